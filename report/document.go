@@ -26,6 +26,8 @@ var chartStyle string
 // remarks, in every form that a single run's report has.
 type Document struct {
 	Title string
+	// Answers are whole sentences that say first what the reader wants to know.
+	Answers []string
 	// Verdicts are lines that say how it ends, the gravest first.
 	Verdicts []DocumentVerdict
 	Tables   []Table
@@ -42,6 +44,9 @@ type Document struct {
 // Append adds a document to this one, whose tables, charts and remarks are headed by
 // name.
 func (d *Document) Append(name string, more Document) {
+	for _, answer := range more.Answers {
+		d.Answers = append(d.Answers, name+": "+answer)
+	}
 	for _, v := range more.Verdicts {
 		v.Text = name + ": " + v.Text
 		d.Verdicts = append(d.Verdicts, v)
@@ -103,6 +108,12 @@ func (v DocumentVerdict) color() string {
 func (d Document) Text(w io.Writer, o TextOptions) error {
 	t := newTextWriter(o)
 	t.line(bold, d.Title)
+	if len(d.Answers) > 0 {
+		t.gap()
+	}
+	for _, answer := range d.Answers {
+		t.line(noColor, answer)
+	}
 	for _, table := range d.Tables {
 		if table.Title != "" {
 			t.gap()
@@ -132,6 +143,9 @@ func (d Document) Text(w io.Writer, o TextOptions) error {
 func (d Document) Markdown(w io.Writer) error {
 	m := &markdown{}
 	m.line("# " + escape(d.Title))
+	for _, answer := range d.Answers {
+		m.line(escape(answer))
+	}
 	for _, v := range d.Verdicts {
 		m.line(v.Mark() + " **" + escape(v.Text) + "**")
 	}

@@ -21,6 +21,11 @@ func (t *MarkdownText) Verdict(v DocumentVerdict) {
 	}
 }
 
+// Answer adds a question and what the runs say to it.
+func (t *MarkdownText) Answer(ask, answer string) {
+	t.m.line("**" + escape(ask) + "** " + escape(answer))
+}
+
 // Line adds a paragraph whose text stands as it is.
 func (t *MarkdownText) Line(text string) { t.m.line(escape(text)) }
 

@@ -128,6 +128,9 @@ func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
 		}
 		plans = append(plans, p)
 	}
+	if err := checkQuestions(s, plans); err != nil {
+		return err
+	}
 	if f.dryRun {
 		return printPlan(cmd.OutOrStdout(), s, plans, f.size)
 	}
@@ -204,7 +207,7 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 	if f.pipeline.printed() {
 		printed = io.Discard
 	}
-	if err := f.describe(printed, plans, all); err != nil {
+	if err := f.describe(printed, whole, plans, all); err != nil {
 		return errors.Join(err, cut)
 	}
 	if cut != nil {
@@ -250,8 +253,18 @@ func (f *studyFlags) write(whole *article.Article, plans []plannedExperiment, gr
 		writeTo(filepath.Join(f.out, report.FileRuns), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
 }
 
-// describe writes how each experiment ended, and where the article is.
-func (f *studyFlags) describe(out io.Writer, plans []plannedExperiment, made []*report.RunSeries) error {
+// describe writes the answers, how each experiment ended, and where the article is.
+func (f *studyFlags) describe(out io.Writer, whole *article.Article, plans []plannedExperiment, made []*report.RunSeries) error {
+	if whole != nil && !f.quiet {
+		d := report.Document{Title: whole.Title}
+		for _, a := range whole.Answers {
+			d.Answers = append(d.Answers, strings.TrimSpace(a.Ask+" "+a.Mark())+" "+a.Sentence)
+		}
+		if err := d.Text(out, report.TextOptions{Width: textWidth(out)}); err != nil {
+			return fmt.Errorf("print the answers: %w", err)
+		}
+		fmt.Fprintln(out)
+	}
 	for i, series := range made {
 		if err := describeSeries(out, plans[i].experiment.Name, series); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"assay/report/compare"
 	"assay/runner/study"
 	"assay/store"
+	"assay/workload/definition"
 )
 
 // checkProse says what of the columns, charts and claims cannot be used, before any run is
@@ -36,15 +37,40 @@ func checkProse(s *study.Study) error {
 	if err := checkOverviews(s); err != nil {
 		return err
 	}
-	for _, c := range s.Conclusions {
-		if c.Claim == "" {
-			continue
-		}
-		if _, err := claimOf(c); err != nil {
-			return &study.Error{Path: s.Path, Position: c.At, Problem: err.Error()}
+	return nil
+}
+
+// checkQuestions says what the questions ask that no run has, before any is made.
+func checkQuestions(s *study.Study, plans []plannedExperiment) error {
+	for _, q := range s.Questions {
+		for _, c := range q.Compare {
+			p, err := pairingOf(q, c)
+			for _, e := range plans {
+				if err == nil && e.experiment.Name == q.Experiment {
+					err = p.Check(configurations(e.experiment), e.work())
+				}
+			}
+			if err != nil {
+				return &study.Error{Path: s.Path, Position: c.At, Problem: err.Error()}
+			}
 		}
 	}
 	return nil
+}
+
+// work is what is known of an experiment's runs before they are made.
+func (p plannedExperiment) work() (w compare.Work) {
+	for _, c := range p.plan.Configurations {
+		w.Faults = w.Faults || len(c.Scenario.Faults) > 0
+		w.Ramped = w.Ramped || c.Scenario.Load.Ramp > 0
+		if in, has := c.Scenario.Config.(definition.NamesRounds); has {
+			w.Rounds = append(w.Rounds, in.RoundNames()...)
+		}
+		if counts, has := c.Scenario.Config.(definition.Counts); has {
+			w.Own = counts.Figures()
+		}
+	}
+	return w
 }
 
 // configurations are the groups that the experiment will have, without runs.
@@ -88,10 +114,32 @@ func (f *studyFlags) article(s *study.Study, plans []plannedExperiment, groups m
 		a.Sections = append(a.Sections, sectionOf(p.experiment, groups[p.experiment.Name]))
 	}
 	a.Overviews = overviews(s, plans, groups)
-	for _, c := range s.Conclusions {
-		a.Conclusions = append(a.Conclusions, conclusionOf(c, groups))
+	a.Compared = report.Table{Title: "What the answers rest on", Head: compare.AnswerHead(), Words: []int{1, 2}}
+	for _, q := range s.Questions {
+		one, rows := answerOf(q, groups)
+		a.Answers, a.Compared.Rows = append(a.Answers, one), append(a.Compared.Rows, rows...)
 	}
+	for _, p := range plans {
+		for _, line := range leftOutLines(p.experiment) {
+			a.LeftOut = append(a.LeftOut, titleOf(p.experiment)+": "+line)
+		}
+	}
+	a.TakeLead(leadOf(s))
 	return a
+}
+
+// leadOf is the experiment whose chart shows the answers, and the figure.
+func leadOf(s *study.Study) (experiment, figure string) {
+	for _, q := range s.Questions {
+		if len(q.Compare) > 0 {
+			_, figure, _ := strings.Cut(q.Compare[0].Text, " in ")
+			return q.Experiment, figure
+		}
+	}
+	for _, q := range s.Questions {
+		return q.Found[0], ""
+	}
+	return "", ""
 }
 
 // command makes the study again. The folder is left out: it is the reader's own, as what is
@@ -169,15 +217,13 @@ func sectionOf(e study.Experiment, groups []compare.Group) article.Section {
 		section.Lines, section.Bars, err = compare.Plots(groups, wanted, e.Group)
 	}
 	if err == nil {
-		section.Table, section.Remarks, err = compare.Configurations(groups, layout(e))
+		section.Tables, err = compare.Configurations(groups, layout(e))
 	}
 	if err != nil { // the runs are made, and their figures are not to be lost for it
 		section.Problem = "The table and the charts are not as the study asks for: " + err.Error()
 		section.Lines, section.Bars, _ = compare.Plots(groups, nil, nil)
-		section.Table, _, _ = compare.Configurations(groups, compare.Layout{})
+		section.Tables, _ = compare.Configurations(groups, compare.Layout{})
 	}
-	section.Table.Title = section.Title
-	section.Remarks = append(section.Remarks, leftOutLines(e)...)
 	for _, found := range compare.FindingsOf(groups) {
 		section.Findings = append(section.Findings, article.Finding{Title: article.FindingTitle(section.Title, found.Group), Lines: found.Lines})
 	}
@@ -200,9 +246,9 @@ func settingsOf(values []study.Value) (all []report.Setting) {
 
 const flagDatabase = "db"
 
-// claimOf reads a claim, in which addresses stand as reports have them: without passwords.
-func claimOf(c study.Conclusion) (compare.Claim, error) {
-	words := strings.Split(c.Claim, " ")
+// pairingOf reads a comparison, in which addresses stand as reports have them: without passwords.
+func pairingOf(q study.Question, c study.Compared) (compare.Pairing, error) {
+	words := strings.Split(c.Text, " ")
 	for i, word := range words {
 		if !strings.Contains(word, "://") {
 			continue
@@ -213,7 +259,7 @@ func claimOf(c study.Conclusion) (compare.Claim, error) {
 			words[i] = store.Redact(word)
 		}
 	}
-	return compare.ParseClaim(strings.Join(words, " "))
+	return compare.ParsePairing(strings.Join(words, " "), q.With)
 }
 
 // titleOf heads an experiment.
@@ -225,23 +271,37 @@ func sentence(name string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-func conclusionOf(c study.Conclusion, groups map[string][]compare.Group) article.Conclusion {
-	out := article.Conclusion{Text: c.Text}
-	if c.Claim == "" {
-		return out
-	}
-	if groups[c.Experiment] == nil {
-		out.Problem = "experiment " + c.Experiment + " has no result"
-		return out
-	}
-	claim, err := claimOf(c)
-	if err == nil {
-		var result compare.ClaimResult
-		if result, err = claim.Judge(groups[c.Experiment]); err == nil {
-			out.Result = &result
-			return out
+// answerOf is what the runs say to a question, and the figures that it rests on.
+func answerOf(q study.Question, groups map[string][]compare.Group) (article.Answer, [][]string) {
+	out := article.Answer{Ask: q.Ask, Known: true}
+	var sentences []string
+	var rows [][]string
+	say := func(a compare.Answer, err error) {
+		if err != nil {
+			a = compare.Answer{Sentence: "Not known: " + err.Error() + "."}
 		}
+		sentences, rows = append(sentences, a.Sentence), append(rows, a.Rows...)
+		out.Known = out.Known && a.Known
 	}
-	out.Problem = err.Error()
-	return out
+	for _, c := range q.Compare {
+		if groups[q.Experiment] == nil {
+			say(compare.Answer{}, fmt.Errorf("experiment %s has no result", q.Experiment))
+			continue
+		}
+		p, err := pairingOf(q, c)
+		var a compare.Answer
+		if err == nil {
+			a, err = p.Answer(groups[q.Experiment])
+		}
+		say(a, err)
+	}
+	if len(q.Found) > 0 {
+		var all []compare.Group
+		for _, name := range q.Found {
+			all = append(all, groups[name]...)
+		}
+		say(compare.FoundAnswer(all), nil)
+	}
+	out.Sentence = strings.Join(sentences, " ")
+	return out, rows
 }

@@ -68,7 +68,7 @@ func TestStudyHasAnOverview(t *testing.T) {
 		"| forgetful | [✗ violated in 2 of 2 runs](#found-in-transfers-system-forgetful-clients-1) | not run: one client is enough | ✓ valid in 2 of 2 runs | ",
 		"| Cassandra | "+impossible, "| not run: nothing is to be started in a test | ",
 		"### Found in transfers system forgetful clients 1", "- transfers, lost: ", ", seeded on purpose (lost-ack:0.2); such as: ",
-		"- system=Cassandra, clients=2: "+impossible)
+		"- Transfers: system=Cassandra, clients=2: "+impossible)
 	expect.Text(t, "small.html", page, `<h2 id="overview-0">`, `<a href="#found-in-transfers-system-forgetful-clients-1">violated in 2 of 2 runs</a>`,
 		`<h3 id="found-in-transfers-system-forgetful-clients-1">`)
 	if strings.Contains(text, "](charts/") {

@@ -124,7 +124,7 @@ experiments:
 func publishedStudy() string {
 	return strings.NewReplacer("title: A small study\n", "title: A small study\nquestion: Is a client enough?\n",
 		"  transfers:\n", "  transfers:\n    title: Transfers by clients\n    charts: [tps, \"throughput by clients\"]\n    group: keys\n").Replace(smallStudy) +
-		"conclusions: [{text: Two are faster., claim: \"clients=2 > clients=1 in tps\", experiment: transfers}]\n"
+		"questions: [{ask: Are two faster?, compare: \"clients=2 against clients=1 in tps\", experiment: transfers}, {ask: Is any lost?, found: transfers}]\n"
 }
 
 // TestStudyAsAWhole makes a study, with a run through a web service of its own, and
@@ -134,12 +134,12 @@ func TestStudyAsAWhole(t *testing.T) {
 	dir, file := studyFile(t, publishedStudy())
 	e := assay(t, dir, "study", file, "--out", "made")
 	e.want(t, exitNoVerdict, exitValid) // figures of so few operations are invalid
-	expect.Text(t, e, e.stdout, "transfers: 6 of 6 runs made", "entities: 4 of 4 runs made", "article", "study.html")
+	expect.Text(t, e, e.stdout, "transfers: 6 of 6 runs made", "entities: 4 of 4 runs made", "article", "study.html", "Are two faster? ? With clients=2, throughput is not known")
 	expect.Text(t, e, e.stderr, "experiment 2 of 2: entities", "run 2 of 6, clients=1, keys=zipf:0.99, repeat 1")
 	tables := readFile(t, dir, "made", "study.md")
 	// Figures of so few operations are marked where they stand.
-	expect.Text(t, "study.md", tables, "# A small study", "Is a client enough?", "- made: ", "## Transfers by clients", "| **keys=zipf:0.99** | ", "| 1 | 2 of 2 | ", " ? |", "## Entities", "| through the service | 2 of 2 |",
-		"measurement is INVALID in", "## Conclusions", "? clients=2 &gt; clients=1 in tps: not shown", "of invalid measurements", "assay study small.yaml --size laptop")
+	expect.Text(t, "study.md", tables, "# A small study", "Is a client enough?", "**Are two faster?** ? With clients=2, throughput is not known, since no measurement of a side is valid (keys zipf:0.99).", "**Is any lost?** Nothing wrong was found in 6 runs.", "- made: ", "## Transfers by clients", "| **keys=zipf:0.99** | ", "| 1 | ", " ? |", "## Entities", "| through the service | ",
+		"measurement is INVALID in", "## What the answers rest on", "no valid measurement", "assay study small.yaml --size laptop")
 	for _, absolute := range []string{readFile(t, dir, "made", "study.html"), tables} {
 		if strings.Contains(absolute, dir) {
 			t.Error("the article names a folder of this machine")
@@ -158,7 +158,7 @@ func TestStudyAsAWhole(t *testing.T) {
 	again.want(t, exitNoVerdict, exitValid)
 	apart := assay(t, dir, "study", file, "--out", "apart", "--only", "entities", "--quiet")
 	apart.want(t, exitNoVerdict, exitValid)
-	expect.Text(t, "study.md of one experiment", readFile(t, dir, "apart", "study.md"), "? not judged: experiment transfers has no result")
+	expect.Text(t, "study.md of one experiment", readFile(t, dir, "apart", "study.md"), "? Not known: experiment transfers has no result")
 	if more := assay(t, dir, "study", file, "--out", "made", "--only", "transfers", "--repeat", "3"); strings.Contains(more.stderr, "run 6 of 9") || !strings.Contains(more.stderr, "run 7 of 9") {
 		t.Errorf("one more repeat: %v", more)
 	}
@@ -231,6 +231,9 @@ func TestStudyRefuses(t *testing.T) {
 		{strings.Replace(smallStudy, "seed: 7", "threshold: fast", 1), "small.yaml:9:16: "},
 		{strings.Replace(smallStudy, "{write-share: 1}", "{write-share: 1, repeat: 9}", 1), "small.yaml:14:3: repeat, seed and agents are those of a whole experiment"},
 		{strings.Replace(smallStudy, "[1, 2]", "[2, 2]", 1), "small.yaml:7:3: the series has "},
+		{smallStudy + "questions: [{ask: Which?}]\n", `small.yaml:20:14: the question "Which?" has no pair that would answer it`},
+		{smallStudy + "questions: [{ask: Which?, experiment: transfers, compare: clients=2 against clients=1 in outage}]\n", `small.yaml:20:59: compare "clients=2 against clients=1 in outage": no run has "outage", since none has a fault`},
+		{smallStudy + "questions: [{ask: Which?, experiment: transfers, compare: \"clients=2 against clients=3 in tps\"}]\n", `no configuration has clients=3; values are clients=1, keys=uniform`},
 	} {
 		dir, file := studyFile(t, c.text)
 		e := assay(t, dir, "study", file, "--out", "made")
@@ -262,10 +265,9 @@ experiments:
     workload: bank
     matrix: {db: ["mem://", "`+address+`"]}
     reported: [{db: "`+address+`", throughput: 5, remark: "as said"}]
-conclusions:
-  - {text: One is faster., claim: "db=mem:// > db=`+address+` in tps"}
-  - {text: One is slower., claim: "`+address+` < mem:// in tps"}
-  - {text: Neither is., claim: "mem://clerk:hidden-one@nowhere > mem:// in tps"}
+questions:
+  - ask: Which is faster?
+    compare: ["db=mem:// against db=`+address+` in tps", "`+address+` against mem:// in tps"]
 `)
 	e := assay(t, dir, "study", file, "--out", "made")
 	for _, name := range []string{"study.md", "study.html", "charts/transfers-throughput.svg", "runs.csv", "transfers/series.json"} {
@@ -276,5 +278,9 @@ conclusions:
 	if strings.Contains(e.stdout+e.stderr, "hidden-one") {
 		t.Error("the output tells the password")
 	}
-	expect.Text(t, "study.md", readFile(t, dir, "made", "study.md"), "5.00/s", "as said", "no configuration with db=mem://clerk:xxxxx&#64;host has a run", "no configuration has mem://clerk:xxxxx&#64;nowhere")
+	expect.Text(t, "study.md", readFile(t, dir, "made", "study.md"), "5.00/s", "as said", "no configuration with db=mem://clerk:xxxxx&#64;host has a run")
+	_, wrong := studyFile(t, strings.Replace(readFile(t, file), "db="+address+" in", "mem://clerk:hidden-one@nowhere in", 1))
+	if e := assay(t, dir, "study", wrong, "--out", "other").want(t, exitUsage); !strings.Contains(e.stderr, "small.yaml:9:15: ") || !strings.Contains(e.stderr, "no configuration has mem://clerk:xxxxx@nowhere") || strings.Contains(e.stderr, "hidden-one") {
+		t.Error(e)
+	}
 }

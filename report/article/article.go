@@ -1,17 +1,17 @@
-// Package article makes the page of a study that a reader would publish: its question and
-// set-up, for each experiment a paragraph, a table with a row for each configuration and
-// charts, and conclusions that say whether the runs bear them out; as one HTML page that
-// needs nothing beside it, and as Markdown.
+// Package article makes the page of a study that a reader would publish: its question, the
+// answers and a chart that shows them, for each experiment a paragraph, tables with a row for each
+// configuration and charts, the set-up, and what was left out; as one HTML page that needs nothing
+// beside it, and as Markdown.
 //
 // It lays out what package compare has found. It must not know how runs are made, where
 // they lie, nor the form of a study's file.
 package article
 
 import (
+	"slices"
 	"strings"
 
 	"assay/report"
-	"assay/report/compare"
 )
 
 // Article is what is published. Its prose is Markdown, of which raw HTML is left out.
@@ -22,12 +22,18 @@ type Article struct {
 	ChartPrefix string
 	// Question is what the study wants to know, Setup what all experiments share.
 	Question, Setup string
+	// Answers are to the parts of the question. Compared has the figures that they rest on.
+	Answers  []Answer
+	Compared report.Table
+	// Lead is a section that has one chart alone: that which shows the answers.
+	Lead Section
 	// Facts are about the whole: when, on what machine, in which size.
 	Facts []report.Setting
 	// Overviews are tables over several sections.
-	Overviews   []report.Table
-	Sections    []Section
-	Conclusions []Conclusion
+	Overviews []report.Table
+	Sections  []Section
+	// LeftOut are configurations that were not run, and why.
+	LeftOut []string
 	// Command makes the same again; without secrets.
 	Command string
 }
@@ -41,12 +47,11 @@ type Section struct {
 	Verdict       report.DocumentVerdict
 	// Problem is why the figures are not laid out as was asked for; empty if they are.
 	Problem string
-	Table   report.Table
-	// Source is where the reported figures are from, Remarks what is to be said of them.
-	Source  string
-	Remarks []string
-	Lines   []report.LineChart
-	Bars    []report.BarChart
+	Tables  []report.Table
+	// Source is where the reported figures are from.
+	Source string
+	Lines  []report.LineChart
+	Bars   []report.BarChart
 	// Notes are what a reader must know to believe the figures.
 	Notes []string
 	// Findings are what was found wrong.
@@ -71,37 +76,44 @@ func FindingTitle(section, configuration string) string {
 	return "Found in " + strings.ReplaceAll(fileWord(section+" "+configuration), "-", " ")
 }
 
-// Conclusion is a sentence with the claims of figures that it rests on.
-type Conclusion struct {
-	Text string
-	// Result is nil if the sentence claims no figure.
-	Result *compare.ClaimResult
-	// Problem is why the claim could not be judged; empty if it was.
-	Problem string
+// Answer is what the runs say to a part of the question.
+type Answer struct {
+	Ask, Sentence string
+	// Known is false if they say nothing.
+	Known bool
 }
 
-// Mark is a tick, a cross or a question mark.
-func (c Conclusion) Mark() string { return c.verdict().Mark() }
+// Mark is a question mark before what is not known.
+func (a Answer) Mark() string {
+	if a.Known {
+		return ""
+	}
+	return report.DocumentVerdict{Unsure: true}.Mark()
+}
 
-// Class is the conclusion's in pages.
-func (c Conclusion) Class() string { return c.verdict().Class() }
-
-// State says in words whether the runs bear the claim out.
-func (c Conclusion) State() string {
+// TakeLead makes a chart of a section the one that shows the answers: of this figure over what
+// varies, or else bars of it, or else the first that there is.
+func (a *Article) TakeLead(section, figure string) {
+	at := slices.IndexFunc(a.Sections, func(s Section) bool { return s.Name == section })
+	if at < 0 {
+		return
+	}
+	s := &a.Sections[at]
+	a.Lead = Section{Name: s.Name, Title: s.Title}
+	of := func(title string) bool { return strings.HasPrefix(strings.ToLower(title), strings.ToLower(figure)) }
+	line := slices.IndexFunc(s.Lines, func(c report.LineChart) bool { return of(c.Title) && !strings.Contains(c.Title, " over time") })
+	bar := slices.IndexFunc(s.Bars, func(c report.BarChart) bool { return of(c.Title) })
+	if line < 0 && bar < 0 {
+		line, bar = min(0, len(s.Lines)-1), min(0, len(s.Bars)-1)
+	}
 	switch {
-	case c.Problem != "":
-		return "not judged: " + c.Problem
-	case c.Result != nil:
-		return c.Result.State
+	case line >= 0 && !(bar >= 0 && !of(s.Lines[line].Title)):
+		a.Lead.Lines = []report.LineChart{s.Lines[line]}
+		s.Lines = slices.Concat(s.Lines[:line], s.Lines[line+1:])
+	case bar >= 0:
+		a.Lead.Bars = []report.BarChart{s.Bars[bar]}
+		s.Bars = slices.Concat(s.Bars[:bar], s.Bars[bar+1:])
 	}
-	return ""
-}
-
-func (c Conclusion) verdict() report.DocumentVerdict {
-	if c.Result == nil || c.Result.State == compare.NotShown {
-		return report.DocumentVerdict{Unsure: true}
-	}
-	return report.DocumentVerdict{Good: c.Result.State == compare.Held}
 }
 
 // Headline is how the runs of all experiments ended, the gravest first. Experiments without a

@@ -10,7 +10,6 @@ import (
 
 	"assay/internal/expect"
 	"assay/report"
-	"assay/report/compare"
 )
 
 func example() *Article {
@@ -19,30 +18,29 @@ func example() *Article {
 	return &Article{Name: "bank", Title: "A <study>", Question: "Does *more* help?", Setup: "## Machines\n\nOne.\n\n<script>alert(1)</script>\n\n[x](javascript:alert(1))",
 		Facts: []report.Setting{{Name: "runs", Value: "10"}}, Overviews: []report.Table{overview},
 		Sections: []Section{
-			{Name: "transfers", Title: "Transfers", Before: "Before.", After: "After.", Verdict: report.DocumentVerdict{Text: "VALID in 10 of 10 runs", Good: true}, Table: table, Source: "a report",
-				Remarks: []string{"clients=512: 20 nodes"}, Notes: []string{"a note"},
+			{Name: "transfers", Title: "Transfers", Before: "Before.", After: "After.", Verdict: report.DocumentVerdict{Text: "VALID in 10 of 10 runs", Good: true}, Tables: []report.Table{table}, Source: "a report",
+				Notes:    []string{"a note"},
 				Bars:     []report.BarChart{{Title: "Throughput", Along: "throughput", Bars: []report.Bar{{Name: "clients=1", Value: 700, Low: 650, High: 750, Runs: []float64{650, 750}}}}},
 				Lines:    []report.LineChart{{Title: "Throughput by clients", Across: "clients", Up: "throughput", Lines: []report.ChartLine{{Name: "measured", Points: [][2]float64{{1, 700}, {8, 900}}}}}},
 				Findings: []Finding{{Title: FindingTitle("Transfers", "a"), Lines: []string{"1 <lost>"}}},
 				Runs:     []report.Table{{Title: "Every run", Head: []string{"run"}, Rows: [][]string{{"1 bank"}}}}},
 			{Name: "faults", Title: "Faults", Verdict: report.DocumentVerdict{Text: "VIOLATED in 1 of 5 runs"}, Problem: "not as asked for"},
 		},
-		Conclusions: []Conclusion{
-			{Text: "It helps.", Result: &compare.ClaimResult{Claim: "clients=8 > clients=1 in throughput", State: compare.Held, Detail: []string{"900/s; 700/s"}}},
-			{Text: "By half.", Result: &compare.ClaimResult{Claim: "by 50 %", State: compare.NotHeld}},
-			{Text: "A thought."},
-			{Text: "Of another.", Problem: "no such configuration"},
-		},
-		Command: "assay study s.yaml --size laptop"}
+		Answers:  []Answer{{Ask: "Does it <help>?", Sentence: "With 8, throughput is 29 % higher.", Known: true}, {Ask: "And half?", Sentence: "Not known: no such configuration."}},
+		Compared: report.Table{Title: "What the answers rest on", Head: []string{"compared", "with"}, Rows: [][]string{{"8", "1"}}},
+		LeftOut:  []string{"Transfers: clients=9: not run"},
+		Command:  "assay study s.yaml --size laptop"}
 }
 
 func TestPage(t *testing.T) {
 	var page strings.Builder
-	expect.NoError(t, example().HTML(&page))
+	a := example()
+	a.TakeLead("transfers", "throughput")
+	expect.NoError(t, a.HTML(&page))
 	text := page.String()
 	expect.Text(t, "the page", text, "<h1>A &lt;study&gt;</h1>", "Does <em>more</em> help?", `<a href="#transfers">Transfers</a>`, `<h2 id="transfers">`,
-		`class="doubted">900/s`, `<h2 id="overview-0"><a href="#overview-0">All &lt;of&gt; them</a>`, `<a href="#found-in-transfers-a">violated</a>`, `<h3 id="found-in-transfers-a">`, "<li>1 &lt;lost&gt;</li>", "VIOLATED in 1 of 5 runs", "Reported figures are from a report", "clients=512: 20 nodes", "not as asked for", `class="interval"`,
-		"<strong>held</strong>", "<strong>not held</strong>", "<strong>not judged: no such configuration</strong>", "Every run", "assay study s.yaml --size laptop", "default-src &#39;none&#39;")
+		`class="doubted">900/s`, `<h2 id="overview-0"><a href="#overview-0">All &lt;of&gt; them</a>`, `<a href="#found-in-transfers-a">violated</a>`, `<h3 id="found-in-transfers-a">`, "<li>1 &lt;lost&gt;</li>", "VIOLATED in 1 of 5 runs", "Reported figures are from a report", "not as asked for", `class="interval"`,
+		"<dt>Does it &lt;help&gt;?</dt><dd>With 8, throughput is 29 % higher.</dd>", `<div class="unsure"><dt>And half?`, "<li>Transfers: clients=9: not run</li>", "Every run", "assay study s.yaml --size laptop", "default-src &#39;none&#39;")
 	if n := strings.Count(text, "<script>"); n != 1 || strings.Count(text, "<script") != n {
 		t.Errorf("the page has %d scripts, want the one that copies tables", n)
 	}
@@ -51,16 +49,31 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page has %s", no)
 		}
 	}
-	if strings.Count(text, `class="conclusion valid"`) != 1 || strings.Count(text, `class="conclusion violated"`) != 1 || strings.Count(text, `class="conclusion "`) != 1 {
-		t.Error("conclusions are not marked as they ended")
+	order := []string{"<h1", "Does <em>more</em> help?", "<dl class=\"answers\"", "<figure", "<table", `<h2 id="transfers">`, `<h2 id="set-up">`, `<h2 id="left-out">`}
+	inOrder(t, text, order)
+}
+
+// inOrder wants the answers first, then the chart that shows them, then tables, set-up, and what was
+// left out.
+func inOrder(t *testing.T, text string, order []string) {
+	t.Helper()
+	for i, at := 0, 0; i < len(order); i++ {
+		next := strings.Index(text[at:], order[i])
+		if next < 0 {
+			t.Fatalf("%s does not follow %v", order[i], order[:i])
+		}
+		at += next
 	}
 }
 
 func TestMarkdown(t *testing.T) {
 	var out strings.Builder
-	expect.NoError(t, example().Markdown(&out))
+	a := example()
+	a.TakeLead("transfers", "throughput")
+	expect.NoError(t, a.Markdown(&out))
+	inOrder(t, out.String(), []string{"# A", "Does *more* help?", "**Does it &lt;help&gt;?** With 8", "? Not known: no such", "charts/transfers-throughput-by-clients.svg", "| compared |", "## Transfers", "charts/transfers-throughput.svg", "## Set-up", "## What was left out", "## The same again"})
 	expect.Text(t, "the text", out.String(), "# A &lt;study&gt;", "#### Machines", "## Transfers", "| 8 | 5 of 5 | 900/s ? |", "## All &lt;of&gt; them", "| a | [✗ violated](#found-in-transfers-a) |", "### Found in transfers a", "- 1 &lt;lost&gt;", "✗ **Faults: VIOLATED in 1 of 5 runs**",
-		"✓ **VALID, with their measurements: Transfers**", "✓ clients=8 &gt; clients=1 in throughput: held", "- 900/s; 700/s", "```\nassay study s.yaml --size laptop\n```",
+		"✓ **VALID, with their measurements: Transfers**", "```\nassay study s.yaml --size laptop\n```",
 		"![Transfers: Throughput](charts/transfers-throughput.svg)", "(charts/transfers-throughput-by-clients.svg)")
 }
 

@@ -14,9 +14,11 @@ type ChartFile struct {
 	// Path is relative to the article's folder, with slashes.
 	Path string
 	// Write writes the picture.
-	Write          func(io.Writer) error
-	section, title string
-	remarks        []string
+	Write func(io.Writer) error
+	// section counts from 1; 0 is the lead.
+	section int
+	title   string
+	remarks []string
 }
 
 // Origin is in every file of the article, and in no file of another study's article.
@@ -25,10 +27,10 @@ func (a *Article) Origin() string { return "Written by assay study " + fileWord(
 // ChartFiles are the files of all charts, in the order of the article.
 func (a *Article) ChartFiles() (files []ChartFile) {
 	taken := map[string]int{}
-	for _, s := range a.Sections {
+	for i, s := range append([]Section{a.Lead}, a.Sections...) {
 		enter := func(title string, draw func(io.Writer, string) error, remarks []string) {
 			name := a.ChartPrefix + chartName(taken, s.Name, title)
-			files = append(files, ChartFile{path.Join(report.FolderCharts, name+".svg"), func(w io.Writer) error { return draw(w, a.Origin()) }, s.Name, title, remarks})
+			files = append(files, ChartFile{path.Join(report.FolderCharts, name+".svg"), func(w io.Writer) error { return draw(w, a.Origin()) }, i, title, remarks})
 		}
 		for _, c := range s.Bars {
 			enter(c.Title, c.SVG, nil)

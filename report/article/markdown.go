@@ -14,34 +14,47 @@ func (a *Article) Markdown(w io.Writer) error {
 	m.Raw("<!-- " + a.Origin() + " -->")
 	files := a.ChartFiles()
 	m.Heading(1, a.Title)
+	m.Raw(below(a.Question))
+	for _, answer := range a.Answers {
+		m.Answer(answer.Ask, strings.TrimSpace(answer.Mark()+" "+answer.Sentence))
+	}
+	charts := func(section int, title string) {
+		for _, c := range files {
+			if c.section == section {
+				m.Image(title+": "+c.title, c.Path)
+				m.Items(c.remarks)
+			}
+		}
+	}
+	charts(0, a.Lead.Title)
 	for _, v := range a.Headline() {
 		m.Verdict(v)
 	}
-	m.Raw(below(a.Question))
-	m.Raw(below(a.Setup))
-	m.Settings(a.Facts)
+	if len(a.Compared.Rows) > 0 {
+		m.Heading(2, a.Compared.Title)
+		m.Table(a.Compared)
+	}
 	for _, t := range a.Overviews {
 		m.Heading(2, t.Title)
 		m.Table(t)
 	}
-	for _, s := range a.Sections {
+	for i, s := range a.Sections {
 		m.Heading(2, s.Title)
 		m.Raw(below(s.Before))
 		m.Verdict(s.Verdict)
 		if s.Problem != "" {
 			m.Line(s.Problem)
 		}
-		m.Table(s.Table)
+		for _, t := range s.Tables {
+			if t.Title != "" {
+				m.Heading(3, t.Title)
+			}
+			m.Table(t)
+		}
 		if s.Source != "" {
 			m.Line("Reported figures are from " + s.Source + ".")
 		}
-		m.Items(s.Remarks)
-		for _, c := range files {
-			if c.section == s.Name {
-				m.Image(s.Title+": "+c.title, c.Path)
-				m.Items(c.remarks)
-			}
-		}
+		charts(i+1, s.Title)
 		m.Items(s.Notes)
 		for _, f := range s.Findings {
 			m.Heading(3, f.Title)
@@ -49,17 +62,12 @@ func (a *Article) Markdown(w io.Writer) error {
 		}
 		m.Raw(below(s.After))
 	}
-	if len(a.Conclusions) > 0 {
-		m.Heading(2, "Conclusions")
-	}
-	for _, c := range a.Conclusions {
-		m.Raw(below(c.Text))
-		if c.State() != "" {
-			m.Line(strings.TrimSpace(c.Mark() + " " + c.claim() + c.State()))
-		}
-		if c.Result != nil {
-			m.Items(c.Result.Detail)
-		}
+	m.Heading(2, "Set-up")
+	m.Raw(below(a.Setup))
+	m.Settings(a.Facts)
+	if len(a.LeftOut) > 0 {
+		m.Heading(2, "What was left out")
+		m.Items(a.LeftOut)
 	}
 	if a.Command != "" {
 		m.Heading(2, "The same again")
@@ -69,11 +77,4 @@ func (a *Article) Markdown(w io.Writer) error {
 		return fmt.Errorf("write the article: %w", err)
 	}
 	return nil
-}
-
-func (c Conclusion) claim() string {
-	if c.Result == nil {
-		return ""
-	}
-	return c.Result.Claim + ": "
 }

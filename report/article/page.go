@@ -21,8 +21,8 @@ type page struct {
 	Policy          string
 	Style           template.CSS
 	Question, Setup template.HTML
+	Lead            pageSection
 	Sections        []pageSection
-	Conclusions     []pageConclusion
 }
 
 type pageSection struct {
@@ -30,11 +30,6 @@ type pageSection struct {
 	Before, After template.HTML
 	Drawn         []report.DrawnChart
 	DrawnBars     []report.DrawnBars
-}
-
-type pageConclusion struct {
-	Conclusion
-	Text template.HTML
 }
 
 // HTML writes the article as one page that needs nothing beside it.
@@ -69,7 +64,7 @@ func (a *Article) page() (page, error) {
 	}
 	p.Question, p.Setup = read(a.Question), read(a.Setup)
 	taken := map[string]int{}
-	for _, s := range a.Sections {
+	draw := func(s Section) pageSection {
 		section := pageSection{Section: s, Before: read(s.Before), After: read(s.After)}
 		for _, c := range s.Bars {
 			section.DrawnBars = append(section.DrawnBars, c.Draw(chartName(taken, s.Name, c.Title)))
@@ -77,10 +72,11 @@ func (a *Article) page() (page, error) {
 		for _, c := range s.Lines {
 			section.Drawn = append(section.Drawn, c.Draw(chartName(taken, s.Name, c.Title)))
 		}
-		p.Sections = append(p.Sections, section)
+		return section
 	}
-	for _, c := range a.Conclusions {
-		p.Conclusions = append(p.Conclusions, pageConclusion{Conclusion: c, Text: read(c.Text)})
+	p.Lead = draw(a.Lead)
+	for _, s := range a.Sections {
+		p.Sections = append(p.Sections, draw(s))
 	}
 	return p, err
 }

@@ -58,7 +58,7 @@ func (e *DifferentError) Error() string {
 func conditionsOf(r Run) map[string]string {
 	x := r.Result
 	return map[string]string{
-		condWorkload:   joined(x.Workload, settings(x.Options)),
+		condWorkload:   joined(" ", x.Workload, settings(x.Options)),
 		condLoad:       load(x),
 		condIsolation:  value(x.Database.Settings, "isolation"),
 		condDurability: durability(x),
@@ -89,8 +89,9 @@ func value(all []report.Setting, name string) string {
 	return ""
 }
 
-func joined(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
+// joined are the parts that are not empty.
+func joined(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
 }
 
 // load is what was asked for. How long it is measured does not make figures
@@ -128,7 +129,7 @@ func durability(r *report.Result) string {
 			found = append(found, s)
 		}
 	}
-	return joined(r.Database.Product+":", settings(found))
+	return joined(" ", r.Database.Product+":", settings(found))
 }
 
 // unlikeDurability is a difference in what an acknowledgement is worth, unless it is

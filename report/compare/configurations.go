@@ -26,17 +26,6 @@ type Layout struct {
 	Reported []Reported
 }
 
-// Reported is what another source says of one configuration.
-type Reported struct {
-	// Values name the configuration by what varies; one that none of the groups has is a row
-	// of its own.
-	Values []report.Setting
-	// Figures are by column, in the metric's own unit: a second, ms, bytes, %.
-	Figures map[string]float64
-	// Remark says why there is no run of it, or what differs.
-	Remark string
-}
-
 // LayoutError is a layout that does not fit the runs.
 type LayoutError struct{ Problem string }
 
@@ -91,47 +80,41 @@ func (l Layout) Check(axes []string, plots []Plot) error {
 	return nil
 }
 
-// Configurations has a row for each group: what varies, how its runs ended, and the columns
-// of the layout, beside which stands what was reported, with the ratio of ours to it.
-// Remarks are those of what was reported. It returns a *LayoutError.
-func Configurations(groups []Group, l Layout) (table report.Table, remarks []string, err error) {
-	t := configurationTable{groups: slices.Clone(groups), axes: axesOf(groups, l.Reported)}
+// Configurations has a row for each group: what varies, how its runs ended unless all are valid, and
+// the columns of the layout, each figure with half its interval; then what another source has
+// reported, in a table of its own with ours below it. It returns a *LayoutError.
+func Configurations(groups []Group, l Layout) (tables []report.Table, err error) {
+	t := configurationTable{groups: slices.Clone(groups), axes: axesOf(groups), part: l.Group}
 	had := withResults(groups)
 	if len(had) == 0 {
-		return table, nil, &LayoutError{"no run of the experiment has a result"}
+		return nil, &LayoutError{"no run of the experiment has a result"}
 	}
 	if err := t.choose(had, l); err != nil {
-		return table, nil, err
+		return nil, err
 	}
 	if err := t.sort(l.Sort, had[0].Runs[0].Result); err != nil {
-		return table, nil, err
+		return nil, err
 	}
-	for _, r := range l.Reported {
-		if r.Remark != "" {
-			remarks = append(remarks, named(r.Values, ", ")+": "+r.Remark)
-		}
+	own := t.table()
+	tables = split(own, len(own.Head)-len(t.columns))
+	if len(l.Reported) > 0 {
+		beside := t.beside(l.Reported)
+		tables = append(tables, split(beside, len(t.allAxes(l.Reported))+1)...)
 	}
-	t.part = l.Group
-	return t.table(l.Reported), remarks, nil
+	return tables, nil
 }
 
 func withResults(groups []Group) []Group {
 	return slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return len(g.Runs) == 0 })
 }
 
-func axesOf(groups []Group, reported []Reported) (axes []string) {
-	enter := func(values []report.Setting) {
-		for _, v := range values {
+func axesOf(groups []Group) (axes []string) {
+	for _, g := range groups {
+		for _, v := range g.Values {
 			if !slices.Contains(axes, v.Name) {
 				axes = append(axes, v.Name)
 			}
 		}
-	}
-	for _, g := range groups {
-		enter(g.Values)
-	}
-	for _, r := range reported {
-		enter(r.Values)
 	}
 	return axes
 }
@@ -147,10 +130,9 @@ type configurationTable struct {
 
 // column is a fact or a metric.
 type column struct {
-	name     string
-	fact     func(*report.Result) string
-	metric   metric
-	reported bool
+	name   string
+	fact   func(*report.Result) string
+	metric metric
 }
 
 func (t *configurationTable) choose(had []Group, l Layout) error {
@@ -170,11 +152,9 @@ func (t *configurationTable) choose(had []Group, l Layout) error {
 	}
 	for _, r := range l.Reported {
 		for name := range r.Figures {
-			at := slices.IndexFunc(t.columns, func(c column) bool { return c.name == figureName(name) && c.fact == nil })
-			if at < 0 {
+			if !slices.ContainsFunc(t.columns, func(c column) bool { return c.name == figureName(name) && c.fact == nil }) {
 				return &LayoutError{fmt.Sprintf("%q is reported, and is no figure among the columns, which are %s", name, strings.Join(names, ", "))}
 			}
-			t.columns[at].reported = true
 		}
 	}
 	return nil
@@ -235,127 +215,69 @@ func compareValues(a, b string) int {
 	return cmp.Compare(x, y)
 }
 
-func (t *configurationTable) table(reported []Reported) report.Table {
+func (t *configurationTable) table() report.Table {
 	out := report.Table{Parts: map[int]string{}}
-	t.axes = slices.DeleteFunc(t.axes, func(axis string) bool { return slices.Contains(t.part, axis) })
-	out.Head = slices.Clone(t.axes)
-	if len(t.axes) == 0 {
+	axes := slices.DeleteFunc(slices.Clone(t.axes), func(axis string) bool { return slices.Contains(t.part, axis) })
+	out.Head = slices.Clone(axes)
+	if len(axes) == 0 {
 		out.Head = []string{"configuration"}
 	}
 	for i := 1; i < len(out.Head); i++ {
 		out.Words = append(out.Words, i)
 	}
-	out.Head = append(out.Head, "valid")
+	whole := !slices.ContainsFunc(t.groups, func(g Group) bool { return len(g.Runs) == 0 || g.Valid() < len(g.Runs) || g.Failed+g.Waiting > 0 })
+	if !whole {
+		out.Head = append(out.Head, "valid")
+	}
+	t.columns = slices.DeleteFunc(t.columns, func(c column) bool {
+		return !slices.ContainsFunc(t.groups, func(g Group) bool { return c.cell(g) != quantity.None })
+	})
 	for _, c := range t.columns {
 		out.Head = append(out.Head, c.name)
-		if c.fact == nil {
-			out.Head = append(out.Head, "±")
-		}
-		if c.reported {
-			out.Head = append(out.Head, "reported", "ratio")
-		}
-	}
-	type line struct {
-		group    Group
-		reported Reported
-	}
-	left := slices.Clone(reported)
-	var lines []line
-	for _, g := range t.groups {
-		l := line{group: g}
-		if at := slices.IndexFunc(left, func(r Reported) bool { return r.of(g) }); at >= 0 {
-			l.reported = left[at]
-			left = slices.Delete(left, at, at+1)
-		}
-		lines = append(lines, l)
-	}
-	for _, r := range left {
-		lines = append(lines, line{Group{Values: r.Values}, r})
 	}
 	last := ""
-	for i, l := range together(lines, func(l line) Group { return l.group }, t.part) {
-		if part, _ := l.group.parted(t.part); len(t.part) > 0 && (i == 0 || part != last) {
-			out.Parts[i], last = cmp.Or(part, "of another source"), part
+	for i, g := range together(t.groups, func(g Group) Group { return g }, t.part) {
+		if part, _ := g.parted(t.part); len(t.part) > 0 && (i == 0 || part != last) {
+			out.Parts[i], last = part, part
 		}
-		out.Rows = append(out.Rows, t.row(l.group, l.reported))
+		var row []string
+		for _, axis := range axes {
+			row = append(row, cmp.Or(value(g.Values, axis), quantity.None))
+		}
+		if len(axes) == 0 {
+			row = append(row, g.Name)
+		}
+		switch {
+		case whole:
+		case len(g.Runs) == 0:
+			row = append(row, "not run")
+		default:
+			row = append(row, fmt.Sprintf("%d of %d", g.Valid(), len(g.Runs)))
+		}
+		for _, c := range t.columns {
+			row = append(row, c.cell(g))
+		}
+		out.Rows = append(out.Rows, row)
 	}
-	return withoutIdle(out)
+	return out
 }
 
-// withoutIdle leaves out the columns of intervals in which nothing stands, or 0 alone.
-func withoutIdle(t report.Table) report.Table {
-	for i := len(t.Head) - 1; i >= 0; i-- {
-		idle := func(row []string) bool { return row[i] == "" || row[i] == "0 %" }
-		if t.Head[i] != "±" || slices.ContainsFunc(t.Rows, func(row []string) bool { return !idle(row) }) {
-			continue
-		}
-		t.Head = slices.Delete(t.Head, i, i+1)
-		for j, row := range t.Rows {
-			t.Rows[j] = slices.Delete(row, i, i+1)
-		}
-	}
-	return t
-}
-
-// of reports whether it is about a group.
-func (r Reported) of(g Group) bool {
-	for _, v := range r.Values {
-		if value(g.Values, v.Name) != v.Value {
-			return false
-		}
-	}
-	return len(r.Values) > 0 || len(g.Values) == 0
-}
-
-func (t *configurationTable) row(g Group, r Reported) []string {
-	var row []string
-	for _, axis := range t.axes {
-		row = append(row, cmp.Or(value(g.Values, axis), quantity.None))
-	}
-	if len(t.axes) == 0 {
-		row = append(row, g.Name)
-	}
-	valid := fmt.Sprintf("%d of %d", g.Valid(), len(g.Runs))
-	if len(g.Runs) == 0 {
-		valid = "not run"
-	}
-	row = append(row, valid)
-	for _, c := range t.columns {
-		row = append(row, c.cells(g, r)...)
-	}
-	return row
-}
-
-func (c column) cells(g Group, r Reported) []string {
-	if c.fact != nil {
-		if len(g.Runs) == 0 {
-			return []string{quantity.None}
-		}
-		return []string{c.fact(g.Runs[0].Result)}
-	}
-	cells, ours := []string{quantity.None, ""}, 0.0
-	if len(g.Runs) > 0 && everyRunHas([]Group{g}, c.metric) {
+// cell is a figure with half its interval, or a fact.
+func (c column) cell(g Group) string {
+	switch {
+	case len(g.Runs) == 0:
+		return quantity.None
+	case c.fact != nil:
+		return c.fact(g.Runs[0].Result)
+	case everyRunHas([]Group{g}, c.metric):
 		s := g.spread(c.metric)
-		cells, ours = []string{g.written(c.metric, s), shareText(s)}, s.Median
-	}
-	if c.name == degradationName && cells[0] == quantity.None && len(g.Runs) > 0 {
-		cells[0] = degradationStates(g)
-	}
-	if !c.reported {
-		return cells
-	}
-	theirs, has := 0.0, false
-	for name, value := range r.Figures {
-		if figureName(name) == c.name {
-			theirs, has = value, true
+		share := shareText(s)
+		if share == "" || share == "0 %" {
+			return g.written(c.metric, s)
 		}
+		return g.believable(c.metric, s.written(c.metric)+" ± "+share)
+	case c.name == degradationName:
+		return degradationStates(g)
 	}
-	if !has {
-		return append(cells, quantity.None, quantity.None)
-	}
-	ratio := quantity.None
-	if ours > 0 && theirs > 0 {
-		ratio = strconv.FormatFloat(ours/theirs, 'g', 3, 64)
-	}
-	return append(cells, c.metric.format(theirs), ratio)
+	return quantity.None
 }

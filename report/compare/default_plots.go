@@ -11,7 +11,7 @@ import (
 // the axes by which bars are grouped if it names none of these either.
 func defaultPlots(groups []Group) (plots []Plot, group []string) {
 	r := groups[0].Runs[0].Result
-	axes := axesOf(groups, nil)
+	axes := axesOf(groups)
 	var texts []string
 	counted := slices.IndexFunc(r.Rounds, func(x report.Round) bool { return x.RowsPerSecond > 0 })
 	switch {

@@ -106,3 +106,48 @@ func (g Group) findings() (lines []string) {
 func source(f check.Finding) string {
 	return strings.Trim(f.Source+"; "+f.Manual, "; ")
 }
+
+// FoundAnswer says whether anything wrong was found in the runs of these groups, and what first.
+func FoundAnswer(groups []Group) Answer {
+	whole := all(groups)
+	faults := 0
+	for _, r := range whole.Runs {
+		for _, f := range r.Result.Faults {
+			if !f.Skipped {
+				faults++
+			}
+		}
+	}
+	runs := counted(whole)
+	if faults > 0 {
+		runs += " with " + check.Counted(int64(faults), "fault", "faults")
+	}
+	if len(whole.Runs) == 0 {
+		return Answer{Sentence: "Not known: no run has a result."}
+	}
+	var parts, examples []string
+	for _, v := range []struct {
+		verdict check.Verdict
+		says    string
+	}{{check.Violated, "a promise was broken in"}, {check.Unknown, "there is no verdict in"}, {check.Allowed, "something was lost or wrong that the product's manual allows in"}} {
+		if n := whole.ended(v.verdict); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", v.says, n))
+		}
+	}
+	if len(parts) == 0 {
+		return Answer{Sentence: "Nothing wrong was found in " + runs + ".", Known: true}
+	}
+	for _, f := range FindingsOf(groups) {
+		if line, _, _ := strings.Cut(f.Lines[0], "; such as"); len(examples) < mostExamples {
+			examples = append(examples, f.Group+" ("+line+")")
+		}
+	}
+	sentence := "Of " + runs + " " + strings.Join(parts, ", ")
+	if len(examples) > 0 {
+		sentence += ": " + strings.Join(examples, "; ")
+	}
+	return Answer{Sentence: sentence + ".", Known: whole.ended(check.Unknown) == 0}
+}
+
+// mostExamples is how many configurations a sentence names.
+const mostExamples = 3

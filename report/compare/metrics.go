@@ -27,6 +27,7 @@ const (
 	outageName      = "outage"
 	readOutageName  = "read outage"
 	longestCallName = "longest call"
+	newPrimaryName  = "new primary"
 )
 
 // metric is one figure of a run.
@@ -57,7 +58,7 @@ func metrics() []metric {
 		{"errors", percent, false, errorShare, nil},
 		{outageName, milliseconds, false, outage, nil},
 		{readOutageName, milliseconds, false, readOutage, nil},
-		{"new primary", milliseconds, false, newPrimary, nil},
+		{newPrimaryName, milliseconds, false, newPrimary, nil},
 		{longestCallName, milliseconds, false, longestCall, nil},
 		{"lost", operations, false, ofAvailability(func(a *report.Availability) int64 { return a.Lost }), nil},
 		{"done twice", operations, false, ofAvailability(func(a *report.Availability) int64 { return a.Duplicates }), nil},

@@ -146,7 +146,7 @@ func (p Plot) lines(groups []Group) (report.LineChart, error) {
 	for _, g := range groups {
 		of := value(g.Values, p.over)
 		if of == "" {
-			return chart, p.doesNotVary(axesOf(groups, nil))
+			return chart, p.doesNotVary(axesOf(groups))
 		}
 		x, err := strconv.ParseFloat(of, 64)
 		if err != nil {

@@ -54,10 +54,10 @@ func TestRampPlot(t *testing.T) {
 
 func TestDegradationColumn(t *testing.T) {
 	groups := []Group{growing("system=A", 20, 21, 19, 22, 18), growing("system=B", 20, 0, 0, 0, 0), growing("system=C", 0, 0, 0, 0, 0), configured([]string{"system=D"}, around(1000)...)}
-	table, _, err := Configurations(groups, Layout{Columns: []string{"degradation"}})
+	tables, err := Configurations(groups, Layout{Columns: []string{"degradation"}})
 	expect.NoError(t, err)
-	for i, want := range []string{"20.0 clients", "reached in 1, not reached in 4", "not reached", "-"} {
-		if got := strings.ReplaceAll(table.Rows[i][2], "\u00a0", " "); got != want {
+	for i, want := range []string{"20.0 clients ± 10 %", "reached in 1, not reached in 4", "not reached", "-"} {
+		if got := strings.ReplaceAll(tables[0].Rows[i][1], "\u00a0", " "); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

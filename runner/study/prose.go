@@ -1,6 +1,7 @@
 package study
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,29 +34,46 @@ type Reported struct {
 	At      Position
 }
 
-// Conclusion is a sentence, with what it claims of figures; either may be empty.
-type Conclusion struct {
+// Question is a part of the study's question, and what its runs are asked for the answer: to compare
+// configurations, or whether anything was found wrong in experiments.
+type Question struct {
+	Ask string
+	// With is what the answer calls the first side of what is compared; it may be empty.
+	With string
+	// Compare are about the figures of Experiment.
+	Compare    []Compared
+	Experiment string
+	// Found are the experiments that are asked whether anything wrong was found.
+	Found []string
+	At    Position
+	// size is the only one in which it is asked; empty for all.
+	size string
+}
+
+// Compared is one comparison, which is not looked at here.
+type Compared struct {
 	Text string
-	// Claim is about the figures of Experiment.
-	Claim, Experiment string
-	At                Position
+	At   Position
 }
 
 // The keys of prose.
 const (
-	keyQuestion    = "question"
-	keyConclusions = "conclusions"
-	keyDiscussion  = "discussion"
-	keyColumns     = "columns"
-	keySort        = "sort"
-	keyCharts      = "charts"
-	keyGroup       = "group"
-	keySource      = "source"
-	keyReported    = "reported"
-	keyRemark      = "remark"
-	keyText        = "text"
-	keyClaim       = "claim"
-	keyExperiment  = "experiment"
+	keyQuestion   = "question"
+	keyQuestions  = "questions"
+	keyDiscussion = "discussion"
+	keyColumns    = "columns"
+	keySort       = "sort"
+	keyCharts     = "charts"
+	keyGroup      = "group"
+	keySource     = "source"
+	keyReported   = "reported"
+	keyRemark     = "remark"
+	keyAsk        = "ask"
+	keyWith       = "with"
+	keyCompare    = "compare"
+	keyFound      = "found"
+	keySize       = "size"
+	keyExperiment = "experiment"
 )
 
 // proseKeys are the keys of an experiment that are no flags.
@@ -145,49 +163,89 @@ func (d *draft) reportedFigures() error {
 	return nil
 }
 
-// conclusions reads the conclusions of a study.
-func (r *reader) conclusions(s *Study, n node) error {
+// questions reads the parts of a study's question.
+func (s *Study) questions(n node, size string) error {
 	if n.at == (Position{}) {
 		return nil
 	}
 	if !n.list {
-		return problem(n.at, "%s must be a list of text, claim and experiment", keyConclusions)
-	}
-	var names []string
-	for _, e := range s.Experiments {
-		names = append(names, e.Name)
+		return problem(n.at, "%s must be a list of ask, compare and experiment, or ask and found", keyQuestions)
 	}
 	for _, item := range n.items {
-		if err := wantMapping(item, "a conclusion", "text, claim and experiment"); err != nil {
+		q, err := s.readQuestion(item)
+		if err != nil {
 			return err
 		}
-		c := Conclusion{At: item.at}
-		for _, p := range item.pairs {
-			var err error
-			switch p.key {
-			case keyText:
-				c.Text, err = word(p)
-			case keyClaim:
-				c.Claim, err = word(p)
-				c.At = p.value.at
-			case keyExperiment:
-				if c.Experiment, err = word(p); err == nil && !slices.Contains(names, c.Experiment) {
-					err = problem(p.value.at, "there is no experiment %q; the study has %s%s", c.Experiment, strings.Join(names, ", "), spelling.Hint(c.Experiment, "", names))
-				}
-			default:
-				err = unknown(p, "a conclusion", []string{keyText, keyClaim, keyExperiment})
-			}
-			if err != nil {
-				return err
-			}
+		if q.size == "" || q.size == size {
+			s.Questions = append(s.Questions, q)
 		}
-		if c.Claim != "" && c.Experiment == "" {
-			if len(names) > 1 {
-				return problem(c.At, "the claim names no experiment; the study has %s", strings.Join(names, ", "))
-			}
-			c.Experiment = names[0]
-		}
-		s.Conclusions = append(s.Conclusions, c)
 	}
 	return nil
+}
+
+func (s *Study) readQuestion(n node) (q Question, err error) {
+	if err := wantMapping(n, "a question", "ask, compare and experiment, or ask and found"); err != nil {
+		return q, err
+	}
+	q.At = n.at
+	for _, p := range n.pairs {
+		switch p.key {
+		case keyAsk:
+			q.Ask, err = word(p)
+		case keyWith:
+			q.With, err = word(p)
+		case keySize:
+			q.size, err = word(p)
+		case keyExperiment:
+			if q.Experiment, err = word(p); err == nil {
+				err = s.known(q.Experiment, p.value.at)
+			}
+		case keyFound:
+			if q.Found, err = listed(p); err == nil {
+				for _, name := range q.Found {
+					err = errors.Join(err, s.known(name, p.value.at))
+				}
+			}
+		case keyCompare:
+			all := []node{p.value}
+			if p.value.list {
+				all = p.value.items
+			}
+			for _, one := range all {
+				text, problem := word(pair{p.key, one.at, one})
+				q.Compare, err = append(q.Compare, Compared{text, one.at}), errors.Join(err, problem)
+			}
+		default:
+			err = unknown(p, "a question", []string{keyAsk, keyWith, keyCompare, keyExperiment, keyFound, keySize})
+		}
+		if err != nil {
+			return q, err
+		}
+	}
+	switch {
+	case q.Ask == "":
+		return q, problem(n.at, "the question asks nothing: it needs %s", keyAsk)
+	case len(q.Compare)+len(q.Found) == 0:
+		return q, problem(n.at, "the question %q has no pair that would answer it: add %s, such as 'postgres:2 against mongodb:3 in throughput', or %s, a list of experiments", q.Ask, keyCompare, keyFound)
+	case len(q.Compare) > 0 && q.Experiment == "" && len(s.Experiments) > 1:
+		return q, problem(q.Compare[0].At, "the question names no experiment; the study has %s", strings.Join(s.names(), ", "))
+	case len(q.Compare) > 0 && q.Experiment == "":
+		q.Experiment = s.Experiments[0].Name
+	}
+	return q, nil
+}
+
+// known is an error if there is no such experiment.
+func (s *Study) known(name string, at Position) error {
+	if names := s.names(); !slices.Contains(names, name) {
+		return problem(at, "there is no experiment %q; the study has %s%s", name, strings.Join(names, ", "), spelling.Hint(name, "", names))
+	}
+	return nil
+}
+
+func (s *Study) names() (all []string) {
+	for _, e := range s.Experiments {
+		all = append(all, e.Name)
+	}
+	return all
 }

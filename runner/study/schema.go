@@ -34,12 +34,9 @@ func Schema(v Vocabulary) *jsonschema.Schema {
 		keyTitle:       text("what the report is called"),
 		keyQuestion:    text("what the study wants to know; Markdown"),
 		keyDescription: text("what all its experiments share; Markdown"),
-		keyConclusions: {Type: "array", Description: "what follows", Items: closed(map[string]*jsonschema.Schema{
-			keyText: text("the sentence; Markdown"), keyExperiment: text("whose figures the claim is about"),
-			keyClaim: text("SIDE > SIDE by 20 % in METRIC, which the page shows as held, not held or not shown"),
-		})},
-		keyDefaults: {Ref: settings, Description: "flags of all experiments whose workload has them"},
-		keySizes:    {Type: "object", Description: "flags of all experiments in each size, on top of the defaults; " + DefaultSize + " is the size unless another is asked for", AdditionalProperties: &jsonschema.Schema{Ref: settings}},
+		keyQuestions:   {Type: "array", Description: "the parts of the question, each with what its runs are asked; assay writes the answers", Items: questionSchema()},
+		keyDefaults:    {Ref: settings, Description: "flags of all experiments whose workload has them"},
+		keySizes:       {Type: "object", Description: "flags of all experiments in each size, on top of the defaults; " + DefaultSize + " is the size unless another is asked for", AdditionalProperties: &jsonschema.Schema{Ref: settings}},
 		keyMatrix: {Type: "object", Description: "what varies in all experiments, each of which may add settings to the alternatives",
 			AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
 				{Type: "object", AdditionalProperties: &jsonschema.Schema{Ref: settings}}, {Type: "array", Items: value()}}}},
@@ -116,6 +113,22 @@ func overviewSchema() *jsonschema.Schema {
 	})
 	table.Required = []string{keyTitle, keyRows, keyColumns}
 	return &jsonschema.Schema{Type: "array", Description: "tables over several experiments, before these", Items: table}
+}
+
+func questionSchema() *jsonschema.Schema {
+	several := func(description string) *jsonschema.Schema {
+		s := oneOrSeveral(func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} })
+		s.Description = description
+		return s
+	}
+	s := closed(map[string]*jsonschema.Schema{
+		keyAsk: text("the question"), keyWith: text("what the answer calls the first side, such as: twice the processors"),
+		keyCompare: several("SIDE against SIDE in FIGURE"), keyExperiment: text("whose figures are compared"),
+		keySize:  text("the only size in which it is asked"),
+		keyFound: several("experiments that are asked whether anything wrong was found in their runs"),
+	})
+	s.Required = []string{keyAsk}
+	return s
 }
 
 func reportedSchema() *jsonschema.Schema {

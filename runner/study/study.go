@@ -28,8 +28,8 @@ type Study struct {
 	Sizes       []string
 	Experiments []Experiment
 	// Overviews are tables over several experiments.
-	Overviews   []Overview
-	Conclusions []Conclusion
+	Overviews []Overview
+	Questions []Question
 }
 
 // Experiment is a series of runs of one workload.
@@ -164,18 +164,20 @@ func (r *reader) study(root node) (*Study, error) {
 		return nil, err
 	}
 	s := &Study{}
-	var experiments, sizes, overviews, conclusions node
+	var experiments, sizes, overviews, questions node
+	var asked Position
 	for _, p := range root.pairs {
 		var err error
 		switch p.key {
 		case keyTitle:
 			s.Title, err = word(p)
 		case keyQuestion:
+			asked = p.at
 			s.Question, err = word(p)
 		case keyDescription:
 			s.Description, err = word(p)
-		case keyConclusions:
-			conclusions = p.value
+		case keyQuestions:
+			questions = p.value
 		case keyOverview:
 			overviews = p.value
 		case keyMatrix:
@@ -187,7 +189,7 @@ func (r *reader) study(root node) (*Study, error) {
 		case keyExperiments:
 			experiments = p.value
 		default:
-			err = unknown(p, "a study", []string{keyTitle, keyQuestion, keyDescription, keyDefaults, keySizes, keyMatrix, keyExperiments, keyOverview, keyConclusions})
+			err = unknown(p, "a study", []string{keyTitle, keyQuestion, keyDescription, keyDefaults, keySizes, keyMatrix, keyExperiments, keyOverview, keyQuestions})
 		}
 		if err != nil {
 			return nil, err
@@ -212,8 +214,11 @@ func (r *reader) study(root node) (*Study, error) {
 	if err := s.readOverviews(overviews); err != nil {
 		return nil, err
 	}
-	if err := r.conclusions(s, conclusions); err != nil {
+	if err := s.questions(questions, r.size); err != nil {
 		return nil, err
+	}
+	if s.Question != "" && len(questions.items) == 0 {
+		return nil, problem(asked, "nothing answers the question: add %s, each with %s, and %s or %s", keyQuestions, keyAsk, keyCompare, keyFound)
 	}
 	s.Sizes = slices.Sorted(maps.Keys(r.sizes))
 	if !r.sizes[r.size] {

@@ -292,10 +292,12 @@ experiments:
     sizes:
       report:
         reported: [{clients: 2, tps: 5}]
-conclusions:
-  - text: More is more.
-    claim: clients=2 > clients=1 in tps
-  - {text: That is all.}
+questions:
+  - ask: Is more more?
+    with: a second client
+    compare: clients=2 against clients=1 in tps
+  - {ask: Is anything lost?, found: transfers}
+  - {ask: Only then?, found: transfers, size: report}
 `
 
 func TestProse(t *testing.T) {
@@ -311,8 +313,8 @@ func TestProse(t *testing.T) {
 	if r := e.Reported; len(r) != 1 || !slices.Equal(r[0].Values, []Value{{"clients", "1"}}) || r[0].Figures["tps"] != 4663 || r[0].Remark != "five nodes" {
 		t.Errorf("%+v", r)
 	}
-	if c := s.Conclusions; len(c) != 2 || c[0].Experiment != "transfers" || c[0].Claim == "" || c[0].At.Line != 24 || c[1].Text != "That is all." {
-		t.Errorf("%+v", c)
+	if q := s.Questions; len(q) != 2 || q[0].Experiment != "transfers" || q[0].With != "a second client" || q[0].Compare[0].Text != "clients=2 against clients=1 in tps" || q[0].Compare[0].At.Line != 25 || !slices.Equal(q[1].Found, []string{"transfers"}) {
+		t.Errorf("%+v", q)
 	}
 	larger, err := Read("s.yaml", []byte(published), "report", words())
 	expect.NoError(t, err)
@@ -324,13 +326,17 @@ func TestProse(t *testing.T) {
 func TestProseErrors(t *testing.T) {
 	bank := "experiments:\n  a:\n    workload: bank\n    matrix: {clients: [1]}\n"
 	for text, want := range map[string]string{
-		bank + "    columns: {a: 1}\n":                              "s.yaml:5:15: columns must be a value",
-		bank + "    reported: 5\n":                                  "s.yaml:5:15: reported must be a list",
-		bank + "    reported: [{tps: fast}]\n":                      `s.yaml:5:22: tps is no axis of the matrix, and "fast" no number`,
-		bank + "conclusions: yes\n":                                 "s.yaml:5:14: conclusions must be a list",
-		bank + "conclusions: [{claim: x, experiment: b}]\n":         `s.yaml:5:38: there is no experiment "b"; the study has a`,
-		bank + "conclusions: [{claims: x}]\n":                       `s.yaml:5:16: there is no key "claims" in a conclusion; did you mean claim?`,
-		bank + "  b: {workload: bank}\nconclusions: [{claim: x}]\n": "s.yaml:6:23: the claim names no experiment; the study has a, b",
+		bank + "    columns: {a: 1}\n":                                      "s.yaml:5:15: columns must be a value",
+		bank + "    reported: 5\n":                                          "s.yaml:5:15: reported must be a list",
+		bank + "    reported: [{tps: fast}]\n":                              `s.yaml:5:22: tps is no axis of the matrix, and "fast" no number`,
+		bank + "questions: yes\n":                                           "s.yaml:5:12: questions must be a list",
+		bank + "questions: [{ask: x, experiment: b}]\n":                     `s.yaml:5:34: there is no experiment "b"; the study has a`,
+		bank + "questions: [{ask: x, found: [a, b]}]\n":                     `s.yaml:5:29: there is no experiment "b"; the study has a`,
+		bank + "questions: [{asks: x}]\n":                                   `s.yaml:5:14: there is no key "asks" in a question; did you mean ask?`,
+		bank + "questions: [{ask: Which?}]\n":                               `s.yaml:5:14: the question "Which?" has no pair that would answer it`,
+		bank + "questions: [{found: a}]\n":                                  "s.yaml:5:14: the question asks nothing",
+		"question: Which?\n" + bank:                                         "s.yaml:1:1: nothing answers the question: add questions",
+		bank + "  b: {workload: bank}\nquestions: [{ask: x, compare: y}]\n": "s.yaml:6:31: the question names no experiment; the study has a, b",
 	} {
 		_, err := Read("s.yaml", []byte(text), "laptop", words())
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

@@ -228,3 +228,8 @@ func Plan(c Config, p load.Plan) load.Plan {
 	}
 	return p
 }
+
+// Figures implements definition.Counts.
+func (Config) Figures() []string {
+	return []string{"lost", "done twice", "stale reads", "outage", "read outage"}
+}

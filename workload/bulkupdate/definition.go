@@ -176,3 +176,12 @@ func (c Config) workers() ([]int, error) {
 func roundName(workers int) string {
 	return check.Counted(workers, "worker", "workers")
 }
+
+// RoundNames implements definition.NamesRounds.
+func (c Config) RoundNames() (names []string) {
+	workers, _ := c.workers() // Validate says what is wrong
+	for _, n := range workers {
+		names = append(names, roundName(n))
+	}
+	return names
+}

@@ -120,6 +120,17 @@ func roundName(kind uint8, pass int64) string {
 	return name + ", " + [...]string{passFirst: "first", passCold: "cold", passWarm: "warm"}[pass]
 }
 
+// RoundNames implements definition.NamesRounds: of first passes, whether the caches can be emptied or not.
+func (c Config) RoundNames() []string {
+	names := []string{roundName(KindInsert, 0)}
+	for _, kind := range []uint8{KindLatest, KindInterval, KindDay} {
+		for _, pass := range []int64{passFirst, passCold, passWarm} {
+			names = append(names, roundName(kind, pass))
+		}
+	}
+	return names
+}
+
 // Rounds are the writing, then each kind of query twice. A first pass is called
 // cold only if the caches are emptied before it.
 func (w *Work) Rounds() []load.Round {

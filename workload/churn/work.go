@@ -72,6 +72,18 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients
 // Size is with what is free in the files.
 func (w *work) Size(ctx context.Context) (store.Size, error) { return w.compacting.FileSize(ctx) }
 
+// RoundNames implements definition.NamesRounds.
+func (c Config) RoundNames() []string {
+	names := []string{"fill"}
+	for cycle := int64(1); cycle <= c.Cycles; cycle++ {
+		names = append(names, fmt.Sprintf("delete %d", cycle), fmt.Sprintf("refill %d", cycle))
+	}
+	if c.Repair {
+		names = append(names, "")
+	}
+	return names
+}
+
 // Rounds are the filling, for each cycle a deletion and a refill, and the
 // repairs.
 func (w *work) Rounds() []load.Round {

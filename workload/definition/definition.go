@@ -164,7 +164,7 @@ type Proposing interface {
 	Propose(plan *load.Plan, given func(flag string) bool) (notes []string, err error)
 }
 
-// Named is a Config that knows the kinds of operations, where Workload.Operations cannot:
+// NamesRounds is a Config that knows the kinds of operations, where Workload.Operations cannot:
 // the names by history.Op.Kind.
 type Named interface{ OperationNames() map[uint8]string }
 
@@ -239,6 +239,13 @@ type Finding interface {
 // Following is a Rounds whose rounds depend on the machine. A process that shares the
 // work is told the name of each round before it asks for them, and has the same.
 type Following interface{ Follow(round string) }
+
+// NamesRounds is a Config that knows the names of its rounds before there is a database. An empty name
+// stands for those that the database gives.
+type NamesRounds interface{ RoundNames() []string }
+
+// Counts is a Config that knows which figures its runs have and others have not.
+type Counts interface{ Figures() []string }
 
 // Rounds is a Work that is worked in several rounds instead of one stretch.
 type Rounds interface{ Rounds() []load.Round }

@@ -1,0 +1,228 @@
+package compare
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// pair is two groups that differ in nothing but what is compared.
+type pair struct{ a, b Group }
+
+// effect is how a figure of one side of pairs differs from the other side's: the ratio that lies in
+// the middle of those of every run to every run of its pair, and the 95 % interval of it. That is
+// the Hodges-Lehmann estimate of the U test, or of van Elteren's, which joins several pairs (P. van
+// Elteren, "On the combination of independent two-sample tests of Wilcoxon", 1960). So the interval
+// holds 1 if the test shows no difference.
+type effect struct {
+	metric metric
+	pairs  []pair
+	// differences in place of ratios are taken where a figure is 0.
+	differences bool
+	// middleLow and middleHigh are the same unless the run's end cut figures; then the one is
+	// what it is at least, or the other what it is at most.
+	middleLow, middleHigh float64
+	// low and high are infinite where the run's end cut what would tell.
+	low, high float64
+	// enough is false if so few runs can show nothing; the interval is that of all ratios then.
+	enough bool
+	p      float64
+}
+
+// effectOf is the effect in pairs whose groups all have the figure.
+func effectOf(m metric, pairs []pair) effect {
+	e := effect{metric: m, pairs: pairs, differences: slices.ContainsFunc(pairs, func(p pair) bool {
+		return slices.ContainsFunc(slices.Concat(valuesOf(m, p.a), valuesOf(m, p.b)), func(v float64) bool { return v <= 0 })
+	})}
+	var lows, highs []float64
+	chances := []float64{1} // of each number of runs that are above one of the other side
+	for _, p := range pairs {
+		x, y := observed(m, p.a), observed(m, p.b)
+		for _, a := range x {
+			for _, b := range y {
+				low, high := e.between(a, b)
+				lows, highs = append(lows, low), append(highs, high)
+			}
+		}
+		chances = joinedChances(chances, rankChances(len(x), len(y)))
+	}
+	slices.Sort(lows)
+	slices.Sort(highs)
+	n := len(lows)
+	out, tail := 0, 0.0 // so many ratios lie outside of the interval at either end
+	for ; out < n/2 && tail+chances[out] <= alpha/2; out++ {
+		tail += chances[out]
+	}
+	e.enough = out > 0
+	at := max(out, 1)
+	e.low, e.high = lows[at-1], highs[n-at]
+	e.middleLow, e.middleHigh = lows[(n-1)/2]/2+lows[n/2]/2, highs[(n-1)/2]/2+highs[n/2]/2
+	e.p = e.chance(lows, highs, chances)
+	return e
+}
+
+// between is where the ratio, or difference, of two figures lies: the run's end may have cut them.
+func (e effect) between(a, b observation) (low, high float64) {
+	v := a.value - b.value
+	if !e.differences {
+		v = a.value / b.value
+	}
+	low, high = v, v
+	if b.cut {
+		low = math.Inf(-1)
+	}
+	if a.cut {
+		high = math.Inf(1)
+	}
+	return low, high
+}
+
+// none is the ratio or difference of figures that are the same.
+func (e effect) none() float64 {
+	if e.differences {
+		return 0
+	}
+	return 1
+}
+
+// chance is how likely figures of which none is larger are to lie as far apart.
+func (e effect) chance(lows, highs, chances []float64) float64 {
+	above := len(lows) - len(slices.DeleteFunc(slices.Clone(lows), func(v float64) bool { return v > e.none() }))
+	below := len(highs) - len(slices.DeleteFunc(slices.Clone(highs), func(v float64) bool { return v < e.none() }))
+	far, p := math.Abs(float64(above-below)), 0.0
+	for u, chance := range chances {
+		if math.Abs(float64(2*u-len(lows))) >= far {
+			p += chance
+		}
+	}
+	return min(p, 1)
+}
+
+// rankChances are the chances of each U of two groups of so many runs that do not differ: the
+// largest of all is one of the first group's with the chance n/(n+m), and is above all of the other's then.
+func rankChances(n, m int) []float64 {
+	row := make([][]float64, m+1)
+	for j := range row {
+		row[j] = []float64{1}
+	}
+	for i := 1; i <= n; i++ {
+		for j := 1; j <= m; j++ {
+			next, first := make([]float64, i*j+1), float64(i)/float64(i+j)
+			for u, p := range row[j] {
+				next[u+j] += p * first
+			}
+			for u, p := range row[j-1] {
+				next[u] += p * (1 - first)
+			}
+			row[j] = next
+		}
+	}
+	return row[m]
+}
+
+// joinedChances are those of the sum of two numbers.
+func joinedChances(a, b []float64) []float64 {
+	all := make([]float64, len(a)+len(b)-1)
+	for i, p := range a {
+		for j, q := range b {
+			all[i+j] += p * q
+		}
+	}
+	return all
+}
+
+// shown is 1 if the first side's figure is shown to be higher, -1 if lower, 0 if neither is.
+func (e effect) shown() int {
+	switch {
+	case !e.enough:
+	case e.low > e.none():
+		return 1
+	case e.high < e.none():
+		return -1
+	}
+	return 0
+}
+
+// change says in words how the first side's figure lies to the other's.
+func (e effect) change() string {
+	prefix, v := "", e.middleLow
+	switch {
+	case math.IsInf(e.middleLow, 0) && math.IsInf(e.middleHigh, 0):
+		return "of an unknown size, since the runs' end cut it"
+	case math.IsInf(e.middleHigh, 0):
+		prefix = "at least "
+	case math.IsInf(e.middleLow, 0):
+		prefix, v = "at most ", e.middleHigh
+	}
+	word := " higher"
+	if v < e.none() {
+		word = " lower"
+	}
+	switch {
+	case v == e.none():
+		return prefix + "the same"
+	case e.differences:
+		return prefix + e.metric.format(math.Abs(v)) + word
+	case v >= 2:
+		return prefix + timesText(v) + " times as high"
+	}
+	return prefix + percentText(v-1) + " %" + word
+}
+
+// interval is where that lies, in the same words.
+func (e effect) interval() string {
+	write, unit := func(v float64) string { return percentText(v - 1) }, " %"
+	switch down := e.middleLow < e.none() && e.high <= e.none(); {
+	case e.differences:
+		write, unit = e.metric.format, ""
+	case e.middleLow >= 2 && !math.IsInf(e.middleLow, 0):
+		write, unit = timesText, " times"
+	case !down && e.low < e.none():
+		write = func(v float64) string { return strconv.FormatFloat(math.Round((v-1)*100), 'f', -1, 64) }
+	}
+	low, high := e.low, e.high
+	switch {
+	case math.IsInf(low, 0) && math.IsInf(high, 0):
+		return "not known"
+	case math.IsInf(high, 0):
+		return "at least " + write(low) + unit
+	case math.IsInf(low, 0):
+		return "at most " + write(high) + unit
+	case !e.differences && high <= 1: // lower by the smaller share to the larger
+		low, high = high, low
+	}
+	if write(low) == write(high) {
+		return write(low) + unit
+	}
+	return write(low) + " to " + write(high) + unit
+}
+
+// probability writes the chance.
+func (e effect) probability() string {
+	return strings.Replace("p="+probabilityText(e.p), "=<", "<", 1)
+}
+
+// most is the largest difference that the interval leaves room for.
+func (e effect) most() string {
+	far := max(math.Abs(e.low-e.none()), math.Abs(e.high-e.none()))
+	switch {
+	case math.IsInf(far, 0):
+		return "not known how large a one"
+	case e.differences:
+		return "at most " + e.metric.format(far)
+	case far >= 1:
+		return "at most " + timesText(1+far) + " times"
+	}
+	return "at most " + percentText(far) + " %"
+}
+
+// timesText and percentText write two digits, or all that are before the point.
+func timesText(v float64) string {
+	if v >= 9.95 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+}
+
+func percentText(share float64) string { return timesText(math.Abs(share) * 100) }

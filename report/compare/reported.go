@@ -1,0 +1,149 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"assay/check"
+	"assay/internal/quantity"
+	"assay/report"
+)
+
+// Reported is what another source says of one configuration.
+type Reported struct {
+	// Values name the configuration by what varies; one that none of the groups has is a row
+	// of its own.
+	Values []report.Setting
+	// Figures are by column, in the metric's own unit: a second, ms, bytes, %.
+	Figures map[string]float64
+	// Remark says why there is no run of it, or what differs.
+	Remark string
+}
+
+// allAxes are those of the configurations, and those that a source alone has.
+func (t *configurationTable) allAxes(reported []Reported) []string {
+	axes := slices.Clone(t.axes)
+	for _, r := range reported {
+		axes = append(axes, axesOf([]Group{{Values: r.Values}})...)
+	}
+	var all []string
+	for _, axis := range axes {
+		if !slices.Contains(all, axis) {
+			all = append(all, axis)
+		}
+	}
+	return all
+}
+
+// beside has two rows for each configuration of another source: what that reports, and ours with
+// the ratio to it, each with its machine and size.
+func (t *configurationTable) beside(reported []Reported) report.Table {
+	axes := t.allAxes(reported)
+	out := report.Table{Title: "Reported elsewhere, and ours", Head: append(slices.Clone(axes), "source")}
+	columns := slices.DeleteFunc(slices.Clone(t.columns), func(c column) bool {
+		return !slices.ContainsFunc(reported, func(r Reported) bool { _, has := r.figure(c.name); return has })
+	})
+	for i := 1; i < len(out.Head); i++ {
+		out.Words = append(out.Words, i)
+	}
+	for _, c := range columns {
+		out.Head = append(out.Head, c.name)
+	}
+	out.Head, out.Words = append(out.Head, "machine and size"), append(out.Words, len(out.Head))
+	for _, r := range reported {
+		var theirs, ours []string
+		for _, axis := range axes {
+			theirs, ours = append(theirs, cmp.Or(value(r.Values, axis), quantity.None)), append(ours, "")
+		}
+		theirs, ours = append(theirs, "reported"), append(ours, "ours")
+		at := slices.IndexFunc(t.groups, func(g Group) bool { return r.of(g) && len(g.Runs) > 0 })
+		for _, c := range columns {
+			figure, has := r.figure(c.name)
+			if !has {
+				theirs, ours = append(theirs, quantity.None), append(ours, quantity.None)
+				continue
+			}
+			theirs = append(theirs, c.metric.format(figure))
+			if at >= 0 && everyRunHas(t.groups[at:at+1], c.metric) {
+				g := t.groups[at]
+				s := g.spread(c.metric)
+				ours = append(ours, g.believable(c.metric, s.written(c.metric)+" ("+strconv.FormatFloat(s.Median/figure, 'g', 2, 64)+" times)"))
+			} else {
+				ours = append(ours, quantity.None)
+			}
+		}
+		out.Rows = append(out.Rows, append(theirs, cmp.Or(r.Remark, quantity.None)))
+		if at >= 0 {
+			out.Rows = append(out.Rows, append(ours, machineAndSize(t.groups[at].Runs[0])))
+		}
+	}
+	return out
+}
+
+// machineAndSize are those of one of our runs.
+func machineAndSize(r Run) string {
+	d := &r.Result.Database
+	var parts []string
+	if d.CPUsPerNode != nil {
+		parts = append(parts, quantity.Short(*d.CPUsPerNode)+" vCPU a node")
+	} else if r.Machine.CPUs > 0 {
+		parts = append(parts, check.Counted(int64(r.Machine.CPUs), "processor", "processors")+" for all")
+	}
+	if d.MemoryPerNode != nil {
+		parts = append(parts, quantity.Memory(*d.MemoryPerNode)+" a node")
+	} else if r.Machine.MemoryBytes > 0 {
+		parts = append(parts, quantity.Memory(int64(r.Machine.MemoryBytes))+" for all")
+	}
+	return strings.Join(append(parts, check.Counted(r.Result.Loading.Rows, "row", "rows")), ", ")
+}
+
+// figure is one that is reported.
+func (r Reported) figure(name string) (float64, bool) {
+	for reported, v := range r.Figures {
+		if figureName(reported) == name {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// mostColumns is how many a table has that a reader can still take in.
+const mostColumns = 8
+
+// split makes tables of at most mostColumns, each with the first columns that name its rows.
+func split(t report.Table, names int) (all []report.Table) {
+	for from, room := names, max(1, mostColumns-names); from < len(t.Head); from += room {
+		to := min(from+room, len(t.Head))
+		part := report.Table{Title: t.Title, Parts: t.Parts}
+		take := func(cells []string) []string { return slices.Concat(cells[:names], cells[from:to]) }
+		part.Head = take(t.Head)
+		for _, row := range t.Rows {
+			part.Rows = append(part.Rows, take(row))
+		}
+		for _, at := range t.Words {
+			switch {
+			case at < names:
+				part.Words = append(part.Words, at)
+			case at >= from && at < to:
+				part.Words = append(part.Words, at-from+names)
+			}
+		}
+		if from > names {
+			part.Title = strings.TrimPrefix(t.Title+", continued", ", ")
+		}
+		all = append(all, part)
+	}
+	return all
+}
+
+// of reports whether it is about a group.
+func (r Reported) of(g Group) bool {
+	for _, v := range r.Values {
+		if value(g.Values, v.Name) != v.Value {
+			return false
+		}
+	}
+	return len(r.Values) > 0 || len(g.Values) == 0
+}
