@@ -22,11 +22,7 @@ func reads(does bug.Does) bool { return strings.HasPrefix(string(does), "reads "
 
 // answers says that a bug is in the rows of an answer.
 func answers(does bug.Does) bool {
-	switch does {
-	case bug.Misanswers, bug.Hides, bug.Drops, bug.DoublesRow, bug.Disorders, bug.Cuts, bug.RepeatsRow:
-		return true
-	}
-	return false
+	return does == bug.Misanswers || does == bug.Drops || does == bug.Cuts
 }
 
 // about says whether a bug is about a table.
@@ -36,7 +32,7 @@ func about(act *bug.Act, table string) bool {
 
 // remembers says that a bug needs the last transactions.
 func remembers(act *bug.Act) bool {
-	return reads(act.Does) && !act.Stepped || act.Does == bug.Overwrites
+	return reads(act.Does) || act.Does == bug.Overwrites
 }
 
 // looksAtRows says that a bug needs what the rows were that a transaction changes.

@@ -11,32 +11,17 @@ import (
 func (x *attempt) misanswer(s *store.Statement, t *store.Table, rows []image) []image {
 	act, d := &x.bug.Act, x.d
 	one := d.chance.IntN(len(rows))
-	switch act.Does {
-	case bug.Misanswers:
+	switch {
+	case act.Does == bug.Misanswers:
 		return x.misread(s, t, rows, one)
-	case bug.Hides:
-		x.struck = true
-		return nil
-	case bug.Cuts:
+	case act.Does == bug.Cuts:
 		x.struck = true
 		return rows[:one]
-	case bug.RepeatsRow:
-		x.struck = true
-		return append(rows, rows[0])
-	}
-	if len(rows) < 2 {
+	case len(rows) < 2:
 		return rows
 	}
 	x.struck = true
-	switch i := min(one, len(rows)-2); act.Does {
-	case bug.Drops:
-		return slices.Delete(rows, i, i+1)
-	case bug.DoublesRow:
-		rows[i+1] = rows[i]
-	default:
-		rows[i], rows[i+1] = rows[i+1], rows[i]
-	}
-	return rows
+	return slices.Delete(rows, one, one+1)
 }
 
 // misread changes a column of a row of an answer, if the answer has one of those that the bug

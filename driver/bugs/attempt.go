@@ -29,8 +29,6 @@ type attempt struct {
 	reads    []seenRow
 	// unseen is true if it changes what nobody knows.
 	unseen bool
-	// asked are the reads of a stepped session, as places; see conditionOf.
-	asked []place
 	// over is true if nothing of it counts any more; see spoilable.
 	over bool
 	// replaced is what a row was that the bug has replaced before.
@@ -43,7 +41,7 @@ func (d *database) attempt(b *active, finished uint64) *attempt {
 	x := &attempt{d: d, bug: b, finished: finished, snapshot: d.log.clock, looks: d.watches}
 	if b != nil {
 		x.looks = x.looks || looksAtRows(&b.Act)
-		x.mixes = b.Act.Does == bug.ReadsMixed || b.Act.Does == bug.ReadsMiddle && d.coin()
+		x.mixes = b.Act.Does == bug.ReadsMiddle && d.coin()
 	}
 	return x
 }
@@ -102,12 +100,12 @@ func (x *attempt) capture(ctx context.Context, do doer, statement int, parameter
 	}
 }
 
-// publish has others see what a transaction of a stepped session has changed.
+// publish has others know that a transaction of a stepped session has changed something.
 func (x *attempt) publish() {
 	x.d.guard.Lock()
 	defer x.d.guard.Unlock()
 	if x.n.stepped && !x.over {
-		x.d.underWay[x] = slices.Clone(x.changes)
+		x.d.underWay[x] = true
 	}
 }
 
@@ -264,43 +262,10 @@ func (x *attempt) shown(s *store.Statement, parameters []store.Value, rows []ima
 			shown = append(shown, row)
 		}
 	}
-	strikes := x.about(s.Table) && answers(x.bug.Act.Does) && !x.struck
-	if strikes && x.bug.Act.Stepped {
-		if strikes = x.asksAgain(s, parameters); strikes && len(shown) == 0 {
-			shown = []image{store.OfInts(make([]int64, len(s.Columns))...)}
-		}
-	}
-	if strikes && len(shown) > 0 {
+	if len(shown) > 0 && x.about(s.Table) && answers(x.bug.Act.Does) && !x.struck {
 		shown = x.misanswer(s, t, shown)
 	}
 	return shown
-}
-
-// asksAgain says that the same was read before.
-func (x *attempt) asksAgain(s *store.Statement, parameters []store.Value) bool {
-	what := conditionOf(s, parameters)
-	again := slices.Contains(x.asked, what)
-	x.asked = append(x.asked, what)
-	return again
-}
-
-// notEnded are the rows of an answer that transactions have inserted which have not ended; nil
-// if there are none or nobody is to see them.
-func (x *attempt) notEnded(t *store.Table, s *store.Statement, parameters []store.Value) (rows []image) {
-	if !x.does(bug.ReadsMiddle) || !x.bug.Act.Stepped || !x.about(t.Name) || s.Verb != store.Read {
-		return nil
-	}
-	x.d.guard.Lock()
-	defer x.d.guard.Unlock()
-	for of, changes := range x.d.underWay {
-		for _, c := range changes {
-			if of != x && c.table == t.Name && c.before == nil && satisfies(t, s, parameters, c.after) {
-				rows = append(rows, c.after.pick(t, s.Columns))
-			}
-		}
-	}
-	x.struck = x.struck || rows != nil
-	return rows
 }
 
 // record remembers the attempt.

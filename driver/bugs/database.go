@@ -44,10 +44,10 @@ type database struct {
 	// cutAt is where a read of everything ends, by table.
 	cutAt map[string]int64
 	// guard is for what transactions look at that may go on when their session has
-	// answered; see spoilable. It is also for underWay: what transactions of stepped
-	// sessions have changed that have not ended.
+	// answered; see spoilable. It is also for underWay: transactions of stepped sessions that
+	// have changed something and not ended.
 	guard    sync.Mutex
-	underWay map[*attempt][]change
+	underWay map[*attempt]bool
 }
 
 // Over returns a Database that does what the given one of a workload does, but for the bugs,
@@ -55,7 +55,7 @@ type database struct {
 // same seed and the same order of calls give the same run.
 func Over(inner store.Database, schema store.Schema, all []bug.Bug, seeded []Seeded, seed uint64) store.Database {
 	d := &database{Database: inner, schema: schema, turn: make(chan struct{}, 1), chance: rand.New(rand.NewPCG(seed, 0x6173736179)),
-		shown: newOverlay(), others: newOverlay(), underWay: map[*attempt][]change{}}
+		shown: newOverlay(), others: newOverlay(), underWay: map[*attempt]bool{}}
 	for _, b := range all {
 		for _, s := range seeded {
 			if s.Name == b.Name && s.Probability > 0 {

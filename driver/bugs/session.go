@@ -178,7 +178,7 @@ func (n *session) step(ctx context.Context, o *operation) store.Reply {
 	d.guard.Lock()
 	beside := len(d.underWay) > 0
 	d.guard.Unlock()
-	x := d.attempt(d.draw(func(a *bug.Act) bool { return a.Stepped && (a.Does != bug.Loses || o.writes && beside) }), 0)
+	x := d.attempt(d.draw(func(a *bug.Act) bool { return a.Stepped && o.writes && beside }), 0)
 	x.n, x.looks = n, d.looks
 	reply := committed()
 	if x.struck = x.does(bug.Loses); !x.struck {

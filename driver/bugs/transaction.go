@@ -54,14 +54,12 @@ func (t *spoilable) Do(ctx context.Context, statement int, row func(store.Row) e
 		x.rehearsal.note(statement, parameters)
 		return t.Transaction.Do(ctx, statement, nil, parameters...)
 	}
-	rows := x.notEnded(table, s, parameters)
-	if rows == nil {
-		changed, err = t.Transaction.Do(ctx, statement, func(found store.Row) error {
-			one, err := rowOf(found, table, s)
-			rows = append(rows, one)
-			return err
-		}, parameters...)
-	}
+	var rows []image
+	changed, err = t.Transaction.Do(ctx, statement, func(found store.Row) error {
+		one, err := rowOf(found, table, s)
+		rows = append(rows, one)
+		return err
+	}, parameters...)
 	x.rehearsal.note(statement, parameters)
 	if err == nil && x.n.stepped {
 		if err = x.d.take(ctx); err == nil {
@@ -86,7 +84,7 @@ func (t *spoilable) native(ctx context.Context, statement int, row func(store.Ro
 			x.struck = true
 			return 1, nil
 		}
-	case row != nil && !t.writes && x.does(bug.Misanswers) && !x.bug.Act.Stepped:
+	case row != nil && !t.writes && x.does(bug.Misanswers):
 		given := row
 		row = func(r store.Row) error { return given(below{r, x}) }
 	}

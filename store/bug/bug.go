@@ -56,10 +56,8 @@ type Act struct {
 	To To
 	// Calls is how many calls later it is done, at most, of what is done later.
 	Calls uint64
-	// Stepped is true if it is done in sessions alone whose transactions stop while others go
-	// on: Loses to one that is begun while others have changed something and not ended, without
-	// being done, ReadsMiddle to one that reads what such have inserted, Misanswers to what a
-	// transaction reads for the second time.
+	// Stepped is true of a Loses in sessions alone whose transactions stop while others go on: of
+	// one that is begun while others have changed something and not ended, without being done.
 	Stepped bool
 }
 
@@ -119,16 +117,9 @@ const (
 const (
 	// Misanswers changes one of Columns in a row of it.
 	Misanswers Does = "misanswers"
-	// Hides gives no row where there is one.
-	Hides Does = "hides"
-	// Drops leaves out one of several rows, DoublesRow gives one in place of the next as well,
-	// Disorders gives two in the wrong order, Cuts leaves out the last ones, and RepeatsRow
-	// gives the first one at the end again.
-	Drops      Does = "drops a row"
-	DoublesRow Does = "doubles a row"
-	Disorders  Does = "disorders rows"
-	Cuts       Does = "cuts rows"
-	RepeatsRow Does = "repeats a row"
+	// Drops leaves out one of several rows, Cuts the last ones.
+	Drops Does = "drops a row"
+	Cuts  Does = "cuts rows"
 )
 
 // Ways in which a read sees a wrong state.
@@ -141,10 +132,8 @@ const (
 	// ReadsForked sees a transaction that a reader before did not see, and does not see
 	// one that this reader saw.
 	ReadsForked Does = "reads a fork"
-	// ReadsOlder sees a row as it was before the last transaction that changed it, ReadsMixed
-	// one of its columns.
+	// ReadsOlder sees a row as it was before the last transaction that changed it.
 	ReadsOlder Does = "reads older"
-	ReadsMixed Does = "reads mixed"
 	// ReadsStale sees a state from before a transaction whose end was known before the
 	// read began.
 	ReadsStale Does = "reads stale"

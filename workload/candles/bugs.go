@@ -9,8 +9,6 @@ func Bugs() []bug.Bug {
 			Doc: "an answer to a query ends early and without an error", Act: bug.Act{Does: bug.Cuts}},
 		{Name: "altered-row", Check: CheckAnswers, Kinds: []string{"altered"},
 			Doc: "one row of an answer has another volume than was written", Act: bug.Act{Does: bug.Misanswers, Columns: []string{"volume"}}},
-		{Name: "extra-row", Check: CheckAnswers, Kinds: []string{"foreign"},
-			Doc: "an answer has a row twice", Act: bug.Act{Does: bug.RepeatsRow}},
 		{Name: "lost-ack", Check: CheckIngest, Kinds: []string{"lost"}, Or: CheckAnswers,
 			Doc: "a batch is acknowledged and one of its rows is not there", Act: bug.Act{Does: bug.Forgets, To: bug.Inserted}},
 		{Name: "altered-write", Check: CheckIngest, Kinds: []string{"altered"}, Or: CheckAnswers,

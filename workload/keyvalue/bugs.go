@@ -14,8 +14,6 @@ func Bugs(own ...bug.Bug) []bug.Bug {
 			Doc: "a record that nobody inserted is there beside", Act: bug.Act{Does: bug.Adds}},
 		{Name: "failed-but-applied", Check: CheckRows, Kinds: []string{"failed"},
 			Doc: "a record is inserted, and failed is answered", Act: bug.Act{Does: bug.Denies}},
-		{Name: "stale-read", Check: CheckReads, Kinds: []string{"stale"},
-			Doc: "a read does not find a record that is there and was acknowledged", Act: bug.Act{Does: bug.Hides}},
 		bug.Late("record inserted"),
 	}, own...)
 }

@@ -25,14 +25,7 @@ func Bugs() []bug.Bug {
 		{Name: "failed-but-applied", Check: CheckOrders, Kinds: []string{"failed"},
 			Doc: "an order is entered, and failed is answered", Act: bug.Act{Does: bug.Denies, To: bug.Inserted, Table: "orders"}},
 		bug.Late("operation done"),
-		{Name: "dirty-read", Check: CheckIsolation, Kinds: []string{"dirty read"},
-			Doc: "in an isolation test, an Order-Status shows an order that is not committed", Act: bug.Act{Does: bug.ReadsMiddle, Stepped: true, Tables: order}},
 		{Name: "lost-update", Check: CheckIsolation, Kinds: []string{"lost update"},
 			Doc: "in an isolation test, a transaction does not wait for one that has changed something, and is lost", Act: bug.Act{Does: bug.Loses, Stepped: true}},
-		{Name: "unrepeatable-read", Check: CheckIsolation, Kinds: []string{"non-repeatable read"},
-			Doc: "in an isolation test, a New-Order that reads prices again reads others", Act: bug.Act{Does: bug.Misanswers, Stepped: true, Columns: []string{"i_price"}}},
-		{Name: "phantom", Check: CheckIsolation, Kinds: []string{"phantom"},
-			Doc: "in an isolation test, a Delivery or an Order-Status that looks for an order again finds one that was entered meanwhile",
-			Act: bug.Act{Does: bug.Misanswers, Stepped: true, Tables: order, Columns: numbers}},
 	}
 }
