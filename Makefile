@@ -6,6 +6,8 @@
 #                 seeds, an honest database over 1000 and over 100 power cuts
 # make managers   the long tests of PostgreSQL under Patroni, repmgr and pg_auto_failover
 # make mysql      the tests on MySQL, which it installs
+# make record     every known bug, on the broken and on the mended version, and
+#                 docs/record.md; it takes an hour or more
 # make fuzz       the fuzz tests alone
 # make bench      assay beside pgbench, psql, sysbench, wrk, Locust, and bare loops on the
 #                 databases' client libraries
@@ -113,6 +115,14 @@ trust: fuzz
 mysql:
 	./scripts/install-servers.sh mariadb mysql
 	$(GO) test ./cluster ./cluster/mysql ./driver/mysql -count=1 -p 1 -timeout 60m -run '$(MYSQL)' -v
+
+# What was found before stays in the record.
+.PHONY: record
+record: build
+	./scripts/install-servers.sh postgres mongodb mariadb mysql cassandra redis patroni repmgr
+	./assay known --all --record runner/known/record.jsonl
+	$(MAKE) build
+	./assay known --page > docs/record.md
 
 bench:
 	./scripts/install-servers.sh postgres mongodb mariadb cassandra redis etcd compiler rivals

@@ -71,6 +71,8 @@ func TestBadInput(t *testing.T) {
 		{"run ycsb --mix g", []string{"--mix", `"g"`, "a, b, c, d, e, f"}},
 		{"run churn --delete-share 0", []string{"--delete-share", "at most 1"}},
 		{"run churn --rate 5", []string{"--rate", "--rows"}},
+		{"known --all --page", []string{"--page", "--all"}},
+		{"known none", []string{"none", "assay known"}},
 		{"isolation-matrix --db mem:// --cluster postgres:1", []string{"--db", "--cluster"}},
 		{"isolation-matrix --json --markdown", []string{"--json", "--markdown"}},
 		{"isolation-matrix --db mem:// --level sloppy", []string{"sloppy", "strict serializable"}},

@@ -1,0 +1,146 @@
+package known
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/check"
+)
+
+// row is a file that can be used.
+const row = `name: a-bug
+product: A
+bug: it loses rows
+found-by: somebody
+told: https://example.org/bug
+promised: that it loses none
+differs: version
+broken: "1.0"
+mended: "1.1"
+run: [bank, --cluster, "a:1,version={}", --fault, power-cut n1 at 1s]
+finds:
+  check: transfers
+  verdict: violated
+  word: lost
+bound: 3
+`
+
+func TestRowsOfTheProgram(t *testing.T) {
+	rows, err := Rows()
+	if err != nil || len(rows) < 3 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	hunts, err := Recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hunts {
+		if !slices.ContainsFunc(rows, func(r Row) bool { return r.Name == h.Name && (h.Value == r.Broken || h.Value == r.Mended) }) {
+			t.Errorf("a search for %s in %s is recorded, and there is no such row", h.Name, h.Value)
+		}
+	}
+}
+
+// TestThePageIsMade: docs/record.md is what assay known --page prints.
+func TestThePageIsMade(t *testing.T) {
+	rows, err := Rows()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hunts, err := Recorded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "record.md"))
+	if err != nil || string(text) != Page(rows, hunts) {
+		t.Errorf("docs/record.md is another one; make it by assay known --page > docs/record.md (%v)", err)
+	}
+}
+
+func TestMistakesInAFile(t *testing.T) {
+	for _, c := range []struct{ name, old, new, want string }{
+		{"a key that there is not", "bound: 3", "bounds: 3", `bug.yaml:15:1: unknown field "bounds"`},
+		{"no number", "bound: 3", "bound: many", "bug.yaml:15:8: cannot unmarshal string into Go struct field Row.Bound of type int"},
+		{"a key that is missing", "told: https://example.org/bug\n", "", "bug.yaml:1:1: told: it is missing"},
+		{"a bound of nothing", "bound: 3", "bound: 5000", "bug.yaml:15:8: bound: it is from 1 to 1000"},
+		{"another verdict", "verdict: violated", "verdict: valid", "bug.yaml:13:12: finds.verdict: it is violated or allowed"},
+		{"no check", "  check: transfers\n", "", "bug.yaml:1:1: finds.check: it is missing"},
+		{"nothing differs", ",version={}", "", "bug.yaml:10:6: run: {} stands in it for what differs between the broken and the mended one"},
+		{"a script that is not there", "bank,", "script, SCRIPT,", "bug.yaml:10:6: run: SCRIPT stands in it if there is a script, and only then"},
+		{"no YAML", "finds:\n", "finds: [\n", "bug.yaml:15:1: ',' or ']' must be specified"},
+	} {
+		_, err := Parse("bug.yaml", []byte(strings.Replace(row, c.old, c.new, 1)))
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: the error is %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestWhatConvicts(t *testing.T) {
+	r, err := Parse("bug.yaml", []byte(row))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(r.Command(r.Broken, ""), " "); got != "run bank --cluster a:1,version=1.0 --fault power-cut n1 at 1s" {
+		t.Errorf("the command is %s", got)
+	}
+	if any, disk := r.Faults(); !any || !disk {
+		t.Errorf("faults %v, disk %v", any, disk)
+	}
+	lost := []check.Finding{{Kind: "lost", Found: 1}}
+	for _, c := range []struct {
+		name  string
+		check check.Result
+		want  bool
+	}{
+		{"the finding", check.Result{Name: "transfers", Verdict: check.Violated, Findings: lost}, true},
+		{"another finding", check.Result{Name: "transfers", Verdict: check.Violated, Detail: "1 doubled"}, false},
+		{"another check", check.Result{Name: "total", Verdict: check.Violated, Findings: lost}, false},
+		{"what is allowed", check.Result{Name: "transfers", Verdict: check.Allowed, Findings: lost}, false},
+	} {
+		if got, _ := r.Of([]check.Result{c.check}); got != c.want {
+			t.Errorf("%s: found %v", c.name, got)
+		}
+	}
+}
+
+func TestFiguresOfSearches(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "record.jsonl")
+	for _, h := range []Hunt{
+		{Name: "a-bug", Value: "1.0", Found: true, Runs: 1, Seconds: 10, History: "a long one"},
+		{Name: "a-bug", Value: "1.0", Found: true, Runs: 3, Seconds: 31, History: "short"},
+		{Name: "a-bug", Value: "1.0", Found: true, Runs: 2, Seconds: 20, History: "another one"},
+		{Name: "a-bug", Value: "1.0", Runs: 3, Seconds: 30},
+		{Name: "a-bug", Value: "1.1", Runs: 9, Seconds: 90},
+		{Name: "another", Value: "1.0", Found: true, Runs: 70, Seconds: 700},
+	} {
+		if err := Append(path, h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	hunts, err := readHunts(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken, mended := Summarize(hunts, "a-bug", "1.0"), Summarize(hunts, "a-bug", "1.1")
+	if got, want := broken.Until(), "2 runs (1 to 3), 20 s (10 to 31); 3 of 4 searches found it"; got != want {
+		t.Errorf("broken: %s, want %s", got, want)
+	}
+	if broken.History != "short" {
+		t.Errorf("the history is %q", broken.History)
+	}
+	if got, want := mended.Until(), "not found in 9 runs"; got != want {
+		t.Errorf("mended: %s, want %s", got, want)
+	}
+	if got := Summarize(hunts, "a-bug", "2").Until(); got != "not tried" {
+		t.Errorf("another version: %s", got)
+	}
+}

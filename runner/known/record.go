@@ -1,0 +1,180 @@
+package known
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/report"
+)
+
+//go:embed record.jsonl
+var recorded []byte
+
+// Hunt is one search for a bug: runs until one found it, or so many without.
+type Hunt struct {
+	Name string `json:"name"`
+	// Value is what was tried, the row's Broken or Mended.
+	Value string `json:"value"`
+	Found bool   `json:"found"`
+	Runs  int    `json:"runs"`
+	// Seconds are those of all runs, with starting and ending the servers.
+	Seconds float64 `json:"seconds"`
+	// Server is the product and version as it told, and History the smallest that convicts.
+	Server  string    `json:"server"`
+	History string    `json:"history,omitempty"`
+	Date    time.Time `json:"date"`
+}
+
+// Recorded are the hunts that came with the program.
+func Recorded() ([]Hunt, error) { return readHunts(bytes.NewReader(recorded)) }
+
+func readHunts(in io.Reader) (all []Hunt, err error) {
+	decoder := json.NewDecoder(in)
+	for {
+		var h Hunt
+		switch err := decoder.Decode(&h); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return nil, fmt.Errorf("the record of hunts: %w", err)
+		}
+		all = append(all, h)
+	}
+}
+
+// Append adds a hunt to a file of them, which is made if it is not there.
+func Append(path string, h Hunt) error {
+	line, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(append(line, '\n'))
+	return errors.Join(err, file.Close())
+}
+
+// Summary is what the hunts of one value of a row say together.
+type Summary struct {
+	Hunts, Found int
+	// Runs are those of all hunts together.
+	Runs int
+	// Median, Least and Most are the runs until found, and the seconds, over the hunts that found it.
+	MedianRuns, LeastRuns, MostRuns          int
+	MedianSeconds, LeastSeconds, MostSeconds float64
+	// History is that of the hunt with the shortest one.
+	History string
+	Server  string
+}
+
+// Summarize takes the hunts of this name and value.
+func Summarize(hunts []Hunt, name, value string) Summary {
+	var s Summary
+	var runs []int
+	var seconds []float64
+	for _, h := range hunts {
+		if h.Name != name || h.Value != value {
+			continue
+		}
+		s.Hunts, s.Runs, s.Server = s.Hunts+1, s.Runs+h.Runs, h.Server
+		if !h.Found {
+			continue
+		}
+		s.Found++
+		runs, seconds = append(runs, h.Runs), append(seconds, h.Seconds)
+		if s.History == "" || h.History != "" && len(h.History) < len(s.History) {
+			s.History = h.History
+		}
+	}
+	if s.Found > 0 {
+		slices.Sort(runs)
+		slices.Sort(seconds)
+		last, middle := s.Found-1, (s.Found-1)/2
+		s.LeastRuns, s.MedianRuns, s.MostRuns = runs[0], runs[middle], runs[last]
+		s.LeastSeconds, s.MedianSeconds, s.MostSeconds = seconds[0], seconds[middle], seconds[last]
+	}
+	return s
+}
+
+// Until is the summary in a few words.
+func (s Summary) Until() string {
+	switch {
+	case s.Hunts == 0:
+		return "not tried"
+	case s.Found == 0:
+		return fmt.Sprintf("not found in %d runs", s.Runs)
+	}
+	runs := fmt.Sprintf("%d runs", s.MedianRuns)
+	if s.MedianRuns == 1 {
+		runs = "1 run"
+	}
+	if s.LeastRuns != s.MostRuns {
+		runs += fmt.Sprintf(" (%d to %d)", s.LeastRuns, s.MostRuns)
+	}
+	text := fmt.Sprintf("%s, %.0f s (%.0f to %.0f)", runs, s.MedianSeconds, s.LeastSeconds, s.MostSeconds)
+	if s.Found < s.Hunts {
+		text += fmt.Sprintf("; %d of %d searches found it", s.Found, s.Hunts)
+	}
+	return text
+}
+
+// Page is the record as a page of Markdown.
+func Page(rows []Row, hunts []Hunt) string {
+	var b strings.Builder
+	faults, disks, products := 0, 0, map[string]bool{}
+	tables := map[string][]string{}
+	for _, r := range rows {
+		s := Summarize(hunts, r.Name, r.Broken)
+		tables[r.Finds.Verdict] = append(tables[r.Finds.Verdict], line(r, hunts))
+		if s.Found == 0 {
+			continue
+		}
+		products[r.Product] = true
+		any, disk := r.Faults()
+		faults, disks = faults+count(any), disks+count(disk)
+	}
+	fmt.Fprintf(&b, "# The record of bugs\n\nWritten by `assay known --page`. `assay known NAME` runs one: the broken one until assay convicts it, the mended one as often.\n"+
+		"A search ends with the first finding. Its figures are the median and the range of all searches, servers started anew for each run.\n"+
+		"%d products have one that was found; %d were found under faults, and %d by power cuts or failing disks.\n", len(products), faults, disks)
+	for _, part := range []struct{ verdict, head string }{{"violated", "Promises that were broken"}, {"allowed", "Weaknesses that the manual allows"}} {
+		if len(tables[part.verdict]) > 0 {
+			fmt.Fprintf(&b, "\n## %s\n\n| Name | What goes wrong; who found it | What was promised | Until found | Mended |\n|---|---|---|---|---|\n%s", part.head, strings.Join(tables[part.verdict], ""))
+		}
+	}
+	b.WriteString("\n## Commands and smallest histories\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "\n### %s\n\n```\nassay known %s\n```\n\nIt runs `assay %s`.\n", r.Name, r.Name, report.CommandLine(r.Command(r.Broken, r.Name+".star")))
+		if history := Summarize(hunts, r.Name, r.Broken).History; history != "" {
+			fmt.Fprintf(&b, "\n```text\n%s\n```\n", strings.TrimSpace(history))
+		}
+	}
+	return b.String()
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// line is a row's line of the table.
+func line(r Row, hunts []Hunt) string {
+	mended := "nothing known"
+	if r.Mended != "" {
+		s := Summarize(hunts, r.Name, r.Mended)
+		mended = fmt.Sprintf("%s %s: %s", r.Differs, r.Mended, s.Until())
+	}
+	return fmt.Sprintf("| [%s](#%s) | %s (%s %s). %s | %s | %s | %s |\n", r.Name, r.Name, r.Product, r.Differs, r.Broken,
+		fmt.Sprintf("%s. %s, [told here](%s)", r.Bug, r.By, r.Told), r.Promised, Summarize(hunts, r.Name, r.Broken).Until(), mended)
+}

@@ -1,0 +1,197 @@
+// Package known is the record of bugs of real databases: what each is, on which version or setting it is
+// found and on which it is not, by which command, and what was found when it was tried.
+//
+// The bugs are data (rows/*.yaml). It must not know any product, workload or fault.
+package known
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"assay/check"
+)
+
+//go:embed rows/*.yaml
+var files embed.FS
+
+// Row is one bug.
+type Row struct {
+	Name    string `yaml:"name" json:"name"`
+	Product string `yaml:"product" json:"product"`
+	// Bug says in a sentence what goes wrong, By who found it, and Told where.
+	Bug  string `yaml:"bug" json:"bug"`
+	By   string `yaml:"found-by" json:"found_by"`
+	Told string `yaml:"told" json:"told"`
+	// Promised is what the manual says of it, with the page and the version.
+	Promised string `yaml:"promised" json:"promised"`
+	// Differs says what Broken and Mended are values of, such as version; one of them is
+	// put in the place of each {} of the command. Mended is empty where nothing mends it.
+	Differs string `yaml:"differs" json:"differs"`
+	Broken  string `yaml:"broken" json:"broken"`
+	Mended  string `yaml:"mended" json:"mended,omitempty"`
+	// Run are the words behind assay run; SCRIPT is the file with Script.
+	Run    []string `yaml:"run" json:"run"`
+	Script string   `yaml:"script" json:"-"`
+	Finds  Finds    `yaml:"finds" json:"finds"`
+	// Bound is after how many runs without a finding nobody goes on.
+	Bound int `yaml:"bound" json:"bound"`
+}
+
+// Finds is what a run must find to convict.
+type Finds struct {
+	Check string `yaml:"check" json:"check"`
+	// Verdict is violated for a broken promise, allowed for what the manual allows.
+	Verdict string `yaml:"verdict" json:"verdict"`
+	// Word is part of what the check says; empty for anything.
+	Word string `yaml:"word" json:"word,omitempty"`
+}
+
+// Error is a file of a bug that cannot be used. Line and Column count from 1.
+type Error struct {
+	Path         string
+	Line, Column int
+	Problem      string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Problem)
+}
+
+// Rows are the bugs that assay knows, by name.
+func Rows() ([]Row, error) {
+	entries, err := files.ReadDir("rows")
+	if err != nil {
+		return nil, err
+	}
+	var all []Row
+	for _, e := range entries {
+		text, err := files.ReadFile("rows/" + e.Name())
+		if err != nil {
+			return nil, err
+		}
+		r, err := Parse(e.Name(), text)
+		if err != nil {
+			return nil, err
+		}
+		if r.Name+".yaml" != e.Name() {
+			return nil, &Error{Path: e.Name(), Line: 1, Column: 1, Problem: "the file has another name than the bug: " + r.Name}
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// Parse reads the file of one bug. The error is an *Error.
+func Parse(path string, text []byte) (Row, error) {
+	var r Row
+	fail := func(at *token.Token, problem string) (Row, error) {
+		e := &Error{Path: filepath.ToSlash(path), Line: 1, Column: 1, Problem: problem}
+		if at != nil && at.Position != nil {
+			e.Line, e.Column = at.Position.Line, at.Position.Column
+		}
+		return Row{}, e
+	}
+	if err := yaml.UnmarshalWithOptions(text, &r, yaml.DisallowUnknownField()); err != nil {
+		if broken, is := errors.AsType[yaml.Error](err); is {
+			return fail(broken.GetToken(), broken.GetMessage())
+		}
+		return fail(nil, err.Error())
+	}
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return fail(nil, err.Error()) // it was parsed before
+	}
+	if key, problem := r.problem(); problem != "" {
+		return fail(tokenOf(file, key), key+": "+problem)
+	}
+	r.Promised, r.Bug = words(r.Promised), words(r.Bug)
+	return r, nil
+}
+
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// tokenOf is where the value of a key stands, or the beginning if it is not there.
+func tokenOf(file *ast.File, key string) *token.Token {
+	path, err := yaml.PathString("$." + key)
+	if err != nil {
+		return nil
+	}
+	n, err := path.FilterFile(file)
+	if err != nil || n == nil {
+		return nil
+	}
+	return n.GetToken()
+}
+
+// problem is what is wrong with which key; empty if nothing is.
+func (r Row) problem() (key, problem string) {
+	optional := []string{"mended", "script"}
+	v := reflect.ValueOf(r)
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("yaml")
+		if v.Field(i).IsZero() && !slices.Contains(optional, name) {
+			return name, "it is missing"
+		}
+	}
+	line := strings.Join(r.Run, " ")
+	found := []string{check.Violated.String(), check.Allowed.String()}
+	switch {
+	case r.Finds.Check == "":
+		return "finds.check", "it is missing"
+	case !slices.Contains(found, r.Finds.Verdict):
+		return "finds.verdict", "it is " + strings.Join(found, " or ")
+	case slices.Contains(r.Run, "SCRIPT") != (r.Script != ""):
+		return "run", "SCRIPT stands in it if there is a script, and only then"
+	case r.Bound < 1 || r.Bound > mostRuns:
+		return "bound", fmt.Sprintf("it is from 1 to %d", mostRuns)
+	case r.Mended != "" && !strings.Contains(line, "{}"):
+		return "run", "{} stands in it for what differs between the broken and the mended one"
+	}
+	return "", ""
+}
+
+// mostRuns bounds what one command may take.
+const mostRuns = 1000
+
+// Faults reports whether the bug is found under faults, and by a power cut or a failing disk.
+func (r Row) Faults() (any, disk bool) {
+	line := strings.Join(r.Run, " ")
+	return slices.Contains(r.Run, "--fault"), strings.Contains(line, "power-cut") || strings.Contains(line, "disk=faulty")
+}
+
+// Command are the words behind assay that try a value of what differs; script is the file of the
+// script.
+func (r Row) Command(value, script string) []string {
+	words := []string{"run"}
+	for _, word := range r.Run {
+		words = append(words, strings.NewReplacer("{}", value, "SCRIPT", script).Replace(word))
+	}
+	return words
+}
+
+// Of is what a finished run says of the bug: whether it was found, and how that shows.
+func (r Row) Of(checks []check.Result) (found bool, by check.Result) {
+	for _, c := range checks {
+		if c.Name != r.Finds.Check || c.Verdict.String() != r.Finds.Verdict {
+			continue
+		}
+		told := c.Detail
+		for _, f := range c.Findings {
+			told += " " + f.Kind
+		}
+		if strings.Contains(told, r.Finds.Word) {
+			return true, c
+		}
+	}
+	return false, check.Result{}
+}
