@@ -62,7 +62,7 @@ func TestKnownLists(t *testing.T) {
 	if !strings.Contains(e.stdout, "postgresql-serializable-g2-item\n  PostgreSQL (version 12.2): ") {
 		t.Error(e)
 	}
-	e = assay(t, t.TempDir(), "known", "postgresql-serializable-g2")
+	e = assay(t, t.TempDir(), "known", "postgresql-serializable-g2-itm")
 	e.want(t, exitUsage)
 	if !strings.Contains(e.stderr, "postgresql-serializable-g2-item") {
 		t.Error(e)
