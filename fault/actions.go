@@ -13,7 +13,7 @@ import (
 // Actions returns all actions in the order in which help shows them.
 func Actions() []Action {
 	return []Action{
-		kill(), stop(), restart(), rollingRestart(), pause(), isolate(), partition(), flaky(), slowDisk(), slowCPU(), clock(), grow(), remove(),
+		kill(), stop(), restart(), rollingRestart(), switchover(), pause(), isolate(), partition(), flaky(), slowDisk(), slowCPU(), clock(), grow(), remove(),
 		powerCut(), fsyncError(), diskFull(), readError(), bitFlip(), ioDelay(), slowFsync(), diskStall(), backup(), restoreBackup(),
 		evict(), containerKill(), podFailure(), delay(), bandwidth(), stressCPU(), stressMemory(),
 	}

@@ -23,7 +23,7 @@ func TestChoice(t *testing.T) {
 	seen := map[string]map[string]bool{}
 	for seed := range uint64(200) {
 		for target, allowed := range map[string]string{
-			"primary": "n2", "secondary": "n1 n3", "any": "n1 n2 n3", "all": "n1,n2,n3,n4", "n4": "n4",
+			"primary": "n2", "secondary": "n1 n3", "any": "n1 n2 n3", "all": "n1,n2,n3,n4", "n4": "n4", "n1 or n3": "n1 n3",
 		} {
 			f := Fault{Action: "kill", Target: target}
 			o := Occurrence{Fault: 1, Round: 2}
@@ -43,13 +43,13 @@ func TestChoice(t *testing.T) {
 			seen[target][chosen] = true
 		}
 	}
-	if len(seen["any"]) != 3 || len(seen["secondary"]) != 2 {
+	if len(seen["any"]) != 3 || len(seen["n1 or n3"]) != 2 || len(seen["secondary"]) != 2 {
 		t.Errorf("no chance in it: %v", seen)
 	}
 }
 
 func TestChoiceOfNothing(t *testing.T) {
-	for target, want := range map[string]string{"primary": "no primary", "secondary": "no primary", "n9": "no node n9"} {
+	for target, want := range map[string]string{"primary": "no primary", "secondary": "no primary", "n9": "no node n9", "n8 or n9": "no node n8 or n9"} {
 		if _, err := choose(Fault{Action: "kill", Target: target}, nodes(3, 0), "", randomness(1, Occurrence{})); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", target, err)
 		}

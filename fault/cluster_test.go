@@ -94,6 +94,8 @@ var real = []struct{ fault, proof, healing string }{
 	{"kill primary at 0s for 300ms", "refuses connections", "serves again"},
 	{"stop n2 at 0s for 300ms", "gone", "serves again"},
 	{"restart secondary at 0s", "gone", "serves again"},
+	{"restart n2 or n3 at 0s", "gone", "serves again"},
+	{"switchover at 0s", "is the primary in place of n", "all nodes are in step"},
 	{"rolling-restart cluster at 0s", "in step after", "port 27017 answers"},
 	{"rolling-restart set.wiredTigerConcurrentWriteTransactions=64 cluster at 0s", "wiredTigerConcurrentWriteTransactions is 64 and was ", "port 27017 answers"},
 	{"pause all at 0s for 300ms", "stopped", "go on"},

@@ -171,6 +171,11 @@ func (p *parser) target() error {
 		next, _ := p.next()
 		w.text += " " + next.text
 	}
+	for len(p.words) > 1 && p.words[0].text == strings.TrimSpace(or) { // n2 or n3
+		p.words = p.words[1:]
+		next, _ := p.next()
+		w.text += or + next.text
+	}
 	if !p.about.aims(w.text) {
 		want += spelling.Hint(w.text, "", p.about.Targets)
 		return p.fail(w.at, want, "%s knows no target %q", p.fault.Action, w.text)

@@ -14,9 +14,12 @@ import (
 	"assay/cluster/kubernetes"
 )
 
+// or stands between the names of nodes of which one is chosen.
+const or = " or "
+
 // How lists of targets describe those that are no single word.
 const (
-	aNode     = "a node's name such as n2 or pod/NAME"
+	aNode     = "a node's name such as n2 or pod/NAME, or several of which one is chosen each time, as n2 or n3"
 	aNumber   = "a number such as 2, 50% or 0..50% of the nodes with data"
 	aSelector = "any, all or a number of the pods with labels such as any[role=standby]"
 	aRole     = "a role such as pooler, proxy, dcs or monitor, of which more than one are 2 dcs or all dcs, and one by its name is dcs1"
@@ -29,7 +32,7 @@ func nodeTargets() []string {
 
 // side is a target that means nodes: what a fault is done to, or one side of a pair.
 type side struct {
-	// word is one of the Target constants, a number, or a node's name.
+	// word is one of the Target constants, a number, or a node's name, or several with or between.
 	word string
 	// role is one of cluster.Roles if servers beside the nodes are meant.
 	role string
@@ -47,6 +50,16 @@ var numberOfNodes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCom
 
 // parseSide reads one side; it is false for what means no nodes, such as a shape.
 func parseSide(text string) (side, bool) {
+	if names := strings.Split(text, or); len(names) > 1 {
+		for i, name := range names {
+			s, is := parseSide(name)
+			if !is || !s.named || s.role != "" || slices.Contains(names[:i], s.word) {
+				return side{}, false
+			}
+			names[i] = s.word
+		}
+		return side{word: strings.Join(names, or), named: true}, true
+	}
 	word, selector, selects := strings.Cut(text, "[")
 	word, role, several := strings.Cut(word, " ")
 	switch {
@@ -160,6 +173,11 @@ func (s side) of(members []member) []member {
 	return slices.DeleteFunc(members, func(m member) bool { return !kubernetes.Selects(s.selector, m.labels) })
 }
 
+// missing are the nodes that the side names and that are not there.
+func (s side) missing(members []member) []string {
+	return without(strings.Split(s.word, or), names(members))
+}
+
 // check tells by a *TargetError that the side means no nodes of these.
 func (s side) check(f Fault, members []member) error {
 	selected := s.of(members)
@@ -180,8 +198,8 @@ func (s side) check(f Fault, members []member) error {
 		return refuse(want, "the cluster has no %s", s.role)
 	case len(selected) == 0:
 		return refuse("labels that pods have, with --kubernetes; or any, all or a number without labels", "no node has the labels %s", s.selector)
-	case s.named && !slices.Contains(names(selected), s.word):
-		return refuse("one of "+joined(names(selected)), "there is no node %s", s.word)
+	case s.named && len(s.missing(selected)) > 0:
+		return refuse("one of "+joined(names(selected)), "there is no node %s", joined(s.missing(selected)))
 	case s.word == TargetSecondary && len(withData) < 2:
 		return refuse(TargetPrimary+" or more nodes", "there is only one node with data")
 	case s.count > len(withData):
@@ -200,10 +218,14 @@ func (s side) choose(members []member, primary string, random *rand.Rand) ([]str
 	number := s.count
 	switch {
 	case s.named:
-		if !slices.Contains(names(members), s.word) {
+		there := without(strings.Split(s.word, or), s.missing(members))
+		switch len(there) {
+		case 0:
 			return nil, fmt.Errorf("there is no node %s", s.word)
+		case 1:
+			return there, nil
 		}
-		return []string{s.word}, nil
+		return []string{there[random.IntN(len(there))]}, nil
 	case s.word == TargetAll:
 		return names(members), nil
 	case s.word == TargetPrimary && primary == "":

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/cluster"
@@ -87,7 +88,7 @@ func (f Fault) holds(g Fault) bool {
 		return true
 	}
 	only := held[0].role == cluster.RolePooler || held[0].role == cluster.RoleProxy // there is no more than one
-	return f.Target == g.Target && (held[0].named || only)
+	return f.Target == g.Target && (held[0].named && !strings.Contains(held[0].word, or) || only)
 }
 
 // before reports whether f happens before g ever does.

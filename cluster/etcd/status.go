@@ -192,3 +192,23 @@ func (c *Cluster) Settled(ctx context.Context) error {
 		return nil
 	})
 }
+
+// CheckSwitchOver implements cluster's switching.
+func (c *Cluster) CheckSwitchOver() error { return nil }
+
+// SwitchOver has the leader, which is member i, hand over to another, as `etcdctl move-leader`
+// does (rpc.proto, MoveLeader).
+func (c *Cluster) SwitchOver(ctx context.Context, i int) error {
+	for number, node := range c.nodes {
+		if number == i || !node.Running() {
+			continue
+		}
+		s, err := ask(ctx, node)
+		if err != nil {
+			continue // it may be silent under another fault
+		}
+		body := fmt.Sprintf(`{"targetID": "%d"}`, s.Header.Member)
+		return send(ctx, http.MethodPost, "http://"+c.nodes[i].Address()+"/v3/maintenance/transfer-leadership", body, nil)
+	}
+	return errors.New("no other member answers")
+}

@@ -91,6 +91,12 @@ func (m *ReplicaSet) initiation() bson.D {
 		{Key: "members", Value: members}, {Key: "settings", Value: settings}}}}
 }
 
+// CheckSwitchOver implements cluster's switching.
+func (m *ReplicaSet) CheckSwitchOver() error { return nil }
+
+// SwitchOver implements cluster's switching.
+func (m *ReplicaSet) SwitchOver(ctx context.Context, _ int) error { return m.StepDown(ctx) }
+
 // StepDown makes the primary step down once another member has caught up with
 // it, and keeps it from standing again for a minute. It returns when it has
 // stepped down; the next primary comes with the next election. A set of one

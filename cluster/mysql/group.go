@@ -268,3 +268,25 @@ func (m *Cluster) executed(ctx context.Context, node *member) (n int64, err erro
 	})
 	return n, err
 }
+
+// CheckSwitchOver implements cluster's switching.
+func (m *Cluster) CheckSwitchOver() error {
+	if !m.grouped() {
+		return errors.New("these servers are no group")
+	}
+	return nil
+}
+
+// SwitchOver makes another member the primary (MySQL manual, "Changing the Primary").
+func (m *Cluster) SwitchOver(ctx context.Context, i int) error {
+	return m.login.InSession(ctx, m.nodes[i].Node, joinBound, func(ctx context.Context, c *sql.Conn) error {
+		var another string
+		err := c.QueryRowContext(ctx, `SELECT MEMBER_ID FROM performance_schema.replication_group_members
+			WHERE MEMBER_ROLE = 'SECONDARY' AND MEMBER_STATE = 'ONLINE' ORDER BY MEMBER_PORT, MEMBER_HOST LIMIT 1`).Scan(&another)
+		if err != nil {
+			return fmt.Errorf("no other member is online: %w", err)
+		}
+		var said string
+		return c.QueryRowContext(ctx, "SELECT group_replication_set_as_primary("+binlog.Literal(another)+")").Scan(&said)
+	})
+}

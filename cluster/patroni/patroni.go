@@ -227,7 +227,7 @@ var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 func (s *Set) synchronous(ctx context.Context, i int) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	at := url.URL{Scheme: "http", Host: net.JoinHostPort(s.Node(i).Host, strconv.Itoa(s.rest[i])), Path: "/synchronous"}
+	at := s.at(i, "/synchronous")
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, at.String(), nil)
 	if err != nil {
 		return false
@@ -238,6 +238,11 @@ func (s *Set) synchronous(ctx context.Context, i int) bool {
 	}
 	defer answer.Body.Close()
 	return answer.StatusCode == http.StatusOK
+}
+
+// at is a path of node i's REST API.
+func (s *Set) at(i int, path string) *url.URL {
+	return &url.URL{Scheme: "http", Host: net.JoinHostPort(s.Node(i).Host, strconv.Itoa(s.rest[i])), Path: path}
 }
 
 // REST is the port of node i's REST API, by which proxies ask whether it is the primary.

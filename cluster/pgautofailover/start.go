@@ -134,3 +134,12 @@ func (f *Formation) awaitStates(ctx context.Context) error {
 		return streaming.Holds(ctx, f.inside(), query)
 	})
 }
+
+// CheckSwitchOver implements cluster's switching.
+func (f *Formation) CheckSwitchOver() error { return nil }
+
+// SwitchOver has the monitor choose another node in place of the primary, as `pg_autoctl perform
+// switchover` asks it (manual 2.0, "pg_autoctl perform switchover").
+func (f *Formation) SwitchOver(ctx context.Context, _ int) error {
+	return streaming.Execute(ctx, f.inside(), "SELECT pgautofailover.perform_failover('default', 0)")
+}

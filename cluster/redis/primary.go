@@ -288,3 +288,18 @@ func (c *Cluster) inStep(ctx context.Context, node, primary *server.Node, goal i
 	}
 	return nil
 }
+
+// CheckSwitchOver implements cluster's switching.
+func (c *Cluster) CheckSwitchOver() error {
+	if len(c.sentinels) == 0 {
+		return errors.New("no Sentinel watches these servers")
+	}
+	return nil
+}
+
+// SwitchOver has a Sentinel fail over without the others' agreement (manual, "High availability
+// with Redis Sentinel", "SENTINEL FAILOVER").
+func (c *Cluster) SwitchOver(ctx context.Context, _ int) error {
+	_, err := c.ask(ctx, c.sentinels[0], "SENTINEL FAILOVER "+Service)
+	return err
+}

