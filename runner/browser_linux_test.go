@@ -50,6 +50,7 @@ const look = `(() => {
 // TestPagesInABrowser opens the page of each workload in windows of three widths,
 // light and dark: nothing fails, nothing lies beyond the window, no chart is empty.
 func TestPagesInABrowser(t *testing.T) {
+	t.Parallel()
 	pages := map[string]string{"failover": failoverPage(t)}
 	for name, s := range wordy() {
 		pages[name] = filepath.Join(carryOut(t, s).Folder, FileReport)
@@ -62,8 +63,8 @@ func TestPagesInABrowser(t *testing.T) {
 			if complaints := tab.Complaints(); len(complaints) > 0 {
 				t.Errorf("%s at %d pixels: the browser complains: %q", name, width, complaints)
 			}
-			if width <= 1280 {
-				tab.WantAccessible(fmt.Sprintf("%s at %d pixels", name, width))
+			if colors, is := pagetest.Inspected()[width]; is {
+				tab.WantAccessible(fmt.Sprintf("%s at %d pixels", name, width), colors)
 			}
 			for scheme, got := range seen {
 				where := fmt.Sprintf("%s at %d pixels, %s", name, width, scheme)

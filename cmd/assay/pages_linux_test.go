@@ -34,6 +34,7 @@ func viewing(t *testing.T, dir string) string {
 // TestPagesOfSeveralRuns opens each page that is made of several runs, and those of
 // assay view, in windows of three widths, light and dark.
 func TestPagesOfSeveralRuns(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	made := func(args ...string) { assay(t, dir, args...).want(t, exitValid, exitViolated, exitNoVerdict) }
 	small := []string{"--db", "mem://", "--accounts", "100", "--ops", "300", "--quiet"}
@@ -65,6 +66,7 @@ func TestPagesOfSeveralRuns(t *testing.T) {
 
 // TestPublishedArticlesInABrowser opens each article of docs, and copies a table of it.
 func TestPublishedArticlesInABrowser(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "docs", "studies"))
 	expect.NoError(t, err)
 	pages, err := filepath.Glob(filepath.Join(dir, "*.html"))

@@ -82,15 +82,11 @@ func axe(tab *Tab) string {
 	return string(text)
 }
 
-// WantAccessible wants axe-core to find nothing wrong with the page in either scheme.
-func (tab *Tab) WantAccessible(name string) {
+// WantAccessible wants axe-core to find nothing wrong with the page in these colors.
+func (tab *Tab) WantAccessible(name, colors string) {
 	tab.t.Helper()
-	for _, s := range []string{"light", "dark"} {
-		if err := chromedp.Do(tab.Context, scheme(s)); err != nil {
-			tab.t.Fatalf("%s: %v", name, err)
-		}
-		for _, f := range tab.Inaccessible() {
-			tab.t.Errorf("%s, %s: %s", name, s, f)
-		}
+	tab.prefers(colors)
+	for _, f := range tab.Inaccessible() {
+		tab.t.Errorf("%s, %s: %s", name, colors, f)
 	}
 }

