@@ -2,15 +2,12 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -65,22 +62,7 @@ func buildAndRun(m *testing.M) int {
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	// Most of these tests wait for a program or a server, so that more of them than there
-	// are processors take no longer.
-	flag.Parse()
-	if !set("test.parallel") {
-		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-	}
 	return m.Run()
-}
-
-// set reports whether a flag is on the command line.
-func set(name string) (found bool) {
-	flag.Visit(func(f *flag.Flag) { found = found || f.Name == name })
-	return found
 }
 
 // patience bounds every wait for the program. Nothing here should take as
