@@ -131,6 +131,7 @@ var mayImport = map[string][]string{
 	"runner/study":            {"internal/spelling"},
 
 	"cluster/kubernetes/kubernetestest": {"cluster/server"},
+	"cluster/servertest":                {"cluster/server", "internal/expect"},
 	"cluster/streaming/streamingtest":   {"cluster/server", "cluster/streaming", "internal/expect"},
 
 	"internal/expect": {},
@@ -164,6 +165,12 @@ var testsMayImport = map[string][]string{
 	"driver/encryption":       {"driver/drivertest"},
 	"cluster/pgbouncer":       {"cluster/postgres"},
 	"cluster/haproxy":         {"cluster/postgres"},
+	"cluster/cassandra":       {"cluster/servertest"},
+	"cluster/etcd":            {"cluster/servertest"},
+	"cluster/mariadb":         {"cluster/servertest"},
+	"cluster/mongodb":         {"cluster/servertest"},
+	"cluster/mysql":           {"cluster/servertest"},
+	"cluster/redis":           {"cluster/servertest"},
 	"cluster/patroni":         {"cluster/etcd", "cluster/streaming/streamingtest"},
 	"cluster/pgautofailover":  {"cluster/streaming/streamingtest"},
 	"cluster/repmgr":          {"cluster/streaming/streamingtest"},

@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"assay/cluster/server"
+	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
 
@@ -72,6 +72,7 @@ func mustFind(t *testing.T, c *Ring, i int, consistency uint16, n int) {
 }
 
 func TestCassandraNodeGoesThroughItsLife(t *testing.T) {
+	t.Parallel()
 	logs := t.TempDir()
 	c := startCassandra(t, Options{Layout: server.Layout{Nodes: 1, LogDir: logs}, CommitLog: "batch",
 		Settings: []string{"write_request_timeout: 777ms"}})
@@ -120,33 +121,11 @@ func TestCassandraNodeGoesThroughItsLife(t *testing.T) {
 	if err := c.Settled(veryPatiently(t)); err != nil {
 		t.Error(err)
 	}
-	checkClosed(t, c, logs)
-}
-
-// checkClosed closes the ring and fails the test unless only the logs are left.
-func checkClosed(t *testing.T, c *Ring, logs string) {
-	t.Helper()
-	expect.NoError(t, c.Close())
-	for i := range c.Nodes() {
-		if err := syscall.Kill(c.Node(i).PID(), 0); err != syscall.ESRCH {
-			t.Errorf("node %d is still there: %v", i, err)
-		}
-		if info, err := os.Stat(c.Node(i).Log); err != nil || info.Size() == 0 || filepath.Dir(c.Node(i).Log) != logs {
-			t.Errorf("log of node %d: %v, %v", i, c.Node(i).Log, err)
-		}
-	}
-	if server.Exists(c.options.Dir) {
-		t.Errorf("folder %s is still there", c.options.Dir)
-	}
-	if err := c.Restart(t.Context(), 0); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Restart after Close: %v", err)
-	}
-	if err := c.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
+	servertest.Closed(t, c, c.Nodes(), c.options.Dir, logs)
 }
 
 func TestCassandraRingGoesOnWithoutANode(t *testing.T) {
+	t.Parallel()
 	logs := t.TempDir()
 	c := startCassandra(t, Options{Layout: server.Layout{LogDir: logs}})
 	if len(c.Nodes()) != 3 || c.Node(2).Address() != strings.Replace(c.Node(0).Address(), "127.0.0.1:", "127.0.0.3:", 1) {
@@ -178,41 +157,20 @@ func TestCassandraRingGoesOnWithoutANode(t *testing.T) {
 	expect.NoError(t, c.Node(2).Resume())
 	expect.NoError(t, c.Settled(veryPatiently(t)))
 	mustFind(t, c, 2, consistencyAll, 5)
-	checkClosed(t, c, logs)
+	servertest.Closed(t, c, c.Nodes(), c.options.Dir, logs)
 }
 
 func TestCassandraThatCannotStartSaysWhy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ring")
-	for _, c := range []struct {
-		name    string
-		options Options
-		want    string
-	}{
-		{"setting", Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Settings: []string{"no_such_setting: 1"}}, "no_such_setting"},
-		{"nodes", Options{Layout: server.Layout{Nodes: -1, Dir: dir}}, "-1 nodes"},
-		{"heap", Options{Layout: server.Layout{Dir: dir}, Heap: 1 << 20}, "1048576"},
-		{"commit log", Options{Layout: server.Layout{Dir: dir}, CommitLog: "never"}, `"never"`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := Start(veryPatiently(t), c.options)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v; want it to speak of %q", err, c.want)
-			}
-			if server.Exists(dir) {
-				t.Error("the folder is still there")
-			}
-		})
-	}
+	servertest.SaysWhy(veryPatiently(t), t, dir, Start, map[string]servertest.Wrong[Options]{
+		"setting":    {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Settings: []string{"no_such_setting: 1"}}, Says: "no_such_setting"},
+		"nodes":      {Options: Options{Layout: server.Layout{Nodes: -1, Dir: dir}}, Says: "-1 nodes"},
+		"heap":       {Options: Options{Layout: server.Layout{Dir: dir}, Heap: 1 << 20}, Says: "1048576"},
+		"commit log": {Options: Options{Layout: server.Layout{Dir: dir}, CommitLog: "never"}, Says: `"never"`},
+	})
 }
 
 func TestCassandraStartEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
 	dir := filepath.Join(t.TempDir(), "ring")
-	if _, err := Start(ctx, Options{Layout: server.Layout{Dir: dir}}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	if server.Exists(dir) {
-		t.Error("the folder is still there")
-	}
+	servertest.GivenUp(t, dir, 2*time.Second, Start, Options{Layout: server.Layout{Dir: dir}})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"assay/cluster/server"
+	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
 
@@ -32,23 +33,12 @@ func timeLimit(t *testing.T) context.Context {
 
 func mustPrimary(t *testing.T, c *Cluster) int {
 	t.Helper()
-	leader, err := c.Primary(timeLimit(t))
-	expect.NoError(t, err)
-	return leader
+	return servertest.Leader(timeLimit(t), t, c.Primary)
 }
 
-// otherPrimary waits until the leader is another member than old.
 func otherPrimary(t *testing.T, c *Cluster, old int) int {
 	t.Helper()
-	ctx := timeLimit(t)
-	for ctx.Err() == nil {
-		if leader := mustPrimary(t, c); leader != old {
-			return leader
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatalf("member %d stayed leader", old)
-	return 0
+	return servertest.OtherLeader(timeLimit(t), t, c.Primary, old)
 }
 
 // put writes a key through a member: "a" = "1".
@@ -105,30 +95,7 @@ func TestClusterGoesThroughFaults(t *testing.T) {
 	}
 	put(t, c, mustPrimary(t, c))
 	expect.NoError(t, c.Settled(timeLimit(t)))
-	checkClose(t, c, logs)
-}
-
-// checkClose closes the cluster and fails the test unless only the logs are left.
-func checkClose(t *testing.T, c *Cluster, logs string) {
-	t.Helper()
-	expect.NoError(t, c.Close())
-	for i, n := range c.Nodes() {
-		if err := syscall.Kill(n.PID(), 0); err != syscall.ESRCH {
-			t.Errorf("member %d is still there: %v", i, err)
-		}
-		if info, err := os.Stat(n.Log); err != nil || info.Size() == 0 || filepath.Dir(n.Log) != logs {
-			t.Errorf("log of member %d: %v, %v", i, n.Log, err)
-		}
-	}
-	if server.Exists(c.options.Dir) {
-		t.Errorf("folder %s is still there", c.options.Dir)
-	}
-	if err := c.Restart(timeLimit(t), 0); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Restart after Close: %v", err)
-	}
-	if err := c.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
+	servertest.Closed(t, c, c.Nodes(), c.options.Dir, logs)
 }
 
 // TestUser: root has another user run a program that this user can get at. Whoever else runs
@@ -167,35 +134,16 @@ func TestUser(t *testing.T) {
 
 func TestThatCannotStartSaysWhy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cluster")
-	for name, c := range map[string]struct {
-		options Options
-		want    string
-	}{
-		"flag":    {Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--nonsense=1"}}, "nonsense"},
-		"value":   {Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--election-timeout=1"}}, "election-timeout"},
-		"members": {Options{Layout: server.Layout{Nodes: 8, Dir: dir}}, "1 to 7"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if _, err := Start(timeLimit(t), c.options); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v; want it to speak of %q", err, c.want)
-			}
-			if server.Exists(dir) {
-				t.Error("the folder is still there")
-			}
-		})
-	}
+	servertest.SaysWhy(timeLimit(t), t, dir, Start, map[string]servertest.Wrong[Options]{
+		"flag":    {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--nonsense=1"}}, Says: "nonsense"},
+		"value":   {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--election-timeout=1"}}, Says: "election-timeout"},
+		"members": {Options: Options{Layout: server.Layout{Nodes: 8, Dir: dir}}, Says: "1 to 7"},
+	})
 }
 
 func TestStartEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
 	dir := filepath.Join(t.TempDir(), "cluster")
-	if _, err := Start(ctx, Options{Layout: server.Layout{Dir: dir}}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	if server.Exists(dir) {
-		t.Error("the folder is still there")
-	}
+	servertest.GivenUp(t, dir, 50*time.Millisecond, Start, Options{Layout: server.Layout{Dir: dir}})
 }
 
 func TestMissingProgram(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 // TestBackupAndRestore: a backup of one server, and of a node of a Galera cluster, has what
 // was there, and no password is seen.
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]Options{"one server": {}, "both engines": {MyRocks: true}, "Galera": shortly(Options{Layout: server.Layout{Nodes: 2}})} {
 		t.Run(name, func(t *testing.T) {
 			at, err := os.MkdirTemp("", "assay-test-") // t.TempDir lets no other user in

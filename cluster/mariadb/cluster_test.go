@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 
 	"assay/cluster/binlog"
 	"assay/cluster/server"
+	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
 
@@ -94,25 +94,11 @@ func commandLines(t *testing.T) []string {
 func mustLeaveNothing(t *testing.T, m *Cluster) {
 	t.Helper()
 	dir := m.options.Dir
-	expect.NoError(t, m.Close())
-	for i := range m.Nodes() {
-		if err := syscall.Kill(m.Node(i).PID(), 0); err != syscall.ESRCH {
-			t.Errorf("node %d is still there: %v", i, err)
-		}
-	}
-	if server.Exists(dir) {
-		t.Errorf("%s is still there", dir)
-	}
+	servertest.Closed(t, m, m.Nodes(), dir, "")
 	for _, line := range commandLines(t) {
 		if strings.Contains(line, dir) { // the scripts and rsync that copy a node's data name its folder
 			t.Errorf("still there: %s", line)
 		}
-	}
-	if err := m.Restart(timeLimit(t), 0); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Restart after Close: %v", err)
-	}
-	if err := m.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
 	}
 }
 
@@ -153,6 +139,7 @@ func TestMariaDBStartsDurableAndPrivate(t *testing.T) {
 }
 
 func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
+	t.Parallel()
 	logs := t.TempDir()
 	m := startMariaDB(t, Options{Layout: server.Layout{LogDir: logs}, MyRocks: true})
 	db := mariaClient(t, m, 0)
@@ -206,44 +193,27 @@ func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 }
 
 func TestMariaDBThatCannotStartSaysWhy(t *testing.T) {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-mariadb", os.Getpid()))
-	for name, c := range map[string]struct {
-		options Options
-		want    string
-	}{
-		"setting":      {Options{Settings: []string{"nonsense=1"}}, "unknown variable 'nonsense=1'"},
-		"engine":       {Options{Settings: []string{"default-storage-engine=abacus"}}, "abacus"},
-		"provider":     {Options{Layout: server.Layout{Nodes: 2}, Settings: []string{"wsrep-provider-options=evs.nonsense=1"}}, "evs.nonsense"},
-		"nodes":        {Options{Layout: server.Layout{Nodes: 10}}, "1 to 9"},
-		"cache":        {Options{CacheSize: 1 << 20}, "1048576"},
-		"password":     {Options{Password: "a\nb"}, "more than one line"},
-		"galera rocks": {Options{Layout: server.Layout{Nodes: 3}, MyRocks: true}, "InnoDB only"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.options.Dir = dir
-			_, err := Start(timeLimit(t), c.options)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v; want it to speak of %q", err, c.want)
-			}
-			if server.Exists(dir) {
-				t.Error("the folder is still there")
-			}
-		})
-	}
+	dir := folderOfTest("mariadb")
+	servertest.SaysWhy(timeLimit(t), t, dir, Start, map[string]servertest.Wrong[Options]{
+		"setting":      {Options: Options{Layout: server.Layout{Dir: dir}, Settings: []string{"nonsense=1"}}, Says: "unknown variable 'nonsense=1'"},
+		"engine":       {Options: Options{Layout: server.Layout{Dir: dir}, Settings: []string{"default-storage-engine=abacus"}}, Says: "abacus"},
+		"provider":     {Options: Options{Layout: server.Layout{Dir: dir, Nodes: 2}, Settings: []string{"wsrep-provider-options=evs.nonsense=1"}}, Says: "evs.nonsense"},
+		"nodes":        {Options: Options{Layout: server.Layout{Dir: dir, Nodes: 10}}, Says: "1 to 9"},
+		"cache":        {Options: Options{Layout: server.Layout{Dir: dir}, CacheSize: 1 << 20}, Says: "1048576"},
+		"password":     {Options: Options{Layout: server.Layout{Dir: dir}, Password: "a\nb"}, Says: "more than one line"},
+		"galera rocks": {Options: Options{Layout: server.Layout{Dir: dir, Nodes: 3}, MyRocks: true}, Says: "InnoDB only"},
+	})
+}
+
+// folderOfTest is one that servers which run as another user can enter.
+func folderOfTest(name string) string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-%s", os.Getpid(), name))
 }
 
 func TestMariaDBStartEndsWithItsContext(t *testing.T) {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-mariadb", os.Getpid()))
+	dir := folderOfTest("mariadb")
 	for _, after := range []time.Duration{0, time.Second} { // before anything, and in the middle
-		ctx, cancel := context.WithTimeout(t.Context(), after)
-		_, err := Start(ctx, Options{Layout: server.Layout{Dir: dir, Nodes: 3}})
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
-		if server.Exists(dir) {
-			t.Error("the folder is still there")
-		}
+		servertest.GivenUp(t, dir, after, Start, Options{Layout: server.Layout{Dir: dir, Nodes: 3}})
 	}
 }
 

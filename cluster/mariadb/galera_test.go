@@ -52,6 +52,7 @@ func mustRestart(t *testing.T, m *Cluster, i int) {
 }
 
 func TestGaleraGoesThroughFaults(t *testing.T) {
+	t.Parallel()
 	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 3}}))
 	if n := strings.Count(m.Address(), ","); n != 2 {
 		t.Errorf("address %s", m.Address())
@@ -110,6 +111,7 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 // TestGaleraStartsAllAtOnce kills all nodes, of which one has not what the
 // others have, and starts them again at the same time.
 func TestGaleraStartsAllAtOnce(t *testing.T) {
+	t.Parallel()
 	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 3}, CacheSize: 32 << 20}))
 	first := mariaClient(t, m, 0)
 	mariaExec(t, first, "CREATE DATABASE probe")

@@ -17,6 +17,7 @@ import (
 
 	"assay/cluster/binlog"
 	"assay/cluster/server"
+	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
 
@@ -84,6 +85,7 @@ func (l *led) restart(i int) {
 }
 
 func TestReplicasGoThroughFaults(t *testing.T) {
+	t.Parallel()
 	for name, how := range map[string]Replication{"semisync": Semisync, "async": Asynchronous} {
 		t.Run(name, func(t *testing.T) {
 			l := startReplicas(t, Options{Replication: how})
@@ -156,30 +158,13 @@ func (l *led) primaryIsLost() {
 }
 
 func TestReplicasThatCannotStartSayWhy(t *testing.T) {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-replicas", os.Getpid()))
-	for name, c := range map[string]struct {
-		options Options
-		want    string
-	}{
-		"setting": {Options{Replication: Asynchronous, Settings: []string{"nonsense=1"}}, "unknown variable 'nonsense=1'"},
-		"galera":  {Options{}, "Galera"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.options.Dir, c.options.Nodes = dir, 2
-			_, err := StartSet(timeLimit(t), c.options)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v; want it to speak of %q", err, c.want)
-			}
-			if server.Exists(dir) {
-				t.Error("the folder is still there")
-			}
-		})
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // three databases are not made by then
-	defer cancel()
-	if _, err := StartSet(ctx, Options{Layout: server.Layout{Dir: dir, Nodes: 3}, Replication: Asynchronous}); !errors.Is(err, context.DeadlineExceeded) || server.Exists(dir) {
-		t.Errorf("got %v, folder there: %v", err, server.Exists(dir))
-	}
+	dir := folderOfTest("replicas")
+	servertest.SaysWhy(timeLimit(t), t, dir, StartSet, map[string]servertest.Wrong[Options]{
+		"setting": {Options: Options{Layout: server.Layout{Dir: dir, Nodes: 2}, Replication: Asynchronous, Settings: []string{"nonsense=1"}}, Says: "unknown variable 'nonsense=1'"},
+		"galera":  {Options: Options{Layout: server.Layout{Dir: dir, Nodes: 2}}, Says: "Galera"},
+	})
+	// Three databases are not made by then.
+	servertest.GivenUp(t, dir, 100*time.Millisecond, StartSet, Options{Layout: server.Layout{Dir: dir, Nodes: 3}, Replication: Asynchronous})
 }
 
 func TestReplicasLeaveNothing(t *testing.T) {

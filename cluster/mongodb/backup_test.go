@@ -16,6 +16,7 @@ import (
 // TestBackupAndRestore: a backup of a secondary has what it had, the set takes writes before
 // and after, and what is restored, twice, is a set of its own.
 func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
 	at := t.TempDir()
 	m := startMongoDB(t, Options{Layout: server.Layout{Nodes: 3}})
 	insert(t, m, 1)

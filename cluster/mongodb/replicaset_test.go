@@ -3,16 +3,14 @@ package mongodb
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	"assay/cluster/server"
+	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
 
@@ -33,23 +31,12 @@ func timeLimit(t *testing.T) context.Context {
 
 func mustPrimary(t *testing.T, m *ReplicaSet) int {
 	t.Helper()
-	primary, err := m.Primary(timeLimit(t))
-	expect.NoError(t, err)
-	return primary
+	return servertest.Leader(timeLimit(t), t, m.Primary)
 }
 
-// otherPrimary waits until the primary is another member than old.
 func otherPrimary(t *testing.T, m *ReplicaSet, old int) int {
 	t.Helper()
-	ctx := timeLimit(t)
-	for ctx.Err() == nil {
-		if primary := mustPrimary(t, m); primary != old {
-			return primary
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatalf("member %d stayed primary", old)
-	return 0
+	return servertest.OtherLeader(timeLimit(t), t, m.Primary, old)
 }
 
 // insert writes one document that every running member has to confirm: one
@@ -86,6 +73,7 @@ func count(t *testing.T, m *ReplicaSet) int {
 }
 
 func TestMongoDBSetGoesThroughFaults(t *testing.T) {
+	t.Parallel()
 	logs := t.TempDir()
 	m := startMongoDB(t, Options{Layout: server.Layout{LogDir: logs}, ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
 	first := mustPrimary(t, m)
@@ -116,33 +104,11 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	if n := count(t, m); n != 6 {
 		t.Errorf("%d documents of 6 after all faults", n)
 	}
-	checkClose(t, m, logs)
-}
-
-// checkClose closes the set and fails the test unless only the logs are left.
-func checkClose(t *testing.T, m *ReplicaSet, logs string) {
-	t.Helper()
-	expect.NoError(t, m.Close())
-	for i := range m.Nodes() {
-		if err := syscall.Kill(m.Node(i).PID(), 0); err != syscall.ESRCH {
-			t.Errorf("member %d is still there: %v", i, err)
-		}
-		if info, err := os.Stat(m.Node(i).Log); err != nil || info.Size() == 0 || filepath.Dir(m.Node(i).Log) != logs {
-			t.Errorf("log of member %d: %v, %v", i, m.Node(i).Log, err)
-		}
-	}
-	if server.Exists(m.options.Dir) {
-		t.Errorf("folder %s is still there", m.options.Dir)
-	}
-	if err := m.Restart(timeLimit(t), 0); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Restart after Close: %v", err)
-	}
-	if err := m.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
-	}
+	servertest.Closed(t, m, m.Nodes(), m.options.Dir, logs)
 }
 
 func TestMongoDBOptionsReachTheSet(t *testing.T) {
+	t.Parallel()
 	m := startMongoDB(t, Options{Layout: server.Layout{Nodes: 2}, Arbiters: 1, ReplicaSet: "tested", ElectionTimeout: 3 * time.Second,
 		Heartbeat: 700 * time.Millisecond, CacheSize: 300 << 20, OplogSize: 200 << 20,
 		Args: []string{"--setParameter", "transactionLifetimeLimitSeconds=17"}})
@@ -192,38 +158,17 @@ func TestMongoDBOptionsReachTheSet(t *testing.T) {
 
 func TestMongoDBThatCannotStartSaysWhy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
-	for _, c := range []struct {
-		name    string
-		options Options
-		want    string
-	}{
-		{"parameter", Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--setParameter", "nonsense=1"}}, "nonsense"},
-		{"engine", Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--storageEngine", "abacus"}}, "abacus"},
-		{"members", Options{Layout: server.Layout{Nodes: 6, Dir: dir}, Arbiters: 2}, "at most 7"},
-		{"cache", Options{Layout: server.Layout{Dir: dir}, CacheSize: 1 << 20}, "1048576"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, err := Start(timeLimit(t), c.options)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v; want it to speak of %q", err, c.want)
-			}
-			if server.Exists(dir) {
-				t.Error("the folder is still there")
-			}
-		})
-	}
+	servertest.SaysWhy(timeLimit(t), t, dir, Start, map[string]servertest.Wrong[Options]{
+		"parameter": {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--setParameter", "nonsense=1"}}, Says: "nonsense"},
+		"engine":    {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--storageEngine", "abacus"}}, Says: "abacus"},
+		"members":   {Options: Options{Layout: server.Layout{Nodes: 6, Dir: dir}, Arbiters: 2}, Says: "at most 7"},
+		"cache":     {Options: Options{Layout: server.Layout{Dir: dir}, CacheSize: 1 << 20}, Says: "1048576"},
+	})
 }
 
 func TestMongoDBStartEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
 	dir := filepath.Join(t.TempDir(), "set")
-	if _, err := Start(ctx, Options{Layout: server.Layout{Dir: dir}}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	if server.Exists(dir) {
-		t.Error("the folder is still there")
-	}
+	servertest.GivenUp(t, dir, 100*time.Millisecond, Start, Options{Layout: server.Layout{Dir: dir}})
 }
 
 func TestMongoDBPrimaryEnds(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	"assay/cluster/binlog"
 	"assay/cluster/server"
+	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
 
@@ -202,34 +203,15 @@ func TestOnMySQLANodeGoesThroughFaults(t *testing.T) {
 
 func TestOnMySQLWhatCannotStartSaysWhy(t *testing.T) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-mysql", os.Getpid()))
-	for name, c := range map[string]struct {
-		options Options
-		want    string
-	}{
-		"setting":  {Options{Settings: []string{"nonsense=1"}}, "unknown variable 'nonsense=1'"},
-		"value":    {Options{Settings: []string{"innodb-flush-log-at-trx-commit=7"}}, "adjusted to"},
-		"nodes":    {Options{Layout: server.Layout{Nodes: 10}}, "1 to 9"},
-		"cache":    {Options{CacheSize: 1 << 20}, "1048576"},
-		"password": {Options{Password: "a\nb"}, "more than one line"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c.options.Dir = dir
-			_, err := Start(timeLimit(t), c.options)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v; want it to speak of %q", err, c.want)
-			}
-			if server.Exists(dir) {
-				t.Error("the folder is still there")
-			}
-		})
-	}
+	servertest.SaysWhy(timeLimit(t), t, dir, Start, map[string]servertest.Wrong[Options]{
+		"setting":  {Options: Options{Layout: server.Layout{Dir: dir}, Settings: []string{"nonsense=1"}}, Says: "unknown variable 'nonsense=1'"},
+		"value":    {Options: Options{Layout: server.Layout{Dir: dir}, Settings: []string{"innodb-flush-log-at-trx-commit=7"}}, Says: "adjusted to"},
+		"nodes":    {Options: Options{Layout: server.Layout{Dir: dir, Nodes: 10}}, Says: "1 to 9"},
+		"cache":    {Options: Options{Layout: server.Layout{Dir: dir}, CacheSize: 1 << 20}, Says: "1048576"},
+		"password": {Options: Options{Layout: server.Layout{Dir: dir}, Password: "a\nb"}, Says: "more than one line"},
+	})
 	for _, after := range []time.Duration{0, time.Second} { // before anything, and in the middle
-		ctx, cancel := context.WithTimeout(t.Context(), after)
-		_, err := Start(ctx, Options{Layout: server.Layout{Dir: dir, Nodes: 3}})
-		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) || server.Exists(dir) {
-			t.Errorf("got %v, folder there: %v", err, server.Exists(dir))
-		}
+		servertest.GivenUp(t, dir, after, Start, Options{Layout: server.Layout{Dir: dir, Nodes: 3}})
 	}
 }
 

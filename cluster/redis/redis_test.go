@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"assay/cluster/server"
+	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
 
@@ -31,21 +29,13 @@ func timeLimit(t *testing.T) context.Context {
 	return ctx
 }
 
-// otherPrimary waits until the primary is another server than old.
 func otherPrimary(t *testing.T, c *Cluster, old int) int {
 	t.Helper()
-	for ctx := timeLimit(t); ctx.Err() == nil; time.Sleep(lookEvery) {
-		primary, err := c.Primary(ctx)
-		expect.NoError(t, err)
-		if primary != old {
-			return primary
-		}
-	}
-	t.Fatalf("server %d stayed the primary", old)
-	return 0
+	return servertest.OtherLeader(timeLimit(t), t, c.Primary, old)
 }
 
 func TestServersGoThroughFaults(t *testing.T) {
+	t.Parallel()
 	logs := t.TempDir()
 	c := start(t, Options{Layout: server.Layout{Nodes: 3, LogDir: logs}, DownAfter: time.Second, Settings: []string{"appendonly yes"}})
 	expect.Text(t, "the address", c.Address(), "redis+sentinel://", c.Sentinel(0).Address(), c.Sentinel(2).Address(), "/assay")
@@ -67,27 +57,7 @@ func TestServersGoThroughFaults(t *testing.T) {
 	expect.NoError(t, c.Node(third).Stop(timeLimit(t)))
 	otherPrimary(t, c, third)
 	expect.NoError(t, c.Restart(timeLimit(t), third), c.Settled(timeLimit(t)))
-	checkClose(t, c, logs)
-}
-
-// checkClose closes the cluster and fails the test unless only the logs are left.
-func checkClose(t *testing.T, c *Cluster, logs string) {
-	t.Helper()
-	expect.NoError(t, c.Close())
-	for _, node := range append(c.nodes[:len(c.nodes):len(c.nodes)], c.sentinels...) {
-		if err := syscall.Kill(node.PID(), 0); err != syscall.ESRCH {
-			t.Errorf("%s is still there: %v", node.Name, err)
-		}
-		if info, err := os.Stat(node.Log); err != nil || info.Size() == 0 || filepath.Dir(node.Log) != logs {
-			t.Errorf("log of %s: %v, %v", node.Name, node.Log, err)
-		}
-	}
-	if server.Exists(c.options.Dir) {
-		t.Errorf("folder %s is still there", c.options.Dir)
-	}
-	if err := c.Restart(timeLimit(t), 0); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Restart after Close: %v", err)
-	}
+	servertest.Closed(t, c, append(c.nodes[:len(c.nodes):len(c.nodes)], c.sentinels...), c.options.Dir, logs)
 }
 
 func TestOneServer(t *testing.T) {
@@ -110,25 +80,14 @@ func TestOneServer(t *testing.T) {
 
 func TestServerThatCannotStartSaysWhy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "servers")
-	_, err := Start(timeLimit(t), Options{Layout: server.Layout{Dir: dir}, Settings: []string{"nonsense 1"}})
-	if err == nil || !strings.Contains(err.Error(), "nonsense") {
-		t.Errorf("got %v; want it to name the line", err)
-	}
-	if server.Exists(dir) {
-		t.Error("the folder is still there")
-	}
+	servertest.SaysWhy(timeLimit(t), t, dir, Start, map[string]servertest.Wrong[Options]{
+		"the line": {Options: Options{Layout: server.Layout{Dir: dir}, Settings: []string{"nonsense 1"}}, Says: "nonsense"},
+	})
 }
 
 func TestStartEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
 	dir := filepath.Join(t.TempDir(), "servers")
-	if _, err := Start(ctx, Options{Layout: server.Layout{Nodes: 3, Dir: dir}}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	if server.Exists(dir) {
-		t.Error("the folder is still there")
-	}
+	servertest.GivenUp(t, dir, 50*time.Millisecond, Start, Options{Layout: server.Layout{Nodes: 3, Dir: dir}})
 }
 
 func TestMissing(t *testing.T) {
@@ -143,6 +102,7 @@ func TestMissing(t *testing.T) {
 // TestRedisClusterGoesThroughFaults has the server with the slot of assay's keys paused, killed
 // and stopped: each time its replica takes over, and it comes back as that one's replica.
 func TestRedisClusterGoesThroughFaults(t *testing.T) {
+	t.Parallel()
 	logs := t.TempDir()
 	c := start(t, Options{Layout: server.Layout{Nodes: 6, LogDir: logs}, Sharded: true, DownAfter: 2 * time.Second, Settings: []string{"appendonly yes"}})
 	expect.Text(t, "the address", c.Address(), "redis+cluster://", c.Node(0).Address(), c.Node(5).Address())
@@ -176,5 +136,5 @@ func TestRedisClusterGoesThroughFaults(t *testing.T) {
 	expect.NoError(t, c.Node(all[1]).Resume(), c.Settled(timeLimit(t)))
 	expect.NoError(t, c.Node(all[1]).Kill())
 	expect.NoError(t, c.Restart(timeLimit(t), all[1]), c.Settled(timeLimit(t)))
-	checkClose(t, c, logs)
+	servertest.Closed(t, c, append(c.nodes[:len(c.nodes):len(c.nodes)], c.sentinels...), c.options.Dir, logs)
 }

@@ -1,0 +1,107 @@
+//go:build unix
+
+// Package servertest has what the tests of every kind of cluster ask: who leads after a fault, what
+// is left of a cluster that is closed, and what is said of one that cannot start.
+package servertest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"assay/cluster/server"
+	"assay/internal/expect"
+)
+
+// Cluster is what is tested.
+type Cluster interface {
+	Restart(ctx context.Context, i int, env ...string) error
+	Close() error
+}
+
+// Leader is the number of the node that leads.
+func Leader(ctx context.Context, t *testing.T, primary func(context.Context) (int, error)) int {
+	t.Helper()
+	leader, err := primary(ctx)
+	expect.NoError(t, err)
+	return leader
+}
+
+// OtherLeader waits until another node than old leads.
+func OtherLeader(ctx context.Context, t *testing.T, primary func(context.Context) (int, error), old int) int {
+	t.Helper()
+	for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+		if leader := Leader(ctx, t, primary); leader != old {
+			return leader
+		}
+	}
+	t.Fatalf("node %d still leads", old)
+	return 0
+}
+
+// Closed closes a cluster twice, and wants none of its processes and nothing of its folder to be
+// left, but the logs if they are elsewhere, and that it starts no node any more.
+func Closed(t *testing.T, c Cluster, nodes []*server.Node, dir, logs string) {
+	t.Helper()
+	expect.NoError(t, c.Close())
+	for _, n := range nodes {
+		if err := syscall.Kill(n.PID(), 0); err != syscall.ESRCH {
+			t.Errorf("%s is still there: %v", n.Name, err)
+		}
+		if logs == "" {
+			continue
+		}
+		if info, err := os.Stat(n.Log); err != nil || info.Size() == 0 || filepath.Dir(n.Log) != logs {
+			t.Errorf("log of %s: %v, %v", n.Name, n.Log, err)
+		}
+	}
+	gone(t, dir)
+	if err := c.Restart(t.Context(), 0); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Restart after Close: %v", err)
+	}
+	if err := c.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+}
+
+func gone(t *testing.T, dir string) {
+	t.Helper()
+	if server.Exists(dir) {
+		t.Errorf("folder %s is still there", dir)
+	}
+}
+
+// Wrong is options with which a cluster cannot start, and what is to be said of them.
+type Wrong[Options any] struct {
+	Options Options
+	Says    string
+}
+
+// SaysWhy wants no cluster to start in the folder, the reason to be said, and nothing to be left.
+func SaysWhy[Options, C any](ctx context.Context, t *testing.T, dir string, start func(context.Context, Options) (C, error), all map[string]Wrong[Options]) {
+	t.Helper()
+	for name, c := range all {
+		t.Run(name, func(t *testing.T) {
+			if _, err := start(ctx, c.Options); err == nil || !strings.Contains(err.Error(), c.Says) {
+				t.Errorf("got %v; want it to speak of %q", err, c.Says)
+			}
+			gone(t, dir)
+		})
+	}
+}
+
+// GivenUp wants a start that is given up after a time to leave nothing in the folder.
+func GivenUp[Options, C any](t *testing.T, dir string, after time.Duration, start func(context.Context, Options) (C, error), o Options) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	defer cancel()
+	if _, err := start(ctx, o); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("after %v: %v", after, err)
+	}
+	gone(t, dir)
+}
