@@ -61,6 +61,7 @@ func wantCassandraSettings(t *testing.T, n *Node, want map[string]string) {
 }
 
 func TestCassandraAsACluster(t *testing.T) {
+	t.Parallel()
 	spec, err := ParseSpec("cassandra:1,network=loopback,heap=200MiB,set.write_request_timeout=777ms,set.auto_snapshot=true")
 	expect.NoError(t, err)
 	c, err := Start(timeLimitOf(t, 8*time.Minute), spec, Options{})

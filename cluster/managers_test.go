@@ -32,7 +32,10 @@ func TestManagedClusters(t *testing.T) {
 }
 
 // TestAManagerBehindAProxy is the one of these that every test of all has.
-func TestAManagerBehindAProxy(t *testing.T) { testManaged(t, managed[0], ",proxy=haproxy") }
+func TestAManagerBehindAProxy(t *testing.T) {
+	t.Parallel()
+	testManaged(t, managed[0], ",proxy=haproxy")
+}
 
 func testManaged(t *testing.T, spec, fronts string) {
 	t.Helper()

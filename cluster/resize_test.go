@@ -34,6 +34,7 @@ func mustMember(t *testing.T, c *Cluster, n *Node, want bool, says string) {
 }
 
 func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, "mongodb:3,election=2s,shutdown=200ms")
 	address := c.Address()
 	all := documents(t, address)
@@ -138,6 +139,7 @@ func TestTheLastNodeIsNotRemoved(t *testing.T) {
 }
 
 func TestGaleraGrowsAndShrinks(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, "mariadb:3,failover=2s,cache=32MiB")
 	address, first := c.Address(), c.Node("n1")
 	executeSQL(t, first, "CREATE DATABASE probe")

@@ -22,6 +22,7 @@ func bulkUpdates(database string, seed uint64) Scenario {
 // TestBulkUpdates: every bug of the reference database is found, nothing in an
 // honest one, and both again from the folder alone.
 func TestBulkUpdates(t *testing.T) {
+	t.Parallel()
 	databases := map[string]string{"": "", "mem://?timeout=0.1": ""}
 	for _, bug := range bugsOf(bulkupdate.Name) {
 		chance := ":0.3"

@@ -21,6 +21,7 @@ func smallCandles(database string) Scenario {
 }
 
 func TestCandlesRun(t *testing.T) {
+	t.Parallel()
 	out := carryOut(t, smallCandles(""))
 	r := out.Result
 	if r.Verdict != check.Valid || len(r.Rounds) != 7 || r.Rounds[0].Name != "ingest" || r.Rounds[0].Outcomes.Committed != 10 {

@@ -20,6 +20,7 @@ func churning(database string, seed uint64) Scenario {
 // TestChurn: every bug of the reference database is found, nothing in an honest
 // one, and both again from the folder alone.
 func TestChurn(t *testing.T) {
+	t.Parallel()
 	kinds := map[string][]string{"": nil, "mem://?timeout=0.1": nil}
 	for _, bug := range bugsOf(churn.Name) {
 		chance := ":0.2"

@@ -17,6 +17,7 @@ import (
 // TestTransactionsThatBrokeARule: of a rule that is broken, the transactions are shown that did
 // it, with all that they sent, from the folder alone and by assay repro.
 func TestTransactionsThatBrokeARule(t *testing.T) {
+	t.Parallel()
 	s := scripted(t, "postgres:1", "CREATE TABLE acc (id int PRIMARY KEY, v int); CREATE TABLE added (n int); INSERT INTO acc VALUES (1, 0);",
 		"-- assay: invariant sum equals 0: SELECT (SELECT sum(v) FROM acc) - (SELECT count(*) FROM added)\nBEGIN;\nSELECT v FROM acc WHERE id = 1 \\gset\n"+
 			"UPDATE acc SET v = :v + 1 WHERE id = 1;\nINSERT INTO added (n) VALUES (1);\nEND;\n")

@@ -135,6 +135,7 @@ func (l *lying) Phase(name string) {
 // TestALyingServerIsConvicted: the server has said synchronous_commit=on and does not
 // keep to it. A cut loses something nearly always; it is tried again where it did not.
 func TestALyingServerIsConvicted(t *testing.T) {
+	t.Parallel()
 	for range 5 {
 		l := &lying{t: t, spec: "postgres:1,disk=image,shared_buffers=17MiB"}
 		s := Defaults(bank.Definition())

@@ -120,6 +120,7 @@ func (p *troubled) end() {
 // TestNoFalseConvictions: networks, settings and retries under which no healthy database may be
 // convicted.
 func TestNoFalseConvictions(t *testing.T) {
+	t.Parallel()
 	for i, spec := range []string{"postgres:1", "mariadb:1", "redis:1,appendfsync=always", "etcd:1", "mongodb:1", ""} {
 		name, _, _ := strings.Cut(cmp.Or(spec, "sqlite"), ":")
 		t.Run(name, func(t *testing.T) {

@@ -56,6 +56,7 @@ func TestAllIsGone(t *testing.T) {
 // TestEverythingIsLost: what a fault of assay's left nothing of is a loss with its number, and
 // allowed where the settings promise no more. So it is when the folder is judged again.
 func TestEverythingIsLost(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ spec, fault, source string }{
 		{"redis:1,set.appendonly=no,set.save=''", "kill n1 at 1500ms for 500ms", "appendonly=no"},
 		{"postgres:1,fsync=off", "power-cut n1 at 1500ms for 500ms", "fsync=off"},

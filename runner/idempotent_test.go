@@ -40,6 +40,7 @@ func kill(t *testing.T, out Outcome, stateFile string) {
 // a killed run is judged by what was read when it had settled. PostgreSQL's read committed
 // allows what workload isolation finds there.
 func TestJudgingIsIdempotent(t *testing.T) {
+	t.Parallel()
 	server := onServers(t, "postgres:1")
 	for name, s := range wordy() {
 		for product, database := range map[string]string{"sqlite": "", "postgres": server.Address()} {

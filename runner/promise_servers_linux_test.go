@@ -39,6 +39,7 @@ COMMIT;
 // TestTablesOfAScriptAreJudgedAsTheyAre wants a script's tables to be of the engine that the
 // settings tell of, and nothing promised of tables that know no transactions.
 func TestTablesOfAScriptAreJudgedAsTheyAre(t *testing.T) {
+	t.Parallel()
 	const two = "; INSERT INTO account (id, balance) VALUES (1, 100), (2, 100);"
 	for name, test := range map[string]struct{ engine, class string }{
 		"of no engine": {"", "system crash"}, "of MyISAM": {" ENGINE=MyISAM", "none"},
@@ -69,6 +70,7 @@ func TestTablesOfAScriptAreJudgedAsTheyAre(t *testing.T) {
 // TestWhatACrashMayTake wants what PostgreSQL loses at a kill as its manual allows told from
 // a broken promise, and to end with 0 unless whatever is found was to fail.
 func TestWhatACrashMayTake(t *testing.T) {
+	t.Parallel()
 	unlogged := func(t *testing.T) Scenario {
 		return scripted(t, "postgres:1", "CREATE UNLOGGED TABLE j (id int, t text);", "-- assay: counted j:\n\\set x random(1, 100)\nINSERT INTO j (id, t) VALUES (:x, 'a');\n")
 	}

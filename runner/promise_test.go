@@ -15,6 +15,7 @@ import (
 // that was asked for is told from one that was broken on purpose, of which nothing follows for
 // its vendor.
 func TestPromiseIsJudged(t *testing.T) {
+	t.Parallel()
 	server := onServers(t, "postgres:1")
 	kept := true
 	for name, test := range map[string]struct {

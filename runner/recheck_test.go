@@ -18,6 +18,7 @@ import (
 )
 
 func TestRecheckGivesTheSame(t *testing.T) {
+	t.Parallel()
 	for name, database := range map[string]string{
 		"embedded": "", "timeouts": "mem://?timeout=0.02", "a bug": "mem://?bug=lost-ack:0.01",
 	} {
@@ -102,6 +103,7 @@ func wantInput(t *testing.T, folder string, o RecheckOptions, part string) {
 }
 
 func TestRecheckOfWhatIsNoRun(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]func(folder string){
 		"an empty folder":   func(folder string) { clear(t, folder) },
 		"no scenario":       func(folder string) { remove(t, filepath.Join(folder, FileScenario)) },
@@ -130,6 +132,7 @@ func TestRecheckOfWhatIsNoRun(t *testing.T) {
 
 // TestTamperingIsFound changes one thing in the kept files of a valid run.
 func TestTamperingIsFound(t *testing.T) {
+	t.Parallel()
 	s := small("mem://", 1, 20_000)
 	s.Config.(*bank.Config).Payroll = 0 // so that some are rejected
 	s.Load.Clients = 3

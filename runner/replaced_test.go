@@ -184,11 +184,13 @@ const atReading = "reading everything back"
 // made anew, before it is read back, convicts nobody. While a run works on it,
 // SQLite itself lets nobody do that.
 func TestASchemaThatSomebodyElseReplaces(t *testing.T) {
+	t.Parallel()
 	intrude(t, func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "file") }, atReading)
 }
 
 // TestAFileThatIsRemoved: so does a file that somebody removes.
 func TestAFileThatIsRemoved(t *testing.T) {
+	t.Parallel()
 	for name := range shortRuns("sqlite:file") {
 		for _, stage := range []string{"", "waiting", "reading"} {
 			path := filepath.Join(t.TempDir(), "file")
@@ -277,6 +279,7 @@ func flushAll(t *testing.T, server string) {
 // being there. Where another table has rows, these were written with those that are gone, and
 // prove that they were there.
 func TestATableThatSomebodyEmptiesOrDrops(t *testing.T) {
+	t.Parallel()
 	runs := func(path string) map[string]Scenario {
 		all := shortRuns("sqlite:" + path)
 		for _, w := range []definition.Workload{tpcb.Definition(), smallbank.Definition()} {

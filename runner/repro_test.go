@@ -85,6 +85,7 @@ func smallestOf(t *testing.T, x *trial) int {
 // TestReproduceBank: a bank with a wrong total has a history of one read; one
 // with a lost transfer has none, and what is lost is named.
 func TestReproduceBank(t *testing.T) {
+	t.Parallel()
 	scenario := func(bug string) Scenario {
 		s := dry("mem://?bug="+bug+":0.2", 1)
 		s.Load.Ops = 200
@@ -126,6 +127,7 @@ var wrongRegisters = []struct {
 // TestReproduceRegisters: of a register, what is needed stays; and a value that
 // was written twice is never explained by leaving one of the writes out.
 func TestReproduceRegisters(t *testing.T) {
+	t.Parallel()
 	for _, test := range wrongRegisters {
 		path := filepath.Join(t.TempDir(), "register.edn")
 		put(t, path, oneAfterTheOther(test.text))

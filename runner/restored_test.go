@@ -84,6 +84,7 @@ func carryOutInTime(t *testing.T, scenario func(k time.Duration) Scenario) (out 
 }
 
 func TestServersAreBackedUp(t *testing.T) {
+	t.Parallel()
 	for cluster, node := range map[string]string{
 		"postgres:1": "n1", "mariadb:1": "n1", "mariadb:1,engines=innodb+rocksdb": "n1", "mongodb:1": "n1",
 		"postgres:2": "n2", "mariadb:3": "n2", "mongodb:3": "n2",
@@ -107,6 +108,7 @@ func TestServersAreBackedUp(t *testing.T) {
 // TestPointInTime: what is restored is the state of the moment that was asked for, of one
 // server and of a set whose primary was away.
 func TestPointInTime(t *testing.T) {
+	t.Parallel()
 	for cluster, away := range map[string]bool{"postgres:1": false, "postgres:2": true} {
 		t.Run(cluster, func(t *testing.T) {
 			t.Parallel()
@@ -161,6 +163,7 @@ func checkMoments(t *testing.T, out Outcome) {
 
 // TestSQLiteIsBackedUp within assay, with either kind of journal.
 func TestSQLiteIsBackedUp(t *testing.T) {
+	t.Parallel()
 	for _, journal := range []string{"wal", "delete"} {
 		t.Run(journal, func(t *testing.T) {
 			t.Parallel()
@@ -199,6 +202,7 @@ func (r reading) Phase(phase string) {
 // TestACopyWithoutItsLog lacks what had been acknowledged before it was begun, as SQLite's manual
 // warns, and nothing else: the file is whole, and old.
 func TestACopyWithoutItsLog(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "run")
 	s := backedUp("", "backup=copy n1 at 1s", "restore at 2s")
 	s.Load.Duration = 3 * time.Second
@@ -251,6 +255,7 @@ func (b breaking) Fault(action, _ string, _ []string, active bool) {
 
 // TestBrokenBackups: each is convicted of what was done to it.
 func TestBrokenBackups(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, change string
 		kinds        []string // any of them

@@ -22,6 +22,7 @@ import (
 // the check that it names, the run says that it was seeded, and nothing is found
 // where the bug is none.
 func TestBugsOnRealDatabases(t *testing.T) {
+	t.Parallel()
 	server := onServers(t, "postgres:1")
 	for _, seeded := range []struct{ workload, bug string }{
 		{bank.Name, "torn-transfer"}, {bank.Name, "lost-ack"}, {bank.Name, "moved-twice"}, {bank.Name, "lost-update"}, {bank.Name, "split-brain"},

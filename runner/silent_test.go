@@ -208,6 +208,7 @@ func goneBefore(t *testing.T, address string, s Scenario, doing string, leave fu
 // TestAServiceGoesAway is the same for the web service of assay serve, behind a
 // network that goes silent or breaks.
 func TestAServiceGoesAway(t *testing.T) {
+	t.Parallel()
 	db, err := sqlite.Open(t.Context(), store.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())
 	expect.NoError(t, err)
 	o := serve.DefaultOptions()

@@ -95,6 +95,7 @@ func extremes() map[string]extreme {
 // TestEveryMixHasAVerdict: whatever a run leaves out by its options, what it does is judged,
 // and each check of its workload has a verdict or the reason why it has no subject.
 func TestEveryMixHasAVerdict(t *testing.T) {
+	t.Parallel()
 	for name, x := range extremes() {
 		for _, kind := range []string{"mem", "sqlite"} {
 			t.Run(name+" on "+kind, func(t *testing.T) {

@@ -25,6 +25,7 @@ import (
 // TestADatabaseThatTakesNoWritesIsRead: a server that is full or read-only at the end is read
 // back, though the run's lease cannot be renewed there, and by a check later.
 func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
+	t.Parallel()
 	for spec, shut := range map[string]func(t *testing.T, address string){
 		"redis:1":                                shutRedis,
 		"postgres:1":                             shutPostgres,
@@ -56,6 +57,7 @@ func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
 // TestAFullRedisIsRead: one that has no memory left takes the lease all the same, since a script
 // that has deleted something may write.
 func TestAFullRedisIsRead(t *testing.T) {
+	t.Parallel()
 	c := onServers(t, "redis:1")
 	s := small(c.Address(), 1, 0)
 	s.Load.Clients, s.Load.Duration, s.Load.Timeout = 2, 3*time.Second, 2*time.Second

@@ -114,6 +114,7 @@ func mounted(t *testing.T, folder string) bool {
 // TestAMoveIsLostOrMadeAsAWhole: files that move between folders, of which only one
 // is synced, are found under one of their names, and never under both or none.
 func TestAMoveIsLostOrMadeAsAWhole(t *testing.T) {
+	t.Parallel()
 	const files, folders = 12, 4
 	for seed := range uint64(10) {
 		d := openDisk(t)
@@ -159,6 +160,7 @@ func TestAMoveIsLostOrMadeAsAWhole(t *testing.T) {
 
 // TestWhatASyncReaches goes through the cases that databases get wrong.
 func TestWhatASyncReaches(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		do   func(t *testing.T, d *Disk)
 		want map[string]string // by path; absent files must be absent

@@ -18,6 +18,7 @@ var sqliteCuts = flag.Int("disk.cuts", 4, "cuts under each of SQLite's settings"
 // what was acknowledged is there or not as https://sqlite.org/pragma.html#pragma_synchronous
 // says, and the file is never damaged.
 func TestSQLiteKeepsWhatItsManualPromises(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		journal, synchronous string
 		// The transactions that a worst cut loses: at least, and at most.

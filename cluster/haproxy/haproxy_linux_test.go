@@ -112,6 +112,7 @@ func reaches(ctx context.Context, p *Proxy, address string, want *server.Node) e
 // TestOnlyThePrimaryIsReached: by what the servers say themselves, also after another has
 // become it, and while the proxy was down.
 func TestOnlyThePrimaryIsReached(t *testing.T) {
+	t.Parallel()
 	s := startSet(t)
 	p := startProxy(t, Options{User: asker, Servers: []Server{{Name: "n1", At: s.Node(0)}, {Name: "n2", At: s.Node(1)}}})
 	if !strings.HasPrefix(p.Version(), "HAProxy ") || p.Check() != "pg_is_in_recovery()" {
@@ -132,6 +133,7 @@ func TestOnlyThePrimaryIsReached(t *testing.T) {
 
 // TestWhoIsPrimaryByREST: the one whose service answers /primary with 200.
 func TestWhoIsPrimaryByREST(t *testing.T) {
+	t.Parallel()
 	s := startSet(t)
 	var leader atomic.Int32
 	var servers []Server

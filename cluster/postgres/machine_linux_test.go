@@ -51,6 +51,7 @@ func isolate(t *testing.T, s *Set, set *machine.Set, i int) (heal func()) {
 }
 
 func TestPostgresSetOnMachines(t *testing.T) {
+	t.Parallel()
 	set, own := machines(t, fmt.Sprintf("%08x", os.Getpid()), "n1", "n2")
 	s := startSet(t, SetOptions{Machines: set.All()})
 	if len(s.Nodes()) != 2 {

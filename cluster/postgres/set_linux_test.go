@@ -191,6 +191,7 @@ func table(t *testing.T, s *Set) {
 // TestPostgresSetOfThree has one set go through all that can befall three nodes. Each time no
 // acknowledged row may be lost, nobody may be promoted, and all nodes must hold the same in the end.
 func TestPostgresSetOfThree(t *testing.T) {
+	t.Parallel()
 	s := startSet(t, SetOptions{})
 	table(t, s)
 	if got := query(t, connect(t, s.nodes[0]), "SHOW synchronous_standby_names"); got != `ANY 1 ("n2", "n3")` || len(s.Nodes()) != 3 {

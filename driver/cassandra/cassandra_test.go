@@ -84,6 +84,7 @@ func admin(t *testing.T, address string, statements ...string) {
 }
 
 func TestOneNode(t *testing.T) {
+	t.Parallel()
 	c := startRing(t, 1)
 	t.Run("Store", func(t *testing.T) { testStore(t, c) })
 	t.Run("Workloads", func(t *testing.T) { testWorkloads(t, c) })

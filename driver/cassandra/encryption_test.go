@@ -44,6 +44,7 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) (por
 }
 
 func TestEncryptedConnections(t *testing.T) {
+	t.Parallel()
 	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
 	const named = "localhost"
 	port := encryptedNode(t, ca, named)

@@ -17,6 +17,7 @@ import (
 )
 
 func TestRing(t *testing.T) {
+	t.Parallel()
 	c := startRing(t, 3)
 	t.Run("Workloads", func(t *testing.T) {
 		drivertest.ShortRuns(t, store.Target{Address: c.Address(), ConnectTimeout: time.Minute}, drivertest.Supports(Open, Lacks())...)

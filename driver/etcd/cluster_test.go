@@ -19,6 +19,7 @@ import (
 
 // TestThreeMembers shares one cluster, which each subtest leaves healthy and empty.
 func TestThreeMembers(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, 3)
 	t.Run("Outcomes", func(t *testing.T) {
 		drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: targetOf(c, "")})

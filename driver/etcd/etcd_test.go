@@ -91,6 +91,7 @@ func wantValue(t *testing.T, c *connection, key, value string) {
 
 // TestOneMember shares one server, which each subtest leaves healthy and empty.
 func TestOneMember(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, 1)
 	t.Run("Store", func(t *testing.T) { testStore(t, c) })
 	t.Run("Workloads", func(t *testing.T) { testWorkloads(t, c) })

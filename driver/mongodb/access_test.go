@@ -62,6 +62,7 @@ func withUser(set *cluster.ReplicaSet, user, password string) string {
 }
 
 func TestAccessControl(t *testing.T) {
+	t.Parallel()
 	set := startSecured(t)
 	t.Run("Refused", func(t *testing.T) { testRefused(t, set) })
 	t.Run("FewRights", func(t *testing.T) { testFewRights(t, set) })
@@ -152,6 +153,7 @@ func supports() []definition.Support {
 // TestStandalone: what needs no transactions runs on a server that is no replica set, and
 // the rest is refused with what to do.
 func TestStandalone(t *testing.T) {
+	t.Parallel()
 	address := startStandalone(t)
 	to := store.Target{Address: address, ConnectTimeout: 20 * time.Second}
 	for _, by := range append(supports(), definition.SupportOf(script.Definition(), Open, Lacks())) {
@@ -211,6 +213,7 @@ func testStandaloneConcerns(t *testing.T, address string) {
 // TestDefaultConcernsConvictNobody: what the cluster's configuration gives operations that
 // name no concern is not what assay's own have.
 func TestDefaultConcernsConvictNobody(t *testing.T) {
+	t.Parallel()
 	set := startSet(t, 1)
 	err := plainClient(t, set.Address()).Database("admin").RunCommand(t.Context(), bson.D{{Key: "setDefaultRWConcern", Value: 1},
 		{Key: "defaultWriteConcern", Value: bson.D{{Key: "w", Value: 1}, {Key: "j", Value: false}}},

@@ -28,6 +28,7 @@ func openAvailability(t *testing.T, target store.Target) *database {
 
 // TestAvailabilityOfASet judges runs by each policy and from each member.
 func TestAvailabilityOfASet(t *testing.T) {
+	t.Parallel()
 	set := startSet(t, 3)
 	for i, policy := range availability.Policies() {
 		reads := []string{"", store.ReadSecondaryPreferred, store.ReadNearest, store.ReadPrimary}[i]

@@ -75,6 +75,7 @@ func TestCausalOptions(t *testing.T) {
 // TestCausalSessions: while secondaries take over nothing, a session that reads from them waits
 // for its own write if it is causally consistent, and else misses it.
 func TestCausalSessions(t *testing.T) {
+	t.Parallel()
 	set := startSet(t, 3, "--setParameter", "enableTestCommands=1")
 	ctx := patiently(t)
 	const local = "&readPreference=secondary&w=1&readConcernLevel=local"

@@ -21,6 +21,7 @@ import (
 // TestEncryptedConnections has a set that takes encrypted connections only,
 // from clients that show a certificate.
 func TestEncryptedConnections(t *testing.T) {
+	t.Parallel()
 	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
 	set := startSet(t, 1, "--tlsMode", "preferTLS", "--tlsCertificateKeyFile", ca.Server("127.0.0.1").Both, "--tlsCAFile", ca.File)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -79,6 +79,7 @@ func plainClient(t *testing.T, address string) *mongo.Client {
 // TestReplicaSet shares one set of three nodes, so each subtest leaves it
 // healthy and empty.
 func TestReplicaSet(t *testing.T) {
+	t.Parallel()
 	set := startSet(t, 3)
 	t.Run("Store", func(t *testing.T) {
 		for _, options := range []string{"", "&readConcernLevel=local&w=1"} {
@@ -144,6 +145,7 @@ func foreignIntact(t *testing.T, database *mongo.Database) {
 // TestOneNode has the network break and the server die, which one node, named
 // directly, survives under the same address.
 func TestOneNode(t *testing.T) {
+	t.Parallel()
 	set := startSet(t, 1)
 	for _, s := range []struct {
 		name string

@@ -37,6 +37,7 @@ type troupe struct {
 // TestReplicas shares one set of three nodes, so each subtest leaves it
 // healthy.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	p := &troupe{dir: filepath.Join(t.TempDir(), "set")}
 	var err error
 	p.set, err = cluster.Start(t.Context(), cluster.Options{
@@ -283,6 +284,7 @@ func alone(t *testing.T, dir string, use func(*mongo.Client)) {
 
 // TestReplicasWithoutArbiter has a member that holds no data.
 func TestReplicasWithoutArbiter(t *testing.T) {
+	t.Parallel()
 	set, err := cluster.Start(t.Context(), cluster.Options{Layout: server.Layout{Nodes: 2}, Arbiters: 1,
 		ElectionTimeout: 2 * time.Second, Heartbeat: 500 * time.Millisecond})
 	expect.NoError(t, err)
@@ -307,6 +309,7 @@ func TestReplicasWithoutArbiter(t *testing.T) {
 
 // TestReplicasWithAccessControl reads a member as a user with few rights.
 func TestReplicasWithAccessControl(t *testing.T) {
+	t.Parallel()
 	set := startSecured(t)
 	ctx := patiently(t)
 	db := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))

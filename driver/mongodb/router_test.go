@@ -31,6 +31,7 @@ import (
 // TestStandIn has the driver work through what stands in for a mongos. It is no
 // test of sharding: one mongod has everything.
 func TestStandIn(t *testing.T) {
+	t.Parallel()
 	set := startSet(t, 1)
 	t.Run("RefusedBySet", func(t *testing.T) {
 		refusedSharding(t, "mongodb://"+set.Node(0).Address()+"/?directConnection=true&", "replica set rs0")

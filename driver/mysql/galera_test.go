@@ -28,6 +28,7 @@ type troupe struct {
 
 // TestGalera shares one cluster, so each subtest leaves it healthy.
 func TestGalera(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	o := cluster.Options{Password: secret, Suspect: 2 * time.Second, Inactive: 4 * time.Second, Install: 4 * time.Second}

@@ -162,7 +162,7 @@ func value(t *testing.T, conn *sql.Conn, text string, args ...any) (v string) {
 }
 
 // makeForeign makes a database that is not ours, with one table in it.
-func makeForeign(t *testing.T, schema, table string) {
+func makeForeign(t *testing.T, admin func(*testing.T) *sql.Conn, schema, table string) {
 	t.Helper()
 	conn := admin(t)
 	exec(t, conn, `CREATE DATABASE `+schema)
@@ -170,9 +170,8 @@ func makeForeign(t *testing.T, schema, table string) {
 	exec(t, conn, `CREATE TABLE `+schema+`.`+table+` AS SELECT 1 AS id, 'mine' AS owner`)
 }
 
-func foreignIntact(t *testing.T, schema, table string) {
+func foreignIntact(t *testing.T, conn *sql.Conn, schema, table string) {
 	t.Helper()
-	conn := admin(t)
 	owner := value(t, conn, `SELECT min(owner) FROM `+schema+`.`+table)
 	tables := value(t, conn, `SELECT count(*) FROM information_schema.tables WHERE table_schema = ?`, schema)
 	if owner != "mine" || tables != "1" {
@@ -180,14 +179,24 @@ func foreignIntact(t *testing.T, schema, table string) {
 	}
 }
 
-// TestStore runs what every driver passes.
+// TestStore runs what every driver passes, on a node that it may kill while other tests use the
+// package's.
 func TestStore(t *testing.T) {
+	t.Parallel()
+	node, err := cluster.Start(t.Context(), cluster.Options{Password: secret, MyRocks: true})
+	expect.NoError(t, err)
+	expect.AtEnd(t, node.Close)
+	here := atHosts(node.Node(0).Address())
+	admin := func(t *testing.T) *sql.Conn {
+		t.Helper()
+		return connectTo(t, node.Node(0).Address())
+	}
 	whole := drivertest.Store{
-		Open: Open, Lacks: sqldb.Lacks(), Target: target(), Secret: secret,
+		Open: Open, Lacks: sqldb.Lacks(), Target: target(here), Secret: secret,
 		Others: func(workload string) []drivertest.Other { return others("assay_"+workload, admin) },
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
-			makeForeign(t, "assay_"+workload, "account")
-			return func(t *testing.T) { foreignIntact(t, "assay_"+workload, "account") }
+			makeForeign(t, admin, "assay_"+workload, "account")
+			return func(t *testing.T) { foreignIntact(t, admin(t), "assay_"+workload, "account") }
 		},
 		Server:       node.Node(0).Address(),
 		CommitMarker: []byte("commit"),
@@ -200,7 +209,7 @@ func TestStore(t *testing.T) {
 	drivertest.RunStore(t, whole)
 	// From here on in a loop.
 	for name, to := range map[string]store.Target{
-		"read committed": at("read committed"), "serializable": at("serializable"), "RocksDB": at("", parameter("engine", "RocksDB")),
+		"read committed": at("read committed", here), "serializable": at("serializable", here), "RocksDB": at("", here, parameter("engine", "RocksDB")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			drivertest.RunOutcomes(t, drivertest.Store{Open: drivertest.InLoop(t, Open), Lacks: whole.Lacks, Target: to})
@@ -209,7 +218,7 @@ func TestStore(t *testing.T) {
 	t.Run("statements apart", func(t *testing.T) {
 		apart := whole
 		apart.Open = drivertest.InLoop(t, Open)
-		apart.Target = target(parameter("statements", statementsApart))
+		apart.Target = target(here, parameter("statements", statementsApart))
 		apart.Via = func(addr string) store.Target {
 			return target(atHosts(addr), parameter("statements", statementsApart))
 		}
@@ -220,6 +229,7 @@ func TestStore(t *testing.T) {
 // TestWorkloads does a short run of each workload, on both engines, and at the other levels of
 // those whose statements follow from one another.
 func TestWorkloads(t *testing.T) {
+	t.Parallel()
 	open, lacks := Open, sqldb.Lacks()
 	drivertest.ShortRuns(t, target(), supports()...)
 	t.Run("RocksDB", func(t *testing.T) {

@@ -60,6 +60,7 @@ func TestOnMySQL(t *testing.T) {
 // promised, that the replicas are found and hold the same, and that sessions go to the primary
 // when there is one again.
 func TestPrimariesAndReplicas(t *testing.T) {
+	t.Parallel()
 	testPrimaries(t, map[string]primaries{
 		"semisync": {func(ctx context.Context) (servers, error) {
 			return mariadb.StartSet(ctx, mariadb.Options{Layout: process.Layout{Nodes: 3}, Password: secret, Replication: mariadb.Semisync})
@@ -97,6 +98,7 @@ func testPrimaries(t *testing.T, kinds map[string]primaries) {
 	t.Helper()
 	for name, c := range kinds {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			s, err := c.start(ctx)

@@ -158,6 +158,7 @@ func TestExchangeWithErrors(t *testing.T) {
 
 // TestExchangeWithOddServers has somebody on the way say what a server does not.
 func TestExchangeWithOddServers(t *testing.T) {
+	t.Parallel()
 	row := &pgproto3.DataRow{Values: [][]byte{[]byte("42")}}
 	complete, ready := &pgproto3.CommandComplete{CommandTag: []byte("SELECT 1")}, &pgproto3.ReadyForQuery{TxStatus: 'I'}
 	described := &pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{{Name: []byte("n"), DataTypeOID: oidInteger}}}

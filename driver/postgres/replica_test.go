@@ -135,6 +135,7 @@ func (p *troupe) catchUp(member bank.Replica, within time.Duration) error {
 // TestReplicas shares one primary and its standbys, so each subtest leaves them
 // healthy, but for the last.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	p := gather(t)
 	for _, s := range []struct {
 		name string

@@ -18,6 +18,7 @@ import (
 // TestRedisCluster has three primaries with a replica each: what every driver passes, every
 // workload, and a failover of the server that has the rows.
 func TestRedisCluster(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Options{Layout: server.Layout{Nodes: 6}, Sharded: true, DownAfter: 2 * time.Second, Settings: durable()})
 	target := store.Target{Address: c.Address() + "?wait=1&waitMS=60000", ConnectTimeout: 30 * time.Second}
 	t.Run("Addresses", func(t *testing.T) { testClusterAddresses(t, c) })

@@ -19,6 +19,7 @@ import (
 // TestEncrypted has a server alone, one that Sentinels watch, and a Redis Cluster, each of which speaks
 // TLS alone: short runs, and a primary that is lost where another one takes its place.
 func TestEncrypted(t *testing.T) {
+	t.Parallel()
 	authority, other := drivertest.NewAuthority(t, "servers"), drivertest.NewAuthority(t, "others")
 	pair := authority.Server("127.0.0.1")
 	for name, o := range map[string]cluster.Options{

@@ -72,6 +72,7 @@ func configure(t *testing.T, client *goredis.Client, name, value string) {
 const secret = "s3cret/and@"
 
 func TestOneServer(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Options{Settings: append(durable(), "enable-debug-command yes", `user assay on ">`+secret+`" ~* &* +@all`)})
 	t.Run("Store", func(t *testing.T) { testStore(t, c) })
 	t.Run("Workloads", func(t *testing.T) {

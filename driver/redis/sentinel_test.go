@@ -22,6 +22,7 @@ const downAfter = time.Second
 
 // TestSentinels has a primary with replicas: what every driver passes, and a failover.
 func TestSentinels(t *testing.T) {
+	t.Parallel()
 	c := start(t, cluster.Options{Layout: server.Layout{Nodes: 3}, DownAfter: downAfter, Settings: durable()})
 	target := store.Target{Address: c.Address() + "?wait=2&waitMS=60000", ConnectTimeout: 30 * time.Second}
 	t.Run("Store", func(t *testing.T) {

@@ -135,6 +135,7 @@ func statementsOf(all []column) map[string][]string {
 // in one that the run has made, removes a row of each table and adds one, and wants the
 // judge to see each. The columns are those that the file has, so that none is forgotten.
 func TestTPCCJudgesEveryColumn(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tpcc.db")
 	by := definition.SupportOf(tpcc.Definition(), sqlite.Open, sqldb.Lacks())
 	run := drivertest.ShortRun{Workload: tpcc.Definition(), Config: &tpcc.Config{Warehouses: 2, Items: 100, Customers: 10, Loaders: 2}, Seed: 7, Clients: 2, Each: 60, Attempts: 20}
