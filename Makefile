@@ -32,7 +32,8 @@ build:
 
 # What the race detector does not watch: SQLite, translated from C, which makes
 # tests on it take five times the processor for nothing of ours, and the checks,
-# which start nothing concurrent (TestTheChecksAreSequential).
+# which start nothing concurrent (TestTheChecksAreSequential), and whose own tests
+# run without it.
 UNWATCHED = modernc.org/... ./check/...
 RACE = -race $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 
@@ -52,14 +53,17 @@ STATISTICS = ^(TestNoiseIsNoDegradation|TestNoiseIsNotInvalid|TestDriftOfAFifthI
 
 # The packages whose tests take longest. They begin first: by the order of the alphabet the last
 # of them would run alone at the end.
-LONGEST = ./runner ./cmd/assay ./driver/mysql ./driver/mongodb ./driver/postgres ./fault ./driver/cassandra
+LONGEST = ./runner ./cmd/assay ./driver/mongodb ./driver/mysql ./driver/postgres ./fault ./driver/cassandra
 
-# The race detector needs cgo and a C compiler; install-servers.sh sees to it. Three
-# packages at once, since most of their time is waiting for servers. What the fuzz tests
+# Most of the tests' time is waiting for servers: three packages at once, and of each four tests.
+TOGETHER = -p 3 -parallel 4
+
+# The race detector needs cgo and a C compiler; install-servers.sh sees to it. What the fuzz tests
 # begin with is tried here; make trust tries more. What is compiled stays on the disk.
 test: servers format lint
 	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
-		./scripts/failures-last.sh $(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' -p 3 -timeout 60m $(LONGEST) ./...
+		./scripts/failures-last.sh $(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' $(TOGETHER) -timeout 60m $(LONGEST) $$($(GO) list ./... | grep -v /check)
+	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -trimpath -timeout 60m ./check/...
 	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure ./report/scalability
 	$(MAKE) build
 
