@@ -116,7 +116,10 @@ var mayImport = map[string][]string{
 	"runner/powercuts":        {"measure", "runner", "runner/catalog", "store", "cluster", "fault", "check", "report", "workload/..."},
 	"runner/lease":            {"store", "load", "history", "internal/procfs", "internal/wait"},
 	"runner":                  {"runner/lease", "store", "runner/agents", "runner/catalog", "store/durability", "store/promise", "cluster", "cluster/kubernetes", "cluster/server", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/cycle", "history/exchange", "report", "report/scalability", "runner/histories", "internal/quantity", "measure/pressure", "internal/procfs", "measure/servers", "runner/serve", "internal/table", "internal/wait"},
-	"cmd/assay":               {"runner/histories", "runner/known", "runner/powercuts", "store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
+	"cmd/assay":               {"application", "application/...", "runner/histories", "runner/known", "runner/powercuts", "store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
+	"application/wire":        {},
+	"application/postgres":    {"application/wire", "driver/postgres"},
+	"application":             {"application/wire", "check", "report"},
 	"report/scalability":      {},
 	"runner/monitor":          {"history"},
 	"report/trend":            {},
@@ -140,6 +143,7 @@ var mayImport = map[string][]string{
 // What only tests may import beside that and internal/expect: a driver's own tests start
 // servers and run the conformance suite.
 var testsMayImport = map[string][]string{
+	"application/postgres":    {"cluster/postgres", "driver/drivertest"},
 	"runner/agents":           {"driver/drivertest"},
 	"runner/catalog":          {"load"},
 	"report/compare":          {"history", "measure/servers"},
@@ -208,7 +212,7 @@ func sources(t *testing.T) []source {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && name != "." || entry.Name() == "testdata" || entry.Name() == "runs" || name == "bench") {
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && name != "." || entry.Name() == "testdata" || entry.Name() == "runs" || name == "bench" || name == "examples") {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(name) != ".go" {
@@ -284,7 +288,7 @@ func TestDriversKnowNoWorkload(t *testing.T) {
 
 // folders are those of the root with code, from the one that knows no other to the one
 // that knows all.
-var folders = []string{"internal", "history", "load", "store", "check", "measure", "report", "workload", "driver", "cluster", "fault", "runner", "cmd"}
+var folders = []string{"internal", "history", "load", "store", "check", "measure", "report", "workload", "driver", "cluster", "fault", "application", "runner", "cmd"}
 
 // TestNothingSwitchesOverWorkloads: what differs between workloads is a field or an interface of
 // their definition. driver/drivertest lists them, for its short runs.

@@ -75,6 +75,7 @@ type documentedRule struct {
 // test.
 var documented = []documentedRule{
 	{pattern: `^make (test|trust|managers|mysql|record|build|install|servers|check)\b`, far: notRun, why: "it runs or builds what this test is a part of; the Makefile must have the target"},
+	{pattern: `^assay app `, far: notRun, why: "it takes an application; TestApplications has some"},
 	{where: "first-run.md", pattern: `^assay `, far: notRun, why: "TestTutorial runs all of it in its order"},
 	{pattern: `^sudo make install\b`, far: notRun, why: "it writes outside of the repository"},
 	{pattern: `^CGO_ENABLED=1 go build -tags foundationdb `, far: notRun, why: "it needs FoundationDB's client library"},

@@ -156,7 +156,7 @@ func ofWorkload(cmd *cobra.Command) iter.Seq[*pflag.Flag] {
 // commandGroups are the commands by what they are for; the last group has those that cobra adds.
 func commandGroups() []helpGroup {
 	return []helpGroup{
-		{"Test a database", []string{"run", "sweep", "advise", "isolation-matrix", "durability", "known", "study"}},
+		{"Test a database", []string{"run", "app", "sweep", "advise", "isolation-matrix", "durability", "known", "study"}},
 		{"Judge a history", []string{"check", "repro", "export"}},
 		{"Read results", []string{"report", "compare", "trend", "view"}},
 		{"Servers and machines", []string{"cluster", "kubernetes", "agent", "serve"}},

@@ -113,7 +113,7 @@ func commands(version string, args []string) []maker {
 		{name: "repro", make: newRepro}, {name: "export", make: newExport}, {name: "report", make: newReport}, {name: "compare", make: newCompare}, {name: "trend", make: newTrend},
 		{name: "sweep", make: func() *cobra.Command { return newSweep(version, asked(args)) }}, of("study", newStudy),
 		{name: "view", make: newView}, {name: "list", make: newList}, {name: "cluster", make: newCluster}, {name: "kubernetes", make: newKubernetes}, of("serve", newServe),
-		of("agent", newAgent), of("isolation-matrix", newIsolationMatrix), of("advise", newAdvise), of("durability", newDurability), {name: "known", make: newKnown},
+		of("agent", newAgent), of("isolation-matrix", newIsolationMatrix), of("advise", newAdvise), {name: "app", make: newApp}, of("durability", newDurability), {name: "known", make: newKnown},
 		of("version", newVersion), {name: "manpages", make: newManPages, aboutAll: true}, {name: "reference", make: newReference},
 	}
 }

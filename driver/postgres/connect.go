@@ -221,3 +221,13 @@ func hasCode(err error, codes ...string) bool {
 	var answer *pgconn.PgError
 	return errors.As(err, &answer) && slices.Contains(codes, answer.Code)
 }
+
+// Configuration is what an address means, for a part of assay that speaks the protocol itself.
+// Errors are *store.OptionError.
+func Configuration(address string) (*pgconn.Config, error) {
+	a, err := read(store.Target{Address: address})
+	if err != nil {
+		return nil, err
+	}
+	return &a.config.Config, nil
+}

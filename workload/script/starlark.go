@@ -17,6 +17,15 @@ const maxSteps = 20_000_000
 
 // parse reads a script. The error is an *Error.
 func parse(file, text string, defines map[string]string, statements *statements) (*program, error) {
+	p, err := declare(file, text, defines, statements)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.finish()
+}
+
+// declare reads what a script declares, each for itself.
+func declare(file, text string, defines map[string]string, statements *statements) (*program, error) {
 	d := &declarations{file: file, defines: defines, program: &program{path: file, statements: statements, handle: handleMembers(), generators: generatorMembers()}}
 	// Neither while nor recursion, so that what is written ends; no load.
 	globals, err := starlark.ExecFileOptions(&syntax.FileOptions{Set: true, TopLevelControl: true}, newThread(), file, text, d.builtins())
@@ -37,7 +46,7 @@ func parse(file, text string, defines map[string]string, statements *statements)
 	if unused := d.unused(); unused != "" {
 		return nil, &Error{File: file, Reason: fmt.Sprintf("--define gives %s, and the script has no param(%q)", unused, unused)}
 	}
-	return d.program, d.program.finish()
+	return d.program, nil
 }
 
 func newThread() *starlark.Thread {

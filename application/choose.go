@@ -1,0 +1,80 @@
+package application
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/application/wire"
+)
+
+// choose makes the events of places: each place is met once before any is met twice, first where
+// something is committed, and first by what tells most. Order and times follow from the seed.
+func choose(places []*wire.Place, seed uint64, late []time.Duration) (all []*wire.Fault) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	order := slices.Clone(places)
+	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	slices.SortStableFunc(order, func(a, b *wire.Place) int { return rank(a) - rank(b) })
+	for round, more := 0, true; more; round++ {
+		more = false
+		for _, p := range order {
+			if actions := actionsAt(p, late); round < len(actions) {
+				more = true
+				all = append(all, &wire.Fault{Action: actions[round], Place: p.Name, Time: 1 + random.IntN(p.Times)})
+			}
+		}
+	}
+	return all
+}
+
+func rank(p *wire.Place) int {
+	switch {
+	case p.Commits:
+		return 0
+	case p.Within, p.Name == wire.PlaceConnect:
+		return 1
+	}
+	return 2
+}
+
+// actionsAt are what can be done at a place, the most telling first.
+func actionsAt(p *wire.Place, late []time.Duration) (all []wire.Action) {
+	switch {
+	case p.Name == wire.PlaceConnect:
+		return []wire.Action{wire.TooMany, wire.Reset, wire.Silent}
+	case p.Kind == wire.Rollback:
+		return nil
+	case p.Commits:
+		all = []wire.Action{wire.AnswerLost, wire.Reset, wire.GiveSerialization, wire.AnswerSilent, wire.Shutdown, wire.Cut}
+		if p.Kind != wire.Commit {
+			all = append(all, wire.Standby)
+		}
+		for _, d := range late {
+			all = append(all, lateBy(d))
+		}
+	case p.Kind == wire.Prepare:
+		return []wire.Action{wire.Shutdown, wire.AnswerSilent}
+	case p.Kind == wire.Begin:
+		return []wire.Action{wire.Reset, wire.Standby, wire.Shutdown}
+	case p.Within && p.Kind == wire.Other:
+		all = []wire.Action{wire.AnswerLost, wire.GiveDeadlock, wire.Shutdown, wire.Silent, wire.Cut}
+	default:
+		all = []wire.Action{wire.Shutdown, wire.Reset, wire.AnswerSilent}
+	}
+	if !p.Commits && len(late) > 0 {
+		all = append(all, lateBy(late[len(late)-1]))
+	}
+	return all
+}
+
+func lateBy(d time.Duration) wire.Action { return wire.Action(wire.Late + shortly(d)) }
+
+// shortly is a time without what is zero: 1m, not 1m0s.
+func shortly(d time.Duration) string {
+	text := d.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	return text
+}

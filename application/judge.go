@@ -1,0 +1,313 @@
+package application
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/application/wire"
+	"assay/check"
+)
+
+// What became of the application at an event.
+const (
+	Survived = "survived"
+	Retried  = "retried well"
+	Twice    = "done twice"
+	LeftOut  = "left out"
+	Broke    = "broke a rule"
+	Hung     = "hung"
+	Crashed  = "crashed"
+	NotKnown = "not known"
+)
+
+// Try is what became of one event.
+type Try struct {
+	// Event is as --event takes it; empty of the untouched run.
+	Event  string      `json:"event"`
+	Action wire.Action `json:"action,omitempty"`
+	// Place are the statements of the transaction that the event met, or the one it met.
+	Place   []string      `json:"place,omitempty"`
+	Happens string        `json:"happened"`
+	Verdict check.Verdict `json:"verdict"`
+	Detail  string        `json:"detail"`
+	// Next is what the application did afterwards.
+	Next    string  `json:"next,omitempty"`
+	Exit    int     `json:"exit"`
+	Signal  string  `json:"signal,omitempty"`
+	Seconds float64 `json:"seconds"`
+	// Twice are the two transactions, of something done twice.
+	Twice []*wire.Transaction `json:"twice,omitempty"`
+	Log   string              `json:"log"`
+}
+
+// stops reports whether nothing can be tried after this.
+func (t *Try) stops() bool {
+	return t.Happens == Hung || t.Happens == Crashed || t.Happens == NotKnown
+}
+
+// baseline is what the application does untouched.
+type baseline struct {
+	run    *run
+	places []*wire.Place
+	// committed counts the transactions that changed something: by place, and by place and values.
+	committed, exact map[string]int
+	// steady is true if a second run committed the same.
+	steady  bool
+	longest time.Duration
+}
+
+func learn(r *run) *baseline {
+	b := &baseline{run: r, places: r.recorder.Places(), longest: r.recorder.Longest()}
+	b.committed, b.exact = counts(r)
+	return b
+}
+
+// counts counts what a run has committed.
+func counts(r *run) (committed, exact map[string]int) {
+	all, _ := r.recorder.Transactions()
+	return count(all)
+}
+
+func count(all []*wire.Transaction) (committed, exact map[string]int) {
+	committed, exact = map[string]int{}, map[string]int{}
+	for _, t := range all {
+		if t.Outcome == wire.Committed && t.Writes() {
+			committed[t.Place]++
+			exact[t.Place+t.Values()]++
+		}
+	}
+	return committed, exact
+}
+
+// same reports whether a run committed as many transactions at each place.
+func (b *baseline) same(r *run) bool {
+	committed, _ := counts(r)
+	return maps.Equal(committed, b.committed) && r.exit == b.run.exit
+}
+
+// broken names the rules that a run broke, which held before it.
+func (r *run) broken() (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(r.after)) {
+		if _, before := r.before[name]; !before {
+			all = append(all, r.after[name])
+		}
+	}
+	return all
+}
+
+func (b *baseline) judgeUntouched(r *run) Try {
+	t := Try{Happens: Survived, Verdict: check.Valid, Detail: "nothing was done to it", Exit: r.exit, Signal: r.signal, Seconds: r.took.Seconds(), Log: r.log}
+	switch broken := r.broken(); {
+	case r.problem != nil:
+		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, r.problem.Error()
+	case r.hung:
+		t.Happens, t.Verdict, t.Detail = Hung, check.Unknown, "without any fault it "+r.how()+"; give it more --patience"
+	case r.exit != 0:
+		t.Happens, t.Verdict, t.Detail = Crashed, check.Unknown, "without any fault it "+r.how()+": see "+r.log
+	case len(broken) > 0:
+		t.Happens, t.Verdict, t.Detail = Broke, check.Violated, "without any fault: "+strings.Join(broken, "; ")
+	case len(r.before) > 0:
+		t.Happens, t.Verdict, t.Detail = Survived, check.Unknown, "before the first run it did not hold: "+strings.Join(slices.Sorted(maps.Values(r.before)), "; ")
+	}
+	return t
+}
+
+// judge says what became of an event.
+func (b *baseline) judge(r *run, f *wire.Fault, must bool) Try {
+	t := Try{Event: f.String(), Action: f.Action, Place: b.place(f.Place), Exit: r.exit, Signal: r.signal, Seconds: r.took.Seconds()}
+	met, connection := f.Met()
+	all, left := r.recorder.Transactions()
+	again := b.sentAgain(all, met, connection)
+	t.Next = b.next(r, again)
+	committed, exact := count(all)
+	twice, certain := b.twice(committed, exact, all, met)
+	switch broken := r.broken(); {
+	case r.problem != nil:
+		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, r.problem.Error()
+	case met == 0:
+		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, "the application did not come to this place so often again"
+	case left > 0:
+		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, "there were more transactions than assay keeps"
+	case twice != nil && certain:
+		t.Happens, t.Verdict, t.Detail, t.Twice = Twice, check.Violated, describeTwice(twice), twice
+		if len(broken) > 0 {
+			t.Detail += "; " + strings.Join(broken, "; ")
+		}
+	case len(broken) > 0:
+		t.Happens, t.Verdict, t.Detail, t.Twice = Broke, check.Violated, strings.Join(broken, "; "), twice
+		if twice != nil {
+			t.Happens = Twice
+		}
+	case r.hung:
+		t.Happens, t.Verdict, t.Detail = Hung, check.Violated, fmt.Sprintf("nothing passed for %.0f s, and it did not end", r.silent.Seconds())
+	case r.exit != b.run.exit || r.signal != "":
+		t.Happens, t.Verdict, t.Detail = Crashed, check.Allowed, "it "+r.how()+"; the database is as its transactions left it"
+		if must {
+			t.Verdict = check.Violated
+		}
+	case b.missing(r) != "":
+		t.Happens, t.Verdict, t.Detail = LeftOut, check.Allowed, b.missing(r)
+	case again > 0:
+		t.Happens, t.Verdict, t.Detail = Retried, check.Valid, ""
+	default:
+		t.Happens, t.Verdict, t.Detail = Survived, check.Valid, ""
+	}
+	return t
+}
+
+// place is what the application sends there.
+func (b *baseline) place(name string) []string {
+	for _, p := range b.places {
+		if p.Name == name {
+			return p.Shapes
+		}
+	}
+	return nil
+}
+
+// sentAgain is how often the transaction that the event met was sent again: with its values, or,
+// where two untouched runs did the same, as often as more of its kind began than in these.
+func (b *baseline) sentAgain(all []*wire.Transaction, met time.Duration, connection int) (n int) {
+	if met == 0 {
+		return 0
+	}
+	var of *wire.Transaction
+	for _, t := range all {
+		switch {
+		case of == nil && t.Connection == connection && t.Ended >= met:
+			of = t
+		case of != nil && t.Began >= met && t != of && begins(t, of):
+			n++
+		}
+	}
+	if n == 0 && of != nil && b.steady {
+		untouched, _ := b.run.recorder.Transactions()
+		n = max(0, kin(all, of)-kin(untouched, of))
+	}
+	return n
+}
+
+// kin counts the transactions that begin as another does, with any values.
+func kin(all []*wire.Transaction, of *wire.Transaction) (n int) {
+	first := opening(of)
+	for _, t := range all {
+		if s := opening(t); s != nil && first != nil && s.Shape == first.Shape {
+			n++
+		}
+	}
+	return n
+}
+
+// opening is a transaction's first statement behind BEGIN.
+func opening(t *wire.Transaction) *wire.Statement {
+	for _, s := range t.Statements {
+		if s.Kind == wire.Other {
+			return s
+		}
+	}
+	return nil
+}
+
+// begins reports whether a transaction begins with the first statement of another, with its values.
+func begins(t, of *wire.Transaction) bool {
+	a, b := opening(t), opening(of)
+	return a != nil && b != nil && a.Shape == b.Shape && slices.Equal(a.Values, b.Values)
+}
+
+// next is what the application did after the event.
+func (b *baseline) next(r *run, again int) string {
+	var parts []string
+	if again > 0 {
+		parts = append(parts, "sent the transaction again "+check.Counted(again, "time", "times"))
+	}
+	if more := r.recorder.Connections() - b.run.recorder.Connections(); more > 0 {
+		parts = append(parts, "opened "+check.Counted(more, "more connection", "more connections"))
+	}
+	return strings.Join(append(parts, r.how()), ", ")
+}
+
+// twice are two transactions of which the second did again, after the event, what the first had
+// done. It is certain if their values are the same and were committed more often than untouched,
+// or if there are more of them than in two untouched runs.
+func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transaction, met time.Duration) (two []*wire.Transaction, certain bool) {
+	if met == 0 {
+		return nil, false
+	}
+	first := map[string]*wire.Transaction{}
+	for _, t := range all {
+		if t.Outcome != wire.Committed || !t.Writes() {
+			continue
+		}
+		key := t.Place + t.Values()
+		if earlier := first[key]; earlier != nil && t.Began >= earlier.Ended && t.Ended > met && exact[key] > b.exact[key] && adds(t) {
+			return []*wire.Transaction{earlier, t}, true
+		}
+		first[key] = t
+	}
+	last := map[string]*wire.Transaction{}
+	for _, t := range all {
+		if t.Outcome != wire.Committed || !t.Writes() {
+			continue
+		}
+		if lost := last[t.Place]; lost != nil && t.Began >= lost.Ended && committed[t.Place] > b.committed[t.Place] && adds(t) {
+			return []*wire.Transaction{lost, t}, b.steady
+		}
+		if !t.Told && t.Ended >= met {
+			last[t.Place] = t
+		}
+	}
+	return nil, false
+}
+
+// adds reports whether a transaction changes something each time that it is done: it inserts
+// rows without a clause about those that are there, or computes a column from itself.
+func adds(t *wire.Transaction) bool {
+	return slices.ContainsFunc(t.Statements, func(s *wire.Statement) bool { return s.Rows > 0 && s.Writes && addsAgain(s.Shape) })
+}
+
+func addsAgain(shape string) bool {
+	upper := strings.ToUpper(shape)
+	if strings.Contains(upper, "INSERT ") && !strings.Contains(upper, "ON CONFLICT") && !strings.Contains(upper, "ON DUPLICATE KEY") {
+		return true
+	}
+	_, set, found := strings.Cut(upper, " SET ")
+	if !found {
+		return false
+	}
+	set, _, _ = strings.Cut(set, " WHERE ")
+	for part := range strings.SplitSeq(set, ",") {
+		column, value, assigned := strings.Cut(part, "=")
+		words := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(" +-*/()|.", c) })
+		if assigned && slices.Contains(words, strings.TrimSpace(column)) {
+			return true
+		}
+	}
+	return false
+}
+
+func describeTwice(two []*wire.Transaction) string {
+	first := "the first was acknowledged"
+	if !two[0].Told {
+		first = "the first was committed, and its answer did not arrive"
+	}
+	return fmt.Sprintf("%s at %.2f s on connection %d, and what it sends was committed again at %.2f s on connection %d",
+		first, two[0].Ended.Seconds(), two[0].Connection, two[1].Ended.Seconds(), two[1].Connection)
+}
+
+// missing says which transactions of an untouched run were not committed, of an application that
+// says that all went well.
+func (b *baseline) missing(r *run) string {
+	if !b.steady {
+		return ""
+	}
+	committed, _ := counts(r)
+	for _, place := range slices.Sorted(maps.Keys(b.committed)) {
+		if n := b.committed[place] - committed[place]; n > 0 {
+			return fmt.Sprintf("it ended as untouched, and %s not committed: %s", check.Counted(n, "transaction was", "transactions were"), strings.Join(b.place(place), "; "))
+		}
+	}
+	return ""
+}

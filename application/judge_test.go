@@ -1,0 +1,117 @@
+package application
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"assay/application/wire"
+	"assay/check"
+	"assay/internal/expect"
+)
+
+// sold is a committed transaction that sends these texts, each of which changes a row.
+func sold(at time.Duration, told bool, texts ...string) *wire.Transaction {
+	t := &wire.Transaction{Connection: 1, Place: "abcd0123", Outcome: wire.Committed, Told: told, Began: at, Ended: at + 5}
+	for _, text := range texts {
+		for _, s := range wire.Statements(text) {
+			s.Writes, s.Rows = true, 1
+			t.Statements = append(t.Statements, s)
+		}
+	}
+	return t
+}
+
+// TestTwice convicts what was done again, and nothing that only looks like it.
+func TestTwice(t *testing.T) {
+	const order, other = "INSERT INTO sale VALUES (1, 'a')", "INSERT INTO sale VALUES (2, 'b')"
+	for name, c := range map[string]struct {
+		untouched, all []*wire.Transaction
+		steady         bool
+		found, certain bool
+	}{
+		"same values":             {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, order)}, false, true, true},
+		"as often untouched":      {[]*wire.Transaction{sold(1, true, order), sold(9, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, order)}, true, false, false},
+		"other values":            {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, other)}, true, true, true},
+		"other values, not known": {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, other)}, false, true, false},
+		"the next order":          {[]*wire.Transaction{sold(1, true, order), sold(9, true, other)}, []*wire.Transaction{sold(1, false, order), sold(20, true, other)}, true, false, false},
+		"the same effect":         {[]*wire.Transaction{sold(1, true, "UPDATE item SET stock = 7")}, []*wire.Transaction{sold(1, false, "UPDATE item SET stock = 7"), sold(20, true, "UPDATE item SET stock = 7")}, true, false, false},
+		"added again":             {[]*wire.Transaction{sold(1, true, "UPDATE item SET stock = stock - 7")}, []*wire.Transaction{sold(1, false, "UPDATE item SET stock = stock - 7"), sold(20, true, "UPDATE item SET stock = stock - 7")}, true, true, true},
+		"at the same time":        {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(16, true, order), sold(18, true, order)}, true, false, false},
+	} {
+		b := baseline{steady: c.steady}
+		b.committed, b.exact = count(c.untouched)
+		committed, exact := count(c.all)
+		two, certain := b.twice(committed, exact, c.all, 3)
+		if (two != nil) != c.found || certain != c.certain {
+			t.Errorf("%s: found %v, certain %v", name, two != nil, certain)
+		}
+	}
+	for shape, adds := range map[string]bool{
+		"INSERT INTO a VALUES (?)": true, "INSERT INTO a VALUES (?) ON CONFLICT DO NOTHING": false, "UPDATE a SET b = ?, c = c+? WHERE d = ?": true,
+		"UPDATE a SET b = ? WHERE c = c": false, "DELETE FROM a": false, "WITH x AS (INSERT INTO a VALUES (?) RETURNING b) SELECT b FROM x": true,
+	} {
+		if addsAgain(shape) != adds {
+			t.Errorf("%s: %v", shape, !adds)
+		}
+	}
+}
+
+// TestAFaultyProxyConvictsNobody: a failure of assay's own is unknown, whatever else was seen.
+func TestAFaultyProxyConvictsNobody(t *testing.T) {
+	r := &run{recorder: wire.NewRecorder(), problem: errors.New("no space left"), after: map[string]string{"total": "total: wanted 1, got 2"}}
+	r.hung = true
+	b := learn(&run{recorder: wire.NewRecorder()})
+	f, err := wire.ParseFault("answer-lost@abcd0123:1")
+	expect.NoError(t, err)
+	if got := b.judge(r, f, true); got.Verdict != check.Unknown || got.Happens != NotKnown {
+		t.Errorf("it is %v, %s", got.Verdict, got.Happens)
+	}
+	r.problem = nil // and it was not met
+	if got := b.judge(r, f, true); got.Verdict != check.Unknown {
+		t.Errorf("an event that was not met is %v", got.Verdict)
+	}
+	if got := (&Report{Tries: []Try{{Verdict: check.Valid}}}).Verdict(); got != check.Unknown {
+		t.Errorf("nothing tried is %v", got)
+	}
+}
+
+// TestEachPlaceIsMet before any is met twice, in an order of the seed's.
+func TestEachPlaceIsMet(t *testing.T) {
+	places := []*wire.Place{{Name: wire.PlaceConnect, Times: 2}, {Name: "aaaa0000", Times: 5, Within: true}, {Name: "bbbb0000", Kind: wire.Commit, Times: 5, Commits: true}, {Name: "cccc0000", Times: 1}}
+	late := []time.Duration{time.Second, time.Minute}
+	all := choose(places, 7, late)
+	met := map[string]bool{}
+	for _, f := range all[:len(places)] {
+		met[f.Place] = true
+	}
+	if len(met) != len(places) || all[0].Action != wire.AnswerLost || all[0].Place != "bbbb0000" {
+		t.Errorf("the first are %v", all[:len(places)])
+	}
+	if last := all[len(all)-1]; last.String() == "" || len(all) != len(choose(places, 8, late)) {
+		t.Errorf("there are %d events", len(all))
+	}
+	for i, f := range choose(places, 7, late) {
+		if f.String() != all[i].String() {
+			t.Errorf("event %d is %s, and %s again", i, all[i], f)
+		}
+	}
+}
+
+// TestHabits finds a query in a row, and a transaction that waits.
+func TestHabits(t *testing.T) {
+	query := func(text string) *wire.Transaction {
+		return &wire.Transaction{Connection: 1, Statements: wire.Statements(text), Outcome: wire.Committed}
+	}
+	var of row
+	n := 0
+	for _, text := range []string{"SELECT 1", "SELECT * FROM a WHERE id = 1", "SELECT * FROM a WHERE id = 2", "SELECT * FROM a WHERE id = 3", "SELECT * FROM a WHERE id = 4", "SELECT * FROM a WHERE id = 5"} {
+		n = of.add(query(text).Statements[0])
+	}
+	if n != 5 {
+		t.Errorf("5 in a row are %d", n)
+	}
+	if n = of.add(query("SELECT * FROM a WHERE id = 5").Statements[0]); n != 1 {
+		t.Errorf("the same query again is %d in a row", n)
+	}
+}

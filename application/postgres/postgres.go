@@ -1,0 +1,222 @@
+// Package postgres is PostgreSQL's protocol between an application and its server: what is
+// passed on, and what its bytes mean.
+//
+// The application's side is not encrypted: it does not leave the machine, and SCRAM then binds
+// no login to a certificate, which the server would find to be another than its own.
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"assay/application/wire"
+	"assay/driver/postgres"
+)
+
+// Server is the server behind, as an address names it.
+type Server struct{ config *pgconn.Config }
+
+// New reads an address. Errors are *store.OptionError.
+func New(address string) (*Server, error) {
+	config, err := postgres.Configuration(address)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{config}, nil
+}
+
+// Name is the product's.
+func (*Server) Name() string { return "PostgreSQL" }
+
+// Secrets are what no file may hold.
+func (s *Server) Secrets() []string {
+	if s.config.Password == "" {
+		return nil
+	}
+	return []string{s.config.Password, url.QueryEscape(s.config.Password), url.PathEscape(s.config.Password), url.UserPassword("", s.config.Password).String()[1:]}
+}
+
+type answers struct {
+	skip  int
+	state atomic.Uint32
+}
+
+// stolen is what a connection leaves behind that was taken before the login.
+type stolen struct{ net.Conn }
+
+func (stolen) Close() error { return nil }
+
+var errStolen = errors.New("taken")
+
+// Dial implements wire.Protocol, by what the library knows of addresses and encryption. Of
+// several servers it takes the one that the address wants.
+func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
+	config := s.config.Copy()
+	if err := s.choose(ctx, config); err != nil {
+		return nil, err
+	}
+	var taken net.Conn
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if taken != nil {
+			return nil, errStolen
+		}
+		return dial(ctx, network, address)
+	}
+	config.AfterNetConnect = func(_ context.Context, _ *pgconn.Config, conn net.Conn) (net.Conn, error) {
+		taken = conn
+		return stolen{conn}, errStolen
+	}
+	_, err := pgconn.ConnectConfig(ctx, config)
+	if taken == nil {
+		return nil, err
+	}
+	return taken, nil
+}
+
+// choose leaves the server that a login finds to be the one that the address wants.
+func (s *Server) choose(ctx context.Context, config *pgconn.Config) error {
+	several := false
+	for _, way := range config.Fallbacks {
+		several = several || way.Host != config.Host || way.Port != config.Port
+	}
+	if !several {
+		return nil
+	}
+	conn, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	host, port, err := net.SplitHostPort(conn.Conn().RemoteAddr().String())
+	if err != nil {
+		return err
+	}
+	dial := config.DialFunc
+	config.Fallbacks, config.ValidateConnect = nil, nil
+	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dial(ctx, "tcp", net.JoinHostPort(host, port))
+	}
+	return nil
+}
+
+// The codes of what a client can send first (manual 18, "Message Formats").
+const (
+	codeCancel  = 80877102
+	codeSSL     = 80877103
+	codeGSS     = 80877104
+	codeVersion = 3 << 16
+	maxStartup  = 10_000
+)
+
+// Greet implements wire.Protocol. Encryption is refused, and a request to cancel handed over.
+func (s *Server) Greet(ctx context.Context, app net.Conn) ([]byte, wire.Talk, error) {
+	for {
+		head := make([]byte, 8)
+		if n, err := io.ReadFull(app, head); err != nil {
+			if n > 0 {
+				return nil, nil, notSpoken(head[:n])
+			}
+			return nil, nil, nil // somebody who looked whether it listens
+		}
+		size, code := int(binary.BigEndian.Uint32(head)), binary.BigEndian.Uint32(head[4:])
+		if code == codeSSL || code == codeGSS {
+			if _, err := app.Write([]byte{'N'}); err != nil {
+				return nil, nil, nil
+			}
+			continue
+		}
+		if size < len(head) || size > maxStartup || code != codeCancel && code>>16 != codeVersion>>16 {
+			return nil, nil, notSpoken(head)
+		}
+		message := append(head, make([]byte, size-len(head))...)
+		if _, err := io.ReadFull(app, message[len(head):]); err != nil {
+			return nil, nil, nil
+		}
+		if code != codeCancel {
+			return message, &talk{}, nil
+		}
+		server, err := s.Dial(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("the server, for a request to cancel: %w", err)
+		}
+		defer server.Close()
+		_, err = server.Write(message)
+		_, _ = io.Copy(io.Discard, server) // which closes when it is done
+		return nil, nil, err
+	}
+}
+
+func notSpoken(head []byte) error {
+	return fmt.Errorf("a client does not speak PostgreSQL's protocol: it begins with %q; give it the address that assay listens at as postgres://, without TLS", head)
+}
+
+// Error implements wire.Protocol, with the words of PostgreSQL 15.
+func (*Server) Error(code wire.Code, fatal bool) []byte {
+	known := map[wire.Code]pgproto3.ErrorResponse{
+		wire.ShuttingDown:       {Code: "57P01", Message: "terminating connection due to administrator command"},
+		wire.Deadlock:           {Code: "40P01", Message: "deadlock detected"},
+		wire.Serialization:      {Code: "40001", Message: "could not serialize access due to read/write dependencies among transactions"},
+		wire.TooManyConnections: {Code: "53300", Message: "sorry, too many clients already"},
+	}[code]
+	known.Severity = map[bool]string{true: "FATAL", false: "ERROR"}[fatal]
+	known.SeverityUnlocalized = known.Severity
+	out, _ := known.Encode(nil) // it fails at texts of gigabytes
+	if !fatal {
+		out, _ = (&pgproto3.ReadyForQuery{TxStatus: 'I'}).Encode(out)
+	}
+	return out
+}
+
+// Ask implements wire.Protocol.
+func (*Server) Ask(text string) []byte {
+	out, _ := (&pgproto3.Query{String: text}).Encode(nil)
+	return out
+}
+
+// Raise implements wire.Protocol: the server itself gives the error, and its transaction fails.
+func (s *Server) Raise(code wire.Code) string {
+	state := map[wire.Code]string{wire.Deadlock: "40P01", wire.Serialization: "40001"}[code]
+	return "DO $assay$ BEGIN RAISE EXCEPTION 'given by assay in the place of a statement' USING ERRCODE = '" + state + "'; END $assay$"
+}
+
+// ReadOnly implements wire.Protocol.
+func (*Server) ReadOnly() string { return "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY" }
+
+// Rollback implements wire.Protocol.
+func (*Server) Rollback() string { return "ROLLBACK" }
+
+// Environment are the variables by which clients of PostgreSQL find a server that listens at
+// host:port: libpq's, and those that frameworks read. The password is in them alone.
+func (s *Server) Environment(listens string) []string {
+	host, port, _ := net.SplitHostPort(listens)
+	c := s.config
+	user := url.UserPassword(c.User, c.Password)
+	if c.Password == "" {
+		user = url.User(c.User)
+	}
+	jdbc := "jdbc:postgresql://" + listens + "/" + url.PathEscape(c.Database) + "?sslmode=disable"
+	return []string{
+		"DATABASE_URL=" + s.address(listens, user), "PGHOST=" + host, "PGHOSTADDR=", "PGPORT=" + port, "PGUSER=" + c.User, "PGPASSWORD=" + c.Password, "PGDATABASE=" + c.Database,
+		"PGSSLMODE=disable", "PGGSSENCMODE=disable", "PGCHANNELBINDING=prefer", "PGTARGETSESSIONATTRS=any",
+		"JDBC_DATABASE_URL=" + jdbc, "JDBC_DATABASE_USERNAME=" + c.User, "JDBC_DATABASE_PASSWORD=" + c.Password,
+		"SPRING_DATASOURCE_URL=" + jdbc, "SPRING_DATASOURCE_USERNAME=" + c.User, "SPRING_DATASOURCE_PASSWORD=" + c.Password,
+	}
+}
+
+// Address is what {db} stands for: without a password, since arguments are for all to read.
+func (s *Server) Address(listens string) string { return s.address(listens, url.User(s.config.User)) }
+
+func (s *Server) address(listens string, user *url.Userinfo) string {
+	u := url.URL{Scheme: "postgres", User: user, Host: listens, Path: "/" + s.config.Database, RawQuery: "sslmode=disable"}
+	return u.String()
+}

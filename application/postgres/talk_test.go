@@ -1,0 +1,178 @@
+package postgres
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"assay/application/wire"
+	"assay/cluster/postgres"
+	"assay/internal/expect"
+)
+
+// sent is what a client sends: a text, a prepared statement twice, and data of COPY.
+func sent(t *testing.T) (out []byte) {
+	t.Helper()
+	for _, m := range []pgproto3.FrontendMessage{
+		&pgproto3.Query{String: "BEGIN"},
+		&pgproto3.Parse{Name: "s", Query: "INSERT INTO t VALUES ($1, $2)"}, &pgproto3.Sync{},
+		&pgproto3.Bind{PreparedStatement: "s", ParameterFormatCodes: []int16{1, 0}, Parameters: [][]byte{{0, 0, 0, 7}, []byte("seven")}}, &pgproto3.Execute{},
+		&pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{nil, []byte("none")}}, &pgproto3.Execute{}, &pgproto3.Sync{},
+		&pgproto3.Query{String: "COPY t FROM STDIN"}, &pgproto3.CopyData{Data: bytes.Repeat([]byte("x"), 3*1024)}, &pgproto3.CopyDone{},
+		&pgproto3.Query{String: "COMMIT"}, &pgproto3.Terminate{},
+	} {
+		var err error
+		out, err = m.Encode(out)
+		expect.NoError(t, err)
+	}
+	return out
+}
+
+// TestRequestsInPieces reads the same requests however the bytes come, and passes all of them.
+func TestRequestsInPieces(t *testing.T) {
+	whole := sent(t)
+	want := []string{"BEGIN[]", "prepare: INSERT INTO t VALUES ($1, $2)[]", "INSERT INTO t VALUES ($1, $2)[7 seven] INSERT INTO t VALUES ($1, $2)[NULL none]", "COPY t FROM STDIN[]", "COMMIT[]"}
+	for _, piece := range []int{1, 2, 7, 100, len(whole)} {
+		for _, room := range []int{512, 64 << 10} {
+			var q requests
+			var held, passed []byte
+			var got []string
+			for at := 0; at < len(whole) || len(held) > 0; {
+				more := min(piece, len(whole)-at, room-len(held))
+				held = append(held, whole[at:at+more]...)
+				at += more
+				n, r := q.next(held, len(held) == room)
+				if n == 0 && more == 0 {
+					t.Fatalf("in pieces of %d it stands still with %d bytes", piece, len(held))
+				}
+				passed, held = append(passed, held[:n]...), held[n:]
+				if r != nil {
+					var texts []string
+					for _, s := range r.Statements {
+						texts = append(texts, fmt.Sprint(s.Shape, s.Values))
+					}
+					got = append(got, strings.Join(texts, " "))
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("in pieces of %d with room for %d: %q", piece, room, got)
+			}
+			if !bytes.Equal(passed, whole) {
+				t.Errorf("in pieces of %d with room for %d: other bytes were passed on", piece, room)
+			}
+		}
+	}
+}
+
+// tap passes on between a client and a server and keeps the bytes of both ways.
+type tap struct {
+	address string
+	mu      sync.Mutex
+	up      map[int]*bytes.Buffer
+	down    map[int]*bytes.Buffer
+}
+
+func newTap(t *testing.T, to string) *tap {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	expect.NoError(t, err)
+	var running sync.WaitGroup
+	t.Cleanup(func() { _ = listener.Close(); running.Wait() })
+	p := &tap{address: listener.Addr().String(), up: map[int]*bytes.Buffer{}, down: map[int]*bytes.Buffer{}}
+	running.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			up, down := &bytes.Buffer{}, &bytes.Buffer{}
+			p.mu.Lock()
+			p.up[len(p.up)], p.down[len(p.down)] = up, down
+			p.mu.Unlock()
+			running.Go(func() { _, _ = io.Copy(server, io.TeeReader(client, up)); _ = server.Close() })
+			running.Go(func() { _, _ = io.Copy(client, io.TeeReader(server, down)); _ = client.Close() })
+		}
+	})
+	return p
+}
+
+// TestSameBytes has pgbench and psql work through assay: what leaves the client reaches the server,
+// and back, byte for byte.
+func TestSameBytes(t *testing.T) {
+	t.Parallel()
+	server, err := postgres.Start(t.Context(), postgres.Options{Settings: []string{"synchronous_commit=off"}})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	u, err := url.Parse(server.Address())
+	expect.NoError(t, err)
+	behind := newTap(t, u.Host)
+	u.Host = behind.address
+	product, err := New(u.String())
+	expect.NoError(t, err)
+	proxy, err := wire.Listen("127.0.0.1:0", product)
+	expect.NoError(t, err)
+	expect.AtEnd(t, proxy.Close)
+	before := newTap(t, proxy.Address())
+	recorder := proxy.Recorder()
+	for _, args := range [][]string{
+		{"pgbench", "-i", "-q", "-s", "1"}, {"psql", "-q", "-c", "COPY pgbench_accounts TO STDOUT", "-o", os.DevNull},
+		{"pgbench", "-n", "-t", "500", "-c", "4", "-M", "simple"}, {"pgbench", "-n", "-t", "500", "-c", "4", "-M", "extended"}, {"pgbench", "-n", "-t", "500", "-c", "4", "-M", "prepared"},
+	} {
+		cmd := exec.Command(program(t, args[0]), args[1:]...)
+		cmd.Env = append(os.Environ(), product.Environment(before.address)...)
+		if said, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, said)
+		}
+	}
+	expect.NoError(t, proxy.Quiet(t.Context()), recorder.Problem())
+	var bytesPassed int
+	for i := range before.up {
+		bytesPassed += before.up[i].Len() + before.down[i].Len()
+		if !bytes.Equal(before.up[i].Bytes(), behind.up[i].Bytes()) || !bytes.Equal(before.down[i].Bytes(), behind.down[i].Bytes()) {
+			t.Errorf("connection %d: %d bytes were sent and %d arrived, %d were answered and %d arrived", i, before.up[i].Len(), behind.up[i].Len(), behind.down[i].Len(), before.down[i].Len())
+		}
+	}
+	all, left := recorder.Transactions()
+	committed := map[int]int{} // by how many statements they have
+	for _, x := range all {
+		if x.Outcome == wire.Committed && x.Writes() {
+			prepared := func(s *wire.Statement) bool { return s.Kind == wire.Prepare }
+			committed[len(slices.DeleteFunc(slices.Clone(x.Statements), prepared))]++
+		}
+		if x.Outcome == wire.Refused || x.Outcome == wire.Unknown {
+			t.Errorf("a transaction was %s: %q", x.Outcome, x.Shapes())
+		}
+	}
+	if committed[7] != 6_000 || left != 0 || bytesPassed < 10<<20 {
+		t.Errorf("%d transactions of pgbench were recorded, not 6000: %v, %d bytes", committed[7], committed, bytesPassed)
+	}
+}
+
+// program finds a program of PostgreSQL's.
+func program(t *testing.T, name string) string {
+	t.Helper()
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if len(found) == 0 {
+		t.Fatalf("%s is not there", name)
+	}
+	return found[len(found)-1]
+}

@@ -1,0 +1,181 @@
+package application
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/check"
+	"assay/report"
+)
+
+// Report is what a plan came to.
+type Report struct {
+	Command   []string      `json:"command"`
+	Product   string        `json:"product"`
+	Database  string        `json:"database"`
+	Seed      uint64        `json:"seed"`
+	Patience  float64       `json:"patience_seconds"`
+	Ends      check.Verdict `json:"verdict"`
+	Rules     []string      `json:"invariants"`
+	Untouched Untouched     `json:"untouched"`
+	// Possible is how many events there are.
+	Possible int      `json:"events"`
+	Tries    []Try    `json:"tries"`
+	Notes    []string `json:"notes"`
+	Again    string   `json:"again"`
+}
+
+func (r *Report) finish() *Report {
+	r.Ends = r.Verdict()
+	return r
+}
+
+// Title names what was tried.
+func (r *Report) Title() string {
+	words := slices.Clone(r.Command)
+	for i, w := range words {
+		words[i] = path.Base(w)
+	}
+	return fmt.Sprintf("%s on %s", short(strings.Join(words, " "), 40), r.Product)
+}
+
+// outcome are the tries that ended alike.
+type outcome struct {
+	happened string
+	verdict  check.Verdict
+	tries    []Try
+}
+
+// outcomes groups the tries, the gravest first.
+func (r *Report) outcomes() (all []outcome) {
+	for _, v := range []check.Verdict{check.Violated, check.Unknown, check.Allowed, check.Valid} {
+		for _, happened := range []string{Twice, Broke, Hung, LeftOut, Crashed, NotKnown, Retried, Survived} {
+			o := outcome{happened: happened, verdict: v}
+			for i, t := range r.Tries {
+				if t.Happens == happened && t.Verdict == v && (i > 0 || v != check.Valid) {
+					o.tries = append(o.tries, t)
+				}
+			}
+			if len(o.tries) > 0 {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+func (o outcome) line() string {
+	first := o.tries[0]
+	text := fmt.Sprintf("%-13s %s", o.happened, check.Counted(len(o.tries), "run", "runs"))
+	if o.verdict == check.Valid || first.Event == "" && first.Detail == "" {
+		return text
+	}
+	what := first.Event
+	if what == "" {
+		what = "untouched"
+	}
+	return text + ", such as " + what + ": " + first.Detail
+}
+
+func mark(v check.Verdict) string {
+	return map[check.Verdict]string{check.Valid: "✓", check.Violated: "✗", check.Allowed: "!", check.Unknown: "?"}[v]
+}
+
+// Lines are the summary for the terminal, at most twelve.
+func (r *Report) Lines(w io.Writer, page string) error {
+	u := r.Untouched
+	lines := []string{
+		fmt.Sprintf("%s · %s · seed %d", r.Title(), check.Counted(len(r.Tries)-1, "event", "events"), r.Seed), "",
+		fmt.Sprintf("untouched       %s (%s committed), %s, %s, %.1f s", check.Counted(u.Transactions, "transaction", "transactions"), check.Count(int64(u.Committed)),
+			check.Counted(u.Statements, "statement", "statements"), check.Counted(u.Connections, "connection", "connections"), u.Seconds),
+	}
+	for _, o := range r.outcomes() {
+		if len(lines) < 9 {
+			lines = append(lines, mark(o.verdict)+" "+o.line())
+		}
+	}
+	if len(u.Habits) > 0 {
+		lines = append(lines, "habit           "+u.Habits[0].line())
+	}
+	if again := r.first(); again != "" {
+		lines = append(lines, "again           "+again)
+	}
+	lines = append(lines, "report          "+page)
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// first repeats the gravest try.
+func (r *Report) first() string {
+	for _, o := range r.outcomes() {
+		if o.verdict != check.Valid && o.tries[0].Event != "" {
+			return r.again(o.tries[0])
+		}
+	}
+	return ""
+}
+
+// again repeats one event: --event goes before the application's command.
+func (r *Report) again(t Try) string {
+	before, behind, _ := strings.Cut(r.Again, " -- ")
+	return before + " --event " + t.Event + " -- " + behind
+}
+
+// Document is the page.
+func (r *Report) Document() report.Document {
+	d := report.Document{Title: "What " + r.Title() + " does when its database fails", Command: r.Again, Notes: r.Notes}
+	for _, o := range r.outcomes() {
+		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: o.line(), Good: o.verdict == check.Valid, Unsure: o.verdict == check.Allowed || o.verdict == check.Unknown})
+	}
+	events := report.Table{Title: "Events", Head: []string{"event", "at", "what happened", "what the application did next", "more", "log"}, Words: []int{1, 2, 3, 4, 5}}
+	for _, t := range r.Tries {
+		name := t.Event
+		if name == "" {
+			name = "untouched"
+		}
+		events.Rows = append(events.Rows, []string{name, short(strings.Join(t.Place, "; "), 300), mark(t.Verdict) + " " + t.Happens, t.Next, t.Detail, t.Log})
+	}
+	d.Tables = append(d.Tables, events)
+	for _, t := range r.Tries {
+		if len(t.Twice) > 0 {
+			d.Tables = append(d.Tables, pair(t))
+		}
+	}
+	u := r.Untouched
+	own := report.Table{Title: "Untouched", Head: []string{"", ""}, Words: []int{1}, Rows: [][]string{
+		{"transactions", fmt.Sprintf("%d, of which %d were committed", u.Transactions, u.Committed)},
+		{"statements", fmt.Sprint(u.Statements)}, {"connections", fmt.Sprint(u.Connections)},
+		{"the application ran", fmt.Sprintf("%.2f s", u.Seconds)}, {"statements were under way", fmt.Sprintf("%.2f s", u.Database)},
+		{"transactions waited for the application", fmt.Sprintf("%.2f s", u.Idle)},
+	}}
+	d.Tables = append(d.Tables, own)
+	if len(u.Habits) > 0 {
+		habits := report.Table{Title: "Habits", Head: []string{"statement", "habit", "times", "more"}, Words: []int{1, 3}}
+		for _, h := range u.Habits {
+			habits.Rows = append(habits.Rows, []string{short(h.Statement, 300), h.Kind, fmt.Sprint(h.Times), h.Detail})
+		}
+		d.Tables = append(d.Tables, habits)
+	}
+	if last := r.Tries[len(r.Tries)-1]; last.Event != "" {
+		d.Notes = append(d.Notes, "one event again: "+r.again(last))
+	}
+	return d
+}
+
+// pair shows the two transactions of something done twice.
+func pair(t Try) report.Table {
+	table := report.Table{Title: "Done twice at " + t.Event, Head: []string{"statement", "values", "transaction", "ended at"}, Words: []int{1, 2, 3}}
+	for i, x := range t.Twice {
+		for _, s := range x.Statements {
+			if s.Writes {
+				table.Rows = append(table.Rows, []string{short(s.Shape, 200), short(strings.Join(s.Values, ", "), 200), []string{"first", "second"}[i],
+					x.Ended.Round(time.Millisecond).String()})
+			}
+		}
+	}
+	return table
+}

@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Action is what is done at a moment.
+type Action string
+
+// The actions, by where they can be done.
+const (
+	// TooMany refuses a connection.
+	TooMany Action = "too-many-connections"
+	// Reset resets the connection before the statement arrives, and Cut that of every other
+	// connection, too. AnswerLost resets it when the server has answered.
+	Reset      Action = "reset"
+	Cut        Action = "cut-all"
+	AnswerLost Action = "answer-lost"
+	// Silent lets nothing arrive any more, and keeps the connection; AnswerSilent lets the
+	// statement arrive, and no answer come back.
+	Silent       Action = "silent"
+	AnswerSilent Action = "answer-silent"
+	// Shutdown ends the connection as a server that is shut down does.
+	Shutdown Action = "shutdown"
+	// GiveDeadlock and GiveSerialization give the server's error in the statement's place.
+	GiveDeadlock      Action = "deadlock"
+	GiveSerialization Action = "serialization"
+	// Standby has the connection refuse writes from here on, as after a failover.
+	Standby Action = "read-only"
+	// Late delays the answer: late-10s.
+	Late = "late-"
+)
+
+// Fault is what is done, at which place, and at which of the times that the application comes
+// to it, from 1.
+type Fault struct {
+	Action Action
+	Place  string
+	Time   int
+	// Matches, if not nil, says of each place whether it is meant, in Place's place.
+	Matches func(kind Kind, shapes string) bool
+
+	mu   sync.Mutex
+	seen int
+	// Met is when it was done, since the recording began, and On the connection; -1 before.
+	met time.Duration
+	on  int
+}
+
+// String is the fault as --event takes it.
+func (f *Fault) String() string { return fmt.Sprintf("%s@%s:%d", f.Action, f.Place, f.Time) }
+
+// delay is how late the answer is.
+func (f *Fault) delay() time.Duration {
+	text, late := strings.CutPrefix(string(f.Action), Late)
+	if !late {
+		return 0
+	}
+	d, _ := time.ParseDuration(text)
+	return d
+}
+
+// ParseFault reads what String writes.
+func ParseFault(text string) (*Fault, error) {
+	action, place, found := strings.Cut(text, "@")
+	name, number, counted := strings.Cut(place, ":")
+	f := &Fault{Action: Action(action), Place: name, Time: 1}
+	if counted {
+		if _, err := fmt.Sscanf(number, "%d", &f.Time); err != nil || f.Time < 1 {
+			found = false
+		}
+	}
+	known := slices.Contains(Actions(), f.Action) || f.delay() > 0
+	if !found || !known {
+		return nil, fmt.Errorf("%q is no event; want ACTION@PLACE:NUMBER as the table of a run has it", text)
+	}
+	return f, nil
+}
+
+// Actions are all of them but the delays.
+func Actions() []Action {
+	return []Action{TooMany, Reset, Cut, AnswerLost, Silent, AnswerSilent, Shutdown, GiveDeadlock, GiveSerialization, Standby}
+}
+
+// PlaceConnect is the place at which connections are opened.
+const PlaceConnect = "connect"
+
+// placeOf names a place in an application by the shapes of what it sends there.
+func placeOf(shapes []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(shapes, "\n")))
+	return hex.EncodeToString(sum[:4])
+}
+
+// meets reports whether it is to be done here and now. It counts the times.
+func (f *Fault) meets(place string, kind Kind, shapes func() string, now time.Duration, connection int) bool {
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Matches != nil {
+		if !f.Matches(kind, shapes()) {
+			return false
+		}
+	} else if f.Place != place {
+		return false
+	}
+	if f.seen++; f.seen != f.Time {
+		return false
+	}
+	f.met, f.on = max(now, 1), connection
+	return true
+}
+
+// Met is when it was done and on which connection; 0 if it was not.
+func (f *Fault) Met() (at time.Duration, connection int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.met, f.on
+}

@@ -1,0 +1,199 @@
+package wire
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Outcome is what became of a transaction, by what the server answered.
+type Outcome string
+
+const (
+	// Committed is what the server has committed, and RolledBack what the application took back.
+	Committed  Outcome = "committed"
+	RolledBack Outcome = "rolled back"
+	// Refused ended by an error of the server's, and Abandoned with its connection, before COMMIT
+	// was sent. Unknown is a transaction whose COMMIT the server did not answer.
+	Refused   Outcome = "refused"
+	Abandoned Outcome = "abandoned"
+	Unknown   Outcome = "unknown"
+)
+
+// Transaction is one of the application's; a statement outside of BEGIN and COMMIT is one.
+type Transaction struct {
+	Connection int          `json:"connection"`
+	Place      string       `json:"place"`
+	Statements []*Statement `json:"statements"`
+	Outcome    Outcome      `json:"outcome"`
+	// Told is false if the answer to its end did not reach the application.
+	Told  bool          `json:"told"`
+	Began time.Duration `json:"began"`
+	Ended time.Duration `json:"ended"`
+	// Idle is the time within it in which the server waited for the application.
+	Idle time.Duration `json:"idle"`
+	// Alone is true of a statement outside of BEGIN and COMMIT.
+	Alone bool `json:"alone,omitempty"`
+}
+
+// Writes reports whether it changed rows.
+func (t *Transaction) Writes() bool {
+	for _, s := range t.Statements {
+		if s.Writes && s.Rows > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Shapes are what its statements look like.
+func (t *Transaction) Shapes() (all []string) {
+	for _, s := range t.Statements {
+		if s.Kind == Other {
+			all = append(all, s.Shape)
+		}
+	}
+	return all
+}
+
+// Values are those of the statements that changed rows, as one text.
+func (t *Transaction) Values() string {
+	var b strings.Builder
+	for _, s := range t.Statements {
+		if s.Writes {
+			b.WriteString(s.Shape + "\x00" + strings.Join(s.Values, "\x00") + "\x00\x00")
+		}
+	}
+	return b.String()
+}
+
+// Place is where the application sends something, told by the statements' shapes.
+type Place struct {
+	Name   string   `json:"name"`
+	Kind   Kind     `json:"-"`
+	Shapes []string `json:"statements"`
+	// Times is how often the application came there.
+	Times int `json:"times"`
+	// Commits is true if a change of rows is committed there, and Within if a transaction was
+	// open there.
+	Commits bool `json:"commits"`
+	Within  bool `json:"within"`
+}
+
+// maxKept bounds the transactions that are kept, and the places.
+const maxKept = 100_000
+
+// Recorder takes down what passes. It is safe for concurrent use.
+type Recorder struct {
+	start    time.Time
+	activity atomic.Int64 // the last byte's time, since start
+	longest  atomic.Int64 // the longest silence between two bytes
+
+	mu           sync.Mutex
+	transactions []*Transaction
+	left         int // transactions beyond maxKept
+	places       map[string]*Place
+	order        []string
+	connections  int
+	problem      error
+}
+
+// NewRecorder begins a recording.
+func NewRecorder() *Recorder {
+	return &Recorder{start: time.Now(), places: map[string]*Place{}}
+}
+
+// Now is the time since the recording began.
+func (r *Recorder) Now() time.Duration { return time.Since(r.start) }
+
+// touch says that something passed.
+func (r *Recorder) touch() time.Duration {
+	now := r.Now()
+	if silence := int64(now) - r.activity.Swap(int64(now)); silence > r.longest.Load() {
+		r.longest.Store(silence)
+	}
+	return now
+}
+
+// Silence is how long nothing has passed, and Longest how long that ever was.
+func (r *Recorder) Silence() time.Duration { return r.Now() - time.Duration(r.activity.Load()) }
+func (r *Recorder) Longest() time.Duration { return time.Duration(r.longest.Load()) }
+
+// Connections is how many were opened.
+func (r *Recorder) Connections() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.connections
+}
+
+// Transactions are those that have ended, in the order of their ends; left is how many more
+// there were than are kept.
+func (r *Recorder) Transactions() (all []*Transaction, left int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.transactions[:len(r.transactions):len(r.transactions)], r.left
+}
+
+// Places are where the application sent something, in the order in which it came to them.
+func (r *Recorder) Places() (all []*Place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range r.order {
+		all = append(all, r.places[name])
+	}
+	return all
+}
+
+// Problem is the first failure of assay's own; what was recorded proves nothing then.
+func (r *Recorder) Problem() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.problem
+}
+
+// Fail enters a failure of assay's own.
+func (r *Recorder) Fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.problem == nil {
+		r.problem = err
+	}
+}
+
+func (r *Recorder) opened() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.connections++
+	return r.connections
+}
+
+// came counts a place.
+func (r *Recorder) came(name string, kind Kind, within bool, shapes func() []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.places[name]
+	if p == nil {
+		if len(r.places) == maxKept {
+			return
+		}
+		p = &Place{Name: name, Kind: kind, Shapes: shapes(), Within: within}
+		r.places[name] = p
+		r.order = append(r.order, name)
+	}
+	p.Times++
+}
+
+// ended keeps a transaction.
+func (r *Recorder) ended(t *Transaction) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.places[t.Place]; p != nil && t.Outcome == Committed && t.Writes() {
+		p.Commits = true
+	}
+	if len(r.transactions) == maxKept {
+		r.left++
+		return
+	}
+	r.transactions = append(r.transactions, t)
+}

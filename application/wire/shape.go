@@ -1,0 +1,198 @@
+package wire
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxText bounds a statement's text, maxValue one value, and maxValues how many are kept.
+const (
+	maxText   = 4096
+	maxValue  = 200
+	maxValues = 100
+)
+
+// Statements takes a text of SQL apart: each statement's shape, without comments and values,
+// and the values. What it does not understand it leaves as it is.
+func Statements(text string) (all []*Statement) {
+	var s scanner
+	for s.text = text; s.at < len(s.text); {
+		s.step()
+		if s.ended {
+			all = s.close(all)
+		}
+	}
+	return s.close(all)
+}
+
+type scanner struct {
+	text   string
+	at     int
+	out    strings.Builder
+	values []string
+	// space is true if a space is to come before the next character.
+	space, ended bool
+}
+
+func (s *scanner) close(all []*Statement) []*Statement {
+	shape := strings.TrimSpace(s.out.String())
+	if upper := strings.ToUpper(shape); strings.Contains(upper, "PASSWORD") || strings.Contains(upper, "IDENTIFIED") {
+		s.values = nil // which may be one
+	}
+	if shape != "" {
+		all = append(all, &Statement{Shape: shape, Values: s.values, Kind: kindOf(shape)})
+	}
+	s.out.Reset()
+	s.values, s.space, s.ended = nil, false, false
+	return all
+}
+
+// step goes over one character or value.
+func (s *scanner) step() {
+	rest := s.text[s.at:]
+	c := rest[0]
+	switch {
+	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+		s.space = true
+		s.at++
+	case strings.HasPrefix(rest, "--"):
+		s.jump(rest, "\n", 0)
+	case strings.HasPrefix(rest, "/*"):
+		s.jump(rest, "*/", 2)
+	case c == ';':
+		s.ended = true
+		s.at++
+	case c == '\'':
+		s.value(quotedEnd(rest, '\'', s.escapes()))
+	case c == '"' || c == '`':
+		s.copy(quotedEnd(rest, c, false))
+	case c == '$' && len(rest) > 1 && (rest[1] == '$' || nameByte(rest[1]) && !digit(rest[1])):
+		s.dollar(rest)
+	case digit(c) && !s.inName():
+		s.value(numberEnd(rest))
+	default:
+		s.copy(1)
+	}
+}
+
+// jump leaves out up to behind an end.
+func (s *scanner) jump(rest, end string, from int) {
+	s.space = true
+	if i := strings.Index(rest[from:], end); i >= 0 {
+		s.at += from + i + len(end)
+	} else {
+		s.at = len(s.text)
+	}
+}
+
+// dollar goes over a text in dollar quotes.
+func (s *scanner) dollar(rest string) {
+	end := strings.IndexByte(rest[1:], '$')
+	if end < 0 {
+		s.copy(1)
+		return
+	}
+	quote := rest[:end+2]
+	if inside := strings.Index(rest[len(quote):], quote); inside >= 0 {
+		s.value(inside + 2*len(quote))
+		return
+	}
+	s.copy(1)
+}
+
+func (s *scanner) copy(n int) {
+	if s.out.Len() < maxText {
+		if s.space && s.out.Len() > 0 {
+			s.out.WriteByte(' ')
+		}
+		s.out.WriteString(s.text[s.at : s.at+n])
+	}
+	s.space = false
+	s.at += n
+}
+
+// value takes n bytes as a value. A list of them is one sign, however long it is.
+func (s *scanner) value(n int) {
+	if len(s.values) < maxValues {
+		s.values = append(s.values, Shortened(s.text[s.at:s.at+n]))
+	}
+	written := s.out.String()
+	if list, is := strings.CutSuffix(strings.TrimRight(written, " "), ","); is && (strings.HasSuffix(list, "?") || strings.HasSuffix(list, "? ...")) {
+		s.out.Reset()
+		s.out.WriteString(strings.TrimSuffix(list, " ...") + " ...")
+		s.at += n
+		s.space = false
+		return
+	}
+	if s.space && s.out.Len() > 0 {
+		s.out.WriteByte(' ')
+	}
+	s.out.WriteByte('?')
+	s.space = false
+	s.at += n
+}
+
+// Shortened is a value of a bounded length.
+func Shortened(value string) string {
+	if len(value) > maxValue {
+		return strings.ToValidUTF8(value[:maxValue], "") + "..."
+	}
+	return strings.Clone(value)
+}
+
+// escapes is true behind the E of a literal in which a backslash escapes.
+func (s *scanner) escapes() bool {
+	return s.at > 0 && (s.text[s.at-1] == 'E' || s.text[s.at-1] == 'e') && (s.at == 1 || !nameByte(s.text[s.at-2]))
+}
+
+// inName is true if the last character belongs to a name or a parameter.
+func (s *scanner) inName() bool {
+	return s.at > 0 && (nameByte(s.text[s.at-1]) || s.text[s.at-1] == '$' || s.text[s.at-1] == '.')
+}
+
+func quotedEnd(rest string, quote byte, escapes bool) int {
+	for i := 1; i < len(rest); i++ {
+		switch {
+		case escapes && rest[i] == '\\':
+			i++
+		case rest[i] == quote && i+1 < len(rest) && rest[i+1] == quote:
+			i++
+		case rest[i] == quote:
+			return i + 1
+		}
+	}
+	return len(rest)
+}
+
+func numberEnd(rest string) int {
+	for i := 1; i < len(rest); i++ {
+		sign := (rest[i] == '+' || rest[i] == '-') && (rest[i-1] == 'e' || rest[i-1] == 'E')
+		if !digit(rest[i]) && rest[i] != '.' && !nameByte(rest[i]) && !sign {
+			return i
+		}
+	}
+	return len(rest)
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+func nameByte(c byte) bool {
+	return c == '_' || digit(c) || c >= 0x80 || unicode.IsLetter(rune(c))
+}
+
+// kindOf is what a statement does to a transaction, by its first words.
+func kindOf(shape string) Kind {
+	words := strings.Fields(strings.ToUpper(shape[:min(len(shape), 60)]))
+	switch words[0] {
+	case "BEGIN", "START":
+		return Begin
+	case "COMMIT", "END":
+		return Commit
+	case "ROLLBACK", "ABORT":
+		if len(words) > 1 && (words[1] == "TO" || len(words) > 2 && words[2] == "TO") {
+			return Other
+		}
+		return Rollback
+	}
+	return Other
+}

@@ -1,0 +1,51 @@
+package wire
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestStatements takes texts apart into shapes and values.
+func TestStatements(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		shapes []string
+		values []string // of all
+		kinds  []Kind
+	}{
+		{"SELECT * FROM t WHERE id = 17", []string{"SELECT * FROM t WHERE id = ?"}, []string{"17"}, []Kind{Other}},
+		{"insert into t2 values ('it''s; so', 1.5e3, $1) -- comment; 'x'\n", []string{"insert into t2 values (? ..., $1)"}, []string{"'it''s; so'", "1.5e3"}, []Kind{Other}},
+		{"BEGIN; UPDATE a SET b=b+1;COMMIT", []string{"BEGIN", "UPDATE a SET b=b+?", "COMMIT"}, []string{"1"}, []Kind{Begin, Other, Commit}},
+		{"SELECT 1 WHERE x IN (1,2, 3)", []string{"SELECT ? WHERE x IN (? ...)"}, []string{"1", "1", "2", "3"}, []Kind{Other}},
+		{`SELECT E'a\'b;' , "od;d 1", $$ x ; 'y' $$, $q$ $$ $q$`, []string{`SELECT E? , "od;d 1", ? ...`}, []string{`'a\'b;'`, "$$ x ; 'y' $$", "$q$ $$ $q$"}, []Kind{Other}},
+		{"/* a;b */ start transaction read only", []string{"start transaction read only"}, nil, []Kind{Begin}},
+		{"ROLLBACK TO SAVEPOINT s1", []string{"ROLLBACK TO SAVEPOINT s1"}, nil, []Kind{Other}},
+		{"abort", []string{"abort"}, nil, []Kind{Rollback}},
+		{"ALTER ROLE me PASSWORD 'hunter2'", []string{"ALTER ROLE me PASSWORD ?"}, nil, []Kind{Other}},
+		{" ; ; ", nil, nil, nil}, {"'never ends", []string{"?"}, []string{"'never ends"}, []Kind{Other}},
+	} {
+		var shapes, values []string
+		var kinds []Kind
+		for _, s := range Statements(c.text) {
+			shapes, values, kinds = append(shapes, s.Shape), append(values, s.Values...), append(kinds, s.Kind)
+		}
+		if !slices.Equal(shapes, c.shapes) || !slices.Equal(values, c.values) || !slices.Equal(kinds, c.kinds) {
+			t.Errorf("%q: %q %q %v, want %q %q %v", c.text, shapes, values, kinds, c.shapes, c.values, c.kinds)
+		}
+	}
+}
+
+// TestEvents are written and read.
+func TestEvents(t *testing.T) {
+	for _, text := range []string{"answer-lost@0123abcd:3", "late-10s@connect:1"} {
+		f, err := ParseFault(text)
+		if err != nil || f.String() != text {
+			t.Errorf("%s: %v, %v", text, f, err)
+		}
+	}
+	for _, text := range []string{"", "answer-lost", "smash@0123abcd:1", "late-@connect:1", "reset@connect:0", "reset@connect:x"} {
+		if f, err := ParseFault(text); err == nil {
+			t.Errorf("%q is taken for %v", text, f)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+// Package wire stands between an application and its database: it passes every byte on
+// unchanged, and knows of the protocol as much as it takes to tell connections, statements,
+// transactions and their answers. It records these, and at one chosen moment it fails as a
+// server or a network does.
+//
+// What is one protocol's own is a Protocol, in a package beside this one. It must not know how
+// what was recorded is judged.
+package wire
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// Protocol is what a database's clients and servers speak.
+type Protocol interface {
+	// Dial connects to the server, encrypted as its address asks.
+	Dial(ctx context.Context) (net.Conn, error)
+	// Greet reads what an application sends before anything can be passed on, and returns what
+	// is to be sent to the server first. Talk is nil, without an error, where nothing more is to
+	// come: what was asked for was done.
+	Greet(ctx context.Context, app net.Conn) (first []byte, talk Talk, err error)
+	// Error is an error of the server's as the application is to read it. Of a fatal one the
+	// connection ends, and after another the transaction has ended, too.
+	Error(code Code, fatal bool) []byte
+	// Ask is a statement of assay's own, as a request.
+	Ask(text string) []byte
+	// Raise has the server give that error to a statement, ReadOnly refuse writes from now on
+	// on this connection, and Rollback end the transaction.
+	Raise(code Code) string
+	ReadOnly() string
+	Rollback() string
+}
+
+// Talk understands one connection. Requests and answers are read by two goroutines.
+type Talk interface {
+	// Request takes apart what the application sends: the first n bytes can be passed on, and
+	// are the end of request r where that is not nil. n is 0 if more bytes are needed; full says
+	// that no more can be kept, so that something must pass.
+	Request(b []byte, full bool) (n int, r *Request)
+	// Answer takes apart what the server sends, and enters it in the request that is answered,
+	// nil where none was made. n bytes can be passed on; done means that they end the answer.
+	Answer(b []byte, r *Request) (n int, done bool)
+	// State is how the transaction stands after the last answer.
+	State() State
+}
+
+// Code is what a server says is wrong.
+type Code uint8
+
+// The errors that assay gives in a server's place.
+const (
+	ShuttingDown Code = iota + 1
+	Deadlock
+	Serialization
+	TooManyConnections
+)
+
+// State is how a connection's transaction stands.
+type State uint8
+
+const (
+	// Idle is no transaction, Within one that is open, and Failed one that can only be ended.
+	Idle State = iota
+	Within
+	Failed
+)
+
+// Kind is what a statement does to a transaction.
+type Kind uint8
+
+const (
+	Other Kind = iota
+	Begin
+	Commit
+	Rollback
+	// Prepare has the server look at a statement that is executed later.
+	Prepare
+)
+
+// Statement is one that an application has sent.
+type Statement struct {
+	// Shape is its text without the values, and Values are these, as text: literals first.
+	Shape  string   `json:"statement"`
+	Values []string `json:"values,omitempty"`
+	Kind   Kind     `json:"-"`
+	// Tag is what the server says was done; Writes is true if that was a change of rows, Rows
+	// how many.
+	Tag    string `json:"tag,omitempty"`
+	Writes bool   `json:"writes,omitempty"`
+	Rows   int64  `json:"rows"`
+	// Error is the server's code and words; empty if it had none.
+	Error string `json:"error,omitempty"`
+	// Sent and Answered are since the recording began; Answered is 0 without an answer.
+	Sent     time.Duration `json:"sent"`
+	Answered time.Duration `json:"answered"`
+}
+
+// Request is what an application waits for as one: one text, or a pipeline up to its end.
+type Request struct {
+	Statements []*Statement
+	// next is the statement that is answered next.
+	next int
+
+	place string
+	fault *Fault
+	sent  time.Duration
+	// own has what assay asked in the application's place; the answer is not passed on, unless
+	// shown is true, and instead is sent in its place.
+	own, shown bool
+	instead    []byte
+	delayed    bool
+	// Bytes are the request as it was sent, of one at which something is done.
+	Bytes []byte
+}
+
+// Answering is the statement that is answered now; nil where there is none.
+func (r *Request) Answering() *Statement {
+	if r == nil || r.next >= len(r.Statements) {
+		return nil
+	}
+	return r.Statements[r.next]
+}
+
+// Answered goes on to the next statement.
+func (r *Request) Answered() {
+	if r != nil {
+		r.next++
+	}
+}
+
+// kind is the gravest of its statements.
+func (r *Request) kind() Kind {
+	for _, s := range r.Statements {
+		if s.Kind == Commit || s.Kind == Rollback {
+			return s.Kind
+		}
+	}
+	if len(r.Statements) > 0 {
+		return r.Statements[0].Kind
+	}
+	return Other
+}
