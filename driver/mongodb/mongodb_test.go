@@ -142,8 +142,18 @@ func foreignIntact(t *testing.T, database *mongo.Database) {
 	}
 }
 
-// TestOneNode has the network break and the server die, which one node, named
+// TestStore has the network break and the server die, which one node, named
 // directly, survives under the same address.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	testStore(t, startSet(t, 1))
+}
+
+func TestTPCC(t *testing.T) {
+	t.Parallel()
+	testTPCC(t, startSet(t, 1))
+}
+
 func TestOneNode(t *testing.T) {
 	t.Parallel()
 	set := startSet(t, 1)
@@ -153,9 +163,7 @@ func TestOneNode(t *testing.T) {
 	}{
 		{"Statistics", testStatistics},
 		{"Database", testDatabase},
-		{"Store", testStore},
 		{"Workloads", testWorkloads},
-		{"TPCC", testTPCC},
 		{"IsolationPromise", testIsolationPromise},
 		{"IsolationCommitWithoutAnswer", testIsolationCommitWithoutAnswer},
 	} {

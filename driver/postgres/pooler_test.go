@@ -15,6 +15,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	cluster "assay/cluster/postgres"
 	nodes "assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
@@ -31,6 +32,11 @@ import (
 // startPooler starts PgBouncer before the test server and returns its host and port. Who
 // comes there is let in, and is the test's user behind it.
 func startPooler(t *testing.T, mode string, size int, more ...string) string {
+	t.Helper()
+	return startPoolerBefore(t, server, mode, size, more...)
+}
+
+func startPoolerBefore(t *testing.T, server *cluster.Server, mode string, size int, more ...string) string {
 	t.Helper()
 	behind, err := url.Parse(server.Address())
 	expect.NoError(t, err)
@@ -82,6 +88,7 @@ func through(at string) store.Target {
 // TestEveryWorkloadThroughAPooler: what a pooler keeps from sessions is done without, in
 // whatever mode, and whether it refuses parameters or ignores them.
 func TestEveryWorkloadThroughAPooler(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		mode string
 		size int
@@ -93,7 +100,11 @@ func TestEveryWorkloadThroughAPooler(t *testing.T) {
 		"session":                   {"session", 40, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := startPooler(t, c.mode, c.size, c.more)
+			t.Parallel()
+			behind, err := cluster.Start(t.Context(), cluster.Options{Password: secret})
+			expect.NoError(t, err)
+			expect.AtEnd(t, behind.Close)
+			at := startPoolerBefore(t, behind, c.mode, c.size, c.more)
 			drivertest.ShortRuns(t, through(at), supports()...)
 		})
 	}
