@@ -167,6 +167,8 @@ type Database struct {
 	// Address is without any password.
 	Address  string    `json:"address"`
 	Settings []Setting `json:"settings"`
+	// Changed are the server's settings that are not its defaults; nil if it does not tell.
+	Changed []Setting `json:"changed_settings,omitzero"`
 	// What is known of the machines; null where nobody knows.
 	Nodes         *int     `json:"nodes"`
 	Shards        *int     `json:"shards"`

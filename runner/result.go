@@ -55,6 +55,12 @@ func describe(r *report.Result, p store.Product, address, promise string) {
 	for _, s := range p.Settings {
 		d.Settings = append(d.Settings, report.Setting(s))
 	}
+	if p.Changed != nil {
+		d.Changed = []report.Setting{}
+	}
+	for _, s := range p.Changed {
+		d.Changed = append(d.Changed, report.Setting(s))
+	}
 	enterDurability(r)
 	t := p.Topology
 	d.Nodes, d.Shards, d.Replicas = known(t.Nodes), known(t.Shards), known(t.Replicas)

@@ -2,6 +2,8 @@ package store
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,6 +95,8 @@ type Product struct {
 	// Settings are those that decide what a result means: isolation level,
 	// durability, write concern, replication. Never an address or a password.
 	Settings []Setting `json:"settings"`
+	// Changed are those of the server that are not its defaults; nil if it does not tell.
+	Changed []Setting `json:"changed,omitzero"`
 	// Topology is what is known of the machines; zero fields are unknown.
 	Topology Topology `json:"topology"`
 	// Embedded is true if the database runs inside the assay process, so that
@@ -104,6 +108,29 @@ type Product struct {
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+}
+
+// longestChanged bounds the value of a setting that is kept.
+const longestChanged = 200
+
+// Changed are a server's settings that are not its defaults, in order of their names, but for those that
+// are of the place alone (ports, paths, logs) or may be secret.
+func Changed(values map[string]string) []Setting {
+	all := []Setting{}
+	of := []string{"password", "passphrase", "secret", "port", "socket", "bind", "bindip", "dbpath", "datadir", "basedir", "tmpdir", "dir", "directory", "directories", "path",
+		"host", "hostname", "address", "addresses", "conninfo", "command", "keyfile", "hba", "ident", "timezone", "datestyle"}
+	first, last := []string{"log", "lc", "ssl", "tls", "net", "systemlog", "processmanagement", "security", "report"}, []string{"file", "name", "id", "uuid", "basename"}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("_-. ", r) })
+		switch {
+		case len(words) == 0 || len(values[name]) > longestChanged:
+		case slices.ContainsFunc(words, func(w string) bool { return slices.Contains(of, w) }):
+		case slices.Contains(first, words[0]) || slices.Contains(last, words[len(words)-1]):
+		default:
+			all = append(all, Setting{name, values[name]})
+		}
+	}
+	return all
 }
 
 // SettingBugs names the setting that lists the bugs that the database was opened

@@ -45,19 +45,20 @@ func newCompare() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare A B...",
 		Short: "Compare runs or series, and hold a pipeline's gate",
-		Long: `Compare runs, series or a kept baseline: for each figure the medians, how far they
-spread, the change, and whether chance alone would make it (Mann-Whitney U test).
-A is what the others are compared with. One series of several configurations can
+		Long: `Compare runs, series or a kept baseline: which is faster, by how much and how surely,
+what differs between them, and for each figure the medians, how far they spread, the
+change, and whether chance alone would make it (Mann-Whitney U test). A is what the
+others are compared with. One series of several configurations can
 stand alone: its first configuration is compared with each other one.
 
 What cannot be compared is refused with exit code 2 and what differs: workload,
-load, seed, isolation, durability, faults or machine.`,
+load, isolation, faults or machine.`,
 		Example: `  assay run bank --duration 5s --repeat 5 --out before
   assay run bank --duration 5s --repeat 5 --out after
-  assay compare before after --allow seed --gate 'throughput>-5%'
-  assay compare before after --allow seed --format markdown --picture comparison.svg
+  assay compare before after --gate 'throughput>-5%'
+  assay compare before after --format markdown --picture comparison.svg
   assay compare before --keep baseline.json
-  assay compare baseline.json after --allow seed`,
+  assay compare baseline.json after`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()

@@ -112,10 +112,10 @@ func TestCompareRefuses(t *testing.T) {
 		return path
 	}
 	a, b, same := run("a", "--seed", "1"), run("b", "--seed", "2", "--clients", "2"), run("c", "--seed", "1")
-	if code, _, diagnostics := commandLine(t, "compare", a, b); code != exitUsage || !strings.Contains(diagnostics, "--allow load,seed") {
+	if code, _, diagnostics := commandLine(t, "compare", a, b); code != exitUsage || !strings.Contains(diagnostics, "--allow load compares") {
 		t.Errorf("exit %d: %s", code, diagnostics)
 	}
-	if code, out, diagnostics := commandLine(t, "compare", a, b, "--allow", "load,seed"); code != exitValid || !strings.Contains(out, "differ in load") {
+	if code, out, diagnostics := commandLine(t, "compare", a, b, "--allow", "load"); code != exitValid || !strings.Contains(out, "differ in load") {
 		t.Errorf("exit %d: %s %s", code, out, diagnostics)
 	}
 	kept := filepath.Join(folder, "kept.json")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,8 +32,11 @@ type studyFlags struct {
 	publish        string
 }
 
+// mostAgain is how often a study makes a run again whose measurement is invalid.
+const mostAgain = 3
+
 func newStudy(version string) *cobra.Command {
-	f := &studyFlags{size: study.DefaultSize}
+	f := &studyFlags{size: study.DefaultSize, runFlags: runFlags{untilValid: mostAgain}}
 	cmd := &cobra.Command{
 		Use:   "study FILE",
 		Short: "Make all runs of a file's experiments, and one report",
@@ -66,8 +70,8 @@ study.html and study.md with its charts, and runs.csv with a line for each run.
 	flags.StringVar(&f.size, "size", f.size, "which of the study's sizes")
 	flags.StringSliceVar(&f.only, "only", nil, "make these experiments alone, by their names")
 	flags.IntVar(&f.repeat, "repeat", 0, "make each configuration so often, whatever the file says")
-	flags.IntVar(&f.untilValid, "until-valid", 0, "make a run again, so often at most, while its measurement is invalid and it found nothing wrong; 3 without a number")
-	flags.Lookup("until-valid").NoOptDefVal = "3"
+	flags.IntVar(&f.untilValid, "until-valid", f.untilValid, "make a run again, so often at most, while its measurement is invalid, long enough, and it found nothing wrong")
+	flags.Lookup("until-valid").NoOptDefVal = strconv.Itoa(mostAgain)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan, each run as its command, and about what time and disk it takes")
 	flags.BoolVar(&f.schema, "schema", false, "print the JSON Schema of a study's file, for editors")
 	flags.StringVar(&f.out, "out", "", "the study's folder: new, empty, or that of this study (default runs/<time>-study-...)")

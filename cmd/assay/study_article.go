@@ -156,7 +156,7 @@ func (f *studyFlags) command(s *study.Study) string {
 	if f.repeat > 0 {
 		text += fmt.Sprintf(" --repeat %d", f.repeat)
 	}
-	if f.untilValid > 0 {
+	if f.untilValid != mostAgain {
 		text += fmt.Sprintf(" --until-valid=%d", f.untilValid)
 	}
 	return text

@@ -57,6 +57,14 @@ func (k *database) Describe(ctx context.Context) (store.Product, error) {
 	}
 	p.Settings = append(p.Settings, store.Setting{Name: "durable_writes", Value: fmt.Sprint(durable)})
 	values := k.settingsOf(ctx)
+	tuned := map[string]string{} // no default is told, so that these are kept whatever they are
+	for _, name := range []string{"concurrent_reads", "concurrent_writes", "concurrent_compactors", "compaction_throughput", "memtable_heap_space", "memtable_offheap_space",
+		"memtable_allocation_type", "key_cache_size", "row_cache_size", "file_cache_size", "commitlog_segment_size", "native_transport_max_threads", "num_tokens"} {
+		if values[name] != "" {
+			tuned[name] = values[name]
+		}
+	}
+	p.Changed = store.Changed(tuned)
 	for _, name := range asked() {
 		if value := values[name]; value != "" {
 			p.Settings = append(p.Settings, store.Setting{Name: name, Value: value})

@@ -27,6 +27,11 @@ func (s *database) Describe(ctx context.Context) (store.Product, error) {
 		d.set("transaction lifetime limit", s.lifetime(ctx).String())
 	}
 	d.machine(ctx)
+	if options, told := d.ask(ctx, "getCmdLineOpts").Lookup("parsed").DocumentOK(); told {
+		values := map[string]string{}
+		flatten(values, "", options)
+		d.product.Changed = store.Changed(values)
+	}
 	if s.application != nil {
 		d.product.Settings = s.application.inForce(d.product.Settings)
 	}
@@ -38,6 +43,25 @@ func (s *database) Describe(ctx context.Context) (store.Product, error) {
 		d.set("check of replicas", "not checked: the members of a shard hold a part of the data, which cannot be compared with the whole one by one")
 	}
 	return d.product, nil
+}
+
+// flatten enters the options of a document by their paths (manual, "getCmdLineOpts").
+func flatten(values map[string]string, path string, of bson.Raw) {
+	elements, err := of.Elements()
+	if err != nil {
+		return // what cannot be read is not told
+	}
+	for _, e := range elements {
+		name := strings.TrimPrefix(path+"."+e.Key(), ".")
+		if inner, is := e.Value().DocumentOK(); is {
+			flatten(values, name, inner)
+			continue
+		}
+		var value any
+		if err := e.Value().Unmarshal(&value); err == nil {
+			values[name] = fmt.Sprint(value)
+		}
+	}
 }
 
 // description collects what is known of the installation.

@@ -253,6 +253,7 @@ func (p *schema) Describe(ctx context.Context) (store.Product, error) {
 			return err
 		}
 		product.Settings = append(product.Settings, limits...)
+		product.Changed = p.changed(ctx, c)
 		product.Topology.Nodes, err = p.size(ctx, c, add)
 		if product.Topology.Nodes > 1 {
 			product.Topology.Replicas = product.Topology.Nodes
@@ -263,6 +264,23 @@ func (p *schema) Describe(ctx context.Context) (store.Product, error) {
 		return store.Product{}, p.Operation("describe", err)
 	}
 	return product, nil
+}
+
+// changed are the settings that somebody has set: MariaDB's manual, "Information Schema
+// SYSTEM_VARIABLES Table"; MySQL's, "Performance Schema variables_info Table". What the server
+// does not tell this user is left out.
+func (p *schema) changed(ctx context.Context, c *conn) []store.Setting {
+	query := `SELECT i.VARIABLE_NAME, g.VARIABLE_VALUE FROM performance_schema.variables_info i
+		JOIN performance_schema.global_variables g USING (VARIABLE_NAME) WHERE i.VARIABLE_SOURCE <> 'COMPILED'`
+	if strings.Contains(p.server.name, "MariaDB") {
+		query = `SELECT lower(VARIABLE_NAME), GLOBAL_VALUE FROM information_schema.SYSTEM_VARIABLES
+			WHERE GLOBAL_VALUE_ORIGIN IN ('CONFIG', 'COMMAND-LINE', 'SQL') AND GLOBAL_VALUE <> DEFAULT_VALUE`
+	}
+	values, err := c.pairs(ctx, query)
+	if err != nil {
+		return nil
+	}
+	return store.Changed(values)
 }
 
 // size is how many servers hold the same, as far as the one that was asked tells, with what

@@ -67,6 +67,7 @@ func (p *schema) describe(ctx context.Context, c conn) (store.Product, error) {
 	if product.Settings, err = p.addStorage(ctx, c, product.Settings); err != nil {
 		return store.Product{}, err
 	}
+	product.Changed = changed(ctx, c)
 	if !p.dialect.standbys { // its nodes are not asked for
 		inForce, err := levelInForce(ctx, c, isolation)
 		if err == nil && !strings.EqualFold(inForce, isolation) {
@@ -93,6 +94,22 @@ func (p *schema) describe(ctx context.Context, c conn) (store.Product, error) {
 	product.Topology.Nodes = 1 + standbys
 	product.Topology.Replicas = 1 + standbys
 	return product, nil
+}
+
+// changed are the settings that somebody has set (manual of PostgreSQL 15, "pg_settings", column
+// source); what the session itself has set is assay's own. Another product may not tell.
+func changed(ctx context.Context, c conn) []store.Setting {
+	var told string
+	if err := sqldb.One(ctx, c, `SELECT coalesce(string_agg(name || chr(1) || current_setting(name), chr(2)), '') FROM pg_settings
+		WHERE source NOT IN ('default', 'override', 'client', 'session')`, nil, &told); err != nil {
+		return nil
+	}
+	values := map[string]string{}
+	for _, one := range strings.Split(told, "\x02") {
+		name, value, _ := strings.Cut(one, "\x01")
+		values[name] = value
+	}
+	return store.Changed(values)
 }
 
 // levelInForce asks at which level a transaction runs that wants this one:

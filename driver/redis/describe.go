@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,14 +59,44 @@ func (d *database) Describe(ctx context.Context) (product store.Product, err err
 				settings = append(settings, store.Setting{Name: name, Value: cmp.Or(pair[1], "(none)")})
 			}
 		}
+		changed, err := d.changed(ctx, l)
+		if err != nil {
+			return err
+		}
 		topology, err := d.topology(ctx, l)
 		product = store.Product{
 			Name: productOf(told), Version: told["redis_version"],
-			Settings: append(settings, d.asked(topology.Nodes)...), Topology: topology,
+			Settings: append(settings, d.asked(topology.Nodes)...), Changed: changed, Topology: topology,
 		}
 		return err
 	})
 	return product, err
+}
+
+// defaults are those of redis.conf 7.0 of the parameters that change how fast or how durable Redis is.
+func defaults() map[string]string {
+	return map[string]string{"appendonly": "no", "appendfsync": "everysec", "no-appendfsync-on-rewrite": "no", "save": "3600 1 300 100 60 10000",
+		"maxmemory": "0", "maxmemory-policy": "noeviction", "io-threads": "1", "io-threads-do-reads": "no", "hz": "10", "activedefrag": "no",
+		"min-replicas-to-write": "0", "min-replicas-max-lag": "10", "rdbcompression": "yes", "repl-diskless-sync": "yes", "repl-backlog-size": "1048576",
+		"lazyfree-lazy-eviction": "no", "lazyfree-lazy-expire": "no", "lazyfree-lazy-server-del": "no", "maxclients": "10000"}
+}
+
+// changed are the parameters that are not the defaults.
+func (d *database) changed(ctx context.Context, l *link) ([]store.Setting, error) {
+	names := slices.Sorted(maps.Keys(defaults()))
+	all, values := make([]goredis.Cmder, len(names)), map[string]string{}
+	for i, name := range names {
+		all[i] = goredis.NewCmd(ctx, "config", "get", name)
+	}
+	if err := l.do(ctx, all...); err != nil {
+		return nil, err
+	}
+	for i, name := range names {
+		if pair, err := all[i].(*goredis.Cmd).StringSlice(); err == nil && len(pair) == 2 && pair[1] != defaults()[name] {
+			values[name] = cmp.Or(pair[1], "(none)")
+		}
+	}
+	return store.Changed(values), nil
 }
 
 // topology counts the servers that have rows: those that have slots, and the replicas that each of

@@ -122,6 +122,7 @@ func (f *file) Describe(ctx context.Context) (store.Product, error) {
 		name = f.existingName()
 	}
 	var version string
+	changed := map[string]string{}
 	err = within(ctx, name, func(h *handle) error {
 		if found {
 			if err := sqldb.One(ctx, h, "PRAGMA journal_mode", nil, &journal); err != nil {
@@ -129,6 +130,13 @@ func (f *file) Describe(ctx context.Context) (store.Product, error) {
 			}
 			if journal != "wal" && f.journal != "wal" {
 				journal = f.journal // only wal is kept in the file, the others are each connection's own
+			}
+		}
+		// The defaults are those of SQLite's manual, "Pragma statements".
+		for pragma, standard := range map[string]string{"page_size": "4096", "cache_size": "-2000", "auto_vacuum": "0", "mmap_size": "0", "secure_delete": "0"} {
+			var value string
+			if err := sqldb.One(ctx, h, "PRAGMA "+pragma, nil, &value); err == nil && value != standard {
+				changed[pragma] = value
 			}
 		}
 		return errors.Join(sqldb.One(ctx, h, "SELECT sqlite_version()", nil, &version), sqldb.One(ctx, h, "PRAGMA page_size", nil, &pageSize))
@@ -146,6 +154,7 @@ func (f *file) Describe(ctx context.Context) (store.Product, error) {
 			{Name: "transaction", Value: "begin immediate; begin, if it only reads"},
 			{Name: "busy_timeout", Value: f.lockTimeout.String()},
 		},
+		Changed:  store.Changed(changed),
 		Topology: store.Topology{Nodes: 1},
 	}, nil
 }

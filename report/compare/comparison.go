@@ -78,7 +78,7 @@ func Compare(a, b Group, o Options) (*Comparison, error) {
 // notAllowed are the differences that nobody allowed.
 func notAllowed(found []Difference, allow []string) []Difference {
 	return slices.DeleteFunc(slices.Clone(found), func(d Difference) bool {
-		return slices.Contains(allow, d.Condition) || slices.Contains(allow, "all")
+		return d.Condition == condDurability || slices.Contains(allow, d.Condition) || slices.Contains(allow, "all")
 	})
 }
 

@@ -9,7 +9,8 @@ import (
 	"assay/report"
 )
 
-// The conditions under which two groups must have run alike to be compared.
+// The conditions under which two groups must have run alike to be compared. Those of condSeed and
+// condDurability refuse nothing: the first is chance, and the second is said beside the answer.
 const (
 	condWorkload   = "workload"
 	condLoad       = "load"
@@ -141,14 +142,15 @@ func unlikeDurability(found []Difference, a, b Group) []Difference {
 	if known || x == "" || y == "" || x == y {
 		return nil
 	}
-	return []Difference{{condDurability, x, y}}
+	const survives = "what is acknowledged survives: "
+	return []Difference{{condDurability, survives + x, survives + y}}
 }
 
 // worth is what an acknowledgement of a group's first run is worth; empty if that is not
 // known.
 func worth(g Group) string {
 	if d := g.Runs[0].Result.Durability; d != nil {
-		return "what is acknowledged survives: " + d.Class
+		return d.Class
 	}
 	return ""
 }
@@ -208,10 +210,6 @@ func differences(a, b Group) []Difference {
 			all = append(all, Difference{name, x, y})
 		}
 	}
-	// A run that failed is missing on one side only.
-	if x, y := seeds(a), seeds(b); !within(x, y) && !within(y, x) {
-		all = append(all, Difference{condSeed, fmt.Sprint(x), fmt.Sprint(y)})
-	}
 	slices.SortStableFunc(all, func(x, y Difference) int {
 		return cmp.Compare(slices.Index(Conditions(), x.Condition), slices.Index(Conditions(), y.Condition))
 	})
@@ -231,18 +229,4 @@ func inGroup(g Group, all *[]Difference) map[string]string {
 		}
 	}
 	return first
-}
-
-// seeds are the seeds of a group, in order: repeats of one workload have several.
-func seeds(g Group) []uint64 {
-	var all []uint64
-	for _, r := range g.Runs {
-		all = append(all, r.Result.Seed)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-func within(some, all []uint64) bool {
-	return !slices.ContainsFunc(some, func(seed uint64) bool { return !slices.Contains(all, seed) })
 }

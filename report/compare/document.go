@@ -24,6 +24,13 @@ func Document(all []*Comparison, command string) report.Document {
 		d.Title = fmt.Sprintf("%s: %d comparisons with %s", all[0].A.Runs[0].Result.Workload, len(all), all[0].A.Name)
 		d.Tables = metricTables(all)
 	}
+	for _, c := range all {
+		d.Answers = append(d.Answers, c.sentence())
+		if lines := c.differing(); len(lines) > 0 {
+			d.Answers = append(d.Answers, "What differs: "+strings.Join(lines, "; ")+".")
+		}
+	}
+	d.Answers = append(d.Answers, madeOf(groupsOf(all)))
 	d.Notes = notes(all)
 	d.Verdicts = verdicts(all)
 	d.Charts = charts(groupsOf(all))
@@ -138,24 +145,11 @@ func notes(all []*Comparison) []string {
 		for _, d := range c.Differences {
 			lines = append(lines, fmt.Sprintf("%s and %s differ in %s: %s against %s.", c.A.Name, c.B.Name, d.Condition, d.A, d.B))
 		}
-		if a, b := c.A.cluster(), c.B.cluster(); a != b && a != "" && b != "" {
-			lines = append(lines, fmt.Sprintf("%s and %s ran on other servers: %s against %s.", c.A.Name, c.B.Name, a, b))
-		}
 	}
 	for _, g := range groupsOf(all) {
 		lines = append(lines, g.remarks()...)
 	}
 	return lines
-}
-
-// cluster is the spec of the servers that the first run of a group started; empty if it
-// started none, or if the group's name has it, since its series varies that.
-func (g Group) cluster() string {
-	varied := slices.ContainsFunc(g.Values, func(v report.Setting) bool { return v.Name == "cluster" })
-	if c := g.Runs[0].Result.Cluster; c != nil && !varied {
-		return c.Spec
-	}
-	return ""
 }
 
 func counted(g Group) string { return check.Counted(int64(len(g.Runs)), "run", "runs") }
@@ -269,6 +263,7 @@ func Summary(workload string, groups []Group) report.Document {
 	} else if len(comparisons) > 1 {
 		d.Tables = append(d.Tables, metricTables(comparisons)...)
 	}
+	d.Answers = furthest(had, comparisons)
 	if len(comparisons) > 0 {
 		d.Notes = notes(comparisons)
 		d.Charts = charts(had)

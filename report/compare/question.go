@@ -151,6 +151,12 @@ func (p Pairing) Answer(groups []Group) (Answer, error) {
 		}
 	}
 	out.Known = len(believed) > 0
+	out.Sentence = p.sentence(m, believed, doubted)
+	return out, nil
+}
+
+// sentence says how the figure differs, and of which pairs that is not known.
+func (p Pairing) sentence(m metric, believed, doubted []pair) string {
 	clauses := p.clauses(m, believed)
 	if len(doubted) > 0 {
 		clauses = append(clauses, "is not known, since no measurement of a side is valid"+strings.TrimSuffix(" ("+p.conditions(doubted)+")", " ()"))
@@ -163,8 +169,7 @@ func (p Pairing) Answer(groups []Group) (Answer, error) {
 	if shared := slices.DeleteFunc(slices.Clone(p.a), func(word string) bool { return !slices.Contains(p.b, word) }); len(shared) > 0 {
 		subject += " of " + strings.Join(shared, " & ")
 	}
-	out.Sentence = fmt.Sprintf("With %s, %s %s.", with, subject, strings.Join(clauses, "; it "))
-	return out, nil
+	return fmt.Sprintf("With %s, %s %s.", with, subject, strings.Join(clauses, "; it "))
 }
 
 // figure is the one that all runs of the pairs have.

@@ -91,11 +91,16 @@ func (o *Options) make(ctx context.Context, r *report.SeriesRun, scenario runner
 	r.Seconds = time.Since(began).Seconds()
 	note(r, result, err)
 	o.Progress.Ended(*r, result)
-	again = r.Again < o.UntilValid && result != nil && result.Verdict == check.Valid && result.Measurement.Verdict == string(measure.Invalid)
+	again = r.Again < o.UntilValid && result != nil && result.Verdict == check.Valid && result.Measurement.Verdict == string(measure.Invalid) && mendable(result.Measurement.Reasons)
 	if again {
 		r.Again++
 	}
 	return again, nil
+}
+
+// mendable reports whether the same run may be measured well another time: one that is too short is not.
+func mendable(reasons []string) bool {
+	return !slices.ContainsFunc(reasons, func(why string) bool { return strings.HasPrefix(why, "too short:") })
 }
 
 func note(r *report.SeriesRun, result *report.Result, err error) {

@@ -62,21 +62,23 @@ func (j *journal) run(_ context.Context, s runner.Scenario, folder string) (*rep
 }
 
 // TestUntilValid: a run is made again while its measurement is invalid, so often at most, and
-// never where something was found.
+// never where something was found, or where it is too short to be measured.
 func TestUntilValid(t *testing.T) {
 	for _, c := range []struct {
 		verdict     check.Verdict
 		valid       int // from which run on measurements are
+		why         string
 		made, again int
 	}{
-		{check.Valid, 1, 4, 0}, {check.Valid, 3, 6, 2}, {check.Valid, 99, 12, 8}, {check.Violated, 99, 4, 0}, {check.Unknown, 99, 4, 0},
+		{check.Valid, 1, "machine busy: x", 4, 0}, {check.Valid, 3, "machine busy: x", 6, 2}, {check.Valid, 99, "stalled: x", 12, 8}, {check.Violated, 99, "stalled: x", 4, 0}, {check.Unknown, 99, "stalled: x", 4, 0},
+		{check.Valid, 99, "too short: 1 s", 4, 0},
 	} {
 		j := &journal{t: t}
 		o := Options{Out: filepath.Join(t.TempDir(), "series"), UntilValid: 2, Progress: j}
 		o.Run = func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
 			r, err := j.run(ctx, s, folder)
 			if r.Verdict = c.verdict; len(j.made) < c.valid {
-				r.Measurement.Verdict = "invalid"
+				r.Measurement.Verdict, r.Measurement.Reasons = "invalid", []string{c.why}
 			}
 			return r, err
 		}

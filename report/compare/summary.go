@@ -1,0 +1,113 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/check"
+	"assay/internal/quantity"
+	"assay/report"
+)
+
+// sentence says first which group is faster, by how much and how surely, and what their
+// acknowledgements are worth if that differs.
+func (c *Comparison) sentence() string {
+	names := tableMetrics(c.A.Runs[0].Result)
+	at := slices.IndexFunc(c.Rows, func(r Row) bool { return slices.Contains(names, r.Metric) && r.metric.timed() })
+	if at < 0 {
+		return fmt.Sprintf("%s and %s have no figure in common that says which is faster.", c.B.Name, c.A.Name)
+	}
+	m := c.Rows[at].metric
+	one := Pairing{a: []string{c.B.Name}, b: []string{c.A.Name}}
+	pairs := []pair{{c.B, c.A}}
+	var text string
+	if c.A.doubted(m) || c.B.doubted(m) {
+		text = one.sentence(m, nil, pairs)
+	} else {
+		text = one.sentence(m, pairs, nil)
+	}
+	if x, y := worth(c.A), worth(c.B); x != y && x != "" && y != "" {
+		text += fmt.Sprintf(" They do not promise the same: what is acknowledged survives %s with %s, and %s with %s.", x, c.A.Name, y, c.B.Name)
+	}
+	return text
+}
+
+// furthest says which group of a series has the highest figure beside which has the lowest.
+func furthest(groups []Group, comparisons []*Comparison) []string {
+	if len(comparisons) == 0 {
+		return nil
+	}
+	at := slices.IndexFunc(comparisons[0].Rows, func(r Row) bool {
+		return slices.Contains(tableMetrics(groups[0].Runs[0].Result), r.Metric) && r.metric.timed() && everyRunHas(groups, r.metric)
+	})
+	if at < 0 {
+		return nil
+	}
+	m := comparisons[0].Rows[at].metric
+	by := func(a, b Group) int { return cmp.Compare(a.spread(m).Median, b.spread(m).Median) }
+	low, high := slices.MinFunc(groups, by), slices.MaxFunc(groups, by)
+	if low.Name == high.Name {
+		return nil
+	}
+	return []string{(&Comparison{A: low, B: high, Rows: comparisons[0].Rows[at : at+1]}).sentence()}
+}
+
+// differing says what else differs between the groups: their settings, where neither names them.
+func (c *Comparison) differing() (all []string) {
+	a, b := c.A.Runs[0].Result, c.B.Runs[0].Result
+	say := func(name, x, y string) {
+		if x != y {
+			all = append(all, fmt.Sprintf("%s %s -> %s", name, x, y))
+		}
+	}
+	x, y := settingsIn(a), settingsIn(b)
+	for _, s := range slices.Concat(x, y) {
+		was, is := value(x, s.Name), value(y, s.Name)
+		if a.Database.Product != b.Database.Product && (was == "" || is == "") {
+			continue // the other product has no such thing
+		}
+		if was == "" && a.Database.Changed == nil || is == "" && b.Database.Changed == nil {
+			continue // that server did not tell what somebody has set
+		}
+		if line := fmt.Sprintf("%s %s -> %s", s.Name, orDefault(was), orDefault(is)); was != is && !slices.Contains(all, line) {
+			all = append(all, line)
+		}
+	}
+	say("cluster", spec(a), spec(b))
+	say("clients", fmt.Sprint(a.Load.Clients), fmt.Sprint(b.Load.Clients))
+	return all
+}
+
+func orDefault(text string) string { return cmp.Or(text, "(default)") }
+
+// settingsIn are the settings of a run's database that were told, each once.
+func settingsIn(r *report.Result) (all []report.Setting) {
+	for _, s := range slices.Concat(r.Database.Settings, r.Database.Changed) {
+		if value(all, s.Name) == "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// madeOf says in one line when, on which machine and of what the groups were made.
+func madeOf(groups []Group) string {
+	var days, machines, versions []string
+	for _, g := range groups {
+		for _, r := range g.Runs {
+			days = append(days, r.Result.Started.UTC().Format("2006-01-02"))
+			versions = append(versions, r.Result.Database.Product+" "+r.Result.Database.Version, "assay "+r.Result.Version)
+			if m := r.Machine; m != (Machine{}) {
+				machines = append(machines, fmt.Sprintf("%s, %s, %s", m.CPU, check.Counted(int64(m.CPUs), "processor", "processors"), quantity.Memory(int64(m.MemoryBytes))))
+			}
+		}
+	}
+	var parts []string
+	for _, all := range [][]string{days, machines, versions} {
+		slices.Sort(all)
+		parts = append(parts, slices.Compact(all)...)
+	}
+	return "Made " + strings.Join(parts, "; ") + "."
+}
