@@ -119,7 +119,7 @@ func FuzzStatement(f *testing.F) {
 				}
 				continue
 			}
-			again, err := tokens(of.text, false)
+			again, err := tokens(of.text)
 			if err != nil || len(again) == 0 {
 				t.Fatalf("%q: %v", of.text, err)
 			}

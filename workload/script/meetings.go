@@ -159,7 +159,7 @@ func (s *Statement) told() string {
 	if s.Command != nil {
 		return shortened(s.Command.String())
 	}
-	all, err := tokens(s.Text, false)
+	all, err := tokens(s.Text)
 	if err != nil {
 		return shortened(s.Text)
 	}

@@ -114,7 +114,7 @@ func (s *setup) exec(text string) error {
 // add loads rows. The names go into statements as they are, and are held to be names.
 func (s *setup) add(l tableLoad) error {
 	for _, name := range append([]string{l.table}, l.columns...) {
-		all, err := tokens(name, false)
+		all, err := tokens(name)
 		if err != nil || len(all) != 1 || all[0].kind != word {
 			return fmt.Errorf("%q is no name of a table or column, without a qualifier and quotes", name)
 		}

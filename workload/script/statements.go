@@ -131,7 +131,7 @@ func (s *statements) maySetUp(all []token) error {
 // single are the tokens of a text that is one statement, and the text without a
 // semicolon at its end.
 func single(text string) ([]token, string, error) {
-	all, err := tokens(text, false)
+	all, err := tokens(text)
 	if at := (*sqlError)(nil); errors.As(err, &at) {
 		return nil, "", fmt.Errorf("the statement cannot be used at its character %d: %s", at.at+1, at.reason)
 	}

@@ -1,10 +1,13 @@
 package script
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"assay/workload/script/pgbench"
 )
 
 // tokenKind is what a token of SQL is.
@@ -16,9 +19,8 @@ const (
 	quoted
 	// literal is a string or a number.
 	literal
-	// parameter is $1, and variable :name, without the sign.
+	// parameter is $1, without the sign.
 	parameter
-	variable
 	// sign is any other character, or ::.
 	sign
 	// body is what stands between dollar quotes, with these.
@@ -61,15 +63,17 @@ func (e *sqlError) Error() string { return e.reason }
 type lexer struct {
 	text string
 	at   int
-	// variables is true if :name is one.
-	variables bool
 	// whole is true if all that PostgreSQL's lexer knows is read as it reads it, and nothing
 	// refused: of statements that are sent as they are written.
 	whole bool
 }
 
-func tokens(text string, variables bool) (all []token, err error) {
-	l := lexer{text: text, variables: variables}
+func tokens(text string) ([]token, error) { return (&lexer{text: text}).all() }
+
+// wholeTokens takes a text apart as PostgreSQL's lexer does.
+func wholeTokens(text string) ([]token, error) { return (&lexer{text: text, whole: true}).all() }
+
+func (l *lexer) all() (all []token, err error) {
 	for {
 		t, found, err := l.next()
 		if err != nil || !found {
@@ -88,12 +92,12 @@ func (l *lexer) next() (t token, found bool, err error) {
 	c, size := utf8.DecodeRuneInString(l.text[l.at:])
 	rest := l.text[l.at:]
 	switch {
-	case l.whole && l.body() != "":
+	case l.whole && pgbench.DollarTag(rest) != "":
 		t.kind = body
-		l.at += len(l.body())
+		l.at += cmp.Or(pgbench.DollarLength(rest), len(rest))
 	case l.whole && (c == 'E' || c == 'e') && strings.HasPrefix(rest[1:], "'"):
 		t.kind = literal
-		err = l.escaped()
+		err = l.pass(1+pgbench.QuotedLength(rest[1:], true), "a quote that does not end")
 	case l.whole && (c == '\\' || c == '#' || c == '$' && !strings.ContainsAny(rest[1:min(2, len(rest))], "0123456789")):
 		l.at += size
 	case c == '\'':
@@ -109,10 +113,6 @@ func (l *lexer) next() (t token, found bool, err error) {
 		}
 	case strings.HasPrefix(rest, "::"):
 		l.at += 2
-	case c == ':' && l.variables && len(rest) > 1 && beginsName(rune(rest[1])):
-		t.kind = variable
-		l.at++
-		l.name()
 	case unicode.IsDigit(c):
 		t.kind = literal
 		l.number()
@@ -136,7 +136,7 @@ func (l *lexer) next() (t token, found bool, err error) {
 	switch t.kind {
 	case quoted:
 		t.text = t.text[1 : len(t.text)-1]
-	case parameter, variable:
+	case parameter:
 		t.text = t.text[1:]
 	}
 	return t, true, nil
@@ -163,7 +163,7 @@ func (l *lexer) skip() error {
 			}
 			l.at += end
 		case strings.HasPrefix(rest, "/*") && l.whole:
-			if err := l.nested(); err != nil {
+			if err := l.pass(pgbench.CommentLength(rest), "a comment that does not end"); err != nil {
 				return err
 			}
 		case strings.HasPrefix(rest, "/*"):
@@ -212,61 +212,13 @@ func (l *lexer) noParameter(from, to int) error {
 	return nil
 }
 
-// body is a text in dollar quotes that begins here, with its quotes; empty if none does.
-func (l *lexer) body() string {
-	rest := l.text[l.at:]
-	if rest[0] != '$' {
-		return ""
+// pass goes over so many bytes, of which there are at least two.
+func (l *lexer) pass(n int, otherwise string) error {
+	if n < 2 {
+		return &sqlError{l.at, otherwise}
 	}
-	end := 1
-	for end < len(rest) && (rest[end] == '_' || unicode.IsLetter(rune(rest[end])) || end > 1 && unicode.IsDigit(rune(rest[end]))) {
-		end++
-	}
-	if end == len(rest) || rest[end] != '$' {
-		return ""
-	}
-	quote := rest[:end+1]
-	inside := strings.Index(rest[len(quote):], quote)
-	if inside < 0 {
-		return rest
-	}
-	return rest[:inside+2*len(quote)]
-}
-
-// escaped goes over a text in quotes in which a backslash escapes.
-func (l *lexer) escaped() error {
-	start := l.at
-	for l.at += 2; l.at < len(l.text); l.at++ {
-		switch l.text[l.at] {
-		case '\\':
-			l.at++
-		case '\'':
-			l.at++
-			return nil
-		}
-	}
-	l.at = len(l.text)
-	return &sqlError{start, "a quote that does not end"}
-}
-
-// nested goes over a comment that may have others in it.
-func (l *lexer) nested() error {
-	start, depth := l.at, 0
-	for l.at < len(l.text) {
-		switch rest := l.text[l.at:]; {
-		case strings.HasPrefix(rest, "/*"):
-			depth++
-			l.at += 2
-		case strings.HasPrefix(rest, "*/"):
-			l.at += 2
-			if depth--; depth == 0 {
-				return nil
-			}
-		default:
-			l.at++
-		}
-	}
-	return &sqlError{start, "a comment that does not end"}
+	l.at += n
+	return nil
 }
 
 func (l *lexer) digits() (n int) {

@@ -6,8 +6,7 @@ import (
 
 // wordsOf are the words of a statement for package access.
 func wordsOf(all []token) []access.Word {
-	kinds := map[tokenKind]access.Kind{word: access.Name, quoted: access.Quoted, literal: access.Literal, parameter: access.Parameter,
-		variable: access.Name, sign: access.Sign}
+	kinds := map[tokenKind]access.Kind{word: access.Name, quoted: access.Quoted, literal: access.Literal, parameter: access.Parameter, sign: access.Sign}
 	words := make([]access.Word, len(all))
 	for i, t := range all {
 		words[i] = access.Word{Kind: kinds[t.kind], Text: t.text}

@@ -58,18 +58,6 @@ func (s *statements) asWritten(text string) (of written, err error) {
 	return of, nil
 }
 
-// wholeTokens takes a text apart as PostgreSQL's lexer does.
-func wholeTokens(text string) (all []token, err error) {
-	l := lexer{text: text, whole: true}
-	for {
-		t, found, err := l.next()
-		if err != nil || !found {
-			return all, err
-		}
-		all = append(all, t)
-	}
-}
-
 // kindOfTokens is what a statement does to its transaction, by its words (PostgreSQL manual,
 // "SQL Commands"; MySQL manual, "Statements That Cause an Implicit Commit").
 func kindOfTokens(all []token) store.TextKind {

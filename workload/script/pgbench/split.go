@@ -30,7 +30,7 @@ func (s *splitter) read() (ended bool, err error) {
 		case strings.HasPrefix(rest, "--"):
 			s.lineComment()
 		case strings.HasPrefix(rest, "/*"):
-			err = s.hide(s.blockComment)
+			err = s.blockComment(rest)
 		case c == ';' && s.parentheses == 0 && s.bodies == 0:
 			s.at++
 			return true, nil
@@ -55,15 +55,13 @@ func (s *splitter) read() (ended bool, err error) {
 func (s *splitter) token(rest string) error {
 	c := rest[0]
 	switch {
-	case c == '\'':
-		return s.hide(func() error { return s.quoted('\'', false) })
-	case c == '"':
-		return s.hide(func() error { return s.quoted('"', false) })
+	case c == '\'', c == '"':
+		return s.hide(QuotedLength(rest, false), "a quote that does not end", "write the quote behind it")
 	case (c == 'e' || c == 'E') && strings.HasPrefix(rest[1:], "'"):
 		s.take(1)
-		return s.hide(func() error { return s.quoted('\'', true) })
-	case c == '$' && dollarTag(rest) != "":
-		return s.hide(func() error { return s.dollarQuoted(dollarTag(rest)) })
+		return s.hide(QuotedLength(rest[1:], true), "a quote that does not end", "write the quote behind it")
+	case DollarTag(rest) != "":
+		return s.hide(DollarLength(rest), "a text in dollar quotes that does not end", "write "+DollarTag(rest)+" behind it")
 	case strings.HasPrefix(rest, "::"):
 		s.take(2)
 	case c == ':':
@@ -101,12 +99,15 @@ func (s *splitter) space() {
 	s.at++
 }
 
-// hide copies a quote or a comment.
-func (s *splitter) hide(read func() error) error {
+// hide copies a quote or a comment of so many bytes; 0 if it does not end, which is an error.
+func (s *splitter) hide(n int, wrong, advice string) error {
+	if n == 0 {
+		return s.fail(s.at, wrong, advice)
+	}
 	from := s.text.Len()
-	err := read()
+	s.take(n)
 	s.hidden = append(s.hidden, [2]int{from, s.text.Len()})
-	return err
+	return nil
 }
 
 // combine goes on with another statement in the same text.
@@ -127,80 +128,13 @@ func (s *splitter) lineComment() {
 	s.at += len(line)
 }
 
-// blockComment reads a comment that may have others in it. One before the statement is not
-// sent.
-func (s *splitter) blockComment() error {
-	text, start, depth := s.reader.text, s.at, 0
-	end := s.at
-	for {
-		switch {
-		case end >= len(text):
-			return s.fail(start, "a comment that does not end", "write */ behind it")
-		case strings.HasPrefix(text[end:], "/*"):
-			depth++
-			end += 2
-		case strings.HasPrefix(text[end:], "*/"):
-			depth--
-			end += 2
-		default:
-			end++
-		}
-		if depth == 0 {
-			break
-		}
-	}
-	if s.first < 0 {
-		s.at = end
+// blockComment copies a comment. One before the statement is not sent.
+func (s *splitter) blockComment(rest string) error {
+	if n := CommentLength(rest); s.first < 0 && n > 0 {
+		s.at += n
 		return nil
 	}
-	s.take(end - start)
-	return nil
-}
-
-// quoted copies what is in quotes, in which the quote is written twice. In an E string a
-// backslash escapes the next character, and it goes on behind a new line.
-func (s *splitter) quoted(quote byte, escapes bool) error {
-	text, start := s.reader.text, s.at
-	for end := start + 1; end < len(text); end++ {
-		switch {
-		case escapes && text[end] == '\\':
-			end++
-		case text[end] != quote:
-		case end+1 < len(text) && text[end+1] == quote:
-			end++
-		default:
-			s.take(end + 1 - start)
-			if next := strings.TrimLeft(text[s.at:], " \t\n\r\f"); escapes && strings.HasPrefix(next, "'") &&
-				strings.ContainsAny(text[s.at:len(text)-len(next)], "\n\r") {
-				s.take(len(text) - len(next) - s.at)
-				return s.quoted(quote, escapes)
-			}
-			return nil
-		}
-	}
-	return s.fail(start, "a quote that does not end", "write the quote behind it")
-}
-
-// dollarTag is the beginning of a text in dollar quotes, such as $$ or $body$; empty if it
-// is none.
-func dollarTag(rest string) string {
-	n := 1
-	if len(rest) > 1 && beginsName(rest[1]) {
-		n += nameLength(rest[1:], false)
-	}
-	if n < len(rest) && rest[n] == '$' {
-		return rest[:n+1]
-	}
-	return ""
-}
-
-func (s *splitter) dollarQuoted(tag string) error {
-	end := strings.Index(s.reader.text[s.at+len(tag):], tag)
-	if end < 0 {
-		return s.fail(s.at, "a text in dollar quotes that does not end", "write "+tag+" behind it")
-	}
-	s.take(end + 2*len(tag))
-	return nil
+	return s.hide(CommentLength(rest), "a comment that does not end", "write */ behind it")
 }
 
 // finish is the statement that was read.
