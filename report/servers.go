@@ -97,8 +97,11 @@ func accountTable(s *servers.Summary) Table {
 	return t
 }
 
-// serverReasons says what is not known of the servers, and why.
+// serverReasons says what transactions waited for, and what is not known of the servers, and why.
 func serverReasons(s *servers.Summary) (reasons []string) {
+	if s.Waits != "" {
+		reasons = append(reasons, s.Waits)
+	}
 	if s.NoNodes != "" {
 		reasons = append(reasons, "What the servers used of their machines is not known: "+s.NoNodes+".")
 	}
@@ -147,5 +150,8 @@ func (t *textWriter) servers(r *Result) {
 	}
 	if others || s.Limit.Kind != servers.LimitUnclear {
 		t.field("limit", s.Limit.Text)
+	}
+	if s.Waits != "" {
+		t.field("waits", s.Waits)
 	}
 }

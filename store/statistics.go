@@ -43,6 +43,13 @@ const (
 	LockWaits Meaning = "lock waits"
 	// DiskWaits is how many sessions wait for the disk.
 	DiskWaits Meaning = "disk waits"
+	// MemoryWaits is how many sessions wait for a lock on what the server has in memory.
+	MemoryWaits Meaning = "memory waits"
+	// StandbyWaits is how many sessions wait for a standby to have their commit.
+	StandbyWaits Meaning = "standby waits"
+	// ClientWaits is how many sessions are in a transaction and wait for their client. They are
+	// not at work.
+	ClientWaits Meaning = "client waits"
 	// Paused is the time, in seconds, in which replication held all writers back.
 	Paused Meaning = "paused"
 )

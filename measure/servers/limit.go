@@ -175,32 +175,11 @@ func (e *evidence) machine(m *Machine, nodes []Node) {
 
 // waits looks at what sessions waited for.
 func (r *Record) waits(e *evidence, chosen []bool) {
-	at, told := r.meaning(store.BusySessions)
-	if !told {
-		e.known = false
-		return
-	}
-	for _, w := range []struct {
-		means      store.Meaning
-		kind, text string
-	}{{store.LockWaits, LimitLocks, "waited for a lock"}, {store.DiskWaits, LimitDisk, "waited for the disk"}} {
-		waiting, told := r.meaning(w.means)
-		if !told {
-			continue
-		}
-		both := make([]bool, len(chosen))
-		for i := range both {
-			both[i] = chosen[i] && at[i] == at[i] && waiting[i] == waiting[i] // not NaN
-		}
-		sessions, waits := selected(at, both), selected(waiting, both)
-		total := sum(sessions)
-		if len(sessions) < enough || total < enoughSessions {
-			e.known = e.known && len(sessions) >= enough
-			continue
-		}
-		share := min(sum(waits)/total, 1)
-		text := fmt.Sprintf("%s of the sampled sessions at work %s", percent(share), w.text)
-		e.consider(w.kind, share, fewWait, mostWait, map[string]string{LimitLocks: "locks", LimitDisk: "the disk"}[w.kind]+": "+text, text)
+	shares, known := r.waited(chosen)
+	e.known = e.known && known
+	for _, w := range shares {
+		text := fmt.Sprintf("%s of the sampled sessions at work waited for %s", percent(w.share), w.what)
+		e.consider(w.kind, w.share, fewWait, mostWait, w.limit+": "+text, text)
 	}
 	if paused, told := r.meaning(store.Paused); told {
 		if values := selected(paused, chosen); len(values) >= enough {

@@ -89,6 +89,27 @@ func TestNothingIsKnownOfARemoteServer(t *testing.T) {
 	}
 }
 
+// TestWhatTransactionsWaitFor: the shares stand in one sentence, the most first, and commits that
+// wait for a standby are a limit.
+func TestWhatTransactionsWaitFor(t *testing.T) {
+	r := recordOf(0.2, 8, 1, 2)
+	for _, s := range []store.Statistic{{Name: "standby", Means: store.StandbyWaits}, {Name: "client", Means: store.ClientWaits}} {
+		r.Statistics = append(r.Statistics, s)
+	}
+	for i := range r.Samples {
+		r.Samples[i].Account.Values["standby"], r.Samples[i].Account.Values["client"] = 4.8, 1.5
+	}
+	got := Summarize(r, conditions())
+	const want = "Of the sampled sessions at work, 60 % waited for a standby, 25 % for the disk, 12 % for a lock, and 3 % for none of these. 1.5 sessions on average were in a transaction and waited for the client."
+	if got.Waits != want || got.Limit.Kind != LimitReplication || !strings.Contains(got.Limit.Text, "replication: 60 %") {
+		t.Errorf("%q, %+v", got.Waits, got.Limit)
+	}
+	r.Statistics = nil
+	if got := Summarize(r, conditions()); got.Waits != "" {
+		t.Errorf("%q of nothing", got.Waits)
+	}
+}
+
 // TestFlowControl: what Galera holds back is a limit of replication.
 func TestFlowControl(t *testing.T) {
 	r := recordOf(0.2, 4, 0, 0)

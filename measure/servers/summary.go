@@ -24,6 +24,8 @@ type Summary struct {
 	Missed    int             `json:"account_missed"`
 	Problem   string          `json:"account_problem,omitempty"`
 	Limit     Limit           `json:"limit"`
+	// Waits is what transactions waited for, in one sentence; empty where that is not known.
+	Waits string `json:"waits,omitempty"`
 }
 
 // NodeSummary is what a node used. What is not known is nil.
@@ -80,7 +82,7 @@ func Summarize(r *Record, c Conditions) Summary {
 				Mean: mean(values), Median: quantity.Median(values), Max: slices.Max(values)})
 		}
 	}
-	s.Limit = r.limit(c)
+	s.Limit, s.Waits = r.limit(c), r.waitsText(measured)
 	return s
 }
 
