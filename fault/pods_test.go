@@ -263,6 +263,7 @@ func testNotInjected(t *testing.T, api *kubernetestest.Server, s *podSet) {
 // testBudget: an eviction that a budget of disruptions forbids is no fault, and says why.
 func testBudget(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	defer s.nothingLeft(t, api)
+	s.heal = 2 * time.Second // nobody makes a pod anew that stays
 	budgets := api.Client.Resource(schema.GroupVersionResource{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}).Namespace("budget")
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": map[string]any{"name": "db"},
 		"spec": map[string]any{"minAvailable": int64(3), "selector": map[string]any{"matchLabels": map[string]any{"app": "db"}}}}}

@@ -243,54 +243,31 @@ func TestMissingDirectory(t *testing.T) {
 	}
 }
 
-// TestForeignWriter has another connection hold SQLite's write lock.
-func TestForeignWriter(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	s, other := openStore(t, "sqlite:"+path), openStore(t, "sqlite:"+path)
-	s.below.lockTimeout = 50 * time.Millisecond
-	ledger := load(t, other.Store, 2)
-	n := openSession(t, s.Store)
-	openSession(t, other.Store)
-	expect.NoError(t, other.below.last.handle.change(t.Context(), "BEGIN IMMEDIATE"))
-	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
-	r := n.Transfer(t.Context(), tr)
-	ledger.Record(tr, r)
-	if r.Outcome != history.Failed || r.Class != store.ClassLockTimeout || r.Broken {
-		t.Errorf("while another writes: %+v, want a lock timeout", r)
+// TestAnotherConnectionHoldsUp: one that holds SQLite's write lock, or with a rollback journal
+// reads, which makes COMMIT fail with SQLITE_BUSY, and leaves nothing behind.
+func TestAnotherConnectionHoldsUp(t *testing.T) {
+	for journal, holds := range map[string]string{"wal": "BEGIN IMMEDIATE", "delete": "BEGIN; SELECT * FROM assay_account"} {
+		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + "?journal=" + journal
+		s, other := openStore(t, address), openStore(t, address)
+		s.below.lockTimeout = 50 * time.Millisecond
+		ledger := load(t, other.Store, 2)
+		n := openSession(t, s.Store)
+		openSession(t, other.Store)
+		expect.NoError(t, other.below.last.handle.change(t.Context(), holds))
+		tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
+		r := n.Transfer(t.Context(), tr)
+		ledger.Record(tr, r)
+		if r.Outcome != history.Failed || r.Class != store.ClassLockTimeout || r.Broken {
+			t.Errorf("%s: meanwhile %+v, want a lock timeout", holds, r)
+		}
+		expect.NoError(t, other.below.last.handle.change(t.Context(), "COMMIT"))
+		r = n.Transfer(t.Context(), tr)
+		ledger.Record(tr, r)
+		if r.Outcome != history.Committed {
+			t.Errorf("%s: afterwards %+v, want committed", holds, r)
+		}
+		ledger.Check(t.Context(), t, s.Store)
 	}
-	expect.NoError(t, other.below.last.handle.change(t.Context(), "ROLLBACK"))
-	r = n.Transfer(t.Context(), tr)
-	ledger.Record(tr, r)
-	if r.Outcome != history.Committed {
-		t.Errorf("afterwards: %+v, want committed", r)
-	}
-	ledger.Check(t.Context(), t, s.Store)
-}
-
-// TestReaderHoldsUpCommit: with a rollback journal a reader makes COMMIT fail
-// with SQLITE_BUSY, which leaves nothing behind.
-func TestReaderHoldsUpCommit(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	address := "sqlite:" + path + "?journal=delete"
-	s, other := openStore(t, address), openStore(t, address)
-	s.below.lockTimeout = 50 * time.Millisecond
-	ledger := load(t, other.Store, 2)
-	n := openSession(t, s.Store)
-	openSession(t, other.Store)
-	expect.NoError(t, other.below.last.handle.change(t.Context(), "BEGIN; SELECT * FROM assay_account"))
-	tr := bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}
-	r := n.Transfer(t.Context(), tr)
-	ledger.Record(tr, r)
-	if r.Outcome != history.Failed || r.Class != store.ClassLockTimeout || r.Broken {
-		t.Errorf("while another reads: %+v, want a lock timeout", r)
-	}
-	expect.NoError(t, other.below.last.handle.change(t.Context(), "COMMIT"))
-	r = n.Transfer(t.Context(), tr)
-	ledger.Record(tr, r)
-	if r.Outcome != history.Committed {
-		t.Errorf("afterwards: %+v, want committed", r)
-	}
-	ledger.Check(t.Context(), t, s.Store)
 }
 
 // TestCallerLeaves: a caller whose context ends gets its answer although the
