@@ -117,11 +117,7 @@ func numbered(text string) string {
 }
 
 func (f *file) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
-	s, err := sqldb.SessionOn(ctx, &f.sql, &f.kind, statements, f.connect)
-	if err == nil {
-		f.use()
-	}
-	return s, err
+	return sqldb.SessionOn(ctx, &f.sql, &f.kind, statements, f.connect)
 }
 
 func (f *file) View(ctx context.Context, read func(store.Reader) error) error {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -48,8 +47,8 @@ type file struct {
 	// FinishLoad because closing the last connection empties the write-ahead
 	// log each time. It belongs to whoever is the writer.
 	loader *connection
-	// used is the file on disk that sessions work on; nil before the first.
-	used atomic.Pointer[os.FileInfo]
+	// own is the file on disk that Create made; nil before.
+	own atomic.Pointer[ownFile]
 	ownership.Direct
 	*ownership.Schema[ownership.Direct]
 }

@@ -94,35 +94,34 @@ func (f *file) Rows(ctx context.Context, _ ownership.Direct) (rows int64, err er
 
 // ReadMark implements ownership.Place.
 func (f *file) ReadMark(ctx context.Context, _ ownership.Direct) (mark *store.Marker, err error) {
-	if err := f.mustBeUsed(); err != nil {
-		return nil, err
-	}
 	ours, err := f.look(ctx)
-	if err != nil || !ours {
-		return nil, err
+	if err == nil && ours {
+		err = within(ctx, f.existingName(), func(h *handle) error {
+			mark, err = f.readMark(ctx, h)
+			return err
+		})
 	}
-	err = within(ctx, f.existingName(), func(h *handle) error {
-		mark, err = f.readMark(ctx, h)
-		return err
-	})
-	return mark, f.explainOthers("find", err)
+	if err != nil {
+		return nil, f.explainOthers("find", err)
+	}
+	return mark, f.mustBeOwn(mark)
 }
 
-// use remembers the file that sessions work on.
-func (f *file) use() {
-	if info, err := os.Stat(f.path); err == nil {
-		f.used.CompareAndSwap(nil, &info)
-	}
+// ownFile is a file on disk, and the run for which it was made.
+type ownFile struct {
+	file os.FileInfo
+	run  string
 }
 
-// mustBeUsed gives an error if another file has the name of the one that sessions work on: they
-// go on with theirs, so that what they wrote is not in the new one, and nobody lost it.
-func (f *file) mustBeUsed() error {
-	used := f.used.Load()
-	if used == nil {
+// mustBeOwn gives an error if another file has the name of the one that was made here, unless
+// another run has made it and marked it: sessions go on with theirs, so that what they wrote is not
+// in the new one, and nobody lost it.
+func (f *file) mustBeOwn(mark *store.Marker) error {
+	own := f.own.Load()
+	if own == nil || mark != nil && mark.Run != own.run {
 		return nil
 	}
-	if info, err := os.Stat(f.path); err != nil || os.SameFile(*used, info) {
+	if info, err := os.Stat(f.path); err != nil || os.SameFile(own.file, info) {
 		return nil // what is not there is missing
 	}
 	return fmt.Errorf("sqlite: %s is not the file any more that this run has worked on: somebody put another in its place; what is in it says nothing about the run", f.name)
@@ -208,6 +207,9 @@ func (f *file) Create(ctx context.Context, mark store.Marker) error {
 		return err
 	}
 	err := within(ctx, f.dsn("rwc", f.pragmas()...), func(h *handle) error { return f.make(ctx, h, mark) })
+	if info, missing := os.Stat(f.path); err == nil && missing == nil {
+		f.own.Store(&ownFile{info, mark.Run})
+	}
 	return f.explainOthers("create", err)
 }
 
@@ -285,7 +287,7 @@ func (f *file) remove(ctx context.Context) error {
 	if f.kind.Existing {
 		return &store.NotOursError{Doing: "remove " + f.name}
 	}
-	f.used.Store(nil)
+	f.own.Store(nil)
 	if err := f.leftovers.wait(ctx); err != nil {
 		return f.explain("drop", err)
 	}
