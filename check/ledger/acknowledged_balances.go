@@ -119,5 +119,5 @@ func (j *Judge) acknowledgedBalances(n uint32) (balances [sides]uint32, ok bool)
 	if b == nil || !b.states[i].has(acknowledged) {
 		return balances, false
 	}
-	return b.pages[i/pageOps][i%pageOps].balances, true
+	return b.page[i].balances, true
 }

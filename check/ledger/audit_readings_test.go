@@ -179,7 +179,7 @@ func TestEntriesAreBounded(t *testing.T) {
 		j := testHistory{give(1, 1, 2, 1, 0, 9)}.run().judge(t)
 		j.entries.owners, j.proof = c.owners, nil
 		before := j.entries.len()
-		j.addEntry(Row{1, 1, 2, 5, 1, 1}, &block{number: c.number}, 7)
+		j.addEntry(Row{1, 1, 2, 5, 1, 1}, &block{page: new(page), number: c.number}, 7)
 		added := j.entries.len() - before
 		if j.entries.tooMany != c.tooMany || int64(added) != 1-c.tooMany {
 			t.Errorf("%s: %d too many, %d added", name, j.entries.tooMany, added)
@@ -194,7 +194,7 @@ func TestEntriesAreBounded(t *testing.T) {
 func TestEntriesGrow(t *testing.T) {
 	var e entries
 	for n := range uint32(2*chunkEntries + 1) {
-		if e.add(n, &spill{}); e.len() != n+1 || e.owner(n) != n {
+		if e.add(n); e.len() != n+1 || e.owner(n) != n {
 			t.Fatalf("entry %d is %d of %d", n, e.owner(n), e.len())
 		}
 		if n == 3 && cap(e.owners[0]) > 100 {

@@ -12,57 +12,6 @@ import (
 	"assay/internal/expect"
 )
 
-// BenchmarkJudge judges ten million committed transfers of 64 clients over a
-// hundred thousand accounts; the journal comes in another order than the
-// history. ns/transfer is over history, journal, accounts and results.
-func BenchmarkJudge(b *testing.B) {
-	const clients, each, accounts = 64, 156_250, 100_000
-	for b.Loop() {
-		bank := books(accounts)
-		bank.Order = false
-		bank.Opening = func(int64) int64 { return 1_000_000 }
-		j, err := New(bank)
-		expect.NoError(b, err)
-		versions := make([]int64, accounts+1)
-		balances := make([]int64, accounts+1)
-		for client := range clients {
-			j.Reserve(history.Reservation{Client: client, UpTo: each})
-		}
-		op := history.Op{Last: true, Kind: kindTransfer, Outcome: history.Committed, Final: history.Committed, Values: make([]int64, 4)}
-		for seq := range uint64(each) {
-			for client := range clients {
-				op.Client, op.Seq = client, seq
-				op.Values[1], op.Values[3] = int64(seq), int64(client)
-				j.Op(&op)
-			}
-		}
-		for client := range clients {
-			for i := range uint64(each) {
-				seq := i * 7919 % each
-				id := j.config.ID(client, seq)
-				s, d, a := j.config.Expect(id)
-				versions[s]++
-				versions[d]++
-				balances[s] -= a
-				balances[d] += a
-				j.Row(Row{id, s, d, a, int64(seq), int64(client)})
-			}
-		}
-		for id := int64(1); id <= accounts; id++ {
-			j.Account(id, 1_000_000+balances[id], versions[id])
-		}
-		if results := j.Results(); check.Combine(results) != check.Valid {
-			b.Fatal(results)
-		}
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		b.ReportMetric(float64(m.HeapInuse)/(1<<20), "MiB-kept")
-		runtime.KeepAlive(j)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(clients*each), "ns/transfer")
-}
-
 // The bank of BenchmarkOrder.
 const (
 	ledgerClients  = 64
@@ -226,19 +175,13 @@ func (r *replay) history(b *testing.B, transfers uint64) *Judge {
 
 func (r *replay) judge(b *testing.B, order func(n uint64) (client int, seq uint64)) *Judge {
 	j := r.history(b, ledgerAll)
-	var rows []Row
 	for n := range uint64(ledgerAll) {
 		client, seq := order(n)
 		id := j.config.ID(client, seq)
 		source, destination, amount := j.config.Expect(id)
 		given := r.versions[seq*ledgerClients+uint64(client)]
-		rows = append(rows, Row{id, source, destination, amount, int64(given[debit]), int64(given[credit])})
-		if len(rows) == 128 {
-			j.Rows(rows)
-			rows = rows[:0]
-		}
+		j.Row(Row{id, source, destination, amount, int64(given[debit]), int64(given[credit])})
 	}
-	j.Rows(rows)
 	for i, a := range r.state {
 		j.Account(int64(i)+1, a.balance, a.version)
 	}

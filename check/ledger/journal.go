@@ -7,56 +7,16 @@ import (
 	"assay/check"
 )
 
-// Rows takes rows as Row does, some hundred at a time in less time: what is kept of them lies
-// anywhere in memory, and is fetched for all of them at once.
-func (j *Judge) Rows(rows []Row) {
-	j.fetched += j.fetchAccounts(rows) + j.fetchOperations(rows)
-	for _, r := range rows {
-		j.Row(r)
-	}
-}
-
-// fetchAccounts reads of the rows' accounts, for the processor to have them near. What it
-// returns means nothing.
-func (j *Judge) fetchAccounts(rows []Row) (read int64) {
-	for i := range rows {
-		for _, id := range [sides]int64{rows[i].Source, rows[i].Destination} {
-			if a := j.account(id); a != nil {
-				read += a.effect
-			}
-		}
-	}
-	return read
-}
-
-// fetchOperations does the same for their operations.
-func (j *Judge) fetchOperations(rows []Row) (read int64) {
-	for i := range rows {
-		client, seq, _ := j.config.Split(rows[i].ID)
-		b, at := j.ops.find(client, seq)
-		if b == nil {
-			continue
-		}
-		read += int64(b.states[at])
-		if p := b.pages[at/pageOps]; p != nil {
-			read += int64(p[at%pageOps].took)
-		}
-	}
-	return read
-}
-
 // Row takes one row of the journal, however wrong.
 func (j *Judge) Row(r Row) {
-	if j.rowsRead++; j.rowsRead == 1 && j.config.Order {
+	if j.rowsRead++; j.rowsRead == 1 {
 		j.proof = newOrderProof(j)
 	}
 	j.applyRow(r)
 	block, i, sound := j.operationOf(r)
-	switch {
-	case !j.config.Order:
-	case sound && r.Source != r.Destination:
+	if sound && r.Source != r.Destination {
 		j.addEntry(r, block, i)
-	default:
+	} else {
 		j.excludeRow(r)
 	}
 }
@@ -70,7 +30,7 @@ func (j *Judge) operationOf(r Row) (b *block, i int, sound bool) {
 		j.foreignRow(r, "no client can have made its id")
 		return nil, 0, false
 	}
-	b, i = j.ops.seek(client, seq)
+	b, i = j.ops.find(client, seq)
 	if b == nil || !b.states[i].has(recorded) {
 		if seq >= j.reserved[client] {
 			return nil, 0, j.unreservedRow(r, client, seq)
@@ -82,8 +42,8 @@ func (j *Judge) operationOf(r Row) (b *block, i int, sound bool) {
 		j.foreignRow(r, fmt.Sprintf("operation %d of client %d is not a transfer", seq, client))
 		return nil, 0, false
 	}
-	if m.has(acknowledged) {
-		b.compareTold(i, r.SourceVersion, r.DestinationVersion)
+	if m.has(acknowledged) && m.rows() == 0 && b.page[i].versions != lowest(r.SourceVersion, r.DestinationVersion) {
+		j.otherVersions = append(j.otherVersions, operationAt{b, i})
 	}
 	*m = m.addRow()
 	asked := j.compare(r)
@@ -222,12 +182,12 @@ func (e *entries) len() uint32 {
 
 func (e *entries) owner(n uint32) uint32 { return e.owners[n>>chunkBits][n%chunkEntries] }
 
-func (e *entries) add(owner uint32, s *spill) {
+func (e *entries) add(owner uint32) {
 	last := len(e.owners) - 1
 	if last < 0 || len(e.owners[last]) == chunkEntries {
-		var chunk []uint32
+		var chunk []uint32 // the first grows, since most journals are small
 		if last >= 0 {
-			chunk = allocate[uint32](s, chunkEntries)[:0]
+			chunk = make([]uint32, 0, chunkEntries)
 		}
 		e.owners = append(e.owners, chunk)
 		last++
@@ -270,11 +230,11 @@ func (j *Judge) addEntry(r Row, b *block, i int) {
 	owner := unrecordedBit | uint32(len(j.entries.unrecorded))
 	if b != nil {
 		owner = b.number<<blockBits | uint32(i)
-		b.pageOf(i, &j.spill)[i%pageOps].versions = versions
+		b.page[i].versions = versions
 	} else {
 		j.entries.unrecorded = append(j.entries.unrecorded, unrecordedRow{r.ID, versions})
 	}
-	j.entries.add(owner, &j.spill)
+	j.entries.add(owner)
 	if j.proof != nil && b != nil {
 		j.proof.enter(transfer{owner, r.Source, r.Destination, r.Amount})
 	}
@@ -309,7 +269,7 @@ func (j *Judge) writeEntries() {
 	e.written, e.writtenUpTo = nil, e.len()
 	for n := range e.len() {
 		if n%chunkEntries == 0 {
-			e.written = append(e.written, allocate[entry](&j.spill, int(min(e.len()-n, chunkEntries))))
+			e.written = append(e.written, make([]entry, min(e.len()-n, chunkEntries)))
 		}
 		e.written[n>>chunkBits][n%chunkEntries] = j.makeEntry(n)
 	}
@@ -322,7 +282,7 @@ func (j *Judge) entry(n uint32) *entry { return &j.entries.written[n>>chunkBits]
 func (j *Judge) makeEntry(n uint32) entry {
 	var e entry
 	if b, i := j.operation(n); b != nil {
-		e.version = b.pages[i/pageOps][i%pageOps].versions
+		e.version = b.page[i].versions
 	} else {
 		e.version = j.entries.unrecorded[j.entries.owner(n)&^unrecordedBit].versions
 	}
@@ -360,7 +320,7 @@ func (j *Judge) span(n uint32) (first, end int64) {
 	if b == nil {
 		return math.MinInt64, math.MaxInt64
 	}
-	return b.span(i)
+	return b.page[i].span()
 }
 
 // transfer names one in a text.

@@ -33,20 +33,18 @@
 // taken up again from the next acknowledgment; and an audit is reported for the
 // first error found in it.
 //
-// The first three checks take linear time, one byte an operation and 65 bytes
-// an account, 32 of them for the order. The order (Config.Order) takes linear time, and in all
+// All takes linear time, and of memory
 //
-//	operation   1 outcome, 4 start, 4 duration, 8 balances, 8 versions   25 bytes
-//	row         4 its operation                                           4 bytes
-//	account    65 as above, 24 more if there are audits                  89 bytes
+//	operation   1 outcome, 16 times, 8 balances, 8 versions, 2 for finding it   35 bytes
+//	row         4 its operation                                                  4 bytes
+//	account    65, and 24 more if there are audits                              89 bytes
 //
-// so 29 bytes a transfer: 290 MB for ten million transfers, 2.9 GB for a
+// so 39 bytes a transfer: 390 MB for ten million transfers, 3.9 GB for a
 // hundred million, and 89 MB for a million accounts. Where something is wrong, a
 // row takes 24 more, 16 for its accounts and versions and 8 for its two slots by version,
 // and an account 8 for their bounds.
 // A transfer with an attempt that had no answer takes 32 more, if there are audits.
-// The operations of a client that does fewer than 60 a second may take 8 more for
-// their start. A partial audit of k accounts takes 45 bytes and 28 for each of the k,
+// A partial audit of k accounts takes 45 bytes and 28 for each of the k,
 // with 4 for each account of the bank once; a full one 56.
 //
 // The package imports no workload, database or load: what it needs of the
@@ -76,9 +74,6 @@ type Config struct {
 	// kind have no row.
 	TransferKind uint8
 
-	// Order asks for the checks of order and, if there is a kind of audit, of
-	// snapshots. They take 28 bytes a transfer more, see the package.
-	Order bool
 	// AuditKind is history.Op.Kind of an audit of some accounts, 0 if none are
 	// done. Its Values are balance and version of each account that Audited
 	// names, in that order; the accounts are distinct. Audited is called once
@@ -94,7 +89,7 @@ type Config struct {
 	// Results are then those of what is there, and Restored says what is not.
 	Earlier bool
 
-	// Folder is where a file without a name takes the times and the rows, 28 of the 29
+	// Folder is where a file without a name takes times, balances and versions, 32 of the 39
 	// bytes of each transfer, beyond Memory bytes of them, on Linux; the system then has
 	// in memory what is looked at. With "", and where there is no room, all is in memory.
 	Folder string
@@ -147,13 +142,13 @@ type Judge struct {
 	config   Config
 	ops      operations
 	reserved map[int]uint64
-	entries  entries // if Config.Order
-	spill    spill   // of the entries and the pages
+	entries  entries
+	// otherVersions are the operations that were acknowledged with other versions than their
+	// first row has.
+	otherVersions []operationAt
 	// proof goes through the entries as they come; nil if none came yet, or if the history
 	// went on meanwhile.
 	proof *orderProof
-	// fetched means nothing: what is read must go somewhere.
-	fetched int64
 	// searchable is how many entries are searched for what is wrong.
 	searchable uint32
 	audits     audits
@@ -170,6 +165,11 @@ type Judge struct {
 
 	total, transfers, order findings
 	incomplete              [parts]string
+}
+
+type operationAt struct {
+	*block
+	i int
 }
 
 // account is one account, as read back and as the journal has it.
@@ -191,21 +191,19 @@ func New(b Config) (*Judge, error) {
 	if b.Opening == nil || b.Expect == nil || b.ID == nil || b.Split == nil {
 		return nil, fmt.Errorf("ledger: Config lacks a function")
 	}
-	if err := b.validateOrder(); err != nil {
+	if err := b.validateAudits(); err != nil {
 		return nil, err
 	}
 	return &Judge{
-		config: b, ops: newOperations(), reserved: map[int]uint64{}, spill: spill{folder: b.Folder, limit: b.Memory}, searchable: maxSearched,
+		config: b, ops: newOperations(spill{folder: b.Folder, limit: b.Memory}), reserved: map[int]uint64{}, searchable: maxSearched,
 		accounts: make([]account, b.Accounts), accountRead: make([]bool, b.Accounts),
 		total: newFindings(totalKinds), transfers: newFindings(transferKinds), order: newFindings(orderKinds),
 	}, nil
 }
 
-func (b *Config) validateOrder() error {
+func (b *Config) validateAudits() error {
 	audits := b.AuditKind != 0 || b.FullAuditKind != 0
 	switch {
-	case audits && !b.Order:
-		return fmt.Errorf("ledger: audits are judged by the order, which was not asked for")
 	case b.AuditKind != 0 && b.Audited == nil:
 		return fmt.Errorf("ledger: Config.Audited is missing: it names the accounts of an audit")
 	case audits && b.AuditKind == b.FullAuditKind || b.AuditKind != 0 && b.AuditKind == b.TransferKind ||
@@ -217,7 +215,7 @@ func (b *Config) validateOrder() error {
 
 // Close gives back the file that Config.Folder has. The judge must not be used any more;
 // its results may be.
-func (j *Judge) Close() error { return j.spill.close() }
+func (j *Judge) Close() error { return j.ops.spill.close() }
 
 // Incomplete records that a part was not read to its end, or was damaged, and
 // why. Nothing is then concluded from an absence in that part, and what would be
@@ -259,10 +257,8 @@ func (j *Judge) Op(op *history.Op) {
 		return
 	}
 	*m |= recorded
-	if j.config.Order && op.Kind == j.config.TransferKind {
-		block.setTimes(i, op, &j.spill)
-	}
 	if op.Kind == j.config.TransferKind {
+		block.page[i].record(op)
 		j.doubt(op)
 	}
 	if !op.Last {
@@ -281,7 +277,6 @@ func (j *Judge) Op(op *history.Op) {
 		j.committed++
 		if len(op.Values) >= 4 {
 			*m |= acknowledged
-			block.tell(i, op.Values[1], op.Values[3])
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (c *clientOrder) next() bool {
 		b := c.blocks[0]
 		for c.at++; c.at < blockOps; c.at++ {
 			if b.states[c.at].rows() > 0 {
-				c.start, _ = b.span(c.at)
+				c.start, _ = b.page[c.at].span()
 				return true
 			}
 		}

@@ -3,11 +3,8 @@ package ledger
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
-
-	"assay/history"
 )
 
 // TestTheProofAgreesWithTheSearchForErrors compares the two ways of judging order and
@@ -90,7 +87,7 @@ func TestOperationsByStart(t *testing.T) {
 		}
 		start := func(owner uint32) int64 {
 			b, i := j.ops.at(owner)
-			first, _ := b.span(i)
+			first, _ := b.page[i].span()
 			return first
 		}
 		slices.SortFunc(owners, func(x, y uint32) int {
@@ -134,27 +131,5 @@ func TestAJournalInNoOrder(t *testing.T) {
 	}
 	if _, proven := j.proveOrder(); !proven {
 		t.Error("it is not proven")
-	}
-}
-
-func TestStartsOfOperationsAreExact(t *testing.T) {
-	for name, starts := range map[string][]int64{
-		"close":          {5_000, 5_000, 6_000, 4_000_000_000},
-		"far apart":      {5_000, 5_000 + 1<<33, 7},
-		"before another": {1 << 40, 5, 1<<40 + 1},
-		"impossible":     {math.MinInt64, math.MaxInt64, 0, -1},
-	} {
-		var b block
-		for i, start := range starts {
-			b.setTimes(i*2, &history.Op{First: start, End: start}, &spill{})
-		}
-		for i, start := range starts {
-			if first, _ := b.span(i * 2); first != start {
-				t.Errorf("%s: operation %d started at %d, by the record at %d", name, i, start, first)
-			}
-			if first, _ := b.span(i*2 + 1); first != 0 {
-				t.Errorf("%s: an operation without a record started at %d", name, first)
-			}
-		}
 	}
 }

@@ -16,7 +16,7 @@ func TestValidRunsAreValid(t *testing.T) {
 		wantValid(t, fmt.Sprintf("seed %d", seed), r)
 	}
 	// Operations beyond one block, and a client with a large number.
-	r := randomRun(1000, 50, 2, 3*blockOps)
+	r := randomRun(1000, 50, 2, 3072)
 	wantValid(t, "several blocks", r)
 }
 

@@ -174,6 +174,18 @@ func (x item) fingerprint() uint64 {
 	return fingerprint(int64(h), 0)
 }
 
+// fingerprint hashes with the finalizer of SplitMix64 (G. Steele, D. Lea,
+// C. Flood, "Fast splittable pseudorandom number generators", 2014).
+func fingerprint(sourceVersion, destinationVersion int64) uint64 {
+	h := uint64(0x9e3779b97f4a7c15)
+	for _, v := range [2]int64{sourceVersion, destinationVersion} {
+		h = (h ^ uint64(v)) * 0xbf58476d1ce4e5b9
+		h = (h ^ h>>30) * 0x94d049bb133111eb
+		h ^= h >> 31
+	}
+	return h
+}
+
 // sums are the groups of one state.
 type sums struct {
 	accounts, rows int64

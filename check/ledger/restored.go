@@ -105,7 +105,7 @@ func (j *Judge) findMoment(b Backup, found findings) Moment {
 			if s.has(other) || !there && (!s.has(ended) || s.outcome() != history.Committed) {
 				continue
 			}
-			first, end := block.span(i)
+			first, end := block.page[i].span()
 			id := j.config.ID(block.key.client(), block.key.seq(i))
 			switch {
 			case there && first > m.From:

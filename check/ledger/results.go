@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"assay/check"
 	"assay/history"
@@ -20,15 +22,12 @@ type Tally struct {
 	Rows, Accounts int64
 }
 
-// Results judges what was given so far: total, accounts, transfers, and if they
-// were asked for order and snapshots, in this order. It changes nothing.
+// Results judges what was given so far: total, accounts, transfers, order and, if
+// audits are done, snapshots, in this order. It changes nothing.
 func (j *Judge) Results() []check.Result {
 	transfers, tally := j.judgeTransfers()
 	results := []check.Result{j.judgeTotal(), j.judgeAccounts(), j.transfersResult(transfers, tally)}
-	if j.config.Order {
-		results = append(results, j.judgeOrder()...)
-	}
-	return results
+	return append(results, j.judgeOrder()...)
 }
 
 // Tally counts what was given so far.
@@ -170,22 +169,20 @@ func (j *Judge) judgeTransfers() (findings, Tally) {
 		kinds[m] = violationKind(opState(m))
 	}
 	for _, b := range j.ops.sorted() {
-		comparable := absence
 		for i, m := range b.states[:] {
 			counts[m]++
 			kind := kinds[m]
 			if kind == "" {
 				continue
 			}
-			comparable = comparable && !m.has(acknowledged)
 			if kind == kindLost && !lost {
 				continue
 			}
 			found.add(kind, func() check.Evidence { return j.transferEvidence(m, b.key.client(), b.key.seq(i)) })
 		}
-		if comparable && (b.sum != 0 || b.weighted != 0) {
-			found.add(kindAcknowledged, func() check.Evidence { return j.acknowledgedEvidence(b) })
-		}
+	}
+	if absence {
+		j.findOtherVersions(found, &kinds)
 	}
 	return found, j.tally(&counts)
 }
@@ -229,23 +226,25 @@ func (j *Judge) transferEvidence(m opState, client int, seq uint64) check.Eviden
 	}
 }
 
-func (j *Judge) acknowledgedEvidence(b *block) check.Evidence {
-	key, client := b.key, b.key.client()
-	if i, ok := b.suspect(); ok {
-		id := j.config.ID(client, key.seq(i))
-		source, destination, _ := j.config.Expect(id)
-		return check.Evidence{
-			Text: fmt.Sprintf("transfer %d (client %d, operation %d) was acknowledged with other versions of accounts %d and %d than its journal row has",
-				id, client, key.seq(i), source, destination),
-			Fields: map[string]int64{"id": id, "client": int64(client), "operation": int64(key.seq(i)),
-				"source": source, "destination": destination},
+// findOtherVersions reports the transfers that were acknowledged with other versions than
+// their row has, but for those of which something is reported already.
+func (j *Judge) findOtherVersions(found findings, reported *[1 << 8]string) {
+	inOrder := func(a, b operationAt) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.i, b.i)) }
+	for _, o := range slices.SortedFunc(slices.Values(j.otherVersions), inOrder) {
+		if reported[o.states[o.i]] != "" {
+			continue
 		}
-	}
-	first, last := key.seq(0), key.seq(blockOps-1)
-	return check.Evidence{
-		Text: fmt.Sprintf("several of the operations %d to %d of client %d were acknowledged with other account versions than their journal rows have",
-			first, last, client),
-		Fields: map[string]int64{"client": int64(client), "first_operation": int64(first), "last_operation": int64(last)},
+		found.add(kindAcknowledged, func() check.Evidence {
+			client, seq := o.key.client(), o.key.seq(o.i)
+			id := j.config.ID(client, seq)
+			source, destination, _ := j.config.Expect(id)
+			return check.Evidence{
+				Text: fmt.Sprintf("%s was acknowledged with other versions of accounts %d and %d than its journal row has",
+					j.transfer(id), source, destination),
+				Fields: map[string]int64{"id": id, "client": int64(client), "operation": int64(seq),
+					"source": source, "destination": destination},
+			}
+		})
 	}
 }
 

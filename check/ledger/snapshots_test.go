@@ -7,7 +7,6 @@ import (
 
 	"assay/check"
 	"assay/history"
-	"assay/internal/expect"
 )
 
 func TestSnapshotTales(t *testing.T) {
@@ -245,7 +244,6 @@ func TestIncompletePartsDoNotConvictTheOrder(t *testing.T) {
 
 func TestAuditsNeedTheirBooks(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
-		"no order":                  func(b *Config) { b.Order = false },
 		"no accounts":               func(b *Config) { b.Audited = nil },
 		"one kind for both":         func(b *Config) { b.FullAuditKind = b.AuditKind },
 		"audits are transfers":      func(b *Config) { b.AuditKind = b.TransferKind },
@@ -261,16 +259,6 @@ func TestAuditsNeedTheirBooks(t *testing.T) {
 	b.FullAuditKind = kindFullAudit // alone
 	if _, err := New(b); err != nil {
 		t.Error(err)
-	}
-	b = books(3)
-	b.Order = false
-	j, err := New(b)
-	expect.NoError(t, err)
-	j.Op(&history.Op{Last: true, Kind: kindTransfer, Final: history.Committed})
-	s, d, a := b.Expect(0)
-	j.Row(Row{0, s, d, a, 1, 1})
-	if n := j.entries.len(); n != 0 || j.ops.list[0].pages[0] != nil || len(j.Results()) != 3 {
-		t.Errorf("%d entries were kept though no order was asked for", n)
 	}
 }
 

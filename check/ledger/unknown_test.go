@@ -243,7 +243,7 @@ func TestFindingsAreBoundedAndShared(t *testing.T) {
 }
 
 func TestOperationsBeyondTheLimitsHaveNoPlace(t *testing.T) {
-	o := newOperations()
+	o := newOperations(spill{})
 	for _, client := range []int{0, 1, clientLimit - 1} {
 		for _, seq := range []uint64{0, blockOps, seqLimit - 1} {
 			b, i := o.make(client, seq)

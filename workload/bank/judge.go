@@ -83,15 +83,7 @@ func withJudge(lost *permitted, transfers *Transfers, config Config, e definitio
 	if err != nil {
 		return err
 	}
-	rows := make([]ledger.Row, 0, rowsAtOnce)
-	read := stateOf(e.State)(judge.Account, func(r ledger.Row) {
-		if rows = append(rows, r); len(rows) == rowsAtOnce {
-			judge.Rows(rows)
-			rows = rows[:0]
-		}
-	})
-	judge.Rows(rows)
-	missing, err := e.Missing(read)
+	missing, err := e.Missing(stateOf(e.State)(judge.Account, judge.Row))
 	if err != nil {
 		return err
 	}
@@ -102,11 +94,8 @@ func withJudge(lost *permitted, transfers *Transfers, config Config, e definitio
 	return use(judge)
 }
 
-// rowsAtOnce is how many rows the judge is given at a time.
-const rowsAtOnce = 128
-
 // judgeMemory is how much of the process's memory the times and rows of the transfers may
-// take before they go into a file in the run's folder, in bytes: those of some 38 million.
+// take before they go into a file in the run's folder, in bytes: those of some 33 million.
 const judgeMemory = 1 << 30
 
 // ledgerConfig is what the ledger's judge must know of this workload.
@@ -121,7 +110,6 @@ func ledgerConfig(transfers *Transfers, config Config, reading *audited, folder 
 		ID:           workload.OperationID,
 		Split:        workload.SplitOperationID,
 		TransferKind: KindTransfer,
-		Order:        true,
 		Folder:       folder,
 		Memory:       judgeMemory,
 	}

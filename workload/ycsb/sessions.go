@@ -71,8 +71,8 @@ type step struct {
 // position names a step by the number of its session and its number within it.
 type position struct{ session, step int32 }
 
-// vectorClock has, for each session of which something was seen, the last of its writes that was
-// seen. It is sorted by session.
+// vectorClock says what a session has seen: for each other session, the last write of it that was
+// read, directly or by way of other sessions. It is sorted by session.
 type vectorClock []position
 
 // origin is the step that wrote a version, and the clock of its session then.
@@ -101,11 +101,17 @@ func newSessions(p *pass) *sessions {
 	return s
 }
 
-// guarantees are the session guarantees that the database promises and that are judged. Two of
-// them concern one session alone. The others (monotonic writes, writes follow reads) are judged
-// over several: whoever has seen a write must also see what its session had done before. That
-// follows only where reads are monotonic and writes follow reads, so that without both promises
-// the two are not judged.
+// guarantees are the session guarantees that the database promises and that are judged.
+//
+// Read your writes and monotonic reads concern one session alone. Monotonic writes and writes
+// follow reads concern the order in which servers apply writes, which a client sees only by
+// reading: session B wrote or read x and then wrote y, session A reads y, and so A must see x
+// too. That follows only if the database also promises
+//
+//   - monotonic reads: A may read y from one server and x from another, which then has y too;
+//   - writes follow reads: A may know of y only by a third session, which read y and wrote z.
+//
+// Without these two promises, neither of the two is judged.
 func (j *judge) guarantees() (all []string) {
 	named := strings.Split(j.evidence.Promise, ", ")
 	if j.evidence.Promise == store.Causal {
