@@ -134,7 +134,7 @@ func compareFields(t *testing.T, root, s *jsonschema.Schema, typ reflect.Type, p
 		if p.Description == "" {
 			t.Errorf("%s.%s has no description", path, name)
 		}
-		if required := slices.Contains(s.Required, name); required == (option == "omitempty") {
+		if required := slices.Contains(s.Required, name); required == strings.HasPrefix(option, "omit") {
 			t.Errorf("%s.%s: required is %v in the schema, and the field's option is %q", path, name, required, option)
 		}
 		compareFields(t, root, p, field.Type, path+"."+name)
