@@ -59,7 +59,6 @@ func (b *baseline) describe() Untouched {
 		if t.Outcome == wire.Committed {
 			u.Committed++
 		}
-		u.Statements += len(t.Statements)
 		u.Idle += t.Idle.Seconds()
 		if t.Idle >= leastIdle {
 			note(Habit{Kind: "open", Statement: strings.Join(t.Shapes(), "; "), Times: 1, Detail: fmt.Sprintf("a transaction was open for %.1f s while the application did something else", t.Idle.Seconds())})
@@ -70,6 +69,9 @@ func (b *baseline) describe() Untouched {
 			rows[t.Connection] = of
 		}
 		for _, s := range t.Statements {
+			if s.Kind != wire.Prepare {
+				u.Statements++
+			}
 			u.Database += (s.Answered - s.Sent).Seconds()
 			if n := of.add(s); n >= leastRow {
 				note(Habit{Kind: "n+1", Statement: s.Shape, Times: n, Detail: "one statement in a row, each time for another row"})

@@ -177,12 +177,6 @@ func (*Server) Error(code wire.Code, fatal bool) []byte {
 	return out
 }
 
-// Ask implements wire.Protocol.
-func (*Server) Ask(text string) []byte {
-	out, _ := (&pgproto3.Query{String: text}).Encode(nil)
-	return out
-}
-
 // Raise implements wire.Protocol: the server itself gives the error, and its transaction fails.
 func (s *Server) Raise(code wire.Code) string {
 	state := map[wire.Code]string{wire.Deadlock: "40P01", wire.Serialization: "40001"}[code]

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jackc/pgx/v5/pgproto3"
+
 	"assay/application/wire"
 )
 
@@ -19,6 +21,12 @@ type talk struct {
 func (t *talk) Request(b []byte, full bool) (int, *wire.Request) { return t.asked.next(b, full) }
 func (t *talk) Answer(b []byte, r *wire.Request) (int, bool)     { return t.answered.next(b, r) }
 func (t *talk) State() wire.State                                { return wire.State(t.answered.state.Load()) }
+
+// Ask implements wire.Talk.
+func (*talk) Ask(text string) *wire.Request {
+	out, _ := (&pgproto3.Query{String: text}).Encode(nil) // it fails at texts of gigabytes
+	return &wire.Request{Bytes: out}
+}
 
 // headerSize is that of a message: its type, and its length with the length's own four bytes.
 const headerSize = 5

@@ -3,20 +3,18 @@ package postgres
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"assay/application/wire"
+	"assay/application/wire/wiretest"
 	"assay/cluster/postgres"
 	"assay/internal/expect"
 )
@@ -75,43 +73,6 @@ func TestRequestsInPieces(t *testing.T) {
 	}
 }
 
-// tap passes on between a client and a server and keeps the bytes of both ways.
-type tap struct {
-	address string
-	mu      sync.Mutex
-	up      map[int]*bytes.Buffer
-	down    map[int]*bytes.Buffer
-}
-
-func newTap(t *testing.T, to string) *tap {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	expect.NoError(t, err)
-	var running sync.WaitGroup
-	t.Cleanup(func() { _ = listener.Close(); running.Wait() })
-	p := &tap{address: listener.Addr().String(), up: map[int]*bytes.Buffer{}, down: map[int]*bytes.Buffer{}}
-	running.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", to)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			up, down := &bytes.Buffer{}, &bytes.Buffer{}
-			p.mu.Lock()
-			p.up[len(p.up)], p.down[len(p.down)] = up, down
-			p.mu.Unlock()
-			running.Go(func() { _, _ = io.Copy(server, io.TeeReader(client, up)); _ = server.Close() })
-			running.Go(func() { _, _ = io.Copy(client, io.TeeReader(server, down)); _ = client.Close() })
-		}
-	})
-	return p
-}
-
 // TestSameBytes has pgbench and psql work through assay: what leaves the client reaches the server,
 // and back, byte for byte.
 func TestSameBytes(t *testing.T) {
@@ -121,33 +82,28 @@ func TestSameBytes(t *testing.T) {
 	expect.AtEnd(t, server.Close)
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
-	behind := newTap(t, u.Host)
-	u.Host = behind.address
-	product, err := New(u.String())
-	expect.NoError(t, err)
-	proxy, err := wire.Listen("127.0.0.1:0", product)
-	expect.NoError(t, err)
-	expect.AtEnd(t, proxy.Close)
-	before := newTap(t, proxy.Address())
-	recorder := proxy.Recorder()
-	for _, args := range [][]string{
-		{"pgbench", "-i", "-q", "-s", "1"}, {"psql", "-q", "-c", "COPY pgbench_accounts TO STDOUT", "-o", os.DevNull},
-		{"pgbench", "-n", "-t", "500", "-c", "4", "-M", "simple"}, {"pgbench", "-n", "-t", "500", "-c", "4", "-M", "extended"}, {"pgbench", "-n", "-t", "500", "-c", "4", "-M", "prepared"},
-	} {
-		cmd := exec.Command(program(t, args[0]), args[1:]...)
-		cmd.Env = append(os.Environ(), product.Environment(before.address)...)
-		if said, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, said)
-		}
+	environment := func(address string) []string {
+		product, err := New(u.String())
+		expect.NoError(t, err)
+		return append(os.Environ(), product.Environment(address)...)
 	}
-	expect.NoError(t, proxy.Quiet(t.Context()), recorder.Problem())
-	var bytesPassed int
-	for i := range before.up {
-		bytesPassed += before.up[i].Len() + before.down[i].Len()
-		if !bytes.Equal(before.up[i].Bytes(), behind.up[i].Bytes()) || !bytes.Equal(before.down[i].Bytes(), behind.down[i].Bytes()) {
-			t.Errorf("connection %d: %d bytes were sent and %d arrived, %d were answered and %d arrived", i, before.up[i].Len(), behind.up[i].Len(), behind.down[i].Len(), before.down[i].Len())
+	recorder, passed := wiretest.Between(t, u.Host, func(address string) wire.Protocol {
+		u.Host = address
+		product, err := New(u.String())
+		expect.NoError(t, err)
+		return product
+	}, 0, func(address string, _ wire.Protocol) {
+		for _, args := range [][]string{
+			{"pgbench", "-i", "-q", "-s", "1"}, {"psql", "-q", "-c", "COPY pgbench_accounts TO STDOUT", "-o", os.DevNull},
+			{"pgbench", "-n", "-t", "500", "-c", "4", "-M", "simple"}, {"pgbench", "-n", "-t", "500", "-c", "4", "-M", "extended"}, {"pgbench", "-n", "-t", "500", "-c", "4", "-M", "prepared"},
+		} {
+			cmd := exec.Command(program(t, args[0]), args[1:]...)
+			cmd.Env = environment(address)
+			if said, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v\n%s", args, err, said)
+			}
 		}
-	}
+	})
 	all, left := recorder.Transactions()
 	committed := map[int]int{} // by how many statements they have
 	for _, x := range all {
@@ -159,8 +115,8 @@ func TestSameBytes(t *testing.T) {
 			t.Errorf("a transaction was %s: %q", x.Outcome, x.Shapes())
 		}
 	}
-	if committed[7] != 6_000 || left != 0 || bytesPassed < 10<<20 {
-		t.Errorf("%d transactions of pgbench were recorded, not 6000: %v, %d bytes", committed[7], committed, bytesPassed)
+	if committed[7] != 6_000 || left != 0 || passed < 10<<20 {
+		t.Errorf("%d transactions of pgbench were recorded, not 6000: %v, %d bytes", committed[7], committed, passed)
 	}
 }
 

@@ -37,14 +37,11 @@ func (l *link) act(r *Request) bool {
 		l.show(l.proxy.protocol.Error(ShuttingDown, true))
 		l.app.Close()
 	case GiveDeadlock:
-		return l.ask(&Request{own: true, shown: true, Statements: r.Statements, place: r.place}, l.proxy.protocol.Raise(Deadlock))
+		return l.give(r, Deadlock)
 	case GiveSerialization:
-		if r.kind() != Commit {
-			return l.ask(&Request{own: true, shown: true, Statements: r.Statements, place: r.place}, l.proxy.protocol.Raise(Serialization))
-		}
-		return l.ask(&Request{own: true, place: r.place, instead: l.proxy.protocol.Error(Serialization, false)}, l.proxy.protocol.Rollback())
+		return l.give(r, Serialization)
 	case Standby:
-		if !l.ask(&Request{own: true}, l.proxy.protocol.ReadOnly()) {
+		if !l.ask(l.talk.Ask(l.proxy.protocol.ReadOnly())) {
 			return false
 		}
 		return l.forward(r)
@@ -54,13 +51,27 @@ func (l *link) act(r *Request) bool {
 	return false
 }
 
-// ask sends a statement of assay's own.
-func (l *link) ask(r *Request, text string) bool {
-	r.sent = l.recorder.Now()
+// give has the application read an error that ends its transaction, in the place of what it has
+// sent.
+func (l *link) give(r *Request, code Code) bool {
+	text := l.proxy.protocol.Raise(code)
+	if r.kind() != Commit && text != "" {
+		own := l.talk.Ask(text)
+		own.shown, own.Statements, own.place = true, r.Statements, r.place
+		return l.ask(own)
+	}
+	own := l.talk.Ask(l.proxy.protocol.Rollback())
+	own.place, own.instead = r.place, l.proxy.protocol.Error(code, false)
+	return l.ask(own)
+}
+
+// ask sends a request of assay's own.
+func (l *link) ask(r *Request) bool {
+	r.own, r.sent = true, l.recorder.Now()
 	l.mu.Lock()
 	l.queue = append(l.queue, r)
 	l.mu.Unlock()
-	return l.pass(l.proxy.protocol.Ask(text))
+	return l.pass(r.Bytes)
 }
 
 // forward sends a request whose bytes were held.

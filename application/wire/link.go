@@ -125,6 +125,10 @@ func (l *link) requested(r *Request) bool {
 	if state != Idle && l.tx != nil && len(l.queue) == 0 && l.answered > 0 {
 		l.tx.Idle += now - l.answered
 	}
+	if len(r.Statements) == 0 {
+		l.queue = append(l.queue, r)
+		return false
+	}
 	kind := r.kind()
 	shapes := l.shapes(r, kind)
 	r.place = placeOf(shapes)

@@ -17,17 +17,16 @@ import (
 type Protocol interface {
 	// Dial connects to the server, encrypted as its address asks.
 	Dial(ctx context.Context) (net.Conn, error)
-	// Greet reads what an application sends before anything can be passed on, and returns what
+	// Greet reads, where the application speaks first, what an application sends before anything can be passed on, and returns what
 	// is to be sent to the server first. Talk is nil, without an error, where nothing more is to
 	// come: what was asked for was done.
 	Greet(ctx context.Context, app net.Conn) (first []byte, talk Talk, err error)
 	// Error is an error of the server's as the application is to read it. Of a fatal one the
 	// connection ends, and after another the transaction has ended, too.
 	Error(code Code, fatal bool) []byte
-	// Ask is a statement of assay's own, as a request.
-	Ask(text string) []byte
-	// Raise has the server give that error to a statement, ReadOnly refuse writes from now on
-	// on this connection, and Rollback end the transaction.
+	// Raise has the server give that error to a statement; it is empty where the whole transaction
+	// ends by it. ReadOnly has it refuse writes from now on on this connection, and Rollback end the
+	// transaction.
 	Raise(code Code) string
 	ReadOnly() string
 	Rollback() string
@@ -42,6 +41,8 @@ type Talk interface {
 	// Answer takes apart what the server sends, and enters it in the request that is answered,
 	// nil where none was made. n bytes can be passed on; done means that they end the answer.
 	Answer(b []byte, r *Request) (n int, done bool)
+	// Ask is a statement of assay's own, as a request.
+	Ask(text string) *Request
 	// State is how the transaction stands after the last answer.
 	State() State
 }
@@ -111,8 +112,10 @@ type Request struct {
 	own, shown bool
 	instead    []byte
 	delayed    bool
-	// Bytes are the request as it was sent, of one at which something is done.
+	// Bytes are the request as it was sent, of one of assay's own or at which something is done.
 	Bytes []byte
+	// Command is what it asks for, where that decides how its answer reads.
+	Command byte
 }
 
 // Answering is the statement that is answered now; nil where there is none.

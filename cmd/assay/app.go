@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/application"
+	"assay/application/mysql"
 	"assay/application/postgres"
 	"assay/application/wire"
 	"assay/check"
@@ -52,7 +53,8 @@ your application hung, stopped, left something out, or did well.
 Your application finds assay by DATABASE_URL, PGHOST, PGPORT, PGUSER, PGPASSWORD and
 PGDATABASE, JDBC_DATABASE_URL or SPRING_DATASOURCE_URL, and by {db} in its arguments, which
 is the address without a password. assay itself changes nothing in the database: --reset
-names a command that brings it back before each run. PostgreSQL is spoken.
+names a command that brings it back before each run. PostgreSQL, MySQL and MariaDB are
+spoken; MYSQL_HOST, MYSQL_PWD and others lead to the latter.
 
 The exit code is 1 if something was done twice, a rule broke or the application hung,
 and with --must-survive if it stopped.`,
@@ -78,13 +80,17 @@ and with --must-survive if it stopped.`,
 }
 
 // spoken are the protocols that assay can stand in for.
-const spoken = "PostgreSQL (postgres://)"
+const spoken = "PostgreSQL (postgres://), MySQL (mysql://) and MariaDB (mariadb://)"
 
 // product is the server behind an address.
 func product(address string) (application.Product, error) {
 	u, err := url.Parse(address)
-	if err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") {
+	switch {
+	case err != nil:
+	case u.Scheme == "postgres" || u.Scheme == "postgresql":
 		return postgres.New(address)
+	case u.Scheme == "mysql" || u.Scheme == "mariadb":
+		return mysql.New(address)
 	}
 	if address == "" {
 		return nil, usageError{errors.New("which database does the application use? name it with --db or in ASSAY_DB; assay app speaks " + spoken)}

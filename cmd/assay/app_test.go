@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"io/fs"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,7 +12,7 @@ import (
 	"testing"
 
 	"assay/application"
-	"assay/cluster/postgres"
+	"assay/cluster/mariadb"
 	"assay/internal/expect"
 )
 
@@ -19,11 +21,15 @@ type shop struct {
 	dir, address, reset, rules string
 }
 
-func openShop(t *testing.T, server *postgres.Server, name string) shop {
+func openShop(t *testing.T, address string) shop {
 	t.Helper()
 	samples, err := filepath.Abs(filepath.Join("..", "..", "examples", "application"))
 	expect.NoError(t, err)
-	return shop{dir: t.TempDir(), address: newDatabase(t, server, name), reset: "psql -q -f '" + filepath.Join(samples, "shop.sql") + "'", rules: filepath.Join(samples, "shop.star")}
+	s := shop{dir: t.TempDir(), address: address, reset: "psql -q -f '" + filepath.Join(samples, "shop.sql") + "'", rules: filepath.Join(samples, "shop.star")}
+	if strings.HasPrefix(address, "mysql:") {
+		s.reset = `mariadb -u "$MYSQL_USER" "$MYSQL_DATABASE" < '` + filepath.Join(samples, "shop-mariadb.sql") + "'"
+	}
+	return s
 }
 
 // app runs an application through assay. The password comes by the environment.
@@ -48,10 +54,27 @@ func TestApplications(t *testing.T) {
 	}
 	python, err := filepath.Abs(filepath.Join("..", "..", "examples", "application", "orders.py"))
 	expect.NoError(t, err)
-	for name, sample := range map[string][]string{"python": {"/usr/bin/python3", python}, "golang": {program}} {
+	maria, err := mariadb.Start(patiently(t), mariadb.Options{Password: password})
+	expect.NoError(t, err)
+	expect.AtEnd(t, maria.Close)
+	host, port, err := net.SplitHostPort(maria.Node(0).Address())
+	expect.NoError(t, err)
+	create := exec.Command("mariadb", "-h", host, "-P", port, "-u", "assay", "-e", "CREATE DATABASE shop")
+	create.Env = append(os.Environ(), "MYSQL_PWD="+password)
+	if said, err := create.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	for name, c := range map[string]struct {
+		address string
+		sample  []string
+	}{
+		"psycopg2 on PostgreSQL":     {newDatabase(t, server, "python"), []string{"/usr/bin/python3", python}},
+		"database/sql on PostgreSQL": {newDatabase(t, server, "golang"), []string{program}},
+		"database/sql on MariaDB":    {changed(t, maria.Address(), func(u *url.URL) { u.Path = "/shop" }), []string{program}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openShop(t, server, name)
+			s, sample := openShop(t, c.address), c.sample
 			e, r := s.app(t, append([]string{"--tries", "200", "--patience", "6s", "--late", "20s", "--"}, append(sample, "mended")...)...)
 			e.want(t, exitValid)
 			for _, try := range r.Tries {
@@ -59,7 +82,7 @@ func TestApplications(t *testing.T) {
 					t.Errorf("the mended form at %s: %s, %s", try.Event, try.Happens, try.Detail)
 				}
 			}
-			if len(r.Tries) < 20 || r.Untouched.Committed != 6 {
+			if len(r.Tries) < 15 || r.Untouched.Committed != 6 {
 				t.Errorf("%d tries of %d transactions", len(r.Tries), r.Untouched.Committed)
 			}
 			s.quiet(t)
@@ -102,7 +125,7 @@ func (s shop) quiet(t *testing.T) {
 func TestApplicationsThatCannotBeTried(t *testing.T) {
 	t.Parallel()
 	server := startPostgres(t)
-	s := openShop(t, server, "shop")
+	s := openShop(t, newDatabase(t, server, "shop"))
 	writeFile(t, "invariant('sold', 'SELECT 1 FROM nowhere', equals = 1)\n", s.dir, "wrong.star")
 	writeFile(t, "invariant('sold'\n", s.dir, "broken.star")
 	writeFile(t, "x = 1\n", s.dir, "none.star")
@@ -113,7 +136,7 @@ func TestApplicationsThatCannotBeTried(t *testing.T) {
 		says       string
 	}{
 		"no database":         {"ASSAY_DB=", "app -- true", exitUsage, "which database"},
-		"another protocol":    {"ASSAY_DB=redis://localhost", "app -- true", exitUsage, "does not speak the protocol of redis: addresses; it speaks PostgreSQL"},
+		"another protocol":    {"ASSAY_DB=redis://localhost", "app -- true", exitUsage, "does not speak the protocol of redis: addresses; it speaks PostgreSQL (postgres://), MySQL"},
 		"no application":      {address, "app", exitUsage, "there is no application"},
 		"before the dashes":   {address, "app true", exitUsage, "stands before --"},
 		"no such program":     {address, "app -- ./nothing", exitUsage, "cannot run ./nothing"},

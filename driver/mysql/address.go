@@ -82,6 +82,24 @@ func parse(target store.Target) (*settings, error) {
 	return s, err
 }
 
+// Access is what an address means, for a part of assay that speaks the protocol itself.
+type Access struct {
+	// Hosts are host:port, or the path of a socket.
+	Hosts                    []string
+	User, Password, Database string
+	// Encrypted is true if connections must be.
+	Encrypted bool
+}
+
+// AccessOf reads an address. Errors are *store.OptionError.
+func AccessOf(address string) (Access, error) {
+	s, err := parse(store.Target{Address: address})
+	if err != nil {
+		return Access{}, err
+	}
+	return Access{s.hosts, s.user, s.password, s.database, s.encryption.mode != sslDisabled && s.encryption.mode != sslPreferred}, nil
+}
+
 var (
 	variableName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]*$`) })
 	decimal       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`) })

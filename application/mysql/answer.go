@@ -1,0 +1,253 @@
+package mysql
+
+import (
+	"encoding/binary"
+	"strconv"
+	"strings"
+
+	"assay/application/wire"
+)
+
+// part is what comes next in an answer.
+type part uint8
+
+const (
+	// start is the first packet of an answer, or of one more of its results.
+	start part = iota
+	// definitions are of columns or parameters, and rows follow those of columns.
+	definitions
+	definitionsEnd
+	rows
+)
+
+// answer is how far the server's answer was read.
+type answer struct {
+	part part
+	// skip is what is left of a packet, and long is true if the next one goes on with it.
+	skip int
+	long bool
+	// left is how many definitions are to come, and then those of a second list; behind says
+	// that rows follow.
+	left, second int
+	behind       bool
+}
+
+// codeProgress is no error, but how far a statement of MariaDB's has come (MariaDB Server
+// Documentation, "ERR_Packet").
+const codeProgress = 0xffff
+
+// maxTold bounds the packets that are waited for as a whole.
+const maxTold = 32 << 10
+
+// Answer implements wire.Talk.
+func (t *talk) Answer(b []byte, r *wire.Request) (n int, done bool) {
+	a := &t.reading
+	if a.skip > 0 {
+		n = min(a.skip, len(b))
+		a.skip -= n
+		return n, false
+	}
+	for n < len(b) {
+		if len(b)-n < headerSize+1 {
+			return n, false
+		}
+		end := n + size(b[n:])
+		told := a.part != rows && a.part != definitions || b[n+headerSize] == eofPacket || b[n+headerSize] == errorPacket
+		if end > len(b) && told && end-n < maxTold {
+			return n, false
+		}
+		content := b[n+headerSize : min(end, len(b))]
+		more := a.long
+		a.long = end-n == headerSize+maxPacket
+		if !more {
+			done = t.take(content, end-n-headerSize, r)
+		}
+		if end > len(b) {
+			a.skip = end - len(b)
+			return len(b), done
+		}
+		if n = end; done {
+			return n, true
+		}
+	}
+	return n, false
+}
+
+// take reads one packet, of so many bytes, and reports whether it ends the answer.
+func (t *talk) take(b []byte, length int, r *wire.Request) bool {
+	if !t.ready.Load() {
+		return t.takeLogin(b, r)
+	}
+	a := &t.reading
+	if b[0] == errorPacket && len(b) >= 3 && binary.LittleEndian.Uint16(b[1:]) == codeProgress {
+		return false
+	}
+	if b[0] == errorPacket && a.part != definitions {
+		t.failed(b, r)
+		a.part = start
+		return true
+	}
+	switch a.part {
+	case start:
+		return t.begins(b, length, r)
+	case definitions:
+		if a.left--; a.left == 0 {
+			a.part = definitionsEnd
+			if t.capabilities.Load()&capNoEOF != 0 {
+				return t.defined(0)
+			}
+		}
+	case definitionsEnd:
+		status := uint16(0)
+		if len(b) >= 5 {
+			status = binary.LittleEndian.Uint16(b[3:])
+		}
+		return t.defined(status)
+	case rows:
+		if b[0] == eofPacket && (length < 9 || t.capabilities.Load()&capNoEOF != 0 && length < maxPacket) {
+			return t.ended(b, r)
+		}
+	}
+	return false
+}
+
+// takeLogin reads what comes before the login is over: of the greeting, the offers of encryption
+// and compression are taken out.
+func (t *talk) takeLogin(b []byte, r *wire.Request) bool {
+	if !t.greeted {
+		t.greeted = true
+		end := 1
+		for end < len(b) && b[end] != 0 {
+			end++
+		}
+		if at := end + 14; b[0] != errorPacket && at+7 <= len(b) {
+			low := binary.LittleEndian.Uint16(b[at:]) &^ (capTLS | capCompress)
+			high := binary.LittleEndian.Uint16(b[at+5:]) &^ (capZstd >> 16)
+			binary.LittleEndian.PutUint16(b[at:], low)
+			binary.LittleEndian.PutUint16(b[at+5:], high)
+		}
+		return false
+	}
+	if b[0] == 0 || b[0] == errorPacket {
+		t.ready.Store(true)
+		return r != nil
+	}
+	return false
+}
+
+// begins reads the first packet of a result.
+func (t *talk) begins(b []byte, length int, r *wire.Request) bool {
+	a := &t.reading
+	switch {
+	case r == nil:
+		return false
+	case r.Command == comStatistics:
+		return true
+	case r.Command == comFieldList && b[0] != eofPacket: // a definition
+		return false
+	case r.Command == comPrepare && b[0] == 0 && len(b) >= 9:
+		columns, parameters := int(binary.LittleEndian.Uint16(b[5:])), int(binary.LittleEndian.Uint16(b[7:]))
+		t.keep(binary.LittleEndian.Uint32(b[1:]), r, parameters)
+		a.behind = false
+		if a.left, a.second = parameters, columns; a.left == 0 {
+			a.left, a.second = columns, 0
+		}
+		if a.left > 0 {
+			a.part = definitions
+		}
+		return a.left == 0
+	case b[0] == infilePacket: // the file's data comes, and then the answer
+		return false
+	case b[0] == 0, b[0] == eofPacket:
+		return t.ended(b, r)
+	}
+	columns, n := number(b)
+	a.left, a.second, a.behind, a.part = int(columns), 0, true, definitions
+	if t.cached.Load() && n < length && b[n] == 0 {
+		a.part = definitionsEnd
+		if t.capabilities.Load()&capNoEOF != 0 {
+			a.part = rows
+		}
+	}
+	return false
+}
+
+// defined goes on behind a list of definitions. A cursor keeps the rows for later.
+func (t *talk) defined(status uint16) bool {
+	a := &t.reading
+	switch {
+	case a.second > 0:
+		a.left, a.second, a.part = a.second, 0, definitions
+	case a.behind && status&statusCursor == 0:
+		a.part = rows
+	default:
+		a.part = start
+		return true
+	}
+	return false
+}
+
+// keep enters a prepared statement.
+func (t *talk) keep(id uint32, r *wire.Request, parameters int) {
+	if len(r.Statements) == 0 {
+		return
+	}
+	s := wire.Statements(strings.TrimPrefix(r.Statements[0].Shape, preparing))
+	if len(s) == 0 {
+		return
+	}
+	s[0].Values = r.Statements[0].Values
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.prepared[id], t.last = &prepared{statement: s[0], parameters: parameters}, id
+}
+
+// ended reads a packet that ends a result: OK, or EOF, which has the status alone.
+func (t *talk) ended(b []byte, r *wire.Request) bool {
+	var changed uint64
+	var status uint16
+	if t.capabilities.Load()&capNoEOF == 0 && b[0] == eofPacket {
+		if len(b) >= 5 {
+			status = binary.LittleEndian.Uint16(b[3:])
+		}
+	} else {
+		rest := b[1:]
+		count, n := number(rest)
+		_, m := number(rest[n:])
+		if changed = count; len(rest) >= n+m+2 {
+			status = binary.LittleEndian.Uint16(rest[n+m:])
+		}
+	}
+	state := wire.Idle
+	if status&statusWithin != 0 {
+		state = wire.Within
+	}
+	t.state.Store(uint32(state))
+	if s := r.Answering(); s != nil {
+		s.Tag = strconv.FormatUint(changed, 10)
+		if s.Kind == wire.Other && writes(s.Shape) {
+			s.Writes, s.Rows = true, int64(changed)
+			if t.reading.part == rows { // which it returns
+				s.Rows = max(1, s.Rows)
+			}
+		}
+	}
+	r.Answered()
+	t.reading.part = start
+	return status&statusMore == 0
+}
+
+// failed reads an error. A deadlock ends the transaction.
+func (t *talk) failed(b []byte, r *wire.Request) {
+	if len(b) < 3 {
+		return
+	}
+	code := binary.LittleEndian.Uint16(b[1:])
+	if code == 1213 {
+		t.state.Store(uint32(wire.Idle))
+	}
+	if s := r.Answering(); s != nil {
+		s.Error = wire.Shortened(strconv.Itoa(int(code)) + " " + string(b[3:]))
+	}
+	r.Answered()
+}
