@@ -87,7 +87,7 @@ func Run(ctx context.Context, p Plan) (r *Report, err error) {
 	}
 	defer func() { err = errors.Join(err, proxy.Close()) }()
 	t := &trying{Plan: p, proxy: proxy}
-	r = &Report{Command: p.Command, Database: p.Database, Product: p.Product.Name(), Seed: p.Seed, Patience: p.Patience.Seconds(), Again: p.Again, Rules: p.RuleNames}
+	r = &Report{Command: redactedWords(p.Command), Database: p.Database, Product: p.Product.Name(), Seed: p.Seed, Patience: p.Patience.Seconds(), Again: redacted(p.Again), Rules: p.RuleNames}
 	p.Progress("running the application untouched, to learn what it does")
 	first, err := t.once(ctx, nil)
 	if err != nil {
@@ -216,7 +216,7 @@ func (t *trying) reset(ctx context.Context) error {
 type ResetError struct{ Command, How, Said string }
 
 func (e *ResetError) Error() string {
-	return fmt.Sprintf("--reset %q %s: %s", e.Command, e.How, e.Said)
+	return fmt.Sprintf("--reset %q %s: %s", redacted(e.Command), e.How, e.Said)
 }
 
 func lastLine(text string) string {
