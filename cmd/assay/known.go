@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,7 +148,7 @@ func (f *knownFlags) list(out io.Writer, rows []known.Row) error {
 // search looks for one bug in the broken one, and as often in the mended one.
 func (f *knownFlags) search(cmd *cobra.Command, r known.Row, folder string) (code int, err error) {
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: %s\n  assay %s\n", r.Name, r.Bug, report.CommandLine(r.Command(r.Broken, r.Name+".star")))
+	fmt.Fprintf(out, "%s: %s\n  assay %s\n", r.Name, r.Bug, report.CommandLine(r.Command(r.Broken, "")))
 	broken, err := f.hunt(cmd, r, r.Broken, r.Bound, filepath.Join(folder, "broken"))
 	if err != nil {
 		return exitCannotRun, err
@@ -174,9 +175,8 @@ func (f *knownFlags) hunt(cmd *cobra.Command, r known.Row, value string, bound i
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return known.Hunt{}, err
 	}
-	script := filepath.Join(folder, r.Name+".star")
-	if r.Script != "" {
-		if err := os.WriteFile(script, []byte(r.Script), 0o644); err != nil {
+	for name, text := range r.Files {
+		if err := os.WriteFile(filepath.Join(folder, filepath.Base(name)), []byte(text), 0o644); err != nil {
 			return known.Hunt{}, err
 		}
 	}
@@ -184,13 +184,13 @@ func (f *knownFlags) hunt(cmd *cobra.Command, r known.Row, value string, bound i
 	for !h.Found && h.Runs < bound {
 		h.Runs++
 		run := filepath.Join(folder, fmt.Sprint(h.Runs))
-		result, err := f.try(cmd, r.Command(value, script), run)
+		result, err := f.try(cmd, r.Command(value, folder), run)
 		if err != nil {
 			return h, err
 		}
 		var by check.Result
 		if h.Found, by = r.Of(result.Checks); h.Found {
-			h.History, err = smallest(by)
+			h.History, err = smallest(by, r.Finds.Word)
 		}
 		if err != nil {
 			return h, err
@@ -230,16 +230,18 @@ func (f *knownFlags) try(cmd *cobra.Command, words []string, folder string) (*re
 	return report.ReadJSON(filepath.Join(folder, report.FileResult))
 }
 
-// smallest is the first finding of a check in words, with the smallest history where there is one.
-func smallest(c check.Result) (string, error) {
+// smallest is the first finding of a check in words, of this kind if there is one, with the smallest history
+// where there is one.
+func smallest(c check.Result, kind string) (string, error) {
 	if len(c.Evidence) == 0 {
 		return c.Detail, nil
 	}
-	if c.Evidence[0].Smallest == nil && c.Evidence[0].Cycle == nil {
-		return c.Evidence[0].Text, nil
+	first := c.Evidence[max(0, slices.IndexFunc(c.Evidence, func(e check.Evidence) bool { return e.Kind == kind }))]
+	if first.Smallest == nil && first.Cycle == nil {
+		return first.Text, nil
 	}
 	var b strings.Builder
-	c.Evidence, c.Found = c.Evidence[:1], 1
+	c.Evidence, c.Found = []check.Evidence{first}, 1
 	err := report.Explain(&b, c, report.TextOptions{Width: listWidth})
 	return b.String(), err
 }

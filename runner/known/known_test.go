@@ -69,7 +69,7 @@ func TestMistakesInAFile(t *testing.T) {
 		{"another verdict", "verdict: violated", "verdict: valid", "bug.yaml:13:12: finds.verdict: it is violated or allowed"},
 		{"no check", "  check: transfers\n", "", "bug.yaml:1:1: finds.check: it is missing"},
 		{"nothing differs", ",version={}", "", "bug.yaml:10:6: run: {} stands in it for what differs between the broken and the mended one"},
-		{"a script that is not there", "bank,", "script, SCRIPT,", "bug.yaml:10:6: run: SCRIPT stands in it if there is a script, and only then"},
+		{"a file that nothing names", "bound: 3", "bound: 3\nfiles: {a.star: x}", "bug.yaml:10:6: run: the file a.star does not stand in it"},
 		{"no YAML", "finds:\n", "finds: [\n", "bug.yaml:15:1: ',' or ']' must be specified"},
 	} {
 		_, err := Parse("bug.yaml", []byte(strings.Replace(row, c.old, c.new, 1)))
@@ -85,6 +85,11 @@ func TestWhatConvicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(r.Command(r.Broken, ""), " "); got != "run bank --cluster a:1,version=1.0 --fault power-cut n1 at 1s" {
+		t.Errorf("the command is %s", got)
+	}
+	files := r
+	files.Run, files.Files = []string{"script", "a.sql@3", "{}"}, map[string]string{"a.sql": "SELECT 1"}
+	if got := strings.Join(files.Command(r.Broken, "folder"), " "); got != "run script folder/a.sql@3 1.0" {
 		t.Errorf("the command is %s", got)
 	}
 	if any, disk := r.Faults(); !any || !disk {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/check"
 	"assay/report"
 )
 
@@ -143,18 +144,21 @@ func Page(rows []Row, hunts []Hunt) string {
 		any, disk := r.Faults()
 		faults, disks = faults+count(any), disks+count(disk)
 	}
-	fmt.Fprintf(&b, "# The record of bugs\n\nWritten by `assay known --page`. `assay known NAME` runs one: the broken one until assay convicts it, the mended one as often.\n"+
-		"A search ends with the first finding. Its figures are the median and the range of all searches, servers started anew for each run.\n"+
+	fmt.Fprintf(&b, "# The record of bugs\n\nWritten by `assay known --page`. `assay known NAME` finds one again: it runs\nthe broken version or setting until assay convicts it, and the mended one as often.\n"+
+		"A search ends with the first finding. Its figures are the median and the range of all\nsearches on two busy processors; each run starts servers of its own.\n"+
 		"%d products have one that was found; %d were found under faults, and %d by power cuts or failing disks.\n", len(products), faults, disks)
-	for _, part := range []struct{ verdict, head string }{{"violated", "Promises that were broken"}, {"allowed", "Weaknesses that the manual allows"}} {
-		if len(tables[part.verdict]) > 0 {
-			fmt.Fprintf(&b, "\n## %s\n\n| Name | What goes wrong; who found it | What was promised | Until found | Mended |\n|---|---|---|---|---|\n%s", part.head, strings.Join(tables[part.verdict], ""))
+	for _, part := range []struct {
+		verdict check.Verdict
+		head    string
+	}{{check.Violated, "Promises that were broken"}, {check.Allowed, "Weaknesses that the manual allows"}} {
+		if len(tables[part.verdict.String()]) > 0 {
+			fmt.Fprintf(&b, "\n## %s\n\n| Name | What goes wrong; who found it | What was promised | Until found | Mended |\n|---|---|---|---|---|\n%s", part.head, strings.Join(tables[part.verdict.String()], ""))
 		}
 	}
-	b.WriteString("\n## Commands and smallest histories\n")
+	b.WriteString("\n## Commands, and the smallest histories that break a promise\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "\n### %s\n\n```\nassay known %s\n```\n\nIt runs `assay %s`.\n", r.Name, r.Name, report.CommandLine(r.Command(r.Broken, r.Name+".star")))
-		if history := Summarize(hunts, r.Name, r.Broken).History; history != "" {
+		fmt.Fprintf(&b, "\n### %s\n\n`assay %s`\n", r.Name, report.CommandLine(r.Command(r.Broken, "")))
+		if history := Summarize(hunts, r.Name, r.Broken).History; history != "" && r.Finds.Verdict == check.Violated.String() {
 			fmt.Fprintf(&b, "\n```text\n%s\n```\n", strings.TrimSpace(history))
 		}
 	}

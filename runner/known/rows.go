@@ -39,10 +39,10 @@ type Row struct {
 	Differs string `yaml:"differs" json:"differs"`
 	Broken  string `yaml:"broken" json:"broken"`
 	Mended  string `yaml:"mended" json:"mended,omitempty"`
-	// Run are the words behind assay run; SCRIPT is the file with Script.
-	Run    []string `yaml:"run" json:"run"`
-	Script string   `yaml:"script" json:"-"`
-	Finds  Finds    `yaml:"finds" json:"finds"`
+	// Run are the words behind assay run, and Files the texts of files that are named there.
+	Run   []string          `yaml:"run" json:"run"`
+	Files map[string]string `yaml:"files" json:"-"`
+	Finds Finds             `yaml:"finds" json:"finds"`
 	// Bound is after how many runs without a finding nobody goes on.
 	Bound int `yaml:"bound" json:"bound"`
 }
@@ -135,7 +135,7 @@ func tokenOf(file *ast.File, key string) *token.Token {
 
 // problem is what is wrong with which key; empty if nothing is.
 func (r Row) problem() (key, problem string) {
-	optional := []string{"mended", "script"}
+	optional := []string{"mended", "files"}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Tag.Get("yaml")
@@ -150,15 +150,21 @@ func (r Row) problem() (key, problem string) {
 		return "finds.check", "it is missing"
 	case !slices.Contains(found, r.Finds.Verdict):
 		return "finds.verdict", "it is " + strings.Join(found, " or ")
-	case slices.Contains(r.Run, "SCRIPT") != (r.Script != ""):
-		return "run", "SCRIPT stands in it if there is a script, and only then"
 	case r.Bound < 1 || r.Bound > mostRuns:
 		return "bound", fmt.Sprintf("it is from 1 to %d", mostRuns)
 	case r.Mended != "" && !strings.Contains(line, "{}"):
 		return "run", "{} stands in it for what differs between the broken and the mended one"
 	}
+	for name := range r.Files {
+		if !slices.ContainsFunc(r.Run, func(word string) bool { return isFile(word, name) }) {
+			return "run", "the file " + name + " does not stand in it"
+		}
+	}
 	return "", ""
 }
+
+// isFile reports whether a word of the command is the file, perhaps with a weight.
+func isFile(word, name string) bool { return word == name || strings.HasPrefix(word, name+"@") }
 
 // mostRuns bounds what one command may take.
 const mostRuns = 1000
@@ -169,12 +175,17 @@ func (r Row) Faults() (any, disk bool) {
 	return slices.Contains(r.Run, "--fault"), strings.Contains(line, "power-cut") || strings.Contains(line, "disk=faulty")
 }
 
-// Command are the words behind assay that try a value of what differs; script is the file of the
-// script.
-func (r Row) Command(value, script string) []string {
+// Command are the words behind assay that try a value of what differs; folder has the files.
+func (r Row) Command(value, folder string) []string {
 	words := []string{"run"}
 	for _, word := range r.Run {
-		words = append(words, strings.NewReplacer("{}", value, "SCRIPT", script).Replace(word))
+		for name := range r.Files {
+			if isFile(word, name) {
+				word = filepath.Join(folder, word)
+				break
+			}
+		}
+		words = append(words, strings.ReplaceAll(word, "{}", value))
 	}
 	return words
 }
