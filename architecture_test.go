@@ -145,7 +145,7 @@ var mayImport = map[string][]string{
 // What only tests may import beside that and internal/expect: a driver's own tests start
 // servers and run the conformance suite.
 var testsMayImport = map[string][]string{
-	"application/postgres":    {"application/wire/wiretest", "cluster/postgres"},
+	"application/postgres":    {"application/wire/wiretest", "cluster/postgres", "driver/drivertest"},
 	"application/mysql":       {"application/wire/wiretest", "cluster/mariadb"},
 	"runner/agents":           {"driver/drivertest"},
 	"runner/catalog":          {"load"},

@@ -1,12 +1,14 @@
 // Package postgres is PostgreSQL's protocol between an application and its server: what is
 // passed on, and what its bytes mean.
 //
-// The application's side is not encrypted: it does not leave the machine, and SCRAM then binds
-// no login to a certificate, which the server would find to be another than its own.
+// The application's side is not encrypted: it does not leave the machine. SCRAM must then bind no
+// login to a certificate, so the server's offer of that is made one that nobody knows, the only bytes
+// that are changed.
 package postgres
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -72,7 +74,12 @@ func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
 		}
 		return dial(ctx, network, address)
 	}
-	config.AfterNetConnect = func(_ context.Context, _ *pgconn.Config, conn net.Conn) (net.Conn, error) {
+	config.AfterNetConnect = func(ctx context.Context, _ *pgconn.Config, conn net.Conn) (net.Conn, error) {
+		if encrypted, is := conn.(*tls.Conn); is {
+			if err := encrypted.HandshakeContext(ctx); err != nil {
+				return conn, err
+			}
+		}
 		taken = conn
 		return stolen{conn}, errStolen
 	}

@@ -241,13 +241,17 @@ func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
 			return n, false
 		}
 		kind, whole := b[n], n+size <= len(b)
-		told := kind == 'C' || kind == 'E' || kind == 'Z'
+		told := kind == 'C' || kind == 'E' || kind == 'Z' || kind == 'R'
 		switch {
 		case !whole && told && size < maxTold:
 			return n, false
 		case !whole:
 			a.skip = size - (len(b) - n)
 			return len(b), false
+		case kind == 'R':
+			if at := bytes.Index(b[n:n+size], []byte(scramBound)); at >= 0 { // libpq refuses it without TLS
+				copy(b[n+at:], scramUnknown)
+			}
 		case told:
 			a.take(kind, fields(b[n+headerSize:n+size]), r)
 		case kind == 'I' || kind == 's':
@@ -260,6 +264,12 @@ func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
 	}
 	return n, false
 }
+
+// The login that is bound to a certificate, and a name as long that no client knows.
+const (
+	scramBound   = "SCRAM-SHA-256-PLUS\x00"
+	scramUnknown = "SCRAM-SHA-256-NONE\x00"
+)
 
 // maxTold bounds the answers that are waited for as a whole.
 const maxTold = 32 << 10

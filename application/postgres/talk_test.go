@@ -11,11 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"assay/application/wire"
 	"assay/application/wire/wiretest"
 	"assay/cluster/postgres"
+	"assay/driver/drivertest"
 	"assay/internal/expect"
 )
 
@@ -131,4 +133,41 @@ func program(t *testing.T, name string) string {
 		t.Fatalf("%s is not there", name)
 	}
 	return found[len(found)-1]
+}
+
+// TestEncryptedServer logs in by SCRAM at a server that is encrypted and verified, by a client that
+// is not encrypted; and says why where the certificate is not the server's.
+func TestEncryptedServer(t *testing.T) {
+	t.Parallel()
+	server, err := postgres.Start(t.Context(), postgres.Options{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	ours, theirs := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
+	shown := ours.Server("127.0.0.1")
+	conn, err := pgconn.Connect(t.Context(), server.Address())
+	expect.NoError(t, err)
+	for name, path := range map[string]string{"our-cert.pem": shown.Certificate, "our-key.pem": shown.Key} {
+		text, err := os.ReadFile(path)
+		expect.NoError(t, err)
+		lines := "'" + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "'), ('") + "'"
+		expect.NoError(t, conn.Exec(t.Context(), "COPY (VALUES ("+lines+")) TO PROGRAM 'umask 077; cat > "+name+"'").Close())
+	}
+	for _, setting := range []string{"ssl_cert_file = 'our-cert.pem'", "ssl_key_file = 'our-key.pem'", "ssl = on"} {
+		expect.NoError(t, conn.Exec(t.Context(), "ALTER SYSTEM SET "+setting).Close())
+	}
+	expect.NoError(t, conn.Close(t.Context()), server.Restart(t.Context()))
+	for _, c := range []struct{ authority, says, problem string }{{ours.File, "t|TLSv1.3", ""}, {theirs.File, "", "certificate"}} {
+		product, err := New(strings.Replace(server.Address(), "sslmode=disable", "sslmode=verify-full&sslrootcert="+c.authority, 1))
+		expect.NoError(t, err)
+		proxy, err := wire.Listen("127.0.0.1:0", product)
+		expect.NoError(t, err)
+		expect.AtEnd(t, proxy.Close)
+		cmd := exec.Command(program(t, "psql"), "-Atc", "SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+		cmd.Env = append(os.Environ(), product.Environment(proxy.Address())...)
+		said, err := cmd.CombinedOutput()
+		problem := fmt.Sprint(proxy.Recorder().Problem())
+		if (err == nil) != (c.problem == "") || !strings.Contains(string(said), c.says) || !strings.Contains(problem, c.problem) {
+			t.Errorf("it says %q, and the problem is %s", said, problem)
+		}
+	}
 }
