@@ -8,7 +8,7 @@ import (
 	"assay/check"
 )
 
-// Bounds of what the terminal shows of one check; the other reports show all
+// Bounds of what the terminal shows of all checks; the other reports show all
 // that the result holds.
 const (
 	shownKinds = 3
@@ -31,6 +31,7 @@ func (t *textWriter) checks(r *Result) {
 	for _, n := range r.NotApplicable {
 		t.block("", "", pad(notApplicableMark+" "+plain(n.Name), width), "not applicable: "+n.Reason)
 	}
+	left := shownKinds
 	for _, c := range r.Checks {
 		if len(c.Evidence) == 0 {
 			continue
@@ -40,7 +41,7 @@ func (t *textWriter) checks(r *Result) {
 			t.explanation(c)
 			continue
 		}
-		t.evidence(c, shownKinds)
+		left -= t.evidence(c, left)
 	}
 	t.conviction(r)
 }
@@ -59,8 +60,8 @@ func answer(c check.Result) string {
 }
 
 // evidence writes the first piece of each of so many kinds, and how to see the
-// rest.
-func (t *textWriter) evidence(c check.Result, kinds int) {
+// rest. It returns of how many.
+func (t *textWriter) evidence(c check.Result, kinds int) int {
 	const indent = "  "
 	t.line(bold, "evidence of "+c.Name)
 	shown := map[string]bool{}
@@ -80,8 +81,9 @@ func (t *textWriter) evidence(c check.Result, kinds int) {
 		t.block(noColor, indent, "("+d.Kind+") ", d.Meaning)
 	}
 	if more := c.Found - int64(len(shown)); more > 0 {
-		t.block(noColor, indent, "", "and "+check.Count(more)+" more"+t.rest(c, len(shown)))
+		t.block(noColor, indent, "", when(len(shown) > 0, "and ")+check.Count(more)+when(len(shown) > 0, " more")+t.rest(c, len(shown)))
 	}
+	return len(shown)
 }
 
 // rest describes where more evidence is than was shown, if there is more.

@@ -30,6 +30,9 @@ type Head struct {
 	Load struct {
 		Clients int `json:"clients"`
 	} `json:"load"`
+	Cluster *struct {
+		Spec string `json:"spec"`
+	} `json:"cluster"`
 	Rounds []struct{} `json:"rounds"`
 	Faults []struct{} `json:"faults"`
 }

@@ -208,14 +208,7 @@ func (t *textWriter) judgements(r *Result) {
 	for _, reason := range r.Measurement.Reasons {
 		t.item("- ", reason)
 	}
-	for i, h := range r.Thresholds {
-		label := ""
-		if i == 0 {
-			label = "thresholds"
-		}
-		a := r.answerOf(&h)
-		t.painted(a.color(), label, a.Mark()+" "+measuredValue(&h)+"   "+h.Text+"   "+a.String())
-	}
+	t.thresholds(r)
 	if len(r.Checks) > 0 {
 		t.gap()
 		t.checks(r)

@@ -23,20 +23,20 @@ import (
 
 // checkFlags are the flags of assay check.
 type checkFlags struct {
-	db, model      string
-	engine         string
-	test           string
-	initial, total string
-	assume         []string
-	accounts       []string
-	negative       bool
-	models         bool
-	explain        bool
-	timeout        time.Duration
-	memory         string
-	asJSON, quiet  bool
-	pipeline       pipelineFlags
-	percentiles    string
+	db, model              string
+	engine                 string
+	test                   string
+	initial, total         string
+	assume                 []string
+	accounts               []string
+	negative               bool
+	models                 bool
+	explain                bool
+	timeout                time.Duration
+	memory                 string
+	asJSON, quiet, verbose bool
+	pipeline               pipelineFlags
+	percentiles            string
 }
 
 func newCheck(version string) *cobra.Command {
@@ -125,6 +125,7 @@ func (f *checkFlags) addOutput(flags *pflag.FlagSet) {
 	flags.StringVar(&f.percentiles, "hgrm", "", "of a run's folder: "+percentilesUsage)
 	flags.BoolVar(&f.asJSON, "json", false, "print the answer as JSON on standard output")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
+	flags.BoolVar(&f.verbose, "verbose", false, "of a run's folder: print its whole report, and not only what was judged")
 }
 
 // folder judges a saved run.
@@ -158,7 +159,7 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	if err != nil {
 		return f.pipeline.failed(out, "check", err)
 	}
-	err = show(out, outcome, shown{asJSON: f.asJSON, quiet: f.quiet, explain: f.explain, elsewhere: f.pipeline.printed()})
+	err = show(out, outcome, shown{asJSON: f.asJSON, quiet: f.quiet, verbose: f.verbose, judged: true, explain: f.explain, elsewhere: f.pipeline.printed()})
 	return f.pipeline.finish(out, ofResult(outcome.Result, outcome.Report), writePercentiles(f.percentiles, outcome, err))
 }
 
@@ -199,7 +200,7 @@ func (f *checkFlags) historyOptions(cmd *cobra.Command) (histories.Options, erro
 
 // file judges another tool's history.
 func (f *checkFlags) file(cmd *cobra.Command, path string) error {
-	for _, name := range []string{"db", "engine", "hgrm"} {
+	for _, name := range []string{"db", "engine", "hgrm", "verbose"} {
 		if cmd.Flags().Changed(name) {
 			return usageError{fmt.Errorf("--%s goes with a run's folder; %s is a file", name, path)}
 		}

@@ -259,7 +259,7 @@ func TestExplain(t *testing.T) {
 // both or to neither, and is refused by the other with a word.
 func TestEveryFlagOfCheck(t *testing.T) {
 	dir := writeHistories(t)
-	file, folder := []string{"db", "engine", "hgrm"}, []string{"test", "assume", "initial", "total", "accounts", "negative-balances", "timeout", "memory"}
+	file, folder := []string{"db", "engine", "hgrm", "verbose"}, []string{"test", "assume", "initial", "total", "accounts", "negative-balances", "timeout", "memory"}
 	both := []string{"model", "explain", "json", "quiet", "models", "help", "junit", "summary"}
 	values := map[string]string{"db": "mem://", "engine": "nats://127.0.0.1:1", "total": "1", "timeout": "1m", "memory": "1GiB", "test": "register", "model": "linearizable", "assume": "wfr-keys"}
 	known := slices.Concat(file, folder, both)

@@ -18,7 +18,7 @@ func TestFaultsWhileLoading(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			e := assay(t, dir, "run", "bank", "--cluster", spec, "--accounts", strconv.FormatInt(accounts, 10), "--clients", "4", "--seed", "5",
-				"--ops", "200", "--out", "run", "--connect-timeout", "1m", "--fault", "kill primary while loading at 0s for 2s")
+				"--ops", "200", "--out", "run", "--verbose", "--connect-timeout", "1m", "--fault", "kill primary while loading at 0s for 2s")
 			e.want(t, exitValid, exitNoVerdict) // the figures of so short a run are not judged here
 			narrow(t, e.stdout)
 			r := resultOf(t, filepath.Join(dir, "run"))
@@ -44,7 +44,7 @@ func TestAwayWhileLoading(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e := assay(t, dir, "run", "bank", "--cluster", "mongodb:3,election=2s", "--accounts", "100000", "--clients", "4", "--seed", "5",
-		"--ops", "200", "--out", "run", "--connect-timeout", "1m", "--fault", "kill primary while loading at 0s for ever").want(t, exitValid, exitNoVerdict)
+		"--ops", "200", "--out", "run", "--verbose", "--connect-timeout", "1m", "--fault", "kill primary while loading at 0s for ever").want(t, exitValid, exitNoVerdict)
 	r := resultOf(t, filepath.Join(dir, "run"))
 	if r.Verdict.String() != "valid" || len(r.Loading.Faults) != 1 || r.Loading.Rows != 100_000 {
 		t.Fatalf("%+v: %v", r.Loading, e)

@@ -66,12 +66,12 @@ func (p shareOfAll) Type() string { return "percent" }
 
 // runFlags are the flags that every workload shares.
 type runFlags struct {
-	workload     definition.Workload
-	scenario     runner.Scenario
-	scenarioFile string
-	out, servers string
-	json, quiet  bool
-	plain        bool
+	workload             definition.Workload
+	scenario             runner.Scenario
+	scenarioFile         string
+	out, servers         string
+	json, quiet, verbose bool
+	plain                bool
 	// What may have several values, one for each configuration of a series.
 	databases, clusters []string
 	clients             numbers
@@ -139,6 +139,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.percentiles, "hgrm", "", percentilesUsage)
 	flags.BoolVar(&f.json, "json", false, "print result.json on standard output instead of the summary")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress; the summary is one line")
+	flags.BoolVar(&f.verbose, "verbose", false, "print all figures at the end, in place of about twelve lines")
 	flags.BoolVar(&f.plain, "plain", false, "progress in lines, also on a terminal")
 	for _, own := range s.Config.Flags() {
 		addFlag(flags, own)

@@ -23,7 +23,7 @@ func flagGroups() []helpGroup {
 		{"Load", []string{"clients", "rate", "duration", "repeat", "ops", "warmup", "ramp", "arrivals", "retry", "max-attempts", "timeout", "seed", "scenario"}},
 		{"Faults", []string{"fault"}},
 		{"Figures and verdict", []string{"threshold", "slo", "strict", "judge", "other-work", "overhead", "hgrm", "metrics", "otlp"}},
-		{"Output", []string{"out", "junit", "summary", "json", "quiet", "plain"}},
+		{"Output", []string{"out", "junit", "summary", "json", "quiet", "verbose", "plain"}},
 		{"Several machines", []string{"agents", "engine", "agent-loss", "agent-timeout"}},
 	}
 }

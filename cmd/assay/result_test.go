@@ -85,7 +85,7 @@ func narrow(t *testing.T, text string) {
 func TestFirstCommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e := assay(t, dir, "run", "bank", "--duration", "1s", "--warmup", "1200ms").want(t, exitValid, exitNoVerdict)
+	e := assay(t, dir, "run", "bank", "--duration", "1s", "--warmup", "1200ms", "--verbose").want(t, exitValid, exitNoVerdict)
 	narrow(t, e.stdout)
 	narrow(t, e.stderr)
 	expect.Text(t, e, e.stdout, "VALID", "committed/s", "p99", "total", "accounts", "transfers", "seed", "report.html", "runs/")

@@ -105,7 +105,7 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 	if err != nil {
 		return f.pipeline.failed(out, s.Workload, err)
 	}
-	err = show(out, outcome, shown{asJSON: f.json, quiet: f.quiet, elsewhere: f.pipeline.printed()})
+	err = show(out, outcome, shown{asJSON: f.json, quiet: f.quiet, verbose: f.verbose, elsewhere: f.pipeline.printed()})
 	return f.pipeline.finish(out, ofResult(outcome.Result, outcome.Report), writePercentiles(f.percentiles, outcome, err))
 }
 
@@ -208,8 +208,8 @@ func (f *runFlags) watched() string {
 }
 
 // shown is the form in which a result is printed; elsewhere is not at all, since something
-// else is.
-type shown struct{ asJSON, quiet, explain, elsewhere bool }
+// else is. Of a run that is judged again its figures are known already.
+type shown struct{ asJSON, quiet, verbose, judged, explain, elsewhere bool }
 
 // show prints a result in the form that was asked for and returns the error
 // that carries its exit code.
@@ -222,7 +222,14 @@ func show(out io.Writer, o runner.Outcome, form shown) error {
 	case form.quiet:
 		err = report.Line(out, o.Result)
 	default:
-		err = report.Text(out, o.Result, report.TextOptions{Width: textWidth(out), Report: o.Report, Explain: form.explain})
+		write := report.Brief
+		switch {
+		case form.verbose:
+			write = report.Text
+		case form.judged:
+			write = report.Judged
+		}
+		err = write(out, o.Result, report.TextOptions{Width: textWidth(out), Report: o.Report, Explain: form.explain})
 	}
 	if err != nil {
 		return fmt.Errorf("print the result: %w", err)

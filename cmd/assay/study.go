@@ -85,7 +85,7 @@ study.html and study.md with its charts, and runs.csv with a line for each run.
 // vocabulary has the flags of each workload that can be used in a study.
 func vocabulary() study.Vocabulary {
 	v := study.Vocabulary{}
-	ofCommand := []string{"out", "scenario", "json", "quiet", "servers", "junit", "summary", "hgrm"}
+	ofCommand := []string{"out", "scenario", "json", "quiet", "verbose", "servers", "junit", "summary", "hgrm"}
 	for _, w := range catalog.Workloads() {
 		f := &runFlags{workload: w, scenario: runner.Defaults(w)}
 		cmd := &cobra.Command{}

@@ -129,7 +129,8 @@ func (s *Sweep) Document(command string) report.Document {
 	if s.Law != nil {
 		d.Tables = append(d.Tables, lawTable(s.Law))
 	}
-	d.Notes = s.notes()
+	notes := s.notes()
+	d.Answers, d.Notes = []string{s.answer(notes[0])}, notes[1:]
 	for _, g := range s.Groups {
 		d.Notes = append(d.Notes, g.remarks()...)
 	}
@@ -167,6 +168,18 @@ func (s *Sweep) notes() []string {
 	lines = append(lines, fmt.Sprintf("The law is fitted to what was measured with %g to %g clients; the runs deviate from it by %s %% (standard deviation). From and to are the 95 %% confidence interval (bootstrap).",
 		l.Smallest, l.Largest, quantity.Figure(100*l.Deviation)))
 	return append(lines, peakText(l, "clients"))
+}
+
+// answer says the rate that keeps the objective, or else the peak and the knee, and why either is not
+// known.
+func (s *Sweep) answer(peak string) string {
+	if !slices.ContainsFunc(s.Groups, func(g Group) bool { return !g.unbelieved() }) {
+		peak = "The peak and the knee are not known, since no measurement is valid (" + all(s.Groups).reasons() + ")."
+	}
+	if s.Objective == "" {
+		return peak
+	}
+	return capital(s.objectiveText()) + ". " + peak
 }
 
 func (s *Sweep) objectiveText() string {

@@ -47,6 +47,8 @@ type entry struct {
 	PerSecond, P50, P99 float64
 	// Invalid is true if the figures are refused.
 	Invalid bool
+	// Configuration is what a run varies in its series, or the cluster that it started.
+	Configuration string
 	// Series is the path of the series that the run belongs to.
 	Series string
 	// Done of Total runs of a series or a study are made.
@@ -134,6 +136,8 @@ type scan struct {
 	entries []entry
 	folders int
 	cut     bool
+	// configurations are what the runs of series vary, by the runs' paths.
+	configurations map[string]string
 }
 
 // entries lists the folder. Files that are unchanged since the last time are not read
@@ -141,7 +145,7 @@ type scan struct {
 func (s *Server) entries() (all []entry, cut bool, err error) {
 	s.scanning.Lock()
 	defer s.scanning.Unlock()
-	c := &scan{server: s, now: time.Now(), heads: map[string]knownHead{}}
+	c := &scan{server: s, now: time.Now(), heads: map[string]knownHead{}, configurations: map[string]string{}}
 	if _, err := os.Stat(s.folder); err != nil {
 		return nil, false, &FolderError{s.folder, err}
 	}
@@ -235,6 +239,7 @@ func (c *scan) run(at, series string, has map[string]fs.FileInfo) entry {
 	}
 	c.heads[at] = known
 	e := known.entry
+	e.Configuration = cmp.Or(c.configurations[at], e.Configuration)
 	e.Path, e.Series, e.Report = at, series, has[report.FileReport] != nil
 	return e
 }
@@ -256,6 +261,9 @@ func headOf(folder string, info fs.FileInfo) entry {
 	}
 	e := entry{Kind: kindRun, Verdict: h.Verdict.String(), Workload: h.Workload, Version: h.Version, Started: h.Started,
 		Clients: h.Load.Clients, Faults: len(h.Faults), Invalid: h.Measurement.Invalid()}
+	if h.Cluster != nil {
+		e.Configuration = h.Cluster.Spec
+	}
 	if h.Database.Product != "" {
 		e.Database = h.Database.Product + " " + h.Database.Version
 	}
@@ -276,6 +284,9 @@ func (c *scan) series(at string, has map[string]fs.FileInfo) entry {
 	s, err := report.ReadSeries(c.file(at, ""))
 	if err != nil {
 		return entry{Path: at, Kind: kindSeries, Verdict: stateUnreadable, Problem: reason(err), Started: newest(has)}
+	}
+	for _, r := range s.Runs {
+		c.configurations[path.Join(at, r.Folder)] = r.Configuration
 	}
 	e := entry{Path: at, Kind: kindSeries, Workload: s.Workload, Version: s.Version, Started: s.Started, Done: s.Count(report.StateDone), Total: len(s.Runs), Report: has[report.FileReport] != nil}
 	if failed := s.Count(report.StateFailed); failed > 0 {

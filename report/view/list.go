@@ -53,7 +53,7 @@ func (f filter) takes(e entry) bool {
 	if f.Workload != "" && e.Workload != f.Workload || f.Database != "" && e.Database != f.Database || f.Verdict != "" && e.Verdict != f.Verdict {
 		return false
 	}
-	all := strings.ToLower(strings.Join([]string{e.Path, e.Workload, e.Database, e.Verdict, e.Problem, e.Version}, "\n"))
+	all := strings.ToLower(strings.Join([]string{e.Path, e.Workload, e.Database, e.Configuration, e.Verdict, e.Problem, e.Version}, "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(f.Text)) {
 		if !strings.Contains(all, word) {
 			return false

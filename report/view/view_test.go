@@ -333,3 +333,19 @@ func TestStudies(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
+
+// TestRowsSayWhatDiffers: a run of a series is listed with what the series varies.
+func TestRowsSayWhatDiffers(t *testing.T) {
+	folder := t.TempDir()
+	put(t, folder, "s/series.json", `{"format": 1, "workload": "bank", "configurations": [{"name": "clients=8"}], "runs": [{"folder": "001-001", "configuration": "clients=8", "repeat": 1, "state": "done"}]}`)
+	put(t, folder, "s/001-001/result.json", `{"format": 1, "workload": "bank", "verdict": "valid", "database": {"product": "SQLite", "version": "3"}}`)
+	put(t, folder, "alone/result.json", `{"format": 1, "workload": "bank", "verdict": "valid", "database": {"product": "MongoDB", "version": "6"}, "cluster": {"spec": "mongodb:3"}}`)
+	s, err := New(folder)
+	expect.NoError(t, err)
+	page := get(s, "/").Body.String()
+	for _, want := range []string{"SQLite 3<br>clients=8", "MongoDB 6<br>mongodb:3"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is not in %s", want, page)
+		}
+	}
+}

@@ -18,6 +18,7 @@ func (a *Advice) Document(command string) report.Document {
 	if a.Alone != nil && a.Alone.Verdict == check.Violated {
 		d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Text: "one client alone breaks what must hold: the transactions are wrong at every level (" + a.Alone.Found + ")"})
 	}
+	d.Answers = []string{a.answer()}
 	d.Tables = append(d.Tables, table("Levels", a.Levels))
 	if len(a.Changes) > 0 {
 		d.Tables = append(d.Tables, table("Changes that were tried", a.Changes), changesTable(a.Changes))
@@ -232,6 +233,22 @@ func (a *Advice) doubts() (all []string) {
 		all = append(all, fmt.Sprintf("the figures of %d of %d runs are INVALID and not to be believed, such as for this: %s", invalid, of, why))
 	}
 	return all
+}
+
+// answer is the surest level, or change, and what the level in use loses.
+func (a *Advice) answer() string {
+	rows := a.all()
+	text := "No level and no change kept what must hold."
+	if len(a.Right) > 0 { // the surest first
+		r := &rows[a.Right[0]]
+		text = fmt.Sprintf("Use %s: it kept what must hold in %s, at %s a second.", r.name(), check.Counted(r.Committed, "transaction", "transactions"), quantity.Figure(r.Throughput.PerSecond))
+	}
+	for _, r := range a.Levels {
+		if strings.EqualFold(r.Level, a.InUse) && r.Verdict == check.Violated {
+			text += " The level in use, " + r.Level + ", did not: " + strings.TrimPrefix(r.held(), "✗ ") + "."
+		}
+	}
+	return text
 }
 
 // verdicts say what is right, and what it costs.

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"assay/check"
+	"assay/measure"
+)
+
+// briefText bounds what the brief summary says of one thing.
+const briefText = 150
+
+// Brief writes the summary for the end of a run, in about twelve lines: the verdict, each failed check,
+// the figures with their intervals, and where the report is. Text has all.
+func Brief(w io.Writer, r *Result, o TextOptions) error {
+	r = clean(r)
+	t := newTextWriter(o)
+	t.line(bold, headline(r))
+	t.gap()
+	t.verdict(r)
+	if len(r.Rounds) > 0 {
+		t.field("measured", check.Counted(int64(len(r.Rounds)), "round", "rounds")+" in "+seconds(r.Throughput.Seconds))
+		t.table(narrowRounds(r))
+		t.gap()
+	} else {
+		t.field("throughput", figure(r.Throughput.PerSecond)+"/s"+plusMinus(&r.Throughput)+when(r.Measurement.Invalid(), " (INVALID, see below)"))
+		t.field("response", responseLine(&r.Latency))
+	}
+	t.field("operations", endsLine(r))
+	if len(r.Errors) > 0 {
+		t.field("errors", begun(errorsLine(r), 2*briefText))
+	}
+	for _, s := range sections(r) {
+		if s.line != "" {
+			t.field(s.label, s.line)
+		}
+	}
+	t.outages(r)
+	t.thresholds(r)
+	t.painted(measurementColor(&r.Measurement), "measurement", measuredLine(r))
+	if o.Report != "" {
+		t.field("report", o.Report+"  (--verbose prints all)")
+	}
+	return t.writeTo(w)
+}
+
+// Judged writes what was judged of a saved run, without its figures.
+func Judged(w io.Writer, r *Result, o TextOptions) error {
+	r = clean(r)
+	t := newTextWriter(o)
+	t.line(bold, headline(r))
+	t.gap()
+	t.checks(r)
+	t.gap()
+	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
+	if r.Promise != nil && r.Promise.Advice != "" {
+		t.field("advice", r.Promise.Advice)
+	}
+	t.thresholds(r)
+	t.painted(measurementColor(&r.Measurement), "measurement", measuredLine(r))
+	if o.Report != "" {
+		t.field("report", o.Report)
+	}
+	return t.writeTo(w)
+}
+
+// headline is what was tested, under which load and faults.
+func headline(r *Result) string {
+	parts := []string{subject(r), check.Counted(int64(r.Load.Clients), "client", "clients")}
+	if len(r.Rounds) > 0 {
+		parts = parts[:1]
+	} else if r.Throughput.Seconds > 0 {
+		parts[1] += ", " + seconds(r.Throughput.Seconds)
+	}
+	if n := len(r.Faults); n == 1 {
+		parts = append(parts, r.Faults[0].name()+" at "+r.Faults[0].injected())
+	} else if n > 1 {
+		parts = append(parts, check.Counted(int64(n), "fault", "faults"))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// verdict writes the verdict, each check that is not valid with the first that it found, and the others in
+// a line.
+func (t *textWriter) verdict(r *Result) {
+	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
+	if r.Promise != nil && r.Promise.Advice != "" && r.Verdict != check.Valid {
+		t.field("advice", r.Promise.Advice)
+	}
+	var valid []string
+	shown := 0
+	for _, c := range r.Checks {
+		if c.Verdict == check.Valid {
+			valid = append(valid, c.Name)
+			continue
+		}
+		t.painted(verdictColor(c.Verdict), checkMark(c.Verdict)+" "+c.Name, begun(answer(c), briefText))
+		if len(c.Evidence) == 0 || shown == shownKinds {
+			continue
+		}
+		shown++
+		more := ""
+		if c.Found > 1 {
+			more = ", and " + check.Count(c.Found-1) + " more"
+		}
+		t.item("", begun(c.Evidence[0].Kind+": "+evidenceText(c.Evidence[0]), briefText)+more)
+	}
+	if len(valid) > 0 {
+		t.field(checkMark(check.Valid)+" valid", strings.Join(valid, ", "))
+	}
+	for _, n := range r.NotApplicable {
+		t.field(notApplicableMark+" "+n.Name, begun("not applicable: "+n.Reason, briefText))
+	}
+}
+
+// responseLine has the figures that matter, with their intervals.
+func responseLine(l *Latency) string {
+	if l.Count == 0 {
+		return none
+	}
+	return fmt.Sprintf("p50 %s%s   p99 %s%s   max %s", millis(l.P50), plusMinusAt(l, 1), millis(l.P99), plusMinusAt(l, 3), millis(l.Max))
+}
+
+// endsLine counts how the measured operations ended.
+func endsLine(r *Result) string {
+	m := &r.Measured
+	parts := []string{check.Count(m.Committed) + " committed"}
+	for _, end := range []struct {
+		n    int64
+		name string
+	}{{m.Rejected, "rejected"}, {m.Failed, "failed"}, {m.Unknown, "unknown"}} {
+		if end.n > 0 {
+			parts = append(parts, check.Count(end.n)+" "+end.name)
+		}
+	}
+	if whole := r.Outcomes.Total(); whole != m.Total() {
+		parts = append(parts, check.Count(whole)+" in the whole run")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// outages writes what the faults did to writes and reads: of several the longest.
+func (t *textWriter) outages(r *Result) {
+	if len(r.Faults) == 0 {
+		return
+	}
+	longest := slices.MaxFunc(r.Faults, func(a, b Fault) int { return int(a.WriteOutage - b.WriteOutage) })
+	text := faultLine(&longest)
+	if len(r.Faults) > 1 {
+		text = "the longest of " + check.Counted(int64(len(r.Faults)), "fault", "faults") + ": " + longest.name() + " " + text
+	}
+	t.field("outage", text)
+}
+
+// thresholds writes what was asked of the figures.
+func (t *textWriter) thresholds(r *Result) {
+	for i, h := range r.Thresholds {
+		a := r.answerOf(&h)
+		t.painted(a.color(), when(i == 0, "thresholds"), a.Mark()+" "+measuredValue(&h)+"   "+h.Text+"   "+a.String())
+	}
+}
+
+// measuredLine says whether the figures may be believed, and why not.
+func measuredLine(r *Result) string {
+	switch reasons := r.Measurement.Reasons; {
+	case r.Measurement.Wide():
+		return "valid, but imprecise: measure longer"
+	case !r.Measurement.Invalid():
+		return string(measure.Valid)
+	case len(reasons) == 0:
+		return "INVALID, do not believe the figures"
+	default:
+		text := "INVALID: " + begun(reasons[0], briefText)
+		for _, more := range reasons[1:] {
+			kind, _, _ := strings.Cut(more, ":")
+			text += "; " + begun(kind, briefText)
+		}
+		return text
+	}
+}

@@ -1,0 +1,52 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"assay/check"
+	"assay/internal/expect"
+)
+
+func briefOf(t *testing.T, r *Result) string {
+	t.Helper()
+	var b strings.Builder
+	expect.NoError(t, Brief(&b, r, TextOptions{Report: "runs/x/report.html"}))
+	return b.String()
+}
+
+// TestBriefSummary: a run ends in about twelve lines of 80 columns, the verdict first and the report
+// last; what is wrong is in them, and at most three pieces of evidence.
+func TestBriefSummary(t *testing.T) {
+	for _, run := range examples() {
+		text := briefOf(t, run)
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		if len(run.Rounds) == 0 && run.Verdict == check.Valid && len(lines) > 16 {
+			t.Errorf("%d lines:\n%s", len(lines), text)
+		}
+		if !strings.HasPrefix(lines[2], "verdict       ") || !strings.Contains(lines[len(lines)-1], "runs/x/report.html  (--verbose prints all)") {
+			t.Errorf("the verdict is not first, or the report not last:\n%s", text)
+		}
+		for _, line := range lines {
+			if len([]rune(line)) > 80 {
+				t.Errorf("a line is too wide: %s", line)
+			}
+		}
+	}
+	r := &Result{Workload: "bank", Verdict: check.Violated, Measurement: Measurement{Verdict: "invalid", Reasons: []string{"too short: 1 s", "stalled: 2 s"}}}
+	for _, name := range []string{"total", "accounts", "transfers", "order", "record"} {
+		r.Checks = append(r.Checks, check.Result{Name: name, Verdict: check.Violated, Detail: "2 lost", Found: 2, Evidence: []check.Evidence{{Kind: "lost", Text: "transfer 7 of " + name}}})
+	}
+	r.Checks[4].Verdict = check.Valid
+	text := briefOf(t, r)
+	expect.Text(t, "the summary", text, "✗ total       VIOLATED: 2 lost", "lost: transfer 7 of transfers, and 1 more", "✗ order ", "✓ valid       record", "(INVALID, see below)", "INVALID: too short: 1 s; stalled")
+	if n := strings.Count(text, "transfer 7 of"); n != 3 {
+		t.Errorf("%d pieces of evidence:\n%s", n, text)
+	}
+	var judged strings.Builder
+	expect.NoError(t, Judged(&judged, r, TextOptions{}))
+	expect.Text(t, "what was judged", judged.String(), "✗ order", "evidence of total", "verdict       VIOLATED")
+	if strings.Contains(judged.String(), "throughput") || strings.Count(judged.String(), "transfer 7 of") != 3 {
+		t.Errorf("the run's report again:\n%s", judged.String())
+	}
+}
