@@ -107,7 +107,6 @@ type FrameReader struct {
 	size    int64
 	offset  int64
 	payload []byte
-	torn    bool
 }
 
 // OpenFrames opens a framed file of this magic. It returns a *FormatError if
@@ -139,14 +138,14 @@ func otherForm(head, magic string) string {
 }
 
 // ReadFrame returns the next payload, valid until the next call, or io.EOF. A
-// frame is left out if the file holds only its beginning: io.EOF, and Torn is true. A frame that is damaged gives a *FormatError.
+// frame is left out if the file holds only its beginning: io.EOF. A frame that is damaged gives a *FormatError.
 func (r *FrameReader) ReadFrame() ([]byte, error) {
 	left := r.size - r.offset
 	if left == 0 {
 		return nil, io.EOF
 	}
 	if left < frameHeader {
-		return nil, r.tear()
+		return nil, io.EOF
 	}
 	var head [frameHeader]byte
 	if _, err := io.ReadFull(r.in, head[:]); err != nil {
@@ -160,7 +159,7 @@ func (r *FrameReader) ReadFrame() ([]byte, error) {
 		return nil, r.damaged("a frame of impossible length")
 	}
 	if left < frameHeader+length {
-		return nil, r.tear()
+		return nil, io.EOF
 	}
 	if int64(cap(r.payload)) < length {
 		r.payload = make([]byte, length)
@@ -176,17 +175,9 @@ func (r *FrameReader) ReadFrame() ([]byte, error) {
 	return r.payload, nil
 }
 
-func (r *FrameReader) tear() error {
-	r.torn = true
-	return io.EOF
-}
-
 func (r *FrameReader) damaged(reason string) error {
 	return &FormatError{Path: r.file.Name(), Offset: r.offset, Reason: reason}
 }
-
-// Torn reports whether the file ended in the middle of a frame.
-func (r *FrameReader) Torn() bool { return r.torn }
 
 // Close closes the file.
 func (r *FrameReader) Close() error { return r.file.Close() }

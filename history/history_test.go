@@ -92,7 +92,7 @@ func TestRoundTrip(t *testing.T) {
 	want := sample(2000)
 	write(t, path, want)
 	got, ending, err := readAll(t, path)
-	if err != nil || !ending.Whole || ending.Torn || ending.Ops != 2000 {
+	if err != nil || !ending.Whole || ending.Ops != 2000 {
 		t.Fatalf("ending %+v, %v", ending, err)
 	}
 	if !reflect.DeepEqual(got, want) {

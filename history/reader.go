@@ -25,8 +25,6 @@ type Visitor struct {
 type Ending struct {
 	// Whole is true if the writer closed the file in order.
 	Whole bool
-	// Torn is true if the last frame was incomplete and was left out.
-	Torn bool
 	// Ops is how many attempts were read.
 	Ops uint64
 	// Last is when the last of them ended, as it was measured; 0 of none.
@@ -44,7 +42,6 @@ func Read(path string, v Visitor) (Ending, error) {
 	}
 	r := reading{path: path, visitor: v}
 	err = r.all(frames)
-	r.ending.Torn = frames.Torn()
 	return r.ending, errors.Join(err, frames.Close())
 }
 

@@ -23,8 +23,6 @@ const (
 // Writer writes a history while the run goes on. It is safe for concurrent
 // use. After the first failed write every call returns that *WriteError.
 type Writer struct {
-	path string
-
 	fileMu sync.Mutex // held while a frame is written; taken before mu
 	file   *FrameWriter
 	spare  []byte
@@ -49,7 +47,7 @@ func Create(path string, header Header) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{
-		path: path, file: file, classes: map[string]uint64{},
+		file: file, classes: map[string]uint64{},
 		wake: make(chan struct{}, 1), done: make(chan struct{}), quit: make(chan struct{}),
 	}
 	w.room = sync.NewCond(&w.mu)

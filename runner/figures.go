@@ -87,7 +87,7 @@ func measured(folder string, s Scenario, r *report.Result, f findings) (measure.
 	enterRounds(r, byRound.Figures())
 	r.Kinds = kinds.several(len(r.Rounds) > 0)
 	enterDegradation(r, figures, s)
-	enterValidity(r, s, figures, f, impacts, faults)
+	enterValidity(r, s, figures, impacts, faults)
 	ramp.enter(r, s)
 	enterCorrection(r, figures, len(impacts) > 0)
 	return figures, enterThresholds(r, figures, s)
@@ -172,7 +172,7 @@ func onFaultyDisks(c *report.Cluster) bool {
 	return err == nil && spec.OwnDisks()
 }
 
-func enterValidity(r *report.Result, s Scenario, figures measure.Figures, f findings, impacts []measure.Impact, faults faultLog) {
+func enterValidity(r *report.Result, s Scenario, figures measure.Figures, impacts []measure.Impact, faults faultLog) {
 	v := measure.Judge(figures, measure.Conditions{
 		OpenLoop: r.Load.Loop == "open", Unserved: r.Load.Unserved,
 		OwnLagP50Millis: r.Client.OwnLag.P50, OwnLagP99Millis: r.Client.OwnLag.P99,

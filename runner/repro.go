@@ -31,8 +31,8 @@ type ReproOptions struct {
 // Reproduction is a smallest history that was written, and judged again from its
 // file.
 type Reproduction struct {
-	// Kind and Anomaly are what it is a history of, and what of.
-	Kind, Anomaly string
+	// Kind is what it is a history of.
+	Kind string
 	// Evidence is that against the whole, with the excerpt that was written.
 	Evidence check.Evidence
 	// Arguments are those of assay check that judge the file; nil where the statements that
@@ -82,7 +82,7 @@ func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, 
 	case s == nil:
 		return Reproduction{}, &NothingError{path, "is violated, and no smaller history was found that shows it"}
 	}
-	r := Reproduction{Conviction: conviction, Kind: kind, Anomaly: s.Anomaly, Evidence: check.Evidence{Kind: s.Anomaly, Text: s.Excerpt.Why, Smallest: s.Excerpt}}
+	r := Reproduction{Conviction: conviction, Kind: kind, Evidence: check.Evidence{Kind: s.Anomaly, Text: s.Excerpt.Why, Smallest: s.Excerpt}}
 	r.Arguments = append([]string{o.Out}, o.arguments()...)
 	if err := writeOperations(o.Out, o.Format, s.Operations); err != nil {
 		return Reproduction{}, err
@@ -104,7 +104,7 @@ func sentIn(folder string) (out Reproduction) {
 	for _, c := range r.Checks {
 		for _, e := range c.Evidence {
 			if out.Kind == "" && e.Smallest != nil && report.Noted(e.Smallest) {
-				out.Kind, out.Anomaly, out.Evidence = c.Name, e.Kind, e
+				out.Kind, out.Evidence = c.Name, e
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func smallestOf(t *testing.T, x *trial) int {
 	if lines := strings.Count(text, ":type :invoke"); lines != n {
 		t.Errorf("%d operations are written of %d", lines, n)
 	}
-	t.Logf("%d of %d show %s", n, r.Evidence.Smallest.Of, r.Anomaly)
+	t.Logf("%d of %d show %s", n, r.Evidence.Smallest.Of, r.Evidence.Kind)
 	return n
 }
 
@@ -94,7 +94,7 @@ func TestReproduceBank(t *testing.T) {
 	out := carryOut(t, scenario("torn-transfer"))
 	r, text, err := reproduced(t, out.Folder, ReproOptions{})
 	expect.NoError(t, err)
-	if r.Kind != "bank" || r.Anomaly != "total" || len(r.Evidence.Smallest.Operations) != 1 || !slices.Contains(r.Arguments, "--total") {
+	if r.Kind != "bank" || r.Evidence.Kind != "total" || len(r.Evidence.Smallest.Operations) != 1 || !slices.Contains(r.Arguments, "--total") {
 		t.Errorf("%+v\n%s", r, text)
 	}
 	out = carryOut(t, scenario("lost-ack"))

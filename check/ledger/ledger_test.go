@@ -172,7 +172,7 @@ func TestTally(t *testing.T) {
 		r.journal(seq, 9, 9)
 		r.move(seq)
 	}
-	want := Tally{Counts: history.Counts{Committed: 2, Rejected: 1, Failed: 1, Unknown: 3}, UnknownApplied: 2, Rows: 4, Accounts: 4}
+	want := Tally{Counts: history.Counts{Committed: 2, Rejected: 1, Failed: 1, Unknown: 3}, UnknownApplied: 2, Rows: 4}
 	if got := r.judge(t).Tally(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}

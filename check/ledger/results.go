@@ -18,8 +18,8 @@ type Tally struct {
 	history.Counts
 	// UnknownApplied is how many of Unknown have a row.
 	UnknownApplied int64
-	// Rows and Accounts are how many were read.
-	Rows, Accounts int64
+	// Rows is how many were read.
+	Rows int64
 }
 
 // Results judges what was given so far: total, accounts, transfers, order and, if
@@ -249,7 +249,7 @@ func (j *Judge) findOtherVersions(found findings, reported *[1 << 8]string) {
 }
 
 func (j *Judge) tally(counts *[1 << 8]int64) Tally {
-	t := Tally{Rows: j.rowsRead, Accounts: j.accountsRead}
+	t := Tally{Rows: j.rowsRead}
 	for i, n := range counts {
 		m := opState(i)
 		if m.has(other) || n == 0 || m.outcome() == history.Unknown && !m.has(recorded) && m.rows() == 0 {

@@ -21,7 +21,6 @@ type Set struct {
 
 // Machine is one of them. Its methods are safe for concurrent use.
 type Machine struct {
-	id      string
 	name    string
 	address netip.Addr
 	space   *namespace // nil on loopback
@@ -128,7 +127,7 @@ func (s *Set) Add(name string) (*Machine, error) {
 }
 
 func (s *Set) add(name string) (*Machine, error) {
-	m := &Machine{id: s.options.ID, name: name, address: loopback()}
+	m := &Machine{name: name, address: loopback()}
 	o := s.options
 	if slices.Contains(o.Unlimited, name) {
 		o.Limits, o.Bandwidth = Limits{}, 0

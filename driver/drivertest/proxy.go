@@ -22,7 +22,6 @@ type Proxy struct {
 	rewrite [2][]byte
 	links   map[*link]struct{}
 	changed chan struct{} // closed and replaced when mode changes
-	closed  bool
 }
 
 type mode int
@@ -132,7 +131,6 @@ func (p *Proxy) setLocked(m mode) {
 
 func (p *Proxy) close() {
 	p.mu.Lock()
-	p.closed = true
 	p.setLocked(cut)
 	p.mu.Unlock()
 	p.listener.Close()

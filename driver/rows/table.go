@@ -32,8 +32,6 @@ type Row struct {
 // Table is a table with the places of its columns.
 type Table struct {
 	store.Table
-	// Number is which of the schema's tables it is.
-	Number int
 	// Numbers and Texts are how many of each a row has.
 	Numbers, Texts int
 	// Orders are the columns by which the rows of each index are in order: its own, and
@@ -59,13 +57,13 @@ type floor struct {
 func Tables(s *store.Schema) map[string]*Table {
 	tables := map[string]*Table{}
 	for i := range s.Tables {
-		tables[s.Tables[i].Name] = newTable(s.Tables[i], i)
+		tables[s.Tables[i].Name] = newTable(s.Tables[i])
 	}
 	return tables
 }
 
-func newTable(of store.Table, number int) *Table {
-	t := &Table{Table: of, Number: number}
+func newTable(of store.Table) *Table {
+	t := &Table{Table: of}
 	for i, c := range of.Columns {
 		switch c.Type {
 		case store.Integer, store.Boolean:

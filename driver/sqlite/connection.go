@@ -110,9 +110,6 @@ func (l *connection) Close() {
 // ending is how one transaction ended.
 type ending struct {
 	store.Reply
-	// refused is true if the work itself did not want to commit, and was rolled
-	// back; only Broken says something then.
-	refused bool
 	// left is true if the caller left before the transaction had ended, so
 	// that the work may still go on.
 	left bool
@@ -250,7 +247,7 @@ func (l *connection) transact(x *run) ending {
 		return e
 	}
 	wanted, err := x.work()
-	e := ending{refused: true}
+	var e ending // of what did not want to commit only Broken says something
 	switch {
 	case err != nil:
 		e = failed(l.file.explain(x.doing, err), classOf(err))

@@ -154,8 +154,7 @@ func (p *agentRun) work(ctx context.Context, job Job, start int64, path string) 
 		p.fail(err)
 		return err
 	}
-	offset, _ := p.offset()
-	begin := start - offset // by this clock
+	begin := start - p.offset() // by this clock
 	file, err := history.Create(path, history.Header{Run: p.plan.Run, Workload: p.plan.Workload, Version: p.plan.Version, Started: begin})
 	if err != nil {
 		p.fail(err)

@@ -67,11 +67,11 @@ func (p *agentRun) deliveredNow(bytes int64) {
 	p.change(func(p *agentRun) { p.Delivered, p.Problem = bytes, "" })
 }
 
-// offset is how far the coordinator's clock is ahead, and how far that may be off.
-func (p *agentRun) offset() (offset, off int64) {
+// offset is how far the coordinator's clock is ahead.
+func (p *agentRun) offset() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.best.Offset, p.best.Error
+	return p.best.Offset
 }
 
 // record has comparisons of clocks written into the history of the work under way, and

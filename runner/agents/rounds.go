@@ -120,8 +120,7 @@ func (r *Rounds) Ready(ctx context.Context) error {
 	if o.Round > r.n {
 		return errStopped
 	}
-	offset, _ := r.of.offset()
-	if !sleep(ctx, StartSlack+time.Duration(o.RoundStart-offset-r.of.options.Clock())) {
+	if !sleep(ctx, StartSlack+time.Duration(o.RoundStart-r.of.offset()-r.of.options.Clock())) {
 		return ctx.Err()
 	}
 	return nil
@@ -129,7 +128,7 @@ func (r *Rounds) Ready(ctx context.Context) error {
 
 // Ended says that the agent has ended its part of the round.
 func (r *Rounds) Ended() {
-	offset, _ := r.of.offset()
+	offset := r.of.offset()
 	r.of.change(func(p *agentRun) { p.rounds, p.RoundEnded, p.RoundEnd = true, r.n, p.options.Clock()+offset })
 }
 

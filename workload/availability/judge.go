@@ -43,15 +43,11 @@ func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, F
 // Figures are what is counted beside the verdicts. All times are nanoseconds.
 type Figures struct {
 	keyvalue.Figures
-	// Writes are operations by what they ended as, and Attempts how many
-	// attempts they took. Operations without a record are not among them.
-	Writes   history.Counts
-	Attempts int64
+	// Writes are operations by what they ended as. Operations without a record are not among
+	// them.
+	Writes history.Counts
 	// Reads are reads by what they ended as: committed or failed.
 	Reads history.Counts
-	// Probes counts reads of nothing, while nothing was acknowledged yet; they
-	// are among Reads.
-	Probes int64
 	// HungWrites and HungReads count the calls that were in flight, without a
 	// time limit, until the run ended.
 	HungWrites int64
@@ -61,7 +57,6 @@ type Figures struct {
 }
 
 func (f *Figures) write(op *history.Op) {
-	f.Attempts++
 	if op.Error == history.ClassHung {
 		f.HungWrites++
 	}
@@ -79,7 +74,4 @@ func (f *Figures) read(op *history.Op) {
 		outcome = history.Failed // it has no effect
 	}
 	f.Reads.Add(outcome, 1)
-	if op.Kind == keyvalue.KindProbe && op.Outcome == history.Committed {
-		f.Probes++
-	}
 }

@@ -394,10 +394,10 @@ func TestFigures(t *testing.T) {
 	late.Outcome, late.Final, late.Values, late.End, late.Error = history.Unknown, history.Unknown, nil, 90*ms, history.ClassHung
 	_, got := s.judge(t)
 	want := Figures{
-		Writes: history.Counts{Committed: 4, Unknown: 2, Failed: 2}, Attempts: 10,
-		Reads: history.Counts{Committed: 5, Failed: 1}, Probes: 1,
+		Writes: history.Counts{Committed: 4, Unknown: 2, Failed: 2},
+		Reads:  history.Counts{Committed: 5, Failed: 1},
 		Figures: keyvalue.Figures{
-			Rows: 7, Acknowledged: 4, Lost: 1, Duplicates: 1, Surplus: 1, UnknownDone: 1, FailedDone: 1, Unrecorded: 1,
+			Rows: 7, Acknowledged: 4, Lost: 1, Duplicates: 1, Surplus: 1, UnknownDone: 1, FailedDone: 1,
 			Answered: 4, Stale: 2, StaleBy: 40 * ms, Missed: 1,
 		},
 		HungWrites: 1, HungReads: 1,

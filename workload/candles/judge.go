@@ -26,9 +26,6 @@ type Figures struct {
 	// Unsure counts answers of which nothing can be said, since a write without
 	// an answer might belong to them.
 	Unsure int64
-	// Behind counts answers that lack rows, of a database that may answer with
-	// an old state.
-	Behind int64
 	// Cold is true if a round of queries began with empty caches.
 	Cold bool
 	// Rounds are the rounds by their names.
@@ -173,11 +170,7 @@ func (j *judge) readAnswers() error {
 		case answerUnsure:
 			j.figures.Unsure++
 		case answerCut:
-			eventual := j.evidence.Promise == PromiseEventual
-			if eventual {
-				j.figures.Behind++
-			}
-			j.answers.AddIf(!eventual, j.wrong(op, found, q, want, got))
+			j.answers.AddIf(j.evidence.Promise != PromiseEventual, j.wrong(op, found, q, want, got))
 		default:
 			j.answers.Add(j.wrong(op, found, q, want, got))
 		}

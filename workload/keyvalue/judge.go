@@ -47,9 +47,7 @@ type Figures struct {
 	Duplicates, Surplus int64
 	// UnknownDone counts operations that ended unknown and have a record;
 	// FailedDone those that ended as failed and have one all the same.
-	// Unrecorded counts the records of operations that the history does not
-	// have.
-	UnknownDone, FailedDone, Unrecorded int64
+	UnknownDone, FailedDone int64
 	// Met counts operations that a repetition ended by meeting its own row, and MetGone
 	// those whose row is not there in the end.
 	Met, MetGone int64

@@ -10,7 +10,6 @@ import (
 // count goes through all operations once it is known which records are there.
 func (j *judge) count() {
 	f := &j.figures
-	f.Unrecorded = int64(len(j.operations.unrecorded))
 	for _, c := range j.operations.clients {
 		if c.reads {
 			continue

@@ -40,7 +40,6 @@ func levelOf(model string, settings []store.Setting) robustness.Level {
 
 // levelLook is the look at what transactions sent, at one isolation level.
 type levelLook struct {
-	level     robustness.Level
 	templates []template
 	// unclear says why nothing can be told; empty if it can.
 	unclear string
@@ -60,7 +59,7 @@ func (p *program) files() (all []string) {
 
 // lookAt asks whether what was sent is serializable at a level.
 func lookAt(templates []template, overflown bool, level robustness.Level) levelLook {
-	l := levelLook{level: level, templates: templates}
+	l := levelLook{templates: templates}
 	set := make([]robustness.Template, len(templates))
 	for i, t := range templates {
 		set[i] = robustness.Template{Name: t.Transaction, Operations: t.Operations}

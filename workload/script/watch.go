@@ -93,9 +93,8 @@ type watch struct {
 
 // sequence is a series of statements that transactions have sent.
 type sequence struct {
-	transaction int
-	template    template
-	count       int64
+	template template
+	count    int64
 }
 
 // maxSequences bounds the different sequences that are kept, and mostSteps the statements
@@ -300,7 +299,7 @@ func (w *watch) note(p *part, transaction int) *sequence {
 			w.overflown = true
 			return nil
 		}
-		of = &sequence{transaction: transaction, template: w.template(p, transaction)}
+		of = &sequence{template: w.template(p, transaction)}
 		w.known[signature] = of
 	}
 	of.count++

@@ -9,7 +9,7 @@ import (
 // Parse reads a script. An error is an *Error. What the statements mean is the server's to
 // say: as in pgbench, SQL is only taken apart.
 func Parse(path, text string) (*Script, error) {
-	r := &reader{path: path, text: text, script: &Script{Path: path}}
+	r := &reader{path: path, text: text, script: &Script{}}
 	if at := invalid(text); at >= 0 {
 		return nil, r.fail(at, "it is not text in UTF-8", "")
 	}

@@ -10,7 +10,6 @@ import "fmt"
 
 // Script is a script that was read. It does not change, and may be used by many clients.
 type Script struct {
-	Path     string
 	Commands []Command
 	// Comments are those that begin with --, wherever they stand outside of quotes.
 	Comments []Comment
