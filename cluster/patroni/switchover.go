@@ -34,7 +34,7 @@ func (s *Set) SwitchOver(ctx context.Context, i int) error {
 	const most = 1 << 12 // far above a sentence
 	text, err := io.ReadAll(io.LimitReader(answer.Body, most))
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("Patroni answers %s: %s", answer.Status, strings.TrimSpace(string(text)))
+		err = fmt.Errorf("answer of Patroni: %s: %s", answer.Status, strings.TrimSpace(string(text)))
 	}
 	return err
 }
