@@ -26,11 +26,8 @@ type Product interface {
 	wire.Protocol
 	// Name is what it is called.
 	Name() string
-	// Environment leads clients to host:port, and Address is that for arguments, without a password.
-	Environment(listens string) []string
-	Address(listens string) string
-	// Secrets are what no file may hold.
-	Secrets() []string
+	// Reach leads clients to where assay listens.
+	Reach() wire.Reach
 }
 
 // Plan is what is tried.
@@ -241,20 +238,13 @@ func (t *trying) keep(name string, recorder *wire.Recorder) (err error) {
 	return nil
 }
 
-// hide takes secrets out of what the application has printed.
-func hide(path string, secrets []string) error {
+// hide takes the password out of what the application has printed.
+func hide(path string, reach wire.Reach) error {
 	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
+	if hidden := reach.Hide(string(text)); err == nil && hidden != string(text) {
+		err = os.WriteFile(path, []byte(hidden), 0o644)
 	}
-	hidden := string(text)
-	for _, s := range secrets {
-		hidden = strings.ReplaceAll(hidden, s, "xxxxx")
-	}
-	if hidden == string(text) {
-		return nil
-	}
-	return os.WriteFile(path, []byte(hidden), 0o644)
+	return err
 }
 
 // Verdict is the gravest of all tries'.

@@ -42,14 +42,15 @@ func (t *trying) execute(ctx context.Context, log string, recorder *wire.Recorde
 	if err != nil {
 		return e, err
 	}
-	defer func() { err = errors.Join(err, file.Close(), hide(log, t.Product.Secrets())) }()
+	reach := t.Product.Reach()
+	defer func() { err = errors.Join(err, file.Close(), hide(log, reach)) }()
 	listens := t.proxy.Address()
 	words := slices.Clone(t.Command)
 	for i := range words {
-		words[i] = strings.ReplaceAll(words[i], "{db}", t.Product.Address(listens))
+		words[i] = strings.ReplaceAll(words[i], "{db}", reach.Address(listens))
 	}
 	cmd := exec.Command(words[0], words[1:]...)
-	own := t.Product.Environment(listens)
+	own := reach.Environment(listens)
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return name == "ASSAY_DB" || slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, name+"=") })

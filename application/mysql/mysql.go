@@ -10,7 +10,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
-	"net/url"
 	"strings"
 
 	"assay/application/wire"
@@ -42,14 +41,6 @@ func New(address string) (*Server, error) {
 
 // Name is the product's.
 func (s *Server) Name() string { return s.name }
-
-// Secrets are what no file may hold.
-func (s *Server) Secrets() []string {
-	if s.Password == "" {
-		return nil
-	}
-	return []string{s.Password, url.QueryEscape(s.Password), url.PathEscape(s.Password), url.UserPassword("", s.Password).String()[1:]}
-}
 
 // Dial implements wire.Protocol: the first host that answers.
 func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
@@ -109,30 +100,13 @@ func (*Server) ReadOnly() string { return "SET SESSION TRANSACTION READ ONLY" }
 // Rollback implements wire.Protocol.
 func (*Server) Rollback() string { return "ROLLBACK" }
 
-// Environment are the variables by which clients and frameworks find a server that listens at
-// host:port. The password is in them alone.
-func (s *Server) Environment(listens string) []string {
-	host, port, _ := net.SplitHostPort(listens)
-	user := url.UserPassword(s.User, s.Password)
-	if s.Password == "" {
-		user = url.User(s.User)
-	}
-	jdbc := "jdbc:" + strings.ToLower(s.name) + "://" + listens + "/" + url.PathEscape(s.Database)
+// Reach implements application.Product, with the variables of the clients.
+func (s *Server) Reach() wire.Reach {
+	scheme, options := strings.ToLower(s.name), ""
 	if s.name == "MySQL" {
-		jdbc += "?sslMode=DISABLED&allowPublicKeyRetrieval=true"
+		options = "?sslMode=DISABLED&allowPublicKeyRetrieval=true"
 	}
-	return []string{
-		"DATABASE_URL=" + s.address(listens, user), "MYSQL_HOST=" + host, "MYSQL_TCP_PORT=" + port, "MYSQL_PORT=" + port,
-		"MYSQL_USER=" + s.User, "MYSQL_PWD=" + s.Password, "MYSQL_PASSWORD=" + s.Password, "MYSQL_DATABASE=" + s.Database,
-		"JDBC_DATABASE_URL=" + jdbc, "JDBC_DATABASE_USERNAME=" + s.User, "JDBC_DATABASE_PASSWORD=" + s.Password,
-		"SPRING_DATASOURCE_URL=" + jdbc, "SPRING_DATASOURCE_USERNAME=" + s.User, "SPRING_DATASOURCE_PASSWORD=" + s.Password,
-	}
-}
-
-// Address is what {db} stands for: without a password, since arguments are for all to read.
-func (s *Server) Address(listens string) string { return s.address(listens, url.User(s.User)) }
-
-func (s *Server) address(listens string, user *url.Userinfo) string {
-	u := url.URL{Scheme: strings.ToLower(s.name), User: user, Host: listens, Path: "/" + s.Database}
-	return u.String()
+	return wire.Reach{Scheme: scheme, JDBC: scheme, JDBCOptions: options, User: s.User, Password: s.Password, Database: s.Database,
+		Variables: []string{"MYSQL_HOST={host}", "MYSQL_TCP_PORT={port}", "MYSQL_PORT={port}", "MYSQL_USER=" + s.User, "MYSQL_PWD=" + s.Password,
+			"MYSQL_PASSWORD=" + s.Password, "MYSQL_DATABASE=" + s.Database}}
 }

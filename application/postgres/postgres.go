@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -38,14 +37,6 @@ func New(address string) (*Server, error) {
 
 // Name is the product's.
 func (*Server) Name() string { return "PostgreSQL" }
-
-// Secrets are what no file may hold.
-func (s *Server) Secrets() []string {
-	if s.config.Password == "" {
-		return nil
-	}
-	return []string{s.config.Password, url.QueryEscape(s.config.Password), url.PathEscape(s.config.Password), url.UserPassword("", s.config.Password).String()[1:]}
-}
 
 type answers struct {
 	skip  int
@@ -196,28 +187,10 @@ func (*Server) ReadOnly() string { return "SET SESSION CHARACTERISTICS AS TRANSA
 // Rollback implements wire.Protocol.
 func (*Server) Rollback() string { return "ROLLBACK" }
 
-// Environment are the variables by which clients of PostgreSQL find a server that listens at
-// host:port: libpq's, and those that frameworks read. The password is in them alone.
-func (s *Server) Environment(listens string) []string {
-	host, port, _ := net.SplitHostPort(listens)
+// Reach implements application.Product, with libpq's variables.
+func (s *Server) Reach() wire.Reach {
 	c := s.config
-	user := url.UserPassword(c.User, c.Password)
-	if c.Password == "" {
-		user = url.User(c.User)
-	}
-	jdbc := "jdbc:postgresql://" + listens + "/" + url.PathEscape(c.Database) + "?sslmode=disable"
-	return []string{
-		"DATABASE_URL=" + s.address(listens, user), "PGHOST=" + host, "PGHOSTADDR=", "PGPORT=" + port, "PGUSER=" + c.User, "PGPASSWORD=" + c.Password, "PGDATABASE=" + c.Database,
-		"PGSSLMODE=disable", "PGGSSENCMODE=disable", "PGCHANNELBINDING=prefer", "PGTARGETSESSIONATTRS=any",
-		"JDBC_DATABASE_URL=" + jdbc, "JDBC_DATABASE_USERNAME=" + c.User, "JDBC_DATABASE_PASSWORD=" + c.Password,
-		"SPRING_DATASOURCE_URL=" + jdbc, "SPRING_DATASOURCE_USERNAME=" + c.User, "SPRING_DATASOURCE_PASSWORD=" + c.Password,
-	}
-}
-
-// Address is what {db} stands for: without a password, since arguments are for all to read.
-func (s *Server) Address(listens string) string { return s.address(listens, url.User(s.config.User)) }
-
-func (s *Server) address(listens string, user *url.Userinfo) string {
-	u := url.URL{Scheme: "postgres", User: user, Host: listens, Path: "/" + s.config.Database, RawQuery: "sslmode=disable"}
-	return u.String()
+	return wire.Reach{Scheme: "postgres", JDBC: "postgresql", Options: "?sslmode=disable", JDBCOptions: "?sslmode=disable", User: c.User, Password: c.Password, Database: c.Database,
+		Variables: []string{"PGHOST={host}", "PGHOSTADDR=", "PGPORT={port}", "PGUSER=" + c.User, "PGPASSWORD=" + c.Password, "PGDATABASE=" + c.Database,
+			"PGSSLMODE=disable", "PGGSSENCMODE=disable", "PGCHANNELBINDING=prefer", "PGTARGETSESSIONATTRS=any"}}
 }

@@ -87,7 +87,7 @@ func TestSameBytes(t *testing.T) {
 	environment := func(address string) []string {
 		product, err := New(u.String())
 		expect.NoError(t, err)
-		return append(os.Environ(), product.Environment(address)...)
+		return append(os.Environ(), product.Reach().Environment(address)...)
 	}
 	recorder, passed := wiretest.Between(t, u.Host, func(address string) wire.Protocol {
 		u.Host = address
@@ -163,7 +163,7 @@ func TestEncryptedServer(t *testing.T) {
 		expect.NoError(t, err)
 		expect.AtEnd(t, proxy.Close)
 		cmd := exec.Command(program(t, "psql"), "-Atc", "SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
-		cmd.Env = append(os.Environ(), product.Environment(proxy.Address())...)
+		cmd.Env = append(os.Environ(), product.Reach().Environment(proxy.Address())...)
 		said, err := cmd.CombinedOutput()
 		problem := fmt.Sprint(proxy.Recorder().Problem())
 		if (err == nil) != (c.problem == "") || !strings.Contains(string(said), c.says) || !strings.Contains(problem, c.problem) {
