@@ -123,6 +123,7 @@ postgres() {
 		packages postgresql
 		found=$(find_postgres) || fail "package postgresql is installed, but no program postgres can be found"
 	fi
+	command -v xz >/dev/null || packages xz-utils # unpacks the versions that assay gets itself
 	say "postgres: $("$found" --version), $found"
 }
 

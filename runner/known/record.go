@@ -178,6 +178,9 @@ func line(r Row, hunts []Hunt) string {
 	if r.Mended != "" {
 		s := Summarize(hunts, r.Name, r.Mended)
 		mended = fmt.Sprintf("%s %s: %s", r.Differs, r.Mended, s.Until())
+		if s.Found > 0 {
+			mended = fmt.Sprintf("%s %s: **found too**, by %d of %d runs", r.Differs, r.Mended, s.Found, s.Runs)
+		}
 	}
 	return fmt.Sprintf("| [%s](#%s) | %s (%s %s). %s | %s | %s | %s |\n", r.Name, r.Name, r.Product, r.Differs, r.Broken,
 		fmt.Sprintf("%s. %s, [told here](%s)", r.Bug, r.By, r.Told), r.Promised, Summarize(hunts, r.Name, r.Broken).Until(), mended)
