@@ -136,7 +136,7 @@ func TestFiguresOfSearches(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken, mended := Summarize(hunts, "a-bug", "1.0"), Summarize(hunts, "a-bug", "1.1")
-	if got, want := broken.Until(), "2 runs (1 to 3), 20 s (10 to 31); 3 of 4 searches found it"; got != want {
+	if got, want := broken.Until(), "2 runs (1 to 3), 20 s (10 to 31), in 3 of 4 searches"; got != want {
 		t.Errorf("broken: %s, want %s", got, want)
 	}
 	if broken.History != "short" {

@@ -81,7 +81,7 @@ type Summary struct {
 // Summarize takes the hunts of this name and value.
 func Summarize(hunts []Hunt, name, value string) Summary {
 	var s Summary
-	var runs []int
+	var counts []int
 	var seconds []float64
 	for _, h := range hunts {
 		if h.Name != name || h.Value != value {
@@ -92,16 +92,16 @@ func Summarize(hunts []Hunt, name, value string) Summary {
 			continue
 		}
 		s.Found++
-		runs, seconds = append(runs, h.Runs), append(seconds, h.Seconds)
+		counts, seconds = append(counts, h.Runs), append(seconds, h.Seconds)
 		if s.History == "" || h.History != "" && len(h.History) < len(s.History) {
 			s.History = h.History
 		}
 	}
 	if s.Found > 0 {
-		slices.Sort(runs)
+		slices.Sort(counts)
 		slices.Sort(seconds)
 		last, middle := s.Found-1, (s.Found-1)/2
-		s.LeastRuns, s.MedianRuns, s.MostRuns = runs[0], runs[middle], runs[last]
+		s.LeastRuns, s.MedianRuns, s.MostRuns = counts[0], counts[middle], counts[last]
 		s.LeastSeconds, s.MedianSeconds, s.MostSeconds = seconds[0], seconds[middle], seconds[last]
 	}
 	return s
@@ -113,20 +113,20 @@ func (s Summary) Until() string {
 	case s.Hunts == 0:
 		return "not tried"
 	case s.Found == 0:
-		return fmt.Sprintf("not found in %d runs", s.Runs)
+		return "not found in " + runs(s.Runs)
 	}
-	runs := fmt.Sprintf("%d runs", s.MedianRuns)
-	if s.MedianRuns == 1 {
-		runs = "1 run"
-	}
+	text := runs(s.MedianRuns)
 	if s.LeastRuns != s.MostRuns {
-		runs += fmt.Sprintf(" (%d to %d)", s.LeastRuns, s.MostRuns)
+		text += fmt.Sprintf(" (%d to %d)", s.LeastRuns, s.MostRuns)
 	}
-	text := fmt.Sprintf("%s, %.0f s (%.0f to %.0f)", runs, s.MedianSeconds, s.LeastSeconds, s.MostSeconds)
-	if s.Found < s.Hunts {
-		text += fmt.Sprintf("; %d of %d searches found it", s.Found, s.Hunts)
+	return text + fmt.Sprintf(", %.0f s (%.0f to %.0f), in %d of %d searches", s.MedianSeconds, s.LeastSeconds, s.MostSeconds, s.Found, s.Hunts)
+}
+
+func runs(n int) string {
+	if n == 1 {
+		return "1 run"
 	}
-	return text
+	return fmt.Sprintf("%d runs", n)
 }
 
 // Page is the record as a page of Markdown.
@@ -179,7 +179,7 @@ func line(r Row, hunts []Hunt) string {
 		s := Summarize(hunts, r.Name, r.Mended)
 		mended = fmt.Sprintf("%s %s: %s", r.Differs, r.Mended, s.Until())
 		if s.Found > 0 {
-			mended = fmt.Sprintf("%s %s: **found too**, by %d of %d runs", r.Differs, r.Mended, s.Found, s.Runs)
+			mended = fmt.Sprintf("%s %s: **found too**, by %d of %s", r.Differs, r.Mended, s.Found, runs(s.Runs))
 		}
 	}
 	return fmt.Sprintf("| [%s](#%s) | %s (%s %s). %s | %s | %s | %s |\n", r.Name, r.Name, r.Product, r.Differs, r.Broken,
