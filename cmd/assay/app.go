@@ -104,9 +104,9 @@ func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 	p := &f.plan
 	switch {
 	case len(args) == 0:
-		return usageError{errors.New("there is no application; want assay app --db ADDRESS -- COMMAND...")}
+		return usageError{errors.New("there is no application; want assay app --db ADDRESS -- COMMAND")}
 	case cmd.ArgsLenAtDash() != 0:
-		return usageError{fmt.Errorf("%q stands before --; want assay app --db ADDRESS -- COMMAND...", args[0])}
+		return usageError{fmt.Errorf("%q stands before --; want assay app --db ADDRESS -- COMMAND", args[0])}
 	case p.Tries < 1:
 		return usageError{fmt.Errorf("--tries %d tries nothing; want 1 or more", p.Tries)}
 	case p.Patience <= 0:

@@ -93,9 +93,7 @@ func TestNothingIsKnownOfARemoteServer(t *testing.T) {
 // wait for a standby are a limit.
 func TestWhatTransactionsWaitFor(t *testing.T) {
 	r := recordOf(0.2, 8, 1, 2)
-	for _, s := range []store.Statistic{{Name: "standby", Means: store.StandbyWaits}, {Name: "client", Means: store.ClientWaits}} {
-		r.Statistics = append(r.Statistics, s)
-	}
+	r.Statistics = append(r.Statistics, store.Statistic{Name: "standby", Means: store.StandbyWaits}, store.Statistic{Name: "client", Means: store.ClientWaits})
 	for i := range r.Samples {
 		r.Samples[i].Account.Values["standby"], r.Samples[i].Account.Values["client"] = 4.8, 1.5
 	}
