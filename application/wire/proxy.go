@@ -60,6 +60,13 @@ func (p *Proxy) Arm(fault *Fault) {
 	}
 }
 
+// Armed is what is done next; nil for nothing.
+func (p *Proxy) Armed() *Fault {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fault
+}
+
 // Recorder is the recording that goes on.
 func (p *Proxy) Recorder() *Recorder {
 	p.mu.Lock()

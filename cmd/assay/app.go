@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -32,6 +33,8 @@ type appFlags struct {
 	invariants  string
 	out         string
 	json, quiet bool
+	// serve and control are where a proxy listens that stays.
+	serve, control string
 }
 
 func newApp() *cobra.Command {
@@ -58,9 +61,10 @@ spoken; MYSQL_HOST, MYSQL_PWD and others lead to the latter.
 
 The exit code is 1 if something was done twice, a rule broke or the application hung,
 and with --must-survive if it stopped.`,
-		Example: `  assay app --db postgres://me@localhost/shop --invariants shop.star -- python place_orders.py`,
-		Args:    cobra.ArbitraryArgs,
-		RunE:    f.run,
+		Example: `  assay app --db postgres://me@localhost/shop --invariants shop.star -- python place_orders.py
+  assay app --db postgres://me@localhost/shop --serve 127.0.0.1:7000`,
+		Args: cobra.ArbitraryArgs,
+		RunE: f.run,
 	}
 	flags, p := cmd.Flags(), &f.plan
 	flags.SortFlags = false
@@ -72,6 +76,8 @@ and with --must-survive if it stopped.`,
 	addTime(flags, &p.Patience, "patience", p.Patience, "an application hangs that sends and gets nothing for so long")
 	flags.DurationSliceVar(&p.Late, "late", p.Late, "how late answers come")
 	flags.BoolVar(&p.MustSurvive, "must-survive", false, "exit code 1, too, if the application stops with an error")
+	flags.StringVar(&f.serve, "serve", "", "stay as a proxy at this address, for tests of your own; without COMMAND")
+	flags.StringVar(&f.control, "control", "127.0.0.1:7001", "with --serve: where tests set faults, by HTTP")
 	flags.Uint64Var(&p.Seed, "seed", 0, "chooses the order of events and their times; chosen and printed if not given")
 	flags.StringVar(&f.out, "out", "", "the folder (default runs/<time>-app)")
 	flags.BoolVar(&f.json, "json", false, "print app.json on standard output")
@@ -103,6 +109,9 @@ func product(address string) (application.Product, error) {
 func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 	p := &f.plan
 	switch {
+	case f.serve != "" && (len(args) > 0 || f.invariants != "" || p.Reset != "" || p.Event != ""):
+		return usageError{errors.New("--serve takes neither COMMAND nor --invariants, --reset and --event: tests of your own do that")}
+	case f.serve != "":
 	case len(args) == 0:
 		return usageError{errors.New("there is no application; want assay app --db ADDRESS -- COMMAND")}
 	case cmd.ArgsLenAtDash() != 0:
@@ -137,6 +146,9 @@ func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 	}
 	if !cmd.Flags().Changed("seed") {
 		p.Seed = seedOf(f.out)
+	}
+	if f.serve != "" {
+		return nil
 	}
 	p.Command, p.Again = args, f.command(cmd, args)
 	return nil
@@ -181,6 +193,9 @@ func (f *appFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	stderr, out := cmd.ErrOrStderr(), cmd.OutOrStdout()
+	if f.serve != "" {
+		return f.stay(cmd.Context(), out, stderr)
+	}
 	if f.out == "" {
 		f.out = filepath.Join("runs", time.Now().UTC().Format("20060102T150405Z")+"-app")
 	}
@@ -212,4 +227,25 @@ func (f *appFlags) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("print the report: %w", err)
 	}
 	return exitError(map[check.Verdict]int{check.Violated: exitViolated, check.Unknown: exitNoVerdict}[r.Ends])
+}
+
+// stay serves tests until it is interrupted, and prints what has passed.
+func (f *appFlags) stay(ctx context.Context, out, stderr io.Writer) error {
+	s, err := application.Serve(f.plan.Product, f.serve, f.control)
+	if err != nil {
+		return err
+	}
+	if !f.quiet {
+		fmt.Fprintf(stderr, "listening for the application on %s, and for tests on %s\n", s.Address(), s.Control())
+	}
+	passed, err := s.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printJSON(out, passed)
+	}
+	_, err = fmt.Fprintf(out, "%s, of which %s were committed, over %s\n", check.Counted(passed.Transactions, "transaction", "transactions"),
+		check.Count(passed.Committed), check.Counted(passed.Connections, "connection", "connections"))
+	return err
 }

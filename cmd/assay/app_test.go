@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"assay/application"
@@ -160,5 +161,66 @@ func TestApplicationsThatCannotBeTried(t *testing.T) {
 				t.Errorf("want %d and %q: %v", c.code, c.says, e)
 			}
 		})
+	}
+}
+
+// TestServedFaults has a test of the user's set a fault, and learn whether it was met.
+func TestServedFaults(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, startPostgres(t).Address())
+	samples, err := filepath.Abs(filepath.Join("..", "..", "examples", "application"))
+	expect.NoError(t, err)
+	served := start(t, command{dir: s.dir, env: []string{"ASSAY_DB=" + s.address}, args: []string{"app", "--serve", "127.0.0.1:0", "--control", "127.0.0.1:0"}})
+	served.until("for tests on http://")
+	_, said, _ := strings.Cut(served.err.String(), "application on ")
+	listens, said, _ := strings.Cut(said, ", and for tests on ")
+	through := changed(t, s.address, func(u *url.URL) { u.Host = listens })
+	u, err := url.Parse(s.address)
+	expect.NoError(t, err)
+	test := exec.Command("/usr/bin/python3", "-c", `
+import assay_faults, os, psycopg2
+def write(text):
+    with psycopg2.connect(os.environ["THROUGH"]) as connection, connection.cursor() as cursor:
+        cursor.execute(text)
+write("CREATE TABLE t (n int)")
+for make, there in ((assay_faults.cut_after_commit, 1), (assay_faults.cut_before_commit, 1)):
+    try:
+        with make("INSERT INTO t"):
+            try:
+                write("INSERT INTO t VALUES (1)")
+            except psycopg2.OperationalError:
+                pass
+            else:
+                raise SystemExit("no error came")
+            write("SELECT 1")
+    finally:
+        pass
+    with psycopg2.connect(os.environ["THROUGH"]) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM t")
+        rows = cursor.fetchone()[0]
+        if rows != there:
+            raise SystemExit("there are %d rows" % rows)
+try:
+    with assay_faults.fault("deadlock", "statement", "nowhere"):
+        write("SELECT 2")
+    raise SystemExit("a fault that was not met went unsaid")
+except AssertionError:
+    pass
+try:
+    assay_faults.call("PUT", "/fault", {"action": "smash", "at": "commit"})
+    raise SystemExit("smash is no fault")
+except assay_faults.urllib.request.HTTPError as error:
+    print(error.code, error.read().decode())
+print(assay_faults.transactions()["committed"])
+`)
+	test.Env = append(os.Environ(), "PYTHONPATH="+samples, "PYTHONDONTWRITEBYTECODE=1", "THROUGH="+through, "ASSAY_CONTROL="+strings.TrimSpace(said))
+	answer, err := test.CombinedOutput()
+	if err != nil || !strings.Contains(string(answer), `400 "action" is "smash"`) {
+		t.Errorf("the test: %v, %s", err, answer)
+	}
+	served.signal(syscall.SIGINT)
+	expect.Text(t, "the summary", served.wait().want(t, exitValid).stdout, "transactions, of which", "were committed, over")
+	for _, args := range [][]string{{"--serve", "127.0.0.1:0", "--", "true"}, {"--serve", "127.0.0.1:0", "--control", "0.0.0.0:0"}, {"--serve", u.Host, "--control", "127.0.0.1:0"}} {
+		start(t, command{dir: s.dir, env: []string{"ASSAY_DB=" + s.address}, args: append([]string{"app"}, args...)}).wait().want(t, exitUsage)
 	}
 }

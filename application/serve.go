@@ -1,0 +1,140 @@
+package application
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"assay/application/wire"
+)
+
+// Served is a proxy that stays: tests set its faults by HTTP.
+type Served struct {
+	proxy   *wire.Proxy
+	control net.Listener
+	began   time.Time
+}
+
+// AddressError means that assay cannot listen, or may not: whoever reaches the control address can
+// have an application fail.
+type AddressError struct {
+	Address string
+	Err     error
+}
+
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("cannot listen on %s: %v", e.Address, e.Err)
+}
+
+func (e *AddressError) Unwrap() error { return e.Err }
+
+// Serve listens at address for applications, and on loopback at control for tests. Errors are
+// *AddressError.
+func Serve(product Product, address, control string) (*Served, error) {
+	host, _, err := net.SplitHostPort(control)
+	if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		err = errors.New("the control address must be on loopback, such as 127.0.0.1:7001")
+	}
+	if err != nil {
+		return nil, &AddressError{control, err}
+	}
+	s := &Served{began: time.Now()}
+	if s.control, err = net.Listen("tcp", control); err != nil {
+		return nil, &AddressError{control, err}
+	}
+	if s.proxy, err = wire.Listen(address, product); err != nil {
+		return nil, &AddressError{address, errors.Join(err, s.control.Close())}
+	}
+	return s, nil
+}
+
+// Address is where applications connect, and Control where tests set faults.
+func (s *Served) Address() string { return s.proxy.Address() }
+func (s *Served) Control() string { return "http://" + s.control.Addr().String() }
+
+// Run serves until ctx ends, and says what has passed. The error is the first failure of assay's
+// own.
+func (s *Served) Run(ctx context.Context) (Untouched, error) {
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	err := server.Serve(s.control)
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	err = errors.Join(err, s.proxy.Close())
+	return s.passed(), errors.Join(err, s.proxy.Recorder().Problem())
+}
+
+func (s *Served) passed() Untouched {
+	return learn(&run{recorder: s.proxy.Recorder(), ending: ending{took: time.Since(s.began)}}).describe()
+}
+
+// asked is a fault as a test asks for it: at the Time-th commit, begin, statement or connection from
+// now on that has Containing among its statements; of a commit, among those of its transaction.
+type asked struct {
+	Action     wire.Action `json:"action"`
+	At         string      `json:"at"`
+	Containing string      `json:"containing"`
+	Time       int         `json:"time"`
+}
+
+// fault reads what a test asks for.
+func (a asked) fault() (*wire.Fault, error) {
+	kinds := map[string]wire.Kind{"begin": wire.Begin, "commit": wire.Commit, "statement": wire.Other, "connect": wire.Other}
+	kind, known := kinds[a.At]
+	if !known {
+		return nil, fmt.Errorf(`"at" is %q; want begin, commit, statement or connect`, a.At)
+	}
+	f, err := wire.ParseFault(fmt.Sprintf("%s@%s:%d", a.Action, a.At, max(a.Time, 1)))
+	if err != nil {
+		return nil, fmt.Errorf(`"action" is %q, which assay does not know`, a.Action)
+	}
+	f.Matches = func(of wire.Kind, shapes string) bool {
+		return of == kind && (shapes == wire.PlaceConnect) == (a.At == "connect") && strings.Contains(shapes, a.Containing)
+	}
+	return f, nil
+}
+
+// handler answers tests: PUT and DELETE /fault, GET /fault and GET /transactions.
+func (s *Served) handler() http.Handler {
+	m := http.NewServeMux()
+	answer := func(w http.ResponseWriter, v any) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(v) // the test has gone
+	}
+	met := func(f *wire.Fault) map[string]bool {
+		if f == nil {
+			return map[string]bool{"met": false}
+		}
+		at, _ := f.Met()
+		return map[string]bool{"met": at > 0}
+	}
+	m.HandleFunc("PUT /fault", func(w http.ResponseWriter, r *http.Request) {
+		var a asked
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&a)
+		var f *wire.Fault
+		if err == nil {
+			f, err = a.fault()
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		s.proxy.Arm(f)
+		answer(w, met(f))
+	})
+	m.HandleFunc("GET /fault", func(w http.ResponseWriter, _ *http.Request) { answer(w, met(s.proxy.Armed())) })
+	m.HandleFunc("DELETE /fault", func(w http.ResponseWriter, _ *http.Request) {
+		f := s.proxy.Armed()
+		s.proxy.Arm(nil)
+		answer(w, met(f))
+	})
+	m.HandleFunc("GET /transactions", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.passed()) })
+	return m
+}
