@@ -60,7 +60,7 @@ func hunts() []hunt {
 		{name: "cut before COMMIT is delivered", trouble: armed(false)},
 		{name: "weak durability", parameters: map[string][]string{"postgres": {"synchronous_commit=off"}, "mongodb": {"w=1"}, "sqlite": {"synchronous=off"}}},
 		{name: "short time limits", parameters: map[string][]string{"postgres": {"statement_timeout=3", "lock_timeout=1", "idle_in_transaction_session_timeout=5"},
-			"mysql": {"innodb_lock_wait_timeout=1", "max_statement_time=0.005"}}},
+			"mysql": {"innodb_lock_wait_timeout=1", "max_statement_time=0.01"}}},
 		{name: "other words of a session", parameters: map[string][]string{"postgres": {"timezone=Asia/Kathmandu", "datestyle=German", "extra_float_digits=0"}}},
 		{name: "every level", levels: true},
 	}
@@ -136,12 +136,23 @@ func TestNoFalseConvictions(t *testing.T) {
 						made += huntOnce(t, h, spec, address, uint64(n))
 					}
 					t.Logf("%s: %d runs", h.name, made)
-				case usual == i && huntOnce(t, h, spec, address, 0) == 0:
+				case usual == i && !huntAny(t, h, spec, address):
 					t.Errorf("%s: no run was made", h.name)
 				}
 			}
 		})
 	}
+}
+
+// huntAny makes one run. On a busy machine a server's short time limit may end what makes it.
+func huntAny(t *testing.T, h hunt, spec, address string) bool {
+	t.Helper()
+	for n := range uint64(10) {
+		if huntOnce(t, h, spec, address, n) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // huntOnce makes one run, unless the hunt has nothing for the product, and returns how many it made.
