@@ -20,6 +20,7 @@ type Tap struct {
 	mu       sync.Mutex
 	up, down []*bytes.Buffer
 	running  sync.WaitGroup
+	copying  sync.WaitGroup // of the connections
 }
 
 // NewTap listens on loopback. It ends with the test.
@@ -28,7 +29,7 @@ func NewTap(t *testing.T, to string) *Tap {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	expect.NoError(t, err)
 	p := &Tap{Address: listener.Addr().String()}
-	t.Cleanup(func() { _ = listener.Close(); p.running.Wait() })
+	t.Cleanup(func() { _ = listener.Close(); p.running.Wait(); p.copying.Wait() })
 	p.running.Go(func() {
 		for {
 			client, err := listener.Accept()
@@ -44,8 +45,8 @@ func NewTap(t *testing.T, to string) *Tap {
 			p.mu.Lock()
 			p.up, p.down = append(p.up, up), append(p.down, down)
 			p.mu.Unlock()
-			p.running.Go(func() { _, _ = io.Copy(server, io.TeeReader(client, up)); _ = server.Close() })
-			p.running.Go(func() { _, _ = io.Copy(client, io.TeeReader(server, down)); _ = client.Close() })
+			p.copying.Go(func() { _, _ = io.Copy(server, io.TeeReader(client, up)); _ = server.Close() })
+			p.copying.Go(func() { _, _ = io.Copy(client, io.TeeReader(server, down)); _ = client.Close() })
 		}
 	})
 	return p
@@ -65,6 +66,8 @@ func Between(t *testing.T, server string, product func(address string) wire.Prot
 	recorder := proxy.Recorder()
 	work(before.Address, protocol)
 	expect.NoError(t, proxy.Quiet(t.Context()), recorder.Problem())
+	before.copying.Wait()
+	behind.copying.Wait()
 	passed := 0
 	for i := range before.up {
 		sent, arrived, answered, read := before.up[i].Bytes(), behind.up[i].Bytes(), behind.down[i].Bytes(), before.down[i].Bytes()
