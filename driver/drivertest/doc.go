@@ -25,6 +25,7 @@
 //
 //	// TestStore runs what every driver passes.
 //	func TestStore(t *testing.T) {
+//		t.Parallel()
 //		path := filepath.Join(t.TempDir(), "conformance.db")
 //		d := drivertest.Store{
 //			Open: sqlite.Open, Lacks: sqldb.Lacks(), Target: store.Target{Address: "sqlite:" + path}, Shrinks: true,
