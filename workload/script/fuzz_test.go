@@ -94,7 +94,9 @@ func FuzzScript(f *testing.F) {
 		if len(text) > 10_000 {
 			return
 		}
-		p, err := configOf("x.star", text).compile(0)
+		c := configOf("x.star", text)
+		c.Language = StarlarkLanguage // its content may tell the other
+		p, err := c.compile(0)
 		if hasPlace(t, text, err); err != nil {
 			return
 		}
