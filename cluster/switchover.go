@@ -35,8 +35,6 @@ func switchingOf(p product) (switching, bool) {
 func (c *Cluster) CheckSwitchOver() error {
 	s, is := switchingOf(c.product)
 	switch {
-	case !is && c.spec.Product == "repmgr":
-		return errors.New("repmgr switches over by ssh between the nodes (repmgr manual, \"repmgr standby switchover\"), which they do not have here")
 	case !is:
 		return fmt.Errorf("%s has no command for it", c.spec.Product)
 	case c.spec.Nodes < 2:

@@ -38,7 +38,7 @@ func switchOver(t *testing.T, specs ...string) {
 
 // TestClustersThatCannotSwitchOver say why before anything starts to be tried.
 func TestClustersThatCannotSwitchOver(t *testing.T) {
-	for spec, want := range map[string]string{"postgres:2": "postgres has no command for it", "redis:1": "no other node", "mongodb:1": "no other node"} {
+	for spec, want := range map[string]string{"postgres:2": "postgres has no command for it", "redis:1": "no other node", "mongodb:1": "no other node", "repmgr:2": "by ssh between the nodes"} {
 		t.Run(spec, func(t *testing.T) {
 			t.Parallel()
 			var unavailable *UnavailableError

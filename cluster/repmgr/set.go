@@ -291,3 +291,11 @@ while "$bin/pg_ctl" -D "$data" status >/dev/null; do
 done
 exit 1
 `
+
+// CheckSwitchOver implements cluster's switching.
+func (s *Set) CheckSwitchOver() error {
+	return errors.New("repmgr switches over by ssh between the nodes (repmgr manual, \"repmgr standby switchover\"), which they do not have here")
+}
+
+// SwitchOver implements cluster's switching.
+func (s *Set) SwitchOver(context.Context, int) error { return s.CheckSwitchOver() }
