@@ -21,21 +21,27 @@
 
 GO ?= go
 # A server that the tests need is installed here or by the system's packages.
-SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra redis etcd pgbouncer haproxy patroni pg-auto-failover repmgr faketime xfs chromium axe terminal duckdb kubernetes
+SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra redis etcd pgbouncer haproxy patroni pg-auto-failover repmgr faketime xfs chromium axe terminal duckdb frameworks kubernetes
 
 PREFIX ?= /usr/local
 
 .PHONY: build test check format lint words unit fuzz bench extras install clean
 
+# grpcnotrace leaves out gRPC's web pages, whose templates would have the linker keep all methods.
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o assay ./cmd/assay
+	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags "-s -w" -o assay ./cmd/assay
 
 # What the race detector does not watch: SQLite, translated from C, which makes
-# tests on it take five times the processor for nothing of ours, and the checks,
-# which start nothing concurrent (TestTheChecksAreSequential), and whose own tests
-# run without it.
+# tests on it take five times the processor for nothing of ours, and the checks.
 UNWATCHED = modernc.org/... ./check/...
 RACE = -race $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
+
+# Packages that start nothing concurrent, nor do their tests (TestSequentialPackages): these run
+# without the detector.
+SEQUENTIAL = . ./check/... ./driver/ordered ./driver/ownership ./driver/rows ./fault/chaosmesh ./internal/procfs ./internal/quantity ./internal/spelling \
+	./report/article ./report/compare ./report/junit ./report/scalability ./report/trend ./runner/advise ./runner/catalog ./runner/figures ./runner/judge \
+	./runner/known ./runner/record ./store ./store/promise ./workload ./workload/candles ./workload/churn ./workload/entity ./workload/isolation \
+	./workload/journal ./workload/smallbank ./workload/tpcb
 
 # The trials of the checkers: hundreds of runs whose verdicts are looked at, and
 # which tell nothing about races that the other tests of the runner do not.
@@ -53,19 +59,21 @@ STATISTICS = ^(TestNoiseIsNoDegradation|TestNoiseIsNotInvalid|TestDriftOfAFifthI
 
 # The packages whose tests take longest. They begin first: by the order of the alphabet the last
 # of them would run alone at the end.
-LONGEST = ./runner ./cmd/assay ./driver/mongodb ./driver/mysql ./driver/postgres ./fault ./driver/cassandra
+LONGEST = ./cmd/assay ./runner ./fault ./driver/postgres ./driver/mongodb ./driver/mysql ./driver/cassandra ./cluster ./cluster/cassandra
 
 # Most of the tests' time is waiting for servers: three packages at once, and of each as many tests as
 # processors. With four tests of each, servers met their own time limits.
 TOGETHER = -p 3
 
 # The race detector needs cgo and a C compiler; install-servers.sh sees to it. What the fuzz tests
-# begin with is tried here; make trust tries more. What is compiled stays on the disk.
+# begin with is tried here; make trust tries more. What is compiled stays on the disk. lint has vetted
+# all packages, and no debugger looks at the tests' programs.
 test: servers format lint
 	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
-		./scripts/failures-last.sh $(GO) test $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' $(TOGETHER) -timeout 60m $(LONGEST) $$($(GO) list ./... | grep -v /check)
-	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -trimpath -timeout 60m ./check/...
-	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure ./report/scalability
+		./scripts/failures-last.sh $(GO) test -vet=off -ldflags=-w $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' $(TOGETHER) -timeout 60m \
+		$(LONGEST) $$({ $(GO) list ./...; $(GO) list $(SEQUENTIAL); } | sort | uniq -u)
+	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -timeout 60m $(SEQUENTIAL)
+	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure
 	$(MAKE) build
 
 .PHONY: servers
@@ -111,15 +119,15 @@ managers:
 .PHONY: trust
 trust: fuzz
 	$(GO) test ./cluster/disk -count=1 -timeout 2h -run 'WorstCut|OtherCuts|SQLite' -v -disk.steps=100000 -disk.cuts=100
-	$(GO) test ./runner -count=1 -timeout 2h -run '$(TRIALS)' -v -trust.seeds=100 -trust.cuts=100 -trust.honest=1000 -trust.agents=100
-	$(GO) test ./check/cycle -count=1 -timeout 2h -run 'Agrees?With|TestHonest|UnknownIsRare' -v \
-		-cycle.histories=3000 -cycle.longer=200 -cycle.honest=5000 -cycle.rare=20 -cycle.raretxns=2000
+	$(GO) test ./runner -count=1 -timeout 2h -run '$(TRIALS)|^(TestServers|TestBugsOnRealDatabases)$$' -v -trust.gone -trust.seeds=100 -trust.cuts=100 -trust.honest=1000 -trust.agents=100
+	$(GO) test ./check/cycle -count=1 -timeout 2h -run 'Agrees?With|UnknownIsRare' -v \
+		-cycle.histories=3000 -cycle.longer=200 -cycle.rare=20 -cycle.raretxns=2000
 
 # Package driver/mysql starts a MariaDB for its other tests.
 .PHONY: mysql
 mysql:
 	./scripts/install-servers.sh mariadb mysql
-	$(GO) test ./cluster ./cluster/mysql ./driver/mysql -count=1 -p 1 -timeout 60m -run '$(MYSQL)' -v
+	$(GO) test ./application/mysql ./cluster ./cluster/mysql ./driver/mysql -count=1 -p 1 -timeout 60m -run '$(MYSQL)' -v
 
 # What was found before stays in the record.
 .PHONY: record
@@ -130,8 +138,9 @@ record: build
 	./assay known --page > docs/record.md
 
 bench:
-	./scripts/install-servers.sh postgres mongodb mariadb cassandra redis etcd compiler rivals
+	./scripts/install-servers.sh postgres mongodb mariadb cassandra redis etcd pgbouncer compiler rivals
 	$(GO) -C bench run .
+	$(GO) -C bench run . -proxies
 
 .PHONY: benchmarks
 benchmarks:
@@ -153,7 +162,7 @@ demo:
 extras: build
 	rm -rf extras
 	mkdir -p extras/completions
-	./assay manpages extras/man
+	ASSAY_MANPAGES=$(CURDIR)/extras/man $(GO) test ./cmd/assay -run '^TestManualPages$$' -count=1
 	./assay completion bash > extras/completions/assay.bash
 	./assay completion zsh > extras/completions/_assay
 	./assay completion fish > extras/completions/assay.fish

@@ -24,7 +24,7 @@ import (
 var mayImport = map[string][]string{
 	"history":                   {},
 	"check":                     {"internal/quantity"},
-	"check/ledger":              {"check", "history", "internal/quantity"},
+	"check/ledger":              {"check", "check/cycle/acyclic", "history", "internal/quantity"},
 	"check/reduce":              {},
 	"check/cycle":               {"check", "check/cycle/acyclic", "check/reduce", "history", "history/exchange"},
 	"check/cycle/acyclic":       {},
@@ -68,20 +68,21 @@ var mayImport = map[string][]string{
 	"driver/sqldb":              {"store", "driver/ownership", "history", "internal/wait"},
 	"driver/sqlite":             {"store", "driver/ownership", "driver/uri", "driver/sqldb", "history"},
 	"driver/postgres":           {"store", "driver/sqldb", "driver/encryption", "driver/replicas", "internal/eventloop"},
-	"driver/mongodb":            {"store", "driver/ownership", "driver/encryption", "driver/replicas", "history", "internal/wait"},
+	"driver/mongodb":            {"store", "driver/ownership", "driver/encryption", "driver/replicas", "history", "internal/eventloop", "internal/wait"},
 	"driver/mysql":              {"store", "workload", "driver/sqldb", "driver/uri", "driver/encryption", "driver/replicas", "internal/wait", "internal/eventloop"},
 	"driver/cassandra":          {"store", "driver/ownership", "driver/uri", "driver/encryption", "history", "internal/wait"},
 	"driver/redis":              {"store", "driver/ownership", "driver/uri", "driver/encryption", "driver/replicas", "driver/rows", "history", "internal/wait"},
 	"driver/foundationdb":       {"store", "driver/ownership", "driver/uri", "driver/rows", "driver/ordered", "history", "internal/wait"},
 	"driver/ownership":          {"store", "internal/wait"},
-	"driver/ordered":            {"store", "driver/rows", "driver/ownership"},
+	"driver/ordered":            {"store", "driver/rows", "driver/ownership", "history"},
 	"driver/etcd":               {"store", "driver/ownership", "driver/uri", "driver/rows", "driver/ordered", "driver/encryption", "driver/replicas", "history", "internal/wait"},
 	"driver/rest":               {"store", "driver/uri", "driver/encryption", "history"},
 	"runner/serve":              {"store", "workload/entity", "workload/keyvalue", "history"},
-	"driver/drivertest":         {"store", "store/durability", "check", "workload/*", "workload/definition", "load", "history", "internal/eventloop", "internal/wait"},
+	"driver/drivertest":         {"store", "store/durability", "check", "workload/*", "workload/definition", "load", "history", "internal/eventloop", "internal/expect", "internal/wait"},
 	"cluster/machine":           {"internal/procfs"},
 	"internal/quantity":         {},
 	"internal/spelling":         {},
+	"internal/yamlfile":         {},
 	"cluster/server":            {"cluster/machine", "internal/procfs", "internal/wait"},
 	"cluster/disk":              {},
 	"cluster/versions":          {"cluster/server", "internal/quantity"},
@@ -104,24 +105,33 @@ var mayImport = map[string][]string{
 	"cluster/image":             {"cluster/machine", "cluster/server"},
 	"cluster":                   {"cluster/...", "internal/quantity", "internal/spelling", "internal/wait"},
 	"fault/chaosmesh":           {"fault", "internal/quantity", "internal/spelling"},
-	"fault":                     {"cluster", "cluster/disk", "cluster/kubernetes", "cluster/machine", "cluster/server", "internal/quantity", "internal/spelling"},
-	"measure/servers":           {"internal/quantity", "store"},
+	"fault":                     {"internal/yamlfile", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/machine", "cluster/server", "internal/quantity", "internal/spelling"},
+	"measure/servers":           {"internal/procfs", "internal/quantity", "measure", "store"},
 	"report/junit":              {},
 	"report":                    {"report/junit", "history", "measure", "check", "measure/pressure", "internal/quantity", "measure/servers"},
 	"runner/catalog":            {"store", "store/bug", "internal/spelling", "workload/...", "driver/..."},
 	"store/durability":          {"store"},
 	"store/promise":             {"store", "store/durability"},
-	"runner/known":              {"check", "report"},
+	"runner/known":              {"internal/yamlfile", "check", "report"},
+	"runner/hunt":               {"internal/yamlfile", "check", "cluster", "cluster/server", "fault", "history", "load", "report", "runner", "runner/catalog", "runner/nodes", "store", "store/promise", "workload/definition"},
 	"runner/histories":          {"store", "history", "check", "check/cycle", "check/register", "check/recorded", "check/reduce", "history/exchange", "report"},
 	"runner/powercuts":          {"measure", "runner", "runner/catalog", "store", "cluster", "fault", "check", "report", "workload/..."},
+	"runner/figures":            {"check", "cluster", "history", "internal/quantity", "load", "measure", "measure/servers", "report", "report/scalability", "runner/record", "store", "workload/definition"},
+	"runner/record":             {"fault", "history", "load", "measure", "report"},
+	"runner/judge":              {"check", "cluster", "fault", "history", "load", "measure", "report", "store", "store/durability", "store/promise", "workload/definition"},
+	"runner/nodes":              {"cluster", "cluster/server", "internal/procfs", "internal/quantity", "measure/servers", "report", "runner/record"},
+	"runner/open":               {"check", "internal/wait", "load", "runner/catalog", "runner/lease", "store", "workload/definition"},
+	"runner/work":               {"history", "load", "runner/lease"},
+	"runner/readback":           {"check", "history", "report", "runner/lease", "store", "workload/definition"},
 	"runner/lease":              {"store", "load", "history", "internal/procfs", "internal/wait"},
-	"runner":                    {"runner/lease", "store", "runner/agents", "runner/catalog", "store/durability", "store/promise", "cluster", "cluster/kubernetes", "cluster/server", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/cycle", "history/exchange", "report", "report/scalability", "runner/histories", "internal/quantity", "measure/pressure", "internal/procfs", "measure/servers", "runner/serve", "internal/table", "internal/wait"},
-	"cmd/assay":                 {"application", "application/...", "runner/histories", "runner/known", "runner/powercuts", "store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
-	"application/wire":          {},
+	"runner":                    {"runner/figures", "runner/judge", "runner/lease", "runner/nodes", "runner/open", "runner/readback", "runner/record", "runner/work", "store", "runner/agents", "runner/catalog", "cluster", "cluster/kubernetes", "cluster/server", "workload", "workload/...", "fault", "load", "history", "measure", "check", "check/cycle", "history/exchange", "report", "runner/histories", "internal/quantity", "measure/pressure", "measure/servers", "runner/serve", "internal/table", "internal/wait"},
+	"cmd/assay":                 {"internal/yamlfile", "application", "application/...", "runner/histories", "runner/known", "runner/hunt", "runner/powercuts", "store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
+	"application/wire":          {"internal/eventloop"},
 	"application/wire/wiretest": {"application/wire", "internal/expect"},
-	"application/mysql":         {"application/wire", "driver/mysql", "store"},
+	"application/mongodb":       {"application/wire", "driver/mongodb"},
+	"application/mysql":         {"application/wire", "driver/mysql"},
 	"application/postgres":      {"application/wire", "driver/postgres"},
-	"application":               {"application/wire", "check", "report"},
+	"application":               {"application/wire", "check", "cluster", "fault", "history", "history/exchange", "internal/quantity", "report", "store", "store/durability", "store/promise"},
 	"report/scalability":        {},
 	"runner/monitor":            {"history"},
 	"report/trend":              {},
@@ -129,7 +139,7 @@ var mayImport = map[string][]string{
 	"internal/wait":             {},
 	"report/article":            {"report", "report/compare"},
 	"report/compare":            {"report/junit", "check", "report/trend", "measure", "internal/quantity", "internal/spelling", "report", "report/scalability"},
-	"runner/series":             {"check", "measure", "report", "runner"},
+	"runner/series":             {"check", "history", "measure", "report", "runner"},
 	"runner/advise":             {"check", "internal/quantity", "measure", "report", "runner", "runner/series", "store", "workload/script"},
 	"report/pagetest":           {},
 	"report/view":               {"check", "report/compare", "internal/quantity", "report"},
@@ -146,8 +156,10 @@ var mayImport = map[string][]string{
 // servers and run the conformance suite.
 var testsMayImport = map[string][]string{
 	"application/postgres":    {"application/wire/wiretest", "cluster/postgres", "driver/drivertest"},
-	"application/mysql":       {"application/wire/wiretest", "cluster/mariadb"},
+	"application/mongodb":     {"application/wire/wiretest", "cluster/mongodb", "cluster/server", "driver/drivertest"},
+	"application/mysql":       {"application/wire/wiretest", "cluster/mariadb", "cluster/mysql", "driver/drivertest"},
 	"runner/agents":           {"driver/drivertest"},
+	"runner/judge":            {"workload/bank"},
 	"runner/catalog":          {"load"},
 	"report/compare":          {"history", "measure/servers"},
 	"runner/series":           {"runner/catalog", "check"},
@@ -171,7 +183,7 @@ var testsMayImport = map[string][]string{
 	"driver/sqlite":           {"driver/drivertest", "workload/*", "workload/definition", "workload"},
 	"driver/encryption":       {"driver/drivertest"},
 	"cluster/pgbouncer":       {"cluster/postgres"},
-	"cluster/haproxy":         {"cluster/postgres"},
+	"cluster/haproxy":         {"cluster/streaming"},
 	"cluster/cassandra":       {"cluster/servertest"},
 	"cluster/etcd":            {"cluster/servertest"},
 	"cluster/mariadb":         {"cluster/servertest"},
@@ -181,7 +193,7 @@ var testsMayImport = map[string][]string{
 	"cluster/patroni":         {"cluster/etcd", "cluster/streaming/streamingtest"},
 	"cluster/pgautofailover":  {"cluster/streaming/streamingtest"},
 	"cluster/repmgr":          {"cluster/streaming/streamingtest"},
-	"driver/postgres":         {"load", "driver/drivertest", "store/durability", "cluster/postgres", "cluster/server", "workload/*", "workload/definition", "history", "workload", "internal/wait"},
+	"driver/postgres":         {"load", "driver/drivertest", "store/durability", "cluster/postgres", "cluster/server", "cluster/streaming", "workload/*", "workload/definition", "history", "workload", "internal/wait"},
 	"driver/mongodb":          {"workload/*", "driver/bugs", "driver/drivertest", "cluster/mongodb", "cluster/postgres", "cluster/server", "workload/definition", "workload"},
 	"driver/mysql":            {"workload/*", "workload/definition", "driver/drivertest", "store/durability", "cluster/binlog", "cluster/mariadb", "cluster/mysql", "cluster/server", "history"},
 	"driver/rest":             {"driver/bugs", "driver/drivertest", "driver/sqlite", "runner/serve", "check", "workload/*"},
@@ -486,10 +498,34 @@ func TestHouseRules(t *testing.T) {
 	}
 }
 
-// TestTheChecksAreSequential: `make test` has the race detector not watch them.
-func TestTheChecksAreSequential(t *testing.T) {
+// TestTheLinkerDropsMethods: whoever calls methods by names that only the run knows has the linker keep
+// all methods of the program, a third of it (docs/internals/decisions/size.md).
+func TestTheLinkerDropsMethods(t *testing.T) {
 	for _, s := range sources(t) {
-		if !strings.HasPrefix(s.path, "check/") {
+		for _, used := range s.file.Imports {
+			name := strings.Trim(used.Path.Value, `"`)
+			if !s.test && slices.Contains([]string{"text/template", "html/template", "net/rpc", "github.com/brianvoe/gofakeit/v7"}, name) {
+				t.Errorf("%s imports %s", s.path, name)
+			}
+		}
+	}
+}
+
+// TestSequentialPackages: `make test` has the race detector not watch them.
+func TestSequentialPackages(t *testing.T) {
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(strings.ReplaceAll(string(text), "\\\n", ""), "\nSEQUENTIAL = ")
+	list, _, _ = strings.Cut(list, "\n")
+	patterns := strings.Fields(list)
+	if len(patterns) < 2 {
+		t.Fatalf("the Makefile has no list of them: %q", list)
+	}
+	for _, s := range sources(t) {
+		dir := strings.TrimSuffix("./"+path.Dir(s.path), "/.")
+		if !slices.Contains(patterns, dir) && !strings.HasPrefix(dir, "./check") {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
@@ -498,10 +534,10 @@ func TestTheChecksAreSequential(t *testing.T) {
 			case *ast.GoStmt:
 				starts = true
 			case *ast.SelectorExpr:
-				starts = n.Sel.Name == "Go" || n.Sel.Name == "AfterFunc"
+				starts = slices.Contains([]string{"Go", "AfterFunc", "Parallel"}, n.Sel.Name)
 			}
 			if starts {
-				t.Errorf("%v: it runs something beside; take %s out of UNWATCHED in the Makefile", s.set.Position(n.Pos()), path.Dir(s.path))
+				t.Errorf("%v: it runs something beside; take %s out of SEQUENTIAL in the Makefile", s.set.Position(n.Pos()), path.Dir(s.path))
 			}
 			return true
 		})

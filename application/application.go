@@ -19,15 +19,19 @@ import (
 
 	"assay/application/wire"
 	"assay/check"
+	"assay/store/promise"
 )
 
 // Product is a database that applications can be tried on.
 type Product interface {
 	wire.Protocol
-	// Name is what it is called.
-	Name() string
 	// Reach leads clients to where assay listens.
 	Reach() wire.Reach
+}
+
+// Counter is a Product that counts rows itself, as Plan.Count does.
+type Counter interface {
+	Count(ctx context.Context, queries []string) ([]int64, error)
 }
 
 // Plan is what is tried.
@@ -40,6 +44,10 @@ type Plan struct {
 	// are what they are called.
 	Rules     func(context.Context) (map[string]string, error)
 	RuleNames []string
+	// Count counts rows by queries; nil where there is no way.
+	Count func(context.Context, []string) ([]int64, error)
+	// Servers are of assay's own, at which real faults strike; nil where there are none.
+	Servers *Servers
 	// Reset is a command of the shell's that is run before each run of the application.
 	Reset string
 	// Tries bounds how many events are tried; Event is the only one, if it is given.
@@ -55,15 +63,23 @@ type Plan struct {
 	// Folder is where files go, and Progress what is told while it goes on.
 	Folder   string
 	Progress func(string)
-	// Again is the command line without --event.
+	// Again is the command line without --event and --fault.
 	Again string
 }
 
-// ErrNever means that the application has opened no connection.
-type ErrNever struct{ Listened, Ended string }
+// ErrNever means that the application has opened no connection, or has asked nothing over any.
+type ErrNever struct {
+	Listened, Ended string
+	Connections     int
+	Variables       []string
+}
 
 func (e *ErrNever) Error() string {
-	return fmt.Sprintf("the application opened no connection (%s): assay listened on %s, and gave the address as DATABASE_URL, PGHOST and PGPORT, and as {db} in the arguments", e.Ended, e.Listened)
+	did := "opened no connection"
+	if e.Connections > 0 {
+		did = "sent nothing over " + check.Counted(e.Connections, "connection", "connections")
+	}
+	return fmt.Sprintf("the application %s (%s): assay listened on %s, and gave the address as {db} in the arguments, and by %s", did, e.Ended, e.Listened, strings.Join(e.Variables, ", "))
 }
 
 // trying is what goes on.
@@ -78,20 +94,21 @@ type trying struct {
 
 // Run carries out a plan. A Report that is cut short by ctx is returned with the error.
 func Run(ctx context.Context, p Plan) (r *Report, err error) {
-	proxy, err := wire.Listen("127.0.0.1:0", p.Product)
+	proxy, err := p.listen()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, proxy.Close()) }()
 	t := &trying{Plan: p, proxy: proxy}
-	r = &Report{Command: redactedWords(p.Command), Database: p.Database, Product: p.Product.Name(), Seed: p.Seed, Patience: p.Patience.Seconds(), Again: redacted(p.Again), Rules: p.RuleNames}
+	r = &Report{Command: redactedWords(p.Command), Database: p.Database, Seed: p.Seed, Patience: p.Patience.Seconds(), Again: redacted(p.Again), Rules: p.RuleNames}
 	p.Progress("running the application untouched, to learn what it does")
 	first, err := t.once(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	if first.recorder.Connections() == 0 && first.problem == nil {
-		return nil, &ErrNever{proxy.Address(), first.how()}
+	r.Product = p.Product.Reach().Product                         // which the server has said by now
+	if len(first.recorder.Places()) < 2 && first.problem == nil { // a connection is one
+		return nil, &ErrNever{proxy.Address(), first.how(), first.recorder.Connections(), p.Product.Reach().Names()}
 	}
 	t.base = learn(first)
 	r.Untouched = t.base.describe()
@@ -101,33 +118,75 @@ func Run(ctx context.Context, p Plan) (r *Report, err error) {
 	}
 	if second, err := t.once(ctx, nil); err != nil {
 		return nil, err
-	} else if t.base.steady = t.base.same(second); !t.base.steady {
+	} else if t.base.steady, t.base.sure = t.base.same(second), second.surely(); !t.base.steady {
 		r.Notes = append(r.Notes, "two untouched runs did not commit the same transactions: assay does not count on how many there are to be")
 	}
-	faults, err := t.faults(r)
+	tries, err := t.attempts(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	for i, f := range faults {
-		p.Progress(fmt.Sprintf("try %d of %d: %s", i+1, len(faults), f))
-		run, err := t.once(ctx, f)
+	for i, one := range tries {
+		p.Progress(fmt.Sprintf("try %d of %d: %s", i+1, len(tries), one))
+		run, err := one.run(ctx, t)
 		if err != nil {
 			return r.finish(), err
 		}
-		try := t.base.judge(run, f, p.MustSurvive)
+		try := t.base.judge(run, p.MustSurvive)
 		try.Log = run.log
 		r.Tries = append(r.Tries, try)
 	}
 	return r.finish(), nil
 }
 
-// faults are what is tried.
-func (t *trying) faults(r *Report) ([]*wire.Fault, error) {
-	if t.Event != "" {
-		f, err := wire.ParseFault(t.Event)
-		return []*wire.Fault{f}, err
+// listen opens a proxy, and leaves in the folder what an application knows its certificate by.
+func (p Plan) listen() (*wire.Proxy, error) {
+	proxy, err := wire.Listen("127.0.0.1:0", p.Product)
+	if err != nil {
+		return nil, err
 	}
-	all := choose(t.base.places, t.Seed, t.Late)
+	if err := os.WriteFile(p.authority(), proxy.Authority(), 0o644); err != nil {
+		return nil, errors.Join(err, proxy.Close())
+	}
+	return proxy, nil
+}
+
+// authority is the file that an encrypted application trusts.
+func (p Plan) authority() string { return filepath.Join(p.Folder, "ca.pem") }
+
+// attempt is one thing that is tried.
+type attempt interface {
+	fmt.Stringer
+	// run runs the application with it.
+	run(ctx context.Context, t *trying) (*run, error)
+}
+
+// event is one of the wire's.
+type event struct{ *wire.Fault }
+
+func (e event) run(ctx context.Context, t *trying) (*run, error) {
+	r, err := t.once(ctx, e.Fault)
+	if err != nil {
+		return nil, err
+	}
+	r.moment = moment{event: e.String(), action: e.Action, place: t.base.place(e.Place)}
+	if r.met, r.connection = e.Met(); r.met == 0 {
+		r.missed = "the application did not come to this place so often again"
+	}
+	return r, nil
+}
+
+// attempts are what is tried.
+func (t *trying) attempts(ctx context.Context, r *Report) (all []attempt, err error) {
+	switch {
+	case t.Servers != nil && len(t.Servers.Faults) > 0:
+		return t.Servers.attempts(ctx)
+	case t.Event != "":
+		f, err := wire.ParseFault(t.Event)
+		return []attempt{event{f}}, err
+	}
+	for _, f := range choose(t.base.places, t.Seed, t.Late, t.Product.Possible) {
+		all = append(all, event{f})
+	}
 	r.Possible = len(all)
 	if len(all) > t.Tries {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d events were tried; --tries %d tries all", t.Tries, len(all), len(all)))
@@ -145,14 +204,39 @@ type run struct {
 	// problem is why nothing can be concluded.
 	problem error
 	log     string
+	moment
+	// all are the transactions, with what the database shows of those whose end nobody was told;
+	// left were more than are kept. rows are those that were looked for, by the statements looked.
+	all    []*wire.Transaction
+	left   int
+	rows   []*sought
+	looked []string
+}
+
+// moment is what was done to the application, and when; met is 0 where missed says why it was not.
+type moment struct {
+	event      string
+	action     wire.Action
+	place      []string
+	met        time.Duration
+	connection int
+	missed     string
+	// ruling is what the database promises of transactions that are lost; nil where nothing was done
+	// to it.
+	ruling func(lost []*wire.Transaction) promise.Ruling
 }
 
 // settleTime bounds how long the server may take for what has reached it.
 const settleTime = 30 * time.Second
 
-// once resets the database, runs the application, and looks at the rules. An error is one that
-// ends it all.
+// once runs the application with an event of the wire's.
 func (t *trying) once(ctx context.Context, f *wire.Fault) (*run, error) {
+	return t.around(ctx, f, func(*run) error { return nil }, func(context.Context, *run) error { return nil })
+}
+
+// around resets the database, runs the application, and looks at the rules. start is called
+// before the application starts, and healed once it has ended. An error is one that ends it all.
+func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run) error, healed func(context.Context, *run) error) (*run, error) {
 	if err := t.reset(ctx); err != nil {
 		return nil, err
 	}
@@ -167,23 +251,31 @@ func (t *trying) once(ctx context.Context, f *wire.Fault) (*run, error) {
 	name := fmt.Sprintf("run-%03d", t.number)
 	r.log = name + ".log"
 	r.recorder = t.proxy.Record(f)
+	if err := start(r); err != nil {
+		return nil, err
+	}
 	patience := t.Patience
 	if t.base != nil {
 		patience = max(patience, 3*t.base.longest)
 	}
-	if r.ending, err = t.execute(ctx, filepath.Join(t.Folder, r.log), r.recorder, patience); err != nil {
+	r.ending, err = t.execute(ctx, filepath.Join(t.Folder, r.log), r.recorder, patience)
+	if err = errors.Join(err, healed(ctx, r)); err != nil {
 		return nil, err
 	}
 	settling, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	r.problem = errors.Join(t.proxy.Quiet(settling), r.recorder.Problem())
+	r.problem = errors.Join(r.problem, t.proxy.Quiet(settling), r.recorder.Problem())
+	r.all, r.left = r.recorder.Transactions()
+	r.all = slices.Clone(r.all)
 	if t.Rules != nil && ctx.Err() == nil {
 		if r.after, err = t.Rules(ctx); err != nil {
 			r.problem = errors.Join(r.problem, fmt.Errorf("the invariants could not be looked at: %w", err))
 		}
 		t.broken = r.after
 	}
-	return r, errors.Join(ctx.Err(), t.keep(name+".jsonl", r.recorder))
+	t.look(ctx, r)
+	r.problem = errors.Join(r.problem, keep(filepath.Join(t.Folder, name+".jsonl"), r.recorder), t.keepHistory(name+".edn", r))
+	return r, ctx.Err()
 }
 
 // reset has the user's command bring the database back.
@@ -198,8 +290,7 @@ func (t *trying) reset(ctx context.Context) error {
 	own := &trying{Plan: plan, proxy: t.proxy}
 	end, err := own.execute(ctx, log, nil, 0)
 	if err == nil && end.exit != 0 {
-		text, _ := os.ReadFile(log)
-		err = &ResetError{Command: t.Reset, How: end.how(), Said: lastLine(string(text))}
+		err = &ResetError{Command: t.Reset, How: end.how(), Said: end.said}
 	}
 	if err != nil {
 		return err
@@ -222,8 +313,8 @@ func lastLine(text string) string {
 }
 
 // keep writes the transactions that were recorded.
-func (t *trying) keep(name string, recorder *wire.Recorder) (err error) {
-	file, err := os.Create(filepath.Join(t.Folder, name))
+func keep(path string, recorder *wire.Recorder) (err error) {
+	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}

@@ -3,15 +3,15 @@ package application
 import (
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"assay/application/wire"
+	"assay/internal/quantity"
 )
 
-// choose makes the events of places: each place is met once before any is met twice, first where
-// something is committed, and first by what tells most. Order and times follow from the seed.
-func choose(places []*wire.Place, seed uint64, late []time.Duration) (all []*wire.Fault) {
+// choose makes the possible events of places: each place is met once before any is met twice, first
+// where something is committed, and first by what tells most. Order and times follow from the seed.
+func choose(places []*wire.Place, seed uint64, late []time.Duration, possible func(wire.Action, *wire.Place) bool) (all []*wire.Fault) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	order := slices.Clone(places)
 	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -21,7 +21,9 @@ func choose(places []*wire.Place, seed uint64, late []time.Duration) (all []*wir
 		for _, p := range order {
 			if actions := actionsAt(p, late); round < len(actions) {
 				more = true
-				all = append(all, &wire.Fault{Action: actions[round], Place: p.Name, Time: 1 + random.IntN(p.Times)})
+				if f := (&wire.Fault{Action: actions[round], Place: p.Name, Time: 1 + random.IntN(p.Times)}); possible(f.Action, p) {
+					all = append(all, f)
+				}
 			}
 		}
 	}
@@ -68,13 +70,4 @@ func actionsAt(p *wire.Place, late []time.Duration) (all []wire.Action) {
 	return all
 }
 
-func lateBy(d time.Duration) wire.Action { return wire.Action(wire.Late + shortly(d)) }
-
-// shortly is a time without what is zero: 1m, not 1m0s.
-func shortly(d time.Duration) string {
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	return text
-}
+func lateBy(d time.Duration) wire.Action { return wire.Action(wire.Late + quantity.Duration(d)) }

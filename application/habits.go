@@ -41,7 +41,7 @@ const (
 )
 
 func (b *baseline) describe() Untouched {
-	all, left := b.run.recorder.Transactions()
+	all, left := b.run.all, b.run.left
 	u := Untouched{Transactions: len(all) + left, Connections: b.run.recorder.Connections(), Seconds: b.run.took.Seconds(), Places: b.places, Kinds: map[string]int{}}
 	rows := map[int]*row{}
 	found := map[string]*Habit{}

@@ -17,6 +17,7 @@ const (
 	Retried  = "retried well"
 	Twice    = "done twice"
 	LeftOut  = "left out"
+	Lost     = "lost"
 	Broke    = "broke a rule"
 	Hung     = "hung"
 	Crashed  = "crashed"
@@ -40,7 +41,9 @@ type Try struct {
 	Seconds float64 `json:"seconds"`
 	// Twice are the two transactions, of something done twice.
 	Twice []*wire.Transaction `json:"twice,omitempty"`
-	Log   string              `json:"log"`
+	// Lost are the transactions that were acknowledged and are not there.
+	Lost []*wire.Transaction `json:"lost,omitempty"`
+	Log  string              `json:"log"`
 }
 
 // stops reports whether nothing can be tried after this.
@@ -55,22 +58,20 @@ type baseline struct {
 	// committed counts the transactions that changed something: by place, and by place and values.
 	committed, exact map[string]int
 	// steady is true if a second run committed the same.
-	steady  bool
+	steady bool
+	// sure are the statements whose rows untouched runs found again.
+	sure    map[string]bool
 	longest time.Duration
 }
 
 func learn(r *run) *baseline {
 	b := &baseline{run: r, places: r.recorder.Places(), longest: r.recorder.Longest()}
-	b.committed, b.exact = counts(r)
+	b.committed, b.exact = count(r.all)
+	b.sure = r.surely()
 	return b
 }
 
-// counts counts what a run has committed.
-func counts(r *run) (committed, exact map[string]int) {
-	all, _ := r.recorder.Transactions()
-	return count(all)
-}
-
+// count counts what was committed.
 func count(all []*wire.Transaction) (committed, exact map[string]int) {
 	committed, exact = map[string]int{}, map[string]int{}
 	for _, t := range all {
@@ -84,7 +85,7 @@ func count(all []*wire.Transaction) (committed, exact map[string]int) {
 
 // same reports whether a run committed as many transactions at each place.
 func (b *baseline) same(r *run) bool {
-	committed, _ := counts(r)
+	committed, _ := count(r.all)
 	return maps.Equal(committed, b.committed) && r.exit == b.run.exit
 }
 
@@ -106,7 +107,7 @@ func (b *baseline) judgeUntouched(r *run) Try {
 	case r.hung:
 		t.Happens, t.Verdict, t.Detail = Hung, check.Unknown, "without any fault it "+r.how()+"; give it more --patience"
 	case r.exit != 0:
-		t.Happens, t.Verdict, t.Detail = Crashed, check.Unknown, "without any fault it "+r.how()+": see "+r.log
+		t.Happens, t.Verdict, t.Detail = Crashed, check.Unknown, "without any fault it "+r.told()+": see "+r.log
 	case len(broken) > 0:
 		t.Happens, t.Verdict, t.Detail = Broke, check.Violated, "without any fault: "+strings.Join(broken, "; ")
 	case len(r.before) > 0:
@@ -116,46 +117,108 @@ func (b *baseline) judgeUntouched(r *run) Try {
 }
 
 // judge says what became of an event.
-func (b *baseline) judge(r *run, f *wire.Fault, must bool) Try {
-	t := Try{Event: f.String(), Action: f.Action, Place: b.place(f.Place), Exit: r.exit, Signal: r.signal, Seconds: r.took.Seconds()}
-	met, connection := f.Met()
-	all, left := r.recorder.Transactions()
-	again := b.sentAgain(all, met, connection)
+func (b *baseline) judge(r *run, must bool) Try {
+	t := Try{Event: r.event, Action: r.action, Place: r.place, Exit: r.exit, Signal: r.signal, Seconds: r.took.Seconds()}
+	again := b.sentAgain(r)
 	t.Next = b.next(r, again)
-	committed, exact := count(all)
-	twice, certain := b.twice(committed, exact, all, met)
+	committed, exact := count(r.all)
+	twice, certain := b.twice(committed, exact, r.all, r.met)
+	lost, verdict, how := b.lost(r)
+	t.Lost = lost
 	switch broken := r.broken(); {
 	case r.problem != nil:
 		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, r.problem.Error()
-	case met == 0:
-		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, "the application did not come to this place so often again"
-	case left > 0:
+	case r.met == 0:
+		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, r.missed
+	case r.left > 0:
 		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, "there were more transactions than assay keeps"
+	case lost != nil && verdict == check.Violated:
+		t.Happens, t.Verdict, t.Detail = Lost, verdict, how
 	case twice != nil && certain:
 		t.Happens, t.Verdict, t.Detail, t.Twice = Twice, check.Violated, describeTwice(twice), twice
 		if len(broken) > 0 {
 			t.Detail += "; " + strings.Join(broken, "; ")
 		}
-	case len(broken) > 0:
+	case len(broken) > 0 && lost == nil:
 		t.Happens, t.Verdict, t.Detail, t.Twice = Broke, check.Violated, strings.Join(broken, "; "), twice
 		if twice != nil {
 			t.Happens = Twice
 		}
 	case r.hung:
 		t.Happens, t.Verdict, t.Detail = Hung, check.Violated, fmt.Sprintf("nothing passed for %.0f s, and it did not end", r.silent.Seconds())
+	case lost != nil: // by which a rule may break, too
+		t.Happens, t.Verdict, t.Detail = Lost, verdict, strings.Join(append([]string{how}, broken...), "; ")
+	default:
+		b.judgeEnd(&t, r, again, must)
+	}
+	return t
+}
+
+// judgeEnd judges by how the application ended.
+func (b *baseline) judgeEnd(t *Try, r *run, again int, must bool) {
+	switch missing := b.missing(r); {
 	case r.exit != b.run.exit || r.signal != "":
 		t.Happens, t.Verdict, t.Detail = Crashed, check.Allowed, "it "+r.how()+"; the database is as its transactions left it"
 		if must {
 			t.Verdict = check.Violated
 		}
-	case b.missing(r) != "":
-		t.Happens, t.Verdict, t.Detail = LeftOut, check.Allowed, b.missing(r)
+	case missing != "":
+		t.Happens, t.Verdict, t.Detail = LeftOut, check.Allowed, missing
 	case again > 0:
-		t.Happens, t.Verdict, t.Detail = Retried, check.Valid, ""
+		t.Happens, t.Verdict = Retried, check.Valid
 	default:
-		t.Happens, t.Verdict, t.Detail = Survived, check.Valid, ""
+		t.Happens, t.Verdict = Survived, check.Valid
 	}
-	return t
+}
+
+// lost are the transactions that were acknowledged to the application and are not there, and what
+// follows from that: what the database promises decides, where something was done to it. An
+// application that sent what it does not send untouched may have removed them itself.
+func (b *baseline) lost(r *run) (all []*wire.Transaction, verdict check.Verdict, how string) {
+	if all = r.lost(); len(all) == 0 {
+		return nil, check.Valid, ""
+	}
+	last := all[len(all)-1]
+	how = fmt.Sprintf("%s acknowledged and not there, the last at %.2f s on connection %d: %s", check.Counted(len(all), "transaction was", "transactions were"),
+		last.Ended.Seconds(), last.Connection, strings.Join(last.Shapes(), "; "))
+	if other := b.unlike(r); other != "" {
+		return all, check.Unknown, how + "; and the application sent what it does not send untouched: " + other
+	}
+	if r.ruling == nil {
+		return all, check.Violated, how
+	}
+	ruling := r.ruling(all)
+	if ruling.Source != "" {
+		how += "; " + ruling.Source + " allows it (" + ruling.Manual + ")"
+	}
+	switch {
+	case ruling.Promised == nil:
+		return all, check.Unknown, how
+	case *ruling.Promised:
+		return all, check.Violated, how
+	}
+	return all, check.Allowed, how
+}
+
+// unlike is a statement that untouched runs did not send and that may change rows; empty if there
+// is none.
+func (b *baseline) unlike(r *run) string {
+	known := map[string]bool{}
+	for _, t := range b.run.all {
+		for _, s := range t.Statements {
+			known[s.Shape] = true
+		}
+	}
+	for _, t := range r.all {
+		for _, s := range t.Statements {
+			word, _, _ := strings.Cut(strings.ToUpper(s.Shape), " ")
+			reads := word == "SELECT" && !strings.Contains(s.Shape, "(") || word == "SET" || word == "SHOW"
+			if s.Kind == wire.Other && !known[s.Shape] && !reads {
+				return s.Shape
+			}
+		}
+	}
+	return ""
 }
 
 // place is what the application sends there.
@@ -170,22 +233,21 @@ func (b *baseline) place(name string) []string {
 
 // sentAgain is how often the transaction that the event met was sent again: with its values, or,
 // where two untouched runs did the same, as often as more of its kind began than in these.
-func (b *baseline) sentAgain(all []*wire.Transaction, met time.Duration, connection int) (n int) {
-	if met == 0 {
+func (b *baseline) sentAgain(r *run) (n int) {
+	if r.met == 0 {
 		return 0
 	}
 	var of *wire.Transaction
-	for _, t := range all {
+	for _, t := range r.all {
 		switch {
-		case of == nil && t.Connection == connection && t.Ended >= met:
+		case of == nil && t.Ended >= r.met && (t.Connection == r.connection || r.connection == 0 && !t.Told):
 			of = t
-		case of != nil && t.Began >= met && t != of && begins(t, of):
+		case of != nil && t.Began >= r.met && t != of && begins(t, of):
 			n++
 		}
 	}
 	if n == 0 && of != nil && b.steady {
-		untouched, _ := b.run.recorder.Transactions()
-		n = max(0, kin(all, of)-kin(untouched, of))
+		n = max(0, kin(r.all, of)-kin(b.run.all, of))
 	}
 	return n
 }
@@ -226,7 +288,7 @@ func (b *baseline) next(r *run, again int) string {
 	if more := r.recorder.Connections() - b.run.recorder.Connections(); more > 0 {
 		parts = append(parts, "opened "+check.Counted(more, "more connection", "more connections"))
 	}
-	return strings.Join(append(parts, r.how()), ", ")
+	return strings.Join(append(parts, r.told()), ", ")
 }
 
 // twice are two transactions of which the second did again, after the event, what the first had
@@ -265,7 +327,7 @@ func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transactio
 // adds reports whether a transaction changes something each time that it is done: it inserts
 // rows without a clause about those that are there, or computes a column from itself.
 func adds(t *wire.Transaction) bool {
-	return slices.ContainsFunc(t.Statements, func(s *wire.Statement) bool { return s.Rows > 0 && s.Writes && addsAgain(s.Shape) })
+	return slices.ContainsFunc(t.Statements, func(s *wire.Statement) bool { return s.Rows > 0 && s.Writes && (s.Adds || addsAgain(s.Shape)) })
 }
 
 func addsAgain(shape string) bool {
@@ -303,7 +365,7 @@ func (b *baseline) missing(r *run) string {
 	if !b.steady {
 		return ""
 	}
-	committed, _ := counts(r)
+	committed, _ := count(r.all)
 	for _, place := range slices.Sorted(maps.Keys(b.committed)) {
 		if n := b.committed[place] - committed[place]; n > 0 {
 			return fmt.Sprintf("it ended as untouched, and %s not committed: %s", check.Counted(n, "transaction was", "transactions were"), strings.Join(b.place(place), "; "))

@@ -7,7 +7,6 @@ import (
 
 	"assay/application/wire"
 	"assay/check"
-	"assay/internal/expect"
 )
 
 // sold is a committed transaction that sends these texts, each of which changes a row.
@@ -59,16 +58,14 @@ func TestTwice(t *testing.T) {
 
 // TestAFaultyProxyConvictsNobody: a failure of assay's own is unknown, whatever else was seen.
 func TestAFaultyProxyConvictsNobody(t *testing.T) {
-	r := &run{recorder: wire.NewRecorder(), problem: errors.New("no space left"), after: map[string]string{"total": "total: wanted 1, got 2"}}
+	r := &run{moment: moment{event: "answer-lost@abcd0123:1"}, recorder: wire.NewRecorder(), problem: errors.New("no space left"), after: map[string]string{"total": "total: wanted 1, got 2"}}
 	r.hung = true
 	b := learn(&run{recorder: wire.NewRecorder()})
-	f, err := wire.ParseFault("answer-lost@abcd0123:1")
-	expect.NoError(t, err)
-	if got := b.judge(r, f, true); got.Verdict != check.Unknown || got.Happens != NotKnown {
+	if got := b.judge(r, true); got.Verdict != check.Unknown || got.Happens != NotKnown {
 		t.Errorf("it is %v, %s", got.Verdict, got.Happens)
 	}
 	r.problem = nil // and it was not met
-	if got := b.judge(r, f, true); got.Verdict != check.Unknown {
+	if got := b.judge(r, true); got.Verdict != check.Unknown {
 		t.Errorf("an event that was not met is %v", got.Verdict)
 	}
 	if got := (&Report{Tries: []Try{{Verdict: check.Valid}}}).Verdict(); got != check.Unknown {
@@ -80,7 +77,8 @@ func TestAFaultyProxyConvictsNobody(t *testing.T) {
 func TestEachPlaceIsMet(t *testing.T) {
 	places := []*wire.Place{{Name: wire.PlaceConnect, Times: 2}, {Name: "aaaa0000", Times: 5, Within: true}, {Name: "bbbb0000", Kind: wire.Commit, Times: 5, Commits: true}, {Name: "cccc0000", Times: 1}}
 	late := []time.Duration{time.Second, time.Minute}
-	all := choose(places, 7, late)
+	every := func(wire.Action, *wire.Place) bool { return true }
+	all := choose(places, 7, late, every)
 	met := map[string]bool{}
 	for _, f := range all[:len(places)] {
 		met[f.Place] = true
@@ -88,10 +86,10 @@ func TestEachPlaceIsMet(t *testing.T) {
 	if len(met) != len(places) || all[0].Action != wire.AnswerLost || all[0].Place != "bbbb0000" {
 		t.Errorf("the first are %v", all[:len(places)])
 	}
-	if last := all[len(all)-1]; last.String() == "" || len(all) != len(choose(places, 8, late)) {
+	if last := all[len(all)-1]; last.String() == "" || len(all) != len(choose(places, 8, late, every)) {
 		t.Errorf("there are %d events", len(all))
 	}
-	for i, f := range choose(places, 7, late) {
+	for i, f := range choose(places, 7, late, every) {
 		if f.String() != all[i].String() {
 			t.Errorf("event %d is %s, and %s again", i, all[i], f)
 		}

@@ -5,9 +5,11 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"assay/application/wire"
 	"assay/check"
 	"assay/report"
 )
@@ -53,7 +55,7 @@ type outcome struct {
 // outcomes groups the tries, the gravest first.
 func (r *Report) outcomes() (all []outcome) {
 	for _, v := range []check.Verdict{check.Violated, check.Unknown, check.Allowed, check.Valid} {
-		for _, happened := range []string{Twice, Broke, Hung, LeftOut, Crashed, NotKnown, Retried, Survived} {
+		for _, happened := range []string{Lost, Twice, Broke, Hung, LeftOut, Crashed, NotKnown, Retried, Survived} {
 			o := outcome{happened: happened, verdict: v}
 			for i, t := range r.Tries {
 				if t.Happens == happened && t.Verdict == v && (i > 0 || v != check.Valid) {
@@ -122,7 +124,11 @@ func (r *Report) first() string {
 // again repeats one event: --event goes before the application's command.
 func (r *Report) again(t Try) string {
 	before, behind, _ := strings.Cut(r.Again, " -- ")
-	return before + " --event " + t.Event + " -- " + behind
+	one := "--event " + t.Event
+	if t.Action == "" {
+		one = report.CommandLine([]string{"--fault", t.Event})
+	}
+	return before + " " + one + " -- " + behind
 }
 
 // Document is the page.
@@ -142,7 +148,10 @@ func (r *Report) Document() report.Document {
 	d.Tables = append(d.Tables, events)
 	for _, t := range r.Tries {
 		if len(t.Twice) > 0 {
-			d.Tables = append(d.Tables, pair(t))
+			d.Tables = append(d.Tables, transactions("Done twice at "+t.Event, t.Twice))
+		}
+		if len(t.Lost) > 0 {
+			d.Tables = append(d.Tables, transactions("Lost at "+t.Event, t.Lost[max(0, len(t.Lost)-mostShown):]))
 		}
 	}
 	u := r.Untouched
@@ -166,13 +175,16 @@ func (r *Report) Document() report.Document {
 	return d
 }
 
-// pair shows the two transactions of something done twice.
-func pair(t Try) report.Table {
-	table := report.Table{Title: "Done twice at " + t.Event, Head: []string{"statement", "values", "transaction", "ended at"}, Words: []int{1, 2, 3}}
-	for i, x := range t.Twice {
+// mostShown is how many lost transactions a page shows.
+const mostShown = 20
+
+// transactions shows what transactions changed.
+func transactions(title string, all []*wire.Transaction) report.Table {
+	table := report.Table{Title: title, Head: []string{"statement", "values", "connection", "ended at"}, Words: []int{1, 2}}
+	for _, x := range all {
 		for _, s := range x.Statements {
 			if s.Writes {
-				table.Rows = append(table.Rows, []string{short(s.Shape, 200), short(strings.Join(s.Values, ", "), 200), []string{"first", "second"}[i],
+				table.Rows = append(table.Rows, []string{short(s.Shape, 200), short(strings.Join(s.Values, ", "), 200), strconv.Itoa(x.Connection),
 					x.Ended.Round(time.Millisecond).String()})
 			}
 		}

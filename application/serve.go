@@ -33,9 +33,18 @@ func (e *AddressError) Error() string {
 
 func (e *AddressError) Unwrap() error { return e.Err }
 
-// Serve listens at address for applications, and on loopback at control for tests. Errors are
-// *AddressError.
-func Serve(product Product, address, control string) (*Served, error) {
+// Scheduled reads an event that is done again and again: answer-lost@commit:100 at each hundredth.
+func Scheduled(event string) (*wire.Fault, error) {
+	f, err := wire.ParseFault(event)
+	if err != nil {
+		return nil, err
+	}
+	return asked{Action: f.Action, At: f.Place, Time: f.Time, Again: true}.fault()
+}
+
+// Serve listens at address for applications, and on loopback at control for tests. fault is done from
+// the beginning on; nil for none. Errors are *AddressError.
+func Serve(product Product, address, control string, fault *wire.Fault) (*Served, error) {
 	host, _, err := net.SplitHostPort(control)
 	if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		err = errors.New("the control address must be on loopback, such as 127.0.0.1:7001")
@@ -50,6 +59,7 @@ func Serve(product Product, address, control string) (*Served, error) {
 	if s.proxy, err = wire.Listen(address, product); err != nil {
 		return nil, &AddressError{address, errors.Join(err, s.control.Close())}
 	}
+	s.proxy.Arm(fault)
 	return s, nil
 }
 
@@ -71,8 +81,13 @@ func (s *Served) Run(ctx context.Context) (Untouched, error) {
 	return s.passed(), errors.Join(err, s.proxy.Recorder().Problem())
 }
 
+// Keep writes every transaction to a file, an object a line.
+func (s *Served) Keep(path string) error { return keep(path, s.proxy.Recorder()) }
+
 func (s *Served) passed() Untouched {
-	return learn(&run{recorder: s.proxy.Recorder(), ending: ending{took: time.Since(s.began)}}).describe()
+	r := &run{recorder: s.proxy.Recorder(), ending: ending{took: time.Since(s.began)}}
+	r.all, r.left = r.recorder.Transactions()
+	return learn(r).describe()
 }
 
 // asked is a fault as a test asks for it: at the Time-th commit, begin, statement or connection from
@@ -82,6 +97,8 @@ type asked struct {
 	At         string      `json:"at"`
 	Containing string      `json:"containing"`
 	Time       int         `json:"time"`
+	// Again has it be at each Time-th.
+	Again bool `json:"again"`
 }
 
 // fault reads what a test asks for.
@@ -95,13 +112,14 @@ func (a asked) fault() (*wire.Fault, error) {
 	if err != nil {
 		return nil, fmt.Errorf(`"action" is %q, which assay does not know`, a.Action)
 	}
+	f.Again = a.Again
 	f.Matches = func(of wire.Kind, shapes string) bool {
 		return of == kind && (shapes == wire.PlaceConnect) == (a.At == "connect") && strings.Contains(shapes, a.Containing)
 	}
 	return f, nil
 }
 
-// handler answers tests: PUT and DELETE /fault, GET /fault and GET /transactions.
+// handler answers tests: PUT and DELETE /fault, GET /fault, /transactions and /ca.pem.
 func (s *Served) handler() http.Handler {
 	m := http.NewServeMux()
 	answer := func(w http.ResponseWriter, v any) {
@@ -134,6 +152,10 @@ func (s *Served) handler() http.Handler {
 		f := s.proxy.Armed()
 		s.proxy.Arm(nil)
 		answer(w, met(f))
+	})
+	m.HandleFunc("GET /ca.pem", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-pem-file")
+		_, _ = w.Write(s.proxy.Authority()) // the test has gone
 	})
 	m.HandleFunc("GET /transactions", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.passed()) })
 	return m

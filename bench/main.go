@@ -8,6 +8,7 @@
 //	go -C bench run . -pairs 5 -rows 'bank|null'
 //	go -C bench run . -growth 100000000 -rows '^run' -chart $PWD/growth.svg
 //	go -C bench run . -before OTHER -rows sqlite -pairs 3
+//	go -C bench run . -proxies
 //
 // It prints a table in Markdown: medians, the ratio of each pair as median and range, the
 // processor time of the client for each operation, and its peak memory. With -before it counts
@@ -36,6 +37,7 @@ func main() {
 	flag.IntVar(&o.largest, "growth", 0, "measure how the cost of load, run and check grows from 10^5 up to this size, in place of the rows")
 	flag.StringVar(&o.before, "before", "", "count the client's instructions of each driver, of this program and of the one to measure, in place of the rows")
 	flag.StringVar(&o.chart, "chart", "", "with -growth: a file to draw the chart of it in, as SVG")
+	flag.BoolVar(&o.proxies, "proxies", false, "measure what stands between an application and its database, beside others that do, in place of the rows")
 	names := flag.String("rows", ".", "the rows whose names match this regular expression")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -46,6 +48,9 @@ func main() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
+		if errors.Is(err, errGrown) {
+			os.Exit(3)
+		}
 		os.Exit(1)
 	}
 }
@@ -55,6 +60,7 @@ type options struct {
 	largest         int
 	program, before string
 	chart           string
+	proxies         bool
 }
 
 // run measures the chosen rows in a folder that is removed afterwards.
@@ -81,6 +87,9 @@ func (o options) run(ctx context.Context, chosen *regexp.Regexp) (err error) {
 	}
 	if o.before != "" {
 		return o.count(ctx, os.Stdout, s, chosen.MatchString)
+	}
+	if o.proxies {
+		return o.pass(ctx, os.Stdout, s)
 	}
 	if o.largest > 0 {
 		return o.grow(ctx, os.Stdout, s, chosen.MatchString)

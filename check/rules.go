@@ -8,4 +8,5 @@ package check
 //	1: the rules until 28 November 2026; results have no number.
 //	2: what is found there later is no acknowledgement, the manuals' promises by version and by
 //	   the settings in force, and the verdict allowed.
-const Rules = 2
+//	3: where Patroni's old primary stood still, only a watchdog guarantees that nothing is lost.
+const Rules = 3

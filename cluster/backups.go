@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"assay/cluster/server"
 )
 
 // Backing is how a database is backed up while it works, and restored beside itself. Its
@@ -101,7 +102,7 @@ func (b *Backups) Make(ctx context.Context, i int, way string, alone bool) (Back
 	}
 	made.Took = time.Since(made.Begun)
 	if err == nil {
-		made.Bytes, err = sizeOf(made.folder)
+		_, made.Bytes, err = server.SizeOf(made.folder)
 	}
 	if err != nil {
 		err = errors.Join(fmt.Errorf("back up: %w", err), os.RemoveAll(made.folder))
@@ -125,21 +126,6 @@ func (b *Backups) makeFolder() error {
 		return err
 	}
 	return os.Chmod(b.folder, 0o711)
-}
-
-// sizeOf is how many bytes the files below a folder have.
-func sizeOf(folder string) (bytes int64, err error) {
-	err = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil {
-			bytes += info.Size()
-		}
-		return err
-	})
-	return bytes, err
 }
 
 // newest is the newest backup or, to a moment, the newest that had been made by then. While

@@ -21,7 +21,7 @@ func cassandraEntry() entry {
 			},
 			parameters: cassandraParameters(),
 		},
-		footprint: Footprint{Start: 25 * time.Second, Empty: 150 << 20},
+		footprint: Footprint{Start: 5 * time.Second, Empty: 150 << 20},
 		settings:  cassandraSettings,
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
 			return cassandra.Start(ctx, cassandra.Options{

@@ -64,7 +64,7 @@ func TestCassandraAsACluster(t *testing.T) {
 	t.Parallel()
 	spec, err := ParseSpec("cassandra:1,network=loopback,heap=200MiB,set.write_request_timeout=777ms,set.auto_snapshot=true")
 	expect.NoError(t, err)
-	c, err := Start(timeLimitOf(t, 8*time.Minute), spec, Options{})
+	c, err := Start(expect.Patiently(t), spec, Options{})
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
 	var none *server.NoPrimaryError
@@ -78,9 +78,7 @@ func TestCassandraAsACluster(t *testing.T) {
 	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", node.PID())); err == nil && !strings.Contains(string(text), "-Xmx209715200") {
 		t.Errorf("the heap did not reach it: %q", text)
 	}
-	if err := c.Settled(timeLimitOf(t, 8*time.Minute)); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 	wantCassandraSettings(t, node, map[string]string{"write_request_timeout": "777ms", "auto_snapshot": "true"})
 	pid := node.PID()
 	expect.NoError(t, c.Close())

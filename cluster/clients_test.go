@@ -7,24 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"assay/cluster/server"
+	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
-
-// timeLimit bounds what should take seconds.
-func timeLimit(t *testing.T) context.Context { return timeLimitOf(t, time.Minute) }
-
-func timeLimitOf(t *testing.T, bound time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), bound)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 // documents is the collection test.probe of the replica set, whose writes a
 // majority confirms.
@@ -38,14 +29,14 @@ func documents(t *testing.T, address string) *mongo.Collection {
 
 func insertDocument(t *testing.T, all *mongo.Collection, id int) {
 	t.Helper()
-	if _, err := all.InsertOne(timeLimit(t), bson.D{{Key: "_id", Value: id}}); err != nil {
+	if _, err := all.InsertOne(expect.Patiently(t), bson.D{{Key: "_id", Value: id}}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func wantDocuments(t *testing.T, all *mongo.Collection, want int64) {
 	t.Helper()
-	if n, err := all.CountDocuments(timeLimit(t), bson.D{}); err != nil || n != want {
+	if n, err := all.CountDocuments(expect.Patiently(t), bson.D{}); err != nil || n != want {
 		t.Errorf("%d documents of %d, %v", n, want, err)
 	}
 }
@@ -58,7 +49,7 @@ func members(t *testing.T, all *mongo.Collection) (members []struct{ Votes, Prio
 			Members []struct{ Votes, Priority float64 }
 		}
 	}
-	err := all.Database().Client().Database("admin").RunCommand(timeLimit(t), bson.D{{Key: "replSetGetConfig", Value: 1}}).Decode(&reply)
+	err := all.Database().Client().Database("admin").RunCommand(expect.Patiently(t), bson.D{{Key: "replSetGetConfig", Value: 1}}).Decode(&reply)
 	if err != nil {
 		t.Errorf("members: %v", err)
 	}
@@ -70,37 +61,24 @@ func connectMariaDB(t *testing.T, n *Node) *sql.DB {
 	t.Helper()
 	u, err := url.Parse(n.cluster.Address())
 	expect.NoError(t, err)
-	config := mysql.NewConfig()
-	config.User, config.Net, config.Addr = u.User.Username(), "tcp", n.Address()
-	config.Passwd, _ = u.User.Password()
-	config.Logger = &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(config)
-	expect.NoError(t, err)
-	db := sql.OpenDB(connector)
-	t.Cleanup(func() { db.Close() })
-	return db
+	return servertest.SQL(t, n.Address(), u.User)
 }
 
 func executeSQL(t *testing.T, n *Node, text string) {
 	t.Helper()
-	if _, err := connectMariaDB(t, n).ExecContext(timeLimit(t), text); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+	servertest.Execute(t, connectMariaDB(t, n), text)
 }
 
-func querySQL(t *testing.T, n *Node, text string) (value string) {
+func querySQL(t *testing.T, n *Node, text string) string {
 	t.Helper()
-	if err := connectMariaDB(t, n).QueryRowContext(timeLimit(t), text).Scan(&value); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return value
+	return servertest.Value(t, connectMariaDB(t, n), text)
 }
 
 // insertRow writes a row to a node as soon as that takes writes.
 func insertRow(t *testing.T, n *Node, id int) {
 	t.Helper()
 	db := connectMariaDB(t, n)
-	err := server.Until(timeLimit(t), 20*time.Millisecond, "a write", func(ctx context.Context) error {
+	err := server.Until(expect.Patiently(t), 20*time.Millisecond, "a write", func(ctx context.Context) error {
 		_, err := db.ExecContext(ctx, "INSERT INTO probe.t VALUES (?) ON DUPLICATE KEY UPDATE id = id", id)
 		return err
 	})
@@ -110,7 +88,7 @@ func insertRow(t *testing.T, n *Node, id int) {
 // wantRows wants all nodes to be in step, and to have the same rows.
 func wantRows(t *testing.T, c *Cluster, want string) {
 	t.Helper()
-	expect.NoError(t, c.Settled(timeLimit(t)))
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 	for _, n := range c.Nodes() {
 		if got := querySQL(t, n, "SELECT group_concat(id ORDER BY id) FROM probe.t"); got != want {
 			t.Errorf("%s has the rows %s, want %s", n.Name(), got, want)

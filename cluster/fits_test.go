@@ -3,15 +3,15 @@ package cluster
 import (
 	"errors"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestWhatThisMachineDoesNotHaveIsRefused before anything is started.
 func TestWhatThisMachineDoesNotHaveIsRefused(t *testing.T) {
 	for text, fits := range map[string]bool{"redis:1,cpu=1000": false, "redis:1,memory=900000GiB": false, "redis:1,cpu=0.5,memory=100MiB": true} {
 		s, err := ParseSpec(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if err = s.fits(); fits != (err == nil) || !fits && !errors.As(err, new(*SpecError)) {
 			t.Errorf("%s: %v", text, err)
 		}

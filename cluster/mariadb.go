@@ -17,9 +17,9 @@ func mariadbEntry() entry {
 		topology: topology{
 			name: "mariadb", nodes: []int{1, 2, 3, 5, 7}, arbiters: []int{0},
 			options: []option{
-				{name: "replication", want: "replication=galera (from two nodes on the default), replication=semisync or replication=async (a primary with replicas, of which none is promoted)",
+				{name: "replication", want: "replication=galera (from two nodes on the default), replication=semisync or replication=async (a primary with replicas; none is promoted)",
 					check: oneOf(replicationGalera, replicationSync, replicationAsync)},
-				{name: "failover", want: "failover=DURATION, such as 2s, with Galera: evs.suspect_timeout, of which evs.inactive_timeout and evs.install_timeout are twice", check: aDuration},
+				{name: "failover", want: "failover=DURATION, such as 2s, with Galera: evs.suspect_timeout; evs.inactive_timeout and evs.install_timeout are twice as long", check: aDuration},
 				{name: "cache", want: "cache=SIZE of at least 8MiB, InnoDB's buffer pool on each node, and MyRocks' block cache", check: aSize,
 					parameters: []string{"innodb_buffer_pool_size", "rocksdb_block_cache_size"}},
 				{name: "flush", want: "flush=0, flush=1 or flush=2 (innodb_flush_log_at_trx_commit: 1 has a commit wait for the disk, 2 for the system, 0 for neither)", check: oneOf("0", "1", "2"),
@@ -28,7 +28,7 @@ func mariadbEntry() entry {
 			},
 			parameters: mariadbParameters(),
 		},
-		footprint: Footprint{Start: 5 * time.Second, Empty: 300 << 20},
+		footprint: Footprint{Start: 2 * time.Second, Empty: 300 << 20},
 		settings:  mariadbSettings,
 		start:     startMariaDB,
 	}

@@ -7,9 +7,11 @@ import (
 
 	"assay/cluster/mariadb"
 	"assay/cluster/server"
+	"assay/internal/expect"
 )
 
 func TestSingleMariaDBBySpec(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, "mariadb:1,cache=32MiB,engines=innodb+rocksdb")
 	n := c.Node("n1")
 	if size := querySQL(t, n, "SELECT @@innodb_buffer_pool_size"); size != "33554432" {
@@ -19,10 +21,10 @@ func TestSingleMariaDBBySpec(t *testing.T) {
 		t.Errorf("RocksDB: %s", engine)
 	}
 	var fixed *server.FixedError
-	if _, err := c.Grow(timeLimit(t)); !errors.As(err, &fixed) || !strings.Contains(err.Error(), "mariadb:3") {
+	if _, err := c.Grow(expect.Patiently(t)); !errors.As(err, &fixed) || !strings.Contains(err.Error(), "mariadb:3") {
 		t.Errorf("Grow: %v", err)
 	}
-	if err := c.Remove(timeLimit(t), n); !errors.As(err, &fixed) {
+	if err := c.Remove(expect.Patiently(t), n); !errors.As(err, &fixed) {
 		t.Errorf("Remove: %v", err)
 	}
 	if len(c.Nodes()) != 1 || len(c.Machines().All()) != 1 {

@@ -23,7 +23,7 @@ func mongodbEntry() entry {
 			},
 			parameters: mongodbParameters(),
 		},
-		footprint: Footprint{Start: 3 * time.Second, Empty: 320 << 20},
+		footprint: Footprint{Start: 1500 * time.Millisecond, Empty: 320 << 20},
 		settings:  mongodbSettings,
 		start: func(ctx context.Context, s Spec, e environment) (product, error) {
 			election := s.duration("election")

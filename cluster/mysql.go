@@ -14,7 +14,7 @@ func mysqlEntry() entry {
 		topology: topology{
 			name: "mysql", nodes: []int{1, 2, 3, 5}, arbiters: []int{0},
 			options: []option{
-				{name: "replication", want: "replication=group (Group Replication with one primary, from two nodes on the default), replication=semisync or replication=async (a primary with replicas, of which none is promoted)",
+				{name: "replication", want: "replication=group (Group Replication with one primary, from two nodes on the default), replication=semisync or replication=async (a primary with replicas; none is promoted)",
 					check: oneOf(replicationGroup, replicationSync, replicationAsync)},
 				{name: "expel", want: "expel=DURATION in whole seconds, such as 5s, in a group: how long a silent member is waited for after the first five seconds", check: secondsFrom(0),
 					parameters: []string{"group_replication_member_expel_timeout"}},

@@ -58,6 +58,9 @@ func (n *Node) Processes() ([]server.ProcessID, error) { return n.server.Process
 // Running reports whether the server has not ended; a paused one runs.
 func (n *Node) Running() bool { return n.server.Running() }
 
+// Folder is where its files are.
+func (n *Node) Folder() string { return n.server.Dir }
+
 // Log is the path of its log.
 func (n *Node) Log() string { return n.server.Log }
 

@@ -69,21 +69,22 @@ func TestParametersThatAreRefused(t *testing.T) {
 
 // TestParametersReachTheServers asks each server for what a spec has set.
 func TestParametersReachTheServers(t *testing.T) {
+	t.Parallel()
 	t.Run("PostgreSQL", func(t *testing.T) {
 		c := startCluster(t, "postgres:2,memory=400MiB,set.max_connections=77,set.shared_buffers=24MB,set.DateStyle='SQL, DMY'")
 		for _, n := range c.Nodes() {
 			config, err := pgx.ParseConfig(c.Address())
 			expect.NoError(t, err)
 			config.Host, config.Port, config.Fallbacks, config.ValidateConnect = n.machine.Address().String(), uint16(n.Port()), nil, nil
-			conn, err := pgx.ConnectConfig(timeLimit(t), config)
+			conn, err := pgx.ConnectConfig(expect.Patiently(t), config)
 			expect.NoError(t, err)
 			for name, want := range map[string]string{"max_connections": "77", "shared_buffers": "24MB", "DateStyle": "SQL, DMY"} {
 				var got string
-				if err := conn.QueryRow(timeLimit(t), "SHOW "+name).Scan(&got); err != nil || got != want {
+				if err := conn.QueryRow(expect.Patiently(t), "SHOW "+name).Scan(&got); err != nil || got != want {
 					t.Errorf("%s: %s is %s, %v; want %s", n.Name(), name, got, err, want)
 				}
 			}
-			expect.NoError(t, conn.Close(timeLimit(t)))
+			expect.NoError(t, conn.Close(expect.Patiently(t)))
 		}
 	})
 	t.Run("MariaDB", func(t *testing.T) {
@@ -99,14 +100,14 @@ func TestParametersReachTheServers(t *testing.T) {
 		var parameter struct {
 			Tickets int `bson:"wiredTigerConcurrentWriteTransactions"`
 		}
-		err := admin.RunCommand(timeLimit(t), bson.D{{Key: "getParameter", Value: 1}, {Key: "wiredTigerConcurrentWriteTransactions", Value: 1}}).Decode(&parameter)
+		err := admin.RunCommand(expect.Patiently(t), bson.D{{Key: "getParameter", Value: 1}, {Key: "wiredTigerConcurrentWriteTransactions", Value: 1}}).Decode(&parameter)
 		if err != nil || parameter.Tickets != 17 {
 			t.Errorf("%d tickets, %v", parameter.Tickets, err)
 		}
 		var options struct {
 			Parsed bson.Raw `bson:"parsed"`
 		}
-		err = admin.RunCommand(timeLimit(t), bson.D{{Key: "getCmdLineOpts", Value: 1}}).Decode(&options)
+		err = admin.RunCommand(expect.Patiently(t), bson.D{{Key: "getCmdLineOpts", Value: 1}}).Decode(&options)
 		if value, is := options.Parsed.Lookup("storage", "wiredTiger", "collectionConfig", "blockCompressor").StringValueOK(); err != nil || value != "zstd" {
 			t.Errorf("compressor %s, %v, %v", value, is, err)
 		}
@@ -115,6 +116,7 @@ func TestParametersReachTheServers(t *testing.T) {
 
 // TestParametersThatServersRefuse: the end comes at once, with the server's own words.
 func TestParametersThatServersRefuse(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"postgres:1,set.max_connectoins=5":                      `unrecognized configuration parameter "max_connectoins"`,
 		"postgres:2,set.work_mem=lots":                          `invalid value for parameter "work_mem": "lots"`,
@@ -130,7 +132,7 @@ func TestParametersThatServersRefuse(t *testing.T) {
 			spec, err := ParseSpec(text)
 			expect.NoError(t, err)
 			began := time.Now()
-			c, err := Start(timeLimit(t), spec, Options{})
+			c, err := Start(expect.Patiently(t), spec, Options{})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, %v after %v; want it to speak of %s", c, err, time.Since(began), want)
 			}

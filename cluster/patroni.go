@@ -31,7 +31,7 @@ func patroniEntry() entry {
 				{name: "retry_timeout", want: "retry_timeout=SECONDS for which the store or PostgreSQL may not answer, such as 10s", check: secondsFrom(1)},
 				{name: "failsafe_mode", want: "failsafe_mode=on (a primary that has lost the store and reaches all others goes on) or failsafe_mode=off", check: oneOf("on", "off")},
 				{name: RoleDCS, want: "dcs=1, dcs=3 or dcs=5 nodes of etcd", check: oneOf("1", "3", "5")},
-				archiveOption(),
+				archiveOption(), versionOption("patroni"),
 			}, frontOptions()...),
 			parameters: patroniParameters(),
 			roles:      append([]role{{name: RoleDCS, count: stores, apart: true, example: "patroni:3"}}, frontRoles("patroni")...),
@@ -45,7 +45,7 @@ func patroniEntry() entry {
 // stores is how many nodes of etcd a spec's nodes agree by: three, if it does not say.
 func stores(s Spec) int { return cmp.Or(s.count(RoleDCS), 3) }
 
-// placement is where the servers of a cluster live that another program leads.
+// placement is where the servers of a set live.
 func placement(s Spec, e environment, password string) streaming.Placement {
 	return streaming.Placement{Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs, Archive: archiveFolder(s, e), Password: password}
 }
@@ -65,7 +65,7 @@ func patroniParameters() parameters {
 	}}
 }
 
-// patroniTimes are those of a spec, or Patroni's defaults.
+// patroniTimes are the times of a spec, or Patroni's defaults.
 func patroniTimes(s Spec) (ttl, loop, retry time.Duration) {
 	return cmp.Or(s.duration("ttl"), patroni.DefaultTTL), cmp.Or(s.duration("loop_wait"), patroni.DefaultLoopWait),
 		cmp.Or(s.duration("retry_timeout"), patroni.DefaultRetryTimeout)

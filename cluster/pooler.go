@@ -29,7 +29,7 @@ func frontRole(name, example string) role {
 	}}
 }
 
-// poolerOptions are those of a pooler. needs is the option without which it cannot be had;
+// poolerOptions are the options of a pooler. needs is the option without which it cannot be had;
 // empty for none.
 func poolerOptions(needs, want string) []option {
 	return []option{

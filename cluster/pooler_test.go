@@ -15,6 +15,7 @@ import (
 
 // TestPoolerInFrontOfAPrimary: clients reach the primary by one address, also after both were down.
 func TestPoolerInFrontOfAPrimary(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, "postgres:2,pooler=pgbouncer,pool_size=5")
 	front := c.Node(RolePooler)
 	if front == nil || slices.Contains(c.Nodes(), front) || len(c.Servers()) != 3 || !front.Member() || front.Name() != RolePooler {
@@ -28,7 +29,7 @@ func TestPoolerInFrontOfAPrimary(t *testing.T) {
 	}
 	writes := func() {
 		t.Helper()
-		expect.NoError(t, server.Until(timeLimit(t), 50*time.Millisecond, "a write", func(ctx context.Context) error {
+		expect.NoError(t, server.Until(expect.Patiently(t), 50*time.Millisecond, "a write", func(ctx context.Context) error {
 			config, err := pgx.ParseConfig(c.Address())
 			if err != nil {
 				return server.Permanent(err)
@@ -44,10 +45,10 @@ func TestPoolerInFrontOfAPrimary(t *testing.T) {
 		}))
 	}
 	writes()
-	primary, err := c.Primary(timeLimit(t))
+	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	expect.NoError(t, front.Kill(), primary.Kill())
-	expect.NoError(t, front.Start(timeLimit(t)), primary.Start(timeLimit(t)), c.Settled(timeLimit(t)))
+	expect.NoError(t, front.Start(expect.Patiently(t)), primary.Start(expect.Patiently(t)), c.Settled(expect.Patiently(t)))
 	writes()
 	r := recordOf(t, c.ID())
 	if len(r.Nodes) != 3 || r.Nodes[2].Name != RolePooler || r.Nodes[2].Process.PID != front.PID() {

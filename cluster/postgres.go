@@ -32,7 +32,7 @@ func postgresEntry() entry {
 			noFailover: "patroni:3, repmgr:3 or pg-auto-failover:2, where a program promotes a standby; assay promotes none of postgres, whose lost primary stays lost",
 			roles:      []role{poolerRole("postgres:3,pooler=pgbouncer")},
 		},
-		footprint: Footprint{Start: 2 * time.Second, Empty: 120 << 20},
+		footprint: Footprint{Start: 1500 * time.Millisecond, Empty: 120 << 20},
 		start:     startPostgres, settings: postgresSettings, clear: postgres.Clear,
 	}
 }
@@ -107,20 +107,19 @@ func (s Spec) WithArchive() Spec {
 
 // startServers starts one server, or a primary with its standbys.
 func startServers(ctx context.Context, s Spec, e environment, password string) (product, error) {
-	settings, archive := postgresSettings(s), archiveFolder(s, e)
+	settings := postgresSettings(s)
 	if s.Nodes == 1 {
 		p, err := postgres.Start(ctx, postgres.Options{
 			Programs: e.programs, Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, "postgres-n1.log"),
-			User: postgresUser, Password: password, Archive: archive, Settings: settings,
+			User: postgresUser, Password: password, Archive: archiveFolder(s, e), Settings: settings,
 		})
 		if err != nil {
 			return nil, err
 		}
 		return single{p, p.Node}, nil
 	}
-	set, err := postgres.StartSet(ctx, postgres.SetOptions{
-		Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Asynchronous: s.Options["standby"] == "async",
-		Dir: e.dir, LogDir: e.logs, Password: password, Archive: archive, Settings: settings,
+	set, err := streaming.StartPlain(ctx, streaming.PlainOptions{
+		Programs: e.programs, Placement: placement(s, e, password), Asynchronous: s.Options["standby"] == "async", Settings: settings,
 	})
 	if err != nil {
 		return nil, err

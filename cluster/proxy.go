@@ -21,13 +21,13 @@ type proxied struct {
 	address func(query string) string
 }
 
-// frontRoles are those of a product whose nodes are led by a program of its own, in the order
+// frontRoles are the roles of a product whose nodes are led by a program of its own, in the order
 // in which they are put before the nodes.
 func frontRoles(product string) []role {
 	return []role{frontRole(RoleProxy, product+":3,proxy=haproxy"), poolerRole(product + ":3,proxy=haproxy,pooler=pgbouncer")}
 }
 
-// frontOptions are those of such a product: what stands before the nodes finds the primary by
+// frontOptions are the options of such a product: what stands before the nodes finds the primary by
 // asking, which a pooler does not.
 func frontOptions() []option {
 	return append([]option{{name: RoleProxy, want: "proxy=haproxy: clients reach the primary through it", check: oneOf("haproxy")}},

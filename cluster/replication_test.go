@@ -11,6 +11,7 @@ import (
 
 // TestPrimaryWithReplicasBySpec holds that a spec is obeyed, and who takes writes.
 func TestPrimaryWithReplicasBySpec(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"mariadb:2,replication=semisync,cache=32MiB", "mariadb:2,replication=async,cache=32MiB,engines=innodb+rocksdb",
 	} {
@@ -21,7 +22,7 @@ func TestPrimaryWithReplicasBySpec(t *testing.T) {
 func testPrimaryWithReplicas(t *testing.T, text string) {
 	t.Helper()
 	c := startCluster(t, text)
-	primary, err := c.Primary(timeLimit(t))
+	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	if primary.Name() != "n1" {
 		t.Errorf("%s takes writes", primary.Name())

@@ -17,7 +17,7 @@ import (
 // not.
 func mustMember(t *testing.T, c *Cluster, n *Node, want bool, says string) {
 	t.Helper()
-	member, text, err := c.Membership(timeLimit(t), n)
+	member, text, err := c.Membership(expect.Patiently(t), n)
 	if err != nil || member != want || !strings.Contains(text, says) {
 		t.Errorf("%s is a member: %v, %q, %v; want %v, %q", n.Name(), member, text, err, want, says)
 	}
@@ -40,7 +40,7 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	all := documents(t, address)
 	insertDocument(t, all, 1)
 	began := time.Now()
-	added, err := c.Grow(timeLimit(t))
+	added, err := c.Grow(expect.Patiently(t))
 	expect.NoError(t, err)
 	t.Logf("grew in %v", time.Since(began))
 	if added.Name() != "n4" || added.Arbiter() || c.Address() != address || len(c.Nodes()) != 4 || !added.Running() {
@@ -55,38 +55,36 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	wantDocuments(t, documents(t, "mongodb://"+added.Address()+"/?directConnection=true&readPreference=nearest"), 1)
 
 	// A primary steps down before it is taken out.
-	primary, err := c.Primary(timeLimit(t))
+	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
-	expect.NoError(t, c.Remove(timeLimit(t), primary))
+	expect.NoError(t, c.Remove(expect.Patiently(t), primary))
 	if primary.Running() {
 		t.Error("it runs after Remove")
 	}
 	mustMember(t, c, primary, false, "3 members, not "+primary.Machine().Address().String())
 	var gone *MemberError
-	if err := primary.Start(timeLimit(t)); !errors.As(err, &gone) {
+	if err := primary.Start(expect.Patiently(t)); !errors.As(err, &gone) {
 		t.Errorf("a removed node is started: %v", err)
 	}
-	if err := c.Remove(timeLimit(t), primary); !errors.As(err, &gone) {
+	if err := c.Remove(expect.Patiently(t), primary); !errors.As(err, &gone) {
 		t.Errorf("a removed node is removed: %v", err)
 	}
-	if second, err := c.Primary(timeLimit(t)); err != nil || second == primary {
+	if second, err := c.Primary(expect.Patiently(t)); err != nil || second == primary {
 		t.Errorf("the next primary is %v, %v", second, err)
 	}
 	insertDocument(t, all, 2)
-	expect.NoError(t, c.Rejoin(timeLimit(t), primary))
+	expect.NoError(t, c.Rejoin(expect.Patiently(t), primary))
 	mustMember(t, c, primary, true, "4 members")
-	if err := c.Settled(timeLimit(t)); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 
 	// For good.
 	if err := c.Discard(added); err == nil {
 		t.Error("a member was discarded")
 	}
-	expect.NoError(t, c.Remove(timeLimit(t), added))
+	expect.NoError(t, c.Remove(expect.Patiently(t), added))
 	expect.NoError(t, c.Discard(added))
 	mustMember(t, c, added, false, "3 members")
-	if err := c.Rejoin(timeLimit(t), added); !errors.Is(err, os.ErrClosed) {
+	if err := c.Rejoin(expect.Patiently(t), added); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a discarded node joins: %v", err)
 	}
 	if server.Exists(added.server.Dir) {
@@ -97,7 +95,7 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 
 	// Names are not used again, and an end in the middle leaves the set as it
 	// was.
-	ctx, cancel := context.WithCancel(timeLimit(t))
+	ctx, cancel := context.WithCancel(expect.Patiently(t))
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		defer cancel()
@@ -114,26 +112,27 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	if config := members(t, all); len(config) != 3 || len(c.Nodes()) != 3 {
 		t.Errorf("%+v, nodes %v", config, c.Nodes())
 	}
-	again, err := c.Grow(timeLimit(t))
+	again, err := c.Grow(expect.Patiently(t))
 	if err != nil || again.Name() != "n6" {
 		t.Errorf("%v, %v", again, err)
 	}
 }
 
 func TestTheLastNodeIsNotRemoved(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, "mongodb:1,network=loopback,shutdown=200ms")
-	if err := c.Remove(timeLimit(t), c.Node("n1")); !errors.Is(err, server.ErrLastNode) {
+	if err := c.Remove(expect.Patiently(t), c.Node("n1")); !errors.Is(err, server.ErrLastNode) {
 		t.Errorf("%v", err)
 	}
 	mustMember(t, c, c.Node("n1"), true, "1 members")
-	n, err := c.Grow(timeLimit(t))
+	n, err := c.Grow(expect.Patiently(t))
 	expect.NoError(t, err)
 	mustMember(t, c, n, true, "2 members")
 	if n.Port() == c.Node("n1").Port() {
 		t.Error("two servers on one port")
 	}
 	expect.NoError(t, c.Close())
-	if _, err := c.Grow(timeLimit(t)); !errors.Is(err, os.ErrClosed) {
+	if _, err := c.Grow(expect.Patiently(t)); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("grown after Close: %v", err)
 	}
 }
@@ -146,7 +145,7 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 	executeSQL(t, first, "CREATE TABLE probe.t (id INT PRIMARY KEY)")
 	insertRow(t, first, 1)
 	began := time.Now()
-	added, err := c.Grow(timeLimit(t))
+	added, err := c.Grow(expect.Patiently(t))
 	expect.NoError(t, err)
 	t.Logf("grew in %v", time.Since(began))
 	if added.Name() != "n4" || c.Address() != address {
@@ -157,14 +156,14 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 	wantRows(t, c, "1,2")
 
 	second := c.Node("n2")
-	expect.NoError(t, c.Remove(timeLimit(t), second))
+	expect.NoError(t, c.Remove(expect.Patiently(t), second))
 	mustMember(t, c, second, false, "n4 counts 3 members")
 	insertRow(t, added, 3)
 	wantRows(t, c, "1,2,3")
-	expect.NoError(t, c.Rejoin(timeLimit(t), second))
+	expect.NoError(t, c.Rejoin(expect.Patiently(t), second))
 	mustMember(t, c, second, true, "n2 counts 4 members")
 	wantRows(t, c, "1,2,3")
-	expect.NoError(t, c.Remove(timeLimit(t), added))
+	expect.NoError(t, c.Remove(expect.Patiently(t), added))
 	if err := c.Discard(added); err != nil || server.Exists(added.server.Dir) {
 		t.Errorf("discarded: %v", err)
 	}
@@ -178,7 +177,7 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 	var all sync.WaitGroup
 	for _, n := range c.Nodes() {
 		all.Go(func() {
-			if err := n.Start(timeLimit(t)); err != nil {
+			if err := n.Start(expect.Patiently(t)); err != nil {
 				t.Error(err)
 			}
 		})

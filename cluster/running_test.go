@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"assay/cluster/server"
 	"assay/internal/expect"
@@ -17,30 +16,31 @@ func startCluster(t *testing.T, text string) *Cluster {
 	t.Helper()
 	spec, err := ParseSpec(text)
 	expect.NoError(t, err)
-	c, err := Start(timeLimitOf(t, 5*time.Minute), spec, Options{})
+	c, err := Start(expect.Patiently(t), spec, Options{})
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
 	return c
 }
 
 func TestClusterGoesThroughItsLife(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, "mongodb:3,election=2s")
 	if len(c.Nodes()) != 3 || c.Node("n2") == nil || c.Node("n4") != nil || c.Nodes()[2].Name() != "n3" {
 		t.Fatalf("nodes %v", c.Nodes())
 	}
-	primary, err := c.Primary(timeLimit(t))
+	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	expect.NoError(t, primary.Kill())
 	if primary.Running() {
 		t.Error("it runs after Kill")
 	}
-	second, err := c.Primary(timeLimit(t))
+	second, err := c.Primary(expect.Patiently(t))
 	if err != nil || second.Name() == primary.Name() {
 		t.Fatalf("primary %v, %v", second, err)
 	}
 	before := primary.PID()
-	expect.NoError(t, primary.Start(timeLimit(t)))
-	expect.NoError(t, c.Settled(timeLimit(t)))
+	expect.NoError(t, primary.Start(expect.Patiently(t)))
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 	r := recordOf(t, c.ID())
 	at := slices.IndexFunc(r.Nodes, func(n NodeRecord) bool { return n.Name == primary.Name() })
 	if at < 0 || r.Nodes[at].Process.PID == before || r.Nodes[at].Process.PID != primary.PID() || !r.Nodes[at].Process.Alive() {
@@ -80,21 +80,23 @@ func recordOf(t *testing.T, id string) Record {
 // TestRemainsOfAnotherFolderAreLeftAlone while all servers are killed: whoever keeps records in
 // another folder takes the cluster's network for remains.
 func TestRemainsOfAnotherFolderAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t, "postgres:1")
 	expect.NoError(t, c.Node("n1").Kill())
 	if err := RemoveOrphan(c.ID()); !errors.As(err, new(*InUseError)) {
 		t.Errorf("the network of a living cluster whose server is killed: %v", err)
 	}
-	expect.NoError(t, c.Node("n1").Start(timeLimit(t)))
+	expect.NoError(t, c.Node("n1").Start(expect.Patiently(t)))
 }
 
 func TestTwoClustersAtOnce(t *testing.T) {
+	t.Parallel()
 	first, second := startCluster(t, "mongodb:1"), startCluster(t, "mongodb:1")
 	if first.ID() == second.ID() || first.Address() == second.Address() {
 		t.Errorf("both are %s at %s", first.ID(), first.Address())
 	}
 	expect.NoError(t, first.Close())
-	if _, err := second.Primary(timeLimit(t)); err != nil {
+	if _, err := second.Primary(expect.Patiently(t)); err != nil {
 		t.Errorf("the end of one was the end of the other: %v", err)
 	}
 }

@@ -82,7 +82,7 @@ type option struct {
 	want string
 	// check returns false for a value that cannot be used.
 	check func(value string) bool
-	// parameters are those of the server that it sets, as plainName writes them.
+	// parameters are the parameters of the server that it sets, as plainName writes them.
 	parameters []string
 	// needs is the option without which it means nothing; empty if there is none.
 	needs string

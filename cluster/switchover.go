@@ -18,22 +18,22 @@ type switching interface {
 	SwitchOver(ctx context.Context, i int) error
 }
 
-// switchingOf is the product behind its companions.
-func switchingOf(p product) (switching, bool) {
+// behind is the product behind its companions, as one that can do more.
+func behind[T any](p product) (T, bool) {
 	for {
 		switch at := p.(type) {
 		case interface{ behind() product }:
 			p = at.behind()
 		default:
-			s, is := p.(switching)
-			return s, is
+			t, is := p.(T)
+			return t, is
 		}
 	}
 }
 
 // CheckSwitchOver is nil if another node can be made the primary by a command of the product's.
 func (c *Cluster) CheckSwitchOver() error {
-	s, is := switchingOf(c.product)
+	s, is := behind[switching](c.product)
 	switch {
 	case !is:
 		return fmt.Errorf("%s has no command for it", c.spec.Product)
@@ -50,7 +50,7 @@ func (n *Node) SwitchOver(ctx context.Context) (now *Node, err error) {
 	if err := c.CheckSwitchOver(); err != nil {
 		return nil, err
 	}
-	s, _ := switchingOf(c.product)
+	s, _ := behind[switching](c.product)
 	if err := s.SwitchOver(ctx, n.number); err != nil {
 		return nil, fmt.Errorf("have another node take over from %s: %w", n.Name(), err)
 	}

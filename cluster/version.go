@@ -29,7 +29,12 @@ func (c *Cluster) programs(ctx context.Context, o Options) (string, error) {
 	if version == "" {
 		return o.Programs, nil
 	}
-	folder, err := versions.Get(ctx, c.spec.Product, version, o.Announce)
+	return c.programsOf(ctx, version, o.Announce)
+}
+
+// programsOf is the folder in whose bin a version's programs are.
+func (c *Cluster) programsOf(ctx context.Context, version string, announce func(string)) (string, error) {
+	folder, err := versions.Get(ctx, c.spec.Product, version, announce)
 	if err != nil {
 		return "", err
 	}
@@ -37,9 +42,41 @@ func (c *Cluster) programs(ctx context.Context, o Options) (string, error) {
 	if err != nil || user.MayRun(filepath.Join(folder, "bin", "any")) {
 		return folder, err
 	}
-	copied := filepath.Join(c.folder, "programs")
+	copied := filepath.Join(c.folder, "programs-"+version)
+	if server.Exists(copied) {
+		return copied, nil
+	}
 	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
 		return "", fmt.Errorf("copy the servers of %s: %w", folder, err)
 	}
 	return copied, nil
+}
+
+// ProgramsOf returns the folder of another version's programs, with which the cluster's nodes can go on
+// one after the other, having got it if it is not here. The error is a *SpecError, or one of package
+// versions.
+func (c *Cluster) ProgramsOf(ctx context.Context, version string) (folder string, err error) {
+	now := c.spec.Options[optionVersion]
+	series := func(v string) string { // PostgreSQL's major version, and the minor one of others
+		parts := strings.Split(v, ".")
+		if SchemeOf(c.spec.Product) == "postgres" {
+			return parts[0]
+		}
+		return strings.Join(parts[:min(2, len(parts))], ".")
+	}
+	of := slices.DeleteFunc(versions.Of(c.spec.Product), func(v string) bool { return v == now || series(v) != series(now) })
+	switch {
+	case now == "":
+		return "", &SpecError{Spec: c.spec.String(), Part: "no " + optionVersion + "=", Want: "one to begin with, such as postgres:2,version=15.4"}
+	case !slices.Contains(of, version):
+		return "", &SpecError{Spec: c.spec.String(), Part: fmt.Sprintf("a rolling upgrade to %q", version), Want: "a version that takes the same files: " + strings.Join(of, ", ")}
+	}
+	return c.programsOf(ctx, version, nil)
+}
+
+// TakePrograms has the node's server come from this folder (ProgramsOf) from its next start on. takeBack
+// has it come from where it came before.
+func (n *Node) TakePrograms(folder string) (takeBack func()) {
+	n.server.TakePrograms(folder)
+	return func() { n.server.TakePrograms("") }
 }

@@ -13,16 +13,13 @@ import (
 
 // TestADeadServerIsTold: once, and not one that was ended on purpose.
 func TestADeadServerIsTold(t *testing.T) {
+	t.Parallel()
 	spec, err := ParseSpec("mongodb:1,network=loopback")
 	expect.NoError(t, err)
 	told := make(chan string, 10)
 	c, err := Start(t.Context(), spec, Options{Died: func(node, how string) { told <- node + ", " + how }})
 	expect.NoError(t, err)
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	expect.AtEnd(t, c.Close)
 	n := c.Node("n1")
 	for _, end := range []func() error{n.Kill, func() error { return n.Stop(t.Context()) }} {
 		expect.NoError(t, end())
@@ -35,7 +32,7 @@ func TestADeadServerIsTold(t *testing.T) {
 		if !strings.HasPrefix(got, "n1, signal: killed, by nobody here") {
 			t.Errorf("told %q", got)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(expect.Patience):
 		t.Error("a server that was killed by somebody else is not told")
 	}
 	time.Sleep(3 * watchEvery)

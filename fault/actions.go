@@ -13,7 +13,7 @@ import (
 // Actions returns all actions in the order in which help shows them.
 func Actions() []Action {
 	return []Action{
-		kill(), stop(), restart(), rollingRestart(), switchover(), pause(), isolate(), partition(), flaky(), slowDisk(), slowCPU(), clock(), grow(), remove(),
+		kill(), stop(), restart(), rollingRestart(), rollingUpgrade(), switchover(), replace(), pause(), isolate(), partition(), flaky(), slowDisk(), slowCPU(), clock(), grow(), remove(),
 		powerCut(), fsyncError(), diskFull(), readError(), bitFlip(), ioDelay(), slowFsync(), diskStall(), backup(), restoreBackup(),
 		evict(), containerKill(), podFailure(), delay(), bandwidth(), stressCPU(), stressMemory(),
 	}
@@ -40,12 +40,18 @@ type Action struct {
 	// CutsPower if what they have not synced is lost with them, Divides if nodes or clients
 	// lose sight of nodes that may go on.
 	Kills, CutsPower, Divides bool
+	// StandsStill is true if processes stop where they are and go on later, as if no time had passed.
+	StandsStill bool
+	// Empties is true if nodes come back without their data, which they get from the others.
+	Empties bool
 	// FailsDisk is true of what has a disk refuse or damage what servers ask of it: one may end
 	// itself by that, and is started again when it is over.
 	FailsDisk bool
 	// BacksUp is true of what is done with backups: nothing is broken by it, and it can be
 	// done to a database within assay too.
 	BacksUp bool
+	// Resizes is true of what changes who is a member.
+	Resizes bool
 	// MovesClock is true of what has servers read another time of day.
 	MovesClock bool
 
@@ -57,6 +63,9 @@ type Action struct {
 	silences bool
 	// restarts is true if healing starts servers.
 	restarts bool
+
+	// asks is true if it takes a value that nobody can choose for the user.
+	asks bool
 
 	// after is the action that must have happened before; empty if none must.
 	after string
@@ -118,6 +127,22 @@ type podMeans struct {
 	refuses func(f Fault) (reason, instead string)
 }
 
+// TakesAway reports whether nodes are away, from the others at least, as long as it lasts.
+func (a Action) TakesAway() bool {
+	return a.Lasts && !a.Resizes && !a.MovesClock && (a.part == partProcess || a.part == partNetwork)
+}
+
+// needs is the check of an action that a cluster can have done to it, or says why not; instead
+// is what to do then.
+func needs(can func(*cluster.Cluster) error, instead string) func(Fault, *cluster.Cluster) error {
+	return func(f Fault, c *cluster.Cluster) error {
+		if err := can(c); err != nil {
+			return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: instead, Err: err}
+		}
+		return nil
+	}
+}
+
 // Summary is what it does, in a line that also says where alone it can be done.
 func (a Action) Summary() string {
 	if a.Effect == "" {
@@ -131,10 +156,12 @@ func (a Action) On() string {
 	switch {
 	case slices.Equal(a.Targets, serverTargets()):
 		return "nodes and servers beside them"
+	case slices.Equal(a.Targets, append(serverTargets(), aPair)):
+		return "nodes and servers beside them, or " + aPair
 	case slices.Equal(a.Targets, nodeTargets()):
 		return "nodes"
 	}
-	return strings.Join(a.Targets, ", ")
+	return strings.ReplaceAll(strings.Join(a.Targets, ", "), aNode, "a node by its name")
 }
 
 // AboutTargets says how nodes and the servers beside them are named, as a list in Markdown.
@@ -143,7 +170,7 @@ func AboutTargets() string {
 		"- **Servers beside them** are " + aRole + "."
 }
 
-// serverTargets are those of an action that can be done to servers beside the nodes, too.
+// serverTargets are the targets of an action that can be done to servers beside the nodes, too.
 func serverTargets() []string { return append(nodeTargets(), aRole) }
 
 // Lookup finds the action of a name.
@@ -154,4 +181,13 @@ func Lookup(name string) (Action, bool) {
 		return Action{}, false
 	}
 	return all[i], true
+}
+
+// Recorded is the action that a record of a fault names, in a history or in a result: a value may
+// follow its name, also as a word of its own. Of an action that is not known it is the zero Action.
+func Recorded(text string) Action {
+	name, _, _ := strings.Cut(text, "=")
+	name, _, _ = strings.Cut(name, " ")
+	action, _ := Lookup(name)
+	return action
 }

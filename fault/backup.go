@@ -26,11 +26,18 @@ func backup() Action {
 			"backup=copy copies SQLite's file alone, which is no backup, to see that it is found out",
 		check: func(f Fault, c *cluster.Cluster) error { return checkBackups(f, c.Backups()) },
 		on: func(t task) (injector, error) {
-			b := &taken{backups: t.backups, way: valueOf[string](t.Fault), alone: t.cluster == nil || len(t.cluster.Nodes()) == 1}
+			way, alone, node := valueOf[string](t.Fault), t.cluster == nil || len(t.cluster.Nodes()) == 1, 0
 			if len(t.nodes) > 0 {
-				b.node = t.nodes[0].Number()
+				node = t.nodes[0].Number()
 			}
-			return b, nil
+			return &backupWork{
+				work: func(ctx context.Context) (Backup, error) {
+					m, err := t.backups.Make(ctx, node, way, alone)
+					return Backup{Number: m.Number, By: m.By, Bytes: m.Bytes, Took: m.Took}, err
+				},
+				nothing: "no backup was made", kept: "it is kept until the run has ended",
+				proof: func(b Backup) string { return fmt.Sprintf("backup %d has %s", b.Number, quantity.Bytes(b.Bytes)) },
+			}, nil
 		}}
 }
 
@@ -44,25 +51,29 @@ func restoreBackup() Action {
 		choose: func(string, []member, string, *rand.Rand) (choice, error) { return choice{}, nil },
 		fits: func(f Fault, _ []member) error {
 			if until := valueOf[time.Duration](f); until > f.At && f.At >= 0 {
-				return &TargetError{Fault: f, Problem: "the moment to restore is still to come then", Want: "one that is over when it is restored"}
+				return &TargetError{Fault: f, Problem: "the moment to restore is still to come then", Want: "an earlier moment"}
 			}
 			return nil
 		},
 		check: func(f Fault, c *cluster.Cluster) error { return checkBackups(f, c.Backups()) },
 		on: func(t task) (injector, error) {
-			r := &restored{backups: t.backups, start: t.start}
+			var moment time.Time
 			if until := valueOf[time.Duration](t.Fault); until >= 0 {
 				// The database keeps times in microseconds.
-				r.until = t.start.Add(until).Truncate(time.Microsecond)
+				moment = t.start.Add(until).Truncate(time.Microsecond)
 			}
-			return r, nil
+			return &backupWork{
+				work:    func(ctx context.Context) (Backup, error) { return restoreTo(ctx, t.backups, t.start, moment) },
+				nothing: "nothing was restored", kept: "it is kept beside the database until it was read",
+				proof: func(b Backup) string { return fmt.Sprintf("backup %d is restored and takes work", b.Number) },
+			}, nil
 		}}
 }
 
 // moment is a moment of the measured part.
 func moment() Value {
 	v := newValue("TIME", "a time since the start of the measured part, such as 20s", time.Duration(-1), time.ParseDuration,
-		func(d time.Duration) bool { return d >= 0 && d <= mostTime }, shortDuration)
+		func(d time.Duration) bool { return d >= 0 && d <= mostTime }, quantity.Duration)
 	v.Default = "the state that the backup holds"
 	return v
 }
@@ -80,89 +91,57 @@ func checkBackups(f Fault, b *cluster.Backups) error {
 	return nil
 }
 
-// taken is a backup that is being made.
-type taken struct {
-	backups *cluster.Backups
-	node    int
-	way     string
-	alone   bool // the node is the only one
-	made    cluster.Backup
+// backupWork is a backup that is being made or restored. It is no harm, and stays.
+type backupWork struct {
+	work func(context.Context) (Backup, error)
+	// nothing is said where nothing came of it, proof what is seen of it, kept what becomes of it.
+	nothing, kept string
+	proof         func(Backup) string
+	made          *Backup // nil until it is
 }
 
-func (b *taken) inject(ctx context.Context) (err error) {
-	b.made, err = b.backups.Make(ctx, b.node, b.way, b.alone)
+func (b *backupWork) inject(ctx context.Context) error {
+	made, err := b.work(ctx)
+	if err == nil {
+		b.made = &made
+	}
 	return err
 }
 
-func (b *taken) verify(context.Context, bool) (observation, error) {
-	if b.made.Bytes == 0 {
-		return observation{text: "no backup was made"}, nil
+func (b *backupWork) verify(context.Context, bool) (observation, error) {
+	if b.made == nil {
+		return observation{text: b.nothing}, nil
 	}
-	return observation{proven: true, text: fmt.Sprintf("backup %d has %s", b.made.Number, quantity.Bytes(b.made.Bytes))}, nil
+	return observation{proven: true, text: b.proof(*b.made)}, nil
 }
 
-func (b *taken) tell(i *Injection) {
-	if m := b.made; m.Number > 0 {
-		i.Backup = &Backup{Number: m.Number, By: m.By, Bytes: m.Bytes, Took: m.Took}
-	}
-}
+func (b *backupWork) tell(i *Injection) { i.Backup = b.made }
 
-func (b *taken) undo(context.Context) error { return nil }
+func (b *backupWork) undo(context.Context) error { return nil }
 
-func (b *taken) restore(context.Context) (string, error) {
-	if b.made.Number == 0 {
+func (b *backupWork) restore(context.Context) (string, error) {
+	if b.made == nil {
 		return "nothing is left of it", nil
 	}
-	return "it is kept until the run has ended", nil
+	return b.kept, nil
 }
 
 // mostStep is how far the machine's clock may be set in the time between the start and a
 // restore to a moment: the history's times do not follow it, those of commits do.
 const mostStep = time.Millisecond
 
-// restored is a backup that is being restored.
-type restored struct {
-	backups      *cluster.Backups
-	start, until time.Time
-	got          cluster.Restored
-}
-
-func (r *restored) inject(ctx context.Context) (err error) {
-	if now := time.Now(); !r.until.IsZero() {
-		if step := now.Round(0).Sub(r.start.Round(0)) - now.Sub(r.start); step.Abs() > mostStep {
-			return fmt.Errorf("this machine's clock was set by %v since the start, so that moments of the run are not those of the log", step)
+// restoreTo restores the state of a moment, or that of the newest backup of the zero one.
+func restoreTo(ctx context.Context, backups *cluster.Backups, start, moment time.Time) (Backup, error) {
+	if now := time.Now(); !moment.IsZero() {
+		if step := now.Round(0).Sub(start.Round(0)) - now.Sub(start); step.Abs() > mostStep {
+			return Backup{}, fmt.Errorf("this machine's clock was set by %v since the start, so that moments of the run are not the log's", step)
 		}
-		if r.until.After(now) {
-			return errors.New("the moment to restore is still to come")
+		if moment.After(now) {
+			return Backup{}, errors.New("the moment to restore is still to come")
 		}
 	}
-	got, err := r.backups.Restore(ctx, r.until)
-	if err == nil {
-		r.got = got
-	}
-	return err
-}
-
-func (r *restored) verify(context.Context, bool) (observation, error) {
-	if r.got.Restore == 0 {
-		return observation{text: "nothing was restored"}, nil
-	}
-	return observation{proven: true, text: fmt.Sprintf("backup %d is restored and takes work", r.got.Number)}, nil
-}
-
-func (r *restored) tell(i *Injection) {
-	if g := r.got; g.Restore > 0 {
-		i.Backup = &Backup{Number: g.Number, Restore: g.Restore, By: g.By, Bytes: g.Bytes, Took: g.Took, Until: g.Until}
-	}
-}
-
-func (r *restored) undo(context.Context) error { return nil }
-
-func (r *restored) restore(context.Context) (string, error) {
-	if r.got.Restore == 0 {
-		return "nothing is left of it", nil
-	}
-	return "it is kept beside the database until it was read", nil
+	g, err := backups.Restore(ctx, moment)
+	return Backup{Number: g.Number, Restore: g.Restore, By: g.By, Bytes: g.Bytes, Took: g.Took, Until: g.Until}, err
 }
 
 // Embedded is a database within assay itself, as the one node n1: it can be backed up, and

@@ -60,12 +60,28 @@ func choose(f Fault, members []member, primary string, random *rand.Rand) (choic
 	if a, _ := Lookup(f.Action); a.choose != nil {
 		return a.choose(f.Target, members, primary, random)
 	}
-	all, _ := sides(f.Target)
-	if len(all) != 1 {
+	all, oneway := sides(f.Target)
+	switch len(all) {
+	case 1:
+	case 2:
+		c, err := choosePair(all, oneway, members, primary, random)
+		if oneway && err == nil {
+			c.detail = "what " + joined(c.cuts[0].from) + " sends to " + joined(cutNodes(c.cuts))
+		}
+		return c, err
+	default:
 		return choice{}, fmt.Errorf("%s knows no target %q", f.Action, f.Target)
 	}
 	nodes, err := all[0].choose(members, primary, random)
 	return choice{nodes: nodes}, err
+}
+
+// cutNodes are the nodes of cuts.
+func cutNodes(cuts []cut) (all []string) {
+	for _, c := range cuts {
+		all = append(all, c.node)
+	}
+	return all
 }
 
 // ofRole are the members of a role, those of the empty one the nodes.

@@ -17,6 +17,7 @@ import (
 	"assay/cluster"
 	"assay/cluster/kubernetes"
 	"assay/cluster/server"
+	"assay/internal/quantity"
 )
 
 // clock starts servers again under libfaketime, which has them read another
@@ -27,9 +28,9 @@ func clock() Action {
 		func(d time.Duration) bool { return d != 0 && d <= mostTime && d >= -mostTime },
 		func(d time.Duration) string {
 			if d > 0 {
-				return "+" + shortDuration(d)
+				return "+" + quantity.Duration(d)
 			}
-			return shortDuration(d)
+			return quantity.Duration(d)
 		})
 	value.Default = "+60s"
 	return Action{Name: "clock", Value: value, Targets: nodeTargets(), Lasts: true, MovesClock: true, part: partProcess, state: "under a shifted clock", silences: true, restarts: true,
@@ -41,7 +42,7 @@ func clock() Action {
 				return nil, err
 			}
 			env := faketimeEnv(library, valueOf[time.Duration](t.Fault))
-			return each(t.nodes, func(n *cluster.Node) oneNode { return &shiftedNode{Node: n, env: env} }), nil
+			return onEach(t.nodes, func(n *cluster.Node) oneNode { return &shiftedNode{Node: n, env: env} }), nil
 		},
 		Pods: "shifts the clock that the containers of the pod read (Chaos Mesh)",
 		pods: podMeans{chaos: kubernetes.TimeChaos, spec: func(f Fault, pod kubernetes.Pod) map[string]any {

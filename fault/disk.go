@@ -185,7 +185,7 @@ func breaking(how diskFailure) func(task) (injector, error) {
 	return func(t task) (injector, error) {
 		failure := how.asked(t.Fault)
 		failure.Seed = t.seed
-		return each(t.nodes, func(n *cluster.Node) oneNode {
+		return onEach(t.nodes, func(n *cluster.Node) oneNode {
 			return &brokenDisk{Node: n, diskFailure: how, failure: failure, acquire: t.acquire}
 		}), nil
 	}

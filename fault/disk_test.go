@@ -83,13 +83,8 @@ func TestDisksFail(t *testing.T) {
 		{"disk-stall n1 at 0s for 1s", "kept waiting", "as quick as before"},
 		{"power-cut=torn all at 0s for 50ms", "input/output error", "are lost"},
 	} {
-		faults := parse(t, test.fault)
-		expect.NoError(t, Validate(t.Context(), faults, Servers(c)))
-		done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 3}, &recording{})
-		if err != nil || len(done) != 1 {
-			t.Fatalf("%+v, %v", done, err)
-		}
-		i := done[0]
+		expect.NoError(t, Validate(t.Context(), parse(t, test.fault), Servers(c)))
+		i := happen(t, c, test.fault)[0]
 		if i.Proven == (test.proof == unread) || !strings.Contains(i.Proof, test.proof) {
 			t.Errorf("%s: proven %v: %s", test.fault, i.Proven, i.Proof)
 		}
@@ -116,9 +111,8 @@ func TestOtherServersOnFaultyDisks(t *testing.T) {
 			if !mounted(t, id) {
 				t.Error("it has no disk of its own")
 			}
-			done, err := Run(t.Context(), Servers(c), parse(t, "power-cut n1 at 0s for 50ms"), Plan{Seed: 1}, &recording{})
-			if err != nil || len(done) != 1 || !done[0].Proven || !done[0].Healed {
-				t.Fatalf("%+v, %v", done, err)
+			if i := happen(t, c, "power-cut n1 at 0s for 50ms")[0]; !i.Proven || !i.Healed {
+				t.Fatalf("%+v", i)
 			}
 			checkWhole(t, c)
 		})
@@ -180,11 +174,7 @@ func TestAPrimaryWhoseDiskIsSlow(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "postgres:2,disk=faulty")
 	keepWriting(t, c)
-	done, err := Run(t.Context(), Servers(c), parse(t, "slow-fsync=3s primary at 0s for 8s"), Plan{Seed: 3}, &recording{})
-	if err != nil || len(done) != 1 {
-		t.Fatalf("%+v, %v", done, err)
-	}
-	if i := done[0]; !i.Proven || !i.Healed || i.Primary == "" || i.PrimaryStayed == (i.NewPrimary != "") {
+	if i := happen(t, c, "slow-fsync=2s primary at 0s for 5s")[0]; !i.Proven || !i.Healed || i.Primary == "" || i.PrimaryStayed == (i.NewPrimary != "") {
 		t.Errorf("%+v", i)
 	}
 	checkWhole(t, c)
@@ -194,11 +184,7 @@ func TestAPrimaryWhoseDiskIsSlow(t *testing.T) {
 func TestAServerOnAStalledDiskIsKilled(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "mongodb:1,shutdown=100ms,disk=faulty")
-	done, err := Run(t.Context(), Servers(c), parse(t, "disk-stall n1 at 0s for 2s", "kill n1 at 1s for 3s"), Plan{Seed: 3}, &recording{})
-	if err != nil || len(done) != 2 {
-		t.Fatalf("%+v, %v", done, err)
-	}
-	for _, i := range done {
+	for _, i := range happen(t, c, "disk-stall n1 at 0s for 2s", "kill n1 at 1s for 3s") {
 		if !i.Proven || !i.Healed || i.Problem != "" {
 			t.Errorf("%+v", i)
 		}

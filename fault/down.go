@@ -44,7 +44,7 @@ type endedNode struct {
 // ending is how an action is brought about that ends servers.
 func ending(end func(context.Context, *cluster.Node) error) func(task) (injector, error) {
 	return func(t task) (injector, error) {
-		return each(t.nodes, func(n *cluster.Node) oneNode { return &endedNode{Node: n, end: end} }), nil
+		return onEach(t.nodes, func(n *cluster.Node) oneNode { return &endedNode{Node: n, end: end} }), nil
 	}
 }
 

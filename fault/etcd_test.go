@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestLeaderOfEtcd: the raft leader is lost in each way, another takes its place, and it
@@ -20,15 +22,13 @@ func TestLeaderOfEtcd(t *testing.T) {
 		faults = append(faults, "isolate primary at 0s for 4s", "partition one at 0s for 4s")
 	}
 	for _, text := range faults {
-		done, err := Run(t.Context(), Servers(c), parse(t, text), Plan{}, &recording{})
-		if err != nil || len(done) != 1 || !done[0].Proven || !done[0].Healed {
-			t.Fatalf("%s: %+v, %v", text, done, err)
+		i := happen(t, c, text)[0]
+		if !i.Proven || !i.Healed {
+			t.Fatalf("%s: %+v", text, i)
 		}
-		if err := c.Settled(t.Context()); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		if strings.Contains(text, "primary") && (done[0].NewPrimary == "" || len(done[0].Nodes) == 1 && done[0].NewPrimary == done[0].Nodes[0]) {
-			t.Errorf("%s: %+v, want another leader", text, done[0])
+		expect.NoError(t, c.Settled(t.Context()))
+		if strings.Contains(text, "primary") && (i.NewPrimary == "" || len(i.Nodes) == 1 && i.NewPrimary == i.Nodes[0]) {
+			t.Errorf("%s: %+v, want another leader", text, i)
 		}
 	}
 	checkWhole(t, c)

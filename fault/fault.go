@@ -13,6 +13,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"assay/internal/quantity"
 )
 
 // Targets that are no node's name.
@@ -47,6 +49,9 @@ type Fault struct {
 	// At is when it happens once, counted from the start of the measured part;
 	// negative means that nothing was said. It does not count if Every is set.
 	At time.Duration
+	// When is the event that it waits for, as Events describes them; empty for none. It then
+	// happens once, At after the event first came in the run.
+	When string
 	// Every has it happen first after this time and then again and again; 0
 	// means once.
 	Every time.Duration
@@ -82,16 +87,21 @@ func (f Fault) String() string {
 		b.WriteString(" " + whileLoading)
 	}
 	switch {
+	case f.When != "":
+		b.WriteString(" when " + f.When)
+		if f.At > 0 {
+			b.WriteString(" after " + quantity.Duration(f.At))
+		}
 	case f.Every > 0:
-		b.WriteString(" every " + shortDuration(f.Every))
+		b.WriteString(" every " + quantity.Duration(f.Every))
 	case f.At >= 0:
-		b.WriteString(" at " + shortDuration(f.At))
+		b.WriteString(" at " + quantity.Duration(f.At))
 	}
 	switch {
 	case f.For == Ever:
 		b.WriteString(" for " + forEver)
 	case f.For > 0:
-		b.WriteString(" for " + shortDuration(f.For))
+		b.WriteString(" for " + quantity.Duration(f.For))
 	}
 	if f.Source != "" {
 		b.WriteString(" " + commentMark + " " + f.Source)

@@ -89,7 +89,11 @@ func (r *runner) heal(ctx context.Context, i *injecting) {
 	if ctx.Err() != nil {
 		r.awaitLater(i)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.plan.HealWithin)
+	bound := r.plan.HealWithin
+	if i.about.Empties {
+		bound *= replaceBound
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
 	defer cancel()
 	i.look(ctx, true)
 	err := guard(func() error { return i.injector.undo(ctx) })

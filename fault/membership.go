@@ -11,7 +11,7 @@ import (
 )
 
 func grow() Action {
-	return Action{Name: "grow", Targets: []string{"cluster"}, Lasts: true, part: partProcess, state: "being added", restarts: true,
+	return Action{Name: "grow", Targets: []string{"cluster"}, Lasts: true, Resizes: true, part: partProcess, state: "being added", restarts: true,
 		Effect: "adds a node that is new; healing removes it in order, and its data",
 		choose: func(string, []member, string, *rand.Rand) (choice, error) { return choice{}, nil },
 		check:  checkResizable,
@@ -71,16 +71,19 @@ func (a *addition) restore(ctx context.Context) (string, error) {
 }
 
 func remove() Action {
-	return Action{Name: "remove", Targets: []string{TargetPrimary, TargetSecondary, TargetAny, aNode}, Lasts: true, part: partProcess, state: "removed", silences: true, restarts: true,
+	return Action{Name: "remove", Targets: []string{TargetPrimary, TargetSecondary, TargetAny, aNode}, Lasts: true, Resizes: true, part: partProcess, state: "removed", silences: true, restarts: true,
 		Effect: "takes the node out of the cluster in order and ends its server; healing makes it a member again, with its data",
-		fits: func(f Fault, members []member) error {
-			if len(holders(ofRole("", members))) < 2 {
-				return &TargetError{Fault: f, Problem: "there is only one node with data, and it cannot leave", Want: "more nodes"}
-			}
-			return nil
-		},
-		check: checkResizable,
-		on:    func(t task) (injector, error) { return &removal{cluster: t.cluster, node: t.nodes[0]}, nil }}
+		fits:   twoWithData,
+		check:  checkResizable,
+		on:     func(t task) (injector, error) { return &removal{cluster: t.cluster, node: t.nodes[0]}, nil }}
+}
+
+// twoWithData tells whether a node with data is left where one goes.
+func twoWithData(f Fault, members []member) error {
+	if len(holders(ofRole("", members))) < 2 {
+		return &TargetError{Fault: f, Problem: "there is only one node with data, and it cannot leave", Want: "more nodes"}
+	}
+	return nil
 }
 
 // removal takes a node out of the cluster in order; healing makes it a member
@@ -122,10 +125,7 @@ func (r *removal) restore(ctx context.Context) (string, error) {
 
 // checkResizable tells whether nodes can come and go.
 func checkResizable(f Fault, c *cluster.Cluster) error {
-	if err := c.Resizable(); err != nil {
-		return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "take a replica set of MongoDB or a Galera cluster of MariaDB, or stop and kill instead", Err: err}
-	}
-	return nil
+	return needs((*cluster.Cluster).Resizable, "take a replica set of MongoDB or a Galera cluster of MariaDB, or stop and kill instead")(f, c)
 }
 
 // awaitAcquired waits until no other fault has the node's server, which ends

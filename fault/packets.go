@@ -14,6 +14,7 @@ import (
 	"assay/cluster"
 	"assay/cluster/kubernetes"
 	"assay/cluster/machine"
+	"assay/internal/quantity"
 )
 
 // isolate cuts nodes off from everybody, or from assay alone. Nothing answers
@@ -23,12 +24,12 @@ func isolate() Action {
 		Value:  oneOf("clients", "", "from everybody", "it cannot be isolated from %q", "isolate=clients, or isolate alone to cut the node off from everybody", "clients"),
 		Effect: "drops all packets of the node, or only those between it and assay; nothing answers for them",
 		check:  checkNetwork,
-		on: dropping(func(t task) machine.Rule {
+		on: onPackets(func(t task) packetRule {
 			rule := machine.Rule{Direction: machine.Both, Share: 1}
 			if t.Value != nil {
 				rule.Peers = []netip.Addr{t.cluster.Machines().Client()}
 			}
-			return rule
+			return packetRule{rule: rule}
 		}),
 		Pods: "drops all packets of the pod (Chaos Mesh)",
 		pods: podMeans{chaos: kubernetes.NetworkChaos, look: silent, shows: true,
@@ -54,21 +55,54 @@ func silent(ctx context.Context, _ *chaos, n *podNode, _ bool) (observation, err
 	return observation{proven: true, text: address + " does not answer"}, nil
 }
 
-// flaky drops a share of the packets that reach or leave nodes, each packet by
-// its own chance.
+// flaky drops a share of the packets that reach or leave nodes, or of those between two sides, each
+// packet by its own chance.
 func flaky() Action {
-	return Action{Name: "flaky", Targets: serverTargets(), Lasts: true, Divides: true, part: partLoss, state: "losing packets",
+	return Action{Name: "flaky", Targets: append(serverTargets(), aPair), Lasts: true, Divides: true, part: partLoss, state: "losing packets",
 		Value: newValue("SHARE", "a share above 0 and at most 1, such as 20% or 0.2", 0.2, parseShare,
 			func(share float64) bool { return share > 0 && share <= 1 }, formatShare),
-		Effect: "drops this share of the packets to and from the node, by chance",
+		Effect: "drops this share of the packets to and from the node, or between two sides, by chance",
+		fits:   fitsPair,
 		check:  checkNetwork,
-		on: dropping(func(t task) machine.Rule {
-			return machine.Rule{Direction: machine.Both, Share: valueOf[float64](t.Fault)}
+		on: onPackets(func(t task) packetRule {
+			return packetRule{rule: machine.Rule{Direction: machine.Both, Share: valueOf[float64](t.Fault)}}
 		}),
 		Pods: "drops this share of the packets that leave the pod (Chaos Mesh)",
-		pods: podMeans{chaos: kubernetes.NetworkChaos, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
+		pods: podMeans{chaos: kubernetes.NetworkChaos, refuses: noPair, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
 			return map[string]any{"action": "loss", "loss": map[string]any{"loss": plain(valueOf[float64](f) * 100), "correlation": "0"}}
 		}}}
+}
+
+// delay has packets that reach or leave nodes, or those between two sides, come later.
+func delay() Action {
+	return Action{Name: "delay", Value: wait(100 * time.Millisecond), Targets: append(serverTargets(), aPair), Lasts: true, Divides: true, part: partLoss, state: "slowed",
+		Effect: "has each packet to and from the node, or between two sides, take this much longer",
+		fits:   fitsPair,
+		check: func(f Fault, c *cluster.Cluster) error {
+			err := checkNetwork(f, c)
+			if err == nil {
+				if err = machine.CanDelay(); err != nil {
+					err = &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "use flaky or pause instead", Err: err}
+				}
+			}
+			return err
+		},
+		on: onPackets(func(t task) packetRule {
+			return packetRule{rule: machine.Rule{Direction: machine.Both, Share: 1}, by: valueOf[time.Duration](t.Fault)}
+		}),
+		Pods: "has every packet that leaves the pod take this much longer (Chaos Mesh)",
+		pods: podMeans{chaos: kubernetes.NetworkChaos, refuses: noPair, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
+			latency := valueOf[time.Duration](f).String()
+			return map[string]any{"action": "delay", "delay": map[string]any{"latency": latency, "correlation": "0", "jitter": "0ms"}}
+		}}}
+}
+
+// noPair refuses what is not done to one link of pods.
+func noPair(f Fault) (reason, instead string) {
+	if all, _ := sides(f.Target); len(all) == 2 {
+		return "it is done to all packets of a pod", "name one pod, or write partition for two"
+	}
+	return "", ""
 }
 
 func parseShare(text string) (float64, error) {
@@ -89,26 +123,58 @@ func formatShare(share float64) string {
 	return plain(share)
 }
 
-// dropRule has the kernel drop packets of a node.
-type dropRule struct {
+// packetRule has packets of a node dropped, or delayed.
+type packetRule struct {
 	*cluster.Node
-	rule    machine.Rule
+	rule machine.Rule
+	// by is how much later packets come; those of a rule without are dropped.
+	by      time.Duration
 	acquire acquirer
 	// dial sends a packet that the rule concerns, and makes a connection once
 	// it is gone.
 	dial func(context.Context) error
 
-	dropping *machine.Dropping // nil until it is in force
+	// inForce is nil until it is.
+	inForce interface {
+		Packets() (int64, error)
+		Remove() error
+	}
 }
 
-// dropping is how an action is brought about that drops packets by the same rule of
-// each node.
-func dropping(rule func(task) machine.Rule) func(task) (injector, error) {
+// onPackets is how an action is brought about that does the same to the packets of each node, or to
+// those between the sides of a pair.
+func onPackets(rule func(task) packetRule) func(task) (injector, error) {
 	return func(t task) (injector, error) {
-		return each(t.nodes, func(n *cluster.Node) oneNode {
-			return &dropRule{Node: n, rule: rule(t), acquire: t.acquire, dial: func(ctx context.Context) error { return n.Dial(ctx, dialBound) }}
+		if len(t.cuts) > 0 {
+			return t.ofCuts(rule(t), func(r *packetRule, _ []*cluster.Node) oneNode { return r })
+		}
+		return onEach(t.nodes, func(n *cluster.Node) oneNode {
+			r := rule(t)
+			r.Node, r.acquire, r.dial = n, t.acquire, func(ctx context.Context) error { return n.Dial(ctx, dialBound) }
+			return &r
 		}), nil
 	}
+}
+
+// ofCuts has one for each cut: the rule for the packets between its node and its peers.
+func (t task) ofCuts(rule packetRule, one func(r *packetRule, peers []*cluster.Node) oneNode) (all together, err error) {
+	for _, c := range t.cuts {
+		nodes, err := t.find(append([]string{c.node}, c.from...)...)
+		if err != nil {
+			return nil, err
+		}
+		r, peers := rule, nodes[1:]
+		if c.inOnly {
+			r.rule.Direction = machine.In
+		}
+		r.rule.Peers = nil
+		for _, p := range peers {
+			r.rule.Peers = append(r.rule.Peers, p.Machine().Address())
+		}
+		r.Node, r.acquire, r.dial = nodes[0], t.acquire, fromPeers(nodes[0], peers)
+		all = append(all, one(&r, peers))
+	}
+	return all, nil
 }
 
 // checkNetwork tells whether packets can be dropped here.
@@ -126,21 +192,35 @@ func checkNetwork(f Fault, c *cluster.Cluster) error {
 	return nil
 }
 
-func (r *dropRule) inject(context.Context) (err error) {
-	r.dropping, err = r.Machine().Drop(r.rule)
+func (r *packetRule) inject(context.Context) error {
+	if r.by > 0 {
+		delaying, err := r.Machine().Delay(r.rule, r.by)
+		if err == nil {
+			r.inForce = delaying
+		}
+		return err
+	}
+	dropping, err := r.Machine().Drop(r.rule)
+	if err == nil {
+		r.inForce = dropping
+	}
 	return err
 }
 
-// verify is that the rule has dropped packets. If nobody has sent any, the last
+// verify is that the rule has had packets to act on. If nobody has sent any, the last
 // look does.
-func (r *dropRule) verify(ctx context.Context, last bool) (observation, error) {
+func (r *packetRule) verify(ctx context.Context, last bool) (observation, error) {
 	packets, probed, err := r.count(ctx, last)
-	text := fmt.Sprintf("%d packets dropped", packets)
+	what := "dropped"
+	if r.by > 0 {
+		what = "came " + quantity.Duration(r.by) + " later"
+	}
+	text := fmt.Sprintf("%d packets %s", packets, what)
 	switch {
 	case probed:
-		text = fmt.Sprintf("nobody sent packets but us, %d dropped", packets)
+		text = fmt.Sprintf("nobody sent packets but us, %d %s", packets, what)
 	case packets == 1:
-		text = "1 packet dropped"
+		text = "1 packet " + what
 	}
 	return observation{proven: packets > 0, text: text}, err
 }
@@ -153,12 +233,12 @@ const (
 	probeBound = 200 * time.Millisecond
 )
 
-func (r *dropRule) count(ctx context.Context, probe bool) (packets int64, probed bool, err error) {
-	if r.dropping == nil {
+func (r *packetRule) count(ctx context.Context, probe bool) (packets int64, probed bool, err error) {
+	if r.inForce == nil {
 		return 0, false, errors.New("the rule was not put in force")
 	}
 	for range probes {
-		packets, err = r.dropping.Packets()
+		packets, err = r.inForce.Packets()
 		if err != nil || packets > 0 || !probe || ctx.Err() != nil {
 			return packets, probed, err
 		}
@@ -167,18 +247,18 @@ func (r *dropRule) count(ctx context.Context, probe bool) (packets int64, probed
 		_ = r.dial(bounded) // that it fails is the purpose
 		cancel()
 	}
-	packets, err = r.dropping.Packets()
+	packets, err = r.inForce.Packets()
 	return packets, probed, err
 }
 
-func (r *dropRule) undo(context.Context) error {
-	if r.dropping == nil {
+func (r *packetRule) undo(context.Context) error {
+	if r.inForce == nil {
 		return nil
 	}
-	return r.dropping.Remove()
+	return r.inForce.Remove()
 }
 
-func (r *dropRule) restore(ctx context.Context) (string, error) {
+func (r *packetRule) restore(ctx context.Context) (string, error) {
 	text, err := awaitBack(ctx, r.Node, r.acquire, func() error {
 		bounded, cancel := context.WithTimeout(ctx, dialBound)
 		defer cancel()

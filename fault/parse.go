@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/cluster"
+	"assay/internal/quantity"
 	"assay/internal/spelling"
 )
 
@@ -46,7 +47,7 @@ var (
 
 // Parse reads
 //
-//	ACTION[=VALUE] [TARGET] [while loading] [at T | every T] [for T | for ever] [# SOURCE]
+//	ACTION[=VALUE] [TARGET] [while loading] [at T | every T | when EVENT [after T]] [for T | for ever] [# SOURCE]
 //
 // where T is a duration with a unit, such as 20s or 1m30s. The clauses may come in
 // any order. What lasts for ever happens once. A target that is the only one that the action can
@@ -110,7 +111,14 @@ func (p *parser) parse() error {
 	seen := map[string]bool{}
 	for {
 		w, found := p.next()
-		if !found {
+		switch {
+		case found:
+		case seen["after"] && !seen["when"]:
+			return p.fail(w.at, "when EVENT after T, or at T", "after has no event before it")
+		default:
+			if seen["when"] {
+				p.fault.At = max(p.fault.At, 0)
+			}
 			return nil
 		}
 		if err := p.clause(w, seen); err != nil {
@@ -119,8 +127,15 @@ func (p *parser) parse() error {
 	}
 }
 
+// loss is another word for flaky, as tc-netem(8) and Chaos Mesh have it.
+const loss = "loss"
+
 func (p *parser) action(w word) error {
 	name, value, valued := strings.Cut(w.text, "=")
+	at := w.at + len(name) + 1
+	if name == loss {
+		name = "flaky"
+	}
 	about, known := Lookup(name)
 	if !known {
 		var names []string
@@ -130,10 +145,13 @@ func (p *parser) action(w word) error {
 		return p.fail(w.at, "one of "+strings.Join(names, ", ")+spelling.Hint(name, "", names), "there is no action %q", name)
 	}
 	p.about, p.fault.Action = about, name
-	if !valued {
+	switch {
+	case valued:
+	case about.asks:
+		return p.fail(at-1, name+"="+about.Value.Form+", "+about.Value.want, "%s is of nothing", name)
+	default:
 		return nil
 	}
-	at := w.at + len(name) + 1
 	if about.Value.Form == "" {
 		return p.fail(at-1, name+" TARGET", "%s takes no value", name)
 	}
@@ -186,7 +204,7 @@ func (p *parser) target() error {
 
 // isClause reports whether a word begins a clause.
 func isClause(word string) bool {
-	return slices.Contains([]string{"while", "at", "every", "for"}, word)
+	return slices.Contains([]string{"while", "at", "every", "when", "after", "for"}, word)
 }
 
 // beginsWithRole reports whether a word is a role, or goes on with the other side of a pair
@@ -198,14 +216,16 @@ func beginsWithRole(word string) bool {
 	return slices.Contains(cluster.Roles(), word)
 }
 
-// clause reads while loading, at T, every T or for T, in any order and each once.
+// clause reads while loading, at T, every T, when EVENT, after T or for T, in any order and each once.
 func (p *parser) clause(w word, seen map[string]bool) error {
 	kind := w.text
 	least := time.Duration(0)
 	switch kind {
 	case "while":
 		return p.phase(w, seen)
-	case "at":
+	case "when":
+		return p.event(w, seen)
+	case "at", "after":
 	case "every":
 		least = leastEvery
 	case "for":
@@ -214,7 +234,7 @@ func (p *parser) clause(w word, seen map[string]bool) error {
 			return p.fail(w.at, "stop TARGET ... for T, to have it down for a while", "%s does not last", p.fault.Action)
 		}
 	default:
-		return p.fail(w.at, "at T, every T, for T, for ever or "+whileLoading+spelling.Hint(kind, "", []string{"every", "for", "while"}), "%q has no meaning here", kind)
+		return p.fail(w.at, "at T, every T, when EVENT, for T, for ever or "+whileLoading+spelling.Hint(kind, "", []string{"every", "for", "while", "when", "after"}), "%q has no meaning here", kind)
 	}
 	if seen[kind] {
 		return p.fail(w.at, "it once", "%s was said already", kind)
@@ -222,6 +242,9 @@ func (p *parser) clause(w word, seen map[string]bool) error {
 	seen[kind] = true
 	if seen["at"] && seen["every"] {
 		return p.fail(w.at, "either at T, once, or every T, first after T", "at and every do not go together")
+	}
+	if seen["when"] && (seen["at"] || seen["every"]) {
+		return p.fail(w.at, "when EVENT after T", "when and %s do not go together", kind)
 	}
 	t, found := p.next()
 	d, err := p.duration(t, found, kind, least)
@@ -232,7 +255,7 @@ func (p *parser) clause(w word, seen map[string]bool) error {
 		return p.fail(w.at, "at T for ever, or every T for T", "every and for ever do not go together")
 	}
 	switch kind {
-	case "at":
+	case "at", "after":
 		p.fault.At = d
 	case "every":
 		p.fault.Every = d
@@ -278,7 +301,7 @@ func (p *parser) duration(w word, found bool, kind string, least time.Duration) 
 		}
 		return 0, p.fail(w.at, want, "%q is no duration", w.text)
 	case d < least && least == leastEvery:
-		return 0, p.fail(w.at, "at least "+shortDuration(least), "every %s is too often", w.text)
+		return 0, p.fail(w.at, "at least "+quantity.Duration(least), "every %s is too often", w.text)
 	case d < least:
 		return 0, p.fail(w.at, "a time to come", "%s %s is too short", kind, w.text)
 	case d > mostTime:

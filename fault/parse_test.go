@@ -28,6 +28,7 @@ func TestParse(t *testing.T) {
 		"isolate primary at 10s for 15s":      {Action: "isolate", Target: "primary", At: 10 * time.Second, For: 15 * time.Second},
 		"pause any every 30s for 5s":          {Action: "pause", Target: "any", At: -1, Every: 30 * time.Second, For: 5 * time.Second},
 		"partition halves at 10s for 10s":     {Action: "partition", Target: "halves", At: 10 * time.Second, For: 10 * time.Second},
+		"loss=20% n1,n2 at 5s for 10s":        {Action: "flaky", Target: "n1,n2", Value: 0.2, At: 5 * time.Second, For: 10 * time.Second},
 		"flaky=20% any at 5s for 10s":         {Action: "flaky", Target: "any", Value: 0.2, At: 5 * time.Second, For: 10 * time.Second},
 		"isolate=clients primary at 10s":      {Action: "isolate", Target: "primary", Value: "clients", At: 10 * time.Second},
 		"slowdisk=1MiB all":                   {Action: "slowdisk", Target: "all", Value: int64(1 << 20), At: -1},
@@ -139,7 +140,7 @@ func TestWhatParseRefuses(t *testing.T) {
 		{"kill primary at 10000h", 17, "too long", "a year"},
 		{"kill primary at 5s at 6s", 20, "said already", "once"},
 		{"kill primary at 5s every 6s", 20, "do not go together", "either"},
-		{"kill primary now", 14, `"now" has no meaning`, "at T, every T, for T, for ever or while loading"},
+		{"kill primary now", 14, `"now" has no meaning`, "at T, every T, when EVENT, for T, for ever or while loading"},
 		{"restart primary for 5s", 17, "does not last", "stop"},
 		{"restart primary for ever", 17, "does not last", "stop"},
 		{"kill primary for evr", 18, "is no duration", "did you mean ever?"},
@@ -148,6 +149,7 @@ func TestWhatParseRefuses(t *testing.T) {
 		{"kill primary every 5s for ever", 23, "do not go together", "at T for ever"},
 		{"kill primary for ever every 5s", 23, "do not go together", "every T for T"},
 		{"kill primary for", 17, "is missing", "or ever"},
+		{"rolling-upgrade", 16, "of nothing", "rolling-upgrade=VERSION, a version such as 15.18"},
 		{"flaky=0 any", 7, `"0" cannot be used`, "20%"},
 		{"flaky=120% any", 7, `"120%" cannot be used`, "at most 1"},
 		{"flaky=NaN any", 7, "cannot be used", "20%"},
@@ -199,6 +201,9 @@ func TestEveryActionIsParsed(t *testing.T) {
 	for _, about := range Actions() {
 		target := about.Targets[0]
 		text := about.Name + " " + target
+		if about.asks {
+			text = about.Name + "=12.22 " + target
+		}
 		f, err := Parse(text)
 		if err != nil || f.Action != about.Name || f.String() != text {
 			t.Errorf("%s: %+v, %v", text, f, err)

@@ -31,47 +31,44 @@ func partition() Action {
 	return Action{Name: "partition", Targets: []string{shapeHalves, shapeOne, shapeRing, shapeOneway, aPair}, Lasts: true, Divides: true, part: partNetwork, state: "cut off",
 		Effect: "drops packets between nodes, of all or of two sides; clients reach all of them, and the other nodes see both sides",
 		choose: choosePartition,
-		fits: func(f Fault, members []member) error {
-			least, nodes := leastNodes(f.Target), len(ofRole("", members))
-			all, _ := sides(f.Target)
-			if slices.ContainsFunc(all, func(s side) bool { return s.role != "" }) {
-				return nil // one side is of other servers
-			}
-			if len(all) == 2 && all[0].word == TargetSecondary && all[1] == all[0] {
-				least++ // the primary is on no side
-			}
-			if nodes >= least {
-				return nil
-			}
-			return &TargetError{Fault: f, Problem: fmt.Sprintf("with %d nodes it parts nobody", nodes),
-				Want: fmt.Sprintf("at least %d nodes, or another shape", least)}
-		},
-		check: checkNetwork,
-		on:    partitionServers,
-		Pods:  "drops packets between pods (Chaos Mesh)",
-		pods:  podMeans{chaos: kubernetes.NetworkChaos}}
+		fits:   fitsShape,
+		check:  checkNetwork,
+		on:     partitionServers,
+		Pods:   "drops packets between pods (Chaos Mesh)",
+		pods:   podMeans{chaos: kubernetes.NetworkChaos}}
+}
+
+// fitsShape tells by a *TargetError if there are too few nodes for a shape or a pair.
+func fitsShape(f Fault, members []member) error {
+	least, nodes := leastNodes(f.Target), len(ofRole("", members))
+	all, _ := sides(f.Target)
+	if slices.ContainsFunc(all, func(s side) bool { return s.role != "" }) {
+		return nil // one side is of other servers
+	}
+	if len(all) == 2 && all[0].word == TargetSecondary && all[1] == all[0] {
+		least++ // the primary is on no side
+	}
+	if nodes >= least {
+		return nil
+	}
+	return &TargetError{Fault: f, Problem: fmt.Sprintf("with %d nodes it parts nobody", nodes),
+		Want: fmt.Sprintf("at least %d nodes, or another shape", least)}
+}
+
+// fitsPair is fitsShape of two sides, if the target is such.
+func fitsPair(f Fault, members []member) error {
+	if all, _ := sides(f.Target); len(all) == 2 {
+		return fitsShape(f, members)
+	}
+	return nil
 }
 
 func partitionServers(t task) (injector, error) {
-	var all together
 	third := slices.DeleteFunc(t.cluster.Nodes(), func(n *cluster.Node) bool { return slices.Contains(t.affected(), n.Name()) })
-	for _, c := range t.cuts {
-		nodes, err := t.find(append([]string{c.node}, c.from...)...)
-		if err != nil {
-			return nil, err
-		}
-		node, peers := nodes[0], nodes[1:]
-		rule := machine.Rule{Direction: machine.Both, Share: 1}
-		if c.inOnly {
-			rule.Direction = machine.In
-		}
-		for _, p := range peers {
-			rule.Peers = append(rule.Peers, p.Machine().Address())
-		}
-		drop := &dropRule{Node: node, rule: rule, acquire: t.acquire, dial: fromPeers(node, peers)}
-		all = append(all, &cutNode{dropRule: drop, peers: peers, third: third})
-	}
-	return all, nil
+	rule := packetRule{rule: machine.Rule{Direction: machine.Both, Share: 1}}
+	return t.ofCuts(rule, func(r *packetRule, peers []*cluster.Node) oneNode {
+		return &cutNode{packetRule: r, peers: peers, third: third}
+	})
 }
 
 // choosePartition chooses who is parted from whom.
@@ -194,7 +191,7 @@ func choosePair(pair []side, oneway bool, members []member, primary string, rand
 
 // cutNode is a node that is cut off from peers, and who is on neither side.
 type cutNode struct {
-	*dropRule
+	*packetRule
 	peers, third []*cluster.Node
 }
 
@@ -202,7 +199,7 @@ type cutNode struct {
 // between the node and its peers. That the others see both is told, and is no part of the
 // proof: another fault may cut them off.
 func (n *cutNode) verify(ctx context.Context, last bool) (observation, error) {
-	seen, err := n.dropRule.verify(ctx, last)
+	seen, err := n.packetRule.verify(ctx, last)
 	if err != nil || !last {
 		return seen, err
 	}

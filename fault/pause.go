@@ -12,10 +12,10 @@ import (
 // pause stops servers where they are, as a machine does that swaps or whose
 // hypervisor has other things to do.
 func pause() Action {
-	return Action{Name: "pause", Targets: serverTargets(), Lasts: true, Divides: true, part: partProcess, state: "paused", silences: true,
+	return Action{Name: "pause", Targets: serverTargets(), Lasts: true, Divides: true, StandsStill: true, part: partProcess, state: "paused", silences: true,
 		Effect: "stops all processes of the server where they are; healing lets them go on",
 		on: func(t task) (injector, error) {
-			return each(t.nodes, func(n *cluster.Node) oneNode { return &pausedNode{Node: n, acquire: t.acquire} }), nil
+			return onEach(t.nodes, func(n *cluster.Node) oneNode { return &pausedNode{Node: n, acquire: t.acquire} }), nil
 		}}
 }
 

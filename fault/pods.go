@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func (p *Pods) check(ctx context.Context, f Fault) error {
 	var reason, instead string
 	switch {
 	case a.Pods == "":
-		reason, instead = "it cannot be done to pods", "assay list has those that can be"
+		reason, instead = "it cannot be done to pods", "assay list has the faults that can be"
 	case a.pods.remove != nil:
 		reason, instead = refusesRemoval(f, all)
 	case a.pods.refuses != nil:
@@ -120,31 +121,37 @@ func (p *Pods) running(name string) bool {
 	return slices.ContainsFunc(p.pods(context.Background()), func(pod kubernetes.Pod) bool { return pod.Name == name && pod.Ready })
 }
 
-// primaries asks until the database answers, and finds the pod that has answered. When it
-// gives up, an answer that was no pod's name tells more than the question that was cut
-// short.
 func (p *Pods) primaries(ctx context.Context) ([]string, error) {
+	return askPrimary(ctx, p.Primary, func(ctx context.Context, called string) (string, error) {
+		for _, pod := range p.pods(ctx) {
+			if pod.Named(called) {
+				return pod.Name, nil
+			}
+		}
+		return "", fmt.Errorf("the server that takes writes calls itself %s, which is none of the pods %s; name a pod (%sNAME), or write any",
+			called, p.Target, PodPrefix)
+	})
+}
+
+// askPrimary asks until the database answers, and finds the node by what its server calls itself.
+// When it gives up, an answer that was no node's name tells more than the question that was cut
+// short.
+func askPrimary(ctx context.Context, ask func(context.Context) (string, error), find func(ctx context.Context, called string) (string, error)) ([]string, error) {
 	var stranger error
 	for {
-		name, err := p.Primary(ctx)
+		called, err := ask(ctx)
 		var none *server.NoPrimaryError
 		if errors.As(err, &none) {
 			return nil, err
 		}
 		if err == nil {
-			for _, pod := range p.pods(ctx) {
-				if pod.Named(name) {
-					return []string{pod.Name}, nil
-				}
+			var node string
+			if node, stranger = find(ctx, called); stranger == nil {
+				return []string{node}, nil
 			}
-			stranger = fmt.Errorf("the server that takes writes calls itself %s, which is none of the pods %s; name a pod (%sNAME), or write any",
-				name, p.Target, PodPrefix)
 		}
 		if !sleepUntil(ctx, time.Now().Add(200*time.Millisecond)) {
-			if stranger != nil {
-				return nil, stranger
-			}
-			return nil, err
+			return nil, cmp.Or(stranger, err)
 		}
 	}
 }

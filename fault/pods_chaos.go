@@ -178,15 +178,6 @@ func (x *chaos) awaitPod(ctx context.Context, n *podNode) (string, error) {
 	}
 }
 
-func delay() Action {
-	return Action{Name: "delay", Value: wait(100 * time.Millisecond), Targets: nodeTargets(), Lasts: true, Divides: true, part: partLoss, state: "slowed",
-		Pods: "has every packet that leaves the pod take this much longer (Chaos Mesh)",
-		pods: podMeans{chaos: kubernetes.NetworkChaos, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
-			latency := valueOf[time.Duration](f).String()
-			return map[string]any{"action": "delay", "delay": map[string]any{"latency": latency, "correlation": "0", "jitter": "0ms"}}
-		}}}
-}
-
 func bandwidth() Action {
 	return Action{Name: "bandwidth", Value: size("RATE", "bytes a second, at least 1KiB, such as 1MiB or 500kB", 1<<20), Targets: nodeTargets(), Lasts: true, Divides: true, part: partLoss, state: "slowed",
 		Pods: "leaves the pod this many bytes a second to send (Chaos Mesh)",
@@ -208,7 +199,7 @@ func podFailure() Action {
 
 func containerKill() Action {
 	return Action{Name: "container-kill", Value: containers(), Targets: nodeTargets(), Kills: true, part: partProcess, state: "down", silences: true, restarts: true,
-		Pods: "kills the pod's containers, or those that are named, which are started again in the same pod (Chaos Mesh)",
+		Pods: "kills the pod's containers, or the named ones, which are started again in the same pod (Chaos Mesh)",
 		pods: podMeans{chaos: kubernetes.PodChaos, look: restarted, shows: true, spec: func(f Fault, pod kubernetes.Pod) map[string]any {
 			names := pod.Containers
 			if f.Value != nil {

@@ -32,7 +32,7 @@ type podSet struct {
 	hang, deaf atomic.Bool
 	// leaky has isolation do nothing though it is reported.
 	leaky atomic.Bool
-	// heal is how long healing may take; 0 means a minute.
+	// heal is how long healing may take; 0 means as long as a test waits.
 	heal time.Duration
 
 	mu        sync.Mutex
@@ -103,8 +103,7 @@ func startPods(t *testing.T, api *kubernetestest.Server, namespace string) *podS
 	client, err := kubernetes.Connect()
 	expect.NoError(t, err)
 	s.pods = &Pods{Client: client, Target: kubernetes.Target{Namespace: namespace, Selector: "app=db"}, Mark: kubernetes.NewMark("0badcafe"),
-		Primary:       func(context.Context) (string, error) { return "db-1.db." + namespace + ".svc:1", nil },
-		RecoverWithin: 2 * time.Second}
+		Primary: func(context.Context) (string, error) { return "db-1.db." + namespace + ".svc:1", nil }}
 	err = server.Until(t.Context(), 50*time.Millisecond, "ready pods", func(ctx context.Context) error {
 		all, err := client.Pods(ctx, kubernetes.Target{Namespace: namespace, Selector: "app"})
 		ready := 0
@@ -140,7 +139,7 @@ func (s *podSet) inject(t *testing.T, texts ...string) []Injection {
 	t.Helper()
 	faults := parse(t, texts...)
 	expect.NoError(t, Validate(t.Context(), faults, s.pods))
-	all, _ := Run(t.Context(), s.pods, faults, Plan{HealWithin: cmp.Or(s.heal, time.Minute)}, &recording{})
+	all, _ := Run(t.Context(), s.pods, faults, Plan{HealWithin: cmp.Or(s.heal, expect.Patience)}, &recording{})
 	if len(all) != len(texts) {
 		t.Fatalf("%v happened %d times", texts, len(all))
 	}
@@ -162,11 +161,7 @@ func (s *podSet) nothingLeft(t *testing.T, api *kubernetestest.Server) {
 func TestPods(t *testing.T) {
 	api, err := kubernetestest.Start()
 	expect.NoError(t, err)
-	defer func() {
-		if err := api.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	expect.AtEnd(t, api.Close)
 	t.Run("EachAction", func(t *testing.T) { testEachAction(t, api, startPods(t, api, "actions")) })
 	t.Run("RecoveryHangs", func(t *testing.T) { testRecoveryHangs(t, api, startPods(t, api, "hangs")) })
 	t.Run("NotInjected", func(t *testing.T) { testNotInjected(t, api, startPods(t, api, "deaf")) })
@@ -215,7 +210,7 @@ func testEachAction(t *testing.T, api *kubernetestest.Server, s *podSet) {
 func testRecoveryHangs(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	defer s.nothingLeft(t, api)
 	s.hang.Store(true)
-	s.heal = 8 * time.Second
+	s.pods.RecoverWithin, s.heal = 2*time.Second, 8*time.Second
 	i := s.inject(t, "delay=20ms pod/db-0 at 0s for 100ms")[0]
 	if !i.Proven || i.Healed || !strings.Contains(i.Problem, "took its finalizers away") || !strings.Contains(i.Problem, "delete the pods db-0") {
 		t.Errorf("a delay: proven %v, healed %v, problem %q", i.Proven, i.Healed, i.Problem)

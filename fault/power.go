@@ -27,7 +27,7 @@ func powerCut() Action {
 		check: checkDisks,
 		on: func(t task) (injector, error) {
 			p := &cutPower{loss: valueOf[disk.Mode](t.Fault), seed: t.seed}
-			p.together = each(t.nodes, func(n *cluster.Node) oneNode {
+			p.together = onEach(t.nodes, func(n *cluster.Node) oneNode {
 				p.nodes = append(p.nodes, &darkNode{Node: n})
 				return p.nodes[len(p.nodes)-1]
 			})

@@ -43,14 +43,9 @@ func TestPowerCut(t *testing.T) {
 			if !mounted(t, c.ID()) {
 				t.Error("no node has a disk of its own")
 			}
-			faults := parse(t, test.fault)
-			expect.NoError(t, Validate(t.Context(), faults, Servers(c)))
+			expect.NoError(t, Validate(t.Context(), parse(t, test.fault), Servers(c)))
 			began := time.Now()
-			done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 1}, &recording{})
-			if err != nil || len(done) != 1 {
-				t.Fatalf("%+v, %v", done, err)
-			}
-			i := done[0]
+			i := happen(t, c, test.fault)[0]
 			if !i.Proven || strings.Count(i.Proof, "input/output error") != len(i.Nodes) {
 				t.Errorf("proven %v: %s", i.Proven, i.Proof)
 			}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"assay/cluster/server"
-	"assay/internal/expect"
 )
 
 func TestGrowTakesHoldOfNoNode(t *testing.T) {
@@ -64,15 +63,7 @@ func TestAnAddedNodeIsRemovedAfterOtherFaults(t *testing.T) {
 func TestMembersComeAndGoUnderOtherFaults(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, quickMongo)
-	done, err := Run(t.Context(), Servers(c), parse(t, "grow cluster at 0s for 6s", "slowdisk=1MiB n2 at 0s for 4s", "remove n2 at 100ms for 8s"),
-		Plan{Seed: 5}, &recording{})
-	if err != nil || len(done) != 3 {
-		t.Fatalf("%+v, %v", done, err)
-	}
-	for _, i := range done {
-		t.Logf("%+v", i)
-	}
-	for _, i := range done {
+	for _, i := range happen(t, c, "grow cluster at 0s for 6s", "slowdisk=1MiB n2 at 0s for 4s", "remove n2 at 100ms for 8s") {
 		if i.Skipped || !i.Healed || !i.Proven {
 			t.Errorf("%+v", i)
 		}
@@ -86,17 +77,10 @@ func TestMembersComeAndGoUnderOtherFaults(t *testing.T) {
 func TestGaleraIsGrownAndShrunkByFaults(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "mariadb:3,failover=2s,cache=32MiB")
-	faults := parse(t, "grow cluster at 0s for 500ms", "remove n2 at 0s for 500ms")
-	for _, f := range faults {
-		expect.NoError(t, Validate(t.Context(), []Fault{f}, Servers(c)))
-		done, err := Run(t.Context(), Servers(c), []Fault{f}, Plan{}, &recording{})
-		if err != nil || len(done) != 1 || !done[0].Proven || !done[0].Healed {
-			t.Fatalf("%+v, %v", done, err)
-		}
-		t.Logf("%+v", done[0])
-		counts := map[string]string{"grow": "n1 counts 4 members", "remove": "n1 counts 2 members"}[f.Action]
-		if i := done[0]; !strings.Contains(i.Proof, counts) || !strings.Contains(i.Healing, "n1 counts 3 members") {
-			t.Errorf("%+v", i)
+	for fault, counts := range map[string]string{"grow cluster at 0s for 500ms": "n1 counts 4 members", "remove n2 at 0s for 500ms": "n1 counts 2 members"} {
+		i, err := runOne(t, c, fault)
+		if err != nil || !i.Proven || !i.Healed || !strings.Contains(i.Proof, counts) || !strings.Contains(i.Healing, "n1 counts 3 members") {
+			t.Fatalf("%+v, %v", i, err)
 		}
 		checkWhole(t, c)
 	}
@@ -142,9 +126,8 @@ func TestAShiftedClockLeavesNoSharedMemory(t *testing.T) {
 		}
 		killed <- pid
 	}()
-	done, err := Run(t.Context(), Servers(c), parse(t, "clock n1 at 0s for 5s"), Plan{}, &recording{})
-	if err != nil || len(done) != 1 || !done[0].Healed {
-		t.Fatalf("%+v, %v", done, err)
+	if i := happen(t, c, "clock n1 at 0s for 5s")[0]; !i.Healed {
+		t.Fatalf("%+v", i)
 	}
 	for _, file := range sharedFiles(<-killed) {
 		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +36,25 @@ func rollingRestart() Action {
 			}
 			return r, nil
 		}}
+}
+
+// rollingUpgrade restarts a cluster node by node with another version of its servers.
+func rollingUpgrade() Action {
+	a := rollingRestart()
+	a.Name, a.state = "rolling-upgrade", "in a rolling upgrade"
+	a.Effect = "is a rolling-restart in which each node starts with the programs of this version (version= has the one to begin with)"
+	a.Value = newValue("VERSION", "a version such as 15.18", "", func(text string) (string, error) { return text, nil },
+		func(text string) bool { return text != "" }, func(text string) string { return text })
+	a.asks, a.Value.Default = true, "none"
+	a.check = func(f Fault, c *cluster.Cluster) error {
+		_, err := c.ProgramsOf(context.Background(), valueOf[string](f))
+		return err
+	}
+	a.on = func(t task) (injector, error) {
+		folder, err := t.cluster.ProgramsOf(context.Background(), valueOf[string](t.Fault))
+		return &rolling{cluster: t.cluster, nodes: t.nodes, acquire: t.acquire, programs: folder}, err
+	}
+	return a
 }
 
 // parameterValue is parameters of the servers, as a cluster's spec has them. What the product
@@ -72,6 +93,7 @@ type rolling struct {
 	nodes      []*cluster.Node // in the order of their names
 	spec       cluster.Spec
 	parameters []cluster.Parameter // that spec has and the cluster's has not; empty for none
+	programs   string              // the folder of another version's; empty for none
 	acquire    acquirer
 	steps      []*rollingStep // in the order in which they were begun
 }
@@ -128,8 +150,11 @@ func (r *rolling) restart(ctx context.Context, n *cluster.Node) error {
 	if err := n.HandOver(ctx); err != nil {
 		return err
 	}
-	if len(r.parameters) > 0 {
+	switch {
+	case len(r.parameters) > 0:
 		s.takeBack = n.Adjust(r.spec)
+	case r.programs != "":
+		s.takeBack = n.TakePrograms(r.programs)
 	}
 	if err := n.Start(ctx); err != nil {
 		return err
@@ -174,6 +199,12 @@ func (r *rolling) verify(context.Context, bool) (observation, error) {
 				text += " and was " + s.was[i]
 			}
 			proven = proven && s.takes(p, i)
+		}
+		if r.programs != "" && s.took > 0 { // what the kernel runs, whatever the server says of itself
+			program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", s.after.PID))
+			text += ", which runs " + program
+			folder, _ := filepath.EvalSymlinks(r.programs)
+			proven = proven && err == nil && strings.HasPrefix(program, folder+string(os.PathSeparator))
 		}
 		texts, o.proven, last = append(texts, text), o.proven && proven, s.after
 	}

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ func runOne(t *testing.T, c *cluster.Cluster, text string) (Injection, error) {
 	t.Helper()
 	faults := parse(t, text)
 	expect.NoError(t, Validate(t.Context(), faults, Servers(c)))
-	done, err := Run(t.Context(), Servers(c), faults, Plan{Seed: 5}, &recording{})
+	done, err := Run(t.Context(), Servers(c), faults, patientPlan(), &recording{})
 	if len(done) != 1 {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -114,5 +115,22 @@ func TestParametersOfOtherServersChange(t *testing.T) {
 			}
 			wantParameter(t, c, about[1], about[2])
 		})
+	}
+}
+
+// TestRollingUpgrade: each node goes on with another version's programs, and a version that has other
+// files is refused.
+func TestRollingUpgrade(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, "postgres:1,version=12.2")
+	i, err := runOne(t, c, "rolling-upgrade=12.22 at 0s")
+	expect.NoError(t, err)
+	if !i.Proven || !i.Healed || !strings.Contains(i.Proof, "12.22") {
+		t.Errorf("%+v", i)
+	}
+	for text, want := range map[string]string{"rolling-upgrade=15.4": "takes the same files: 12.22", "rolling-upgrade=12.2": "takes the same files: 12.22"} {
+		if err := Validate(t.Context(), parse(t, text), Servers(c)); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

@@ -95,8 +95,12 @@ type runner struct {
 	mu     sync.Mutex
 	inUse  map[resource]*injecting
 	acting []*injecting // in the order of their numbers
-	done   []Injection
-	failed []error
+	// waiting are the faults, by their index, that wait: true until their event comes, false until
+	// they are due after it.
+	waiting map[int]bool
+	looking sync.WaitGroup // for events
+	done    []Injection
+	failed  []error
 }
 
 // resource is a part of a node, of which one fault at a time disposes.
@@ -123,7 +127,7 @@ type injecting struct {
 }
 
 func (r *runner) run(ctx context.Context) ([]Injection, error) {
-	r.inUse = map[resource]*injecting{}
+	r.inUse, r.waiting = map[resource]*injecting{}, map[int]bool{}
 	if r.plan.Start.IsZero() {
 		r.plan.Start = time.Now()
 	}
@@ -142,11 +146,7 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 	free := make(chan struct{}, mostAtOnce)
 	number := 0
 	var last *injecting
-	for o := range Schedule(r.faults, r.plan.Duration) {
-		due := r.plan.Start.Add(o.At)
-		if !sleepUntil(ctx, due) {
-			break
-		}
+	for o, due := range r.due(ctx) {
 		number++
 		i := &injecting{occurrence: o, undone: make(chan struct{}), selected: make(chan struct{})}
 		if last != nil && last.occurrence.At == o.At {
@@ -172,6 +172,7 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 		}
 	}
 	under.Wait()
+	r.keepUnfired(number)
 	slices.SortFunc(r.done, func(a, b Injection) int { return a.Number - b.Number })
 	return r.done, errors.Join(r.failed...)
 }

@@ -42,8 +42,8 @@ func (f Fault) Explicit(duration time.Duration) Fault {
 	return f
 }
 
-// Schedule yields when the faults are due in a run of this length, in order of
-// time, those of the same time in the order of the list. A duration of 0 means
+// Schedule yields when the faults that wait for no event are due in a run of this length, in
+// order of time, those of the same time in the order of the list. A duration of 0 means
 // that the length is not known; then faults with Every go on without end.
 func Schedule(faults []Fault, duration time.Duration) iter.Seq[Occurrence] {
 	return func(yield func(Occurrence) bool) {
@@ -67,6 +67,9 @@ func Schedule(faults []Fault, duration time.Duration) iter.Seq[Occurrence] {
 // does.
 func (f Fault) occurrence(i, round int, duration time.Duration) (Occurrence, bool) {
 	o := Occurrence{Fault: i, Round: round, At: f.at(duration), For: f.length(duration)}
+	if f.When != "" {
+		return o, false // no time is known for it
+	}
 	if f.Every > 0 {
 		o.At = f.Every * time.Duration(round+1)
 		if o.At/f.Every != time.Duration(round+1) {
@@ -80,6 +83,8 @@ func (f Fault) occurrence(i, round int, duration time.Duration) (Occurrence, boo
 
 func (f Fault) at(duration time.Duration) time.Duration {
 	switch {
+	case f.When != "":
+		return max(f.At, 0)
 	case f.At >= 0:
 		return f.At
 	case duration > 0:

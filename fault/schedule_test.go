@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 func TestSchedule(t *testing.T) {
@@ -42,11 +44,11 @@ func TestScheduleWithoutEnd(t *testing.T) {
 			t.Fatalf("%v after %v", o.At, last)
 		}
 		last = o.At
-		if n++; n == 100_000 {
+		if n++; n == 1_000 {
 			break
 		}
 	}
-	if last != 100_000*time.Minute {
+	if last != 1_000*time.Minute {
 		t.Errorf("the last is at %v", last)
 	}
 	// Time itself has an end: 292 years.
@@ -61,16 +63,12 @@ func TestScheduleWithoutEnd(t *testing.T) {
 
 func TestFaultsThatNeverHappen(t *testing.T) {
 	faults := parse(t, "kill any every 20s", "kill any at 9s", "pause any")
-	if err := CheckSchedule(faults, 21*time.Second); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, CheckSchedule(faults, 21*time.Second))
 	var never *ScheduleError
 	if err := CheckSchedule(faults, 20*time.Second); !errors.As(err, &never) || never.Fault != faults[0] {
 		t.Errorf("%v", err)
 	}
-	if err := CheckSchedule(faults, 0); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, CheckSchedule(faults, 0))
 }
 
 // TestExplicit: what a fault says of its times is what Schedule takes them to be, in a run

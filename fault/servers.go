@@ -39,6 +39,14 @@ func (s servers) running(name string) bool {
 	return n != nil && n.Running()
 }
 
+// log implements logging.
+func (s servers) log(name string) string {
+	if n := s.cluster.Node(name); n != nil {
+		return n.Log()
+	}
+	return ""
+}
+
 func (s servers) prepare(f Fault, c choice, acquire acquirer) (injector, error) {
 	nodes, err := s.find(c.nodes...)
 	if err != nil {
@@ -83,7 +91,7 @@ type oneNode interface {
 // together does to nodes what an injector of each does, to all at the same time.
 type together []oneNode
 
-func each(nodes []*cluster.Node, one func(*cluster.Node) oneNode) (all together) {
+func onEach(nodes []*cluster.Node, one func(*cluster.Node) oneNode) (all together) {
 	for _, n := range nodes {
 		all = append(all, one(n))
 	}

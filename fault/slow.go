@@ -167,7 +167,7 @@ type pressure struct {
 // limiting is how an action is brought about that sets a limit.
 func limiting(l limit) func(task) (injector, error) {
 	return func(t task) (injector, error) {
-		return each(t.nodes, func(n *cluster.Node) oneNode {
+		return onEach(t.nodes, func(n *cluster.Node) oneNode {
 			return &slowedNode{Node: n, limit: l, limits: l.set(t.Fault), acquire: t.acquire}
 		}), nil
 	}

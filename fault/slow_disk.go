@@ -8,6 +8,7 @@ import (
 
 	"assay/cluster/disk"
 	"assay/cluster/kubernetes"
+	"assay/internal/quantity"
 )
 
 // A grey failure is a disk that works, and too slowly: the server answers, is taken for sound
@@ -58,7 +59,7 @@ func slowing(kind disk.Kind) func(task) (injector, error) {
 
 // heldText says what was kept waiting.
 func heldText(e disk.Effect) string {
-	held := shortDuration(e.Held.Round(time.Millisecond))
+	held := quantity.Duration(e.Held.Round(time.Millisecond))
 	if e.Times == 1 {
 		return fmt.Sprintf("one operation was kept waiting, for %s, of %s", held, e.File)
 	}
@@ -80,7 +81,7 @@ func probeSlow(n *brokenDisk) (observation, error) {
 		took := time.Since(began)
 		return observation{proven: err == nil && took >= least, text: fmt.Sprintf("the server used its disk for nothing; a file of assay's was synced in %v", took.Round(time.Millisecond))}, err
 	case <-time.After(least):
-		return observation{proven: true, text: fmt.Sprintf("the server used its disk for nothing; a file of assay's was not synced within %s", shortDuration(least))}, nil
+		return observation{proven: true, text: fmt.Sprintf("the server used its disk for nothing; a file of assay's was not synced within %s", quantity.Duration(least))}, nil
 	}
 }
 

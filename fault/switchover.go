@@ -12,13 +12,8 @@ import (
 func switchover() Action {
 	return Action{Name: "switchover", Targets: []string{TargetPrimary}, part: partProcess, state: "handing over",
 		Effect: "has another node become the primary, as planned, by the product's own command: Patroni's switchover, pg_auto_failover's, MongoDB's replSetStepDown, Sentinel's failover, MySQL's group_replication_set_as_primary, etcd's move-leader",
-		check: func(f Fault, c *cluster.Cluster) error {
-			if err := c.CheckSwitchOver(); err != nil {
-				return &UnavailableError{Action: f.Action, Reason: err.Error(), Instead: "take patroni, pg-auto-failover, mongodb, redis with Sentinel, mysql in a group or etcd, of two nodes or more", Err: err}
-			}
-			return nil
-		},
-		on: func(t task) (injector, error) { return &planned{cluster: t.cluster, from: t.nodes[0]}, nil }}
+		check:  needs((*cluster.Cluster).CheckSwitchOver, "take patroni, pg-auto-failover, mongodb, redis with Sentinel, mysql in a group or etcd, of two nodes or more"),
+		on:     func(t task) (injector, error) { return &planned{cluster: t.cluster, from: t.nodes[0]}, nil }}
 }
 
 // planned is one switchover.

@@ -9,29 +9,66 @@ import (
 	"assay/internal/expect"
 )
 
-// TestSwitchover: each product has another primary by its own command, which is told, and the old
-// one follows it.
-func TestSwitchover(t *testing.T) {
-	switchOver(t, "etcd:3", "redis:3,failover=1s", "patroni:2,ttl=8s,loop_wait=1s,retry_timeout=3s,proxy=haproxy")
+// TestSwitchoverAndReplace: each product has another primary by its own command, which is told, and the
+// old one follows it; a node comes back without its data and gets all of it from the others. On
+// MongoDB a switchover and a secondary that is replaced are in TestEachFaultIsProvenAndHealed.
+func TestSwitchoverAndReplace(t *testing.T) {
+	for spec, faults := range map[string][]string{
+		"mongodb:3,election=2s": {"replace primary"},
+		"patroni:2,ttl=8s,loop_wait=1s,retry_timeout=3s,proxy=haproxy": {"switchover", "replace secondary", "replace primary"},
+		"etcd:3":              {"switchover", "replace secondary", "replace primary"},
+		"redis:3,failover=1s": {"switchover", "replace secondary"},
+		"mariadb:3":           {"replace n2"},
+	} {
+		happensOn(t, spec, faults...)
+	}
 }
 
-func TestManagedSwitchover(t *testing.T) {
-	switchOver(t, "pg-auto-failover:2", "patroni:3,synchronous_mode=strict")
+func TestManagedSwitchoverAndReplace(t *testing.T) {
+	happensOn(t, "pg-auto-failover:2", "switchover", "replace secondary", "replace primary")
+	happensOn(t, "patroni:3,synchronous_mode=strict", "switchover")
+	happensOn(t, "repmgr:2", "replace secondary")
 }
 
-func TestOnMySQLSwitchover(t *testing.T) { switchOver(t, "mysql:3") }
+func TestOnMySQLSwitchoverAndReplace(t *testing.T) {
+	happensOn(t, "mysql:3", "switchover", "replace secondary", "replace primary")
+}
 
-func switchOver(t *testing.T, specs ...string) {
+// happensOn has faults happen to one cluster, one after the other.
+func happensOn(t *testing.T, spec string, faults ...string) {
 	t.Helper()
-	for _, spec := range specs {
-		t.Run(spec, func(t *testing.T) {
-			t.Parallel()
-			c := startCluster(t, spec)
-			i, err := runOne(t, c, "switchover at 0s")
-			if err != nil || !i.Proven || !i.Healed || i.Problem != "" || i.NewPrimary == "" || i.NewPrimary == i.Primary || !slices.Equal(i.Nodes, []string{i.Primary}) {
-				t.Errorf("%+v, %v", i, err)
+	t.Run(spec, func(t *testing.T) {
+		t.Parallel()
+		c := startCluster(t, spec)
+		for _, text := range faults {
+			at := " at 0s for 1s"
+			if text == "switchover" {
+				at = " at 0s"
+			}
+			i, err := runOne(t, c, text+at)
+			switch {
+			case err != nil || !i.Proven || !i.Healed || i.Problem != "":
+				t.Errorf("%s: %+v, %v", text, i, err)
+			case text == "switchover" && (i.NewPrimary == "" || i.NewPrimary == i.Primary || !slices.Equal(i.Nodes, []string{i.Primary})):
+				t.Errorf("another primary: %+v", i)
+			case text != "switchover" && (!strings.Contains(i.Proof, "were removed") || !strings.Contains(i.Healing, "with all data again after")):
+				t.Errorf("%s: %+v", text, i)
 			}
 			checkWhole(t, c)
+		}
+	})
+}
+
+// TestClustersThatCannotReplace say why before anything starts to be tried.
+func TestClustersThatCannotReplace(t *testing.T) {
+	for spec, want := range map[string]string{"postgres:2": "gets no data from the others", "mariadb:2,replication=async": "gets no data from the others", "redis-cluster:6": "by ids"} {
+		t.Run(spec, func(t *testing.T) {
+			t.Parallel()
+			var unavailable *UnavailableError
+			err := Validate(t.Context(), parse(t, "replace n2 at 1s"), Servers(startCluster(t, spec)))
+			if !errors.As(err, &unavailable) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v", err)
+			}
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -19,10 +20,10 @@ const or = " or "
 
 // How lists of targets describe those that are no single word.
 const (
-	aNode     = "a node's name such as n2 or pod/NAME, or several of which one is chosen each time, as n2 or n3"
+	aNode     = "a node's name such as n2 or pod/NAME, or names to choose from each time, such as n2 or n3"
 	aNumber   = "a number such as 2, 50% or 0..50% of the nodes with data"
 	aSelector = "any, all or a number of the pods with labels such as any[role=standby]"
-	aRole     = "a role such as pooler, proxy, dcs or monitor, of which more than one are 2 dcs or all dcs, and one by its name is dcs1"
+	aRole     = "a role such as pooler, proxy, dcs or monitor; 2 dcs or all dcs for several, dcs1 for one by its name"
 	aPair     = "two sides such as n1,n2 or primary,n3 or any,all, and n1>n2 for what n1 sends to n2"
 )
 
@@ -152,6 +153,21 @@ func (a Action) aims(target string) bool {
 	return false
 }
 
+// AimsAtPrimary reports whether it is done to who takes writes, alone or parted from others.
+func (f Fault) AimsAtPrimary() bool {
+	all, _ := sides(f.Target)
+	return f.Target == shapeOne || len(all) > 0 && all[0].word == TargetPrimary
+}
+
+// Scope is the target without which of several nodes is meant.
+func (f Fault) Scope() string {
+	all, _ := sides(f.Target)
+	if len(all) == 1 && (all[0].named || all[0].word == TargetAny || all[0].word == TargetSecondary) {
+		return cmp.Or(all[0].role, aNode)
+	}
+	return f.Target
+}
+
 // needsPrimary reports whether the fault cannot be done without knowing who takes writes.
 func (f Fault) needsPrimary() bool {
 	all, _ := sides(f.Target)
@@ -164,8 +180,8 @@ func (f Fault) meansAll() bool {
 	return len(all) == 1 && all[0].word == TargetAll && all[0].selector == ""
 }
 
-// of are the members that the side's role and selector mean.
-func (s side) of(members []member) []member {
+// among are the members that the side's role and selector mean.
+func (s side) among(members []member) []member {
 	members = ofRole(s.role, members)
 	if s.selector == "" {
 		return members
@@ -180,7 +196,7 @@ func (s side) missing(members []member) []string {
 
 // check tells by a *TargetError that the side means no nodes of these.
 func (s side) check(f Fault, members []member) error {
-	selected := s.of(members)
+	selected := s.among(members)
 	withData := holders(selected)
 	refuse := func(want, problem string, a ...any) error {
 		return &TargetError{Fault: f, Problem: fmt.Sprintf(problem, a...), Want: want}
@@ -213,7 +229,7 @@ func (s side) check(f Fault, members []member) error {
 // choose picks the side's nodes, in the order of the members. primary is the one that takes
 // writes, empty if there is none or nobody knows.
 func (s side) choose(members []member, primary string, random *rand.Rand) ([]string, error) {
-	members = s.of(members)
+	members = s.among(members)
 	withData := holders(members)
 	number := s.count
 	switch {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"assay/cluster"
+	"assay/internal/quantity"
 )
 
 // TargetError is a fault on something that the cluster does not have.
@@ -62,8 +63,8 @@ func CheckSchedule(faults []Fault, duration time.Duration) error {
 		o, happens := f.occurrence(i, 0, duration)
 		holder := slices.IndexFunc(faults, func(h Fault) bool { return h.For == Ever && h.holds(f) && h.before(f, duration) })
 		switch {
-		case !happens:
-			failed = append(failed, &ScheduleError{f, "never happens in a run of " + shortDuration(duration), "let it happen earlier, or the run be longer"})
+		case !happens && f.When == "":
+			failed = append(failed, &ScheduleError{f, "never happens in a run of " + quantity.Duration(duration), "let it happen earlier, or the run be longer"})
 		case about.after != "" && !slices.ContainsFunc(faults, func(b Fault) bool { return b.Action == about.after && b.before(f, duration) }):
 			failed = append(failed, &ScheduleError{f, "has no " + about.after + " before it", "add one that happens earlier"})
 		case holder >= 0 && holder != i:
@@ -95,7 +96,7 @@ func (f Fault) holds(g Fault) bool {
 func (f Fault) before(g Fault, duration time.Duration) bool {
 	first, _ := f.occurrence(0, 0, duration)
 	second, _ := g.occurrence(0, 0, duration)
-	return first.At < second.At
+	return f.When == "" && g.When == "" && first.At < second.At
 }
 
 // CheckTargets tells by a *TargetError each, before a cluster of this spec is started, of the
@@ -127,7 +128,10 @@ func Validate(ctx context.Context, faults []Fault, s System) error {
 		if err == nil {
 			err = s.check(ctx, f)
 		}
-		if err == nil && f.needsPrimary() {
+		if _, has := s.(logging); err == nil && !has && f.awaitedLine() != nil {
+			err = &UnavailableError{Action: f.Action, Reason: "assay does not see the logs of these nodes", Instead: "wait for another event"}
+		}
+		if err == nil && (f.needsPrimary() || f.awaitsPrimary()) {
 			asking, cancel := context.WithTimeout(ctx, primaryWait)
 			_, err = s.primaries(asking)
 			cancel()
@@ -149,6 +153,8 @@ func checkTarget(f Fault, members []member) error {
 		}
 	}
 	switch {
+	case f.awaitsMissing(members):
+		return &TargetError{Fault: f, Problem: "there is no node " + f.awaited() + " to wait for", Want: "one of " + joined(names(members)) + " or " + TargetAny}
 	case !known:
 		return &UnavailableError{Action: f.Action, Reason: "there is no such action"}
 	case a.fits != nil:

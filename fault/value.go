@@ -88,7 +88,7 @@ func size(form, want string, standard int64) Value {
 // wait is by how much longer something takes.
 func wait(standard time.Duration) Value {
 	return newValue("TIME", "a duration above 0 and at most an hour, such as 100ms", standard,
-		time.ParseDuration, func(d time.Duration) bool { return d > 0 && d <= time.Hour }, shortDuration)
+		time.ParseDuration, func(d time.Duration) bool { return d > 0 && d <= time.Hour }, quantity.Duration)
 }
 
 // files is a pattern of files as disk.Match takes it.
@@ -106,15 +106,4 @@ func containers() Value {
 		containerNames().MatchString, func(text string) string { return text })
 	v.Default = "all containers"
 	return v
-}
-
-// shortDuration is d without units that are 0: 1m instead of 1m0s.
-func shortDuration(d time.Duration) string {
-	text := d.String()
-	for _, unit := range []string{"m0s", "h0m"} {
-		if n := len(text) - len(unit); n > 0 && text[n:] == unit {
-			text = text[:n+1]
-		}
-	}
-	return text
 }

@@ -3,6 +3,7 @@ package history
 import (
 	"bufio"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -55,6 +56,29 @@ func (e *WriteError) Error() string {
 }
 
 func (e *WriteError) Unwrap() error { return e.Err }
+
+// WriteFile writes a whole file or none, so that a reader never sees half. It returns
+// a *WriteError.
+func WriteFile(path string, data []byte) error {
+	partial := path + ".partial"
+	if err := os.WriteFile(partial, data, 0o644); err != nil {
+		_ = os.Remove(partial) // what matters is the error at hand
+		return &WriteError{Path: path, Err: err}
+	}
+	if err := os.Rename(partial, path); err != nil {
+		return &WriteError{Path: path, Err: err}
+	}
+	return nil
+}
+
+// WriteJSON writes a value as a file of indented JSON, as WriteFile does.
+func WriteJSON(path string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return &WriteError{Path: path, Err: err}
+	}
+	return WriteFile(path, append(text, '\n'))
+}
 
 // FrameWriter writes a framed file. It is not safe for concurrent use.
 type FrameWriter struct {

@@ -144,7 +144,7 @@ func TestAttemptsThatArePassedOver(t *testing.T) {
 func TestEveryPrefixIsReadable(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "h.bin")
-	want := sample(130)
+	want := sample(40)
 	write(t, path, want)
 	whole, err := os.ReadFile(path)
 	expect.NoError(t, err)

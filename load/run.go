@@ -51,7 +51,7 @@ func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now fun
 		defer e.dispatcher.alarm.close()
 	}
 	if plan.Warmup == 0 {
-		e.mark(history.EventMeasureStart, 0)
+		e.recordEvent(history.EventMeasureStart, 0)
 	}
 	e.clock = startOwnClock(now, e.stalled) // when all that it reads is set
 	return e.run(ctx, clients)
@@ -94,14 +94,14 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 	for i, client := range clients {
 		e.busy.Add(1)
 		all.Add(1)
-		loops.start(work, i, func(ctx context.Context) {
+		loops.Start(work, i, func(ctx context.Context) {
 			defer all.Done()
 			defer e.busy.Add(-1)
 			w := worker{engine: e, id: i, client: client}
 			w.run(ctx)
 		})
 	}
-	loops.release()
+	loops.Release()
 	go func() { all.Wait(); close(done) }()
 
 	stats := e.phases(done)
@@ -130,13 +130,13 @@ func (e *engine) phases(done <-chan struct{}) Stats {
 	if !e.sleepUntil(int64(e.plan.Warmup)) { // cut in the warm-up
 		stats.MeasureStart = e.now()
 		stats.MeasureEnd = stats.MeasureStart
-		e.mark(history.EventMeasureStart, stats.MeasureStart)
+		e.recordEvent(history.EventMeasureStart, stats.MeasureStart)
 		return stats
 	}
 	probe := startUsage(e.clock)
 	stats.MeasureStart = int64(e.plan.Warmup)
 	if e.plan.Warmup > 0 {
-		e.mark(history.EventMeasureStart, stats.MeasureStart)
+		e.recordEvent(history.EventMeasureStart, stats.MeasureStart)
 	}
 	if e.plan.Ops > 0 {
 		var over <-chan time.Time
@@ -180,8 +180,8 @@ func (e *engine) drain(ctx context.Context, done <-chan struct{}, abandon func()
 	}
 }
 
-// mark records an event at once, so that it is there after a kill too.
-func (e *engine) mark(name string, at int64) {
+// recordEvent records an event at once, so that it is there after a kill too.
+func (e *engine) recordEvent(name string, at int64) {
 	if err := e.rec.Mark(history.Event{At: at, Name: name}); err != nil {
 		e.abort(err)
 	}

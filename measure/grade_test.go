@@ -7,7 +7,7 @@ import (
 	"assay/history"
 )
 
-// figures are those of a run of this kind, with response times as noisy as its throughput.
+// figures are the figures of a run of this kind, with response times as noisy as its throughput.
 func (k kindOfRun) figures(seed uint64) Figures {
 	f := Figures{Scope: Scope{MeasureEnd: int64(k.seconds * 1e9)}, Steps: k.steps(seed)}
 	rng := rand.New(rand.NewPCG(seed, 7))

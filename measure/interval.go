@@ -3,6 +3,7 @@ package measure
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -90,18 +91,15 @@ func (l line) half() float64 { return l.beyond((1-confidence)/2) * l.meanError()
 // OfRepeats is the interval of the mean of independent measurements of one thing, by
 // Student's distribution; nil of fewer than two.
 func OfRepeats(values []float64) (mean float64, i *Interval) {
-	n := float64(len(values))
-	for _, v := range values {
-		mean += v / n
+	if len(values) == 0 {
+		return 0, nil
 	}
+	n := float64(len(values))
+	mean, deviation := stat.MeanStdDev(values, nil)
 	if n < 2 {
 		return mean, nil
 	}
-	squares := 0.0
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
-	half := studentQuantile(1-(1-confidence)/2, n-1) * math.Sqrt(squares/(n-1)/n)
+	half := studentQuantile(1-(1-confidence)/2, n-1) * deviation / math.Sqrt(n)
 	return mean, &Interval{Low: mean - half, High: mean + half}
 }
 

@@ -32,7 +32,7 @@ func kindsOfRuns() []kindOfRun {
 	return all
 }
 
-// steps are those of a run that commits 5,000 operations a second, as a Summary has
+// steps are the steps of a run that commits 5,000 operations a second, as a Summary has
 // them: as many tenths of a second go into one step as are needed for its length.
 func (k kindOfRun) steps(seed uint64) Steps {
 	rng := rand.New(rand.NewPCG(seed, math.Float64bits(k.seconds*k.correlation+k.trend)))

@@ -1,6 +1,9 @@
 package measure
 
 import (
+	"cmp"
+	"slices"
+
 	"assay/history"
 )
 
@@ -32,13 +35,21 @@ type RoundFigures struct {
 	// Service is the time of each committed operation; in a closed loop that is
 	// its response time too.
 	Service Latency
+	// Tasks are the first committed operations, if they were asked for, as they began: when, in
+	// seconds since the round's start, and how long they took, in milliseconds.
+	Tasks [][2]float64
 }
+
+// mostTasks is of how many operations of a round each one's time is kept.
+const mostTasks = 2000
 
 // Rounds takes the operations of a run apart by rounds. Its memory grows with
 // the number of rounds, not with their length. It is not safe for concurrent
 // use.
 type Rounds struct {
 	rounds []*round
+	// tasks is true if the time of each operation is kept.
+	tasks bool
 	// byClient has the round of each client's number.
 	byClient map[int]*round
 	stalls   Stalls
@@ -48,11 +59,13 @@ type round struct {
 	RoundScope
 	outcomes history.Counts
 	service  *distribution
+	tasks    [][2]float64
 }
 
-// NewRounds returns the figures of these rounds, which share no client, of a run with these stalls.
-func NewRounds(scopes []RoundScope, stalls Stalls) *Rounds {
-	r := &Rounds{byClient: map[int]*round{}, stalls: stalls}
+// NewRounds returns the figures of these rounds, which share no client, of a run with these stalls;
+// with the time of each operation if tasks is true.
+func NewRounds(scopes []RoundScope, stalls Stalls, tasks bool) *Rounds {
+	r := &Rounds{byClient: map[int]*round{}, stalls: stalls, tasks: tasks}
 	for _, s := range scopes {
 		one := &round{RoundScope: s, service: newDistribution(fine)}
 		r.rounds = append(r.rounds, one)
@@ -74,6 +87,9 @@ func (r *Rounds) Add(op *history.Op) (apart bool) {
 		one.outcomes.Add(op.Final, 1)
 		if op.Final == history.Committed && !r.stalls.Distort(op) {
 			one.service.record(op.ServiceTime())
+			if r.tasks && len(one.tasks) < mostTasks {
+				one.tasks = append(one.tasks, [2]float64{float64(op.First-one.Start) / 1e9, float64(op.ServiceTime()) / 1e6})
+			}
 		}
 	}
 	return one.Apart
@@ -83,7 +99,8 @@ func (r *Rounds) Add(op *history.Op) (apart bool) {
 func (r *Rounds) Figures() []RoundFigures {
 	var all []RoundFigures
 	for _, one := range r.rounds {
-		f := RoundFigures{RoundScope: one.RoundScope, Outcomes: one.outcomes, Service: one.service.withCurve()}
+		slices.SortFunc(one.tasks, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
+		f := RoundFigures{RoundScope: one.RoundScope, Outcomes: one.outcomes, Service: one.service.withCurve(), Tasks: one.tasks}
 		if f.End > f.Start {
 			f.Seconds = float64(f.End-f.Start) / 1e9
 			f.PerSecond = float64(f.Outcomes.Committed) / f.Seconds

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"assay/history"
 	"assay/internal/quantity"
 )
@@ -263,19 +265,6 @@ func throughput(committed int64, scope Scope, s Series) Throughput {
 	}
 	out.Min, out.Max = slices.Min(rates), slices.Max(rates)
 	out.Median = quantity.Median(rates)
-	_, out.Deviation = meanAndDeviation(rates)
+	out.Deviation = stat.StdDev(rates, nil)
 	return out
-}
-
-// meanAndDeviation returns the mean and the sample's standard deviation of at
-// least two values.
-func meanAndDeviation(values []float64) (mean, deviation float64) {
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
-	var squares float64
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
-	return mean, math.Sqrt(squares / float64(len(values)-1))
 }

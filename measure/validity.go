@@ -5,6 +5,8 @@ import (
 	"math"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"assay/check"
 	"assay/history"
 	"assay/internal/quantity"
@@ -192,9 +194,8 @@ func (v *Validity) noteRamp(after Steps, allStarted int64) {
 		for i, n := range after.Committed {
 			rates[i] = float64(n) / after.Seconds
 		}
-		mean, _ := meanAndDeviation(rates)
 		text += fmt.Sprintf("; with all of them %s/s were committed, over %s of %g s, by which the steady state is judged",
-			quantity.Figure(mean), check.Counted(len(rates), "interval", "intervals"), after.Seconds)
+			quantity.Figure(stat.Mean(rates, nil)), check.Counted(len(rates), "interval", "intervals"), after.Seconds)
 	}
 	v.note("%s", text)
 }
@@ -259,10 +260,10 @@ func (v *Validity) judgeClient(c Conditions, limits Limits) {
 // judgeOthers reports whether somebody else took the processors.
 func (v *Validity) judgeOthers(o OtherWork, limits Limits) {
 	if o.Others > limits.MaxOthers {
-		v.refuse("machine busy: other processes used %.0f %% of its processors (%s), and %g %% are allowed", 100*o.Others, o.Busiest, 100*limits.MaxOthers)
+		v.refuse("machine busy: other processes used %.1f %% of its processors (%s), and %g %% are allowed", 100*o.Others, o.Busiest, 100*limits.MaxOthers)
 	}
 	if o.Steal > limits.MaxSteal {
-		v.refuse("machine busy: its host gave %.0f %% of its processors to others (steal), and %g %% are allowed", 100*o.Steal, 100*limits.MaxSteal)
+		v.refuse("machine busy: its host gave %.1f %% of its processors to others (steal), and %g %% are allowed", 100*o.Steal, 100*limits.MaxSteal)
 	}
 	if o.Perhaps > limits.MaxOthers {
 		v.note("database servers and proxies on the client's machine used %.0f %% of its processors; which of them is this database cannot be told", 100*o.Perhaps)

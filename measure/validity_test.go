@@ -88,11 +88,11 @@ func TestJudge(t *testing.T) {
 		}, []string{"client saturated: its 9 clients"}, nil},
 		{"no more clients than processors", func(_ *Figures, c *Conditions) { c.Clients, c.CPUs, c.SchedulerP99Millis = 2, 2, 30 }, nil, nil},
 		{"others at work", func(_ *Figures, c *Conditions) { c.OtherWork = OtherWork{Others: 0.48, Busiest: "stress 46 %, sh 2 %"} },
-			[]string{"machine busy: other processes used 48 % of its processors (stress 46 %, sh 2 %), and 10 % are allowed"}, nil},
+			[]string{"machine busy: other processes used 48.0 % of its processors (stress 46 %, sh 2 %), and 10 % are allowed"}, nil},
 		{"a little beside", func(_ *Figures, c *Conditions) {
 			c.OtherWork = OtherWork{Others: 0.10, Steal: 0.05, Perhaps: 0.1, Unseen: 0.1}
 		}, nil, nil},
-		{"steal", func(_ *Figures, c *Conditions) { c.OtherWork.Steal = 0.07 }, []string{"machine busy: its host gave 7 %"}, nil},
+		{"steal", func(_ *Figures, c *Conditions) { c.OtherWork.Steal = 0.07 }, []string{"machine busy: its host gave 7.0 %"}, nil},
 		{"nobody is blamed without certainty", func(_ *Figures, c *Conditions) { c.OtherWork = OtherWork{Perhaps: 0.5, Unseen: 0.3} }, nil,
 			[]string{"cannot be told", "cannot be seen"}},
 		{"a few unserved", func(_ *Figures, c *Conditions) { c.OpenLoop, c.Unserved = true, 253 }, nil, []string{"(0 %) are assay's own lateness"}},

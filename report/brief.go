@@ -31,7 +31,7 @@ func Brief(w io.Writer, r *Result, o TextOptions) error {
 	}
 	t.field("operations", endsLine(r))
 	if len(r.Errors) > 0 {
-		t.field("errors", begun(errorsLine(r), 2*briefText))
+		t.field("errors", cut(errorsLine(r), 2*briefText))
 	}
 	for _, s := range sections(r) {
 		if s.line != "" {
@@ -39,6 +39,10 @@ func Brief(w io.Writer, r *Result, o TextOptions) error {
 		}
 	}
 	t.outages(r)
+	t.growth(r)
+	if r.Cost != nil {
+		t.field("cost", costLine(r.Cost))
+	}
 	t.thresholds(r)
 	t.painted(measurementColor(&r.Measurement), "measurement", measuredLine(r))
 	if o.Report != "" {
@@ -97,7 +101,7 @@ func (t *textWriter) verdict(r *Result) {
 			valid = append(valid, c.Name)
 			continue
 		}
-		t.painted(verdictColor(c.Verdict), checkMark(c.Verdict)+" "+c.Name, begun(answer(c), briefText))
+		t.painted(verdictColor(c.Verdict), checkMark(c.Verdict)+" "+c.Name, cut(answer(c), briefText))
 		if len(c.Evidence) == 0 || shown == shownKinds {
 			continue
 		}
@@ -106,13 +110,13 @@ func (t *textWriter) verdict(r *Result) {
 		if c.Found > 1 {
 			more = ", and " + check.Count(c.Found-1) + " more"
 		}
-		t.item("", begun(c.Evidence[0].Kind+": "+evidenceText(c.Evidence[0]), briefText)+more)
+		t.item("", cut(c.Evidence[0].Kind+": "+evidenceText(c.Evidence[0]), briefText)+more)
 	}
 	if len(valid) > 0 {
 		t.field(checkMark(check.Valid)+" valid", strings.Join(valid, ", "))
 	}
 	for _, n := range r.NotApplicable {
-		t.field(notApplicableMark+" "+n.Name, begun("not applicable: "+n.Reason, briefText))
+		t.field(notApplicableMark+" "+n.Name, cut("not applicable: "+n.Reason, briefText))
 	}
 }
 
@@ -173,10 +177,10 @@ func measuredLine(r *Result) string {
 	case len(reasons) == 0:
 		return "INVALID, do not believe the figures"
 	default:
-		text := "INVALID: " + begun(reasons[0], briefText)
+		text := "INVALID: " + cut(reasons[0], briefText)
 		for _, more := range reasons[1:] {
 			kind, _, _ := strings.Cut(more, ":")
-			text += "; " + begun(kind, briefText)
+			text += "; " + cut(kind, briefText)
 		}
 		return text
 	}

@@ -1,87 +1,43 @@
 package report
 
 import (
+	"math"
 	"slices"
-	"strconv"
 
 	"assay/internal/quantity"
 )
 
-// chart is what the page's script draws.
-type chart struct {
-	Interval float64 `json:"interval"`
-	// End is where the last interval ends: with the run, and so maybe earlier
-	// than its length says.
-	End    float64            `json:"end"`
-	From   float64            `json:"from"`
-	To     float64            `json:"to"`
-	Start  []float64          `json:"start"`
-	Counts []chartLine[int64] `json:"counts"`
-	// Times are in milliseconds, -1 for none.
-	Times  []chartLine[float64] `json:"times"`
-	Curves []chartCurve         `json:"curves"`
-	Faults []chartFault         `json:"faults"`
-	// Fall is when the throughput fell for good, if it did.
-	Fall *float64 `json:"fall,omitempty"`
-	// Sizes is what the rows took on disk, round by round; null if nobody asked.
-	Sizes *chartSizes `json:"sizes,omitempty"`
-	// Servers is what the servers were doing; null where that is not known.
-	Servers *ServerCharts `json:"servers,omitempty"`
+// course is a run over time, as its charts show it.
+type course struct {
+	// series has intervals long enough for their percentiles.
+	series *Series
+	// end is where the last interval ends: with the run, and so maybe earlier than its length says.
+	end float64
+	// axis is where the axis of all charts ends: servers may have been looked at after the end.
+	axis float64
+	// bands are the parts of the run that are marked.
+	bands []Band
 }
 
-// chartLine is a value for each interval.
-type chartLine[V any] struct {
-	Name   string `json:"name"`
-	Values []V    `json:"values"`
-}
-
-type chartCurve struct {
-	Name   string       `json:"name"`
-	Count  int64        `json:"count"`
-	Points [][2]float64 `json:"points"`
-}
-
-// chartSizes are sizes in bytes, At seconds since the start of the run, when
-// Rounds had ended.
-type chartSizes struct {
-	At      []float64 `json:"at"`
-	Rounds  []string  `json:"rounds"`
-	Disk    []int64   `json:"disk"`
-	Payload []int64   `json:"payload"`
-}
-
-type chartFault struct {
-	Name string  `json:"name"`
-	From float64 `json:"from"`
-	To   float64 `json:"to"` // 0 if it was never healed
-}
-
-func chartOf(r *Result) chart {
-	s := drawnSeries(r)
-	n := points(s)
-	c := chart{
-		Interval: s.IntervalSeconds, End: seriesEnd(r), From: s.MeasureStart, To: s.MeasureEnd, Start: s.Start[:n],
-		Counts: []chartLine[int64]{}, Times: chartTimesOf(s),
-		Curves: []chartCurve{}, Faults: []chartFault{}, Fall: r.Series.Degradation, Sizes: chartSizesOf(r),
+func courseOf(r *Result) course {
+	c := course{series: drawnSeries(r), end: seriesEnd(r)}
+	c.axis = c.end
+	if from := c.series.MeasureStart; from > 0 {
+		c.bands = append(c.bands, Band{Name: "warm-up", To: from, Unmeasured: true})
 	}
-	for i, counts := range []chartLine[int64]{{"committed", s.Committed[:n]}, {"rejected", s.Rejected[:n]},
-		{"failed", s.Failed[:n]}, {"unknown", s.Unknown[:n]}} {
-		// A line along the bottom says nothing but that there is none.
-		if i == 0 || slices.Max(append(counts.Values[:n:n], 0)) > 0 {
-			c.Counts = append(c.Counts, counts)
-		}
+	if to := c.series.MeasureEnd; to < c.end {
+		c.bands = append(c.bands, Band{Name: "after", From: to, To: c.end, Unmeasured: true})
 	}
-	for _, curve := range curves(r) {
-		if len(curve.Points) > 1 {
-			c.Curves = append(c.Curves, curve)
-		}
-	}
-	for _, f := range r.Faults {
-		to := 0.0
+	for i := range r.Faults {
+		f := &r.Faults[i]
+		band := Band{Name: f.name(), From: f.InjectedSecond, To: math.Inf(1)}
 		if f.healed() {
-			to = f.HealedSecond
+			band.To = f.HealedSecond
 		}
-		c.Faults = append(c.Faults, chartFault{f.name(), f.InjectedSecond, to})
+		c.bands = append(c.bands, band)
+	}
+	if fall := r.Series.Degradation; fall != nil {
+		c.bands = append(c.bands, Band{Name: "degradation", From: *fall, To: *fall})
 	}
 	return c
 }
@@ -103,104 +59,148 @@ func seriesEnd(r *Result) float64 {
 	return s.Start[points(s)-1] + s.IntervalSeconds
 }
 
-// chartTimesOf are the lines of response times. A percentile of so few operations
-// that it is the maximum by definition has none.
-func chartTimesOf(s *Series) []chartLine[float64] {
-	n := points(s)
-	var counts []int64
-	for _, committed := range s.Committed[:n] {
-		if committed > 0 {
-			counts = append(counts, committed)
+const sinceStart = "seconds since the start of the run"
+
+// chart is one of the charts over the time of the run.
+func (c course) chart(title, up string, format func(float64) string) LineChart {
+	return LineChart{Title: title, Across: sinceStart, Up: up, Low: true, Levels: true, Format: format, Bands: c.bands}
+}
+
+// line has a value for each interval, NaN for none.
+func (c course) line(name string, of func(i int) float64) ChartLine {
+	line := ChartLine{Name: name}
+	for i := range points(c.series) {
+		line.Points = append(line.Points, [2]float64{c.series.Start[i], of(i)})
+	}
+	line.Points = append(line.Points, [2]float64{c.end, math.NaN()}, [2]float64{c.axis, math.NaN()})
+	return line
+}
+
+// rate is a line of operations a second. The run may end within its last interval.
+func (c course) rate(name string, counts []int64) ChartLine {
+	line := c.line(name, func(i int) float64 {
+		width := min(c.series.IntervalSeconds, c.end-c.series.Start[i])
+		if width <= 0 {
+			return math.NaN()
+		}
+		return float64(counts[i]) / width
+	})
+	line.Head = name + "/s"
+	return line
+}
+
+func (c course) committed() LineChart {
+	chart := c.chart("Committed per second", "committed a second", short)
+	chart.Lines = []ChartLine{c.rate("committed", c.series.Committed)}
+	return chart
+}
+
+// uncommitted has a line for each other end that operations had. Many rejected ones must not hide
+// one that is unknown.
+func (c course) uncommitted() LineChart {
+	chart := c.chart("Not committed, per second", "operations a second", short)
+	chart.Rare = true
+	for i, counts := range [][]int64{c.series.Rejected, c.series.Failed, c.series.Unknown} {
+		if n := points(c.series); slices.Max(append(counts[:n:n], 0)) > 0 {
+			chart.Lines = append(chart.Lines, c.rate([]string{"rejected", "failed", "unknown"}[i], counts))
 		}
 	}
-	if len(counts) == 0 {
-		return []chartLine[float64]{}
-	}
-	slices.Sort(counts)
-	typical := counts[len(counts)/2]
-	lines := []chartLine[float64]{{"p50", s.P50[:n]}}
-	if typical >= 20 {
-		lines = append(lines, chartLine[float64]{"p95", s.P95[:n]})
-	}
-	if typical >= 100 {
-		lines = append(lines, chartLine[float64]{"p99", s.P99[:n]})
-	}
-	return append(lines, chartLine[float64]{"max", s.Max[:n]})
+	return chart
 }
 
-// omittedPercentiles describes which percentiles have no line, and why.
-func omittedPercentiles(c *chart) string {
-	switch {
-	case len(c.Times) == 0 || len(c.Times) == 4:
-		return ""
-	case len(c.Times) == 3:
-		return "Most intervals hold fewer than 100 committed operations: their p99 is their maximum, and has no line. "
+// times are the response times. A percentile of so few operations that it is the maximum by
+// definition has no line.
+func (c course) times() LineChart {
+	chart := c.chart("Response time of committed operations", "response time", millis)
+	chart.Logarithmic = true
+	typical := c.typical()
+	for _, of := range []struct {
+		name   string
+		least  int64
+		values []float64
+	}{{"p50", 1, c.series.P50}, {"p95", 20, c.series.P95}, {"p99", 100, c.series.P99}, {"max", 1, c.series.Max}} {
+		if typical >= of.least {
+			chart.Lines = append(chart.Lines, c.line(of.name, func(i int) float64 {
+				if of.values[i] < 0 {
+					return math.NaN()
+				}
+				return max(of.values[i], leastMillis)
+			}))
+		}
 	}
-	return "Most intervals hold fewer than 20 committed operations: their p95 and p99 are their maximum, and have no line. "
+	return chart
 }
 
-func chartSizesOf(r *Result) *chartSizes {
-	rounds := sizedRounds(r)
-	if len(rounds) == 0 {
+// charts are all that have a line; none of a run without intervals.
+func (c course) charts() []LineChart {
+	if points(c.series) == 0 {
 		return nil
 	}
-	var c chartSizes
-	for _, x := range rounds {
-		c.At, c.Rounds = append(c.At, x.EndSecond()), append(c.Rounds, x.Name)
-		c.Disk, c.Payload = append(c.Disk, x.Size.Bytes), append(c.Payload, x.Size.Payload)
-	}
-	return &c
+	return slices.DeleteFunc([]LineChart{c.committed(), c.uncommitted(), c.times()}, func(x LineChart) bool { return len(x.Lines) == 0 })
 }
 
-func curves(r *Result) []chartCurve {
-	return []chartCurve{{"response", r.Latency.Count, r.Latency.Curve},
-		{"service", r.ServiceTime.Count, r.ServiceTime.Curve},
-		{"uncommitted", r.Uncommitted.Count, r.Uncommitted.Curve}}
+// leastMillis is what shorter times are drawn as.
+const leastMillis = 0.001
+
+// typical is how many operations an interval with committed ones mostly has; 0 if none has.
+func (c course) typical() int64 {
+	counts := slices.DeleteFunc(slices.Clone(c.series.Committed[:points(c.series)]), func(n int64) bool { return n <= 0 })
+	if len(counts) == 0 {
+		return 0
+	}
+	slices.Sort(counts)
+	return counts[len(counts)/2]
 }
 
-// seriesTable holds the figures of the charts over time.
-func seriesTable(r *Result) Table {
-	s, end := drawnSeries(r), seriesEnd(r)
-	t := Table{Title: "Figures over time", Head: []string{"from", "part", "committed/s", "rejected/s", "failed/s", "unknown/s",
-		"p50", "p95", "p99", "max"}, Words: []int{1}}
-	for i := range points(s) {
-		part := "measured"
-		switch {
-		case s.Start[i] < s.MeasureStart:
-			part = "warm-up"
-		case s.Start[i] >= s.MeasureEnd:
-			part = "after"
-		}
-		row := []string{strconv.FormatFloat(s.Start[i], 'f', -1, 64) + nbsp + "s", part}
-		for _, n := range []int64{s.Committed[i], s.Rejected[i], s.Failed[i], s.Unknown[i]} {
-			row = append(row, perSecond(n, min(s.IntervalSeconds, end-s.Start[i])))
-		}
-		for _, ms := range []float64{s.P50[i], s.P95[i], s.P99[i], s.Max[i]} {
-			text := none
-			if ms >= 0 {
-				text = millis(ms)
-			}
-			row = append(row, text)
-		}
-		t.Rows = append(t.Rows, row)
+// omittedPercentiles describes which percentiles have no line in the chart of times, and why.
+func omittedPercentiles(times LineChart) string {
+	switch len(times.Lines) {
+	case 3:
+		return "Most intervals hold fewer than 100 committed operations: their p99 is their maximum, and has no line. "
+	case 2:
+		return "Most intervals hold fewer than 20 committed operations: their p95 and p99 are their maximum, and have no line. "
 	}
-	return t
+	return ""
 }
 
-func perSecond(n int64, interval float64) string {
-	if interval <= 0 {
-		return none
+// sizesChart joins the sizes that were asked for after each round; without lines if nobody did.
+func sizesChart(r *Result) LineChart {
+	after := map[float64]string{}
+	chart := LineChart{Title: "Size on disk over time", Across: sinceStart, Up: "size", Low: true,
+		Format: func(v float64) string { return size(int64(v)) }, Moment: func(at float64) string { return short(at) + ", after " + after[at] }}
+	disk, payload := ChartLine{Name: "on disk", Points: [][2]float64{{0, math.NaN()}}}, ChartLine{Name: "payload"}
+	for _, x := range sizedRounds(r) {
+		at := x.EndSecond()
+		after[at] = x.Name
+		disk.Points = append(disk.Points, [2]float64{at, float64(x.Size.Bytes)})
+		payload.Points = append(payload.Points, [2]float64{at, float64(x.Size.Payload)})
 	}
-	return short(float64(n) / interval)
+	if len(after) > 0 {
+		chart.Lines = []ChartLine{disk, payload}
+	}
+	return chart
 }
 
-// curveTable holds the figures of the chart of percentiles.
-func curveTable(r *Result) Table {
-	c := LineChart{Title: "Figures by percentile", Across: "percentile", Percentiles: true, Format: quantity.Milliseconds}
-	for _, curve := range curves(r) {
-		if len(curve.Points) > 0 {
-			c.Lines = append(c.Lines, ChartLine{Name: curve.Name, Points: curve.Points})
+// curveChart spreads the percentiles so that each further nine takes the same room. The longest
+// time stands where one operation of all is slower.
+func curveChart(r *Result) LineChart {
+	chart := LineChart{Title: "By percentile", Across: "percentile", Up: "time", Percentiles: true, Logarithmic: true, Format: quantity.Milliseconds}
+	for _, of := range []struct {
+		name string
+		*Latency
+	}{{"response", &r.Latency}, {"service", &r.ServiceTime}, {"uncommitted", &r.Uncommitted}} {
+		if len(of.Curve) > 0 {
+			chart.Lines = append(chart.Lines, ChartLine{Name: of.name, Points: of.Curve})
+			chart.Operations = max(chart.Operations, of.Count)
 		}
 	}
-	return c.figures()
+	return chart
+}
+
+// drawn is the chart in a page; none if it has no lines.
+func drawn(id string, c LineChart) []DrawnChart {
+	if len(c.Lines) == 0 {
+		return nil
+	}
+	return []DrawnChart{c.Draw(id)}
 }

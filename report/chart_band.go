@@ -15,45 +15,75 @@ type Band struct {
 	Name string
 	// To is infinite if there is no end.
 	From, To float64
+	// Unmeasured is true of a part that no fault made: it is not measured.
+	Unmeasured bool
 }
 
-// drawnBand is a band as it is drawn; Anchor is where its label is held.
+// drawnBand is a band as it is drawn, with its name above the lines.
 type drawnBand struct {
-	Name, Anchor       string
-	Left, Width, Label float64
+	Name, Class           string
+	Left, Width, Label, Y float64
 }
 
-// leastBand is how wide a band is at least, so that one of an instant is seen.
-const leastBand = 2
+const (
+	// leastBand is how wide a band is at least, so that one of an instant is seen.
+	leastBand = 2
+	// bandRows is how many rows of names there are at most, labelStep high each, and bandGap is
+	// between two names.
+	bandRows, labelStep, bandGap = 3, 15, 8
+)
 
-// bands are those that lie in the picture at least in part. Of several of one name the first
-// has the label.
-func (c LineChart) bands(x scale) (all []drawnBand) {
+// bands are those that lie in the picture at least in part, and in how many rows their names stand.
+// Of several of one name the first has it. A name without room is left out, also one of an unmeasured
+// band that is wider than that.
+func (c LineChart) bands(x scale) (all []drawnBand, rows int) {
 	named := map[string]bool{}
+	var ends [bandRows]float64
 	for _, b := range c.seenBands(x) {
 		left, right := tenth(x.place(max(b.From, x.low))), tenth(x.place(min(b.To, x.high)))
-		d := drawnBand{Left: left, Width: max(right-left, leastBand), Anchor: "start", Label: left + 4}
-		if !named[b.Name] {
-			d.Name = cut(b.Name, mostLetters)
+		d := drawnBand{Class: "band", Left: left, Width: tenth(max(right-left, leastBand))}
+		if b.Unmeasured {
+			d.Class = "unmeasured"
 		}
-		named[b.Name] = true
-		if room := chartWidth - chartRight - left; float64(len([]rune(d.Name)))*letterWidth > room {
-			d.Anchor, d.Label = "end", left-4
+		if !named[b.Name] {
+			named[b.Name] = true
+			rows = max(rows, d.label(b.Name, &ends))
 		}
 		all = append(all, d)
 	}
-	return all
+	return all, rows
+}
+
+// label sets the name into the first row in which the names so far leave room, and returns how many
+// rows that takes.
+func (d *drawnBand) label(name string, ends *[bandRows]float64) (rows int) {
+	name = cut(name, mostLetters)
+	width := letterWidth * float64(len([]rune(name)))
+	if d.Class == "unmeasured" && width > d.Width {
+		return 0
+	}
+	from := max(chartLeft, min(d.Left, chartWidth-chartRight-width))
+	for row, end := range ends {
+		if end <= from {
+			ends[row] = from + width + bandGap
+			d.Name, d.Label, d.Y = name, tenth(from), float64(chartTop-4-row*labelStep)
+			return row + 1
+		}
+	}
+	return 0
 }
 
 func (c LineChart) seenBands(x scale) []Band {
-	return slices.DeleteFunc(slices.Clone(c.Bands), func(b Band) bool { return b.From > x.high || b.To < x.low })
+	seen := slices.DeleteFunc(slices.Clone(c.Bands), func(b Band) bool { return b.From > x.high || b.To < x.low })
+	slices.SortStableFunc(seen, func(a, b Band) int { return cmp.Compare(a.From, b.From) })
+	return seen
 }
 
 // within names the bands that a value of the axis below lies in.
 func (c LineChart) within(v float64) string {
 	var names []string
 	for _, b := range c.Bands {
-		if v >= b.From && v <= b.To {
+		if v == b.From || v > b.From && v < b.To {
 			names = append(names, b.Name)
 		}
 	}

@@ -2,10 +2,11 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"io"
 	"regexp"
 	"strings"
+
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 // chartPicture is a chart as a file of its own: with the marks of the page's chart, its title
@@ -41,6 +42,7 @@ func (c LineChart) SVG(w io.Writer, origin string) error {
 	d := c.Draw("")
 	p := chartPicture{Title: c.Title, Description: d.Description, Mark: origin, Lines: &d}
 	p.frame(d.Width, d.Height)
+	p.Top += d.Above
 	x := pictureEdge
 	enter := func(item legendItem, width int) {
 		if x > pictureEdge && x+width > p.Width-pictureEdge {
@@ -98,7 +100,7 @@ func (p *chartPicture) write(w io.Writer) error {
 // pictureStyle is the style of charts with the page's colors put in, since not all that shows
 // pictures knows variables: those of a light page, and of a dark one where the reader wants that.
 func pictureStyle() string {
-	light, dark, _ := strings.Cut(pageStyle, "@media (prefers-color-scheme: dark)")
+	light, dark, _ := strings.Cut(pageStyle, "@media screen and (prefers-color-scheme: dark)")
 	return colored(light) + "@media (prefers-color-scheme: dark) {\n" + colored(dark) + "}\n"
 }
 

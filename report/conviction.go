@@ -63,7 +63,7 @@ type Chance struct {
 	High float64 `json:"high"`
 }
 
-// ChanceOf is that of so many runs.
+// ChanceOf is the chance of so many runs.
 func ChanceOf(shown, runs int) *Chance {
 	i := measure.OfTries(shown, runs)
 	return &Chance{Shown: shown, Runs: runs, Low: i.Low, High: i.High}

@@ -78,3 +78,14 @@ func inShort(c *check.Cycle) string {
 
 // after is the step that follows another one.
 func after(c *check.Cycle, i int) check.Step { return c.Steps[(i+1)%len(c.Steps)] }
+
+// class is the kind of a dependency, if it has a name: anything else must not
+// get into an attribute that styles go by.
+func class(kind string) string {
+	for _, d := range dependencies() {
+		if d.Kind == kind {
+			return kind
+		}
+	}
+	return "other"
+}

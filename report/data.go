@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"assay/check"
@@ -17,7 +19,7 @@ func dataLines(r *Result) []string {
 	if r.Data.Bytes > 0 {
 		lines = append(lines, dataSize(r))
 	}
-	for _, name := range sortedNames(r.Data.Rows) {
+	for _, name := range slices.Sorted(maps.Keys(r.Data.Rows)) {
 		if strings.HasPrefix(name, strikes) {
 			continue // a note says so
 		}

@@ -5,9 +5,10 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
+
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 //go:embed assets/document.html
@@ -141,25 +142,25 @@ func (d Document) Text(w io.Writer, o TextOptions) error {
 
 // Markdown writes the document without its charts, and refers to its picture.
 func (d Document) Markdown(w io.Writer) error {
-	m := &markdown{}
-	m.line("# " + escape(d.Title))
+	m := &MarkdownText{}
+	m.raw("# " + escape(d.Title))
 	for _, answer := range d.Answers {
-		m.line(escape(answer))
+		m.raw(escape(answer))
 	}
 	for _, v := range d.Verdicts {
-		m.line(v.Mark() + " **" + escape(v.Text) + "**")
+		m.raw(v.Mark() + " **" + escape(v.Text) + "**")
 	}
 	if d.Picture != "" {
-		m.image(d.Title, d.Picture)
+		m.Image(d.Title, d.Picture)
 	}
 	for _, t := range d.Tables {
 		m.table(t)
 	}
 	if len(d.Notes) > 0 {
-		m.line("## Notes")
-		m.items(d.Notes)
+		m.raw("## Notes")
+		m.Items(d.Notes)
 	}
-	return m.to(w)
+	return m.Write(w)
 }
 
 // CSV writes the first table, whose figures keep their units.
@@ -196,7 +197,7 @@ type tabled struct {
 }
 
 // Templates are the templates of documents, for pages that look like them: "table" writes a
-// Table, "lines" a DrawnChart.
+// Table, "lines" a DrawnChart and "chart" the same with its figures.
 func Templates() (*template.Template, error) {
 	parsed, err := parsePage()
 	if err == nil {
@@ -208,12 +209,8 @@ func Templates() (*template.Template, error) {
 	return parsed, nil
 }
 
-// Style is the style sheet of documents.
+// Style is the style sheet of all pages.
 func Style() string { return pageStyle + "\n" + documentStyle + "\n" + chartStyle }
-
-// DocumentPolicy is the content security policy of a page with this style: of all scripts
-// it lets the one run that copies tables.
-func DocumentPolicy(style string) string { return Policy(style, copyText) }
 
 // HTML writes the document as one page that needs nothing beside it. Every figure of a chart stands in a table too.
 func (d Document) HTML(w io.Writer) error {
@@ -222,7 +219,7 @@ func (d Document) HTML(w io.Writer) error {
 		return err
 	}
 	style := Style()
-	page := documentPage{Document: d, Policy: DocumentPolicy(style), Style: template.CSS(style)}
+	page := documentPage{Document: d, Policy: Policy(style), Style: template.CSS(style)}
 	taken := map[string]bool{"notes": true, "again": true}
 	for _, t := range d.Tables {
 		page.Tabled = append(page.Tabled, tabled{when(t.Title != "", unique(taken, cmp.Or(t.Title, "table"))), t})

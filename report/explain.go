@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"assay/check"
 )
@@ -13,6 +15,25 @@ func Explain(w io.Writer, c check.Result, o TextOptions) error {
 	t.explanation(c)
 	return t.writeTo(w)
 }
+
+// Smallest is the first finding of a check in words, of this kind if there is one, with the smallest
+// part of the history that shows it where there is one.
+func Smallest(c check.Result, kind string) string {
+	if len(c.Evidence) == 0 {
+		return c.Detail
+	}
+	first := c.Evidence[max(0, slices.IndexFunc(c.Evidence, func(e check.Evidence) bool { return e.Kind == kind }))]
+	if first.Smallest == nil && first.Cycle == nil {
+		return first.Text
+	}
+	var b strings.Builder
+	c.Evidence, c.Found = []check.Evidence{first}, 1
+	_ = Explain(&b, c, TextOptions{Width: pageWidth}) // into memory
+	return strings.TrimSpace(b.String())
+}
+
+// pageWidth is the width of a history on a page.
+const pageWidth = 80
 
 // ExplainConviction writes why a conviction is believed, for the terminal.
 func ExplainConviction(w io.Writer, c *Conviction, o TextOptions) error {

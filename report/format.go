@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,3 +78,15 @@ func CommandLine(args []string) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// cut shortens text to at most so many letters.
+func cut(text string, most int) string {
+	runes := []rune(plain(text))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	return string(runes[:most-1]) + "…"
+}
+
+// tenth rounds; one tenth of a pixel is not seen.
+func tenth(v float64) float64 { return math.Round(v*10)/10 + 0 } // 0 instead of -0

@@ -5,11 +5,13 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
+
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 
 	"assay/check"
 )
@@ -22,15 +24,6 @@ var pageStyle string
 
 //go:embed assets/page.js
 var pageScript string
-
-//go:embed assets/copy.js
-var copyText string
-
-//go:embed assets/uPlot.iife.min.js
-var plotScript string
-
-//go:embed assets/uPlot.min.css
-var plotStyle string
 
 // Page is what the HTML report shows beside the result.
 type Page struct {
@@ -59,17 +52,22 @@ func HTML(w io.Writer, r *Result, p Page) error {
 	return nil
 }
 
-// parsePage parses the template of pages, which has the tables of a result by name.
+// parsePage parses the template of pages, which has the tables of a result by name. A template
+// calls functions and no methods: the linker would keep every method of the program for it.
 func parsePage() (*template.Template, error) {
 	return template.New("page").Funcs(template.FuncMap{
 		"throughputTable": throughputTable, "latencyTable": latencyTable, "outcomeTable": outcomeTable, "errorTable": errorTable,
 		"thresholdTable": thresholdTable, "promiseTable": promiseTable, "convictionTables": convictionTables, "faultTable": faultTable, "clusterTable": clusterTable, "eventTable": eventTable,
 		"sections": sections, "roundTable": roundTable, "roundFactTable": roundFactTable,
-		"seriesTable": seriesTable, "curveTable": curveTable, "nodeTable": nodeTable, "accountTable": accountTable,
+		"nodeTable": nodeTable, "accountTable": accountTable,
 		"serverReasons": serverReasons, "settingTable": settingTable, "setup": setup, "further": further,
 		"subject": subject, "mark": checkMark, "verdictLine": verdictLine, "meaning": meaning, "measurementLine": measurementLine,
-		"thresholdsLine": thresholdsLine, "answerOfAll": answerOfAll,
-		"copyScript": func() template.JS { return template.JS(copyText) },
+		"thresholdsLine": thresholdsLine, "thresholdsClass": func(r *Result) string { return answerOfAll(r).Class() },
+		"leftAligned": Table.Left, "doubted": Table.Doubted, "cellMark": Table.Mark, "cellLink": Table.Link, "unmarked": Table.Unmarked,
+		"cardFigure": card.Figure, "cardOff": card.Off, "sectionCharts": section.Drawn, "lineLabel": drawnLine.Label,
+		"verdictClass": DocumentVerdict.Class, "verdictMark": DocumentVerdict.Mark,
+		"isZero": time.Time.IsZero, "formatTime": time.Time.Format,
+		"pageScript": func() template.JS { return template.JS(pageScript) },
 	}).Parse(pageTemplate)
 }
 
@@ -77,19 +75,25 @@ func parsePage() (*template.Template, error) {
 type page struct {
 	*Result
 	Page
-	// Policy is the content security policy. It lets only the three scripts and
-	// the style run that are known by their hash, so that nothing that came
-	// from a database can run even if it got into the page.
-	Policy             string
-	Style              template.CSS
-	PlotScript, Script template.JS
+	// Title heads the page in lists of windows.
+	Title, Policy string
+	Style         template.CSS
+	// First is what a violated run's page says first; nil if no check has evidence.
+	First *finding
 	// Key are the figures that the run is for, at most three, More the others.
 	Key, More []card
 	// CheckViews are the checks, those that found something wrong first.
 	CheckViews []checkView
-	Chart      chart
-	// RoundPicture is for wide windows, RoundNarrow the same for narrow ones.
-	RoundPicture, RoundNarrow *roundPicture
+	// Committed and the charts in Further have their figures in OverTime, ServerCharts in Looks. Of a
+	// chart that some runs do not have, there is one or none.
+	Committed, Further, ServerCharts, Curve, Sizes []DrawnChart
+	OverTime, Looks                                Figures
+	// AllCommitted is true if no operation ended otherwise.
+	AllCommitted bool
+	// RoundCharts are how long the rounds took, and the times of their operations; Tasks has the
+	// time of each.
+	RoundCharts []DrawnBars
+	Tasks       []DrawnChart
 	// IntervalText is the length of the charts' intervals, LeftOut describes which
 	// percentiles have no line.
 	IntervalText, LeftOut string
@@ -98,34 +102,36 @@ type page struct {
 }
 
 func newPage(r *Result, p Page) *page {
-	style := plotStyle + "\n" + Style()
+	c, all := courseOf(r), cards(r)
+	if n := len(p.Servers.At); n > 0 {
+		c.axis = max(c.end, p.Servers.At[n-1])
+	}
 	v := &page{
-		Result: r, Page: p,
-		Policy: Policy(style, plotScript, pageScript, copyText),
-		Style:  template.CSS(style), PlotScript: template.JS(plotScript), Script: template.JS(pageScript),
-		CheckViews: checkViews(r), Chart: chartOf(r),
-		RoundPicture: drawRounds(r.Rounds, wideForm()), RoundNarrow: drawRounds(r.Rounds, narrowForm()),
+		Result: r, Page: p, Title: r.Verdict.String() + ": " + subject(r), Policy: Policy(Style()), Style: template.CSS(Style()),
+		Key: all[:min(keyCards, len(all))], More: all[min(keyCards, len(all)):], CheckViews: checkViews(r),
+		Sizes: drawn("sizes", sizesChart(r)), Curve: drawn("curve", curveChart(r)), RoundCharts: drawRounds(r.Rounds), Tasks: drawn("tasks", tasksChart(r)),
+		IntervalText: seconds(c.series.IntervalSeconds), LeftOut: omittedPercentiles(c.times()),
 		Course: !slices.ContainsFunc(r.Rounds, func(x Round) bool { return x.Apart }),
 	}
-	all := cards(r)
-	v.Key, v.More = all[:min(keyCards, len(all))], all[min(keyCards, len(all)):]
-	v.IntervalText, v.LeftOut = seconds(v.Chart.Interval), omittedPercentiles(&v.Chart)
-	v.Chart.Servers = p.Servers.drawn()
+	v.Further, v.OverTime = drawTogether("over-time", "Figures over time", c.charts())
+	v.Committed, v.Further = v.Further[:min(1, len(v.Further))], v.Further[min(1, len(v.Further)):]
+	v.AllCommitted = len(c.uncommitted().Lines) == 0
+	v.ServerCharts, v.Looks = p.Servers.drawn(c)
+	if c := v.CheckViews; len(c) > 0 && c[0].Verdict == check.Violated && len(c[0].Shown) > 0 {
+		v.First = &finding{c[0].ID, c[0].Name, sentence(c[0].Shown[0].Summary)}
+	}
 	return v
 }
 
-// Policy allows one style and some scripts by their hash, and nothing else:
-// no connection, image, font, frame or form.
-func Policy(style string, scripts ...string) string {
+// Policy is the content security policy of a page with this style. It allows that and the script
+// of all pages by their hash, and nothing else, neither a connection nor an image, font, frame or
+// form: nothing that came from a database can run even if it got into the page.
+func Policy(style string) string {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
-		return " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	policy := "default-src 'none'; style-src" + hash(style) + "; script-src"
-	for _, s := range scripts {
-		policy += hash(s)
-	}
-	return policy + "; base-uri 'none'; form-action 'none'"
+	return "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(pageScript) + "; base-uri 'none'; form-action 'none'"
 }
 
 // checkView is a check as the page shows it.
@@ -142,7 +148,6 @@ type shownEvidence struct {
 	check.Evidence
 	Summary string
 	Steps   []shownStep
-	Picture *picture
 	Legend  []dependency
 	// Lanes is a picture in text of the smallest part of the history.
 	Lanes string
@@ -156,15 +161,6 @@ type shownStep struct {
 
 // finding is the first piece of evidence of a violated check.
 type finding struct{ ID, Name, Text string }
-
-// First is what a violated run's page says first; nil if no check has evidence.
-func (p *page) First() *finding {
-	if len(p.CheckViews) == 0 || p.CheckViews[0].Verdict != check.Violated || len(p.CheckViews[0].Shown) == 0 {
-		return nil
-	}
-	c := p.CheckViews[0]
-	return &finding{c.ID, c.Name, sentence(c.Shown[0].Summary)}
-}
 
 // anchor makes a text the place of a link, the same whenever the text is: letters and
 // digits, joined by hyphens.
@@ -185,12 +181,12 @@ func unique(taken map[string]bool, text string) string {
 func checkViews(r *Result) []checkView {
 	var all []checkView
 	taken := map[string]bool{}
-	for i, c := range r.Checks {
+	for _, c := range r.Checks {
 		j := checkView{Result: c, ID: unique(taken, "check "+c.Name), Mark: checkMark(c.Verdict)}
-		for k, e := range c.Evidence {
+		for _, e := range c.Evidence {
 			s := shownEvidence{Evidence: e, Summary: evidenceText(e)}
 			if cycle := cycleOf(e); cycle != nil {
-				s.Picture, s.Legend = draw(cycle, fmt.Sprintf("cycle-%d-%d", i+1, k+1)), legend(cycle)
+				s.Legend = legend(cycle)
 				for n, step := range cycle.Steps {
 					s.Steps = append(s.Steps, shownStep{Step: step, Class: class(step.Kind), Next: after(cycle, n).Name})
 				}

@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 
+	"assay/internal/quantity"
 	"assay/measure"
 )
 
@@ -26,7 +28,7 @@ func upToShare(share float64) string {
 	if share < 0.01 {
 		return fmt.Sprintf("%.1f"+nbsp+"%%", math.Ceil(1000*share)/10)
 	}
-	return fmt.Sprintf("%.0f"+nbsp+"%%", math.Ceil(100*share))
+	return quantity.Grouped(strconv.FormatFloat(math.Ceil(100*share), 'f', 0, 64)) + nbsp + "%"
 }
 
 // figureInterval is a figure of a latency with its interval, nil if there is none.

@@ -25,9 +25,10 @@ const Format = 1
 // intervals of a second is below it.
 const maxFile = 256 << 20
 
-// FileError means that a file is not a result that can be read.
+// FileError means that a file or folder does not hold what is to be read from it: a result, a
+// series, or what can be compared.
 type FileError struct {
-	// Path is the file as it was named.
+	// Path is as it was named.
 	Path string
 	// Problem describes what is wrong and what can be done.
 	Problem string

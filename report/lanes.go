@@ -76,6 +76,29 @@ func drawLanes(x *check.Excerpt, width int) []string {
 	return l.lines
 }
 
+// LaneOfFaults is the process of an operation that is a fault.
+const LaneOfFaults = -1
+
+// byStatement has each statement as an operation of its own, in the order of time. What was sent
+// together with the next statement stands above that.
+func byStatement(x *check.Excerpt) *check.Excerpt {
+	apart := *x
+	apart.Operations = nil
+	for _, o := range x.Operations {
+		var above []string
+		for _, s := range o.Statements {
+			if s.Answered < 0 {
+				above = append(above, s.Text)
+				continue
+			}
+			one := check.Operation{Name: o.Name, Process: o.Process, Invoke: s.Sent, Complete: s.Answered, Steps: append(above, s.Text), Outcome: cmp.Or(s.Answer, "done")}
+			apart.Operations, above = append(apart.Operations, one), nil
+		}
+	}
+	slices.SortStableFunc(apart.Operations, func(a, b check.Operation) int { return cmp.Compare(a.Invoke, b.Invoke) })
+	return &apart
+}
+
 // momentsOf are in the order of time; of two at the same, invocations come first
 // unless they are of one process.
 func momentsOf(x *check.Excerpt) []moment {
@@ -108,8 +131,11 @@ func rank(m moment) int {
 
 // processName names a lane.
 func processName(o *check.Operation) string {
-	if o.ID < 0 {
+	switch {
+	case o.ID < 0:
 		return "the end"
+	case o.Process == LaneOfFaults:
+		return "faults"
 	}
 	return "process " + strconv.FormatInt(o.Process, 10)
 }

@@ -14,13 +14,13 @@ import (
 // GitHub and GitLab share.
 func Markdown(w io.Writer, r *Result) error {
 	r = clean(r)
-	m := &markdown{}
-	m.line("# " + escape(subject(r)))
-	m.line("**" + escape(verdictLine(r)) + "**")
-	m.line("Measurement: " + escape(measurementLine(r)))
-	m.items(r.Measurement.Reasons)
+	m := &MarkdownText{}
+	m.raw("# " + escape(subject(r)))
+	m.raw("**" + escape(verdictLine(r)) + "**")
+	m.raw("Measurement: " + escape(measurementLine(r)))
+	m.Items(r.Measurement.Reasons)
 	if len(r.Thresholds) > 0 {
-		m.line("Thresholds: " + escape(thresholdsLine(r)))
+		m.raw("Thresholds: " + escape(thresholdsLine(r)))
 	}
 	if len(r.Rounds) > 0 {
 		m.table(roundTable(r))
@@ -36,8 +36,8 @@ func Markdown(w io.Writer, r *Result) error {
 	kinds := kindTable(r.Kinds)
 	for _, s := range sections(r) {
 		if s.Text != "" {
-			m.line("## " + escape(s.Title))
-			m.line(escape(s.Text))
+			m.raw("## " + escape(s.Title))
+			m.raw(escape(s.Text))
 		}
 		for _, t := range s.Tables {
 			m.table(t)
@@ -53,10 +53,10 @@ func Markdown(w io.Writer, r *Result) error {
 		m.filled(eventTable(c))
 	}
 	if s := r.Servers; s != nil {
-		m.line("## What the servers were doing")
-		m.line(escape(s.Limit.Text))
+		m.raw("## What the servers were doing")
+		m.raw(escape(s.Limit.Text))
 		for _, reason := range serverReasons(s) {
-			m.line(escape(reason))
+			m.raw(escape(reason))
 		}
 		m.table(nodeTable(s))
 		m.filled(accountTable(s))
@@ -64,19 +64,18 @@ func Markdown(w io.Writer, r *Result) error {
 	m.table(settingTable("Setup", "setting", setup(r)))
 	m.table(settingTable("Further figures", "figure", further(r)))
 	if len(r.Notes) > 0 {
-		m.line("## Notes")
-		m.items(r.Notes)
+		m.raw("## Notes")
+		m.Items(r.Notes)
 	}
-	m.table(installation(r))
-	m.table(waits(r))
-	m.table(sizes(r))
-	return m.to(w)
+	return m.Write(w)
 }
 
-// markdown collects the text; its blocks are parted by one empty line.
-type markdown struct{ blocks []string }
+// MarkdownText is a text in the dialect of Markdown, written block by block, which are parted by one
+// empty line. Its zero value is empty.
+type MarkdownText struct{ blocks []string }
 
-func (m *markdown) to(w io.Writer) error {
+// Write writes the text.
+func (m *MarkdownText) Write(w io.Writer) error {
 	text := strings.ReplaceAll(strings.Join(m.blocks, "\n\n"), nbsp, " ") + "\n"
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("write Markdown: %w", err)
@@ -84,31 +83,37 @@ func (m *markdown) to(w io.Writer) error {
 	return nil
 }
 
-func (m *markdown) line(text string) { m.blocks = append(m.blocks, text) }
+func (m *MarkdownText) raw(text string) { m.blocks = append(m.blocks, text) }
 
-func (m *markdown) image(text, path string) {
-	m.line("![" + escape(text) + "](" + reference(path) + ")")
+// Image adds a picture by the path of its file, with the text that stands for it.
+func (m *MarkdownText) Image(text, path string) {
+	m.raw("![" + escape(text) + "](" + reference(path) + ")")
 }
 
-func (m *markdown) items(texts []string) {
+// Items adds a list.
+func (m *MarkdownText) Items(texts []string) {
 	var lines []string
 	for _, text := range texts {
 		lines = append(lines, "- "+escape(text))
 	}
 	if len(lines) > 0 {
-		m.line(strings.Join(lines, "\n"))
+		m.raw(strings.Join(lines, "\n"))
 	}
 }
 
-func (m *markdown) table(t Table) {
+func (m *MarkdownText) table(t Table) {
 	if t.Title != "" {
-		m.line("## " + escape(t.Title))
+		m.raw("## " + escape(t.Title))
 	}
 	m.rows(t)
 }
 
 // rows writes a table without its title.
-func (m *markdown) rows(t Table) {
+func (m *MarkdownText) rows(t Table) {
+	if t.Drawn != "" {
+		m.fenced(t.Drawn)
+		return
+	}
 	var b strings.Builder
 	row := func(n int, cells []string) {
 		for i, cell := range cells {
@@ -135,25 +140,70 @@ func (m *markdown) rows(t Table) {
 		}
 		row(i, cells)
 	}
-	m.line(strings.TrimSuffix(b.String(), "\n"))
+	m.raw(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// fenced writes a text that stands as it is; no line of it ends the block.
+func (m *MarkdownText) fenced(text string) {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	m.raw(fence + "text\n" + strings.TrimRight(text, "\n") + "\n" + fence)
 }
 
 // filled writes a table unless it is empty.
-func (m *markdown) filled(t Table) {
+func (m *MarkdownText) filled(t Table) {
 	if len(t.Rows) > 0 {
 		m.table(t)
 	}
 }
 
-// someRows writes a table without its title, unless it is empty.
-func (m *markdown) someRows(t Table) {
+// Table writes a table without its title, unless it is empty.
+func (m *MarkdownText) Table(t Table) {
 	if len(t.Rows) > 0 {
 		m.rows(t)
 	}
 }
 
+// Heading adds a heading of a level, from 1 on.
+func (m *MarkdownText) Heading(level int, text string) {
+	m.raw(strings.Repeat("#", level) + " " + escape(text))
+}
+
+// Verdict adds the line of a verdict, if it has a text.
+func (m *MarkdownText) Verdict(v DocumentVerdict) {
+	if v.Text != "" {
+		m.raw(v.Mark() + " **" + escape(v.Text) + "**")
+	}
+}
+
+// Answer adds a question and what the runs say to it.
+func (m *MarkdownText) Answer(ask, answer string) {
+	m.raw("**" + escape(ask) + "** " + escape(answer))
+}
+
+// Line adds a paragraph whose text stands as it is.
+func (m *MarkdownText) Line(text string) { m.raw(escape(text)) }
+
+// Raw adds what is Markdown already, unless it is empty.
+func (m *MarkdownText) Raw(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		m.raw(text)
+	}
+}
+
+// Settings adds a list of names and values.
+func (m *MarkdownText) Settings(all []Setting) {
+	var lines []string
+	for _, s := range all {
+		lines = append(lines, s.Name+": "+s.Value)
+	}
+	m.Items(lines)
+}
+
 // checks writes each check's answer, and below the table the evidence.
-func (m *markdown) checks(r *Result) {
+func (m *MarkdownText) checks(r *Result) {
 	m.table(checkTable(r))
 	m.filled(promiseTable(r))
 	for _, t := range convictionTables(r) {
@@ -163,7 +213,7 @@ func (m *markdown) checks(r *Result) {
 		if len(c.Evidence) == 0 {
 			continue
 		}
-		m.line(fmt.Sprintf("### Evidence: %s (%s of %s)", escape(c.Name), check.Count(int64(len(c.Evidence))),
+		m.raw(fmt.Sprintf("### Evidence: %s (%s of %s)", escape(c.Name), check.Count(int64(len(c.Evidence))),
 			check.Counted(c.Found, "finding", "findings")))
 		var lines []string
 		var cycles []*check.Cycle
@@ -174,13 +224,13 @@ func (m *markdown) checks(r *Result) {
 				cycles = append(cycles, cycle)
 			}
 		}
-		m.line(strings.Join(lines, "\n"))
+		m.raw(strings.Join(lines, "\n"))
 		var meanings []string
 		for _, d := range legend(cycles...) {
 			meanings = append(meanings, "**"+d.Kind+"** "+d.Meaning)
 		}
 		if len(meanings) > 0 {
-			m.line("In the cycles, " + strings.Join(meanings, "; ") + ".")
+			m.raw("In the cycles, " + strings.Join(meanings, "; ") + ".")
 		}
 	}
 }

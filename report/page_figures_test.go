@@ -38,13 +38,13 @@ func churnedRun() *Result {
 // chart, in a table and at the top.
 func TestSizesAreACourse(t *testing.T) {
 	page := htmlOf(t, churnedRun(), Page{})
-	sizes := chartOf(churnedRun()).Sizes
-	if sizes == nil || !slices.Equal(sizes.At, []float64{5, 7, 11}) || !slices.Equal(sizes.Disk, []int64{6_000_000, 9_000_000, 4_400_000}) ||
-		!slices.Equal(sizes.Payload, []int64{4_000_000, 2_000_000, 4_000_000}) || !slices.Equal(sizes.Rounds, []string{"fill", "delete 1", "VACUUM"}) {
-		t.Errorf("the chart is given %+v", sizes)
+	want := [][]string{{"seconds since the start of the run", "on disk", "payload"}, {"5, after fill", "6.00 MB", "4.00 MB"},
+		{"7, after delete 1", "9.00 MB", "2.00 MB"}, {"11, after VACUUM", "4.40 MB", "4.00 MB"}}
+	if sizes := tableOf(t, page, "Size on disk over time"); !slices.EqualFunc(sizes, want, slices.Equal) {
+		t.Errorf("the chart's table is %q, want %q", sizes, want)
 	}
 	if strings.Count(page, `id="sizes"`) != 1 {
-		t.Error("the page has no place for the chart of sizes")
+		t.Error("the page has no chart of sizes")
 	}
 	if row := []string{"fill", "6,000,000", "4,000,000", "5 s"}; !slices.Equal(tableOf(t, page, "What else is known of the rounds")[1], row) {
 		t.Errorf("the table has no row %q", row)
@@ -53,7 +53,7 @@ func TestSizesAreACourse(t *testing.T) {
 	if cards["on disk, at most"] != "9.00 MB" || cards["on disk, at last"] != "4.40 MB" {
 		t.Errorf("the cards are %q", cards)
 	}
-	if other := htmlOf(t, inRounds(true), Page{}); strings.Contains(other, `id="sizes"`) || chartOf(inRounds(true)).Sizes != nil {
+	if other := htmlOf(t, inRounds(true), Page{}); strings.Contains(other, `id="sizes"`) {
 		t.Error("a run whose sizes nobody asked for has a chart of them")
 	}
 }
@@ -116,13 +116,14 @@ func fewRun() *Result {
 // can be told apart, and end with the run.
 func TestLongerIntervalsAreDrawn(t *testing.T) {
 	r := fewRun()
-	c := chartOf(r)
-	if c.Interval != 5.5 || c.End != 50 || !slices.Equal(c.Counts[0].Values, r.Merged.Committed) {
-		t.Errorf("the charts are given %+v", c)
+	c := courseOf(r)
+	line := c.committed().Lines[0].Points
+	if c.end != 50 || len(line) != 12 || line[9] != [2]float64{49.5, float64(r.Merged.Committed[9]) / 0.5} || line[10][0] != 50 {
+		t.Errorf("the chart is drawn to %v through %v", c.end, line)
 	}
 	page := htmlOf(t, r, Page{})
 	rows := tableOf(t, page, "Figures over time")
-	if len(rows) != 11 || rows[10][0] != "49.5 s" || rows[10][2] != perSecond(r.Merged.Committed[9], 0.5) {
+	if len(rows) != 11 || rows[10][0] != "49.5" || rows[10][1] != short(float64(r.Merged.Committed[9])/0.5) {
 		t.Errorf("the table is %q", rows)
 	}
 	expect.Text(t, "the page", page, "an interval of 5.5"+nbsp+"s, as shorter ones hold too few")
@@ -131,14 +132,11 @@ func TestLongerIntervalsAreDrawn(t *testing.T) {
 // TestNoLineWithoutAnything: lines that would say nothing, and their names in the
 // legend, are left out, and which percentiles are is said.
 func TestNoLineWithoutAnything(t *testing.T) {
-	names := func(c chart) (counts, times []string) {
-		for _, x := range c.Counts {
-			counts = append(counts, x.Name)
+	names := func(c LineChart) (all []string) {
+		for _, line := range c.Lines {
+			all = append(all, line.Name)
 		}
-		for _, x := range c.Times {
-			times = append(times, x.Name)
-		}
-		return counts, times
+		return all
 	}
 	for _, c := range []struct {
 		rate           float64
@@ -146,45 +144,36 @@ func TestNoLineWithoutAnything(t *testing.T) {
 		counts, times  []string
 		saysWhatIsLeft bool
 	}{
-		{2271, 5, []string{"committed", "rejected"}, []string{"p50", "p95", "p99", "max"}, false},
-		{2271, 0, []string{"committed"}, []string{"p50", "p95", "p99", "max"}, false},
-		{50, 0, []string{"committed"}, []string{"p50", "p95", "max"}, true},
-		{5, 0, []string{"committed"}, []string{"p50", "max"}, true},
-		{0, 0, []string{"committed"}, nil, false},
+		{2271, 5, []string{"rejected"}, []string{"p50", "p95", "p99", "max"}, false},
+		{2271, 0, nil, []string{"p50", "p95", "p99", "max"}, false},
+		{50, 0, nil, []string{"p50", "p95", "max"}, true},
+		{5, 0, nil, []string{"p50", "max"}, true},
+		{0, 0, nil, nil, false},
 	} {
 		r := validRun()
 		r.Series = seriesOf(60, 10, 60, c.rate)
 		for i := range r.Series.Start {
 			r.Series.Rejected[i], r.Series.Failed[i] = c.rejected, 0
 		}
-		counts, times := names(chartOf(r))
+		counts, times := names(courseOf(r).uncommitted()), names(courseOf(r).times())
 		if !slices.Equal(counts, c.counts) || !slices.Equal(times, c.times) {
 			t.Errorf("%v/s: lines %q and %q, want %q and %q", c.rate, counts, times, c.counts, c.times)
 		}
 		page := htmlOf(t, r, Page{})
-		if strings.Contains(page, "their maximum, and ha") != c.saysWhatIsLeft || strings.Contains(page, `id="times"`) != (len(times) > 0) {
+		if strings.Contains(page, "their maximum, and ha") != c.saysWhatIsLeft || strings.Contains(page, `id="over-time-response-time-of-committed-operations"`) != (len(times) > 0) {
 			t.Errorf("%v/s: the page says something else", c.rate)
 		}
 	}
 }
 
-// TestRoundsFitATelephone: the picture of the rounds is there in a form for a
-// window and in one for 400 pixels, with the margins of the page.
-func TestRoundsFitATelephone(t *testing.T) {
-	rounds := inRounds(true).Rounds
-	for want, p := range map[float64]*roundPicture{1040: drawRounds(rounds, wideForm()), 376: drawRounds(rounds, narrowForm())} {
-		if p.Width > want || p.Marks[len(p.Marks)-1].X+roundTick/2 > p.Width {
-			t.Errorf("the picture is %v wide, of %v, and its last tick is at %v", p.Width, want, p.Marks[len(p.Marks)-1].X)
-		}
-		for _, b := range p.Bars {
-			if b.Left+b.Bar > p.Width || b.Max > p.Width {
-				t.Errorf("%+v is beyond %v", b, p.Width)
-			}
-		}
+// TestRoundsAreDrawn: a bar for each round, and one for the times of its operations if it had any.
+func TestRoundsAreDrawn(t *testing.T) {
+	charts := drawRounds(inRounds(true).Rounds)
+	if len(charts) != 2 || len(charts[0].Bars) != 2 || len(charts[1].Bars) != 1 || charts[1].Bars[0].Text != "341"+nbsp+"ms" {
+		t.Errorf("%+v", charts)
 	}
-	if page := htmlOf(t, inRounds(true), Page{}); strings.Count(page, `<svg class="rounds `) != 2 {
-		t.Error("the page has no picture of the rounds for each width")
-	}
+	page := htmlOf(t, inRounds(true), Page{})
+	expect.Text(t, "the page", page, `id="length-of-the-rounds"`, `id="times-of-the-rounds-operations"`)
 }
 
 // What the run's end cut took at least so long, wherever it stands.

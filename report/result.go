@@ -120,6 +120,8 @@ type Result struct {
 	Notes []string `json:"notes"`
 	// Kinds are the kinds of operations, where there are several.
 	Kinds []Kind `json:"kinds,omitempty"`
+	// Cost is what the nodes cost; nil if nobody said a price.
+	Cost *Cost `json:"cost,omitempty"`
 	// Overhead is what assay itself took; nil if it was not measured.
 	Overhead *Overhead `json:"overhead,omitempty"`
 	// Agents are the processes that did the work; empty where this process did.
@@ -158,6 +160,16 @@ type Retries struct {
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+}
+
+// ValueOf is the value of the setting of this name; empty if there is none.
+func ValueOf(all []Setting, name string) string {
+	for _, s := range all {
+		if s.Name == name {
+			return s.Value
+		}
+	}
+	return ""
 }
 
 // Database is what was tested.

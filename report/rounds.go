@@ -6,6 +6,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/quantity"
 )
 
 // Round is one stretch of a run that is worked in several.
@@ -24,6 +25,9 @@ type Round struct {
 	RowsPerSecond float64 `json:"rows_per_second,omitempty"`
 	// Service is the time of each committed operation.
 	Service Latency `json:"service_time"`
+	// Tasks are the first 2,000 committed operations as they began, where the workload has them
+	// told: when, in seconds since the round's start, and how long they took, in milliseconds.
+	Tasks [][2]float64 `json:"tasks,omitempty"`
 	// Size is what the rows took after the round; null where that is not known.
 	Size *RoundSize `json:"size,omitempty"`
 	// Facts are what the workload or the server says of the round, such as the
@@ -122,13 +126,12 @@ func factOf(facts []Setting, name string) string {
 // narrowRounds shows the rounds without their facts, so narrow that it fits into a
 // terminal.
 func narrowRounds(r *Result) Table {
-	t := Table{Head: []string{"round", "clients", "took", "committed", "mean", "p50", "p99", "max"}}
-	for _, x := range r.Rounds {
-		row := []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed)}
-		row = append(row, times(x.Service.Count > 0, x.Service.Mean, x.Service.P50, x.Service.P99, x.Service.Max)...)
-		t.Rows = append(t.Rows, row)
+	t := roundTable(r)
+	for _, row := range append([][]string{t.Head}, t.Rows...) {
+		copy(row[4:], []string{row[5], row[6], row[8], row[9]})
 	}
-	return t
+	t.Title = ""
+	return t.firstColumns(8)
 }
 
 // factsLine is what is known of a round beside its times.
@@ -140,9 +143,41 @@ func factsLine(x *Round) string {
 	return strings.Join(parts, "; ")
 }
 
-// roundLine is a round in short.
-func roundLine(x *Round) string {
-	s := &x.Service
-	return joined("; ", x.Name+": "+check.Count(x.Outcomes.Committed)+" in "+seconds(x.Seconds)+
-		when(s.Count > 0, ", mean "+millis(s.Mean)+", p99 "+millis(s.P99)+", max "+millis(s.Max)), factsLine(x))
+// TimesOfTasks draws the time of each operation of rounds, each with its name; nothing if none is told.
+func TimesOfTasks(title string, names []string, rounds []Round) LineChart {
+	chart := LineChart{Title: title, Across: "seconds since the round began", Up: "time of each task", Scattered: true, Format: quantity.Milliseconds}
+	for i, r := range rounds {
+		if len(r.Tasks) > 0 {
+			chart.Lines = append(chart.Lines, ChartLine{Name: names[i], Points: r.Tasks})
+		}
+	}
+	return chart
+}
+
+// tasksChart has the last rounds, as many as there are colors.
+func tasksChart(r *Result) LineChart {
+	last := r.Rounds[max(0, len(r.Rounds)-lineClasses):]
+	var names []string
+	for _, x := range last {
+		names = append(names, x.Name)
+	}
+	return TimesOfTasks("Time of each task", names, last)
+}
+
+// drawRounds draws how long each round took, and the times of its operations.
+func drawRounds(rounds []Round) (all []DrawnBars) {
+	took := BarChart{Title: "Length of the rounds", Along: "how long the round took", Format: quantity.Seconds}
+	times := BarChart{Title: "Times of the rounds' operations", Along: "99th percentile, with the median and the longest", Format: quantity.Milliseconds}
+	for _, r := range rounds {
+		took.Bars = append(took.Bars, Bar{Name: r.Name, Value: r.Seconds})
+		if s := &r.Service; s.Count > 0 {
+			times.Bars = append(times.Bars, Bar{Name: r.Name, Value: s.P99, Low: s.P50, High: s.Max})
+		}
+	}
+	for _, chart := range []BarChart{took, times} {
+		if len(chart.Bars) > 0 {
+			all = append(all, chart.Draw(anchor(chart.Title)))
+		}
+	}
+	return all
 }

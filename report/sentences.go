@@ -361,12 +361,3 @@ func (f *Fault) healing(preposition string) string {
 const notProven = "not proven to have taken effect"
 
 func (f *Fault) healed() bool { return f.HealedSecond > f.InjectedSecond }
-
-func sortedNames[T any](m map[string]T) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}

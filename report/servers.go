@@ -1,9 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"assay/check"
@@ -14,37 +14,35 @@ import (
 // ServerCharts are what the servers were doing over the time of a run. At is where
 // the intervals end, in seconds since its start.
 type ServerCharts struct {
-	At     []float64       `json:"at"`
-	Charts []servers.Chart `json:"charts"`
+	At     []float64
+	Charts []servers.Chart
 }
 
-// drawn is nil where there is nothing to draw. Figures that are 0 all the time stand in
-// the tables alone.
-func (s ServerCharts) drawn() *ServerCharts {
-	if len(s.At) == 0 || len(s.Charts) == 0 {
-		return nil
-	}
-	return &ServerCharts{s.At, slices.DeleteFunc(slices.Clone(s.Charts), servers.Chart.Nothing)}
-}
-
-// Table holds the figures of the charts.
-func (s ServerCharts) Table() Table {
-	t := Table{Title: "What the servers were doing, over time", Head: []string{"until"}}
-	for _, c := range s.Charts {
-		for _, l := range c.Lines {
-			t.Head = append(t.Head, c.Title+": "+l.Name)
-		}
-	}
-	for i, at := range s.At {
-		row := []string{seconds(at)}
-		for _, c := range s.Charts {
-			for _, l := range c.Lines {
-				row = append(row, serverFigure(l.Values[i], c.Unit))
+// drawn lays them out over the time of the run, also where the first or the last look is missing.
+// Figures that are 0 all the time stand in the table alone.
+func (s ServerCharts) drawn(c course) (shown []DrawnChart, f Figures) {
+	var charts []LineChart
+	for _, of := range s.Charts {
+		up := map[string]string{"share": "in use", "/s": "per second", "": "number"}[of.Unit]
+		chart := LineChart{Title: of.Title, Across: sinceStart, Up: cmp.Or(up, of.Unit), Low: true, Bands: c.bands,
+			Format: func(v float64) string { return serverFigure(v, of.Unit) }}
+		for _, l := range of.Lines {
+			line := ChartLine{Name: l.Name, Head: of.Title + ": " + l.Name, Points: [][2]float64{{0, math.NaN()}}}
+			for i, at := range s.At {
+				line.Points = append(line.Points, [2]float64{at, l.Values[i]})
 			}
+			line.Points = append(line.Points, [2]float64{c.axis, math.NaN()})
+			chart.Lines = append(chart.Lines, line)
 		}
-		t.Rows = append(t.Rows, row)
+		charts = append(charts, chart)
 	}
-	return t
+	all, f := drawTogether("looks", "What the servers were doing, over time", charts)
+	for i := range all {
+		if !s.Charts[i].Nothing() {
+			shown = append(shown, all[i])
+		}
+	}
+	return shown, f
 }
 
 // serverFigure writes a value in a chart's unit.
@@ -75,14 +73,14 @@ func knownFigure(v *float64, unit string) string {
 // nodeTable shows what each node used over the measured part.
 func nodeTable(s *servers.Summary) Table {
 	t := Table{Title: "Servers and tester over the measured part", Head: []string{"node", "processors", "in use, median", "in use, most",
-		"memory, most", "written to disk", "read from disk", "network in", "network out", "seen"}}
+		"memory, most", "threads, most", "written to disk", "read from disk", "network in", "network out", "seen"}}
 	for _, n := range s.Nodes {
 		cpus := short(n.CPUs)
 		if n.Shared {
 			cpus += ", shared"
 		}
 		t.Rows = append(t.Rows, []string{n.Name, cpus, knownFigure(n.CPUMedian, "share"), knownFigure(n.CPUMax, "share"),
-			knownFigure(n.MemoryMax, "bytes"), knownFigure(n.Written, "bytes/s"), knownFigure(n.Read, "bytes/s"),
+			knownFigure(n.MemoryMax, "bytes"), knownFigure(n.ThreadsMax, ""), knownFigure(n.Written, "bytes/s"), knownFigure(n.Read, "bytes/s"),
 			knownFigure(n.Received, "bytes/s"), knownFigure(n.Sent, "bytes/s"), fmt.Sprintf("%d of %d", n.Samples, n.Of)})
 	}
 	return t
@@ -101,6 +99,9 @@ func accountTable(s *servers.Summary) Table {
 func serverReasons(s *servers.Summary) (reasons []string) {
 	if s.Waits != "" {
 		reasons = append(reasons, s.Waits)
+	}
+	for _, g := range s.Growth {
+		reasons = append(reasons, sentence(g.Text())+".")
 	}
 	if s.NoNodes != "" {
 		reasons = append(reasons, "What the servers used of their machines is not known: "+s.NoNodes+".")
@@ -134,6 +135,13 @@ func nodeLine(n *servers.NodeSummary) string {
 		when(n.Samples < n.Of, fmt.Sprintf("not seen in %d of %d", n.Of-n.Samples, n.Of)))
 }
 
+// growth writes what certainly grew over a long run.
+func (t *textWriter) growth(r *Result) {
+	for i := 0; r.Servers != nil && i < len(r.Servers.Growth); i++ {
+		t.field(when(i == 0, "growth"), r.Servers.Growth[i].Text())
+	}
+}
+
 // servers writes a line a node, and what the limit was. Of a database inside of assay,
 // whose use is the tester's, only a limit that is clear is worth a line.
 func (t *textWriter) servers(r *Result) {
@@ -151,6 +159,7 @@ func (t *textWriter) servers(r *Result) {
 	if others || s.Limit.Kind != servers.LimitUnclear {
 		t.field("limit", s.Limit.Text)
 	}
+	t.growth(r)
 	if s.Waits != "" {
 		t.field("waits", s.Waits)
 	}

@@ -21,30 +21,30 @@ const (
 // Markdown has all. page is where the report is, empty for nowhere.
 func Summary(w io.Writer, r *Result, page string) error {
 	r = clean(r)
-	m := &markdown{}
-	m.line("## " + escape(subject(r)))
-	m.line(checkMark(r.Verdict) + " **" + escape(verdictLine(r)) + "**")
+	m := &MarkdownText{}
+	m.raw("## " + escape(subject(r)))
+	m.raw(checkMark(r.Verdict) + " **" + escape(verdictLine(r)) + "**")
 	if r.Exit.Code != ExitValid {
-		m.line(fmt.Sprintf("Exit code %d:", r.Exit.Code))
-		m.items(r.Exit.Reasons)
+		m.raw(fmt.Sprintf("Exit code %d:", r.Exit.Code))
+		m.Items(r.Exit.Reasons)
 	}
 	if told := r.Measurement.Invalid() && r.Exit.Code != ExitValid; !told { // the reasons have it
-		m.line("Measurement: " + escape(measurementLine(r)))
-		m.items(r.Measurement.Reasons)
+		m.raw("Measurement: " + escape(measurementLine(r)))
+		m.Items(r.Measurement.Reasons)
 	}
 	if len(r.Rounds) > 0 {
 		m.rows(roundTable(r))
 	} else {
 		m.rows(figureTable(r))
 	}
-	m.someRows(thresholdTable(r))
-	m.someRows(checkTable(r))
+	m.Table(thresholdTable(r))
+	m.Table(checkTable(r))
 	for _, c := range r.Checks {
 		m.firstFindings(c)
 	}
-	m.someRows(faultTable(r).firstColumns(7)) // without errors and proof
-	m.line(escape(joined("; ", loadLine(r), "seed "+fmt.Sprint(r.Seed), "assay "+r.Version, when(page != "", "report "+page))))
-	return m.to(w)
+	m.Table(faultTable(r).firstColumns(7)) // without errors and proof
+	m.raw(escape(joined("; ", loadLine(r), "seed "+fmt.Sprint(r.Seed), "assay "+r.Version, when(page != "", "report "+page))))
+	return m.Write(w)
 }
 
 // figureTable has a line for each figure of a run, with its interval.
@@ -85,48 +85,39 @@ func (t Table) firstColumns(n int) Table {
 	return t
 }
 
-// begun is text up to so many characters.
-func begun(text string, most int) string {
-	letters := []rune(text)
-	if len(letters) <= most {
-		return text
-	}
-	return string(letters[:most]) + "…"
-}
-
 // firstFindings writes the first findings of a check, each cut to a line or two.
-func (m *markdown) firstFindings(c check.Result) {
+func (m *MarkdownText) firstFindings(c check.Result) {
 	if len(c.Evidence) == 0 {
 		return
 	}
 	shown := c.Evidence[:min(len(c.Evidence), summaryFindings)]
 	var lines []string
 	for _, e := range shown {
-		lines = append(lines, begun(e.Kind+": "+evidenceText(e), summaryText))
+		lines = append(lines, cut(e.Kind+": "+evidenceText(e), summaryText))
 	}
 	if more := c.Found - int64(len(shown)); more > 0 {
 		lines = append(lines, check.Count(more)+" more")
 	}
-	m.line("Found by " + escape(c.Name) + ":")
-	m.items(lines)
+	m.raw("Found by " + escape(c.Name) + ":")
+	m.Items(lines)
 }
 
 // Summary writes the judgement of another tool's history as Markdown.
 func (h *History) Summary(w io.Writer) error {
-	m := &markdown{}
-	m.line("## " + escape(filepath.Base(h.Path)))
-	m.line(checkMark(h.Verdict) + " **" + escape(h.verdict(strings.ToUpper(h.Verdict.String()))) + "**")
+	m := &MarkdownText{}
+	m.raw("## " + escape(filepath.Base(h.Path)))
+	m.raw(checkMark(h.Verdict) + " **" + escape(h.verdict(strings.ToUpper(h.Verdict.String()))) + "**")
 	if h.Detail != "" {
-		m.line(escape(h.Detail))
+		m.raw(escape(h.Detail))
 	}
 	m.firstFindings(check.Result{Name: h.Kind, Evidence: h.Evidence, Found: int64(len(h.Evidence))})
-	return m.to(w)
+	return m.Write(w)
 }
 
 // SummaryOfProblem writes that there is no result, with the reason.
 func SummaryOfProblem(w io.Writer, what, problem string) error {
-	m := &markdown{}
-	m.line("## " + escape(what))
-	m.line(mark(false) + " **could not run: " + escape(problem) + "**")
-	return m.to(w)
+	m := &MarkdownText{}
+	m.raw("## " + escape(what))
+	m.raw(mark(false) + " **could not run: " + escape(problem) + "**")
+	return m.Write(w)
 }

@@ -8,7 +8,6 @@ import (
 
 	"assay/check"
 	"assay/history"
-	"assay/internal/quantity"
 )
 
 // Table is a table for any report. The first column names the row, the others
@@ -33,6 +32,8 @@ type Table struct {
 	// Links are where cells lead in pages and Markdown, by row and column: the place of a
 	// heading on the same page. The first column has none.
 	Links map[[2]int]string
+	// Drawn, if not empty, is a text that stands as it is, in place of the rows.
+	Drawn string
 }
 
 // Link is where a cell leads, empty if nowhere.
@@ -234,7 +235,7 @@ func faultTable(r *Result) Table {
 			healed, writes, reads = none, none, none
 		}
 		t.Rows = append(t.Rows, []string{f.name(), f.injected(), healed, writes, reads, known(f.LongestCall > 0, lasted(f.LongestCall, f.LongestCallCut)),
-			f.newPrimary(), cmp.Or(errorCounts(f.Errors), none), f.proof()})
+			f.newPrimary(), cmp.Or(ErrorCounts(f.Errors), none), f.proof()})
 	}
 	return t
 }
@@ -278,8 +279,8 @@ func (f *Fault) proof() string {
 	return joined("; ", when(!f.Proven, notProven), f.Proof, f.Healing, strings.TrimPrefix(f.backupText(), "; "), f.Problem, from)
 }
 
-// errorCounts are the most frequent errors in one line.
-func errorCounts(errors []ErrorCount) string {
+// ErrorCounts are the most frequent errors in one line.
+func ErrorCounts(errors []ErrorCount) string {
 	var parts []string
 	for _, e := range errors[:min(len(errors), 3)] {
 		parts = append(parts, check.Count(e.Attempts)+" "+e.Class+" ("+e.Outcome+")")
@@ -305,70 +306,23 @@ func further(r *Result) []Setting {
 	for _, line := range dataLines(r) {
 		facts = append(facts, Setting{dataLabel(r), line})
 	}
+	if r.Cost != nil {
+		facts = append(facts, Setting{"cost", costLine(r.Cost)})
+	}
 	if r.Overhead != nil {
 		facts = append(facts, Setting{"overhead", overheadLine(r)})
 	}
 	return append(facts, Setting{"tester", testerLine(r)})
 }
 
-// accounts is how many accounts the database holds, nil if that is not known.
-func accounts(r *Result) *int64 { return rowsOf(r, "accounts", "account", "assay_account") }
-
 // transfers is how many transfers the database holds, nil if that is not known.
 func transfers(r *Result) *int64 {
-	return rowsOf(r, "transfers", "transfer", "assay_transfer", "journal", "entries")
-}
-
-// rowsOf counts the rows of the first of these tables that the database has.
-func rowsOf(r *Result, names ...string) *int64 {
-	for _, name := range names {
+	for _, name := range []string{"transfers", "transfer", "assay_transfer", "journal", "entries"} {
 		if n, known := r.Data.Rows[name]; known {
 			return &n
 		}
 	}
 	return nil
-}
-
-// installation, waits and sizes are the tables of one row in which the results of
-// several runs can be put side by side.
-func installation(r *Result) Table {
-	d := &r.Database
-	count := func(n int) string { return check.Count(int64(n)) }
-	millions := func(n int64) string { return short(float64(n) / 1e6) }
-	return Table{
-		Title: "Throughput by installation",
-		Head: []string{"No.", "vendor", "vCPU/node", "RAM/node", "disk/node", "shards", "replicas", "clients", "nodes",
-			"accounts (M)", "transfers (M)", "transactions/s", "verdict"},
-		Words: []int{1, 12},
-		Rows: [][]string{{"1", product(r),
-			quantity.Known(d.CPUsPerNode, processors) + when(d.SharedCPUs, " (shared)"), quantity.Known(d.MemoryPerNode, memory) + when(d.SharedMemory, " (shared)"), quantity.Known(d.DiskPerNode, size),
-			quantity.Known(d.Shards, count), quantity.Known(d.Replicas, count), count(r.Load.Clients), quantity.Known(d.Nodes, count),
-			quantity.Known(accounts(r), millions), quantity.Known(transfers(r), millions), figure(r.Throughput.PerSecond), verdictText(r)}},
-	}
-}
-
-func waits(r *Result) Table {
-	l := &r.Latency
-	timed := l.Count > 0
-	return Table{Title: "Latency of committed operations, in ms", Head: []string{"No.", "vendor", "mean", "max", "p99"}, Words: []int{1},
-		Rows: [][]string{{"1", product(r), known(timed, figure(l.Mean)), known(timed, figure(l.Max)), known(timed, figure(l.P99))}}}
-}
-
-func sizes(r *Result) Table {
-	return Table{Title: "Size on disk, data and indexes", Head: []string{"No.", "vendor", "accounts", "transfers", "size on disk"}, Words: []int{1},
-		Rows: [][]string{{"1", product(r), quantity.Known(accounts(r), check.Count[int64]), quantity.Known(transfers(r), check.Count[int64]), known(r.Data.Bytes > 0, size(r.Data.Bytes))}}}
-}
-
-// verdictText is the verdict in few words, for a column.
-func verdictText(r *Result) string {
-	text := r.Verdict.String()
-	if r.Verdict != check.Valid {
-		text = strings.ToUpper(text)
-	}
-	if r.Measurement.Invalid() {
-		text += ", figures invalid"
-	}
-	return text
 }
 
 // processors is a number of them, which may be a share of one.

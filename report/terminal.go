@@ -164,6 +164,9 @@ func (t *textWriter) remarks(r *Result) {
 	if r.Measurement.Invalid() {
 		t.field("tester", testerLine(r))
 	}
+	if r.Cost != nil {
+		t.field("cost", costLine(r.Cost))
+	}
 	if r.Overhead != nil {
 		t.field("overhead", overheadLine(r))
 	}

@@ -106,6 +106,11 @@ const widest = 26
 // table writes the table with its figures aligned right. A first column that
 // is too wide is wrapped or, with Cut, cut.
 func (t *textWriter) table(tb Table) {
+	if tb.Drawn != "" {
+		t.gap()
+		t.b.WriteString(strings.TrimRight(tb.Drawn, "\n") + "\n")
+		return
+	}
 	lines := [][]string{tb.fitted(tb.Head)}
 	for _, row := range tb.Rows {
 		lines = append(lines, tb.fitted(row))

@@ -12,6 +12,8 @@ import (
 	"assay/runner/agents"
 	"assay/runner/catalog"
 	"assay/runner/lease"
+	"assay/runner/open"
+	"assay/runner/work"
 	"assay/store"
 	"assay/workload"
 	"assay/workload/definition"
@@ -54,7 +56,7 @@ func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share
 	if len(s.Rounds) > 0 {
 		return j, nil // sessions are those of a round
 	}
-	j.clients, err = openSessions(ctx, s.Clients, scenario.ConnectTimeout, j.lease, func(ctx context.Context, i int) (load.Client, error) {
+	j.clients, err = work.Sessions(ctx, s.Clients, scenario.ConnectTimeout, j.lease, func(ctx context.Context, i int) (load.Client, error) {
 		return db.Client(ctx, s.First+i)
 	})
 	if err != nil {
@@ -94,7 +96,7 @@ func sharedPlan(p load.Plan, s agents.Share) load.Plan {
 
 // job is a share that is ready to be worked.
 type job struct {
-	store   *bounded
+	store   *open.Work
 	share   agents.Share
 	plan    load.Plan
 	address string
@@ -119,7 +121,7 @@ func (j *job) join(ctx context.Context, p agents.Plan) error {
 			return fmt.Errorf("%s is not the run's database as seen from here: %w", store.Redact(j.address), err)
 		}
 	}
-	j.lease = lease.New(j.store, p.Run, lease.Terms{Limit: j.store.stallTimeout})
+	j.lease = lease.New(j.store, p.Run, lease.Terms{Limit: j.store.StallTimeout})
 	j.lease.Holder = holder
 	if err := j.store.TakeLease(ctx, holder, lease.TTL, ""); err != nil {
 		return err
@@ -147,8 +149,8 @@ func (j *job) Work(ctx context.Context, rec *agents.Recorder, now func() int64) 
 	if len(observers) > 0 {
 		first += j.share.Number * (len(observers) + 1)
 	}
-	stopObserving := observe(ctx, observers, planOfObservers(j.plan, len(observers), perSecond/float64(j.share.Of)), rec.Uncounted(), first, now)
-	stats, err := load.Run(ctx, j.plan, clients, &within{Recorder: rec, offset: j.share.First}, now)
+	stopObserving := work.Observe(ctx, observers, work.PlanOfObservers(j.plan, len(observers), perSecond/float64(j.share.Of)), rec.Uncounted(), first, now)
+	stats, err := load.Run(ctx, j.plan, clients, &work.Within{Recorder: rec, Offset: j.share.First}, now)
 	err = errors.Join(err, stopObserving(func() {}))
 	watching()
 	return stats, errors.Join(err, j.lease.IsLost())
@@ -187,7 +189,7 @@ func (j *job) Found() json.RawMessage {
 
 // Close implements agents.Job. The lease is the coordinator's to release.
 func (j *job) Close() error {
-	closeAll(j.clients)
+	work.Close(j.clients)
 	if j.lease != nil && j.lease.Stop != nil {
 		j.lease.Stop()
 	}

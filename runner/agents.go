@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"assay/report"
 	"assay/runner/agents"
 	"assay/runner/catalog"
+	"assay/runner/work"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -41,7 +41,7 @@ type Agents struct {
 	open opener
 }
 
-// processes are those of agents that this process has started.
+// processes are the processes of agents that this process has started.
 func (a *Agents) processes() []int {
 	if a == nil || a.Processes == nil {
 		return nil
@@ -82,7 +82,7 @@ func (r *run) gather(ctx context.Context) error {
 		return err
 	}
 	observers, _ := r.store.Observers()
-	closeAll(observers)
+	work.Close(observers)
 	seats := len(observers)
 	if seats > 0 {
 		seats++ // for who reads at the end; see observe
@@ -129,14 +129,6 @@ func (r *run) dismiss(ctx context.Context) {
 	}
 }
 
-// removeUngathered removes the folder of a run that did not begin, once nobody writes
-// there any more.
-func (r *run) removeUngathered(gathered bool) {
-	if !gathered && os.RemoveAll(filepath.Join(r.folder, agents.Folder)) == nil {
-		r.removeEmptyFolder()
-	}
-}
-
 // workByAgents has the agents do the operations, and makes one history of theirs.
 func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 	r.options.Progress.Stage("agents are opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
@@ -156,7 +148,7 @@ func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 	if err := r.group.Start(zero, file); err != nil {
 		return load.Stats{}, errors.Join(err, file.Close())
 	}
-	rounds, several := r.store.rounds()
+	rounds, several := r.store.Rounds()
 	end := r.accompany(ctx, file, start, several)
 	now := func() int64 { return r.group.Now() - zero }
 	stats, err := r.followAgents(ctx, rounds, file, zero)
@@ -226,7 +218,10 @@ func (r *run) agentEnds(err error) ([]agents.End, error) {
 		if e.Found == nil || json.Unmarshal(e.Found, &found) != nil {
 			continue
 		}
-		r.enterAgentMachine(found.Machine)
+		// Of what else worked on the agents' machines, the busiest counts.
+		if m := found.Machine; m != nil && (r.result.Machine == nil || m.Others+m.Steal > r.result.Machine.Others+r.result.Machine.Steal) {
+			r.result.Machine = m
+		}
 		if f, is := r.store.Work.(definition.Finding); is && found.Work != nil {
 			if err := f.TakeFound(found.Work); err != nil {
 				return nil, err
@@ -285,7 +280,7 @@ func (r *run) markEnd(ctx context.Context, file *history.Writer, stats *load.Sta
 	plan := r.scenario.Load
 	at := min(ended, int64(plan.Warmup+plan.Duration))
 	start := int64(plan.Warmup)
-	if _, several := r.store.rounds(); several {
+	if _, several := r.store.Rounds(); several {
 		start = stats.MeasureStart
 	}
 	if plan.Ops > 0 || start != int64(plan.Warmup) {
@@ -302,14 +297,6 @@ func (r *run) markEnd(ctx context.Context, file *history.Writer, stats *load.Sta
 		why = "it was ended before its time"
 	}
 	return file.Mark(history.Event{At: max(ended, at), Name: history.EventCut, Detail: why})
-}
-
-// enterAgentMachine enters what else worked on an agent's machine, if that is busier
-// than what is known so far.
-func (r *run) enterAgentMachine(m *report.Machine) {
-	if m != nil && (r.result.Machine == nil || m.Others+m.Steal > r.result.Machine.Others+r.result.Machine.Steal) {
-		r.result.Machine = m
-	}
 }
 
 // noteOrder begins the note about the clocks of agents.

@@ -9,12 +9,13 @@ import (
 	"assay/load"
 	"assay/measure"
 	"assay/runner/agents"
+	"assay/runner/work"
 	"assay/workload/definition"
 )
 
 // clientsOfRounds are how many clients the rounds of the run have; nil if it has none.
 func (r *run) clientsOfRounds() (all []int) {
-	rounds, _ := r.store.rounds()
+	rounds, _ := r.store.Rounds()
 	for _, round := range rounds {
 		all = append(all, round.Clients)
 	}
@@ -31,7 +32,7 @@ func (r *run) conductRounds(ctx context.Context, rounds []load.Round, file *hist
 		}
 	}()
 	return r.inRounds(rounds, file, func(n int, round load.Round) (start int64, cut bool, err error) {
-		if err = readyRound(ctx, round); err == nil {
+		if err = work.Ready(ctx, round); err == nil {
 			err = r.group.OpenRound(ctx, n, round.Name)
 		}
 		return r.group.Now() + int64(agents.Lead) - zero, false, err
@@ -84,7 +85,7 @@ func (j *job) round(n int, name string) (round load.Round, before int, err error
 	if f, is := j.store.Work.(definition.Following); is {
 		f.Follow(name)
 	}
-	rounds, _ := j.store.rounds()
+	rounds, _ := j.store.Rounds()
 	if n >= len(rounds) || n >= len(j.share.Rounds) || rounds[n].Name != name {
 		return round, 0, fmt.Errorf("round %d is %s, which this agent does not have", n+1, name)
 	}
@@ -101,22 +102,22 @@ func (j *job) workRound(ctx context.Context, round load.Round, part agents.Span,
 	if round.Tasks != nil && part.Clients > 0 {
 		round.Tasks.Only(first, part.Clients, round.Clients)
 	}
-	clients, err := openSessions(ctx, part.Clients, j.connect, j.lease, func(ctx context.Context, i int) (load.Client, error) {
+	clients, err := work.Sessions(ctx, part.Clients, j.connect, j.lease, func(ctx context.Context, i int) (load.Client, error) {
 		return round.Client(ctx, first+i)
 	})
 	if err != nil {
 		return stats, now(), fmt.Errorf("round %s: %w", round.Name, err)
 	}
 	if err := told.Ready(ctx); err != nil {
-		closeAll(clients)
+		work.Close(clients)
 		return stats, now(), err
 	}
 	start = now()
-	plan := planOfRound(j.plan, part.Clients, load.PartOf(round.Ops, first, part.Clients, round.Clients))
+	plan := work.PlanOfRound(j.plan, part.Clients, load.PartOf(round.Ops, first, part.Clients, round.Clients))
 	if plan.Ops > 0 {
-		stats, err = load.Run(ctx, plan, clients, &within{Recorder: rec, offset: part.First}, now)
+		stats, err = load.Run(ctx, plan, clients, &work.Within{Recorder: rec, Offset: part.First}, now)
 	} else {
-		closeAll(clients)
+		work.Close(clients)
 	}
 	if err == nil && !stats.Cut {
 		told.Ended()

@@ -22,6 +22,7 @@ import (
 	"assay/internal/expect"
 	"assay/report"
 	"assay/runner/agents"
+	"assay/runner/open"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -45,7 +46,7 @@ type shared struct{ definition.Work }
 
 func (shared) Close() error { return nil }
 
-func (o *oneStore) open(ctx context.Context, s Scenario, address string, stallTimeout time.Duration) (*bounded, error) {
+func (o *oneStore) open(ctx context.Context, s Scenario, address string, stallTimeout time.Duration) (*open.Work, error) {
 	if o.apart {
 		return openWork(ctx, s, address, stallTimeout)
 	}
@@ -58,7 +59,7 @@ func (o *oneStore) open(ctx context.Context, s Scenario, address string, stallTi
 		}
 		o.work = work
 	}
-	return newBounded(shared{o.work}, stallTimeout, address), nil
+	return open.New(shared{o.work}, stallTimeout, address), nil
 }
 
 // team is a coordinator's engine with agents in this process.

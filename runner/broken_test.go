@@ -30,6 +30,7 @@ func (b broken) Save(ctx context.Context, folder string, read func(int64)) error
 // TestWhatIsNotReadBackIsUnknown: a database that cannot be settled or read in
 // the end leaves a result, which says why there is no verdict.
 func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
+	t.Parallel()
 	tests := map[string]broken{
 		"a session is still there":   {settle: errors.New("a session is still there")},
 		"the server is gone":         {save: errors.New("the server is gone")},

@@ -7,7 +7,6 @@ import (
 
 	"assay/check"
 	"assay/driver/bugs"
-	"assay/load"
 	"assay/report"
 	"assay/workload/bank"
 )
@@ -128,48 +127,4 @@ func TestTrustTruncatedReadInBothForms(t *testing.T) {
 	if !found["total"] || !found["transfers"] {
 		t.Errorf("found by %v", found)
 	}
-}
-
-// TestTrustHonestBank is the other half of every conviction: with the
-// bugs off nothing is found, whatever the client went through.
-func TestTrustHonestBank(t *testing.T) {
-	for _, retry := range []load.RetryMode{load.RetryNone, load.RetryFailed, load.RetryIdempotent} {
-		for seed := range uint64(5) {
-			s := dry("mem://?timeout=0.05&bug=late-apply:0.02", seed)
-			s.Load.Ops, s.Load.Retry, s.Load.Clients = 5000, retry, 8
-			r := carryOut(t, s).Result
-			if r.Verdict != check.Valid {
-				t.Errorf("%s, seed %d: %v: %s", retry, seed, r.Verdict, details(r))
-			}
-			for _, name := range []string{"order", "snapshots", "replicas"} {
-				if !slices.ContainsFunc(r.Checks, func(c check.Result) bool { return c.Name == name }) {
-					t.Errorf("%s, seed %d: there is no check of %s", retry, seed, name)
-				}
-			}
-			for _, c := range r.Checks {
-				if c.Found != 0 || c.Verdict != check.Valid {
-					t.Errorf("%s, seed %d: %s is %v and found %d: %s", retry, seed, c.Name, c.Verdict, c.Found, c.Detail)
-				}
-			}
-			if r.Outcomes.Total() != 5000 || r.Outcomes.Committed < 1000 || r.Outcomes.Rejected == 0 {
-				t.Errorf("%s, seed %d: outcomes %+v", retry, seed, r.Outcomes)
-			}
-			retried := retry == load.RetryIdempotent
-			if timeouts := attempts(r.Errors, "timeout"); timeouts < 100 || !retried && r.Outcomes.Unknown != timeouts {
-				t.Errorf("%s, seed %d: %d timeouts and %d unknown", retry, seed, timeouts, r.Outcomes.Unknown)
-			}
-			if retried != (r.Retries.Settled > 0) {
-				t.Errorf("%s, seed %d: retries %+v", retry, seed, r.Retries)
-			}
-		}
-	}
-}
-
-func attempts(errors []report.ErrorCount, class string) (n int64) {
-	for _, e := range errors {
-		if e.Class == class {
-			n += e.Attempts
-		}
-	}
-	return n
 }

@@ -45,13 +45,6 @@ func TestCandlesRun(t *testing.T) {
 	}
 }
 
-func TestCandlesThatAreCutShort(t *testing.T) {
-	out := carryOut(t, smallCandles("mem://?bug=truncated-read:0.05"))
-	if got := convicting(out.Result); len(got) != 1 || got[0] != candles.CheckAnswers {
-		t.Errorf("convicted by %v", got)
-	}
-}
-
 func TestCandlesOfNoSuchEngine(t *testing.T) {
 	s := smallCandles("mem://")
 	s.Config.(*candles.Config).Engine = "zstd"

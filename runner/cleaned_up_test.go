@@ -14,6 +14,7 @@ import (
 // TestAVerdictOutlivesWhatCannotBeCleanedUp: it is told beside the verdict, in the file too, and
 // an error that came before the verdict stays one.
 func TestAVerdictOutlivesWhatCannotBeCleanedUp(t *testing.T) {
+	t.Parallel()
 	s := small("sqlite:"+filepath.Join(t.TempDir(), "bank.db"), 1, 50)
 	out := carryOut(t, s)
 	r := &run{scenario: s, options: Options{Progress: &diary{}}}

@@ -10,79 +10,8 @@ import (
 
 	"assay/check"
 	"assay/cluster"
-	"assay/report"
 	"assay/workload/bank"
 )
-
-// cutResult is a run on three nodes whose power was cut at these seconds.
-func cutResult(product string, settings []report.Setting, cuts ...report.Fault) *report.Result {
-	started := time.Unix(1000, 0)
-	r := &report.Result{Started: started, Database: report.Database{Product: product, Settings: settings},
-		Cluster: &report.Cluster{Nodes: []report.ClusterNode{{Name: "n1"}, {Name: "n2"}, {Name: "n3"}, {Name: "n4", Arbiter: true}}}}
-	for _, f := range cuts {
-		at := started.Add(time.Duration(f.InjectedSecond * 1e9))
-		f.Action, f.Proven, f.CutAt, f.HealedAt = "power-cut", true, &at, started.Add(time.Duration(f.HealedSecond*1e9))
-		r.Faults = append(r.Faults, f)
-	}
-	return r
-}
-
-func TestWhatEachCutMayLose(t *testing.T) {
-	periodic := []report.Setting{{Name: "commitlog_sync", Value: "periodic"}, {Name: "commitlog_sync_period", Value: "10s"},
-		{Name: "consistency of writes", Value: "quorum"}, {Name: "replication", Value: "dc: 3"}}
-	durable := []report.Setting{{Name: "synchronous_commit", Value: "on"}, {Name: "fsync", Value: "on"}}
-	one := report.Fault{Nodes: []string{"n1"}, InjectedSecond: 5, HealedSecond: 6}
-	all := report.Fault{Nodes: []string{"n1", "n2", "n3", "n4"}, InjectedSecond: 5, HealedSecond: 6}
-	soon := report.Fault{Nodes: []string{"n2"}, InjectedSecond: 12, HealedSecond: 13}
-	late := report.Fault{Nodes: []string{"n2"}, InjectedSecond: 23, HealedSecond: 24}
-	for _, test := range []struct {
-		name  string
-		r     *report.Result
-		allow []time.Duration
-	}{
-		{"one node of a majority", cutResult("Cassandra", periodic, one), []time.Duration{0}},
-		{"all nodes", cutResult("Cassandra", periodic, all), []time.Duration{15 * time.Second}},
-		{"a second node before the first has synced what it kept for it", cutResult("Cassandra", periodic, soon, one), []time.Duration{0, 15 * time.Second}},
-		{"a second node long after", cutResult("Cassandra", periodic, one, late), []time.Duration{0, 0}},
-		{"what promises durability", cutResult("PostgreSQL", durable, all), []time.Duration{0}},
-		{"a product of which nothing is known", cutResult("Oracle", nil, all), []time.Duration{0}},
-	} {
-		l := allowedLosses(test.r)
-		if l == nil || len(l.Cuts) != len(test.allow) {
-			t.Fatalf("%s: %+v", test.name, l)
-		}
-		for i, cut := range l.Cuts {
-			if cut.Allowed != test.allow[i] || i > 0 && cut.At <= l.Cuts[i-1].At {
-				t.Errorf("%s: %+v, want %v", test.name, l.Cuts, test.allow)
-			}
-		}
-	}
-	torn := cutResult("PostgreSQL", durable, all)
-	torn.Faults[0].Action = "power-cut=torn"
-	if l := allowedLosses(torn); l == nil || len(l.Cuts) != 1 {
-		t.Errorf("of a cut that says what is lost: %+v", l)
-	}
-	unproven := cutResult("PostgreSQL", durable, all)
-	unproven.Faults[0].Proven = false
-	if l := allowedLosses(unproven); l != nil {
-		t.Errorf("of a cut that is not proven: %+v", l)
-	}
-}
-
-func TestDurabilityOfAResult(t *testing.T) {
-	r := cutResult("PostgreSQL", []report.Setting{{Name: "fsync", Value: "off"}})
-	if enterDurability(r); r.Durability == nil || r.Durability.Class != "process crash" || r.Durability.Window != nil || r.Durability.Tried {
-		t.Errorf("%+v", r.Durability)
-	}
-	r = cutResult("PostgreSQL", []report.Setting{{Name: "synchronous_commit", Value: "off"}}, report.Fault{Nodes: []string{"n1"}, InjectedSecond: 5})
-	if enterDurability(r); r.Durability == nil || r.Durability.Window == nil || *r.Durability.Window != 600 || !r.Durability.Tried {
-		t.Errorf("%+v", r.Durability)
-	}
-	r = cutResult("Oracle", nil)
-	if enterDurability(r); r.Durability != nil {
-		t.Errorf("%+v", r.Durability)
-	}
-}
 
 // TestRowsLostWithThePower: that all rows are gone is no sign of somebody who emptied the
 // table where the power was cut.

@@ -1,16 +1,13 @@
 package runner
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"assay/history"
 	"assay/report"
 )
 
@@ -80,43 +77,4 @@ func createDefaultFolder(now time.Time, workload, suffix string) (string, error)
 		}
 		path = fmt.Sprintf("%s-%d", base, n)
 	}
-}
-
-// WriteFile writes a whole file or none, so that a reader never sees half. It returns
-// a *history.WriteError.
-func WriteFile(path string, data []byte) error {
-	partial := path + ".partial"
-	if err := os.WriteFile(partial, data, 0o644); err != nil {
-		_ = os.Remove(partial) // what matters is the error at hand
-		return &history.WriteError{Path: path, Err: err}
-	}
-	if err := os.Rename(partial, path); err != nil {
-		return &history.WriteError{Path: path, Err: err}
-	}
-	return nil
-}
-
-// WriteJSON writes a value as a file of indented JSON, as WriteFile does. what names it in
-// an error.
-func WriteJSON(path, what string, value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", what, err)
-	}
-	return WriteFile(path, append(text, '\n'))
-}
-
-// copyFile copies a file that may be large.
-func copyFile(to, from string) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(target, source)
-	return errors.Join(err, target.Close())
 }

@@ -57,7 +57,7 @@ func TestFoldersThatAreMade(t *testing.T) {
 func TestWriteFileWritesAllOrNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "result.json")
 	for _, text := range []string{"first", "second"} {
-		expect.NoError(t, WriteFile(path, []byte(text)))
+		expect.NoError(t, history.WriteFile(path, []byte(text)))
 		if got := string(read(t, path)); got != text {
 			t.Errorf("%q", got)
 		}
@@ -65,7 +65,7 @@ func TestWriteFileWritesAllOrNothing(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(path)); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if err := WriteFile(filepath.Join(path, "below"), nil); !is[*history.WriteError](err) {
+	if err := history.WriteFile(filepath.Join(path, "below"), nil); !is[*history.WriteError](err) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/report"
+	"assay/runner/record"
 )
 
 // faults are the scenario's faults; a text that is none gives a
@@ -53,18 +54,12 @@ func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time
 // called, which may be more than once and returns when all of them are healed and ended was
 // told of them.
 func (r *run) inject(ctx context.Context, faults []fault.Fault, plan fault.Plan, keeper *faultKeeper, ended func([]fault.Injection)) (stop func()) {
-	var nodes fault.System = r.pods
-	switch {
-	case r.cluster != nil:
-		nodes = fault.Servers(r.cluster)
-	case r.pods == nil:
-		nodes = fault.Embedded(r.embedded)
-	}
+	there := r.system()
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		injections, err := fault.Run(ctx, nodes, faults, plan, keeper)
+		injections, err := fault.Run(ctx, there, faults, plan, keeper)
 		ended(injections)
 		if err != nil {
 			r.options.Progress.Note("faults" + keeper.while + ": " + err.Error())
@@ -114,7 +109,7 @@ func (k *faultKeeper) Healed(i fault.Injection) {
 func (k *faultKeeper) tell(i fault.Injection, active bool) {
 	if k.file != nil {
 		k.status.fault(i, k.start)
-		k.monitor.Fault(actionOf(i.Fault), i.Fault.Target, i.Nodes, active)
+		k.monitor.Fault(record.ActionOf(i.Fault), i.Fault.Target, i.Nodes, active)
 		k.keep(i)
 	}
 }
@@ -128,55 +123,13 @@ func healing(i fault.Injection, start time.Time, phase string) string {
 }
 
 func (k *faultKeeper) keep(i fault.Injection) {
-	text, err := json.Marshal(recordOf(i, k.start))
+	text, err := json.Marshal(record.FaultOf(i, k.start))
 	if err != nil {
 		k.note("faults: " + err.Error())
 		return
 	}
 	// A failure to write stays with the writer, and ends the run there.
-	_ = k.file.Mark(history.Event{At: max(int64(time.Since(k.start)), 0), Name: eventFault, Detail: string(text)})
-}
-
-// recordOf is an injection as it is recorded, with times since start.
-func recordOf(i fault.Injection, start time.Time) faultRecord {
-	since := func(t time.Time) int64 {
-		if t.IsZero() {
-			return 0
-		}
-		return max(int64(t.Sub(start)), 0)
-	}
-	at := i.InjectedAt
-	if at.IsZero() {
-		at = i.Due
-	}
-	f := faultRecord{
-		Number: i.Number, Action: actionOf(i.Fault), Target: i.Fault.Target, Asked: i.Fault.Written().String(), Source: i.Fault.Source, Nodes: i.Nodes,
-		Injected: since(at), Cut: since(i.CutAt), Healed: since(i.HealedAt), Proven: i.Proven, Proof: i.Proof, Healing: i.Healing,
-		Problem: i.Problem, Skipped: i.Skipped, Primary: i.Primary, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
-		Backup: backupRecordOf(i.Backup, start),
-	}
-	if i.PrimaryStayed {
-		f.PrimaryStayed = i.Primary
-	}
-	if i.Detail != "" {
-		f.Proof = joined(i.Detail, f.Proof)
-	}
-	return f
-}
-
-func joined(a, b string) string {
-	if b == "" {
-		return a
-	}
-	return a + "; " + b
-}
-
-// actionOf is the action with its value, if it has one.
-func actionOf(f fault.Fault) string {
-	f.Target, f.At, f.Every, f.For = "", -1, 0, 0
-	f.Loading, f.Source = false, ""
-	text := f.String()
-	return text[:len(text)-1] // the space before the target
+	_ = k.file.Mark(history.Event{At: max(int64(time.Since(k.start)), 0), Name: record.EventFault, Detail: string(text)})
 }
 
 // loadRows puts the rows in, under the faults that are asked for meanwhile.
@@ -196,7 +149,7 @@ func (r *run) loadRows(ctx context.Context, loaded func(done, total int64)) erro
 	})
 	defer stop()
 	// Faults are healed when all rows are in: what is made late is made once.
-	r.loading.Again, err = r.store.loadThrough(ctx, loaded, stop)
+	r.loading.Again, err = r.store.LoadThrough(ctx, loaded, stop)
 	return err
 }
 
@@ -204,31 +157,15 @@ func (r *run) loadRows(ctx context.Context, loaded func(done, total int64)) erro
 // those whose time had not come when loading was over are skipped ones.
 func loadingFaults(faults []fault.Fault, injections []fault.Injection, start time.Time, took time.Duration) (all []report.Fault) {
 	for _, i := range injections {
-		record := recordOf(i, start)
-		all = append(all, record.reported(start.UTC()))
+		happened := record.FaultOf(i, start)
+		all = append(all, happened.Reported(start.UTC()))
 	}
 	for _, f := range faults {
 		if !slices.ContainsFunc(injections, func(i fault.Injection) bool { return i.Fault == f }) {
-			never := recordOf(fault.Injection{Fault: f, Skipped: true,
+			never := record.FaultOf(fault.Injection{Fault: f, Skipped: true,
 				Problem: fmt.Sprintf("loading was over after %.1f s, before its time came; load more rows, or let it happen earlier", took.Seconds())}, start)
-			all = append(all, never.reported(start.UTC()))
+			all = append(all, never.Reported(start.UTC()))
 		}
 	}
 	return all
-}
-
-// unprovenLoading says which faults while loading did not do what was asked for.
-func unprovenLoading(l *report.Loading) (reasons []string) {
-	for i := range l.Faults {
-		f := &l.Faults[i]
-		switch name := f.Action + " " + f.Target + " while loading"; {
-		case f.Skipped:
-			reasons = append(reasons, "a fault did nothing: "+name+": "+f.Problem)
-		case !f.Proven:
-			reasons = append(reasons, fmt.Sprintf("a fault did nothing: %s, at %.1f s of it, is not proven to have taken effect", name, f.InjectedSecond))
-		case f.HealedAt.IsZero():
-			reasons = append(reasons, fmt.Sprintf("a fault was not healed: %s, at %.1f s of it: %s", name, f.InjectedSecond, f.Problem))
-		}
-	}
-	return reasons
 }

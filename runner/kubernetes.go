@@ -46,16 +46,6 @@ func (r *run) attach(ctx context.Context) (stop func() error, err error) {
 // newMarkID tells what this run creates in a cluster from what others do.
 func newMarkID() string { return strings.ReplaceAll(uuid.NewString(), "-", "")[:8] }
 
-// refusePodFaults says before anything is loaded which of the faults cannot be done to
-// the pods. The database is reached by then: it says who takes writes.
-func (r *run) refusePodFaults(ctx context.Context) error {
-	faults, err := r.scenario.faults()
-	if err != nil || len(faults) == 0 || r.pods == nil {
-		return err
-	}
-	return fault.Validate(ctx, faults, r.pods)
-}
-
 // noteOthers says that the server which answers is none of the pods: they may be
 // somebody else's, or behind a router. Of a database that does not name its servers
 // nothing is said.
@@ -77,7 +67,22 @@ func (r *run) noteOthers(ctx context.Context) {
 }
 
 // hasNodes reports whether faults can be done to anything.
-func (r *run) hasNodes() bool { return r.cluster != nil || r.pods != nil || r.embedded != nil }
+func (r *run) hasNodes() bool { return r.system() != nil }
+
+// system is what faults can be done to; nil for nothing.
+func (r *run) system() fault.System {
+	switch {
+	case r.cluster != nil:
+		return fault.Servers(r.cluster.Cluster)
+	case r.pods != nil:
+		return r.pods
+	case r.hosts != nil:
+		return r.hosts
+	case r.embedded != nil:
+		return fault.Embedded(r.embedded)
+	}
+	return nil
+}
 
 // podsOf are the pods for the report.
 func podsOf(client *kubernetes.Client, target kubernetes.Target, all []kubernetes.Pod) *report.Cluster {

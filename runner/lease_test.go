@@ -45,6 +45,7 @@ func overtake(t *testing.T, address string, anew, ended bool) (run string) {
 // say whose they are. Nor is a run judged where the other has ended since, with its own data
 // or without having come to make any.
 func TestOvertakenRunIsNotJudged(t *testing.T) {
+	t.Parallel()
 	const waiting, reading = "waiting until nothing is in flight", "reading everything back"
 	for name, c := range map[string]struct {
 		stage       string

@@ -6,11 +6,134 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"assay/runner/catalog"
+	"assay/runner/lease"
+	"assay/runner/readback"
 	"assay/store"
+	"assay/workload/definition"
+	"assay/workload/interleaving"
 	"assay/workload/isolation"
 )
+
+// MatrixScenario is what an isolation matrix is made of.
+type MatrixScenario struct {
+	// Database is the address, Cluster the servers to start; both empty for an
+	// embedded file.
+	Database, Cluster string
+	Options           []string
+	// Levels are the names of the levels to play; none for all.
+	Levels         []string
+	ConnectTimeout time.Duration
+}
+
+// matrix is an isolation matrix that is being made.
+type matrix struct {
+	address string
+	timeout time.Duration
+	options Options
+	support definition.Support
+	cells   interleaving.Matrix
+	// dropped is false while a schema of this matrix is there.
+	dropped bool
+}
+
+// IsolationMatrix plays the scripts of package interleaving at each isolation level,
+// in the schema of workload isolation, which is dropped afterwards. When ctx ends,
+// it is dropped as well, and the error is an *InterruptedError.
+func IsolationMatrix(ctx context.Context, s MatrixScenario, o Options) (cells interleaving.Matrix, err error) {
+	if err := validOptions(s.Options); err != nil {
+		return nil, err
+	}
+	o.Progress = &inTurn{progress: o.Progress, status: &Status{}}
+	on, stop, err := StartServers(ctx, Scenario{Cluster: s.Cluster, Database: s.Database}, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	address, remove, err := orTemporary(on.Database)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	m := &matrix{address: withOptions(address, s.Options), timeout: s.ConnectTimeout, options: o, dropped: true}
+	err = m.play(ctx, s.Levels)
+	if err != nil && ctx.Err() != nil && m.dropped {
+		err = &InterruptedError{During: "playing the scripts", Left: "assay's schema was dropped again", Err: err}
+	}
+	return m.cells, err
+}
+
+// play plays all levels that were asked for.
+func (m *matrix) play(ctx context.Context, wanted []string) error {
+	m.options.Progress.Stage("connecting")
+	levels, product, err := Levels(ctx, Scenario{Workload: isolation.Name, Database: m.address, ConnectTimeout: m.timeout})
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == store.SettingBugs }) { // which strike whom they like
+		return &store.OptionError{Option: "database", Value: store.Redact(m.address), Reason: "its sessions cannot be played step by step",
+			Want: "sqlite:, postgres:, mysql:, mongodb: or mem:, without seeded bugs"}
+	}
+	driver, err := catalog.DriverFor(m.address)
+	if err != nil {
+		return err
+	}
+	m.support = driver.Support(isolation.Name)
+	if levels, err = ChooseLevels(levels, wanted); err != nil {
+		return err
+	}
+	for _, level := range levels {
+		m.options.Progress.Stage("playing " + level.Name)
+		if err := m.level(ctx, level); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// level plays one level in a schema of its own, which it drops.
+func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
+	db, err := m.support.Open(ctx, store.Target{Address: withOptions(m.address, level.Options), ConnectTimeout: m.timeout, Isolation: level.Isolation})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if _, err := db.Marker(ctx); err != nil { // what is not ours gets no lease
+		return err
+	}
+	id := uuid.NewString()
+	own, err := lease.Take(ctx, db, id, lease.Terms{Note: m.options.Progress.Note})
+	if err != nil {
+		return err
+	}
+	working := own.Keep(ctx)
+	defer own.Release(ctx)
+	mark := store.Marker{Run: id, Workload: isolation.Name, Version: m.options.Version, Created: time.Now().UTC().Truncate(time.Second)}
+	m.dropped = false
+	if err := db.Create(working, mark); err != nil {
+		return err
+	}
+	product, err := db.Describe(working)
+	if err == nil {
+		err = interleaving.Play(working, db, product.Name+" "+product.Version, level.Name, func(c interleaving.Cell) {
+			m.cells = append(m.cells, c)
+		})
+	}
+	if lost := own.IsLost(); lost != nil { // what is there now is another's
+		return fmt.Errorf("another run has taken the database from this one: %w", lost)
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), readback.SettleTimeout)
+	defer cancel()
+	settled, dropped := db.Settle(ending), db.Drop(ending)
+	m.dropped = dropped == nil
+	return errors.Join(err, settled, dropped)
+}
 
 // StartServers starts the servers of a scenario that are to serve several runs, and returns
 // the scenario on them: with their address in place of the cluster. The returned function
@@ -29,15 +152,11 @@ func StartServers(ctx context.Context, s Scenario, o Options) (on Scenario, stop
 // Levels are the isolation levels of the database of a scenario, and what it is. A scenario
 // without a database is on an embedded SQLite file.
 func Levels(ctx context.Context, s Scenario) (levels []store.Level, product store.Product, err error) {
-	address := s.Database
-	if address == "" {
-		folder, err := os.MkdirTemp("", "assay-levels-")
-		if err != nil {
-			return nil, product, fmt.Errorf("make a folder for an SQLite file: %w", err)
-		}
-		defer os.RemoveAll(folder)
-		address = schemeSQLite + filepath.Join(folder, isolation.Name+fileSQLite)
+	address, remove, err := orTemporary(s.Database)
+	if err != nil {
+		return nil, product, err
 	}
+	defer remove()
 	address = withOptions(address, s.Options)
 	driver, err := catalog.DriverFor(address)
 	if err != nil {
@@ -54,4 +173,38 @@ func Levels(ctx context.Context, s Scenario) (levels []store.Level, product stor
 	levels = db.Levels()
 	product, err = db.Describe(ctx)
 	return levels, product, errors.Join(err, db.Close())
+}
+
+// orTemporary is the address or, if that is empty, that of an SQLite file until the returned function
+// is called.
+func orTemporary(address string) (string, func(), error) {
+	if address != "" {
+		return address, func() {}, nil
+	}
+	folder, err := os.MkdirTemp("", "assay-levels-")
+	if err != nil {
+		return "", nil, fmt.Errorf("make a folder for an SQLite file: %w", err)
+	}
+	return schemeSQLite + filepath.Join(folder, isolation.Name+fileSQLite), func() { _ = os.RemoveAll(folder) }, nil
+}
+
+// ChooseLevels are the levels with these names, all if there are none. A name that none has gives
+// *store.OptionError.
+func ChooseLevels(levels []store.Level, names []string) (some []store.Level, err error) {
+	if len(names) == 0 {
+		return levels, nil
+	}
+	var known []string
+	for _, l := range levels {
+		known = append(known, l.Name)
+		if slices.Contains(names, l.Name) {
+			some = append(some, l)
+		}
+	}
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return nil, &store.OptionError{Option: "--level", Value: n, Want: strings.Join(known, "; ")}
+		}
+	}
+	return some, nil
 }

@@ -77,6 +77,7 @@ func verdictOf(r *report.Result, name string) check.Verdict {
 
 // TestListedOnSQLite: a counted row that is replaced by one of another identifier is found.
 func TestListedOnSQLite(t *testing.T) {
+	t.Parallel()
 	var path string
 	mustList(t, func() string {
 		path = filepath.Join(t.TempDir(), "file")
@@ -87,7 +88,7 @@ func TestListedOnSQLite(t *testing.T) {
 // TestListedOnPostgreSQL is the same there.
 func TestListedOnPostgreSQL(t *testing.T) {
 	t.Parallel() // it mostly waits
-	c := onServers(t, "postgres:1")
+	c := onServers(t, "postgres:1,fsync=off")
 	mustList(t, c.Address, func(statement string) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()

@@ -6,37 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"assay/check"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
 	"assay/runner/catalog"
 	"assay/store"
 )
-
-// unjudged says why nothing of a run can be judged; it is empty if something can.
-func unjudged(r *report.Result) string {
-	for _, s := range r.Database.Settings {
-		if s.Name == store.SettingUnjudged {
-			return s.Value
-		}
-	}
-	return ""
-}
-
-// enterUnjudged enters that nothing was judged. The tester's own counts are compared all
-// the same.
-func enterUnjudged(r *report.Result, why string, figures measure.Figures) {
-	r.Checks = []check.Result{
-		{Name: "answers", Verdict: check.Unknown, Detail: "not judged: " + why},
-		accounting(figures, figures.Outcomes, &r.Client),
-	}
-	r.Verdict = check.Combine(r.Checks)
-	r.Notes = slices.Concat(r.RunNotes, r.Notes)
-}
 
 const (
 	nullDriver  = "null"

@@ -2,16 +2,13 @@ package runner
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"runtime"
 	"strings"
 	"time"
 
 	"assay/load"
-	"assay/measure"
 	"assay/measure/pressure"
-	"assay/report"
 )
 
 // watchMachine looks at what else works on this machine during the measured part of a load
@@ -54,7 +51,7 @@ func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (s
 func (r *run) servers() pressure.Database {
 	switch {
 	case r.cluster != nil:
-		return pressure.Database{Servers: r.serverProcesses, Tester: r.options.Agents.processes}
+		return pressure.Database{Servers: r.cluster.Processes, Tester: r.options.Agents.processes}
 	case r.result.Database.Embedded:
 		return pressure.Database{Servers: func() []int { return nil }, Tester: r.options.Agents.processes}
 	}
@@ -88,17 +85,4 @@ func hostPorts(address string) []string {
 		all = append(all, host)
 	}
 	return all
-}
-
-// otherWork is what a measurement is judged by of the machine.
-func otherWork(m *report.Machine) measure.OtherWork {
-	if m == nil {
-		return measure.OtherWork{}
-	}
-	const named = 3
-	var busiest []string
-	for _, p := range m.Processes[:min(len(m.Processes), named)] {
-		busiest = append(busiest, fmt.Sprintf("%s %.0f %%", p.Name, 100*p.Share))
-	}
-	return measure.OtherWork{Others: m.Others, Steal: m.Steal, Perhaps: m.Perhaps, Unseen: m.Unseen, Busiest: strings.Join(busiest, ", ")}
 }

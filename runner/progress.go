@@ -62,14 +62,6 @@ func (p *inTurn) Note(text string) {
 	p.turn(func() { p.status.note(text); p.progress.Note(text) })
 }
 
-// reportProgress reports progress once a second until the returned function is called.
-func (r *run) reportProgress(start time.Time) (stop func()) {
-	return everySecond(func() {
-		elapsed := time.Since(start)
-		r.options.Progress.Working(elapsed, elapsed >= r.scenario.Load.Warmup, r.live.Snapshot())
-	})
-}
-
 // everySecond does something once a second, for the first time in a second, until the
 // returned function is called, which waits until it is not being done.
 func everySecond(do func()) (stop func()) {

@@ -40,13 +40,14 @@ COMMIT;
 // settings tell of, and nothing promised of tables that know no transactions.
 func TestTablesOfAScriptAreJudgedAsTheyAre(t *testing.T) {
 	t.Parallel()
+	server := onServers(t, "mariadb:1")
 	const two = "; INSERT INTO account (id, balance) VALUES (1, 100), (2, 100);"
 	for name, test := range map[string]struct{ engine, class string }{
 		"of no engine": {"", "system crash"}, "of MyISAM": {" ENGINE=MyISAM", "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := scripted(t, "mariadb:1", "CREATE TABLE account (id int PRIMARY KEY, balance int)"+test.engine+two, transfersOfAScript)
-			s.Config.(*script.Config).Observe = 200
+			s := scripted(t, "", "CREATE TABLE account (id int PRIMARY KEY, balance int)"+test.engine+two, transfersOfAScript)
+			s.Database, s.Config.(*script.Config).Observe = server.Address(), 200
 			r := carryOut(t, s).Result
 			if r.Durability == nil || r.Durability.Class != test.class {
 				t.Errorf("durability %+v, want %s", r.Durability, test.class)

@@ -13,10 +13,12 @@ import (
 
 	"assay/check"
 	"assay/history"
-	"assay/measure"
 	"assay/report"
 	"assay/runner/agents"
+	"assay/runner/figures"
 	"assay/runner/lease"
+	"assay/runner/open"
+	"assay/runner/readback"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -63,8 +65,8 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 	if err != nil {
 		return Outcome{}, err
 	}
-	f := findings{cut: !end.whole, survey: &end.survey}
-	if f.inFlight, f.gone, err = obtainState(ctx, folder, s, r, end, o); err != nil {
+	inFlight, gone, err := obtainState(ctx, folder, s, r, end, o)
+	if err != nil {
 		return Outcome{}, err
 	}
 	earlier := r.Checks
@@ -74,7 +76,7 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 	}
 	giveBack(folder) // of a run that was killed
 	o.Progress.Stage("checking every operation")
-	times, err := judgeRun(ctx, folder, s, r, f)
+	times, err := judgeRun(ctx, folder, s, r, inFlight, gone, figures.History{Cut: !end.whole(), Survey: &end.survey})
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -130,7 +132,7 @@ func undecidedNow(earlier, now []check.Result) string {
 // obtainState sees to it that the folder holds the state of the database, unless that was
 // gone, and returns why operations may have been in flight when that was read.
 func obtainState(ctx context.Context, folder string, s Scenario, r *report.Result, end ending, o RecheckOptions) (inFlight, gone string, err error) {
-	record, known, err := loadReadBack(folder, r.Run)
+	record, known, err := readback.Load(folder, r.Run)
 	switch {
 	case err != nil:
 		return "", "", err
@@ -211,32 +213,15 @@ func inputError(path string, err error) error {
 
 // ending is how the history of a run ended.
 type ending struct {
-	// whole is true if it was closed in order, settled if nothing was in
-	// flight any more before the database was read.
-	whole, settled bool
+	// settled is true if nothing was in flight any more before the database was read.
+	settled bool
 	// started and ended are the first and the last moment that it knows of.
 	started, ended time.Time
-	survey         survey
+	survey         figures.Survey
 }
 
-// survey is what a reading of a history finds that passes over the attempts.
-type survey struct {
-	events []history.Event
-	ending history.Ending
-}
-
-func (s *survey) scope() (measure.Scope, error) {
-	var scan measure.ScopeFinder
-	for _, e := range s.events {
-		if err := scan.Event(e); err != nil {
-			return measure.Scope{}, err
-		}
-	}
-	if s.ending.Ops > 0 {
-		scan.Ended(s.ending.Last)
-	}
-	return scan.Scope(), nil
-}
+// whole reports whether it was closed in order.
+func (e *ending) whole() bool { return e.survey.Ending.Whole }
 
 // readEnding reads the history once. One of another run is refused: its
 // operations may have the same ids. So is one that was whole when the run ended
@@ -249,13 +234,13 @@ func readEnding(folder string, r *report.Result) (ending, error) {
 	read, err := history.Read(filepath.Join(folder, FileHistory), history.Visitor{
 		Header: func(h history.Header) error {
 			if h.Run != r.Run {
-				return &report.InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its history is that of run %s, not %s", h.Run, r.Run)}
+				return &report.InputError{Path: folder, Err: fmt.Errorf("cannot be judged: its history belongs to run %s, not %s", h.Run, r.Run)}
 			}
 			e.started = time.Unix(0, h.Started)
 			return nil
 		},
 		Event: func(x history.Event) error {
-			e.survey.events = append(e.survey.events, x)
+			e.survey.Events = append(e.survey.Events, x)
 			e.settled = e.settled || x.Name == history.EventQuiesced
 			last = max(last, x.At)
 			return nil
@@ -264,9 +249,9 @@ func readEnding(folder string, r *report.Result) (ending, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ending{}, &report.InputError{Path: folder, Err: errors.New("was cut before its work began; there is nothing to judge")}
 	}
-	e.survey.ending = read
-	e.whole, e.ended = read.Whole, e.started.Add(time.Duration(max(last, read.Last)))
-	if err == nil && !e.whole && r.Client.Counted != nil {
+	e.survey.Ending = read
+	e.ended = e.started.Add(time.Duration(max(last, read.Last)))
+	if err == nil && !e.whole() && r.Client.Counted != nil {
 		return e, &report.InputError{Path: folder, Err: errors.New("cannot be judged: its history was cut after the run had ended; put the whole file back")}
 	}
 	return e, err
@@ -298,7 +283,7 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 }
 
 // readStore reads only if the database still holds this very run.
-func readStore(ctx context.Context, folder string, db *bounded, s Scenario, r *report.Result, p Progress) error {
+func readStore(ctx context.Context, folder string, db *open.Work, s Scenario, r *report.Result, p Progress) error {
 	found, err := db.Find(ctx)
 	switch {
 	case err != nil:
@@ -315,18 +300,18 @@ func readStore(ctx context.Context, folder string, db *bounded, s Scenario, r *r
 	ctx = own.Keep(ctx)
 	defer own.Release(ctx)
 	p.Stage("waiting until nothing is in flight")
-	settling, cancel := context.WithTimeout(ctx, settleTimeout)
+	settling, cancel := context.WithTimeout(ctx, readback.SettleTimeout)
 	defer cancel()
 	if err := db.Settle(settling); err != nil {
 		return fmt.Errorf("the run still has operations in flight: %w", err)
 	}
-	var unread store.Unread
-	if err := readBack(ctx, db, folder, s, own, r.Outcomes.Committed, &unread, p); err != nil {
+	unread, err := readBack(ctx, db, folder, s, own, r.Outcomes.Committed, p)
+	if err != nil {
 		return err
 	}
 	forgetReadingNotes(r)
 	r.RunNotes = append(r.RunNotes, own.Notes()...)
-	return writeReadBack(folder, readBackRecord{Run: r.Run, Unread: unread, Size: sizeOf(ctx, s, db, r)})
+	return readback.Record{Run: r.Run, Unread: unread, Size: sizeOf(ctx, s, db, r)}.Write(folder)
 }
 
 // agentsEnd is how long the agents of a run are waited for whose coordinator was killed.
@@ -335,8 +320,8 @@ const agentsEnd = 2 * time.Minute
 // leaseOnceIdle takes the lease on what a run has made. Of a run by agents it waits until
 // they have stopped, who renew theirs: what they write meanwhile would be read and not be
 // in their histories yet.
-func leaseOnceIdle(ctx context.Context, folder string, db *bounded, run string, p Progress) (*lease.Lease, error) {
-	on := lease.Terms{Limit: db.stallTimeout, Note: p.Note}
+func leaseOnceIdle(ctx context.Context, folder string, db *open.Work, run string, p Progress) (*lease.Lease, error) {
+	on := lease.Terms{Limit: db.StallTimeout, Note: p.Note}
 	for until := time.Now().Add(agentsEnd); ; {
 		l, err := lease.Take(ctx, db, run, on)
 		var held *store.HeldError

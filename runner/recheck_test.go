@@ -13,6 +13,7 @@ import (
 	"assay/history"
 	"assay/internal/expect"
 	"assay/report"
+	"assay/runner/readback"
 	"assay/workload/bank"
 	"assay/workload/definition"
 )
@@ -37,6 +38,7 @@ func TestRecheckGivesTheSame(t *testing.T) {
 // TestRecheckKeepsTheRunsNotes: what only the run could know stays, in the
 // result and on the page, and what a judge notes is not there twice.
 func TestRecheckKeepsTheRunsNotes(t *testing.T) {
+	t.Parallel()
 	first := carryOut(t, small("", 5, 300))
 	const note, stale = "the servers are gone & nobody misses them", noteNoSize + ": it was not told"
 	_, r, err := readRun(first.Folder)
@@ -61,6 +63,7 @@ func TestRecheckKeepsTheRunsNotes(t *testing.T) {
 }
 
 func TestRecheckReadsTheDatabaseAgain(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "bank.sqlite")
 	for name, database := range map[string]string{"in the folder": "", "elsewhere": "sqlite:" + file} {
 		first := carryOut(t, small(database, 5, 500))
@@ -76,6 +79,7 @@ func TestRecheckReadsTheDatabaseAgain(t *testing.T) {
 }
 
 func TestRecheckReadsOnlyItsOwnRun(t *testing.T) {
+	t.Parallel()
 	file := "sqlite:" + filepath.Join(t.TempDir(), "bank.sqlite")
 	first := carryOut(t, small(file, 5, 300))
 	remove(t, filepath.Join(first.Folder, bank.FileState))
@@ -133,7 +137,7 @@ func TestRecheckOfWhatIsNoRun(t *testing.T) {
 // TestTamperingIsFound changes one thing in the kept files of a valid run.
 func TestTamperingIsFound(t *testing.T) {
 	t.Parallel()
-	s := small("mem://", 1, 20_000)
+	s := small("mem://", 1, 8_000)
 	s.Config.(*bank.Config).Payroll = 0 // so that some are rejected
 	s.Load.Clients = 3
 	folder := carryOut(t, s).Folder
@@ -212,7 +216,7 @@ func TestWhatHadNotSettledIsNotValid(t *testing.T) {
 	folder := carryOut(t, small("mem://", 1, 500)).Folder
 	path := filepath.Join(folder, FileHistory)
 	rewrite(t, path, func(*history.Op) {}, func(e history.Event) bool { return e.Name != history.EventQuiesced })
-	remove(t, filepath.Join(folder, FileReadBack)) // as earlier versions left it
+	remove(t, filepath.Join(folder, readback.File)) // as earlier versions left it
 	if r := recheck(t, folder).Result; r.Verdict != check.Unknown {
 		t.Errorf("the verdict is %v: %s", r.Verdict, details(r))
 	}
@@ -220,6 +224,7 @@ func TestWhatHadNotSettledIsNotValid(t *testing.T) {
 
 // TestAKilledRun cuts the history and takes away what is written after it.
 func TestAKilledRun(t *testing.T) {
+	t.Parallel()
 	first := carryOut(t, small("", 1, 3000)) // no more than are reserved at once
 	truncate(t, filepath.Join(first.Folder, FileHistory))
 	kill(t, first, bank.FileState)

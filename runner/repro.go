@@ -35,7 +35,7 @@ type Reproduction struct {
 	Kind string
 	// Evidence is that against the whole, with the excerpt that was written.
 	Evidence check.Evidence
-	// Arguments are those of assay check that judge the file; nil where the statements that
+	// Arguments are the arguments of assay check that judge the file; nil where the statements that
 	// were sent are all there is, and no file.
 	Arguments []string
 	// Conviction is what speaks for a broken promise of the vendor's; nil where none was broken.
@@ -82,7 +82,7 @@ func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, 
 	case s == nil:
 		return Reproduction{}, &NothingError{path, "is violated, and no smaller history was found that shows it"}
 	}
-	r := Reproduction{Conviction: conviction, Kind: kind, Evidence: check.Evidence{Kind: s.Anomaly, Text: s.Excerpt.Why, Smallest: s.Excerpt}}
+	r := Reproduction{Conviction: conviction, Kind: kind, Evidence: check.Evidence{Kind: s.Anomaly, Text: s.Excerpt.Why, Smallest: &s.Excerpt}}
 	r.Arguments = append([]string{o.Out}, o.arguments()...)
 	if err := writeOperations(o.Out, o.Format, s.Operations); err != nil {
 		return Reproduction{}, err
@@ -214,7 +214,7 @@ func reduceTransactions(ctx context.Context, folder string, s Scenario, of defin
 	e := definition.Evidence{
 		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, s.definition().State), Promise: r.Database.Promise,
 	}
-	if !end.whole {
+	if !end.whole() {
 		e.InFlight = "the run was cut"
 	}
 	reduced, err := of.Reduce(ctx, s.Load.Seed, e, o.Model)
@@ -225,7 +225,7 @@ func reduceTransactions(ctx context.Context, folder string, s Scenario, of defin
 	switch {
 	case len(reduced.Smallest) > 0:
 		o.Model = string(reduced.Model)
-		return "transactions", histories.OfTransactions(reduced.Smallest, check.Nanoseconds), nil
+		return "transactions", reduced.Smallest, nil
 	case len(violated) == 0:
 		return "", nil, nothing(folder, check.Combine(reduced.Results), "")
 	case ctx.Err() != nil:

@@ -11,8 +11,10 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"assay/check"
+	"assay/history"
 	"assay/measure"
 	"assay/report"
+	"assay/runner/judge"
 	"assay/store"
 )
 
@@ -26,12 +28,12 @@ func begin(s Scenario, mark store.Marker, started time.Time) *report.Result {
 	if s.Load.Rate > 0 {
 		loop = "open"
 	}
-	judge := ""
+	judgedBy := ""
 	if s.Judge != "" && s.Judge != report.JudgePromise {
-		judge = report.JudgeFound
+		judgedBy = report.JudgeFound
 	}
 	return &report.Result{
-		Judge: judge, Format: resultFormat, Version: mark.Version, Rules: check.Rules, Workload: s.Workload, Run: mark.Run,
+		Judge: judgedBy, Format: resultFormat, Version: mark.Version, Rules: check.Rules, Workload: s.Workload, Run: mark.Run,
 		Started: started.UTC(), Ended: started.UTC(), Seed: s.Load.Seed, Verdict: check.Unknown,
 		Measurement: report.Measurement{Verdict: invalid, Reasons: []string{"the run has not ended, or was killed"}},
 		Load: report.Load{
@@ -61,7 +63,7 @@ func describe(r *report.Result, p store.Product, address, promise string) {
 	for _, s := range p.Changed {
 		d.Changed = append(d.Changed, report.Setting(s))
 	}
-	enterDurability(r)
+	judge.EnterDurability(r)
 	t := p.Topology
 	d.Nodes, d.Shards, d.Replicas = known(t.Nodes), known(t.Shards), known(t.Replicas)
 	d.CPUsPerNode, d.MemoryPerNode, d.DiskPerNode = known(float64(t.CPUsPerNode)), known(t.MemoryPerNode), known(t.DiskBytesPerNode)
@@ -105,7 +107,7 @@ func writeResult(folder string, r *report.Result) error {
 	if err := report.WriteJSON(&text, r); err != nil {
 		return err
 	}
-	return WriteFile(filepath.Join(folder, FileResult), text.Bytes())
+	return history.WriteFile(filepath.Join(folder, FileResult), text.Bytes())
 }
 
 // writePage makes the run's HTML page.
@@ -124,7 +126,7 @@ func writePage(path, folder string, s Scenario, r *report.Result) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(path, page.Bytes())
+	return history.WriteFile(path, page.Bytes())
 }
 
 // readEnvironment returns the kept environment in the order of its fields, or

@@ -2,23 +2,17 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"math"
-	"slices"
-	"strconv"
-	"time"
 
 	"assay/history"
 	"assay/load"
 	"assay/measure"
+	"assay/measure/servers"
 	"assay/report"
 	"assay/runner/agents"
+	"assay/runner/record"
+	"assay/runner/work"
 )
-
-// eventRound begins or ends a round; Detail is a measure.RoundScope, and the
-// last one of a name holds.
-const eventRound = "round"
 
 // inRounds has the rounds worked one after the other. Each has clients of its own in the
 // history, behind those of the rounds before. open prepares a round, the n-th from 0, and
@@ -39,18 +33,19 @@ func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n 
 			err = recorder.Mark(history.Event{At: start, Name: history.EventMeasureStart})
 		}
 		if err == nil {
-			err = markRound(recorder, scope)
+			err = record.MarkRound(recorder, scope)
 		}
 		if err != nil {
 			return began, ended, err
 		}
 		r.options.Monitor.Clients(round.Clients)
-		before := r.serverTime()
+		// Of the run's own servers, with those that they have started and waited for.
+		before := servers.ProcessTime(r.cluster.Processes())
 		if ended, cut, err = work(round, scope); err != nil {
 			return began, ended, err
 		}
-		scope.End, scope.ServerSeconds = ended, max(r.serverTime()-before, 0)
-		if err := markRound(recorder, scope); err != nil || cut {
+		scope.End, scope.ServerSeconds = ended, max(servers.ProcessTime(r.cluster.Processes())-before, 0)
+		if err := record.MarkRound(recorder, scope); err != nil || cut {
 			return began, ended, err
 		}
 		first += round.Clients
@@ -61,13 +56,13 @@ func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n 
 // workRounds works the rounds in this process.
 func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load.Recorder, now func() int64) (all load.Stats, err error) {
 	var clients []load.Client
-	defer func() { closeAll(clients) }()
+	defer func() { work.Close(clients) }()
 	began, _, err := r.inRounds(rounds, recorder, func(n int, round load.Round) (start int64, cut bool, err error) {
-		clients, err = r.roundClients(ctx, round)
+		clients, err = work.RoundSessions(ctx, round, r.scenario.ConnectTimeout, r.lease)
 		switch {
 		case err != nil && ctx.Err() != nil && n > 0:
 			all.Cut = true
-			return 0, true, markCut(recorder, now())
+			return 0, true, work.MarkCut(recorder, now())
 		case err != nil:
 			return 0, false, r.interrupted(ctx, err, "preparing the first round, with all rows in")
 		}
@@ -75,10 +70,10 @@ func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load
 	}, func(round load.Round, scope measure.RoundScope) (end int64, cut bool, err error) {
 		ready := clients
 		clients = nil // they are the engine's to close
-		stats, err := load.Run(ctx, planOfRound(r.scenario.Load, round.Clients, round.Ops), ready, &within{Recorder: recorder, offset: scope.First}, now)
+		stats, err := load.Run(ctx, work.PlanOfRound(r.scenario.Load, round.Clients, round.Ops), ready, &work.Within{Recorder: recorder, Offset: scope.First}, now)
 		all = agents.Joined(all, stats)
 		if end = now(); err == nil && stats.Cut {
-			err = markCut(recorder, end)
+			err = work.MarkCut(recorder, end)
 		}
 		return end, stats.Cut, err
 	})
@@ -89,122 +84,10 @@ func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load
 	return all, recorder.Mark(history.Event{At: all.MeasureEnd, Name: history.EventMeasureEnd})
 }
 
-// planOfRound is a load as so many clients of a round work it.
-func planOfRound(p load.Plan, clients int, ops uint64) load.Plan {
-	p.Clients, p.Ops, p.Warmup, p.Duration = clients, ops, 0, 0
-	p.Rate, p.Arrivals, p.Ramp = 0, load.Closed, 0
-	return p
-}
-
-func markCut(recorder load.Recorder, at int64) error {
-	return recorder.Mark(history.Event{At: at, Name: history.EventCut, Detail: "it was ended before its time"})
-}
-
-func markRound(recorder load.Recorder, scope measure.RoundScope) error {
-	text, err := json.Marshal(scope)
-	if err != nil {
-		return err
-	}
-	at := scope.Start
-	if scope.End > 0 {
-		at = scope.End
-	}
-	return recorder.Mark(history.Event{At: at, Name: eventRound, Detail: string(text)})
-}
-
-// readyRound prepares a round.
-func readyRound(ctx context.Context, round load.Round) error {
-	if round.Ready == nil {
-		return nil
-	}
-	if err := round.Ready(ctx); err != nil {
-		return fmt.Errorf("round %s: %w", round.Name, err)
-	}
-	return nil
-}
-
-// roundClients prepares a round and opens its sessions.
-func (r *run) roundClients(ctx context.Context, round load.Round) ([]load.Client, error) {
-	if err := readyRound(ctx, round); err != nil {
-		return nil, err
-	}
-	clients, err := r.sessions(ctx, round.Clients, round.Client)
-	if err != nil {
-		return nil, fmt.Errorf("round %s: %w", round.Name, err)
-	}
-	return clients, nil
-}
-
-// within records clients under numbers behind those of others, such as of the
-// rounds before, and leaves the marks of the run to the run.
-type within struct {
-	load.Recorder
-	offset int
-}
-
-// Reserve implements load.Recorder.
-func (w *within) Reserve(r history.Reservation) error {
-	r.Client += w.offset
-	return w.Recorder.Reserve(r)
-}
-
-// Record implements load.Recorder.
-func (w *within) Record(op *history.Op) error {
-	moved := *op
-	moved.Client += w.offset
-	return w.Recorder.Record(&moved)
-}
-
-// Mark implements load.Recorder: of the events the stalls alone are of whose clients they are.
-func (w *within) Mark(e history.Event) error {
-	if e.Name == history.EventStalled {
-		return w.Recorder.Mark(e)
-	}
-	return nil
-}
-
-// roundReader finds the rounds of a history.
-type roundReader struct{ scopes []measure.RoundScope }
-
-func (r *roundReader) event(e history.Event) error {
-	if e.Name != eventRound {
-		return nil
-	}
-	var scope measure.RoundScope
-	if err := json.Unmarshal([]byte(e.Detail), &scope); err != nil {
-		return fmt.Errorf("the history's record of a round cannot be read: %w", err)
-	}
-	if scope.Clients < 0 || scope.Clients > load.MaxClients || scope.First < 0 || scope.First > math.MaxInt32 {
-		return fmt.Errorf("the history's record of round %s cannot be right", scope.Name)
-	}
-	i := slices.IndexFunc(r.scopes, func(old measure.RoundScope) bool { return old.Name == scope.Name })
-	if i < 0 {
-		r.scopes = append(r.scopes, scope)
-	} else {
-		r.scopes[i] = scope
-	}
-	return nil
-}
-
 // enterPlan enters what is to be worked instead of one stretch.
 func enterPlan(l *report.Load, rounds []load.Round) {
 	l.WarmupSeconds, l.DurationSeconds, l.Ops = 0, 0, 0
 	for _, round := range rounds {
 		l.Rounds = append(l.Rounds, round.Name)
-	}
-}
-
-func enterRounds(r *report.Result, figures []measure.RoundFigures) {
-	r.Rounds = nil
-	for _, f := range figures {
-		var facts []report.Setting
-		if f.ServerSeconds > 0 {
-			facts = append(facts, report.Setting{Name: "server CPU", Value: strconv.FormatFloat(f.ServerSeconds, 'f', 2, 64) + " s"})
-		}
-		r.Rounds = append(r.Rounds, report.Round{
-			Facts: facts,
-			Name:  f.Name, Clients: f.Clients, Apart: f.Apart, StartSecond: time.Duration(f.Start).Seconds(), Seconds: f.Seconds,
-			Outcomes: f.Outcomes, PerSecond: f.PerSecond, Service: f.Service,
-		})
 	}
 }

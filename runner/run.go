@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,18 +14,16 @@ import (
 	"assay/check"
 	"assay/cluster"
 	"assay/fault"
+	"assay/history"
 	"assay/measure"
 	"assay/report"
 	"assay/runner/agents"
 	"assay/runner/catalog"
 	"assay/runner/lease"
+	"assay/runner/nodes"
+	"assay/runner/open"
 	"assay/store"
 )
-
-// settleTimeout bounds the wait for what the database still has in flight
-// after the last client has gone. It is longer than MongoDB keeps a
-// transaction that nobody ends (transactionLifetimeLimitSeconds, 60 s).
-const settleTimeout = 90 * time.Second
 
 // Options is how a run is carried out, as opposed to what it does.
 type Options struct {
@@ -36,6 +33,8 @@ type Options struct {
 	Out string
 	// Servers is a folder that holds server programs, searched first.
 	Servers string
+	// Shared are servers that several runs work on; nil for a run that starts its own.
+	Shared *nodes.Nodes
 	// Progress receives how the run goes; it must not be nil.
 	Progress Progress
 	// Status, if not nil, is kept up to date while the run goes.
@@ -78,7 +77,7 @@ type run struct {
 	address  string // of the database, password included
 	driver   catalog.Driver
 	folder   string
-	store    *bounded
+	store    *open.Work
 	id       string // of the run
 	lease    *lease.Lease
 	result   *report.Result
@@ -88,27 +87,22 @@ type run struct {
 	agentsCounted *report.Counted
 	loading       report.Loading
 	inFlight      string
-	unread        store.Unread
 	// unrecorded is true if the history could not be written to its end.
 	unrecorded bool
 	// started is time zero of the history with its monotonic reading, which result.Started,
 	// a time in UTC, does not have.
 	started time.Time
-	// endService ends the web service that the run started; nil if there is none.
+	// endService ends the web service that the run started, if there is one.
 	endService func() error
 
-	// Of a run that started its own servers; endedForGood says why none of them starts again.
-	cluster      *cluster.Cluster
-	endedForGood string
+	// Of a run on servers of its own, or shared ones.
+	cluster *nodes.Nodes
 	// Of a run whose database is within assay, and backed up.
 	embedded *cluster.Backups
 	// Of a run on pods of somebody else's.
 	pods  *fault.Pods
+	hosts *fault.Hosts // of a run on nodes of the user's own
 	nodes *report.Cluster
-	// announcements writes what the cluster does into the history; nil while there is none.
-	announcements atomic.Pointer[func(event, text string)]
-	// led is who took writes before the work, where another program leads the nodes.
-	led string
 }
 
 // Run carries out one scenario. The error says why there is no result; a
@@ -130,18 +124,22 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	o.Status.begin(s, o.Version)
 	o.Progress = &inTurn{progress: o.Progress, status: o.Status}
 	o.Monitor.Phase(PhaseConnecting)
-	r := &run{scenario: s, options: o, address: s.Database}
+	r := &run{scenario: s, options: o, address: s.Database, endService: func() error { return nil }}
 	stop, err := r.provide(ctx)
 	if err != nil {
 		return Outcome{}, r.interrupted(ctx, err, "the servers were being started")
 	}
 	defer func() { err = r.cleanedUp(out, err, stop()) }()
-	defer func() { err = r.cleanedUp(out, err, errors.Join(r.stopService(), r.embedded.Close())) }()
+	defer func() { err = r.cleanedUp(out, err, errors.Join(r.endService(), r.embedded.Close())) }()
 	if err := r.open(ctx); err != nil {
 		return Outcome{}, r.interrupted(ctx, err, "connecting")
 	}
 	gathered := false
-	defer func() { r.removeUngathered(gathered) }()
+	defer func() { // of a run that did not begin nothing stays, once nobody writes there any more
+		if !gathered && os.RemoveAll(filepath.Join(r.folder, agents.Folder)) == nil {
+			r.removeEmptyFolder()
+		}
+	}()
 	defer giveBack(r.folder)
 	defer func() { err = r.cleanedUp(out, err, r.store.Close()) }()
 	ctx = r.lease.Keep(ctx)
@@ -156,7 +154,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err := r.load(ctx); err != nil {
 		return Outcome{}, err
 	}
-	r.store.bearFor(r.store.stallTimeout)
+	r.store.BearFor(r.store.StallTimeout)
 	stats, err := r.work(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -212,8 +210,8 @@ func (r *run) open(ctx context.Context) (err error) {
 	if err == nil {
 		err = r.reach(ctx)
 	}
-	if err == nil {
-		if err = r.refusePodFaults(ctx); err != nil {
+	if err == nil && (r.pods != nil || r.hosts != nil) { // the database says by now who takes writes
+		if err = r.scenario.refuseFaults(ctx, r.system()); err != nil {
 			r.lease.Release(ctx)
 			err = errors.Join(err, r.store.Close())
 		}
@@ -237,18 +235,20 @@ func (r *run) removeEmptyFolder() {
 
 func (r *run) reach(ctx context.Context) error {
 	r.tellExisting()
-	open := opener(openWork)
+	opened := opener(openWork)
 	if a := r.options.Agents; a != nil {
-		open = a.open.orDefault()
+		opened = a.open.orDefault()
 	}
-	db, err := open(ctx, r.scenario, r.address, r.options.StallTimeout)
+	db, err := opened(ctx, r.scenario, r.address, r.options.StallTimeout)
 	if err != nil {
 		return err
 	}
-	found, err := r.own(ctx, db)
+	r.id = uuid.NewString()
+	own, found, err := db.Own(ctx, r.id, lease.Terms{Shared: r.options.Agents != nil, Alone: r.cluster != nil, Note: r.options.Progress.Note})
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
+	r.lease = own
 	if found != nil {
 		state := "complete"
 		if !found.Marker.Loaded {
@@ -271,25 +271,23 @@ func (r *run) reach(ctx context.Context) error {
 	return nil
 }
 
-// own takes the lease on the schema, before anything is changed in it, and tells
-// what an earlier run left there.
-func (r *run) own(ctx context.Context, db *bounded) (found *store.Leftover, err error) {
-	if _, err := db.Marker(ctx); err != nil { // what is not ours gets no lease
-		return nil, err
+// opener opens the scenario's workload on the database at address, as openWork does.
+type opener func(ctx context.Context, s Scenario, address string, stallTimeout time.Duration) (*open.Work, error)
+
+// orDefault is openWork of nil.
+func (o opener) orDefault() opener {
+	if o == nil {
+		return openWork
 	}
-	r.id = uuid.NewString()
-	on := lease.Terms{Shared: r.options.Agents != nil, Alone: r.cluster != nil, Limit: db.stallTimeout, Note: r.options.Progress.Note}
-	if r.lease, err = lease.Take(ctx, db, r.id, on); err != nil {
-		return nil, err
-	}
-	if err = db.Removable(ctx); err == nil {
-		found, err = db.Find(ctx)
-	}
-	if err != nil {
-		r.lease.Release(ctx)
-		r.lease = nil
-	}
-	return found, err
+	return o
+}
+
+// openWork opens the scenario's workload on the database at address; see open.Asked.
+func openWork(ctx context.Context, s Scenario, address string, stallTimeout time.Duration) (*open.Work, error) {
+	return open.Asked{
+		Workload: s.Workload, Config: s.Config, Seed: s.Load.Seed, Clients: s.Load.Clients, Isolation: s.Isolation, Existing: s.UseExisting,
+		ConnectTimeout: s.ConnectTimeout, StallTimeout: stallTimeout,
+	}.Open(ctx, address)
 }
 
 // embeddedAddress is the database of a run that names none.
@@ -311,14 +309,14 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	here := environment(ctx, r.options.Version, r.folder)
-	if err := WriteJSON(filepath.Join(r.folder, FileEnvironment), "the environment", here); err != nil {
+	if err := history.WriteJSON(filepath.Join(r.folder, FileEnvironment), here); err != nil {
 		return err
 	}
 	r.result = begin(r.scenario, mark, started)
 	r.result.Cluster = r.nodes
 	r.noteExisting()
 	r.noteOthers(ctx)
-	if rounds, several := r.store.rounds(); several {
+	if rounds, several := r.store.Rounds(); several {
 		enterPlan(&r.result.Load, rounds)
 	}
 	if err := writeResult(r.folder, r.result); err != nil {
@@ -354,13 +352,15 @@ func (r *run) load(ctx context.Context) error {
 			}
 		}
 	}
-	r.led = r.leaders(ctx)
+	r.cluster.Loaded(ctx)
 	describe(r.result, product, r.address, r.store.Promise())
 	r.noteAltering(product)
 	r.options.Status.describe(r.result)
 	switch {
 	case r.pods != nil:
 		describePods(&r.result.Database, r.nodes.Nodes)
+	case r.hosts != nil: // what they are made of is not known here
+		r.result.Database.Nodes = known(len(r.nodes.Nodes))
 	case r.nodes != nil:
 		describeNodes(&r.result.Database, r.nodes, here)
 	}

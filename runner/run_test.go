@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -12,10 +11,10 @@ import (
 	"time"
 
 	"assay/check"
-	"assay/history"
 	"assay/internal/expect"
 	"assay/load"
 	"assay/report"
+	"assay/runner/readback"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -29,7 +28,7 @@ func TestARunLeavesItsFolder(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	want := []string{"bank.sqlite", FileEnvironment, FileHistory, FileReadBack, FileReport, FileResult, FileScenario, FileServers, "state.bin"}
+	want := []string{"bank.sqlite", FileEnvironment, FileHistory, readback.File, FileReport, FileResult, FileScenario, FileServers, "state.bin"}
 	if !slices.Equal(names, want) {
 		t.Errorf("the folder holds %v, want %v", names, want)
 	}
@@ -143,35 +142,6 @@ func TestALongEnoughRunIsAMeasurement(t *testing.T) {
 	}
 }
 
-// TestACutRunIsJudged: whoever interrupts a run gets the truth about it.
-func TestACutRunIsJudged(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	s := small("mem://?latency=1ms", 1, 0)
-	s.Load.Duration = time.Hour
-	time.AfterFunc(500*time.Millisecond, cancel)
-	out, err := Run(ctx, s, Options{Out: filepath.Join(t.TempDir(), "run"), Progress: &diary{}})
-	expect.NoError(t, err)
-	r := out.Result
-	if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || !strings.Contains(reasons(r), "the run was cut:") {
-		t.Errorf("%v, %+v", r.Verdict, r.Measurement)
-	}
-	if r.Outcomes.Committed == 0 {
-		t.Error("nothing committed")
-	}
-	sameFigures(t, recheck(t, out.Folder).Result, r)
-}
-
-func TestARunThatIsCutWhileLoading(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	folder := filepath.Join(t.TempDir(), "run")
-	_, err := Run(ctx, small("mem://", 1, 10), Options{Out: folder, Progress: &diary{}})
-	if !errors.Is(err, context.Canceled) {
-		t.Fatalf("got %v", err)
-	}
-	wantInput(t, folder, RecheckOptions{}, "")
-}
-
 func TestTheNextRunSaysWhatItReplaces(t *testing.T) {
 	file := "sqlite:" + filepath.Join(t.TempDir(), "bank.sqlite")
 	first := carryOut(t, small(file, 1, 200))
@@ -212,6 +182,7 @@ func TestAForeignFileStaysAsItIs(t *testing.T) {
 // TestARunSettlesBeforeItReads: what the database does after its answer is in
 // the books, and so is not known only by chance.
 func TestARunSettlesBeforeItReads(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(5) {
 		told := &diary{}
 		r := carryOutBy(t, small("mem://?bug=late-apply:0.5", seed, 300), Options{Progress: told}).Result
@@ -222,32 +193,6 @@ func TestARunSettlesBeforeItReads(t *testing.T) {
 		reading := slices.Index(told.stages, "reading everything back")
 		if settling < 0 || reading < settling {
 			t.Errorf("stages %q", told.stages)
-		}
-	}
-}
-
-func TestAccountingDoubtsTheTester(t *testing.T) {
-	out := carryOut(t, small("mem://", 1, 300))
-	figures, err := measured(out.Folder, small("mem://", 1, 300), &report.Result{}, findings{})
-	expect.NoError(t, err)
-	all := figures.Outcomes
-	counted := history.Counts{Committed: all.Committed, Rejected: all.Rejected}
-	less, more := counted, all
-	less.Committed--
-	more.Committed++
-	for name, c := range map[string]struct {
-		judged history.Counts
-		live   *report.Counted
-		want   check.Verdict
-	}{
-		"nobody counted along":                          {counted, nil, check.Valid},
-		"all agree":                                     {counted, &report.Counted{Outcomes: all, Attempts: figures.Attempts}, check.Valid},
-		"an attempt counted and not recorded":           {counted, &report.Counted{Outcomes: all, Attempts: figures.Attempts + 1}, check.Unknown},
-		"an operation counted and not recorded":         {counted, &report.Counted{Outcomes: more, Attempts: figures.Attempts}, check.Unknown},
-		"an operation that was recorded and not judged": {less, nil, check.Unknown},
-	} {
-		if got := accounting(figures, c.judged, &report.Client{Counted: c.live}); got.Verdict != c.want {
-			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
-	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +25,7 @@ import (
 	"assay/cluster"
 	"assay/cluster/kubernetes"
 	"assay/fault"
+	"assay/history"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
@@ -47,6 +48,9 @@ type Scenario struct {
 	// Kubernetes selects the pods of the database, whose address Database has, as
 	// NAMESPACE/SELECTOR: they are its nodes.
 	Kubernetes string `yaml:"kubernetes,omitempty"`
+	// Nodes is the path of a file of machines and commands (fault.ParseHosts): they are the nodes of the
+	// database whose address Database has.
+	Nodes string `yaml:"nodes,omitempty"`
 	// Options are parameters of the address, as NAME=VALUE, also of one that a
 	// cluster gives, such as "w=1".
 	Options []string `yaml:"options,omitempty"`
@@ -74,6 +78,8 @@ type Scenario struct {
 	NoServerStats bool `yaml:"no_server_stats,omitempty"`
 	// Overhead measures, after the run, what assay itself takes.
 	Overhead bool `yaml:"overhead,omitempty"`
+	// Price is what one node costs, as report.ParsePrice reads it; empty if nobody said.
+	Price string `yaml:"price,omitempty"`
 	// UseExisting has the workload use tables that are there already in Database. It makes,
 	// marks, loads, alters and drops nothing.
 	UseExisting bool `yaml:"use_existing,omitempty"`
@@ -162,6 +168,9 @@ func (s Scenario) Validate() error {
 	if !(s.OtherWork >= 0 && s.OtherWork <= 100) {
 		return &store.OptionError{Option: "--other-work", Value: strconv.FormatFloat(s.OtherWork, 'g', -1, 64), Want: "more than 0% and at most 100%"}
 	}
+	if _, is := report.ParsePrice(s.Price); s.Price != "" && !is {
+		return &store.OptionError{Option: "--price", Value: s.Price, Want: report.PriceForm}
+	}
 	if err := s.validateExisting(); err != nil {
 		return err
 	}
@@ -175,10 +184,10 @@ func (s Scenario) Validate() error {
 // them.
 func (s Scenario) validateCluster() error {
 	all, err := s.faults()
-	if s.Cluster == "" && s.Kubernetes == "" {
+	if s.Cluster == "" && s.Kubernetes == "" && s.Nodes == "" {
 		if len(s.Faults) > 0 && (err != nil || !s.backsItselfUp(all)) {
 			return &store.OptionError{Option: "--fault", Value: s.Faults[0],
-				Want: "with --cluster or --kubernetes: faults are done only to servers that assay has started itself, or to pods that you select; backups alone also to an SQLite file"}
+				Want: "with --cluster, --kubernetes or --nodes: faults are done only to servers that assay has started itself, or to pods or machines that you name; backups alone also to an SQLite file"}
 		}
 	} else if err := s.validateNodes(all); err != nil {
 		return err
@@ -191,8 +200,8 @@ func (s Scenario) validateCluster() error {
 	}
 	loading, measured := fault.Phases(all)
 	for _, f := range loading {
-		if a, _ := fault.Lookup(f.Action); a.CutsPower {
-			return &store.OptionError{Option: "--fault", Value: f.String(), Want: "a power cut in the measured part: of loaded rows it is not known when each was acknowledged"}
+		if a, _ := fault.Lookup(f.Action); a.CutsPower || a.Empties {
+			return &store.OptionError{Option: "--fault", Value: f.String(), Want: a.Name + " in the measured part: of loaded rows it is not known when each was acknowledged"}
 		}
 	}
 	if len(loading) > 0 && !s.definition().Reloads {
@@ -207,6 +216,14 @@ func (s Scenario) validateNodes(faults []fault.Fault) error {
 		return &store.OptionError{Option: option, Value: value, Want: want}
 	}
 	switch manifest := IsManifest(s.Cluster); {
+	case s.Nodes != "" && (s.Database == "" || s.Cluster != "" || s.Kubernetes != ""):
+		return refuse("--nodes", s.Nodes, "with --db, the address of the database whose nodes these are, and without --cluster and --kubernetes")
+	case s.Nodes != "":
+		hosts, err := s.hosts()
+		if err != nil {
+			return err
+		}
+		return hosts.Check(faults)
 	case manifest && s.Database == "":
 		return refuse("--cluster", s.Cluster, "with --db, the address that the database has once the manifest is applied")
 	case s.Kubernetes == "" && manifest && len(s.Faults) > 0:
@@ -312,6 +329,25 @@ func parseScenario(text []byte) (Scenario, error) {
 	return s, nil
 }
 
+const schemeSQLite = "sqlite:"
+
+// Unserved is why the scenario's database does not serve its workload, by the catalog, as a
+// clause; empty if it does, or if only the database itself can tell.
+func (s Scenario) Unserved() string {
+	address := s.Database
+	switch spec, err := cluster.ParseSpec(s.Cluster); {
+	case address == "" && s.Cluster == "":
+		address = schemeSQLite
+	case address == "" && err == nil:
+		address = cluster.SchemeOf(spec.Product) + ":"
+	}
+	driver, err := catalog.DriverFor(address)
+	if err != nil {
+		return ""
+	}
+	return driver.Support(s.Workload).Reason
+}
+
 // Text is the scenario as a file has it: without any password.
 func (s Scenario) Text() ([]byte, error) {
 	if s.Database != "" { // empty means an SQLite file in the run's folder
@@ -325,7 +361,26 @@ func (s Scenario) Text() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the scenario: %w", err)
 	}
-	return slices.Concat(common, own), nil
+	return slices.Concat(common, byLine(own)), nil
+}
+
+// byLine has texts of several lines, such as scripts, stand line by line, unless that would change one.
+func byLine(quoted []byte) []byte {
+	pattern := regexp.MustCompile(`(?m)^( *)(\w+): (".*\\n.*")$`)
+	lines := pattern.ReplaceAllStringFunc(string(quoted), func(whole string) string {
+		m := pattern.FindStringSubmatch(whole)
+		text, err := strconv.Unquote(m[3])
+		if err != nil || !strings.HasSuffix(text, "\n") {
+			return whole
+		}
+		inside := "\n" + m[1] + "  "
+		return m[1] + m[2] + ": |" + inside + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", inside)
+	})
+	var before, after any
+	if yaml.Unmarshal(quoted, &before) != nil || yaml.Unmarshal([]byte(lines), &after) != nil || !reflect.DeepEqual(before, after) {
+		return quoted
+	}
+	return []byte(lines)
 }
 
 func writeScenario(path string, s Scenario) error {
@@ -333,67 +388,5 @@ func writeScenario(path string, s Scenario) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(path, slices.Concat([]byte("# assay run "+s.Workload+" --scenario THIS_FILE does this run again.\n"), text))
-}
-
-const schemeSQLite = "sqlite:"
-
-// validOptions returns a *store.OptionError for an option without a name or a value.
-func validOptions(options []string) error {
-	for _, o := range options {
-		if name, value, found := strings.Cut(o, "="); !found || name == "" || value == "" || strings.ContainsAny(name, "&?# ") {
-			return &store.OptionError{Option: "--option", Value: o, Want: "NAME=VALUE, a parameter of the database's address, such as w=1"}
-		}
-	}
-	return nil
-}
-
-// fromAnywhere is the address such that it means the same in every working
-// directory. Only that of an SQLite file can depend on it. A directory that no
-// address can hold, for its question mark, leaves it as it is.
-func fromAnywhere(address string) string {
-	rest, isFile := strings.CutPrefix(address, schemeSQLite)
-	path, parameters, asked := strings.Cut(rest, "?")
-	if !isFile || path == "" || strings.HasPrefix(path, "/") {
-		return address
-	}
-	path, err := filepath.Abs(path)
-	if err != nil || strings.Contains(path, "?") {
-		return address
-	}
-	if asked {
-		path += "?" + parameters
-	}
-	return schemeSQLite + path
-}
-
-// WithOptions is the address with these parameters, each NAME=VALUE, behind its
-// own. It returns a *store.OptionError for one without a name or a value.
-func WithOptions(address string, options []string) (string, error) {
-	if err := validOptions(options); err != nil {
-		return "", err
-	}
-	return withOptions(address, options), nil
-}
-
-// withOptions is the address with these parameters behind its own. Which there
-// are is the driver's to say, and it refuses the others.
-func withOptions(address string, options []string) string {
-	if len(options) == 0 {
-		return address
-	}
-	_, rest, _ := strings.Cut(address, ":")
-	separator := "?"
-	switch {
-	case strings.Contains(address, "?"):
-		separator = "&"
-	case strings.HasPrefix(rest, "//") && !strings.Contains(rest[2:], "/"):
-		separator = "/?"
-	}
-	var parameters []string
-	for _, o := range options {
-		name, value, _ := strings.Cut(o, "=")
-		parameters = append(parameters, name+"="+url.QueryEscape(value))
-	}
-	return address + separator + strings.Join(parameters, "&")
+	return history.WriteFile(path, slices.Concat([]byte("# assay run "+s.Workload+" --scenario THIS_FILE does this run again.\n"), text))
 }

@@ -50,6 +50,21 @@ func TestScenarioRoundTrip(t *testing.T) {
 	}
 }
 
+// TestScriptsStandLineByLine: a text of several lines is written so, unless it would be read as
+// another one.
+func TestScriptsStandLineByLine(t *testing.T) {
+	for quoted, want := range map[string]string{
+		"script:\n  text: \"# a: b\\nif x:\\n\\n    \\\"y\\\"\\n\"\n  pause: 2.0\n": "script:\n  text: |\n    # a: b\n    if x:\n    \n        \"y\"\n  pause: 2.0\n",
+		"script:\n  text: \"  begins with spaces\\nb\\n\"\n":                        "script:\n  text: \"  begins with spaces\\nb\\n\"\n",
+		"script:\n  text: \"no end\\nb\"\n":                                         "script:\n  text: \"no end\\nb\"\n",
+		"bank:\n  accounts: 5\n":                                                    "bank:\n  accounts: 5\n",
+	} {
+		if got := string(byLine([]byte(quoted))); got != want {
+			t.Errorf("of %q\n%s", quoted, got)
+		}
+	}
+}
+
 // TestARunCanBeDoneAgain: the same seed on the same kind of database asks for
 // the same transfers.
 func TestARunCanBeDoneAgain(t *testing.T) {

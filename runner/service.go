@@ -55,11 +55,3 @@ func (r *run) serve(ctx context.Context) error {
 	r.options.Progress.Note("through a web service in front of " + behind + ", at " + r.address)
 	return nil
 }
-
-// stopService ends the web service, if there is one.
-func (r *run) stopService() error {
-	if r.endService == nil {
-		return nil
-	}
-	return r.endService()
-}

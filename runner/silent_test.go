@@ -3,11 +3,13 @@ package runner
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +19,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/driver/sqlite"
 	"assay/internal/expect"
+	"assay/runner/open"
 	"assay/runner/serve"
 	"assay/store"
 	"assay/workload/bank"
@@ -31,16 +34,18 @@ const shortStallTimeout = 500 * time.Millisecond
 // before they went away, with twice the patience each time.
 const tries = 5
 
-// absence is how servers go away, and how they come back.
+// absence is how servers go away, at which stages of a run, and how they come back. Those that went
+// during the work are away when it is waited until nothing is in flight.
 type absence struct {
-	leave func(n *cluster.Node) error
-	come  func(ctx context.Context, n *cluster.Node) error
+	stages []string
+	leave  func(n *cluster.Node) error
+	come   func(ctx context.Context, n *cluster.Node) error
 }
 
 func absences() map[string]absence {
 	return map[string]absence{
-		"silent": {leave: (*cluster.Node).Pause, come: func(_ context.Context, n *cluster.Node) error { return n.Resume() }},
-		"killed": {leave: (*cluster.Node).Kill, come: func(ctx context.Context, n *cluster.Node) error { return n.Start(ctx) }},
+		"silent": {stages: []string{"loading", "rows", "opening", "", atReading}, leave: (*cluster.Node).Pause, come: func(_ context.Context, n *cluster.Node) error { return n.Resume() }},
+		"killed": {stages: []string{"rows", "", atReading}, leave: (*cluster.Node).Kill, come: func(ctx context.Context, n *cluster.Node) error { return n.Start(ctx) }},
 	}
 }
 
@@ -80,17 +85,21 @@ func forgetLease(ctx context.Context, s Scenario, address string) error {
 	return errors.Join(err, w.Close())
 }
 
-// silence has all servers of a cluster go away for good in each phase of a run. Those that are
-// silent and those that are killed are two clusters, since each waits for its own.
-func silence(t *testing.T, spec string) {
+// trustGone has a run of each database be disturbed at each stage, and not of PostgreSQL alone:
+// `make trust` does.
+var trustGone = flag.Bool("trust.gone", false, "have servers of each database go away at each stage of a run")
+
+// silence has all servers of a cluster go away for good: at each stage of a run, or as it reads
+// everything back, and before each call.
+func silence(t *testing.T, c *cluster.Cluster, eachStage bool) {
 	for how, a := range absences() {
-		if how == "killed" && strings.HasPrefix(spec, "cassandra") {
+		if how == "killed" && strings.HasPrefix(c.Address(), "cassandra") {
 			continue // a node takes half a minute to start
 		}
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			leave(t, onServers(t, spec), a)
-		})
+		if !eachStage {
+			a.stages = []string{atReading}
+		}
+		t.Run(how, func(t *testing.T) { leave(t, c, a) })
 	}
 }
 
@@ -102,14 +111,11 @@ func leave(t *testing.T, c *cluster.Cluster, a absence) {
 		s = runs[entity.Name]
 	}
 	s.ConnectTimeout, s.Load.Timeout = 2*time.Second, time.Second
-	for _, stage := range []string{"loading", "rows", "opening", "", "waiting", atReading} {
+	for _, stage := range a.stages {
 		t.Run("at "+stage, func(t *testing.T) { goneDuring(t, c, a, s, stage) })
 	}
-	for doing := range calls(s) {
-		t.Run("while "+doing, func(t *testing.T) { goneBefore(t, c.Address(), s, doing, func() { goAway(t, c, a, s) }) })
-	}
-	t.Run("from the beginning", func(t *testing.T) {
-		goAway(t, c, a, s)
+	t.Run("before each call, and before a run", func(t *testing.T) {
+		goneBefore(t, c.Address(), s, func() { goAway(t, c, a, s) })
 		folder := filepath.Join(t.TempDir(), "run")
 		_, err := Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: &diary{}, StallTimeout: shortStallTimeout})
 		if !errors.As(err, new(*store.UnreachableError)) {
@@ -166,7 +172,10 @@ func calls(s Scenario) map[string]func(ctx context.Context, w definition.Work, f
 	return map[string]func(context.Context, definition.Work, string) error{
 		"describing": func(ctx context.Context, w definition.Work, _ string) error { _, err := w.Describe(ctx); return err },
 		"finding":    func(ctx context.Context, w definition.Work, _ string) error { _, err := w.Find(ctx); return err },
-		"settling":   func(ctx context.Context, w definition.Work, _ string) error { return w.Settle(ctx) },
+		"loading": func(ctx context.Context, w definition.Work, _ string) error {
+			return w.Load(ctx, func(int64, int64) {})
+		},
+		"settling": func(ctx context.Context, w definition.Work, _ string) error { return w.Settle(ctx) },
 		"reading": func(ctx context.Context, w definition.Work, folder string) error {
 			return w.Save(ctx, folder, func(int64) {})
 		},
@@ -179,30 +188,42 @@ func calls(s Scenario) map[string]func(ctx context.Context, w definition.Work, f
 	}
 }
 
-// goneBefore wants one call, and the closing after it, to return from servers
-// that have gone away.
-func goneBefore(t *testing.T, address string, s Scenario, doing string, leave func()) {
+// goneBefore wants each call, and the closing after it, to return from servers
+// that have gone away. They are made at once: each takes as long as it may.
+func goneBefore(t *testing.T, address string, s Scenario, leave func()) {
 	t.Helper()
-	w, err := openWork(t.Context(), s, address, 0) // servers that are there may take their time
-	for try := 1; try < tries && errors.As(err, new(*store.UnreachableError)); try++ {
-		w, err = openWork(t.Context(), s, address, 0)
+	opened := map[string]*open.Work{}
+	for doing := range calls(s) {
+		if doing == "making" && strings.HasPrefix(address, "cassandra") {
+			continue // it comes back to two changes of its schema at once; a run that loads makes it, too
+		}
+		w, err := openWork(t.Context(), s, address, 0) // servers that are there may take their time
+		for try := 1; try < tries && errors.As(err, new(*store.UnreachableError)); try++ {
+			w, err = openWork(t.Context(), s, address, 0)
+		}
+		expect.NoError(t, err)
+		if len(opened) == 0 { // all work on one schema
+			expect.NoError(t, w.Create(t.Context(), store.Marker{Run: "x", Workload: s.Workload, Rows: w.Rows()}))
+			expect.NoError(t, w.Load(t.Context(), func(int64, int64) {}))
+		}
+		w.StallTimeout, opened[doing] = shortStallTimeout, w
 	}
-	expect.NoError(t, err)
-	err = w.Create(t.Context(), store.Marker{Run: "x", Workload: s.Workload, Rows: w.Rows()})
-	if err == nil {
-		err = w.Load(t.Context(), func(int64, int64) {})
-	}
-	expect.NoError(t, err)
-	w.stallTimeout = shortStallTimeout
 	leave()
-	// Nothing is in flight on servers that are gone, and a session may connect
-	// when it is used first.
-	if err := calls(s)[doing](t.Context(), w, t.TempDir()); err == nil && doing != "settling" && doing != "opening" {
-		t.Errorf("%s: no error came of it", doing)
+	var all sync.WaitGroup
+	for doing, w := range opened {
+		folder := t.TempDir()
+		all.Go(func() {
+			// Nothing is in flight on servers that are gone, and a session may connect
+			// when it is used first.
+			if err := calls(s)[doing](t.Context(), w, folder); err == nil && doing != "settling" && doing != "opening" {
+				t.Errorf("%s: no error came of it", doing)
+			}
+			if err := w.Close(); err != nil && !errors.As(err, new(*store.UnreachableError)) {
+				t.Errorf("%s, closing: %v", doing, err)
+			}
+		})
 	}
-	if err := w.Close(); err != nil && !errors.As(err, new(*store.UnreachableError)) {
-		t.Errorf("closing: %v", err)
-	}
+	all.Wait()
 }
 
 // TestAServiceGoesAway is the same for the web service of assay serve, behind a
@@ -230,11 +251,9 @@ func TestAServiceGoesAway(t *testing.T) {
 	become(&s, entity.Definition())
 	s.Config.(*entity.Config).Entities, s.ConnectTimeout = 20, 2*time.Second
 	proxy := drivertest.NewProxy(t, listener.Addr().String())
-	for _, leave := range []func(){proxy.Freeze, proxy.Cut} {
-		for doing := range calls(s) {
-			proxy.Pass()
-			goneBefore(t, "http://"+proxy.Addr(), s, doing, leave)
-		}
+	for _, leave := range []func(){proxy.Cut, proxy.Freeze} { // what is held back is not delivered into the next
+		proxy.Pass()
+		goneBefore(t, "http://"+proxy.Addr(), s, leave)
 	}
 	proxy.Pass()
 }

@@ -16,6 +16,7 @@ import (
 // A time in which assay did not run is in the history, so that a run that is judged again still
 // knows of it, and its result says so.
 func TestAStallIsInTheHistory(t *testing.T) {
+	t.Parallel()
 	s := small("", 5, 0)
 	s.Load.Duration, s.Load.Warmup = 2*time.Second, 0
 	out := carryOut(t, s)

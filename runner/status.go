@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"assay/fault"
+	"assay/history"
 	"assay/measure"
 	"assay/report"
+	"assay/runner/record"
 	"assay/store"
 )
 
@@ -134,7 +136,7 @@ func mergePoints(p report.LivePoint, n int, next report.LivePoint) report.LivePo
 // fault enters a fault that was injected or healed; start is the zero of the work.
 func (s *Status) fault(i fault.Injection, start time.Time) {
 	s.change(func(l *report.Live) {
-		f := report.LiveFault{Text: actionOf(i.Fault) + " " + i.Fault.Target, Nodes: i.Nodes, Injected: i.InjectedAt.Sub(start).Seconds(), Healed: -1}
+		f := report.LiveFault{Text: record.ActionOf(i.Fault) + " " + i.Fault.Target, Nodes: i.Nodes, Injected: i.InjectedAt.Sub(start).Seconds(), Healed: -1}
 		if !i.HealedAt.IsZero() {
 			f.Healed = i.HealedAt.Sub(start).Seconds()
 		}
@@ -156,7 +158,7 @@ func (s *Status) keepIn(folder string) (stop func()) {
 		l := s.Live()
 		l.Updated = time.Now().UTC()
 		if text, err := json.Marshal(&l); err == nil {
-			_ = WriteFile(path, text) // as above
+			_ = history.WriteFile(path, text) // as above
 		}
 	}
 	write()

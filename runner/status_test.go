@@ -34,6 +34,7 @@ func (w *watcher) Working(elapsed time.Duration, measuring bool, now measure.Sna
 // TestARunSaysHowItGoes: while it goes its folder has live.json, and in the end no
 // more.
 func TestARunSaysHowItGoes(t *testing.T) {
+	t.Parallel()
 	s := small("mem://?latency=1ms", 4, 0)
 	s.Load.Ops, s.Load.Warmup, s.Load.Duration = 0, 0, 2500*time.Millisecond
 	w := &watcher{folder: filepath.Join(t.TempDir(), "run")}

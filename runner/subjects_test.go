@@ -98,6 +98,9 @@ func TestEveryMixHasAVerdict(t *testing.T) {
 	t.Parallel()
 	for name, x := range extremes() {
 		for _, kind := range []string{"mem", "sqlite"} {
+			if kind == "sqlite" && len(x.without) > 0 {
+				continue // what a mix leaves out does not hang on the database
+			}
 			t.Run(name+" on "+kind, func(t *testing.T) {
 				address := "mem://"
 				if kind == "sqlite" {
@@ -131,7 +134,7 @@ func mustHaveAVerdict(t *testing.T, s Scenario, x extreme) {
 			t.Errorf("%s is not applicable without a reason", n.Name)
 		}
 	}
-	elsewhere := []string{"replicas", checkRestored, ycsb.CheckSessions}
+	elsewhere := []string{"replicas", "restored", ycsb.CheckSessions}
 	for _, declared := range x.workload.Checks {
 		judged := slices.ContainsFunc(r.Checks, func(c check.Result) bool { return c.Name == declared.Name })
 		switch wanted := slices.Contains(x.without, declared.Name); {

@@ -5,19 +5,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sync/errgroup"
 
-	"assay/check"
+	"assay/fault"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
+	"assay/runner/figures"
+	"assay/runner/judge"
+	"assay/runner/lease"
+	"assay/runner/open"
+	"assay/runner/readback"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -25,14 +29,15 @@ import (
 // summarize reads the database back, judges and measures the run, and writes
 // its result and report.
 func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) {
-	err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, &r.unread, r.options.Progress)
+	unread, err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, r.options.Progress)
 	if lost := r.lease.IsLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)
 	}
 	if err == nil {
 		r.result.RunNotes = append(r.result.RunNotes, r.lease.Notes()...)
 		r.examine(ctx, stats)
-		err = errors.Join(r.recordReadBack(ctx), r.readRestored(ctx))
+		size := sizeOf(r.lease.Reading(ctx), r.scenario, r.store, r.result)
+		err = errors.Join(readback.Record{Run: r.result.Run, InFlight: r.inFlight, Unread: unread, Size: size}.Write(r.folder), r.readRestored(ctx))
 	}
 	giveBack(r.folder)
 	if err != nil {
@@ -44,7 +49,7 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	}
 	gone := r.gone(err)
 	if gone != "" {
-		if err := writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Gone: gone}); err != nil {
+		if err := (readback.Record{Run: r.result.Run, InFlight: r.inFlight, Gone: gone}).Write(r.folder); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -60,7 +65,7 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	r.keep(ctx)
 	r.options.Monitor.Phase(PhaseChecking)
 	r.options.Progress.Stage("checking every operation")
-	times, err := judgeRun(ctx, r.folder, r.scenario, r.result, findings{inFlight: r.inFlight, cut: stats.Cut, unrecorded: r.unrecorded, gone: gone})
+	times, err := judgeRun(ctx, r.folder, r.scenario, r.result, r.inFlight, gone, figures.History{Cut: stats.Cut, Unrecorded: r.unrecorded})
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -72,13 +77,23 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	return out, err
 }
 
+// gone says what there is instead of the run, if err says that nothing is left of it, on servers
+// that the run started: nobody else makes a schema there but under a lease, which was looked
+// at. It is empty where that is not known.
+func (r *run) gone(err error) string {
+	if err == nil || r.cluster == nil {
+		return ""
+	}
+	return cmp.Or(readback.Instead(err), r.cluster.EndedForGood)
+}
+
 // examine has the workload examine the database, unless the user wants the run to end.
 // What goes wrong is a note: whatever depends on it has no verdict.
 func (r *run) examine(ctx context.Context, stats load.Stats) {
 	if stats.Cut || r.inFlight != "" {
 		return
 	}
-	if err := r.store.examine(ctx, r.folder); err != nil {
+	if err := r.store.Examine(ctx, r.folder); err != nil {
 		r.note(fmt.Sprintf("the database could not be examined after the run: %v", err))
 	}
 }
@@ -92,9 +107,25 @@ const (
 // note keeps a remark that only the run could make, and no judge.
 func (r *run) note(text string) { r.result.RunNotes = append(r.result.RunNotes, text) }
 
-// recordReadBack keeps beside the state how it was read.
-func (r *run) recordReadBack(ctx context.Context) error {
-	return writeReadBack(r.folder, readBackRecord{Run: r.result.Run, InFlight: r.inFlight, Unread: r.unread, Size: sizeOf(r.lease.Reading(ctx), r.scenario, r.store, r.result)})
+// readBack saves the state of the database in the run's folder. acknowledged is how many operations
+// were.
+func readBack(ctx context.Context, db *open.Work, folder string, s Scenario, own *lease.Lease, acknowledged int64, p Progress) (store.Unread, error) {
+	p.Stage("reading everything back")
+	how := readback.Reading{Folder: folder, State: s.definition().State, Existing: s.UseExisting, Acknowledged: acknowledged,
+		// Rows that are gone after a fault on servers that nobody else knows were lost by it.
+		MayBeEmpty: s.cutsPower() || own.Terms.Alone && len(s.Faults) > 0,
+		Progress:   func(rows int64) { p.Rows(rows, 0) }}
+	return how.Save(ctx, db, own)
+}
+
+// cutsPower reports whether nodes are to lose their power, and with it all rows, maybe:
+// on servers of the run's own, which nobody else empties.
+func (s Scenario) cutsPower() bool {
+	faults, err := s.faults() // checked before the run
+	return err == nil && slices.ContainsFunc(faults, func(f fault.Fault) bool {
+		a := fault.Recorded(f.Action)
+		return a.CutsPower || a.Empties
+	})
 }
 
 // sizeOf asks for the size on disk and enters it; a database that does not tell is no reason
@@ -143,137 +174,81 @@ func (r *run) keep(ctx context.Context) {
 	}
 }
 
-// findings is what is known of a run beside its files and its result.
-type findings struct {
-	inFlight string
-	cut      bool
-	// unrecorded is true if the history could not be written to its end.
-	unrecorded bool
-	// gone is what there is instead of the run in a database that nobody but assay knew of;
-	// empty if the run is there.
-	gone string
-	// survey is of the run's history, if it was taken already.
-	survey *survey
-}
-
-// judgeRun judges and measures a run from its files and completes the result.
-func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, f findings) (measure.ResponseTimes, error) {
-	state, why := s.definition().State, unjudged(r)
-	evidence := definition.Evidence{
-		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: f.inFlight,
+// judgeRun judges and measures a run from its files and completes the result. inFlight, gone and h are
+// what is known beside these; see definition.Evidence and judge.Case. The path of h is the folder's.
+func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, inFlight, gone string, h figures.History) (measure.ResponseTimes, error) {
+	state := s.definition().State
+	c := judge.Case{Workload: s.definition(), Rules: s.Config, Seed: s.Load.Seed, Isolation: s.Isolation, Gone: gone, Evidence: definition.Evidence{
+		History: filepath.Join(folder, FileHistory), State: filepath.Join(folder, state), Promise: r.Database.Promise, InFlight: inFlight,
+	}}
+	if !exists(folder, state) {
+		c.NotRead = cmp.Or(inFlight, noteNotRead)
 	}
-	restored, unread, err := readApart(folder, r.Run)
+	var err error
+	if c.Evidence.Restored, err = readback.Restored(folder); err != nil {
+		return measure.ResponseTimes{}, err
+	}
+	record, _, err := readback.Load(folder, r.Run)
 	if err != nil {
 		return measure.ResponseTimes{}, err
 	}
-	evidence.Restored = restored
+	c.Unread = record.Unread
 	var judged definition.Judgement
 	var judging errgroup.Group
-	if why == "" { // figures and verdicts are reckoned at once, on a processor each
-		judging.Go(func() (err error) { judged, err = s.Config.Judge(ctx, s.Load.Seed, evidence); return err })
+	if judge.Unjudged(r) == "" { // figures and verdicts are reckoned at once, on a processor each
+		judging.Go(func() (err error) { judged, err = c.Rules.Judge(ctx, c.Seed, c.Evidence); return err })
 	}
-	figures, err := measured(folder, s, r, f)
+	measured, err := enterFigures(folder, s, r, h)
 	if err != nil {
-		return figures.Responses, errors.Join(err, judging.Wait())
+		return measured.Responses, errors.Join(err, judging.Wait())
 	}
-	enterServers(folder, r)
-	enterDurability(r)
-	if why != "" {
-		enterUnjudged(r, why, figures)
-		return figures.Responses, nil
+	judge.EnterDurability(r)
+	if p, is := report.ParsePrice(s.Price); is {
+		r.Cost = report.CostOf(r, s.Price, p)
 	}
 	if err := judging.Wait(); err != nil {
-		return figures.Responses, err
+		return measured.Responses, err
 	}
-	r.Lost, r.Seeded = nil, seededBugs(r)
-	enterMoments(r, judged.Moments)
-	judged.Results = enterUnrestored(judged.Results, r.Faults, restored)
-	if !exists(folder, state) {
-		withhold(judged.Results, cmp.Or(f.inFlight, noteNotRead))
-		withhold(judged.Promised, cmp.Or(f.inFlight, noteNotRead))
-	}
-	r.NotApplicable = notApplicable(s.Config, judged.Results)
-	judged.Results = check.Applicable(judged.Results, r.NotApplicable)
-	judged.Promised = check.Applicable(judged.Promised, r.NotApplicable)
-	enterGone(r, &judged, f.gone)
-	judged.Results = slices.Concat(judged.Results, twoPrimaries(r), readable(unread))
-	record := accounting(figures, judged.Counts, &r.Client)
-	if err := enterPromise(ctx, s, r, judged, record, evidence); err != nil {
-		return figures.Responses, err
-	}
-	r.Conviction = convictionOf(s, r, judged.Alone)
-	enterTried(r)
-	r.WorkloadFigures = judged.WorkloadFigures
-	for i := range r.Rounds {
-		enterRound(&r.Rounds[i], &judged)
-	}
-	r.Verdict = check.Combine(r.Checks)
-	enterSubject(r, &judged)
-	r.Notes = slices.Concat(strikeNotes(r.Data.Rows), notesOf(unread), r.RunNotes, r.Notes, judged.Notes, s.definition().NotJudgedNotes())
-	return figures.Responses, nil
+	return measured.Responses, c.Enter(ctx, r, judged, measured)
 }
 
-// enterSubject withholds a verdict that has no subject: the tester's record alone says nothing of
-// the database, and where nothing took effect nothing was put to the test.
-func enterSubject(r *report.Result, judged *definition.Judgement) {
-	all := r.Outcomes.Total()
-	switch {
-	case r.Verdict != check.Valid:
-	case r.Outcomes.Committed == 0 && all > 0:
-		effect := check.Result{Name: "effect", Detail: fmt.Sprintf("nothing took effect: of %s none committed, %s ended unknown",
-			check.Counted(all, "operation", "operations"), check.Count(r.Outcomes.Unknown))}
-		if len(r.Errors) > 0 {
-			effect.Detail += "; the first error: " + cmp.Or(r.Errors[0].First, r.Errors[0].Class)
-		}
-		r.Checks = append(r.Checks, effect)
-		r.Verdict = check.Unknown
-	case len(judged.Results) == 0:
-		r.Verdict, r.Unasked = check.Unknown, judged.Unasked
+// enterFigures enters what the run did, by its history and by what was seen of the servers.
+func enterFigures(folder string, s Scenario, r *report.Result, h figures.History) (measure.Figures, error) {
+	thresholds, err := s.thresholds()
+	if err != nil {
+		return measure.Figures{}, err
 	}
+	asked := figures.Asked{Load: s.Load, Workload: s.definition(), Operations: s.operationNames(), Faults: len(s.Faults) > 0, Thresholds: thresholds, OtherWork: s.OtherWork}
+	h.Path, r.Strict = filepath.Join(folder, FileHistory), s.Strict
+	measured, err := asked.Enter(r, h)
+	if err == nil {
+		figures.EnterServers(filepath.Join(folder, FileServers), r)
+	}
+	return measured, err
 }
 
-// notApplicable are the checks that the configuration leaves without a subject, but for
-// those that have found something all the same.
-func notApplicable(c definition.Config, results []check.Result) []check.NotApplicable {
-	partial, is := c.(definition.Partial)
-	if !is {
-		return nil
-	}
-	return slices.DeleteFunc(partial.NotApplicable(), func(n check.NotApplicable) bool {
-		return slices.ContainsFunc(results, func(r check.Result) bool { return r.Name == n.Name && r.Found > 0 })
-	})
+// enterClient enters how the tester itself fared.
+func enterClient(r *report.Result, stats load.Stats, live measure.Snapshot) {
+	r.Client.Hung = stats.Hung
+	r.Client.Counted = &report.Counted{Outcomes: live.Outcomes, Attempts: live.Attempts}
+	r.Client.CPUShare, r.Client.CPUs = stats.Self.CPUShare, stats.Self.CPUs
+	r.Client.SchedulerP99 = stats.Self.SchedulerP99.Seconds() * 1000
+	r.Client.Runnable = stats.Self.Runnable
+	r.Client.OwnLag = lag(stats.OwnLag)
+	r.Client.PeakMemory = peakMemory()
+	r.Load.Unserved = stats.Unserved
 }
 
-// seededBugs are those that the database was opened with; empty if it was not broken on purpose.
-func seededBugs(r *report.Result) string {
-	i := slices.IndexFunc(r.Database.Settings, func(s report.Setting) bool { return s.Name == store.SettingBugs })
-	if i < 0 {
-		return ""
+// lag turns a histogram of microseconds into figures; nil is of a run whose agents were
+// all lost.
+func lag(h *hdrhistogram.Histogram) report.Latency {
+	at := func(percent float64) float64 { return float64(h.ValueAtPercentile(percent)) / 1000 }
+	if h == nil || h.TotalCount() == 0 {
+		return report.Latency{}
 	}
-	return r.Database.Settings[i].Value
-}
-
-// strikeNotes say how often each seeded bug has taken effect, by the rows of a Size.
-func strikeNotes(rows map[string]int64) (notes []string) {
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		bug, counts := strings.CutPrefix(name, store.StrikesPrefix)
-		switch {
-		case !counts:
-		case rows[name] == 0:
-			notes = append(notes, fmt.Sprintf("bug %s NEVER TOOK EFFECT, so this run proves nothing about the checks: it had no occasion, or its probability is too low (docs/internals/trust.md names the tests in which each bug can take effect)", bug))
-		default:
-			notes = append(notes, fmt.Sprintf("bug %s took effect %s", bug, check.Counted(rows[name], "time", "times")))
-		}
-	}
-	return notes
-}
-
-// enterRound enters what the judge knows of a round.
-func enterRound(x *report.Round, j *definition.Judgement) {
-	x.Facts = append(x.Facts, j.Facts[x.Name]...)
-	x.RowsPerSecond = j.Rates[x.Name]
-	if size, known := j.Sizes[x.Name]; known {
-		x.Size = &size
+	return report.Latency{
+		Count: h.TotalCount(), Mean: h.Mean() / 1000, P50: at(50), P95: at(95), P99: at(99), P999: at(99.9),
+		Max: float64(h.Max()) / 1000,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
 			configureRedis(t, c.Address(), "min-replicas-to-write", "0")
 			expect.NoError(t, forgetLease(t.Context(), s, c.Address()))
 			shutRedis(t, c.Address())
-			expect.NoError(t, removed(out.Folder+"/state.bin"))
+			expect.NoError(t, os.RemoveAll(out.Folder+"/state.bin"))
 			again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Database: c.Address(), Progress: &diary{}})
 			expect.NoError(t, err)
 			mustBeReadWithoutWriting(t, again)

@@ -19,6 +19,7 @@ import (
 // TestAMarkThatIsRemoved: what is left beside the run's own lease is the run's, and is judged: by
 // itself it is whole, and what is deleted with the mark is lost, with its number.
 func TestAMarkThatIsRemoved(t *testing.T) {
+	t.Parallel()
 	for _, removes := range []string{"DROP TABLE assay_mark", "DELETE FROM assay_mark"} {
 		for deed, want := range map[string]check.Verdict{"": check.Valid, "; DELETE FROM assay_transfer WHERE rowid IN (SELECT rowid FROM assay_transfer LIMIT 7)": check.Violated} {
 			path := filepath.Join(t.TempDir(), "file")
@@ -42,6 +43,7 @@ func mustBeUnmarked(t *testing.T, out Outcome, want check.Verdict) {
 
 // TestAMarkThatIsRemovedFromAServer: so it is where the mark lies elsewhere.
 func TestAMarkThatIsRemovedFromAServer(t *testing.T) {
+	t.Parallel()
 	c := onServers(t, "mongodb:1")
 	s := small(c.Address(), 3, 200)
 	s.ConnectTimeout = time.Minute

@@ -23,7 +23,7 @@ func TestARowThatCannotBeRead(t *testing.T) {
 		for _, c := range r.Result.Checks {
 			verdicts[c.Name] = c.Verdict
 		}
-		if r.Result.Verdict != check.Violated || verdicts[checkReadable] != check.Violated || verdicts["transfers"] != check.Valid || !strings.Contains(details(r.Result), "account") {
+		if r.Result.Verdict != check.Violated || verdicts["readable"] != check.Violated || verdicts["transfers"] != check.Valid || !strings.Contains(details(r.Result), "account") {
 			t.Errorf("%v: %s", r.Result.Verdict, details(r.Result))
 		}
 	}

@@ -52,28 +52,26 @@ func wordy() map[string]Scenario {
 	return all
 }
 
-// TestWordsAreWellFormed: counts are grouped and agree with their words, in the
+// mustBeWellFormed wants counts that are grouped and agree with their words, in the
 // checks, the notes and both reports in words.
-func TestWordsAreWellFormed(t *testing.T) {
-	for name, s := range wordy() {
-		r := carryOut(t, s).Result
-		said := slices.Clone(r.Notes)
-		for _, c := range r.Checks {
-			said = append(said, c.Detail)
+func mustBeWellFormed(t *testing.T, name string, r *report.Result) {
+	t.Helper()
+	said := slices.Clone(r.Notes)
+	for _, c := range r.Checks {
+		said = append(said, c.Detail)
+	}
+	var text, markdown strings.Builder
+	expect.NoError(t, report.Text(&text, r, report.TextOptions{Width: 10_000}))
+	expect.NoError(t, report.Markdown(&markdown, r))
+	for _, line := range strings.Split(text.String()+markdown.String(), "\n") {
+		if !strings.HasPrefix(line, "settings") && !strings.Contains(line, "seed") && !strings.Contains(line, "data on disk") && !strings.Contains(line, "started") {
+			said = append(said, line)
 		}
-		var text, markdown strings.Builder
-		expect.NoError(t, report.Text(&text, r, report.TextOptions{Width: 10_000}))
-		expect.NoError(t, report.Markdown(&markdown, r))
-		for _, line := range strings.Split(text.String()+markdown.String(), "\n") {
-			if !strings.HasPrefix(line, "settings") && !strings.Contains(line, "seed") && !strings.Contains(line, "data on disk") && !strings.Contains(line, "started") {
-				said = append(said, line)
-			}
-		}
-		for what, pattern := range ill() {
-			for _, sentence := range said {
-				if found := pattern.FindString(sentence); found != "" {
-					t.Errorf("%s: %s (%q) in %q", name, what, found, sentence)
-				}
+	}
+	for what, pattern := range ill() {
+		for _, sentence := range said {
+			if found := pattern.FindString(sentence); found != "" {
+				t.Errorf("%s: %s (%q) in %q", name, what, found, sentence)
 			}
 		}
 	}

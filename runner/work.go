@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"assay/check"
 	"assay/history"
 	"assay/load"
 	"assay/measure"
-	"assay/runner/lease"
+	"assay/runner/readback"
+	"assay/runner/work"
 )
 
 // work does the operations and records them.
@@ -21,12 +21,12 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 		return r.workByAgents(ctx)
 	}
 	var clients []load.Client
-	rounds, several := r.store.rounds()
+	rounds, several := r.store.Rounds()
 	if !several {
 		r.options.Progress.Stage("opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
 		opening := time.Now() // before the clock starts: it is in no figure but its own
 		var err error
-		if clients, err = r.sessions(ctx, r.scenario.Load.Clients, r.store.Client); err != nil {
+		if clients, err = work.Sessions(ctx, r.scenario.Load.Clients, r.scenario.ConnectTimeout, r.lease, r.store.Client); err != nil {
 			return load.Stats{}, r.interrupted(ctx, err, "opening sessions, with all rows in")
 		}
 		r.result.Client.ConnectMillis = float64(time.Since(opening).Microseconds()) / 1000
@@ -35,7 +35,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	start := time.Now()
 	file, err := r.beginWork(start, filepath.Join(r.folder, FileHistory), start.UnixNano())
 	if err != nil {
-		closeAll(clients)
+		work.Close(clients)
 		return load.Stats{}, err
 	}
 	r.options.Monitor.Clients(len(clients))
@@ -44,7 +44,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	now := func() int64 { return int64(time.Since(start)) }
 	observers, perSecond := r.store.Observers()
 	end := r.accompany(ctx, file, start, several)
-	stopObserving := observe(ctx, observers, planOfObservers(r.scenario.Load, len(observers), perSecond), file, r.scenario.Load.Clients, now)
+	stopObserving := work.Observe(ctx, observers, work.PlanOfObservers(r.scenario.Load, len(observers), perSecond), file, r.scenario.Load.Clients, now)
 	var stats load.Stats
 	if several {
 		stats, err = r.workRounds(ctx, rounds, recorder, now)
@@ -70,8 +70,14 @@ func (r *run) beginWork(start time.Time, path string, zero int64) (*history.Writ
 // function ends it, when the last client has gone, and waits until the nodes agree.
 func (r *run) accompany(ctx context.Context, file *history.Writer, start time.Time, rounds bool) (end func()) {
 	now := func() int64 { return int64(time.Since(start)) }
-	stopProgress := r.reportProgress(start)
-	stopAnnouncing := r.recordAnnouncements(file, now)
+	stopProgress := everySecond(func() {
+		elapsed := time.Since(start)
+		r.options.Progress.Working(elapsed, elapsed >= r.scenario.Load.Warmup, r.live.Snapshot())
+	})
+	mark := func(event, text string) {
+		_ = file.Mark(history.Event{At: now(), Name: event, Detail: text}) // a failure stays with the writer
+	}
+	stopAnnouncing := r.cluster.Announce(mark)
 	stopFaults := r.injectFaults(ctx, file, start)
 	stopWatching := r.watchMachine(ctx, start, rounds)
 	stopServers := r.watchServers(ctx, start)
@@ -82,8 +88,10 @@ func (r *run) accompany(ctx context.Context, file *history.Writer, start time.Ti
 		stopWatching()
 		stopProgress()
 		stopFaults()
-		r.catchUp(context.WithoutCancel(ctx), file, now)
-		r.recordLeaders(context.WithoutCancel(ctx), file, now)
+		if r.cluster != nil {
+			r.options.Progress.Stage("waiting until all nodes hold the same data")
+			r.cluster.CatchUp(context.WithoutCancel(ctx), mark)
+		}
 		stopAnnouncing()
 	}
 }
@@ -112,101 +120,16 @@ func (r *run) endWork(ctx context.Context, file *history.Writer, stats *load.Sta
 	return closed
 }
 
-// sessions opens n sessions, each within the time to connect; all or none.
-func (r *run) sessions(ctx context.Context, n int, open func(ctx context.Context, i int) (load.Client, error)) ([]load.Client, error) {
-	return openSessions(ctx, n, r.scenario.ConnectTimeout, r.lease, open)
-}
-
-// openSessions opens n sessions that send nothing while it is doubtful whether the lease
-// still holds, each within a time; all or none.
-func openSessions(ctx context.Context, n int, timeout time.Duration, held *lease.Lease, open func(ctx context.Context, i int) (load.Client, error)) ([]load.Client, error) {
-	clients := make([]load.Client, 0, n)
-	for i := range n {
-		limit, cancel := context.WithTimeout(ctx, timeout)
-		client, err := open(limit, i)
-		cancel()
-		if err != nil {
-			closeAll(clients)
-			return nil, fmt.Errorf("session %d of %d: %w", i+1, n, err)
-		}
-		clients = append(clients, lease.Guard(client, held))
-	}
-	return clients, nil
-}
-
-func closeAll(clients []load.Client) {
-	for _, c := range clients {
-		c.Close()
-	}
-}
-
 // settle waits until nothing of the run is in flight inside the database.
 func (r *run) settle(ctx context.Context, stats load.Stats) {
 	r.options.Progress.Stage("waiting until nothing is in flight")
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readback.SettleTimeout)
 	defer cancel()
 	if err := r.store.Settle(ctx); err != nil {
 		r.inFlight = fmt.Sprintf("operations may have been in flight when it was read: %v", err)
 	} else if stats.Hung > 0 {
 		r.inFlight = check.Counted(stats.Hung, "client", "clients") + " never came back from the last operation"
 	}
-}
-
-// planOfObservers is how observers read beside a load: so many times a second together.
-func planOfObservers(p load.Plan, observers int, perSecond float64) load.Plan {
-	return load.Plan{
-		Clients: observers, Rate: perSecond, Arrivals: load.Uniform, Duration: forever, Timeout: p.Timeout,
-		Retry: load.RetryNone, MaxAttempts: 1, Seed: p.Seed,
-	}
-}
-
-// observe lets the workload's observers read while the clients write, at their
-// own rate, until the returned function is called, which calls heal once nobody reads any
-// more. They are recorded as further clients, from first on. A run that is over before
-// they have read anything is read once at its end, by one more, after heal.
-func observe(ctx context.Context, observers []load.Client, plan load.Plan, to load.Recorder, first int, now func() int64) (stop func(heal func()) error) {
-	if len(observers) == 0 {
-		return func(heal func()) error {
-			heal()
-			return nil
-		}
-	}
-	watching, cancel := context.WithCancel(ctx)
-	recorder := &behind{within: within{Recorder: to, offset: first}}
-	ended := make(chan error, 1)
-	go func() {
-		_, err := load.Run(watching, plan, observers, recorder, now)
-		ended <- err
-	}()
-	return func(heal func()) error {
-		cancel()
-		err := <-ended
-		heal()
-		if err != nil || recorder.committed.Load() > 0 {
-			return err
-		}
-		plan.Clients, plan.Rate, plan.Arrivals, plan.Ops = 1, 0, load.Closed, 1
-		last := &behind{within: within{Recorder: to, offset: first + len(observers)}}
-		_, err = load.Run(context.WithoutCancel(ctx), plan, observers[:1], last, now)
-		return err
-	}
-}
-
-// forever is longer than any run; the observer is told when to end.
-const forever = 100 * 365 * 24 * time.Hour
-
-// behind records observers behind the clients, and counts what they have read.
-type behind struct {
-	within
-	committed atomic.Int64
-}
-
-// Record implements load.Recorder.
-func (b *behind) Record(op *history.Op) error {
-	if op.Last && op.Final == history.Committed {
-		b.committed.Add(1)
-	}
-	return b.within.Record(op)
 }
 
 // observed is a configuration that asks for observers.

@@ -2,7 +2,8 @@
 # Counts the words of the documents, and fails if a guide is too long for one sitting:
 # over 1200 words, or with a sentence over 30; if there are over 45 decisions or one is over 150
 # words; or if trust.md or performance.md is over 1500. A span of code counts as one word; blocks of
-# code are in the words of a page and in no sentence.
+# code are in the words of a page and in no sentence. It also fails if all documents are over 60000
+# words, or over 45 pages beside the decisions; forms of the forge (.github) are none.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -61,7 +62,7 @@ for page in docs/internals/trust.md docs/internals/performance.md; do
 	[ "$count" -le 1500 ] || { echo "$page: $count words, over 1500"; failed=1; }
 done
 
-pages() { find . -name '*.md' -not -path '*/testdata/*' -not -path './CHANGELOG.md' -not -path './.git/*' "$@"; }
+pages() { find . -name '*.md' -not -path '*/testdata/*' -not -path './CHANGELOG.md' -not -path './.git*/*' "$@"; }
 guides=$(pages -path './docs/guides/*')
 reference=$(pages -path './docs/reference/*')
 results=$(pages -path './docs/studies/*')
@@ -69,6 +70,10 @@ internals=$(pages -path './docs/internals/*')
 all=$(pages)
 for kind in guides reference results internals all; do
 	eval "files=\$$kind"
-	printf '%-10s %4d pages %7d words\n' "$kind" "$(echo "$files" | grep -c . || true)" "$(words $files)"
+	count=$(words $files) number=$(echo "$files" | grep -c . || true)
+	printf '%-10s %4d pages %7d words\n' "$kind" "$number" "$count"
 done
+[ "$count" -le 60000 ] || { echo "$count words, over 60000"; failed=1; }
+beside=$((number - $(pages -path './docs/internals/decisions/*' | wc -l)))
+[ "$beside" -le 45 ] || { echo "$beside pages beside the decisions, over 45"; failed=1; }
 exit $failed

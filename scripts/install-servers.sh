@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the database servers that the tests and `--cluster` run locally.
 #
-#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [kubernetes]
+#   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [frameworks] [kubernetes]
 #
 # Without names it installs the servers, but for MySQL. "faketime" is the library that shifts
 # one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
@@ -11,7 +11,9 @@
 # shows (scripts/record-session.sh); "duckdb" reads back what is exported, and comes
 # as a Python wheel into the cache folder. "rivals" is what `make bench` compares
 # with: pgbench, sysbench, wrk and the client libraries in C of SQLite, MariaDB, MongoDB and Redis, Locust as
-# Python wheels, and go-tpc and go-ycsb, built from their Go modules. "counters" is valgrind, which counts instructions.
+# Python wheels, and go-tpc, go-ycsb and Toxiproxy, built from their Go modules. "counters" is valgrind, which counts instructions.
+# "frameworks" are what the sample applications of assay app are written with: SQLAlchemy, Django, HikariCP
+# and MariaDB's driver of JDBC, JUnit 5, and Node's pg, which comes into the cache folder.
 # "kubernetes" is the API server of
 # Kubernetes, built from its Go module (which takes minutes, once), with etcd and the
 # definitions of Chaos Mesh and of databases' operators; no container is run by it.
@@ -153,6 +155,7 @@ mongodb() {
 	if ! "$program" --version >/dev/null 2>&1; then
 		install_mongod
 	fi
+	/usr/bin/python3 -c 'import pymongo' 2>/dev/null || packages python3-pymongo # for the sample application
 	say "mongodb: $("$program" --version | head -n 1), $program"
 }
 
@@ -494,6 +497,7 @@ patroni() {
 		without_its_service patroni patroni python3-etcd
 		found=$(find_program patroni /usr/bin /usr/local/bin) || fail "package patroni is installed, but no program patroni can be found"
 	fi
+	need_python # by which assay gets other versions
 	say "patroni: $("$found" --version), $found"
 }
 
@@ -638,6 +642,26 @@ compiler() {
 
 # rivals are the programs that `make bench` compares with; pgbench and psql come with
 # PostgreSQL's client, which need not be that of its server.
+frameworks() {
+	missing=
+	for package in python3-sqlalchemy python3-django python3-psycopg2 libhikaricp-java libmariadb-java junit5; do
+		dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package"
+	done
+	command -v javac >/dev/null || missing="$missing default-jdk-headless"
+	command -v npm >/dev/null || missing="$missing nodejs npm"
+	# shellcheck disable=SC2086 # several words
+	if [ -n "$missing" ]; then packages $missing; fi
+	cache=$(cache_folder)
+	if ! NODE_PATH=$cache/node/node_modules node -e 'require("pg")' >/dev/null 2>&1; then
+		say "fetching $node_pg into $cache"
+		mkdir -p "$cache/node"
+		quietly npm install --silent --no-audit --no-fund --prefix "$cache/node" "$node_pg" || fail "npm could not install $node_pg"
+	fi
+	say "frameworks: SQLAlchemy, Django, HikariCP, JUnit 5, $node_pg"
+}
+
+node_pg=pg@8.16.3
+
 rivals() {
 	missing=
 	command -v pgbench >/dev/null || missing="$missing postgresql-contrib postgresql-client"
@@ -657,6 +681,7 @@ rivals() {
 	locust
 	go_rival go-tpc "$go_tpc_version"
 	go_rival go-ycsb "$go_ycsb_version"
+	toxiproxy
 	say "rivals: $(pgbench --version), $(sysbench --version), $(wrk -v 2>&1 | head -n 1), $("$(cache_folder)/bin/locust" --version)"
 }
 
@@ -684,6 +709,22 @@ go_rival() {
 	rm -rf "$work"
 	work=
 }
+
+# toxiproxy is a program whose folder is called server.
+toxiproxy() {
+	cache=$(cache_folder)
+	if "$cache/bin/toxiproxy-server" -version >/dev/null 2>&1; then return 0; fi
+	command -v go >/dev/null 2>&1 || fail "Toxiproxy is built from its Go module; install Go first"
+	say "building Toxiproxy $toxiproxy_version into $cache"
+	mkdir -p "$cache/bin"
+	work=$(mktemp -d "$cache/install.XXXXXX")
+	quietly env GOFLAGS=-trimpath GOWORK=off CGO_ENABLED=0 "GOBIN=$work" go install "github.com/Shopify/toxiproxy/v2/cmd/server@$toxiproxy_version" || fail "Toxiproxy could not be built"
+	mv -f "$work/server" "$cache/bin/toxiproxy-server"
+	rm -rf "$work"
+	work=
+}
+
+toxiproxy_version=v2.12.0
 
 # copy_module MODULE@VERSION makes $work/module a copy of a Go module.
 copy_module() {
@@ -901,11 +942,11 @@ generate_definitions() {
 	rm -rf "$work/module"
 }
 
-usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [kubernetes]\n' "$0"; }
+usage() { printf 'usage: %s [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [frameworks] [kubernetes]\n' "$0"; }
 
 for name; do
 	case $name in
-	postgres | mongodb | mariadb | mysql | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | counters | kubernetes) ;;
+	postgres | mongodb | mariadb | mysql | cassandra | redis | etcd | pgbouncer | haproxy | patroni | pg-auto-failover | repmgr | faketime | xfs | compiler | chromium | axe | terminal | duckdb | rivals | counters | frameworks | kubernetes) ;;
 	-h | --help)
 		usage
 		exit 0

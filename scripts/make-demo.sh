@@ -10,7 +10,7 @@
 # docs/demo/NAME is the folder of a run, with its page, without the history and the state
 # that was read back: enough for assay report and assay view. The names of other programs
 # on the machine are taken out. Runs whose figures are invalid, since such programs took the
-# machine, replace nothing.
+# machine, replace nothing. ASSAY_PROGRAM is an assay that was built.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -29,7 +29,11 @@ unset ASSAY_DB
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
-CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o "$work/assay" ./cmd/assay
+if [ -n "${ASSAY_PROGRAM-}" ]; then
+	ln -s "$ASSAY_PROGRAM" "$work/assay"
+else
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o "$work/assay" ./cmd/assay
+fi
 
 # run CODE NAME ARGUMENTS... does a run that is to end with this code, in the folder NAME.
 run() {

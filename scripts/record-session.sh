@@ -7,7 +7,7 @@
 # Each command is typed and carried out in a new folder, which is removed afterwards. FOLDER
 # gets session.cast and session.svg. Without arguments it is docs/demo, and the commands are
 # those below, which take a minute and a quarter; a session whose figures are invalid, since
-# other programs took the machine, then replaces nothing.
+# other programs took the machine, then replaces nothing. ASSAY_PROGRAM is an assay that was built.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -39,7 +39,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
 mkdir "$work/session"
-CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o "$work/assay" ./cmd/assay
+if [ -n "${ASSAY_PROGRAM-}" ]; then
+	ln -s "$ASSAY_PROGRAM" "$work/assay"
+else
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o "$work/assay" ./cmd/assay
+fi
 printf '%s\n' "$@" >"$work/commands"
 # What types: a letter at a time, with time to read what was printed. A command that ends
 # otherwise than valid or violated is in the file "failed".

@@ -156,3 +156,14 @@ func (c *Connection[N]) Close() {
 		c.connected = false
 	}
 }
+
+// Inquire has run make the inquiry of a batch that has ended so, if it is to be made.
+func (b *Batch) Inquire(r Reply, run func(Call) Reply) Reply {
+	if b.Inquiry == nil || r.Violated != Floor && r.Violated != Absent {
+		return r
+	}
+	if told := run(*b.Inquiry); told.Outcome != history.Committed {
+		r.Class, r.Err, r.Violated, r.Broken = told.Class, told.Err, NoViolation, told.Broken
+	}
+	return r
+}

@@ -60,7 +60,7 @@ type Statement struct {
 	Lock bool
 	// Rows is how many rows an Insert adds; 0 means 1.
 	Rows int
-	// Text is that of a Native, with parameters as $1, $2. Tables are those whose full
+	// Text is the text of a Native, with parameters as $1, $2. Tables are those whose full
 	// names it has as %[1]s, %[2]s; without any it is sent as it is. Without SQL it is
 	// Command. Gives is true if it
 	// gives rows, Reads if it changes nothing.

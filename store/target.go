@@ -15,7 +15,7 @@ type Target struct {
 	// Address is the database's URL, password included. It must not be printed
 	// or logged; Redact makes a printable form.
 	Address string
-	// ConnectTimeout bounds the first contact.
+	// ConnectTimeout bounds the first contact; see FirstContact.
 	ConnectTimeout time.Duration
 	// Isolation names one of the database's own isolation levels; empty means
 	// the driver's default.
@@ -41,6 +41,17 @@ type Target struct {
 	Seed uint64
 }
 
+// DefaultConnectTimeout is used where a target says nothing.
+const DefaultConnectTimeout = 10 * time.Second
+
+// FirstContact is how long the first contact may take.
+func (t Target) FirstContact() time.Duration {
+	if t.ConnectTimeout <= 0 {
+		return DefaultConnectTimeout
+	}
+	return t.ConnectTimeout
+}
+
 // RecordShape is how records of one table are; the zero value is the workload's default.
 type RecordShape struct {
 	// Table and Key are what the table and the column of the key are called; the key is a
@@ -53,6 +64,9 @@ type RecordShape struct {
 	Prefix         string
 	Fields, Length int
 }
+
+// Readers are who may answer reads.
+func Readers() []string { return []string{ReadPrimary, ReadSecondaryPreferred, ReadNearest} }
 
 // Which member answers reads; the words are MongoDB's (manual, "Read
 // Preference").

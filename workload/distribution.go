@@ -1,6 +1,12 @@
 package workload
 
-import "math"
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// One draws one of a list.
+func One(random *rand.Rand, of []string) string { return of[random.IntN(len(of))] }
 
 // Uniform draws from low to high, both included; low must not be above high.
 func Uniform(r *Random, low, high int64) int64 {

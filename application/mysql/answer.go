@@ -1,7 +1,9 @@
 package mysql
 
 import (
+	"bytes"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,8 +25,7 @@ const (
 // answer is how far the server's answer was read.
 type answer struct {
 	part part
-	// skip is what is left of a packet, and long is true if the next one goes on with it.
-	skip int
+	// long is true if the next packet goes on with this one.
 	long bool
 	// left is how many definitions are to come, and then those of a second list; behind says
 	// that rows follow.
@@ -36,35 +37,27 @@ type answer struct {
 // Documentation, "ERR_Packet").
 const codeProgress = 0xffff
 
-// maxTold bounds the packets that are waited for as a whole.
-const maxTold = 32 << 10
-
 // Answer implements wire.Talk.
 func (t *talk) Answer(b []byte, r *wire.Request) (n int, done bool) {
 	a := &t.reading
-	if a.skip > 0 {
-		n = min(a.skip, len(b))
-		a.skip -= n
-		return n, false
-	}
 	for n < len(b) {
 		if len(b)-n < headerSize+1 {
 			return n, false
 		}
 		end := n + size(b[n:])
-		told := a.part != rows && a.part != definitions || b[n+headerSize] == eofPacket || b[n+headerSize] == errorPacket
-		if end > len(b) && told && end-n < maxTold {
+		keeps := a.part == rows && r.Answering().Keeps() != nil
+		told := keeps || a.part != rows && a.part != definitions || b[n+headerSize] == eofPacket || b[n+headerSize] == errorPacket
+		if end > len(b) && told && end-n < wire.MaxTold {
 			return n, false
+		}
+		if !t.ready.Load() {
+			b[n+3] += byte(t.shift.Load())
 		}
 		content := b[n+headerSize : min(end, len(b))]
 		more := a.long
 		a.long = end-n == headerSize+maxPacket
 		if !more {
 			done = t.take(content, end-n-headerSize, r)
-		}
-		if end > len(b) {
-			a.skip = end - len(b)
-			return len(b), done
 		}
 		if n = end; done {
 			return n, true
@@ -107,12 +100,38 @@ func (t *talk) take(b []byte, length int, r *wire.Request) bool {
 		if b[0] == eofPacket && (length < 9 || t.capabilities.Load()&capNoEOF != 0 && length < maxPacket) {
 			return t.ended(b, r)
 		}
+		if a := r.Answering().Keeps(); a != nil {
+			takeRow(a, b, length, r.Command)
+		}
 	}
 	return false
 }
 
-// takeLogin reads what comes before the login is over: of the greeting, the offers of encryption
-// and compression are taken out.
+// takeRow keeps a row: of a statement that was prepared, its bytes.
+func takeRow(a *wire.Answer, b []byte, length int, command byte) {
+	if a.Cut = a.Cut || len(b) < length; a.Cut {
+		return
+	}
+	a.Row(func() (value []byte, is, more bool) {
+		switch {
+		case len(b) == 0:
+			return nil, false, false
+		case command != comQuery:
+			value, b = b, nil
+			return value, true, true
+		case b[0] == 0xfb: // NULL
+			b = b[1:]
+			return nil, false, true
+		}
+		size, n := number(b)
+		end := n + int(min(size, uint64(len(b)-n)))
+		value, b = b[n:end], b[end:]
+		return value, true, true
+	})
+}
+
+// takeLogin reads what comes before the login is over: of the greeting, the offer of compression is
+// taken out, and encryption is offered, but where clients would send another kind of password as it is.
 func (t *talk) takeLogin(b []byte, r *wire.Request) bool {
 	if !t.greeted {
 		t.greeted = true
@@ -122,17 +141,41 @@ func (t *talk) takeLogin(b []byte, r *wire.Request) bool {
 		}
 		if at := end + 14; b[0] != errorPacket && at+7 <= len(b) {
 			low := binary.LittleEndian.Uint16(b[at:]) &^ (capTLS | capCompress)
+			if t.server.TLS != nil || !bytes.Contains(b, []byte("sha256_password")) {
+				low |= capTLS
+			}
+			t.server.maria.Store(bytes.Contains(b[:end], []byte("MariaDB")))
+			if rest := at + 18; len(b) >= rest+scrambleSize-8 {
+				t.scrambled(b[end+5:end+13], b[rest:rest+scrambleSize-8])
+			}
 			high := binary.LittleEndian.Uint16(b[at+5:]) &^ (capZstd >> 16)
 			binary.LittleEndian.PutUint16(b[at:], low)
 			binary.LittleEndian.PutUint16(b[at+5:], high)
 		}
 		return false
 	}
-	if b[0] == 0 || b[0] == errorPacket {
+	switch {
+	case b[0] == 0 || b[0] == errorPacket:
+		t.shift.Store(0)
 		t.ready.Store(true)
 		return r != nil
+	case bytes.Equal(b, []byte{moreAuthentication, fullAuthentication}):
+		t.wanted.Store(true)
+	case b[0] == eofPacket: // another method, with a scramble of its own
+		if _, own, named := bytes.Cut(b[1:], []byte{0}); named && len(own) >= scrambleSize {
+			t.scrambled(own[:scrambleSize])
+		}
 	}
 	return false
+}
+
+// scrambleSize is that of what passwords are mixed with.
+const scrambleSize = 20
+
+func (t *talk) scrambled(parts ...[]byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.scramble = slices.Concat(parts...)
 }
 
 // begins reads the first packet of a result.

@@ -1,8 +1,8 @@
 // Package mysql is the protocol of MySQL and MariaDB between an application and its server: what
 // is passed on, and what its bytes mean.
 //
-// Nothing is encrypted or compressed: the server's offer of both is taken out of its greeting, the
-// only bits that are changed.
+// assay offers the application encryption by a certificate of its own, whatever the server offers, and
+// no compression. On either side that is encrypted, the login has one packet more.
 package mysql
 
 import (
@@ -11,16 +11,18 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync/atomic"
 
 	"assay/application/wire"
 	"assay/driver/mysql"
-	"assay/store"
 )
 
 // Server is the server behind, as an address names it.
 type Server struct {
 	mysql.Access
 	name string
+	// maria is true once a server has said that it is MariaDB.
+	maria atomic.Bool
 }
 
 // New reads an address. Errors are *store.OptionError.
@@ -29,30 +31,25 @@ func New(address string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.Encrypted {
-		return nil, &store.OptionError{Option: "address", Value: store.Redact(address), Want: "an address without ssl-mode and tls: assay app does not encrypt connections to MySQL and MariaDB"}
-	}
-	s := &Server{a, "MySQL"}
+	s := &Server{Access: a, name: "MySQL"}
 	if strings.HasPrefix(address, "mariadb:") {
 		s.name = "MariaDB"
 	}
 	return s, nil
 }
 
-// Name is the product's.
-func (s *Server) Name() string { return s.name }
-
 // Dial implements wire.Protocol: the first host that answers.
 func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
 	var all []error
 	for _, host := range s.Hosts {
-		network := "tcp"
-		if strings.HasPrefix(host, "/") {
-			network = "unix"
-		}
-		conn, err := (&net.Dialer{}).DialContext(ctx, network, host)
-		if err == nil {
+		conn, err := (&net.Dialer{}).DialContext(ctx, mysql.NetworkOf(host), host)
+		switch {
+		case err == nil && s.TLS == nil:
 			return conn, nil
+		case err == nil:
+			config := s.TLS.Clone()
+			config.ServerName, _, _ = net.SplitHostPort(host)
+			return encrypt(conn, s, config), nil
 		}
 		all = append(all, err)
 	}
@@ -60,13 +57,13 @@ func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
 }
 
 // Greet implements wire.Protocol: the server speaks first.
-func (*Server) Greet(context.Context, net.Conn) ([]byte, wire.Talk, error) {
-	return nil, &talk{prepared: map[uint32]*prepared{}}, nil
+func (s *Server) Greet(context.Context, *wire.App) ([]byte, wire.Talk, error) {
+	return nil, &talk{server: s, prepared: map[uint32]*prepared{}}, nil
 }
 
 // Error implements wire.Protocol. A server that has too many connections speaks first, and knows
 // of no version of the protocol yet.
-func (*Server) Error(code wire.Code, _ bool) []byte {
+func (*Server) Error(code wire.Code, _ bool, _ *wire.Request) []byte {
 	type known struct {
 		number      uint16
 		state, text string
@@ -90,15 +87,14 @@ func packet(sequence byte, content []byte) []byte {
 	return append([]byte{byte(n), byte(n >> 8), byte(n >> 16), sequence}, content...)
 }
 
-// Raise implements wire.Protocol: a deadlock rolls the whole transaction back (MySQL 8.4 manual,
+// Words implements wire.Protocol: a deadlock rolls the whole transaction back (MySQL 8.4 manual,
 // "InnoDB Error Handling").
-func (*Server) Raise(wire.Code) string { return "" }
+func (*Server) Words() wire.Words {
+	return wire.Words{ReadOnly: "SET SESSION TRANSACTION READ ONLY", Rollback: "ROLLBACK"}
+}
 
-// ReadOnly implements wire.Protocol.
-func (*Server) ReadOnly() string { return "SET SESSION TRANSACTION READ ONLY" }
-
-// Rollback implements wire.Protocol.
-func (*Server) Rollback() string { return "ROLLBACK" }
+// Possible implements wire.Protocol.
+func (*Server) Possible(wire.Action, *wire.Place) bool { return true }
 
 // Reach implements application.Product, with the variables of the clients.
 func (s *Server) Reach() wire.Reach {
@@ -106,7 +102,11 @@ func (s *Server) Reach() wire.Reach {
 	if s.name == "MySQL" {
 		options = "?sslMode=DISABLED&allowPublicKeyRetrieval=true"
 	}
-	return wire.Reach{Scheme: scheme, JDBC: scheme, JDBCOptions: options, User: s.User, Password: s.Password, Database: s.Database,
+	product := s.name
+	if s.maria.Load() {
+		product = "MariaDB"
+	}
+	return wire.Reach{Product: product, Scheme: scheme, JDBC: scheme, JDBCOptions: options, User: s.User, Password: s.Password, Database: s.Database,
 		Variables: []string{"MYSQL_HOST={host}", "MYSQL_TCP_PORT={port}", "MYSQL_PORT={port}", "MYSQL_USER=" + s.User, "MYSQL_PWD=" + s.Password,
 			"MYSQL_PASSWORD=" + s.Password, "MYSQL_DATABASE=" + s.Database}}
 }

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -16,8 +17,11 @@ import (
 // talk is a connection of the protocol of MySQL (8.4 source documentation, "Client/Server
 // Protocol") and MariaDB ("MariaDB Server Documentation", "Client/Server Protocol").
 type talk struct {
-	// skip is what is left of a packet from the application whose beginning has passed.
-	skip int
+	server *Server
+	// encrypted is true if the application's side is that, and shift by how much the numbers of the
+	// login's packets are higher there. wanted is true while the server waits for the whole password.
+	encrypted, wanted atomic.Bool
+	shift             atomic.Uint32
 	// ready is true once the login is over, and capabilities are what both sides have.
 	ready        atomic.Bool
 	greeted      bool
@@ -29,6 +33,7 @@ type talk struct {
 	mu       sync.Mutex
 	prepared map[uint32]*prepared
 	last     uint32
+	scramble []byte // of the login
 }
 
 // prepared is a statement that the server keeps.
@@ -76,7 +81,7 @@ const (
 func (t *talk) State() wire.State { return wire.State(t.state.Load()) }
 
 // Ask implements wire.Talk.
-func (t *talk) Ask(text string) *wire.Request {
+func (t *talk) Ask(text string, _ *wire.Request) *wire.Request {
 	content := []byte{comQuery}
 	if t.capabilities.Load()&capAttributes != 0 {
 		content = append(content, 0, 1)
@@ -86,11 +91,6 @@ func (t *talk) Ask(text string) *wire.Request {
 
 // Request implements wire.Talk.
 func (t *talk) Request(b []byte, full bool) (int, *wire.Request) {
-	if t.skip > 0 {
-		n := min(t.skip, len(b))
-		t.skip -= n
-		return n, nil
-	}
 	if len(b) <= headerSize {
 		if len(b) == headerSize && size(b) == headerSize {
 			return headerSize, nil // an empty packet ends the data of a file
@@ -98,19 +98,25 @@ func (t *talk) Request(b []byte, full bool) (int, *wire.Request) {
 		return 0, nil
 	}
 	n := size(b)
-	if n > len(b) && !full && b[3] == 0 {
+	if n > len(b) && !full && (b[3] == 0 || !t.ready.Load()) {
 		return 0, nil
 	}
 	whole := b[headerSize:min(n, len(b))]
-	if n > len(b) {
-		t.skip = n - len(b)
-		n = len(b)
+	loggingIn := !t.ready.Load()
+	if loggingIn {
+		b[3] -= byte(t.shift.Load())
 	}
 	switch {
-	case !t.ready.Load() && t.capabilities.Load() == 0:
+	case loggingIn && t.capabilities.Load() == 0 && len(whole) == loginHead && binary.LittleEndian.Uint32(whole)&capTLS != 0:
+		t.shift.Store(1)
+		t.encrypted.Store(true)
+		return n, &wire.Request{Encrypts: true}
+	case loggingIn && t.capabilities.Load() == 0:
 		t.login(whole)
 		return n, nil
-	case !t.ready.Load() || b[3] != 0: // a login, data of a file, or more of a long packet
+	case loggingIn && t.wanted.Swap(false) && t.encrypted.Load() && t.server.TLS == nil:
+		return n, &wire.Request{Replaced: func(ctx context.Context) ([]byte, error) { return t.password(ctx, b[3], whole) }}
+	case loggingIn || b[3] != 0: // a login, data of a file, or more of a long packet
 		return n, nil
 	}
 	return n, t.command(whole)
@@ -118,14 +124,33 @@ func (t *talk) Request(b []byte, full bool) (int, *wire.Request) {
 
 func size(b []byte) int { return headerSize + (int(b[0]) | int(b[1])<<8 | int(b[2])<<16) }
 
+// loginHead is how much of a login asks for encryption if nothing follows.
+const loginHead = 32
+
 // login keeps what the client is able to. The last four of the reserved bytes are MariaDB's.
+// Whether the application is encrypted is not the server's matter.
 func (t *talk) login(b []byte) {
-	if len(b) < 32 {
+	if len(b) < loginHead {
 		return
 	}
-	can := binary.LittleEndian.Uint32(b)
+	can := binary.LittleEndian.Uint32(b) &^ capTLS
+	if t.server.TLS == nil || !t.encrypted.Load() {
+		binary.LittleEndian.PutUint32(b, can)
+	}
 	t.capabilities.Store(can)
-	t.cached.Store(can&capMySQL == 0 && binary.LittleEndian.Uint32(b[28:32])&capMariaCache != 0)
+	t.cached.Store(can&capMySQL == 0 && binary.LittleEndian.Uint32(b[28:loginHead])&capMariaCache != 0)
+}
+
+// password is the packet that has it.
+func (t *talk) password(ctx context.Context, sequence byte, sent []byte) ([]byte, error) {
+	t.mu.Lock()
+	scramble := t.scramble
+	t.mu.Unlock()
+	if len(scramble) == 0 || len(sent) < 2 { // which the server refuses
+		return packet(sequence, nil), nil
+	}
+	hidden, err := t.server.underKey(ctx, sent, scramble)
+	return packet(sequence, hidden), err
 }
 
 // command is a request; nil of one that the server does not answer.

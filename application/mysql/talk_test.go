@@ -2,6 +2,8 @@ package mysql
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
 	"fmt"
 	"net"
@@ -18,6 +20,8 @@ import (
 	"assay/application/wire"
 	"assay/application/wire/wiretest"
 	"assay/cluster/mariadb"
+	cluster "assay/cluster/mysql"
+	"assay/driver/drivertest"
 	"assay/internal/expect"
 )
 
@@ -30,15 +34,20 @@ func TestSameBytes(t *testing.T) {
 	expect.AtEnd(t, server.Close)
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
+	var called *Server
 	recorder, passed := wiretest.Between(t, u.Host, func(address string) wire.Protocol {
 		u.Host = address
 		product, err := New(u.String())
 		expect.NoError(t, err)
 		return product
 	}, 200, func(address string, p wire.Protocol) {
+		called = p.(*Server)
 		byLibrary(t, address, p.(*Server))
 		byClient(t, address, p.(*Server))
 	})
+	if name := called.Reach().Product; name != "MariaDB" { // whatever its address says
+		t.Errorf("the server is called %s", name)
+	}
 	all, left := recorder.Transactions()
 	want := map[string]int{
 		"INSERT INTO shop.sale VALUES (?, ?)|7 seven|1": 0, "INSERT INTO shop.sale VALUES (?, ?)|NULL x|1": 0, "UPDATE shop.sale SET name = ?|'all'|2": 0,
@@ -63,6 +72,128 @@ func TestSameBytes(t *testing.T) {
 	}
 	if left != 0 || kinds[wire.Refused] < 1 || kinds[wire.RolledBack] != 1 || kinds[wire.Unknown] != 0 || passed < 4<<20 {
 		t.Errorf("the outcomes of %d transactions are %v, %d bytes", len(all), kinds, passed)
+	}
+}
+
+// TestEncryptedServer logs in at an encrypted server by a client that is encrypted or
+// not; and says why where the certificate is not the server's, or there is none.
+func TestEncryptedServer(t *testing.T) {
+	t.Parallel()
+	ours, theirs := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
+	shown := ours.Server("127.0.0.1")
+	server, err := mariadb.Start(t.Context(), mariadb.Options{Password: "hunter2", Settings: []string{"ssl-cert=" + shown.Certificate, "ssl-key=" + shown.Key}})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	plain, err := mariadb.Start(t.Context(), mariadb.Options{Password: "hunter2", Settings: []string{"skip-ssl"}})
+	expect.NoError(t, err)
+	expect.AtEnd(t, plain.Close)
+	for _, c := range []struct {
+		address, authority string
+		encrypted          bool
+		problem            string
+	}{
+		{server.Address(), ours.File, false, "<nil>"}, {server.Address(), ours.File, true, "<nil>"},
+		{server.Address(), theirs.File, false, "certificate"}, {plain.Address(), ours.File, true, "offers no encryption"},
+	} {
+		product, err := New(c.address + "?ssl-mode=VERIFY_IDENTITY&ssl-ca=" + c.authority)
+		expect.NoError(t, err)
+		proxy := wiretest.Listen(t, product)
+		var trusts *tls.Config
+		if c.encrypted {
+			trusts = trusting(proxy)
+		}
+		db := open(t, proxy, product, product.Password, trusts)
+		var name, cipher, large string
+		err = db.QueryRow("SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher)
+		if err == nil {
+			err = db.QueryRow("SELECT repeat('x', ?)", 2_000_000).Scan(&large)
+		}
+		expect.NoError(t, db.Close(), proxy.Quiet(t.Context()))
+		if problem := fmt.Sprint(proxy.Recorder().Problem()); !strings.Contains(problem, c.problem) || (c.problem == "<nil>") != (err == nil && cipher != "" && len(large) == 2_000_000) {
+			t.Errorf("%s: %v, cipher %q, and the problem is %s", c.address, err, cipher, problem)
+		}
+	}
+}
+
+// trusting is how a client knows assay.
+func trusting(proxy *wire.Proxy) *tls.Config {
+	config := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "127.0.0.1"}
+	config.RootCAs.AppendCertsFromPEM(proxy.Authority())
+	return config
+}
+
+// open opens a client's connections, which are encrypted if it says whom it trusts.
+func open(t *testing.T, proxy *wire.Proxy, s *Server, password string, trusts *tls.Config) *sql.DB {
+	t.Helper()
+	c := library.NewConfig()
+	c.Net, c.Addr, c.User, c.Passwd, c.TLS = "tcp", proxy.Address(), s.User, password, trusts
+	connector, err := library.NewConnector(c)
+	expect.NoError(t, err)
+	return sql.OpenDB(connector)
+}
+
+// TestEncryptedApplication has clients insist on encryption, and on the certificate, towards a server
+// that knows neither; a wrong password is still one.
+func TestEncryptedApplication(t *testing.T) {
+	t.Parallel()
+	server, err := mariadb.Start(t.Context(), mariadb.Options{Password: "hunter2", Settings: []string{"skip-ssl"}})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	product, err := New(server.Address())
+	expect.NoError(t, err)
+	proxy := wiretest.Listen(t, product)
+	host, port, err := net.SplitHostPort(proxy.Address())
+	expect.NoError(t, err)
+	cmd := exec.Command("mariadb", "--ssl", "--ssl-verify-server-cert", "--ssl-ca", wiretest.Authority(t, proxy), "-h", host, "-P", port, "-u", product.User,
+		"-e", "status; SELECT repeat('y', 3000000)")
+	cmd.Env = append(os.Environ(), "MYSQL_PWD="+product.Password)
+	said, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(said), "Cipher in use is") || strings.Count(string(said), "y") < 3_000_000 {
+		t.Errorf("%v: %.2000s", err, said)
+	}
+	for password, says := range map[string]string{product.Password: "<nil>", "wrong": "Error 1045"} {
+		db := open(t, proxy, product, password, trusting(proxy))
+		if got := fmt.Sprint(db.Ping()); !strings.Contains(got, says) {
+			t.Errorf("the password %q: %s", password, got)
+		}
+		expect.NoError(t, db.Close())
+	}
+	expect.NoError(t, proxy.Quiet(t.Context()), proxy.Recorder().Problem())
+	db := open(t, proxy, product, product.Password, &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "127.0.0.1"})
+	if err := db.Ping(); err == nil {
+		t.Error("a client that trusts nobody has logged in")
+	}
+	expect.NoError(t, db.Close(), proxy.Quiet(t.Context()))
+	expect.Text(t, "the problem", fmt.Sprint(proxy.Recorder().Problem()), "the application refuses assay's certificate")
+}
+
+// TestOnMySQLWholePassword has MySQL ask for the password itself, which it wants over encrypted
+// connections as it is, and else under its key; `make mysql` runs it.
+func TestOnMySQLWholePassword(t *testing.T) {
+	server, err := cluster.Start(t.Context(), cluster.Options{Password: "hunter2"})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	for options, encrypted := range map[string]bool{"": false, "?ssl-mode=REQUIRED": true} {
+		product, err := New("mysql://assay:hunter2@" + server.Node(0).Address() + "/" + options)
+		expect.NoError(t, err)
+		proxy := wiretest.Listen(t, product)
+		for _, trusts := range []*tls.Config{nil, nil, trusting(proxy), trusting(proxy)} { // after the first time the server was told to forget the user
+			db := open(t, proxy, product, "hunter2", trusts)
+			var name, cipher string
+			expect.NoError(t, db.QueryRow("SHOW STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher))
+			if (cipher != "") != encrypted {
+				t.Errorf("%q: the cipher is %q", options, cipher)
+			}
+			_, err = db.Exec("FLUSH PRIVILEGES")
+			expect.NoError(t, err, db.Close())
+		}
+		db := open(t, proxy, product, "wrong", trusting(proxy))
+		expect.Text(t, "a wrong password", fmt.Sprint(db.Ping()), "Error 1045")
+		expect.NoError(t, db.Close())
+		expect.NoError(t, proxy.Recorder().Problem())
+		if name := product.Reach().Product; name != "MySQL" {
+			t.Errorf("the server is called %s", name)
+		}
 	}
 }
 
@@ -116,7 +247,7 @@ func byClient(t *testing.T, address string, s *Server) {
 	expect.NoError(t, os.WriteFile(file, []byte(strings.Repeat("1,one\n2,two\n", 10_000)), 0o644))
 	text := "SELECT count(*) FROM sale; SHOW TABLES; LOAD DATA LOCAL INFILE '" + file + "' INTO TABLE shop.sale FIELDS TERMINATED BY ',';" +
 		"PREPARE q FROM 'SELECT ? + 1'; SET @a = 4; EXECUTE q USING @a; CREATE PROCEDURE p() SELECT * FROM sale LIMIT 3; CALL p(); INSERT INTO shop.sale VALUES (1, 'a'), (2, 'b') RETURNING id; START TRANSACTION; COMMIT"
-	cmd := exec.Command("mariadb", "--local-infile", "--auto-rehash", "-h", host, "-P", port, "-u", s.User, "shop", "-e", text)
+	cmd := exec.Command("mariadb", "--skip-ssl", "--local-infile", "--auto-rehash", "-h", host, "-P", port, "-u", s.User, "shop", "-e", text)
 	cmd.Env = append(os.Environ(), "MYSQL_PWD="+s.Password)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)

@@ -1,9 +1,9 @@
 // Package postgres is PostgreSQL's protocol between an application and its server: what is
 // passed on, and what its bytes mean.
 //
-// The application's side is not encrypted: it does not leave the machine. SCRAM must then bind no
-// login to a certificate, so the server's offer of that is made one that nobody knows, the only bytes
-// that are changed.
+// The application's side is encrypted if it asks for that. SCRAM must bind no login to a certificate,
+// which is another one on either side, so the server's offer of that is made one that nobody knows,
+// the only bytes that are changed.
 package postgres
 
 import (
@@ -35,13 +35,7 @@ func New(address string) (*Server, error) {
 	return &Server{config}, nil
 }
 
-// Name is the product's.
-func (*Server) Name() string { return "PostgreSQL" }
-
-type answers struct {
-	skip  int
-	state atomic.Uint32
-}
+type answers struct{ state atomic.Uint32 }
 
 // stolen is what a connection leaves behind that was taken before the login.
 type stolen struct{ net.Conn }
@@ -116,20 +110,23 @@ const (
 	maxStartup  = 10_000
 )
 
-// Greet implements wire.Protocol. Encryption is refused, and a request to cancel handed over.
-func (s *Server) Greet(ctx context.Context, app net.Conn) ([]byte, wire.Talk, error) {
+// protocolName is the protocol's within TLS (manual 18, "SSL Session Encryption").
+const protocolName = "postgresql"
+
+// Greet implements wire.Protocol. A request to cancel is handed over.
+func (s *Server) Greet(ctx context.Context, app *wire.App) ([]byte, wire.Talk, error) {
 	for {
-		head := make([]byte, 8)
-		if n, err := io.ReadFull(app, head); err != nil {
-			if n > 0 {
-				return nil, nil, notSpoken(head[:n])
-			}
-			return nil, nil, nil // somebody who looked whether it listens
+		head, err := app.First(8, protocolName)
+		switch {
+		case err != nil && len(head) > 0:
+			return nil, nil, notSpoken(head)
+		case err != nil: // somebody who looked whether it listens, or refuses the certificate
+			return nil, nil, err
 		}
 		size, code := int(binary.BigEndian.Uint32(head)), binary.BigEndian.Uint32(head[4:])
-		if code == codeSSL || code == codeGSS {
-			if _, err := app.Write([]byte{'N'}); err != nil {
-				return nil, nil, nil
+		if code == codeGSS || code == codeSSL && !app.Encrypted() {
+			if err := encrypt(app, code); err != nil {
+				return nil, nil, err
 			}
 			continue
 		}
@@ -138,7 +135,7 @@ func (s *Server) Greet(ctx context.Context, app net.Conn) ([]byte, wire.Talk, er
 		}
 		message := append(head, make([]byte, size-len(head))...)
 		if _, err := io.ReadFull(app, message[len(head):]); err != nil {
-			return nil, nil, nil
+			return nil, nil, err
 		}
 		if code != codeCancel {
 			return message, &talk{}, nil
@@ -154,12 +151,24 @@ func (s *Server) Greet(ctx context.Context, app net.Conn) ([]byte, wire.Talk, er
 	}
 }
 
+// encrypt answers who asks for that: by TLS, and by nothing else.
+func encrypt(app *wire.App, code uint32) error {
+	if code != codeSSL {
+		_, err := app.Write([]byte{'N'})
+		return err
+	}
+	if _, err := app.Write([]byte{'S'}); err != nil {
+		return err
+	}
+	return app.Encrypt(nil, protocolName)
+}
+
 func notSpoken(head []byte) error {
-	return fmt.Errorf("a client does not speak PostgreSQL's protocol: it begins with %q; give it the address that assay listens at as postgres://, without TLS", head)
+	return fmt.Errorf("a client does not speak PostgreSQL's protocol: it begins with %q; give it the address that assay listens at as postgres://", head)
 }
 
 // Error implements wire.Protocol, with the words of PostgreSQL 15.
-func (*Server) Error(code wire.Code, fatal bool) []byte {
+func (*Server) Error(code wire.Code, fatal bool, _ *wire.Request) []byte {
 	known := map[wire.Code]pgproto3.ErrorResponse{
 		wire.ShuttingDown:       {Code: "57P01", Message: "terminating connection due to administrator command"},
 		wire.Deadlock:           {Code: "40P01", Message: "deadlock detected"},
@@ -175,22 +184,22 @@ func (*Server) Error(code wire.Code, fatal bool) []byte {
 	return out
 }
 
-// Raise implements wire.Protocol: the server itself gives the error, and its transaction fails.
-func (s *Server) Raise(code wire.Code) string {
-	state := map[wire.Code]string{wire.Deadlock: "40P01", wire.Serialization: "40001"}[code]
-	return "DO $assay$ BEGIN RAISE EXCEPTION 'given by assay in the place of a statement' USING ERRCODE = '" + state + "'; END $assay$"
+// Words implements wire.Protocol: the server itself gives errors, and its transaction fails.
+func (*Server) Words() wire.Words {
+	raise := func(state string) string {
+		return "DO $assay$ BEGIN RAISE EXCEPTION 'given by assay in the place of a statement' USING ERRCODE = '" + state + "'; END $assay$"
+	}
+	return wire.Words{Raise: map[wire.Code]string{wire.Deadlock: raise("40P01"), wire.Serialization: raise("40001")},
+		ReadOnly: "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY", Rollback: "ROLLBACK"}
 }
 
-// ReadOnly implements wire.Protocol.
-func (*Server) ReadOnly() string { return "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY" }
-
-// Rollback implements wire.Protocol.
-func (*Server) Rollback() string { return "ROLLBACK" }
+// Possible implements wire.Protocol.
+func (*Server) Possible(wire.Action, *wire.Place) bool { return true }
 
 // Reach implements application.Product, with libpq's variables.
 func (s *Server) Reach() wire.Reach {
 	c := s.config
-	return wire.Reach{Scheme: "postgres", JDBC: "postgresql", Options: "?sslmode=disable", JDBCOptions: "?sslmode=disable", User: c.User, Password: c.Password, Database: c.Database,
+	return wire.Reach{Product: "PostgreSQL", Scheme: "postgres", JDBC: "postgresql", Options: "?sslmode=disable", JDBCOptions: "?sslmode=disable", User: c.User, Password: c.Password, Database: c.Database,
 		Variables: []string{"PGHOST={host}", "PGHOSTADDR=", "PGPORT={port}", "PGUSER=" + c.User, "PGPASSWORD=" + c.Password, "PGDATABASE=" + c.Database,
-			"PGSSLMODE=disable", "PGGSSENCMODE=disable", "PGCHANNELBINDING=prefer", "PGTARGETSESSIONATTRS=any"}}
+			"PGSSLMODE=disable", "PGSSLROOTCERT={ca}", "PGGSSENCMODE=disable", "PGCHANNELBINDING=disable", "PGTARGETSESSIONATTRS=any"}}
 }

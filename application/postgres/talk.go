@@ -23,7 +23,7 @@ func (t *talk) Answer(b []byte, r *wire.Request) (int, bool)     { return t.answ
 func (t *talk) State() wire.State                                { return wire.State(t.answered.state.Load()) }
 
 // Ask implements wire.Talk.
-func (*talk) Ask(text string) *wire.Request {
+func (*talk) Ask(text string, _ *wire.Request) *wire.Request {
 	out, _ := (&pgproto3.Query{String: text}).Encode(nil) // it fails at texts of gigabytes
 	return &wire.Request{Bytes: out}
 }
@@ -41,8 +41,6 @@ func frame(b []byte) int {
 
 // requests takes apart what an application sends.
 type requests struct {
-	// skip is what is left of a message whose beginning has passed.
-	skip int
 	// taken is how much of what waits was taken already.
 	taken int
 	// batch are the statements since the last end of a request.
@@ -55,11 +53,6 @@ type requests struct {
 // next is wire.Talk.Request. What comes before a Sync is held, so that something can be done in
 // the whole pipeline's place: the server answers none of it before.
 func (q *requests) next(b []byte, full bool) (n int, r *wire.Request) {
-	if q.skip > 0 {
-		n = min(q.skip, len(b))
-		q.skip -= n
-		return n, nil
-	}
 	for at := q.taken; ; {
 		q.taken = 0
 		size := frame(b[at:])
@@ -89,12 +82,11 @@ func (q *requests) part(b []byte, at, size int, full bool) (int, *wire.Request) 
 		q.taken = at
 		return 0, nil
 	}
-	q.skip = size - len(b)
 	q.take(b)
 	if b[0] != 'Q' && b[0] != 'F' {
-		return len(b), nil
+		return size, nil
 	}
-	return len(b), q.end()
+	return size, q.end()
 }
 
 // end is the request that ends here.
@@ -230,28 +222,33 @@ func (f *fields) value() []byte {
 
 // next is wire.Talk.Answer: up to the end of an answer, or of what is there.
 func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
-	if a.skip > 0 {
-		n = min(a.skip, len(b))
-		a.skip -= n
-		return n, false
-	}
 	for n < len(b) {
 		size := frame(b[n:])
 		if size == 0 {
 			return n, false
 		}
 		kind, whole := b[n], n+size <= len(b)
-		told := kind == 'C' || kind == 'E' || kind == 'Z' || kind == 'R'
+		var rows *wire.Answer
+		if kind == 'D' {
+			rows = r.Answering().Keeps()
+		}
+		told := kind == 'C' || kind == 'E' || kind == 'Z' || kind == 'R' || rows != nil
 		switch {
-		case !whole && told && size < maxTold:
+		case !whole && told && size < wire.MaxTold:
 			return n, false
 		case !whole:
-			a.skip = size - (len(b) - n)
-			return len(b), false
+			if rows != nil {
+				rows.Cut = true
+			}
+			return n + size, false
 		case kind == 'R':
 			if at := bytes.Index(b[n:n+size], []byte(scramBound)); at >= 0 { // libpq refuses it without TLS
 				copy(b[n+at:], scramUnknown)
 			}
+		case rows != nil:
+			m := fields(b[n+headerSize : n+size])
+			left := m.short()
+			rows.Row(func() ([]byte, bool, bool) { left--; v := m.value(); return v, v != nil, left >= 0 })
 		case told:
 			a.take(kind, fields(b[n+headerSize:n+size]), r)
 		case kind == 'I' || kind == 's':
@@ -271,9 +268,6 @@ const (
 	scramUnknown = "SCRAM-SHA-256-NONE\x00"
 )
 
-// maxTold bounds the answers that are waited for as a whole.
-const maxTold = 32 << 10
-
 func (a *answers) take(kind byte, m fields, r *wire.Request) {
 	s := r.Answering()
 	switch kind {
@@ -289,11 +283,10 @@ func (a *answers) take(kind byte, m fields, r *wire.Request) {
 	case 'C':
 		if s != nil {
 			s.Tag = m.text()
-			words := strings.Fields(s.Tag)
-			switch words[0] {
+			switch word, _, _ := strings.Cut(s.Tag, " "); word {
 			case "INSERT", "UPDATE", "DELETE", "MERGE", "COPY":
 				s.Writes = true
-				s.Rows, _ = strconv.ParseInt(words[len(words)-1], 10, 64)
+				s.Rows, _ = strconv.ParseInt(s.Tag[strings.LastIndexByte(s.Tag, ' ')+1:], 10, 64)
 			}
 		}
 		r.Answered()

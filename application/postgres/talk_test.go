@@ -48,11 +48,17 @@ func TestRequestsInPieces(t *testing.T) {
 			var q requests
 			var held, passed []byte
 			var got []string
+			coming := 0
 			for at := 0; at < len(whole) || len(held) > 0; {
 				more := min(piece, len(whole)-at, room-len(held))
 				held = append(held, whole[at:at+more]...)
 				at += more
-				n, r := q.next(held, len(held) == room)
+				n, r := coming, (*wire.Request)(nil)
+				if coming == 0 {
+					n, r = q.next(held, len(held) == room)
+				}
+				coming = max(0, n-len(held))
+				n -= coming
 				if n == 0 && more == 0 {
 					t.Fatalf("in pieces of %d it stands still with %d bytes", piece, len(held))
 				}
@@ -87,7 +93,7 @@ func TestSameBytes(t *testing.T) {
 	environment := func(address string) []string {
 		product, err := New(u.String())
 		expect.NoError(t, err)
-		return append(os.Environ(), product.Reach().Environment(address)...)
+		return append(os.Environ(), product.Reach().Environment(address, "")...)
 	}
 	recorder, passed := wiretest.Between(t, u.Host, func(address string) wire.Protocol {
 		u.Host = address
@@ -97,7 +103,7 @@ func TestSameBytes(t *testing.T) {
 	}, 0, func(address string, _ wire.Protocol) {
 		for _, args := range [][]string{
 			{"pgbench", "-i", "-q", "-s", "1"}, {"psql", "-q", "-c", "COPY pgbench_accounts TO STDOUT", "-o", os.DevNull},
-			{"pgbench", "-n", "-t", "500", "-c", "4", "-M", "simple"}, {"pgbench", "-n", "-t", "500", "-c", "4", "-M", "extended"}, {"pgbench", "-n", "-t", "500", "-c", "4", "-M", "prepared"},
+			{"pgbench", "-n", "-t", "500", "-c", "4", "-M", "simple"}, {"pgbench", "-n", "-S", "-t", "15000", "-c", "4", "-M", "prepared"}, {"pgbench", "-n", "-t", "500", "-c", "4", "-M", "extended"}, {"pgbench", "-n", "-t", "500", "-c", "4", "-M", "prepared"},
 		} {
 			cmd := exec.Command(program(t, args[0]), args[1:]...)
 			cmd.Env = environment(address)
@@ -136,7 +142,7 @@ func program(t *testing.T, name string) string {
 }
 
 // TestEncryptedServer logs in by SCRAM at a server that is encrypted and verified, by a client that
-// is not encrypted; and says why where the certificate is not the server's.
+// is encrypted or not; and says why where the certificate is not the server's.
 func TestEncryptedServer(t *testing.T) {
 	t.Parallel()
 	server, err := postgres.Start(t.Context(), postgres.Options{})
@@ -156,18 +162,50 @@ func TestEncryptedServer(t *testing.T) {
 		expect.NoError(t, conn.Exec(t.Context(), "ALTER SYSTEM SET "+setting).Close())
 	}
 	expect.NoError(t, conn.Close(t.Context()), server.Restart(t.Context()))
-	for _, c := range []struct{ authority, says, problem string }{{ours.File, "t|TLSv1.3", ""}, {theirs.File, "", "certificate"}} {
+	for _, c := range []struct{ authority, client, says, problem string }{{ours.File, "", "t|TLSv1.3", ""}, {ours.File, "sslmode=verify-full", "t|TLSv1.3", ""}, {theirs.File, "", "", "certificate"}} {
 		product, err := New(strings.Replace(server.Address(), "sslmode=disable", "sslmode=verify-full&sslrootcert="+c.authority, 1))
 		expect.NoError(t, err)
-		proxy, err := wire.Listen("127.0.0.1:0", product)
-		expect.NoError(t, err)
-		expect.AtEnd(t, proxy.Close)
-		cmd := exec.Command(program(t, "psql"), "-Atc", "SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
-		cmd.Env = append(os.Environ(), product.Reach().Environment(proxy.Address())...)
+		proxy := wiretest.Listen(t, product)
+		cmd := exec.Command(program(t, "psql"), c.client, "-Atc", "SELECT ssl, version FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+		cmd.Env = append(os.Environ(), product.Reach().Environment(proxy.Address(), wiretest.Authority(t, proxy))...)
 		said, err := cmd.CombinedOutput()
 		problem := fmt.Sprint(proxy.Recorder().Problem())
 		if (err == nil) != (c.problem == "") || !strings.Contains(string(said), c.says) || !strings.Contains(problem, c.problem) {
 			t.Errorf("it says %q, and the problem is %s", said, problem)
 		}
 	}
+}
+
+// TestEncryptedApplication has clients insist on encryption, and on the certificate, towards a server
+// that knows neither; and says why where they trust another authority.
+func TestEncryptedApplication(t *testing.T) {
+	t.Parallel()
+	server, err := postgres.Start(t.Context(), postgres.Options{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	product, err := New(server.Address())
+	expect.NoError(t, err)
+	proxy := wiretest.Listen(t, product)
+	authority := wiretest.Authority(t, proxy)
+	for client, problem := range map[string]string{
+		"sslmode=require": "", "sslmode=verify-full": "", "sslmode=verify-full host=localhost": "",
+		"sslmode=verify-full sslrootcert=" + drivertest.NewAuthority(t, "theirs").File: "the application refuses assay's certificate",
+	} {
+		recorder := proxy.Record(nil)
+		cmd := exec.Command(program(t, "psql"), client, "-At", "-c", `\conninfo`, "-c", "SELECT length(repeat('x', 3000000))", "-c", "SELECT repeat('y', 3000000)")
+		cmd.Env = append(os.Environ(), product.Reach().Environment(proxy.Address(), authority)...)
+		said, err := cmd.CombinedOutput()
+		expect.NoError(t, proxy.Quiet(t.Context()))
+		all, _ := recorder.Transactions()
+		whole := strings.Contains(string(said), "SSL connection (protocol: TLSv1.3") && bytes.Count(said, []byte("y")) >= 3_000_000 && len(all) == 2
+		if got := fmt.Sprint(recorder.Problem()); (err == nil) != (problem == "") || whole != (problem == "") || !strings.Contains(got, problem) {
+			t.Errorf("%s: %v, %d bytes, %d transactions, and the problem is %s: %.200s", client, err, len(said), len(all), got, said)
+		}
+	}
+	u, err := url.Parse(product.Reach().Address(proxy.Address()))
+	expect.NoError(t, err)
+	u.User, u.RawQuery = url.UserPassword(product.Reach().User, product.Reach().Password), "sslmode=verify-full&sslnegotiation=direct&sslrootcert="+authority
+	conn, err := pgconn.Connect(t.Context(), u.String())
+	expect.NoError(t, err)
+	expect.NoError(t, conn.Exec(t.Context(), "SELECT 1").Close(), conn.Close(t.Context()))
 }

@@ -1,13 +1,12 @@
 package wire
 
 import (
-	"errors"
+	"context"
 	"io"
-	"net"
 	"time"
-)
 
-var errOwn = errors.New("assay failed at a connection, which proves nothing about the application")
+	"assay/internal/eventloop"
+)
 
 // before reports whether it is done in place of passing the request on.
 func (f *Fault) before() bool {
@@ -16,9 +15,11 @@ func (f *Fault) before() bool {
 
 // act does something in place of passing a request on. It reports whether the connection goes
 // on.
-func (l *link) act(r *Request) bool {
-	switch r.fault.Action {
-	case GiveDeadlock, GiveSerialization, Standby:
+func (l *link) act(ctx context.Context, r *Request) bool {
+	eventloop.Leave(ctx)
+	readOnly := l.proxy.protocol.Words().ReadOnly
+	switch action := r.fault.Action; {
+	case action == GiveDeadlock, action == GiveSerialization, action == Standby && readOnly != "":
 	default: // it does not reach the server
 		l.mu.Lock()
 		l.add(r, true)
@@ -26,7 +27,7 @@ func (l *link) act(r *Request) bool {
 	}
 	switch r.fault.Action {
 	case Cut:
-		l.proxy.cut(l)
+		l.proxy.cut(func(other *link) bool { return other != l })
 		l.reset()
 	case Silent:
 		l.hush()
@@ -34,68 +35,72 @@ func (l *link) act(r *Request) bool {
 		_, _ = io.Copy(io.Discard, l.app) // until the application gives it up
 		l.reset()
 	case Shutdown:
-		l.show(l.proxy.protocol.Error(ShuttingDown, true))
-		l.app.Close()
+		l.farewell(ctx, ShuttingDown, r)
 	case GiveDeadlock:
-		return l.give(r, Deadlock)
+		return l.give(ctx, r, Deadlock)
 	case GiveSerialization:
-		return l.give(r, Serialization)
+		return l.give(ctx, r, Serialization)
 	case Standby:
-		if !l.ask(l.talk.Ask(l.proxy.protocol.ReadOnly())) {
-			return false
+		if readOnly != "" {
+			return l.ask(ctx, l.talk.Ask(readOnly, r)) && l.forward(ctx, r)
 		}
-		return l.forward(r)
+		l.farewell(ctx, NotPrimary, r)
 	default:
 		l.reset()
 	}
 	return false
 }
 
+// farewell answers by an error, and ends the connection, and those that watch the server.
+func (l *link) farewell(ctx context.Context, code Code, r *Request) {
+	l.show(ctx, l.proxy.protocol.Error(code, true, r))
+	l.app.Close()
+	l.proxy.cut(func(other *link) bool { return other != l && other.watches() })
+}
+
 // give has the application read an error that ends its transaction, in the place of what it has
 // sent.
-func (l *link) give(r *Request, code Code) bool {
-	text := l.proxy.protocol.Raise(code)
-	if r.kind() != Commit && text != "" {
-		own := l.talk.Ask(text)
+func (l *link) give(ctx context.Context, r *Request, code Code) bool {
+	words := l.proxy.protocol.Words()
+	if text := words.Raise[code]; r.kind() != Commit && text != "" {
+		own := l.talk.Ask(text, r)
 		own.shown, own.Statements, own.place = true, r.Statements, r.place
-		return l.ask(own)
+		return l.ask(ctx, own)
 	}
-	own := l.talk.Ask(l.proxy.protocol.Rollback())
-	own.place, own.instead = r.place, l.proxy.protocol.Error(code, false)
-	return l.ask(own)
+	own := l.talk.Ask(words.Rollback, r)
+	own.place, own.instead = r.place, l.proxy.protocol.Error(code, false, r)
+	return l.ask(ctx, own)
 }
 
 // ask sends a request of assay's own.
-func (l *link) ask(r *Request) bool {
+func (l *link) ask(ctx context.Context, r *Request) bool {
 	r.own, r.sent = true, l.recorder.Now()
-	l.mu.Lock()
-	l.queue = append(l.queue, r)
-	l.mu.Unlock()
-	return l.pass(r.Bytes)
+	return l.forward(ctx, r)
 }
 
 // forward sends a request whose bytes were held.
-func (l *link) forward(r *Request) bool {
+func (l *link) forward(ctx context.Context, r *Request) bool {
+	r.fault = nil
 	l.mu.Lock()
 	l.queue = append(l.queue, r)
 	l.mu.Unlock()
-	r.fault = nil
-	return l.pass(r.Bytes)
+	return l.pass(ctx, r.Bytes)
 }
 
 // answerFaulty deals with a part of the answer of a request of assay's own, or of one whose answer
 // is not to come as it is.
-func (l *link) answerFaulty(r *Request, part []byte, done bool) {
+func (l *link) answerFaulty(ctx context.Context, r *Request, part []byte, done bool) {
 	switch {
 	case r.own && r.shown:
-		l.show(part)
+		l.show(ctx, part)
 	case r.own:
 		if done && r.instead != nil {
-			l.show(r.instead)
+			l.show(ctx, r.instead)
 		}
 	case r.fault.delay() > 0:
 		if !r.delayed {
 			r.delayed = true
+			eventloop.Leave(ctx)
 			timer := time.NewTimer(r.fault.delay())
 			defer timer.Stop()
 			select {
@@ -104,7 +109,7 @@ func (l *link) answerFaulty(r *Request, part []byte, done bool) {
 			}
 			l.recorder.touch()
 		}
-		l.show(part)
+		l.show(ctx, part)
 	case done && r.fault.Action == AnswerSilent:
 		l.hush()
 	case done:
@@ -116,7 +121,7 @@ func (l *link) answerFaulty(r *Request, part []byte, done bool) {
 func (l *link) refuse() bool {
 	switch l.fault.Action {
 	case TooMany:
-		_, _ = l.app.Write(l.proxy.protocol.Error(TooManyConnections, true))
+		_, _ = l.app.Write(l.proxy.protocol.Error(TooManyConnections, true, nil))
 	case Silent:
 		_, _ = io.Copy(io.Discard, l.app)
 	case Reset:
@@ -139,8 +144,8 @@ func (l *link) reset() {
 	l.mu.Lock()
 	l.dead = true
 	l.mu.Unlock()
-	if tcp, is := l.app.(*net.TCPConn); is {
+	if tcp, is := l.app.Conn.(interface{ SetLinger(seconds int) error }); is {
 		_ = tcp.SetLinger(0)
 	}
-	l.app.Close()
+	l.app.Conn.Close()
 }

@@ -43,6 +43,8 @@ type Fault struct {
 	Action Action
 	Place  string
 	Time   int
+	// Again has it be done each time that the application has come there Time times more.
+	Again bool
 	// Matches, if not nil, says of each place whether it is meant, in Place's place.
 	Matches func(kind Kind, shapes string) bool
 
@@ -97,6 +99,43 @@ func placeOf(shapes []string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
+// placeOf is placeOf, of which the places of single statements are kept.
+func (l *link) placeOf(shapes []string) string {
+	if len(shapes) != 1 {
+		return placeOf(shapes)
+	}
+	name, known := l.places[shapes[0]]
+	if !known {
+		if name = placeOf(shapes); len(l.places) < maxPlaces {
+			l.places[shapes[0]] = name
+		}
+	}
+	return name
+}
+
+// maxPlaces bounds how many a connection keeps.
+const maxPlaces = 1000
+
+// shapes tell the place: of COMMIT, also what the transaction has sent.
+func (l *link) shapes(r *Request, kind Kind) (all []string) {
+	if kind == Commit {
+		if l.tx != nil {
+			all = l.tx.Shapes()
+		}
+		for _, q := range l.queue {
+			for _, s := range q.Statements {
+				if s.Kind == Other {
+					all = append(all, s.Shape)
+				}
+			}
+		}
+	}
+	for _, s := range r.Statements {
+		all = append(all, s.Shape)
+	}
+	return all
+}
+
 // meets reports whether it is to be done here and now. It counts the times.
 func (f *Fault) meets(place string, kind Kind, shapes func() string, now time.Duration, connection int) bool {
 	if f == nil {
@@ -111,7 +150,7 @@ func (f *Fault) meets(place string, kind Kind, shapes func() string, now time.Du
 	} else if f.Place != place {
 		return false
 	}
-	if f.seen++; f.seen != f.Time {
+	if f.seen++; f.seen != f.Time && !(f.Again && f.seen%f.Time == 0) {
 		return false
 	}
 	f.met, f.on = max(now, 1), connection

@@ -1,27 +1,34 @@
 package wire
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net"
-	"strings"
+	"slices"
 	"sync"
 	"time"
+
+	"assay/internal/eventloop"
 )
 
 // link is one connection of the application, and the one to the server behind it.
 type link struct {
-	proxy       *Proxy
-	recorder    *Recorder
-	number      int
-	app, server net.Conn
-	talk        Talk
+	proxy    *Proxy
+	recorder *Recorder
+	number   int
+	app      *App
+	server   net.Conn
+	host     string // of the server; the proxy's mu guards it
+	talk     Talk
 
 	mu    sync.Mutex
 	fault *Fault
 	// queue are the requests that the server has not answered, the oldest first.
 	queue []*Request
 	tx    *Transaction
-	// answered is when the server last answered while a transaction is open.
-	answered time.Duration
+	// places are the names of those that were met.
+	places map[string]string
 	// silent is true once nothing is to pass any more, and dead once the application's side was
 	// reset.
 	silent, dead bool
@@ -31,7 +38,11 @@ type link struct {
 }
 
 // bufferSize bounds what is kept of one direction: a request or a message beyond it passes in parts.
-const bufferSize = 64 << 10
+// It begins at firstSize, since many connections are idle.
+const (
+	bufferSize = 64 << 10
+	firstSize  = 4 << 10
+)
 
 // drainTime bounds how long the server's answer is waited for once the application is gone.
 const drainTime = 10 * time.Second
@@ -39,165 +50,196 @@ const drainTime = 10 * time.Second
 // run passes on until both sides have ended.
 func (l *link) run(first []byte) {
 	defer l.server.Close()
-	if _, err := l.server.Write(first); err != nil {
+	if !l.pass(l.proxy.ctx, first) {
 		return
 	}
-	answers := make(chan struct{})
-	go func() {
-		defer close(answers)
-		defer func() {
-			if recover() != nil {
-				l.recorder.Fail(errOwn)
-			}
-			if !l.quiet() { // and one that is silent stays as it is
-				l.app.Close()
-			}
-		}()
-		l.fromServer()
-	}()
-	l.fromApplication()
+	var attached sync.WaitGroup
+	attached.Add(2)
+	answers, requests := l.start(l.server, &attached, l.fromServer), l.start(l.app.now(), &attached, l.fromApplication)
+	<-requests
 	close(l.gone)
 	// What has reached the server has its effect: what that is decides the outcome.
 	l.mu.Lock()
 	l.dead = true
-	waiting := len(l.queue) > 0
+	waiting := slices.ContainsFunc(l.queue, func(r *Request) bool { return !r.Quiet })
 	l.mu.Unlock()
 	if waiting {
-		_ = l.server.SetReadDeadline(time.Now().Add(drainTime))
-		<-answers
+		timer := time.AfterFunc(drainTime, func() { _ = l.server.Close() })
+		defer timer.Stop()
 	} else {
 		l.server.Close()
-		<-answers
 	}
+	<-answers
 	l.over()
 }
 
+// start has one direction be passed on once both are attached, since one writes where the other reads.
+// What it returns is closed at its end.
+func (l *link) start(reads net.Conn, attached *sync.WaitGroup, direction func(context.Context)) <-chan struct{} {
+	ended := make(chan struct{})
+	l.proxy.loops.Start(l.proxy.ctx, l.number, func(ctx context.Context) {
+		defer close(ended)
+		defer l.contain()
+		eventloop.Attach(ctx, reads)
+		attached.Done()
+		attached.Wait()
+		direction(ctx)
+	})
+	return ended
+}
+
+// contain keeps one connection's bytes from ending the others.
+func (l *link) contain() {
+	if cause := recover(); cause != nil {
+		l.recorder.Fail(fmt.Errorf("assay failed at a connection, which proves nothing about the application: %v", cause))
+	}
+}
+
+// room has a buffer take more once it was filled, and no more than it has to once it is empty.
+func room(buffer []byte, held int, filled bool) []byte {
+	switch {
+	case held == len(buffer), filled && len(buffer) < bufferSize:
+		return append(buffer, make([]byte, len(buffer))...)
+	case held == 0 && len(buffer) > bufferSize:
+		return make([]byte, bufferSize)
+	}
+	return buffer
+}
+
 // fromApplication passes requests on until the application's side ends.
-func (l *link) fromApplication() {
-	buffer := make([]byte, bufferSize)
-	held := 0
+func (l *link) fromApplication(ctx context.Context) {
+	buffer := make([]byte, firstSize)
+	held, coming := 0, 0
 	for {
 		n, err := l.app.Read(buffer[held:])
-		if n > 0 {
-			l.recorder.touch()
-		}
 		held += n
+		filled := held == len(buffer)
 		at, from, alive := 0, 0, true
 		for at < held && alive {
-			size, r := l.talk.Request(buffer[at:held], at == 0 && held == len(buffer))
+			size, r := coming, (*Request)(nil)
+			if coming == 0 {
+				size, r = l.talk.Request(buffer[at:held], at == 0 && filled && held >= bufferSize)
+			}
 			if size == 0 {
 				break
 			}
+			coming = max(0, size-(held-at))
+			size -= coming
+			if r == nil || !r.Quiet {
+				l.recorder.touch()
+			}
+			if r != nil && r.Encrypts {
+				alive = l.pass(ctx, buffer[from:at]) && l.encrypt(ctx, buffer[at+size:held])
+				held, at, from = 0, 0, 0
+				break
+			}
+			if r != nil && r.Replaced != nil {
+				alive = l.pass(ctx, buffer[from:at]) && l.replace(ctx, r)
+				at += size
+				from = at
+				continue
+			}
 			if r != nil && l.requested(r) {
 				r.Bytes = buffer[at : at+size]
-				alive = l.pass(buffer[from:at]) && l.act(r)
+				alive = l.pass(ctx, buffer[from:at]) && l.act(ctx, r)
 				from = at + size
 			}
 			at += size
 		}
-		if alive && !l.pass(buffer[from:at]) || !alive || err != nil {
+		if alive && !l.pass(ctx, buffer[from:at]) || !alive || err != nil {
 			return
 		}
 		copy(buffer, buffer[at:held])
 		held -= at
+		buffer = room(buffer, held, filled)
 	}
 }
 
-// pass sends bytes to the server.
-func (l *link) pass(b []byte) bool {
-	if len(b) == 0 {
-		return true
+// encrypt does so with the application's side, of whose handshake something was read already.
+func (l *link) encrypt(ctx context.Context, read []byte) bool {
+	eventloop.Detach(l.app.Conn)
+	eventloop.Leave(ctx)
+	err := l.app.Encrypt(slices.Clone(read))
+	if err != nil && !left(err) {
+		l.recorder.Fail(err)
 	}
-	_, err := l.server.Write(b)
 	return err == nil
 }
 
-// requested enters a request, and reports whether something else is to be done than to pass it on.
-func (l *link) requested(r *Request) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := l.recorder.Now()
-	r.sent = now
-	for _, s := range r.Statements {
-		s.Sent = now
-	}
-	state := l.talk.State()
-	if state != Idle && l.tx != nil && len(l.queue) == 0 && l.answered > 0 {
-		l.tx.Idle += now - l.answered
-	}
-	if len(r.Statements) == 0 {
-		l.queue = append(l.queue, r)
+// replace passes on what is made in a request's place.
+func (l *link) replace(ctx context.Context, r *Request) bool {
+	eventloop.Leave(ctx)
+	b, err := r.Replaced(ctx)
+	if err != nil {
+		l.recorder.Fail(fmt.Errorf("the server: %w", err))
 		return false
 	}
-	kind := r.kind()
-	shapes := l.shapes(r, kind)
-	r.place = placeOf(shapes)
-	l.recorder.came(r.place, kind, l.tx != nil || len(l.queue) > 0, func() []string { return shapes })
-	if l.fault.meets(r.place, kind, func() string { return strings.Join(shapes, "\n") }, now, l.number) {
-		r.fault = l.fault
-		if !r.fault.before() { // and the answer is what it is about
-			l.queue = append(l.queue, r)
-			return false
-		}
-		return true
-	}
-	l.queue = append(l.queue, r)
-	return false
+	return l.pass(ctx, b)
 }
 
-// shapes tell the place: of COMMIT, also what the transaction has sent.
-func (l *link) shapes(r *Request, kind Kind) (all []string) {
-	if kind == Commit {
-		if l.tx != nil {
-			all = l.tx.Shapes()
-		}
-		for _, q := range l.queue {
-			for _, s := range q.Statements {
-				if s.Kind == Other {
-					all = append(all, s.Shape)
-				}
-			}
-		}
+// pass sends bytes to the server.
+func (l *link) pass(ctx context.Context, b []byte) bool {
+	if len(b) == 0 {
+		return true
 	}
-	for _, s := range r.Statements {
-		all = append(all, s.Shape)
+	_, err := eventloop.Write(ctx, l.server, b)
+	if failed, is := errors.AsType[*LoginError](err); is {
+		l.recorder.Fail(fmt.Errorf("the server: %w", failed))
 	}
-	return all
+	return err == nil
 }
 
 // fromServer passes answers on until the server's side ends.
-func (l *link) fromServer() {
-	buffer := make([]byte, bufferSize)
-	held := 0
+func (l *link) fromServer(ctx context.Context) {
+	defer func() {
+		if !l.quiet() { // and one that is silent stays as it is
+			l.app.Close()
+		}
+	}()
+	buffer := make([]byte, firstSize)
+	held, coming, last := 0, 0, false
 	for {
 		n, err := l.server.Read(buffer[held:])
-		if n > 0 {
-			l.recorder.touch()
-		}
 		held += n
 		at, from := 0, 0
 		for at < held {
 			r := l.head()
-			size, done := l.talk.Answer(buffer[at:held], r)
+			size := coming
+			if coming == 0 {
+				size, last = l.talk.Answer(buffer[at:held], r)
+			}
 			if size == 0 {
 				break
 			}
+			coming = max(0, size-(held-at))
+			size -= coming
+			done := last && coming == 0
+			if r == nil || !r.Quiet {
+				l.recorder.touch()
+			}
 			at += size
 			if r != nil && (r.own || r.fault != nil) {
-				l.show(buffer[from : at-size])
-				l.answerFaulty(r, buffer[at-size:at], done)
+				l.show(ctx, buffer[from:at-size])
+				l.answerFaulty(ctx, r, buffer[at-size:at], done)
 				from = at
 			}
 			if done && r != nil && l.finish(r) {
 				return
 			}
+			if r != nil && r.Moved {
+				l.show(ctx, buffer[from:at])
+				l.proxy.cut(func(other *link) bool { return other != l && other.host == l.host })
+				return
+			}
 		}
-		l.show(buffer[from:at])
+		l.show(ctx, buffer[from:at])
 		if err != nil {
 			return
 		}
+		filled := held == len(buffer)
 		copy(buffer, buffer[at:held])
 		held -= at
+		buffer = room(buffer, held, filled)
 	}
 }
 
@@ -210,15 +252,21 @@ func (l *link) head() *Request {
 	return l.queue[0]
 }
 
+// watches reports whether a library waits there for the server to change.
+func (l *link) watches() bool {
+	head := l.head()
+	return head != nil && head.Quiet
+}
+
 // show sends bytes to the application. One that is gone reads none, and the server's answers
 // are read all the same.
-func (l *link) show(b []byte) {
+func (l *link) show(ctx context.Context, b []byte) {
 	if len(b) == 0 || l.quiet() {
 		return
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	if _, err := l.app.Write(b); err != nil {
+	if _, err := eventloop.Write(ctx, l.app.now(), b); err != nil {
 		l.mu.Lock()
 		l.dead = true
 		l.mu.Unlock()
@@ -230,89 +278,6 @@ func (l *link) quiet() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.silent || l.dead
-}
-
-// finish takes a request as answered, and reports whether nobody waits for anything more.
-func (l *link) finish(r *Request) (last bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer func() { last = l.dead && len(l.queue) == 0 }()
-	now := l.recorder.Now()
-	l.queue = l.queue[1:]
-	l.answered = now
-	for _, s := range r.Statements {
-		s.Answered = now
-	}
-	if r.own && !r.shown {
-		if l.talk.State() == Idle && l.tx != nil {
-			l.tx.Outcome = Refused
-			l.end(r, true)
-		}
-		return false
-	}
-	if len(r.Statements) == 0 || l.tx == nil && r.kind() == Prepare {
-		return false
-	}
-	l.add(r, l.talk.State() == Idle)
-	if l.talk.State() == Idle {
-		l.tx.Outcome = outcomeOf(r)
-		l.end(r, !l.dead && !l.silent)
-	}
-	return false
-}
-
-// add has a request be of the transaction that is open, or of a new one.
-func (l *link) add(r *Request, alone bool) {
-	if l.tx == nil {
-		l.tx = &Transaction{Connection: l.number, Began: r.sent, Alone: alone && r.kind() == Other}
-	}
-	if len(l.tx.Statements) < maxStatements {
-		l.tx.Statements = append(l.tx.Statements, r.Statements...)
-	}
-}
-
-// maxStatements bounds what is kept of one transaction.
-const maxStatements = 10_000
-
-// outcomeOf is what became of the transaction that this request has ended.
-func outcomeOf(r *Request) Outcome {
-	outcome := Committed
-	for _, s := range r.Statements {
-		switch {
-		case s.Error != "":
-			return Refused
-		case s.Kind == Rollback || s.Kind == Commit && strings.HasPrefix(s.Tag, "ROLLBACK"):
-			outcome = RolledBack
-		}
-	}
-	return outcome
-}
-
-// end keeps the transaction that is open.
-func (l *link) end(r *Request, told bool) {
-	l.tx.Place, l.tx.Ended, l.tx.Told = r.place, l.recorder.Now(), told
-	l.recorder.ended(l.tx)
-	l.tx = nil
-}
-
-// over ends what the connection has left open.
-func (l *link) over() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, r := range l.queue {
-		if r.own || len(r.Statements) == 0 || l.tx == nil && r.kind() == Prepare {
-			continue
-		}
-		l.add(r, true)
-		if l.tx.Alone || r.kind() == Commit {
-			l.tx.Outcome = Unknown
-			l.end(r, false)
-		}
-	}
-	if l.tx != nil {
-		l.tx.Outcome = Abandoned
-		l.end(&Request{}, false)
-	}
 }
 
 func (l *link) arm(f *Fault) {

@@ -2,29 +2,39 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"time"
+
+	"assay/internal/eventloop"
 )
 
 // Proxy listens as the server and passes on. Its methods are safe for concurrent use.
 type Proxy struct {
 	protocol Protocol
 	listener net.Listener
-	running  sync.WaitGroup
-	ctx      context.Context
-	stop     context.CancelFunc
+	// config has the certificate for encrypted applications, and authority has signed it.
+	config    *tls.Config
+	authority []byte
+	running   sync.WaitGroup
+	loops     eventloop.Loops
+	ctx       context.Context
+	stop      context.CancelFunc
 
 	mu       sync.Mutex
 	recorder *Recorder
 	fault    *Fault
 	links    map[*link]struct{}
+	// away is true while the server may be away: its application is then refused.
+	away bool
 }
 
-// dialTime bounds how long the server is waited for.
-const dialTime = 10 * time.Second
+// dialTime bounds how long the server is waited for: as long as a driver of MongoDB looks for one.
+const dialTime = 30 * time.Second
 
 // Listen opens a Proxy at a TCP address.
 func Listen(address string, protocol Protocol) (*Proxy, error) {
@@ -33,13 +43,20 @@ func Listen(address string, protocol Protocol) (*Proxy, error) {
 		return nil, fmt.Errorf("listen for the application: %w", err)
 	}
 	p := &Proxy{protocol: protocol, listener: listener, recorder: NewRecorder(), links: map[*link]struct{}{}}
+	if p.config, p.authority, err = certify(listener.Addr()); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
+	p.loops = eventloop.Several(max(1, runtime.GOMAXPROCS(0)/2)) // application and server take the others
 	p.running.Go(p.accept)
 	return p, nil
 }
 
 // Address is where it listens, as host:port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
+
+// Authority is the certificate, as PEM, of who has signed that of the proxy.
+func (p *Proxy) Authority() []byte { return p.authority }
 
 // Record begins a new recording, in which fault is done; nil for none. Connections that are open
 // go on in the earlier one.
@@ -48,6 +65,13 @@ func (p *Proxy) Record(fault *Fault) *Recorder {
 	defer p.mu.Unlock()
 	p.recorder, p.fault = NewRecorder(), fault
 	return p.recorder
+}
+
+// Tolerate says whether the server may be away, which is else a failure of the recording's.
+func (p *Proxy) Tolerate(away bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away = away
 }
 
 // Arm sets what is done next, in the recording that goes on; nil for nothing.
@@ -82,13 +106,14 @@ const leaveTime = time.Second
 func (p *Proxy) Quiet(ctx context.Context) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	leave := time.AfterFunc(leaveTime, func() { p.cut(nil) })
+	leave := time.AfterFunc(leaveTime, func() { p.cut(every) })
 	defer leave.Stop()
 	for {
 		p.mu.Lock()
 		left := len(p.links)
 		p.mu.Unlock()
 		if left == 0 {
+			p.Recorder().leave()
 			return nil
 		}
 		select {
@@ -103,17 +128,20 @@ func (p *Proxy) Quiet(ctx context.Context) error {
 func (p *Proxy) Close() error {
 	p.stop()
 	err := p.listener.Close()
-	p.cut(nil)
+	p.cut(every)
 	p.running.Wait()
+	p.loops.Release()
 	return err
 }
 
-// cut resets the application's side of every connection but one.
-func (p *Proxy) cut(but *link) {
+func every(*link) bool { return true }
+
+// cut resets the application's side of connections.
+func (p *Proxy) cut(which func(*link) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for l := range p.links {
-		if l != but {
+		if which(l) {
 			l.reset()
 		}
 	}
@@ -137,9 +165,10 @@ func (p *Proxy) accept() {
 }
 
 // serve is one connection's life.
-func (p *Proxy) serve(app net.Conn) {
+func (p *Proxy) serve(conn net.Conn) {
+	app := &App{Conn: eventloop.Wrap(conn), config: p.config}
 	defer app.Close()
-	l := &link{proxy: p, app: app, gone: make(chan struct{})}
+	l := &link{proxy: p, app: app, gone: make(chan struct{}), places: map[string]string{}}
 	p.mu.Lock()
 	l.recorder, l.fault = p.recorder, p.fault
 	p.links[l] = struct{}{}
@@ -149,17 +178,12 @@ func (p *Proxy) serve(app net.Conn) {
 		delete(p.links, l)
 		p.mu.Unlock()
 	}()
-	defer func() { // one connection's bytes must not end the others
-		if cause := recover(); cause != nil {
-			l.recorder.Fail(fmt.Errorf("assay failed at a connection: %v", cause))
-		}
-	}()
+	defer l.contain()
 	first, talk, err := p.protocol.Greet(p.ctx, app)
-	if err != nil {
+	if err != nil && !left(err) {
 		l.recorder.Fail(err)
-		return
 	}
-	if talk == nil {
+	if err != nil || talk == nil {
 		return
 	}
 	l.number, l.talk = l.recorder.opened(), talk
@@ -169,11 +193,19 @@ func (p *Proxy) serve(app net.Conn) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, dialTime)
-	l.server, err = p.protocol.Dial(ctx)
+	server, err := p.protocol.Dial(ctx)
 	cancel()
 	if err != nil {
-		l.recorder.Fail(fmt.Errorf("the server: %w", err))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.away {
+			l.recorder.Fail(fmt.Errorf("the server: %w", err))
+		}
 		return
 	}
+	l.server = eventloop.Wrap(server)
+	p.mu.Lock()
+	l.host = l.server.RemoteAddr().String()
+	p.mu.Unlock()
 	l.run(first)
 }

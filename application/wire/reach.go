@@ -9,24 +9,29 @@ import (
 // Reach is how applications are led to a database that listens elsewhere. The password is in
 // variables alone: every user of the machine can read arguments.
 type Reach struct {
+	// Product is what the database is called.
+	Product                  string
 	Scheme, Options          string
 	JDBC, JDBCOptions        string
 	User, Password, Database string
-	// Variables are those of the product's own clients, with {host} and {port}.
+	// Variables are those of the product's own clients, with {host}, {port}, {address} and {ca}.
 	Variables []string
 }
 
-// Environment are the variables by which clients and frameworks find host:port.
-func (r Reach) Environment(listens string) []string {
+// Environment are the variables by which clients and frameworks find host:port, and the file with
+// the authority that has signed the certificate there.
+func (r Reach) Environment(listens, authority string) []string {
 	host, port, _ := net.SplitHostPort(listens)
-	user := url.UserPassword(r.User, r.Password)
-	if r.Password == "" {
-		user = url.User(r.User)
+	user := r.user()
+	if r.Password != "" {
+		user = url.UserPassword(r.User, r.Password)
 	}
 	jdbc := "jdbc:" + r.JDBC + "://" + listens + "/" + url.PathEscape(r.Database) + r.JDBCOptions
-	all := []string{"DATABASE_URL=" + r.address(listens, user), "JDBC_DATABASE_URL=" + jdbc, "SPRING_DATASOURCE_URL=" + jdbc}
+	all := []string{"DATABASE_URL=" + r.address(listens, user), "ASSAY_CA=" + authority}
 	for _, framework := range []string{"JDBC_DATABASE", "SPRING_DATASOURCE"} {
-		all = append(all, framework+"_USERNAME="+r.User, framework+"_PASSWORD="+r.Password)
+		if r.JDBC != "" {
+			all = append(all, framework+"_URL="+jdbc, framework+"_USERNAME="+r.User, framework+"_PASSWORD="+r.Password)
+		}
 	}
 	for _, v := range r.Variables {
 		name, value, _ := strings.Cut(v, "=")
@@ -35,14 +40,36 @@ func (r Reach) Environment(listens string) []string {
 			value = host
 		case "{port}":
 			value = port
+		case "{address}":
+			value = r.address(listens, user)
+		case "{ca}":
+			value = authority
 		}
 		all = append(all, name+"="+value)
 	}
 	return all
 }
 
+// Names are the variables that lead there.
+func (r Reach) Names() []string {
+	all := []string{"DATABASE_URL"}
+	for _, v := range r.Variables {
+		if name, value, _ := strings.Cut(v, "="); strings.HasPrefix(value, "{") && value != "{ca}" {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 // Address is what {db} stands for in arguments.
-func (r Reach) Address(listens string) string { return r.address(listens, url.User(r.User)) }
+func (r Reach) Address(listens string) string { return r.address(listens, r.user()) }
+
+func (r Reach) user() *url.Userinfo {
+	if r.User == "" {
+		return nil
+	}
+	return url.User(r.User)
+}
 
 func (r Reach) address(listens string, user *url.Userinfo) string {
 	u := url.URL{Scheme: r.Scheme, User: user, Host: listens, Path: "/" + r.Database, RawQuery: strings.TrimPrefix(r.Options, "?")}

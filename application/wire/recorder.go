@@ -35,6 +35,11 @@ type Transaction struct {
 	Idle time.Duration `json:"idle"`
 	// Alone is true of a statement outside of BEGIN and COMMIT.
 	Alone bool `json:"alone,omitempty"`
+
+	// session is not empty where it can go over several connections, and answered is when the
+	// server last answered in it.
+	session  string
+	answered time.Duration
 }
 
 // Writes reports whether it changed rows.
@@ -57,7 +62,7 @@ func (t *Transaction) Shapes() (all []string) {
 	return all
 }
 
-// Values are those of the statements that changed rows, as one text.
+// Values are the values of the statements that changed rows, as one text.
 func (t *Transaction) Values() string {
 	var b strings.Builder
 	for _, s := range t.Statements {
@@ -89,6 +94,7 @@ type Recorder struct {
 	start    time.Time
 	activity atomic.Int64 // the last byte's time, since start
 	longest  atomic.Int64 // the longest silence between two bytes
+	answers  atomic.Bool  // whether the rows of answers are kept
 
 	mu           sync.Mutex
 	transactions []*Transaction
@@ -97,11 +103,13 @@ type Recorder struct {
 	order        []string
 	connections  int
 	problem      error
+	parked       map[string]*Transaction // by their sessions
+	once         map[string]bool         // what the server has done that it does once only
 }
 
 // NewRecorder begins a recording.
 func NewRecorder() *Recorder {
-	return &Recorder{start: time.Now(), places: map[string]*Place{}}
+	return &Recorder{start: time.Now(), places: map[string]*Place{}, parked: map[string]*Transaction{}, once: map[string]bool{}}
 }
 
 // Now is the time since the recording began.
@@ -184,10 +192,55 @@ func (r *Recorder) came(name string, kind Kind, within bool, shapes func() []str
 	p.Times++
 }
 
+// park keeps an open transaction that is of no connection, and adopt gives it to one.
+func (r *Recorder) park(t *Transaction) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.parked[t.session] = t
+}
+
+func (r *Recorder) adopt(session string, connection int) *Transaction {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.parked[session]
+	if delete(r.parked, session); t != nil {
+		t.Connection = connection
+	}
+	return t
+}
+
+// leave ends what is left of open transactions once all connections have ended.
+func (r *Recorder) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.parked {
+		if t.Ended = r.Now(); t.Outcome == "" {
+			t.Outcome = Abandoned
+		}
+		r.keep(t)
+	}
+	clear(r.parked)
+}
+
+// again reports whether the server has done it before.
+func (r *Recorder) again(what string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.once[what]
+	if len(r.once) < maxKept {
+		r.once[what] = true
+	}
+	return before
+}
+
 // ended keeps a transaction.
 func (r *Recorder) ended(t *Transaction) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.keep(t)
+}
+
+func (r *Recorder) keep(t *Transaction) {
 	if p := r.places[t.Place]; p != nil && t.Outcome == Committed && t.Writes() {
 		p.Commits = true
 	}

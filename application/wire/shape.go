@@ -16,6 +16,7 @@ const (
 // and the values. What it does not understand it leaves as it is.
 func Statements(text string) (all []*Statement) {
 	var s scanner
+	s.out.Grow(min(len(text), maxText))
 	for s.text = text; s.at < len(s.text); {
 		s.step()
 		if s.ended {
@@ -35,8 +36,8 @@ type scanner struct {
 }
 
 func (s *scanner) close(all []*Statement) []*Statement {
-	shape := strings.TrimSpace(s.out.String())
-	if upper := strings.ToUpper(shape); strings.Contains(upper, "PASSWORD") || strings.Contains(upper, "IDENTIFIED") {
+	shape := unnamed(strings.TrimSpace(s.out.String()))
+	if len(s.values) > 0 && (has(shape, "PASSWORD") || has(shape, "IDENTIFIED")) {
 		s.values = nil // which may be one
 	}
 	if shape != "" {
@@ -45,6 +46,16 @@ func (s *scanner) close(all []*Statement) []*Statement {
 	s.out.Reset()
 	s.values, s.space, s.ended = nil, false, false
 	return all
+}
+
+// unnamed is a statement about a savepoint without its name, which frameworks choose by chance.
+func unnamed(shape string) string {
+	for _, words := range [...]string{"SAVEPOINT ", "RELEASE SAVEPOINT ", "ROLLBACK TO SAVEPOINT "} {
+		if len(shape) > len(words) && strings.EqualFold(shape[:len(words)], words) {
+			return words + "?"
+		}
+	}
+	return shape
 }
 
 // step goes over one character or value.
@@ -70,6 +81,12 @@ func (s *scanner) step() {
 		s.dollar(rest)
 	case digit(c) && !s.inName():
 		s.value(numberEnd(rest))
+	case nameByte(c):
+		n := 1
+		for n < len(rest) && nameByte(rest[n]) {
+			n++
+		}
+		s.copy(n)
 	default:
 		s.copy(1)
 	}
@@ -180,15 +197,26 @@ func nameByte(c byte) bool {
 	return c == '_' || digit(c) || c >= 0x80 || unicode.IsLetter(rune(c))
 }
 
+// has reports whether a text has a word, in letters of any size.
+func has(text, word string) bool {
+	for i := 0; i+len(word) <= len(text); i++ {
+		if text[i]|0x20 == word[0]|0x20 && strings.EqualFold(text[i:i+len(word)], word) {
+			return true
+		}
+	}
+	return false
+}
+
 // kindOf is what a statement does to a transaction, by its first words.
 func kindOf(shape string) Kind {
-	words := strings.Fields(strings.ToUpper(shape[:min(len(shape), 60)]))
-	switch words[0] {
+	first, _, _ := strings.Cut(shape, " ")
+	switch strings.ToUpper(first[:min(len(first), 60)]) {
 	case "BEGIN", "START":
 		return Begin
 	case "COMMIT", "END":
 		return Commit
 	case "ROLLBACK", "ABORT":
+		words := strings.Fields(strings.ToUpper(shape[:min(len(shape), 60)]))
 		if len(words) > 1 && (words[1] == "TO" || len(words) > 2 && words[2] == "TO") {
 			return Other
 		}

@@ -17,35 +17,54 @@ import (
 type Protocol interface {
 	// Dial connects to the server, encrypted as its address asks.
 	Dial(ctx context.Context) (net.Conn, error)
-	// Greet reads, where the application speaks first, what an application sends before anything can be passed on, and returns what
-	// is to be sent to the server first. Talk is nil, without an error, where nothing more is to
-	// come: what was asked for was done.
-	Greet(ctx context.Context, app net.Conn) (first []byte, talk Talk, err error)
-	// Error is an error of the server's as the application is to read it. Of a fatal one the
-	// connection ends, and after another the transaction has ended, too.
-	Error(code Code, fatal bool) []byte
-	// Raise has the server give that error to a statement; it is empty where the whole transaction
-	// ends by it. ReadOnly has it refuse writes from now on on this connection, and Rollback end the
-	// transaction.
-	Raise(code Code) string
-	ReadOnly() string
-	Rollback() string
+	// Greet reads, where the application speaks first, what it sends before anything can be passed
+	// on, encrypts its connection if it asks for that, and returns what is to be sent to the server
+	// first. Talk is nil, without an error, where nothing more is to come: what was asked for was done.
+	Greet(ctx context.Context, app *App) (first []byte, talk Talk, err error)
+	// Error is an error of the server's as the application is to read it in answer to r, which is nil
+	// where it has only connected. Of a fatal one the connection ends, and after another the
+	// transaction has ended, too.
+	Error(code Code, fatal bool, r *Request) []byte
+	// Possible reports whether a server of this kind can do that at a place.
+	Possible(a Action, p *Place) bool
+	// Words are how assay asks for something in the application's place.
+	Words() Words
 }
+
+// Words are statements of assay's own.
+type Words struct {
+	// Raise has the server give an error to a statement; none where the whole transaction ends by it.
+	Raise map[Code]string
+	// ReadOnly has it refuse writes from now on on this connection; it is empty where one answers
+	// NotPrimary and ends the connection. Rollback ends the transaction.
+	ReadOnly, Rollback string
+}
+
+// MaxTold bounds the answers that are waited for as a whole.
+const MaxTold = 32 << 10
 
 // Talk understands one connection. Requests and answers are read by two goroutines.
 type Talk interface {
-	// Request takes apart what the application sends: the first n bytes can be passed on, and
-	// are the end of request r where that is not nil. n is 0 if more bytes are needed; full says
-	// that no more can be kept, so that something must pass.
+	// Request takes apart what the application sends: the first n bytes can be passed on, those
+	// among them that are still to come, and are the end of request r where that is not nil. n is 0
+	// if more bytes are needed; full says that no more can be kept, so that something must pass.
 	Request(b []byte, full bool) (n int, r *Request)
 	// Answer takes apart what the server sends, and enters it in the request that is answered,
-	// nil where none was made. n bytes can be passed on; done means that they end the answer.
+	// nil where none was made. n bytes can be passed on, as of Request; done means that they end
+	// the answer.
 	Answer(b []byte, r *Request) (n int, done bool)
-	// Ask is a statement of assay's own, as a request.
-	Ask(text string) *Request
+	// Ask is a statement of assay's own, as a request, in the transaction of r.
+	Ask(text string, r *Request) *Request
 	// State is how the transaction stands after the last answer.
 	State() State
 }
+
+// LoginError means that a server's connection cannot be made as its address asks, which is known only
+// when the application logs in.
+type LoginError struct{ Err error }
+
+func (e *LoginError) Error() string { return e.Err.Error() }
+func (e *LoginError) Unwrap() error { return e.Err }
 
 // Code is what a server says is wrong.
 type Code uint8
@@ -56,6 +75,7 @@ const (
 	Deadlock
 	Serialization
 	TooManyConnections
+	NotPrimary
 )
 
 // State is how a connection's transaction stands.
@@ -86,6 +106,14 @@ type Statement struct {
 	Shape  string   `json:"statement"`
 	Values []string `json:"values,omitempty"`
 	Kind   Kind     `json:"-"`
+	// Adds is true of one that changes something each time that it is done, where Shape is not SQL,
+	// which tells it.
+	Adds bool `json:"-"`
+	// Inserted are, where Shape is not SQL, the queries that count each row that it inserts; a table
+	// and a zero byte begin them. Settings are those that it asks for in place of the server's, by
+	// the names that drivers give them.
+	Inserted []string          `json:"-"`
+	Settings map[string]string `json:"-"`
 	// Tag is what the server says was done; Writes is true if that was a change of rows, Rows
 	// how many.
 	Tag    string `json:"tag,omitempty"`
@@ -93,6 +121,8 @@ type Statement struct {
 	Rows   int64  `json:"rows"`
 	// Error is the server's code and words; empty if it had none.
 	Error string `json:"error,omitempty"`
+	// Answer are the rows that came, where they are kept.
+	Answer *Answer `json:"answer,omitempty"`
 	// Sent and Answered are since the recording began; Answered is 0 without an answer.
 	Sent     time.Duration `json:"sent"`
 	Answered time.Duration `json:"answered"`
@@ -116,6 +146,20 @@ type Request struct {
 	Bytes []byte
 	// Command is what it asks for, where that decides how its answer reads.
 	Command byte
+	// ID is the client's number of it, where the answer has it again.
+	ID uint32
+	// Session names the transaction that it belongs to, where one can go over several connections.
+	// Once names what the server does once only, however often it is sent.
+	Session, Once string
+	// Quiet is true of what a library sends of its own, even while the application hangs.
+	Quiet bool
+	// Encrypts is true of what asks to encrypt the application's connection. It is not passed on.
+	Encrypts bool
+	// Replaced makes what is passed on in its place; nil where it passes as it is.
+	Replaced func(context.Context) ([]byte, error)
+	// Moved is true once the answer says that another server takes writes: connections to this one
+	// are to end.
+	Moved bool
 }
 
 // Answering is the statement that is answered now; nil where there is none.

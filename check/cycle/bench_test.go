@@ -2,17 +2,11 @@ package cycle_test
 
 import (
 	"context"
-	"flag"
-	"fmt"
-	"math/rand/v2"
 	"runtime"
-	"syscall"
 	"testing"
-	"time"
 
 	"assay/check"
 	"assay/check/cycle"
-	"assay/history"
 	"assay/internal/expect"
 )
 
@@ -74,84 +68,4 @@ func BenchmarkRegisters(b *testing.B) {
 			}
 		})
 	}
-}
-
-var weakTxns = flag.Int("cycle.weak", 1<<16, "how many transactions BenchmarkWeak judges")
-
-// weakHistory is what a serial database shows to so many sessions whose
-// transactions have four to twelve operations on registers, half of them writes,
-// a few keys being used most: as many events and keys a transaction as in the
-// histories of C-Twitter with which AWDIT (Moldrup and Pavlogiannis, PLDI 2025)
-// was measured. With broken, one transaction near the end misses a half of what
-// another wrote.
-func weakHistory(b *testing.B, txns, sessions int, broken bool) *cycle.History {
-	b.Helper()
-	r := rand.New(rand.NewPCG(1, uint64(sessions)))
-	zipf := rand.NewZipf(r, 1.1, 20, uint64(txns)*7/10)
-	var builder cycle.Builder
-	state := make([]int64, txns)
-	for t := range int64(txns) {
-		x := cycle.Txn{ID: t, Process: int32(r.IntN(sessions)), Invoke: 2 * t, Complete: 2*t + 1, Outcome: history.Committed}
-		for range 4 + r.IntN(9) {
-			op := cycle.Op{Kind: cycle.ReadNothing, Key: int64(zipf.Uint64())}
-			if r.IntN(2) == 0 {
-				state[op.Key] = 16*t + int64(len(x.Ops)) + 1
-				op.Kind, op.Value = cycle.Write, state[op.Key]
-			} else if state[op.Key] > 0 {
-				op.Kind, op.Value = cycle.ReadValue, state[op.Key]
-			}
-			x.Ops = append(x.Ops, op)
-		}
-		expect.NoError(b, builder.Add(x))
-	}
-	if broken {
-		t, a, c := int64(txns), int64(txns)+1, int64(txns)+2
-		for i, ops := range [][]cycle.Op{
-			{{Kind: cycle.Write, Key: a, Value: 1}, {Kind: cycle.Write, Key: c, Value: 1}},
-			{{Kind: cycle.ReadValue, Key: a, Value: 1}, {Kind: cycle.ReadNothing, Key: c}},
-		} {
-			expect.NoError(b, builder.Add(cycle.Txn{ID: t, Process: int32(i), Invoke: 2 * t, Complete: 2*t + 1, Outcome: history.Committed, Ops: ops}))
-			t++
-		}
-	}
-	return builder.History()
-}
-
-// BenchmarkWeak judges histories as large as those of AWDIT by the models that it
-// has. What AWDIT calls read committed is monotonic atomic view here:
-//
-//	go test ./check/cycle -run '^$' -bench Weak -benchtime 1x -cycle.weak=1048576
-func BenchmarkWeak(b *testing.B) {
-	for _, sessions := range []int{50, 100} {
-		for _, broken := range []bool{false, true} {
-			var h *cycle.History
-			for _, model := range []cycle.Model{cycle.ReadCommitted, cycle.MonotonicAtomicView, cycle.ReadAtomic, cycle.Causal} {
-				b.Run(fmt.Sprintf("%s/%d/broken=%v", model, sessions, broken), func(b *testing.B) {
-					want := check.Valid
-					if broken && model != cycle.ReadCommitted {
-						want = check.Violated
-					}
-					if h == nil {
-						h = weakHistory(b, *weakTxns, sessions, broken)
-					}
-					begin := processorTime(b)
-					for b.Loop() {
-						if r := cycle.Check(context.Background(), h, model, cycle.Options{}); r.Verdict != want {
-							b.Fatalf("%v: %s %v", r.Verdict, r.Reason, r.Anomalies)
-						}
-					}
-					b.ReportMetric((processorTime(b)-begin).Seconds()/float64(b.N), "cpu-s/op")
-				})
-			}
-		}
-	}
-}
-
-// processorTime is what this process has used so far, which other programs on the
-// machine do not change as they do the time of day.
-func processorTime(b *testing.B) time.Duration {
-	b.Helper()
-	var used syscall.Rusage
-	expect.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

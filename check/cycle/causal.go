@@ -261,7 +261,7 @@ func (f *flow) compare(key, chain int32) {
 			}
 			last := writes[at-1]
 			passed[lane] = last.place
-			if read := (keyVersion{key: key, version: r.version}); f.v.late(r.txn, read, last.version) {
+			if read := (keyVersion{key: key, version: r.version}); f.v.readOlder(r.txn, read, last.version) {
 				f.v.cycle = f.close(r.txn, last.txn, read, last.version)
 				return
 			}

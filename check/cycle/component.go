@@ -1,6 +1,10 @@
 package cycle
 
-import "context"
+import (
+	"context"
+
+	"assay/check/cycle/acyclic"
+)
 
 // component is one set of transactions that are in cycles with each other,
 // with the auxiliary nodes between them, as a graph of its own: its nodes are
@@ -89,18 +93,8 @@ func (c *component) reverse() *graph {
 // what can be reached from a node has a number no larger than its own, and an
 // equal one only if it leads back.
 func (c *component) order(ctx context.Context, kinds edgeKind) (number []int32, whole bool) {
-	number = make([]int32, c.nodes())
-	return number, c.number(ctx, &c.graph, kinds, number)
-}
-
-func (c *component) number(ctx context.Context, g *graph, kinds edgeKind, number []int32) bool {
-	n := int32(0)
-	return g.components(ctx, kinds, func(members []int32) {
-		n++
-		for _, v := range members {
-			number[v] = n
-		}
-	})
+	number, _ = acyclic.Numbers(ctx, c.nodes(), c.along(kinds))
+	return number, number != nil
 }
 
 // nonadjacent numbers, like order, the nodes of a graph in which one can go
@@ -127,6 +121,6 @@ func (c *component) nonadjacent(ctx context.Context, deps edgeKind) (number []in
 			}
 		}
 	}
-	number = make([]int32, l.nodes)
-	return number, c.number(ctx, l.build(), ww, number)
+	number, _ = acyclic.Numbers(ctx, int(l.nodes), l.build().along(ww))
+	return number, number != nil
 }

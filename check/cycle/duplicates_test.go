@@ -35,7 +35,7 @@ func TestOwnWriteOfAnAmbiguousKey(t *testing.T) {
 // most are written more than once, and compares with searches through all orders
 // and schedules, which need not know whose value was read.
 func TestDuplicatesAgreeWithSchedules(t *testing.T) {
-	realtime := func(a, b *Txn) bool {
+	afterwards := func(a, b *Txn) bool {
 		return a.Complete < b.Invoke || a.Process == b.Process && a.Complete == b.Invoke
 	}
 	counts := map[string]int{}
@@ -52,9 +52,9 @@ func TestDuplicatesAgreeWithSchedules(t *testing.T) {
 		h := build(t, txns)
 		for m, rule := range map[Model]schedule{
 			Serializable:            {},
-			StrictSerializable:      {first: realtime},
+			StrictSerializable:      {first: afterwards},
 			SnapshotIsolation:       {apart: true, conflicts: true},
-			StrongSnapshotIsolation: {apart: true, conflicts: true, first: realtime},
+			StrongSnapshotIsolation: {apart: true, conflicts: true, first: afterwards},
 			Prefix:                  {apart: true},
 		} {
 			rule.txns = txns

@@ -1,6 +1,10 @@
 package cycle
 
-import "context"
+import (
+	"context"
+
+	"assay/check/cycle/acyclic"
+)
 
 // edgeKind describes why one transaction is before another; a pair can have
 // several reasons, so the kinds are bits.
@@ -54,75 +58,22 @@ type graph struct {
 
 func (g *graph) nodes() int { return len(g.start) - 1 }
 
-// done marks a node whose component is known.
-const done = int32(1<<31 - 1)
-
-// frame is a node that is being explored, and its next edge.
-type frame struct{ node, edge int32 }
-
-// components calls visit with each strongly connected component of the edges
-// of the given kinds, a component after all that can be reached from it. The
-// slice is reused. It stops early, with false, when ctx ends.
-//
-// It is Tarjan's algorithm (SIAM J. Comput. 1972) without recursion.
-func (g *graph) components(ctx context.Context, kinds edgeKind, visit func(members []int32)) bool {
-	n := g.nodes()
-	number := make([]int32, n) // 0 for not seen, then the order of seeing, then done
-	low := make([]int32, n)
-	var path []frame
-	var open []int32
-	seen, steps := int32(0), 0
-	enter := func(v int32) {
-		seen++
-		number[v], low[v] = seen, seen
-		open = append(open, v)
-		path = append(path, frame{v, g.start[v]})
-	}
-	for root := range int32(n) {
-		if number[root] != 0 {
-			continue
-		}
-		enter(root)
-		for len(path) > 0 {
-			if steps++; steps%65536 == 0 && ctx.Err() != nil {
-				return false
-			}
-			f := &path[len(path)-1]
-			v := f.node
-			if f.edge < g.start[v+1] {
-				w, kind := g.to[f.edge], g.kind[f.edge]
-				f.edge++
-				switch {
-				case kind != free && kind&kinds == 0:
-				case number[w] == 0:
-					enter(w)
-				case number[w] < low[v]:
-					low[v] = number[w]
-				}
-				continue
-			}
-			path = path[:len(path)-1]
-			if len(path) > 0 {
-				parent := path[len(path)-1].node
-				low[parent] = min(low[parent], low[v])
-			}
-			if low[v] == number[v] {
-				open = closeComponent(open, v, number, visit)
-			}
+// along gives the edges of the given kinds as acyclic.Visit asks for them.
+func (g *graph) along(kinds edgeKind) func(v, n int32) (int32, bool) {
+	return func(v, n int32) (int32, bool) {
+		switch e := g.start[v] + n; {
+		case e == g.start[v+1]:
+			return 0, false
+		case g.kind[e] != free && g.kind[e]&kinds == 0:
+			return v, true // which says nothing
+		default:
+			return g.to[e], true
 		}
 	}
-	return true
 }
 
-// closeComponent takes the component of v off the open nodes.
-func closeComponent(open []int32, v int32, number []int32, visit func([]int32)) []int32 {
-	at := len(open) - 1
-	for open[at] != v {
-		at--
-	}
-	for _, w := range open[at:] {
-		number[w] = done
-	}
-	visit(open[at:])
-	return open[:at]
+// components calls visit with each strongly connected component of the edges
+// of the given kinds, see acyclic.Visit.
+func (g *graph) components(ctx context.Context, kinds edgeKind, visit func(members []int32)) bool {
+	return acyclic.Visit(ctx, g.nodes(), g.along(kinds), visit)
 }

@@ -20,7 +20,7 @@ type keyOrder struct {
 	// chain is the last of the versions from 0 on whose order the reads of a
 	// list show. Those beyond come later, in an order that is not known.
 	chain int32
-	// reads are those of what others wrote, sorted by version; those of
+	// reads are the reads of what others wrote, sorted by version; those of
 	// version v are reads[first[v]:first[v+1]].
 	reads []access
 	first []int32

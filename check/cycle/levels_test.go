@@ -95,7 +95,7 @@ func collect(t *testing.T, seed uint64, txns int) []Txn {
 // before it began. What is left is a beginning of the true list that is too
 // short by what was appended at the same time, or too long: the transaction
 // might have run a little earlier or later, so that it is wrong only if the
-// rest of it says so. TestAgreesWithAllOrders shows that what is wrong by the
+// rest of it says so. TestAgreesWithSchedules shows that what is wrong by the
 // rest is always found.
 func TestChangedReads(t *testing.T) {
 	found, stale := 0, 0

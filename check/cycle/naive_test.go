@@ -3,7 +3,6 @@ package cycle_test
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 
 	. "assay/check/cycle"
@@ -135,118 +134,8 @@ func (n *naive) key(k int64) {
 	}
 }
 
-// components returns for each transaction a number that it shares with those
-// that are in cycles with it.
-func (n *naive) components() []int {
-	size := len(n.txns)
-	reach := make([][]bool, size)
-	for a := range reach {
-		reach[a] = make([]bool, size)
-		for b := range reach {
-			reach[a][b] = len(n.kinds[[2]int{a, b}]) > 0
-		}
-	}
-	for m := range reach {
-		for a := range reach {
-			for b := range reach {
-				reach[a][b] = reach[a][b] || reach[a][m] && reach[m][b]
-			}
-		}
-	}
-	number := make([]int, size)
-	for a := range number {
-		number[a] = a
-		for b := range a {
-			if reach[a][b] && reach[b][a] {
-				number[a] = number[b]
-				break
-			}
-		}
-	}
-	return number
-}
-
-// cycles calls visit with the kinds of the edges of each cycle, in each way in
-// which they can be read. An rw edge counts only between two that have no
-// stronger dependency.
-func (n *naive) cycles(visit func(first int, kinds []string)) {
-	var path []int
-	var kinds []string
-	var extend func()
-	extend = func() {
-		last := path[len(path)-1]
-		for b := path[0]; b < len(n.txns); b++ {
-			if b != path[0] && slices.Contains(path, b) {
-				continue
-			}
-			have := n.kinds[[2]int{last, b}]
-			for kind := range have {
-				if kind == "rw" && (have["ww"] || have["wr"]) {
-					continue
-				}
-				kinds = append(kinds, kind)
-				if b == path[0] {
-					visit(b, kinds)
-				} else {
-					path = append(path, b)
-					extend()
-					path = path[:len(path)-1]
-				}
-				kinds = kinds[:len(kinds)-1]
-			}
-		}
-	}
-	for a := range n.txns {
-		path = []int{a}
-		extend()
-	}
-}
-
-// names returns the anomalies of each component that do not follow from
-// others there.
-func (n *naive) names(extra string) []string {
-	number := n.components()
-	there := make([]map[string]bool, len(n.txns))
-	n.cycles(func(first int, kinds []string) {
-		c := number[first]
-		if there[c] == nil {
-			there[c] = map[string]bool{}
-		}
-		var e Evidence
-		for _, k := range kinds {
-			e.Edges = append(e.Edges, Edge{Kind: k})
-		}
-		there[c][classifyEdges(e)] = true
-	})
-	var all []string
-	for _, t := range there {
-		has := func(names ...string) bool {
-			return slices.ContainsFunc(names, func(s string) bool { return t[s] })
-		}
-		only := func(name string, unless ...string) {
-			if has(name) && !has(unless...) && !slices.Contains(all, name) {
-				all = append(all, name)
-			}
-		}
-		x := "-" + extra
-		only("G0")
-		only("G1c", "G0")
-		only("G-single-item")
-		only("G-nonadjacent-item", "G-single-item")
-		only("G2-item", "G-single-item", "G-nonadjacent-item")
-		only("G0"+x, "G0")
-		only("G1c"+x, "G0", "G1c", "G0"+x)
-		only("G-single-item"+x, "G-single-item")
-		only("G-nonadjacent-item"+x, "G-single-item", "G-nonadjacent-item", "G-single-item"+x)
-		only("G2-item"+x, "G-single-item", "G-nonadjacent-item", "G2-item", "G-single-item"+x, "G-nonadjacent-item"+x)
-	}
-	slices.Sort(all)
-	return all
-}
-
-// TestNamesByDefinition compares the cycles that are named, and every edge of
-// the evidence, with what the definitions give.
-func TestNamesByDefinition(t *testing.T) {
+// TestEdgesByDefinition compares every edge of the evidence with what the definitions give.
+func TestEdgesByDefinition(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(1500) {
 		txns := small(t, seed, false)
@@ -254,15 +143,10 @@ func TestNamesByDefinition(t *testing.T) {
 			txns = busy(t, seed)
 		}
 		n := newNaive(txns, "realtime")
-		want := n.names("realtime")
 		r := Check(context.Background(), build(t, txns), StrictSerializable, Options{})
-		var got []string
 		for _, e := range r.Evidence {
-			if len(e.Edges) == 0 {
-				continue
-			}
-			got = append(got, e.Anomaly)
 			for _, edge := range e.Edges {
+				seen[edge.Kind]++
 				a, b := position(txns, e.Txns[edge.From].ID), position(txns, e.Txns[edge.To].ID)
 				if !n.kinds[[2]int{a, b}][edge.Kind] {
 					t.Fatalf("seed %d: no %s edge from T%d to T%d: %s%s", seed, edge.Kind,
@@ -270,13 +154,12 @@ func TestNamesByDefinition(t *testing.T) {
 				}
 			}
 		}
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Fatalf("seed %d: found %v, want %v%s", seed, got, want, show(txns))
-		}
-		seen[strings.Join(got, " ")]++
 	}
-	t.Log(seen)
+	for _, kind := range []string{"ww", "wr", "rw", "realtime"} {
+		if seen[kind] < 50 {
+			t.Errorf("only %d edges are %s", seen[kind], kind)
+		}
+	}
 }
 
 func position(txns []Txn, id int64) int {

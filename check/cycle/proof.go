@@ -167,7 +167,7 @@ func (p *proof) finish(e *Evidence, shown int, keys []string) {
 	}
 }
 
-// evidence is that of one cycle, with the reasons for the orders of versions on
+// evidence is the evidence of one cycle, with the reasons for the orders of versions on
 // which it rests.
 func (p *proof) evidence(cycle []acyclic.Edge, known []derived) *Evidence {
 	e := &Evidence{AnyOrder: true}

@@ -8,14 +8,14 @@ import (
 	"assay/internal/expect"
 )
 
-// What is done again has an order that keeps real time, as all orders tried show, and no
+// What is done again has an order that keeps real time, as all schedules tried show, and no
 // model finds anything in it.
 func TestReplaysHaveAnOrder(t *testing.T) {
 	found, missed, none := 0, 0, 0
 	for seed := range uint64(4000) {
 		txns := small(t, seed, true)
 		h := build(t, txns)
-		strict := order{txns: txns, realtime: true}
+		strict := schedule{txns: txns, first: realtime}
 		exists := strict.exists()
 		switch replayed := h.Replays(t.Context()); {
 		case replayed && !exists:

@@ -8,6 +8,7 @@ import (
 
 	"assay/check"
 	"assay/check/reduce"
+	"assay/history"
 	"assay/history/exchange"
 )
 
@@ -19,16 +20,18 @@ const SmallestTime = 5 * time.Second
 // reduction starts. It takes some 100 bytes for each.
 const maxReduced = 1 << 20
 
-// Smallest is the smallest part of a history that is convicted of an anomaly.
+// Smallest is the smallest part of a history that is convicted of an anomaly: in words, and as
+// operations in the order in which they were invoked, with the times of the whole history.
 type Smallest struct {
-	Anomaly string
-	Excerpt check.Excerpt
-	part    *History
+	Anomaly    string
+	Excerpt    check.Excerpt
+	Operations []exchange.Operation
 }
 
 // FindSmallest looks for the smallest part of a history that Check convicts, by
 // the same model and options, of each anomaly for which r violates it. What is
-// not found before ctx ends is missing, or is larger than it could be. It begins
+// not found before ctx ends is missing, or is larger than it could be. The history's
+// times are of that clock. It begins
 // with the transactions of the evidence, so that it does not take longer for a
 // long history, unless others are needed as well.
 //
@@ -47,7 +50,7 @@ type Smallest struct {
 // and goes on with ww, and each wr edge for ww edges and then a wr edge; so a
 // cycle of the part is one of the whole, with as many rw edges, and as far
 // apart.
-func FindSmallest(ctx context.Context, h *History, o Options, r *Report) []Smallest {
+func FindSmallest(ctx context.Context, h *History, o Options, r *Report, clock check.Clock) []Smallest {
 	if r.Verdict != check.Violated {
 		return nil
 	}
@@ -62,7 +65,7 @@ func FindSmallest(ctx context.Context, h *History, o Options, r *Report) []Small
 		if slices.Contains(forbidden(ReadCommitted).names(), e.Anomaly) {
 			of = h
 		}
-		red := reduction{ctx: ctx, h: of, o: o, model: r.Model, anomaly: e.Anomaly, taken: make([]bool, of.ops.len())}
+		red := reduction{ctx: ctx, h: of, o: o, model: r.Model, anomaly: e.Anomaly, clock: clock, taken: make([]bool, of.ops.len())}
 		if s, found := red.run(e); found {
 			all = append(all, s)
 		}
@@ -70,13 +73,11 @@ func FindSmallest(ctx context.Context, h *History, o Options, r *Report) []Small
 	return all
 }
 
-// Attach enters the excerpts into the evidence of the report. The history's times
-// are of that clock.
-func (r *Report) Attach(found []Smallest, clock check.Clock) {
+// Attach enters the excerpts into the evidence of the report.
+func (r *Report) Attach(found []Smallest) {
 	for i := range r.Evidence {
 		for j := range found {
 			if found[j].Anomaly == r.Evidence[i].Anomaly {
-				found[j].Excerpt.Clock = clock
 				r.Evidence[i].Smallest = &found[j].Excerpt
 			}
 		}
@@ -91,6 +92,7 @@ type reduction struct {
 	o       Options
 	model   Model
 	anomaly string
+	clock   check.Clock
 	// writers are, of each value that the part reads from which the reduction
 	// starts, the operations that wrote it.
 	writers map[written][]int32
@@ -308,16 +310,14 @@ func (r *reduction) finish(e *Evidence, part []int32, whole bool) (Smallest, boo
 	if at < 0 {
 		return Smallest{}, false
 	}
-	s := Smallest{Anomaly: r.anomaly, part: h, Excerpt: check.Excerpt{Of: int64(r.h.Len()), Minimal: whole, Shortened: r.cut}}
-	s.describe(e, &judged.Evidence[at], r.model)
+	s := Smallest{Anomaly: r.anomaly, Operations: h.operations(r.clock),
+		Excerpt: check.Excerpt{Of: int64(r.h.Len()), Minimal: whole, Shortened: r.cut, Clock: r.clock}}
+	s.describe(h, e, &judged.Evidence[at], r.model)
 	return s, true
 }
 
-// History returns the part as operations of a history, in the order in which they
-// were invoked. Their times are those of the whole history, which may have
-// counted events.
-func (s *Smallest) History() []exchange.Operation {
-	h := s.part
+// operations are the transactions as operations, in the order in which they were invoked.
+func (h *History) operations(clock check.Clock) []exchange.Operation {
 	atom := func(v int64) exchange.Atom {
 		if i := v - math.MinInt64; v < firstNumber && i < int64(len(h.symbols)) {
 			a, err := exchange.ParseAtom(h.symbols[i])
@@ -329,10 +329,17 @@ func (s *Smallest) History() []exchange.Operation {
 		return exchange.Int64(v)
 	}
 	var all []exchange.Operation
-	for _, t := range s.order() {
+	for _, t := range h.byInvocation() {
 		o := exchange.Operation{
 			Index: exchange.NoIndex, Process: int64(h.process.at(t)), Function: exchange.Transaction, Outcome: h.outcome.at(t),
 			Invoke: h.invoke.at(t), Complete: h.complete.at(t), InvokeTime: exchange.NoTime, CompleteTime: exchange.NoTime,
+		}
+		// What has no end that anybody knows may take effect at any time.
+		if o.Outcome == history.Unknown && o.Complete < o.Invoke {
+			o.Complete = exchange.Never
+		}
+		if clock == check.Nanoseconds {
+			o.InvokeTime, o.CompleteTime = o.Invoke, o.Complete
 		}
 		for _, op := range h.opsOf(t) {
 			m := exchange.MicroOp{Kind: op.kind(), Key: atom(h.keys[op.key()])}
@@ -351,7 +358,6 @@ func (s *Smallest) History() []exchange.Operation {
 	return all
 }
 
-// order is by invocation.
-func (s *Smallest) order() []int32 {
-	return s.part.byTime(&s.part.invoke, func(int32) bool { return true })
+func (h *History) byInvocation() []int32 {
+	return h.byTime(&h.invoke, func(int32) bool { return true })
 }

@@ -17,7 +17,7 @@ import (
 func smallest(t *testing.T, h *History, model Model, anomaly string) (Smallest, bool) {
 	t.Helper()
 	r := Check(t.Context(), h, model, Options{})
-	found := FindSmallest(t.Context(), h, Options{}, &r)
+	found := FindSmallest(t.Context(), h, Options{}, &r, check.Events)
 	i := slices.IndexFunc(found, func(s Smallest) bool { return s.Anomaly == anomaly })
 	if i < 0 {
 		return Smallest{}, false
@@ -63,7 +63,7 @@ func TestSmallestOfEachAnomaly(t *testing.T) {
 					}
 				}
 			}
-			again := Check(t.Context(), reread(t, s.History()), test.model, Options{})
+			again := Check(t.Context(), reread(t, s.Operations), test.model, Options{})
 			if again.Verdict != check.Violated || !slices.Contains(again.Anomalies, anomaly) {
 				t.Errorf("%s: the part is %v for %v, not %s", test.name, again.Verdict, again.Anomalies, anomaly)
 			}
@@ -102,7 +102,7 @@ func TestSmallestOfRandomHistories(t *testing.T) {
 				h, err := simulatedHistory(simulation{Level: level, Seed: seed, Txns: 300, Clients: 5, Registers: registers})
 				expect.NoError(t, err)
 				r := Check(t.Context(), h, StrictSerializable, Options{})
-				found := FindSmallest(t.Context(), h, Options{}, &r)
+				found := FindSmallest(t.Context(), h, Options{}, &r, check.Events)
 				if len(found) != len(r.Anomalies) {
 					t.Errorf("seed %d: %d parts for %v", seed, len(found), r.Anomalies)
 				}
@@ -127,7 +127,7 @@ func TestSmallestOfRandomHistories(t *testing.T) {
 
 func wantSmallest(t *testing.T, s Smallest) {
 	t.Helper()
-	operations := s.History()
+	operations := s.Operations
 	r := Check(t.Context(), reread(t, operations), StrictSerializable, Options{})
 	if !slices.Contains(r.Anomalies, s.Anomaly) || !s.Excerpt.Minimal {
 		t.Errorf("%s: the part is convicted of %v: %+v", s.Anomaly, r.Anomalies, s.Excerpt)
@@ -198,7 +198,7 @@ func TestPartsOfHonestHistoriesAreHonest(t *testing.T) {
 // TestAttach: each part goes to the evidence of its own anomaly.
 func TestAttach(t *testing.T) {
 	r := Report{Evidence: []Evidence{{Anomaly: "G0"}, {Anomaly: "G1a"}, {Anomaly: "G2-item"}}}
-	r.Attach([]Smallest{{Anomaly: "G2-item", Excerpt: check.Excerpt{Of: 2}}, {Anomaly: "G0", Excerpt: check.Excerpt{Of: 1}}}, check.Events)
+	r.Attach([]Smallest{{Anomaly: "G2-item", Excerpt: check.Excerpt{Of: 2, Clock: check.Events}}, {Anomaly: "G0", Excerpt: check.Excerpt{Of: 1, Clock: check.Events}}})
 	for i, want := range []int64{1, 0, 2} {
 		switch got := r.Evidence[i].Smallest; {
 		case (got != nil) != (want > 0):

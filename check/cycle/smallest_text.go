@@ -14,12 +14,11 @@ import (
 
 // describe puts the part into words. Its transactions have the names that they have in the evidence
 // of the whole, T1 for the first of these, and others the numbers that follow.
-func (s *Smallest) describe(whole, e *Evidence, model Model) {
-	in := newInference(s.part, Options{})
+func (s *Smallest) describe(h *History, whole, e *Evidence, model Model) {
+	in := newInference(h, Options{})
 	names := map[int64]string{}
 	others := len(whole.Txns)
-	for _, t := range s.order() {
-		h := s.part
+	for _, t := range h.byInvocation() {
 		number := 1 + slices.IndexFunc(whole.Txns, func(v TxnView) bool { return v.ID == h.ids.at(t) })
 		if number == 0 {
 			others++

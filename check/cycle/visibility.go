@@ -181,7 +181,7 @@ func (v *visibility) compare(t, seen int32, by keyVersion) bool {
 			writes = skipTo(writes, r.key)
 		default:
 			reads = reads[1:]
-			if v.c.rule == monotonicAtomic && r.op <= by.op || !v.late(t, r, w.version) {
+			if v.c.rule == monotonicAtomic && r.op <= by.op || !v.readOlder(t, r, w.version) {
 				continue
 			}
 			if v.cycle == nil {
@@ -212,9 +212,9 @@ func (v *visibility) edge(r reason) acyclic.Edge {
 	return acyclic.Edge{From: r.from, To: r.to, Tag: v.c.tag(r)}
 }
 
-// late says that the version that t read is known to come before another, which
+// readOlder says that the version that t read is known to come before another, which
 // t sees. If their order is open, the other is put first.
-func (v *visibility) late(t int32, r keyVersion, version int32) bool {
+func (v *visibility) readOlder(t int32, r keyVersion, version int32) bool {
 	k := &v.c.keys[r.key]
 	if r.version == version {
 		return false

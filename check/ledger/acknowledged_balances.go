@@ -101,7 +101,7 @@ func (b *balances) compareAcknowledged(n, at, told uint32) {
 }
 
 func (b *balances) addMismatch(n, at uint32, off int64) {
-	b.found.add(KindAcknowledgedBalance, func() check.Evidence {
+	b.found.Add(KindAcknowledgedBalance, func() check.Evidence {
 		id, account, version := b.j.id(n), int64(b.account)+1, b.version(b.account, at)
 		return check.Evidence{
 			Text: fmt.Sprintf("%s was acknowledged with %d in account %d at version %d; the %s before and the transfer make it %d: off by %d",

@@ -151,25 +151,22 @@ func (a *auditCheck) judgeFull() {
 	if len(full) == 0 {
 		return
 	}
-	var loaded bigSum
-	for id := int64(1); id <= a.j.config.Accounts; id++ {
-		loaded.add(a.j.config.Opening(id))
-	}
+	loaded := a.j.loaded()
 	var seeable []limits
 	if a.sound() {
 		seeable = a.limits()
 	}
 	for n := range full {
 		x := &full[n]
-		switch off := new(big.Int).Sub(big.NewInt(x.balance), loaded.value()); {
+		switch off := new(big.Int).Sub(big.NewInt(x.balance), loaded); {
 		case x.count != a.j.config.Accounts:
-			a.found.add(KindAuditCount, func() check.Evidence {
+			a.found.Add(KindAuditCount, func() check.Evidence {
 				return x.evidence(fmt.Sprintf("found %s where %s loaded", check.Counted(x.count, "account", "accounts"), check.Counted(a.j.config.Accounts, "was", "were")))
 			})
 		case off.Sign() != 0:
-			a.found.add(KindAuditSum, func() check.Evidence {
+			a.found.Add(KindAuditSum, func() check.Evidence {
 				e := x.evidence(fmt.Sprintf("found %d in all accounts where %v were loaded: off by %v (read skew, if no money is missing in the end)",
-					x.balance, loaded.value(), off))
+					x.balance, loaded, off))
 				if off.IsInt64() {
 					e.Fields["off"] = off.Int64()
 				}
@@ -202,25 +199,25 @@ func (a *auditCheck) judgeVersions(x *fullAudit, can limits) {
 	most := can.most + a.gone.startedBy(x.end)
 	switch {
 	case x.version%2 == 0 && saw > can.most && saw <= most:
-		a.found.add(KindGoneRead, func() check.Evidence {
+		a.found.Add(KindGoneRead, func() check.Evidence {
 			e := x.evidence(fmt.Sprintf("saw %s when it ended at %s, and the journal has only %s that had been started by then: %s without an answer must have been shown, and is gone",
 				check.Counted(saw, "transfer", "transfers"), seconds(x.end), check.Count(can.most), check.Counted(saw-can.most, "transfer", "transfers")))
 			e.Fields["saw"], e.Fields["started"] = saw, can.most
 			return e
 		})
 	case x.version%2 != 0 || x.version < 0 || saw > rows:
-		a.found.add(KindAuditVersions, func() check.Evidence {
+		a.found.Add(KindAuditVersions, func() check.Evidence {
 			return x.evidence(fmt.Sprintf("found versions that add up to %d; each of %s transfers adds two", x.version, check.Count(rows)))
 		})
 	case saw < can.least:
-		a.found.add(KindStaleRead, func() check.Evidence {
+		a.found.Add(KindStaleRead, func() check.Evidence {
 			e := x.evidence(fmt.Sprintf("saw %s, though %s had been acknowledged when it was started at %s",
 				check.Counted(saw, "transfer", "transfers"), check.Count(can.least), seconds(x.first)))
 			e.Fields["saw"], e.Fields["acknowledged"] = saw, can.least
 			return e
 		})
 	case saw > can.most:
-		a.found.add(KindFutureRead, func() check.Evidence {
+		a.found.Add(KindFutureRead, func() check.Evidence {
 			e := x.evidence(fmt.Sprintf("saw %s, though only %s had been started when it ended at %s",
 				check.Counted(saw, "transfer", "transfers"), check.Count(most), seconds(x.end)))
 			e.Fields["saw"], e.Fields["started"] = saw, most

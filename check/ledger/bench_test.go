@@ -25,8 +25,7 @@ const (
 // hundred thousand accounts with all checks: versions, balances and times of
 // each, twenty thousand audits of eight accounts, and a hundred of all. The
 // journal comes in the order in which it was written, by client and operation
-// as a table sorted by its key gives it, or in none; or it comes from a
-// database that is wrong a thousand times in each of several ways.
+// as a table sorted by its key gives it, or in none.
 //
 // ns/transfer is over history, journal, accounts and results. MiB-peak is the
 // most that the process ever had in memory, of which 76 are the benchmark's
@@ -37,23 +36,19 @@ func BenchmarkOrder(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		order func(n uint64) (client int, seq uint64)
-		wrong bool
 	}{
-		{"written", func(n uint64) (int, uint64) { return int(n % ledgerClients), n / ledgerClients }, false},
-		{"by-id", func(n uint64) (int, uint64) { return int(n / ledgerEach), n % ledgerEach }, false},
+		{"written", func(n uint64) (int, uint64) { return int(n % ledgerClients), n / ledgerClients }},
+		{"by-id", func(n uint64) (int, uint64) { return int(n / ledgerEach), n % ledgerEach }},
 		{"in-no-order", func(n uint64) (int, uint64) {
 			n = n * 7_654_321 % ledgerAll
 			return int(n % ledgerClients), n / ledgerClients
-		}, false},
-		{"wrong", func(n uint64) (int, uint64) { return int(n % ledgerClients), n / ledgerClients }, true},
+		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				j := newReplay(ledgerAll, c.wrong).judge(b, c.order)
-				results := j.Results()
-				want := map[bool]check.Verdict{false: check.Valid, true: check.Violated}[c.wrong]
-				for _, r := range results[2:] {
-					if r.Verdict != want || c.wrong && r.Found < ledgerAll/wrongEach/2 {
+				j := newReplay(ledgerAll).judge(b, c.order)
+				for _, r := range j.Results()[2:] {
+					if r.Verdict != check.Valid {
 						b.Fatalf("%s is %v, %d found: %s", r.Name, r.Verdict, r.Found, r.Detail)
 					}
 				}
@@ -78,7 +73,7 @@ func BenchmarkFile(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		r := newReplay(0, false)
+		r := newReplay(0)
 		r.books.Folder, r.books.Memory = os.Getenv("ASSAY_FOLDER"), 64<<20
 		j := r.history(b, transfers)
 		state := r.state
@@ -114,11 +109,6 @@ func peak(b *testing.B) float64 {
 	return kib / 1024
 }
 
-// wrongEach: every so many transfers of a database that is wrong, one is told
-// to have run a second later, one gives its source the version before, and two
-// exchange their versions of an account.
-const wrongEach = 10_000
-
 // replay is the work of a benchmark, done in memory.
 type replay struct {
 	books Config
@@ -126,12 +116,11 @@ type replay struct {
 	// versions are those that each transfer gave, in the order in which they
 	// were done.
 	versions [][sides]uint32
-	wrong    bool
 }
 
 // newReplay keeps the versions of so many transfers.
-func newReplay(kept int, wrong bool) *replay {
-	r := &replay{books: audited(books(ledgerAccounts)), versions: make([][sides]uint32, kept), wrong: wrong}
+func newReplay(kept int) *replay {
+	r := &replay{books: audited(books(ledgerAccounts)), versions: make([][sides]uint32, kept)}
 	r.books.Opening = func(int64) int64 { return ledgerLoaded }
 	r.books.Expect = func(id int64) (source, destination, amount int64) {
 		h := fingerprint(id, 0)
@@ -196,9 +185,6 @@ func (r *replay) transfer(j *Judge, n uint64) {
 		r.versions[n] = [sides]uint32{uint32(from.version), uint32(to.version)}
 	}
 	at := int64(n) * 1000
-	if r.wrong {
-		at += r.spoil(n)
-	}
 	values := [4]int64{from.balance, from.version, to.balance, to.version}
 	j.Op(&history.Op{Client: client, Seq: seq, Last: true, Kind: kindTransfer, First: at - 30_000, End: at + 30_000,
 		Outcome: history.Committed, Final: history.Committed, Values: values[:]})
@@ -213,27 +199,6 @@ func (r *replay) move(client int, seq uint64) (source, destination, amount int64
 	return source, destination, amount, from, to
 }
 
-// spoil does what is wrong at transfer n, and returns by how many nanoseconds
-// its record is late.
-func (r *replay) spoil(n uint64) (late int64) {
-	switch given := &r.versions[n]; {
-	case n%wrongEach == 1:
-		return 1e9
-	case n%wrongEach == 2 && given[debit] > 1:
-		given[debit]--
-	case n%wrongEach == 3:
-		source, _, _ := r.books.Expect(r.books.ID(int(n%ledgerClients), n/ledgerClients))
-		for k := n - 1; k > 0 && n-k < 5*ledgerAccounts; k-- {
-			other, _, _ := r.books.Expect(r.books.ID(int(k%ledgerClients), k/ledgerClients))
-			if other == source && n-k > ledgerAccounts {
-				given[debit], r.versions[k][debit] = r.versions[k][debit], given[debit]
-				break
-			}
-		}
-	}
-	return 0
-}
-
 // audits gives those that are done after n transfers.
 func (r *replay) audits(j *Judge, n uint64) {
 	at := int64(n) * 1000
@@ -242,11 +207,8 @@ func (r *replay) audits(j *Judge, n uint64) {
 			Outcome: history.Committed, Final: history.Committed, Values: values})
 	}
 	var values []int64
-	for i, id := range r.books.Audited(ledgerClients, n/500) {
+	for _, id := range r.books.Audited(ledgerClients, n/500) {
 		a := r.state[id-1]
-		if r.wrong && i == 0 && n%wrongEach == 0 { // it missed the last, or saw one that nobody did
-			a.version--
-		}
 		values = append(values, a.balance, a.version)
 	}
 	audit(kindAudit, ledgerClients, values)

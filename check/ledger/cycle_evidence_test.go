@@ -58,8 +58,8 @@ func TestWhatIsToldIsSo(t *testing.T) {
 			audits := newAuditCheck(chains, newFindings(snapshotKinds))
 			chains.visits = c.looks
 			chains.judge(audits)
-			chains.found.addTo(&order)
-			audits.found.addTo(&snapshots)
+			chains.found.AddTo(&order)
+			audits.found.AddTo(&snapshots)
 			knot, strict := cyclic(rows, precedes), cyclic(rows, inTime)
 			skewed := has(snapshots, KindReadSkew) || has(snapshots, KindLongFork)
 			switch {

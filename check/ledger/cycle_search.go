@@ -2,7 +2,10 @@ package ledger
 
 import (
 	"cmp"
+	"context"
 	"slices"
+
+	"assay/check/cycle/acyclic"
 )
 
 // step is a dependency: one node comes before another because of an account, by id.
@@ -11,95 +14,69 @@ type step struct {
 	account  uint32
 }
 
-// breakCycle finds a cycle among what is left, reports it and takes one node out of
-// it. It returns false if nothing is left, or if the search was given up.
-func (s *topologicalSort) breakCycle() bool {
-	for s.firstBlocked < len(s.progress) && s.progress[s.firstBlocked].next == s.bounds[s.firstBlocked+1] {
-		s.firstBlocked++
-	}
-	if s.firstBlocked == len(s.progress) {
-		return false
-	}
-	cycle := s.findCycle(s.slots[s.progress[s.firstBlocked].next] - 1)
-	if cycle == nil {
+// untie finds a cycle among nodes that are in cycles with each other, reports it and takes one
+// node out of it. It returns the knots that are left.
+func (s *topologicalSort) untie(nodes []node) (knots [][]node) {
+	if s.steps -= int64(len(nodes)); s.steps < 0 {
 		s.gaveUp = true
-		return false
+		return nil
 	}
-	cycle = s.shorten(cycle)
+	k := s.knotOf(nodes)
+	cycle := s.cycleOf(k)
 	if s.audits == nil {
 		s.addDirtyWrite(cycle)
 		s.unlink(cycle[0].to, cycle[0].account)
-		return true
-	}
-	i := slices.IndexFunc(cycle, func(x step) bool { return s.isAudit(x.from) })
-	if i < 0 { // the search for cycles of entries was given up
+	} else if i := slices.IndexFunc(cycle, func(x step) bool { return s.isAudit(x.from) }); i >= 0 {
+		s.addSkew(slices.Concat(cycle[i:], cycle[:i]))
+	} else { // the search for cycles of entries was given up
 		s.gaveUp = true
-		return false
+		return nil
 	}
-	s.addSkew(slices.Concat(cycle[i:], cycle[:i]))
-	s.release(cycle[i].from - s.j.entries.len())
-	return true
-}
-
-// shorten returns the shortest cycle that was found through any node of one; of
-// audits one that needs no second audit, however long, if there is any.
-func (s *topologicalSort) shorten(cycle []step) []step {
-	best := merge(cycle)
-	all := func(node) bool { return true }
-	if s.audits == nil {
-		return s.shorter(best, cycle, all)
-	}
-	audits := slices.DeleteFunc(slices.Clone(cycle), func(x step) bool { return !s.isAudit(x.from) })
-	if alone := s.shorter(nil, audits, func(n node) bool { return !s.isAudit(n) }); alone != nil {
-		return alone
-	}
-	return s.shorter(best, audits, all)
-}
-
-// shorter returns the shortest cycle that was found through the nodes from
-// which steps go, over nodes that suit, or best if none is shorter.
-func (s *topologicalSort) shorter(best, steps []step, suits func(n node) bool) []step {
-	for _, x := range steps[:min(len(steps), maxSearchStarts)] {
-		short := s.shortest(x.from, suits)
-		if short != nil && (best == nil || len(short) < len(best)) {
-			best = short
+	acyclic.Visit(context.Background(), len(nodes), func(n, i int32) (int32, bool) {
+		x, some := s.before(nodes[n], int(i))
+		if at, within := slices.BinarySearch(nodes, x.from); within {
+			n = int32(at)
 		}
-	}
-	return best
+		return n, some
+	}, func(members []int32) {
+		knots = s.addKnot(knots, members, func(n int32) node { return nodes[n] })
+	})
+	return knots
 }
 
 // unlink takes an entry of a cycle, which has a slot on both its accounts, out
 // of one of them, by id.
 func (s *topologicalSort) unlink(n node, id uint32) {
 	e := s.j.entry(n)
-	side, other := debit, credit
+	side := debit
 	if e.account[credit] == id {
-		side, other = credit, debit
+		side = credit
 	}
 	at, _ := s.slotOf(e, side)
 	s.slots[at] = 0
-	s.try(e.account[other] - 1)
 }
 
-// findCycle follows what blocks a node until it comes back to a node already
-// visited. Among transfers alone no shorter cycle goes through the same ones,
-// because each has one blocker. It returns nil if there were too many steps.
-func (s *topologicalSort) findCycle(n node) []step {
-	var path []step
-	seen := map[node]int{}
-	for {
-		if i, ok := seen[n]; ok {
-			slices.Reverse(path[i:])
-			return path[i:]
-		}
-		seen[n] = len(path)
-		x, ok := s.blocker(n)
-		if s.steps--; s.steps < 0 || !ok {
-			return nil
-		}
-		path = append(path, x)
-		n = x.from
+// knot is nodes that are in cycles with each other. on are those on each account, by id, in
+// the order of their versions: of one version the entry, and then the audits that saw it.
+type knot struct {
+	nodes []node
+	on    map[uint32][]node
+}
+
+func (s *topologicalSort) knotOf(nodes []node) *knot {
+	k := &knot{nodes, map[uint32][]node{}}
+	for _, n := range nodes {
+		s.each(n, func(id, _ uint32) bool {
+			k.on[id] = append(k.on[id], n)
+			return true
+		})
 	}
+	for id, all := range k.on {
+		slices.SortFunc(all, func(a, b node) int {
+			return cmp.Or(cmp.Compare(s.versionAt(a, id), s.versionAt(b, id)), cmp.Compare(a, b)) // entries have the lower numbers
+		})
+	}
+	return k
 }
 
 // A breadth-first search for evidence is bounded by the nodes that it reaches and
@@ -108,18 +85,60 @@ func (s *topologicalSort) findCycle(n node) []step {
 const (
 	maxSearchNodes  = 1 << 14
 	maxSearchVisits = 1 << 18
-	maxSearchStarts = 4 // nodes of a cycle
+	maxSearchStarts = 16 // nodes of a knot
 	maxSortVisits   = 1 << 24
 )
 
-// shortest is a shortest cycle through a node, over nodes that suit, among what
-// is left, without those that it does not need, be it the node itself; nil if
-// none was found.
-func (s *topologicalSort) shortest(through node, suits func(n node) bool) []step {
+// cycleOf returns the shortest cycle that was found in a knot, through one of its first nodes;
+// of audits one that needs no second audit, however long, if there is any.
+func (s *topologicalSort) cycleOf(k *knot) []step {
+	all := func(node) bool { return true }
+	starts := k.nodes
+	if s.audits != nil {
+		starts = slices.DeleteFunc(slices.Clone(starts), func(n node) bool { return !s.isAudit(n) })
+		if alone := s.shortestOf(k, starts, func(n node) bool { return !s.isAudit(n) }); alone != nil {
+			return alone
+		}
+	}
+	if short := s.shortestOf(k, starts, all); short != nil {
+		return short
+	}
+	return s.anyCycle(k)
+}
+
+func (s *topologicalSort) shortestOf(k *knot, starts []node, suits func(n node) bool) (best []step) {
+	for _, n := range starts[:min(len(starts), maxSearchStarts)] {
+		if short := s.shortest(k, n, suits); short != nil && (best == nil || len(short) < len(best)) {
+			best = short
+		}
+	}
+	return best
+}
+
+// anyCycle goes back from a node of a knot until it comes to a node again.
+func (s *topologicalSort) anyCycle(k *knot) []step {
+	var path []step
+	seen := map[node]int{}
+	for n := k.nodes[0]; ; n = path[len(path)-1].from {
+		if i, ok := seen[n]; ok {
+			slices.Reverse(path[i:])
+			return merge(path[i:])
+		}
+		seen[n] = len(path)
+		s.earlier(k, n, func(x step) bool {
+			path = append(path, x)
+			return false
+		})
+	}
+}
+
+// shortest is a shortest cycle through a node of a knot, over nodes that suit, be it the node
+// itself; nil if none was found.
+func (s *topologicalSort) shortest(k *knot, through node, suits func(n node) bool) []step {
 	looks := min(s.visits, maxSearchVisits)
 	s.visits -= looks
 	way := search(through, through, func(n node, visit func(step) bool) {
-		s.unpassedBefore(n, func(x step) bool {
+		s.earlier(k, n, func(x step) bool {
 			looks--
 			return looks > 0 && (x.from != through && !suits(x.from) || visit(x))
 		})
@@ -153,141 +172,74 @@ func search(from, to node, back func(n node, visit func(step) bool)) []step {
 	return way
 }
 
-// blocker is a step from what keeps a node from being passed; ok is false if
-// nothing does.
-func (s *topologicalSort) blocker(n node) (x step, ok bool) {
-	if s.isAudit(n) {
-		for _, r := range s.j.audits.of(n - s.j.entries.len()) {
-			if l := &s.progress[r.account-1]; !s.reached(l, &r) {
-				return step{s.slots[l.next] - 1, n, r.account}, true
+// earlier visits the nodes of a knot that come before a node on one of its accounts, until visit
+// returns false. An audit comes before another one if there is an entry between them.
+func (s *topologicalSort) earlier(k *knot, n node, visit func(step) bool) {
+	s.each(n, func(id, _ uint32) bool {
+		var waiting []node // audits that no entry follows
+		for _, other := range k.on[id] {
+			if other == n {
+				break
 			}
-		}
-		return step{}, false
-	}
-	e := s.j.entry(n)
-	for side := range sides {
-		at, ok := s.ownSlot(n, e, side)
-		if !ok {
-			continue
-		}
-		l := &s.progress[e.account[side]-1]
-		if l.next != at {
-			return step{s.slots[l.next] - 1, n, e.account[side]}, true
-		}
-		blocked := !s.pending(l, func(audit uint32) bool {
-			x = step{s.j.entries.len() + audit, n, e.account[side]}
-			return false
-		})
-		if blocked {
-			return x, true
-		}
-	}
-	return step{}, false
-}
-
-// left visits all nodes that were not passed and come before a node on one of
-// its accounts, until visit returns false.
-func (s *topologicalSort) unpassedBefore(n node, visit func(step) bool) {
-	if s.isAudit(n) {
-		for _, r := range s.j.audits.of(n - s.j.entries.len()) {
-			if l := &s.progress[r.account-1]; !s.reached(l, &r) {
-				room := int64(s.bounds[r.account] - s.bounds[r.account-1])
-				top := s.bounds[r.account-1] + uint32(min(r.version, room))
-				if !s.unpassedOn(n, r.account, top, visit) {
-					return
+			if waiting = append(waiting, other); s.isAudit(other) && s.isAudit(n) {
+				continue
+			}
+			for _, w := range waiting {
+				if !visit(step{w, n, id}) {
+					return false
 				}
 			}
+			waiting = waiting[:0]
 		}
-		return
-	}
-	e := s.j.entry(n)
-	for side := range sides {
-		if at, ok := s.ownSlot(n, e, side); ok && !s.unpassedOn(n, e.account[side], at, visit) {
-			return
-		}
-	}
-}
-
-// unpassedOn visits those before a node on one account, by id: the entries below a
-// slot, and the audits that did not see the highest of them, or an entry n.
-func (s *topologicalSort) unpassedOn(n node, id, top uint32, visit func(step) bool) bool {
-	l := &s.progress[id-1]
-	highest := int64(-1)
-	if !s.isAudit(n) {
-		highest = s.version(id-1, top)
-	}
-	for at := top; at > l.next; {
-		if at--; s.slots[at] == 0 {
-			continue
-		}
-		highest = max(highest, s.version(id-1, at))
-		if !visit(step{s.slots[at] - 1, n, id}) {
-			return false
-		}
-	}
-	if s.audits == nil {
 		return true
-	}
-	visitAudit := func(audit uint32) bool { return visit(step{s.j.entries.len() + audit, n, id}) }
-	for i := l.reading; i < s.audits.start[id]; i++ {
-		r := &s.j.audits.readings[s.audits.index[i]]
-		if r.version >= highest {
-			break
-		}
-		if !s.audits.excluded[r.audit] && !visitAudit(r.audit) {
-			return false
-		}
-	}
-	return s.pending(l, visitAudit)
+	})
 }
 
-// pending visits the audits of a accountProgress's present version that were not passed,
-// until visit returns false, and then returns false. They are among the last
-// that were released.
-func (s *topologicalSort) pending(l *accountProgress, visit func(audit uint32) bool) bool {
-	for left, i := l.pending, l.reading; left > 0; {
-		i--
-		audit := s.j.audits.readings[s.audits.index[i]].audit
-		if s.audits.excluded[audit] || s.done[audit] {
-			continue
+// before is the step numbered k of those from what comes right before a node; false if there
+// are not so many. One from a node to itself stands for an audit that is excluded.
+func (s *topologicalSort) before(n node, k int) (x step, some bool) {
+	s.each(n, func(id, top uint32) bool {
+		x = step{n, n, id}
+		from, previous := int64(0), s.previous(id, top)
+		if previous >= 0 {
+			if some = k == 0; some {
+				x.from = s.slots[previous] - 1
+				return false
+			}
+			k--
+			from = s.version(id-1, uint32(previous))
 		}
-		left--
-		if !visit(audit) {
+		if s.isAudit(n) || s.audits == nil {
+			return true
+		}
+		between := s.audits.between(id, from, s.version(id-1, top))
+		if some = k < len(between); some {
+			if audit := s.audits.audits.readings[between[k]].audit; !s.audits.excluded[audit] {
+				x.from = s.j.entries.len() + audit
+			}
 			return false
 		}
-	}
-	return true
+		k -= len(between)
+		return true
+	})
+	return x, some
 }
 
-// before visits what comes right before a node, until visit returns false.
-func (s *topologicalSort) before(n node, visit func(step) bool) {
-	if s.isAudit(n) {
-		for _, r := range s.j.audits.of(n - s.j.entries.len()) {
-			room := int64(s.bounds[r.account] - s.bounds[r.account-1])
-			at := s.previous(r.account, s.bounds[r.account-1]+uint32(min(r.version, room)))
-			if at >= 0 && !visit(step{s.slots[at] - 1, n, r.account}) {
+// each visits the accounts of a node, by id, with the slot below which there is what comes
+// before it: an entry's own, of an audit the one above the version that it read.
+func (c *versionOrder) each(n node, visit func(id, top uint32) bool) {
+	if c.isAudit(n) {
+		for _, r := range c.j.audits.of(n - c.j.entries.len()) {
+			first := c.bounds[r.account-1]
+			if !visit(r.account, first+uint32(min(max(r.version, 0), int64(c.bounds[r.account]-first)))) {
 				return
 			}
 		}
 		return
 	}
-	e := s.j.entry(n)
+	e := c.j.entry(n)
 	for side := range sides {
-		at, ok := s.ownSlot(n, e, side)
-		if !ok {
-			continue
-		}
-		id := e.account[side]
-		from := int64(0)
-		if previous := s.previous(id, at); previous >= 0 {
-			from = s.version(id-1, uint32(previous))
-			if !visit(step{s.slots[previous] - 1, n, id}) {
-				return
-			}
-		}
-		if s.audits != nil && !s.audits.between(id, from, s.version(id-1, at), func(audit uint32) bool {
-			return visit(step{s.j.entries.len() + audit, n, id})
-		}) {
+		if at, ok := c.ownSlot(n, e, side); ok && !visit(e.account[side], at) {
 			return
 		}
 	}
@@ -304,19 +256,16 @@ func (c *versionOrder) previous(id, at uint32) int64 {
 	return -1
 }
 
-// between visits the audits that read an account, by id, at a version from
-// one up to another, until visit returns false, and then returns false.
-func (a *auditCheck) between(id uint32, from, to int64, visit func(audit uint32) bool) bool {
+// between are the readings of an account, by id, at a version from one up to another.
+func (a *auditCheck) between(id uint32, from, to int64) []uint32 {
 	all := a.index[a.start[id-1]:a.start[id]]
-	i, _ := slices.BinarySearchFunc(all, from, func(n uint32, version int64) int {
-		return cmp.Compare(a.audits.readings[n].version, version)
-	})
-	for ; i < len(all) && a.audits.readings[all[i]].version < to; i++ {
-		if audit := a.audits.readings[all[i]].audit; !a.excluded[audit] && !visit(audit) {
-			return false
-		}
+	at := func(version int64) int {
+		i, _ := slices.BinarySearchFunc(all, version, func(n uint32, version int64) int {
+			return cmp.Compare(a.audits.readings[n].version, version)
+		})
+		return i
 	}
-	return true
+	return all[at(from):at(to)]
 }
 
 // merge joins steps on one account that follow one another. The steps of a

@@ -144,7 +144,7 @@ func (c *versionOrder) describe(n node) string {
 }
 
 func (s *topologicalSort) addDirtyWrite(cycle []step) {
-	s.found.add(KindDirtyWrite, func() check.Evidence {
+	s.found.Add(KindDirtyWrite, func() check.Evidence {
 		fields := map[string]int64{}
 		text := check.Count(len(cycle)) + " transfers each come before the next and the last before the first (dirty write, G0): "
 		return check.Evidence{Text: text + s.describeSteps(cycle, s.nodeNames(), fields), Fields: fields, Cycle: s.cycleEvidence(cycle, "")}
@@ -209,16 +209,19 @@ func (s *topologicalSort) addStale(late, early node) {
 			kind = KindFutureRead
 		}
 	}
-	into.add(kind, func() check.Evidence {
+	into.Add(kind, func() check.Evidence {
 		name := s.nodeNames()
 		fields := map[string]int64{"early_id": s.operationID(early), "acknowledged_ns": end, "late_id": s.operationID(late), "started_ns": start}
 		// Only what was still in flight when the late one started can be on the
 		// path: what had been acknowledged would have been reported.
 		way := merge(search(late, early, func(n node, visit func(step) bool) {
-			s.before(n, func(x step) bool {
+			for k := 0; ; k++ {
+				x, some := s.before(n, k)
 				_, acknowledged := s.span(x.from)
-				return acknowledged < start && x.from != late || visit(x)
-			})
+				if !some || (acknowledged >= start || x.from == late) && !visit(x) {
+					return
+				}
+			}
 		}))
 		back := fmt.Sprintf("%s had ended at %s when %s was started at %s", name(early), seconds(end), name(late), seconds(start))
 		how := "over many others"

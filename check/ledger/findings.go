@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"math/big"
 	"strings"
 
 	"assay/check"
@@ -83,108 +82,5 @@ const (
 		KindStaleOrder + " " + KindAuditSum + " " + KindAuditCount + " " + KindAuditVersions
 )
 
-// findings gathers evidence by kind, bounded, so that a flood of one kind does
-// not hide the others.
-type findings []finding
-
-type finding struct {
-	kind     string
-	found    int64
-	evidence []check.Evidence
-}
-
-func newFindings(kinds string) findings {
-	var f findings
-	for _, kind := range strings.Fields(kinds) {
-		f = append(f, finding{kind: kind})
-	}
-	return f
-}
-
-// add counts one finding; describe is called only while there is room for it.
-func (f findings) add(kind string, describe func() check.Evidence) { f.addMany(kind, 1, describe) }
-
-// addMany counts n findings that are described as one.
-func (f findings) addMany(kind string, n int64, describe func() check.Evidence) {
-	for i := range f {
-		if f[i].kind != kind || n == 0 {
-			continue
-		}
-		f[i].found += n
-		if len(f[i].evidence) < check.MaxEvidence {
-			e := describe()
-			e.Kind = kind
-			f[i].evidence = append(f[i].evidence, e)
-		}
-	}
-}
-
-// clone lets evidence be added to a copy.
-func (f findings) clone() findings {
-	out := make(findings, len(f))
-	for i, k := range f {
-		out[i] = finding{kind: k.kind, found: k.found, evidence: append([]check.Evidence(nil), k.evidence...)}
-	}
-	return out
-}
-
-// into puts all findings into r. Each kind has an equal share of the listed
-// evidence, and what one does not need goes to the others in their order.
-func (f findings) addTo(r *check.Result) {
-	present := 0
-	for _, k := range f {
-		if k.found > 0 {
-			present++
-		}
-	}
-	if present == 0 {
-		return
-	}
-	quota := make([]int, len(f))
-	left := check.MaxEvidence
-	for i, k := range f {
-		quota[i] = min(len(k.evidence), check.MaxEvidence/present)
-		left -= quota[i]
-	}
-	for i, k := range f {
-		more := min(len(k.evidence)-quota[i], left)
-		quota[i] += more
-		left -= more
-	}
-	for i, k := range f {
-		for _, e := range k.evidence[:quota[i]] {
-			r.Add(e)
-		}
-		r.AddUnlisted(k.kind, k.found-int64(quota[i]))
-	}
-}
-
-// String counts the kinds: "2 lost, 1 altered".
-func (f findings) String() string {
-	var parts []string
-	for _, k := range f {
-		if k.found > 0 {
-			parts = append(parts, check.Count(k.found)+" "+k.kind)
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// bigSum is a sum without overflow.
-type bigSum struct {
-	small int64
-	large big.Int
-}
-
-func (a *bigSum) add(x int64) {
-	sum := a.small + x
-	if (sum > a.small) != (x > 0) { // overflow
-		a.large.Add(&a.large, big.NewInt(a.small))
-		sum = x
-	}
-	a.small = sum
-}
-
-func (a *bigSum) value() *big.Int {
-	return new(big.Int).Add(&a.large, big.NewInt(a.small))
-}
+// newFindings has no findings of the kinds of a check.
+func newFindings(kinds string) check.Findings { return check.NewFindings(strings.Fields(kinds)...) }

@@ -84,7 +84,7 @@ func (j *Judge) unreservedRow(r Row, client int, seq uint64) bool {
 }
 
 func (j *Judge) foreignRow(r Row, why string) {
-	j.transfers.add(kindForeign, func() check.Evidence {
+	j.transfers.Add(kindForeign, func() check.Evidence {
 		return check.Evidence{
 			Text: fmt.Sprintf("journal row %d (%d from account %d to %d) is nobody's: %s",
 				r.ID, r.Amount, r.Source, r.Destination, why),
@@ -99,7 +99,7 @@ func (j *Judge) compare(r Row) bool {
 	if r.Source == source && r.Destination == destination && r.Amount == amount {
 		return true
 	}
-	j.transfers.add(kindAltered, func() check.Evidence {
+	j.transfers.Add(kindAltered, func() check.Evidence {
 		fields := rowFields(r)
 		fields["expected_source"], fields["expected_destination"] = source, destination
 		fields["expected_amount"] = amount
@@ -247,7 +247,7 @@ func (j *Judge) versionOf(r Row, account, version int64) uint32 {
 	case j.account(account) == nil:
 		return 0
 	case version < 1:
-		j.order.add(KindImpossibleVersion, func() check.Evidence {
+		j.order.Add(KindImpossibleVersion, func() check.Evidence {
 			return check.Evidence{
 				Text:   fmt.Sprintf("%s gave account %d version %d; versions count from 1", j.transfer(r.ID), account, version),
 				Fields: map[string]int64{"id": r.ID, "account": account, "version": version},

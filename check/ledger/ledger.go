@@ -41,8 +41,8 @@
 //
 // so 39 bytes a transfer: 390 MB for ten million transfers, 3.9 GB for a
 // hundred million, and 89 MB for a million accounts. Where something is wrong, a
-// row takes 24 more, 16 for its accounts and versions and 8 for its two slots by version,
-// and an account 8 for their bounds.
+// row takes 36 more, 16 for its accounts and versions, 8 for its two slots by version and 12 for
+// its place in the order, and an account 8 for their bounds.
 // A transfer with an attempt that had no answer takes 32 more, if there are audits.
 // A partial audit of k accounts takes 45 bytes and 28 for each of the k,
 // with 4 for each account of the bank once; a full one 56.
@@ -53,6 +53,7 @@ package ledger
 
 import (
 	"fmt"
+	"math/big"
 
 	"assay/check"
 	"assay/history"
@@ -161,9 +162,9 @@ type Judge struct {
 	accountRead  []bool
 	accountsRead int64
 	lastID       int64
-	sum          bigSum
+	sum          big.Int
 
-	total, transfers, order findings
+	total, transfers, order check.Findings
 	incomplete              [parts]string
 }
 
@@ -293,27 +294,27 @@ func (j *Judge) historyGrows() {
 // Account takes one account as read back.
 func (j *Judge) Account(id, balance, version int64) {
 	j.accountsRead++
-	j.sum.add(balance)
+	j.sum.Add(&j.sum, big.NewInt(balance))
 	evidence := func(text string) func() check.Evidence {
 		return func() check.Evidence {
 			return check.Evidence{Text: text, Fields: map[string]int64{"account": id, "balance": balance, "version": version}}
 		}
 	}
 	if balance < 0 {
-		j.total.add(kindNegative, evidence(fmt.Sprintf("account %d holds %d", id, balance)))
+		j.total.Add(kindNegative, evidence(fmt.Sprintf("account %d holds %d", id, balance)))
 	}
 	a := j.account(id)
 	switch {
 	case a == nil:
-		j.total.add(kindForeignAccount, evidence(fmt.Sprintf(
+		j.total.Add(kindForeignAccount, evidence(fmt.Sprintf(
 			"account %d, holding %d, was never loaded; the accounts are 1 to %d", id, balance, len(j.accounts))))
 		return
 	case j.accountRead[id-1]:
-		j.total.add(kindDoubledAccount, evidence(fmt.Sprintf(
+		j.total.Add(kindDoubledAccount, evidence(fmt.Sprintf(
 			"account %d was read again, now holding %d; at first it held %d", id, balance, a.balance)))
 		return
 	case id < j.lastID:
-		j.total.add(kindUnordered, evidence(fmt.Sprintf(
+		j.total.Add(kindUnordered, evidence(fmt.Sprintf(
 			"account %d was read after account %d, though asked for by ascending id", id, j.lastID)))
 	}
 	j.lastID = max(j.lastID, id)

@@ -66,7 +66,7 @@ func TestTheSearchForShortCyclesIsBounded(t *testing.T) {
 		transfers := newTopologicalSort(c, nil)
 		transfers.run()
 		var r check.Result
-		c.found.addTo(&r)
+		c.found.AddTo(&r)
 		if len(r.Evidence) == 0 {
 			t.Fatalf("%v", r)
 		}

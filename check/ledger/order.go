@@ -8,7 +8,7 @@ import (
 
 // judgeOrder judges order and, if audits were asked for, snapshots.
 func (j *Judge) judgeOrder() []check.Result {
-	found, seen := j.order.clone(), newFindings(snapshotKinds)
+	found, seen := j.order.Clone(), newFindings(snapshotKinds)
 	ask := j.audited()
 	var a *auditCheck
 	if j.entries.tooMany == 0 && ask {
@@ -33,7 +33,7 @@ func (j *Judge) audited() bool { return j.config.AuditKind != 0 || j.config.Full
 
 // compareOrder shows that nothing is wrong, or finds what is, and returns how many
 // acknowledged balances agreed; or why there are too many rows for that.
-func (j *Judge) compareOrder(found findings, a *auditCheck) (agreed int64, tooMany string) {
+func (j *Judge) compareOrder(found check.Findings, a *auditCheck) (agreed int64, tooMany string) {
 	if j.entries.tooMany > 0 {
 		return 0, fmt.Sprintf("%s journal rows are too many to be put in order", check.Count(j.rowsRead))
 	}
@@ -51,7 +51,7 @@ func (j *Judge) compareOrder(found findings, a *auditCheck) (agreed int64, tooMa
 
 // findErrors finds what is wrong with order and, unless a is nil, with snapshots, of which
 // proveOrder could not show that nothing is.
-func (j *Judge) findErrors(found findings, a *auditCheck) (agreed int64) {
+func (j *Judge) findErrors(found check.Findings, a *auditCheck) (agreed int64) {
 	c := newVersionOrder(j, found)
 	if a != nil {
 		a.versionOrder = c
@@ -84,18 +84,18 @@ func (c *versionOrder) sound() bool {
 }
 
 // convict puts what was found into r, and reports whether there is anything.
-func (f findings) convict(r *check.Result, looked string) bool {
-	f.addTo(r)
+func convict(r *check.Result, found check.Findings, looked string) bool {
+	found.AddTo(r)
 	if r.Verdict == check.Violated {
-		r.Detail = fmt.Sprintf("%s: %v", looked, f)
+		r.Detail = fmt.Sprintf("%s: %v", looked, found)
 	}
 	return r.Verdict == check.Violated
 }
 
-func (j *Judge) orderResult(r *check.Result, found findings, agreed int64, tooMany string) {
+func (j *Judge) orderResult(r *check.Result, found check.Findings, agreed int64, tooMany string) {
 	looked := check.Counted(j.entries.len(), "journal row was", "journal rows were") + " put in order by the versions that they gave"
 	switch {
-	case found.convict(r, looked):
+	case convict(r, found, looked):
 	case tooMany != "":
 		r.Detail = tooMany
 	case j.unproven(r, History, Journal):
@@ -119,7 +119,7 @@ type versionOrder struct {
 	// ambiguous are the slots whose version was given twice, impossible the accounts,
 	// by id-1, that were given a version without a slot; nil if none.
 	ambiguous, impossible bits
-	found                 findings // of order
+	found                 check.Findings // of order
 	// repeated and gaps count the slots with an error.
 	repeated, gaps int64
 	// steps bounds the search for cycles of each sort, visits that for short
@@ -129,7 +129,7 @@ type versionOrder struct {
 
 // newVersionOrder puts the entries into their slots, and finds the versions that
 // were given twice and those that are missing.
-func newVersionOrder(j *Judge, found findings) *versionOrder {
+func newVersionOrder(j *Judge, found check.Findings) *versionOrder {
 	j.writeEntries()
 	c := &versionOrder{j: j, found: found}
 	c.setBounds()
@@ -200,7 +200,7 @@ func (c *versionOrder) ownSlot(n uint32, e *entry, side int) (at uint32, ok bool
 	return at, ok && c.slots[at] == n+1
 }
 
-// version is that of an account's slot.
+// version is the version of an account's slot.
 func (c *versionOrder) version(account, at uint32) int64 { return int64(at-c.bounds[account]) + 1 }
 
 func (c *versionOrder) fillSlot(n uint32, e *entry, side int, at uint32) {
@@ -213,7 +213,7 @@ func (c *versionOrder) fillSlot(n uint32, e *entry, side int, at uint32) {
 	}
 	c.ambiguous.set(at)
 	c.repeated++
-	c.found.add(KindLostUpdate, func() check.Evidence {
+	c.found.Add(KindLostUpdate, func() check.Evidence {
 		first, second := c.j.id(c.slots[at]-1), c.j.id(n)
 		return check.Evidence{
 			Text: fmt.Sprintf("%s and %s both gave account %d version %d: one of the two updates is lost",
@@ -232,7 +232,7 @@ func (c *versionOrder) addImpossible(n, id, version uint32) {
 		c.impossible = newBits(len(c.j.accounts))
 	}
 	c.impossible.set(id - 1)
-	c.found.add(KindImpossibleVersion, func() check.Evidence {
+	c.found.Add(KindImpossibleVersion, func() check.Evidence {
 		transfer, rows := c.j.id(n), c.j.accounts[id-1].touched
 		return check.Evidence{
 			Text:   fmt.Sprintf("%s gave account %d version %d, but only %s it", c.j.transfer(transfer), id, version, check.Counted(rows, "journal row touches", "journal rows touch")),
@@ -262,7 +262,7 @@ func (c *versionOrder) findGaps(account uint32) {
 
 func (c *versionOrder) addGap(account, at uint32, missing int64) {
 	c.gaps += missing
-	c.found.add(KindMissingVersion, func() check.Evidence {
+	c.found.Add(KindMissingVersion, func() check.Evidence {
 		next, id := c.version(account, at), c.j.id(c.slots[at]-1)
 		what := fmt.Sprintf("version %d", next-1)
 		if missing > 1 {

@@ -91,12 +91,7 @@ const maxParked = 1 << 16
 
 // proveOrder returns how many acknowledged balances agreed, and true if nothing is wrong.
 func (j *Judge) proveOrder() (agreed int64, proven bool) {
-	for _, kind := range j.order {
-		if kind.found > 0 {
-			return 0, false
-		}
-	}
-	if j.entries.excluded != nil || len(j.entries.unrecorded) > 0 || j.incomplete[Journal] != "" {
+	if j.order.Count() > 0 || j.entries.excluded != nil || len(j.entries.unrecorded) > 0 || j.incomplete[Journal] != "" {
 		return 0, false
 	}
 	// A table gives its rows in the order of writing, which is about the order of the commits,

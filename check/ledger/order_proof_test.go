@@ -36,7 +36,7 @@ func TestTheProofAgreesWithTheSearchForErrors(t *testing.T) {
 func compareProof(t *testing.T, name string, j *Judge) bool {
 	t.Helper()
 	agreed, proven := j.proveOrder()
-	found := j.order.clone()
+	found := j.order.Clone()
 	c := newVersionOrder(j, found)
 	a := newAuditCheck(c, newFindings(snapshotKinds))
 	followed := c.judge(a)
@@ -50,7 +50,7 @@ func compareProof(t *testing.T, name string, j *Judge) bool {
 	case !proven && nothing && !excused:
 		t.Fatalf("%s: not proven, though nothing is wrong", name)
 	}
-	if found := j.order.clone(); !excused && found.String() == "" {
+	if found := j.order.Clone(); !excused && found.String() == "" {
 		p := newOrderProof(j)
 		p.enterAll(j.ops.byStart())
 		if again := p.done(); again != proven {

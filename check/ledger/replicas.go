@@ -90,7 +90,7 @@ func (c *comparison) judge(replicas []Replica) (r check.Result, err error) {
 		}
 	}
 	holds := fmt.Sprintf("the primary's %s and %s", check.Counted(c.sums.accounts, "account", "accounts"), journalRows(c.sums.rows))
-	switch c.found.addTo(&r); {
+	switch c.found.AddTo(&r); {
 	case r.Verdict == check.Violated:
 		r.Detail = fmt.Sprintf("%s compared with %s: %v", check.Counted(compared, "replica", "replicas"), holds, c.found)
 		if c.unnamed {
@@ -220,7 +220,7 @@ type comparison struct {
 	outcome func(id int64) (history.Outcome, bool)
 	replica *Replica
 	room    int64 // accounts and rows of both states that are kept
-	found   findings
+	found   check.Findings
 	// unnamed is true if groups were compared by their counts only.
 	unnamed bool
 }
@@ -265,7 +265,7 @@ func (c *comparison) compare() error {
 
 // count adds what is not listed one by one.
 func (c *comparison) count(kind string, n int64, what string) {
-	c.found.addMany(kind, n, func() check.Evidence {
+	c.found.AddMany(kind, n, func() check.Evidence {
 		return check.Evidence{
 			Text:   fmt.Sprintf("of replica %s at least %s more accounts and journal rows are %s", c.replica.Name, check.Count(n), what),
 			Fields: map[string]int64{"at_least": n},
@@ -350,7 +350,7 @@ func kindOf(x item, row, account string) string {
 }
 
 func (c *comparison) add(kind string, x item, text string) {
-	c.found.add(kind, func() check.Evidence {
+	c.found.Add(kind, func() check.Evidence {
 		v := x.content
 		if !x.row {
 			return check.Evidence{Text: text, Fields: map[string]int64{"account": x.id, "balance": v[0], "version": v[1]}}

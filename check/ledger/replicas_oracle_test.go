@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"assay/check"
@@ -119,12 +120,13 @@ func difference(primary, replica copyOf) map[string]int64 {
 // the same; with less, no more of either side is told than differs.
 func counted(c *comparison, want map[string]int64, all bool) error {
 	var found, differ int64
-	for _, f := range c.found {
-		if all && f.found != want[f.kind] {
-			return fmt.Errorf("%d %s, want %d", f.found, f.kind, want[f.kind])
+	for _, kind := range strings.Fields(replicaKinds) {
+		n := c.found.Count(kind)
+		if all && n != want[kind] {
+			return fmt.Errorf("%d %s, want %d", n, kind, want[kind])
 		}
-		found += f.found
-		differ += want[f.kind]
+		found += n
+		differ += want[kind]
 	}
 	if found > differ || differ > 0 && found == 0 {
 		return fmt.Errorf("%d found of %d", found, differ)

@@ -89,14 +89,14 @@ func (j *Judge) Restored(b Backup) (check.Result, Moment) {
 	}
 	found := newFindings(restoredKinds)
 	m := j.findMoment(b, found)
-	found.addTo(&r)
+	found.AddTo(&r)
 	r.Conclude(looked, " of one moment, "+m.between(), missing, false, "")
 	r.Detail += "; " + m.lacking(b)
 	return r, m
 }
 
 // findMoment goes over every transfer once.
-func (j *Judge) findMoment(b Backup, found findings) Moment {
+func (j *Judge) findMoment(b Backup, found check.Findings) Moment {
 	m := Moment{From: math.MinInt64, To: math.MaxInt64}
 	var last, absent int64
 	for _, block := range j.ops.sorted() {
@@ -124,7 +124,7 @@ func (j *Judge) findMoment(b Backup, found findings) Moment {
 		}
 	}
 	if m.To < m.From {
-		found.add(kindNoMoment, func() check.Evidence {
+		found.Add(kindNoMoment, func() check.Evidence {
 			return check.Evidence{
 				Text: fmt.Sprintf("%s: %s is there, which was started at %s, and %s is missing, which had been acknowledged at %s: the database was in no such state at any moment",
 					b.Name, j.transfer(last), seconds(m.From), j.transfer(absent), seconds(m.To)),
@@ -137,11 +137,11 @@ func (j *Judge) findMoment(b Backup, found findings) Moment {
 
 // compareBegin holds a transfer that is missing, and had been acknowledged when the backup was
 // begun, against what the backup is of.
-func (j *Judge) compareBegin(b Backup, id, end int64, found findings) {
+func (j *Judge) compareBegin(b Backup, id, end int64, found check.Findings) {
 	if !b.Alone {
 		return
 	}
-	found.add(kindBeforeBackup, func() check.Evidence {
+	found.Add(kindBeforeBackup, func() check.Evidence {
 		return check.Evidence{
 			Text: fmt.Sprintf("%s: %s is missing, which the only node had acknowledged at %s, before the backup was begun at %s",
 				b.Name, j.transfer(id), seconds(end), seconds(b.Begun)),
@@ -151,18 +151,18 @@ func (j *Judge) compareBegin(b Backup, id, end int64, found findings) {
 }
 
 // compareTarget holds a transfer against the moment that was asked for.
-func (j *Judge) compareTarget(b Backup, id int64, there bool, first, end int64, found findings) {
+func (j *Judge) compareTarget(b Backup, id int64, there bool, first, end int64, found check.Findings) {
 	switch {
 	case b.Target < 0:
 	case there && first > b.Target+targetGrain:
-		found.add(kindAfterTarget, func() check.Evidence {
+		found.Add(kindAfterTarget, func() check.Evidence {
 			return check.Evidence{
 				Text:   fmt.Sprintf("%s: %s is there, which was started at %s, after the moment that was asked for, %s", b.Name, j.transfer(id), seconds(first), seconds(b.Target)),
 				Fields: map[string]int64{"id": id, "started_ns": first, "target_ns": b.Target},
 			}
 		})
 	case !there && end < b.Target:
-		found.add(kindBeforeTarget, func() check.Evidence {
+		found.Add(kindBeforeTarget, func() check.Evidence {
 			return check.Evidence{
 				Text:   fmt.Sprintf("%s: %s is missing, which had been acknowledged at %s, before the moment that was asked for, %s", b.Name, j.transfer(id), seconds(end), seconds(b.Target)),
 				Fields: map[string]int64{"id": id, "acknowledged_ns": end, "target_ns": b.Target},

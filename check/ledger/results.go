@@ -36,23 +36,29 @@ func (j *Judge) Tally() Tally {
 	return tally
 }
 
+// loaded is what all accounts held together in the beginning.
+func (j *Judge) loaded() *big.Int {
+	sum := new(big.Int)
+	for id := int64(1); id <= j.config.Accounts; id++ {
+		sum.Add(sum, big.NewInt(j.config.Opening(id)))
+	}
+	return sum
+}
+
 func (j *Judge) judgeTotal() check.Result {
 	r := check.Result{Name: "total"}
-	found := j.total.clone()
-	var loaded bigSum
-	for id := int64(1); id <= j.config.Accounts; id++ {
-		loaded.add(j.config.Opening(id))
-	}
+	found := j.total.Clone()
+	loaded := j.loaded()
 	// A journal without an account is that of accounts that were there.
 	whole := j.incomplete[Accounts] == "" && j.accountsRead+j.rowsRead > 0
 	if whole {
 		j.findMissing(found)
-		j.findSum(found, loaded.value())
+		j.findSum(found, loaded)
 	}
-	found.addTo(&r)
+	found.AddTo(&r)
 	if r.Verdict == check.Violated {
 		r.Detail = fmt.Sprintf("%s accounts were read where %s were loaded with %s in all: %v",
-			check.Count(j.accountsRead), check.Count(j.config.Accounts), quantity.Grouped(loaded.value().String()), found)
+			check.Count(j.accountsRead), check.Count(j.config.Accounts), quantity.Grouped(loaded.String()), found)
 		return r
 	}
 	if j.unproven(&r, Accounts) {
@@ -60,16 +66,16 @@ func (j *Judge) judgeTotal() check.Result {
 	}
 	r.Verdict = check.Valid
 	r.Detail = fmt.Sprintf("%s accounts hold %s, exactly what was loaded, and none is below zero",
-		check.Count(j.config.Accounts), quantity.Grouped(loaded.value().String()))
+		check.Count(j.config.Accounts), quantity.Grouped(loaded.String()))
 	return r
 }
 
-func (j *Judge) findMissing(found findings) {
+func (j *Judge) findMissing(found check.Findings) {
 	for i, seen := range j.accountRead {
 		if seen {
 			continue
 		}
-		found.add(kindMissingAccount, func() check.Evidence {
+		found.Add(kindMissingAccount, func() check.Evidence {
 			id := int64(i + 1)
 			return check.Evidence{
 				Text: fmt.Sprintf("account %d, loaded with %d, is gone", id, j.config.Opening(id)),
@@ -80,13 +86,13 @@ func (j *Judge) findMissing(found findings) {
 	}
 }
 
-func (j *Judge) findSum(found findings, loaded *big.Int) {
-	held := j.sum.value()
+func (j *Judge) findSum(found check.Findings, loaded *big.Int) {
+	held := &j.sum
 	off := new(big.Int).Sub(held, loaded)
 	if off.Sign() == 0 {
 		return
 	}
-	found.add(kindSum, func() check.Evidence {
+	found.Add(kindSum, func() check.Evidence {
 		word := "too much"
 		if off.Sign() < 0 {
 			word = "too little"
@@ -107,7 +113,7 @@ func (j *Judge) judgeAccounts() check.Result {
 	if j.incomplete[Journal] == "" {
 		compared = j.compareAccounts(found)
 	}
-	found.addTo(&r)
+	found.AddTo(&r)
 	if r.Verdict == check.Violated {
 		r.Detail = fmt.Sprintf("%s compared with %s: %v", check.Counted(compared, "account", "accounts"), journalRows(j.rowsRead), found)
 		return r
@@ -126,7 +132,7 @@ func (j *Judge) judgeAccounts() check.Result {
 	return r
 }
 
-func (j *Judge) compareAccounts(found findings) (compared int64) {
+func (j *Judge) compareAccounts(found check.Findings) (compared int64) {
 	for i, a := range j.accounts {
 		if !j.accountRead[i] {
 			continue
@@ -135,7 +141,7 @@ func (j *Judge) compareAccounts(found findings) (compared int64) {
 		id := int64(i + 1)
 		opening := j.config.Opening(id)
 		if want := opening + a.effect; a.balance != want {
-			found.add(kindBalance, func() check.Evidence {
+			found.Add(kindBalance, func() check.Evidence {
 				return check.Evidence{
 					Text: fmt.Sprintf("account %d holds %d; opening %d and %s make it %d: off by %d",
 						id, a.balance, opening, journalRows(a.touched), want, a.balance-want),
@@ -145,7 +151,7 @@ func (j *Judge) compareAccounts(found findings) (compared int64) {
 			})
 		}
 		if a.version != a.touched {
-			found.add(kindVersion, func() check.Evidence {
+			found.Add(kindVersion, func() check.Evidence {
 				return check.Evidence{
 					Text:   fmt.Sprintf("account %d has version %d, but %s it", id, a.version, check.Counted(a.touched, "journal row touches", "journal rows touch")),
 					Fields: map[string]int64{"account": id, "version": a.version, "journal_rows": a.touched},
@@ -157,8 +163,8 @@ func (j *Judge) compareAccounts(found findings) (compared int64) {
 }
 
 // judgeTransfers goes over every operation once.
-func (j *Judge) judgeTransfers() (findings, Tally) {
-	found := j.transfers.clone()
+func (j *Judge) judgeTransfers() (check.Findings, Tally) {
+	found := j.transfers.Clone()
 	// An absence is a violation only if there was something to be read and it was
 	// read to the end.
 	absence := j.incomplete[Journal] == "" && j.rowsRead+j.accountsRead > 0
@@ -178,7 +184,7 @@ func (j *Judge) judgeTransfers() (findings, Tally) {
 			if kind == kindLost && !lost {
 				continue
 			}
-			found.add(kind, func() check.Evidence { return j.transferEvidence(m, b.key.client(), b.key.seq(i)) })
+			found.Add(kind, func() check.Evidence { return j.transferEvidence(m, b.key.client(), b.key.seq(i)) })
 		}
 	}
 	if absence {
@@ -228,13 +234,13 @@ func (j *Judge) transferEvidence(m opState, client int, seq uint64) check.Eviden
 
 // findOtherVersions reports the transfers that were acknowledged with other versions than
 // their row has, but for those of which something is reported already.
-func (j *Judge) findOtherVersions(found findings, reported *[1 << 8]string) {
+func (j *Judge) findOtherVersions(found check.Findings, reported *[1 << 8]string) {
 	inOrder := func(a, b operationAt) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.i, b.i)) }
 	for _, o := range slices.SortedFunc(slices.Values(j.otherVersions), inOrder) {
 		if reported[o.states[o.i]] != "" {
 			continue
 		}
-		found.add(kindAcknowledged, func() check.Evidence {
+		found.Add(kindAcknowledged, func() check.Evidence {
 			client, seq := o.key.client(), o.key.seq(o.i)
 			id := j.config.ID(client, seq)
 			source, destination, _ := j.config.Expect(id)
@@ -263,9 +269,9 @@ func (j *Judge) tally(counts *[1 << 8]int64) Tally {
 	return t
 }
 
-func (j *Judge) transfersResult(found findings, t Tally) check.Result {
+func (j *Judge) transfersResult(found check.Findings, t Tally) check.Result {
 	r := check.Result{Name: "transfers"}
-	found.addTo(&r)
+	found.AddTo(&r)
 	if r.Verdict == check.Violated {
 		r.Detail = fmt.Sprintf("%s committed, %s rejected, %s failed and %s unknown transfers compared with %s: %v",
 			check.Count(t.Committed), check.Count(t.Rejected), check.Count(t.Failed), check.Count(t.Unknown), journalRows(t.Rows), found)

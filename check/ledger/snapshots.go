@@ -21,10 +21,10 @@ type auditCheck struct {
 	doubtful int64
 	// spent is true if the search for cycles was given up.
 	gaveUp bool
-	found  findings // of snapshots
+	found  check.Findings // of snapshots
 }
 
-func newAuditCheck(c *versionOrder, seen findings) *auditCheck {
+func newAuditCheck(c *versionOrder, seen check.Findings) *auditCheck {
 	a := &auditCheck{versionOrder: c, audits: &c.j.audits, gone: newGone(c.j), found: seen}
 	a.index, a.start = a.audits.byAccount(len(c.j.accounts))
 	a.excluded = make([]bool, len(a.audits.partial))
@@ -41,7 +41,7 @@ func (a *auditCheck) reading(r *reading) check.Evidence {
 func (a *auditCheck) convict(audit uint32, kind string, tell func() check.Evidence) {
 	if !a.excluded[audit] {
 		a.excluded[audit] = true
-		a.found.add(kind, tell)
+		a.found.Add(kind, tell)
 	}
 }
 
@@ -160,7 +160,7 @@ func (c *versionOrder) gave(n, id uint32) (version int64, ok bool) {
 	return 0, false
 }
 
-func (j *Judge) snapshotsResult(r *check.Result, seen findings, a *auditCheck, tooMany string) {
+func (j *Judge) snapshotsResult(r *check.Result, seen check.Findings, a *auditCheck, tooMany string) {
 	partial, full := int64(len(j.audits.partial)), int64(len(j.audits.full))
 	audits := auditsText(partial, int64(len(j.audits.readings)), full)
 	looked := audits + " were compared with the order of the transfers"
@@ -168,7 +168,7 @@ func (j *Judge) snapshotsResult(r *check.Result, seen findings, a *auditCheck, t
 		looked = audits + " was compared with the order of the transfers"
 	}
 	switch {
-	case seen.convict(r, looked):
+	case convict(r, seen, looked):
 	case j.audits.malformed != "":
 		r.Detail = "the history holds an audit that cannot be understood: " + j.audits.malformed
 	case partial+full == 0:

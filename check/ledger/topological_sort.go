@@ -1,17 +1,22 @@
 package ledger
 
-import "math"
+import (
+	"context"
+	"math"
+	"slices"
+
+	"assay/check/cycle/acyclic"
+)
 
 // A node of the order is an entry, by its number, or an audit, by its number
 // after the entries. A node and one stands for it where 0 stands for none.
 type node = uint32
 
-// topologicalSort goes through all nodes in an order that agrees with every account
-// (A. B. Kahn, "Topological sorting of large networks", 1962): an entry is
-// passed when all that came before it on both its accounts has been, an audit
-// when the entries that it saw have been, and the first entry of an account
-// that it did not see only after it. Where nothing can be passed any more
-// there is a cycle; it is reported and broken.
+// topologicalSort goes through all nodes in an order that agrees with every account: an entry
+// comes after all that came before it on both its accounts, an audit after the entries that it
+// saw, and the first entry of an account that it did not see only after it. Nodes in cycles
+// with each other, which have no such order, are a strongly connected component of more than
+// one; these are looked for first, and their cycles reported and broken.
 //
 // Meanwhile each account keeps the node with the latest start of all that
 // came before. If a node was acknowledged before that, order and real time
@@ -23,29 +28,14 @@ type topologicalSort struct {
 	*versionOrder
 	audits   *auditCheck // nil in the sort of the transfers alone
 	progress []accountProgress
-	// waiting is for how many readings each audit waits.
-	waiting []uint32
-	done    []bool // audits that were passed
-	// cursor is the next entry as they were read; ready are nodes that are to
-	// be passed, of the entries those that the cursor came by in vain.
-	cursor uint32
-	ready  []node
-	// firstBlocked is the first account that may not be through, by id-1.
-	firstBlocked int
 	// steps bounds the search for cycles, visits that for short ones; gaveUp is
 	// true if the former was given up.
 	steps, visits int64
 	gaveUp        bool
 }
 
-// accountProgress is how far the sort has come on an account.
+// accountProgress is what came before on an account.
 type accountProgress struct {
-	// next is the slot of the first entry that was not passed.
-	next uint32
-	// reading is the first reading, in auditCheck.index, of a version that was
-	// not reached; pending is how many audits of the present version were not
-	// passed.
-	reading, pending uint32
 	// plain and audited are the nodes and one with the latest start that came
 	// before over entries alone and over an audit; read is the one over the
 	// audits of the present version, which comes before the next entry only.
@@ -58,107 +48,48 @@ func newTopologicalSort(c *versionOrder, a *auditCheck) *topologicalSort {
 	for i := range s.progress {
 		s.progress[i].start = math.MinInt64
 	}
-	if a == nil {
-		return s
-	}
-	s.waiting, s.done = make([]uint32, len(a.excluded)), make([]bool, len(a.excluded))
-	for i := range s.waiting {
-		s.waiting[i] = a.audits.partial[i].count
-	}
-	for i := range s.progress {
-		s.progress[i].reading = a.start[i]
-	}
 	return s
 }
 
-// run goes along the entries as they were read, which is mostly the order that
-// is sought, and what lies together in it then lies together in memory.
 func (s *topologicalSort) run() {
-	for account := range s.progress {
-		s.progress[account].next = s.bounds[account]
-		s.advance(uint32(account))
-	}
-	for s.cursor < s.j.entries.len() {
-		n := s.cursor
-		s.cursor++
-		if s.free(n) {
-			s.passEntry(n)
-		}
-		s.passReady()
-	}
-	for s.passReady(); s.breakCycle(); s.passReady() {
-	}
-}
-
-func (s *topologicalSort) passReady() {
-	for len(s.ready) > 0 {
-		n := s.ready[len(s.ready)-1]
-		s.ready = s.ready[:len(s.ready)-1]
-		if s.isAudit(n) {
-			s.passAudit(n)
-		} else {
-			s.passEntry(n)
-		}
-	}
-}
-
-// advance takes a accountProgress to its next entry, and releases the audits of the
-// version before it.
-func (s *topologicalSort) advance(account uint32) {
-	l := &s.progress[account]
-	end := s.bounds[account+1]
-	for l.next < end && s.slots[l.next] == 0 {
-		l.next++
-	}
+	var knots [][]node
+	nodes := int(s.j.entries.len())
 	if s.audits != nil {
-		next := int64(math.MaxInt64)
-		if l.next < end {
-			next = s.version(account, l.next)
-		}
-		for ; l.reading < s.audits.start[account+1]; l.reading++ {
-			r := &s.audits.audits.readings[s.audits.index[l.reading]]
-			if r.version >= next {
-				break
-			}
-			if s.audits.excluded[r.audit] {
-				continue
-			}
-			l.pending++
-			if s.waiting[r.audit]--; s.waiting[r.audit] == 0 {
-				s.ready = append(s.ready, s.j.entries.len()+r.audit)
-			}
-		}
+		nodes += len(s.audits.excluded)
 	}
-	s.try(account)
+	components := func(visit func(members []int32)) {
+		acyclic.Visit(context.Background(), nodes, func(n, k int32) (int32, bool) {
+			x, some := s.before(node(n), int(k))
+			return int32(x.from), some
+		}, visit)
+	}
+	components(func(members []int32) { knots = s.addKnot(knots, members, func(n int32) node { return node(n) }) })
+	for len(knots) > 0 && !s.gaveUp {
+		last := knots[len(knots)-1]
+		knots = append(knots[:len(knots)-1], s.untie(last)...)
+	}
+	components(func(members []int32) {
+		switch n := node(members[0]); {
+		case len(members) > 1: // its cycles were not found
+		case !s.isAudit(n):
+			s.passEntry(n)
+		case !s.audits.excluded[n-s.j.entries.len()]:
+			s.passAudit(n)
+		}
+	})
 }
 
-// try makes the next entry of an account ready, unless the cursor will come to
-// it. It is called each time that one of its blockers is passed, so that
-// only the last of these calls finds it free.
-func (s *topologicalSort) try(account uint32) {
-	l := &s.progress[account]
-	if l.next == s.bounds[account+1] {
-		return
+// addKnot adds the members of a component, if it has more than one.
+func (s *topologicalSort) addKnot(knots [][]node, members []int32, named func(int32) node) [][]node {
+	if len(members) == 1 {
+		return knots
 	}
-	if n := s.slots[l.next] - 1; n < s.cursor && s.free(n) {
-		s.ready = append(s.ready, n)
+	knot := make([]node, len(members))
+	for i, n := range members {
+		knot[i] = named(n)
 	}
-}
-
-// free is true if an entry is the next on each account where it has a slot,
-// and no audit stands before it.
-func (s *topologicalSort) free(n node) bool {
-	e := s.j.entry(n)
-	there := false
-	for side := range sides {
-		if at, ok := s.ownSlot(n, e, side); ok {
-			if l := &s.progress[e.account[side]-1]; l.next != at || l.pending > 0 {
-				return false
-			}
-			there = true
-		}
-	}
-	return there
+	slices.Sort(knot)
+	return append(knots, knot)
 }
 
 func (s *topologicalSort) passEntry(n node) {
@@ -197,17 +128,10 @@ func (s *topologicalSort) passEntry(n node) {
 			l.plain, l.start, l.audited, l.read = plain, latest, audited, 0
 		}
 	}
-	for side := range sides {
-		if _, ok := s.ownSlot(n, e, side); ok {
-			s.progress[e.account[side]-1].next++
-			s.advance(e.account[side] - 1)
-		}
-	}
 }
 
 func (s *topologicalSort) passAudit(n node) {
 	audit := n - s.j.entries.len()
-	s.done[audit] = true
 	var before node
 	for _, r := range s.audits.audits.of(audit) {
 		l := &s.progress[r.account-1]
@@ -222,22 +146,6 @@ func (s *topologicalSort) passAudit(n node) {
 		l := &s.progress[r.account-1]
 		l.read = s.later(l.read, before)
 	}
-	s.release(audit)
-}
-
-// release lets the entries pass that an audit did not see.
-func (s *topologicalSort) release(audit uint32) {
-	for _, r := range s.audits.audits.of(audit) {
-		if l := &s.progress[r.account-1]; s.reached(l, &r) {
-			l.pending--
-			s.try(r.account - 1)
-		}
-	}
-}
-
-// reached is true if the accountProgress has come to the version that was read.
-func (s *topologicalSort) reached(l *accountProgress, r *reading) bool {
-	return l.next == s.bounds[r.account] || s.version(r.account-1, l.next) > r.version
 }
 
 // start is when a node was first started, for 0 the beginning of time.

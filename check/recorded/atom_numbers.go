@@ -14,7 +14,7 @@ type wholeNumbers struct {
 	count  int
 }
 
-func (w *wholeNumbers) of(v int64) (number int32, known bool) {
+func (w *wholeNumbers) numberOf(v int64) (number int32, known bool) {
 	if uint64(v) < uint64(len(w.dense)) && w.dense[v] != 0 {
 		return w.dense[v] - 1, true
 	}
@@ -56,7 +56,7 @@ func (w *wholeNumbers) sorted() (all []int64, numbers []int32) {
 	slices.Sort(all)
 	numbers = make([]int32, len(all))
 	for i, v := range all {
-		numbers[i], _ = w.of(v)
+		numbers[i], _ = w.numberOf(v)
 	}
 	return all, numbers
 }
@@ -70,9 +70,9 @@ type atomNumbers struct {
 
 func newAtomNumbers() atomNumbers { return atomNumbers{other: map[exchange.Atom]int32{}} }
 
-func (n *atomNumbers) of(a exchange.Atom) (number int32, known bool) {
+func (n *atomNumbers) numberOf(a exchange.Atom) (number int32, known bool) {
 	if a.Kind == exchange.Number {
-		return n.whole.of(a.Int)
+		return n.whole.numberOf(a.Int)
 	}
 	number, known = n.other[a]
 	return number, known

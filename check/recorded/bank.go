@@ -47,7 +47,8 @@ type Bank struct {
 // account below zero. check/ledger checks workload bank far more closely, by its journal.
 // What is kept grows with the number of accounts only.
 func (o Bank) Open() Judge {
-	b := &bank{o: o, totals: map[string]*readsOfTotal{}, accounts: map[string]struct{}{}, sizes: map[int]int64{}, count: map[string]int64{}}
+	b := &bank{o: o, totals: map[string]*readsOfTotal{}, accounts: map[string]struct{}{}, sizes: map[int]int64{},
+		found: newFindings(kindMissing, kindNegative, kindLacking, kindForeign)}
 	for _, id := range o.Accounts {
 		b.accounts[id] = struct{}{}
 	}
@@ -64,9 +65,7 @@ type bank struct {
 	order  []*readsOfTotal // as they came up
 	beyond int64           // reads of totals that were not kept
 
-	// Of the other kinds all are counted, and a few are listed.
-	missing, negative, strange []check.Evidence
-	count                      map[string]int64
+	found *findings // of the other kinds
 
 	// accounts are those that were given, or else all that any read or transfer named.
 	accounts map[string]struct{}
@@ -119,11 +118,8 @@ func (b *bank) Add(o *exchange.Operation) error {
 	return nil
 }
 
-// add counts a finding and lists it if there is room.
-func (b *bank) add(list *[]check.Evidence, r *bankRead, kind, format string, args ...any) {
-	if b.count[kind]++; len(*list) < check.MaxEvidence {
-		*list = append(*list, r.evidence(kind, format, args...))
-	}
+func (b *bank) add(r *bankRead, kind, format string, args ...any) {
+	b.found.Add(kind, func() check.Evidence { return r.evidence(kind, format, args...) })
 }
 
 func (r *bankRead) evidence(kind, format string, args ...any) check.Evidence {
@@ -144,12 +140,12 @@ func (b *bank) read(r *bankRead) {
 			whole = false
 			continue
 		case a.Balance < 0 && !b.o.NegativeAllowed:
-			b.add(&b.negative, r, kindNegative, "saw account %s at %s, below zero", a.ID, field{"balance", a.Balance})
+			b.add(r, kindNegative, "saw account %s at %s, below zero", a.ID, field{"balance", a.Balance})
 		}
 		sum.Add(sum, one.SetInt64(a.Balance))
 	}
 	if !whole {
-		b.add(&b.missing, r, kindMissing, "saw no balance of an account that it read: %s", r.list())
+		b.add(r, kindMissing, "saw no balance of an account that it read: %s", r.list())
 		return
 	}
 	s := b.totals[sum.String()]
@@ -206,10 +202,10 @@ func (b *bank) compareAccounts(r *bankRead) {
 		}
 	}
 	if found < len(b.accounts) {
-		b.add(&b.strange, r, kindLacking, "has no account %s", b.absent(r))
+		b.add(r, kindLacking, "has no account %s", b.absent(r))
 	}
 	if found < len(r.accounts) {
-		b.add(&b.strange, r, kindForeign, "has account %s, which is none of the bank's", other)
+		b.add(r, kindForeign, "has account %s, which is none of the bank's", other)
 	}
 }
 
@@ -247,16 +243,7 @@ func (b *bank) Result(context.Context) check.Result {
 	r := check.Result{Name: "balances"}
 	should := b.should()
 	wrong := b.wrong(&r, should)
-	for _, e := range slices.Concat(b.missing, b.negative, b.strange) {
-		r.Add(e)
-	}
-	if r.Found > 0 { // what was not listed counts as well
-		all := wrong
-		for _, n := range b.count {
-			all += n
-		}
-		r.AddUnlisted("", all-r.Found)
-	}
+	b.found.AddTo(&r)
 	r.Detail = fmt.Sprintf("%s of all accounts, %s (%s that may have taken effect); ",
 		plural(b.reads, "read"), plural(b.transfers, "transfer"), check.CountOrNone(b.possible))
 	switch {
@@ -317,6 +304,7 @@ func (b *bank) wrong(r *check.Result, should *big.Int) int64 {
 			}
 		}
 	}
+	r.AddUnlisted(kindTotal, wrong-r.Found)
 	return wrong
 }
 
@@ -342,10 +330,10 @@ func (b *bank) violationDetail(should *big.Int, wrong int64) string {
 		}
 	}
 	tell(wrong, "%s saw another total than %s", should)
-	tell(b.count[kindMissing], "%s missed a balance")
-	tell(b.count[kindLacking], "%s lacked an account")
-	tell(b.count[kindForeign], "%s saw an account that is none of the bank's")
-	if n := b.count[kindNegative]; n > 0 {
+	tell(b.found.Count(kindMissing), "%s missed a balance")
+	tell(b.found.Count(kindLacking), "%s lacked an account")
+	tell(b.found.Count(kindForeign), "%s saw an account that is none of the bank's")
+	if n := b.found.Count(kindNegative); n > 0 {
 		parts = append(parts, plural(n, "time")+" an account was below zero")
 	}
 	return strings.Join(parts, ", ")

@@ -144,7 +144,7 @@ func (g *pairs) insert(o *exchange.Operation, by Operation) error {
 
 func (g *pairs) result(context.Context) check.Result {
 	detail := fmt.Sprintf("%s, acknowledged for %s", plural(g.inserts, "insert"), plural(len(g.first), "key"))
-	if n := g.f.count[kindG2]; n > 0 {
+	if n := g.f.Count(kindG2); n > 0 {
 		detail += fmt.Sprintf("; %s more than one of a key", check.Count(n))
 	}
 	return g.f.resultAs("adya-g2", detail, "", len(g.first) == 0, "no insert was acknowledged, so nothing can be said")

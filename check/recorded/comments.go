@@ -67,8 +67,8 @@ func (c *comments) judge(read *commentsRead, ids []int32, f *findings) {
 	last := int32(-1)
 	seen := make(map[int32]bool, len(read.saw))
 	for _, id := range read.saw {
-		n, known := c.index.of(id)
-		if known && seen[n] || !c.seen(id, &read.by, "saw", f) {
+		n, known := c.index.numberOf(id)
+		if known && seen[n] || !c.judgeSeen(id, &read.by, "saw", f) {
 			continue
 		}
 		if seen[n] = true; last < 0 || c.writeOf(n).Invoke > c.writeOf(last).Invoke {

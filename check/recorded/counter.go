@@ -96,15 +96,11 @@ func (c *counter) result(ctx context.Context) check.Result {
 	c.judgeSums(f)
 	c.judgePairs(order, f)
 	explained := "; one order explains them all"
-	if len(f.count) == 0 && !c.judgeOrder(ctx, order, f) {
+	if f.Count() == 0 && !c.judgeOrder(ctx, order, f) {
 		explained = "; whether one order explains them all was not decided: too much was in flight at once"
 	}
 	detail, missing := fmt.Sprintf("%s, %s", c.describe("addition"), plural(len(c.reads), "read")), ""
-	var found int64
-	for _, n := range f.count {
-		found += n
-	}
-	switch {
+	switch found := f.Count(); {
 	case found > 0:
 		detail += fmt.Sprintf("; %s saw what the counter cannot have held", check.Count(found))
 	case len(c.reads) == 0:
@@ -117,7 +113,7 @@ func (c *counter) result(ctx context.Context) check.Result {
 	return f.resultAs("counter", detail, missing, false, "")
 }
 
-// moments are those of all operations in the order of time.
+// moments are the moments of all operations in the order of time.
 func (c *counter) moments() []moment {
 	return moments(len(c.adds)+len(c.reads), func(op int) (invoke, complete int64) {
 		a, r := c.at(moment{op: int32(op)})
@@ -164,14 +160,14 @@ func (r *counterRead) judge(f *findings) {
 	if r.value < least {
 		side = fmt.Sprintf("less than the %d that had been acknowledged at least when it began", least)
 	}
-	f.addEvidence(kindBounds, func() check.Evidence {
-		e := r.by.evidence(kindBounds, "read %v, %s", r.named(), side)
+	f.Add(kindBounds, func() check.Evidence {
+		e := r.by.evidence(kindBounds, "read %v, %s", r.valueField(), side)
 		e.Fields["least"], e.Fields["most"] = least, most
 		return e
 	})
 }
 
-func (r *counterRead) named() field { return field{"value", r.value} }
+func (r *counterRead) valueField() field { return field{"value", r.value} }
 
 // Bounds of what is tried to find a sum: of one read, and of all.
 const (
@@ -202,7 +198,7 @@ func (c *counter) judgeSums(f *findings) {
 		known := r.acknowledged.up + r.acknowledged.down
 		if r.wrong = !addsUp(r.value-known, count, &left); r.wrong {
 			f.add(kindSum, &r.by, "read %v, which no additions add up to: %v had been acknowledged when it began, and none of the others that were begun before it ended make up the rest",
-				r.named(), field{"acknowledged", known})
+				r.valueField(), field{"acknowledged", known})
 		}
 	}
 }
@@ -267,5 +263,5 @@ func (c *counter) judgePairs(order []moment, f *findings) {
 
 func (r *counterRead) wentBack(f *findings, earlier *counterRead, side string) {
 	f.add(kindBack, &r.by, "read %v after %s had read %v: %s than the additions between them explain",
-		r.named(), &earlier.by, field{"other_value", earlier.value}, side)
+		r.valueField(), &earlier.by, field{"other_value", earlier.value}, side)
 }

@@ -50,7 +50,7 @@ func (c *counter) judgeOrder(ctx context.Context, order []moment, f *findings) (
 			whole = s.reach(ctx, func(x *counterState) bool { return x.read.end(at) }, s.next)
 			s.readsUsed.end(at)
 			if whole && len(s.present) == 0 {
-				f.add(kindNoOrder, &read.by, "read %v, which no order of the additions and of the reads before it explains", read.named())
+				f.add(kindNoOrder, &read.by, "read %v, which no order of the additions and of the reads before it explains", read.valueField())
 				return true
 			}
 		case read != nil:

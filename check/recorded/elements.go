@@ -29,7 +29,7 @@ func newElements(w words) elements { return elements{words: w, index: newAtomNum
 
 // add takes note of an attempt.
 func (e *elements) add(_ *exchange.Operation, by Operation, a exchange.Atom) error {
-	n, known := e.index.of(a)
+	n, known := e.index.numberOf(a)
 	if !known {
 		n = int32(len(e.of))
 		e.index.set(a, n)
@@ -62,7 +62,7 @@ func (e *elements) add(_ *exchange.Operation, by Operation, a exchange.Atom) err
 // words are how it is told of an element that it cannot have been seen.
 type words struct{ nobody, failed, failure, early, future, field string }
 
-// putWords are those of collections, writeWords those of registers.
+// putWords are the words of collections, writeWords those of registers.
 func putWords() words {
 	return words{"which nobody put in", "failed to put it in", "failed-element", "anybody began to put it in: first, %s", "future-element", "element"}
 }
@@ -71,13 +71,13 @@ func writeWords() words {
 	return words{"which nobody wrote", "failed to write it", "failed-write-read", "%s began to write it", kindFuture, ""}
 }
 
-// kinds are those of what seen adds.
+// kinds are the kinds of what judgeSeen adds.
 func (w *words) kinds() []string { return []string{kindUnexpected, w.failure, w.future} }
 
-// seen judges one element that an operation saw. It returns false, and adds why,
+// judgeSeen judges one element that an operation saw. It returns false, and adds why,
 // if the element cannot have been there.
-func (e *elements) seen(a exchange.Atom, by *Operation, verb string, f *findings) bool {
-	n, known := e.index.of(a)
+func (e *elements) judgeSeen(a exchange.Atom, by *Operation, verb string, f *findings) bool {
+	n, known := e.index.numberOf(a)
 	switch {
 	case !known:
 		f.add(kindUnexpected, by, "%s %s, %s", verb, e.element(a), e.words.nobody)

@@ -17,33 +17,15 @@ const (
 	kindGap        = "earlier-write-missing"
 )
 
-// findings gathers what is wrong: of each kind a few in words, all counted. The
-// kinds are listed in the order of newFindings, each once before any has its second.
-type findings struct {
-	order []string
-	list  map[string][]check.Evidence
-	count map[string]int64
-}
+// findings are those of a check, most of which are of one operation.
+type findings struct{ check.Findings }
 
-// perKind bounds what is listed of one kind.
-const perKind = 10
-
-func newFindings(kinds ...string) *findings {
-	return &findings{order: kinds, list: map[string][]check.Evidence{}, count: map[string]int64{}}
-}
+func newFindings(kinds ...string) *findings { return &findings{check.NewFindings(kinds...)} }
 
 // add counts one finding of what is wrong with an operation, and describes it as
 // Operation.evidence does if there is room.
 func (f *findings) add(kind string, by *Operation, format string, args ...any) {
-	f.addEvidence(kind, func() check.Evidence { return by.evidence(kind, format, args...) })
-}
-
-// addEvidence counts one finding, and describes it if there is room.
-func (f *findings) addEvidence(kind string, describe func() check.Evidence) {
-	f.count[kind]++
-	if len(f.list[kind]) < perKind {
-		f.list[kind] = append(f.list[kind], describe())
-	}
+	f.Add(kind, func() check.Evidence { return by.evidence(kind, format, args...) })
 }
 
 // result is the answer of a check by what was found: detail tells what was examined, and
@@ -56,18 +38,7 @@ func (f *findings) result(name, detail, missing string, nothing bool, why string
 // resultAs is result with a detail that counts the findings itself.
 func (f *findings) resultAs(name, detail, missing string, nothing bool, why string) check.Result {
 	r := check.Result{Name: name, Detail: detail}
-	listed := map[string]int64{}
-	for depth := range perKind {
-		for _, kind := range f.order {
-			if depth < len(f.list[kind]) {
-				r.Add(f.list[kind][depth])
-				listed[kind]++
-			}
-		}
-	}
-	for _, kind := range f.order {
-		r.AddUnlisted(kind, f.count[kind]-listed[kind])
-	}
+	f.AddTo(&r)
 	r.Finish(missing, nothing, why)
 	return r
 }
@@ -75,13 +46,10 @@ func (f *findings) resultAs(name, detail, missing string, nothing bool, why stri
 // summary counts the findings in words that follow others, such as "; 2 lost, 1
 // duplicated"; it is empty if there are none.
 func (f *findings) summary() string {
-	text, separator := "", "; "
-	for _, kind := range f.order {
-		if n := f.count[kind]; n > 0 {
-			text, separator = text+separator+check.Count(n)+" "+kind, ", "
-		}
+	if text := f.String(); text != "" {
+		return "; " + text
 	}
-	return text
+	return ""
 }
 
 // plural puts a number before a word in the form that belongs to it.

@@ -83,17 +83,11 @@ func (k *Keyed) Result(ctx context.Context) check.Result {
 		}
 		found += one.Found
 		if one.Verdict == check.Violated && len(evidence) < check.MaxEvidence {
-			evidence = append(evidence, named(k.keys[n], one.Evidence))
+			evidence = append(evidence, withKey(k.keys[n], one.Evidence))
 		}
 		k.of[n] = nil
 	}
-	for depth := range check.MaxEvidence {
-		for _, of := range evidence {
-			if depth < len(of) {
-				r.Add(of[depth])
-			}
-		}
-	}
+	r.AddInTurn(evidence)
 	r.Found = max(r.Found, found)
 	r.Detail = fmt.Sprintf("%s, each judged by itself: %s valid, %s violated, %s unknown", plural(len(k.keys), "key"),
 		check.CountOrNone(count[check.Valid]), check.CountOrNone(count[check.Violated]), check.CountOrNone(count[check.Unknown]))
@@ -108,8 +102,8 @@ func (k *Keyed) Result(ctx context.Context) check.Result {
 	return r
 }
 
-// named says of evidence which key it is of.
-func named(key exchange.Atom, evidence []check.Evidence) []check.Evidence {
+// withKey says of evidence which key it is of.
+func withKey(key exchange.Atom, evidence []check.Evidence) []check.Evidence {
 	for i := range evidence {
 		evidence[i].Text = "key " + key.String() + ": " + evidence[i].Text
 		if key.Kind == exchange.Number && evidence[i].Fields != nil {

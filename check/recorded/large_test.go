@@ -147,8 +147,8 @@ func TestFloods(t *testing.T) {
 	}
 	j := Bank{}.Open().(*bank)
 	r := judged(t, j, ops)
-	if len(j.order) != maxTotals || len(j.negative) != check.MaxEvidence || len(r.Evidence) != check.MaxEvidence {
-		t.Errorf("kept %d totals, %d negatives, %d in all", len(j.order), len(j.negative), len(r.Evidence))
+	if len(j.order) != maxTotals || j.found.Count(kindNegative) != 6*maxTotals || len(r.Evidence) != check.MaxEvidence {
+		t.Errorf("kept %d totals, %d negatives, %d in all", len(j.order), j.found.Count(kindNegative), len(r.Evidence))
 	}
 	// The total 7 is the usual one: twice of 8 and -1, thrice of 7 and 0.
 	if want := int64(6*maxTotals-2) + 6*maxTotals; r.Found != want {

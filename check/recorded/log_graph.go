@@ -107,7 +107,7 @@ func (d *dependencies) eachPolled(i int32, visit func(from, to int32, why reason
 		if s.send() {
 			continue
 		}
-		if m, seen := d.j.of(s); m.known() && m.sent != i {
+		if m, seen := d.j.messageOf(s); m.known() && m.sent != i {
 			visit(m.sent, i, reason{wr, seen.message, -1})
 		}
 	}
@@ -132,7 +132,7 @@ func (d *dependencies) eachLacked(i int32, highest *highestPolled, visit func(fr
 		if s.send() {
 			continue
 		}
-		m, seen := d.j.of(s)
+		m, seen := d.j.messageOf(s)
 		highest.steps = append(highest.steps, seen)
 		if last := &highest.of[m.on.index]; *last == 0 || highest.steps[*last-1].offset < seen.offset {
 			*last = int32(len(highest.steps))
@@ -257,7 +257,7 @@ func (j *journal) cycles(ctx context.Context, f *findings) (permitted []string) 
 			permitted = append(permitted, kind)
 		} else if number != nil {
 			if cycle := acyclic.Cycle(ctx, d.nodes, d.within(number, of)); cycle != nil {
-				f.addEvidence(kind, func() check.Evidence { return d.evidence(kind, cycle) })
+				f.Add(kind, func() check.Evidence { return d.evidence(kind, cycle) })
 			}
 		}
 	}
@@ -268,13 +268,13 @@ func (j *journal) cycles(ctx context.Context, f *findings) (permitted []string) 
 	}
 	look(kindG0, j.sendsInOrder, ww)
 	look(kindG1c, true, wr)
-	if f.count[kindG1c] == 0 {
+	if f.Count(kindG1c) == 0 {
 		look(kindG1cRealtime, true, wr|realtime)
-		if f.count[kindG0] == 0 && len(permitted) == 0 {
+		if f.Count(kindG0) == 0 && len(permitted) == 0 {
 			look(kindG1c, j.pollsInOrder, ww|wr)
 		}
 	}
-	if f.count[kindG0]+f.count[kindG1c] == 0 && len(permitted) == 0 {
+	if f.Count(kindG0, kindG1c) == 0 && len(permitted) == 0 {
 		look(kindLogG2, j.pollsComplete, ww|wr|rw)
 	}
 	return permitted

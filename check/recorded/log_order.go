@@ -108,7 +108,7 @@ func (c *client) move(a *action, m move) {
 // sendStep compares a value with the one that was sent before it to the same log: in the
 // same action, or in one that was acknowledged.
 func (j *journal) sendStep(c *client, i int32, s step, f *findings) {
-	m, seen := j.of(s)
+	m, seen := j.messageOf(s)
 	a, offset := j.all.at(i), seen.offset
 	if offset == noOffset || !a.committed {
 		offset = m.offset // as a poll found it
@@ -130,7 +130,7 @@ func (j *journal) sendStep(c *client, i int32, s step, f *findings) {
 // pollStep compares a value that was polled with the one polled before of the same
 // log: it follows it, with nothing between them that is known to be there.
 func (j *journal) pollStep(c *client, i int32, s step, f *findings) {
-	m, seen := j.of(s)
+	m, seen := j.messageOf(s)
 	last, known := c.polled[m.on]
 	c.polled[m.on] = position{seen.offset, i, c.assignment}
 	inner := known && last.in == i

@@ -74,8 +74,8 @@ func (j *journal) stepsOf(action int32) iter.Seq[step] {
 	}
 }
 
-// of returns what a step sent or polled, and where that was seen.
-func (j *journal) of(s step) (*message, *sighting) {
+// messageOf returns what a step sent or polled, and where that was seen.
+func (j *journal) messageOf(s step) (*message, *sighting) {
 	seen := j.sightings.at(s.sighting())
 	return j.messages.at(seen.message), seen
 }

@@ -8,7 +8,7 @@ func (j *journal) provenCommitted(i int32) bool {
 		return by.Acknowledged()
 	}
 	for s := range j.stepsOf(i) {
-		if m, _ := j.of(s); s.send() && m.read && !m.again {
+		if m, _ := j.messageOf(s); s.send() && m.read && !m.again {
 			return true
 		}
 	}
@@ -22,7 +22,7 @@ func (j *journal) values(i int32, f *findings) {
 		sends = sends || s.send()
 	}
 	for s := range j.stepsOf(i) {
-		m, seen := j.of(s)
+		m, seen := j.messageOf(s)
 		if !s.send() {
 			j.polledValue(a, m, sends && j.sent(i, seen.message), f)
 		}
@@ -30,7 +30,7 @@ func (j *journal) values(i int32, f *findings) {
 			continue
 		}
 		if seen.standing < 0 {
-			standing, taken := m.on.at.of(seen.offset)
+			standing, taken := m.on.at.numberOf(seen.offset)
 			if !taken {
 				standing = seen.message
 				m.on.at.set(seen.offset, standing)

@@ -113,7 +113,7 @@ func newLog(_, model string) *judge {
 // move takes what may leave a client at another position.
 func (j *journal) move(o *exchange.Operation, by Operation) error {
 	m := move{word: o.Word}
-	if at := told(o); at.Form == exchange.List {
+	if at := answerOrRequest(o); at.Form == exchange.List {
 		for i := range at.Items {
 			if at.Items[i].Form != exchange.Scalar {
 				return unfit("a list of keys")
@@ -126,10 +126,10 @@ func (j *journal) move(o *exchange.Operation, by Operation) error {
 	return nil
 }
 
-// told is what an operation did as far as its completion tells, else what it was to do.
+// answerOrRequest is what an operation did as far as its completion tells, else what it was to do.
 // What a client was told holds though its transaction failed: nobody may be given what
 // was not committed, and an offset that is given is given to no other value.
-func told(o *exchange.Operation) *exchange.Value {
+func answerOrRequest(o *exchange.Operation) *exchange.Value {
 	if o.Told.Form == exchange.List {
 		return &o.Told
 	}
@@ -138,7 +138,7 @@ func told(o *exchange.Operation) *exchange.Value {
 
 // act takes what sends and polls.
 func (j *journal) act(o *exchange.Operation, by Operation) error {
-	did := told(o)
+	did := answerOrRequest(o)
 	if did.Form != exchange.List {
 		return unfit("steps such as [[:send 1 2] [:poll]]")
 	}
@@ -250,7 +250,7 @@ func (j *journal) partition(key exchange.Atom) *partition {
 
 // message returns the number of a value in its log.
 func (j *journal) message(on *partition, value exchange.Atom) int32 {
-	n, known := on.number.of(value)
+	n, known := on.number.numberOf(value)
 	if !known {
 		n = j.messages.len
 		on.number.set(value, n)

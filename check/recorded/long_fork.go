@@ -76,7 +76,7 @@ func (l *forks) take(o *exchange.Operation, by Operation) error {
 	case len(did.Items) > 1:
 		return unfit("a single write, or reads alone")
 	}
-	if of, known := l.index.of(writes[0].key); !known || l.of[of].possible == 0 {
+	if of, known := l.index.numberOf(writes[0].key); !known || l.of[of].possible == 0 {
 		l.values[writes[0].key] = writes[0].value
 	}
 	return l.add(o, by, writes[0].key)
@@ -144,7 +144,7 @@ func (l *forks) result(context.Context) check.Result {
 
 // judge judges what a read saw of one key.
 func (l *forks) judge(key exchange.Atom, read *groupRead, value exchange.Atom, f *findings) {
-	if l.seen(key, &read.by, "saw", f) && l.again == nil && l.values[key] != value {
+	if l.judgeSeen(key, &read.by, "saw", f) && l.again == nil && l.values[key] != value {
 		f.add(kindUnexpected, &read.by, "saw %s as the value of %s, to which %s was written", value, key, l.values[key])
 	}
 }

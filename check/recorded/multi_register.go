@@ -121,7 +121,7 @@ func (r *registers) result(ctx context.Context) check.Result {
 		check.CountOrNone(r.failed), check.CountOrNone(r.unknown), plural(len(r.keys), "register"))
 	f := newFindings(kindNoOrder)
 	missing := r.search(ctx, f)
-	if f.count[kindNoOrder] > 0 {
+	if f.Count(kindNoOrder) > 0 {
 		detail += "; not linearizable"
 	}
 	return f.resultAs("multi-register", detail, missing, !r.read, "nothing was read, so nothing can be said")

@@ -103,7 +103,7 @@ type moment struct {
 	ended bool
 }
 
-// moments are those of n operations in the order of time; of two at once a beginning
+// moments are the moments of n operations in the order of time; of two at once a beginning
 // comes first. times returns when one began and was acknowledged, or never.
 func moments(n int, times func(op int) (invoke, complete int64)) []moment {
 	all := make([]moment, 0, 2*n)

@@ -43,7 +43,7 @@ func (u *identifiers) generate(o *exchange.Operation, by Operation) error {
 
 func (u *identifiers) result(context.Context) check.Result {
 	detail := fmt.Sprintf("%s, %s given", plural(u.asked, "request"), plural(u.gotten, "identifier"))
-	if n := u.again.count[kindDuplicate]; n > 0 {
+	if n := u.again.Count(kindDuplicate); n > 0 {
 		detail += fmt.Sprintf("; %s given before", check.Count(n))
 	}
 	return u.again.resultAs("unique-ids", detail, "", u.gotten == 0, "no identifier was given, so nothing can be said")
@@ -140,10 +140,10 @@ func (q *queue) result(context.Context) check.Result {
 	}
 	for i := range q.dequeues {
 		d := &q.dequeues[i]
-		if !q.seen(d.element, &d.by, "took out", f) {
+		if !q.judgeSeen(d.element, &d.by, "took out", f) {
 			continue
 		}
-		n, _ := q.index.of(d.element)
+		n, _ := q.index.numberOf(d.element)
 		if q.of[n].certain == 0 {
 			recovered++
 		}

@@ -49,7 +49,7 @@ func (s *search[State]) reach(ctx context.Context, ended func(*State) bool, next
 // mostInFlight bounds the operations in flight at one time.
 const mostInFlight = 64
 
-// slots are those of the operations in flight.
+// slots are the slots of the operations in flight.
 type slots uint64
 
 // take returns a free slot, false if there is none.

@@ -58,7 +58,7 @@ func (s *set) read(by Operation, answer *exchange.Value) error {
 	}
 	read := setRead{by: by}
 	for _, a := range saw {
-		if n, known := s.index.of(a); known {
+		if n, known := s.index.numberOf(a); known {
 			read.saw = append(read.saw, n)
 		} else {
 			read.more = append(read.more, a)
@@ -102,7 +102,7 @@ func (s *set) result(context.Context) check.Result {
 	detail, missing := fmt.Sprintf("%s, %s", s.describe("addition"), plural(len(reads), "last read"))+f.summary(), ""
 	if len(reads) == 0 {
 		missing = "the set was never read, so nothing can be said"
-	} else if len(f.count) == 0 {
+	} else if f.Count() == 0 {
 		detail += fmt.Sprintf("; the last saw %s, %s of an addition of unknown outcome", plural(present, "element"), check.CountOrNone(recovered))
 	}
 	return f.resultAs("set", detail, missing, s.tally.all() == 0, "nothing was added, so nothing was put to the test")
@@ -132,17 +132,17 @@ func (s *set) judge(read *setRead, f *findings) (present, recovered int64) {
 func (s *set) resolve(read *setRead, f *findings) []int32 {
 	saw := make([]int32, 0, len(read.saw)+len(read.more))
 	for _, n := range read.saw {
-		if s.seen(s.names[n], &read.by, "saw", f) {
+		if s.judgeSeen(s.names[n], &read.by, "saw", f) {
 			saw = append(saw, n)
 		}
 	}
 	late := map[exchange.Atom]bool{}
 	for _, a := range read.more {
-		n, known := s.index.of(a)
+		n, known := s.index.numberOf(a)
 		switch {
 		case !late[a]:
 			late[a] = true
-			if s.seen(a, &read.by, "saw", f) {
+			if s.judgeSeen(a, &read.by, "saw", f) {
 				saw = append(saw, n)
 			}
 		case known && !slices.Contains(read.dup, n):

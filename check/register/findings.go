@@ -63,14 +63,6 @@ type evidence struct {
 func (e *evidence) room() int { return max(1, check.MaxEvidence-len(e.keys)) }
 
 func (e *evidence) into(r *check.Result) {
-	var listed int64
-	for depth := 0; depth < check.MaxEvidence; depth++ {
-		for _, of := range e.keys {
-			if depth < len(of) {
-				r.Add(of[depth])
-				listed++
-			}
-		}
-	}
-	r.AddUnlisted("", e.found-listed)
+	r.AddInTurn(e.keys)
+	r.AddUnlisted("", e.found-r.Found)
 }

@@ -43,7 +43,7 @@ func Cycle(all []*Execution, of int, level Level) []Conflict {
 	return nil
 }
 
-// conflicts are those of some executions, each looked for once.
+// conflicts are the conflicts of some executions, each looked for once.
 type conflicts struct {
 	all   []*Execution
 	level Level
@@ -103,6 +103,9 @@ func (g *conflicts) conflict(from, to int) Conflict {
 				continue
 			}
 			c := g.between(from, to, a, b)
+			if c.Told == ByAnswers && g.between(to, from, b, a).Told == ByAnswers {
+				continue // a read that saw a write, and did not, was of another write that nobody knows
+			}
 			c.From, c.To, c.Before, c.After, c.Sure = from, to, i, k, c.Sure && certain
 			if c.Kind != "" && (best.Kind == "" || c.Sure && !best.Sure) {
 				best = c

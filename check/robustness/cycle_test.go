@@ -57,6 +57,18 @@ func TestCycleOfThree(t *testing.T) {
 	}
 }
 
+// TestCycleOfAnUnknownWrite: one read saw a change and missed the next, of which only one is known.
+// Other reads before and after it differ, so that each alone would prove either.
+func TestCycleOfAnUnknownWrite(t *testing.T) {
+	read := func(start int64, answer string) *Execution {
+		return &Execution{Events: []Event{event(start, start+10, "control", "control 1", false, "batch", answer, nil)}, CommitStart: start + 20, CommitEnd: start + 30}
+	}
+	update := &Execution{Events: []Event{event(500, 510, "control", "control 1", true, "update", "", nil)}, CommitStart: 520, CommitEnd: 2000}
+	if got := Cycle([]*Execution{update, read(100, "324"), read(1000, "325"), read(3000, "326")}, 2, Snapshot); got != nil {
+		t.Errorf("one read that saw and missed the same change is in the cycle %+v", got)
+	}
+}
+
 // TestCycleNeedsProof: a second transaction that may have changed what was read leaves it open
 // which of the two was seen.
 func TestCycleNeedsProof(t *testing.T) {

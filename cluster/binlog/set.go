@@ -12,8 +12,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"assay/cluster/server"
 )
@@ -58,25 +59,11 @@ func Start(ctx context.Context, o Options) (*Set, error) {
 }
 
 func (s *Set) startAll(ctx context.Context) error {
-	starting, cancel := context.WithCancel(ctx)
-	defer cancel()
-	failures := make([]error, len(s.options.Nodes))
-	var all sync.WaitGroup
+	group, starting := errgroup.WithContext(ctx) // the first to fail is the reason for which the others are cut short
 	for i := range s.options.Nodes {
-		all.Go(func() {
-			if failures[i] = s.options.Start(starting, i, nil); failures[i] != nil {
-				cancel()
-			}
-		})
+		group.Go(func() error { return s.options.Start(starting, i, nil) })
 	}
-	all.Wait()
-	// The first to fail is the reason for which the others were cut short.
-	for _, err := range failures {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-	}
-	if err := errors.Join(failures...); err != nil {
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	for i := 1; i < len(s.options.Nodes); i++ {
@@ -130,20 +117,13 @@ func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 // awaitFollowing returns when replica i follows, or when the primary is down.
 func (s *Set) awaitFollowing(ctx context.Context, i int) error {
 	node := s.options.Nodes[i]
-	err := s.until(ctx, "the part of "+s.label(i), func(ctx context.Context) error {
+	return node.Await(ctx, func(ctx context.Context) error {
 		a := s.ask(ctx, i)
-		switch {
-		case a.err == nil && s.missing(a) == "", !s.options.Nodes[0].Running() && node.Running():
+		if a.err == nil && s.missing(a) == "" || !s.options.Nodes[0].Running() && node.Running() {
 			return nil
-		case !node.Running():
-			return server.Permanent(node.Process().Ended())
 		}
 		return errors.New("it " + s.missing(a))
 	})
-	if err != nil && node.Running() {
-		return fmt.Errorf("%w; its log ends with:\n%s", err, node.Tail(10))
-	}
-	return err
 }
 
 // until is server.Until, which the end of the set ends with os.ErrClosed.

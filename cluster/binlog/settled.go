@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
+
+	"assay/cluster/server"
 )
 
 // Primary returns node 0 as soon as it takes writes, as it says itself.
@@ -80,23 +81,18 @@ func (s *Set) Settled(ctx context.Context) error {
 
 // behind returns an error that names each node which is not in step.
 func (s *Set) behind(ctx context.Context, goal int64) error {
-	answers := make([]answer, len(s.options.Nodes))
-	var asking sync.WaitGroup
-	for i, node := range s.options.Nodes {
-		if i > 0 && node.Running() {
-			asking.Go(func() { answers[i] = s.ask(ctx, i) })
-		}
-	}
-	asking.Wait()
+	replicas := s.options.Nodes[1:]
+	answers, _ := server.AskAll(replicas, func(i int) (answer, error) { return s.ask(ctx, i+1), nil })
 	var all []string
-	for i, a := range answers {
-		if i == 0 || !s.options.Nodes[i].Running() {
+	for i := range replicas {
+		a, asked := answers[i]
+		if !asked {
 			continue
 		}
 		if why := s.missing(a); why != "" {
-			all = append(all, s.label(i)+" "+why)
+			all = append(all, s.label(i+1)+" "+why)
 		} else if a.executed < goal {
-			all = append(all, fmt.Sprintf("%s has applied %d transactions of %d", s.label(i), a.executed, goal))
+			all = append(all, fmt.Sprintf("%s has applied %d transactions of %d", s.label(i+1), a.executed, goal))
 		}
 	}
 	if len(all) > 0 {

@@ -1,7 +1,6 @@
 package cassandra
 
 import (
-	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -94,35 +93,6 @@ func TestTokensDivideTheRing(t *testing.T) {
 		if got := token(c.i, c.n); got != c.want {
 			t.Errorf("token %d of %d is %s, want %s", c.i, c.n, got, c.want)
 		}
-	}
-}
-
-func TestBrokenAnswersOfCassandra(t *testing.T) {
-	whole := binary.BigEndian.AppendUint32(nil, resultRows)
-	whole = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(whole, flagGlobal), 1)
-	whole = appendCQLString(appendCQLString(appendCQLString(whole, "keyspace"), "table"), "[json]")
-	whole = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(whole, 0x0d), 2)
-	for _, row := range []string{`{"a": 1}`, ""} {
-		whole = append(binary.BigEndian.AppendUint32(whole, uint32(len(row))), row...)
-	}
-	rows, err := readRows(whole)
-	if err != nil || len(rows) != 2 || rows[0] != `{"a": 1}` || rows[1] != "" {
-		t.Fatalf("%q, %v", rows, err)
-	}
-	for end := range len(whole) {
-		if rows, err := readRows(whole[:end]); err == nil {
-			t.Errorf("the first %d bytes of %d give %q", end, len(whole), rows)
-		}
-	}
-	refused := binary.BigEndian.AppendUint32(nil, codeUnavailable)
-	refused = binary.BigEndian.AppendUint16(appendCQLString(refused, "no"), consistencyAll)
-	refused = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(refused, 3), 2)
-	var e *cqlError
-	if err := readCQLError(refused); !errors.As(err, &e) || e.alive != 2 || e.code != codeUnavailable || e.message != "no" {
-		t.Errorf("got %v", err)
-	}
-	if err := readCQLError(refused[:len(refused)-1]); errors.As(err, &e) {
-		t.Errorf("a broken message gives %v", err)
 	}
 }
 

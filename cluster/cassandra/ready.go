@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	"assay/cluster/server"
 	"assay/internal/wait"
@@ -27,7 +30,7 @@ func (c *Ring) makeProbe(ctx context.Context) error {
 		fmt.Sprintf("CREATE KEYSPACE %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", probeKeyspace, len(c.nodes)),
 		fmt.Sprintf("CREATE TABLE %s.probe (id int PRIMARY KEY)", probeKeyspace),
 	} {
-		if _, err := queryWithin(ctx, c.nodes[0], schemaBound, consistencyOne, statement); err != nil {
+		if _, err := queryWithin(ctx, c.nodes[0], schemaBound, gocql.One, statement); err != nil {
 			return fmt.Errorf("%s: %w", c.nodes[0].Name, err)
 		}
 	}
@@ -80,36 +83,26 @@ func (c *Ring) allSeen(ctx context.Context) error {
 
 // ofAll asks all nodes that run at the same time.
 func (c *Ring) ofAll(ctx context.Context, ask func(context.Context, *server.Node) error) error {
-	failures := make([]error, len(c.nodes))
-	asked := false
-	var all sync.WaitGroup
-	for i, node := range c.nodes {
-		if !c.nodes[i].Running() {
-			continue
-		}
-		asked = true
-		all.Go(func() {
-			if err := ask(ctx, node); err != nil {
-				failures[i] = fmt.Errorf("%s: %w", node.Name, err)
-			}
-		})
-	}
-	all.Wait()
-	if !asked {
+	answers, failures := server.AskAll(c.nodes, func(i int) (struct{}, error) { return struct{}{}, ask(ctx, c.nodes[i]) })
+	if len(answers)+len(failures) == 0 {
 		return server.NoneRuns(c.nodes)
 	}
-	return errors.Join(failures...)
+	var all []error
+	for _, i := range slices.Sorted(maps.Keys(failures)) {
+		all = append(all, fmt.Errorf("%s: %w", c.nodes[i].Name, failures[i]))
+	}
+	return errors.Join(all...)
 }
 
 // sees is nil if the node believes that so many nodes are alive, itself
 // included. If that is all of them, they have all answered it as well.
 func (c *Ring) sees(ctx context.Context, node *server.Node, want int) error {
 	alive := len(c.nodes)
-	_, err := query(ctx, node, consistencyAll, "SELECT JSON id FROM "+probeKeyspace+".probe WHERE id = 0")
-	refused := (*cqlError)(nil)
+	_, err := query(ctx, node, gocql.All, "SELECT JSON id FROM "+probeKeyspace+".probe WHERE id = 0")
+	refused := (*gocql.RequestErrUnavailable)(nil)
 	switch {
-	case errors.As(err, &refused) && refused.code == codeUnavailable:
-		alive = refused.alive
+	case errors.As(err, &refused):
+		alive = refused.Alive
 	case err != nil:
 		return err
 	}
@@ -122,7 +115,7 @@ func (c *Ring) sees(ctx context.Context, node *server.Node, want int) error {
 // Parameter asks node i for the value of a key of cassandra.yaml that it works with
 // (system_views.settings).
 func (c *Ring) Parameter(ctx context.Context, i int, name string) (string, error) {
-	rows, err := query(ctx, c.nodes[i], consistencyOne, "SELECT JSON value FROM system_views.settings WHERE name = '"+strings.ReplaceAll(name, "'", "''")+"'")
+	rows, err := query(ctx, c.nodes[i], gocql.One, "SELECT JSON value FROM system_views.settings WHERE name = '"+strings.ReplaceAll(name, "'", "''")+"'")
 	if err != nil {
 		return "", err
 	}
@@ -138,7 +131,7 @@ func (c *Ring) Parameter(ctx context.Context, i int, name string) (string, error
 
 // withoutHints is nil if the node keeps no writes for nodes that are up.
 func (c *Ring) withoutHints(ctx context.Context, node *server.Node) error {
-	rows, err := query(ctx, node, consistencyOne, "SELECT JSON address, status, files FROM system_views.pending_hints")
+	rows, err := query(ctx, node, gocql.One, "SELECT JSON address, status, files FROM system_views.pending_hints")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
 	"assay/cluster/server"
 )
 
@@ -127,7 +129,7 @@ func (c *Ring) start(ctx context.Context, node *server.Node, further, env []stri
 		return err
 	}
 	return node.Await(ctx, func(ctx context.Context) error {
-		_, err := query(ctx, node, consistencyOne, "SELECT JSON key FROM system.local")
+		_, err := query(ctx, node, gocql.One, "SELECT JSON key FROM system.local")
 		return err
 	})
 }

@@ -10,34 +10,26 @@ import (
 	"testing"
 	"time"
 
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
+
 	"assay/cluster/server"
 	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
 
-// veryPatiently bounds what takes seconds on an idle machine. Three Javas that
-// start at once need minutes where many others work.
-func veryPatiently(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func startCassandra(t *testing.T, o Options) *Ring {
 	t.Helper()
 	o.Java = []string{"-XX:TieredStopAtLevel=1"} // it lives for seconds
-	c, err := Start(veryPatiently(t), o)
+	c, err := Start(expect.Patiently(t), o)
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
 	return c
 }
 
-const consistencyQuorum = 0x0004
-
 // cql runs a statement on node i, again until it is answered.
-func cql(t *testing.T, c *Ring, i int, consistency uint16, statement string) []string {
+func cql(t *testing.T, c *Ring, i int, consistency gocql.Consistency, statement string) []string {
 	t.Helper()
-	ctx := veryPatiently(t)
+	ctx := expect.Patiently(t)
 	for {
 		rows, err := queryWithin(ctx, c.nodes[i], time.Minute, consistency, statement)
 		if err == nil {
@@ -53,18 +45,18 @@ func cql(t *testing.T, c *Ring, i int, consistency uint16, statement string) []s
 // makeProbeTable makes the table probe.probe, which all nodes hold.
 func makeProbeTable(t *testing.T, c *Ring) {
 	t.Helper()
-	cql(t, c, 0, consistencyOne, fmt.Sprintf(
+	cql(t, c, 0, gocql.One, fmt.Sprintf(
 		"CREATE KEYSPACE IF NOT EXISTS probe WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", len(c.Nodes())))
-	cql(t, c, 0, consistencyOne, "CREATE TABLE IF NOT EXISTS probe.probe (id int PRIMARY KEY)")
+	cql(t, c, 0, gocql.One, "CREATE TABLE IF NOT EXISTS probe.probe (id int PRIMARY KEY)")
 }
 
 func put(t *testing.T, c *Ring, i, id int) {
 	t.Helper()
-	cql(t, c, i, consistencyQuorum, fmt.Sprintf("INSERT INTO probe.probe (id) VALUES (%d)", id))
+	cql(t, c, i, gocql.Quorum, fmt.Sprintf("INSERT INTO probe.probe (id) VALUES (%d)", id))
 }
 
 // mustFind wants a node to find the rows 1 to n with this consistency.
-func mustFind(t *testing.T, c *Ring, i int, consistency uint16, n int) {
+func mustFind(t *testing.T, c *Ring, i int, consistency gocql.Consistency, n int) {
 	t.Helper()
 	if rows := cql(t, c, i, consistency, "SELECT JSON id FROM probe.probe"); len(rows) != n {
 		t.Errorf("node %d finds %v, want %d rows", i, rows, n)
@@ -80,7 +72,7 @@ func TestCassandraNodeGoesThroughItsLife(t *testing.T) {
 		t.Errorf("address %s, want %s", c.Address(), want)
 	}
 	for name, want := range map[string]string{"write_request_timeout": "777ms", "commitlog_sync": "batch"} {
-		rows := cql(t, c, 0, consistencyOne, "SELECT JSON value FROM system_views.settings WHERE name = '"+name+"'")
+		rows := cql(t, c, 0, gocql.One, "SELECT JSON value FROM system_views.settings WHERE name = '"+name+"'")
 		if len(rows) != 1 || !strings.Contains(rows[0], want) {
 			t.Errorf("%s is %v, want %s", name, rows, want)
 		}
@@ -89,11 +81,11 @@ func TestCassandraNodeGoesThroughItsLife(t *testing.T) {
 	put(t, c, 0, 1)
 
 	expect.NoError(t, c.Node(0).Pause())
-	if rows, err := queryWithin(t.Context(), c.nodes[0], 300*time.Millisecond, consistencyOne, "SELECT JSON id FROM probe.probe"); err == nil {
+	if rows, err := queryWithin(t.Context(), c.nodes[0], 300*time.Millisecond, gocql.One, "SELECT JSON id FROM probe.probe"); err == nil {
 		t.Errorf("a paused node answers %v", rows)
 	}
 	expect.NoError(t, c.Node(0).Resume())
-	mustFind(t, c, 0, consistencyOne, 1)
+	mustFind(t, c, 0, gocql.One, 1)
 	put(t, c, 0, 2)
 
 	before := c.Node(0).PID()
@@ -103,23 +95,17 @@ func TestCassandraNodeGoesThroughItsLife(t *testing.T) {
 	if err := c.Settled(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no node runs") {
 		t.Errorf("Settled without a node: %v", err)
 	}
-	expect.NoError(t, c.Restart(veryPatiently(t), 0))
+	expect.NoError(t, c.Restart(expect.Patiently(t), 0, "ASSAY_TESTED=yes"))
 	if c.Node(0).PID() == before {
 		t.Error("Restart left the process as it was")
 	}
-	mustFind(t, c, 0, consistencyOne, 2)
-
-	expect.NoError(t, c.Node(0).Stop(veryPatiently(t)))
-	if c.Node(0).Process().Running() {
-		t.Error("it runs after Stop")
-	}
-	expect.NoError(t, c.Restart(veryPatiently(t), 0, "ASSAY_TESTED=yes"))
 	if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", c.Node(0).PID())); err == nil && !strings.Contains(string(env), "ASSAY_TESTED=yes") {
 		t.Error("the environment did not reach it")
 	}
-	mustFind(t, c, 0, consistencyOne, 2)
-	if err := c.Settled(veryPatiently(t)); err != nil {
-		t.Error(err)
+	mustFind(t, c, 0, gocql.One, 2)
+	expect.NoError(t, c.Settled(expect.Patiently(t)), c.Node(0).Stop(expect.Patiently(t)))
+	if c.Node(0).Process().Running() {
+		t.Error("it runs after Stop")
 	}
 	servertest.Closed(t, c, c.Nodes(), c.options.Dir, logs)
 }
@@ -136,16 +122,16 @@ func TestCassandraRingGoesOnWithoutANode(t *testing.T) {
 	expect.NoError(t, c.Node(1).Kill())
 	put(t, c, 0, 2)
 	put(t, c, 2, 3)
-	mustFind(t, c, 2, consistencyQuorum, 3)
-	if err := c.Settled(veryPatiently(t)); err != nil {
+	mustFind(t, c, 2, gocql.Quorum, 3)
+	if err := c.Settled(expect.Patiently(t)); err != nil {
 		t.Fatalf("two nodes of three: %v", err)
 	}
-	expect.NoError(t, c.Restart(veryPatiently(t), 1))
+	expect.NoError(t, c.Restart(expect.Patiently(t), 1))
 	put(t, c, 1, 4)
-	expect.NoError(t, c.Settled(veryPatiently(t)))
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 	// What was written without it has come to it, which it alone can tell.
-	mustFind(t, c, 1, consistencyOne, 4)
-	mustFind(t, c, 0, consistencyAll, 4)
+	mustFind(t, c, 1, gocql.One, 4)
+	mustFind(t, c, 0, gocql.All, 4)
 
 	expect.NoError(t, c.Node(2).Pause())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -155,14 +141,14 @@ func TestCassandraRingGoesOnWithoutANode(t *testing.T) {
 	}
 	put(t, c, 0, 5)
 	expect.NoError(t, c.Node(2).Resume())
-	expect.NoError(t, c.Settled(veryPatiently(t)))
-	mustFind(t, c, 2, consistencyAll, 5)
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
+	mustFind(t, c, 2, gocql.All, 5)
 	servertest.Closed(t, c, c.Nodes(), c.options.Dir, logs)
 }
 
 func TestCassandraThatCannotStartSaysWhy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ring")
-	servertest.SaysWhy(veryPatiently(t), t, dir, Start, map[string]servertest.Wrong[Options]{
+	servertest.SaysWhy(expect.Patiently(t), t, dir, Start, map[string]servertest.Wrong[Options]{
 		"setting":    {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Settings: []string{"no_such_setting: 1"}}, Says: "no_such_setting"},
 		"nodes":      {Options: Options{Layout: server.Layout{Nodes: -1, Dir: dir}}, Says: "-1 nodes"},
 		"heap":       {Options: Options{Layout: server.Layout{Dir: dir}, Heap: 1 << 20}, Says: "1048576"},

@@ -17,9 +17,9 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"text/template"
 	"time"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/text"
 	"golang.org/x/sync/errgroup"
 
 	"assay/cluster/server"

@@ -23,7 +23,7 @@ func failing(t *testing.T, d *Disk, f Failure) *Failing {
 // kept waits until the failure keeps so many operations waiting, or has.
 func kept(t *testing.T, f *Failing, times int64) Effect {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(expect.Patience); ; time.Sleep(time.Millisecond) {
 		effect, err := f.Effect()
 		expect.NoError(t, err)
 		if effect.Times >= times {

@@ -1,10 +1,10 @@
 package disk
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
-	"net/rpc"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -49,32 +49,28 @@ func Serve() int {
 // first behind the standard ones.
 const controlFile = 3
 
-func serve(folder string, control *os.File) error {
-	connection, err := net.FileConn(control)
+func serve(folder string, socket *os.File) error {
+	connection, err := net.FileConn(socket)
 	if err != nil {
 		return err
 	}
 	defer connection.Close()
-	if err := control.Close(); err != nil {
+	if err := socket.Close(); err != nil {
 		return err
 	}
 	v, err := newVolume(filepath.Join(folder, contentsFolder))
 	if err != nil {
 		return err
 	}
-	c := &Control{volume: v, folder: filepath.Join(folder, mountFolder)}
-	server := rpc.NewServer()
-	if err := server.Register(c); err != nil {
-		return err
-	}
-	server.ServeConn(connection)
+	c := &control{volume: v, folder: filepath.Join(folder, mountFolder)}
+	c.answer(connection)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.unmount()
 }
 
-// Control is what the process that started a disk's asks of it, by net/rpc.
-type Control struct {
+// control does what the process that started a disk's asks of it.
+type control struct {
 	volume *volume
 	folder string // where it is mounted
 
@@ -82,23 +78,81 @@ type Control struct {
 	server *fuse.Server // nil while it is not mounted
 }
 
-// Nothing is what calls take or return that have nothing to say.
-type Nothing struct{}
-
-// CutArguments are the arguments of Cut, FailArguments the arguments of Fail.
-type (
-	CutArguments struct {
-		Mode Mode
-		Seed uint64
-	}
-	FailArguments struct {
-		ID      uint64
-		Failure Failure
-	}
+// What a disk is asked for. net/rpc would say it shorter: it calls methods by their names, for
+// which the linker keeps all methods of the program.
+const (
+	doMount  = "mount"
+	doSync   = "sync"
+	doCut    = "cut"
+	doFail   = "fail"
+	doEffect = "effect"
+	doMend   = "mend"
 )
 
-// Mount mounts the volume, instead of the mount that there was.
-func (c *Control) Mount(o Options, _ *Nothing) error {
+// request asks for one thing; answer has its number.
+type request struct {
+	Number  uint64
+	Do      string
+	Options Options
+	Mode    Mode
+	Seed    uint64
+	// ID is the number that the caller gives a failure.
+	ID      uint64
+	Failure Failure
+}
+
+type answer struct {
+	Number  uint64
+	Loss    Loss
+	Effect  Effect
+	Problem string
+}
+
+// answer does what comes in until the connection ends. One request may have to wait for another:
+// the kernel forgets no page that a stalled operation holds.
+func (c *control) answer(connection net.Conn) {
+	in, out := json.NewDecoder(connection), json.NewEncoder(connection)
+	var working sync.WaitGroup
+	defer working.Wait()
+	var sending sync.Mutex
+	for {
+		var q request
+		if in.Decode(&q) != nil {
+			return
+		}
+		working.Go(func() {
+			a := answer{Number: q.Number}
+			if err := c.do(q, &a); err != nil {
+				a.Problem = err.Error()
+			}
+			sending.Lock()
+			defer sending.Unlock()
+			_ = out.Encode(a) // who asked may be gone
+		})
+	}
+}
+
+func (c *control) do(q request, a *answer) (err error) {
+	var stale []uint64
+	switch q.Do {
+	case doMount:
+		return c.mount(q.Options)
+	case doSync:
+		return c.volume.syncAll()
+	case doCut:
+		a.Loss, err = c.volume.cut(q.Mode, q.Seed)
+	case doEffect:
+		a.Effect, err = c.volume.effect(q.ID)
+	case doFail:
+		stale, err = c.volume.fail(q.ID, q.Failure)
+	case doMend:
+		a.Effect, stale, err = c.volume.mend(q.ID)
+	}
+	return errors.Join(err, c.forget(stale))
+}
+
+// mount mounts the volume, instead of the mount that there was.
+func (c *control) mount(o Options) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.unmount(); err != nil {
@@ -127,7 +181,7 @@ func giveUp(defect any) fuse.Status {
 }
 
 // unmount ends the mount, in use or not: whoever has a file open on it gets errors.
-func (c *Control) unmount() error {
+func (c *control) unmount() error {
 	if c.server == nil {
 		return nil
 	}
@@ -141,39 +195,8 @@ func (c *Control) unmount() error {
 	return nil
 }
 
-// Sync has everything survive a cut.
-func (c *Control) Sync(Nothing, *Nothing) error { return c.volume.syncAll() }
-
-// Cut stops the file system and takes back what was not synced.
-func (c *Control) Cut(a CutArguments, loss *Loss) (err error) {
-	*loss, err = c.volume.cut(a.Mode, a.Seed)
-	return err
-}
-
-// Fail brings a failure about, under a number that the caller gives it.
-func (c *Control) Fail(a FailArguments, _ *Nothing) error {
-	stale, err := c.volume.fail(a.ID, a.Failure)
-	if err != nil {
-		return err
-	}
-	return c.forget(stale)
-}
-
-// Effect is what a failure has done so far.
-func (c *Control) Effect(id uint64, effect *Effect) (err error) {
-	*effect, err = c.volume.effect(id)
-	return err
-}
-
-// Mend ends a failure.
-func (c *Control) Mend(id uint64, effect *Effect) error {
-	seen, stale, err := c.volume.mend(id)
-	*effect = seen
-	return errors.Join(err, c.forget(stale))
-}
-
 // forget has the kernel forget the pages of files, so that the next read asks.
-func (c *Control) forget(inodes []uint64) error {
+func (c *control) forget(inodes []uint64) error {
 	c.mu.Lock()
 	server := c.server
 	c.mu.Unlock()

@@ -91,8 +91,6 @@ func intactRows(t *testing.T, address string) (rows int) {
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&intact); err != nil || intact != "ok" {
 		t.Errorf("%s: %v", intact, err)
 	}
-	if err := db.QueryRow("SELECT count(*) FROM kept").Scan(&rows); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.QueryRow("SELECT count(*) FROM kept").Scan(&rows))
 	return rows
 }

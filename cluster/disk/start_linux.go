@@ -2,11 +2,10 @@ package disk
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/rpc"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,11 +40,15 @@ type Disk struct {
 	folder  string
 	options Options
 	child   *exec.Cmd
-	said    bytes.Buffer // by the child, on standard error
-	client  *rpc.Client
+	said    bytes.Buffer  // by the child, on standard error
 	last    atomic.Uint64 // number given to a failure
 	ending  sync.Once
 	ended   error
+
+	connection net.Conn // to the child
+	mu         sync.Mutex
+	asked      uint64
+	waiting    map[uint64]chan answer // by the number of their request; nil once the child has ended
 }
 
 // callBound is how long the child may take to answer. A cut copies back what was not
@@ -67,7 +70,7 @@ func Open(folder string, o Options) (*Disk, error) {
 	if err := d.start(); err != nil {
 		return nil, fmt.Errorf("start the process that serves a disk: %w", err)
 	}
-	if err := d.call("Mount", d.options, &Nothing{}); err != nil {
+	if err := d.Restore(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
@@ -99,24 +102,63 @@ func (d *Disk) start() error {
 	if err := d.child.Start(); err != nil {
 		return errors.Join(err, connection.Close())
 	}
-	d.client = rpc.NewClient(connection)
+	d.connection, d.waiting = connection, map[uint64]chan answer{}
+	go d.listen()
 	return nil
 }
 
+// listen hands the answers to those who wait for them, until the child has ended.
+func (d *Disk) listen() {
+	in := json.NewDecoder(d.connection)
+	for {
+		var a answer
+		err := in.Decode(&a)
+		d.mu.Lock()
+		if err != nil {
+			for _, came := range d.waiting {
+				close(came)
+			}
+			d.waiting = nil
+			d.mu.Unlock()
+			return
+		}
+		d.waiting[a.Number] <- a
+		delete(d.waiting, a.Number)
+		d.mu.Unlock()
+	}
+}
+
+// send returns where the answer comes; that is closed if the child has ended.
+func (d *Disk) send(q request) chan answer {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	came := make(chan answer, 1)
+	d.asked++
+	q.Number = d.asked
+	if d.waiting == nil || json.NewEncoder(d.connection).Encode(q) != nil {
+		close(came)
+		return came
+	}
+	d.waiting[q.Number] = came
+	return came
+}
+
 // call has the child do something.
-func (d *Disk) call(method string, arguments, reply any) error {
-	call := d.client.Go("Control."+method, arguments, reply, make(chan *rpc.Call, 1))
+func (d *Disk) call(q request) (answer, error) {
 	bound := time.NewTimer(callBound)
 	defer bound.Stop()
 	select {
-	case <-call.Done:
+	case a, there := <-d.send(q):
+		switch {
+		case !there:
+			return a, fmt.Errorf("the process that serves the disk %s has ended", d.folder)
+		case a.Problem != "":
+			return a, errors.New(a.Problem)
+		}
+		return a, nil
 	case <-bound.C:
-		return fmt.Errorf("the process that serves the disk %s has not answered for %v", d.folder, callBound)
+		return answer{}, fmt.Errorf("the process that serves the disk %s has not answered for %v", d.folder, callBound)
 	}
-	if errors.Is(call.Error, rpc.ErrShutdown) || errors.Is(call.Error, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the process that serves the disk %s has ended", d.folder)
-	}
-	return call.Error
 }
 
 // Folder is where the disk is mounted. It belongs to us and all may enter it.
@@ -133,25 +175,29 @@ func (d *Disk) Sync() error {
 	if err := unix.Syncfs(int(root.Fd())); err != nil {
 		return fmt.Errorf("sync %s: %w", d.Folder(), err)
 	}
-	return d.call("Sync", Nothing{}, &Nothing{})
+	_, err = d.call(request{Do: doSync})
+	return err
 }
 
 // Cut stops the disk in one instant: from then on everything on it fails with EIO
 // until Restore. What was not synced is lost, as mode and seed say.
-func (d *Disk) Cut(mode Mode, seed uint64) (loss Loss, err error) {
-	err = d.call("Cut", CutArguments{Mode: mode, Seed: seed}, &loss)
-	return loss, err
+func (d *Disk) Cut(mode Mode, seed uint64) (Loss, error) {
+	a, err := d.call(request{Do: doCut, Mode: mode, Seed: seed})
+	return a.Loss, err
 }
 
 // Restore mounts what has survived a cut. Who still has a file of before open gets
 // errors for good.
-func (d *Disk) Restore() error { return d.call("Mount", d.options, &Nothing{}) }
+func (d *Disk) Restore() error {
+	_, err := d.call(request{Do: doMount, Options: d.options})
+	return err
+}
 
 // Fail brings a failure about, until it is ended. The file of a BitFlip is chosen
 // now, among those that are not empty; that there is none is an error.
 func (d *Disk) Fail(f Failure) (*Failing, error) {
 	failing := &Failing{disk: d, id: d.last.Add(1)}
-	if err := d.call("Fail", FailArguments{ID: failing.id, Failure: f}, &Nothing{}); err != nil {
+	if _, err := d.call(request{Do: doFail, ID: failing.id, Failure: f}); err != nil {
 		return nil, err
 	}
 	return failing, nil
@@ -164,15 +210,15 @@ type Failing struct {
 }
 
 // Effect is what it has done so far.
-func (f *Failing) Effect() (effect Effect, err error) {
-	err = f.disk.call("Effect", f.id, &effect)
-	return effect, err
+func (f *Failing) Effect() (Effect, error) {
+	a, err := f.disk.call(request{Do: doEffect, ID: f.id})
+	return a.Effect, err
 }
 
 // End ends it and returns what it did in all.
-func (f *Failing) End() (effect Effect, err error) {
-	err = f.disk.call("Mend", f.id, &effect)
-	return effect, err
+func (f *Failing) End() (Effect, error) {
+	a, err := f.disk.call(request{Do: doMend, ID: f.id})
+	return a.Effect, err
 }
 
 // Close unmounts the disk, in use or not, and ends its process; one that was killed
@@ -180,7 +226,7 @@ func (f *Failing) End() (effect Effect, err error) {
 // returned.
 func (d *Disk) Close() error {
 	d.ending.Do(func() {
-		_ = d.client.Close() // whereupon the child unmounts and ends
+		_ = d.connection.Close() // whereupon the child unmounts and ends
 		ended := make(chan error, 1)
 		go func() { ended <- d.child.Wait() }()
 		bound := time.NewTimer(closeBound)

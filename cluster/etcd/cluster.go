@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"assay/cluster/machine"
 	"assay/cluster/server"
@@ -47,6 +49,7 @@ type Cluster struct {
 	user    *server.User // as whom the members run; nil for ourselves
 	nodes   []*server.Node
 	peers   []string // host:port of each member for the others
+	formed  atomic.Bool
 }
 
 // Program is etcd itself.
@@ -111,7 +114,7 @@ func isError(line string) bool {
 // nameOf is what a member is called.
 func nameOf(i int) string { return "n" + strconv.Itoa(i+1) }
 
-// arguments are those of a member (manual 3.4, "Configuration options"). A member that has its
+// arguments are the arguments of a member (manual 3.4, "Configuration options"). A member that has its
 // data reads from there who the others are.
 func (c *Cluster) arguments(node *server.Node) []string {
 	var all []string
@@ -119,12 +122,15 @@ func (c *Cluster) arguments(node *server.Node) []string {
 		all = append(all, nameOf(i)+"=http://"+peer)
 	}
 	peer := "http://" + c.peers[node.Number]
-	client := "http://" + node.Address()
+	client, state := "http://"+node.Address(), "new"
+	if c.formed.Load() {
+		state = "existing"
+	}
 	return append([]string{
-		"--name", nameOf(node.Number), "--data-dir", filepath.Join(node.Dir, "data"),
+		"--name", nameOf(node.Number), "--data-dir", c.Data(node.Number),
 		"--listen-client-urls", client, "--advertise-client-urls", client,
 		"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-		"--initial-cluster", strings.Join(all, ","), "--initial-cluster-state", "new",
+		"--initial-cluster", strings.Join(all, ","), "--initial-cluster-state", state,
 		"--logger", "zap", "--log-outputs", "stderr",
 	}, c.options.Args...)
 }
@@ -142,18 +148,15 @@ func (c *Cluster) startAll(ctx context.Context) error {
 			return err
 		}
 	}
-	waiting, cancel := context.WithCancel(ctx)
-	defer cancel()
-	served := make(chan error, len(c.nodes))
+	group, waiting := errgroup.WithContext(ctx)
 	for _, node := range c.nodes {
-		go func() { served <- awaitPart(waiting, node) }()
+		group.Go(func() error { return awaitPart(waiting, node) })
 	}
-	for range c.nodes {
-		if err := <-served; err != nil {
-			return err
-		}
+	if err := group.Wait(); err != nil {
+		return err
 	}
 	_, err := c.Primary(ctx)
+	c.formed.Store(err == nil)
 	return err
 }
 
@@ -193,7 +196,7 @@ func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 			return awaitPart(ctx, node)
 		}
 		return node.Await(ctx, func(ctx context.Context) error {
-			return get(ctx, "http://"+c.peers[i]+"/version", nil)
+			return heard(ctx, c.peers[i])
 		})
 	})
 }

@@ -3,13 +3,14 @@ package etcd
 import (
 	"context"
 	"errors"
-	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
 
 	"assay/cluster/server"
 	"assay/cluster/servertest"
@@ -18,35 +19,31 @@ import (
 
 func start(t *testing.T, o Options) *Cluster {
 	t.Helper()
-	c, err := Start(timeLimit(t), o)
+	c, err := Start(expect.Patiently(t), o)
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
 	return c
 }
 
-// timeLimit bounds what should take seconds.
-func timeLimit(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func mustPrimary(t *testing.T, c *Cluster) int {
 	t.Helper()
-	return servertest.Leader(timeLimit(t), t, c.Primary)
+	return servertest.Leader(expect.Patiently(t), t, c.Primary)
 }
 
 func otherPrimary(t *testing.T, c *Cluster, old int) int {
 	t.Helper()
-	return servertest.OtherLeader(timeLimit(t), t, c.Primary, old)
+	return servertest.OtherLeader(expect.Patiently(t), t, c.Primary, old)
 }
 
 // put writes a key through a member: "a" = "1".
 func put(t *testing.T, c *Cluster, member int) {
 	t.Helper()
-	ctx := timeLimit(t)
+	ctx := expect.Patiently(t)
 	err := server.Until(ctx, askPause, "a write", func(ctx context.Context) error {
-		return send(ctx, http.MethodPost, "http://"+c.Node(member).Address()+"/v3/kv/put", `{"key": "YQ==", "value": "MQ=="}`, nil)
+		return speak(ctx, c.Node(member), func(ctx context.Context, to *grpc.ClientConn) error {
+			_, err := pb.NewKVClient(to).Put(ctx, &pb.PutRequest{Key: []byte("a"), Value: []byte("1")})
+			return err
+		})
 	})
 	expect.NoError(t, err)
 }
@@ -61,40 +58,40 @@ func TestClusterGoesThroughFaults(t *testing.T) {
 	second := otherPrimary(t, c, first)
 	put(t, c, second)
 	expect.NoError(t, c.Node(first).Resume())
-	expect.NoError(t, c.Settled(timeLimit(t)))
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 
 	expect.NoError(t, c.Node(second).Kill())
 	third := otherPrimary(t, c, second)
 	put(t, c, third)
 	before := c.Node(second).PID()
-	expect.NoError(t, c.Restart(timeLimit(t), second))
+	expect.NoError(t, c.Restart(expect.Patiently(t), second))
 	if c.Node(second).PID() == before {
 		t.Error("Restart left the process as it was")
 	}
 	put(t, c, second)
-	expect.NoError(t, c.Settled(timeLimit(t)))
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 
-	expect.NoError(t, c.Node(third).Stop(timeLimit(t)))
+	expect.NoError(t, c.Node(third).Stop(expect.Patiently(t)))
 	otherPrimary(t, c, third)
-	expect.NoError(t, c.Restart(timeLimit(t), third))
+	expect.NoError(t, c.Restart(expect.Patiently(t), third))
 
 	for i := range 2 { // without them the third serves nobody, and is not waited for
 		expect.NoError(t, c.Node(i).Pause())
 	}
-	expect.NoError(t, c.Restart(timeLimit(t), 2))
+	expect.NoError(t, c.Restart(expect.Patiently(t), 2))
 	for i := range 2 {
 		expect.NoError(t, c.Node(i).Resume())
 	}
-	expect.NoError(t, c.Settled(timeLimit(t)))
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 
 	for i := range c.Nodes() { // nobody serves until there is a majority
 		expect.NoError(t, c.Node(i).Kill())
 	}
 	for i := range c.Nodes() {
-		expect.NoError(t, c.Restart(timeLimit(t), i))
+		expect.NoError(t, c.Restart(expect.Patiently(t), i))
 	}
 	put(t, c, mustPrimary(t, c))
-	expect.NoError(t, c.Settled(timeLimit(t)))
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 	servertest.Closed(t, c, c.Nodes(), c.options.Dir, logs)
 }
 
@@ -134,7 +131,7 @@ func TestUser(t *testing.T) {
 
 func TestThatCannotStartSaysWhy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cluster")
-	servertest.SaysWhy(timeLimit(t), t, dir, Start, map[string]servertest.Wrong[Options]{
+	servertest.SaysWhy(expect.Patiently(t), t, dir, Start, map[string]servertest.Wrong[Options]{
 		"flag":    {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--nonsense=1"}}, Says: "nonsense"},
 		"value":   {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--election-timeout=1"}}, Says: "election-timeout"},
 		"members": {Options: Options{Layout: server.Layout{Nodes: 8, Dir: dir}}, Says: "1 to 7"},
@@ -146,20 +143,9 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	servertest.GivenUp(t, dir, 50*time.Millisecond, Start, Options{Layout: server.Layout{Dir: dir}})
 }
 
-func TestMissingProgram(t *testing.T) {
-	missing := Program()
-	missing.Name = "etcd-of-nobody"
-	var want *server.MissingError
-	if _, err := missing.Find(t.TempDir()); !errors.As(err, &want) || !strings.Contains(err.Error(), "install-servers.sh etcd") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestElected(t *testing.T) {
 	of := func(i int, leader, term uint64) answer {
-		a := answer{number: i}
-		a.status.Header.Member, a.status.Leader, a.status.Term = number(i+1), number(leader), number(term)
-		return a
+		return answer{number: i, status: &pb.StatusResponse{Header: &pb.ResponseHeader{MemberId: uint64(i + 1)}, Leader: leader, RaftTerm: term}}
 	}
 	silent := answer{number: 0, err: errors.New("silent")}
 	for name, c := range map[string]struct {

@@ -2,15 +2,16 @@ package etcd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"assay/cluster/server"
 )
@@ -22,46 +23,33 @@ const (
 	askPause    = 50 * time.Millisecond
 )
 
-// number is one of 64 bits in JSON, which has it as a string (Protocol Buffers, "ProtoJSON
-// Format").
-type number uint64
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (n *number) UnmarshalJSON(text []byte) error {
-	value, err := strconv.ParseUint(strings.Trim(string(text), `"`), 10, 64)
-	*n = number(value)
-	return err
-}
-
-// status is what a member says of itself by its JSON gateway (manual 3.4, "Why gRPC gateway";
-// rpc.proto, StatusResponse). What is 0 is left out.
-type status struct {
-	Header struct {
-		Member number `json:"member_id"`
-	} `json:"header"`
-	Leader  number `json:"leader"` // 0 if it knows none
-	Term    number `json:"raftTerm"`
-	Index   number `json:"raftIndex"`
-	Applied number `json:"raftAppliedIndex"`
-}
-
 // ask asks a member for its status.
-func ask(ctx context.Context, node *server.Node) (s status, err error) {
-	err = send(ctx, http.MethodPost, "http://"+node.Address()+"/v3/maintenance/status", "{}", &s)
-	return s, err
+func ask(ctx context.Context, node *server.Node) (status *pb.StatusResponse, err error) {
+	err = speak(ctx, node, func(ctx context.Context, to *grpc.ClientConn) (err error) {
+		status, err = pb.NewMaintenanceClient(to).Status(ctx, &pb.StatusRequest{})
+		return err
+	})
+	return status, err
 }
 
-// get gets what is under a URL; into is nil if it does not matter.
-func get(ctx context.Context, url string, into any) error {
-	return send(ctx, http.MethodGet, url, "", into)
-}
-
-// send makes one request over a connection of its own: one that is kept would be silent after
+// speak makes a connection to a member for one request: one that is kept would be silent after
 // a fault.
-func send(ctx context.Context, method, url, body string, into any) error {
+func speak(ctx context.Context, node *server.Node, request func(context.Context, *grpc.ClientConn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	to, err := grpc.NewClient("passthrough:///"+node.Address(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(), grpc.WithDisableRetry())
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	return request(ctx, to)
+}
+
+// heard is nil if the others hear a member, which is at this host and port for them.
+func heard(ctx context.Context, peer string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerBound)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+peer+"/version", nil)
 	if err != nil {
 		return err
 	}
@@ -71,17 +59,10 @@ func send(ctx context.Context, method, url, body string, into any) error {
 		return err
 	}
 	defer answer.Body.Close()
-	const most = 1 << 20 // far above any answer
-	text, err := io.ReadAll(io.LimitReader(answer.Body, most))
-	switch {
-	case err != nil:
-		return err
-	case answer.StatusCode != http.StatusOK:
-		return fmt.Errorf("it answers %s: %s", answer.Status, strings.TrimSpace(string(text)))
-	case into == nil:
-		return nil
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answers %s", answer.Status)
 	}
-	return json.Unmarshal(text, into)
+	return nil
 }
 
 // awaitPart waits until a member that was started serves and knows a leader.
@@ -98,7 +79,7 @@ func awaitPart(ctx context.Context, node *server.Node) error {
 // answer is what a member has said, or why it said nothing.
 type answer struct {
 	number int
-	status status
+	status *pb.StatusResponse
 	err    error
 }
 
@@ -143,12 +124,12 @@ func (c *Cluster) Primary(ctx context.Context) (leader int, err error) {
 // has it as that.
 func elected(heard []answer, members int) (leader int, found bool) {
 	for _, a := range heard {
-		if a.err != nil || a.status.Leader == 0 || a.status.Leader != a.status.Header.Member {
+		if a.err != nil || a.status.Leader == 0 || a.status.Leader != a.status.Header.MemberId {
 			continue
 		}
 		agree := 0
 		for _, b := range heard {
-			if b.err == nil && b.status.Leader == a.status.Leader && b.status.Term == a.status.Term {
+			if b.err == nil && b.status.Leader == a.status.Leader && b.status.RaftTerm == a.status.RaftTerm {
 				agree++
 			}
 		}
@@ -162,7 +143,7 @@ func elected(heard []answer, members int) (leader int, found bool) {
 // Settled returns when there is a leader and every member that runs has applied what the
 // leader's log held when it was called.
 func (c *Cluster) Settled(ctx context.Context) error {
-	var goal number
+	var goal uint64
 	return server.Until(ctx, askPause, "the members of etcd", func(ctx context.Context) error {
 		leader, err := c.Primary(ctx)
 		if err != nil {
@@ -173,16 +154,16 @@ func (c *Cluster) Settled(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			goal = s.Index
+			goal = s.RaftIndex
 		}
-		answers, asked := c.askAll(ctx)
+		all, failures := server.AskAll(c.nodes, func(i int) (*pb.StatusResponse, error) { return ask(ctx, c.nodes[i]) })
 		var late []string
-		for range asked {
-			switch a := <-answers; {
-			case a.err != nil:
-				late = append(late, fmt.Sprintf("%s: %v", c.nodes[a.number].Name, a.err))
-			case a.status.Leader == 0 || a.status.Applied < goal:
-				late = append(late, fmt.Sprintf("%s has applied %d of %d", c.nodes[a.number].Name, a.status.Applied, goal))
+		for i, err := range failures {
+			late = append(late, fmt.Sprintf("%s: %v", c.nodes[i].Name, err))
+		}
+		for i, s := range all {
+			if s.Leader == 0 || s.RaftAppliedIndex < goal {
+				late = append(late, fmt.Sprintf("%s has applied %d of %d", c.nodes[i].Name, s.RaftAppliedIndex, goal))
 			}
 		}
 		if len(late) > 0 {
@@ -207,8 +188,10 @@ func (c *Cluster) SwitchOver(ctx context.Context, i int) error {
 		if err != nil {
 			continue // it may be silent under another fault
 		}
-		body := fmt.Sprintf(`{"targetID": "%d"}`, s.Header.Member)
-		return send(ctx, http.MethodPost, "http://"+c.nodes[i].Address()+"/v3/maintenance/transfer-leadership", body, nil)
+		return speak(ctx, c.nodes[i], func(ctx context.Context, to *grpc.ClientConn) error {
+			_, err := pb.NewMaintenanceClient(to).MoveLeader(ctx, &pb.MoveLeaderRequest{TargetID: s.Header.MemberId})
+			return err
+		})
 	}
 	return errors.New("no other member answers")
 }

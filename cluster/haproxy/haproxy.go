@@ -212,7 +212,7 @@ func recoveryCheck(user string) string {
 	return b.String()
 }
 
-// length is that of a message, itself included.
+// length is the length of a message, itself included.
 func length(message string) string {
 	n := len(message) + 4
 	return string([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})

@@ -17,30 +17,23 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"assay/cluster/postgres"
 	"assay/cluster/server"
+	"assay/cluster/streaming"
 	"assay/internal/expect"
 )
-
-func limited(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 const asker = "asker"
 
 // startSet is a primary and a standby that let the asker in without a password.
-func startSet(t *testing.T) *postgres.Set {
+func startSet(t *testing.T) *streaming.Plain {
 	t.Helper()
-	s, err := postgres.StartSet(limited(t), postgres.SetOptions{Nodes: 2})
+	s, err := streaming.StartPlain(expect.Patiently(t), streaming.PlainOptions{Placement: streaming.Placement{Nodes: 2}})
 	expect.NoError(t, err)
 	expect.AtEnd(t, s.Close)
-	conn, err := pgx.Connect(limited(t), s.Address())
+	conn, err := pgx.Connect(expect.Patiently(t), s.Address())
 	expect.NoError(t, err)
-	_, err = conn.Exec(limited(t), "CREATE ROLE "+asker+" LOGIN")
-	expect.NoError(t, err, conn.Close(limited(t)))
+	_, err = conn.Exec(expect.Patiently(t), "CREATE ROLE "+asker+" LOGIN")
+	expect.NoError(t, err, conn.Close(expect.Patiently(t)))
 	for _, n := range s.Nodes() {
 		path := filepath.Join(n.Dir, "data", "pg_hba.conf")
 		rules, err := os.ReadFile(path)
@@ -56,26 +49,26 @@ func promote(t *testing.T, standby *server.Node, address string) {
 	u, err := url.Parse(address)
 	expect.NoError(t, err)
 	u.Host, u.RawQuery = standby.Address(), "sslmode=disable"
-	conn, err := pgx.Connect(limited(t), u.String())
+	conn, err := pgx.Connect(expect.Patiently(t), u.String())
 	expect.NoError(t, err)
-	_, err = conn.Exec(limited(t), "SELECT pg_promote()")
-	expect.NoError(t, err, conn.Close(limited(t)))
+	_, err = conn.Exec(expect.Patiently(t), "SELECT pg_promote()")
+	expect.NoError(t, err, conn.Close(expect.Patiently(t)))
 }
 
 func startProxy(t *testing.T, o Options) *Proxy {
 	t.Helper()
 	o.Log, o.Clients = filepath.Join(t.TempDir(), "haproxy.log"), 100
-	p, err := New(limited(t), o)
+	p, err := New(expect.Patiently(t), o)
 	expect.NoError(t, err)
 	expect.AtEnd(t, p.Close)
-	expect.NoError(t, p.Start(limited(t)))
+	expect.NoError(t, p.Start(expect.Patiently(t)))
 	return p
 }
 
 // behind waits until every client of the proxy reaches this server.
 func behind(t *testing.T, p *Proxy, address string, want *server.Node) {
 	t.Helper()
-	expect.NoError(t, server.Until(limited(t), 100*time.Millisecond, "the server", func(ctx context.Context) error {
+	expect.NoError(t, server.Until(expect.Patiently(t), 100*time.Millisecond, "the server", func(ctx context.Context) error {
 		return reaches(ctx, p, address, want)
 	}))
 }
@@ -83,8 +76,8 @@ func behind(t *testing.T, p *Proxy, address string, want *server.Node) {
 // behindAtOnce is behind without an attempt in vain, once the proxy has asked all servers.
 func behindAtOnce(t *testing.T, p *Proxy, address string, want *server.Node) {
 	t.Helper()
-	expect.NoError(t, server.Until(limited(t), 10*time.Millisecond, "the proxy", func(context.Context) error { return p.Checked() }),
-		reaches(limited(t), p, address, want))
+	expect.NoError(t, server.Until(expect.Patiently(t), 10*time.Millisecond, "the proxy", func(context.Context) error { return p.Checked() }),
+		reaches(expect.Patiently(t), p, address, want))
 }
 
 // reaches is nil if this server answers clients of the proxy one after the other.
@@ -122,7 +115,7 @@ func TestOnlyThePrimaryIsReached(t *testing.T) {
 	expect.NoError(t, s.Node(0).Kill())
 	promote(t, s.Node(1), s.Address())
 	behind(t, p, s.Address(), s.Node(1))
-	expect.NoError(t, p.Kill(), p.Restart(limited(t)))
+	expect.NoError(t, p.Kill(), p.Restart(expect.Patiently(t)))
 	behindAtOnce(t, p, s.Address(), s.Node(1))
 	pid := server.Identify(p.PID())
 	expect.NoError(t, p.Close())
@@ -171,10 +164,10 @@ func TestTheRecoveryCheck(t *testing.T) {
 }
 
 func TestAProxyThatCannotStart(t *testing.T) {
-	p, err := New(limited(t), Options{Log: filepath.Join(t.TempDir(), "haproxy.log"), Servers: []Server{{Name: "two words", At: &server.Node{Host: "127.0.0.1", Port: 1}}}})
+	p, err := New(expect.Patiently(t), Options{Log: filepath.Join(t.TempDir(), "haproxy.log"), Servers: []Server{{Name: "two words", At: &server.Node{Host: "127.0.0.1", Port: 1}}}})
 	expect.NoError(t, err)
 	expect.AtEnd(t, p.Close)
-	if err := p.Start(limited(t)); err == nil || !strings.Contains(err.Error(), "primary/two") {
+	if err := p.Start(expect.Patiently(t)); err == nil || !strings.Contains(err.Error(), "primary/two") {
 		t.Errorf("got %v", err)
 	}
 }

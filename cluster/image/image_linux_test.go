@@ -159,7 +159,5 @@ func TestNoSuchFileSystem(t *testing.T) {
 }
 
 func TestThisMachineCanCutDisks(t *testing.T) {
-	if err := Check(t.Context(), Ext4); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, Check(t.Context(), Ext4))
 }

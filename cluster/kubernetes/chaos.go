@@ -126,9 +126,9 @@ func (c *Chaos) AwaitInjected(ctx context.Context, within time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var last string
-	err := await(bounded, func() (done bool, err error) {
+	err := await(bounded, func(ctx context.Context) (done bool, err error) {
 		var text string
-		if done, text, err = c.Injected(bounded); err == nil {
+		if done, text, err = c.Injected(ctx); err == nil {
 			last = text
 		}
 		return done, err
@@ -159,22 +159,8 @@ func (c *Chaos) Remove(ctx context.Context, within time.Duration) (forced string
 	if err != nil {
 		return "", &AccessError{Doing: "delete " + c.String(), Err: err}
 	}
-	last := c.object
-	gone := func(ctx context.Context) error {
-		return await(ctx, func() (bool, error) {
-			o, err := access.Get(ctx, name, metav1.GetOptions{})
-			switch {
-			case apierrors.IsNotFound(err), err == nil && uid != "" && o.GetUID() != uid:
-				return true, nil
-			case err != nil:
-				return false, &AccessError{Doing: "look at " + c.String(), Err: err}
-			}
-			last = o
-			return false, nil
-		})
-	}
 	bounded, cancel := context.WithTimeout(ctx, within)
-	err = gone(bounded)
+	last, err := awaitGone(bounded, access, c.object)
 	cancel()
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		return "", err
@@ -186,7 +172,8 @@ func (c *Chaos) Remove(ctx context.Context, within time.Duration) (forced string
 	}
 	bounded, cancel = context.WithTimeout(ctx, forcedBound)
 	defer cancel()
-	return forced, gone(bounded)
+	_, err = awaitGone(bounded, access, c.object)
+	return forced, err
 }
 
 // isChaos reports whether the kind is one of Chaos Mesh's that we create.

@@ -16,9 +16,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -136,25 +138,29 @@ func ParseTarget(text string) (Target, error) {
 func (t Target) String() string { return t.Namespace + "/" + t.Selector }
 
 // await looks until done is true, ctx ends or a look fails.
-func await(ctx context.Context, look func() (done bool, err error)) error {
-	ticker := time.NewTicker(pollEvery)
-	defer ticker.Stop()
-	for {
-		done, err := look()
-		switch {
-		case done:
-			return nil
-		case err != nil && ctx.Err() != nil: // it was cut by that
-			return ctx.Err()
-		case err != nil:
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
+func await(ctx context.Context, look wait.ConditionWithContextFunc) error {
+	err := wait.PollUntilContextCancel(ctx, pollEvery, true, look)
+	if err != nil && ctx.Err() != nil { // the look was cut by that
+		return ctx.Err()
 	}
+	return err
+}
+
+// awaitGone waits until an object is gone, and returns it as it was last.
+func awaitGone(ctx context.Context, access dynamic.ResourceInterface, o *unstructured.Unstructured) (last *unstructured.Unstructured, err error) {
+	last = o
+	err = await(ctx, func(ctx context.Context) (bool, error) {
+		now, err := access.Get(ctx, o.GetName(), metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err), err == nil && o.GetUID() != "" && now.GetUID() != o.GetUID():
+			return true, nil
+		case err != nil:
+			return false, &AccessError{Doing: "look at " + o.GetKind() + " " + o.GetName(), Err: err}
+		}
+		last = now
+		return false, nil
+	})
+	return last, err
 }
 
 // condition is the status of one of the object's conditions, empty if it has none of

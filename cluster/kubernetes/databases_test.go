@@ -39,7 +39,7 @@ func TestDatabases(t *testing.T) {
 	if err != nil || len(files) != 8 {
 		t.Fatalf("manifests are %v, %v", files, err)
 	}
-	table, err := os.ReadFile("../../deploy/README.md")
+	table, err := os.ReadFile("../../docs/guides/kubernetes.md")
 	expect.NoError(t, err)
 	for _, file := range files {
 		name := filepath.Base(file)

@@ -26,9 +26,7 @@ func TestAgentsJob(t *testing.T) {
 	if len(all) != 1 {
 		t.Fatalf("%d objects", len(all))
 	}
-	if err := dryRun(t, c, all[0]); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, dryRun(t, c, all[0]))
 	if mode, _, _ := unstructured.NestedString(all[0].Object, "spec", "completionMode"); mode != "Indexed" {
 		t.Errorf("the Job is %q", mode)
 	}

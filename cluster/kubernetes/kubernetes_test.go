@@ -249,7 +249,5 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: nobody}]`)
 			}
 		}
 	}
-	if err := applied.Remove(t.Context(), time.Minute); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, applied.Remove(t.Context(), time.Minute))
 }

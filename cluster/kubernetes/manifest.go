@@ -167,8 +167,8 @@ func (a *Applied) apply(ctx context.Context, o *unstructured.Unstructured, mark 
 	defer cancel()
 	var k kind
 	var missing error
-	err := await(bounded, func() (bool, error) {
-		k, missing = a.client.kindOf(bounded, o)
+	err := await(bounded, func(ctx context.Context) (bool, error) {
+		k, missing = a.client.kindOf(ctx, o)
 		defined := slices.ContainsFunc(a.objects, func(o applied) bool { return o.GetKind() == "CustomResourceDefinition" })
 		if missing != nil && !defined { // nobody brings it
 			return false, missing
@@ -195,7 +195,7 @@ func (a *Applied) apply(ctx context.Context, o *unstructured.Unstructured, mark 
 // that are not when ctx ends.
 func (a *Applied) Await(ctx context.Context) error {
 	var waiting []string
-	err := await(ctx, func() (bool, error) {
+	err := await(ctx, func(ctx context.Context) (bool, error) {
 		var still []string
 		for _, o := range a.objects {
 			now, err := a.client.in(o.resource, o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})

@@ -68,15 +68,13 @@ func TestManifest(t *testing.T) {
 	}
 	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := applied.Await(patient); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, applied.Await(patient))
 	if _, err := c.Apply(t.Context(), manifest(t, database), NewMark("00000001")); err == nil || !strings.Contains(err.Error(), "not of this run") {
 		t.Errorf("what is there of another run: %v", err)
 	}
 	collected := make(chan error, 1)
 	go func() { // nobody else collects what belongs to the set
-		collected <- await(patient, func() (bool, error) {
+		collected <- await(patient, func(context.Context) (bool, error) {
 			o, err := sets.Get(patient, "db", metav1.GetOptions{})
 			if err != nil || o.GetDeletionTimestamp() == nil {
 				return false, err
@@ -85,9 +83,7 @@ func TestManifest(t *testing.T) {
 			return true, err
 		})
 	}()
-	if err := errors.Join(applied.Remove(t.Context(), time.Minute), <-collected); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, applied.Remove(t.Context(), time.Minute), <-collected)
 	if left, _, err := c.Leftovers(t.Context(), "manifest"); len(left) != 0 || err != nil {
 		t.Errorf("left are %v, %v", left, err)
 	}

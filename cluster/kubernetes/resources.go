@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -14,36 +13,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 )
 
 // get reads one of the API server's own documents.
 func (c *Client) get(ctx context.Context, path string, into any) error {
-	plain := rest.CopyConfig(c.config)
-	doing := "reach " + c.Host
-	client, err := rest.HTTPClientFor(plain)
+	var text []byte
+	client, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(c.config))
+	if err == nil {
+		text, err = client.Get().AbsPath(path).Do(ctx).Raw()
+	}
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
 	if err != nil {
-		return &AccessError{Doing: doing, Err: err}
-	}
-	base, _, err := rest.DefaultServerUrlFor(plain)
-	if err != nil {
-		return &AccessError{Doing: doing, Err: err}
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath(path).String(), nil)
-	if err != nil {
-		return &AccessError{Doing: doing, Err: err}
-	}
-	request.Header.Set("Accept", "application/json")
-	response, err := client.Do(request)
-	if err != nil {
-		return &AccessError{Doing: doing, Err: err}
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return &AccessError{Doing: doing, Err: apierrors.NewGenericServerResponse(response.StatusCode, "get", schema.GroupResource{}, path, response.Status, 0, false)}
-	}
-	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
-		return &AccessError{Doing: doing, Err: fmt.Errorf("%s: %w", path, err)}
+		return &AccessError{Doing: "reach " + c.Host, Err: err}
 	}
 	return nil
 }
@@ -183,20 +168,9 @@ func (c *Client) removeObject(ctx context.Context, resource schema.GroupVersionR
 	}
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	var left []string
-	err = await(bounded, func() (bool, error) {
-		now, err := access.Get(bounded, o.GetName(), metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err), err == nil && now.GetUID() != uid:
-			return true, nil
-		case err != nil:
-			return false, &AccessError{Doing: "look at " + what, Err: err}
-		}
-		left = now.GetFinalizers()
-		return false, nil
-	})
+	last, err := awaitGone(bounded, access, o)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("kubernetes: %s is being deleted and not gone after %v (finalizers %v); its operator, or kubectl describe, says why", what, within, left)
+		return fmt.Errorf("kubernetes: %s is being deleted and not gone after %v (finalizers %v); its operator, or kubectl describe, says why", what, within, last.GetFinalizers())
 	}
 	return err
 }

@@ -1,7 +1,7 @@
 // Package machine makes the computers that the nodes of a cluster believe they
 // live on: on Linux, as root, each has a network namespace with an address of
 // its own, and limits on memory, processor and disk (cgroup v1 or v2); packets
-// between them can be dropped. Elsewhere all of them are the loopback interface
+// between them can be dropped or delayed. Elsewhere all of them are the loopback interface
 // of this machine, and what needs a network is refused with the reason.
 //
 // All that it makes carries the cluster's id in its name, so that leftovers are
@@ -69,7 +69,7 @@ const (
 	Both Direction = "both"
 )
 
-// Rule says which packets of a machine are dropped. Nothing answers for a
+// Rule says which packets of a machine are dropped, or delayed. Nothing answers for a
 // dropped packet, as when a cable is cut.
 type Rule struct {
 	Direction Direction

@@ -83,9 +83,7 @@ func TestLoopback(t *testing.T) {
 	if err := all[0].Run(func() error { called = true; return reason }); !called || !errors.Is(err, reason) {
 		t.Errorf("Run: called %v, %v", called, err)
 	}
-	if err := all[0].Adopt(os.Getpid()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, all[0].Adopt(os.Getpid()))
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Error(err)

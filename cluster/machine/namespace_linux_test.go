@@ -180,7 +180,7 @@ func TestAThreadThatCannotBePutBackEnds(t *testing.T) {
 	if !errors.Is(r.err, stuck) {
 		t.Errorf("the error is %v", r.err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(expect.Patience); ; time.Sleep(time.Millisecond) {
 		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", r.thread))
 		if errors.Is(err, os.ErrNotExist) {
 			break

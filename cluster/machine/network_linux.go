@@ -259,7 +259,7 @@ func (n *network) add(name string, bandwidth int64) (*namespace, netip.Addr, err
 		return nil, netip.Addr{}, unsupported(err)
 	}
 	address := n.address(host)
-	port := fmt.Sprintf("port%d", host)
+	port := portName(address)
 	err = n.connect(space, port, address)
 	if err == nil && bandwidth > 0 {
 		err = n.limit(space, port, bandwidth)

@@ -171,9 +171,7 @@ func TestMachinesReachEachOther(t *testing.T) {
 		t.Error("a second n3")
 	}
 	at := echo(t, n1)
-	if err := errors.Join(ask(at), askFrom(n1, at), askFrom(n2, at), askFrom(n3, at), ask(echo(t, n3))); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, ask(at), askFrom(n1, at), askFrom(n2, at), askFrom(n3, at), ask(echo(t, n3)))
 	addresses := []netip.Addr{s.Client(), n1.Address(), n2.Address(), n3.Address()}
 	for i, last := range []byte{1, 11, 12, 13} {
 		if a := addresses[i].As4(); !benchmarkNetwork().Contains(addresses[i]) || a[3] != last || s.network.subnet.Contains(addresses[i]) == false {

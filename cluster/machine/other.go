@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/netip"
 	"runtime"
+	"sync/atomic"
+	"time"
 )
 
 // Only Linux has network namespaces and cgroups. What follows refuses them.
@@ -15,7 +17,17 @@ type (
 	network   struct{}
 	namespace struct{}
 	group     struct{}
+	relay     struct{ packets atomic.Int64 }
 )
+
+// CanDelay is an *UnsupportedError here.
+func CanDelay() error { return refuse(ownDelay) }
+
+func (*namespace) delay(string, Rule, time.Duration) (*relay, error) {
+	return nil, errors.ErrUnsupported
+}
+
+func (*relay) end() error { return nil }
 
 func refuse(what string) error {
 	return &UnsupportedError{What: what, Reason: "only Linux has it, and this is " + runtime.GOOS}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Set is the machines of one cluster. Its methods are safe for concurrent use.
@@ -24,6 +25,7 @@ type Machine struct {
 	name    string
 	address netip.Addr
 	space   *namespace // nil on loopback
+	bridge  *namespace // where its port is; nil on loopback
 	limits  *limited
 
 	mu     sync.Mutex
@@ -140,6 +142,7 @@ func (s *Set) add(name string) (*Machine, error) {
 		if m.space, m.address, err = s.network.add(name, o.Bandwidth); err != nil {
 			return nil, errors.Join(err, m.limits.close())
 		}
+		m.bridge = s.network.bridge
 	}
 	s.machines = append(s.machines, m)
 	return m, nil
@@ -224,6 +227,56 @@ func (m *Machine) Drop(r Rule) (*Dropping, error) {
 	}
 	return d, nil
 }
+
+// Delay has the packets of the machine that the rule means, all of them, reach whom they are for so
+// much later, until the Delaying is removed: by above 0. There is at most one of a machine at a time.
+// Errors are as Drop's, and an *UnsupportedError where CanDelay returns one.
+func (m *Machine) Delay(r Rule, by time.Duration) (*Delaying, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if m.space == nil {
+		return nil, &UnsupportedError{What: ownDelay, Reason: "machine " + m.name + " has no network of its own"}
+	}
+	relay, err := m.bridge.delay(portName(m.address), r, by)
+	if err != nil {
+		return nil, fmt.Errorf("delay packets of machine %s: %w", m.name, err)
+	}
+	return &Delaying{machine: m, relay: relay}, nil
+}
+
+// Delaying is a delay in force. Its methods are safe for concurrent use.
+type Delaying struct {
+	machine *Machine
+	relay   *relay
+
+	mu      sync.Mutex
+	removed bool
+}
+
+// Packets is how many packets were delayed so far.
+func (d *Delaying) Packets() (int64, error) { return d.relay.packets.Load(), nil }
+
+// Remove ends the delay; what waits then arrives at once. Removing twice is no error, nor is it once the
+// machines are closed.
+func (d *Delaying) Remove() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.removed {
+		return nil
+	}
+	if err := d.relay.end(); err != nil && !errors.Is(err, os.ErrClosed) {
+		return fmt.Errorf("end the delay of machine %s: %w", d.machine.name, err)
+	}
+	d.removed = true
+	return nil
+}
+
+// ownDelay is what a refusal calls it.
+const ownDelay = "a delay of packets"
+
+// portName is the bridge's end of the link to the machine of an address.
+func portName(address netip.Addr) string { return fmt.Sprintf("port%d", address.As4()[3]) }
 
 // Dropping is a rule in force. Its methods are safe for concurrent use.
 type Dropping struct {

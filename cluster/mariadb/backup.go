@@ -27,7 +27,7 @@ func (m *Cluster) CheckBackup(way string, moment bool) error {
 	case way != "":
 		return fmt.Errorf("MariaDB is not backed up by %s; leave it out for mariadb-backup", way)
 	case moment:
-		return errors.New("the servers have no binary log from which the state of a moment could be restored; restore that of the backup")
+		return errors.New("the servers have no binary log from which the state of a moment could be restored; restore the backup's own state")
 	}
 	_, err := backupProgram().Find(m.options.Programs)
 	return err

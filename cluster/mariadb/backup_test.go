@@ -1,17 +1,14 @@
 package mariadb
 
 import (
-	"database/sql"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"assay/cluster/server"
+	"assay/cluster/servertest"
 	"assay/internal/expect"
 )
 
@@ -29,47 +26,32 @@ func TestBackupAndRestore(t *testing.T) {
 			if m.CheckBackup("", true) == nil || m.CheckBackup("copy", false) == nil {
 				t.Error("what it cannot do is not refused")
 			}
-			db, last := mariaClient(t, m, 0), len(m.Nodes())-1
+			db, last := client(t, m, 0), len(m.Nodes())-1
 			for _, text := range []string{"CREATE DATABASE d", "CREATE TABLE d.t (n INT PRIMARY KEY)", "INSERT INTO d.t VALUES (1)"} {
-				mariaExec(t, db, text)
+				servertest.Execute(t, db, text)
 			}
-			expect.NoError(t, m.Settled(timeLimit(t)))
-			by, err := m.BackUp(timeLimit(t), last, "", filepath.Join(at, "backup"))
+			expect.NoError(t, m.Settled(expect.Patiently(t)))
+			by, err := m.BackUp(expect.Patiently(t), last, "", filepath.Join(at, "backup"))
 			if err != nil || by != "mariadb-backup" {
 				t.Fatalf("%q, %v", by, err)
 			}
-			mariaExec(t, db, "INSERT INTO d.t VALUES (2)")
-			address, end, err := m.Restore(timeLimit(t), filepath.Join(at, "backup"), filepath.Join(at, "restored"), time.Time{})
+			servertest.Execute(t, db, "INSERT INTO d.t VALUES (2)")
+			address, end, err := m.Restore(expect.Patiently(t), filepath.Join(at, "backup"), filepath.Join(at, "restored"), time.Time{})
 			expect.NoError(t, err)
-			for _, line := range commandLines(t) {
+			for _, line := range servertest.CommandLines(t) {
 				if strings.Contains(line, m.login.Password) {
 					t.Error("a command line has the password")
 				}
 			}
-			restored := clientAt(t, address)
-			if got := mariaValue(t, restored, "SELECT count(*) FROM d.t"); got != "1" {
+			restored := servertest.SQLAt(t, address)
+			if got := servertest.Value(t, restored, "SELECT count(*) FROM d.t"); got != "1" {
 				t.Errorf("%s rows were restored", got)
 			}
-			mariaExec(t, restored, "INSERT INTO d.t VALUES (9)") // it takes writes
+			servertest.Execute(t, restored, "INSERT INTO d.t VALUES (9)") // it takes writes
 			expect.NoError(t, end())
-			if got := mariaValue(t, db, "SELECT count(*) FROM d.t"); got != "2" {
+			if got := servertest.Value(t, db, "SELECT count(*) FROM d.t"); got != "2" {
 				t.Errorf("the server has %s rows", got)
 			}
 		})
 	}
-}
-
-// clientAt is a client of the server that an address names.
-func clientAt(t *testing.T, address string) *sql.DB {
-	t.Helper()
-	u, err := url.Parse(address)
-	expect.NoError(t, err)
-	config := mysql.NewConfig()
-	config.User, config.Net, config.Addr = u.User.Username(), "tcp", u.Host
-	config.Passwd, _ = u.User.Password()
-	connector, err := mysql.NewConnector(config)
-	expect.NoError(t, err)
-	db := sql.OpenDB(connector)
-	t.Cleanup(func() { db.Close() })
-	return db
 }

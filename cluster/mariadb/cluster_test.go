@@ -22,19 +22,10 @@ import (
 
 func startMariaDB(t *testing.T, o Options) *Cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	m, err := Start(ctx, o)
+	m, err := Start(expect.Patiently(t), o)
 	expect.NoError(t, err)
 	expect.AtEnd(t, m.Close)
 	return m
-}
-
-// timeLimit bounds what should take seconds.
-func timeLimit(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // shortly are the timeouts of a test's cluster.
@@ -43,51 +34,9 @@ func shortly(o Options) Options {
 	return o
 }
 
-// mariaDB is a client of one node as this user.
-func mariaDB(t *testing.T, m *Cluster, i int, user, password string) *sql.DB {
+func client(t *testing.T, m *Cluster, i int) *sql.DB {
 	t.Helper()
-	config := mysql.NewConfig()
-	config.User, config.Passwd, config.Net, config.Addr = user, password, "tcp", m.Node(i).Address()
-	config.Logger = &mysql.NopLogger{}
-	connector, err := mysql.NewConnector(config)
-	expect.NoError(t, err)
-	db := sql.OpenDB(connector)
-	t.Cleanup(func() { db.Close() })
-	return db
-}
-
-func mariaClient(t *testing.T, m *Cluster, i int) *sql.DB {
-	t.Helper()
-	return mariaDB(t, m, i, binlog.UserName, m.login.Password)
-}
-
-func mariaExec(t *testing.T, db *sql.DB, text string) {
-	t.Helper()
-	if _, err := db.ExecContext(timeLimit(t), text); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-}
-
-func mariaValue(t *testing.T, db *sql.DB, text string) (value string) {
-	t.Helper()
-	if err := db.QueryRowContext(timeLimit(t), text).Scan(&value); err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return value
-}
-
-// commandLines are the arguments of all processes of this machine.
-func commandLines(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	expect.NoError(t, err)
-	var lines []string
-	for _, file := range files {
-		if text, err := os.ReadFile(file); err == nil { // one that has just ended is not an error
-			lines = append(lines, strings.ReplaceAll(string(text), "\x00", " "))
-		}
-	}
-	return lines
+	return servertest.SQL(t, m.Node(i).Address(), url.UserPassword(binlog.UserName, m.login.Password))
 }
 
 // mustLeaveNothing closes and looks for processes and files of it.
@@ -95,7 +44,7 @@ func mustLeaveNothing(t *testing.T, m *Cluster) {
 	t.Helper()
 	dir := m.options.Dir
 	servertest.Closed(t, m, m.Nodes(), dir, "")
-	for _, line := range commandLines(t) {
+	for _, line := range servertest.CommandLines(t) {
 		if strings.Contains(line, dir) { // the scripts and rsync that copy a node's data name its folder
 			t.Errorf("still there: %s", line)
 		}
@@ -105,21 +54,21 @@ func mustLeaveNothing(t *testing.T, m *Cluster) {
 func TestMariaDBStartsDurableAndPrivate(t *testing.T) {
 	const password = `p'w \"x"/@%`
 	m := startMariaDB(t, Options{Password: password, CacheSize: 64 << 20, Settings: []string{"max-connections=17"}})
-	db := mariaClient(t, m, 0)
+	db := client(t, m, 0)
 	for name, want := range map[string]string{
 		"innodb_flush_log_at_trx_commit": "1", "sync_binlog": "1", "bind_address": "127.0.0.1", "max_connections": "17",
 		"innodb_buffer_pool_size": "67108864", "innodb_doublewrite": "1", "wsrep_on": "0", "socket": "mariadb.sock",
 	} {
-		if got := mariaValue(t, db, "SELECT @@global."+name); got != want {
+		if got := servertest.Value(t, db, "SELECT @@global."+name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
-	if users := mariaValue(t, db, "SELECT group_concat(User, '@', Host ORDER BY User) FROM mysql.global_priv"); users != "assay@%,mariadb.sys@localhost" {
+	if users := servertest.Value(t, db, "SELECT group_concat(User, '@', Host ORDER BY User) FROM mysql.global_priv"); users != "assay@%,mariadb.sys@localhost" {
 		t.Errorf("users %s", users)
 	}
 	for user, password := range map[string]string{"root": "", binlog.UserName: "wrong", "mysql": "", "": ""} {
 		var refused *mysql.MySQLError
-		if err := mariaDB(t, m, 0, user, password).PingContext(timeLimit(t)); !errors.As(err, &refused) || refused.Number != 1045 {
+		if err := servertest.SQL(t, m.Node(0).Address(), url.UserPassword(user, password)).PingContext(expect.Patiently(t)); !errors.As(err, &refused) || refused.Number != 1045 {
 			t.Errorf("user %q: %v, want access denied", user, err)
 		}
 	}
@@ -131,7 +80,7 @@ func TestMariaDBStartsDurableAndPrivate(t *testing.T) {
 	if err != nil || len(files) != 2 {
 		t.Errorf("the node's folder has %v (%v), want data and tmp", files, err)
 	}
-	for _, line := range commandLines(t) {
+	for _, line := range servertest.CommandLines(t) {
 		if strings.Contains(line, `p'w`) {
 			t.Errorf("the password is in the process list: %s", line)
 		}
@@ -142,22 +91,22 @@ func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 	t.Parallel()
 	logs := t.TempDir()
 	m := startMariaDB(t, Options{Layout: server.Layout{LogDir: logs}, MyRocks: true})
-	db := mariaClient(t, m, 0)
-	mariaExec(t, db, "CREATE DATABASE probe")
+	db := client(t, m, 0)
+	servertest.Execute(t, db, "CREATE DATABASE probe")
 	for _, engine := range []string{"InnoDB", "ROCKSDB"} {
-		mariaExec(t, db, "CREATE TABLE probe."+engine+" (id INT PRIMARY KEY) ENGINE="+engine)
-		mariaExec(t, db, "INSERT INTO probe."+engine+" VALUES (1)")
+		servertest.Execute(t, db, "CREATE TABLE probe."+engine+" (id INT PRIMARY KEY) ENGINE="+engine)
+		servertest.Execute(t, db, "INSERT INTO probe."+engine+" VALUES (1)")
 	}
 	rows := func() string {
-		return mariaValue(t, db, "SELECT concat((SELECT count(*) FROM probe.InnoDB), ' ', (SELECT count(*) FROM probe.ROCKSDB))")
+		return servertest.Value(t, db, "SELECT concat((SELECT count(*) FROM probe.InnoDB), ' ', (SELECT count(*) FROM probe.ROCKSDB))")
 	}
 	expect.NoError(t, m.Node(0).Kill())
-	if err := db.PingContext(timeLimit(t)); err == nil {
+	if err := db.PingContext(expect.Within(t, 10*time.Second)); err == nil {
 		t.Error("the killed node still answers")
 	}
 	for range 2 { // the second time it runs and is stopped first
 		before := m.Node(0).PID()
-		expect.NoError(t, m.Restart(timeLimit(t), 0, "ASSAY_PROBE=yes"))
+		expect.NoError(t, m.Restart(expect.Patiently(t), 0, "ASSAY_PROBE=yes"))
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", m.Node(0).PID()))
 		if err != nil || !strings.Contains(string(env), "ASSAY_PROBE=yes") || m.Node(0).PID() == before {
 			t.Errorf("process %d after %d, environment %q, %v", m.Node(0).PID(), before, env, err)
@@ -173,20 +122,18 @@ func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 		t.Errorf("a paused node is ready: %v", err)
 	}
 	expect.NoError(t, m.Node(0).Resume())
-	if err := errors.Join(m.Ready(timeLimit(t), 0), m.Settled(timeLimit(t))); err != nil {
-		t.Error(err)
-	}
-	if primary, err := m.Primary(timeLimit(t)); primary != 0 || err != nil {
+	expect.NoError(t, m.Ready(expect.Patiently(t), 0), m.Settled(expect.Patiently(t)))
+	if primary, err := m.Primary(expect.Patiently(t)); primary != 0 || err != nil {
 		t.Errorf("primary %d, %v", primary, err)
 	}
-	expect.NoError(t, m.Node(0).Stop(timeLimit(t)))
+	expect.NoError(t, m.Node(0).Stop(expect.Patiently(t)))
 	if text := m.Node(0).Tail(3); !strings.Contains(text, "Shutdown complete") || filepath.Dir(m.Node(0).Log) != logs {
 		t.Errorf("the log %s ends with %q", m.Node(0).Log, text)
 	}
-	if err := m.Settled(timeLimit(t)); err == nil {
+	if err := m.Settled(expect.Within(t, time.Second)); err == nil {
 		t.Error("settled without a node")
 	}
-	if err := m.Restart(timeLimit(t), 0); err != nil || rows() != "1 1" {
+	if err := m.Restart(expect.Patiently(t), 0); err != nil || rows() != "1 1" {
 		t.Errorf("after Stop: %v, %s rows", err, rows())
 	}
 	mustLeaveNothing(t, m)
@@ -194,7 +141,7 @@ func TestMariaDBNodeGoesThroughFaults(t *testing.T) {
 
 func TestMariaDBThatCannotStartSaysWhy(t *testing.T) {
 	dir := folderOfTest("mariadb")
-	servertest.SaysWhy(timeLimit(t), t, dir, Start, map[string]servertest.Wrong[Options]{
+	servertest.SaysWhy(expect.Patiently(t), t, dir, Start, map[string]servertest.Wrong[Options]{
 		"setting":      {Options: Options{Layout: server.Layout{Dir: dir}, Settings: []string{"nonsense=1"}}, Says: "unknown variable 'nonsense=1'"},
 		"engine":       {Options: Options{Layout: server.Layout{Dir: dir}, Settings: []string{"default-storage-engine=abacus"}}, Says: "abacus"},
 		"provider":     {Options: Options{Layout: server.Layout{Dir: dir, Nodes: 2}, Settings: []string{"wsrep-provider-options=evs.nonsense=1"}}, Says: "evs.nonsense"},
@@ -214,16 +161,5 @@ func TestMariaDBStartEndsWithItsContext(t *testing.T) {
 	dir := folderOfTest("mariadb")
 	for _, after := range []time.Duration{0, time.Second} { // before anything, and in the middle
 		servertest.GivenUp(t, dir, after, Start, Options{Layout: server.Layout{Dir: dir, Nodes: 3}})
-	}
-}
-
-func TestMariaDBMissing(t *testing.T) {
-	program := mariadbd()
-	program.Folders = nil
-	t.Setenv("PATH", t.TempDir())
-	t.Setenv("ASSAY_SERVERS", t.TempDir())
-	_, err := program.Find("")
-	if missing := (*server.MissingError)(nil); !errors.As(err, &missing) || !strings.Contains(err.Error(), "apt-get install mariadb-server") {
-		t.Errorf("got %v", err)
 	}
 }

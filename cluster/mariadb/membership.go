@@ -20,6 +20,13 @@ func (m *Cluster) Fixed() error {
 	return nil
 }
 
+// CheckReplace implements cluster's replacing: a node of a Galera cluster without data gets a state
+// snapshot transfer.
+func (m *Cluster) CheckReplace() error { return m.Fixed() }
+
+// Data implements it.
+func (m *Cluster) Data(i int) string { return m.nodes.At(i).data() }
+
 // Grow starts one more node, which copies everything from another one (a state
 // snapshot transfer), and returns its number when it is a member in step. After
 // an error it is gone.

@@ -3,10 +3,10 @@ package mariadb
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"assay/cluster/server"
@@ -40,40 +40,28 @@ func (m *Cluster) Parameter(ctx context.Context, i int, name string) (value stri
 }
 
 // ask has a node say how it is, over a connection of its own.
-func (m *Cluster) ask(ctx context.Context, node *member) (state status, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerBound)
-	defer cancel()
-	db, err := m.login.Open(node.Node)
-	if err != nil {
-		return state, err
-	}
-	defer db.Close()
-	rows, err := db.QueryContext(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_state_comment',
-		'wsrep_cluster_status', 'wsrep_ready', 'wsrep_cluster_size', 'wsrep_last_committed')`)
-	if err != nil {
-		return state, err
-	}
-	defer rows.Close()
-	state.galera = m.provider != ""
-	for rows.Next() {
-		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return state, err
+func (m *Cluster) ask(ctx context.Context, node *member) (status, error) {
+	told := map[string]string{}
+	err := m.login.InSession(ctx, node.Node, answerBound, func(ctx context.Context, c *sql.Conn) error {
+		rows, err := c.QueryContext(ctx, `SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_local_state_comment',
+			'wsrep_cluster_status', 'wsrep_ready', 'wsrep_cluster_size', 'wsrep_last_committed')`)
+		if err != nil {
+			return err
 		}
-		switch strings.ToLower(name) {
-		case "wsrep_local_state_comment":
-			state.state = value
-		case "wsrep_cluster_status":
-			state.component = value
-		case "wsrep_ready":
-			state.accepting = value == "ON"
-		case "wsrep_cluster_size":
-			state.size, _ = strconv.Atoi(value)
-		case "wsrep_last_committed":
-			state.committed, _ = strconv.ParseInt(value, 10, 64)
+		defer rows.Close()
+		for rows.Next() {
+			var name, value string
+			if err := rows.Scan(&name, &value); err != nil {
+				return err
+			}
+			told[strings.ToLower(name)] = value
 		}
-	}
-	return state, rows.Err()
+		return rows.Err()
+	})
+	state := status{galera: m.provider != "", state: told["wsrep_local_state_comment"], component: told["wsrep_cluster_status"], accepting: told["wsrep_ready"] == "ON"}
+	state.size, _ = strconv.Atoi(told["wsrep_cluster_size"])
+	state.committed, _ = strconv.ParseInt(told["wsrep_last_committed"], 10, 64)
+	return state, err
 }
 
 // Ready returns when node i takes writes: in a cluster it is a member in step
@@ -103,28 +91,15 @@ func (m *Cluster) Settled(ctx context.Context) error {
 
 // inStep says which nodes are not; goal is set once all have answered.
 func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
-	states, failures := make([]status, len(m.nodes.All())), make([]error, len(m.nodes.All()))
-	var all sync.WaitGroup
-	running := 0
-	for i, node := range m.nodes.All() {
-		if !node.Running() {
-			continue
-		}
-		running++
-		all.Go(func() {
-			if states[i], failures[i] = m.ask(ctx, node); failures[i] == nil {
-				failures[i] = states[i].ready()
-			}
-		})
-	}
-	all.Wait()
-	if running == 0 {
-		return server.NoneRuns(m.Nodes())
-	}
+	states, failures := server.AskAll(m.Nodes(), func(i int) (status, error) {
+		state, err := m.ask(ctx, m.nodes.At(i))
+		return state, cmp.Or(err, state.ready())
+	})
 	for i, err := range failures {
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.nodes.At(i).Name, err)
-		}
+		return fmt.Errorf("%s: %w", m.nodes.At(i).Name, err)
+	}
+	if len(states) == 0 {
+		return server.NoneRuns(m.Nodes())
 	}
 	if m.provider == "" {
 		return nil
@@ -136,9 +111,8 @@ func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
 	}
 	for i, s := range states {
 		switch {
-		case !m.nodes.At(i).Running():
-		case s.size != running:
-			return fmt.Errorf("%s sees a cluster of %d nodes, and %d run", m.nodes.At(i).Name, s.size, running)
+		case s.size != len(states):
+			return fmt.Errorf("%s sees a cluster of %d nodes, and %d run", m.nodes.At(i).Name, s.size, len(states))
 		case s.committed < *goal:
 			return fmt.Errorf("%s has applied %d transactions of %d", m.nodes.At(i).Name, s.committed, *goal)
 		}

@@ -62,7 +62,7 @@ func (m *Cluster) startMember(ctx context.Context, i int, env []string) (err err
 	return err
 }
 
-// replicaArguments are those of a primary, which is the first node, or of a replica.
+// replicaArguments are the arguments of a primary, which is the first node, or of a replica.
 //
 // A primary is no semi-synchronous replica at the same time: before MariaDB 10.11.9 one that was
 // killed and started again so took back what its replicas already had (MariaDB's issue MDEV-33465).
@@ -80,9 +80,6 @@ func (m *Cluster) replicaArguments(node *member) []string {
 
 // forget takes all data of a node that has stopped.
 func (n *member) forget() error {
-	entries, err := os.ReadDir(n.data())
-	for _, entry := range entries {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(n.data(), entry.Name())))
-	}
+	_, _, err := server.Clear(n.data())
 	return err
 }

@@ -33,7 +33,7 @@ func (m *ReplicaSet) CheckBackup(way string, moment bool) error {
 	case way != "":
 		return fmt.Errorf("MongoDB is not backed up by %s; leave it out for a copy of the files under fsyncLock", way)
 	case moment:
-		return errors.New("assay knows no way to restore the state of a moment of MongoDB's; restore that of the backup")
+		return errors.New("assay knows no way to restore the state of a moment of MongoDB's; restore the backup's own state")
 	}
 	return nil
 }

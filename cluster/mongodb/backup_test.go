@@ -34,13 +34,13 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 		restored := nodeAt(t, address)
 		count := bson.D{{Key: "count", Value: "probe"}, {Key: "query", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: 0}}}}}}
-		expect.NoError(t, run(timeLimit(t), restored, time.Minute, count, &reply))
+		expect.NoError(t, run(expect.Patiently(t), restored, time.Minute, count, &reply))
 		if reply.N != 1 {
 			t.Errorf("%d documents were restored", reply.N)
 		}
 		write := bson.D{{Key: "insert", Value: "probe"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: 9}}}},
 			{Key: "writeConcern", Value: bson.D{{Key: "w", Value: "majority"}, {Key: "wtimeout", Value: 30_000}}}}
-		expect.NoError(t, run(timeLimit(t), restored, time.Minute, write, &reply))
+		expect.NoError(t, run(expect.Patiently(t), restored, time.Minute, write, &reply))
 		expect.NoError(t, end())
 	}
 	if n := count(t, m); n != 2 {

@@ -35,12 +35,22 @@ type helloReply struct {
 	Arbiter    bool          `bson:"arbiterOnly"`
 	ElectionID bson.ObjectID `bson:"electionId"`
 	// Leader is the address of the member that it takes for the primary.
-	Leader string `bson:"primary"`
+	Leader    string `bson:"primary"`
+	LastWrite struct {
+		OpTime struct {
+			TS bson.Timestamp `bson:"ts"`
+		} `bson:"opTime"`
+	} `bson:"lastWrite"`
 }
 
 // inStep reports whether the member has its part in the set: it is not
 // starting, recovering or copying its data.
 func (r helloReply) inStep() bool { return r.Primary || r.Secondary || r.Arbiter }
+
+// holds reports whether the member is in step and has all up to a moment of the oplog.
+func (r helloReply) holds(goal bson.Timestamp) bool {
+	return r.inStep() && (r.Arbiter || !r.LastWrite.OpTime.TS.Before(goal))
+}
 
 // startAll starts all members and makes them a replica set.
 func (m *ReplicaSet) startAll(ctx context.Context) error {
@@ -65,8 +75,21 @@ func (m *ReplicaSet) startAll(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	if err := m.awaitAll(ctx, helloReply.inStep); err != nil {
+		return err
+	}
+	// A member's oplog begins where its copy of the data began. One that stands before that could go
+	// on from nobody else if the first member was lost now: too stale, it would recover for ever.
+	var goal bson.Timestamp
+	if err := await(ctx, first, func(r helloReply) bool { goal = r.LastWrite.OpTime.TS; return !goal.IsZero() }); err != nil {
+		return err
+	}
+	return m.awaitAll(ctx, func(r helloReply) bool { return r.holds(goal) })
+}
+
+func (m *ReplicaSet) awaitAll(ctx context.Context, want func(helloReply) bool) error {
 	for _, node := range m.nodes.All() {
-		if err := await(ctx, node, helloReply.inStep); err != nil {
+		if err := await(ctx, node, want); err != nil {
 			return err
 		}
 	}
@@ -90,6 +113,13 @@ func (m *ReplicaSet) initiation() bson.D {
 	return bson.D{{Key: "replSetInitiate", Value: bson.D{{Key: "_id", Value: m.options.ReplicaSet},
 		{Key: "members", Value: members}, {Key: "settings", Value: settings}}}}
 }
+
+// CheckReplace implements cluster's replacing: a member without data makes an initial sync (MongoDB
+// manual, "Resync a Member of a Replica Set").
+func (m *ReplicaSet) CheckReplace() error { return nil }
+
+// Data implements it.
+func (m *ReplicaSet) Data(i int) string { return m.nodes.At(i).Dir }
 
 // CheckSwitchOver implements cluster's switching.
 func (m *ReplicaSet) CheckSwitchOver() error { return nil }

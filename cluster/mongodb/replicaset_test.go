@@ -22,21 +22,14 @@ func startMongoDB(t *testing.T, o Options) *ReplicaSet {
 	return m
 }
 
-// timeLimit bounds what should take seconds.
-func timeLimit(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func mustPrimary(t *testing.T, m *ReplicaSet) int {
 	t.Helper()
-	return servertest.Leader(timeLimit(t), t, m.Primary)
+	return servertest.Leader(expect.Patiently(t), t, m.Primary)
 }
 
 func otherPrimary(t *testing.T, m *ReplicaSet, old int) int {
 	t.Helper()
-	return servertest.OtherLeader(timeLimit(t), t, m.Primary, old)
+	return servertest.OtherLeader(expect.Patiently(t), t, m.Primary, old)
 }
 
 // insert writes one document that every running member has to confirm: one
@@ -55,8 +48,8 @@ func insert(t *testing.T, m *ReplicaSet, id int) {
 		}
 	}
 	command := bson.D{{Key: "insert", Value: "probe"}, {Key: "documents", Value: bson.A{bson.D{{Key: "_id", Value: id}}}},
-		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: running}, {Key: "wtimeout", Value: 30_000}}}}
-	err := run(timeLimit(t), m.Node(mustPrimary(t, m)), time.Minute, command, &reply)
+		{Key: "writeConcern", Value: bson.D{{Key: "w", Value: running}, {Key: "wtimeout", Value: expect.Patience.Milliseconds()}}}}
+	err := run(expect.Patiently(t), m.Node(mustPrimary(t, m)), expect.Patience, command, &reply)
 	if err != nil || reply.N != 1 || reply.WriteErrors != nil || reply.WriteConcernError != nil {
 		t.Fatalf("insert: %+v, %v", reply, err)
 	}
@@ -68,7 +61,7 @@ func count(t *testing.T, m *ReplicaSet) int {
 		N int `bson:"n"`
 	}
 	command := bson.D{{Key: "count", Value: "probe"}, {Key: "query", Value: bson.D{{Key: "_id", Value: bson.D{{Key: "$gte", Value: 0}}}}}}
-	expect.NoError(t, run(timeLimit(t), m.Node(mustPrimary(t, m)), time.Minute, command, &reply))
+	expect.NoError(t, run(expect.Patiently(t), m.Node(mustPrimary(t, m)), time.Minute, command, &reply))
 	return reply.N
 }
 
@@ -83,7 +76,7 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	second := otherPrimary(t, m, first)
 	insert(t, m, 2)
 	expect.NoError(t, m.Node(first).Resume())
-	if err := await(timeLimit(t), m.Node(first), func(r helloReply) bool { return r.Secondary }); err != nil {
+	if err := await(expect.Patiently(t), m.Node(first), func(r helloReply) bool { return r.Secondary }); err != nil {
 		t.Errorf("the paused primary did not give way: %v", err)
 	}
 	insert(t, m, 3)
@@ -92,19 +85,45 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	third := otherPrimary(t, m, second)
 	insert(t, m, 4)
 	before := m.Node(second).PID()
-	expect.NoError(t, m.Restart(timeLimit(t), second))
+	expect.NoError(t, m.Restart(expect.Patiently(t), second))
 	if m.Node(second).PID() == before {
 		t.Error("Restart left the process as it was")
 	}
 	insert(t, m, 5)
 
-	expect.NoError(t, m.StepDown(timeLimit(t)))
+	expect.NoError(t, m.StepDown(expect.Patiently(t)))
 	otherPrimary(t, m, third)
 	insert(t, m, 6)
 	if n := count(t, m); n != 6 {
 		t.Errorf("%d documents of 6 after all faults", n)
 	}
 	servertest.Closed(t, m, m.Nodes(), m.options.Dir, logs)
+}
+
+// TestMembersOfANewSetCanFollowOneAnother: none stands before the beginning of another's oplog, which
+// could not be its source if the first member was lost with its data.
+func TestMembersOfANewSetCanFollowOneAnother(t *testing.T) {
+	t.Parallel()
+	m := startMongoDB(t, Options{})
+	type oplog struct {
+		Earliest bson.Timestamp `bson:"earliestOptime"`
+		Latest   bson.Timestamp `bson:"latestOptime"`
+	}
+	var oplogs []oplog
+	for _, node := range m.Nodes() {
+		var status struct {
+			Oplog oplog `bson:"oplog"`
+		}
+		expect.NoError(t, run(expect.Patiently(t), node, time.Minute, bson.D{{Key: "serverStatus", Value: 1}, {Key: "oplog", Value: 1}}, &status))
+		oplogs = append(oplogs, status.Oplog)
+	}
+	for i, behind := range oplogs {
+		for j, source := range oplogs {
+			if source.Earliest.IsZero() || behind.Latest.Before(source.Earliest) {
+				t.Errorf("member %d has all up to %v, and the oplog of member %d begins at %v", i, behind.Latest, j, source.Earliest)
+			}
+		}
+	}
 }
 
 func TestMongoDBOptionsReachTheSet(t *testing.T) {
@@ -158,7 +177,7 @@ func TestMongoDBOptionsReachTheSet(t *testing.T) {
 
 func TestMongoDBThatCannotStartSaysWhy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "set")
-	servertest.SaysWhy(timeLimit(t), t, dir, Start, map[string]servertest.Wrong[Options]{
+	servertest.SaysWhy(expect.Patiently(t), t, dir, Start, map[string]servertest.Wrong[Options]{
 		"parameter": {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--setParameter", "nonsense=1"}}, Says: "nonsense"},
 		"engine":    {Options: Options{Layout: server.Layout{Nodes: 1, Dir: dir}, Args: []string{"--storageEngine", "abacus"}}, Says: "abacus"},
 		"members":   {Options: Options{Layout: server.Layout{Nodes: 6, Dir: dir}, Arbiters: 2}, Says: "at most 7"},

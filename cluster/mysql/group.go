@@ -199,26 +199,7 @@ func (m *Cluster) elected(ctx context.Context) (int, error) {
 
 // views asks all nodes that run; failures are of those that did not answer.
 func (m *Cluster) views(ctx context.Context) (views map[int]view, failures map[int]error) {
-	views, failures = make(map[int]view), make(map[int]error)
-	var asking sync.WaitGroup
-	var mu sync.Mutex
-	for i, node := range m.nodes {
-		if !node.Running() {
-			continue
-		}
-		asking.Go(func() {
-			v, err := m.view(ctx, node)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				failures[i] = err
-				return
-			}
-			views[i] = v
-		})
-	}
-	asking.Wait()
-	return views, failures
+	return server.AskAll(m.Nodes(), func(i int) (view, error) { return m.view(ctx, m.nodes[i]) })
 }
 
 // inStep says which nodes are not; goal is set once all have answered.
@@ -268,6 +249,13 @@ func (m *Cluster) executed(ctx context.Context, node *member) (n int64, err erro
 	})
 	return n, err
 }
+
+// CheckReplace implements cluster's replacing: a member without data gets it by distributed recovery
+// from the others' binary logs, which are all kept (MySQL manual, "Distributed Recovery").
+func (m *Cluster) CheckReplace() error { return m.CheckSwitchOver() }
+
+// Data implements it.
+func (m *Cluster) Data(i int) string { return m.nodes[i].data() }
 
 // CheckSwitchOver implements cluster's switching.
 func (m *Cluster) CheckSwitchOver() error {

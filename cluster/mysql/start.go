@@ -25,7 +25,7 @@ func (m *Cluster) startAll(ctx context.Context) error {
 
 // start starts a node, with a new database if it has none, and waits until it answers.
 func (m *Cluster) start(ctx context.Context, node *member, env []string) error {
-	if server.Exists(node.data()) {
+	if !server.IsEmpty(node.data()) {
 		return m.spawn(ctx, node, m.arguments(node), env)
 	}
 	err := m.startNew(ctx, node, env)
@@ -120,7 +120,7 @@ func (m *Cluster) arguments(node *member) []string {
 	return args
 }
 
-// replicaArguments are those of a primary, which is the first node, or of a replica.
+// replicaArguments are the arguments of a primary, which is the first node, or of a replica.
 func (m *Cluster) replicaArguments(node *member) []string {
 	args, part := []string{"--replica-net-timeout=" + strconv.Itoa(int(binlog.Silence.Seconds()))}, "source"
 	if node.Number > 0 {

@@ -17,7 +17,7 @@ import (
 // startStores starts one node of etcd, or three.
 func startStores(t *testing.T, nodes int) *etcd.Cluster {
 	t.Helper()
-	c, err := etcd.Start(streamingtest.Limited(t), etcd.Options{Layout: server.Layout{Nodes: nodes}})
+	c, err := etcd.Start(expect.Patiently(t), etcd.Options{Layout: server.Layout{Nodes: nodes}})
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
 	return c
@@ -30,7 +30,7 @@ func startSet(t *testing.T, stores *etcd.Cluster, o Options) *Set {
 	for _, n := range stores.Nodes() {
 		o.Stores = append(o.Stores, n.Address())
 	}
-	s, err := Start(streamingtest.Limited(t), o)
+	s, err := Start(expect.Patiently(t), o)
 	expect.NoError(t, err)
 	expect.AtEnd(t, s.Close)
 	return s
@@ -48,7 +48,7 @@ func goThroughLife(t *testing.T, o Options) {
 	t.Helper()
 	o.Placement = streamingtest.Archived(t, o.Placement)
 	s := startSet(t, startStores(t, 1), o)
-	if primary, err := s.Primary(streamingtest.Limited(t)); err != nil || primary != 0 {
+	if primary, err := s.Primary(expect.Patiently(t)); err != nil || primary != 0 {
 		t.Errorf("the first primary is node %d, %v", primary, err)
 	}
 	streamingtest.Run(t, s, true)
@@ -66,18 +66,18 @@ func TestManagedPatroniWithoutItsStore(t *testing.T) {
 			}
 			if failsafe {
 				time.Sleep(12 * time.Second) // longer than the key lasts
-				if _, ok := s.Leader(streamingtest.Limited(t)); !ok {
+				if _, ok := s.Leader(expect.Patiently(t)); !ok {
 					t.Error("nobody takes writes")
 				}
 			} else {
-				expect.NoError(t, server.Until(streamingtest.Limited(t), 100*time.Millisecond, "the end of writes", func(ctx context.Context) error {
+				expect.NoError(t, server.Until(expect.Patiently(t), 100*time.Millisecond, "the end of writes", func(ctx context.Context) error {
 					if _, ok := s.Leader(ctx); ok {
 						return errors.New("somebody takes writes")
 					}
 					return nil
 				}))
 			}
-			expect.NoError(t, stores.Restart(streamingtest.Limited(t), 1), s.Settled(streamingtest.Limited(t)))
+			expect.NoError(t, stores.Restart(expect.Patiently(t), 1), s.Settled(expect.Patiently(t)))
 		})
 	}
 }
@@ -85,7 +85,7 @@ func TestManagedPatroniWithoutItsStore(t *testing.T) {
 // TestPatroniThatCannotStart says why, in the words of its log.
 func TestPatroniThatCannotStart(t *testing.T) {
 	stores := startStores(t, 1)
-	s, err := Start(streamingtest.Limited(t), Options{Placement: streaming.Placement{Nodes: 1}, Stores: []string{stores.Node(0).Address()}, Settings: []string{"shared_buffers=nonsense"}})
+	s, err := Start(expect.Patiently(t), Options{Placement: streaming.Placement{Nodes: 1}, Stores: []string{stores.Node(0).Address()}, Settings: []string{"shared_buffers=nonsense"}})
 	if err == nil || !strings.Contains(err.Error(), "shared_buffers") {
 		t.Errorf("%v, %v", s, err)
 	}

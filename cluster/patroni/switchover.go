@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// CheckReplace implements cluster's replacing: Patroni has a node without data copy the leader (its
+// manual, "Replica imaging and bootstrap").
+func (s *Set) CheckReplace() error { return nil }
+
 // CheckSwitchOver implements cluster's switching.
 func (s *Set) CheckSwitchOver() error { return nil }
 

@@ -164,7 +164,14 @@ func (f *Formation) run(n *server.Node, env ...string) error {
 // or the monitor answers. env is added to its environment this once, as NAME=value.
 func (f *Formation) Restart(ctx context.Context, i int, env ...string) error {
 	if i != f.monitor.Number {
-		return f.Set.Restart(ctx, i, func(context.Context) error { return f.run(f.Node(i), env...) })
+		return f.Set.Restart(ctx, i, func(ctx context.Context) error {
+			if server.IsEmpty(f.Data(i)) {
+				if err := f.control(ctx, f.Node(i), f.creation(i)...); err != nil {
+					return err
+				}
+			}
+			return f.run(f.Node(i), env...)
+		})
 	}
 	return f.monitor.Restart(ctx, func(ctx context.Context) error {
 		if err := f.run(f.monitor, env...); err != nil {

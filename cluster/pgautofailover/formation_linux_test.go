@@ -16,17 +16,18 @@ import (
 func start(t *testing.T, o Options) *Formation {
 	t.Helper()
 	o.Unhealthy = 5 * time.Second
-	f, err := Start(streamingtest.Limited(t), o)
+	f, err := Start(expect.Patiently(t), o)
 	expect.NoError(t, err)
 	expect.AtEnd(t, f.Close)
 	return f
 }
 
-func TestAFormationGoesThroughItsLife(t *testing.T) {
-	goThroughLife(t, Options{Placement: streaming.Placement{Nodes: 2}})
+func TestAFormationLosesItsPrimary(t *testing.T) {
+	streamingtest.LosePrimary(t, start(t, Options{Placement: streaming.Placement{Nodes: 2}}))
 }
 
-func TestManagedLifeOfAnAsynchronousFormation(t *testing.T) {
+func TestManagedLifeOfAFormation(t *testing.T) {
+	goThroughLife(t, Options{Placement: streaming.Placement{Nodes: 2}})
 	goThroughLife(t, Options{Placement: streaming.Placement{Nodes: 3}, Asynchronous: true})
 }
 
@@ -36,11 +37,11 @@ func goThroughLife(t *testing.T, o Options) {
 	f := start(t, o)
 	monitor := f.Beside()[0]
 	before := server.Identify(monitor.PID())
-	expect.NoError(t, monitor.Kill(), f.Restart(streamingtest.Limited(t), o.Nodes))
+	expect.NoError(t, monitor.Kill(), f.Restart(expect.Patiently(t), o.Nodes))
 	if before.Alive() || !monitor.Running() {
 		t.Error("the monitor was not started again")
 	}
-	expect.NoError(t, f.awaitStates(streamingtest.Limited(t)))
+	expect.NoError(t, f.awaitStates(expect.Patiently(t)))
 	streamingtest.Run(t, f, true)
 	if monitor.Running() {
 		t.Error("the monitor is still there")
@@ -52,19 +53,19 @@ func TestManagedWithoutItsMonitor(t *testing.T) {
 	f := start(t, Options{})
 	expect.NoError(t, f.monitor.Kill())
 	time.Sleep(10 * time.Second) // longer than a node may be silent
-	if primary, ok := f.Leader(streamingtest.Limited(t)); !ok || primary != 0 {
+	if primary, ok := f.Leader(expect.Patiently(t)); !ok || primary != 0 {
 		t.Errorf("node %d takes writes: %v", primary, ok)
 	}
 	expect.NoError(t, f.Node(0).Kill())
 	time.Sleep(10 * time.Second)
-	if primary, ok := f.Leader(streamingtest.Limited(t)); ok {
+	if primary, ok := f.Leader(expect.Patiently(t)); ok {
 		t.Errorf("node %d was promoted by nobody", primary)
 	}
-	expect.NoError(t, f.Restart(streamingtest.Limited(t), 2), f.Restart(streamingtest.Limited(t), 0), f.Settled(streamingtest.Limited(t)))
+	expect.NoError(t, f.Restart(expect.Patiently(t), 2), f.Restart(expect.Patiently(t), 0), f.Settled(expect.Patiently(t)))
 }
 
 func TestManagedFormationThatCannotStart(t *testing.T) {
-	f, err := Start(streamingtest.Limited(t), Options{Settings: []string{"shared_buffers=nonsense"}})
+	f, err := Start(expect.Patiently(t), Options{Settings: []string{"shared_buffers=nonsense"}})
 	if err == nil || !strings.Contains(err.Error(), "shared_buffers") {
 		t.Errorf("%v, %v", f, err)
 	}

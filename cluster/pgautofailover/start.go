@@ -2,8 +2,11 @@ package pgautofailover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -133,6 +136,21 @@ func (f *Formation) awaitStates(ctx context.Context) error {
 			len(running), len(running) < len(f.Nodes()), strings.Join(running, ", "))
 		return streaming.Holds(ctx, f.inside(), query)
 	})
+}
+
+// CheckReplace implements cluster's replacing.
+func (f *Formation) CheckReplace() error { return nil }
+
+// Forget implements cluster's forgetting: the monitor drops the node, as `pg_autoctl drop node --force`
+// has it, and pg_autoctl what it kept beside the data; the next start creates it (manual 2.0,
+// "pg_autoctl drop node", "pg_autoctl create postgres").
+func (f *Formation) Forget(ctx context.Context, i int) error {
+	n := f.Node(i)
+	err := streaming.Execute(ctx, f.inside(), fmt.Sprintf("SELECT pgautofailover.remove_node(%s, %d, true)", streaming.Literal(n.Host), n.Port))
+	for _, kept := range []string{boot(n), filepath.Join(n.Dir, ".config"), filepath.Join(n.Dir, ".local")} {
+		err = errors.Join(err, os.RemoveAll(kept))
+	}
+	return errors.Join(err, os.Mkdir(boot(n), 0o700), n.User.Chown(boot(n)))
 }
 
 // CheckSwitchOver implements cluster's switching.

@@ -1,13 +1,11 @@
 package pgbouncer
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"assay/cluster/postgres"
 	"assay/cluster/server"
@@ -16,16 +14,9 @@ import (
 
 const secret = `pass"wörd`
 
-func limited(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func startServer(t *testing.T) *postgres.Server {
 	t.Helper()
-	p, err := postgres.Start(limited(t), postgres.Options{User: "assay", Password: secret})
+	p, err := postgres.Start(expect.Patiently(t), postgres.Options{User: "assay", Password: secret})
 	expect.NoError(t, err)
 	expect.AtEnd(t, p.Close)
 	return p
@@ -37,7 +28,7 @@ func startPooler(t *testing.T, mode string, before *postgres.Server) *Pooler {
 	p, err := New(Options{Log: filepath.Join(t.TempDir(), "pgbouncer.log"), User: "assay", Password: secret, Mode: mode})
 	expect.NoError(t, err)
 	expect.AtEnd(t, p.Close)
-	expect.NoError(t, p.Start(limited(t), before.Node))
+	expect.NoError(t, p.Start(expect.Patiently(t), before.Node))
 	return p
 }
 
@@ -50,12 +41,12 @@ func TestAPoolerBeforeAServerThatIsLost(t *testing.T) {
 			if p.Mode() != mode || p.Size() != DefaultSize || !strings.HasPrefix(p.Version(), "PgBouncer ") {
 				t.Errorf("%s in %s mode with %d connections", p.Version(), p.Mode(), p.Size())
 			}
-			expect.NoError(t, p.Ready(limited(t)), behind.Kill())
+			expect.NoError(t, p.Ready(expect.Patiently(t)), behind.Kill())
 			if rows, err := p.query(t.Context(), p.Address(""), "SELECT 1"); err == nil {
 				t.Errorf("a server that was killed answers %v", rows)
 			}
-			expect.NoError(t, behind.Restart(limited(t)), p.Ready(limited(t)))
-			expect.NoError(t, p.Kill(), p.Restart(limited(t)), p.Ready(limited(t)))
+			expect.NoError(t, behind.Restart(expect.Patiently(t)), p.Ready(expect.Patiently(t)))
+			expect.NoError(t, p.Kill(), p.Restart(expect.Patiently(t)), p.Ready(expect.Patiently(t)))
 		})
 	}
 }
@@ -64,10 +55,10 @@ func TestAPoolerBeforeAServerThatIsLost(t *testing.T) {
 func TestAPoolerKeepsThePassword(t *testing.T) {
 	behind := startServer(t)
 	p := startPooler(t, "", behind)
-	expect.NoError(t, p.Ready(limited(t)))
+	expect.NoError(t, p.Ready(expect.Patiently(t)))
 	wrong := &Pooler{Node: p.Node, options: Options{User: "assay", Password: "another"}}
 	for _, address := range []string{wrong.Address(""), wrong.url("pgbouncer", "")} {
-		if rows, err := p.query(limited(t), address, "SHOW VERSION"); err == nil || strings.Contains(err.Error(), "another") {
+		if rows, err := p.query(expect.Patiently(t), address, "SHOW VERSION"); err == nil || strings.Contains(err.Error(), "another") {
 			t.Errorf("with another password: %v, %v", rows, err)
 		}
 	}
@@ -98,7 +89,7 @@ func TestAPoolerThatCannotStart(t *testing.T) {
 	p, err := New(Options{Log: filepath.Join(t.TempDir(), "pgbouncer.log"), User: "assay", Password: secret, Mode: "never"})
 	expect.NoError(t, err)
 	expect.AtEnd(t, p.Close)
-	if err := p.Start(limited(t), &server.Node{Host: "127.0.0.1", Port: 1}); err == nil || !strings.Contains(err.Error(), "pool_mode") {
+	if err := p.Start(expect.Patiently(t), &server.Node{Host: "127.0.0.1", Port: 1}); err == nil || !strings.Contains(err.Error(), "pool_mode") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -52,13 +52,6 @@ func Quote(value string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(value) + "'"
 }
 
-// Led is a server that somebody else starts, leads and ends: to back it up, and to restore its
-// backups, and for nothing else. Of the options the programs, the user, the password, the archive
-// and the settings count.
-func Led(n *server.Node, o Options) *Server {
-	return &Server{Node: n, options: o, programs: o.Programs}
-}
-
 // CheckBackup says why no backup can be made in this way, which is pg_basebackup's if it is
 // empty, or why the state of a moment cannot be restored.
 func (p *Server) CheckBackup(way string, moment bool) error {
@@ -68,7 +61,7 @@ func (p *Server) CheckBackup(way string, moment bool) error {
 	case moment && p.options.Archive == "":
 		return errors.New("the state of a moment is restored from archived log, and none is archived; start the cluster with archive=on")
 	}
-	return canCopy(p.programs)
+	return CanCopy(p.programs)
 }
 
 // BackUp makes a base backup of the server in a new folder, with the log that it needs.
@@ -79,9 +72,9 @@ func (p *Server) BackUp(ctx context.Context, _ int, _, into string) (by string, 
 	return "pg_basebackup", p.baseBackup(ctx, p, into)
 }
 
-// canCopy returns a *server.MissingError if the program that copies a running
+// CanCopy returns a *server.MissingError if the program that copies a running
 // node is not among the programs.
-func canCopy(programs string) error {
+func CanCopy(programs string) error {
 	if server.Executable(filepath.Join(programs, "pg_basebackup")) == "" {
 		return &server.MissingError{Program: "pg_basebackup", Looked: []string{programs}, Get: serverProgram().Get}
 	}
@@ -170,7 +163,7 @@ const archiveBound = time.Minute
 // recovery to a moment is an error unless it comes upon a later one.
 func (p *Server) archiveAll(ctx context.Context) error {
 	var last string
-	err := p.inSession(ctx, archiveBound, func(ctx context.Context, conn *pgx.Conn) error {
+	err := InSession(ctx, p.Address(), archiveBound, func(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "SELECT txid_current()"); err != nil {
 			return err
 		}
@@ -187,17 +180,4 @@ func (p *Server) archiveAll(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// CheckBackup is Server.CheckBackup.
-func (s *Set) CheckBackup(way string, moment bool) error { return s.nodes[0].CheckBackup(way, moment) }
-
-// BackUp makes a base backup of node i.
-func (s *Set) BackUp(ctx context.Context, i int, way, into string) (by string, err error) {
-	return s.nodes[i].BackUp(ctx, i, way, into)
-}
-
-// Restore is Server.Restore; the log is that of the primary.
-func (s *Set) Restore(ctx context.Context, backup, into string, until time.Time) (address string, end func() error, err error) {
-	return s.nodes[0].Restore(ctx, backup, into, until)
 }

@@ -1,5 +1,5 @@
-// Package postgres runs PostgreSQL as local processes: single servers, and sets of
-// a primary with standbys, of which none is ever promoted.
+// Package postgres runs servers of PostgreSQL as local processes: single ones, and standbys
+// that follow one.
 package postgres
 
 import (
@@ -93,14 +93,21 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	if err := p.begin(ctx); err != nil {
+	if err := p.Begin(ctx); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// begin makes the database and starts the server. After an error nothing is left.
-func (p *Server) begin(ctx context.Context) error {
+// On is the server of a node that somebody else has made. Of the options the programs, the user,
+// the password, the checksums, the archive and the settings count. Where another program starts,
+// leads and ends it, it is there to be backed up, and to have its backups restored.
+func On(n *server.Node, o Options) *Server {
+	return &Server{Node: n, options: o, programs: o.Programs}
+}
+
+// Begin makes the database and starts the server. After an error nothing is left.
+func (p *Server) Begin(ctx context.Context) error {
 	if err := p.initialize(ctx); err != nil {
 		return errors.Join(fmt.Errorf("initialize PostgreSQL: %w", err), clearLocked(ctx, p.lockFile()), os.RemoveAll(p.Dir))
 	}
@@ -143,11 +150,20 @@ func (p *Server) data() string { return filepath.Join(p.Dir, "data") }
 // lockFile names the process whose data it is.
 func (p *Server) lockFile() string { return filepath.Join(p.data(), "postmaster.pid") }
 
-// initialize runs initdb. The password goes through a file, which is removed,
-// since arguments are visible in the process list. The files are not synced one
+// initialize makes the database, and lets clients in.
+func (p *Server) initialize(ctx context.Context) error {
+	if err := p.Initdb(ctx, false); err != nil || !p.hasOwnAddress() {
+		return err
+	}
+	// From the networks that it is itself in (pg_hba.conf, "samenet").
+	return p.Append("pg_hba.conf", "\nhost all all samenet scram-sha-256\nhost replication all samenet scram-sha-256\n")
+}
+
+// Initdb runs initdb, apart from other processes or not. The password goes through a file, which
+// is removed, since arguments are visible in the process list. The files are not synced one
 // by one: the server's first checkpoint does that. What it made stays where it fails (--no-clean):
 // the lock file names the shared memory that a killed one leaves.
-func (p *Server) initialize(ctx context.Context) error {
+func (p *Server) Initdb(ctx context.Context, apart bool) error {
 	secret := filepath.Join(p.Dir, "initial-password")
 	defer os.Remove(secret)
 	if err := p.User.WriteFile(secret, p.options.Password+"\n"); err != nil {
@@ -158,23 +174,17 @@ func (p *Server) initialize(ctx context.Context) error {
 	if p.options.Checksums {
 		args = append(args, "--data-checksums")
 	}
-	if err := p.runTool(ctx, "initdb", args); err != nil {
-		return err
-	}
-	return p.letNetworkIn()
+	_, err := p.Run(ctx, server.ProcessOptions{Name: "initdb", Program: filepath.Join(p.programs, "initdb"), Args: args, Apart: apart})
+	return err
 }
 
-// letNetworkIn has the server take connections from the networks that it is
-// itself in, if it listens on one (pg_hba.conf, "samenet").
-func (p *Server) letNetworkIn() error {
-	if !p.hasOwnAddress() {
-		return nil
-	}
-	file, err := os.OpenFile(filepath.Join(p.data(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+// Append appends text to one of the data's files.
+func (p *Server) Append(name, text string) error {
+	file, err := os.OpenFile(filepath.Join(p.data(), name), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteString("\nhost all all samenet scram-sha-256\nhost replication all samenet scram-sha-256\n")
+	_, err = file.WriteString(text)
 	return errors.Join(err, file.Close())
 }
 
@@ -221,11 +231,8 @@ func (p *Server) Ready(ctx context.Context) error { return p.await(ctx, stateRea
 // Address is the URL of the server's database "postgres", with the user and
 // the password.
 func (p *Server) Address() string {
-	return p.options.url(p.Node.Address(), "sslmode=disable")
-}
-
-func (o Options) url(hosts, query string) string {
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(o.User, o.Password), Host: hosts, Path: "/postgres", RawQuery: query}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(p.options.User, p.options.Password), Host: p.Node.Address(),
+		Path: "/postgres", RawQuery: "sslmode=disable"}
 	return u.String()
 }
 

@@ -146,9 +146,7 @@ func TestPostgresDiesWithAssay(t *testing.T) {
 	expect.NoError(t, err)
 	expect.NoError(t, parent.Start())
 	var left orphan
-	if err := json.NewDecoder(out).Decode(&left); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, json.NewDecoder(out).Decode(&left))
 	programs, err := FindPrograms("")
 	if err != nil {
 		t.Error(err)
@@ -159,11 +157,7 @@ func TestPostgresDiesWithAssay(t *testing.T) {
 	}
 	p := &Server{programs: programs, options: Options{User: "assay", Password: orphanPassword}, Node: &server.Node{
 		Name: "the orphan", Host: "127.0.0.1", Port: left.Port, Dir: dir, Log: filepath.Join(dir, "postgres.log"), User: user}}
-	defer func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	expect.AtEnd(t, p.Close)
 	session, err := strconv.Atoi(query(t, connect(t, p), "SELECT pg_backend_pid()::text"))
 	expect.NoError(t, err)
 	left.Processes = append(left.Processes, server.Identify(session))
@@ -186,11 +180,9 @@ func TestPostgresDiesWithAssay(t *testing.T) {
 // eventually waits until the condition holds; only a hang ends it otherwise.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(expect.Patience); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("still not: %s", what)
 		}
 	}
 }
-
-func gone(pid int) bool { return !server.Identify(pid).Alive() }

@@ -152,7 +152,7 @@ func TestPostgresMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("ASSAY_SERVERS", t.TempDir())
 	_, err := program.Find("")
-	for _, err := range []error{err, canCopy(t.TempDir())} {
+	for _, err := range []error{err, CanCopy(t.TempDir())} {
 		if missing := (*server.MissingError)(nil); !errors.As(err, &missing) || !strings.Contains(err.Error(), "scripts/install-servers.sh postgres") {
 			t.Errorf("got %v", err)
 		}

@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"assay/cluster/server"
@@ -155,35 +153,23 @@ func (c *Cluster) informed(ctx context.Context, sentinel *server.Node) error {
 // errFailingOver means that another primary may be about to be named.
 var errFailingOver = errors.New("a Sentinel fails over")
 
-// named is the number of the primary by most of the Sentinels, which are asked at once. While
+// primaryBySentinels is the number of the primary by most of the Sentinels, which are asked at once. While
 // one of them fails over, which it goes on with when the old primary is back, nobody is.
-func (c *Cluster) named(ctx context.Context) (int, error) {
-	answers, failing := make([]string, len(c.sentinels)), make([]bool, len(c.sentinels))
-	var all sync.WaitGroup
-	for i, s := range c.sentinels {
-		all.Go(func() {
-			if told, err := c.watched(ctx, s); err == nil {
-				answers[i] = net.JoinHostPort(told["ip"], told["port"])
-				failing[i] = strings.Contains(told["flags"], "failover_in_progress")
-			}
-		})
-	}
-	all.Wait()
-	if slices.Contains(failing, true) {
-		return 0, errFailingOver
+func (c *Cluster) primaryBySentinels(ctx context.Context) (int, error) {
+	answers, _ := server.AskAll(c.sentinels, func(i int) (map[string]string, error) { return c.watched(ctx, c.sentinels[i]) })
+	named := map[string]int{}
+	for _, told := range answers {
+		if strings.Contains(told["flags"], "failover_in_progress") {
+			return 0, errFailingOver
+		}
+		named[net.JoinHostPort(told["ip"], told["port"])]++
 	}
 	for number, node := range c.nodes {
-		agree := 0
-		for _, address := range answers {
-			if address == node.Address() {
-				agree++
-			}
-		}
-		if agree > len(c.sentinels)/2 {
+		if named[node.Address()] > len(c.sentinels)/2 {
 			return number, nil
 		}
 	}
-	return 0, fmt.Errorf("the Sentinels name %q, and most of them none of the servers", answers)
+	return 0, fmt.Errorf("the Sentinels name %v, and most of them none of the servers", named)
 }
 
 // lookEvery is the pause between two looks at the servers.
@@ -206,7 +192,7 @@ func (c *Cluster) primary(ctx context.Context) (number int, err error) {
 			return 0, err
 		}
 	case len(c.sentinels) > 0:
-		if number, err = c.named(ctx); err != nil {
+		if number, err = c.primaryBySentinels(ctx); err != nil {
 			return 0, err
 		}
 	}
@@ -288,6 +274,17 @@ func (c *Cluster) inStep(ctx context.Context, node, primary *server.Node, goal i
 	}
 	return nil
 }
+
+// CheckReplace implements cluster's replacing: a replica without data gets a full copy ("Redis replication").
+func (c *Cluster) CheckReplace() error {
+	if c.options.Sharded {
+		return errors.New("the servers of a Redis Cluster know each other by ids that are among their data")
+	}
+	return c.CheckSwitchOver()
+}
+
+// Data implements it.
+func (c *Cluster) Data(i int) string { return data(c.nodes[i]) }
 
 // CheckSwitchOver implements cluster's switching.
 func (c *Cluster) CheckSwitchOver() error {

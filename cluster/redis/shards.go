@@ -143,7 +143,7 @@ func holds(part string, slot int) bool {
 	return err == nil && err2 == nil && from <= slot && slot <= to
 }
 
-// slot is that of Tag.
+// slot is the slot of Tag.
 func (c *Cluster) slot(ctx context.Context, node *server.Node) (int, error) {
 	answer, err := c.ask(ctx, node, "CLUSTER KEYSLOT "+Tag)
 	if err != nil {

@@ -115,7 +115,7 @@ func (t TLS) client() (*tls.Config, error) {
 	return &tls.Config{RootCAs: authorities}, nil
 }
 
-// lines are those of the configuration of a server or a Sentinel that listens on a port (manual, "TLS").
+// lines are the lines of the configuration of a server or a Sentinel that listens on a port (manual, "TLS").
 func (t TLS) lines(port int, sharded bool) []string {
 	if t == (TLS{}) {
 		return []string{"port " + strconv.Itoa(port)}
@@ -213,12 +213,18 @@ func (c *Cluster) makeSentinel(i int) error {
 // they write goes to their standard output.
 func (c *Cluster) listening(node *server.Node) []string {
 	return append(c.options.TLS.lines(node.Port, c.options.Sharded),
-		"bind "+node.Host, "protected-mode no", "daemonize no", `logfile ""`, "dir "+strconv.Quote(node.Dir))
+		"bind "+node.Host, "protected-mode no", "daemonize no", `logfile ""`, "dir "+strconv.Quote(data(node)))
 }
 
 func configuration(node *server.Node) string { return filepath.Join(node.Dir, "redis.conf") }
 
+// data is the folder of what a server keeps; a Sentinel has nothing there.
+func data(node *server.Node) string { return filepath.Join(node.Dir, "data") }
+
 func (c *Cluster) configure(node *server.Node, lines []string) error {
+	if err := os.Mkdir(data(node), 0o700); err != nil {
+		return err
+	}
 	return (*server.User)(nil).WriteFile(configuration(node), strings.Join(lines, "\n")+"\n")
 }
 
@@ -305,7 +311,7 @@ func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 			return node.Await(ctx, func(ctx context.Context) error { return c.takesPart(ctx, i) })
 		}
 		return node.Await(ctx, func(ctx context.Context) error {
-			primary, err := c.named(ctx)
+			primary, err := c.primaryBySentinels(ctx)
 			if err != nil || primary == i {
 				return err
 			}

@@ -90,7 +90,7 @@ func (s *Set) startAll(ctx context.Context) error {
 			order = "register-primary"
 			err = s.Initialize(ctx, 0, s.setup())
 		} else {
-			err = s.clone(ctx, n)
+			err = s.clone(ctx, n, 0)
 		}
 		if err == nil {
 			err = s.run(n, order, "")
@@ -147,11 +147,7 @@ func (s *Set) file(n *server.Node, name string) string { return filepath.Join(n.
 func (s *Set) setup() streaming.Setup {
 	settings := []string{"include=../node.conf", "shared_preload_libraries=repmgr", "wal_keep_size=1GB"}
 	if s.options.Synchronous {
-		var names []string
-		for i := range s.Nodes() {
-			names = append(names, `"`+s.Name(i)+`"`)
-		}
-		settings = append(settings, "synchronous_standby_names=ANY 1 ("+strings.Join(names, ", ")+")")
+		settings = append(settings, streaming.AnyOne(s.Names()))
 	}
 	return streaming.Setup{
 		Check: s.options.Check, Settings: settings,
@@ -166,9 +162,9 @@ func (s *Set) environment(n *server.Node, env ...string) []string {
 	return append([]string{"PGPASSFILE=" + s.file(n, "passwords")}, env...)
 }
 
-// clone copies the primary.
-func (s *Set) clone(ctx context.Context, n *server.Node) error {
-	primary := s.Node(0)
+// clone copies the primary, which is node i.
+func (s *Set) clone(ctx context.Context, n *server.Node, i int) error {
+	primary := s.Node(i)
 	_, err := n.Run(ctx, server.ProcessOptions{Name: "repmgr standby clone for " + n.Name, Program: filepath.Join(s.programs, "repmgr"), Env: s.environment(n),
 		Args: []string{"-h", primary.Host, "-p", strconv.Itoa(primary.Port), "-U", repmgrUser, "-d", repmgrUser, "-f", s.file(n, "repmgr.conf"),
 			"standby", "clone", "--fast-checkpoint"}})
@@ -193,7 +189,16 @@ func (s *Set) run(n *server.Node, order, target string, env ...string) error {
 func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	err := s.Set.Restart(ctx, i, func(ctx context.Context) error {
 		order, target := "start", ""
-		if leader, ok := s.Leader(ctx); ok {
+		leader, ok := s.Leader(ctx)
+		switch empty := server.IsEmpty(s.Data(i)); {
+		case empty && !ok:
+			return errors.New("there is no primary that it could copy")
+		case empty:
+			order = "register-standby"
+			if err := s.clone(ctx, s.Node(i), leader); err != nil {
+				return err
+			}
+		case ok:
 			if err := s.ready(ctx, leader); err != nil {
 				return err
 			}
@@ -273,7 +278,7 @@ case $order in
 register-primary) "$bin/repmgr" -f "$conf" primary register || exit 1 ;;
 register-standby) # which takes only one that streams already
 	tries=30
-	until "$bin/repmgr" -f "$conf" standby register; do
+	until "$bin/repmgr" -f "$conf" standby register --force; do # also one that was there before
 		tries=$((tries - 1))
 		[ "$tries" -gt 0 ] || exit 1
 		sleep 1
@@ -291,6 +296,9 @@ while "$bin/pg_ctl" -D "$data" status >/dev/null; do
 done
 exit 1
 `
+
+// CheckReplace implements cluster's replacing: repmgr clones the primary anew.
+func (s *Set) CheckReplace() error { return nil }
 
 // CheckSwitchOver implements cluster's switching.
 func (s *Set) CheckSwitchOver() error {

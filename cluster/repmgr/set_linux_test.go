@@ -23,7 +23,7 @@ func startSet(t *testing.T, o Options) *Set {
 	if o.Consensus { // a standby calls a primary visible that another has seen within four seconds
 		o.ReconnectAttempts, o.ReconnectInterval = 4, 2*time.Second
 	}
-	s, err := Start(streamingtest.Limited(t), o)
+	s, err := Start(expect.Patiently(t), o)
 	expect.NoError(t, err)
 	expect.AtEnd(t, s.Close)
 	return s
@@ -50,7 +50,7 @@ func TestManagedTwoPrimaries(t *testing.T) {
 			expect.NoError(t, err)
 			streamingtest.OtherPrimary(t, s, 0)
 			if fencing {
-				expect.NoError(t, server.Until(streamingtest.Limited(t), time.Second, "the end of the old primary", func(context.Context) error {
+				expect.NoError(t, server.Until(expect.Patiently(t), time.Second, "the end of the old primary", func(context.Context) error {
 					if s.Node(0).Running() {
 						return errors.New("it runs")
 					}
@@ -59,7 +59,7 @@ func TestManagedTwoPrimaries(t *testing.T) {
 				if p := s.Node(0).Process(); !p.Fenced() {
 					t.Errorf("the end of the old primary is not taken for the fence's: %s", p.How())
 				}
-				expect.NoError(t, cut.Remove(), s.Restart(streamingtest.Limited(t), 0), s.Settled(streamingtest.Limited(t)))
+				expect.NoError(t, cut.Remove(), s.Restart(expect.Patiently(t), 0), s.Settled(expect.Patiently(t)))
 				return
 			}
 			expect.NoError(t, cut.Remove())
@@ -69,14 +69,14 @@ func TestManagedTwoPrimaries(t *testing.T) {
 				t.Errorf("settled: %v", err)
 			}
 			// The third may have taken what the old primary wrote since, and then follows nobody.
-			expect.NoError(t, s.Restart(streamingtest.Limited(t), 0))
+			expect.NoError(t, s.Restart(expect.Patiently(t), 0))
 		})
 	}
 }
 
 // TestRepmgrThatCannotStart says why, in the words of PostgreSQL's log.
 func TestRepmgrThatCannotStart(t *testing.T) {
-	s, err := Start(streamingtest.Limited(t), Options{Placement: streaming.Placement{Nodes: 2}, Settings: []string{"shared_buffers=nonsense"}})
+	s, err := Start(expect.Patiently(t), Options{Placement: streaming.Placement{Nodes: 2}, Settings: []string{"shared_buffers=nonsense"}})
 	if err == nil || !strings.Contains(err.Error(), "shared_buffers") {
 		t.Errorf("%v, %v", s, err)
 	}

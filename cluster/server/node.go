@@ -48,6 +48,7 @@ type Node struct {
 
 	process  atomic.Pointer[Process]  // nil until it is first started
 	adjusted atomic.Pointer[[]string] // nil for the usual settings
+	programs atomic.Pointer[string]   // what TakePrograms was told last
 
 	spawning sync.Mutex // between the decision to start a process and process
 	closed   bool
@@ -109,6 +110,10 @@ func (n *Node) Settings(usual []string) []string {
 	return usual
 }
 
+// TakePrograms has the server's programs, as far as they are in the folder bin of this one, come from
+// there from its next start on; the empty one has them come from where they are.
+func (n *Node) TakePrograms(folder string) { n.programs.Store(&folder) }
+
 // Process is the server's present or last process; nil before the first start.
 func (n *Node) Process() *Process { return n.process.Load() }
 
@@ -161,6 +166,11 @@ func (n *Node) Run(ctx context.Context, o ProcessOptions) (*Process, error) {
 
 func (n *Node) own(o ProcessOptions) ProcessOptions {
 	o.Dir, o.User, o.Machine = n.Dir, n.User, n.Machine
+	if folder := n.programs.Load(); folder != nil && *folder != "" {
+		if program := Executable(filepath.Join(*folder, "bin", filepath.Base(o.Program))); program != "" {
+			o.Program = program
+		}
+	}
 	if o.Log == "" {
 		o.Log = n.Log
 	}
@@ -168,16 +178,19 @@ func (n *Node) own(o ProcessOptions) ProcessOptions {
 }
 
 // Await asks until nothing keeps the server that was spawned from being ready. A
-// server that ends meanwhile is an error at once.
+// server that ends meanwhile is an error at once: os.ErrClosed after End.
 func (n *Node) Await(ctx context.Context, missing func(context.Context) error) error {
 	const every = 20 * time.Millisecond // an answer takes a fraction of a millisecond
 	process := n.Process()
 	err := Until(ctx, every, n.Name, func(ctx context.Context) error {
 		err := missing(ctx)
-		if err != nil && !process.Running() {
-			return Permanent(n.ended(process))
+		switch {
+		case err == nil || process.Running():
+			return err
+		case n.Closed():
+			return Permanent(os.ErrClosed)
 		}
-		return err
+		return Permanent(n.ended(process))
 	})
 	if err != nil && process.Running() {
 		return fmt.Errorf("%w; its log ends with:\n%s", err, process.Tail(10))

@@ -74,7 +74,7 @@ func startShell(t *testing.T, script string, change ...func(*ProcessOptions)) *P
 // eventually waits until the condition holds; only a hang ends it otherwise.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(expect.Patience); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("still not: %s", what)
 		}
@@ -174,9 +174,7 @@ func TestStopAsksFirst(t *testing.T) {
 	if err := p.Pause(); err != nil { // a paused server must be able to hear it
 		t.Fatal(err)
 	}
-	if err := p.Stop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, p.Stop(t.Context()))
 	if err := p.Wait(t.Context()); err != nil {
 		t.Errorf("exit status of a process that ended as asked: %v", err)
 	}

@@ -69,6 +69,19 @@ func Closed(t *testing.T, c Cluster, nodes []*server.Node, dir, logs string) {
 	}
 }
 
+// CommandLines are the arguments of all processes of this machine.
+func CommandLines(t *testing.T) (lines []string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	expect.NoError(t, err)
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err == nil { // one that has just ended is not an error
+			lines = append(lines, strings.ReplaceAll(string(text), "\x00", " "))
+		}
+	}
+	return lines
+}
+
 func gone(t *testing.T, dir string) {
 	t.Helper()
 	if server.Exists(dir) {

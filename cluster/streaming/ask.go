@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"assay/cluster/postgres"
 	"assay/cluster/server"
 )
 
@@ -37,24 +39,11 @@ const askStanding = `SELECT NOT pg_is_in_recovery() AND current_setting('default
 		ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END,
 	coalesce(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END::text, '0/0')`
 
-// ask asks a server, in a session of its own. The library's error about a connection tells
-// too much: it may quote the address.
+// ask asks a server, in a session of its own.
 func ask(ctx context.Context, address, text string, into ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, askBound)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, address)
-	if err != nil {
-		return errors.New("it does not answer")
-	}
-	defer closeSession(conn)
-	return conn.QueryRow(ctx, text, pgx.QueryExecModeSimpleProtocol).Scan(into...) // which poolers pass on
-}
-
-// closeSession ends a session, also with a server that does not answer.
-func closeSession(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-	defer cancel()
-	_ = conn.Close(ctx) // nothing depends on how it ends
+	return postgres.InSession(ctx, address, askBound, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, text, pgx.QueryExecModeSimpleProtocol).Scan(into...) // which poolers pass on
+	})
 }
 
 // TakesWrites is nil if whoever answers at an address is a server that takes writes, and
@@ -80,19 +69,15 @@ func Holds(ctx context.Context, address, query string) error {
 
 // Execute has a server do something. The texts are statements, each a transaction of its own.
 func Execute(ctx context.Context, address string, texts ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, address)
-	if err != nil {
-		return errors.New("it does not answer")
-	}
-	defer closeSession(conn)
-	for _, text := range texts {
-		if _, err := conn.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol); err != nil {
-			return err
+	const bound = 30 * time.Second
+	return postgres.InSession(ctx, address, bound, func(ctx context.Context, conn *pgx.Conn) error {
+		for _, text := range texts {
+			if _, err := conn.Exec(ctx, text, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // askAll asks all running servers at the same time. One that does not answer has an error.
@@ -123,9 +108,14 @@ func leading(all []standing, failed []error) (primary int, ok bool) {
 	return primary, ok
 }
 
-// until is server.Until for all servers.
+// until is server.Until for all servers, which the end of the set ends with os.ErrClosed.
 func (s *Set) until(ctx context.Context, what string, missing func(context.Context) error) error {
-	return server.Until(ctx, askEvery, what, missing)
+	return server.Until(ctx, askEvery, what, func(ctx context.Context) error {
+		if s.nodes[0].Closed() {
+			return server.Permanent(os.ErrClosed)
+		}
+		return missing(ctx)
+	})
 }
 
 // Leader is Primary by one look; ok is false if nobody takes writes.

@@ -7,18 +7,20 @@ import (
 	"assay/cluster/postgres"
 )
 
-// led is server i as it is backed up.
-func (s *Set) led(i int) *postgres.Server {
-	return postgres.Led(s.nodes[i], postgres.Options{Programs: s.options.Programs, User: User, Password: s.options.Password,
-		Archive: s.options.Archive, Settings: s.options.Settings})
+// server is server i as it is made, and backed up.
+func (s *Set) server(i int) *postgres.Server {
+	return postgres.On(s.nodes[i], postgres.Options{Programs: s.options.Programs, User: User, Password: s.options.Password,
+		Checksums: true, Archive: s.options.Archive, Settings: s.options.Settings})
 }
 
 // CheckBackup is as a postgres.Server's.
-func (s *Set) CheckBackup(way string, moment bool) error { return s.led(0).CheckBackup(way, moment) }
+func (s *Set) CheckBackup(way string, moment bool) error {
+	return s.server(0).CheckBackup(way, moment)
+}
 
 // BackUp makes a base backup of server i.
 func (s *Set) BackUp(ctx context.Context, i int, way, into string) (by string, err error) {
-	return s.led(i).BackUp(ctx, i, way, into)
+	return s.server(i).BackUp(ctx, i, way, into)
 }
 
 // primaryBound is for how long a moment's state waits for a server that takes writes.
@@ -35,5 +37,5 @@ func (s *Set) Restore(ctx context.Context, backup, into string, until time.Time)
 			return "", nil, err
 		}
 	}
-	return s.led(at).Restore(ctx, backup, into, until)
+	return s.server(at).Restore(ctx, backup, into, until)
 }

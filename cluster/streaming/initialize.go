@@ -28,18 +28,10 @@ type Setup struct {
 
 // Initialize makes the database of server i, with checksums, which pg_rewind needs. It
 // listens on no Unix socket. All is done apart from other processes, as the server itself runs:
-// what is killed meanwhile leaves no shared memory. The files are not synced one by one: the first checkpoint does that.
+// what is killed meanwhile leaves no shared memory.
 func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
-	n := s.nodes[i]
-	secret := filepath.Join(n.Dir, "initial-password")
-	defer os.Remove(secret)
-	if err := s.user.WriteFile(secret, s.options.Password+"\n"); err != nil {
-		return err
-	}
-	_, err := n.Run(ctx, server.ProcessOptions{Name: "initdb", Program: filepath.Join(s.options.Programs, "initdb"), Apart: true, Args: []string{
-		"--pgdata=" + Data(n), "--username=" + User, "--pwfile=" + secret, "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C",
-		"--data-checksums", "--no-sync"}})
-	if err != nil {
+	made := s.server(i)
+	if err := made.Initdb(ctx, true); err != nil {
 		return err
 	}
 	access := append([]string{"local all all scram-sha-256"}, o.Access...)
@@ -53,12 +45,12 @@ func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
 		name, value, _ := strings.Cut(setting, "=")
 		settings += name + " = " + postgres.Quote(value) + "\n"
 	}
-	err = errors.Join(s.user.WriteFile(filepath.Join(Data(n), "pg_hba.conf"), strings.Join(access, "\n")+"\n"),
-		appendTo(filepath.Join(Data(n), "postgresql.conf"), settings))
+	err := errors.Join(s.user.WriteFile(filepath.Join(s.Data(i), "pg_hba.conf"), strings.Join(access, "\n")+"\n"),
+		made.Append("postgresql.conf", settings))
 	if err != nil || len(o.Statements) == 0 {
 		return err
 	}
-	return s.prepare(ctx, n, o)
+	return s.prepare(ctx, s.nodes[i], o)
 }
 
 // prepareBound is how long the statements may take.
@@ -93,12 +85,3 @@ func (s *Set) SetPassword(ctx context.Context, address, user string) error {
 
 // Literal is a text as SQL has it.
 func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
-
-func appendTo(path, text string) error {
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(text)
-	return errors.Join(err, file.Close())
-}

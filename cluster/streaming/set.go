@@ -1,8 +1,8 @@
-// Package streaming is what clusters of PostgreSQL have in common that another program leads,
-// such as Patroni: where the servers are, who takes writes, whether the others stream from it,
-// and their backups. It asks the servers themselves and decides nothing.
+// Package streaming is what clusters of PostgreSQL have in common: where the servers are, who
+// takes writes, whether the others stream from it, and their backups. It asks the servers
+// themselves and decides nothing. Plain is one that no other program leads.
 //
-// It must not know any such program.
+// It must not know any program that leads one, such as Patroni.
 package streaming
 
 import (
@@ -57,7 +57,7 @@ type Placement struct {
 // Options says what the servers of a set are called, and where they live.
 type Options struct {
 	Placement
-	// Product is what errors call the program that leads the set.
+	// Product is what errors call the program that leads the set, or PostgreSQL without one.
 	Product string
 	// LogPrefix is how the names of their logs begin.
 	LogPrefix string
@@ -135,7 +135,7 @@ func (s *Set) Port(n *server.Node, usual int) (int, error) {
 	return port, err
 }
 
-// Node is server i with the program that leads it.
+// Node is server i with the program that leads it, if one does.
 func (s *Set) Node(i int) *server.Node { return s.nodes[i] }
 
 // Nodes are all of them.
@@ -144,13 +144,16 @@ func (s *Set) Nodes() []*server.Node { return s.nodes }
 // Dir is the folder of all.
 func (s *Set) Dir() string { return s.options.Dir }
 
+// Names are what the servers are called.
+func (s *Set) Names() []string { return s.names }
+
 // Name is what server i is called, such as n1.
 func (s *Set) Name(i int) string { return s.names[i] }
 
 // Password is the superuser's.
 func (s *Set) Password() string { return s.options.Password }
 
-// Settings are those of every server, as name=value: of two of a name the later one counts.
+// Settings are the settings of every server, as name=value: of two of a name the later one counts.
 func (s *Set) Settings() []string {
 	return slices.Concat(postgres.Archiving(s.options.Archive), s.options.Settings)
 }

@@ -22,23 +22,59 @@ func (s source) fromMaven(ctx context.Context, version, work, made string) error
 	if err := command(ctx, work, "mvn", "-q", "-B", "-Dstyle.color=never", "dependency:copy", "-Dartifact="+artifact, "-DoutputDirectory="+work); err != nil {
 		return err
 	}
-	jars, _ := filepath.Glob(filepath.Join(work, "*.jar")) // the pattern is right
-	if len(jars) != 1 {
-		return fmt.Errorf("mvn brought %d jars of %s", len(jars), artifact)
-	}
-	content, err := os.ReadFile(jars[0])
+	content, err := s.one(work, "*.jar", version)
 	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(content)
-	if got := hex.EncodeToString(sum[:]); got != s.Sums[version] {
-		return fmt.Errorf("%s has the SHA-256 %s, and should have %s", artifact, got, s.Sums[version])
+		return fmt.Errorf("%s: %w", artifact, err)
 	}
 	archive := filepath.Join(work, "archive.txz")
 	if err := unzip(content, ".txz", archive); err != nil {
 		return fmt.Errorf("%s: %w", artifact, err)
 	}
 	return command(ctx, work, "tar", "-xJf", archive, "-C", made)
+}
+
+// one is the content of the one file of a pattern that a client brought, if it has the version's sum.
+func (s source) one(work, pattern, version string) ([]byte, error) {
+	found, _ := filepath.Glob(filepath.Join(work, pattern)) // the pattern is right
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%d files %s were brought", len(found), pattern)
+	}
+	content, err := os.ReadFile(found[0])
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(content)
+	if got := hex.EncodeToString(sum[:]); got != s.Sums[version] {
+		return nil, fmt.Errorf("it has the SHA-256 %s, and should have %s", got, s.Sums[version])
+	}
+	return content, nil
+}
+
+// python is the interpreter of the system, whose packages have what a wheel depends on.
+const python = "/usr/bin/python3"
+
+// fromPython downloads the wheel alone and unpacks it beside a script that runs its module.
+func (s source) fromPython(ctx context.Context, version, work, made string) error {
+	wheel := s.Python + "==" + version
+	if err := command(ctx, work, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check", wheel); err != nil {
+		return err
+	}
+	content, err := s.one(work, "*.whl", version)
+	if err != nil {
+		return fmt.Errorf("%s: %w", wheel, err)
+	}
+	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", wheel, err)
+	}
+	if err := os.CopyFS(filepath.Join(made, "lib"), archive); err != nil {
+		return fmt.Errorf("%s: %w", wheel, err)
+	}
+	if err := os.Mkdir(filepath.Join(made, "bin"), 0o755); err != nil {
+		return err
+	}
+	script := fmt.Sprintf("#!/bin/sh\nPYTHONPATH=$(dirname \"$(readlink -f \"$0\")\")/../lib exec %s -m %s \"$@\"\n", python, s.Python)
+	return os.WriteFile(filepath.Join(made, "bin", s.Program), []byte(script), 0o755)
 }
 
 // unzip writes the one file of a zip archive whose name ends so.

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 	"github.com/shirou/gopsutil/v4/disk"
@@ -36,19 +37,22 @@ type source struct {
 	Suffix string `yaml:"suffix"`
 	Module string `yaml:"module"`
 	Main   string `yaml:"main"`
+	// Python is the package whose wheel has a module of the same name to run.
+	Python string `yaml:"python"`
 	// Room is what getting one takes on the disk, in MiB.
 	Room int64 `yaml:"room"`
-	// Sums are the versions, each with the SHA-256 of its jar, or its module's sum.
+	// Sums are the versions, each with the SHA-256 of its jar or wheel, or its module's sum.
 	Sums map[string]string `yaml:"versions"`
 }
 
-func sources() map[string]source {
+// sources is read once: each spec that is read asks for it.
+var sources = sync.OnceValue(func() map[string]source {
 	all := map[string]source{}
 	if err := yaml.Unmarshal(table, &all); err != nil {
 		panic("cluster/versions/versions.yaml: " + err.Error()) // it is part of the program, and tested
 	}
 	return all
-}
+})
 
 // Of are the versions that can be had of a product, oldest first; none of a product that is not
 // known.
@@ -151,8 +155,11 @@ func (s source) install(ctx context.Context, version, folder string) (err error)
 		return err
 	}
 	get := s.fromMaven
-	if s.Module != "" {
+	switch {
+	case s.Module != "":
 		get = s.fromModule
+	case s.Python != "":
+		get = s.fromPython
 	}
 	if err := get(ctx, version, work, made); err != nil {
 		return err

@@ -9,15 +9,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 func TestTheTable(t *testing.T) {
 	for product, s := range sources() {
-		if s.Program == "" || s.Room == 0 || (s.Maven == "") == (s.Module == "") || (s.Module == "") != (s.Main == "") {
+		if s.Program == "" || s.Room == 0 || len(s.Maven+s.Module+s.Python) != max(len(s.Maven), len(s.Module), len(s.Python)) || (s.Module == "") != (s.Main == "") {
 			t.Errorf("%s: %+v lacks something", product, s)
 		}
 		for version, sum := range s.Sums {
-			if s.Maven != "" && len(sum) != 64 || s.Module != "" && !strings.HasPrefix(sum, "h1:") {
+			if s.Module == "" && len(sum) != 64 || s.Module != "" && !strings.HasPrefix(sum, "h1:") {
 				t.Errorf("%s %s has the sum %q", product, version, sum)
 			}
 		}
@@ -48,9 +50,7 @@ func TestWithoutTheNetwork(t *testing.T) {
 	t.Setenv("PATH", programs)
 	executable(t, filepath.Join(programs, "mvn"), "#!/bin/sh\necho '[ERROR] no such host'\nexit 1\n")
 	folder, err := folderOf("postgres", "15.4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	executable(t, filepath.Join(folder, "bin", "postgres"), "#!/bin/sh\n")
 
 	_, err = Get(t.Context(), "postgres", "12.2", func(string) {})
@@ -81,9 +81,7 @@ func TestAnotherContent(t *testing.T) {
 	if _, err := archive.Create("server.txz"); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(archive.Close(), os.WriteFile(jar, content.Bytes(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(archive.Close(), os.WriteFile(jar, content.Bytes(), 0o600)))
 	_, err := Get(t.Context(), "postgres", "12.2", nil)
 	if err == nil || !strings.Contains(err.Error(), "and should have d8dd7b63") || len(Here("postgres")) > 0 {
 		t.Errorf("the error is %v, and here are %v", err, Here("postgres"))
@@ -100,7 +98,5 @@ func TestNoRoom(t *testing.T) {
 
 func executable(t *testing.T, path, text string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)))
 }

@@ -104,6 +104,7 @@ func TestActionRuns(t *testing.T) {
 	a, _ := readAction(t)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	expect.NoError(t, err)
+	temp, built := t.TempDir(), false
 	for _, c := range []struct {
 		command, database string
 		code              int
@@ -113,8 +114,8 @@ func TestActionRuns(t *testing.T) {
 		{"run bank --ops 200", "mem://", exitValid, true},
 		{"check missing.edn", "", exitUsage, false},
 	} {
-		dir, temp := t.TempDir(), t.TempDir()
-		files := map[string]string{"GITHUB_OUTPUT": filepath.Join(temp, "output"), stepSummary: filepath.Join(temp, "summary")}
+		dir, said := t.TempDir(), t.TempDir()
+		files := map[string]string{"GITHUB_OUTPUT": filepath.Join(said, "output"), stepSummary: filepath.Join(said, "summary")}
 		values := map[string]string{"github.action_path": filepath.Join(root, ".github", "actions", "assay"), "runner.temp": temp}
 		for name, input := range a.Inputs {
 			if input.Default != nil {
@@ -124,11 +125,12 @@ func TestActionRuns(t *testing.T) {
 		values["inputs.command"], values["inputs.database"], values["inputs.working-directory"] = c.command, c.database, dir
 		code := 0
 		for _, s := range a.Runs.Steps {
-			if s.Run == "" || s.If == "inputs.servers == 'true'" {
-				continue
+			if s.Run == "" || s.If == "inputs.servers == 'true'" || built && s.ID == "" {
+				continue // it is built where it was
 			}
 			code = runStep(t, s, values, files)
 		}
+		built = true
 		if code != c.code {
 			t.Errorf("%s ended with %d, want %d", c.command, code, c.code)
 		}

@@ -15,17 +15,17 @@ import (
 	"assay/internal/expect"
 )
 
-// mostRounds bounds how often a run is made again, each time longer and from another seed,
+// mostRounds bounds how often a run is made again, each time twice as long and from another seed,
 // until an anomaly that its transactions make possible has come up. All transactions of a run
 // are on one row, or one shift, so that any two that overlap make it.
-const mostRounds = 5
+const mostRounds = 6
 
 // TestPromiseOfAScript wants the verdict of a script to say which of the two it was: where
 // the isolation level does not rule out what its statements make possible, the promise was
 // kept, and the transactions ask too little.
 func TestPromiseOfAScript(t *testing.T) {
 	t.Parallel()
-	server := serverFor(t, "postgres:1")
+	address := databaseOf(t, "promises")
 	for _, test := range []struct{ script, define, level, anomaly string }{
 		{"shop.star", "items=1", "read committed", "lost update"}, {"doctors.star", "shifts=1", "repeatable read", "write skew"},
 	} {
@@ -33,9 +33,9 @@ func TestPromiseOfAScript(t *testing.T) {
 		var e ended
 		for round := range mostRounds {
 			folder = filepath.Join(t.TempDir(), "run")
-			ops, seed := strconv.Itoa(2000<<round), strconv.Itoa(7+round)
+			ops, seed := strconv.Itoa(1000<<round), strconv.Itoa(7+round)
 			e = assay(t, ".", "run", "script", example(test.script), "--define", test.define, "--isolation", test.level, "--pause", "3", "--clients", "8", "--ops", ops,
-				"--seed", seed, "--observe", "50", "--judge", "found", "--db", server.address, "--out", folder).want(t, exitViolated, exitValid, exitNoVerdict)
+				"--seed", seed, "--observe", "50", "--judge", "found", "--db", address, "--out", folder).want(t, exitViolated, exitValid, exitNoVerdict)
 			if e.code == exitViolated {
 				break
 			}
@@ -144,10 +144,18 @@ func TestAdvise(t *testing.T) {
 	} {
 		t.Run(servers, func(t *testing.T) {
 			t.Parallel()
-			server := serverFor(t, servers)
-			for _, test := range cases {
-				test.server = server
-				test.made(t)
+			address := ""
+			if servers != "postgres:1" {
+				address = serverFor(t, servers).address
+			}
+			for i, test := range cases {
+				t.Run(test.args[0], func(t *testing.T) {
+					if test.address = address; address == "" {
+						t.Parallel()
+						test.address = databaseOf(t, fmt.Sprintf("advice_%d", i))
+					}
+					test.made(t)
+				})
 			}
 		})
 	}
@@ -155,9 +163,9 @@ func TestAdvise(t *testing.T) {
 
 // adviseCase is an advice whose rows must be so.
 type adviseCase struct {
-	server *documentedServer
-	args   []string
-	want   map[string]string
+	address string
+	args    []string
+	want    map[string]string
 }
 
 // made makes the advice, again if not all was seen.
@@ -172,7 +180,7 @@ func (test adviseCase) made(t *testing.T) {
 	}
 	for round := 0; !test.seen(t, dir, round); round++ {
 		if round == mostRounds {
-			t.Fatalf("%v on %s: not seen in %d rounds", test.args, test.server.address[:8], mostRounds)
+			t.Fatalf("%v on %s: not seen in %d rounds", test.args, test.address[:8], mostRounds)
 		}
 	}
 }
@@ -181,14 +189,21 @@ func (test adviseCase) made(t *testing.T) {
 // be kept, and the look at the statements right, in any case.
 func (test adviseCase) seen(t *testing.T, dir string, round int) (all bool) {
 	t.Helper()
-	out, seed, duration := fmt.Sprintf("out%d", round), strconv.Itoa(7+round), (1200*time.Millisecond)<<round
-	args := append(append([]string{"advise"}, test.args...), "--repeat", "1", "--duration", duration.String(), "--warmup", "100ms", "--pause", "3", "--seed", seed, "--out", out)
-	run := command{dir: dir, unwatched: true, env: []string{"ASSAY_DB=" + test.server.address}, args: append(args, "--json")}
-	const runs = 30 // more than any advice here takes
-	e := start(t, run).waitFor(runs*(duration+5*time.Second)).want(t, exitValid)
+	out, seed, duration := fmt.Sprintf("out%d", round), strconv.Itoa(7+round), (400*time.Millisecond)<<round
+	run := command{dir: dir, env: []string{"ASSAY_DB=" + test.address}, args: append(append([]string{"advise"}, test.args...),
+		"--repeat", "1", "--duration", duration.String(), "--warmup", "100ms", "--pause", "3", "--seed", seed, "--out", out)}
+	shown := test.address[:8] == "postgres" && test.args[0] == "shop.star"
+	if !shown {
+		run.args = append(run.args, "--json")
+	}
+	e := ends(t, run).want(t, exitValid)
 	keepsSecret(t, e, dir)
 	var a advised
-	expect.NoError(t, json.Unmarshal([]byte(e.stdout), &a))
+	if shown {
+		expect.NoError(t, json.Unmarshal([]byte(readFile(t, dir, out, "advice.json")), &a))
+	} else {
+		expect.NoError(t, json.Unmarshal([]byte(e.stdout), &a))
+	}
 	got := map[string]string{}
 	all = true
 	for _, r := range append(a.Levels, a.Changes...) {
@@ -196,31 +211,31 @@ func (test adviseCase) seen(t *testing.T, dir string, round int) (all bool) {
 		if r.Change != "" {
 			name = r.Change + " at " + r.Level
 		}
-		got[name] = r.told()
-		_, wanted := test.want[name]
-		if all = all && (!wanted || r.Throughput.PerSecond > 0); r.Model == "" {
+		if r.Throughput.PerSecond > 0 { // else nothing was done on a busy machine
+			got[name] = r.told()
+		}
+		if r.Model == "" {
 			t.Errorf("%v, %s: %+v", test.args, name, r)
 		}
 	}
 	for name, want := range test.want {
 		text, tried := got[name]
-		unseen := strings.HasPrefix(want, "violated") && strings.HasPrefix(want, strings.Replace(text, "valid", "violated", 1)) || !tried && strings.Contains(name, " at ")
+		unseen := strings.HasPrefix(want, "violated") && strings.HasPrefix(want, strings.Replace(text, "valid", "violated", 1)) || !tried
 		switch {
 		case text == want:
 		case unseen:
 			all = false
 		default:
-			t.Errorf("%v on %s: %s is %q, want %q; all: %v", test.args, test.server.address[:8], name, text, want, got)
+			t.Errorf("%v on %s: %s is %q, want %q; all: %v", test.args, test.address[:8], name, text, want, got)
 		}
 	}
 	if a.Alone.Verdict != "valid" || len(a.Right) == 0 {
 		t.Errorf("%v: alone %+v, right %v", test.args, a.Alone, a.Right)
 	}
 	if !all {
-		t.Logf("%v on %s, seed %s, %s: not all was seen: %v", test.args, test.server.address[:8], seed, duration, got)
-	} else if test.server.address[:8] == "postgres" && test.args[0] == "shop.star" {
-		run.args = args
-		test.shown(t, start(t, run).wait().want(t, exitValid).stdout, filepath.Join(dir, out))
+		t.Logf("%v on %s, seed %s, %s: not all was seen: %v", test.args, test.address[:8], seed, duration, got)
+	} else if shown {
+		test.shown(t, e.stdout, filepath.Join(dir, out))
 	}
 	return all
 }

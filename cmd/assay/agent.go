@@ -58,7 +58,7 @@ the agent needs the whole address in ASSAY_DB.`,
 	addTime(flags, &f.wait, "wait", 5*time.Minute, "how long to try to reach the engine")
 	addTime(flags, &f.late, "late", 10*time.Minute, "how long to go on delivering after nobody answers")
 	flags.BoolVar(&f.attached, "attached", false, "end with standard input, whose lines are databases' addresses")
-	flags.BoolVar(&f.quiet, "quiet", false, "say nothing of how it goes")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress")
 	addTime(flags, &f.clockOffset, "clock-offset", 0, "for tests: how far this agent's clock is ahead of the system's")
 	_ = flags.MarkHidden("attached") // it is there
 	_ = flags.MarkHidden("clock-offset")

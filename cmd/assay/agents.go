@@ -40,12 +40,12 @@ type agentFlags struct {
 
 // add adds them. Of a workload whose --engine is a database's it leaves that out.
 func (f *agentFlags) add(flags *pflag.FlagSet, ownEngine bool) {
-	flags.StringVar(&f.agents, "agents", "", "share the work among so many assay agent, which it waits for; local:N starts them here")
+	flags.StringVar(&f.agents, "agents", "", "wait for so many agents and share the work among them; local:N starts them here")
 	if !ownEngine {
 		flags.StringVar(&f.engine, "engine", "", "with --agents: "+engineUsage+"; HOST:PORT is where to start one (default a free port of loopback; 0.0.0.0:0 for agents elsewhere)")
 	}
 	flags.StringVar(&f.loss, "agent-loss", "stop", "with --agents: when one is lost, stop or continue with the others; the figures are invalid either way")
-	addTime(flags, &f.timeout, "agent-timeout", 10*time.Second, "with --agents: one of which nothing is heard for so long is lost, and stops by itself")
+	addTime(flags, &f.timeout, "agent-timeout", 10*time.Second, "with --agents: an agent that is silent for so long is lost, and stops by itself")
 }
 
 // share starts what agents need; a is nil if none were asked for. close ends it. watched is

@@ -49,7 +49,7 @@ func TestAgentsOnMachines(t *testing.T) {
 	dir := t.TempDir()
 	env := []string{"ASSAY_ENGINE=" + engine.Join()}
 	coordinator := start(t, command{dir: dir, env: env, args: []string{"run", "bank", "--db", "sqlite:" + filepath.Join(dir, "bank.sqlite"), "--agents", "4",
-		"--agent-timeout", "3s", "--agent-loss", "continue", "--clients", "8", "--duration", "5m", "--timeout", "1s", "--accounts", "100", "--out", "run", "--plain"}})
+		"--agent-timeout", "6s", "--agent-loss", "continue", "--clients", "8", "--duration", "5m", "--timeout", "1s", "--accounts", "100", "--out", "run", "--plain"}})
 	processes, shares := onMachines(t, set, dir, env)
 	coordinator.until(working)
 	coordinator.untilTrue("delivery of each agent", func() bool {
@@ -68,7 +68,7 @@ func TestAgentsOnMachines(t *testing.T) {
 	expect.NoError(t, cable.Remove())
 	var late *report.Result
 	processes[isolated].untilTrue("delivery of what was isolated", func() bool {
-		start(t, command{dir: dir, env: env, args: []string{"check", "run", "--engine", engine.Join(), "--quiet"}, unwatched: true}).wait().want(t, exitNoVerdict)
+		ends(t, command{dir: dir, env: env, args: []string{"check", "run", "--engine", engine.Join(), "--quiet"}}).want(t, exitNoVerdict)
 		late = resultOf(t, filepath.Join(dir, "run"))
 		return late.Agents[shares[isolated]].Delivered
 	})
@@ -115,15 +115,6 @@ func onMachines(t *testing.T, set *machine.Set, dir string, env []string) (all [
 		shares = append(shares, n-1)
 	}
 	return all, shares
-}
-
-// delivered is how many bytes of a share's history the coordinator has.
-func delivered(dir string, share int) int64 {
-	info, err := os.Stat(filepath.Join(dir, "run", "agents", strconv.Itoa(share)+".history"))
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
 
 // wantLosses wants a valid history with an invalid measurement, two agents lost, and the

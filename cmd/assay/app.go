@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,10 +14,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"assay/application"
+	"assay/application/mongodb"
 	"assay/application/mysql"
 	"assay/application/postgres"
 	"assay/application/wire"
 	"assay/check"
+	"assay/cluster"
+	"assay/fault"
 	"assay/report"
 	"assay/runner"
 	"assay/runner/catalog"
@@ -29,12 +31,17 @@ import (
 // appFlags are the flags of assay app.
 type appFlags struct {
 	plan        application.Plan
-	db          string
+	db, compare string
+	// cluster are servers of assay's own, and faults what is done to them.
+	cluster     string
+	faults      []string
 	invariants  string
+	rules       *script.Rules
 	out         string
 	json, quiet bool
 	// serve and control are where a proxy listens that stays.
 	serve, control string
+	event          *wire.Fault
 }
 
 func newApp() *cobra.Command {
@@ -55,9 +62,10 @@ your application hung, stopped, left something out, or did well.
 
 Your application finds assay by DATABASE_URL, PGHOST, PGPORT, PGUSER, PGPASSWORD and
 PGDATABASE, JDBC_DATABASE_URL or SPRING_DATASOURCE_URL, and by {db} in its arguments, which
-is the address without a password. assay itself changes nothing in the database: --reset
-names a command that brings it back before each run. PostgreSQL, MySQL and MariaDB are
-spoken; MYSQL_HOST, MYSQL_PWD and others lead to the latter.
+is the address without a password. If it insists on TLS, {ca}, ASSAY_CA and PGSSLROOTCERT
+name the file with assay's authority. assay itself changes nothing in the database: --reset
+names a command that brings it back before each run. MYSQL_HOST,
+MYSQL_PWD and others lead to MySQL and MariaDB, and MONGODB_URI to MongoDB.
 
 The exit code is 1 if something was done twice, a rule broke or the application hung,
 and with --must-survive if it stopped.`,
@@ -69,39 +77,42 @@ and with --must-survive if it stopped.`,
 	flags, p := cmd.Flags(), &f.plan
 	flags.SortFlags = false
 	flags.StringVar(&f.db, "db", "", databaseUsage)
+	flags.StringVar(&f.cluster, "cluster", "", "in place of --db: start servers on this machine, such as patroni:3; assay cluster --help has all")
+	flags.StringArrayVar(&f.faults, "fault", nil, "with --cluster: do this to the servers in a run of its own, in place of the events, such as 'kill primary for 5s'; without at it strikes when half of the commits are done. Repeatable")
 	flags.StringVar(&f.invariants, "invariants", "", "a file in Starlark whose invariants are looked at after each run")
 	flags.StringVar(&p.Reset, "reset", "", "a command of the shell that brings the database back before each run; without it all runs go on the same data")
 	flags.IntVar(&p.Tries, "tries", p.Tries, "at most so many events, each in a run of its own")
-	flags.StringVar(&p.Event, "event", "", "this event alone, as the report has it")
-	addTime(flags, &p.Patience, "patience", p.Patience, "an application hangs that sends and gets nothing for so long")
+	flags.StringVar(&p.Event, "event", "", "this event alone, as the report has it; with --serve again and again, such as answer-lost@commit:100 at each hundredth")
+	addTime(flags, &p.Patience, "patience", p.Patience, "how long an application may send and get nothing before it counts as hung")
 	flags.DurationSliceVar(&p.Late, "late", p.Late, "how late answers come")
+	flags.StringVar(&f.compare, "compare", "", "the address of another server: run the application twice on each, untouched, and compare the answers; exit code 3 if they differ")
 	flags.BoolVar(&p.MustSurvive, "must-survive", false, "exit code 1, too, if the application stops with an error")
 	flags.StringVar(&f.serve, "serve", "", "stay as a proxy at this address, for tests of your own; without COMMAND")
 	flags.StringVar(&f.control, "control", "127.0.0.1:7001", "with --serve: where tests set faults, by HTTP")
 	flags.Uint64Var(&p.Seed, "seed", 0, "chooses the order of events and their times; chosen and printed if not given")
-	flags.StringVar(&f.out, "out", "", "the folder (default runs/<time>-app)")
+	flags.StringVar(&f.out, "out", "", "the folder (default runs/<time>-app; with --serve none), with every transaction")
 	flags.BoolVar(&f.json, "json", false, "print app.json on standard output")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress")
 	return cmd
 }
 
 // spoken are the protocols that assay can stand in for.
-const spoken = "PostgreSQL (postgres://), MySQL (mysql://) and MariaDB (mariadb://)"
+const spoken = "PostgreSQL (postgres://), MySQL (mysql://), MariaDB (mariadb://) and MongoDB (mongodb://)"
 
 // product is the server behind an address.
 func product(address string) (application.Product, error) {
-	u, err := url.Parse(address)
-	switch {
-	case err != nil:
-	case u.Scheme == "postgres" || u.Scheme == "postgresql":
+	scheme, _, _ := strings.Cut(address, ":")
+	switch scheme {
+	case "postgres", "postgresql":
 		return postgres.New(address)
-	case u.Scheme == "mysql" || u.Scheme == "mariadb":
+	case "mysql", "mariadb":
 		return mysql.New(address)
+	case "mongodb", "mongodb+srv":
+		return mongodb.New(address)
 	}
 	if address == "" {
 		return nil, usageError{errors.New("which database does the application use? name it with --db or in ASSAY_DB; assay app speaks " + spoken)}
 	}
-	scheme, _, _ := strings.Cut(address, ":")
 	return nil, usageError{fmt.Errorf("assay app does not speak the protocol of %s: addresses; it speaks %s", scheme, spoken)}
 }
 
@@ -109,13 +120,19 @@ func product(address string) (application.Product, error) {
 func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 	p := &f.plan
 	switch {
-	case f.serve != "" && (len(args) > 0 || f.invariants != "" || p.Reset != "" || p.Event != ""):
-		return usageError{errors.New("--serve takes neither COMMAND nor --invariants, --reset and --event: tests of your own do that")}
+	case f.serve != "" && (len(args) > 0 || f.invariants != "" || p.Reset != ""):
+		return usageError{errors.New("--serve takes neither COMMAND nor --invariants and --reset: tests of your own do that")}
 	case f.serve != "":
 	case len(args) == 0:
 		return usageError{errors.New("there is no application; want assay app --db ADDRESS -- COMMAND")}
 	case cmd.ArgsLenAtDash() != 0:
 		return usageError{fmt.Errorf("%q stands before --; want assay app --db ADDRESS -- COMMAND", args[0])}
+	case f.cluster != "" && (f.db != "" || f.serve != ""):
+		return usageError{errors.New("--cluster starts servers of assay's own: it takes neither --db nor --serve")}
+	case len(f.faults) > 0 && (f.cluster == "" || p.Event != ""):
+		return usageError{errors.New("--fault needs --cluster, and takes no --event")}
+	case f.compare != "" && (f.cluster != "" || f.serve != "" || p.Event != "" || f.invariants != ""):
+		return usageError{errors.New("--compare runs the application untouched: it takes none of --cluster, --fault, --event, --invariants and --serve")}
 	case p.Tries < 1:
 		return usageError{fmt.Errorf("--tries %d tries nothing; want 1 or more", p.Tries)}
 	case p.Patience <= 0:
@@ -127,21 +144,13 @@ func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if p.Event != "" {
-		if _, err := wire.ParseFault(p.Event); err != nil {
-			return usageError{err}
+		read := wire.ParseFault
+		if f.serve != "" {
+			read = application.Scheduled
 		}
-	}
-	address, err := databaseAddress(f.db, cmd.ErrOrStderr())
-	if err != nil {
-		return err
-	}
-	if p.Product, err = product(address); err != nil {
-		return err
-	}
-	p.Database = store.Redact(address)
-	if f.invariants != "" {
-		if err := f.readRules(address); err != nil {
-			return err
+		var err error
+		if f.event, err = read(p.Event); err != nil {
+			return usageError{err}
 		}
 	}
 	if !cmd.Flags().Changed("seed") {
@@ -150,48 +159,165 @@ func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 	if f.serve != "" {
 		return nil
 	}
-	p.Command, p.Again = args, f.command(cmd, args)
+	p.Command = args
 	return nil
 }
 
-func (f *appFlags) readRules(address string) error {
-	rules, err := script.ReadRules(f.invariants)
+// otherServer runs the application on two servers.
+func (f *appFlags) otherServer(cmd *cobra.Command) error {
+	other := *f
+	address, err := databaseAddress(f.compare, cmd.ErrOrStderr())
+	if err == nil {
+		err = other.reach(address)
+	}
 	if err != nil {
 		return err
 	}
+	c, err := application.Compare(cmd.Context(), f.plan, other.plan)
+	if err != nil {
+		return err
+	}
+	page := filepath.Join(f.out, runner.FileReport)
+	d := c.Document()
+	asJSON := func(w io.Writer) error { return printJSON(w, c) }
+	kept := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(f.out, "report.md"), d.Markdown), writeTo(filepath.Join(f.out, "app.json"), asJSON))
+	switch {
+	case kept != nil:
+		return kept
+	case f.json:
+		err = asJSON(cmd.OutOrStdout())
+	default:
+		err = c.Lines(cmd.OutOrStdout(), page)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("print the report: %w", err)
+	case len(c.Differences) > 0:
+		return exitError(exitThreshold)
+	case !c.Compared():
+		return exitError(exitNoVerdict)
+	}
+	return nil
+}
+
+// reach has the plan lead to a database.
+func (f *appFlags) reach(address string) (err error) {
+	p := &f.plan
+	if p.Product, err = product(address); err != nil {
+		return err
+	}
+	p.Database = store.Redact(address)
 	driver, err := catalog.DriverFor(address)
 	if err != nil {
 		return err
 	}
-	f.plan.RuleNames = rules.Names()
-	f.plan.Rules = func(ctx context.Context) (map[string]string, error) {
-		return rules.Broken(ctx, driver.Open, store.Target{Address: address, ConnectTimeout: 10 * time.Second})
+	target := store.Target{Address: address, ConnectTimeout: 10 * time.Second}
+	p.Count = func(ctx context.Context, queries []string) ([]int64, error) {
+		return script.Counts(ctx, driver.Open, target, queries)
+	}
+	if own, is := p.Product.(application.Counter); is {
+		p.Count = own.Count
+	}
+	if p.Servers != nil {
+		p.Servers.Describe = func(ctx context.Context) (store.Product, error) {
+			return script.Describe(ctx, driver.Open, target)
+		}
+	}
+	if f.rules != nil {
+		p.RuleNames = f.rules.Names()
+		p.Rules = func(ctx context.Context) (map[string]string, error) { return f.rules.Broken(ctx, driver.Open, target) }
 	}
 	return nil
+}
+
+// open finds the database that is named, or starts servers of assay's own. The returned function
+// ends these.
+func (f *appFlags) open(cmd *cobra.Command) (end func() error, err error) {
+	end = func() error { return nil }
+	if f.invariants != "" {
+		if f.rules, err = script.ReadRules(f.invariants); err != nil {
+			return end, err
+		}
+	}
+	if f.cluster == "" {
+		address, err := databaseAddress(f.db, cmd.ErrOrStderr())
+		if err != nil {
+			return end, err
+		}
+		return end, f.reach(address)
+	}
+	spec, err := cluster.ParseSpec(f.cluster)
+	if err != nil {
+		return end, err
+	}
+	servers := &application.Servers{}
+	for _, text := range f.faults {
+		one, err := fault.Parse(text)
+		if err != nil {
+			return end, err
+		}
+		servers.Faults = append(servers.Faults, one)
+	}
+	if _, err := product(cluster.SchemeOf(spec.Product) + "://localhost"); err != nil {
+		return end, err
+	}
+	f.tell(cmd)("starting " + spec.String())
+	if servers.Cluster, err = cluster.Start(cmd.Context(), fault.WithMeans(spec, servers.Faults), cluster.Options{}); err != nil {
+		return end, err
+	}
+	f.plan.Servers = servers
+	address, err := withDatabase(cmd.Context(), servers.Cluster.Address())
+	if err != nil {
+		return servers.Cluster.Close, err
+	}
+	return servers.Cluster.Close, f.reach(address)
+}
+
+// tell prints what goes on.
+func (f *appFlags) tell(cmd *cobra.Command) func(string) {
+	return func(text string) {
+		if !f.quiet {
+			fmt.Fprintln(cmd.ErrOrStderr(), text)
+		}
+	}
 }
 
 // command is the command line again, without a password and without --event.
 func (f *appFlags) command(cmd *cobra.Command, args []string) string {
 	words := []string{"assay", "app"}
-	if f.db != "" {
+	switch {
+	case f.cluster != "":
+		words = append(words, "--cluster", f.cluster)
+	case f.db != "":
 		words = append(words, "--db", f.plan.Database)
+	}
+	if f.compare != "" {
+		words = append(words, "--compare", store.Redact(f.compare))
 	}
 	for _, name := range []string{"invariants", "reset", "patience", "late", "must-survive"} {
 		switch flag := cmd.Flags().Lookup(name); {
 		case !flag.Changed:
 		case flag.Value.Type() == "bool":
 			words = append(words, "--"+name)
-		default:
+		case flag.Value.Type() == "durationSlice":
 			words = append(words, "--"+name, strings.Trim(flag.Value.String(), "[]"))
+		default:
+			words = append(words, "--"+name, flag.Value.String())
 		}
 	}
 	return report.CommandLine(append(words, "--seed", strconv.FormatUint(f.plan.Seed, 10))) + " -- " + report.CommandLine(args)
 }
 
-func (f *appFlags) run(cmd *cobra.Command, args []string) error {
+func (f *appFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err := f.validate(cmd, args); err != nil {
 		return err
 	}
+	end, err := f.open(cmd)
+	defer func() { err = errors.Join(err, end()) }()
+	if err != nil {
+		return err
+	}
+	f.plan.Again = f.command(cmd, args)
 	stderr, out := cmd.ErrOrStderr(), cmd.OutOrStdout()
 	if f.serve != "" {
 		return f.stay(cmd.Context(), out, stderr)
@@ -203,10 +329,13 @@ func (f *appFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.plan.Folder = f.out
-	f.plan.Progress = func(text string) {
-		if !f.quiet {
-			fmt.Fprintln(stderr, text)
-		}
+	f.plan.Progress = f.tell(cmd)
+	if f.compare != "" {
+		return f.otherServer(cmd)
+	}
+	killed := &application.Report{Ends: check.Unknown, Notes: []string{"assay was ended before it had judged anything"}}
+	if err := writeTo(filepath.Join(f.out, "app.json"), killed.Write); err != nil {
+		return err
 	}
 	r, err := application.Run(cmd.Context(), f.plan)
 	if r == nil {
@@ -215,23 +344,19 @@ func (f *appFlags) run(cmd *cobra.Command, args []string) error {
 	page := filepath.Join(f.out, runner.FileReport)
 	d := r.Document()
 	kept := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(f.out, "report.md"), d.Markdown), writeTo(filepath.Join(f.out, "app.json"), r.Write))
-	if err := errors.Join(err, kept); err != nil {
-		return err
-	}
+	printed := r.Lines
 	if f.json {
-		err = r.Write(out)
-	} else {
-		err = r.Lines(out, page)
+		printed = func(w io.Writer, _ string) error { return r.Write(w) }
 	}
-	if err != nil {
-		return fmt.Errorf("print the report: %w", err)
+	if err := errors.Join(err, kept, printed(out, page)); err != nil {
+		return err
 	}
 	return exitError(map[check.Verdict]int{check.Violated: exitViolated, check.Unknown: exitNoVerdict}[r.Ends])
 }
 
 // stay serves tests until it is interrupted, and prints what has passed.
 func (f *appFlags) stay(ctx context.Context, out, stderr io.Writer) error {
-	s, err := application.Serve(f.plan.Product, f.serve, f.control)
+	s, err := application.Serve(f.plan.Product, f.serve, f.control, f.event)
 	if err != nil {
 		return err
 	}
@@ -239,6 +364,10 @@ func (f *appFlags) stay(ctx context.Context, out, stderr io.Writer) error {
 		fmt.Fprintf(stderr, "listening for the application on %s, and for tests on %s\n", s.Address(), s.Control())
 	}
 	passed, err := s.Run(ctx)
+	if f.out != "" {
+		err = errors.Join(err, os.MkdirAll(f.out, 0o755), writeTo(filepath.Join(f.out, "app.json"), func(w io.Writer) error { return printJSON(w, passed) }),
+			s.Keep(filepath.Join(f.out, "transactions.jsonl")))
+	}
 	if err != nil {
 		return err
 	}

@@ -23,24 +23,17 @@ import (
 
 // checkFlags are the flags of assay check.
 type checkFlags struct {
-	db, model              string
-	engine                 string
-	test                   string
-	initial, total         string
-	assume                 []string
-	accounts               []string
-	negative               bool
+	histories.Options      // as far as flags have the types of its fields
+	db, engine             string
+	total, memory          string
 	models                 bool
-	explain                bool
-	timeout                time.Duration
-	memory                 string
 	asJSON, quiet, verbose bool
 	pipeline               pipelineFlags
 	percentiles            string
 }
 
 func newCheck(version string) *cobra.Command {
-	f := checkFlags{timeout: 10 * time.Minute}
+	f := checkFlags{Options: histories.Options{Timeout: 10 * time.Minute}}
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE",
 		Short: "Judge a saved run again, or another tool's history",
@@ -81,19 +74,24 @@ the folder.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.db, "db", "", "read the run's database again: "+databaseUsage)
 	flags.StringVar(&f.engine, "engine", "", "of a run by agents: take what they have delivered since from "+engineUsage)
-	flags.StringVar(&f.model, "model", "", "the consistency model that is judged, such as serializable; of a folder for this answer alone; of a FILE strict-serializable if not given")
+	flags.StringVar(&f.Model, "model", "", "the consistency model that is judged, such as serializable; of a folder for this answer alone; of a FILE strict-serializable if not given")
 	flags.BoolVar(&f.models, "models", false, "print the consistency models, weaker ones first, with what a verdict on each rests on, and judge nothing")
-	flags.BoolVar(&f.explain, "explain", false, "tell what was wrong in the order of time, with a picture of the smallest part of the history that shows it")
-	flags.StringVar(&f.test, "test", "", "of a FILE: the kind of its history, where its operations do not tell it: "+strings.Join(histories.TestNames(), ", "))
-	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions: what else orders the writes of a key: linearizable-keys, sequential-keys, and of registers wfr-keys; what is found then breaks the model or the assumption")
-	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
-	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
-	flags.StringSliceVar(&f.accounts, "accounts", nil, "of a FILE of a bank: its accounts, such as 0..7 or 1,2,:savings: each read must show all of them and no other; all that are named anywhere if not given, and then a read that lacks one leaves the verdict unknown")
-	flags.BoolVar(&f.negative, "negative-balances", false, "of a FILE of a bank: accounts may go below zero")
-	addTime(flags, &f.timeout, "timeout", f.timeout, "of a FILE: the longest search; what is not found by then is unknown")
+	flags.BoolVar(&f.Explain, "explain", false, "tell what was wrong in the order of time, with a picture of the smallest part of the history that shows it")
+	f.addHistory(flags)
+	addTime(flags, &f.Timeout, "timeout", f.Timeout, "of a FILE: the longest search; what is not found by then is unknown")
 	flags.StringVar(&f.memory, "memory", "", "of a FILE of registers: what the search for an order may keep, such as 4GiB; half of the memory of the machine or of its control group if not given")
 	f.addOutput(flags)
 	return cmd
+}
+
+// addHistory adds what a history of another tool does not tell itself.
+func (f *checkFlags) addHistory(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Test, "test", "", "of a FILE: the kind of its history, where its operations do not tell it: "+strings.Join(histories.TestNames(), ", "))
+	flags.StringSliceVar(&f.Assume, "assume", nil, "of a FILE of transactions: what else orders the writes of a key: linearizable-keys, sequential-keys, and of registers wfr-keys; what is found then breaks the model or the assumption")
+	flags.StringVar(&f.Initial, "initial", "", "of a FILE of registers: what each held before the first write, as EDN writes it (0, true, \"text\", :word); nil if not given")
+	flags.StringVar(&f.total, "total", "", "of a FILE of a bank: the whole number that all accounts must add up to; what most reads saw if not given")
+	flags.StringSliceVar(&f.Accounts, "accounts", nil, "of a FILE of a bank: its accounts, such as 0..7 or 1,2,:savings: each read must show all of them and no other; all that are named anywhere if not given, and then a read that lacks one leaves the verdict unknown")
+	flags.BoolVar(&f.NegativeBalances, "negative-balances", false, "of a FILE of a bank: accounts may go below zero")
 }
 
 // run prints the models, or judges a file or a folder.
@@ -104,7 +102,7 @@ func (f *checkFlags) run(cmd *cobra.Command, version string, args []string) erro
 		}
 		return printModels(cmd.OutOrStdout())
 	}
-	if f.explain && f.quiet {
+	if f.Explain && f.quiet {
 		return usageError{errors.New("--explain tells more, and --quiet less; leave one of them out")}
 	}
 	if err := errors.Join(f.pipeline.open(cmd.Flags(), f.asJSON, cmd.ErrOrStderr()), openPercentiles(f.percentiles)); err != nil {
@@ -152,24 +150,23 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	}
 	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
 	outcome, err := runner.Recheck(cmd.Context(), path, runner.RecheckOptions{
-		Version: version, Database: db, Again: cmd.Flags().Changed("db"), Model: f.model, Progress: progress, Engine: engine,
+		Version: version, Database: db, Again: cmd.Flags().Changed("db"), Model: f.Model, Progress: progress, Engine: engine,
 	})
 	progress.close()
 	out := cmd.OutOrStdout()
 	if err != nil {
 		return f.pipeline.failed(out, "check", err)
 	}
-	err = show(out, outcome, shown{asJSON: f.asJSON, quiet: f.quiet, verbose: f.verbose, judged: true, explain: f.explain, elsewhere: f.pipeline.printed()})
+	err = show(out, outcome, shown{asJSON: f.asJSON, quiet: f.quiet, verbose: f.verbose, judged: true, explain: f.Explain, elsewhere: f.pipeline.printed()})
 	return f.pipeline.finish(out, ofResult(outcome.Result, outcome.Report), writePercentiles(f.percentiles, outcome, err))
 }
 
 // historyOptions are what the flags say of another tool's history.
 func (f *checkFlags) historyOptions(cmd *cobra.Command) (histories.Options, error) {
-	if f.timeout <= 0 {
-		return histories.Options{}, usageError{fmt.Errorf("--timeout %v cannot be used; want more than 0, such as 10m", f.timeout)}
+	if f.Timeout <= 0 {
+		return histories.Options{}, usageError{fmt.Errorf("--timeout %v cannot be used; want more than 0, such as 10m", f.Timeout)}
 	}
-	o := histories.Options{Test: f.test, Model: f.model, Assume: f.assume, Initial: f.initial, Timeout: f.timeout,
-		Accounts: f.accounts, NegativeBalances: f.negative, Explain: f.explain}
+	o := f.Options
 	if cmd.Flags().Changed("memory") {
 		size, err := quantity.Parse(f.memory)
 		if err != nil || size == 0 {
@@ -177,15 +174,15 @@ func (f *checkFlags) historyOptions(cmd *cobra.Command) (histories.Options, erro
 		}
 		o.Memory = size
 	}
-	for name, given := range map[string]bool{"test": f.test != "", "model": f.model != "", "assume": len(f.assume) > 0} {
+	for name, given := range map[string]bool{"test": f.Test != "", "model": f.Model != "", "assume": len(f.Assume) > 0} {
 		if cmd.Flags().Changed(name) && !given {
 			return histories.Options{}, usageError{fmt.Errorf(`--%s "" cannot be used; name one, or leave the flag out`, name)}
 		}
 	}
-	if cmd.Flags().Changed("initial") && f.initial == "" {
+	if cmd.Flags().Changed("initial") && f.Initial == "" {
 		return histories.Options{}, usageError{errors.New(`--initial "" cannot be used; want a value as EDN writes it, such as nil, 0 or :word`)}
 	}
-	if cmd.Flags().Changed("accounts") && len(f.accounts) == 0 {
+	if cmd.Flags().Changed("accounts") && len(f.Accounts) == 0 {
 		return histories.Options{}, usageError{errors.New(`--accounts "" cannot be used; want accounts as EDN writes them, such as 0..7 or 1,2,:savings`)}
 	}
 	if cmd.Flags().Changed("total") {
@@ -229,7 +226,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	case f.quiet:
 		err = history.Line(out)
 	default:
-		err = history.Text(out, report.TextOptions{Width: textWidth(out), Explain: f.explain})
+		err = history.Text(out, report.TextOptions{Width: textWidth(out), Explain: f.Explain})
 	}
 	if err != nil {
 		return fmt.Errorf("print the answer: %w", err)

@@ -75,6 +75,7 @@ func writeHistories(t *testing.T) string {
 
 // What a history does not tell is given with flags, and decides.
 func TestWhatAHistoryDoesNotTell(t *testing.T) {
+	t.Parallel()
 	dir := writeHistories(t)
 	for _, test := range []struct {
 		args []string
@@ -114,6 +115,7 @@ func TestWhatAHistoryDoesNotTell(t *testing.T) {
 }
 
 func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := writeHistories(t)
 	for _, test := range []struct {
 		args []string
@@ -157,15 +159,17 @@ func TestWhatAHistoryDoesNotTellIsRefused(t *testing.T) {
 
 // A history may come from another program, through standard input or a pipe.
 func TestHistoryFromStandardInput(t *testing.T) {
+	t.Parallel()
 	dir := writeHistories(t)
-	e := start(t, command{dir: dir, args: []string{"check", "-"}, shell: `gzip -c <bank.edn | "$0" "$@" --total 100`}).wait().want(t, exitValid)
+	e := ends(t, command{dir: dir, args: []string{"check", "-"}, shell: `gzip -c <bank.edn | "$0" "$@" --total 100`}).want(t, exitValid)
 	expect.Text(t, e, unwrapped(e.stdout), "standard input: a history of kind bank")
-	e = start(t, command{dir: dir, args: []string{"check", "-"}, shell: `printf '{:a' | "$0" "$@"`}).wait().want(t, exitUsage)
+	e = ends(t, command{dir: dir, args: []string{"check", "-"}, shell: `printf '{:a' | "$0" "$@"`}).want(t, exitUsage)
 	expect.Text(t, e, e.complaint(t), "standard input line 1")
 }
 
 // One interrupt ends the wait for a pipe that nobody writes to.
 func TestInterruptWhileAPipeIsSilent(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "history.pipe")
 	expect.NoError(t, syscall.Mkfifo(pipe, 0o600))
@@ -183,6 +187,7 @@ func TestInterruptWhileAPipeIsSilent(t *testing.T) {
 
 // TestModelsAreListed: each model stands there once, with what its verdict rests on.
 func TestModelsAreListed(t *testing.T) {
+	t.Parallel()
 	e := assay(t, t.TempDir(), "check", "--models").want(t, exitValid)
 	lines := strings.Split(strings.TrimSpace(e.stdout), "\n")
 	listed := map[string]bool{}
@@ -203,6 +208,7 @@ func TestModelsAreListed(t *testing.T) {
 // TestAskedModelIsNoBrokenPromise: of another tool's history nobody knows what
 // the vendor promises, and a missed model says no more than that.
 func TestAskedModelIsNoBrokenPromise(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	skewed := `{:type :invoke, :process 0, :f :txn, :value [[:r 1 nil] [:append 2 1]]}
 {:type :invoke, :process 1, :f :txn, :value [[:r 2 nil] [:append 1 1]]}
@@ -217,8 +223,7 @@ func TestAskedModelIsNoBrokenPromise(t *testing.T) {
 		e := assay(t, dir, strings.Fields("check skew.edn --model serializable "+form)...).want(t, exitViolated)
 		expect.Text(t, e, unwrapped(e.stdout), judged)
 	}
-	e := assay(t, dir, "check", "skew.edn", "--model", "serializable", "--json").want(t, exitViolated)
-	expect.Text(t, e, e.stdout, `"kept": null`, `"asked": true`)
+	assay(t, dir, "check", "skew.edn", "--model", "serializable", "--json").want(t, exitViolated).shows(t, `"kept": null`, `"asked": true`)
 }
 
 // skewed is a write skew among other work.
@@ -235,6 +240,7 @@ const skewed = `{:type :invoke, :process 0, :f :txn, :value [[:append 3 1]]}
 // TestExplain: the story of a write skew among other work, in the order of time,
 // at 80 columns, with what the model forbids.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	writeFile(t, skewed, dir, "skew.edn")
 	e := assay(t, dir, "check", "skew.edn", "--model", "serializable", "--explain").want(t, exitViolated)
@@ -251,13 +257,13 @@ func TestExplain(t *testing.T) {
 	}
 	e = assay(t, dir, "check", "skew.edn", "--explain", "--quiet").want(t, exitUsage)
 	expect.Text(t, e, e.complaint(t), "--quiet")
-	e = assay(t, dir, "check", "skew.edn", "--json").want(t, exitViolated)
-	expect.Text(t, e, e.stdout, `"smallest": {`)
+	assay(t, dir, "check", "skew.edn", "--json").want(t, exitViolated).shows(t, `"smallest": {`)
 }
 
 // TestEveryFlagOfCheck goes through all flags: each belongs to a file, to a folder, to
 // both or to neither, and is refused by the other with a word.
 func TestEveryFlagOfCheck(t *testing.T) {
+	t.Parallel()
 	dir := writeHistories(t)
 	file, folder := []string{"db", "engine", "hgrm", "verbose"}, []string{"test", "assume", "initial", "total", "accounts", "negative-balances", "timeout", "memory"}
 	both := []string{"model", "explain", "json", "quiet", "models", "help", "junit", "summary"}

@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"assay/check"
+	"assay/history"
 	"assay/internal/expect"
 	"assay/report"
+	"assay/workload/bank"
 )
 
 // TestClusterIsKept goes through up, status, a run on it, and down.
@@ -19,7 +22,7 @@ func TestClusterIsKept(t *testing.T) {
 	dir, temp := t.TempDir(), temporary(t)
 	do := func(args ...string) ended {
 		t.Helper()
-		return start(t, command{dir: dir, env: []string{"TMPDIR=" + temp}, args: args}).wait()
+		return ends(t, command{dir: dir, env: []string{"TMPDIR=" + temp}, args: args})
 	}
 	up := do("cluster", "up", "postgres:1,pooler=pgbouncer").want(t, exitValid)
 	_, rest, found := strings.Cut(up.stdout, "$(cat ")
@@ -40,8 +43,8 @@ func TestClusterIsKept(t *testing.T) {
 	if !strings.Contains(status.stdout, "postgres:1,pooler=pgbouncer, up since") || !strings.Contains(status.stdout, "n1") || !strings.Contains(status.stdout, "pooler   127.0.0.1:") || strings.Contains(status.stdout, password) {
 		t.Errorf("status %s", status)
 	}
-	start(t, command{dir: dir, env: []string{"TMPDIR=" + temp, "ASSAY_DB=" + address},
-		args: []string{"run", "bank", "--accounts", "100", "--ops", "100", "--quiet"}}).wait().want(t, exitValid, exitNoVerdict)
+	ends(t, command{dir: dir, env: []string{"TMPDIR=" + temp, "ASSAY_DB=" + address},
+		args: []string{"run", "bank", "--accounts", "100", "--ops", "100", "--quiet"}}).want(t, exitValid, exitNoVerdict)
 	if len(startedBy(temp)) == 0 {
 		t.Error("nothing runs any more after the run")
 	}
@@ -56,6 +59,25 @@ func TestClusterIsKept(t *testing.T) {
 	do("cluster", "down", "postgres:1").want(t, exitUsage)
 }
 
+// TestClusterEndsWithItsRun, also if that is killed. TestNoSignalLeavesServers has the other signals.
+func TestClusterEndsWithItsRun(t *testing.T) {
+	t.Parallel()
+	p := start(t, command{messy: true, args: []string{"run", "bank", "--cluster", "postgres:1", "--duration", "1h", "--accounts", "100", "--out", "run"}})
+	p.until(working)
+	if len(startedBy(p.temp)) < 2 {
+		t.Errorf("the server is not seen: %v", startedBy(p.temp))
+	}
+	p.signal(syscall.SIGKILL)
+	p.wait()
+	deadline := time.Now().Add(patience)
+	for len(startedBy(p.temp)) > 0 && time.Now().Before(deadline) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if left := startedBy(p.temp); len(left) > 0 {
+		t.Errorf("processes were left behind: %v", left)
+	}
+}
+
 // TestRemainsOfAKilledRun: what a killed assay leaves is found and taken away,
 // and a run that goes on is left alone.
 func TestRemainsOfAKilledRun(t *testing.T) {
@@ -68,10 +90,10 @@ func TestRemainsOfAKilledRun(t *testing.T) {
 		p.until(working)
 		return p
 	}
-	killed, living := begin(true, "postgres:2,disk=image,pooler=pgbouncer"), begin(true, "postgres:2")
+	killed, living := begin(true, "postgres:2,disk=image,pooler=pgbouncer"), begin(true, "postgres:1")
 	killed.signal(syscall.SIGKILL)
 	killed.wait()
-	e := start(t, command{env: []string{"TMPDIR=" + temp}, args: []string{"cluster", "down", "--all"}}).wait().want(t, exitValid)
+	e := ends(t, command{env: []string{"TMPDIR=" + temp}, args: []string{"cluster", "down", "--all"}}).want(t, exitValid)
 	if strings.Count(e.stdout, "postgres:2,disk=image,pooler=pgbouncer is gone") != 1 || strings.Count(e.stdout, "belongs to a run that goes on") != 1 {
 		t.Errorf("down %s", e)
 	}
@@ -93,41 +115,36 @@ func TestRemainsOfAKilledRun(t *testing.T) {
 	}
 }
 
-// TestPrimaryNeverComesBack: a primary that is killed for ever, and one that is cut off,
-// stays away until the work is over, and is a node like the others before all is read back.
+// TestPrimaryNeverComesBack: a primary that is cut off for ever stays away until the work is over, and
+// is a node like the others before all is read back. TestFaultsWhileLoading kills one for ever.
 func TestPrimaryNeverComesBack(t *testing.T) {
 	t.Parallel()
-	for _, action := range []string{"kill", "isolate"} {
-		t.Run(action, func(t *testing.T) {
-			t.Parallel()
-			dir, asked := t.TempDir(), action+" primary at 1s for ever"
-			e := assay(t, dir, "run", "bank", "--cluster", "mongodb:3,election=2s", "--accounts", "200", "--clients", "4", "--seed", "3",
-				"--warmup", "500ms", "--duration", "20s", "--timeout", "5s", "--out", "run", "--fault", asked, "--fault", "flaky=1% n2 at 19500ms").want(t, exitValid, exitNoVerdict)
-			r := resultOf(t, filepath.Join(dir, "run"))
-			if len(r.Faults) == 0 || r.Verdict.String() != "valid" || r.Series.MeasureEnd < 20 {
-				t.Fatalf("%+v: %v", r.Faults, e)
-			}
-			f := r.Faults[0]
-			if f.Asked != asked || !f.Proven || f.Healing == "" || f.HealedSecond < r.Series.MeasureEnd || f.NewPrimary == "" || f.NewPrimary == f.Nodes[0] || f.Problem != "" {
-				t.Errorf("%+v, where the work ended after %v s", f, r.Series.MeasureEnd)
-			}
-			said := "; faults: " + asked + ", flaky=1% n2 at 19.5s for 5s"
-			expect.Text(t, e, e.stderr, said)
-			expect.Text(t, "the scenario", readFile(t, dir, "run", "scenario.yaml"), "- "+asked+"\n- flaky=1% n2 at 19.5s for 5s\n")
-		})
+	const asked = "isolate primary at 1s for ever"
+	dir := t.TempDir()
+	e := assay(t, dir, "run", "bank", "--cluster", "mongodb:3,election=2s", "--accounts", "200", "--clients", "4", "--seed", "3",
+		"--warmup", "500ms", "--duration", "12s", "--timeout", "5s", "--out", "run", "--fault", asked, "--fault", "flaky=1% n2 at 11500ms").want(t, exitValid, exitNoVerdict)
+	r := resultOf(t, filepath.Join(dir, "run"))
+	if len(r.Faults) == 0 || r.Verdict.String() != "valid" || r.Series.MeasureEnd < 12 {
+		t.Fatalf("%+v: %v", r.Faults, e)
 	}
+	f := r.Faults[0]
+	if f.Asked != asked || !f.Proven || f.Healing == "" || f.HealedSecond < r.Series.MeasureEnd || f.NewPrimary == "" || f.NewPrimary == f.Nodes[0] || f.Problem != "" {
+		t.Errorf("%+v, where the work ended after %v s", f, r.Series.MeasureEnd)
+	}
+	expect.Text(t, e, e.stderr, "; faults: "+asked+", flaky=1% n2 at 11.5s for 3s")
+	expect.Text(t, "the scenario", readFile(t, dir, "run", "scenario.yaml"), "- "+asked+"\n- flaky=1% n2 at 11.5s for 3s\n", "cluster: mongodb:3")
 }
 
 // TestRunsThroughAPooler: a primary and the pooler before it are lost, and what was
 // acknowledged is there, on the nodes themselves too.
 func TestRunsThroughAPooler(t *testing.T) {
 	t.Parallel()
-	for mode, asked := range map[string][]string{"transaction": {"kill primary at 1s for 4s", "kill pooler at 1500ms for 4s"}, "session": {"pause primary at 1s for 6s", "pause pooler at 2s for 4s"}} {
+	for mode, asked := range map[string][]string{"transaction": {"kill primary at 1s for 2s", "kill pooler at 1500ms for 2s"}, "session": {"pause primary at 1s for 3s", "pause pooler at 2s for 2s"}} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			e := assay(t, dir, "run", "bank", "--cluster", "postgres:2,pooler=pgbouncer,pool_mode="+mode, "--accounts", "200", "--clients", "4", "--seed", "3",
-				"--warmup", "500ms", "--duration", "9s", "--out", "run", "--verbose", "--fault", asked[0], "--fault", asked[1])
+				"--warmup", "500ms", "--duration", "8s", "--out", "run", "--verbose", "--fault", asked[0], "--fault", asked[1])
 			e.want(t, exitValid, exitNoVerdict)
 			r := resultOf(t, filepath.Join(dir, "run"))
 			if r.Verdict.String() != "valid" || len(r.Faults) != 2 || r.Cluster == nil || r.Cluster.Pooler == nil || len(r.Cluster.Nodes) != 2 {
@@ -140,6 +157,9 @@ func TestRunsThroughAPooler(t *testing.T) {
 				if !f.Proven || f.Healing == "" || f.Problem != "" || f.WritesAway {
 					t.Errorf("%+v", f)
 				}
+			}
+			if mode == "transaction" {
+				survived(t, filepath.Join(dir, "run"), 4)
 			}
 			if f := r.Faults[0]; f.TookOver() {
 				t.Errorf("another primary: %+v", f)
@@ -162,7 +182,7 @@ func TestFaultsInARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e := assay(t, dir, "run", "bank", "--cluster", "mongodb:3,election=2s", "--accounts", "200", "--clients", "4", "--seed", "3",
-		"--warmup", "500ms", "--duration", "14s", "--out", "run", "--verbose", "--fault", "kill primary at 1s for 2s", "--fault", "pause secondary at 9s for 1s",
+		"--warmup", "500ms", "--duration", "11s", "--out", "run", "--verbose", "--fault", "kill primary at 1s for 6s", "--fault", "pause secondary at 9s for 1s",
 		"--threshold", "outage<1h", "--threshold", "max<1h during faults", "--threshold", "committed_per_second>0.1 after faults")
 	e.want(t, exitValid, exitNoVerdict)
 	narrow(t, e.stdout)
@@ -183,9 +203,7 @@ func TestFaultsInARun(t *testing.T) {
 	if kill := r.Faults[0]; kill.NewPrimary == "" || kill.NewPrimary == kill.Nodes[0] || kill.WriteOutage <= 0 || kill.RecoveredAfter <= 0 || kill.WritesAway {
 		t.Errorf("%+v", kill)
 	}
-	if r.Verdict.String() != "valid" {
-		t.Errorf("%v", e)
-	}
+	survived(t, filepath.Join(dir, "run"), 4)
 	for _, c := range r.Checks {
 		if c.Name == "replicas" && c.Verdict.String() != "valid" {
 			t.Errorf("replicas: %+v", c)
@@ -226,5 +244,41 @@ func wantServers(t *testing.T, e ended, r *report.Result) {
 		if f.Name == "other commands" && f.Max <= 0 {
 			t.Errorf("%+v", f)
 		}
+	}
+}
+
+// survived wants a run whose first fault was the death of its primary to be valid all the
+// same, and each of its clients to have gone on.
+func survived(t *testing.T, folder string, clients int) {
+	t.Helper()
+	r := resultOf(t, folder)
+	if r.Verdict != check.Valid {
+		t.Errorf("the verdict is %v: %+v", r.Verdict, r.Checks)
+	}
+	if r.Outcomes.Failed+r.Outcomes.Unknown == 0 {
+		t.Errorf("nobody noticed: %+v", r.Outcomes)
+	}
+	since := r.Faults[0].InjectedSecond
+	after := map[int]int{}
+	_, err := history.Read(filepath.Join(folder, "history.bin"), history.Visitor{Op: func(op *history.Op) error {
+		if op.Final == history.Committed && op.Kind == bank.KindTransfer && float64(op.Start)/1e9 > since {
+			after[op.Client]++
+		}
+		return nil
+	}})
+	expect.NoError(t, err)
+	for client := range clients {
+		if after[client] == 0 {
+			t.Errorf("client %d was lost: nothing committed after the database was back, by others %v", client, after)
+		}
+	}
+	var later int64
+	for i, start := range r.Series.Start {
+		if start > since {
+			later += r.Series.Committed[i]
+		}
+	}
+	if later == 0 {
+		t.Error("the series shows no commit after the database was back")
 	}
 }

@@ -31,7 +31,7 @@ func (f *comparedFlags) add(cmd *cobra.Command, noun, page string) {
 	completeFlag(cmd, "format", documentFormats()...)
 }
 
-// compareFlags are those of assay compare.
+// compareFlags are the flags of assay compare.
 type compareFlags struct {
 	comparedFlags
 	gates    []string
@@ -97,7 +97,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return f.show(cmd, all, "assay compare "+report.CommandLine(args))
 }
 
-// comparisons are those of all pairs of groups.
+// comparisons are the comparisons of all pairs of groups.
 func comparisons(groups [][]compare.Group, o compare.Options) (all []*compare.Comparison, err error) {
 	pairs, err := compare.Pairs(groups)
 	if err != nil {

@@ -143,7 +143,7 @@ func TestSessionIsRecorded(t *testing.T) {
 func runScript(t *testing.T, env []string, name string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join("..", "..", "scripts", name), args...)
-	cmd.Env = append(append(os.Environ(), "TMPDIR="+temporary(t)), env...)
+	cmd.Env = append(append(os.Environ(), "TMPDIR="+temporary(t), "ASSAY_PROGRAM="+binary), env...)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s %q: %v\n%s", name, args, err, output)
 	}

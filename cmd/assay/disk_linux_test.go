@@ -17,7 +17,7 @@ func onDisk(t *testing.T, options, before string, args ...string) ended {
 	dir := t.TempDir()
 	expect.NoError(t, os.Mkdir(filepath.Join(dir, "disk"), 0o755))
 	script := `exec unshare --mount sh -c 'mount -t tmpfs -o "$1" tmpfs disk && shift && ` + before + ` exec "$0" "$@"' "$0" ` + options + ` "$@"`
-	e := start(t, command{dir: dir, args: args, shell: script}).wait()
+	e := ends(t, command{dir: dir, args: args, shell: script})
 	if entries, err := os.ReadDir(filepath.Join(dir, "disk")); err != nil || len(entries) != 0 {
 		t.Errorf("the disk was not private: %v, %v", entries, err)
 	}
@@ -46,6 +46,17 @@ func TestReadOnlyPlaces(t *testing.T) {
 	if said := e.complaint(t); e.code != exitCannotRun || !strings.Contains(said, "runs") || !strings.Contains(said, "--out") {
 		t.Errorf("without --out: %v", e)
 	}
+}
+
+// TestAFullDiskConvictsNobody has an application fail since what it prints finds no room.
+func TestAFullDiskConvictsNobody(t *testing.T) {
+	t.Parallel()
+	e := onDisk(t, "size=1m", "", "app", "--db", databaseOf(t, "filled"), "--tries", "1", "--must-survive", "--out", "disk/run", "--",
+		"sh", "-c", `psql -qc "SELECT 1"; head -c 400k /dev/zero`)
+	if e.code != exitCannotRun || strings.Contains(e.stdout, "✗") {
+		t.Errorf("%v", e)
+	}
+	expect.Text(t, "what is said", e.stdout+e.stderr, "? not known", "what the application printed could not be kept", "no space left on device")
 }
 
 // filledAt is a piece of script that fills the disk when the run has made a file of more

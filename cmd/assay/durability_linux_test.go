@@ -63,7 +63,7 @@ func TestPowerCutsAreRefused(t *testing.T) {
 		{noDevices, []string{"durability", "--cluster", "sqlite:1,disk=faulty"}, "modprobe fuse"},
 	} {
 		dir := t.TempDir()
-		e := start(t, command{dir: dir, args: test.args, shell: test.shell, unwatched: true}).wait()
+		e := ends(t, command{dir: dir, args: test.args, shell: test.shell})
 		said := e.complaint(t)
 		if e.code != exitCannotRun || !strings.Contains(said, test.says) {
 			t.Errorf("want %q: %v", test.says, e)

@@ -17,6 +17,7 @@ import (
 	"assay/fault"
 	"assay/fault/chaosmesh"
 	"assay/history"
+	"assay/internal/yamlfile"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
@@ -78,8 +79,8 @@ func usageErrors() []func(error) bool {
 		isA[usageError], isA[*store.OptionError], isA[*store.ShapeError], isA[*load.PlanError], isA[*catalog.SchemeError], isA[*measure.ThresholdError],
 		isA[*runner.ScenarioError], isA[*runner.FolderError], isA[*report.InputError], isA[*history.FormatError], isA[*cluster.SpecError],
 		isA[*fault.ParseError], isA[*fault.TargetError], isA[*fault.ScheduleError], isA[*chaosmesh.Error], isA[*server.NoPrimaryError],
-		isA[*compare.DifferentError], isA[*compare.GateError], isA[*compare.InputError], isA[*series.PlanError], isA[*report.FileError],
-		isA[*study.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*application.CommandError], isA[*application.AddressError], isA[*application.ResetError], isA[*kubernetes.TargetError],
+		isA[*compare.DifferentError], isA[*compare.GateError], isA[*series.PlanError], isA[*report.FileError],
+		isA[*study.Error], isA[*yamlfile.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*application.CommandError], isA[*application.AddressError], isA[*application.ResetError], isA[*kubernetes.TargetError],
 		func(err error) bool { // which are cobra's, without types
 			return strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "accepts ")
 		},

@@ -11,6 +11,7 @@ import (
 // TestExportSaysWhatItLeavesOut: a run of all tests has four kinds of transactions,
 // of which other tools judge two, one at a time.
 func TestExportSaysWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	assay(t, dir, "run", "isolation", "--db", "mem://", "--test", "all", "--ops", "300", "--out", "saved", "--quiet").want(t, exitValid, exitNoVerdict)
 	for test, want := range map[string]string{"append": "--test register writes", "register": "--test append writes"} {

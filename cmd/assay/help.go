@@ -19,10 +19,10 @@ type helpGroup struct {
 // flagGroups are the flags that all runs share, in the order in which help has them.
 func flagGroups() []helpGroup {
 	return []helpGroup{
-		{"Database and cluster", []string{"db", "cluster", "isolation", "option", "connect-timeout", "use-existing", "drop", "kubernetes", "servers", "no-server-stats"}},
+		{"Database and cluster", []string{"db", "cluster", "isolation", "option", "connect-timeout", "use-existing", "drop", "kubernetes", "nodes", "servers", "no-server-stats"}},
 		{"Load", []string{"clients", "rate", "duration", "repeat", "ops", "warmup", "ramp", "arrivals", "retry", "max-attempts", "timeout", "seed", "scenario"}},
 		{"Faults", []string{"fault"}},
-		{"Figures and verdict", []string{"threshold", "slo", "strict", "judge", "other-work", "overhead", "hgrm", "metrics", "otlp"}},
+		{"Figures and verdict", []string{"threshold", "slo", "strict", "judge", "other-work", "price", "overhead", "hgrm", "metrics", "otlp"}},
 		{"Output", []string{"out", "junit", "summary", "json", "quiet", "verbose", "plain"}},
 		{"Several machines", []string{"agents", "engine", "agent-loss", "agent-timeout"}},
 	}
@@ -37,7 +37,7 @@ func usedMost() map[string][2]string {
 		"clients":   {"how many clients work at once", "--clients 16"},
 		"rate":      {"open loop: arrivals a second over all clients", "--rate 200"},
 		"duration":  {"how long is measured", "--duration 1m"},
-		"repeat":    {"make the run so often, as a series", "--repeat 5"},
+		"repeat":    {"how many runs to make, as a series", "--repeat 5"},
 		"fault":     {"with --cluster: what breaks, and when", "--fault 'kill primary at 5s for 3s'"},
 		"threshold": {"a limit to keep, or the exit code is 3", "--threshold 'p99<50ms'"},
 		"out":       {"the run's folder, new or empty", "--out runs/first"},
@@ -72,6 +72,24 @@ func explainFlags(cmd *cobra.Command) {
 			text = allFlags(cmd)
 		}
 		_, err := fmt.Fprintf(cmd.OutOrStderr(), "Usage:\n  %s\n%s\n%s", cmd.UseLine(), examplesOf(cmd), text)
+		return err
+	})
+}
+
+// wrapFlags has the usual help show flags in lines that fit a terminal of 80 columns. It goes without
+// a template, whose execution would have the linker keep all methods of the program.
+func wrapFlags(root *cobra.Command) {
+	usual := root.UsageFunc()
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		var text strings.Builder
+		out, flags := cmd.OutOrStderr(), cmd.LocalFlags()
+		cmd.SetOut(&text)
+		err := usual(cmd)
+		cmd.SetOut(out)
+		if err != nil {
+			return err
+		}
+		_, err = strings.NewReplacer(strings.TrimSpace(flags.FlagUsages()), strings.TrimSpace(flags.FlagUsagesWrapped(80))).WriteString(out, text.String())
 		return err
 	})
 }
@@ -156,7 +174,7 @@ func ofWorkload(cmd *cobra.Command) iter.Seq[*pflag.Flag] {
 // commandGroups are the commands by what they are for; the last group has those that cobra adds.
 func commandGroups() []helpGroup {
 	return []helpGroup{
-		{"Test a database", []string{"run", "app", "sweep", "advise", "isolation-matrix", "durability", "known", "study"}},
+		{"Test a database", []string{"run", "app", "sweep", "advise", "isolation-matrix", "durability", "known", "hunt", "study"}},
 		{"Judge a history", []string{"check", "repro", "export"}},
 		{"Read results", []string{"report", "compare", "trend", "view"}},
 		{"Servers and machines", []string{"cluster", "kubernetes", "agent", "serve"}},

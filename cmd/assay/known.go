@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +49,7 @@ mended one, 4 if the broken one was not convicted, and 1 if the mended one was.`
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&f.all, "all", false, "find all of them, one after the other")
-	flags.IntVar(&f.repeat, "repeat", 1, "make the search so often")
+	flags.IntVar(&f.repeat, "repeat", 1, "how many searches to make")
 	flags.BoolVar(&f.brokenOnly, "broken-only", false, "do not run the mended one")
 	flags.StringVar(&f.servers, "servers", "", serversUsage)
 	flags.StringVar(&f.out, "out", "", "keep the runs' folders in this new folder")
@@ -190,13 +189,10 @@ func (f *knownFlags) hunt(cmd *cobra.Command, r known.Row, value string, bound i
 		}
 		var by check.Result
 		if h.Found, by = r.Of(result.Checks); h.Found {
-			h.History, err = smallest(by, r.Finds.Word)
-		}
-		if err != nil {
-			return h, err
+			h.History = report.Smallest(by, r.Finds.Word)
 		}
 		h.Server = result.Database.Product + " " + result.Database.Version
-		fmt.Fprintf(out, "  %s %s, run %d, %.0f s: %s\n", r.Differs, value, h.Runs, time.Since(began).Seconds(), told(h.Found, result, by))
+		fmt.Fprintf(out, "  %s %s, run %d, %.0f s: %s\n", r.Differs, value, h.Runs, time.Since(began).Seconds(), answerLine(h.Found, result, by))
 	}
 	h.Seconds = time.Since(began).Round(100 * time.Millisecond).Seconds()
 	if f.record == "" {
@@ -205,8 +201,8 @@ func (f *knownFlags) hunt(cmd *cobra.Command, r known.Row, value string, bound i
 	return h, known.Append(f.record, h)
 }
 
-// told is a run's answer in a line.
-func told(found bool, result *report.Result, by check.Result) string {
+// answerLine is a run's answer in a line.
+func answerLine(found bool, result *report.Result, by check.Result) string {
 	if found {
 		return "found: " + by.Name + " " + by.Verdict.String()
 	}
@@ -228,20 +224,4 @@ func (f *knownFlags) try(cmd *cobra.Command, words []string, folder string) (*re
 		return nil, errors.New(strings.TrimPrefix(strings.TrimSpace(said.String()), "assay: "))
 	}
 	return report.ReadJSON(filepath.Join(folder, report.FileResult))
-}
-
-// smallest is the first finding of a check in words, of this kind if there is one, with the smallest history
-// where there is one.
-func smallest(c check.Result, kind string) (string, error) {
-	if len(c.Evidence) == 0 {
-		return c.Detail, nil
-	}
-	first := c.Evidence[max(0, slices.IndexFunc(c.Evidence, func(e check.Evidence) bool { return e.Kind == kind }))]
-	if first.Smallest == nil && first.Cycle == nil {
-		return first.Text, nil
-	}
-	var b strings.Builder
-	c.Evidence, c.Found = []check.Evidence{first}, 1
-	err := report.Explain(&b, c, report.TextOptions{Width: listWidth})
-	return b.String(), err
 }

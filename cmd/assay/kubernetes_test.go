@@ -41,7 +41,7 @@ type kubernetesCommands struct {
 // assay runs the program as a user of a namespace.
 func (k kubernetesCommands) assay(t *testing.T, user, namespace string, args ...string) *process {
 	t.Helper()
-	return k.start(t, user, namespace, command{args: args})
+	return k.start(t, user, namespace, command{args: args, unwatched: true})
 }
 
 func (k kubernetesCommands) start(t *testing.T, user, namespace string, c command) *process {
@@ -86,23 +86,22 @@ func (k kubernetesCommands) together(t *testing.T) {
 	dir := t.TempDir()
 	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
 	writeFile(t, manifest, dir, "db.yaml")
-	e := k.start(t, kubernetestest.Admin, "together", command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{
-		"run", "bank", "--cluster", "k8s:db.yaml", "--kubernetes", "together/app=db", "--accounts", "100", "--clients", "2", "--duration", "8s",
+	e := k.start(t, kubernetestest.Admin, "together", command{dir: dir, unwatched: true, env: []string{"ASSAY_DB=" + address}, args: []string{
+		"run", "bank", "--cluster", "k8s:db.yaml", "--kubernetes", "together/app=db", "--accounts", "100", "--clients", "2", "--duration", "5s",
 		"--warmup", "500ms", "--fault", "kill primary at 1s", "--out", "run"}}).wait().want(t, exitValid, exitNoVerdict)
 	r := resultOf(t, filepath.Join(dir, "run"))
 	if r.Verdict != check.Valid || len(r.Faults) != 1 || !r.Faults[0].Proven || r.Faults[0].HealedAt.IsZero() || r.Cluster == nil || len(r.Cluster.Nodes) != 1 {
 		t.Errorf("verdict %v, faults %+v, nodes %+v: %v", r.Verdict, r.Faults, r.Cluster, e)
 	}
-	left := k.assay(t, kubernetestest.Admin, "together", "kubernetes", "clean", "together", "--dry-run").wait().want(t, exitValid)
-	expect.Text(t, left, left.stdout, "nothing to take away")
+	k.assay(t, kubernetestest.Admin, "together", "kubernetes", "clean", "together", "--dry-run").wait().want(t, exitValid).shows(t, "nothing to take away")
 }
 
 // run: the pod of a PostgreSQL is its primary, is killed, and is back.
 func (k kubernetesCommands) run(t *testing.T) {
 	address := k.postgres(t, "pg")
 	dir := t.TempDir()
-	e := k.start(t, kubernetestest.ServiceAccount, "pg", command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{
-		"run", "availability", "--kubernetes", "pg/app=db", "--clients", "2", "--duration", "8s", "--warmup", "500ms", "--fault", "kill primary at 1s", "--out", "run"}}).
+	e := k.start(t, kubernetestest.ServiceAccount, "pg", command{dir: dir, unwatched: true, env: []string{"ASSAY_DB=" + address}, args: []string{
+		"run", "availability", "--kubernetes", "pg/app=db", "--clients", "2", "--duration", "5s", "--warmup", "500ms", "--fault", "kill primary at 1s", "--out", "run"}}).
 		wait().want(t, exitValid, exitNoVerdict)
 	r := resultOf(t, filepath.Join(dir, "run"))
 	if len(r.Faults) != 1 {
@@ -146,29 +145,22 @@ func (k kubernetesCommands) volume(t *testing.T, namespace, name string) {
 	expect.NoError(t, err)
 }
 
-// others: a database that is none of the pods which the selector fits is said to be so,
-// and its primary is not looked for among them.
+// others: a database that is none of the pods which the selector fits is said to be so.
 func (k kubernetesCommands) others(t *testing.T) {
-	database := startPostgres(t)
+	address := databaseOf(t, "of_others")
 	k.keep(t, "others", []kubernetestest.Pod{{Name: "web-0", Labels: map[string]string{"app": "web"}, IP: "127.0.0.9", Port: 1}}, kubernetestest.StandIn{})
 	dir := t.TempDir()
-	run := command{dir: dir, env: []string{"ASSAY_DB=" + database.Address()}, args: []string{
-		"run", "bank", "--kubernetes", "others/app=web", "--accounts", "100", "--clients", "2", "--ops", "100", "--out", "run"}}
-	k.start(t, kubernetestest.ServiceAccount, "others", run).wait()
+	k.start(t, kubernetestest.ServiceAccount, "others", command{dir: dir, unwatched: true, env: []string{"ASSAY_DB=" + address}, args: []string{
+		"run", "bank", "--kubernetes", "others/app=web", "--accounts", "100", "--clients", "2", "--ops", "100", "--out", "run"}}).wait()
 	expect.Text(t, "the notes", strings.Join(resultOf(t, filepath.Join(dir, "run")).Notes, "; "), "which is none of the pods others/app=web")
-	run.args = append(run.args[:len(run.args)-2], "--fault", "kill primary at 1s")
-	if e := k.start(t, kubernetestest.ServiceAccount, "others", run).wait(); e.code == exitValid || !strings.Contains(e.stderr, "none of the pods others/app=web") {
-		t.Errorf("a fault to somebody else's: %v", e)
-	}
 }
 
 // without: where Chaos Mesh is not installed, its faults are refused with how to get it.
 func (k kubernetesCommands) without(t *testing.T) {
 	k.keep(t, "without", []kubernetestest.Pod{{Name: "db-0", Labels: map[string]string{"app": "db"}, IP: "127.0.0.1", Port: 1}}, kubernetestest.StandIn{})
 	expect.NoError(t, k.api.RemoveChaosMesh(t.Context()))
-	e := k.assay(t, kubernetestest.ServiceAccount, "without", "kubernetes", "check", "without/app=db").wait().want(t, exitValid)
-	expect.Text(t, e, e.stdout, "not installed", "helm install chaos-mesh", "5 of 5", "db-0, ready, 0.5 processors, 256MiB of memory")
-	e = k.assay(t, kubernetestest.ServiceAccount, "without", "run", "bank", "--db", "mem://", "--kubernetes", "without/app=db", "--duration", "10s",
+	k.assay(t, kubernetestest.ServiceAccount, "without", "kubernetes", "check", "without/app=db").wait().want(t, exitValid).shows(t, "not installed", "helm install chaos-mesh", "5 of 5", "db-0, ready, 0.5 processors, 256MiB of memory")
+	e := k.assay(t, kubernetestest.ServiceAccount, "without", "run", "bank", "--db", "mem://", "--kubernetes", "without/app=db", "--duration", "10s",
 		"--fault", "isolate any at 1s").wait().want(t, exitCannotRun)
 	expect.Text(t, e, e.stderr, "the cluster has no NetworkChaos of Chaos Mesh", "helm install chaos-mesh")
 }
@@ -199,23 +191,20 @@ func (k kubernetesCommands) provided(t *testing.T) {
 	run := []string{"run", "bank", "--db", "mem://", "--accounts", "100", "--cluster", "k8s:db.yaml", "--duration", "1h", "--warmup", "0s"}
 	p := k.start(t, kubernetestest.Admin, "default", command{dir: dir, args: run})
 	p.until(working)
-	left := k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid)
-	expect.Text(t, left, left.stdout, "ConfigMap default/settings", "its assay runs")
+	k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid).shows(t, "ConfigMap default/settings", "its assay runs")
 	p.signal(syscall.SIGTERM)
 	p.wait().want(t, exitNoVerdict)
-	left = k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid)
-	expect.Text(t, left, left.stdout, "nothing to take away")
-	e := k.start(t, kubernetestest.Nobody, "default", command{dir: dir, args: run}).wait().want(t, exitCannotRun)
+	k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid).shows(t, "nothing to take away")
+	e := k.start(t, kubernetestest.Nobody, "default", command{dir: dir, unwatched: true, args: run}).wait().want(t, exitCannotRun)
 	expect.Text(t, e, e.stderr, "db.yaml", "forbidden")
-	e = k.start(t, kubernetestest.Admin, "default", command{dir: dir, args: []string{"run", "bank", "--cluster", "k8s:db.yaml"}}).wait().want(t, exitUsage)
+	e = k.start(t, kubernetestest.Admin, "default", command{dir: dir, unwatched: true, args: []string{"run", "bank", "--cluster", "k8s:db.yaml"}}).wait().want(t, exitUsage)
 	expect.Text(t, e, e.stderr, "with --db")
 }
 
 // access: what is missing is said, with exit codes.
 func (k kubernetesCommands) access(t *testing.T) {
-	e := k.assay(t, kubernetestest.Admin, "default", "kubernetes", "check").wait().want(t, exitValid)
-	expect.Text(t, e, e.stdout, "Kubernetes v1.", "Chaos Mesh", "installed", "rights", "30 of 30")
-	e = k.assay(t, kubernetestest.Nobody, "default", "kubernetes", "check").wait().want(t, exitCannotRun)
+	k.assay(t, kubernetestest.Admin, "default", "kubernetes", "check").wait().want(t, exitValid).shows(t, "Kubernetes v1.", "Chaos Mesh", "installed", "rights", "30 of 30")
+	e := k.assay(t, kubernetestest.Nobody, "default", "kubernetes", "check").wait().want(t, exitCannotRun)
 	expect.Text(t, e, e.stdout, "0 of 30", "missing", "list pods, for the nodes of the database", "create pods/eviction", "deploy/role.yaml")
 	nothing := []string{"run", "bank", "--db", "mem://", "--kubernetes", "default/app=none", "--ops", "10"}
 	if e = k.assay(t, kubernetestest.Admin, "default", nothing...).wait().want(t, exitUsage); !strings.Contains(e.stderr, "selects no pod that runs") {
@@ -235,8 +224,8 @@ func (k kubernetesCommands) access(t *testing.T) {
 		err = os.WriteFile(file, []byte(strings.ReplaceAll(string(text), k.api.Host(), "https://127.0.0.1:1")), 0o600)
 	}
 	expect.NoError(t, err)
-	e = start(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + file}}).wait().want(t, exitCannotRun)
+	e = ends(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + file}}).want(t, exitCannotRun)
 	expect.Text(t, e, e.stderr, "reach https://127.0.0.1:1", "refused")
-	e = start(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + t.TempDir() + "/none"}}).wait().want(t, exitCannotRun)
+	e = ends(t, command{args: []string{"kubernetes", "check"}, env: []string{"KUBECONFIG=" + t.TempDir() + "/none"}}).want(t, exitCannotRun)
 	expect.Text(t, e, e.stderr, "set KUBECONFIG")
 }

@@ -47,7 +47,7 @@ func listText(out io.Writer) error {
 	b.WriteString("\nclusters that assay starts itself\n")
 	b.WriteString(specLines() + "\n")
 	b.WriteString("\nfaults\n")
-	hang(&b, "  ", "ACTION[=VALUE] TARGET [while loading] [at T | every T] [for T | for ever]. "+fault.DefaultTimes+". Or a YAML file of Chaos Mesh (FILE.yaml [at T]), whose objects are translated.")
+	hang(&b, "  ", "ACTION[=VALUE] TARGET [while loading] [at T | every T | when EVENT [after T]] [for T | for ever]. "+fault.DefaultTimes+". "+fault.Events+". Or a YAML file of Chaos Mesh (FILE.yaml [at T]), whose objects are translated.")
 	for _, a := range fault.Actions() {
 		name := a.Name
 		if value := strings.TrimPrefix(a.Written(), name); value != "" {

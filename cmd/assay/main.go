@@ -14,7 +14,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -50,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // newRoot has the command that the arguments ask for, and all of them if these name
-// none, or one that writes about all: the flags of all commands and workloads take longer to make than most commands
+// none: the flags of all commands and workloads take longer to make than most commands
 // to be carried out.
 func newRoot(version string, args []string) *cobra.Command {
 	root := &cobra.Command{
@@ -79,10 +78,9 @@ rests on an invalid measurement; 5 could not run.`,
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	// Flags in lines that fit a terminal of 80 columns.
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags.FlagUsagesWrapped 80"))
+	wrapFlags(root)
 	all := commands(version, args)
-	chosen := slices.DeleteFunc(slices.Clone(all), func(c maker) bool { return len(args) == 0 || c.name != args[0] || c.aboutAll })
+	chosen := slices.DeleteFunc(slices.Clone(all), func(c maker) bool { return len(args) == 0 || c.name != args[0] })
 	if len(chosen) > 0 {
 		root.AddCommand(chosen[0].make())
 		return root
@@ -95,14 +93,13 @@ rests on an invalid measurement; 5 could not run.`,
 	return root
 }
 
-// maker makes the command of this name. One that is about all commands is not made alone.
+// maker makes the command of this name.
 type maker struct {
-	name     string
-	make     func() *cobra.Command
-	aboutAll bool
+	name string
+	make func() *cobra.Command
 }
 
-// commands are those of the program; what makes one knows the arguments if they ask for
+// commands are the commands of the program; what makes one knows the arguments if they ask for
 // it.
 func commands(version string, args []string) []maker {
 	of := func(name string, make func(version string) *cobra.Command) maker {
@@ -113,8 +110,8 @@ func commands(version string, args []string) []maker {
 		{name: "repro", make: newRepro}, {name: "export", make: newExport}, {name: "report", make: newReport}, {name: "compare", make: newCompare}, {name: "trend", make: newTrend},
 		{name: "sweep", make: func() *cobra.Command { return newSweep(version, asked(args)) }}, of("study", newStudy),
 		{name: "view", make: newView}, {name: "list", make: newList}, {name: "cluster", make: newCluster}, {name: "kubernetes", make: newKubernetes}, of("serve", newServe),
-		of("agent", newAgent), of("isolation-matrix", newIsolationMatrix), of("advise", newAdvise), {name: "app", make: newApp}, of("durability", newDurability), {name: "known", make: newKnown},
-		of("version", newVersion), {name: "manpages", make: newManPages, aboutAll: true}, {name: "reference", make: newReference},
+		of("agent", newAgent), of("isolation-matrix", newIsolationMatrix), of("advise", newAdvise), {name: "app", make: newApp}, of("durability", newDurability), {name: "known", make: newKnown}, of("hunt", newHunt),
+		of("version", newVersion), {name: "reference", make: newReference},
 	}
 }
 

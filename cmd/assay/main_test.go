@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,7 +28,7 @@ var binary, watched string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
-// buildAndRun builds the program as a user would and runs the tests with it.
+// buildAndRun builds the program as make build does and runs the tests with it.
 func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "assay-under-test-")
 	if err != nil {
@@ -35,19 +36,20 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	// Where the tests are a step of GitHub's, its summary is not to have all their runs.
-	if err := os.Unsetenv(stepSummary); err != nil {
+	// Where the tests are a step of GitHub's, its summary is not to have all their runs; and a
+	// database of whoever runs them is not theirs.
+	if err := errors.Join(os.Unsetenv(stepSummary), os.Unsetenv(databaseVariable)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	binary = filepath.Join(dir, "assay")
 	watched = binary
-	builds := []*exec.Cmd{exec.Command("go", "build", "-trimpath", "-o", binary, ".")}
+	builds := []*exec.Cmd{exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", binary, ".")}
 	builds[0].Env = append(os.Environ(), "CGO_ENABLED=0")
 	if raceEnabled {
 		watched = filepath.Join(dir, "watched")
 		// A race ends the program with exit code 66. What it does not watch: see the Makefile.
-		builds = append(builds, exec.Command("go", "build", "-race", "-gcflags=modernc.org/...=-race=false", "-gcflags=assay/check/...=-race=false",
+		builds = append(builds, exec.Command("go", "build", "-race", "-ldflags=-w", "-gcflags=modernc.org/...=-race=false", "-gcflags=assay/check/...=-race=false",
 			"-o", watched, "."))
 	}
 	for _, build := range builds {
@@ -62,12 +64,20 @@ func buildAndRun(m *testing.M) int {
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	return m.Run()
+	code := m.Run()
+	if common.server != nil {
+		if err := common.server.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return code
 }
 
 // patience bounds every wait for the program. Nothing here should take as
-// long; it is there so that a hang is a failure with a name.
-const patience = 90 * time.Second
+// long, on a machine that has much else to do either; it is there so that a
+// hang is a failure with a name.
+const patience = 5 * time.Minute
 
 // ended is how one command line ended.
 type ended struct {
@@ -201,26 +211,6 @@ func (p *process) untilTrue(what string, happened func() bool) {
 	}
 }
 
-// committing waits until so many more lines of progress, one a second, tell of commits.
-func (p *process) committing(lines int) {
-	p.t.Helper()
-	before := len(p.err.String())
-	p.untilTrue(fmt.Sprintf("%d lines of progress with commits", lines), func() bool {
-		n := 0
-		for line := range strings.Lines(p.err.String()[before:]) {
-			// The elapsed time, commits in that second, commits a second so far, ...
-			columns := strings.Fields(line)
-			if len(columns) < 10 {
-				continue
-			}
-			if _, err := time.ParseDuration(columns[0]); err == nil && columns[1] != "0" {
-				n++
-			}
-		}
-		return n >= lines
-	})
-}
-
 func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
@@ -231,16 +221,10 @@ func (p *process) signal(s syscall.Signal) {
 // wait returns how it ended and wants nothing left behind.
 func (p *process) wait() ended {
 	p.t.Helper()
-	return p.waitFor(patience)
-}
-
-// waitFor is wait for a program that may take longer.
-func (p *process) waitFor(bound time.Duration) ended {
-	p.t.Helper()
 	select {
 	case <-p.done:
-	case <-time.After(bound):
-		p.t.Fatalf("assay %s still runs after %v\n%s", strings.Join(p.args, " "), bound, p.err.String())
+	case <-time.After(patience):
+		p.t.Fatalf("assay %s still runs after %v\n%s", strings.Join(p.args, " "), patience, p.err.String())
 	}
 	e := ended{args: p.args, code: p.cmd.ProcessState.ExitCode(), stdout: p.out.String(), stderr: p.err.String()}
 	for _, word := range []string{"panic", "goroutine", "DATA RACE"} {
@@ -267,7 +251,23 @@ func (p *process) waitFor(bound time.Duration) ended {
 // assay runs a command line in a folder to its end.
 func assay(t *testing.T, dir string, args ...string) ended {
 	t.Helper()
-	return start(t, command{dir: dir, args: args, unwatched: true}).wait()
+	return ends(t, command{dir: dir, args: args})
+}
+
+// ends runs the program from its beginning to its end, where the race detector tells nothing new.
+func ends(t *testing.T, c command) ended {
+	t.Helper()
+	c.unwatched = true
+	return start(t, c).wait()
+}
+
+// inside runs a command line in this process to its end: one that is refused, or asks for help,
+// before anything is made.
+func inside(t *testing.T, args ...string) ended {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), args, &stdout, &stderr)
+	return ended{args: args, code: code, stdout: stdout.String(), stderr: stderr.String()}
 }
 
 // want fails the test at once if the exit code is another.

@@ -1,24 +1,31 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 
 	"assay/internal/expect"
 )
 
-// Each command that --help shows has a manual page that names its flags.
+// TestManualPages: each command that --help shows has a manual page that names its flags. They are
+// written into the folder of ASSAY_MANPAGES, if that is set; the program itself cannot write them.
 func TestManualPages(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "man")
-	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"manpages", folder}, &stdout, &stderr); code != 0 {
-		t.Fatalf("exit code %d: %s", code, stderr.String())
-	}
+	folder := cmp.Or(os.Getenv("ASSAY_MANPAGES"), t.TempDir())
+	expect.NoError(t, os.MkdirAll(folder, 0o755))
+	said, err := exec.Command(binary, "version").Output()
+	expect.NoError(t, err)
+	root := newRoot("test", nil)
+	root.InitDefaultCompletionCmd()
+	root.DisableAutoGenTag = true // the same source gives the same pages
+	first, _, _ := strings.Cut(string(said), "\ncommit")
+	expect.NoError(t, doc.GenManTree(root, &doc.GenManHeader{Title: "ASSAY", Section: "1", Source: strings.Join(strings.Fields(first), " ")}, folder))
 	pages := 0
 	var each func(cmd *cobra.Command)
 	each = func(cmd *cobra.Command) {
@@ -41,8 +48,5 @@ func TestManualPages(t *testing.T) {
 	each(newRoot("test", nil))
 	if pages < 15 {
 		t.Errorf("%d commands have pages; the walk over the commands is wrong", pages)
-	}
-	if code := run(t.Context(), []string{"manpages", os.DevNull}, &stdout, &stderr); code != 2 {
-		t.Errorf("a folder that is a file: exit code %d, want 2", code)
 	}
 }

@@ -48,7 +48,7 @@ func printJSON(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// tableFlags are those of commands that print a table of what they found.
+// tableFlags are the flags of commands that print a table of what they found.
 type tableFlags struct{ json, markdown, quiet bool }
 
 func (f *tableFlags) add(flags *pflag.FlagSet, jsonUsage, markdownUsage string) {

@@ -35,22 +35,17 @@ func TestScriptsLeaveWhatPgbenchLeaves(t *testing.T) {
 	conn := connect(t, base)
 	_, err = conn.PgConn().Exec(patiently(t), readFile(t, setup)).ReadAll()
 	expect.NoError(t, err, conn.Close(patiently(t)))
-	scripts, err := filepath.Glob(filepath.Join(corpus, "*.sql"))
-	expect.NoError(t, err)
-	for _, script := range scripts {
-		if script == setup {
-			continue
-		}
-		name := strings.TrimSuffix(filepath.Base(script), ".sql")
-		t.Run(name, func(t *testing.T) {
+	for i, script := range corpusScripts(t, corpus) {
+		t.Run(strings.Join(script.names, "+"), func(t *testing.T) {
 			t.Parallel()
-			execute(t, connect(t, server.Address()), "CREATE DATABASE pgbench_"+name+" TEMPLATE base")
-			theirs := changed(t, server.Address(), func(u *url.URL) { u.Path = "/pgbench_" + name })
-			ours := newDatabase(t, server, "assay_"+name)
-			protocol := protocolOf(readFile(t, script))
-			runPgbench(t, theirs, script, protocol)
+			execute(t, connect(t, server.Address()), fmt.Sprintf("CREATE DATABASE pgbench_%d TEMPLATE base", i))
+			theirs := changed(t, server.Address(), func(u *url.URL) { u.Path = fmt.Sprintf("/pgbench_%d", i) })
+			ours := newDatabase(t, server, fmt.Sprintf("assay_%d", i))
+			file := filepath.Join(t.TempDir(), "script.sql")
+			writeFile(t, script.text, file)
+			runPgbench(t, theirs, file, script.protocol)
 			folder := filepath.Join(t.TempDir(), "run")
-			assay(t, ".", "run", "script", script, "--setup", setup, "--allow-foreign", "--protocol", protocol, "--define", "i=0,word=green,base=100",
+			assay(t, ".", "run", "script", file, "--setup", setup, "--allow-foreign", "--protocol", script.protocol, "--define", "i=0,word=green,base=100",
 				"--clients", "1", "--ops", fmt.Sprint(operations), "--db", ours, "--out", folder, "--quiet").want(t, exitValid) // nothing is declared
 			if r := resultOf(t, folder); r.Outcomes.Committed != operations {
 				t.Errorf("%d operations are committed", r.Outcomes.Committed)
@@ -58,6 +53,53 @@ func TestScriptsLeaveWhatPgbenchLeaves(t *testing.T) {
 			sameContents(t, contents(t, theirs, "public"), contents(t, ours, "assay_script"))
 		})
 	}
+}
+
+// corpusScript is several scripts of the corpus of one protocol, one after the other.
+type corpusScript struct {
+	names    []string
+	protocol string
+	text     string
+}
+
+// together is how many scripts of the corpus are run as one.
+const together = 6
+
+// corpusScripts joins scripts that are far from each other in the alphabet: neighbors are about
+// the same. Each counts its operations, which is done once. Those that take away what others have
+// left stay alone, and so does one that ends without a semicolon.
+func corpusScripts(t *testing.T, corpus string) (all []corpusScript) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(corpus, "*.sql"))
+	expect.NoError(t, err)
+	protocols := map[string][]string{}
+	for _, file := range files {
+		switch name := filepath.Base(file); name {
+		case "setup.sql":
+		case "bulk.sql", "truncate.sql", "select_only.sql":
+			protocols[name] = []string{file}
+		default:
+			protocol := protocolOf(readFile(t, file))
+			protocols[protocol] = append(protocols[protocol], file)
+		}
+	}
+	const counting = "\\set i :i + 1\n"
+	for _, of := range protocols {
+		n := (len(of) + together - 1) / together
+		for first := range n {
+			script := corpusScript{protocol: protocolOf(readFile(t, of[0]))}
+			for i := first; i < len(of); i += n {
+				text := readFile(t, of[i])
+				if script.text != "" {
+					text = strings.Replace(text, counting, "", 1)
+				}
+				script.text += text
+				script.names = append(script.names, strings.TrimSuffix(filepath.Base(of[i]), ".sql"))
+			}
+			all = append(all, script)
+		}
+	}
+	return all
 }
 
 // protocolOf is the protocol that a script asks for in its first line.

@@ -93,8 +93,8 @@ func percentileOf(t *testing.T, text string, share float64) float64 {
 func TestFilesOfWhatCannotRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e := start(t, command{dir: dir, args: []string{"run", "bank", "--junit", "run.xml", "--summary", "run.md", "--connect-timeout", "2s"},
-		env: []string{"ASSAY_DB=postgres://me:hush-hush@127.0.0.1:1/x"}}).wait().want(t, exitCannotRun)
+	e := ends(t, command{dir: dir, args: []string{"run", "bank", "--junit", "run.xml", "--summary", "run.md", "--connect-timeout", "2s"},
+		env: []string{"ASSAY_DB=postgres://me:hush-hush@127.0.0.1:1/x"}}).want(t, exitCannotRun)
 	_, all := testReport(t, dir, "run.xml")
 	if all.Error != 1 || all.Tests != 1 {
 		t.Errorf("the test report counts %+v", all)
@@ -130,7 +130,7 @@ func TestFilesOfASeries(t *testing.T) {
 		expect.Text(t, "the summary", readFile(t, dir, "gate.md"), "gate throughput", "| throughput |")
 	}
 	assay(t, dir, "compare", "series", "--format", "markdown", "--picture", "a (b) c.svg").want(t, exitValid).shows(t, "](a%20%28b%29%20c.svg)", "| throughput |")
-	expect.Text(t, "the picture", readFile(t, dir, "a (b) c.svg"), "<svg ", ">throughput</text>")
+	expect.Text(t, "the picture", readFile(t, dir, "a (b) c.svg"), "<svg ", ">throughput: ")
 	assay(t, dir, "compare", "series", "--gate", "throughput>-5%", "--junit", "gate.xml").want(t, exitNoVerdict)
 	if _, all := testReport(t, dir, "gate.xml"); all.Error != 1 {
 		t.Errorf("a gate on invalid measurements counts %+v", all)
@@ -188,7 +188,7 @@ func TestStepSummary(t *testing.T) {
 	step := filepath.Join(dir, "step.md")
 	run := func(more ...string) ended {
 		args := append([]string{"run", "bank", "--db", "mem://", "--ops", "50", "--accounts", "100", "--quiet"}, more...)
-		return start(t, command{dir: dir, args: args, env: []string{stepSummary + "=" + step}}).wait()
+		return ends(t, command{dir: dir, args: args, env: []string{stepSummary + "=" + step}})
 	}
 	writeFile(t, "before", step)
 	run().want(t, exitValid)

@@ -13,14 +13,14 @@ import (
 func testBlocked(t *testing.T, server *postgres.Server) {
 	address := newDatabase(t, server, "blocked")
 	dir := t.TempDir()
-	run := func(folder string) ended {
-		return start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
-			args: []string{"run", "bank", "--accounts", "100", "--ops", "100", "--connect-timeout", "2s", "--out", folder}}).wait()
+	run := func(folder string, more ...string) ended {
+		return ends(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
+			args: append([]string{"run", "bank", "--accounts", "100", "--ops", "100", "--out", folder}, more...)})
 	}
 	run("run").sound(t, filepath.Join(dir, "run"))
 	blocked := func(folder string, parts ...string) {
 		t.Helper()
-		said := run(folder).want(t, exitCannotRun).complaint(t)
+		said := run(folder, "--connect-timeout", "2s").want(t, exitCannotRun).complaint(t)
 		expect.Text(t, "the complaint", said, parts...)
 		if strings.Contains(said, "hidden") {
 			t.Errorf("%q tells what others have written", said)
@@ -40,25 +40,4 @@ func testBlocked(t *testing.T, server *postgres.Server) {
 		execute(t, connect(t, address), "SELECT pg_reload_conf()")
 	})
 	blocked("standby", "synchronous standby", "ghost")
-}
-
-// testOthersInSchema has somebody build on what a run has left.
-func testOthersInSchema(t *testing.T, server *postgres.Server) {
-	address := newDatabase(t, server, "others")
-	dir := t.TempDir()
-	run := func(folder string) ended {
-		return start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
-			args: []string{"run", "bank", "--accounts", "100", "--ops", "100", "--drop=" + map[bool]string{true: "true", false: "false"}[folder == "second"], "--out", folder}}).wait()
-	}
-	run("first").sound(t, filepath.Join(dir, "first"))
-	conn := connect(t, address)
-	execute(t, conn, "CREATE VIEW public.theirs AS SELECT id FROM assay_bank.account")
-	execute(t, conn, "CREATE TABLE assay_bank.theirs AS SELECT 7 AS id")
-	said := run("second").want(t, exitCannotRun).complaint(t)
-	expect.Text(t, "the complaint", said, "view public.theirs", "table assay_bank.theirs", "nothing was changed")
-	var accounts, rows int
-	err := conn.QueryRow(patiently(t), "SELECT (SELECT count(*) FROM public.theirs), (SELECT count(*) FROM assay_bank.theirs)").Scan(&accounts, &rows)
-	if err != nil || accounts != 100 || rows != 1 {
-		t.Errorf("the view has %d rows and the table %d: %v", accounts, rows, err)
-	}
 }

@@ -8,9 +8,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"assay/check"
+	"assay/internal/quantity"
 	"assay/measure"
 	"assay/runner"
 )
@@ -20,7 +21,7 @@ import (
 type progress struct {
 	out      io.Writer
 	terminal bool
-	bar      *progressbar.ProgressBar
+	bar      bar
 	began    time.Time
 	shown    time.Time
 	last     time.Duration // when the latest line of work was shown
@@ -46,7 +47,7 @@ func newProgress(out io.Writer, quiet bool) closingProgress {
 	if quiet {
 		return silence{out}
 	}
-	return &progress{out: out, terminal: isTerminal(out)}
+	return &progress{out: out, terminal: isTerminal(out), bar: bar{out: out}}
 }
 
 func isTerminal(out io.Writer) bool {
@@ -54,24 +55,60 @@ func isTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// bar is a line of a terminal that is drawn again in place.
+type bar struct {
+	out   io.Writer
+	drawn time.Time
+	width int // of what stands there
+}
+
+// draw says how much is done, since when. total is at most 0 if nobody knows it.
+func (b *bar) draw(done, total int64, began time.Time, format func(int64) string) {
+	if time.Since(b.drawn) < 100*time.Millisecond {
+		return
+	}
+	b.drawn = time.Now()
+	line := doneOf(done, total, time.Since(began), format)
+	if total > 0 {
+		line = barOf(float64(done)/float64(total), 24) + " " + line
+	}
+	b.put(line)
+}
+
+func (b *bar) put(line string) {
+	width := utf8.RuneCountInString(line)
+	fmt.Fprintf(b.out, "\r%s%*s", line, max(b.width-width, 0), "")
+	b.width = width
+}
+
+// clear takes it away, and reports whether there was one.
+func (b *bar) clear() bool {
+	shown := b.width > 0
+	if shown {
+		b.put("")
+		fmt.Fprint(b.out, "\r")
+	}
+	b.drawn = time.Time{}
+	return shown
+}
+
+// doneOf says how much is done, how fast, and how long the rest takes.
+func doneOf(done, total int64, took time.Duration, format func(int64) string) string {
+	rate := float64(done) / took.Seconds()
+	if total <= 0 {
+		return fmt.Sprintf("%s so far, %s/s", format(done), format(int64(rate)))
+	}
+	left := time.Duration(float64(total-done) / max(rate, 1e-9) * float64(time.Second)).Round(time.Second)
+	return fmt.Sprintf("%s of %s (%d%%), %s/s, %v left", format(done), format(total), 100*done/total, format(int64(rate)), left)
+}
+
 // reading shows on a terminal how far a history of another tool was read. A small
 // one shows nothing. The nil value shows nothing either.
 type reading struct {
-	out   io.Writer
 	began time.Time
 	mu    sync.Mutex // what reads the file may still be at it when all is over
-	bar   *progressbar.ProgressBar
-	shown bool
+	bar   bar
 	over  bool
-}
-
-// Write shows what the bar draws, but for what comes early.
-func (r *reading) Write(p []byte) (int, error) {
-	if time.Since(r.began) < barAfter {
-		return len(p), nil
-	}
-	r.shown = true
-	return r.out.Write(p)
 }
 
 // newReading returns nil where nothing is to be shown: if out is no terminal, so
@@ -80,7 +117,7 @@ func newReading(out io.Writer, quiet bool) *reading {
 	if quiet || !isTerminal(out) {
 		return nil
 	}
-	return &reading{out: out, began: time.Now()}
+	return &reading{bar: bar{out: out}, began: time.Now()}
 }
 
 // show takes how many bytes were read, of how many; 0 if nobody knows.
@@ -90,15 +127,12 @@ func (r *reading) show(done, total int64) {
 	switch {
 	case r.over:
 	case total > 0 && done >= total:
-		if r.finish(); r.shown {
-			fmt.Fprintln(r.out, "the history was read, and is judged")
+		if r.bar.clear() {
+			fmt.Fprintln(r.bar.out, "the history was read, and is judged")
 		}
 		r.over = true
-	default:
-		if r.bar == nil {
-			r.bar = newBar(r, total, progressbar.OptionShowCount(), progressbar.OptionShowBytes(true), progressbar.OptionUseIECUnits(true))
-		}
-		_ = r.bar.Set64(done) // a bar that cannot be drawn is no reason to end
+	case time.Since(r.began) >= barAfter:
+		r.bar.draw(done, total, r.began, quantity.Bytes)
 	}
 }
 
@@ -109,15 +143,8 @@ func (r *reading) close() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.finish()
+	r.bar.clear()
 	r.over = true
-}
-
-func (r *reading) finish() {
-	if r.bar != nil {
-		_ = r.bar.Finish() // as above
-		r.bar = nil
-	}
 }
 
 // textWidth is how many columns the summary may have.
@@ -171,37 +198,11 @@ func (p *progress) Rows(done, total int64) {
 		return
 	}
 	if p.terminal {
-		p.showBar(done, total)
-		return
+		p.bar.draw(done, total, p.began, check.Count)
+	} else if time.Since(p.shown) >= 2*time.Second {
+		p.shown = time.Now()
+		fmt.Fprintln(p.out, "  "+doneOf(done, total, time.Since(p.began), check.Count))
 	}
-	if time.Since(p.shown) < 2*time.Second {
-		return
-	}
-	p.shown = time.Now()
-	rate := float64(done) / time.Since(p.began).Seconds()
-	if total <= 0 {
-		fmt.Fprintf(p.out, "  %d rows, %.0f/s\n", done, rate)
-		return
-	}
-	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
-	fmt.Fprintf(p.out, "  %d of %d (%d%%), %.0f/s, %v left\n", done, total, 100*done/total, rate, left)
-}
-
-func (p *progress) showBar(done, total int64) {
-	if p.bar == nil {
-		p.bar = newBar(p.out, total, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("rows"))
-	}
-	_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to end
-}
-
-// newBar returns a bar that clears itself at the end; total is at most 0 if nobody
-// knows it.
-func newBar(out io.Writer, total int64, what ...progressbar.Option) *progressbar.ProgressBar {
-	if total <= 0 {
-		total = -1
-	}
-	return progressbar.NewOptions64(total, append(what, progressbar.OptionSetWriter(out), progressbar.OptionSetWidth(24),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())...)
 }
 
 // Working prints one line a second: sysbench's habit, with percentiles. It is
@@ -238,9 +239,4 @@ func short(ms float64) string {
 	}
 }
 
-func (p *progress) close() {
-	if p.bar != nil {
-		_ = p.bar.Finish() // as above
-		p.bar = nil
-	}
-}
+func (p *progress) close() { p.bar.clear() }

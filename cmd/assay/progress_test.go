@@ -16,9 +16,9 @@ func TestReading(t *testing.T) {
 	if newReading(&out, false) != nil {
 		t.Error("progress is shown where no terminal is")
 	}
-	large := &reading{out: &out, began: time.Now().Add(-time.Hour)}
+	large := &reading{bar: bar{out: &out}, began: time.Now().Add(-time.Hour)}
 	large.show(50<<20, 100<<20)
-	expect.Text(t, "half of 100 MiB", out.String(), "50%", "50/100 MiB")
+	expect.Text(t, "half of 100 MiB", out.String(), "█░", "52.4 MB of 105 MB (50%)", "1h0m0s left")
 	large.show(100<<20, 100<<20)
 	if text := out.String(); !strings.HasSuffix(text, "\rthe history was read, and is judged\n") {
 		t.Errorf("at the end, there is %q", text)
@@ -26,7 +26,7 @@ func TestReading(t *testing.T) {
 	out.Reset()
 	large.show(100<<20, 100<<20)
 	large.close()
-	small := &reading{out: &out, began: time.Now()}
+	small := &reading{bar: bar{out: &out}, began: time.Now()}
 	small.show(1, 1)
 	small.close()
 	var none *reading

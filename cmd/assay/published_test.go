@@ -102,7 +102,7 @@ func outdated(t *testing.T, name, text string) bool {
 	return withdrawn
 }
 
-// firstWords are those of a text before any mark that Markdown may write otherwise.
+// firstWords are the words of a text before any mark that Markdown may write otherwise.
 func firstWords(text string) string {
 	return strings.Join(strings.Fields(text)[:4], " ")
 }

@@ -12,6 +12,7 @@ import (
 
 	"assay/fault"
 	"assay/runner/catalog"
+	"assay/store/bug"
 	"assay/workload/definition"
 )
 
@@ -75,17 +76,20 @@ func referencePages() map[string]string {
 // aboutKind is what is true of everything on a page.
 func aboutKind() map[string]string {
 	return map[string]string{
-		"workloads": "Each has the flags below beside those of all runs, which `assay run NAME --help-all` lists.\n" +
-			"Why a database does not serve a workload is in [databases.md](databases.md).",
-		"faults": "A fault is written `ACTION TARGET at 10s`, or `every 30s`. A target that is the only one may be left out.\n" +
+		"workloads": "Each has the flags below beside those of all runs. `assay run NAME --help` has examples, and `--help-all` all flags.\n" +
+			"[databases.md](databases.md) says which databases serve it.",
+		"databases": "Parameters stand in the address, or in `--option NAME=VALUE`. `assay list` also says what would come of a\n" +
+			"workload that a database does not serve.",
+		"faults": "A fault is written `kill primary at 10s for 5s`, or `every 30s`. A target that is the only one may be left out.\n" +
 			fault.DefaultTimes + ".\n" +
+			"`when EVENT` in place of a time waits for it, and `after 2s` behind it longer. " + fault.Events + ".\n" +
 			"`for ever` lasts until the work is over; it goes with `at` alone. Every fault is healed before assay reads\n" +
 			"anything back. `while loading` behind the target strikes while rows are loaded; workloads whose loading\n" +
 			"does not go on after an error refuse it.\n\n" +
 			fault.AboutTargets() + "\n\n" +
 			"Pods are nodes with `--kubernetes` ([guide](../guides/kubernetes.md)).",
-		"checks": "A check is tested with the bugs in its table, which `--option bug=NAME:PROBABILITY` seeds\n" +
-			"([trust.md](../internals/trust.md)). The kinds of histories that other tools record are in\n[history-of-another-tool.md](../guides/history-of-another-tool.md).",
+		"checks": "`--option bug=NAME:PROBABILITY` seeds a bug, and the check below which it stands must find it, with the findings\n" +
+			"behind the arrow ([trust.md](../internals/trust.md)).",
 	}
 }
 
@@ -125,7 +129,7 @@ func (p *page) table(heads ...string) {
 func link(kind, name string) string { return "[" + name + "](" + kind + ".md#" + name + ")" }
 
 func (p *page) workload(w definition.Workload) {
-	p.paragraph(w.Long, "```\n"+strings.ReplaceAll(strings.TrimPrefix(w.Example, "  "), "\n  ", "\n")+"\n```")
+	p.paragraph(w.Long)
 	p.table("Flag", "Default", "Meaning")
 	for _, f := range w.Config().Flags() {
 		p.row("`--"+f.Name+"`", code(fmt.Sprint(reflect.Indirect(reflect.ValueOf(f.Value)))), f.Usage)
@@ -138,32 +142,27 @@ func (p *page) workload(w definition.Workload) {
 		checks = append(checks, link("checks", c.Name))
 	}
 	p.paragraph("Checks: " + strings.Join(append(checks, link("checks", recordCheck)), ", ") + ".")
-	var refused []string
-	for _, d := range catalog.Drivers() {
-		if d.Support(w.Name).Open == nil {
-			refused = append(refused, link("databases", d.Name))
-		}
-	}
-	if len(refused) == 0 {
-		p.paragraph("All databases serve it.")
-	} else {
-		p.paragraph("All databases serve it but " + strings.Join(refused, ", ") + ".")
-	}
 }
 
 func (p *page) database(d catalog.Driver) {
-	p.paragraph(d.Summary+".", "Addresses begin with `"+strings.Join(d.Schemes, ":`, `")+":`, such as `"+d.Example+"`.")
+	p.paragraph(d.Summary + ".")
+	if len(d.Schemes) == 1 {
+		p.paragraph("Address: `" + d.Example + "`.")
+	} else {
+		p.paragraph("Addresses begin with `" + strings.Join(d.Schemes, ":`, `") + ":`, such as `" + d.Example + "`.")
+	}
 	if d.Parameters != "" {
-		p.paragraph("Parameters, in the address or by `--option NAME=VALUE`: " + d.Parameters + ".")
+		p.paragraph("Parameters: " + d.Parameters + ".")
 	}
 	var reasons []string
 	refused := map[string][]string{} // by the reason
 	for _, w := range catalog.Workloads() {
 		if s := d.Support(w.Name); s.Open == nil {
-			if refused[s.Reason] == nil {
-				reasons = append(reasons, s.Reason)
+			lack, _, _ := strings.Cut(s.Reason, ": ") // behind it stands what would come of doing without
+			if refused[lack] == nil {
+				reasons = append(reasons, lack)
 			}
-			refused[s.Reason] = append(refused[s.Reason], link("workloads", w.Name))
+			refused[lack] = append(refused[lack], w.Name)
 		}
 	}
 	if len(reasons) == 0 {
@@ -188,13 +187,11 @@ func (p *page) fault(a fault.Action) {
 	if a.Value.Form != "" {
 		all = append(all, "`"+a.Written()+"`; without it: "+a.Value.Default+".")
 	}
-	example := a.Name + " " + a.Targets[0] + " at 10s"
-	if a.Lasts {
-		example += " for 5s`."
-	} else {
-		example += "`. It heals itself, so `for` is refused."
+	on := "Targets: " + a.On() + "."
+	if !a.Lasts {
+		on += " It heals itself, so `for` is refused."
 	}
-	p.paragraph(append(all, "Targets: "+a.On()+". Example: `"+example)...)
+	p.paragraph(append(all, on)...)
 }
 
 // recordCheck is the check of the tester itself, of every workload, and primaryCheck that of a
@@ -230,23 +227,31 @@ func (p *page) check(name string) {
 			continue
 		}
 		p.paragraph("In workload " + link("workloads", w.Name) + ": " + w.Checks[i].Asserts)
-		var others []string
-		rows := 0
+		var found, others []string
 		for _, b := range w.Bugs {
 			switch name {
 			case b.Check:
-				if rows++; rows == 1 {
-					p.table("Bug", "What it does", "Evidence")
-				}
-				p.row("`"+b.Name+"`", b.Doc, strings.Join(b.Kinds, ", "))
+				found = append(found, bugLine(b))
 			case b.Or:
 				others = append(others, "`"+b.Name+"` ("+b.Check+")")
 			}
+		}
+		if len(found) > 0 {
+			p.list(found)
 		}
 		if len(others) > 0 {
 			p.paragraph("It also finds " + strings.Join(others, ", ") + ".")
 		}
 	}
+}
+
+// bugLine is a bug, and the kinds of findings that show it.
+func bugLine(b bug.Bug) string {
+	line := "`" + b.Name + "`: " + b.Doc
+	if len(b.Kinds) > 0 {
+		line += " → " + strings.Join(b.Kinds, ", ")
+	}
+	return line
 }
 
 func code(text string) string {

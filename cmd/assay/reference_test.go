@@ -62,6 +62,7 @@ listed("step", transaction = "increment")
 
 // TestChecksAreThoseOfARun: what the reference says of the checks is complete.
 func TestChecksAreThoseOfARun(t *testing.T) {
+	t.Parallel()
 	script := filepath.Join(t.TempDir(), "increments.star")
 	writeFile(t, increments, script)
 	arguments := map[string][]string{

@@ -1,21 +1,28 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"assay/check"
+	"assay/history"
 	"assay/history/exchange"
 	"assay/report"
 	"assay/runner"
+	"assay/runner/histories"
 )
 
 func newRepro() *cobra.Command {
-	format, out := "edn", ""
-	f := checkFlags{timeout: 10 * time.Minute}
+	format, out, page := "edn", "", false
+	f := checkFlags{Options: histories.Options{Timeout: 10 * time.Minute}}
 	cmd := &cobra.Command{
 		Use:   "repro DIR|FILE",
 		Short: "Write the smallest history that still convicts",
@@ -33,48 +40,99 @@ Of a script whose transactions broke what it declares, it prints their statement
 with the moments of each, and writes nothing. A run of workload bank has such a
 history if the total at the end is wrong; of other checks of state that was read
 back the command says what their evidence names instead, and ends with exit code 4,
-as it does if nothing is violated.`,
+as it does if nothing is violated.
+
+With --report it writes what an engineer of the database's vendor needs, on one page:
+versions, settings, the promise, how to do it again, the sessions side by side, the
+servers' logs of the moment, and what was ruled out. --out page.html makes it HTML.`,
 		Example: `  assay repro runs/20261121T095107Z-isolation-sqlite
+  assay repro DIR --report
   assay repro history.edn --model serializable --out smallest.edn
   assay repro history.jsonl --format json`,
 		Args: oneArgument("the run's folder, or a history"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			forms := map[string]exchange.Format{"edn": exchange.EDN, "json": exchange.JSON}
-			form, known := forms[format]
-			if !known {
-				return usageError{fmt.Errorf("--format %q is none of edn, json", format)}
+			if page {
+				return writeBugReport(cmd, args[0], cmp.Or(out, "bug.md"), f.Timeout)
 			}
-			if out == "" {
-				out = map[exchange.Format]string{exchange.EDN: "repro.edn", exchange.JSON: "repro.jsonl"}[form]
-			}
-			if _, err := os.Lstat(out); err == nil {
-				return usageError{fmt.Errorf("%s exists; name another file with --out", out)}
-			}
-			o, err := f.historyOptions(cmd)
-			if err != nil {
-				return err
-			}
-			r, err := runner.Reproduce(cmd.Context(), args[0], runner.ReproOptions{Options: o, Out: out, Format: form})
-			if err != nil {
-				return err
-			}
-			return showReproduction(cmd, r)
+			return f.writeSmallest(cmd, args[0], format, out)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&out, "out", "", "the file to write, which must not exist; repro.edn or repro.jsonl if not given")
+	flags.StringVar(&out, "out", "", "the file to write, which must not exist; repro.edn, repro.jsonl or bug.md if not given")
+	flags.BoolVar(&page, "report", false, "of a DIR: write a page about the bug, for the database's vendor")
 	flags.StringVar(&format, "format", format, "edn or json (lines)")
-	flags.StringVar(&f.model, "model", "", "the consistency model that is judged; of a folder the run's own if not given, of a FILE strict-serializable")
-	flags.StringVar(&f.test, "test", "", "of a FILE: as in assay check, and so are the next ones")
-	flags.StringSliceVar(&f.assume, "assume", nil, "of a FILE of transactions")
-	flags.StringVar(&f.initial, "initial", "", "of a FILE of registers")
-	flags.StringVar(&f.total, "total", "", "of a FILE of a bank")
-	flags.StringSliceVar(&f.accounts, "accounts", nil, "of a FILE of a bank")
-	flags.BoolVar(&f.negative, "negative-balances", false, "of a FILE of a bank")
-	addTime(flags, &f.timeout, "timeout", f.timeout, "the longest search; the smallest history that was found by then is written")
+	flags.StringVar(&f.Model, "model", "", "the consistency model that is judged; of a folder the run's own if not given, of a FILE strict-serializable")
+	f.addHistory(flags)
+	addTime(flags, &f.Timeout, "timeout", f.Timeout, "the longest search; the smallest history that was found by then is written")
 	completeFlag(cmd, "format", "edn", "json")
 	return cmd
+}
+
+// writeSmallest writes the smallest history in a form to a file.
+func (f *checkFlags) writeSmallest(cmd *cobra.Command, path, format, out string) error {
+	forms := map[string]exchange.Format{"edn": exchange.EDN, "json": exchange.JSON}
+	form, known := forms[format]
+	if !known {
+		return usageError{fmt.Errorf("--format %q is none of edn, json", format)}
+	}
+	if out == "" {
+		out = map[exchange.Format]string{exchange.EDN: "repro.edn", exchange.JSON: "repro.jsonl"}[form]
+	}
+	if err := notThere(out); err != nil {
+		return err
+	}
+	o, err := f.historyOptions(cmd)
+	if err != nil {
+		return err
+	}
+	r, err := runner.Reproduce(cmd.Context(), path, runner.ReproOptions{Options: o, Out: out, Format: form})
+	if err != nil {
+		return err
+	}
+	return showReproduction(cmd, r)
+}
+
+// notThere refuses to write over a file.
+func notThere(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return usageError{fmt.Errorf("%s exists; name another file with --out", path)}
+	}
+	return nil
+}
+
+// writeBugReport writes the page about a run's finding.
+func writeBugReport(cmd *cobra.Command, folder, out string, timeout time.Duration) error {
+	forms := map[string]func(report.Document, io.Writer) error{".md": report.Document.Markdown, ".html": report.Document.HTML}
+	write := forms[filepath.Ext(out)]
+	var notOfPages []string
+	for _, name := range []string{"format", "model", "test", "assume", "initial", "total", "accounts", "negative-balances"} {
+		if cmd.Flags().Changed(name) {
+			notOfPages = append(notOfPages, "--"+name)
+		}
+	}
+	switch {
+	case write == nil:
+		return usageError{fmt.Errorf("--out %s: a page ends in .md or .html", out)}
+	case len(notOfPages) > 0:
+		return usageError{fmt.Errorf("--report does not go with %s", strings.Join(notOfPages, ", "))}
+	}
+	if err := notThere(out); err != nil {
+		return err
+	}
+	document, err := runner.BugReport(cmd.Context(), folder, timeout)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := write(document, &text); err != nil {
+		return err
+	}
+	if err := history.WriteFile(out, text.Bytes()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\nwritten to %s\n", document.Title, out)
+	return err
 }
 
 // showReproduction tells what was written and how it is judged.

@@ -12,6 +12,7 @@ import (
 // TestRepro: what is written is judged violated by the command that is printed,
 // is the same each time, and cannot be made smaller.
 func TestRepro(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	keyed := strings.NewReplacer(":value [", ":value [7 [", "]}", "]]}", ":value {", ":value [7 {", "}}", "}]}", ":value nil", ":value [7 nil]")
 	for name, text := range map[string]string{"skew.edn": skewed, "broken.edn": skewed[:len(skewed)-20], "register.edn": recordedHistories["registers.edn"],
@@ -52,9 +53,43 @@ func TestRepro(t *testing.T) {
 	}
 }
 
+// TestReproReport: the page about a planted bug is written once, in the form that its name asks
+// for; of what has no finding, and with flags of histories, none is.
+func TestReproReport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, skewed, dir, "skew.edn")
+	assay(t, dir, "run", "bank", "--db", "mem://?bug=lost-ack:0.2", "--ops", "200", "--out", "bad", "--quiet").want(t, exitViolated)
+	assay(t, dir, "run", "bank", "--ops", "50", "--out", "good", "--quiet").want(t, exitValid, exitNoVerdict)
+	for out, says := range map[string]string{"bug.md": "# assay", "page.html": "<!DOCTYPE html>"} {
+		e := assay(t, dir, "repro", "bad", "--report", "--out", out).want(t, exitValid)
+		expect.Text(t, out, e.stdout, "written to "+out)
+		expect.Text(t, out, readFile(t, dir, out), says, "has no journal row")
+	}
+	for _, test := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"bad"}, exitUsage, "bug.md exists"},
+		{[]string{"bad", "--out", "bug.txt"}, exitUsage, "a page ends in .md or .html"},
+		{[]string{"bad", "--format", "json", "--out", "b.md"}, exitUsage, "--report does not go with --format"},
+		{[]string{"good", "--out", "b.md"}, exitNoVerdict, "nothing to reproduce: the verdict is valid"},
+		{[]string{"skew.edn", "--out", "b.md"}, exitUsage, "holds no run of assay's"},
+		{[]string{"none", "--out", "b.md"}, exitUsage, "none"},
+	} {
+		e := assay(t, dir, append([]string{"repro", "--report"}, test.args...)...).want(t, test.code)
+		expect.Text(t, test.args, e.complaint(t), test.says)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "b.md")); err == nil {
+		t.Error("a file was written")
+	}
+}
+
 // TestReproRefuses: what there is nothing to reproduce of, and what cannot be
 // read, leaves no file.
 func TestReproRefuses(t *testing.T) {
+	t.Parallel()
 	dir := writeHistories(t)
 	for name, text := range map[string]string{"skew.edn": skewed, "broken.edn": skewed[:len(skewed)-20]} {
 		writeFile(t, text, dir, name)

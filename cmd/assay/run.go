@@ -114,7 +114,7 @@ const percentilesUsage = "write the response times of the measured part to this 
 // openFiles looks whether the files for other programs can be written.
 func (f *runFlags) openFiles(cmd *cobra.Command, p series.Plan) error {
 	if f.percentiles != "" && severalRuns(p) {
-		return usageError{errors.New("--hgrm has the response times of one run, and a series has several; assay check DIR --hgrm FILE writes those of each")}
+		return usageError{errors.New("--hgrm takes one run, and a series has several; assay check DIR --hgrm FILE writes the response times of each")}
 	}
 	return errors.Join(f.pipeline.open(cmd.Flags(), f.json, cmd.ErrOrStderr()), openPercentiles(f.percentiles))
 }

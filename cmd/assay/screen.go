@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
 
 	"assay/check"
 	"assay/internal/quantity"
@@ -24,14 +24,14 @@ import (
 // is written to standard error meanwhile comes above it.
 type screen struct {
 	silence
-	out     *output
-	status  *runner.Status
-	program *tea.Program
-	ended   chan struct{}
+	out         *output
+	status      *runner.Status
+	stop, ended chan struct{}
 
 	mu      sync.Mutex
-	lines   []string // to be printed above
 	heading string
+	drawn   int // lines on the terminal, the cursor is below the last
+	closed  bool
 	once    sync.Once
 }
 
@@ -51,30 +51,53 @@ func (f *runFlags) screen(stderr io.Writer) *screen {
 	if !ours || !isTerminal(stderr) || f.plain || f.quiet || kind == "" || kind == "dumb" {
 		return nil
 	}
-	s := &screen{silence: silence{stderr}, out: out, status: &runner.Status{}, ended: make(chan struct{})}
-	s.program = tea.NewProgram(&screenModel{screen: s, width: textWidth(stderr)}, tea.WithInput(nil), tea.WithOutput(out.file), tea.WithoutSignalHandler())
+	s := &screen{silence: silence{stderr}, out: out, status: &runner.Status{}, stop: make(chan struct{}), ended: make(chan struct{})}
 	out.screen.Store(s)
-	go func() {
-		defer close(s.ended)
-		_, _ = s.program.Run() // a screen that cannot be drawn is no reason to end
-	}()
+	go s.follow()
 	return s
 }
 
-// print has a text shown above the screen.
-func (s *screen) print(text string) {
-	s.mu.Lock()
-	s.lines = append(s.lines, strings.TrimRight(text, "\n"))
-	s.mu.Unlock()
-	s.program.Send(linesMessage{})
+// screenTick is how often the screen is drawn anew.
+const screenTick = 250 * time.Millisecond
+
+func (s *screen) follow() {
+	defer close(s.ended)
+	ticker := time.NewTicker(screenTick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.print("")
+		case <-s.stop:
+			return
+		}
+	}
 }
 
-func (s *screen) takeLines() []string {
+// print shows a text above the screen, which it draws anew.
+func (s *screen) print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	lines := s.lines
-	s.lines = nil
-	return lines
+	var b strings.Builder
+	if s.drawn > 0 {
+		fmt.Fprintf(&b, "\r\x1b[%dA\x1b[J", s.drawn) // up, and clear all below
+	}
+	if text = strings.TrimRight(text, "\n"); text != "" {
+		b.WriteString(text + "\n")
+	}
+	s.drawn = 0
+	if !s.closed {
+		width, height, err := term.GetSize(int(s.out.Fd()))
+		if err != nil {
+			width, height = textWidth(s.out), 24
+		}
+		live := s.status.Live()
+		for _, line := range drawStatus(&live, s.heading, width, height-1, time.Now()) {
+			b.WriteString(line + "\n")
+			s.drawn++
+		}
+	}
+	_, _ = io.WriteString(s.out.file, b.String()) // the terminal may be gone
 }
 
 // head sets what the screen says of the series.
@@ -84,94 +107,17 @@ func (s *screen) head(text string) {
 	s.heading = text
 }
 
-func (s *screen) headed() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.heading
-}
-
-// close takes the screen away. What was to be printed above it stays.
+// close takes the screen away. What was printed above it stays.
 func (s *screen) close() {
 	s.once.Do(func() {
-		s.program.Send(closeMessage{})
+		close(s.stop)
 		<-s.ended
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+		s.print("")
 		s.out.screen.Store(nil)
-		for _, line := range s.takeLines() {
-			_, _ = io.WriteString(s.out, line+"\n") // the terminal may be gone
-		}
 	})
-}
-
-// The messages of the screen.
-type (
-	linesMessage   struct{}
-	printedMessage struct{}
-	closeMessage   struct{}
-	tickMessage    struct{}
-)
-
-// screenTick is how often the screen is drawn anew.
-const screenTick = 250 * time.Millisecond
-
-// screenModel is what bubbletea draws.
-type screenModel struct {
-	screen            *screen
-	width, height     int
-	printing, closing bool
-}
-
-func tick() tea.Cmd { return tea.Tick(screenTick, func(time.Time) tea.Msg { return tickMessage{} }) }
-
-// Init implements tea.Model.
-func (m *screenModel) Init() tea.Cmd { return tick() }
-
-// Update implements tea.Model.
-func (m *screenModel) Update(message tea.Msg) (tea.Model, tea.Cmd) {
-	switch message := message.(type) {
-	case tea.WindowSizeMsg:
-		m.width, m.height = message.Width, message.Height
-	case tickMessage:
-		return m, tick()
-	case linesMessage:
-		return m, m.print()
-	case printedMessage:
-		m.printing = false
-		return m, m.print()
-	case closeMessage:
-		m.closing = true
-		return m, m.print()
-	}
-	return m, nil
-}
-
-// print prints what is to stand above, one batch after the other, and then ends if that
-// was asked for.
-func (m *screenModel) print() tea.Cmd {
-	if m.printing {
-		return nil
-	}
-	if lines := m.screen.takeLines(); len(lines) > 0 {
-		m.printing = true
-		return tea.Sequence(tea.Println(strings.Join(lines, "\n")), func() tea.Msg { return printedMessage{} })
-	}
-	if m.closing {
-		return tea.Quit
-	}
-	return nil
-}
-
-// View implements tea.Model. The last line is the cursor's.
-func (m *screenModel) View() tea.View {
-	if m.closing {
-		v := tea.NewView("")
-		v.Cursor, v.DisableBracketedPasteMode = tea.NewCursor(0, 0), true
-		return v
-	}
-	live := m.screen.status.Live()
-	lines := drawStatus(&live, m.screen.headed(), m.width, m.height-1, time.Now())
-	v := tea.NewView(strings.Join(lines, "\n") + "\n")
-	v.Cursor, v.DisableBracketedPasteMode = tea.NewCursor(0, len(lines)), true
-	return v
 }
 
 // The widest screen, in columns: longer lines are hard to read.
@@ -227,9 +173,12 @@ func progressLine(l *report.Live, width int, now time.Time) string {
 	if known {
 		text += "  " + toSecond(left) + " left"
 	}
-	room := min(max(width-utf8.RuneCountInString(text), 0), 40)
-	done := int(share * float64(room))
-	return strings.Repeat("█", done) + strings.Repeat("░", room-done) + text
+	return barOf(share, min(max(width-utf8.RuneCountInString(text), 0), 40)) + text
+}
+
+func barOf(share float64, width int) string {
+	done := int(min(share, 1) * float64(width))
+	return strings.Repeat("█", done) + strings.Repeat("░", width-done)
 }
 
 // toSecond is a time to the second.
@@ -307,6 +256,11 @@ func cut(line string, width int) string {
 	return string([]rune(line)[:width-1]) + "…"
 }
 
-// emphasis marks a line with an attribute of ECMA-48 (1 bold, 31 red, 33 yellow), which
-// is left out where the terminal or NO_COLOR wants none.
-func emphasis(attribute, line string) string { return "\x1b[" + attribute + "m" + line + "\x1b[0m" }
+// emphasis marks a line with an attribute of ECMA-48 (1 bold, 31 red, 33 yellow). NO_COLOR wants no
+// colors.
+func emphasis(attribute, line string) string {
+	if attribute != "1" && os.Getenv("NO_COLOR") != "" {
+		return line
+	}
+	return "\x1b[" + attribute + "m" + line + "\x1b[0m"
+}

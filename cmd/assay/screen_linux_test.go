@@ -136,7 +136,7 @@ func TestScreenOfASeries(t *testing.T) {
 // TestNoScreen: lines are shown where they are asked for, or nothing else can be.
 func TestNoScreen(t *testing.T) {
 	t.Parallel()
-	short := []string{"run", "bank", "--db", "mem://?latency=1ms", "--duration", "1500ms", "--warmup", "0s", "--out", "run"}
+	short := []string{"run", "bank", "--db", "mem://?latency=1ms", "--duration", "2500ms", "--warmup", "0s", "--out", "run"}
 	for name, x := range map[string]*terminal{
 		"--plain": onTerminal(t, nil, append(short, "--plain")...), "dumb": onTerminal(t, []string{"TERM=dumb"}, short...),
 	} {

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestScriptAlone runs scripts that break their own rules with one client, in which isolation has
@@ -36,11 +38,7 @@ func TestScriptAlone(t *testing.T) {
 				return
 			}
 			e.want(t, exitUsage)
-			for _, text := range c.says {
-				if !strings.Contains(e.stderr, text) {
-					t.Errorf("it does not say %q: %s", text, e.stderr)
-				}
-			}
+			expect.Text(t, e, e.stderr, c.says...)
 		})
 	}
 }

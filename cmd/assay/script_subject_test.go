@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"assay/internal/expect"
 )
 
 // TestScriptWithoutSubject runs scripts of which nothing took effect, which have no verdict, and
@@ -29,12 +31,7 @@ func TestScriptWithoutSubject(t *testing.T) {
 			dir := t.TempDir()
 			writeFile(t, table+c.script, dir, "work.star")
 			e := assay(t, dir, "run", "script", "work.star", "--ops", "20", "--clients", "1", "--warmup", "0s", "--observe", "0", "--out", "run").want(t, c.code)
-			said := strings.Join(strings.Fields(e.stdout+e.stderr), " ")
-			for _, text := range c.says {
-				if !strings.Contains(said, text) {
-					t.Errorf("it does not say %q: %s", text, said)
-				}
-			}
+			expect.Text(t, e, unwrapped(e.stdout+e.stderr), c.says...)
 			r := resultOf(t, filepath.Join(dir, "run"))
 			if r.Verdict.String() != c.verdict {
 				t.Errorf("the verdict is %s", r.Verdict)

@@ -19,31 +19,36 @@ func example(name string) string { return filepath.Join("..", "..", "examples", 
 func TestScriptExamples(t *testing.T) {
 	t.Parallel()
 	pgbench := []string{example("pgbench.sql"), "--setup", example("pgbench-setup.sql"), "--define", "scale=1"}
-	for spec, weak := range map[string]string{"postgres:1": "read committed", "mariadb:1": "repeatable read"} {
-		server := serverFor(t, spec)
+	for address, weak := range map[string]string{databaseOf(t, "examples"): "read committed", serverFor(t, "mariadb:1").address: "repeatable read"} {
 		run := func(codes []int, verdict string, args ...string) {
 			t.Helper()
 			args = append([]string{"run", "script"}, args...)
-			args = append(args, "--db", server.address, "--clients", "8", "--ops", "1500", "--out", filepath.Join(t.TempDir(), "run"), "--quiet")
+			args = append(args, "--db", address, "--clients", "8", "--ops", "500", "--out", filepath.Join(t.TempDir(), "run"), "--quiet")
 			if e := assay(t, ".", args...).want(t, codes...); !strings.Contains(e.stdout, "script: "+verdict) {
-				t.Errorf("%s %v: %v", spec, args, e)
+				t.Errorf("at %s, %v: %v", weak, args, e)
 			}
 		}
-		decided := []int{exitValid, exitNoVerdict} // the machine may be busy
-		run([]int{exitValid}, "allowed", example("bank.star"), "--isolation", weak)
-		run([]int{exitViolated}, "allowed", example("bank.star"), "--isolation", weak, "--judge", "found")
+		decided := []int{exitValid, exitNoVerdict}                                                                // the machine may be busy
+		together := []string{example("bank.star"), "--define", "accounts=4", "--pause", "3", "--isolation", weak} // all transfers meet, not all in both accounts
+		run([]int{exitValid}, "allowed", together...)
+		run([]int{exitViolated}, "allowed", append(together, "--judge", "found")...)
 		run(decided, "valid", example("bank.star"), "--isolation", "serializable")
 		run(decided, "valid", example("queue.star"))
 		run(decided, "valid", pgbench...)
 	}
 }
 
-// TestScriptOnDocuments runs the bank of documents on MongoDB. A script in SQL is refused
-// there, and one of documents where SQL is spoken, with the place and what to use; nothing
-// is left of it.
-func TestScriptOnDocuments(t *testing.T) {
+// TestOnDocuments has a MongoDB for all that scripts and seeded bugs do there.
+func TestOnDocuments(t *testing.T) {
 	t.Parallel()
 	server := serverFor(t, "mongodb:1")
+	t.Run("scripts", func(t *testing.T) { testScriptOnDocuments(t, server) })
+	t.Run("seeded bugs", func(t *testing.T) { testSeededOnMongoDB(t, server) })
+}
+
+// testScriptOnDocuments runs the bank of documents. A script in SQL is refused there, and one of
+// documents where SQL is spoken, with the place and what to use; nothing is left of it.
+func testScriptOnDocuments(t *testing.T, server *documentedServer) {
 	dir := t.TempDir()
 	args := []string{"--clients", "4", "--ops", "400", "--quiet", "--out"}
 	run := func(name, address, folder string) ended {
@@ -69,11 +74,9 @@ func TestScriptOnDocuments(t *testing.T) {
 	}
 }
 
-// TestSeededOnMongoDB: what is seeded in a workload on MongoDB is found there, and nothing
+// testSeededOnMongoDB: what is seeded in a workload on MongoDB is found there, and nothing
 // is where nothing was seeded.
-func TestSeededOnMongoDB(t *testing.T) {
-	t.Parallel()
-	server := serverFor(t, "mongodb:1")
+func testSeededOnMongoDB(t *testing.T, server *documentedServer) {
 	dir := t.TempDir()
 	for _, workload := range [][]string{
 		{"smallbank", "lost-update", "--customers", "50", "--hotspot", "10", "--retry", "failed"}, {"tpcb", "half-done", "--accounts", "100", "--retry", "failed"},
@@ -113,14 +116,14 @@ invariant("rates", "SELECT count(*) FROM elsewhere.rate", equals = 1)
 // was, also when assay clears what is its own.
 func TestScriptReadsAnotherSchema(t *testing.T) {
 	t.Parallel()
-	server := serverFor(t, "postgres:1")
-	owner := connect(t, server.address)
+	address := databaseOf(t, "rates")
+	owner := connect(t, address)
 	execute(t, owner, "CREATE SCHEMA elsewhere")
 	execute(t, owner, "CREATE TABLE elsewhere.rate (id bigint PRIMARY KEY, percent bigint)")
 	execute(t, owner, "INSERT INTO elsewhere.rate VALUES (1, 7)")
 	dir := t.TempDir()
 	writeFile(t, ofOthers, dir, "pay.star")
-	args := []string{"run", "script", "pay.star", "--db", server.address, "--clients", "2", "--ops", "100", "--quiet", "--out", "run"}
+	args := []string{"run", "script", "pay.star", "--db", address, "--clients", "2", "--ops", "100", "--quiet", "--out", "run"}
 	text := assay(t, dir, args...).want(t, exitUsage).complaint(t)
 	if want := "pay.star:12:10: invariant \"rates\": elsewhere.rate lies outside of assay's schema"; !strings.Contains(text, want) {
 		t.Errorf("%q does not say %q", text, want)
@@ -146,7 +149,7 @@ func TestScriptMeetsARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e := assay(t, ".", "run", "script", example("bank.star"), "--cluster", "postgres:1", "--isolation", "serializable", "--retry", "failed", "--clients", "4",
-		"--warmup", "200ms", "--duration", "5s", "--timeout", "5s", "--fault", "kill primary at 1s for 1s", "--out", filepath.Join(dir, "run")).want(t, exitValid, exitNoVerdict)
+		"--warmup", "200ms", "--duration", "4s", "--timeout", "5s", "--fault", "kill primary at 1s for 1s", "--out", filepath.Join(dir, "run")).want(t, exitValid, exitNoVerdict)
 	r := resultOf(t, filepath.Join(dir, "run"))
 	if r.Verdict != check.Valid || len(r.Faults) != 1 || !r.Faults[0].Proven || r.Outcomes.Committed == 0 || r.Outcomes.Failed+r.Outcomes.Unknown == 0 {
 		t.Errorf("the verdict is %v, faults %+v, outcomes %+v: %v", r.Verdict, r.Faults, r.Outcomes, e)

@@ -24,26 +24,30 @@ import (
 // million accounts are in that nobody waits for.
 const (
 	working   = "overall"
-	someAreIn = "of 100000000 ("
+	someAreIn = "of 100,000,000 ("
 )
 
 // TestOneInterruptEndsInOrder: what is in flight is waited for, everything is
-// read back and judged, and the measurement says that it was cut.
+// read back and judged, and the measurement says that it was cut. timeout(1) sends
+// its signal to the program and to its group, so that it comes twice: the second is
+// its echo.
 func TestOneInterruptEndsInOrder(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+	for times, signals := range map[string][]syscall.Signal{"once": {syscall.SIGINT}, "twice": {syscall.SIGTERM, syscall.SIGINT}} { // the same would be one
 		dir := t.TempDir()
 		p := start(t, command{dir: dir, args: []string{"run", "bank", "--duration", "1h", "--warmup", "100ms", "--out", "run"}})
 		p.until(working)
-		p.signal(s)
+		for _, s := range signals {
+			p.signal(s)
+		}
 		e := p.wait().want(t, exitNoVerdict)
 		r := resultOf(t, filepath.Join(dir, "run"))
 		if r.Verdict != check.Valid || r.Measurement.Verdict != "invalid" || r.Outcomes.Committed == 0 {
-			t.Errorf("%s: %v, %+v, %+v", name, r.Verdict, r.Measurement, r.Outcomes)
+			t.Errorf("%s: %v, %+v, %+v", times, r.Verdict, r.Measurement, r.Outcomes)
 		}
-		expect.Text(t, name, strings.Join(r.Measurement.Reasons, "\n"), "the run was cut:")
-		expect.Text(t, name, e.stderr, "ending in order", "once more", "checking")
-		expect.Text(t, name, e.stdout, "VALID", "cut")
+		expect.Text(t, times, strings.Join(r.Measurement.Reasons, "\n"), "the run was cut:")
+		expect.Text(t, times, e.stderr, "ending in order", "once more", "checking")
+		expect.Text(t, times, e.stdout, "VALID", "cut")
 		assay(t, dir, "check", "run").want(t, exitNoVerdict)
 	}
 }
@@ -98,22 +102,6 @@ func TestTwoInterruptsLeaveAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnEchoIsNoSecondInterrupt: timeout(1) sends its signal to the program and
-// to its group, so that it comes twice.
-func TestAnEchoIsNoSecondInterrupt(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	p := start(t, command{dir: dir, args: []string{"run", "bank", "--duration", "1h", "--warmup", "100ms", "--out", "run"}})
-	p.until(working)
-	p.signal(syscall.SIGTERM)
-	p.until("once more")
-	p.signal(syscall.SIGTERM)
-	p.wait().want(t, exitNoVerdict)
-	if r := resultOf(t, filepath.Join(dir, "run")); r.Verdict != check.Valid {
-		t.Errorf("the run was not ended in order: %v", r.Verdict)
-	}
-}
-
 // TestTwoInterruptsWhileLoading: the first may have ended it already.
 func TestTwoInterruptsWhileLoading(t *testing.T) {
 	t.Parallel()
@@ -124,24 +112,14 @@ func TestTwoInterruptsWhileLoading(t *testing.T) {
 	p.wait().want(t, exitInterrupted, exitNoVerdict)
 }
 
-// TestKilledRunIsJudgedLater: what a killed assay leaves says that nothing is
-// known, and check finds out what can be.
+// TestKilledRunIsJudgedLater kills a run in the middle of its work: what it leaves says that
+// nothing is known, and check finds out what can be. That what was acknowledged is in the state that
+// was read, and in the database, is counted here on its own.
 func TestKilledRunIsJudgedLater(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	at := killed(t, dir, "")
-	judgeKilled(t, dir, "", at, func() map[int64]bool { return inSQLite(t, filepath.Join(dir, "run", "bank.sqlite")) })
-}
-
-// killed kills a run in the middle of its work and returns when.
-func killed(t *testing.T, dir, address string) time.Time {
-	t.Helper()
-	args := []string{"run", "bank", "--duration", "1h", "--warmup", "500ms", "--clients", "8", "--accounts", "1000", "--out", "run"}
-	c := command{dir: dir, args: args, messy: true}
-	if address != "" {
-		c.env = []string{"ASSAY_DB=" + address}
-	}
-	p := start(t, c)
+	folder := filepath.Join(dir, "run")
+	p := start(t, command{dir: dir, messy: true, args: []string{"run", "bank", "--duration", "1h", "--warmup", "500ms", "--clients", "8", "--accounts", "1000", "--out", "run"}})
 	committed := regexp.MustCompile(`(?m)^ +[0-9]+s +[0-9,]+ +[1-9]`) // in a line of progress
 	p.untilTrue("line of progress with something committed", func() bool { return committed.MatchString(p.err.String()) })
 	time.Sleep(500 * time.Millisecond) // anywhere in the middle
@@ -150,26 +128,14 @@ func killed(t *testing.T, dir, address string) time.Time {
 	if e := p.wait(); e.code != -1 || e.stdout != "" {
 		t.Fatalf("it was not killed: %v", e)
 	}
-	before := resultOf(t, filepath.Join(dir, "run"))
+	before := resultOf(t, folder)
 	if before.Verdict != check.Unknown || before.Measurement.Verdict != "invalid" {
 		t.Errorf("a killed run left the verdict %v and a measurement that is %s", before.Verdict, before.Measurement.Verdict)
 	}
-	shown := assay(t, dir, "report", "run").want(t, 0)
-	expect.Text(t, shown, shown.stdout, "UNKNOWN", "killed")
-	return at
-}
+	assay(t, dir, "report", "run").want(t, 0).shows(t, "UNKNOWN", "killed")
 
-// judgeKilled judges the killed run of a folder, and counts on its own that
-// what was acknowledged is in the state that was read and, by stored, in the
-// database.
-func judgeKilled(t *testing.T, dir, address string, at time.Time, stored func() map[int64]bool) {
-	t.Helper()
-	c := command{dir: dir, args: []string{"check", "run"}}
-	if address != "" {
-		c.env = []string{"ASSAY_DB=" + address}
-	}
-	e := start(t, c).wait().want(t, exitNoVerdict)
-	r := resultOf(t, filepath.Join(dir, "run"))
+	e := assay(t, dir, "check", "run").want(t, exitNoVerdict)
+	r := resultOf(t, folder)
 	if r.Verdict != check.Valid {
 		t.Errorf("the verdict is %v: %v", r.Verdict, e)
 	}
@@ -179,11 +145,10 @@ func judgeKilled(t *testing.T, dir, address string, at time.Time, stored func() 
 	if !r.Started.Before(r.Ended) || r.Ended.After(at) {
 		t.Errorf("it is said to have gone from %v to %v, and was killed at %v", r.Started, r.Ended, at)
 	}
-	acknowledged, journal := acknowledgedIn(t, filepath.Join(dir, "run")), journalOf(t, filepath.Join(dir, "run"))
+	acknowledged, journal, there := acknowledgedIn(t, folder), journalOf(t, folder), inSQLite(t, filepath.Join(folder, "bank.sqlite"))
 	if len(acknowledged) == 0 || int64(len(acknowledged)) != r.Outcomes.Committed {
 		t.Errorf("%d acknowledged transfers, and %d in the result", len(acknowledged), r.Outcomes.Committed)
 	}
-	there := stored()
 	for id := range acknowledged {
 		if journal[id] != 1 || !there[id] {
 			t.Errorf("transfer %d was acknowledged and is %d times in the journal, in the database: %v", id, journal[id], there[id])
@@ -192,10 +157,10 @@ func judgeKilled(t *testing.T, dir, address string, at time.Time, stored func() 
 	if len(journal) < len(acknowledged) {
 		t.Errorf("%d rows of %d transfers", len(journal), len(acknowledged))
 	}
-	kept := readFile(t, dir, "run", "result.json")
-	start(t, c).wait().want(t, exitNoVerdict)
-	if readFile(t, dir, "run", "result.json") != kept {
-		t.Errorf("judged again, the verdict is %v, or another result was kept", resultOf(t, filepath.Join(dir, "run")).Verdict)
+	kept := readFile(t, folder, "result.json")
+	assay(t, dir, "check", "run").want(t, exitNoVerdict)
+	if readFile(t, folder, "result.json") != kept {
+		t.Errorf("judged again, the verdict is %v, or another result was kept", resultOf(t, folder).Verdict)
 	}
 }
 
@@ -243,28 +208,16 @@ func journalOf(t *testing.T, folder string) map[int64]int {
 	return rows
 }
 
-// TestInterruptedLoadingIsReplaced: the next run says what it found.
+// TestInterruptedLoadingIsReplaced kills a run after some of its accounts are in: the next one says
+// what it found.
 func TestInterruptedLoadingIsReplaced(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	interruptLoading(t, dir, "sqlite:bank.sqlite")
-	afterInterruptedLoading(t, dir, "sqlite:bank.sqlite")
-}
-
-// interruptLoading kills a run after some of its accounts are in.
-func interruptLoading(t *testing.T, dir, address string) {
-	t.Helper()
-	p := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address}, messy: true,
-		args: []string{"run", "bank", "--accounts", "100000000", "--out", "interrupted"}})
+	p := start(t, command{dir: dir, messy: true, args: []string{"run", "bank", "--db", "sqlite:bank.sqlite", "--accounts", "100000000", "--out", "interrupted"}})
 	p.until(someAreIn)
 	p.signal(syscall.SIGKILL)
 	p.wait()
-}
-
-func afterInterruptedLoading(t *testing.T, dir, address string) {
-	t.Helper()
-	e := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address},
-		args: []string{"run", "bank", "--accounts", "1000", "--duration", "1s", "--out", "next"}}).wait().sound(t, filepath.Join(dir, "next"))
+	e := assay(t, dir, "run", "bank", "--db", "sqlite:bank.sqlite", "--accounts", "1000", "--duration", "300ms", "--warmup", "0s", "--out", "next").sound(t, filepath.Join(dir, "next"))
 	said := unwrapped(e.stderr) // it may be broken into lines
 	expect.Text(t, "standard error", said, "replacing what run", "of 100,000,000 rows", "its loading was interrupted")
 	if strings.Contains(said, " 0 of 100000000") {

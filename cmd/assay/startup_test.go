@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -25,8 +26,6 @@ const (
 func heavyInits() map[string]int {
 	return map[string]int{
 		"github.com/brianvoe/gofakeit/v7/data":           400 << 10, // words and names, which are a function of the seed
-		"github.com/brianvoe/gofakeit/v7":                220 << 10,
-		"github.com/russross/blackfriday/v2":             230 << 10, // manual pages
 		"github.com/yuin/goldmark/util":                  150 << 10, // the prose of studies
 		"github.com/yuin/goldmark/parser":                120 << 10,
 		"github.com/nats-io/nats-server/v2/server":       210 << 10,
@@ -37,6 +36,19 @@ func heavyInits() map[string]int {
 		"google.golang.org/protobuf/reflect/protodesc":   180 << 10, // with what etcd's API is described by
 		"go.etcd.io/etcd/api/v3/etcdserverpb":            110 << 10,
 		"github.com/apache/cassandra-gocql-driver/v2":    320 << 10, // which grows with the machine's network interfaces
+	}
+}
+
+// mostBytes is how large the program may be.
+const mostBytes = 69_000_000
+
+// TestTheProgramIsSmall: a library more is a few megabytes, and one call of a method by a name that only
+// the run knows is a third of the program (docs/internals/decisions/size.md).
+func TestTheProgramIsSmall(t *testing.T) {
+	program, err := os.Stat(binary)
+	expect.NoError(t, err)
+	if size := program.Size(); size > mostBytes {
+		t.Errorf("the program has %d bytes, and %d are allowed; go build -ldflags=-dumpdep names what is marked <ReflectMethod>", size, mostBytes)
 	}
 }
 

@@ -25,8 +25,7 @@ func TestAStoppedRunKeepsItsFile(t *testing.T) {
 		first.until(working)
 		expect.NoError(t, first.cmd.Process.Signal(syscall.SIGSTOP))
 		time.Sleep(leaseOver) // what is waited for is an expiry: nothing tells of it earlier
-		second = start(t, command{dir: dir, args: []string{"run", "bank", "--db", database, "--accounts", "50", "--ops", "10", "--out", "second"}}).wait()
-		second.want(t, exitCannotRun)
+		second = ends(t, command{dir: dir, args: []string{"run", "bank", "--db", database, "--accounts", "50", "--ops", "10", "--out", "second"}}).want(t, exitCannotRun)
 		if !strings.Contains(second.stderr, "locking protocol") {
 			break
 		}

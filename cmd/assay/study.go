@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"assay/history"
 	"assay/internal/spelling"
 	"assay/report"
 	"assay/report/article"
@@ -23,7 +24,7 @@ import (
 	"assay/runner/study"
 )
 
-// studyFlags are those of assay study.
+// studyFlags are the flags of assay study.
 type studyFlags struct {
 	runFlags       // out, servers and quiet of them
 	size           string
@@ -69,12 +70,12 @@ study.html and study.md with its charts, and runs.csv with a line for each run.
 	flags.SortFlags = false
 	flags.StringVar(&f.size, "size", f.size, "which of the study's sizes")
 	flags.StringSliceVar(&f.only, "only", nil, "make these experiments alone, by their names")
-	flags.IntVar(&f.repeat, "repeat", 0, "make each configuration so often, whatever the file says")
-	flags.IntVar(&f.untilValid, "until-valid", f.untilValid, "make a run again, so often at most, while its measurement is invalid, long enough, and it found nothing wrong")
+	flags.IntVar(&f.repeat, "repeat", 0, "how many runs of each configuration to make, whatever the file says")
+	flags.IntVar(&f.untilValid, "until-valid", f.untilValid, "how often at most to repeat a run whose measurement is invalid, unless it was too short or found something wrong")
 	flags.Lookup("until-valid").NoOptDefVal = strconv.Itoa(mostAgain)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan, each run as its command, and about what time and disk it takes")
 	flags.BoolVar(&f.schema, "schema", false, "print the JSON Schema of a study's file, for editors")
-	flags.StringVar(&f.out, "out", "", "the study's folder: new, empty, or that of this study (default runs/<time>-study-...)")
+	flags.StringVar(&f.out, "out", "", "the study's folder: new, empty, or this study's (default runs/<time>-study-...)")
 	flags.StringVar(&f.publish, "publish", "", "write the article into this folder too when all runs are made: NAME.md, NAME.html and charts/NAME-*.svg, after the study's file; charts that it no longer has are removed")
 	flags.StringVar(&f.servers, "servers", "", serversUsage)
 	f.pipeline.add(flags)
@@ -175,7 +176,7 @@ func (f *studyFlags) open(path string, text []byte) (err error) {
 			return err
 		}
 	}
-	return runner.WriteFile(filepath.Join(f.out, report.FileStudy), text)
+	return history.WriteFile(filepath.Join(f.out, report.FileStudy), text)
 }
 
 // makeAll makes the runs of all experiments that are not made yet, writes the tables,

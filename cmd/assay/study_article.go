@@ -62,6 +62,7 @@ func checkQuestions(s *study.Study, plans []plannedExperiment) error {
 func (p plannedExperiment) work() (w compare.Work) {
 	for _, c := range p.plan.Configurations {
 		w.Faults = w.Faults || len(c.Scenario.Faults) > 0
+		w.Priced = w.Priced || c.Scenario.Price != ""
 		w.Ramped = w.Ramped || c.Scenario.Load.Ramp > 0
 		if in, has := c.Scenario.Config.(definition.NamesRounds); has {
 			w.Rounds = append(w.Rounds, in.RoundNames()...)
@@ -110,8 +111,14 @@ func plots(e study.Experiment) (all []compare.Plot, err error) {
 // article lays out what the experiments have so far; groups are by the experiment's name.
 func (f *studyFlags) article(s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) *article.Article {
 	a := &article.Article{Name: nameOf(s), Title: s.Title, Question: s.Question, Setup: s.Description, Command: f.command(s), Facts: f.facts(plans, groups)}
+	var whole []compare.Group
 	for _, p := range plans {
+		whole = append(whole, groups[p.experiment.Name]...)
 		a.Sections = append(a.Sections, sectionOf(p.experiment, groups[p.experiment.Name]))
+	}
+	if len(a.Sections) > 0 {
+		first := &a.Sections[0]
+		first.Notes = slices.Concat([]string{compare.HowToRead}, compare.Imprecise(whole), first.Notes)
 	}
 	a.Overviews = overviews(s, plans, groups)
 	a.Compared = report.Table{Title: "What the answers rest on", Head: compare.AnswerHead(), Words: []int{1, 2}}

@@ -51,8 +51,7 @@ overview:
 func TestStudyHasAnOverview(t *testing.T) {
 	t.Parallel()
 	dir, file := studyFile(t, overviewStudy)
-	plan := assay(t, dir, "study", file, "--dry-run")
-	plan.want(t, exitValid)
+	plan := assay(t, dir, "study", file, "--dry-run").want(t, exitValid)
 	const impossible = "not possible: Cassandra has no transaction over several partitions"
 	expect.Text(t, plan, plan.stdout, "transfers: 6 runs", "  system=Cassandra, clients=1: "+impossible, "  system=forgetful, clients=2: not run: one client is enough")
 	if strings.Contains(plan.stdout, "assay run bank --cluster") {
@@ -60,8 +59,7 @@ func TestStudyHasAnOverview(t *testing.T) {
 	}
 
 	at := filepath.Join(dir, "reports")
-	e := assay(t, dir, "study", file, "--out", "made", "--publish", at, "--quiet")
-	e.want(t, exitViolated)
+	assay(t, dir, "study", file, "--out", "made", "--publish", at, "--quiet").want(t, exitViolated)
 	text, page := readFile(t, at, "small.md"), readFile(t, at, "small.html")
 	expect.Text(t, "small.md", text, "## What they serve", "| system | Transfers | two clients | ycsb | kept | speed |",
 		"| memory | ✓ valid in 2 of 2 runs | ✓ valid in 2 of 2 runs | ✓ valid in 2 of 2 runs | ",

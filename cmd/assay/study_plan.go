@@ -64,7 +64,7 @@ func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment
 			p.Base.Load.Seed = out.plan.Base.Load.Seed
 		}
 		if p.Repeats != out.plan.Repeats || p.Base.Load.Seed != out.plan.Base.Load.Seed || sharing != out.sharing {
-			return out, &study.Error{Path: s.Path, Position: e.At, Problem: "repeat, seed and agents are those of a whole experiment and cannot vary in it"}
+			return out, &study.Error{Path: s.Path, Position: e.At, Problem: "repeat, seed and agents hold for a whole experiment and cannot vary in it"}
 		}
 		out.experiment.Configurations = append(out.experiment.Configurations, c)
 		out.plan.Configurations = append(out.plan.Configurations, series.Configuration{Configuration: report.Configuration{Values: settingsOf(c.Values)}, Scenario: p.Base})

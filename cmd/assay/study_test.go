@@ -51,11 +51,10 @@ func studyFile(t *testing.T, text string) (dir, file string) {
 func TestStudies(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "..", "studies", "*.yaml"))
-	if err != nil || len(files) != 10 {
+	if err != nil || len(files) != 12 {
 		t.Fatalf("%q, %v", files, err)
 	}
-	e := assay(t, t.TempDir(), "study", "--schema")
-	e.want(t, exitValid)
+	e := assay(t, t.TempDir(), "study", "--schema").want(t, exitValid)
 	var schema jsonschema.Schema
 	expect.NoError(t, json.Unmarshal([]byte(e.stdout), &schema))
 	resolved, err := schema.Resolve(nil)
@@ -75,8 +74,7 @@ func TestStudies(t *testing.T) {
 		path, err := filepath.Abs(file)
 		expect.NoError(t, err)
 		for _, size := range []string{"laptop", "report"} {
-			e := assay(t, t.TempDir(), "study", path, "--dry-run", "--size", size)
-			e.want(t, exitValid)
+			e := assay(t, t.TempDir(), "study", path, "--dry-run", "--size", size).want(t, exitValid)
 			if !strings.Contains(e.stdout, "size "+size+" of laptop, report; ") || strings.Count(e.stdout, "\n  assay run ") < 20 {
 				t.Errorf("%s, size %s: %s", file, size, e.stdout)
 			}
@@ -87,8 +85,7 @@ func TestStudies(t *testing.T) {
 func TestStudyPlan(t *testing.T) {
 	t.Parallel()
 	dir, file := studyFile(t, smallStudy)
-	e := assay(t, dir, "study", file, "--dry-run", "--size", "report", "--only", "transfers", "--repeat", "2")
-	e.want(t, exitValid)
+	e := assay(t, dir, "study", file, "--dry-run", "--size", "report", "--only", "transfers", "--repeat", "2").want(t, exitValid)
 	expect.Text(t, e, e.stdout,
 		"A small study\nsize report of laptop, report; 6 runs, about ", "transfers: 6 runs, about ",
 		"\n  assay run bank --db mem:// --accounts 100 --ops 60 --clients 1 --keys uniform --seed 7\n"+
@@ -108,8 +105,7 @@ experiments:
   attached: {workload: bank, matrix: {fault: [none, kill primary at 10s]}}
   provided: {workload: bank, cluster: "k8s:db.yaml"}
 `)
-	e := assay(t, dir, "study", file, "--dry-run")
-	e.want(t, exitValid)
+	e := assay(t, dir, "study", file, "--dry-run").want(t, exitValid)
 	expect.Text(t, e, e.stdout,
 		"assay run bank --db postgres://db.pg.svc/app --kubernetes 'pg/app=db' --duration 1m",
 		"--fault 'kill primary at 10s'",
@@ -138,8 +134,8 @@ func TestStudyAsAWhole(t *testing.T) {
 	expect.Text(t, e, e.stderr, "experiment 2 of 2: entities", "run 2 of 6, clients=1, keys=zipf:0.99, repeat 1")
 	tables := readFile(t, dir, "made", "study.md")
 	// Figures of so few operations are marked where they stand.
-	expect.Text(t, "study.md", tables, "# A small study", "Is a client enough?", "**Are two faster?** ? With clients=2, throughput is not known, since no measurement of a side is valid (keys zipf:0.99).", "**Is any lost?** Nothing wrong was found in 6 runs.", "- made: ", "## Transfers by clients", "| **keys=zipf:0.99** | ", "| 1 | ", " ? |", "## Entities", "| through the service | ",
-		"measurement is INVALID in", "## What the answers rest on", "no valid measurement", "assay study small.yaml --size laptop")
+	expect.Text(t, "study.md", tables, "# A small study", "Is a client enough?", "**Are two faster?** ? With clients=2, throughput is not known, since no measurement of a side is valid (keys zipf:0.99; ", "**Is any lost?** Nothing wrong was found in 6 runs.", "- made: ", "## Transfers by clients", "| **keys=zipf:0.99** | ", "| 1 | ", " ? |", "## Entities", "| through the service | ",
+		"measurement is INVALID in", "assay study small.yaml --size laptop")
 	for _, absolute := range []string{readFile(t, dir, "made", "study.html"), tables} {
 		if strings.Contains(absolute, dir) {
 			t.Error("the article names a folder of this machine")
@@ -148,22 +144,20 @@ func TestStudyAsAWhole(t *testing.T) {
 	if csv := readFile(t, dir, "made", "runs.csv"); strings.Count(csv, "\n") != 11 || !strings.Contains(csv, "configuration") {
 		t.Errorf("runs.csv: %s", csv)
 	}
-	expect.Text(t, "study.html", readFile(t, dir, "made", "study.html"), `<section aria-labelledby="transfers">`, "Throughput by clients", "<figure class=\"lines bars\"", ">keys=uniform</th>", `class="heads"`)
+	expect.Text(t, "study.html", readFile(t, dir, "made", "study.html"), `<section aria-labelledby="transfers">`, "<summary>What the answers rest on</summary>", "no valid measurement", "Throughput by clients", "<figure class=\"lines bars\"", ">keys=uniform</th>", `class="heads"`)
 	result, err := report.ReadJSON(filepath.Join(dir, "made", "entities", "001-002", "result.json"))
 	if err != nil || !strings.Contains(fmt.Sprint(result.Options), "a web service in assay's own process") || result.Verdict.String() != "valid" {
 		t.Errorf("through the service: %v, %+v", err, result)
 	}
 
-	again := assay(t, dir, "study", file, "--out", "made", "--quiet")
-	again.want(t, exitNoVerdict, exitValid)
-	apart := assay(t, dir, "study", file, "--out", "apart", "--only", "entities", "--quiet")
-	apart.want(t, exitNoVerdict, exitValid)
+	assay(t, dir, "study", file, "--out", "made", "--quiet").want(t, exitNoVerdict, exitValid)
+	assay(t, dir, "study", file, "--out", "apart", "--only", "entities", "--quiet").want(t, exitNoVerdict, exitValid)
 	expect.Text(t, "study.md of one experiment", readFile(t, dir, "apart", "study.md"), "? Not known: experiment transfers has no result")
+	testPublished(t, dir, file)
 	if more := assay(t, dir, "study", file, "--out", "made", "--only", "transfers", "--repeat", "3"); strings.Contains(more.stderr, "run 6 of 9") || !strings.Contains(more.stderr, "run 7 of 9") {
 		t.Errorf("one more repeat: %v", more)
 	}
-	other := assay(t, dir, "study", file, "--out", "made", "--size", "report")
-	other.want(t, exitUsage)
+	other := assay(t, dir, "study", file, "--out", "made", "--size", "report").want(t, exitUsage)
 	expect.Text(t, other, other.stderr, "holds a series of another plan")
 }
 
@@ -171,14 +165,13 @@ func TestStudyAsAWhole(t *testing.T) {
 func TestStudyIsInterrupted(t *testing.T) {
 	t.Parallel()
 	dir, file := studyFile(t, smallStudy)
-	p := start(t, command{dir: dir, args: []string{"study", file, "--out", "made", "--size", "report"}})
+	p := start(t, command{dir: dir, args: []string{"study", file, "--only", "transfers", "--out", "made", "--size", "report"}})
 	p.until("run 3 of 12")
 	p.signal(syscall.SIGINT)
 	cut := p.wait()
 	cut.want(t, exitNoVerdict)
 	expect.Text(t, cut, cut.stderr, "interrupted; the same command with --out made goes on")
-	e := assay(t, dir, "study", file, "--out", "made", "--size", "report")
-	e.want(t, exitNoVerdict, exitValid)
+	e := assay(t, dir, "study", file, "--only", "transfers", "--out", "made", "--size", "report").want(t, exitNoVerdict, exitValid)
 	if strings.Contains(e.stderr, "run 1 of 12") || !strings.Contains(e.stdout, "transfers: 12 of 12 runs made") {
 		t.Error(e)
 	}
@@ -208,9 +201,7 @@ experiments:
 	servers := filepath.Join(dir, "servers")
 	expect.NoError(t, os.Mkdir(servers, 0o755))
 	expect.NoError(t, os.WriteFile(filepath.Join(servers, "mongod"), []byte("#!/bin/sh\necho broken on purpose\nexit 1\n"), 0o755))
-	e := assay(t, dir, "study", file, "--out", "made", "--servers", servers)
-	e.want(t, exitCannotRun)
-	expect.Text(t, e, e.stdout, "first: 2 of 3 runs made; exit code 5", "could not be made: on=servers, repeat 1: ", "second: 1 of 1 runs made")
+	assay(t, dir, "study", file, "--out", "made", "--servers", servers).want(t, exitCannotRun).shows(t, "first: 2 of 3 runs made; exit code 5", "could not be made: on=servers, repeat 1: ", "second: 1 of 1 runs made")
 }
 
 // TestStudyRefuses names what is wrong, where, and what may have been meant, before
@@ -229,7 +220,8 @@ func TestStudyRefuses(t *testing.T) {
 		{strings.Replace(smallStudy, "seed: 7", "group: client", 1), `small.yaml:9:12: rows cannot be grouped by "client": the matrix has clients, keys; did you mean clients?`},
 		{strings.Replace(smallStudy, "seed: 7", "charts: throughput over time of clients=3", 1), "no configuration has clients=3; values are clients=1, keys=uniform"},
 		{strings.Replace(smallStudy, "seed: 7", "threshold: fast", 1), "small.yaml:9:16: "},
-		{strings.Replace(smallStudy, "{write-share: 1}", "{write-share: 1, repeat: 9}", 1), "small.yaml:14:3: repeat, seed and agents are those of a whole experiment"},
+		{strings.Replace(smallStudy, "seed: 7", "price: cheap", 1), "small.yaml:9:12: "},
+		{strings.Replace(smallStudy, "{write-share: 1}", "{write-share: 1, repeat: 9}", 1), "small.yaml:14:3: repeat, seed and agents hold for a whole experiment"},
 		{strings.Replace(smallStudy, "[1, 2]", "[2, 2]", 1), "small.yaml:7:3: the series has "},
 		{smallStudy + "questions: [{ask: Which?}]\n", `small.yaml:20:14: the question "Which?" has no pair that would answer it`},
 		{smallStudy + "questions: [{ask: Which?, experiment: transfers, compare: clients=2 against clients=1 in outage}]\n", `small.yaml:20:59: compare "clients=2 against clients=1 in outage": no run has "outage", since none has a fault`},

@@ -45,7 +45,7 @@ and confirms it by a second run.`,
 // sweepClients is what is swept unless --clients says otherwise.
 const sweepClients = "1..64"
 
-// sweepFlags are those of a sweep of one workload.
+// sweepFlags are the flags of a sweep of one workload.
 type sweepFlags struct {
 	runFlags
 	objective string

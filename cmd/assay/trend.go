@@ -13,7 +13,7 @@ import (
 	"assay/report/compare"
 )
 
-// trendFlags are those of assay trend.
+// trendFlags are the flags of assay trend.
 type trendFlags struct {
 	comparedFlags
 	minChange, group string

@@ -21,7 +21,7 @@ import (
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		args string // separated by blanks; _ stands for a blank within one
+		args string // separated by blanks; _ stands for a blank within one, and DIR for a folder
 		says []string
 	}{
 		{"frobnicate", []string{"frobnicate", "--help"}},
@@ -144,22 +144,39 @@ func TestBadInput(t *testing.T) {
 		{"run bank --threshold fast", []string{`"fast"`, "p99"}},
 		{"run bank --threshold p98<5ms", []string{"p98", "p99"}},
 		{"run bank --threshold p99<5", []string{"p99<5", "20ms"}},
-		{"run bank --db mem:// --ops 10 --out used", []string{"used", "in use", "--out"}},
-		{"run bank --db mem:// --ops 10 --out used/file", []string{"used/file", "--out"}},
+		{"run bank --db mem:// --ops 10 --out DIR/used", []string{"used", "in use", "--out"}},
+		{"run bank --db mem:// --ops 10 --out DIR/used/file", []string{"used/file", "--out"}},
 		{"run bank --out what?", []string{"what?", "question mark", "--out"}},
-		{"run bank --scenario missing.yaml", []string{"missing.yaml", "no such file"}},
-		{"run bank --scenario used/file", []string{"used/file"}},
-		{"run bank --scenario list.yaml", []string{"list.yaml"}},
-		{"run bank --scenario field.yaml", []string{"field.yaml", "clints"}},
-		{"run bank --scenario value.yaml", []string{"value.yaml", "--clients"}},
-		{"run bank --scenario redacted.yaml", []string{"password", "ASSAY_DB"}},
+		{"run bank --scenario DIR/missing.yaml", []string{"missing.yaml", "no such file"}},
+		{"run bank --scenario DIR/used/file", []string{"used/file"}},
+		{"run bank --scenario DIR/list.yaml", []string{"list.yaml"}},
+		{"run bank --scenario DIR/field.yaml", []string{"field.yaml", "clints"}},
+		{"run bank --scenario DIR/value.yaml", []string{"value.yaml", "--clients"}},
+		{"run bank --scenario DIR/redacted.yaml", []string{"password", "ASSAY_DB"}},
 
-		{"check missing", []string{"missing"}},
-		{"check used", []string{"used", "no run"}},
-		{"check used/file", []string{"used/file", "line 1"}},
-		{"report missing", []string{"missing"}},
-		{"report used", []string{"used", "no run"}},
-		{"report --format pdf used", []string{"pdf", "markdown"}},
+		// A word that is nearly a known one is answered with that, at every place where words are known.
+		{"rnu", []string{"did you mean run?"}},
+		{"run bnak", []string{"did you mean bank?"}},
+		{"cluster stats", []string{"did you mean status?"}},
+		{"list --jsn", []string{"did you mean --json?"}},
+		{"run bank --db postgers://h/d", []string{"did you mean postgres:?"}},
+		{"run bank --db sqlit:x", []string{"did you mean sqlite:?"}},
+		{"run bank --db sqlite:x?jurnal=1", []string{"did you mean journal?"}},
+		{"run bank --db mem://?bug=lostack:1 --ops 1", []string{"did you mean lost-ack?"}},
+		{"run bank --db sqlite:x --isolation serialisable", []string{"did you mean serializable?"}},
+		{"run bank --cluster mongdb:3", []string{"did you mean mongodb?"}},
+		{"run bank --cluster mongodb:3,electoin=2s", []string{"did you mean election?"}},
+		{"run bank --cluster mongodb:3 --fault kil_primary", []string{"did you mean kill?"}},
+		{"run bank --cluster mongodb:3 --fault kill_primery", []string{"did you mean primary?"}},
+		{"run bank --cluster mongodb:3 --fault kill_primary_evry_20s", []string{"did you mean every?"}},
+		{"run bank --cluster mongodb:3 --fault kill_primary_for_evr", []string{"did you mean ever?"}},
+
+		{"check DIR/missing", []string{"missing"}},
+		{"check DIR/used", []string{"used", "no run"}},
+		{"check DIR/used/file", []string{"used/file", "line 1"}},
+		{"report DIR/missing", []string{"missing"}},
+		{"report DIR/used", []string{"used", "no run"}},
+		{"report --format pdf DIR/used", []string{"pdf", "markdown"}},
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -172,12 +189,13 @@ func TestBadInput(t *testing.T) {
 		writeFile(t, text, dir, name)
 	}
 	before := files(t, dir)
+	blanks := strings.NewReplacer("_", " ", "DIR", dir)
 	for _, test := range tests {
 		args := strings.Fields(test.args)
 		for i := range args {
-			args[i] = strings.ReplaceAll(args[i], "_", " ")
+			args[i] = blanks.Replace(args[i])
 		}
-		e := assay(t, dir, args...)
+		e := inside(t, args...)
 		said := e.complaint(t)
 		if e.code != exitUsage {
 			t.Errorf("%s: exit %d, want %d: %s", test.args, e.code, exitUsage, said)
@@ -186,6 +204,9 @@ func TestBadInput(t *testing.T) {
 	}
 	if after := files(t, dir); after != before {
 		t.Errorf("there is now %s where there was %s", after, before)
+	}
+	if _, err := os.Stat("runs"); err == nil {
+		t.Error("a run has left its folder")
 	}
 }
 
@@ -205,7 +226,7 @@ func files(t *testing.T, dir string) string {
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"", "--help", "run --help", "run bank --help", "check --help", "report --help", "list --help", "help run bank"} {
-		e := assay(t, t.TempDir(), strings.Fields(args)...).want(t, 0)
+		e := inside(t, strings.Fields(args)...).want(t, 0)
 		if e.stderr != "" || !strings.Contains(e.stdout, "Usage:") {
 			t.Errorf("%v", e)
 		}

@@ -13,39 +13,6 @@ import (
 	"assay/runner/catalog"
 )
 
-// TestDidYouMean: a word or flag that is nearly a known one is answered with
-// that, at every place where words are known.
-func TestDidYouMean(t *testing.T) {
-	t.Parallel()
-	for args, meant := range map[string]string{
-		"rnu":                             "run",
-		"run bnak":                        "bank",
-		"cluster stats":                   "status",
-		"run bank --clints 4":             "--clients",
-		"list --jsn":                      "--json",
-		"run bank --db postgers://h/d":    "postgres:",
-		"run bank --db sqlit:x":           "sqlite:",
-		"run bank --db sqlite:x?jurnal=1": "journal",
-		"run bank --db mem://?bug=lostack:1 --ops 1":                 "lost-ack",
-		"run bank --db sqlite:x --isolation serialisable":            "serializable",
-		"run bank --cluster mongdb:3":                                "mongodb",
-		"run bank --cluster mongodb:3,electoin=2s":                   "election",
-		"run bank --cluster mongodb:3 --fault kil_primary":           "kill",
-		"run bank --cluster mongodb:3 --fault kill_primery":          "primary",
-		"run bank --cluster mongodb:3 --fault kill_primary_evry_20s": "every",
-		"run bank --cluster mongodb:3 --fault kill_primary_for_evr":  "ever",
-	} {
-		words := strings.Fields(args)
-		for i := range words {
-			words[i] = strings.ReplaceAll(words[i], "_", " ")
-		}
-		e := assay(t, "", words...).want(t, exitUsage)
-		if said := e.complaint(t); !strings.HasSuffix(said, "did you mean "+meant+"?") {
-			t.Errorf("%s: %q does not ask for %s", args, said, meant)
-		}
-	}
-}
-
 // TestHelpListsWhatCanBeUsed: a flag that the workload refuses is not in its
 // help, and is still refused with the reason.
 func TestHelpListsWhatCanBeUsed(t *testing.T) {
@@ -56,7 +23,7 @@ func TestHelpListsWhatCanBeUsed(t *testing.T) {
 		"bulkupdate":   {"clients", "rate", "arrivals", "duration", "ops", "warmup", "ramp"},
 		"availability": {"retry", "max-attempts"},
 	} {
-		help := assay(t, "", "run", workload, "--help-all").want(t, 0).stdout
+		help := inside(t, "run", workload, "--help-all").want(t, 0).stdout
 		expect.Text(t, workload, help, "--seed")
 		for _, flag := range refused {
 			if strings.Contains(help, "--"+flag+" ") {
@@ -66,7 +33,7 @@ func TestHelpListsWhatCanBeUsed(t *testing.T) {
 			if value == "" {
 				value = "5"
 			}
-			if said := assay(t, "", "run", workload, "--"+flag, value).want(t, exitUsage).complaint(t); !strings.Contains(said, "--"+flag) || strings.Contains(said, "unknown") {
+			if said := inside(t, "run", workload, "--"+flag, value).want(t, exitUsage).complaint(t); !strings.Contains(said, "--"+flag) || strings.Contains(said, "unknown") {
 				t.Errorf("%s --%s: %q", workload, flag, said)
 			}
 		}
@@ -77,10 +44,10 @@ func TestHelpListsWhatCanBeUsed(t *testing.T) {
 // started, and no other.
 func TestClustersAreNamed(t *testing.T) {
 	t.Parallel()
-	help, list := assay(t, "", "cluster", "--help").want(t, 0).stdout, assay(t, "", "list").want(t, 0).stdout
+	help, list := inside(t, "cluster", "--help").want(t, 0).stdout, inside(t, "list").want(t, 0).stdout
 	for _, product := range cluster.Products() {
 		specs := cluster.Specs(product)
-		wrong := assay(t, "", "run", "bank", "--cluster", product+":99").want(t, exitUsage).complaint(t)
+		wrong := inside(t, "run", "bank", "--cluster", product+":99").want(t, exitUsage).complaint(t)
 		for _, spec := range specs {
 			if _, err := cluster.ParseSpec(spec); err != nil {
 				t.Errorf("%s: %v", spec, err)
@@ -95,7 +62,7 @@ func TestClustersAreNamed(t *testing.T) {
 			t.Errorf("help does not name %s", want)
 		}
 	}
-	for _, text := range []string{help, assay(t, "", "run", "bank", "--help-all").stdout, readFile(t, "..", "..", "README.md")} {
+	for _, text := range []string{help, inside(t, "run", "bank", "--help-all").stdout, readFile(t, "..", "..", "README.md")} {
 		expect.Text(t, "the text", text, "ASSAY_SERVERS")
 	}
 }
@@ -164,7 +131,7 @@ func TestAddressFromElsewhere(t *testing.T) {
 	environment := []string{"SECOND=sqlite:second.db", "ASSAY_DB=sqlite:neither.db"}
 	do := func(args ...string) ended {
 		t.Helper()
-		return start(t, command{dir: dir, env: environment, args: args}).wait()
+		return ends(t, command{dir: dir, env: environment, args: args})
 	}
 	work := []string{"--ops", "50", "--accounts", "10", "--quiet"}
 	do(append([]string{"run", "bank", "--db", "@address", "--out", "first"}, work...)...).want(t, exitValid, exitNoVerdict)
@@ -207,7 +174,7 @@ func TestPasswordOnTheCommandLine(t *testing.T) {
 		{args: []string{"run", "bank", "--db", "postgres://u@127.0.0.1:1/d"}},
 		{args: []string{"run", "bank"}, env: []string{"ASSAY_DB=" + db}},
 	} {
-		if e := start(t, args).wait().want(t, exitCannotRun); strings.Contains(e.stderr, "warning") {
+		if e := ends(t, args).want(t, exitCannotRun); strings.Contains(e.stderr, "warning") {
 			t.Errorf("%v", e)
 		}
 	}

@@ -7,12 +7,11 @@ import (
 	"assay/internal/expect"
 )
 
-// TestMixThatCannotScan: Cassandra has no order of keys, so that mix e is refused with what
-// to use instead, and neither a run nor a server is left. The driver's tests run the others.
-func TestMixThatCannotScan(t *testing.T) {
-	t.Parallel()
+// testMixThatCannotScan: Cassandra has no order of keys, so that mix e is refused with what
+// to use instead, and no run is left. The driver's tests run the others.
+func testMixThatCannotScan(t *testing.T, address string) {
 	dir := t.TempDir()
-	text := assay(t, dir, "run", "ycsb", "--mix", "e", "--cluster", "cassandra:1", "--quiet").want(t, exitUsage).complaint(t)
+	text := assay(t, dir, "run", "ycsb", "--mix", "e", "--db", address, "--quiet").want(t, exitUsage).complaint(t)
 	expect.Text(t, "the text", text, "scan", "Murmur3Partitioner", "possible: a mix without scans: a, b, c, d, f")
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) > 0 {

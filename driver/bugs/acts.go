@@ -119,7 +119,7 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 		x.record(x.n)
 		return reply
 	}
-	act, of := &x.bug.Act, x.of()
+	act, of := &x.bug.Act, x.candidates()
 	switch act.Does {
 	case bug.Loses:
 		if len(of) > 0 && x.undo(ctx, x.changes) {

@@ -108,7 +108,7 @@ func opened(t testing.TB, e engine, schema store.Schema, all []bug.Bug, seed uin
 // never is a bug that does nothing.
 var never = Seeded{"late-apply", 1e-300}
 
-// TestAWrapperConforms: a Store whose bugs do not strike is as any other.
+// TestAWrapperConforms: a database whose bugs do not strike is as any other.
 func TestAWrapperConforms(t *testing.T) {
 	audited := drivertest.ShortRun{Workload: bank.Definition(), Config: &bank.Config{Accounts: 20, Keys: "uniform", Loaders: 1, Audits: 10}, Seed: 1, Clients: 4, Each: 50, Attempts: 3}
 	audited.Valid(t.Context(), t, opened(t, onSQLite(), bank.Schema(), bank.Bugs(), 1, never))

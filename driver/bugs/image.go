@@ -51,37 +51,28 @@ func column(t *store.Table, name string) int { return slices.Index(t.Names(), na
 
 // decode reads a row with these columns.
 func decode(row store.Row, t *store.Table, columns []string) (image, error) {
-	into := make([]any, len(columns))
+	values, into := make(image, len(columns)), make([]any, len(columns))
 	for i, name := range columns {
+		v := &values[i]
 		switch t.Column(name).Type {
 		case store.Integer:
-			into[i] = new(int64)
+			v.Kind, into[i] = store.Int, &v.Number
 		case store.Boolean:
 			into[i] = new(bool)
 		case store.UUID:
-			into[i] = new([]byte)
+			v.Kind, into[i] = store.Bytes, &v.Bytes
 		case store.Ints:
-			into[i] = new([]int64)
+			v.Kind, into[i] = store.List, &v.Numbers
 		default:
-			into[i] = new(string)
+			v.Kind, into[i] = store.Text, &v.Text
 		}
 	}
 	if err := row.Scan(into...); err != nil {
 		return nil, err
 	}
-	values := make(image, len(into))
 	for i := range into {
-		switch v := into[i].(type) {
-		case *int64:
-			values[i] = store.OfInt(*v)
-		case *bool:
-			values[i] = store.OfBool(*v)
-		case *[]byte:
-			values[i] = store.OfBytes(*v)
-		case *[]int64:
-			values[i] = store.OfList(*v)
-		case *string:
-			values[i] = store.OfText(*v)
+		if yes, is := into[i].(*bool); is {
+			values[i] = store.OfBool(*yes)
 		}
 	}
 	return values, nil

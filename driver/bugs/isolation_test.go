@@ -104,19 +104,6 @@ func TestEveryIsolationBugIsConvicted(t *testing.T) {
 	}
 }
 
-// TestWriteSkewBreaksPairs: and is allowed where the model allows it.
-func TestWriteSkewBreaksPairs(t *testing.T) {
-	for seed := range uint64(3) {
-		skew := Seeded{"write-skew", 0.1}
-		if results, _ := isolationRun(t, inMemory(), seed, "pairs", "", 100, skew); !slices.Contains(kinds(results), "pairs: write-skew") {
-			t.Errorf("seed %d: found %q", seed, kinds(results))
-		}
-		if results, _ := isolationRun(t, inMemory(), seed, "all", "snapshot-isolation", 100, skew); len(kinds(results)) > 0 {
-			t.Errorf("seed %d: found %q under snapshot isolation", seed, kinds(results))
-		}
-	}
-}
-
 // TestTimeMakesTheDifference: a stale read is none where the model does not
 // speak of real time, and what a session has forgotten is one only where the
 // model speaks of sessions.

@@ -95,7 +95,7 @@ func TestEveryCheckHasABug(t *testing.T) {
 }
 
 // TestEveryBugIsFound by the check that it names, in short runs, in each of which it has
-// taken effect or nothing is found.
+// taken effect or nothing is found. TestTrust has more seeds.
 func TestEveryBugIsFound(t *testing.T) {
 	for _, w := range allSpoiled(t) {
 		for _, b := range w.bugs {
@@ -109,7 +109,7 @@ func TestEveryBugIsFound(t *testing.T) {
 
 func (w *spoiled) found(t *testing.T, b bug.Bug) {
 	struck, named, last := int64(0), false, ""
-	for seed := range uint64(2) {
+	for seed := uint64(0); seed < 4 && (struck == 0 || len(b.Kinds) > 0 && !named); seed++ {
 		chance := 0.1
 		switch b.Act.Does {
 		case bug.Truncates, bug.ReadsForked, bug.ReadsPassed:

@@ -84,9 +84,9 @@ func toOf(c *change) bug.To {
 	return bug.Updated
 }
 
-// of are the changes that the bug can be in: of its tables, of the kind that it is about, in
+// candidates are the changes that the bug can be in: of its tables, of the kind that it is about, in
 // one of its columns if they are updates.
-func (x *attempt) of() (changes []change) {
+func (x *attempt) candidates() (changes []change) {
 	act := &x.bug.Act
 	to := act.To
 	if to == "" {

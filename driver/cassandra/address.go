@@ -16,11 +16,10 @@ import (
 )
 
 const (
-	defaultPort           = "9042"
-	defaultKeyspace       = "assay"
-	defaultReplication    = 3
-	defaultConnectTimeout = 10 * time.Second
-	mostReplicas          = 100
+	defaultPort        = "9042"
+	defaultKeyspace    = "assay"
+	defaultReplication = 3
+	mostReplicas       = 100
 )
 
 // addressForm is told to who gives an address that cannot be used.
@@ -33,9 +32,9 @@ type settings struct {
 	user, password string
 	keyspace       string
 	named          bool // the keyspace, in the address
-	// consistency is that of writes, and of reads unless nearest is asked for.
+	// consistency is the consistency of writes, and of reads unless nearest is asked for.
 	consistency gocql.Consistency
-	// reads is that of the reads during a run.
+	// reads is the consistency of the reads during a run.
 	reads gocql.Consistency
 	// replication is how many copies of each row there are, or as many as
 	// there are nodes if that is less.
@@ -73,10 +72,7 @@ var keyspaceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 func parse(target store.Target) (*settings, error) {
 	s := &settings{
 		printable: store.Redact(target.Address), keyspace: defaultKeyspace, consistency: gocql.Quorum,
-		connectTimeout: target.ConnectTimeout, silence: defaultSilence, revisit: defaultRevisit,
-	}
-	if s.connectTimeout <= 0 {
-		s.connectTimeout = defaultConnectTimeout
+		connectTimeout: target.FirstContact(), silence: defaultSilence, revisit: defaultRevisit,
 	}
 	if target.Isolation != "" {
 		return nil, &store.OptionError{Option: "isolation level", Value: target.Isolation,

@@ -9,7 +9,6 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	cluster "assay/cluster/cassandra"
-	"assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/internal/expect"
 	"assay/store"
@@ -18,23 +17,9 @@ import (
 	"assay/workload/entity"
 )
 
-// startBound is how long a ring may take to start: seconds on an idle machine,
-// minutes where many others work.
-const startBound = 8 * time.Minute
-
 // quickJava are arguments with which Java compiles once and does not try for
 // better code, which takes most of a node's first minutes.
 func quickJava() []string { return []string{"-XX:TieredStopAtLevel=1"} }
-
-func startRing(t *testing.T, nodes int) *cluster.Ring {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), startBound)
-	defer cancel()
-	c, err := cluster.Start(ctx, cluster.Options{Layout: server.Layout{Nodes: nodes}, Java: quickJava()})
-	expect.NoError(t, err)
-	expect.AtEnd(t, c.Close)
-	return c
-}
 
 // openRows opens the tables of availability.
 func openRows(ctx context.Context, target store.Target) (*database, error) {
@@ -69,7 +54,7 @@ func impatient(t *testing.T, host string, silence time.Duration) (*database, err
 // admin runs statements as somebody else would.
 func admin(t *testing.T, address string, statements ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), startBound) // also while the test ends
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience) // also while the test ends
 	defer cancel()
 	s, err := parse(store.Target{Address: address, ConnectTimeout: time.Minute})
 	expect.NoError(t, err)
@@ -85,7 +70,9 @@ func admin(t *testing.T, address string, statements ...string) {
 
 func TestOneNode(t *testing.T) {
 	t.Parallel()
-	c := startRing(t, 1)
+	ca := drivertest.NewAuthority(t, "ours")
+	c, encrypted := startNode(t, ca)
+	t.Run("EncryptedConnections", func(t *testing.T) { testEncryptedConnections(t, ca, encrypted) })
 	t.Run("Store", func(t *testing.T) { testStore(t, c) })
 	t.Run("Workloads", func(t *testing.T) { testWorkloads(t, c) })
 	t.Run("Statistics", func(t *testing.T) { testStatistics(t, c) })
@@ -137,9 +124,7 @@ func testWorkloads(t *testing.T, c *cluster.Ring) {
 	if promise := weak.Promises().Reads; promise != "" {
 		t.Errorf("with consistency one %q is promised", promise)
 	}
-	if err := weak.Close(); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, weak.Close())
 }
 
 // makeForeign makes a keyspace that is not ours, with one table in it.
@@ -164,15 +149,12 @@ func testDescription(t *testing.T, address string) {
 		t.Errorf("%+v", product)
 	}
 	for name, want := range map[string]string{"consistency of writes": "one", "replication": "datacenter1: 1", "commitlog_sync": "periodic"} {
-		found := ""
-		for _, s := range product.Settings {
-			if s.Name == name {
-				found = s.Value
-			}
-		}
-		if found != want {
+		if found := drivertest.Value(product.Settings, name); found != want {
 			t.Errorf("%s is %q, want %q", name, found, want)
 		}
+	}
+	if drivertest.Value(product.Changed, "concurrent_writes") == "" {
+		t.Errorf("concurrent_writes is not told: %v", product.Changed)
 	}
 }
 
@@ -193,9 +175,7 @@ func testOwnTables(t *testing.T, address string) {
 		}
 	}
 	admin(t, address, `DROP TABLE "Mine".theirs`)
-	if err := db.Drop(ctx); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Drop(ctx))
 	if remains, err := db.Find(ctx); err != nil || remains != nil {
 		t.Errorf("after Drop: %+v, %v", remains, err)
 	}
@@ -236,9 +216,7 @@ func testSilentNode(t *testing.T, server string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if err := db.Drop(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Drop(t.Context()))
 }
 
 var _ gocql.RequestError = answer(0)

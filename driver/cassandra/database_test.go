@@ -39,9 +39,7 @@ func testDatabase(t *testing.T, address string) {
 	t.Run("Records", func(t *testing.T) { testRecords(t, d) })
 	t.Run("Indexes", func(t *testing.T) { testIndexes(t, d) })
 	t.Run("Refused", func(t *testing.T) { testRefused(t, d) })
-	if err := errors.Join(d.FinishLoad(t.Context()), d.Settle(t.Context())); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, d.FinishLoad(t.Context()), d.Settle(t.Context()))
 	if left, err := d.Find(t.Context()); err != nil || !left.Marker.Loaded || left.Rows != 60 {
 		t.Errorf("%+v, %v", left, err)
 	}

@@ -56,15 +56,10 @@ func (k *database) Describe(ctx context.Context) (store.Product, error) {
 		return p, err
 	}
 	p.Settings = append(p.Settings, store.Setting{Name: "durable_writes", Value: fmt.Sprint(durable)})
-	values := k.settingsOf(ctx)
-	tuned := map[string]string{} // no default is told, so that these are kept whatever they are
-	for _, name := range []string{"concurrent_reads", "concurrent_writes", "concurrent_compactors", "compaction_throughput", "memtable_heap_space", "memtable_offheap_space",
-		"memtable_allocation_type", "key_cache_size", "row_cache_size", "file_cache_size", "commitlog_segment_size", "native_transport_max_threads", "num_tokens"} {
-		if values[name] != "" {
-			tuned[name] = values[name]
-		}
-	}
-	p.Changed = store.Changed(tuned)
+	values := k.settingsOf(ctx, asked())
+	// No default is told, so that these are kept whatever they are.
+	p.Changed = store.Changed(k.settingsOf(ctx, []string{"concurrent_reads", "concurrent_writes", "concurrent_compactors", "compaction_throughput", "memtable_heap_space", "memtable_offheap_space",
+		"memtable_allocation_type", "key_cache_size", "row_cache_size", "file_cache_size", "commitlog_segment_size", "native_transport_max_threads", "num_tokens"}))
 	for _, name := range asked() {
 		if value := values[name]; value != "" {
 			p.Settings = append(p.Settings, store.Setting{Name: name, Value: value})
@@ -76,12 +71,12 @@ func (k *database) Describe(ctx context.Context) (store.Product, error) {
 // settingsOf asks a node for its settings. Not every product that speaks
 // Cassandra's protocol tells them, nor tells them to everybody; what is not told
 // is not there.
-func (k *database) settingsOf(ctx context.Context) map[string]string {
+func (k *database) settingsOf(ctx context.Context, names []string) map[string]string {
 	all := map[string]string{}
-	for _, name := range asked() {
+	for _, name := range names {
 		var value string
 		if err := k.session.Query("SELECT value FROM system_views.settings WHERE name = ?", name).
-			Consistency(gocql.One).ScanContext(ctx, &value); err == nil {
+			Consistency(gocql.One).ScanContext(ctx, &value); err == nil && value != "" {
 			all[name] = value
 		}
 	}

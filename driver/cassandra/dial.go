@@ -25,7 +25,7 @@ type dialer struct {
 	encryption       *tls.Config
 	seen             *refusals
 
-	// hosts are those of the address, host:port.
+	// hosts are the hosts of the address, host:port.
 	hosts []string
 
 	mu sync.Mutex

@@ -1,7 +1,6 @@
 package cassandra
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,23 +15,21 @@ import (
 	"assay/store"
 )
 
-// encryptedNode starts a node with a second port that takes encrypted
-// connections only, from clients that show a certificate, and returns that port.
-// Its own certificate is for names.
-func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) (port int) {
+// startNode starts a node with a second port that takes encrypted connections only, from clients that
+// show a certificate. Its own certificate is for localhost.
+func startNode(t *testing.T, ca *drivertest.Authority) (c *cluster.Ring, port int) {
 	t.Helper()
 	ports := new(server.Ports)
 	port, err := ports.Next()
 	expect.NoError(t, err)
-	shown := ca.Server(names...)
+	shown := ca.Server(named)
 	quoted := func(path string) string {
 		text, err := os.ReadFile(path)
 		expect.NoError(t, err)
 		return "'" + strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", "\n\n") + "'" // YAML folds single ends of lines
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), startBound)
-	defer cancel()
-	c, err := cluster.Start(ctx, cluster.Options{Layout: server.Layout{Nodes: 1}, Ports: ports, Java: quickJava(), Settings: []string{
+	ctx := expect.Patiently(t)
+	c, err = cluster.Start(ctx, cluster.Options{Layout: server.Layout{Nodes: 1}, Ports: ports, Java: quickJava(), Settings: []string{
 		fmt.Sprintf("native_transport_port_ssl: %d", port),
 		fmt.Sprintf("client_encryption_options: {enabled: true, optional: false, require_client_auth: true, ssl_context_factory: "+
 			"{class_name: org.apache.cassandra.security.PEMBasedSslContextFactory, parameters: {private_key: %s, trusted_certificates: %s}}}",
@@ -40,14 +37,14 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) (por
 	}})
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
-	return port
+	return c, port
 }
 
-func TestEncryptedConnections(t *testing.T) {
-	t.Parallel()
-	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
-	const named = "localhost"
-	port := encryptedNode(t, ca, named)
+// named is the name in the node's certificate.
+const named = "localhost"
+
+func testEncryptedConnections(t *testing.T, ca *drivertest.Authority, port int) {
+	stranger := drivertest.NewAuthority(t, "theirs")
 	pair := func(p drivertest.Pair) string { return "&tlsCertFile=" + p.Certificate + "&tlsKeyFile=" + p.Key }
 	client, unknown := pair(ca.Client("me")), pair(stranger.Client("me"))
 	locked := pair(drivertest.Locked(t, ca.Client("me"), "pass phrase")) + "&tlsKeyFilePassword="
@@ -84,16 +81,9 @@ func describedTLS(t *testing.T, address string) (string, error) {
 		return "", err
 	}
 	defer db.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), startBound)
-	defer cancel()
+	ctx := expect.Patiently(t)
 	expect.NoError(t, db.Create(ctx, store.Marker{Run: "tls", Workload: "availability", Created: time.Now().UTC(), Loaded: true}))
 	product, err := db.Describe(ctx)
 	expect.NoError(t, errors.Join(err, db.Drop(ctx)))
-	for _, setting := range product.Settings {
-		if setting.Name == "tls" {
-			return setting.Value, nil
-		}
-	}
-	t.Fatalf("no word of TLS in %v", product.Settings)
-	return "", nil
+	return drivertest.Value(product.Settings, "tls"), nil
 }

@@ -88,7 +88,7 @@ const defaultWriteTimeout = 2 * time.Second
 func (k *database) settle(ctx context.Context, query string, values ...any) error {
 	if at := k.unsure.Load(); at != 0 {
 		limit := defaultWriteTimeout
-		if set, err := time.ParseDuration(k.settingsOf(ctx)["write_request_timeout"]); err == nil {
+		if set, err := time.ParseDuration(k.settingsOf(ctx, asked())["write_request_timeout"]); err == nil {
 			limit = set
 		}
 		if err := wait.Pause(ctx, time.Until(time.Unix(0, at).Add(limit))); err != nil {

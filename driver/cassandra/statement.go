@@ -214,7 +214,7 @@ func (d *database) insertions(table string, columns []string) (all []insertion) 
 	return all
 }
 
-// values are those of the columns with what else the table has.
+// values are the values of the columns with what else the table has.
 func (i *insertion) values(row []any) []any {
 	if i.divided < 0 {
 		return row

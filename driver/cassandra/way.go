@@ -47,7 +47,7 @@ func waysOf(t *store.Table, prefix string) (ways []*way) {
 	return slices.Insert(ways, 0, &way{name: prefix + t.Name, partition: key[0], clustering: key[1:]})
 }
 
-// columns are those of the table, as CREATE TABLE has them.
+// columns are the columns of the table, as CREATE TABLE has them.
 func (w *way) columns(t *store.Table) string {
 	var text strings.Builder
 	if w.bucket.Size > 0 {

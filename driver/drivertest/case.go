@@ -237,18 +237,7 @@ func (r *caseRunner) decode(s *store.Statement, from store.Row) ([]any, error) {
 	err := from.Scan(into...)
 	values := make([]any, len(into))
 	for i, v := range into {
-		switch v := v.(type) {
-		case *int64:
-			values[i] = *v
-		case *bool:
-			values[i] = *v
-		case *string:
-			values[i] = *v
-		case *[]byte:
-			values[i] = slices.Clone(*v)
-		case *[]int64:
-			values[i] = slices.Clone(*v)
-		}
+		values[i] = reflect.ValueOf(v).Elem().Interface()
 	}
 	return values, err
 }

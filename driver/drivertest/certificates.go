@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/youmark/pkcs8"
+
+	"assay/internal/expect"
 )
 
 // Authority is a certificate authority of one test. Its files are readable by
@@ -38,25 +40,19 @@ type Pair struct{ Certificate, Key, Both string }
 func NewAuthority(t *testing.T, name string) *Authority {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "assay-certificates-") // t.TempDir is its owner's alone
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Chmod(dir, 0o755))
 	a := &Authority{t: t, dir: dir, key: newKey(t), serial: 1}
 	template := a.template(name)
 	template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
 	a.certificate = template // signs itself
 	a.certificate, err = x509.ParseCertificate(a.sign(template, a.key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	a.File = a.write("ca.pem", block("CERTIFICATE", a.certificate.Raw))
 	return a
 }
@@ -88,28 +84,18 @@ func (a *Authority) Client(user string) Pair {
 func Locked(t *testing.T, p Pair, passphrase string) Pair {
 	t.Helper()
 	text, err := os.ReadFile(p.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	open, _ := pem.Decode(text)
 	key, err := x509.ParsePKCS8PrivateKey(open.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	secret, err := pkcs8.ConvertPrivateKeyToPKCS8(key, []byte(passphrase))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	certificate, err := os.ReadFile(p.Certificate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	p.Key, p.Both = p.Key+".locked", p.Both+".locked"
 	locked := block("ENCRYPTED PRIVATE KEY", secret)
 	for path, text := range map[string][]byte{p.Key: locked, p.Both: append(certificate, locked...)} {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, text, 0o600))
 	}
 	return p
 }
@@ -126,9 +112,7 @@ func (a *Authority) issue(file string, template *x509.Certificate) Pair {
 	a.t.Helper()
 	key := newKey(a.t)
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	expect.NoError(a.t, err)
 	certificate, keyText := block("CERTIFICATE", a.sign(template, key)), block("PRIVATE KEY", secret)
 	return Pair{
 		Certificate: a.write(file+"-cert.pem", certificate), Key: a.write(file+"-key.pem", keyText),
@@ -139,27 +123,21 @@ func (a *Authority) issue(file string, template *x509.Certificate) Pair {
 func (a *Authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) []byte {
 	a.t.Helper()
 	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	expect.NoError(a.t, err)
 	return der
 }
 
 func (a *Authority) write(name string, text []byte) string {
 	a.t.Helper()
 	path := filepath.Join(a.dir, name)
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		a.t.Fatal(err)
-	}
+	expect.NoError(a.t, os.WriteFile(path, text, 0o644))
 	return path
 }
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return key
 }
 

@@ -86,8 +86,9 @@ type client struct {
 	seq    int64
 }
 
+// client is the subtest's client of this number.
 func (f *fixture) client(db store.Database, number int) *client {
-	c := &client{Connection: store.Connection[store.Session]{Open: f.dial(db, f.clientStatements())}, f: f, number: int64(number)}
+	c := &client{Connection: store.Connection[store.Session]{Open: f.dial(db, f.clientStatements())}, f: f, number: int64(f.firstClient + number)}
 	f.closing(c.Close)
 	return c
 }

@@ -95,13 +95,20 @@ func (f *fixture) connected(n int) []*client {
 
 // together runs the same for all clients at once and closes their sessions.
 func together(clients []*client, run func(c *client)) {
+	atOnce(clients, func(c *client) {
+		run(c)
+		c.Close()
+	})
+}
+
+// atOnce runs the same for all clients at once.
+func atOnce(clients []*client, run func(c *client)) {
 	start := make(chan struct{})
 	var all sync.WaitGroup
 	for _, c := range clients {
 		all.Go(func() {
 			<-start
 			run(c)
-			c.Close()
 		})
 	}
 	close(start)
@@ -110,8 +117,8 @@ func together(clients []*client, run func(c *client)) {
 
 // whileFailing has clients, numbered from first on, write until each fault is over, which begins after
 // so many more writes were acknowledged, and until every client has then had another one
-// acknowledged.
-func (f *fixture) whileFailing(db store.Database, first, clients int, acknowledged int64, faults ...func()) {
+// acknowledged. A fault may wait for that too, by calling work.
+func (f *fixture) whileFailing(db store.Database, first, clients int, acknowledged int64, faults ...func(work func())) {
 	f.t.Helper()
 	working, stop := context.WithCancel(f.ctx)
 	commits := make([]atomic.Int64, clients)
@@ -138,6 +145,7 @@ func (f *fixture) whileFailing(db store.Database, first, clients int, acknowledg
 			}
 		}
 	}
+	work := func() { await(func(more []int64) bool { return slices.Min(more) > 0 }) }
 	for _, fault := range faults {
 		await(func(more []int64) bool {
 			var sum int64
@@ -146,9 +154,9 @@ func (f *fixture) whileFailing(db store.Database, first, clients int, acknowledg
 			}
 			return sum >= acknowledged
 		})
-		fault()
+		fault(work)
 	}
-	await(func(more []int64) bool { return slices.Min(more) > 0 })
+	work()
 }
 
 // work makes writes until working ends, each bounded by a time limit.
@@ -167,6 +175,6 @@ func (c *client) work(ctx, working context.Context, commits *atomic.Int64) {
 }
 
 // cuts cuts all connections and lets new ones pass, so many times.
-func cuts(proxy *Proxy, n int) []func() {
-	return slices.Repeat([]func(){func() { proxy.Cut(); proxy.Pass() }}, n)
+func cuts(proxy *Proxy, n int) []func(func()) {
+	return slices.Repeat([]func(func()){func(func()) { proxy.Cut(); proxy.Pass() }}, n)
 }

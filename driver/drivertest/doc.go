@@ -95,8 +95,8 @@
 // of the contract is tested once, in its own package.
 //
 // A database that keeps an account of its own work has it tested by RunStatistics, and one
-// with transactions plays the interleavings of all anomalies (RunInterleaving). Transfers is
-// for tests of a driver's own, in which servers fail.
+// with transactions plays the interleavings of all anomalies (RunInterleaving). RunThroughFaults
+// and Transfers are for tests of a driver's own, in which servers fail.
 //
 // Which errors mean which outcome is the driver's own knowledge: its tests
 // provoke each of them for real, and the suite cannot.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"assay/internal/eventloop"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -19,9 +20,7 @@ func InLoop(t *testing.T, open store.Opener) store.Opener {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return open
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(loop.Release)
 	return func(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 		db, err := open(ctx, target, of)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -44,9 +45,7 @@ func RunExisting(t *testing.T, e Existing) {
 	t.Run("Shape", func(t *testing.T) {
 		for table, differs := range map[string][]string{"crooked": {"field0", "field1"}, "nowhere": {"there is no"}} {
 			db, err := e.Open(t.Context(), e.Target, e.schema(table))
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			_, err = store.OnExisting(t.Context(), db, e.Target, false)
 			shape, is := errors.AsType[*store.ShapeError](err)
 			if !is {
@@ -77,9 +76,7 @@ func RunExisting(t *testing.T, e Existing) {
 // workload's own rules say what is right.
 func (e Existing) altered(t *testing.T, table, word string) {
 	db, err := e.Open(t.Context(), e.Target, e.schema(table))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer db.Close()
 	to := e.Target
 	to.ReadOnly, to.Written = []string{table}, []string{table}
@@ -101,9 +98,7 @@ func (e Existing) altered(t *testing.T, table, word string) {
 // told wants a setting that names something.
 func (e Existing) told(t *testing.T, db store.Database, setting, word string) {
 	product, err := db.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if !slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == setting && strings.Contains(s.Value, word) }) {
 		t.Errorf("the setting %q does not name %q: %v", setting, word, product.Settings)
 	}
@@ -112,16 +107,12 @@ func (e Existing) told(t *testing.T, db store.Database, setting, word string) {
 func (e Existing) work(t *testing.T, table string) {
 	schema := e.schema(table)
 	db, err := e.Open(t.Context(), e.Target, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer db.Close()
 	to := e.Target
 	to.Written = []string{table}
 	used, err := store.OnExisting(t.Context(), db, to, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if table == "usertable" && e.Beside != "" {
 		e.told(t, used, store.SettingAttached, e.Beside)
 	}
@@ -174,9 +165,7 @@ func (e Existing) operate(ctx context.Context, t *testing.T, db store.Database, 
 		{Name: "update", Verb: store.Update, Table: schema.Tables[0].Name, Where: store.Where(e.Key), Set: []store.Assignment{store.Set("field1", store.Parameter(2))}},
 		{Name: "read", Verb: store.Read, Table: schema.Tables[0].Name, Columns: names, Where: store.Where(e.Key)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer session.Close()
 	texts := func(all ...string) (values []store.Value) {
 		for _, text := range all {

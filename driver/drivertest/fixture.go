@@ -8,12 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
 // patience bounds what should be quick. It is long, because it is there to end
 // a hanging test and not to measure.
-const patience = 10 * time.Minute
+const patience = expect.Patience
 
 // fixture is the schema under test and a Database on it, for one subtest, with what was
 // answered to writes.
@@ -24,6 +25,8 @@ type fixture struct {
 	schema store.Schema
 	lacks  store.Lacks
 	store  store.Database
+	// firstClient is the number of the subtest's first client.
+	firstClient int
 	// closers end the sessions of all clients.
 	closers []func()
 	*ledger
@@ -44,6 +47,8 @@ func (s Store) fixture(t *testing.T, schema store.Schema) *fixture {
 	}
 	f.must("Drop before the test", f.store.Drop(ctx))
 	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
 		err := f.store.Drop(ctx)
 		for try := 0; err != nil && try < 5; try++ { // a replica set on a busy machine may be electing
 			pause(ctx, time.Second)
@@ -64,6 +69,22 @@ type operation struct {
 func operations(t *testing.T, on func(t *testing.T) *fixture, all []operation) {
 	for _, o := range all {
 		t.Run(o.name, func(t *testing.T) { o.run(on(t)) })
+	}
+}
+
+// onOne runs subtests on one fixture, as databases make tables more slowly than they do what most
+// subtests ask of them. Each has clients of its own.
+func onOne(t *testing.T, on func(t *testing.T) *fixture, all []operation) {
+	const clientsEach = 10_000
+	f := on(t)
+	for _, o := range all {
+		t.Run(o.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			t.Cleanup(cancel)
+			defer func(t *testing.T, ctx context.Context) { f.t, f.ctx, f.firstClient = t, ctx, f.firstClient+clientsEach }(f.t, f.ctx)
+			f.t, f.ctx, f.closers = t, ctx, nil
+			o.run(f)
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/interleaving"
@@ -25,9 +26,7 @@ type Shown struct{ Level, Anomalies string }
 func RunInterleaving(t *testing.T, opener store.Opener, at func(level store.Level) store.Target, want []Shown) {
 	open := func(t *testing.T, level store.Level) store.Database {
 		db, err := opener(t.Context(), at(level), isolation.Schema())
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		t.Cleanup(func() {
 			if err := errors.Join(db.Drop(context.Background()), db.Close()); err != nil {
 				t.Error(err)
@@ -48,9 +47,7 @@ func RunInterleaving(t *testing.T, opener store.Opener, at func(level store.Leve
 
 func playLevel(t *testing.T, db store.Database, want Shown) {
 	mark := store.Marker{Run: "matrix", Workload: isolation.Name, Created: time.Now()}
-	if err := db.Create(t.Context(), mark); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, db.Create(t.Context(), mark))
 	var shown []string
 	err := interleaving.Play(t.Context(), db, "tested", want.Level, func(c interleaving.Cell) {
 		switch {
@@ -62,15 +59,11 @@ func playLevel(t *testing.T, db store.Database, want Shown) {
 			shown = append(shown, c.Anomaly)
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if got := strings.Join(shown, " "); got != want.Anomalies {
 		t.Errorf("shown: %s\nwant:  %s", got, want.Anomalies)
 	}
-	if err := db.Settle(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Settle(t.Context()))
 }
 
 // RunTPCCIsolation does a short run of TPC-C at these levels and wants these of its isolation

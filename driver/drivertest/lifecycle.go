@@ -9,14 +9,15 @@ import (
 
 // runLifecycle tests what every schema has: an empty database, create, find, size, settle,
 // read, create again, drop, the lease, and something of our name that is not ours.
-func (s Store) runLifecycle(t *testing.T, on func(t *testing.T) *fixture) {
+func (s Store) runLifecycle(t *testing.T, on func(t *testing.T) *fixture, leases bool) {
 	all := []operation{
 		{"Nothing", (*fixture).testNothing},
 		{"Create", (*fixture).testCreate},
 		{"CreateAgain", (*fixture).testCreateAgain},
-		{"LeaseHeld", (*fixture).testLeaseHeld},
-		{"LeaseTakenOver", (*fixture).testLeaseTakenOver},
-		{"LeaseRace", (*fixture).testLeaseRace},
+	}
+	if leases {
+		all = append(all, operation{"LeaseHeld", (*fixture).testLeaseHeld}, operation{"LeaseTakenOver", (*fixture).testLeaseTakenOver},
+			operation{"LeaseRace", (*fixture).testLeaseRace})
 	}
 	if s.MakeForeign != nil {
 		all = append(all, operation{"Foreign", (*fixture).testForeign})
@@ -31,6 +32,14 @@ func (f *fixture) testNothing() {
 	f.describe()
 	f.findNothing()
 	f.readNothing()
+	// A session needs not ask: it may also be opened, and its statements fail.
+	if session, err := f.dial(f.store, f.named(f.clientStatements()))(f.ctx); err != nil {
+		f.wantNoSchema("Session on nothing", err)
+	} else {
+		session.Close()
+	}
+	_, err := f.store.Size(f.ctx)
+	f.wantNoSchema("Size of nothing", err)
 	f.wantNoError("Drop of nothing", f.store.Drop(f.ctx))
 }
 

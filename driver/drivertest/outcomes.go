@@ -40,6 +40,14 @@ func outcomes(schema store.Schema) []operation {
 	}...)
 }
 
+// times is how often something is tried that is tried so often in the whole suite.
+func (f *fixture) times(whole int) int {
+	if f.suite.brief {
+		return (whole + 2) / 3
+	}
+	return whole
+}
+
 // testContextOver has contexts that are over before a write, and that end at all moments of
 // it: there is all of it afterwards, or nothing, and what was abandoned stands in nobody's
 // way.
@@ -49,7 +57,7 @@ func (f *fixture) testContextOver() {
 		c.insist(f.ctx)
 		start := time.Now()
 		c.insist(f.ctx)
-		contextsOver(f.ctx, 40, time.Since(start), func(over context.Context) {
+		contextsOver(f.ctx, f.times(25), time.Since(start), func(over context.Context) {
 			c.mustConnect(f.ctx)
 			if _, r := c.write(over); r.Outcome == history.Committed || r.Outcome == history.Rejected || r.Duplicate {
 				f.t.Errorf("a context that was over: %+v, want failed or unknown", r)
@@ -67,7 +75,7 @@ func (f *fixture) testContextOver() {
 // testRace has eight clients write at the same time.
 func (f *fixture) testRace() {
 	together(f.connected(8), func(c *client) {
-		for range 25 {
+		for range f.times(15) {
 			if r := c.repeat(f.ctx, c.next()); r.Outcome != history.Committed {
 				f.t.Errorf("%+v, want committed, as nothing was disturbed", r)
 			}
@@ -77,10 +85,11 @@ func (f *fixture) testRace() {
 
 // testRaceForOneKey has eight clients insert one row: one of them does it.
 func (f *fixture) testRaceForOneKey() {
-	for round := range 5 {
+	clients := f.connected(8)
+	for round := range f.times(3) {
 		w := f.client(f.store, 100+round).next()
 		var committed, duplicates atomic.Int64
-		together(f.connected(8), func(c *client) {
+		atOnce(clients, func(c *client) {
 			switch r := c.repeat(f.ctx, w); {
 			case r.Outcome == history.Committed:
 				committed.Add(1)
@@ -108,7 +117,7 @@ func (f *fixture) testGet() {
 		for _, reader := range []*client{c, other} {
 			got, r := reader.content(f.ctx, w.ID)
 			// An address may ask for acknowledgements that are given before everybody sees.
-			for until := time.Now().Add(5 * time.Second); f.schema.Open && len(got) == 0 && time.Now().Before(until); got, r = reader.content(f.ctx, w.ID) {
+			for until := time.Now().Add(time.Minute); f.schema.Open && len(got) == 0 && time.Now().Before(until); got, r = reader.content(f.ctx, w.ID) {
 				pause(f.ctx, time.Millisecond)
 			}
 			if r.Outcome != history.Committed || !slices.Equal(got, []string{w.content}) {
@@ -172,6 +181,7 @@ func (f *fixture) testInquiry() {
 	c.mustConnect(f.ctx)
 	session, err := c.Session(f.ctx)
 	f.must("Session", err)
+	balance := f.balanceOf(session, 2)
 	for _, source := range []int64{2, accounts + 3} {
 		var told []int64
 		var moves [2]left
@@ -188,7 +198,7 @@ func (f *fixture) testInquiry() {
 				return err
 			}}})
 		})
-		violated, want := store.Floor, []int64{opening}
+		violated, want := store.Floor, []int64{balance}
 		if source > accounts {
 			violated, want = store.Absent, nil
 		}
@@ -252,10 +262,21 @@ func (f *fixture) testLeftByError() {
 	}
 }
 
+// balanceOf is an account's balance, which nobody changes.
+func (f *fixture) balanceOf(session store.Session, account int64) (balance int64) {
+	f.t.Helper()
+	r := retryReply(f.ctx, func() store.Reply {
+		return session.Run(f.ctx, store.Call{Statement: balanceStatement, Parameters: with(account), Row: func(r store.Row) error { return r.Scan(&balance) }})
+	})
+	f.must("read a balance", r.Err)
+	return balance
+}
+
 // testOwnWrites: a transaction sees what it has done itself, one that only reads what is
 // committed.
 func (f *fixture) testOwnWrites() {
 	session := f.session(f.store, f.clientStatements()...)
+	before := f.balanceOf(session, 1)
 	balance := func(ctx context.Context, tx store.Transaction) (b int64, err error) {
 		_, err = tx.Do(ctx, balanceStatement, func(r store.Row) error { return r.Scan(&b) }, with(1)...)
 		return b, err
@@ -270,7 +291,7 @@ func (f *fixture) testOwnWrites() {
 				if err := errors.Join(err, err2); err != nil {
 					return err
 				}
-				seen = append(seen, b-opening)
+				seen = append(seen, b-before)
 			}
 			return store.ErrRollback
 		})
@@ -285,7 +306,7 @@ func (f *fixture) testOwnWrites() {
 			return err
 		})
 	})
-	if r.Outcome != history.Committed || committed != opening {
+	if r.Outcome != history.Committed || committed != before {
 		f.t.Errorf("a transaction that only reads: %+v, it saw %d", r, committed)
 	}
 }

@@ -34,24 +34,25 @@ func (f *fixture) testLostUpdates() {
 	price := selecting("goods", "price", store.Where("shop", "item")...)
 	set := updating("goods", "", store.Where("shop", "item"), store.Set("price", store.Parameter(3)))
 	insert := f.session(f.store, inserting("goods", 2))
-	if r := insert.Run(f.ctx, store.Call{Statement: 0, Parameters: with(1, 1, 0, "", false, 1, 2, 0, "", false)}); r.Outcome != history.Committed {
+	if r := insert.Run(f.ctx, store.Call{Statement: 0, Parameters: with(2, 1, 0, "", false, 2, 2, 0, "", false)}); r.Outcome != history.Committed {
 		f.t.Fatalf("insert: %+v", r)
 	}
-	const clients, each = 4, 15
+	const clients = 4
+	each := f.times(10)
 	var sessions []store.Session
 	for range clients {
 		sessions = append(sessions, f.session(f.store, price, locking(price), set))
 	}
 	together(f.connected(clients), func(c *client) {
-		session := sessions[c.number]
+		session := sessions[int(c.number)-f.firstClient]
 		for n := range 2 * each {
 			item := 1 + n%2
 			r := retryReply(f.ctx, func() store.Reply {
 				return session.Transaction(f.ctx, true, func(ctx context.Context, tx store.Transaction) error {
 					var before int64
-					_, err := tx.Do(ctx, item-1, func(r store.Row) error { return r.Scan(&before) }, with(1, item)...)
+					_, err := tx.Do(ctx, item-1, func(r store.Row) error { return r.Scan(&before) }, with(2, item)...)
 					if err == nil {
-						_, err = tx.Do(ctx, 2, nil, with(1, item, before+1)...)
+						_, err = tx.Do(ctx, 2, nil, with(2, item, before+1)...)
 					}
 					return err
 				})
@@ -64,8 +65,8 @@ func (f *fixture) testLostUpdates() {
 	reading := f.session(f.store, price)
 	for item, exact := range map[int]bool{1: !may, 2: true} {
 		var left int64
-		reading.Run(f.ctx, store.Call{Statement: 0, Parameters: with(1, item), Row: func(r store.Row) error { return r.Scan(&left) }})
-		if left > clients*each || exact && left != clients*each {
+		reading.Run(f.ctx, store.Call{Statement: 0, Parameters: with(2, item), Row: func(r store.Row) error { return r.Scan(&left) }})
+		if left > int64(clients*each) || exact && left != int64(clients*each) {
 			f.t.Errorf("%d after %d times one more (of rows that are locked: %v)", left, clients*each, item == 2)
 		}
 	}
@@ -74,7 +75,7 @@ func (f *fixture) testLostUpdates() {
 // testWaiting has a session wait for another, where the database says so.
 func (f *fixture) testWaiting() {
 	holder, waiter := f.session(f.store, f.clientStatements()...), f.session(f.store, f.clientStatements()...)
-	limited, cancel := context.WithTimeout(f.ctx, 20*time.Second)
+	limited, cancel := context.WithTimeout(f.ctx, patience/2)
 	defer cancel()
 	add := func(session store.Session, then func()) store.Reply {
 		return session.Transaction(limited, true, func(ctx context.Context, tx store.Transaction) error {
@@ -130,7 +131,7 @@ func (f *fixture) testAudit() {
 	// Where a reader takes a lock it may find no moment between writers on a busy machine.
 	const mostRefused = 5
 	seen, refused := 0, 0
-	for n := 0; (n < 40 || seen < 5) && f.ctx.Err() == nil && !f.t.Failed(); n++ {
+	for n := 0; (n < f.times(25) || seen < 5) && f.ctx.Err() == nil && !f.t.Failed(); n++ {
 		s, err := f.readAll(f.ctx, f.store.Audit, func() error { return nil })
 		if err != nil && refused < mostRefused && f.ctx.Err() == nil {
 			refused++

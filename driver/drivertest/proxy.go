@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"assay/internal/expect"
 )
 
 // Proxy stands between a client and a server on loopback TCP and breaks what
@@ -67,9 +69,7 @@ func NewProxy(t *testing.T, server string) *Proxy {
 func newProxy(t *testing.T, server string, http2 bool) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	p := &Proxy{server: server, http2: http2, listener: listener, links: map[*link]struct{}{}, changed: make(chan struct{})}
 	p.running.Go(p.accept)
 	t.Cleanup(p.close)

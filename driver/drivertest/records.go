@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/keyvalue"
@@ -17,9 +18,7 @@ type Records struct{ store.Session }
 func OpenRecords(t testing.TB, db store.Database) Records {
 	t.Helper()
 	session, err := db.Session(t.Context(), keyvalue.Statements(availability.Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return Records{session}
 }
 

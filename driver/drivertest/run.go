@@ -11,6 +11,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/expect"
 	"assay/load"
 	"assay/store"
 	"assay/workload/definition"
@@ -74,9 +75,7 @@ func (run ShortRun) Do(ctx context.Context, db store.Database, path string) erro
 func (run ShortRun) JudgeDone(ctx context.Context, t testing.TB, db store.Database, path string) definition.Judgement {
 	t.Helper()
 	w, err := run.open(ctx, db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return run.judge(ctx, t, run.readBack(ctx, t, w, path))
 }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
 	"assay/workload/bank"
@@ -91,9 +92,7 @@ func exampleScript(t *testing.T) *script.Config {
 	config := script.Defaults()
 	for _, flag := range config.Flags() {
 		if file, is := flag.Value.(interface{ Set(string) error }); is && flag.Name == "script" {
-			if err := file.Set(filepath.Join("..", "..", "examples", "bank.star")); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, file.Set(filepath.Join("..", "..", "examples", "bank.star")))
 		}
 	}
 	return &config
@@ -112,9 +111,7 @@ func shortRun(t *testing.T, target store.Target, by definition.Support, run Shor
 		c.Target(&target)
 	}
 	db, err := by.Open(ctx, target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer func() {
 		if err := db.Drop(context.WithoutCancel(ctx)); err != nil {
 			t.Errorf("Drop: %v", err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -30,9 +31,7 @@ type Statistics struct {
 // connection after that, and errors without a password.
 func RunStatistics(t *testing.T, h Statistics) {
 	account, err := h.Open(t.Context(), h.Target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer account.Close()
 	first := mustRead(t, account)
 	list := account.List()
@@ -78,9 +77,7 @@ func RunStatistics(t *testing.T, h Statistics) {
 // stopped has a server stopped where it is: the wait ends with its context, and
 // afterwards the server is read again.
 func (h Statistics) stopped(t *testing.T, account store.Statistics) {
-	if err := h.Pause(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, h.Pause())
 	bounded, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	_, err := account.Read(bounded)
 	cancel()
@@ -109,8 +106,6 @@ func mustRead(t *testing.T, account store.Statistics) store.Reading {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	reading, err := account.Read(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return reading
 }

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"slices"
 	"testing"
 
 	"assay/store"
@@ -46,6 +47,8 @@ type Store struct {
 	// if the last compaction surely makes a small table smaller that is nearly empty.
 	Engines []string
 	Shrinks bool
+	// brief is true if what is tried many times is tried less often.
+	brief bool
 }
 
 // The workloads of the suite's own schemas: one that is written in transactions, where the
@@ -60,48 +63,63 @@ const (
 // RunStore tests everything that package store promises, on schemas of its own. Its
 // subtests run one after the other.
 func RunStore(t *testing.T, s Store) {
-	on := s.fixtures(conformanceSchema(s.Lacks))
-	t.Run("Statements", func(t *testing.T) { testStatements(t, on) })
-	records := s
-	if s.Lacks[store.Transactions] == "" {
-		s.ofSchema(t, conformanceSchema(s.Lacks))
-		records.Others, records.MakeForeign = nil, nil // they have nothing to do with the tables
+	RunStatements(t, s)
+	records, transactions := s, s.Lacks[store.Transactions] == ""
+	if transactions {
+		s.ofSchema(t, conformanceSchema(s.Lacks), true)
+		records.Others, records.MakeForeign = nil, nil // they have nothing to do with the tables, nor have leases
 	}
-	records.ofSchema(t, recordsSchema())
+	records.ofSchema(t, recordsSchema(), !transactions)
 	if s.Lacks[store.Language] == "" {
-		s.ofSchema(t, openSchema())
+		s.ofSchema(t, openSchema(), false)
 	}
 	s.runUnreachable(t)
-	t.Run("Parts", func(t *testing.T) { testParts(t, s, on) })
+	t.Run("Parts", func(t *testing.T) { testParts(t, s, s.fixtures(conformanceSchema(s.Lacks))) })
+}
+
+// RunStatements is the part of RunStore about what single statements do.
+func RunStatements(t *testing.T, s Store) {
+	t.Run("Statements", func(t *testing.T) { testStatements(t, s.fixtures(conformanceSchema(s.Lacks))) })
 }
 
 // RunOutcomes is the part of RunStore about what the end of an attempt proves, with races
 // and, with a Server, a network that breaks: for a target that changes how sessions work and
-// nothing else.
-func RunOutcomes(t *testing.T, s Store) {
+// nothing else. What is tried many times is tried less often. With workloads only these are tried.
+func RunOutcomes(t *testing.T, s Store, workloads ...string) {
+	s.brief = true
 	for _, schema := range []store.Schema{conformanceSchema(s.Lacks), openSchema()} {
-		if !schema.Open || s.Lacks[store.Language] == "" {
+		if (!schema.Open || s.Lacks[store.Language] == "") && (len(workloads) == 0 || slices.Contains(workloads, schema.Workload)) {
 			t.Run(schema.Workload, func(t *testing.T) { s.runOutcomes(t, schema) })
 		}
 	}
 }
 
 func (s Store) runOutcomes(t *testing.T, schema store.Schema) {
-	on := s.fixtures(schema)
-	operations(t, ready(on), checked(outcomes(schema)))
+	all := checked(outcomes(schema))
 	switch {
 	case s.Server == "":
 	case schema.Open:
-		operations(t, ready(on), []operation{{"VerbatimCut", func(f *fixture) { f.network().testVerbatimCut() }}})
+		all = append(all, operation{"VerbatimCut", func(f *fixture) { f.network().testVerbatimCut() }})
 	default:
-		s.runNetwork(t, on)
+		all = append(all, s.networks(schema)...)
 	}
+	onOne(t, ready(s.fixtures(schema)), all)
+}
+
+// RunThroughFaults has eight clients work while faults of the servers happen, one after the other. It
+// wants every client to work on, and every answer to fit the data. A fault that calls work waits until
+// every client has had a write acknowledged.
+func RunThroughFaults(t *testing.T, s Store, faults ...func(work func())) {
+	f := ready(s.fixtures(conformanceSchema(s.Lacks)))(t)
+	f.whileFailing(f.store, 0, 8, 40, faults...)
+	f.closeClients()
+	f.check()
 }
 
 // ofSchema tests the life cycle, the outcomes and the network on one schema.
-func (s Store) ofSchema(t *testing.T, schema store.Schema) {
+func (s Store) ofSchema(t *testing.T, schema store.Schema, leases bool) {
 	t.Run(schema.Workload, func(t *testing.T) {
-		s.runLifecycle(t, s.fixtures(schema))
+		s.runLifecycle(t, s.fixtures(schema), leases)
 		s.runOutcomes(t, schema)
 	})
 }

@@ -138,12 +138,12 @@ func (f *fixture) testVerbatimAnswers() {
 		id := fmt.Sprint(200 + n)
 		content, number := "it's", "1"
 		insert := store.UserText{Text: "INSERT INTO record (id, content) VALUES ($1, $2)", At: []int{41, 45}, Parameters: []*string{&id, &content}, Protocol: by, Kind: store.Writes}
-		query := store.UserText{Text: "SELECT id AS a, content AS b, '$2' AS c FROM record WHERE id >= 200 OR id = $1 ORDER BY id", Parameters: []*string{&number}, Protocol: by, Kind: store.NoEffect, Keep: true}
+		query := store.UserText{Text: "SELECT id AS a, content AS b, '$2' AS c FROM record WHERE id BETWEEN 200 AND 299 OR id = $1 ORDER BY id", Parameters: []*string{&number}, Protocol: by, Kind: store.NoEffect, Keep: true}
 		query.At = []int{strings.Index(query.Text, "$1")}
 		if by == store.Simple {
 			insert = plainText(store.Writes, "INSERT INTO record (id, content) VALUES ("+id+", 'it''s')")
 			insert.Keep = false
-			query = plainText(store.NoEffect, "SELECT id AS a, content AS b, '$2' AS c FROM record WHERE id >= 200 OR id = 1 ORDER BY id")
+			query = plainText(store.NoEffect, "SELECT id AS a, content AS b, '$2' AS c FROM record WHERE id BETWEEN 200 AND 299 OR id = 1 ORDER BY id")
 		}
 		all, r := do(session, f.ctx, insert, query)
 		if r.Outcome != history.Committed || len(all) != 2 {
@@ -155,7 +155,7 @@ func (f *fixture) testVerbatimAnswers() {
 		}
 		f.ledger.record(sentWrite{entry: entry{ID: int64(200 + n)}, content: "it's", outcome: history.Committed})
 	}
-	null, r := do(session, f.ctx, plainText(store.NoEffect, "SELECT NULL AS missing, id FROM record WHERE id < 0"), plainText(store.NoEffect, "SELECT NULL AS missing"))
+	null, r := do(session, f.ctx, plainText(store.NoEffect, "SELECT NULL AS missing, id FROM record WHERE id = 0"), plainText(store.NoEffect, "SELECT NULL AS missing"))
 	if r.Outcome != history.Committed || null[0].Rows != 0 || null[0].Last != nil || null[1].Last[0] != nil {
 		f.t.Errorf("NULL: %+v, %+v", r, null)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // The parameters of addresses where the database has no words of its own; the
-// names are those of MongoDB's connection string as far as it has them.
+// names are the names of MongoDB's connection string as far as it has them.
 const (
 	caFile         = "tlsCAFile"
 	certFile       = "tlsCertFile"

@@ -104,7 +104,7 @@ func TestEncryptedConnections(t *testing.T) {
 	address := func(host, query string) store.Target {
 		return store.Target{Address: fmt.Sprintf("etcd://%s:%d/?%s", host, port, query), ConnectTimeout: connectTimeout}
 	}
-	ctx := soon(t)
+	ctx := expect.Patiently(t)
 	for ctx.Err() == nil { // until it serves
 		if db, err := Open(ctx, address(named, "tlsCAFile="+ca.File+ours), pairs()); err == nil {
 			expect.NoError(t, db.Close())
@@ -145,10 +145,5 @@ func stateOf(ctx context.Context, target store.Target) (string, error) {
 		return "", err
 	}
 	product, err := db.Describe(ctx)
-	for _, s := range product.Settings {
-		if s.Name == encryption.Setting {
-			return s.Value, errors.Join(err, db.Close())
-		}
-	}
-	return "", errors.Join(err, db.Close())
+	return drivertest.Value(product.Settings, encryption.Setting), errors.Join(err, db.Close())
 }

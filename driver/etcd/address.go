@@ -20,10 +20,9 @@ import (
 )
 
 const (
-	scheme                = "etcd"
-	defaultPort           = "2379"
-	defaultRoot           = "assay"
-	defaultConnectTimeout = 10 * time.Second
+	scheme      = "etcd"
+	defaultPort = "2379"
+	defaultRoot = "assay"
 )
 
 // addressForm is told to who gives an address that cannot be used.
@@ -56,10 +55,7 @@ type options struct {
 // parse reads the target. What cannot be used gives a *store.OptionError that holds no
 // password.
 func parse(target store.Target) (*options, error) {
-	o := &options{printable: store.Redact(target.Address), root: defaultRoot, connectTimeout: target.ConnectTimeout}
-	if o.connectTimeout <= 0 {
-		o.connectTimeout = defaultConnectTimeout
-	}
+	o := &options{printable: store.Redact(target.Address), root: defaultRoot, connectTimeout: target.FirstContact()}
 	a, err := uri.Parse(target.Address, addressForm, defaultPort, scheme)
 	if err != nil {
 		return nil, err

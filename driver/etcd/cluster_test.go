@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,18 +29,11 @@ func TestThreeMembers(t *testing.T) {
 	t.Run("SilentMember", func(t *testing.T) { testSilentMember(t, c) })
 }
 
-// soon bounds what should take seconds.
-func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), startBound)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // whileLeaderless kills so many members, the leader first, has something done, and starts
 // them again.
 func whileLeaderless(t *testing.T, c *cluster.Cluster, kills int, do func()) {
 	t.Helper()
-	leader, err := c.Primary(soon(t))
+	leader, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	var killed []int
 	for i := range kills {
@@ -51,70 +42,15 @@ func whileLeaderless(t *testing.T, c *cluster.Cluster, kills int, do func()) {
 	}
 	do()
 	for _, i := range killed {
-		expect.NoError(t, c.Restart(soon(t), i))
+		expect.NoError(t, c.Restart(expect.Patiently(t), i))
 	}
-	expect.NoError(t, c.Settled(soon(t)))
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 }
 
-// testFailover has clients insert rows while the leader is killed: every row that was
-// acknowledged is there, and none of those that failed.
+// testFailover has the leader killed while clients work, which go on without it.
 func testFailover(t *testing.T, c *cluster.Cluster) {
-	d := created(t, targetOf(c, ""), pairs())
-	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
-	const clients = 4
-	outcomes := make([]map[int64]history.Outcome, clients)
-	var committed atomic.Int64
-	working, stop := context.WithCancel(t.Context())
-	defer stop()
-	var all sync.WaitGroup
-	for i := range clients {
-		outcomes[i] = map[int64]history.Outcome{}
-		all.Go(func() {
-			connection := store.Connection[store.Session]{Open: func(ctx context.Context) (store.Session, error) { return d.Session(ctx, pairStatements()) }}
-			defer connection.Close()
-			for id := int64(i); working.Err() == nil; id += clients {
-				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-				session, err := connection.Session(ctx)
-				reply := store.Unsent(err)
-				if err == nil {
-					reply = session.Run(ctx, store.Call{Statement: insertPair, Parameters: pair(id, "x")})
-				}
-				cancel()
-				connection.After(reply.Outcome, reply.Broken)
-				outcomes[i][id] = reply.Outcome
-				if reply.Outcome == history.Committed {
-					committed.Add(1)
-				}
-			}
-		})
-	}
-	more := func() {
-		for goal := committed.Load() + 100; committed.Load() < goal && t.Context().Err() == nil; {
-			time.Sleep(5 * time.Millisecond)
-		}
-	}
-	more()
-	whileLeaderless(t, c, 1, more)
-	more()
-	stop()
-	all.Wait()
-	expect.NoError(t, d.Settle(soon(t)))
-	there := map[int64]bool{}
-	expect.NoError(t, store.ReadAll(soon(t), d.View, func(r store.Reader) error {
-		return store.Whole(t.Context(), r, store.Statement{Table: "pair", Columns: []string{"id"}}, func(row store.Row) error {
-			var id int64
-			err := row.Scan(&id)
-			there[id] = true
-			return err
-		})
-	}))
-	for _, of := range outcomes {
-		for id, outcome := range of {
-			if outcome != history.Unknown && there[id] != (outcome == history.Committed) {
-				t.Errorf("row %d is %v, and there: %v", id, outcome, there[id])
-			}
-		}
-	}
+	drivertest.RunThroughFaults(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: targetOf(c, "")},
+		func(work func()) { whileLeaderless(t, c, 1, work) })
 }
 
 // testLostQuorum: without a majority a write is unknown, a read has failed, a serializable one
@@ -125,7 +61,7 @@ func testLostQuorum(t *testing.T, c *cluster.Cluster) {
 	stale := opened(t, targetOf(c, "?reads=serializable"), pairs())
 	n, local := client(t, d), client(t, stale)
 	mustDo(t, n, insertPair, pair(1, "a")...)
-	expect.NoError(t, c.Settled(soon(t)))
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 	whileLeaderless(t, c, 2, func() {
 		for _, limit := range []time.Duration{time.Second, time.Minute} { // ours, and that of the member
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -140,7 +76,7 @@ func testLostQuorum(t *testing.T, c *cluster.Cluster) {
 		if got := read(t, local, 1); !slices.Equal(got, []string{"a"}) {
 			t.Errorf("a serializable read without a majority gives %q", got)
 		}
-		if by, err := d.Blocked(soon(t)); err != nil || !strings.Contains(by, "majority") {
+		if by, err := d.Blocked(expect.Patiently(t)); err != nil || !strings.Contains(by, "majority") {
 			t.Errorf("Blocked: %q, %v", by, err)
 		}
 	})
@@ -155,7 +91,7 @@ func testReplicas(t *testing.T, c *cluster.Cluster) {
 		mustDo(t, n, insertPair, pair(id, "x")...)
 	}
 	whole := func() {
-		members, unreachable, err := d.Replicas(soon(t))
+		members, unreachable, err := d.Replicas(expect.Patiently(t))
 		if err != nil || len(unreachable) > 0 || len(members) != 3 {
 			t.Fatalf("%v, %v, %v", members, unreachable, err)
 		}
@@ -164,9 +100,9 @@ func testReplicas(t *testing.T, c *cluster.Cluster) {
 			if m.Primary {
 				primaries++
 			}
-			expect.NoError(t, d.CatchUp(soon(t), m))
+			expect.NoError(t, d.CatchUp(expect.Patiently(t), m))
 			rows := 0
-			expect.NoError(t, d.ViewReplica(soon(t), m, func(r store.Reader) error {
+			expect.NoError(t, d.ViewReplica(expect.Patiently(t), m, func(r store.Reader) error {
 				return store.Whole(t.Context(), r, store.Statement{Table: "pair", Columns: []string{"id"}}, func(store.Row) error { rows++; return nil })
 			}))
 			if rows != 50 {
@@ -178,15 +114,15 @@ func testReplicas(t *testing.T, c *cluster.Cluster) {
 		}
 	}
 	whole()
-	leader, err := c.Primary(soon(t))
+	leader, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	other := (leader + 1) % 3
 	expect.NoError(t, c.Node(other).Kill())
-	members, unreachable, err := d.Replicas(soon(t))
+	members, unreachable, err := d.Replicas(expect.Patiently(t))
 	if err != nil || len(members) != 2 || unreachable[c.Node(other).Address()] == nil {
 		t.Errorf("with a member down: %v, %v, %v", members, unreachable, err)
 	}
-	expect.NoError(t, c.Restart(soon(t), other))
+	expect.NoError(t, c.Restart(expect.Patiently(t), other))
 	whole()
 }
 
@@ -198,11 +134,11 @@ func testStale(t *testing.T, c *cluster.Cluster) {
 	if p := opened(t, targetOf(c, "?reads=serializable"), pairs()).Promises(); p.Reads != "" || !p.Eventual || p.Model != serializable {
 		t.Errorf("with serializable reads %+v is promised", p)
 	}
-	leader, err := c.Primary(soon(t))
+	leader, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	behind := c.Node((leader + 1) % 3)
 	member := store.Replica{Name: behind.Address()}
-	expect.NoError(t, d.CatchUp(soon(t), member))
+	expect.NoError(t, d.CatchUp(expect.Patiently(t), member))
 	expect.NoError(t, behind.Pause())
 	n := client(t, opened(t, store.Target{Address: "etcd://" + c.Node(leader).Address(), ConnectTimeout: connectTimeout}, pairs()))
 	mustDo(t, n, insertPair, pair(1, "a")...)
@@ -212,7 +148,7 @@ func testStale(t *testing.T, c *cluster.Cluster) {
 	}
 	cancel()
 	expect.NoError(t, behind.Resume())
-	expect.NoError(t, d.CatchUp(soon(t), member))
+	expect.NoError(t, d.CatchUp(expect.Patiently(t), member))
 }
 
 // testSilentMember: the lease is renewed over the connections that there are while a member is
@@ -221,14 +157,14 @@ func testSilentMember(t *testing.T, c *cluster.Cluster) {
 	d := created(t, targetOf(c, ""), pairs())
 	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
 	holder := store.Holder{Token: "ours", Run: "run"}
-	expect.NoError(t, d.TakeLease(soon(t), holder, startBound, ""))
-	leader, err := c.Primary(soon(t))
+	expect.NoError(t, d.TakeLease(expect.Patiently(t), holder, expect.Patience, ""))
+	leader, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	silent := c.Node((leader + 1) % 3)
 	expect.NoError(t, silent.Pause())
-	err = d.RenewLease(soon(t), holder.Token, startBound)
+	err = d.RenewLease(expect.Patiently(t), holder.Token, expect.Patience)
 	expect.NoError(t, silent.Resume())
 	expect.NoError(t, err)
-	expect.NoError(t, d.ReleaseLease(soon(t), holder.Token))
-	expect.NoError(t, c.Settled(soon(t)))
+	expect.NoError(t, d.ReleaseLease(expect.Patiently(t), holder.Token))
+	expect.NoError(t, c.Settled(expect.Patiently(t)))
 }

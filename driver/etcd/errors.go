@@ -45,7 +45,7 @@ type meaning struct {
 	nothing, passes bool
 }
 
-// meanings are those of the texts of etcd's errors (api/v3rpc/rpctypes/error.go), by what the
+// meanings are the meanings of the texts of etcd's errors (api/v3rpc/rpctypes/error.go), by what the
 // server of release 3.4 does before it gives them. A request that writes is checked (v3rpc/
 // key.go, checkTxnRequest), counted, given its user, measured, and only then proposed to the
 // raft log (etcdserver/v3_server.go, processInternalRaftRequestOnce); a proposal that nobody
@@ -116,14 +116,14 @@ func meanings(text string) *meaning {
 
 // meaningOf is the meaning of an error of etcd's; nil if it is none that is known.
 func meaningOf(err error) *meaning {
-	if s := told(err); s != nil {
+	if s := statusOf(err); s != nil {
 		return meanings(s.Message())
 	}
 	return nil
 }
 
-// told is what gRPC says of an error, without the words around it; nil if it is none of gRPC's.
-func told(err error) *status.Status {
+// statusOf is what gRPC says of an error, without the words around it; nil if it is none of gRPC's.
+func statusOf(err error) *status.Status {
 	var s interface{ GRPCStatus() *status.Status }
 	if errors.As(err, &s) {
 		return s.GRPCStatus()
@@ -131,10 +131,10 @@ func told(err error) *status.Status {
 	return nil
 }
 
-// late reports whether a request's time limit ended, or its caller gave it up. The member knows
+// outOfTime reports whether a request's time limit ended, or its caller gave it up. The member knows
 // of both by gRPC, and may be the first to say so, in the words of Go's contexts.
-func late(err error) bool {
-	switch s := told(err); s.Code() {
+func outOfTime(err error) bool {
+	switch s := statusOf(err); s.Code() {
 	case codes.DeadlineExceeded, codes.Canceled:
 		return true
 	case codes.Unknown:
@@ -159,7 +159,7 @@ func judge(err error, sent bool) (history.Outcome, string) {
 	switch {
 	case m != nil:
 		return outcome, m.class
-	case late(err):
+	case outOfTime(err):
 		return outcome, store.ClassTimeout
 	case code == codes.Unavailable && !sent:
 		return outcome, store.ClassConnect
@@ -174,7 +174,7 @@ func judge(err error, sent bool) (history.Outcome, string) {
 func passes(err error) bool {
 	m, code := meaningOf(err), status.Code(err)
 	return errors.Is(err, errConflict) || m != nil && m.passes ||
-		m == nil && (code == codes.Unavailable || late(err))
+		m == nil && (code == codes.Unavailable || outOfTime(err))
 }
 
 // refusesUser reports whether the user or what the user may do was refused.
@@ -192,7 +192,7 @@ func expired(err error) bool {
 // broken reports whether a session is to be replaced after this error: nothing says that
 // whoever it went to still answers, or the user is to log in again.
 func broken(err error) bool {
-	if expired(err) || errors.Is(err, errFenced) || late(err) {
+	if expired(err) || errors.Is(err, errFenced) || outOfTime(err) {
 		return true
 	}
 	switch status.Code(err) {

@@ -24,13 +24,9 @@ import (
 // connectTimeout is that of the tests' targets.
 const connectTimeout = 20 * time.Second
 
-// startBound is how long members may take to start: seconds on an idle machine.
-const startBound = 2 * time.Minute
-
 func startCluster(t *testing.T, nodes int, args ...string) *cluster.Cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), startBound)
-	defer cancel()
+	ctx := expect.Patiently(t)
 	c, err := cluster.Start(ctx, cluster.Options{Layout: server.Layout{Nodes: nodes}, Args: args})
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
@@ -109,8 +105,7 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 	}
 	restart := func(t *testing.T) {
 		expect.NoError(t, c.Node(0).Kill())
-		ctx, cancel := context.WithTimeout(t.Context(), startBound)
-		defer cancel()
+		ctx := expect.Patiently(t)
 		expect.NoError(t, c.Restart(ctx, 0))
 	}
 	s := drivertest.Store{

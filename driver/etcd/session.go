@@ -122,30 +122,15 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	return r
 }
 
-// Insert implements store.Session. Rows that are more than a transaction can well take are
-// inserted in several, of which the first that does not commit ends it; what was inserted
-// before is there.
+// Insert implements store.Session; see ordered.Form.Insert.
 func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
-	f, begun := n.Forms[of.Table], false
-	reply := store.Reply{Outcome: history.Committed}
-	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
-		reply = n.perform(ctx, "insert", func(t *transaction) error {
+	f := n.Forms[of.Table]
+	return f.Insert(&of, limits(), func(part []rows.Row) store.Reply {
+		return n.perform(ctx, "insert", func(t *transaction) error {
 			t.assumes = len(f.Indexes) == 0
 			return n.execution(t).Add(f, part)
 		})
-		if reply.Outcome != history.Committed && begun {
-			reply.Outcome, reply.Violated = history.Unknown, store.NoViolation
-		}
-		begun = true
-		return reply.Outcome == history.Committed
 	})
-	if wrong != nil {
-		reply = store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: fmt.Errorf("etcd: insert: %w", wrong)}
-		if begun {
-			reply.Outcome = history.Unknown
-		}
-	}
-	return reply
 }
 
 // Load implements store.Session: there is no faster way.
@@ -157,12 +142,7 @@ func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error {
 		return n.execution(t).Calls(n.plans, b.Calls)
 	})
-	if b.Inquiry != nil && (r.Violated == store.Floor || r.Violated == store.Absent) {
-		if told := n.Run(ctx, *b.Inquiry); told.Outcome != history.Committed {
-			r.Class, r.Err, r.Violated = told.Class, told.Err, store.NoViolation
-		}
-	}
-	return r
+	return b.Inquire(r, func(c store.Call) store.Reply { return n.Run(ctx, c) })
 }
 
 // Transaction implements store.Session.

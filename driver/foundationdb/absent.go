@@ -15,7 +15,7 @@ func Missing() string { return (*NotBuiltError)(nil).Error() }
 type NotBuiltError struct{}
 
 func (*NotBuiltError) Error() string {
-	return "this assay was built without FoundationDB; build it with -tags foundationdb on a machine with its client library (docs/guides/key-value-stores.md says how)"
+	return "this assay was built without FoundationDB; build it with -tags foundationdb on a machine with its client library (docs/guides/products.md says how)"
 }
 
 // Open returns a *store.OptionError for an address that cannot be used, else

@@ -150,27 +150,12 @@ func (n *client) ask(ctx context.Context, p *ordered.Plan, call *store.Call) sto
 	return committed()
 }
 
-// Insert implements store.Session. Rows that are more than a transaction can well take are
-// inserted in several, of which the first that does not commit ends it; what was inserted
-// before is there.
+// Insert implements store.Session; see ordered.Form.Insert.
 func (n *client) Insert(ctx context.Context, of store.Rows) store.Reply {
-	f, begun := n.Forms[of.Table], false
-	reply := committed()
-	wrong := f.Parts(&of, limits(), func(part []rows.Row) bool {
-		reply = n.perform(ctx, "insert", func(t *transaction) error { return n.execution(t.Transaction, t.Transaction).Add(f, part) })
-		if reply.Outcome != history.Committed && begun {
-			reply.Outcome, reply.Violated = history.Unknown, store.NoViolation
-		}
-		begun = true
-		return reply.Outcome == history.Committed
+	f := n.Forms[of.Table]
+	return f.Insert(&of, limits(), func(part []rows.Row) store.Reply {
+		return n.perform(ctx, "insert", func(t *transaction) error { return n.execution(t.Transaction, t.Transaction).Add(f, part) })
 	})
-	if wrong != nil {
-		reply = refused(store.ClassOther, "insert", wrong)
-		if begun {
-			reply.Outcome = history.Unknown
-		}
-	}
-	return reply
 }
 
 // Load implements store.Session: there is no faster way.
@@ -182,12 +167,7 @@ func (n *client) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error {
 		return n.execution(t.Transaction, t.Transaction).Calls(n.plans, b.Calls)
 	})
-	if b.Inquiry != nil && (r.Violated == store.Floor || r.Violated == store.Absent) {
-		if told := n.Run(ctx, *b.Inquiry); told.Outcome != history.Committed {
-			r.Class, r.Err, r.Violated = told.Class, told.Err, store.NoViolation
-		}
-	}
-	return r
+	return b.Inquire(r, func(c store.Call) store.Reply { return n.Run(ctx, c) })
 }
 
 // Transaction implements store.Session.

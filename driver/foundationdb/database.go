@@ -23,7 +23,7 @@ var _ store.Engined = (*database)(nil)
 type database struct {
 	*ordered.Schema[owned]
 	db fdb.Database
-	// riskyReads is that of options.
+	// riskyReads is the option of that name.
 	riskyReads bool
 }
 

@@ -40,7 +40,7 @@ type meaning struct {
 	passing bool
 }
 
-// meanings are those of the errors that mean something here, by their codes (manual,
+// meanings are the meanings of the errors that mean something here, by their codes (manual,
 // "Error Codes", and flow/error_definitions.h of release 7.3).
 var meanings = map[int]meaning{
 	1004:                   {store.ClassTimeout, false}, // timed_out

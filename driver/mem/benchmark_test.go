@@ -77,30 +77,3 @@ func BenchmarkBatch(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkTransaction(b *testing.B) {
-	l := newLedger(b, "mem://", 10_000)
-	b.ReportAllocs()
-	var seq int64
-	var state [2]int64
-	into := []any{&state[0], &state[1]}
-	row := func(row store.Row) error { return row.Scan(into...) }
-	parameters := make([]store.Value, 6)
-	for b.Loop() {
-		seq++
-		r := l.session.Transaction(b.Context(), true, func(ctx context.Context, x store.Transaction) error {
-			parameters[0].Number = 1 + seq*7919%10_000
-			if _, err := x.Do(ctx, 2, row, parameters[0]); err != nil {
-				return err
-			}
-			parameters[1].Number = 1
-			if _, err := x.Do(ctx, 0, row, parameters[:2]...); err != nil {
-				return err
-			}
-			return nil
-		})
-		if r.Outcome != history.Committed {
-			b.Fatal(r)
-		}
-	}
-}

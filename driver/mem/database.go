@@ -41,7 +41,7 @@ type database struct {
 	expires time.Time     // the lease, by the process's own clock
 	// tree is another one after Create and Drop.
 	tree *btree.BTreeG[entry]
-	// bytes are those of the entries, and reserved the most that they were since a compaction.
+	// bytes are the bytes of the entries, and reserved the most that they were since a compaction.
 	bytes, reserved int64
 	// clock numbers the commits. log has the keys that they have written while a transaction
 	// was open, in their order, and is shortened when it is longer than longest.

@@ -136,14 +136,6 @@ func TestLatencyHeedsContext(t *testing.T) {
 	b.ledger.Check(t.Context(), t, b.Store)
 }
 
-func TestLoadRefusesWhatIsThere(t *testing.T) {
-	b := newBench(t, "mem://", 2)
-	if err := b.LoadAccounts(t.Context(), []bank.Account{{ID: 3}, {ID: 1}}); err == nil {
-		t.Error("account 1 was loaded again")
-	}
-	b.ledger.Check(t.Context(), t, b.Store)
-}
-
 func TestNobodyIsNoMember(t *testing.T) {
 	db, nobody := newBench(t, "mem://", 2).Database.(store.Replicated), store.Replica{Name: "mem:3"}
 	_, err := drivertest.ReadReplica(t.Context(), db, nobody)

@@ -169,7 +169,7 @@ func (x *modelTrial) keep() {
 // TestAgainstModel does random statements, and compares what is read now, in transactions
 // that have written, and in such as are kept open, with a map.
 func TestAgainstModel(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		db := openSchema(t, "mem://", modelSchema())
 		x := &modelTrial{T: t, random: rand.New(rand.NewPCG(seed, 7)), n: sessionOf(t, db, modelStatements()...), now: model{}}
 		for range 400 {

@@ -3,9 +3,7 @@ package mem
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
 	"assay/history"
@@ -162,42 +160,6 @@ func TestMeeting(t *testing.T) {
 	}
 }
 
-// TestOwnWrites are seen by what a transaction reads then, in order, and nobody else sees
-// them.
-func TestOwnWrites(t *testing.T) {
-	db := shelves(t)
-	last := readItems(store.Where("shelf"))
-	last.Order, last.Descending, last.Limit = []string{"place"}, true, store.Number(3)
-	statements := append(predicateStatements(), last)
-	n, other := sessionOf(t, db, statements...), sessionOf(t, db, statements...)
-	stop := errors.New("enough")
-	r := n.Transaction(t.Context(), true, func(ctx context.Context, x store.Transaction) error {
-		_, a := x.Do(ctx, insertItem, nil, newItem(1, 5, 50)...)
-		_, b := x.Do(ctx, removeItem, nil, store.OfInts(1, 4)...)
-		_, c := x.Do(ctx, setLeft, func(store.Row) error { return nil }, store.OfInts(1, 3, 33)...)
-		if err := errors.Join(a, b, c); err != nil {
-			return err
-		}
-		var ordered, counted, theirs []string
-		_, a = x.Do(ctx, len(statements)-1, collect(&ordered), store.OfInt(1))
-		_, b = x.Do(ctx, countShelf, collect(&counted), store.OfInt(1))
-		if want := []string{"1 5 50", "1 3 33", "1 2 20"}; !slices.Equal(ordered, want) || !slices.Equal(counted, []string{"4 113"}) {
-			t.Errorf("read %q, want %q; counted %q", ordered, want, counted)
-		}
-		r := other.Run(ctx, store.Call{Statement: len(statements) - 1, Parameters: store.OfInts(1), Row: collect(&theirs)})
-		if want := []string{"1 4 40", "1 3 30", "1 2 20"}; !slices.Equal(theirs, want) {
-			t.Errorf("another reads %q, want %q", theirs, want)
-		}
-		return errors.Join(a, b, r.Err, stop)
-	})
-	if r.Outcome != history.Failed || !errors.Is(r.Err, stop) || r.Broken {
-		t.Errorf("%+v", r)
-	}
-	if left := all(t, db, readItems([]store.Condition{{Column: "shelf", Value: store.Number(1)}})); len(left) != 4 || left[3] != "1 4 40" {
-		t.Errorf("left %q", left)
-	}
-}
-
 // TestMadeAnew has the schema made anew under a transaction and under a view: neither sees
 // or leaves anything.
 func TestMadeAnew(t *testing.T) {
@@ -221,59 +183,5 @@ func TestMadeAnew(t *testing.T) {
 	expect.NoError(t, errors.Join(db.Create(t.Context(), store.Marker{}), db.Load(t.Context(), itemRows())))
 	if rows := all(t, db, readItems(nil)); len(rows) != 12 || len(db.d.open) > 0 {
 		t.Errorf("%d rows, and a transaction is open: %v", len(rows), len(db.d.open) > 0)
-	}
-}
-
-// TestTransactionsAtOnce moves what is left between items from several goroutines, step by
-// step, while others look at the whole.
-func TestTransactionsAtOnce(t *testing.T) {
-	db := shelves(t)
-	total := readItems(nil)
-	total.Verb, total.Columns = store.Count, []string{"left"}
-	var group sync.WaitGroup
-	for worker := range 4 {
-		n := sessionOf(t, db, predicateStatements()...)
-		group.Go(func() {
-			random := rand.New(rand.NewPCG(1, uint64(worker)))
-			for range 300 {
-				from, to := random.Int64N(12), random.Int64N(12)
-				if from == to {
-					continue
-				}
-				r := n.Transaction(t.Context(), true, func(ctx context.Context, x store.Transaction) error {
-					for i, item := range []int64{from, to} {
-						var left int64
-						var place [2]int64
-						row := func(row store.Row) error { return row.Scan(&place[0], &place[1], &left) }
-						if _, err := x.Do(ctx, byKey, row, store.OfInts(1+item/4, 1+item%4)...); err != nil {
-							return err
-						}
-						only := func(row store.Row) error { return row.Scan(nil) }
-						if _, err := x.Do(ctx, setLeft, only, store.OfInts(place[0], place[1], left-1+2*int64(i))...); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
-				if r.Outcome != history.Committed && r.Class != store.ClassSerialization && r.Violated != store.Floor {
-					t.Errorf("%+v", r)
-				}
-			}
-		})
-	}
-	group.Go(func() {
-		for range 100 {
-			var sums []string
-			err := db.Audit(t.Context(), func(r store.Reader) error {
-				return errors.Join(r.Read(t.Context(), total, collect(&sums)), r.Read(t.Context(), total, collect(&sums)))
-			})
-			if want := []string{"12 300", "12 300"}; err != nil || !slices.Equal(sums, want) {
-				t.Errorf("an audit sees %q, want %q, %v", sums, want, err)
-			}
-		}
-	})
-	group.Wait()
-	if len(db.d.log) != 0 || len(db.d.open) > 0 || db.rows("item") != 12 {
-		t.Errorf("%d changes are kept, and %d rows", len(db.d.log), db.rows("item"))
 	}
 }

@@ -43,7 +43,7 @@ func startSecured(t *testing.T) *cluster.ReplicaSet {
 	key := filepath.Join(t.TempDir(), "members.key")
 	expect.NoError(t, os.WriteFile(key, []byte("c2VjcmV0IG9mIHRoZSBtZW1iZXJz"), 0o600))
 	set := startSet(t, 1, "--auth", "--keyFile", key)
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	// Without users, whoever is on the machine may make the first.
 	create := func(client *mongo.Client, user string, roles bson.A) {
 		t.Helper()
@@ -87,7 +87,7 @@ func testRefused(t *testing.T, set *cluster.ReplicaSet) {
 // testFewRights has a user who may not ask for configuration, status or
 // checkpoints.
 func testFewRights(t *testing.T, set *cluster.ReplicaSet) {
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	db := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))
 	if err := errors.Join(db.Create(ctx, store.Marker{Run: "one", Workload: "bank"}),
 		db.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 10}, {ID: 2, Balance: 10}}), db.FinishLoad(ctx)); err != nil {
@@ -102,7 +102,7 @@ func testFewRights(t *testing.T, set *cluster.ReplicaSet) {
 		t.Errorf("Size: %+v, %v", size, err)
 	}
 	product, err := db.Describe(ctx)
-	if err != nil || product.Topology.Nodes != 1 || setting(product, "write concern") != "majority" {
+	if err != nil || product.Topology.Nodes != 1 || drivertest.Value(product.Settings, "write concern") != "majority" {
 		t.Errorf("Describe: %+v, %v", product, err)
 	}
 	if text, _ := json.Marshal(product); strings.Contains(string(text), rightPassword) {
@@ -115,16 +115,14 @@ func testFewRights(t *testing.T, set *cluster.ReplicaSet) {
 	if err := db.Settle(short); !errors.As(err, new(*openError)) {
 		t.Errorf("Settle while a transaction is open: %v", err)
 	}
-	if err := errors.Join(open.AbortTransaction(ctx), db.Settle(ctx), db.Drop(ctx)); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, open.AbortTransaction(ctx), db.Settle(ctx), db.Drop(ctx))
 }
 
 // testNoRights names no user at all, which the server accepts until the first
 // command.
 func testNoRights(t *testing.T, set *cluster.ReplicaSet) {
 	db := closing(t, mustOpen(t, set.Address()))
-	if err := db.Create(patiently(t), store.Marker{}); err == nil || classOf(err) != classUnauthorized {
+	if err := db.Create(expect.Patiently(t), store.Marker{}); err == nil || classOf(err) != classUnauthorized {
 		t.Errorf("Create without a user: %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package mongodb
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.mongodb.org/mongo-driver/v2/event"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
@@ -47,7 +45,6 @@ type settings struct {
 }
 
 const (
-	defaultConnectTimeout = 10 * time.Second
 	// maxPoolSize lets each of the most clients that a run can have use a
 	// connection of its own at the same time, and leaves some for the rest.
 	maxPoolSize = 10_000 + 64
@@ -70,10 +67,7 @@ func parse(target store.Target, workloadName string, transactions bool) (*settin
 	s := &settings{
 		printable:      store.Redact(target.Address),
 		appName:        appNamePrefix(workloadName) + uuid.NewString()[:8],
-		connectTimeout: target.ConnectTimeout,
-	}
-	if s.connectTimeout <= 0 {
-		s.connectTimeout = defaultConnectTimeout
+		connectTimeout: target.FirstContact(),
 	}
 	parsed, err := connstring.ParseAndValidate(target.Address)
 	if err != nil {
@@ -128,6 +122,20 @@ func (s *settings) malformed(err error) error {
 	return &store.OptionError{Option: "address", Value: s.printable,
 		Want: fmt.Sprintf("mongodb://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[?replicaSet=NAME], special characters percent-encoded (%s)",
 			strings.TrimRight(reason, " :"))}
+}
+
+// AccessOf reads an address for somebody else's client. Errors are as those of parse.
+func AccessOf(address string) (*connstring.ConnString, *options.ClientOptions, error) {
+	s := &settings{printable: store.Redact(address)}
+	parsed, err := connstring.ParseAndValidate(address)
+	if err != nil {
+		return nil, nil, s.malformed(err)
+	}
+	o := options.Client().ApplyURI(address)
+	if err := o.Validate(); err != nil {
+		return nil, nil, errors.Join(checkFiles(parsed), s.malformed(err))
+	}
+	return parsed, o, nil
 }
 
 // parameterMajorityWait is wtimeoutMS of MongoDB's connection string, which its Go
@@ -228,11 +236,10 @@ func (s *settings) complete() {
 }
 
 // withoutRetries sets what all our clients have in common: the library sends
-// nothing twice, and what it sends is counted.
+// nothing twice.
 func withoutRetries(o *options.ClientOptions, appName string) {
 	o.SetRetryReads(false).SetRetryWrites(false).SetMaxAdaptiveRetries(0)
 	o.SetAppName(appName)
-	o.SetMonitor(&event.CommandMonitor{Started: countSending})
 }
 
 // sessions are the options of the client that a workload's sessions share: the
@@ -251,30 +258,3 @@ func (s *settings) sessions(address string) *options.ClientOptions {
 func (s *settings) majority() bool { return majority(s.writeConcern) }
 
 func majority(w *writeconcern.WriteConcern) bool { return w.W == writeconcern.WCMajority }
-
-// sending counts the commands that the library has begun to send under one
-// context.
-type sending struct {
-	commands int
-	// latest is set with each of them; who looks at it clears it before.
-	latest bool
-}
-
-type sendingKey struct{}
-
-// counting returns a context whose commands are counted.
-func counting(ctx context.Context) (context.Context, *sending) {
-	s := new(sending)
-	return context.WithValue(ctx, sendingKey{}, s), s
-}
-
-// countSending is called by the library just before it writes a command to the
-// connection, on the goroutine that asked for it. A command for which it was
-// not called has certainly not been sent: no server was found, or no
-// connection could be had.
-func countSending(ctx context.Context, _ *event.CommandStartedEvent) {
-	if s, ok := ctx.Value(sendingKey{}).(*sending); ok {
-		s.commands++
-		s.latest = true
-	}
-}

@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/expect"
 	"assay/store"
+	"assay/workload/availability"
 	"assay/workload/bank"
 )
 
@@ -23,7 +24,7 @@ func TestParse(t *testing.T) {
 	if !strings.HasPrefix(*o.AppName, "assay bank ") || *o.MaxPoolSize != maxPoolSize || *o.ConnectTimeout != 77*time.Millisecond {
 		t.Errorf("app name %q, pool %d, connect timeout %v", *o.AppName, *o.MaxPoolSize, *o.ConnectTimeout)
 	}
-	if s.readConcern.Level != "majority" || !s.majority() || s.user != "u" || s.connectTimeout != defaultConnectTimeout {
+	if s.readConcern.Level != "majority" || !s.majority() || s.user != "u" || s.connectTimeout != store.DefaultConnectTimeout {
 		t.Errorf("%+v", s)
 	}
 	again, err := parse(store.Target{Address: "mongodb://h", ConnectTimeout: time.Second}, "bank", true)
@@ -82,23 +83,38 @@ func TestWaitForTheMajority(t *testing.T) {
 	}
 }
 
-func TestParseRefusesOptions(t *testing.T) {
-	for _, c := range []struct{ query, isolation, option, value string }{
-		{"", "serializable", "isolation level", "serializable"},
-		{"", "majority", "isolation level", "majority"},
-		{"readConcernLevel=local", "snapshot", "isolation level", "snapshot"},
-		{"readConcernLevel=linearizable", "", "readConcernLevel", "linearizable"},
-		{"readConcernLevel=available", "", "readConcernLevel", "available"},
-		{"w=0", "", "w", "0"},
-		{"readPreference=secondary", "", "readPreference", "secondary"},
-		{"wtimeoutMS=-5", "", "wtimeoutMS", "-5"},
-		{"nonsense=1", "", "the address's option", "nonsense"},
-		{"timeoutMS=5", "", "the address's option", "timeoutMS"},
+func TestOpenRefusesOptions(t *testing.T) {
+	together, alone := bank.Schema(), availability.Schema()
+	for _, c := range []struct {
+		schema                  store.Schema
+		query, isolation, reads string
+		option, value           string
+	}{
+		{together, "", "serializable", "", "isolation level", "serializable"},
+		{together, "", "majority", "", "isolation level", "majority"},
+		{together, "readConcernLevel=local", "snapshot", "", "isolation level", "snapshot"},
+		{together, "readConcernLevel=linearizable", "", "", "readConcernLevel", "linearizable"},
+		{together, "readConcernLevel=available", "", "", "readConcernLevel", "available"},
+		{together, "w=0", "", "", "w", "0"},
+		{together, "readPreference=secondary", "", "", "readPreference", "secondary"},
+		{together, "wtimeoutMS=-5", "", "", "wtimeoutMS", "-5"},
+		{together, "nonsense=1", "", "", "the address's option", "nonsense"},
+		{together, "timeoutMS=5", "", "", "the address's option", "timeoutMS"},
+		{together, "causalConsistency=true", "", "", "causalConsistency", "true"},
+		{alone, "", "snapshot", "", "isolation level", "snapshot"},
+		{alone, "", "", "anywhere", "--read", "anywhere"},
+		{alone, "w=0", "", "", "w", "0"},
+		{alone, "timeoutMS=5", "", "", "the address's option", "timeoutMS"},
+		{alone, "readConcernLevel=wrong", "", "", "readConcernLevel", "wrong"},
+		{alone, "causalConsistency=perhaps", "", "", "causalConsistency", "perhaps"},
+		{alone, "causalConsistency=true&readConcernLevel=available", "", "", "readConcernLevel", "available"},
+		{alone, "causalConsistency=true&readConcernLevel=linearizable", "", "", "readConcernLevel", "linearizable"},
+		{alone, "causalConsistency=true&readConcernLevel=snapshot", "", "", "readConcernLevel", "snapshot"},
 	} {
-		_, err := parse(store.Target{Address: "mongodb://h/?" + c.query, Isolation: c.isolation}, "bank", true)
+		_, err := Open(t.Context(), store.Target{Address: "mongodb://127.0.0.1:1/?" + c.query, Isolation: c.isolation, Read: c.reads, ConnectTimeout: time.Second}, c.schema)
 		var refused *store.OptionError
 		if !errors.As(err, &refused) || refused.Option != c.option || refused.Value != c.value || refused.Want == "" {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("%s %q, isolation %q, reads %q: %v", c.schema.Workload, c.query, c.isolation, c.reads, err)
 		}
 	}
 }

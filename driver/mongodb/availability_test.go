@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"assay/driver/drivertest"
@@ -26,6 +25,15 @@ func openAvailability(t *testing.T, target store.Target) *database {
 	return db.(*database)
 }
 
+// TestTransactionsReadFromThePrimary: MongoDB refuses any other read preference in them.
+func TestTransactionsReadFromThePrimary(t *testing.T) {
+	of := store.Schema{Workload: "isolation", Transactions: true, Judged: true, Reads: true}
+	_, err := Open(t.Context(), store.Target{Address: "mongodb://h:1,h:2/?replicaSet=s", Read: store.ReadNearest}, of)
+	if refused := (*store.OptionError)(nil); !errors.As(err, &refused) || refused.Option != "--read" {
+		t.Errorf("transactions elsewhere: %v", err)
+	}
+}
+
 // TestAvailabilityOfASet judges runs by each policy and from each member.
 func TestAvailabilityOfASet(t *testing.T) {
 	t.Parallel()
@@ -41,22 +49,19 @@ func TestAvailabilityOfASet(t *testing.T) {
 		config := availability.Defaults()
 		config.Policy, config.Readers, config.Read = policy, 2, reads
 		run := drivertest.ShortRun{Workload: availability.Definition(), Config: &config, Seed: 1, Clients: 3, Each: 30, Attempts: 1000, Limit: 10 * time.Second}
-		if f := run.Valid(patiently(t), t, db).Availability; f.Reads.Committed < 50 || f.Writes.Committed != 90 {
+		if f := run.Valid(expect.Patiently(t), t, db).Availability; f.Reads.Committed < 50 || f.Writes.Committed != 90 {
 			t.Errorf("%+v", f)
 		}
 		if promised := db.Promises().Reads == store.Linearizable; promised != linearizable {
 			t.Errorf("read %q: the promise is %q", reads, db.Promises().Reads)
 		}
-		product, err := db.Describe(patiently(t))
+		product, err := db.Describe(expect.Patiently(t))
 		expect.NoError(t, err)
-		told := map[string]string{}
-		for _, s := range product.Settings {
-			told[s.Name] = s.Value
+		told := func(name string) string { return drivertest.Value(product.Settings, name) }
+		if !strings.HasPrefix(told("time limit to find a server"), "30s") || told("reads are answered by") == "" || told("write concern") == "" {
+			t.Errorf("told is %v", product.Settings)
 		}
-		if !strings.HasPrefix(told["time limit to find a server"], "30s") || told["reads are answered by"] == "" || told["write concern"] == "" {
-			t.Errorf("told is %v", told)
-		}
-		if err := errors.Join(db.Drop(patiently(t)), db.Close()); err != nil {
+		if err := errors.Join(db.Drop(expect.Patiently(t)), db.Close()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -64,7 +69,7 @@ func TestAvailabilityOfASet(t *testing.T) {
 	t.Run("without a primary", func(t *testing.T) {
 		db := openAvailability(t, store.Target{Address: set.Address(), Read: store.ReadSecondaryPreferred})
 		defer db.Close()
-		ctx := patiently(t)
+		ctx := expect.Patiently(t)
 		expect.NoError(t, db.Create(ctx, store.Marker{Run: "r", Workload: "availability", Created: time.Now()}))
 		session := drivertest.OpenRecords(t, db)
 		if r := session.Add(ctx, 1); r.Outcome != history.Committed {
@@ -109,17 +114,7 @@ func testAvailabilitySettles(t *testing.T, address string) {
 	}
 }
 
-func TestAvailabilityOptions(t *testing.T) {
-	for _, target := range []store.Target{
-		{Address: "mongodb://127.0.0.1:1/", Read: "anywhere"}, {Address: "mongodb://127.0.0.1:1/", Isolation: "snapshot"},
-		{Address: "mongodb://127.0.0.1:1/?w=0"}, {Address: "mongodb://127.0.0.1:1/?timeoutMS=5"},
-		{Address: "mongodb://127.0.0.1:1/?readConcernLevel=wrong"},
-	} {
-		var refused *store.OptionError
-		if _, err := Open(t.Context(), target, availability.Schema()); !errors.As(err, &refused) {
-			t.Errorf("%+v: %v", target, err)
-		}
-	}
+func TestWithoutReads(t *testing.T) {
 	for address, want := range map[string]string{
 		"mongodb://a/":     "mongodb://a/",
 		"mongodb://a/?w=1": "mongodb://a/?w=1",
@@ -134,10 +129,6 @@ func TestAvailabilityOptions(t *testing.T) {
 }
 
 func TestJudgeInsert(t *testing.T) {
-	command := func(code int32, labels ...string) error {
-		raw, _ := bson.Marshal(bson.D{{Key: "code", Value: code}})
-		return mongo.CommandError{Code: code, Labels: labels, Raw: raw}
-	}
 	concern := &mongo.WriteConcernError{Code: 64}
 	duplicate := mongo.WriteErrors{{Code: codeDuplicateKey}}
 	tests := map[string]struct {
@@ -157,14 +148,14 @@ func TestJudgeInsert(t *testing.T) {
 		"duplicate of itself":         {mongo.WriteException{WriteErrors: duplicate}, 2, history.Unknown, false, store.ClassDuplicate},
 		"not confirmed":               {mongo.WriteException{WriteConcernError: concern}, 1, history.Unknown, false, classWriteConcern},
 		"not confirmed, stepped down": {mongo.WriteException{WriteConcernError: &mongo.WriteConcernError{Code: 10107}}, 1, history.Unknown, false, store.ClassNotPrimary},
-		"not the primary":             {command(10107), 1, history.Failed, false, store.ClassNotPrimary},
-		"not valid":                   {command(codeNotValidated), 1, history.Failed, false, store.ClassConstraint},
-		"not allowed":                 {command(codeUnauthorized), 1, history.Failed, false, classUnauthorized},
-		"stepped down":                {command(189), 1, history.Unknown, false, store.ClassNotPrimary},
-		"interrupted":                 {command(11602), 1, history.Unknown, false, store.ClassNotPrimary},
-		"interrupted, nothing done":   {command(11602, labelNoWrites), 1, history.Failed, false, store.ClassNotPrimary},
+		"not the primary":             {answer(10107), 1, history.Failed, false, store.ClassNotPrimary},
+		"not valid":                   {answer(codeNotValidated), 1, history.Failed, false, store.ClassConstraint},
+		"not allowed":                 {answer(codeUnauthorized), 1, history.Failed, false, classUnauthorized},
+		"stepped down":                {answer(189), 1, history.Unknown, false, store.ClassNotPrimary},
+		"interrupted":                 {answer(11602), 1, history.Unknown, false, store.ClassNotPrimary},
+		"interrupted, nothing done":   {answer(11602, labelNoWrites), 1, history.Failed, false, store.ClassNotPrimary},
 		"nothing done, says nobody":   {mongo.CommandError{Labels: []string{labelNoWrites, "NetworkError"}}, 1, history.Unknown, false, store.ClassLost},
-		"shutting down":               {command(91), 1, history.Unknown, false, store.ClassShutdown},
+		"shutting down":               {answer(91), 1, history.Unknown, false, store.ClassShutdown},
 	}
 	for name, test := range tests {
 		r := judgeInsert(test.err, test.sent)

@@ -7,13 +7,12 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 
 	cluster "assay/cluster/mongodb"
-
 	"assay/internal/expect"
 )
 
 // testBlocked locks the primary, as somebody does who copies its files and forgets it.
 func testBlocked(t *testing.T, set *cluster.ReplicaSet) {
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	store, _ := loaded(t, set, 1, 2)
 	if by, err := store.Blocked(ctx); by != "" || err != nil {
 		t.Errorf("nothing waits: %q, %v", by, err)

@@ -5,31 +5,13 @@ import (
 	"errors"
 	"testing"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"assay/history"
 	"assay/store"
-	"assay/workload/bulkupdate"
 )
 
-func TestBulkUpdateOptions(t *testing.T) {
-	for _, target := range []store.Target{
-		{Address: "mongodb://127.0.0.1:1/", Isolation: "snapshot"}, {Address: "mongodb://127.0.0.1:1/?w=0"},
-		{Address: "mongodb://127.0.0.1:1/?timeoutMS=5"},
-	} {
-		var refused *store.OptionError
-		if _, err := Open(t.Context(), target, bulkupdate.Schema()); !errors.As(err, &refused) {
-			t.Errorf("%+v: %v", target, err)
-		}
-	}
-}
-
 func TestJudgeUpdate(t *testing.T) {
-	command := func(code int32, labels ...string) error {
-		raw, _ := bson.Marshal(bson.D{{Key: "code", Value: code}})
-		return mongo.CommandError{Code: code, Labels: labels, Raw: raw}
-	}
 	tests := map[string]struct {
 		err     error
 		sent    int
@@ -43,14 +25,14 @@ func TestJudgeUpdate(t *testing.T) {
 		"cancelled":                      {context.Canceled, 1, false, history.Unknown, classCancelled, false},
 		"lost":                           {mongo.CommandError{Labels: []string{"NetworkError"}}, 1, false, history.Unknown, store.ClassLost, false},
 		"not confirmed":                  {mongo.WriteException{WriteConcernError: &mongo.WriteConcernError{Code: 64}}, 1, false, history.Unknown, classWriteConcern, false},
-		"not valid":                      {command(codeNotValidated), 1, false, history.Failed, store.ClassConstraint, true},
-		"one of several not valid":       {command(codeNotValidated), 1, false, history.Unknown, store.ClassConstraint, false},
-		"not the primary":                {command(10107), 1, false, history.Failed, store.ClassNotPrimary, false},
-		"not the primary, of one shard":  {command(10107), 1, true, history.Unknown, store.ClassNotPrimary, false},
-		"not the primary, sent twice":    {command(10107), 2, false, history.Unknown, store.ClassNotPrimary, false},
-		"stepped down":                   {command(189), 1, false, history.Unknown, store.ClassNotPrimary, false},
-		"interrupted":                    {command(11601), 1, false, history.Unknown, classInterrupted, false},
-		"interrupted, nothing done":      {command(11602, labelNoWrites), 1, false, history.Failed, store.ClassNotPrimary, false},
+		"not valid":                      {answer(codeNotValidated), 1, false, history.Failed, store.ClassConstraint, true},
+		"one of several not valid":       {answer(codeNotValidated), 1, false, history.Unknown, store.ClassConstraint, false},
+		"not the primary":                {answer(10107), 1, false, history.Failed, store.ClassNotPrimary, false},
+		"not the primary, of one shard":  {answer(10107), 1, true, history.Unknown, store.ClassNotPrimary, false},
+		"not the primary, sent twice":    {answer(10107), 2, false, history.Unknown, store.ClassNotPrimary, false},
+		"stepped down":                   {answer(189), 1, false, history.Unknown, store.ClassNotPrimary, false},
+		"interrupted":                    {answer(11601), 1, false, history.Unknown, classInterrupted, false},
+		"interrupted, nothing done":      {answer(11602, labelNoWrites), 1, false, history.Failed, store.ClassNotPrimary, false},
 		"a document in the middle of it": {mongo.WriteException{WriteErrors: mongo.WriteErrors{{Code: 112}}}, 1, false, history.Unknown, store.ClassSerialization, false},
 	}
 	for name, test := range tests {

@@ -2,7 +2,6 @@ package mongodb
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
-	"assay/workload/bank"
 	"assay/workload/ycsb"
 )
 
@@ -54,30 +52,12 @@ func TestCausalPromises(t *testing.T) {
 	}
 }
 
-func TestCausalOptions(t *testing.T) {
-	for query, option := range map[string]string{
-		"causalConsistency=perhaps":                            "causalConsistency",
-		"causalConsistency=true&readConcernLevel=available":    "readConcernLevel",
-		"causalConsistency=true&readConcernLevel=linearizable": "readConcernLevel",
-		"causalConsistency=true&readConcernLevel=snapshot":     "readConcernLevel",
-	} {
-		var refused *store.OptionError
-		if _, err := Open(t.Context(), store.Target{Address: "mongodb://127.0.0.1:1/?" + query}, availability.Schema()); !errors.As(err, &refused) || refused.Option != option {
-			t.Errorf("%s: %v", query, err)
-		}
-	}
-	var refused *store.OptionError
-	if _, err := Open(t.Context(), store.Target{Address: "mongodb://127.0.0.1:1/?causalConsistency=true"}, bank.Schema()); !errors.As(err, &refused) || refused.Option != "causalConsistency" {
-		t.Errorf("with transactions: %v", err)
-	}
-}
-
 // TestCausalSessions: while secondaries take over nothing, a session that reads from them waits
 // for its own write if it is causally consistent, and else misses it.
 func TestCausalSessions(t *testing.T) {
 	t.Parallel()
 	set := startSet(t, 3, "--setParameter", "enableTestCommands=1")
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	const local = "&readPreference=secondary&w=1&readConcernLevel=local"
 	causal := openAvailability(t, store.Target{Address: set.Address() + local + "&causalConsistency=true"})
 	defer causal.Close()
@@ -136,7 +116,7 @@ func testSessionsAreJudged(t *testing.T, address string) {
 	expect.NoError(t, err)
 	defer db.Close()
 	run := drivertest.ShortRun{Workload: ycsb.Definition(), Config: &config, Seed: 1, Clients: 4, Each: 100, Attempts: 1}
-	judged := run.Valid(patiently(t), t, db)
+	judged := run.Valid(expect.Patiently(t), t, db)
 	found := false
 	for _, r := range judged.Results {
 		found = found || r.Name == ycsb.CheckSessions
@@ -144,5 +124,5 @@ func testSessionsAreJudged(t *testing.T, address string) {
 	if !found || judged.YCSB.Monotonic+judged.YCSB.OwnWrites+judged.YCSB.Causes > 0 {
 		t.Errorf("%v, %+v", judged.Results, judged.YCSB)
 	}
-	expect.NoError(t, db.Drop(patiently(t)))
+	expect.NoError(t, db.Drop(expect.Patiently(t)))
 }

@@ -82,7 +82,7 @@ func connect(ctx context.Context, target store.Target, workloadName string, tran
 	}
 	beats := new(heartbeats)
 	beats.watch(s.options, refused)
-	client, err := mongo.Connect(s.options)
+	client, err := newClient(s.options)
 	if err != nil {
 		return nil, s.malformed(err)
 	}

@@ -74,6 +74,10 @@ func Lacks() store.Lacks {
 // *store.OptionError, and plain ones for an address that cannot be read, a
 // standalone server where there are transactions, and a server older than MongoDB 5.0.
 func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
+	if of.Transactions && of.Reads && target.Read != "" && target.Read != store.ReadPrimary {
+		return nil, &store.OptionError{Option: "--read", Value: target.Read,
+			Want: "primary, where MongoDB's transactions read (manual, \"Transactions\", \"Transactions and Read Preference\")"}
+	}
 	d := &database{of: of, layouts: layoutsOf(&of)}
 	d.Schema = ownership.New(d, of)
 	common := target

@@ -185,7 +185,7 @@ func isTrue(document bson.RawValue, field string) bool {
 	return is
 }
 
-// machine is that of the primary; the others are taken to be alike.
+// machine is the machine of the primary; the others are taken to be alike.
 func (d *description) machine(ctx context.Context) {
 	if d.sharded {
 		return

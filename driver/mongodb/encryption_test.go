@@ -1,7 +1,6 @@
 package mongodb
 
 import (
-	"context"
 	"errors"
 	"net/url"
 	"os"
@@ -24,8 +23,7 @@ func TestEncryptedConnections(t *testing.T) {
 	t.Parallel()
 	ca, stranger := drivertest.NewAuthority(t, "ours"), drivertest.NewAuthority(t, "theirs")
 	set := startSet(t, 1, "--tlsMode", "preferTLS", "--tlsCertificateKeyFile", ca.Server("127.0.0.1").Both, "--tlsCAFile", ca.File)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
+	ctx := expect.Patiently(t)
 	if err := plainClient(t, set.Address()).Database("admin").RunCommand(ctx,
 		bson.D{{Key: "setParameter", Value: 1}, {Key: "tlsMode", Value: "requireTLS"}}).Err(); err != nil {
 		t.Fatal(err)
@@ -81,7 +79,7 @@ func describedTLS(t *testing.T, address string) (string, error) {
 	defer db.Close()
 	product, err := db.Describe(t.Context())
 	expect.NoError(t, err)
-	return setting(product, "tls"), nil
+	return drivertest.Value(product.Settings, "tls"), nil
 }
 
 // TestFilesThatCannotBeUsed: the error names the file and the reason.

@@ -40,10 +40,10 @@ func TestInheritedFrom(t *testing.T) {
 // inForce are the write concern and the read concern that a database without transactions tells.
 func inForce(t *testing.T, address string) string {
 	t.Helper()
-	db, err := Open(patiently(t), store.Target{Address: address}, availability.Schema())
+	db, err := Open(expect.Patiently(t), store.Target{Address: address}, availability.Schema())
 	expect.NoError(t, err)
 	expect.AtEnd(t, db.Close)
-	product, err := db.Describe(patiently(t))
+	product, err := db.Describe(expect.Patiently(t))
 	expect.NoError(t, err)
 	of := func(name string) string {
 		i := slices.IndexFunc(product.Settings, func(s store.Setting) bool { return s.Name == name })

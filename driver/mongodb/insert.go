@@ -76,7 +76,7 @@ func (n *insertion) rows(x steps, in *mongo.Collection, rows [][]any, ordered bo
 	case n.of.outer != nil:
 		return n.elements(x, in, rows, ordered)
 	case len(rows) == 1:
-		_, err := in.InsertOne(x.next(), n.of.document(rows[0]))
+		_, err := in.InsertOne(x.next(), bsonOf(n.of.document(rows[0])))
 		return 1, err
 	}
 	documents := make([]bson.D, len(rows))

@@ -225,7 +225,7 @@ func (r *row) of(document bson.Raw) *row {
 // few is how many columns of a document are looked for one by one.
 const few = 3
 
-// value is that of a column; the zero value if it is not there.
+// value is the value of a column; the zero value if it is not there.
 func (r *row) value(i int) bson.RawValue {
 	c := r.columns[i]
 	if c.part == inDocument && len(r.columns) <= few {
@@ -244,7 +244,7 @@ func (r *row) value(i int) bson.RawValue {
 	return bson.RawValue{}
 }
 
-// fields are those of a part of the document.
+// fields are the fields of a part of the document.
 func (r *row) fields(of part) []bson.RawElement {
 	if r.elements[of] == nil {
 		document := r.document

@@ -14,53 +14,6 @@ import (
 	"assay/store"
 )
 
-// testKeys: keys of several columns, by all of them, their beginning, a range, several of
-// the last, and by an index.
-func testKeys(t *trial) {
-	var rows [][]int64
-	for w := range int64(2) {
-		for o := range int64(4) {
-			rows = append(rows, []int64{w, 5, o, o % 2, 100*w + o})
-		}
-	}
-	t.load("orders", rows...)
-	expect.NoError(t, t.db.FinishLoad(t.Context()))
-	equal := func(columns ...string) []store.Condition { return store.Where(columns...) }
-	with := func(all []store.Condition, column string, is store.Comparison, parameter int) []store.Condition {
-		return append(all, store.Condition{Column: column, Is: is, Value: store.Parameter(parameter)})
-	}
-	wanted := []string{"o_w", "o_id", "operation"}
-	for i, c := range []struct {
-		where      []store.Condition
-		order      []string
-		descending bool
-		parameters []store.Value
-		want       string
-	}{
-		{equal("o_w", "o_d", "o_id"), nil, false, store.OfInts(1, 5, 2), "[1 2 102]"},
-		{equal("o_w", "o_d"), []string{"o_id"}, true, store.OfInts(1, 5), "[1 3 103][1 2 102][1 1 101][1 0 100]"},
-		{with(with(equal("o_w", "o_d"), "o_id", store.AtLeast, 3), "o_id", store.Below, 4), []string{"o_id"}, false, store.OfInts(0, 5, 1, 3), "[0 1 1][0 2 2]"},
-		{with(equal("o_w", "o_d"), "o_id", store.AtLeast, 3), []string{"o_id"}, false, store.OfInts(0, 5, 2), "[0 2 2][0 3 3]"},
-		{with(equal("o_w", "o_d"), "o_id", store.Below, 3), []string{"o_id"}, false, store.OfInts(1, 5, 1), "[1 0 100]"},
-		{with(nil, "o_w", store.AtLeast, 1), []string{"o_w", "o_d", "o_id"}, true, store.OfInts(1), "[1 3 103][1 2 102][1 1 101][1 0 100]"},
-		{with(equal("o_w", "o_d"), "o_id", store.In, 3), []string{"o_id"}, false, append(store.OfInts(1, 5), store.OfKeys([]int64{3, 0, 9})), "[1 0 100][1 3 103]"},
-		{equal("o_w", "o_d", "customer"), []string{"o_id"}, true, store.OfInts(0, 5, 1), "[0 3 3][0 1 1]"},
-		{equal("o_d", "o_id"), []string{"o_w"}, false, store.OfInts(5, 2), "[0 2 2][1 2 102]"},
-		{equal("operation"), nil, false, store.OfInts(103), "[1 3 103]"},
-	} {
-		t.use(store.Statement{Verb: store.Read, Table: "orders", Columns: wanted, Where: c.where, Order: c.order, Descending: c.descending},
-			store.Statement{Verb: store.Count, Table: "orders", Columns: []string{"operation"}, Where: c.where})
-		t.gives(c.want, 0, c.parameters...)
-		if counted, _ := t.run(1, c.parameters...); i == 2 && counted != "[2 3]" {
-			t.Errorf("counted %s", counted)
-		}
-	}
-	t.use(store.Statement{Verb: store.Insert, Table: "orders", Columns: trialTable("orders").Names()})
-	if _, r := t.run(0, store.OfInts(3, 3, 3, 3, 103)...); r.Violated != store.Unique {
-		t.Errorf("an operation was entered twice: %+v", r)
-	}
-}
-
 // testElements: rows that lie in the documents of others.
 func testElements(t *trial) {
 	t.load("orders", []int64{1, 1, 1, 1, 1}, []int64{1, 1, 2, 1, 2}, []int64{2, 1, 1, 1, 3})
@@ -136,27 +89,32 @@ func testViews(t *trial) {
 	}
 }
 
-// testAlteredFields: a field that nobody wrote, and one that is gone or null, is no row as it was
-// written when everything is read back.
+// testAlteredFields: a field that nobody wrote, and one that is gone, null or of another type, is
+// no row as it was written when everything is read back.
 func testAlteredFields(t *trial) {
 	t.load("account", []int64{1, 10, 0})
 	t.load("orders", []int64{1, 1, 1, 1, 1})
 	t.load("line", []int64{1, 1, 1, 1, 10})
+	t.use(store.Statement{Verb: store.Append, Table: "list", Columns: []string{"id", "elements"}, Values: []store.Expression{store.Parameter(1), store.Parameter(2)}},
+		store.Statement{Verb: store.Read, Table: "list", Columns: []string{"elements"}, Where: store.Where("id")})
+	t.changes(1, 0, store.OfInts(1, 5)...)
 	id := bson.D{{Key: "o_w", Value: int64(1)}, {Key: "o_d", Value: int64(1)}, {Key: "o_id", Value: int64(1)}}
 	type field struct {
 		collection string
 		id         any
 		table      string
 		path       string
+		was        any
 	}
 	whole := func(table string) error {
-		columns := trialTable(table).Names()
+		columns := trialTable(table).Columns
 		return store.ReadAll(t.Context(), t.db.View, func(r store.Reader) error {
-			return store.Whole(t.Context(), r, store.Statement{Table: table, Columns: columns}, func(row store.Row) error {
-				numbers := make([]int64, len(columns))
+			return store.Whole(t.Context(), r, store.Statement{Table: table, Columns: trialTable(table).Names()}, func(row store.Row) error {
 				into := make([]any, len(columns))
 				for i := range into {
-					into[i] = &numbers[i]
+					if into[i] = new(int64); columns[i].Type == store.Ints {
+						into[i] = new([]int64)
+					}
 				}
 				return row.Scan(into...)
 			})
@@ -164,11 +122,11 @@ func testAlteredFields(t *trial) {
 	}
 	alter := func(f field, by string, value any) {
 		collection := t.db.(*database).database.Collection(f.collection)
-		if r, err := collection.UpdateOne(t.Context(), byID(f.id), bson.D{{Key: by, Value: bson.D{{Key: f.path, Value: value}}}}); err != nil || r.ModifiedCount != 1 {
+		if r, err := collection.UpdateOne(t.Context(), byID(f.id), bson.D{{Key: by, Value: bson.D{{Key: f.path, Value: value}}}}); err != nil || r.MatchedCount != 1 {
 			t.Errorf("%s %s: %+v, %v", by, f.path, r, err)
 		}
 	}
-	for _, f := range []field{{"account", int64(1), "account", "note"}, {"orders", id, "orders", "note"}, {"orders", id, "line", "line.0.note"}} {
+	for _, f := range []field{{"account", int64(1), "account", "note", nil}, {"orders", id, "orders", "note", nil}, {"orders", id, "line", "line.0.note", nil}} {
 		expect.NoError(t, whole(f.table))
 		alter(f, "$set", int64(7))
 		if err := whole(f.table); err == nil || !strings.Contains(err.Error(), "note, which nobody wrote") {
@@ -176,15 +134,29 @@ func testAlteredFields(t *trial) {
 		}
 		alter(f, "$unset", "")
 	}
-	for _, f := range []field{{"account", int64(1), "account", "balance"}, {"orders", id, "orders", "customer"}, {"orders", id, "line", "line.0.amount"}} {
-		for _, how := range []string{"$set", "$unset"} {
-			alter(f, how, nil)
+	for _, f := range []field{{"account", int64(1), "account", "balance", int32(-7)}, {"orders", id, "orders", "customer", int64(1)}, {"orders", id, "line", "line.0.amount", int64(1)},
+		{"list", int64(1), "list", "elements", bson.A{int32(1), int64(2)}}} {
+		alter(f, "$unset", nil)
+		for _, value := range []any{nil, 99.5, "99", bson.A{int64(1), 2.5}, bson.A{"1"}} {
+			if err := whole(f.table); err == nil {
+				t.Errorf("%s: before %v, %s was read", f.table, value, f.path)
+			}
+			alter(f, "$set", value)
 			if err := whole(f.table); err == nil || !strings.Contains(err.Error(), "is missing or of another type") {
-				t.Errorf("%s after %s %s: %v", f.table, how, f.path, err)
+				t.Errorf("%s where %s is %v: %v", f.table, f.path, value, err)
 			}
 		}
-		alter(f, "$set", int64(1))
+		if f.table == "list" {
+			var elements []int64
+			r := t.session.Run(t.Context(), store.Call{Statement: 1, Parameters: store.OfInts(1), Row: func(row store.Row) error { return row.Scan(&elements) }})
+			if r.Outcome != history.Failed || r.Err == nil {
+				t.Errorf("a session has read texts for numbers: %+v", r)
+			}
+		}
+		alter(f, "$set", f.was)
+		expect.NoError(t, whole(f.table))
 	}
+	t.gives("[[1 2]]", 1, store.OfInt(1))
 }
 
 // testCompiled: what cannot be done is refused before anything is.

@@ -44,12 +44,17 @@ type under struct{ beneath }
 
 type beneath struct{ *database }
 
+func mustOpenSchema(t *testing.T, address string, schema store.Schema) *database {
+	t.Helper()
+	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second}, schema)
+	expect.NoError(t, err)
+	return db.(*database)
+}
+
 func mustOpen(t *testing.T, address string) *bankStore {
 	t.Helper()
-	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second}, bank.Schema())
-	expect.NoError(t, err)
-	d := db.(*database)
-	return &bankStore{bank.Over(db), d, under{beneath{d}}, d.collections[0], d.collections[1]}
+	d := mustOpenSchema(t, address, bank.Schema())
+	return &bankStore{bank.Over(d), d, under{beneath{d}}, d.collections[0], d.collections[1]}
 }
 
 // closing closes the Store at the end of the test.
@@ -57,14 +62,6 @@ func closing(t *testing.T, opened *bankStore) *bankStore {
 	t.Helper()
 	expect.AtEnd(t, opened.Close)
 	return opened
-}
-
-// patiently bounds what should take seconds.
-func patiently(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // plainClient is a client that has nothing to do with the driver under test.
@@ -94,17 +91,13 @@ func TestReplicaSet(t *testing.T) {
 		name string
 		run  func(*testing.T, *cluster.ReplicaSet)
 	}{
-		{"Audits", testAudits},
-		{"Isolation", testIsolation},
+		{"AuditWithoutMajority", testAuditWithoutMajority},
 		{"Describe", testDescribe},
 		{"Inherited", testInherited},
 		{"InterruptedCreation", testInterruptedCreation},
 		{"Existing", testExisting},
 		{"ForeignMark", testForeignMark},
 		{"OthersCollectionStays", testOthersCollectionStays},
-		{"ReadsOnlyIntegers", testReadsOnlyIntegers},
-		{"Concerns", testConcerns},
-		{"WriteConflict", testWriteConflict},
 		{"SettleWaits", testSettleWaits},
 		{"Blocked", testBlocked},
 		{"AbandonedIsAborted", testAbandonedIsAborted},
@@ -165,10 +158,10 @@ func TestOneNode(t *testing.T) {
 		{"Database", testDatabase},
 		{"Workloads", testWorkloads},
 		{"IsolationPromise", testIsolationPromise},
-		{"IsolationCommitWithoutAnswer", testIsolationCommitWithoutAnswer},
 	} {
 		t.Run(s.name, func(t *testing.T) { s.run(t, set) })
 	}
+	t.Run("Interleaving", func(t *testing.T) { testInterleaving(t, set.Address()) })
 	t.Run("SnapshotTooOld", func(t *testing.T) { testSnapshotTooOld(t, set) })
 	t.Run("CommitIsSentOnce", func(t *testing.T) { testCommitIsSentOnce(t, set) })
 }
@@ -177,5 +170,5 @@ func TestOneNode(t *testing.T) {
 func restart(t *testing.T, set *cluster.ReplicaSet) {
 	t.Helper()
 	expect.NoError(t, set.Node(0).Kill())
-	expect.NoError(t, set.Restart(patiently(t), 0))
+	expect.NoError(t, set.Restart(expect.Patiently(t), 0))
 }

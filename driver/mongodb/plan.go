@@ -28,7 +28,7 @@ type plan struct {
 	row    row
 	zero   bson.Raw // what a Count gives of no rows
 	insert *insertion
-	// changes are those of an Update or a Put, computed if they see the document as it was.
+	// changes are the changes of an Update or a Put, computed if they see the document as it was.
 	changes  []change
 	computed bool
 	// db and by are of a Native, which has no other of these: the database, and the client's
@@ -165,12 +165,12 @@ func (p *plan) find(x steps, v *values, filter bson.D, one bool, limit int64, us
 	case one:
 		o := options.FindOne()
 		if p.projection != nil {
-			o.SetProjection(p.projection)
+			o.SetProjection(bsonOf(p.projection))
 		}
 		if p.sort != nil {
 			o.SetSort(p.sort)
 		}
-		document, err := p.in.FindOne(x.next(), filter, o).Raw()
+		document, err := p.in.FindOne(x.next(), bsonOf(filter), o).Raw()
 		if err != nil {
 			return readError(p.in, unlessMissing(err))
 		}
@@ -188,7 +188,7 @@ func (p *plan) find(x steps, v *values, filter bson.D, one bool, limit int64, us
 	} else if p.batch > 0 {
 		o.SetBatchSize(p.batch)
 	}
-	cursor, err := p.in.Find(x.next(), filter, o)
+	cursor, err := p.in.Find(x.next(), bsonOf(filter), o)
 	return eachIn(x.ctx, p.in, cursor, err, use)
 }
 

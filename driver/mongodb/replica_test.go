@@ -86,7 +86,7 @@ func (p *troupe) transfer(t *testing.T, n int) {
 // secondary is the number of a member that is not the primary.
 func (p *troupe) secondary(t *testing.T) (int, bank.Replica) {
 	t.Helper()
-	primary, err := p.set.Primary(patiently(t))
+	primary, err := p.set.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	i := (primary + 1) % len(p.set.Nodes())
 	return i, bank.Replica{Name: p.set.Node(i).Address()}
@@ -94,14 +94,14 @@ func (p *troupe) secondary(t *testing.T) (int, bank.Replica) {
 
 func (p *troupe) members(t *testing.T) ([]bank.Replica, map[string]error) {
 	t.Helper()
-	members, unreachable, err := p.store.Replicas(patiently(t))
+	members, unreachable, err := p.store.Replicas(expect.Patiently(t))
 	expect.NoError(t, err)
 	return members, unreachable
 }
 
 func (p *troupe) read(t *testing.T, member bank.Replica) drivertest.Snapshot {
 	t.Helper()
-	s, err := drivertest.ReadReplica(patiently(t), p.store, member)
+	s, err := drivertest.ReadReplica(expect.Patiently(t), p.store, member)
 	expect.NoError(t, err)
 	return s
 }
@@ -123,13 +123,13 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	if len(members) != 3 || len(unreachable) != 0 {
 		t.Fatalf("members %+v, unreachable %v", members, unreachable)
 	}
-	primary, err := p.set.Primary(patiently(t))
+	primary, err := p.set.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	for _, member := range members {
 		if member.Primary != (member.Name == p.set.Node(primary).Address()) {
 			t.Errorf("%+v, and the primary is %s", member, p.set.Node(primary).Address())
 		}
-		expect.NoError(t, p.catchUp(t, member, time.Minute))
+		expect.NoError(t, p.catchUp(t, member, expect.Patience))
 		read := p.read(t, member)
 		if problems := p.ledger.Problems(read); len(problems) > 0 || len(read.Entries) != 40 || !same(read, p.read(t, members[0])) {
 			t.Errorf("%s has %d rows and accounts %v: %s", member.Name, len(read.Entries), read.Accounts, strings.Join(problems, "; "))
@@ -140,7 +140,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 // testLeaseDuringAnElection has the primary give up while the lease is taken.
 func testLeaseDuringAnElection(t *testing.T, p *troupe) {
 	client := plainClient(t, p.set.Address())
-	if err := client.Database("admin").RunCommand(patiently(t), bson.D{
+	if err := client.Database("admin").RunCommand(expect.Patiently(t), bson.D{
 		{Key: "configureFailPoint", Value: "failCommand"}, {Key: "mode", Value: bson.D{{Key: "times", Value: 2}}},
 		{Key: "data", Value: bson.D{{Key: "failCommands", Value: bson.A{"findAndModify"}}, {Key: "errorCode", Value: 11602}}},
 	}).Err(); err != nil {
@@ -148,13 +148,11 @@ func testLeaseDuringAnElection(t *testing.T, p *troupe) {
 	}
 	other := closing(t, mustOpen(t, p.set.Address()))
 	holder := store.Holder{Token: "during-an-election"}
-	expect.NoError(t, other.TakeLease(patiently(t), holder, time.Minute, p.store.Taken().Token))
-	if l, err := other.Lease(patiently(t)); err != nil || l.Token != holder.Token {
+	expect.NoError(t, other.TakeLease(expect.Patiently(t), holder, time.Minute, p.store.Taken().Token))
+	if l, err := other.Lease(expect.Patiently(t)); err != nil || l.Token != holder.Token {
 		t.Errorf("the lease is %+v, %v", l, err)
 	}
-	if err := other.ReleaseLease(patiently(t), holder.Token); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, other.ReleaseLease(expect.Patiently(t), holder.Token))
 }
 
 // testApplyingHeldBack has a member hear of all that is written and apply
@@ -165,7 +163,7 @@ func testApplyingHeldBack(t *testing.T, p *troupe) {
 	client := plainClient(t, "mongodb://"+member.Name+"/?directConnection=true")
 	failPoint := func(mode string) {
 		t.Helper()
-		if err := client.Database("admin").RunCommand(patiently(t), bson.D{
+		if err := client.Database("admin").RunCommand(expect.Patiently(t), bson.D{
 			{Key: "configureFailPoint", Value: "rsSyncApplyStop"}, {Key: "mode", Value: mode}}).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +178,7 @@ func testApplyingHeldBack(t *testing.T, p *troupe) {
 		t.Error("what was read is not this member's")
 	}
 	failPoint("off")
-	expect.NoError(t, p.catchUp(t, member, time.Minute))
+	expect.NoError(t, p.catchUp(t, member, expect.Patience))
 	if read := p.read(t, member); same(read, before) || len(p.ledger.Problems(read)) != 0 {
 		t.Errorf("afterwards: %d rows, %v", len(read.Entries), p.ledger.Problems(read))
 	}
@@ -197,9 +195,7 @@ func testPausedMember(t *testing.T, p *troupe) {
 		t.Errorf("members %+v, unreachable %v", members, unreachable)
 	}
 	expect.NoError(t, p.set.Node(i).Resume())
-	if err := p.catchUp(t, member, time.Minute); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, p.catchUp(t, member, expect.Patience))
 	if read := p.read(t, member); len(p.ledger.Problems(read)) != 0 {
 		t.Errorf("afterwards: %v", p.ledger.Problems(read))
 	}
@@ -212,9 +208,9 @@ func testMemberDown(t *testing.T, p *troupe) {
 		t.Errorf("unreachable %v", unreachable)
 	}
 	caughtUp := make(chan error, 1)
-	go func() { caughtUp <- p.catchUp(t, member, time.Minute) }()
+	go func() { caughtUp <- p.catchUp(t, member, expect.Patience) }()
 	p.transfer(t, 2)
-	expect.NoError(t, p.set.Restart(patiently(t), i))
+	expect.NoError(t, p.set.Restart(expect.Patiently(t), i))
 	if err := <-caughtUp; err != nil {
 		t.Errorf("a member that came back: %v", err)
 	}
@@ -236,26 +232,26 @@ func testUnknownMember(t *testing.T, p *troupe) {
 // server of its own, and puts it back: the oplog does not know.
 func testChangedBehindItsBack(t *testing.T, p *troupe) {
 	i, member := p.secondary(t)
-	expect.NoError(t, p.catchUp(t, member, time.Minute))
+	expect.NoError(t, p.catchUp(t, member, expect.Patience))
 	// A checkpoint, so that nothing that is done to the account again when the
 	// member comes back covers the change.
 	direct := plainClient(t, "mongodb://"+member.Name+"/?directConnection=true")
-	expect.NoError(t, direct.Database("admin").RunCommand(patiently(t), bson.D{{Key: "fsync", Value: 1}}).Err())
+	expect.NoError(t, direct.Database("admin").RunCommand(expect.Patiently(t), bson.D{{Key: "fsync", Value: 1}}).Err())
 	expect.NoError(t, p.set.Node(i).Kill())
 	alone(t, filepath.Join(p.dir, "node-"+strconv.Itoa(i)), func(client *mongo.Client) {
 		accounts := client.Database("assay_bank").Collection("account")
-		result, err := accounts.UpdateByID(patiently(t), int64(3), bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: int64(777)}}}})
+		result, err := accounts.UpdateByID(expect.Patiently(t), int64(3), bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: int64(777)}}}})
 		if err != nil || result.ModifiedCount != 1 {
 			t.Errorf("%+v, %v", result, err)
 		}
 	})
-	expect.NoError(t, p.set.Restart(patiently(t), i))
+	expect.NoError(t, p.set.Restart(expect.Patiently(t), i))
 	p.seq++
 	mustCommit(t, mustSession(t, p.store), p.ledger,
 		bank.Transfer{ID: workload.OperationID(0, p.seq), Source: 1, Destination: 2, Amount: 1})
 	members, _ := p.members(t)
 	for _, m := range members {
-		expect.NoError(t, p.catchUp(t, m, time.Minute))
+		expect.NoError(t, p.catchUp(t, m, expect.Patience))
 		if got := p.read(t, m).Account(3).Balance; (got == 777) != (m.Name == member.Name) {
 			t.Errorf("%s has balance %d, and %s was changed", m.Name, got, member.Name)
 		}
@@ -278,8 +274,8 @@ func alone(t *testing.T, dir string, use func(*mongo.Client)) {
 	expect.NoError(t, err)
 	use(client)
 	// A checkpoint and a quick end: asked to end, it would wait for its clients.
-	err = client.Database("admin").RunCommand(patiently(t), bson.D{{Key: "fsync", Value: 1}}).Err()
-	expect.NoError(t, errors.Join(err, client.Disconnect(patiently(t)), process.Kill()))
+	err = client.Database("admin").RunCommand(expect.Patiently(t), bson.D{{Key: "fsync", Value: 1}}).Err()
+	expect.NoError(t, errors.Join(err, client.Disconnect(expect.Patiently(t)), process.Kill()))
 }
 
 // TestReplicasWithoutArbiter has a member that holds no data.
@@ -293,7 +289,7 @@ func TestReplicasWithoutArbiter(t *testing.T) {
 		t.Errorf("two data nodes of three: the default is %q, want %q", got, want)
 	}
 	db := closing(t, mustOpen(t, set.Address()))
-	members, unreachable, err := db.Replicas(patiently(t))
+	members, unreachable, err := db.Replicas(expect.Patiently(t))
 	if err != nil || len(members) != 2 || len(unreachable) != 0 {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
@@ -301,7 +297,7 @@ func TestReplicasWithoutArbiter(t *testing.T) {
 		if member.Name == set.Node(2).Address() {
 			t.Errorf("the arbiter is a member: %+v", members)
 		}
-		if err := db.CatchUp(patiently(t), member); err != nil {
+		if err := db.CatchUp(expect.Patiently(t), member); err != nil {
 			t.Error(err)
 		}
 	}
@@ -311,15 +307,13 @@ func TestReplicasWithoutArbiter(t *testing.T) {
 func TestReplicasWithAccessControl(t *testing.T) {
 	t.Parallel()
 	set := startSecured(t)
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	db := closing(t, mustOpen(t, withUser(set, "clerk", rightPassword)))
 	members, unreachable, err := db.Replicas(ctx)
 	if err != nil || !slices.Equal(members, []bank.Replica{{Name: set.Node(0).Address(), Primary: true}}) || len(unreachable) != 0 {
 		t.Fatalf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
-	if err := db.CatchUp(ctx, members[0]); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.CatchUp(ctx, members[0]))
 	if _, err := drivertest.ReadReplica(ctx, db, members[0]); err != nil {
 		t.Error(err)
 	}

@@ -1,10 +1,8 @@
 package mongodb
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +49,7 @@ func TestStandIn(t *testing.T) {
 		to, lacks := store.Target{Address: address, ConnectTimeout: 20 * time.Second}, Lacks()
 		lacks[store.SecondaryUnique] = "a collection sharded by _id has no other unique index"
 		router.sharding()
-		drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: lacks, Target: to})
+		drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: lacks, Target: to}, drivertest.ConformanceOpen) // and the workloads' transactions
 		asked, users := fmt.Sprint(router.sharding()), fmt.Sprint(shardCollection("assay_"+drivertest.ConformanceOpen, "record"))
 		if !strings.Contains(asked, users) {
 			t.Errorf("asked for %s", asked)
@@ -60,65 +58,40 @@ func TestStandIn(t *testing.T) {
 	})
 }
 
-// testRouterChurn stands for the conformance suite of workload churn, which
-// wants repairs, of which a mongos has none.
+// testRouterChurn: of many documents, a router's error proves nothing.
 func testRouterChurn(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
-	ctx := patiently(t)
-	db := opening(opens(churn.Schema()), router.address()+"?shard=hashed")(t)
+	ctx := expect.Patiently(t)
+	db := mustOpenSchema(t, router.address()+"?shard=hashed", churn.Schema())
 	expect.NoError(t, db.Create(ctx, store.Marker{Loaded: true}))
-	session, err := db.Session(ctx, []store.Statement{{Name: "delete", Verb: store.Delete, Table: "entry", Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}}})
+	session, err := db.Session(ctx, nil)
 	expect.NoError(t, err)
 	rows := []churn.Row{{ID: 1, Payload: "a"}, {ID: 2, Payload: "b"}, {ID: 3, Payload: "c"}}
 	if r := session.Insert(ctx, store.RowsOf("entry", churn.Columns(), rows)); r.Outcome != history.Committed {
 		t.Errorf("insert: %+v", r)
 	}
 	if r := session.Insert(ctx, store.RowsOf("entry", churn.Columns(), rows[:2])); r.Outcome != history.Unknown || r.Err == nil {
-		t.Errorf("insert again: %+v", r) // of many documents, a router's error proves nothing
-	}
-	if r := session.Run(ctx, store.Call{Parameters: []store.Value{store.OfKeys([]int64{1, 3})}}); r.Outcome != history.Committed {
-		t.Errorf("delete: %+v", r)
+		t.Errorf("insert again: %+v", r)
 	}
 	session.Close()
-	var left []churn.Row
-	err = errors.Join(db.Settle(ctx), db.View(ctx, func(r store.Reader) error {
-		return store.Each(ctx, r, "entry", churn.Columns(), func(r churn.Row) error { left = append(left, r); return nil })
-	}))
-	if err != nil || !slices.Equal(left, rows[1:2]) {
-		t.Errorf("%+v, %v", left, err)
-	}
-	heap, is := store.As[store.Compacting](db)
+	heap, is := store.As[store.Compacting](store.Database(db))
 	if !is {
 		t.Fatal("it has no compactions")
 	}
-	if size, err := heap.FileSize(ctx); err != nil || size.Tables < 1 || size.Indexes < 1 || size.Rows["entry"] != 1 {
+	if size, err := heap.FileSize(ctx); err != nil || size.Tables < 1 || size.Indexes < 1 || size.Rows["entry"] != 3 {
 		t.Errorf("%+v, %v", size, err)
 	}
-	if err := errors.Join(db.Drop(ctx), db.Close()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, errors.Join(db.Drop(ctx), db.Close()))
 }
 
-// creator is what all Stores but that of candles have in common.
-type creator interface {
-	Create(context.Context, store.Marker) error
-	Drop(context.Context) error
-	Close() error
-}
-
-func made(t *testing.T, opened creator, err error) {
+func made(t *testing.T, opened store.Database) {
 	t.Helper()
-	expect.NoError(t, err)
-	ctx := patiently(t)
-	if err := errors.Join(opened.Create(ctx, store.Marker{Loaded: true}), opened.Drop(ctx), opened.Close()); err != nil {
-		t.Error(err)
-	}
+	ctx := expect.Patiently(t)
+	expect.NoError(t, opened.Create(ctx, store.Marker{Loaded: true}), opened.Drop(ctx), opened.Close())
 }
 
-func sharded(names ...string) []bson.D {
-	var all []bson.D
-	for _, name := range names {
-		database, collection, _ := strings.Cut(name, ".")
-		all = append(all, shardCollection(database, collection))
+func sharded(workload string, collections ...string) (all []bson.D) {
+	for _, name := range collections {
+		all = append(all, shardCollection("assay_"+workload, name))
 	}
 	return all
 }
@@ -131,83 +104,65 @@ func wantSharding(t *testing.T, what string, got, want []bson.D) {
 }
 
 func testWhatIsSharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
-	target := store.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
-	ctx := patiently(t)
+	address := router.address() + "?shard=hashed"
 	for _, c := range []struct {
-		make func() (creator, error)
-		want []string
+		schema store.Schema
+		want   string
 	}{
-		{func() (creator, error) { return Open(ctx, target, bank.Schema()) }, []string{"assay_bank.account", "assay_bank.transfer"}},
-		{func() (creator, error) { return Open(ctx, target, isolation.Schema()) },
-			[]string{"assay_isolation.list", "assay_isolation.register", "assay_isolation.member", "assay_isolation.pair"}},
-		{func() (creator, error) { return Open(ctx, target, availability.Schema()) }, []string{"assay_availability.row"}},
-		{func() (creator, error) { return Open(ctx, target, entity.Schema()) }, []string{"assay_entity.entity"}},
-		{func() (creator, error) { return Open(ctx, target, bulkupdate.Schema()) }, []string{"assay_bulkupdate.document"}},
-		{func() (creator, error) { return Open(ctx, target, churn.Schema()) }, []string{"assay_churn.entry"}},
-		{func() (creator, error) { return Open(ctx, target, smallbank.Schema()) },
-			[]string{"assay_smallbank.account", "assay_smallbank.saving", "assay_smallbank.checking", "assay_smallbank.journal"}},
-		{func() (creator, error) { return Open(ctx, target, tpcb.Schema()) },
-			[]string{"assay_tpcb.branches", "assay_tpcb.tellers", "assay_tpcb.accounts", "assay_tpcb.history"}},
+		{bank.Schema(), "account transfer"}, {isolation.Schema(), "list register member pair"}, {availability.Schema(), "row"}, {entity.Schema(), "entity"},
+		{bulkupdate.Schema(), "document"}, {churn.Schema(), "entry"}, {smallbank.Schema(), "account saving checking journal"},
+		{tpcb.Schema(), "branches tellers accounts history"},
 	} {
-		opened, err := c.make()
-		made(t, opened, err)
-		wantSharding(t, c.want[0], router.sharding(), sharded(c.want...))
+		made(t, mustOpenSchema(t, address, c.schema))
+		wantSharding(t, c.schema.Workload, router.sharding(), sharded(c.schema.Workload, strings.Fields(c.want)...))
 	}
-	opened, err := Open(ctx, target, candles.Schema())
-	expect.NoError(t, err)
-	if err := errors.Join(opened.(*database).CreateOn(ctx, store.Marker{}, "zlib", true), opened.Drop(ctx), opened.Close()); err != nil {
-		t.Error(err)
-	}
-	wantSharding(t, "candles", router.sharding(), sharded("assay_candles.candle"))
+	ctx, opened := expect.Patiently(t), mustOpenSchema(t, address, candles.Schema())
+	expect.NoError(t, errors.Join(opened.CreateOn(ctx, store.Marker{}, "zlib", true), opened.Drop(ctx), opened.Close()))
+	wantSharding(t, "candles", router.sharding(), sharded("candles", "candle"))
 }
 
 func testOlderVersion(t *testing.T, set *cluster.ReplicaSet, _ *standIn) {
 	router := startStandIn(t, set.Node(0).Address(), 13)
-	opened, err := Open(t.Context(), store.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}, churn.Schema())
-	made(t, opened, err)
-	wantSharding(t, "MongoDB 5.0", router.sharding(), append([]bson.D{enableSharding("assay_churn")}, sharded("assay_churn.entry")...))
+	made(t, mustOpenSchema(t, router.address()+"?shard=hashed", churn.Schema()))
+	wantSharding(t, "MongoDB 5.0", router.sharding(), append([]bson.D{enableSharding("assay_churn")}, sharded("churn", "entry")...))
 }
 
 func testUnsharded(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
-	opened, err := Open(t.Context(), store.Target{Address: router.address(), ConnectTimeout: 20 * time.Second}, bank.Schema())
-	expect.NoError(t, err)
-	product, err := opened.Describe(patiently(t))
-	if err != nil || setting(product, "sharding") != "none" {
+	opened := mustOpenSchema(t, router.address(), bank.Schema())
+	product, err := opened.Describe(expect.Patiently(t))
+	if err != nil || drivertest.Value(product.Settings, "sharding") != "none" {
 		t.Errorf("%+v, %v", product, err)
 	}
-	made(t, opened, nil)
+	made(t, opened)
 	wantSharding(t, "without the parameter", router.sharding(), nil)
 }
 
 func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
-	ctx := patiently(t)
-	target := store.Target{Address: router.address() + "?shard=hashed", ConnectTimeout: 20 * time.Second}
+	ctx := expect.Patiently(t)
+	address := router.address() + "?shard=hashed"
 	want := map[string]string{"deployment": "sharded cluster, through its routers", "sharding": "hashed", "shards": "3",
 		"shard shard01": "3 members", "storage engine": "", "transaction lifetime limit": "", "data nodes": ""}
-	described := func(opened interface {
-		Describe(context.Context) (store.Product, error)
-		Close() error
-	}, also ...string) {
+	described := func(opened store.Database, also ...string) {
 		t.Helper()
 		product, err := opened.Describe(ctx)
 		expect.NoError(t, errors.Join(err, opened.Close()))
 		for name, value := range want {
-			if got := setting(product, name); got != value {
+			if got := drivertest.Value(product.Settings, name); got != value {
 				t.Errorf("%s is %q, want %q", name, got, value)
 			}
 		}
 		for _, name := range also {
-			if !strings.HasPrefix(setting(product, name), "not ") {
-				t.Errorf("%s: %q", name, setting(product, name))
+			if !strings.HasPrefix(drivertest.Value(product.Settings, name), "not ") {
+				t.Errorf("%s: %q", name, drivertest.Value(product.Settings, name))
 			}
 		}
 		if top := product.Topology; top != (store.Topology{Nodes: 9, Shards: 3, Replicas: 3}) {
 			t.Errorf("%+v", top)
 		}
 	}
-	described(opening(opens(bank.Schema()), target.Address)(t), "check of replicas")
-	heap := opening(opens(churn.Schema()), target.Address)(t)
-	compacting, is := store.As[store.Compacting](heap)
+	described(mustOpenSchema(t, address, bank.Schema()), "check of replicas")
+	heap := mustOpenSchema(t, address, churn.Schema())
+	compacting, is := store.As[store.Compacting](store.Database(heap))
 	if !is {
 		t.Fatal("it has no compactions")
 	}
@@ -218,8 +173,8 @@ func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 		t.Error("a mongos has compacted")
 	}
 	described(heap, "compact")
-	crowd := opening(opens(bulkupdate.Schema()), target.Address)(t)
-	counting, is := store.As[store.Counting](crowd)
+	crowd := mustOpenSchema(t, address, bulkupdate.Schema())
+	counting, is := store.As[store.Counting](store.Database(crowd))
 	if !is {
 		t.Fatal("it does not tell of waits")
 	}
@@ -232,7 +187,7 @@ func testRouterDescription(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 // testRouterSettleWaits leaves a transaction open, which nobody aborts before
 // the server does.
 func testRouterSettleWaits(t *testing.T, _ *cluster.ReplicaSet, router *standIn) {
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	opened := closing(t, mustOpen(t, router.address()))
 	expect.NoError(t, errors.Join(opened.Create(ctx, store.Marker{}), opened.LoadAccounts(ctx, []bank.Account{{ID: 1}, {ID: 2}})))
 	x, err := opened.transactor(ctx)
@@ -248,26 +203,20 @@ func testRouterSettleWaits(t *testing.T, _ *cluster.ReplicaSet, router *standIn)
 	if err := opened.noneOpen(ctx); !errors.As(err, new(*openError)) {
 		t.Errorf("while it is open: %v", err)
 	}
-	if err := opened.Settle(ctx); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, opened.Settle(ctx))
 	if n, err := opened.transfers.CountDocuments(ctx, bson.D{}); n != 0 || err != nil {
 		t.Errorf("%d documents, %v", n, err)
 	}
-	if err := opened.Drop(ctx); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, opened.Drop(ctx))
 }
 
 // testRouterGone names two routers, of which one ends: it is not waited for.
 func testRouterGone(t *testing.T, set *cluster.ReplicaSet, router *standIn) {
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	other := startStandIn(t, set.Node(0).Address(), 0)
 	both := strings.TrimSuffix(router.address(), "/") + "," + strings.TrimPrefix(other.address(), "mongodb://")
-	opened := opening(opens(availability.Schema()), both)(t)
+	opened := mustOpenSchema(t, both, availability.Schema())
 	expect.NoError(t, opened.Create(ctx, store.Marker{}))
 	other.close()
-	if err := errors.Join(opened.Settle(ctx), opened.Drop(ctx), opened.Close()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, opened.Settle(ctx), opened.Drop(ctx), opened.Close())
 }

@@ -13,19 +13,11 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	cluster "assay/cluster/mongodb"
+	"assay/driver/drivertest"
 	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
 )
-
-func setting(p store.Product, name string) string {
-	for _, s := range p.Settings {
-		if s.Name == name {
-			return s.Value
-		}
-	}
-	return ""
-}
 
 func testDescribe(t *testing.T, set *cluster.ReplicaSet) {
 	for _, c := range []struct {
@@ -41,10 +33,10 @@ func testDescribe(t *testing.T, set *cluster.ReplicaSet) {
 		{"&journal=false", map[string]string{"write concern": "majority", "journal asked for": "false"}},
 	} {
 		db := closing(t, mustOpen(t, set.Address()+c.options))
-		product, err := db.Describe(patiently(t))
+		product, err := db.Describe(expect.Patiently(t))
 		expect.NoError(t, err)
 		for name, want := range c.want {
-			if got := setting(product, name); got != want {
+			if got := drivertest.Value(product.Settings, name); got != want {
 				t.Errorf("%q: setting %s is %q, want %q", c.options, name, got, want)
 			}
 		}
@@ -53,10 +45,13 @@ func testDescribe(t *testing.T, set *cluster.ReplicaSet) {
 			topology.Arbiters != 0 || topology.CPUsPerNode < 1 || topology.MemoryPerNode < 1<<20 || topology.DiskBytesPerNode < 1<<20 {
 			t.Errorf("%q: %+v", c.options, product)
 		}
+		if drivertest.Value(product.Changed, "storage.wiredTiger.engineConfig.cacheSizeGB") == "" {
+			t.Errorf("the cache is not told: %v", product.Changed)
+		}
 	}
 	db := closing(t, mustOpen(t, set.Address()+"&retryWrites=true"))
-	product, err := db.Describe(patiently(t))
-	if retries := setting(product, "library's retries"); err != nil || !strings.HasPrefix(retries, "none") || !strings.Contains(retries, "although") {
+	product, err := db.Describe(expect.Patiently(t))
+	if retries := drivertest.Value(product.Settings, "library's retries"); err != nil || !strings.HasPrefix(retries, "none") || !strings.Contains(retries, "although") {
 		t.Errorf("retries asked for: %q, %v", retries, err)
 	}
 }
@@ -64,7 +59,7 @@ func testDescribe(t *testing.T, set *cluster.ReplicaSet) {
 // testInterruptedCreation meets what Create leaves when it ends at each of its
 // steps.
 func testInterruptedCreation(t *testing.T, set *cluster.ReplicaSet) {
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	db := closing(t, mustOpen(t, set.Address()))
 	plain := plainClient(t, set.Address()).Database("assay_bank")
 	expect.NoError(t, plain.CreateCollection(ctx, markCollection))
@@ -81,9 +76,7 @@ func testInterruptedCreation(t *testing.T, set *cluster.ReplicaSet) {
 	if err := db.Create(ctx, store.Marker{Run: "two", Workload: "bank"}); err != nil {
 		t.Errorf("Create over it: %v", err)
 	}
-	if err := db.Drop(ctx); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Drop(ctx))
 	if names, err := plain.ListCollectionNames(ctx, bson.D{}); err != nil || len(names) != 0 {
 		t.Errorf("after Drop: %v, %v", names, err)
 	}
@@ -91,7 +84,7 @@ func testInterruptedCreation(t *testing.T, set *cluster.ReplicaSet) {
 
 // testForeignMark has a collection of the mark's name that is not ours.
 func testForeignMark(t *testing.T, set *cluster.ReplicaSet) {
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	db := closing(t, mustOpen(t, set.Address()))
 	plain := plainClient(t, set.Address()).Database("assay_bank")
 	for _, document := range []bson.D{{{Key: "_id", Value: "other"}}, {{Key: "_id", Value: markID}, {Key: "rows", Value: "many"}}} {
@@ -112,50 +105,22 @@ func testForeignMark(t *testing.T, set *cluster.ReplicaSet) {
 
 // testOthersCollectionStays has somebody put a collection beside ours.
 func testOthersCollectionStays(t *testing.T, set *cluster.ReplicaSet) {
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	db, _ := loaded(t, set, 1, 2)
 	other := plainClient(t, set.Address()).Database("assay_bank").Collection("notes")
 	if _, err := other.InsertOne(ctx, bson.D{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Drop(ctx); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Drop(ctx))
 	if n, err := other.CountDocuments(ctx, bson.D{}); n != 1 || err != nil {
 		t.Errorf("%d documents of another's are left, %v", n, err)
 	}
 	expect.NoError(t, other.Drop(ctx))
 }
 
-// testReadsOnlyIntegers alters data behind the driver's back.
-func testReadsOnlyIntegers(t *testing.T, set *cluster.ReplicaSet) {
-	ctx := patiently(t)
-	db, _ := loaded(t, set, 100, 100)
-	read := func() (balances []int64, err error) {
-		err = db.Read(ctx, func(a bank.Account) error { balances = append(balances, a.Balance); return nil },
-			func(bank.Entry) error { return nil })
-		return balances, err
-	}
-	write := func(value any) {
-		t.Helper()
-		_, err := db.accounts.UpdateByID(ctx, int64(2), bson.D{{Key: "$set", Value: bson.D{{Key: "balance", Value: value}}}})
-		expect.NoError(t, err)
-	}
-	write(int32(-7))
-	if balances, err := read(); err != nil || len(balances) != 2 || balances[1] != -7 {
-		t.Errorf("read %v, %v", balances, err)
-	}
-	for _, value := range []any{99.5, "99", nil} {
-		write(value)
-		if balances, err := read(); err == nil || !strings.Contains(err.Error(), "balance") {
-			t.Errorf("balance %v: read %v, %v", value, balances, err)
-		}
-	}
-}
-
 // testSnapshotTooOld reads for longer than the server keeps snapshots.
 func testSnapshotTooOld(t *testing.T, set *cluster.ReplicaSet) {
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	db, _ := loaded(t, set)
 	var all []bank.Account
 	for id := int64(1); id <= readBatch+1; id++ {

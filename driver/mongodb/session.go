@@ -57,11 +57,8 @@ func (s *session) Close() {
 
 // alone are the steps of a statement that is in no transaction.
 func (s *session) alone(ctx context.Context) steps {
-	counted, sent := counting(ctx)
-	if s.causal != nil {
-		counted = mongo.NewSessionContext(counted, s.causal)
-	}
-	return steps{counted, sent}
+	sent := counting(ctx, s.causal)
+	return steps{sent, sent}
 }
 
 // Waiting implements store.Session. A statement that meets another transaction's write is

@@ -1,7 +1,6 @@
 package mongodb
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,18 +11,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
+	"assay/driver/drivertest"
 	"assay/history"
 	"assay/internal/expect"
 	"assay/store"
-	"assay/workload/availability"
-	"assay/workload/bank"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
-	"assay/workload/definition"
-	"assay/workload/entity"
-	"assay/workload/isolation"
-	"assay/workload/tpcc"
 )
 
 func TestShardParameter(t *testing.T) {
@@ -114,7 +105,7 @@ func TestShardsOf(t *testing.T) {
 	d = &description{}
 	d.count(uneven)
 	if top := d.product.Topology; top.Shards != 2 || top.Replicas != 0 || top.Nodes != 3 ||
-		setting(d.product, "shard a") != "1 member" || setting(d.product, "shard b") != "replica set rs7, 2 members" {
+		drivertest.Value(d.product.Settings, "shard a") != "1 member" || drivertest.Value(d.product.Settings, "shard b") != "replica set rs7, 2 members" {
 		t.Errorf("%+v", d.product)
 	}
 	for _, bad := range []bson.D{{}, {{Key: "shards", Value: 1}}, {{Key: "shards", Value: bson.A{}}}} {
@@ -175,11 +166,11 @@ func TestRouterErrors(t *testing.T) {
 // made.
 func refusedSharding(t *testing.T, address, found string) {
 	t.Helper()
-	for name, open := range openers() {
-		err := open(t.Context(), store.Target{Address: address + "shard=hashed", ConnectTimeout: 20 * time.Second})
+	for _, by := range supports() {
+		err := opened(t, by.Workload, store.Target{Address: address + "shard=hashed", ConnectTimeout: 20 * time.Second})
 		var refused *store.OptionError
 		if !errors.As(err, &refused) || refused.Option != "shard" || !strings.Contains(err.Error(), found) || !strings.Contains(err.Error(), "mongos") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v", by.Workload, err)
 		}
 	}
 	names, err := plainClient(t, address).ListDatabaseNames(t.Context(), bson.D{})
@@ -188,37 +179,18 @@ func refusedSharding(t *testing.T, address, found string) {
 	}
 }
 
-// openers open and close the workloads' stores.
-func openers() map[string]func(context.Context, store.Target) error {
-	return map[string]func(context.Context, store.Target) error{
-		"bank": opener(opens(bank.Schema())), "isolation": opener(opens(isolation.Schema())), "availability": opener(opens(availability.Schema())),
-		"entity": opener(opens(entity.Schema())), "candles": opener(opens(candles.Schema())), "bulkupdate": opener(opens(bulkupdate.Schema())), "churn": opener(opens(churn.Schema())), "tpcc": opener(definition.SupportOf(tpcc.Definition(), Open, Lacks()).Open),
-	}
-}
-
-// opens opens a schema.
-func opens(schema store.Schema) func(context.Context, store.Target) (store.Database, error) {
-	return func(ctx context.Context, target store.Target) (store.Database, error) {
-		return Open(ctx, target, schema)
-	}
-}
-
-func opener[S interface{ Close() error }](open func(context.Context, store.Target) (S, error)) func(context.Context, store.Target) error {
-	return func(ctx context.Context, target store.Target) error {
-		db, err := open(ctx, target)
-		if err == nil {
-			err = db.Close()
+// opened opens and closes the database of a workload.
+func opened(t *testing.T, workload string, target store.Target) error {
+	t.Helper()
+	for _, by := range supports() {
+		if by.Workload == workload {
+			db, err := by.Open(t.Context(), target)
+			if err == nil {
+				err = db.Close()
+			}
+			return err
 		}
-		return err
 	}
-}
-
-// opening opens a workload's Store at an address.
-func opening[S any](open func(context.Context, store.Target) (S, error), address string) func(*testing.T) S {
-	return func(t *testing.T) S {
-		t.Helper()
-		db, err := open(t.Context(), store.Target{Address: address, ConnectTimeout: 20 * time.Second})
-		expect.NoError(t, err)
-		return db
-	}
+	t.Fatalf("no workload %s", workload)
+	return nil
 }

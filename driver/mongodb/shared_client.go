@@ -157,7 +157,7 @@ func (s *database) share() (*mongo.Database, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.client == nil {
-		client, err := mongo.Connect(a.options)
+		client, err := newClient(a.options)
 		if err != nil {
 			return nil, s.malformed(err)
 		}
@@ -166,7 +166,7 @@ func (s *database) share() (*mongo.Database, error) {
 	return a.client.Database(s.database.Name(), options.Database().SetReadPreference(a.preference)), nil
 }
 
-// promises are those of reads. Read concern linearizable
+// promises are the promises of reads. Read concern linearizable
 // returns "data that reflects all successful majority-acknowledged writes that completed
 // prior to the start of the read operation" (MongoDB manual, "Read Concern
 // linearizable"), on the primary, of one document. No other read concern says so.

@@ -3,6 +3,7 @@ package mongodb
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,18 +16,19 @@ import (
 	"assay/workload/tpcc"
 )
 
-// testTPCC has a short run with orders as documents, and each seeded bug be found, or left, as
-// its definition says, in one of both schemas.
+// testTPCC has a short run with orders as documents, and the seeded bugs of orders be found, in one of
+// both schemas. The others are tried on any database by package bugs.
 func testTPCC(t *testing.T, set *cluster.ReplicaSet) {
 	target := store.Target{Address: set.Address(), ConnectTimeout: 20 * time.Second, Schema: tpcc.SchemaDenormalized}
 	drivertest.ShortRuns(t, target, definition.SupportOf(tpcc.Definition(), Open, Lacks()))
-	for i, bug := range tpcc.Bugs() {
-		target.Schema = []string{tpcc.SchemaNormalized, tpcc.SchemaDenormalized}[i%2]
-		t.Run(bug.Name, func(t *testing.T) { testTPCCBug(t, target, bug) })
+	for name, schema := range map[string]string{"lost-line": tpcc.SchemaDenormalized, "lost-order": tpcc.SchemaNormalized, "half-delivery": tpcc.SchemaDenormalized} {
+		bug := tpcc.Bugs()[slices.IndexFunc(tpcc.Bugs(), func(b bugs.Bug) bool { return b.Name == name })]
+		target.Schema = schema
+		t.Run(name, func(t *testing.T) { testTPCCBug(t, target, bug) })
 	}
 }
 
-// testTPCCBug looks where the lines of orders are as well.
+// testTPCCBug has a bug of orders found, and looks where their lines are.
 func testTPCCBug(t *testing.T, target store.Target, bug bugs.Bug) {
 	by := definition.SupportOf(tpcc.Definition(), func(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 		db, err := Open(ctx, target, schema)
@@ -49,17 +51,12 @@ func testTPCCBug(t *testing.T, target store.Target, bug bugs.Bug) {
 	}
 	found := false
 	for _, r := range judgement.Results {
-		if r.Found > 0 && bug.Check == "" {
-			t.Errorf("%s finds %+v", r.Name, r.Evidence)
-		}
 		found = found || r.Found > 0 && r.Name == bug.Check
 	}
-	if found != (bug.Check != "") {
-		t.Errorf("found by %q: %v", bug.Check, found)
+	if !found {
+		t.Errorf("not found by %q", bug.Check)
 	}
-	if err := errors.Join(wrapped.Drop(t.Context()), wrapped.Close()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, wrapped.Drop(t.Context()), wrapped.Close())
 }
 
 // testRouterTPCC: orders have a second unique key, so that they cannot be sharded by _id.

@@ -112,13 +112,16 @@ func (x *transactor) transact(ctx context.Context, work func(steps) error) store
 	if err := x.begin(); err != nil {
 		return store.Reply{Outcome: history.Failed, Class: store.ClassConnect, Err: failed("begin a transaction", err), Broken: true}
 	}
-	counted, sent := counting(ctx)
-	err := work(steps{mongo.NewSessionContext(counted, x.session), sent})
+	sent := counting(ctx, x.session)
+	sent.keeps = *x.db.options.MaxPoolSize >= maxPoolSize // of fewer the library lends one for each command
+	defer sent.release()
+	err := work(steps{sent, sent})
 	open := sent.commands > 0
-	switch {
-	case err == nil && open:
-		return x.commit(ctx)
-	case err == nil:
+	if err == nil && open {
+		return x.commit(ctx, sent)
+	}
+	sent.release() // the pool may have no other connection to abort by
+	if err == nil {
 		x.renew()
 		return store.Reply{Outcome: history.Committed}
 	}
@@ -139,14 +142,14 @@ func (x *transactor) transact(ctx context.Context, work func(steps) error) store
 // session in the context it belongs to the transaction, it goes to the same
 // router, and it is not repeated. The library is then not told that the
 // transaction is over; see forget.
-func (x *transactor) commit(ctx context.Context) store.Reply {
+func (x *transactor) commit(ctx context.Context, sent *sending) store.Reply {
 	if err := ctx.Err(); err != nil {
 		x.leave(true)
 		return judgeCommit(failed("commit", err), 0, majority(x.writeConcern))
 	}
-	counted, sent := counting(ctx)
+	sent.commands = 0
 	command := bson.D{{Key: "commitTransaction", Value: 1}, {Key: "writeConcern", Value: concern(x.writeConcern, x.db.majorityWait)}}
-	err := x.db.admin.RunCommand(mongo.NewSessionContext(counted, x.session), command).Err()
+	err := x.db.admin.RunCommand(sent, bsonOf(command)).Err()
 	if err == nil {
 		forget(ctx, x.session)
 		return store.Reply{Outcome: history.Committed}
@@ -174,11 +177,11 @@ func concern(w *writeconcern.WriteConcern, wait time.Duration) bson.D {
 }
 
 // forget ends the transaction on our side alone. AbortTransaction is the
-// library's only way to that; given a context that is over it sends nothing.
+// library's only way to that; given a context that is over it looks for no server.
 func forget(ctx context.Context, session *mongo.Session) {
 	over, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	cancel()
-	_ = session.AbortTransaction(over) // it gives no errors that are not about the session's state
+	_ = session.AbortTransaction(counting(over, nil)) // it gives no errors that are not about the session's state
 }
 
 // abort ends the transaction, after a statement has failed if there is an error. The server has ended

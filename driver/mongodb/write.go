@@ -67,7 +67,7 @@ func (p *plan) upsert(x steps, v *values) (int64, error) {
 	if p.Verb == store.Append {
 		operator = "$push"
 	}
-	_, err = p.in.UpdateOne(x.next(), filter, bson.D{{Key: operator, Value: fields}}, options.UpdateOne().SetUpsert(true))
+	_, err = p.in.UpdateOne(x.next(), bsonOf(filter), bsonOf(bson.D{{Key: operator, Value: fields}}), options.UpdateOne().SetUpsert(true))
 	return 1, err
 }
 
@@ -132,9 +132,9 @@ func (p *plan) changed(v *values) (any, error) {
 		update = append(update, bson.E{Key: "$inc", Value: increase})
 	}
 	if p.computed {
-		return bson.A{update}, nil
+		return bson.A{bsonOf(update)}, nil
 	}
-	return update, nil
+	return bsonOf(update), nil
 }
 
 // floors are the conditions under which an update leaves no column less than it may be.
@@ -206,9 +206,9 @@ func (p *plan) apply(x steps, v *values, filter bson.D, update any, use func(bso
 	case len(p.Columns) > 0:
 		o := options.FindOneAndUpdate().SetReturnDocument(options.After)
 		if p.projection != nil {
-			o.SetProjection(p.projection)
+			o.SetProjection(bsonOf(p.projection))
 		}
-		document, err := p.in.FindOneAndUpdate(x.next(), filter, update, o).Raw()
+		document, err := p.in.FindOneAndUpdate(x.next(), bsonOf(filter), update, o).Raw()
 		if err != nil {
 			return 0, unlessMissing(err)
 		}
@@ -217,9 +217,9 @@ func (p *plan) apply(x steps, v *values, filter bson.D, update any, use func(bso
 	var result *mongo.UpdateResult
 	var err error
 	if p.filter.ids == wholeID {
-		result, err = p.in.UpdateOne(x.next(), filter, update)
+		result, err = p.in.UpdateOne(x.next(), bsonOf(filter), update)
 	} else {
-		result, err = p.in.UpdateMany(x.next(), filter, update)
+		result, err = p.in.UpdateMany(x.next(), bsonOf(filter), update)
 	}
 	if err != nil {
 		return 0, err
@@ -307,9 +307,9 @@ func (p *plan) remove(x steps, v *values) (int64, error) {
 	}
 	var result *mongo.DeleteResult
 	if p.filter.ids == wholeID {
-		result, err = p.in.DeleteOne(x.next(), filter)
+		result, err = p.in.DeleteOne(x.next(), bsonOf(filter))
 	} else {
-		result, err = p.in.DeleteMany(x.next(), filter)
+		result, err = p.in.DeleteMany(x.next(), bsonOf(filter))
 	}
 	if err != nil {
 		return 0, err

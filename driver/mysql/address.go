@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"regexp"
@@ -13,10 +14,7 @@ import (
 	"assay/store"
 )
 
-const (
-	defaultPort           = "3306"
-	defaultConnectTimeout = 10 * time.Second
-)
+const defaultPort = "3306"
 
 const wantAddress = "mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE, or mysql://USER@localhost/?socket=PATH, with characters such as @ : / # ? % in the password percent-encoded"
 
@@ -62,10 +60,7 @@ func levels() []string { return []string{readUncommitted, readCommitted, repeata
 // parse reads the target. Errors are *store.OptionError and hold no
 // password.
 func parse(target store.Target) (*settings, error) {
-	s := &settings{printable: store.Redact(target.Address), connectTimeout: target.ConnectTimeout, seed: target.Seed}
-	if s.connectTimeout <= 0 {
-		s.connectTimeout = defaultConnectTimeout
-	}
+	s := &settings{printable: store.Redact(target.Address), connectTimeout: target.FirstContact(), seed: target.Seed}
 	plain, named := plainForm(target.Address)
 	a, err := uri.Parse(plain, wantAddress, defaultPort, "mysql", "mariadb")
 	if err != nil {
@@ -87,8 +82,8 @@ type Access struct {
 	// Hosts are host:port, or the path of a socket.
 	Hosts                    []string
 	User, Password, Database string
-	// Encrypted is true if connections must be.
-	Encrypted bool
+	// TLS is how connections must be encrypted; nil if they need not be.
+	TLS *tls.Config
 }
 
 // AccessOf reads an address. Errors are *store.OptionError.
@@ -97,7 +92,11 @@ func AccessOf(address string) (Access, error) {
 	if err != nil {
 		return Access{}, err
 	}
-	return Access{s.hosts, s.user, s.password, s.database, s.encryption.mode != sslDisabled && s.encryption.mode != sslPreferred}, nil
+	a := Access{Hosts: s.hosts, User: s.user, Password: s.password, Database: s.database}
+	if s.encryption.mode != sslPreferred {
+		a.TLS = s.encryption.config
+	}
+	return a, nil
 }
 
 var (

@@ -76,7 +76,7 @@ func TestAddresses(t *testing.T) {
 		}
 		if got.user != want.user || got.password != want.password || got.database != want.database || got.engine != want.engine ||
 			got.anyHost != want.anyHost || got.encryption.mode != cmp.Or(want.encryption.mode, sslDisabled) || !slices.Equal(got.hosts, want.hosts) ||
-			!slices.Equal(got.variables, want.variables) || got.connectTimeout != defaultConnectTimeout {
+			!slices.Equal(got.variables, want.variables) || got.connectTimeout != store.DefaultConnectTimeout {
 			t.Errorf("%s: %+v", address, got)
 		}
 	}
@@ -145,7 +145,7 @@ func FuzzAddress(f *testing.F) {
 			}
 		}
 		again := url.UserPassword(s.user, s.password).String() + "@" + strings.Join(s.hosts, ",") + "/" + url.PathEscape(s.database)
-		if strings.ContainsAny(s.database, "/@") || s.user == "" || networkOf(s.hosts[0]) == "unix" {
+		if strings.ContainsAny(s.database, "/@") || s.user == "" || NetworkOf(s.hosts[0]) == "unix" {
 			return
 		}
 		second, err := parse(store.Target{Address: "mysql://" + again})

@@ -46,7 +46,7 @@ func TestBlocked(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- c.call(ctx) }()
 		by := ""
-		deadline := time.Now().Add(time.Minute)
+		deadline := time.Now().Add(expect.Patience)
 		for by == "" {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: nothing is told to be waited for in a minute; sessions:\n%s", name, processes(t))

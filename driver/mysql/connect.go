@@ -118,7 +118,7 @@ func (h *host) connect(ctx context.Context, database string, set []pin) (*conn, 
 	s := h.settings
 	config := baseConfig()
 	config.User, config.Passwd, config.DBName = s.user, s.password, database
-	config.Net, config.Addr = networkOf(h.name), h.name
+	config.Net, config.Addr = NetworkOf(h.name), h.name
 	handshake := s.encryption.apply(config)
 	var socket net.Conn
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {

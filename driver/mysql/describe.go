@@ -117,7 +117,7 @@ func chooseEngine(ctx context.Context, c *conn, name string) (string, error) {
 func (p *schema) chooseLevel() (string, error) {
 	level := cmp.Or(p.isolation, p.server.level)
 	if !slices.Contains(levels(), level) {
-		return "", fmt.Errorf("the server's default isolation level is %q, of which nothing is known; name one with --isolation", level)
+		return "", fmt.Errorf("the server's default isolation level is %q, which assay does not know; name one with --isolation", level)
 	}
 	if err := p.dialect.admits(level); err != nil { // by tidb_skip_isolation_level_check, say
 		return "", err

@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -30,9 +29,7 @@ func TestDialectOfAServer(t *testing.T) {
 		t.Errorf("statistics by %s, which TiDB does not take", text)
 	}
 	tidb.checks = "ON"
-	if err := dialectOf("", tidb.version).sufficient(tidb); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, dialectOf("", tidb.version).sufficient(tidb))
 	calling := &schema{settings: new(settings), dialect: dialectOf("", tidb.version), server: server{level: serializable}}
 	if _, err := calling.chooseLevel(); err == nil {
 		t.Error("a TiDB whose default level is called serializable is taken at its word")
@@ -41,8 +38,7 @@ func TestDialectOfAServer(t *testing.T) {
 
 // TestDialectOfTiDB tries the dialect on MariaDB, which takes its statements too.
 func TestDialectOfTiDB(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := expect.Patiently(t)
 	to := target(parameter("dialect", "tidb"))
 	var refused *store.OptionError
 	db, err := Open(ctx, to, churn.Schema())

@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	library "github.com/go-sql-driver/mysql"
 
@@ -26,8 +24,7 @@ import (
 // a user "certified" who must show a certificate. Its own is for names.
 func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *cluster.Cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	ctx := expect.Patiently(t)
 	shown := ca.Server(names...)
 	n, err := cluster.Start(ctx, cluster.Options{Password: secret, Settings: []string{
 		"ssl-ca=" + ca.File, "ssl-cert=" + shown.Certificate, "ssl-key=" + shown.Key}})
@@ -51,13 +48,7 @@ func describedTLS(t *testing.T, to store.Target) (string, error) {
 	defer db.Close()
 	product, err := db.Describe(t.Context())
 	expect.NoError(t, err)
-	for _, setting := range product.Settings {
-		if setting.Name == "tls" {
-			return setting.Value, nil
-		}
-	}
-	t.Fatalf("no word of TLS in %v", product.Settings)
-	return "", nil
+	return drivertest.Value(product.Settings, "tls"), nil
 }
 
 func TestEncryptedConnections(t *testing.T) {

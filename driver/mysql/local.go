@@ -69,8 +69,8 @@ func (s *settings) takeSocket(options uri.Options) error {
 	return nil
 }
 
-// networkOf is how a host is dialled.
-func networkOf(name string) string {
+// NetworkOf is how a host of Access is dialled: "unix" for a path, else "tcp".
+func NetworkOf(name string) string {
 	if strings.HasPrefix(name, "/") {
 		return "unix"
 	}
@@ -125,7 +125,7 @@ func (s *settings) fillIn(a *uri.Address, passwordGiven, named bool) error {
 // optionsFile is the user's own file of options (MySQL manual, "Using Option Files").
 const optionsFile = "~/.my.cnf"
 
-// clientOptions are those of the group client in the user's own file, none if there is no
+// clientOptions are the options of the group client in the user's own file, none if there is no
 // such file. One that others may write is not read, as MySQL's clients do not.
 func clientOptions() (map[string]string, error) {
 	home, err := os.UserHomeDir()

@@ -23,7 +23,7 @@ func TestSocketsInAddresses(t *testing.T) {
 		"mariadb://u:p@%2frun%2Fa.sock", "mysql://u:p@unix(/run/a.sock)/", "mysql://u:p@unix(/run/a.sock)", "mysql://u:p@unix(/run/a.sock)/?engine=InnoDB",
 	} {
 		s, err := parse(store.Target{Address: address})
-		if err != nil || !slices.Equal(s.hosts, []string{"/run/a.sock"}) || s.user != "u" || s.password != "p" || networkOf(s.hosts[0]) != "unix" || strings.Contains(s.printable, ":p@") {
+		if err != nil || !slices.Equal(s.hosts, []string{"/run/a.sock"}) || s.user != "u" || s.password != "p" || NetworkOf(s.hosts[0]) != "unix" || strings.Contains(s.printable, ":p@") {
 			t.Errorf("%s: %+v, %v", address, s, err)
 		}
 	}
@@ -53,9 +53,7 @@ func TestThroughASocket(t *testing.T) {
 	s, err := db.Session(t.Context())
 	expect.NoError(t, err)
 	s.Close()
-	if err := errors.Join(db.Settle(t.Context()), db.Drop(t.Context())); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Settle(t.Context()), db.Drop(t.Context()))
 	missing := store.Target{Address: "mysql://u:hunter2@%2Fnone%2Fa.sock/"}
 	_, err = Open(t.Context(), missing, bank.Schema())
 	if unreachable := (*store.UnreachableError)(nil); !errors.As(err, &unreachable) {

@@ -106,7 +106,7 @@ func (c *conn) askBinlog(ctx context.Context, mariadb bool) (m member, err error
 		show, uuid, executed = `SHOW SLAVE STATUS`, `CAST(@@global.server_id AS CHAR)`, `@@global.gtid_current_pos`
 		source, receives, applies = "Master_Server_Id", "Slave_IO_Running", "Slave_SQL_Running"
 	}
-	status, err := c.named(ctx, show)
+	status, err := c.firstRow(ctx, show)
 	if err != nil {
 		if hasCode(err, codePrivilege, codeParseError) { // an old MySQL has another word
 			err = nil
@@ -135,8 +135,8 @@ func (c *conn) askBinlog(ctx context.Context, mariadb bool) (m member, err error
 	return m, nil
 }
 
-// named is the first row of an answer by the names of its columns; nil if there is none.
-func (c *conn) named(ctx context.Context, query string) (row map[string]string, err error) {
+// firstRow is the first row of an answer by the names of its columns; nil if there is none.
+func (c *conn) firstRow(ctx context.Context, query string) (row map[string]string, err error) {
 	err = c.values(ctx, func(values []driver.Value) error {
 		if row != nil {
 			return nil

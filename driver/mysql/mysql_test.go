@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()
 	var err error
 	node, err = cluster.Start(ctx, cluster.Options{Password: secret, MyRocks: true})
@@ -209,7 +209,7 @@ func TestStore(t *testing.T) {
 	drivertest.RunStore(t, whole)
 	// From here on in a loop.
 	for name, to := range map[string]store.Target{
-		"read committed": at("read committed", here), "serializable": at("serializable", here), "RocksDB": at("", here, parameter("engine", "RocksDB")),
+		"read committed": at("read committed", here), "serializable": at("serializable", here), "RocksDB": at("", here, parameter("engine", "RocksDB"), parameter("rocksdb_deadlock_detect", "ON")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			drivertest.RunOutcomes(t, drivertest.Store{Open: drivertest.InLoop(t, Open), Lacks: whole.Lacks, Target: to})

@@ -30,7 +30,7 @@ type scene struct {
 // setScene loads four accounts of 1000 and opens a session on the target.
 func setScene(t *testing.T, to store.Target) *scene {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	t.Cleanup(cancel)
 	s := &scene{t: t, ctx: ctx, store: openBank(t, target()), rival: admin(t)}
 	t.Cleanup(func() {
@@ -140,16 +140,20 @@ func TestDeadlock(t *testing.T) {
 	s.wantFailed(tr, got, store.ClassDeadlock)
 }
 
-// TestLockTimeout: the server rolls back the statement that waited, and keeps
-// the first half of the transfer, which must go too.
-func TestLockTimeout(t *testing.T) {
-	s := setScene(t, target(parameter("innodb_lock_wait_timeout", "1")))
-	exec(t, s.rival, `START TRANSACTION`)
-	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
-	tr := s.next(1, 2)
-	got := s.session.Transfer(s.ctx, tr)
-	exec(t, s.rival, `ROLLBACK`)
-	s.wantFailed(tr, got, store.ClassLockTimeout)
+// TestServersOwnTimeouts: where a lock comes too late the server rolls back the statement that
+// waited, and keeps the first half of the transfer, which must go too.
+func TestServersOwnTimeouts(t *testing.T) {
+	for setting, class := range map[string]string{"innodb_lock_wait_timeout": store.ClassLockTimeout, "max_statement_time": store.ClassTimeout} {
+		t.Run(setting, func(t *testing.T) {
+			s := setScene(t, target(parameter(setting, "1")))
+			exec(t, s.rival, `START TRANSACTION`)
+			exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
+			tr := s.next(1, 2)
+			got := s.session.Transfer(s.ctx, tr)
+			exec(t, s.rival, `ROLLBACK`)
+			s.wantFailed(tr, got, class)
+		})
+	}
 }
 
 // TestKilledBeforeItsCommitWasSent has the connection end in the middle of a
@@ -168,16 +172,6 @@ func TestKilledBeforeItsCommitWasSent(t *testing.T) {
 		t.Errorf("got %+v and %s rows, want failed, broken", got, s.rows(tr))
 	}
 	s.consistent()
-}
-
-func TestStatementTimeout(t *testing.T) {
-	s := setScene(t, target(parameter("max_statement_time", "0.3")))
-	exec(t, s.rival, `START TRANSACTION`)
-	exec(t, s.rival, `UPDATE assay_bank.account SET version = version + 1 WHERE id = 2`)
-	tr := s.next(1, 2)
-	got := s.session.Transfer(s.ctx, tr)
-	exec(t, s.rival, `ROLLBACK`)
-	s.wantFailed(tr, got, store.ClassTimeout)
 }
 
 func TestSnapshotIsolationOfTransfers(t *testing.T) {
@@ -334,15 +328,11 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 // TestShutdown stops the server under a transfer that waits for a lock. A prepared transaction
 // holds it: a plain one may be rolled back first, which lets the transfer commit in time.
 func TestShutdown(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()
 	m, err := cluster.Start(ctx, cluster.Options{Password: secret})
 	expect.NoError(t, err)
-	defer func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	expect.AtEnd(t, m.Close)
 	db := openBank(t, target(atHosts(m.Node(0).Address())))
 	defer db.Close()
 	load(t, ctx, db)

@@ -13,9 +13,13 @@ func reserved() map[string]string { return map[string]string{"row": "entry", "ke
 // chooseReads: reads go to the node that takes the session's inserts, or with the
 // targets nearest and secondary-preferred to another host of the address that answers,
 // and to the same one if no other does; an address of one host gives
-// *store.OptionError for them. Such a node may not have applied yet what was
+// *store.OptionError for them, and so does a workload whose level is judged. Such a node may not have applied yet what was
 // acknowledged, unless the address has wsrep_sync_wait=1.
-func (p *schema) chooseReads(read string) error {
+func (p *schema) chooseReads(read string, judged bool) error {
+	if judged && read != "" && read != store.ReadPrimary {
+		return &store.OptionError{Option: "--read", Value: read,
+			Want: store.ReadPrimary + ": what transactions on another server see, in which order, no manual promises"}
+	}
 	switch read {
 	case "", store.ReadPrimary:
 	case store.ReadNearest, store.ReadSecondaryPreferred:

@@ -58,7 +58,7 @@ func openSchema(ctx context.Context, target store.Target, of store.Schema) (*sch
 		p.hosts = append(p.hosts, newHost(name, s))
 	}
 	if of.Reads {
-		if err := p.chooseReads(target.Read); err != nil {
+		if err := p.chooseReads(target.Read, of.Judged); err != nil {
 			return nil, err
 		}
 	}

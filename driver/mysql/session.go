@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 
 	"assay/driver/sqldb"
@@ -20,6 +21,7 @@ type session struct {
 	statements []sqldb.Statement
 	buffer     []byte // of the last text, to be used again
 	users      sqldb.PreparedTexts
+	status     reflect.Value // of the server's last answer, as the library has it
 }
 
 // begin begins a transaction.
@@ -77,6 +79,7 @@ func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statemen
 		return nil, p.Operation("open session", err)
 	}
 	l := &session{conn: c, schema: p, errors: errorTable(), statements: statements, users: sqldb.PreparedTexts{Connection: c.raw}}
+	c.raw.(*exchange).onSocket.Alone = p.Sessions.Alone
 	p.Sessions.Add(l.known())
 	return sqldb.NewSession(p.Product, statements, l), nil
 }

@@ -83,7 +83,7 @@ func (p *schema) settleHost(ctx context.Context, h *host) (s settled) {
 		}
 		return nil
 	})
-	if s.away && (errors.Is(s.err, syscall.ECONNREFUSED) || networkOf(h.name) == "unix" && errors.Is(s.err, syscall.ENOENT)) {
+	if s.away && (errors.Is(s.err, syscall.ECONNREFUSED) || NetworkOf(h.name) == "unix" && errors.Is(s.err, syscall.ENOENT)) {
 		s.err = nil // nobody listens: the server is gone, and its sessions with it
 	}
 	return s

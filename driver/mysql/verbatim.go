@@ -29,8 +29,10 @@ const statusInTransaction = 1
 // (SERVER_STATUS_IN_TRANS). The library keeps them to itself, and there is no statement
 // that MySQL and MariaDB both have for it; so its field is read.
 func (l *session) Status() store.Status {
-	status := reflect.ValueOf(l.raw.(*exchange).raw).Elem().FieldByName("status")
-	if status.Uint()&statusInTransaction != 0 {
+	if !l.status.IsValid() { // to find it by its name takes long
+		l.status = reflect.ValueOf(l.raw.(*exchange).raw).Elem().FieldByName("status")
+	}
+	if l.status.Uint()&statusInTransaction != 0 {
 		return store.Open
 	}
 	return store.Idle

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -78,7 +77,7 @@ func trialSchema() store.Schema {
 	}}
 }
 
-// trialLimits are those of a trial.
+// trialLimits are the limits of a trial.
 var trialLimits = Limits{Value: 100_000, Changed: 10_000_000, Part: 1_000_000}
 
 // trial does statements in memory.
@@ -148,39 +147,6 @@ func change() store.Statement {
 		Set: []store.Assignment{store.Add("balance", store.Parameter(2)), store.Add("version", store.Number(1))}}
 }
 
-// TestTransfer is one as the bank's: changes whose results a later row takes.
-func TestTransfer(t *testing.T) {
-	x := newTrial(t)
-	x.accounts()
-	x.want("source", x.must(change(), store.OfInts(1, -30)...), "70 1")
-	entry := insert("journal", "id", "source", "version")
-	entry.Values = []store.Expression{store.Parameter(1), store.Parameter(2), store.Left("account", "version", store.Parameter(2))}
-	x.must(entry, store.OfInts(7, 1)...)
-	x.want("entry", x.must(store.Statement{Verb: store.Read, Table: "journal", Columns: []string{"source", "version"}, Where: store.Where("id")}, store.OfInt(7)), "1 1")
-	for _, c := range []struct {
-		name      string
-		statement store.Statement
-		with      []int64
-		want      store.Violation
-	}{
-		{"an entry again", entry, []int64{7, 1}, store.Unique},
-		{"no such account", entry, []int64{8, 9}, store.Absent},
-		{"no funds", change(), []int64{2, -51}, store.Floor},
-	} {
-		var v *rows.Violation
-		if _, _, err := x.try(c.statement, store.OfInts(c.with...)...); !errors.As(err, &v) || v.Kind != c.want {
-			t.Errorf("%s: %v, want violation %d", c.name, err, c.want)
-		}
-	}
-	if rows, changed, err := x.try(change(), store.OfInts(9, 1)...); err != nil || changed != 0 || rows != nil {
-		t.Errorf("no row: %q, %d, %v", rows, changed, err)
-	}
-	if _, _, err := x.try(change(), store.OfInts(1, math.MaxInt64)...); err == nil || !strings.Contains(err.Error(), "64 bits") {
-		t.Errorf("a sum of more than 64 bits: %v", err)
-	}
-	x.want("sum", x.must(store.Statement{Verb: store.Count, Table: "account", Columns: []string{"balance"}}), "2 120")
-}
-
 func TestAhead(t *testing.T) {
 	x := newTrial(t)
 	x.accounts()
@@ -215,6 +181,7 @@ func (x *trial) candles() {
 	}
 }
 
+// TestReads asks for no more than it must: one range of an index, or the keys that are named.
 func TestReads(t *testing.T) {
 	x := newTrial(t)
 	x.candles()
@@ -224,11 +191,6 @@ func TestReads(t *testing.T) {
 	between := func(column string, first int) []store.Condition {
 		return []store.Condition{{Column: column, Is: store.AtLeast, Value: store.Parameter(first)}, {Column: column, Is: store.Below, Value: store.Parameter(first + 1)}}
 	}
-	latest := read(store.Where("ticker"), "moment")
-	latest.Descending, latest.Limit = true, store.Parameter(2)
-	x.want("latest", x.must(latest, store.OfText("B"), store.OfInt(3)), "29", "27", "25")
-	x.want("none", x.must(latest, store.OfText("B"), store.OfInt(0)))
-	x.memory.scans = 0
 	x.want("interval", x.must(read(append(store.Where("ticker"), between("moment", 2)...)), store.OfText("A"), store.OfInt(5), store.OfInt(11)), "6", "8", "10")
 	x.want("span", x.must(read(between("moment", 1), "moment"), store.OfInts(-3, 3)...), "0", "1", "2")
 	x.want("the wrong way round", x.must(read(between("moment", 1)), store.OfInts(9, 3)...))
@@ -240,11 +202,6 @@ func TestReads(t *testing.T) {
 	if x.memory.gets != 3 {
 		t.Errorf("%d keys were asked for, want 3", x.memory.gets)
 	}
-	scan := read([]store.Condition{{Column: "id", Is: store.AtLeast, Value: store.Parameter(1)}}, "id")
-	scan.Limit = store.Number(2)
-	x.want("scan", x.must(scan, store.OfInt(28)), "28", "29")
-	multiples := read([]store.Condition{{Column: "moment", Is: store.MultipleOf, Value: store.Number(10)}, {Column: "flag", Value: store.Parameter(1)}})
-	x.want("filtered", x.must(multiples, store.OfBool(false)), "10", "20")
 	sorted := read(between("id", 1), "ticker", "id")
 	sorted.Descending, sorted.Limit = true, store.Number(3)
 	x.want("sorted", x.must(sorted, store.OfInts(0, 6)...), "5", "3", "1")

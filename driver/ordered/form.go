@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"assay/driver/rows"
+	"assay/history"
 	"assay/store"
 )
 
@@ -46,7 +47,7 @@ func newForm(l Layout, t *rows.Table) *Form {
 	return f
 }
 
-// Forms are those of all tables of a schema, by their names.
+// Forms are the forms of all tables of a schema, by their names.
 type Forms map[string]*Form
 
 // NewForms are the forms of a schema's tables.
@@ -216,6 +217,27 @@ type Limits struct {
 	// Part is about how many bytes a transaction that inserts many rows affects at most, and
 	// PartKeys how many keys; 0 for any number.
 	Part, PartKeys int
+}
+
+// Insert inserts rows. Those that are more than a transaction can well take are inserted in
+// several, of which the first that does not commit ends it; what was inserted before is there.
+func (f *Form) Insert(of *store.Rows, limits Limits, transaction func(part []rows.Row) store.Reply) store.Reply {
+	reply, begun := store.Reply{Outcome: history.Committed}, false
+	wrong := f.Parts(of, limits, func(part []rows.Row) bool {
+		reply = transaction(part)
+		if reply.Outcome != history.Committed && begun {
+			reply.Outcome, reply.Violated = history.Unknown, store.NoViolation
+		}
+		begun = true
+		return reply.Outcome == history.Committed
+	})
+	if wrong != nil {
+		reply = store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: fmt.Errorf("insert into %s: %w", of.Table, wrong)}
+		if begun {
+			reply.Outcome = history.Unknown
+		}
+	}
+	return reply
 }
 
 // Parts gives rows to do, as many at a time as a transaction can well take, until it says

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"assay/history"
 	"assay/store"
 	"assay/workload/bank"
 )
@@ -34,28 +33,6 @@ func checkAuditLevel(t *testing.T, to store.Target, want string) {
 	}
 }
 
-// TestAuditSeesOneMoment has a transfer commit between two reads of an audit.
-func TestAuditSeesOneMoment(t *testing.T) {
-	s := setScene(t, target(t))
-	err := s.store.below.Audit(s.ctx, func(r store.Reader) error {
-		for id := range int64(2) {
-			var version int64
-			err := r.Read(s.ctx, store.Statement{Name: "version", Verb: store.Read, Table: "account", Columns: []string{"version"}, Where: store.Where("id")},
-				func(row store.Row) error { return row.Scan(&version) }, store.OfInt(id+1))
-			if err != nil || version != 0 {
-				t.Errorf("account %d was read at version %d, %v", id+1, version, err)
-			}
-			if r := s.session.Transfer(s.ctx, s.next(1, 2)); r.Outcome != history.Committed {
-				t.Errorf("got %+v", r)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 func TestAuditEnds(t *testing.T) {
 	s := setScene(t, target(t))
 	db := s.store
@@ -80,16 +57,5 @@ func TestAuditEnds(t *testing.T) {
 	exec(t, s.rival, `ROLLBACK`)
 	if all, err := db.AuditAll(s.ctx); err != nil || all.Balance != 4000 {
 		t.Errorf("afterwards: %+v, %v", all, err)
-	}
-}
-
-func TestAuditWithoutSchema(t *testing.T) {
-	db := openBank(t, target(t))
-	defer db.Close()
-	_, err := db.AuditAll(context.Background())
-	for _, err := range []error{err, db.Audit(context.Background(), []int64{1}, make([]bank.State, 1))} {
-		if !errors.As(err, new(*store.NoSchemaError)) {
-			t.Errorf("got %v", err)
-		}
 	}
 }

@@ -60,7 +60,7 @@ func TestBlocked(t *testing.T) {
 // blockedBy waits until something is told.
 func blockedBy(t *testing.T, db *bankStore) (by string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); by == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(expect.Patience); by == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var err error
 		by, err = db.Blocked(t.Context())
 		expect.NoError(t, err)

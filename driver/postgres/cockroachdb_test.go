@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -10,19 +9,18 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/history"
 	"assay/internal/expect"
 	"assay/store"
+	"assay/workload/availability"
 	"assay/workload/bank"
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
 	"assay/workload/definition"
-	"assay/workload/entity"
 	"assay/workload/isolation"
 )
 
@@ -31,40 +29,40 @@ import (
 // the driver around them. Those for sizes and for abandoned sessions are
 // PostgreSQL's here; see TestCockroachDBsOwnStatements.
 func TestCockroachDBsDialect(t *testing.T) {
+	t.Parallel() // nothing that is not sequential is on this server beside it
 	d := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Unproven: true, Target: target(t, inDialect), Secret: secret, MakeForeign: makeForeign,
 		Others: func(workload string) []drivertest.Other { return othersPlainly(others("assay_" + workload)) }}
 	drivertest.RunStore(t, d)
-	supported := slices.DeleteFunc(drivertest.Supports(d.Open, d.Lacks), func(s definition.Support) bool { return s.Workload == churn.Name })
-	drivertest.ShortRuns(t, d.Target, supported...)
+	drivertest.ShortRuns(t, d.Target, slices.DeleteFunc(drivertest.Supports(d.Open, d.Lacks), func(s definition.Support) bool { return s.Workload == churn.Name })...)
 	t.Run("serializable, without prepared statements", func(t *testing.T) {
 		d.Target = at(t, "serializable", inDialect, parameter("default_query_exec_mode", "exec"))
 		drivertest.RunOutcomes(t, d)
-		drivertest.ShortRuns(t, d.Target, supported...)
 	})
 }
 
 func TestWhatCockroachDBLacks(t *testing.T) {
-	open := openers(t)
-	levels := target(t, inDialect)
-	levels.Isolation = "repeatable read"
-	nearest := target(t, inDialect)
+	begin := func(to store.Target, schema store.Schema, config definition.Config) error {
+		db, err := Open(t.Context(), to, schema)
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		_, err = config.Open(t.Context(), db, 1, 1)
+		return err
+	}
+	levels, nearest := at(t, "repeatable read", inDialect), target(t, inDialect)
 	nearest.Read = store.ReadNearest
+	transactions, reads, rows, packed := isolation.Defaults(), availability.Defaults(), churn.Defaults(), candles.Defaults()
+	packed.Engine = "lz4"
 	for name, c := range map[string]struct {
 		err    error
 		option string
 		want   string
 	}{
-		"churn":           {open["churn"](target(t, inDialect)), "dialect", "gc.ttlseconds"},
-		"repeatable read": {open["isolation"](levels), "isolation level", "read committed, serializable"},
-		"another reader":  {open["availability"](nearest), "--read", "primary"},
-		"compression": {func() error {
-			opened := openOf(t, target(t, inDialect), candles.Schema())
-			defer opened.Close()
-			config := candles.Defaults()
-			config.Engine = "lz4"
-			_, err := candles.NewWork(t.Context(), opened, config, 1, 1)
-			return err
-		}(), "--engine", "pebble"},
+		"churn":           {begin(target(t, inDialect), churn.Schema(), &rows), "dialect", "gc.ttlseconds"},
+		"repeatable read": {begin(levels, isolation.Schema(), &transactions), "isolation level", "read committed, serializable"},
+		"another reader":  {begin(nearest, availability.Schema(), &reads), "--read", "primary"},
+		"compression":     {begin(target(t, inDialect), candles.Schema(), &packed), "--engine", "pebble"},
 	} {
 		var refused *store.OptionError
 		if !errors.As(c.err, &refused) || refused.Option != c.option || !strings.Contains(refused.Want, c.want) {
@@ -72,7 +70,7 @@ func TestWhatCockroachDBLacks(t *testing.T) {
 		}
 	}
 	to := target(t, inDialect, parameter("default_transaction_isolation", "repeatable read"))
-	if err := open["isolation"](to); err == nil || !strings.Contains(err.Error(), "--isolation") {
+	if err := begin(to, isolation.Schema(), &transactions); err == nil || !strings.Contains(err.Error(), "--isolation") {
 		t.Errorf("of a default of which nothing is known: %v", err)
 	}
 	b := openBank(t, target(t, inDialect))
@@ -186,9 +184,7 @@ func TestLoadedInBatches(t *testing.T) {
 	if err := opened.LoadAccounts(t.Context(), accounts[:1]); !hasCode(err, codeUniqueViolation) {
 		t.Errorf("loaded twice: %v", err)
 	}
-	if err := errors.Join(opened.Drop(t.Context()), opened.Close()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, opened.Drop(t.Context()), opened.Close())
 }
 
 // TestCandlesOverSeveralStatements writes more rows than one statement takes, in
@@ -216,28 +212,6 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 		t.Errorf("%d rows in %d transactions, %v", rows, transactions, err)
 	}
 	session.Close()
-	if err := errors.Join(opened.Drop(t.Context()), opened.Close()); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestMadeHalfway has a creation end after the mark: what is there is ours, and
-// the next creation begins anew.
-func TestMadeHalfway(t *testing.T) {
-	opened := openBank(t, target(t, inDialect))
-	halfway := opened.below.SQL
-	halfway.Derived = " nonsense" // of the second table's columns
-	err := opened.below.CreateBy(t.Context(), store.Marker{Workload: "bank", Rows: 3}, &halfway)
-	if err == nil {
-		t.Fatal("nonsense was created")
-	}
-	if remains, err := opened.Find(t.Context()); err != nil || remains == nil || remains.Rows != 0 || remains.Marker.Loaded || remains.Marker.Rows != 3 {
-		t.Errorf("found %+v, %v", remains, err)
-	}
-	expect.NoError(t, opened.Create(t.Context(), store.Marker{Workload: "bank"}))
-	if remains, err := opened.Find(t.Context()); err != nil || remains == nil || remains.Marker.Rows != 0 {
-		t.Errorf("found %+v, %v", remains, err)
-	}
 	expect.NoError(t, opened.Drop(t.Context()), opened.Close())
 }
 
@@ -277,71 +251,48 @@ func (p *tap) listen(t *testing.T, server string) (addr string) {
 }
 
 // TestNothingIsSentThatCockroachDBLacks reads along while the workloads are
-// worked. Sizes and abandoned sessions are not asked for: on this server that is
-// done by PostgreSQL's statements.
+// worked. Sizes and abandoned sessions, which runs ask for, are told by PostgreSQL's
+// statements on this server.
 func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
 	wire := new(tap)
 	via := host(wire.listen(t, u.Host))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	mark := func(name string) store.Marker { return store.Marker{Workload: name} }
-
-	b := openBank(t, target(t, via, inDialect))
-	expect.NoError(t, b.Create(ctx, mark("bank")), b.LoadAccounts(ctx, []bank.Account{{ID: 1, Balance: 5}, {ID: 2, Balance: 5}}), b.FinishLoad(ctx))
-	s, err := b.Session(ctx)
-	expect.NoError(t, err)
-	if r := s.Transfer(ctx, bank.Transfer{ID: 1, Source: 1, Destination: 9, Amount: 1}); r.Outcome != history.Rejected || r.Class != bank.ClassNoAccount {
-		t.Errorf("to an account that is not there: %+v", r)
+	ctx := expect.Patiently(t)
+	to := target(t, via, inDialect)
+	sent := func(lacking ...string) string {
+		wire.mu.Lock()
+		defer wire.mu.Unlock()
+		text := strings.ToLower(wire.sent.String())
+		for _, l := range lacking {
+			if strings.Contains(text, l) {
+				t.Errorf("%q was sent", l)
+			}
+		}
+		return text
 	}
-	s.Close()
-	_, err = b.AuditAll(ctx)
-	expect.NoError(t, err, b.Read(ctx, func(bank.Account) error { return nil }, func(bank.Entry) error { return nil }))
+	b := openBank(t, to)
 	_, err = b.Describe(ctx)
 	_, _, replicas := b.Replicas(ctx)
-	expect.NoError(t, err, replicas, b.Drop(ctx), b.Close())
-
-	a := openAvailability(t, target(t, via, inDialect))
-	_, err = a.Describe(ctx)
-	expect.NoError(t, err, a.Create(ctx, mark("availability")), a.Drop(ctx), a.Close())
-	e := openOf(t, target(t, via, inDialect), entity.Schema())
-	expect.NoError(t, e.Create(ctx, mark("entity")), e.Drop(ctx), e.Close())
-	c := openOf(t, target(t, via, inDialect), candles.Schema())
-	expect.NoError(t, c.Create(ctx, mark("candles")))
-	writer, err := c.Session(ctx, nil)
-	expect.NoError(t, err)
-	if r := candles.Insert(ctx, writer, make([]candles.Candle, 1)); r.Outcome != history.Committed {
-		t.Errorf("candles: %+v", r)
-	}
-	writer.Close()
-	expect.NoError(t, c.FinishLoad(ctx), c.Drop(ctx), c.Close())
-	k, err := Open(ctx, target(t, via, inDialect), bulkupdate.Schema())
-	expect.NoError(t, err)
-	expect.NoError(t, k.Create(ctx, mark("bulkupdate")), k.Load(ctx, store.RowsOf("document", bulkupdate.Columns(), []bulkupdate.Document{{ID: 1, User: 1}})), k.FinishLoad(ctx))
+	expect.NoError(t, err, replicas, b.Create(ctx, store.Marker{Workload: bank.Name}), b.FinishLoad(ctx), b.Drop(ctx), b.Close())
+	k := openOf(t, to, bulkupdate.Schema())
 	counting, is := store.As[store.Counting](k)
 	if !is {
 		t.Fatal("it does not tell of waits")
 	}
 	_, err = counting.Waits(ctx)
-	expect.NoError(t, err, k.Drop(ctx), k.Close())
-	i, err := Open(ctx, target(t, via, inDialect), isolation.Schema())
-	expect.NoError(t, err)
-	expect.NoError(t, i.Create(ctx, mark("isolation")), i.Drop(ctx), i.Close())
-
-	wire.mu.Lock()
-	defer wire.mu.Unlock()
-	sent := strings.ToLower(wire.sent.String())
-	for _, lacking := range []string{
-		"copy", "vacuum", "fillfactor", "compression", "pg_stat_", "pg_is_in_recovery", "_lsn", "lsn()", "pg_table_size",
-		"synchronous_commit", "repeatable read", "add constraint", "inet_server", "xmin", "advisory", "lock_timeout", "unnest", "dialect",
-	} {
-		if strings.Contains(sent, lacking) {
-			t.Errorf("%q was sent", lacking)
+	expect.NoError(t, err, k.Close())
+	sent("pg_stat_", "pg_table_size")
+	for _, by := range drivertest.Supports(Open, sqldb.Lacks()) {
+		switch by.Workload { // whose rows have no random texts, in which anything may stand
+		case bank.Name, isolation.Name, availability.Name, candles.Name, bulkupdate.Name:
+			drivertest.ShortRuns(t, to, by)
 		}
 	}
+	all := sent("copy", "vacuum", "fillfactor", "compression", "pg_is_in_recovery", "_lsn", "lsn()", "synchronous_commit", "repeatable read",
+		"add constraint", "inet_server", "xmin", "advisory", "lock_timeout", "unnest", "dialect")
 	for _, needed := range []string{"create table assay_isolation.list", "analyze assay_bank.account", "analyze assay_candles.candle", "insert into assay_bulkupdate.document"} {
-		if !strings.Contains(sent, needed) {
+		if !strings.Contains(all, needed) {
 			t.Errorf("%q was not sent; the tap does not see what goes over it", needed)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,9 +18,6 @@ import (
 	"assay/driver/encryption"
 	"assay/store"
 )
-
-// defaultConnectTimeout is used where the target gives none.
-const defaultConnectTimeout = 10 * time.Second
 
 // SQLSTATE codes by the names of PostgreSQL's manual, appendix A.
 const (
@@ -126,10 +122,7 @@ func read(target store.Target) (a parsedAddress, err error) {
 	}
 	nodes, named := config.RuntimeParams[nodesParameter]
 	delete(config.RuntimeParams, nodesParameter)
-	config.ConnectTimeout = target.ConnectTimeout
-	if config.ConnectTimeout <= 0 {
-		config.ConnectTimeout = defaultConnectTimeout
-	}
+	config.ConnectTimeout = target.FirstContact()
 	given := slices.Collect(maps.Keys(config.RuntimeParams))
 	if strings.Contains(text, execModeParameter+"=") {
 		given = append(given, execModeParameter)

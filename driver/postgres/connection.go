@@ -27,7 +27,7 @@ const (
 	ownStatements
 )
 
-// connection is that of one session, with its statements. It is used by
+// connection is the connection of one session, with its statements. It is used by
 // one goroutine at a time.
 type connection struct {
 	schema *schema

@@ -96,12 +96,12 @@ func (p *schema) describe(ctx context.Context, c conn) (store.Product, error) {
 	return product, nil
 }
 
-// changed are the settings that somebody has set (manual of PostgreSQL 15, "pg_settings", column
-// source); what the session itself has set is assay's own. Another product may not tell.
+// changed are the settings that somebody has set to something else (manual of PostgreSQL 15,
+// "pg_settings", columns source and boot_val); what the session itself has set is assay's own. Another product may not tell.
 func changed(ctx context.Context, c conn) []store.Setting {
 	var told string
 	if err := sqldb.One(ctx, c, `SELECT coalesce(string_agg(name || chr(1) || current_setting(name), chr(2)), '') FROM pg_settings
-		WHERE source NOT IN ('default', 'override', 'client', 'session')`, nil, &told); err != nil {
+		WHERE source NOT IN ('default', 'override', 'client', 'session') AND setting IS DISTINCT FROM boot_val`, nil, &told); err != nil {
 		return nil
 	}
 	values := map[string]string{}

@@ -11,18 +11,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"assay/driver/drivertest"
 	"assay/driver/sqldb"
 	"assay/internal/expect"
 	"assay/store"
-	"assay/workload/availability"
-	"assay/workload/bank"
-	"assay/workload/bulkupdate"
-	"assay/workload/candles"
-	"assay/workload/churn"
-	"assay/workload/definition"
-	"assay/workload/entity"
-	"assay/workload/isolation"
-	"assay/workload/tpcc"
 )
 
 func TestTakeDialect(t *testing.T) {
@@ -50,48 +42,14 @@ func TestTakeDialect(t *testing.T) {
 	}
 }
 
-// openers open every workload's Store and close it.
-func openers(t *testing.T) map[string]func(store.Target) error {
-	closed := func(db interface{ Close() error }, err error) error {
-		if err == nil {
-			err = db.Close()
-		}
-		return err
-	}
-	ctx := t.Context()
-	return map[string]func(store.Target) error{
-		"bank":      func(to store.Target) error { return closed(Open(ctx, to, bank.Schema())) },
-		"isolation": func(to store.Target) error { return closed(Open(ctx, to, isolation.Schema())) },
-		"availability": func(to store.Target) error {
-			return closed(Open(ctx, to, availability.Schema()))
-		},
-		"entity":     func(to store.Target) error { return closed(Open(ctx, to, entity.Schema())) },
-		"candles":    func(to store.Target) error { return closed(Open(ctx, to, candles.Schema())) },
-		"bulkupdate": func(to store.Target) error { return closed(Open(ctx, to, bulkupdate.Schema())) },
-		"tpcc": func(to store.Target) error {
-			return closed(definition.SupportOf(tpcc.Definition(), Open, sqldb.Lacks()).Open(ctx, to))
-		},
-		"churn": func(to store.Target) error {
-			db, err := Open(ctx, to, churn.Schema())
-			if err != nil {
-				return err
-			}
-			defer db.Close()
-			config := churn.Defaults()
-			_, err = config.Open(ctx, db, 1, 1)
-			return err
-		},
-	}
-}
-
 // TestUnknownDialect: it is refused without a look at the server.
 func TestUnknownDialect(t *testing.T) {
-	for name, open := range openers(t) {
+	for _, by := range drivertest.Supports(Open, sqldb.Lacks()) {
 		for _, value := range []string{"oracle", "", "CockroachDB", "%zz"} {
 			var refused *store.OptionError
-			err := open(store.Target{Address: "postgres://u:hunter2@127.0.0.1:1/x?sslmode=disable&dialect=" + value})
+			_, err := by.Open(t.Context(), store.Target{Address: "postgres://u:hunter2@127.0.0.1:1/x?sslmode=disable&dialect=" + value})
 			if !errors.As(err, &refused) || refused.Option != "dialect" || refused.Value != value || refused.Want != "postgresql, cockroachdb" {
-				t.Errorf("%s of %q: %v", name, value, err)
+				t.Errorf("%s of %q: %v", by.Workload, value, err)
 			}
 			quiet(t, err)
 		}
@@ -171,9 +129,7 @@ func TestNobodyAsksCockroachDBForAPrimary(t *testing.T) {
 	}
 	conn, err := pgconn.ConnectConfig(t.Context(), &config.Config)
 	expect.NoError(t, err)
-	if err := errors.Join(conn.Close(t.Context()), <-done); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, conn.Close(t.Context()), <-done)
 	told, _, err := parse(store.Target{Address: "postgres://u@a,b/x?dialect=cockroachdb"})
 	if err != nil || told.ValidateConnect != nil {
 		t.Errorf("where CockroachDB was told, something is asked of the server; %v", err)

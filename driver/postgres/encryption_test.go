@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"net/url"
 	"os"
@@ -26,8 +25,7 @@ import (
 // server writes its files itself, since it wants to be the owner of its key.
 func encryptedServer(t *testing.T, ca *drivertest.Authority, names ...string) *url.URL {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	ctx := expect.Patiently(t)
 	s, err := cluster.Start(ctx, cluster.Options{Password: secret})
 	expect.NoError(t, err)
 	expect.AtEnd(t, s.Close)
@@ -78,13 +76,7 @@ func describedTLS(t *testing.T, address string) (string, error) {
 	defer db.Close()
 	product, err := db.Describe(t.Context())
 	expect.NoError(t, err)
-	for _, setting := range product.Settings {
-		if setting.Name == "tls" {
-			return setting.Value, nil
-		}
-	}
-	t.Fatalf("no word of TLS in %v", product.Settings)
-	return "", nil
+	return drivertest.Value(product.Settings, "tls"), nil
 }
 
 func TestEncryptedConnections(t *testing.T) {

@@ -64,15 +64,14 @@ func (nowhere) Mark(history.Event) error          { return nil }
 // TestClientsInALoop has one of sixteen clients lose its server in each way, and all of them
 // wait for a lock when the run ends.
 func TestClientsInALoop(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
+	ctx := expect.Patiently(t)
 	s := setScene(t, target(t))
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
 	proxy := drivertest.NewProxy(t, u.Host)
 	via := openBank(t, target(t, host(proxy.Addr())))
 	defer via.Close()
-	plan := engine.Plan{Clients: 16, Arrivals: engine.Closed, Duration: 5 * time.Minute, Timeout: time.Second, Retry: engine.RetryNone, Sequential: true}
+	plan := engine.Plan{Clients: 16, Arrivals: engine.Closed, Duration: expect.Patience, Timeout: time.Second, Retry: engine.RetryNone, Sequential: true}
 	var clients []engine.Client
 	tellers := make([]*teller, plan.Clients)
 	for i := range tellers {
@@ -98,7 +97,7 @@ func TestClientsInALoop(t *testing.T) {
 	goOn := func(of ...*teller) {
 		t.Helper()
 		for _, c := range of {
-			for until := c.committed.Load() + 20; c.committed.Load() < until && ctx.Err() == nil; {
+			for until := c.committed.Load() + 5; c.committed.Load() < until && ctx.Err() == nil; {
 				time.Sleep(time.Millisecond)
 			}
 		}

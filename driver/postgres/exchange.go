@@ -35,21 +35,20 @@ type exchange struct {
 	tag       string // of the last statement of a user's: how the server names it
 	fields    []pgconn.FieldDescription
 	notice    func(*pgconn.Notice)
-	alone     func() bool     // no other session has work
-	wait      *socketWait     // nil if Go's poller is to wait
 	over      context.Context // has ended
 	onSocket  *eventloop.Exchange
 }
 
 func newExchange(conn *pgconn.PgConn, notice func(*pgconn.Notice), alone func() bool) *exchange {
-	x := &exchange{PgConn: conn, status: conn.TxStatus(), notice: notice, alone: alone, wait: newSocketWait(conn.Conn()), onSocket: eventloop.NewExchange(conn.Conn())}
+	x := &exchange{PgConn: conn, status: conn.TxStatus(), notice: notice, onSocket: eventloop.NewExchange(conn.Conn())}
+	x.onSocket.Alone = alone
 	over, end := context.WithCancel(context.Background())
 	end()
 	x.over = over
 	return x
 }
 
-// TxStatus is that of the last ReadyForQuery; see idle.
+// TxStatus is the status of the last ReadyForQuery; see idle.
 func (x *exchange) TxStatus() byte { return x.status }
 
 const (
@@ -178,9 +177,6 @@ func (x *exchange) fail(err error) error {
 // receive is the next message that belongs to an answer. It is good until the next.
 func (x *exchange) receive() (pgproto3.BackendMessage, error) {
 	for {
-		if x.wait != nil && x.Frontend().ReadBufferLen() == 0 && x.alone() {
-			x.wait.wait()
-		}
 		message, err := x.Frontend().Receive()
 		if err != nil {
 			return nil, x.fail(err)

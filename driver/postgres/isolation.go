@@ -33,7 +33,7 @@ func (c *connection) Waiting(ctx context.Context) (waiting, known bool, err erro
 // it was asked to. CockroachDB's levels are told by Describe.
 func (l *connection) keepsLevel(ctx context.Context) error {
 	p := l.schema
-	if !p.dialect.standbys || p.reads != nil {
+	if !p.dialect.standbys || p.reads != nil && !p.Judged {
 		return nil
 	}
 	results, err := l.conn.PgConn.Exec(ctx, l.texts[begin].Text+"; SHOW transaction_isolation; ROLLBACK").ReadAll()
@@ -87,5 +87,5 @@ func promised(d dialect, level string) (string, error) {
 	case serializable:
 		return "serializable", nil
 	}
-	return "", fmt.Errorf("the server's default isolation level is %q, of which nothing is known; name one with --isolation", level)
+	return "", fmt.Errorf("the server's default isolation level is %q, which assay does not know; name one with --isolation", level)
 }

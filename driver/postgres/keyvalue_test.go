@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/availability"
+	"assay/workload/isolation"
 )
 
 func openAvailability(t *testing.T, target store.Target) store.Database {
@@ -35,11 +37,7 @@ func TestAvailabilityHasNoTimeLimitOfOurs(t *testing.T) {
 		}
 		product, err := db.Describe(t.Context())
 		expect.NoError(t, err)
-		told := false
-		for _, s := range product.Settings {
-			told = told || s.Name == "session's time limit to connect" && strings.HasPrefix(s.Value, map[bool]string{true: "none", false: "7s"}[want == 0])
-		}
-		if !told {
+		if !strings.HasPrefix(drivertest.Value(product.Settings, "session's time limit to connect"), map[bool]string{true: "none", false: "7s"}[want == 0]) {
 			t.Errorf("connect_timeout %q is not told: %+v", limit, product.Settings)
 		}
 		if err := db.Close(); err != nil {
@@ -51,8 +49,7 @@ func TestAvailabilityHasNoTimeLimitOfOurs(t *testing.T) {
 // TestAvailabilityReadsWhereAsked has a standby beside the primary, which is
 // named last, and stops it.
 func TestAvailabilityReadsWhereAsked(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := expect.Patiently(t)
 	set := startSet(t, ctx, 2)
 	to := store.Target{Address: atNodes(t, set, set.Node(1).Address(), set.Node(0).Address()), ConnectTimeout: 30 * time.Second}
 	for _, test := range []struct {
@@ -96,8 +93,7 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 
 // TestAvailabilityReadsWithoutAPrimary: who reads from standbys first goes on.
 func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := expect.Patiently(t)
 	set := startSet(t, ctx, 2)
 	to := store.Target{Address: set.Address(), ConnectTimeout: 30 * time.Second, Read: store.ReadSecondaryPreferred}
 	db := openAvailability(t, to)
@@ -111,6 +107,49 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	}
 	if r := session.Add(ctx, 5); r.Outcome != history.Failed || r.Class != store.ClassConnect || !r.Broken {
 		t.Errorf("insert: %+v", r)
+	}
+}
+
+// TestTransactionsOfStandbys: where reads go to a standby, transactions that only read do, at the
+// level that was asked for, which cannot be serializable.
+func TestTransactionsOfStandbys(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	set := startSet(t, ctx, 2)
+	of := isolation.Schema()
+	of.Reads = true
+	to := store.Target{Address: set.Address(), ConnectTimeout: 30 * time.Second, Read: store.ReadSecondaryPreferred, Isolation: "serializable"}
+	if _, err := openSchema(ctx, to, of); !strings.Contains(fmt.Sprint(err), "hot standby has no serializable") {
+		t.Errorf("serializable: %v", err)
+	}
+	to.Isolation = "repeatable read"
+	db, err := openSchema(ctx, to, of)
+	expect.NoError(t, err)
+	defer func() { expect.NoError(t, errors.Join(db.Drop(ctx), db.Close())) }()
+	connects := &keyValueConnects{schema: db}
+	db.Server = connects
+	expect.NoError(t, db.Create(ctx, store.Marker{Run: "r", Workload: "isolation", Created: time.Now()}))
+	session, err := isolation.Open(ctx, db)
+	expect.NoError(t, err)
+	defer session.Close()
+	reads := []isolation.Op{{Kind: isolation.ReadList, Key: 2}}
+	for _, x := range []struct {
+		ops              []isolation.Op
+		atPrimary        bool
+		writers, readers bool
+	}{
+		{reads, true, true, false}, {[]isolation.Op{reads[0], {Kind: isolation.Append, Key: 2, Value: 16}}, false, true, false}, {reads, false, true, true},
+	} {
+		session.AtPrimary = x.atPrimary
+		if r := session.Do(ctx, x.ops); r.Outcome != history.Committed {
+			t.Fatalf("%+v: %+v", x.ops, r)
+		}
+		if c := connects.last; (c.Writer != nil) != x.writers || (c.Reader != nil) != x.readers {
+			t.Errorf("%+v, at the primary %t: writer %t, reader %t", x.ops, x.atPrimary, c.Writer != nil, c.Reader != nil)
+		}
+	}
+	if on := connects.last.Reader.Wire.(*connection).conn.ParameterStatus("in_hot_standby"); on != "on" {
+		t.Errorf("the reader's in_hot_standby is %q", on)
 	}
 }
 

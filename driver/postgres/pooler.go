@@ -74,7 +74,7 @@ const execModeParameter = "default_query_exec_mode"
 
 // findPooler connects once, and reports whether there is a pooler in between: it refuses
 // parameters of the start, or another process answers than the connection began with.
-// pg_backend_pid is that of the server; what a pooler tells at the start is its own
+// pg_backend_pid is the pid of the server; what a pooler tells at the start is its own
 // number, by which it knows whom to cancel.
 func findPooler(ctx context.Context, config *pgx.ConnConfig, address string) (pooled bool, err error) {
 	raw, err := pgconn.ConnectConfig(ctx, &config.Copy().Config)
@@ -97,7 +97,7 @@ func findPooler(ctx context.Context, config *pgx.ConnConfig, address string) (po
 // connection to give, that takes until the time is over.
 func serverProcess(ctx context.Context, c conn, limit time.Duration) (uint32, error) {
 	if limit <= 0 {
-		limit = defaultConnectTimeout
+		limit = store.DefaultConnectTimeout
 	}
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

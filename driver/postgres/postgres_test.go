@@ -29,7 +29,8 @@ const secret = "s3cr:t/of@the#test?"
 // bankSessionName is what the server calls the sessions of the run of provoked_test.go.
 const bankSessionName = "assay bank session provoked"
 
-// server is the one server of this package's tests.
+// server is the one server of this package's tests. It looks for deadlocks at once, and not after a
+// second of waiting.
 var server *cluster.Server
 
 func TestMain(m *testing.M) {
@@ -37,10 +38,10 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()
 	var err error
-	server, err = cluster.Start(ctx, cluster.Options{Password: secret})
+	server, err = cluster.Start(ctx, cluster.Options{Password: secret, Settings: []string{"deadlock_timeout=10ms"}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -173,22 +174,23 @@ func TestStore(t *testing.T) {
 		})
 	}
 	t.Run("without prepared statements", func(t *testing.T) {
-		drivertest.RunStore(t, drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: target(t, parameter("default_query_exec_mode", "exec"))})
+		without := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: target(t, parameter("default_query_exec_mode", "exec"))}
+		drivertest.RunStatements(t, without)
+		drivertest.RunOutcomes(t, without)
 	})
 }
 
 // TestWorkloads does a short run of each workload, with statements prepared and not, and at
-// the other levels of those whose statements follow from one another. By default the server
-// looks for deadlocks after a second of waiting only.
+// the other levels of those whose statements follow from one another.
 func TestWorkloads(t *testing.T) {
-	quick, open, lacks := parameter("deadlock_timeout", "10ms"), Open, sqldb.Lacks()
-	drivertest.ShortRuns(t, target(t, quick), supports()...)
+	open, lacks := Open, sqldb.Lacks()
+	drivertest.ShortRuns(t, target(t), supports()...)
 	t.Run("without prepared statements", func(t *testing.T) {
-		drivertest.ShortRuns(t, target(t, quick, parameter("default_query_exec_mode", "exec")), drivertest.Supports(open, lacks)...)
+		drivertest.ShortRuns(t, target(t, parameter("default_query_exec_mode", "exec")), drivertest.Supports(open, lacks)...)
 	})
 	for _, level := range []string{"repeatable read", "serializable"} {
 		t.Run(level, func(t *testing.T) {
-			drivertest.ShortRuns(t, at(t, level, quick), definition.SupportOf(bank.Definition(), open, lacks), definition.SupportOf(isolation.Definition(), open, lacks), definition.SupportOf(smallbank.Definition(), open, lacks))
+			drivertest.ShortRuns(t, at(t, level), definition.SupportOf(bank.Definition(), open, lacks), definition.SupportOf(isolation.Definition(), open, lacks), definition.SupportOf(smallbank.Definition(), open, lacks))
 		})
 	}
 }

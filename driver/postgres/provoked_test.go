@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +35,7 @@ type scene struct {
 // stage loads four accounts of 1000 and opens a session on the target.
 func setScene(t *testing.T, to store.Target) *scene {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	t.Cleanup(cancel)
 	s := &scene{t: t, ctx: ctx, store: openBank(t, target(t)), rival: admin(t)}
 	t.Cleanup(func() {
@@ -97,9 +99,7 @@ func awaitWait(t *testing.T, ctx context.Context, watcher *pgx.Conn, name, kind,
 func (s *scene) rows(t bank.Transfer) (n int) {
 	s.t.Helper()
 	err := admin(s.t).QueryRow(s.ctx, `SELECT count(*) FROM assay_bank.transfer WHERE id = $1`, t.ID).Scan(&n)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 	return n
 }
 
@@ -147,6 +147,8 @@ func TestDeadlock(t *testing.T) {
 	s.wantFailed(tr, got, store.ClassDeadlock)
 }
 
+// TestSerializationFailure has a row get a new version while the session waits for it, of which
+// is told.
 func TestSerializationFailure(t *testing.T) {
 	for _, isolation := range []string{"repeatable read", "serializable"} {
 		t.Run(isolation, func(t *testing.T) {
@@ -158,6 +160,14 @@ func TestSerializationFailure(t *testing.T) {
 			tr := s.next(1, 2)
 			reply := s.start(s.ctx, tr)
 			awaitWait(t, s.ctx, admin(t), bankSessionName, "Lock", "")
+			counting, is := store.As[store.Counting](s.store.Database)
+			if !is {
+				t.Fatal("it does not tell of waits")
+			}
+			waits, err := counting.Waits(s.ctx)
+			if err != nil || !slices.ContainsFunc(waits, func(w store.Wait) bool { return strings.Contains(w.Name, "a Lock wait") && w.Value > 0 }) {
+				t.Errorf("waits %+v, %v", waits, err)
+			}
 			exec(t, s.rival, `COMMIT`)
 			s.wantFailed(tr, <-reply, store.ClassSerialization)
 		})
@@ -255,15 +265,11 @@ func TestCommitAnsweredByRollback(t *testing.T) {
 // exist: the commit is there, and not what was asked for. What a repetition meets is no
 // acknowledgement either.
 func TestStandbyGivenUp(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()
 	node, err := cluster.Start(ctx, cluster.Options{Settings: []string{"synchronous_standby_names=nobody"}})
 	expect.NoError(t, err)
-	defer func() {
-		if err := node.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	expect.AtEnd(t, node.Close)
 	local, err := url.Parse(node.Address())
 	expect.NoError(t, err)
 	parameter("synchronous_commit", "local")(local)

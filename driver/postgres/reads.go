@@ -52,6 +52,8 @@ func (p *schema) chooseReads(target store.Target) error {
 	want := ""
 	switch {
 	case r.from == store.ReadPrimary:
+	case p.Judged && p.level == serializable: // manual, "Serializable Consistency"
+		want = "primary; a hot standby has no serializable: --isolation 'repeatable read' is its strictest level"
 	case !p.dialect.standbys:
 		want = "primary; in this dialect no server is a standby of another"
 	case p.behind:

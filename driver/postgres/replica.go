@@ -184,7 +184,7 @@ func (p *schema) committed(ctx context.Context) (at place, err error) {
 
 var errPromoted = errors.New("it replays no log any more: it was promoted")
 
-// standbyTimeline is that of the log which a standby receives, or of its last restart point if it
+// standbyTimeline is the timeline of the log which a standby receives, or of its last restart point if it
 // receives none; empty of a user who may not see it.
 const standbyTimeline = `coalesce((SELECT coalesce(received_tli::text, '') FROM pg_stat_wal_receiver),
 	(SELECT timeline_id::text FROM pg_control_checkpoint()))`

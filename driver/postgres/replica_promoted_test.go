@@ -27,7 +27,7 @@ func testPromoted(t *testing.T, p *troupe) {
 	exec(t, follower, `SELECT pg_reload_conf()`)
 	awaitReceiver(t, p.ctx, follower, "sender_port = "+strconv.Itoa(p.set.Node(2).Port))
 	exec(t, promoted, `SELECT pg_promote()`)
-	if err := p.catchUp(p.member(1), time.Minute); !errors.Is(err, errPromoted) {
+	if err := p.catchUp(p.member(1), expect.Patience); !errors.Is(err, errPromoted) {
 		t.Errorf("CatchUp: %v", err)
 	}
 	members, unreachable := p.members()
@@ -45,7 +45,7 @@ func testPromoted(t *testing.T, p *troupe) {
 // awaitReceiver waits until what a standby says of how it receives the log is so.
 func awaitReceiver(t *testing.T, ctx context.Context, standby *pgx.Conn, so string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, expect.Patience)
 	defer cancel()
 	expect.NoError(t, replicas.CatchUp(ctx, so, func(ctx context.Context) (final bool, err error) {
 		var there bool

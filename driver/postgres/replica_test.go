@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	cluster "assay/cluster/postgres"
+	"assay/cluster/streaming"
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/internal/expect"
@@ -29,15 +29,15 @@ import (
 type troupe struct {
 	t     *testing.T
 	ctx   context.Context
-	set   *cluster.Set
+	set   *streaming.Plain
 	store *bankStore
 	seq   uint64
 }
 
 // startSet starts a primary with standbys.
-func startSet(t *testing.T, ctx context.Context, nodes int) *cluster.Set {
+func startSet(t *testing.T, ctx context.Context, nodes int) *streaming.Plain {
 	t.Helper()
-	set, err := cluster.StartSet(ctx, cluster.SetOptions{Nodes: nodes, Password: secret,
+	set, err := streaming.StartPlain(ctx, streaming.PlainOptions{Placement: streaming.Placement{Nodes: nodes, Password: secret},
 		Settings: []string{"ignore_checksum_failure=on"}}) // for the test that changes a file
 	expect.NoError(t, err)
 	expect.AtEnd(t, set.Close)
@@ -45,7 +45,7 @@ func startSet(t *testing.T, ctx context.Context, nodes int) *cluster.Set {
 }
 
 // atNodes is the set's address with these nodes, or other hosts, in this order.
-func atNodes(t *testing.T, set *cluster.Set, hosts ...string) string {
+func atNodes(t *testing.T, set *streaming.Plain, hosts ...string) string {
 	t.Helper()
 	u, err := url.Parse(set.Address())
 	expect.NoError(t, err)
@@ -58,7 +58,7 @@ func atNodes(t *testing.T, set *cluster.Set, hosts ...string) string {
 
 func gather(t *testing.T) *troupe {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*expect.Patience) // for all that is done
 	t.Cleanup(cancel)
 	p := &troupe{t: t, ctx: ctx, set: startSet(t, ctx, 3)}
 	p.store = p.open(p.set.Address())
@@ -79,9 +79,7 @@ func (p *troupe) open(address string) *bankStore {
 func (p *troupe) members() ([]bank.Replica, map[string]error) {
 	p.t.Helper()
 	members, unreachable, err := p.store.Replicas(p.ctx)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	expect.NoError(p.t, err)
 	return members, unreachable
 }
 
@@ -94,9 +92,7 @@ func (p *troupe) transfer(db *bankStore, n int) {
 	var all sync.WaitGroup
 	for client := range 2 {
 		session, err := db.Session(p.ctx)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		expect.NoError(p.t, err)
 		all.Go(func() {
 			defer session.Close()
 			for i := range n {
@@ -116,9 +112,7 @@ func (p *troupe) transfer(db *bankStore, n int) {
 func (p *troupe) read(member bank.Replica) drivertest.Snapshot {
 	p.t.Helper()
 	s, err := drivertest.ReadReplica(p.ctx, p.store, member)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	expect.NoError(p.t, err)
 	return s
 }
 
@@ -169,7 +163,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 		t.Fatalf("members %+v, unreachable %v; want %+v", members, unreachable, want)
 	}
 	for _, member := range members {
-		expect.NoError(t, p.catchUp(member, time.Minute))
+		expect.NoError(t, p.catchUp(member, expect.Patience))
 		if read := p.read(member); !same(read, p.read(members[0])) || len(read.Entries) != 80 {
 			t.Errorf("%s has %d rows and accounts %v", member.Name, len(read.Entries), read.Accounts)
 		}
@@ -185,7 +179,7 @@ func testCommitsNotYetWritten(t *testing.T, p *troupe) {
 	hasty := p.open(u.String())
 	for n := range 10 {
 		p.transfer(hasty, 1)
-		expect.NoError(t, p.catchUp(p.member(1), time.Minute))
+		expect.NoError(t, p.catchUp(p.member(1), expect.Patience))
 		if rows := len(p.read(p.member(1)).Entries); rows != before+2*(n+1) {
 			t.Errorf("%d rows, want %d", rows, before+2*(n+1))
 		}
@@ -206,7 +200,7 @@ func testReplayHeldBack(t *testing.T, p *troupe) {
 		t.Error("what was read is not this member's")
 	}
 	exec(t, standby, `SELECT pg_wal_replay_resume()`)
-	expect.NoError(t, p.catchUp(p.member(1), time.Minute))
+	expect.NoError(t, p.catchUp(p.member(1), expect.Patience))
 	if read := p.read(p.member(1)); same(read, before) || !same(read, p.read(bank.Replica{Name: p.set.Node(0).Address(), Primary: true})) {
 		t.Errorf("%d rows afterwards", len(read.Entries))
 	}
@@ -225,9 +219,7 @@ func testPausedStandby(t *testing.T, p *troupe) {
 		quiet(t, why)
 	}
 	expect.NoError(t, p.set.Node(2).Resume())
-	if err := p.catchUp(p.member(1), time.Minute); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, p.catchUp(p.member(1), expect.Patience))
 	if members, unreachable := p.members(); len(members) != 3 || len(unreachable) != 0 {
 		t.Errorf("members %+v, unreachable %v", members, unreachable)
 	}
@@ -239,7 +231,7 @@ func testStandbyDown(t *testing.T, p *troupe) {
 		t.Errorf("unreachable %v", unreachable)
 	}
 	caughtUp := make(chan error, 1)
-	go func() { caughtUp <- p.catchUp(p.member(1), time.Minute) }()
+	go func() { caughtUp <- p.catchUp(p.member(1), expect.Patience) }()
 	p.transfer(p.store, 2)
 	expect.NoError(t, p.set.Restart(p.ctx, 2))
 	if err := <-caughtUp; err != nil {
@@ -298,7 +290,7 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 	// (hint bits), which must not reach the standby afterwards.
 	exec(t, conn, `SELECT count(*) FROM assay_bank.account`)
 	exec(t, conn, `CHECKPOINT`)
-	expect.NoError(t, p.catchUp(p.member(1), time.Minute))
+	expect.NoError(t, p.catchUp(p.member(1), expect.Patience))
 	standby := connectTo(t, p.at(2))
 	exec(t, standby, `CHECKPOINT`) // so that the file has it, and replay does not write it again
 	var file string
@@ -306,7 +298,7 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 	expect.NoError(t, p.set.Node(2).Stop(p.ctx))
 	patch(t, filepath.Join(p.set.Node(2).Dir, "data", file), before, after)
 	expect.NoError(t, p.set.Restart(p.ctx, 2))
-	expect.NoError(t, p.catchUp(p.member(1), time.Minute))
+	expect.NoError(t, p.catchUp(p.member(1), expect.Patience))
 	members, _ := p.members()
 	for i, want := range []int64{before, before, after} {
 		if got := p.read(members[i]).Account(3).Balance; got != want {
@@ -334,7 +326,7 @@ func patch(t *testing.T, path string, before, after uint64) {
 
 // TestPrimaryIsLookedFor names the standby first.
 func TestPrimaryIsLookedFor(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()
 	set := startSet(t, ctx, 2)
 	primary, standby := set.Node(0).Address(), set.Node(1).Address()
@@ -346,9 +338,7 @@ func TestPrimaryIsLookedFor(t *testing.T) {
 	if err != nil || len(unreachable) != 0 || !slices.Equal(members, want) {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
-	if err := db.Drop(ctx); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Drop(ctx))
 	_, err = Open(ctx, store.Target{Address: atNodes(t, set, standby, standby), ConnectTimeout: time.Second}, bank.Schema())
 	if err != nil {
 		quiet(t, err)
@@ -369,7 +359,7 @@ func testBehindAFront(t *testing.T, p *troupe) {
 		t.Errorf("members %+v, unreachable %v, %v", members, unreachable, err)
 	}
 	p.transfer(front, 10)
-	expect.NoError(t, p.catchUp(p.member(1), time.Minute))
+	expect.NoError(t, p.catchUp(p.member(1), expect.Patience))
 	if !same(p.read(p.member(1)), p.read(want[0])) {
 		t.Error("the standby has something else")
 	}

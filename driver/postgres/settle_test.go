@@ -8,7 +8,7 @@ import (
 
 // TestSettleLeavesOtherRunsAlone: sessions of another run, of the same workload
 // in the same database, are neither waited for nor ended; those of this run are,
-// also by a Store that has not made the schema.
+// also by a database that has not made the schema.
 func TestSettleLeavesOtherRunsAlone(t *testing.T) {
 	s := setScene(t, target(t))
 	other := connectTo(t, address(t, parameter("application_name", "assay bank session another-run")))

@@ -35,9 +35,7 @@ func TestStatisticsOfALockWait(t *testing.T) {
 		}
 	}
 	exec(t, holder, `ROLLBACK`)
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, <-ended)
 }
 
 // TestStatisticsByVersion: the views of the log and of checkpoints are asked for where

@@ -1,5 +1,5 @@
 // Package redis lets the workloads use Redis, a server alone, a primary that Sentinels
-// watch, or a Redis Cluster, through go-redis.
+// watch, or a Redis Cluster.
 //
 // A row is one string under a key of its own, PREFIX:WORKLOAD:TABLE:KEY, since Redis has
 // single commands for strings that put a row only where there is none, many rows at once or
@@ -8,7 +8,7 @@
 // using check-and-set"): what it reads is watched, and MULTI with all writes and EXEC are sent
 // together. EXEC does nothing if anybody has written what was watched.
 //
-// No command is sent twice: go-redis's retries are off.
+// No command is sent twice. A session is one connection, on which package redis speaks RESP itself.
 //
 // It must not know the load engine, the checks or any other driver.
 package redis
@@ -64,7 +64,7 @@ type settings struct {
 	service        string
 	sharded        bool
 	user, password string
-	// number is that of the database within the server.
+	// number is the number of the database within the server.
 	number int
 	// prefix begins all keys.
 	prefix string

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/driver/replicas"
 	"assay/store"
 )
@@ -36,9 +34,9 @@ type part struct {
 	epoch       int64
 }
 
-// of is where the server listens that has a slot: of several answers the newest. Empty if there is
+// ownerOf is where the server listens that has a slot: of several answers the newest. Empty if there is
 // none.
-func (o owners) of(slot int) (owner string) {
+func (o owners) ownerOf(slot int) (owner string) {
 	epoch := int64(-1)
 	for _, p := range o {
 		if p.first <= slot && slot <= p.last && p.epoch > epoch {
@@ -51,7 +49,7 @@ func (o owners) of(slot int) (owner string) {
 // all are those that have slots, each once; errNoOwner if a slot has none.
 func (o owners) all() (all []string, err error) {
 	for slot := range slots {
-		owner := o.of(slot)
+		owner := o.ownerOf(slot)
 		switch {
 		case owner == "":
 			return nil, errNoOwner
@@ -81,7 +79,7 @@ func (d *database) owner(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	owner := all.of(slotOf(d.mark()))
+	owner := all.ownerOf(slotOf(d.mark()))
 	if owner == "" {
 		return "", errNoOwner
 	}
@@ -122,20 +120,20 @@ func (d *database) viewOf(ctx context.Context, host string) (v owners, err error
 		return v, err
 	}
 	defer l.close()
-	state, nodes := goredis.NewCmd(ctx, "cluster", "info"), goredis.NewCmd(ctx, "cluster", "nodes")
+	state, nodes := newCommand("cluster", "info"), newCommand("cluster", "nodes")
 	if err := l.do(ctx, state, nodes); err != nil {
 		return v, err
 	}
-	if strings.Contains(messageOf(state.Err()), "cluster support disabled") {
+	if strings.Contains(messageOf(state.err), "cluster support disabled") {
 		return v, &store.OptionError{Option: "address", Value: d.printable, Want: schemePlain + "://: " + host + " is in no Redis Cluster"}
 	}
-	if err := errors.Join(state.Err(), nodes.Err()); err != nil {
+	if err := errors.Join(state.err, nodes.err); err != nil {
 		return v, err
 	}
-	if text, _ := state.Text(); !strings.Contains(text, "cluster_state:ok") {
+	if text, _ := answerOf[string](state); !strings.Contains(text, "cluster_state:ok") {
 		return v, fmt.Errorf("%s takes the cluster for down", host)
 	}
-	text, err := nodes.Text()
+	text, err := answerOf[string](nodes)
 	if err != nil {
 		return v, err
 	}

@@ -39,7 +39,7 @@ func testClusterAddresses(t *testing.T, c *cluster.Cluster) {
 	alone := start(t, cluster.Options{})
 	for _, address := range []string{"redis://" + c.Node(0).Address(), "redis+cluster://" + alone.Node(0).Address(), c.Address() + "1"} {
 		var refused *store.OptionError
-		if _, err := Open(patiently(t), store.Target{Address: address}, availability.Schema()); !errors.As(err, &refused) {
+		if _, err := Open(expect.Patiently(t), store.Target{Address: address}, availability.Schema()); !errors.As(err, &refused) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -51,7 +51,7 @@ func testOneSlot(t *testing.T, c *cluster.Cluster) {
 	of.Transactions = true
 	_, s := made(t, openedAs(t, c.Address(), of))
 	insertAll(t, s, 20)
-	primary, err := c.Primary(patiently(t))
+	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	for i, keys := range keysOf(t, c) {
 		if (keys > 0) != (i == primary) {
@@ -74,7 +74,7 @@ func testSpread(t *testing.T, c *cluster.Cluster) {
 		}
 		total += keys
 	}
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	size, err := d.Size(ctx)
 	expect.NoError(t, err)
 	product, err := d.Describe(ctx)
@@ -122,11 +122,11 @@ func testPrimaryAway(t *testing.T, c *cluster.Cluster) {
 	}
 	d, s := records(t, c.Address())
 	insertAll(t, s, spreadRows)
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	away, err := c.Primary(ctx) // which has the mark
 	expect.NoError(t, err, c.Node(away).Kill())
 	isAway := func(n int64) bool {
-		return s.has.of(slotOf(s.key(d.tables[d.of.Tables[0].Name], []rows.Value{{Number: n}}))) == c.Node(away).Address()
+		return s.has.ownerOf(slotOf(s.key(d.tables[d.of.Tables[0].Name], []rows.Value{{Number: n}}))) == c.Node(away).Address()
 	}
 	next := sessionOn(t, d)
 	lost := 0
@@ -160,7 +160,7 @@ func testPrimaryAway(t *testing.T, c *cluster.Cluster) {
 func insertAll(t *testing.T, s *session, count int64) {
 	t.Helper()
 	for n := range count {
-		if r := s.insertRecord(patiently(t), n); r.Outcome != history.Committed {
+		if r := s.insertRecord(expect.Patiently(t), n); r.Outcome != history.Committed {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -181,12 +181,12 @@ func keysOf(t *testing.T, c *cluster.Cluster) map[int]int64 {
 
 // testClusterStatistics: the account is that of the server that is called the primary.
 func testClusterStatistics(t *testing.T, c *cluster.Cluster) {
-	of, err := OpenStatistics(patiently(t), store.Target{Address: c.Address()})
+	of, err := OpenStatistics(expect.Patiently(t), store.Target{Address: c.Address()})
 	expect.NoError(t, err)
 	defer of.Close()
-	_, err = of.Read(patiently(t))
+	_, err = of.Read(expect.Patiently(t))
 	expect.NoError(t, err)
-	primary, err := c.Primary(patiently(t))
+	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	if got, want := of.(*statistics).link.address, c.Node(primary).Address(); got != want {
 		t.Errorf("the figures are those of %s, and the primary is %s", got, want)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/history"
 	"assay/store"
 )
@@ -21,20 +19,20 @@ func (t *transaction) commit(doing string) store.Reply {
 	if err := t.turnOnce(t.written); err != nil {
 		return t.untaken(doing, err)
 	}
-	all := append(t.unwatched(), goredis.NewCmd(t.ctx, "multi"))
+	all := append(t.unwatched(), newCommand("multi"))
 	for _, key := range t.written {
 		if h := t.held[key]; h.there {
-			all = append(all, goredis.NewCmd(t.ctx, "set", key, valueOf(h.row)))
+			all = append(all, newCommand("set", key, valueOf(h.row)))
 		} else {
-			all = append(all, goredis.NewCmd(t.ctx, "del", key))
+			all = append(all, newCommand("del", key))
 		}
 	}
 	queued := all
-	exec := goredis.NewCmd(t.ctx, "exec")
+	exec := newCommand("exec")
 	all = append(all[:len(all):len(all)], exec)
-	var wait *goredis.Cmd
+	var wait *command
 	if len(t.written) > 0 {
-		all, wait = t.confirmed(t.ctx, all...)
+		all, wait = t.confirmed(all...)
 	}
 	if err := t.link.do(t.ctx, all...); err != nil {
 		return t.link.lost(doing, err)
@@ -54,9 +52,9 @@ var errChanged = errors.New("what the transaction has read was changed before it
 // that the transaction was discarded. Any other error does not; and if one of the commands has
 // failed the others were done: "Redis does not support rollbacks of transactions" (manual,
 // "Transactions").
-func executed(doing string, exec *goredis.Cmd, queued []goredis.Cmder) store.Reply {
-	switch err := exec.Err(); {
-	case errors.Is(err, goredis.Nil):
+func executed(doing string, exec *command, queued []*command) store.Reply {
+	switch err := exec.err; {
+	case errors.Is(err, errNone):
 		return refused(store.ClassSerialization, doing, errChanged)
 	case codeOf(err) == codeAborted:
 		class, _ := meaningOf(reasonOf(err, queued))
@@ -68,7 +66,7 @@ func executed(doing string, exec *goredis.Cmd, queued []goredis.Cmder) store.Rep
 		r.Outcome = history.Unknown
 		return r
 	}
-	results, err := exec.Slice()
+	results, err := answerOf[[]any](exec)
 	for i := 0; i < len(results) && err == nil; i++ {
 		err, _ = results[i].(error)
 	}
@@ -104,10 +102,5 @@ func (n *session) Transaction(ctx context.Context, _ bool, work func(context.Con
 // Batch implements store.Session: the rows whose keys are known are read together.
 func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error { return t.Batch(ctx, b.Calls) })
-	if b.Inquiry != nil && (r.Violated == store.Floor || r.Violated == store.Absent) {
-		if told := n.Run(ctx, *b.Inquiry); told.Outcome != history.Committed {
-			r.Class, r.Err, r.Violated, r.Broken = told.Class, told.Err, store.NoViolation, told.Broken
-		}
-	}
-	return r
+	return b.Inquire(r, func(c store.Call) store.Reply { return n.Run(ctx, c) })
 }

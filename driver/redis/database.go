@@ -7,9 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
-
 	"assay/driver/ownership"
 	"assay/driver/rows"
 	"assay/store"
@@ -42,7 +39,6 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	if err != nil {
 		return nil, err
 	}
-	logging.Disable() // what it would write to standard error is in the errors too
 	d := &database{settings: s, layout: layoutOf(s, &of), of: of, tables: rows.Tables(&of)}
 	d.Schema = ownership.New(d, of)
 	err = d.Change(ctx, "open", func(l *link) error {
@@ -95,14 +91,14 @@ func (d *database) Load(ctx context.Context, of store.Rows) error {
 			return d.loadSpread(ctx, l, t, made)
 		}
 		for part := range slices.Chunk(made, loadRows) {
-			insert, err := d.insertion(ctx, t, part)
+			insert, err := d.insertion(t, part)
 			if err == nil {
 				err = l.one(ctx, insert)
 			}
 			if err != nil {
 				return err
 			}
-			if inserted, _ := insert.Int(); inserted == 0 {
+			if insert.answer == int64(0) {
 				return t.Exists()
 			}
 		}
@@ -143,12 +139,12 @@ var errManyRows = fmt.Errorf("more than %d rows are too many for one command", m
 
 // insertion inserts rows, all or none: "MSETNX will not perform any operation at all even if
 // just a single key already exists" (manual, "MSETNX"). Its answer is 1, or 0 for none.
-func (d *database) insertion(ctx context.Context, t *rows.Table, made []rows.Row) (*goredis.Cmd, error) {
+func (d *database) insertion(t *rows.Table, made []rows.Row) (*command, error) {
 	if len(made) > mostInserted {
 		return nil, errManyRows
 	}
-	args, seen := make([]any, 0, 1+2*len(made)), make(map[string]bool, len(made))
-	args = append(args, "msetnx")
+	words, seen := make([]string, 0, 1+2*len(made)), make(map[string]bool, len(made))
+	words = append(words, "msetnx")
 	for _, row := range made {
 		if err := t.Allow(row); err != nil {
 			return nil, err
@@ -158,9 +154,9 @@ func (d *database) insertion(ctx context.Context, t *rows.Table, made []rows.Row
 			return nil, t.Exists()
 		}
 		seen[key] = true
-		args = append(args, key, valueOf(row))
+		words = append(words, key, valueOf(row))
 	}
-	return goredis.NewCmd(ctx, args...), nil
+	return newCommand(words...), nil
 }
 
 // View implements store.Database: what is there for good, which nobody changes meanwhile. SCAN

@@ -9,19 +9,17 @@ import (
 	"strconv"
 	"strings"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/driver/encryption"
 	"assay/store"
 )
 
 // info is what a server says of itself (manual, "INFO"), of one section or of all usual ones.
 func (l *link) info(ctx context.Context, section string) (map[string]string, error) {
-	command := goredis.NewCmd(ctx, "info", section)
-	if err := l.one(ctx, command); err != nil {
+	info := newCommand("info", section)
+	if err := l.one(ctx, info); err != nil {
 		return nil, err
 	}
-	text, err := command.Text()
+	text, err := answerOf[string](info)
 	told := map[string]string{}
 	for line := range strings.Lines(text) {
 		if key, value, is := strings.Cut(strings.TrimSpace(line), ":"); is {
@@ -29,6 +27,21 @@ func (l *link) info(ctx context.Context, section string) (map[string]string, err
 		}
 	}
 	return told, err
+}
+
+// parameters gives the values of parameters of the server, but of those that the user may not ask for.
+func (l *link) parameters(ctx context.Context, names []string, use func(name, value string)) error {
+	all := make([]*command, len(names))
+	for i, name := range names {
+		all[i] = newCommand("config", "get", name)
+	}
+	err := l.do(ctx, all...)
+	for i := 0; i < len(all) && err == nil; i++ {
+		if pair, not := all[i].texts(); not == nil && len(pair) == 2 {
+			use(names[i], pair[1])
+		}
+	}
+	return err
 }
 
 // configured are the parameters of the server that decide what a result means
@@ -47,17 +60,11 @@ func (d *database) Describe(ctx context.Context) (product store.Product, err err
 			return err
 		}
 		settings := []store.Setting{{Name: "isolation", Value: level}}
-		all := make([]goredis.Cmder, len(configured()))
-		for i, name := range configured() {
-			all[i] = goredis.NewCmd(ctx, "config", "get", name)
-		}
-		if err := l.do(ctx, all...); err != nil {
+		err = l.parameters(ctx, configured(), func(name, value string) {
+			settings = append(settings, store.Setting{Name: name, Value: cmp.Or(value, "(none)")})
+		})
+		if err != nil {
 			return err
-		}
-		for i, name := range configured() {
-			if pair, err := all[i].(*goredis.Cmd).StringSlice(); err == nil && len(pair) == 2 {
-				settings = append(settings, store.Setting{Name: name, Value: cmp.Or(pair[1], "(none)")})
-			}
 		}
 		changed, err := d.changed(ctx, l)
 		if err != nil {
@@ -73,7 +80,7 @@ func (d *database) Describe(ctx context.Context) (product store.Product, err err
 	return product, err
 }
 
-// defaults are those of redis.conf 7.0 of the parameters that change how fast or how durable Redis is.
+// defaults are the defaults of redis.conf 7.0 of the parameters that change how fast or how durable Redis is.
 func defaults() map[string]string {
 	return map[string]string{"appendonly": "no", "appendfsync": "everysec", "no-appendfsync-on-rewrite": "no", "save": "3600 1 300 100 60 10000",
 		"maxmemory": "0", "maxmemory-policy": "noeviction", "io-threads": "1", "io-threads-do-reads": "no", "hz": "10", "activedefrag": "no",
@@ -83,20 +90,13 @@ func defaults() map[string]string {
 
 // changed are the parameters that are not the defaults.
 func (d *database) changed(ctx context.Context, l *link) ([]store.Setting, error) {
-	names := slices.Sorted(maps.Keys(defaults()))
-	all, values := make([]goredis.Cmder, len(names)), map[string]string{}
-	for i, name := range names {
-		all[i] = goredis.NewCmd(ctx, "config", "get", name)
-	}
-	if err := l.do(ctx, all...); err != nil {
-		return nil, err
-	}
-	for i, name := range names {
-		if pair, err := all[i].(*goredis.Cmd).StringSlice(); err == nil && len(pair) == 2 && pair[1] != defaults()[name] {
-			values[name] = cmp.Or(pair[1], "(none)")
+	values := map[string]string{}
+	err := l.parameters(ctx, slices.Collect(maps.Keys(defaults())), func(name, value string) {
+		if value != defaults()[name] {
+			values[name] = cmp.Or(value, "(none)")
 		}
-	}
-	return store.Changed(values), nil
+	})
+	return store.Changed(values), err
 }
 
 // topology counts the servers that have rows: those that have slots, and the replicas that each of

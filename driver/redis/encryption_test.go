@@ -32,18 +32,18 @@ func TestEncrypted(t *testing.T) {
 			c := start(t, o)
 			plain := strings.Replace(c.Address(), "rediss", "redis", 1)
 			for _, address := range []string{plain, strings.Replace(c.Address(), url.QueryEscape(authority.File), url.QueryEscape(other.File), 1)} {
-				_, err := Open(patiently(t), store.Target{Address: address, ConnectTimeout: 10 * time.Second}, availability.Schema())
+				_, err := Open(expect.Patiently(t), store.Target{Address: address, ConnectTimeout: 10 * time.Second}, availability.Schema())
 				if err == nil || !strings.Contains(err.Error(), "tlsCAFile") {
 					t.Errorf("%s: %v; want something of tlsCAFile", address, err)
 				}
 			}
 			plain, _, _ = strings.Cut(plain, "?")
-			if _, err := Open(patiently(t), store.Target{Address: plain, ConnectTimeout: 10 * time.Second}, availability.Schema()); err == nil {
+			if _, err := Open(expect.Patiently(t), store.Target{Address: plain, ConnectTimeout: 10 * time.Second}, availability.Schema()); err == nil {
 				t.Errorf("%s: it is spoken to without TLS", plain)
 			}
 			locked := drivertest.Locked(t, authority.Client("me"), "pass phrase")
 			shown := c.Address() + "&tlsCertFile=" + locked.Certificate + "&tlsKeyFile=" + locked.Key + "&tlsKeyFilePassword="
-			db, err := Open(patiently(t), store.Target{Address: shown + "pass%20phrase", ConnectTimeout: 30 * time.Second}, availability.Schema())
+			db, err := Open(expect.Patiently(t), store.Target{Address: shown + "pass%20phrase", ConnectTimeout: 30 * time.Second}, availability.Schema())
 			expect.NoError(t, err)
 			expect.NoError(t, db.Close())
 			target := store.Target{Address: c.Address(), ConnectTimeout: 30 * time.Second}
@@ -51,15 +51,15 @@ func TestEncrypted(t *testing.T) {
 			if o.Nodes == 0 {
 				return
 			}
-			old, err := c.Primary(patiently(t))
+			old, err := c.Primary(expect.Patiently(t))
 			expect.NoError(t, err, c.Node(old).Kill())
-			ctx := patiently(t)
+			ctx := expect.Patiently(t)
 			for now := old; now == old; {
 				now, err = c.Primary(ctx)
 				expect.NoError(t, err)
 			}
 			drivertest.ShortRuns(t, target, definition.SupportOf(availability.Definition(), Open, Lacks()))
-			expect.NoError(t, c.Restart(patiently(t), old), c.Settled(patiently(t)))
+			expect.NoError(t, c.Restart(expect.Patiently(t), old), c.Settled(expect.Patiently(t)))
 		})
 	}
 }

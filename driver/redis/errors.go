@@ -7,8 +7,6 @@ import (
 	"net"
 	"strings"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/driver/ownership"
 	"assay/history"
 	"assay/store"
@@ -79,20 +77,13 @@ func meaningOf(code string) (class string, refused bool) {
 	return store.ClassOther, false
 }
 
-// isAnswer reports whether an error is what a server has answered, nil included, and not a
-// failure of the connection.
-func isAnswer(err error) bool {
-	var answer goredis.Error
-	return errors.As(err, &answer)
-}
-
 // messageOf is what a server has answered; empty if it is no error of a server's.
 func messageOf(err error) string {
-	var answer goredis.Error
-	if !errors.As(err, &answer) || errors.Is(err, goredis.Nil) {
+	answer, is := errors.AsType[serverError](err)
+	if !is || answer == errNone {
 		return ""
 	}
-	return answer.Error()
+	return string(answer)
 }
 
 // codeOf is the code of a server's error; empty if it is none.
@@ -104,13 +95,13 @@ func codeOf(err error) string {
 // reasonOf is the code for which a server has discarded a transaction. It is in the answer to
 // EXEC if that was refused itself ("EXECABORT Transaction discarded because of: CODE ..."),
 // and else in that to one of the commands that were to be queued.
-func reasonOf(executed error, queued []goredis.Cmder) string {
+func reasonOf(executed error, queued []*command) string {
 	if _, because, is := strings.Cut(messageOf(executed), "because of: "); is {
 		code, _, _ := strings.Cut(because, " ")
 		return code
 	}
 	for _, c := range queued {
-		if code := codeOf(c.Err()); code != "" {
+		if code := codeOf(c.err); code != "" {
 			return code
 		}
 	}
@@ -145,7 +136,7 @@ func elsewhere(class string) bool {
 // any of it was sent.
 func (l *link) lost(doing string, err error) store.Reply {
 	r := store.Reply{Class: classOfLoss(err), Err: failed(doing, err), Broken: true}
-	if !l.sent() {
+	if !l.sent {
 		r.Outcome = history.Failed
 		r.Broken = l.broken
 	}
@@ -165,8 +156,8 @@ func classOfLoss(err error) string {
 // failed wraps an error with what was being done.
 func failed(doing string, err error) error { return fmt.Errorf("redis: %s: %w", doing, err) }
 
-// told is failed for what does not explain itself.
-func told(doing string, err error) error {
+// withDoing is failed for what does not explain itself.
+func withDoing(doing string, err error) error {
 	if err == nil || ownership.Explained(err) {
 		return err
 	}

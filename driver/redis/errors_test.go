@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,7 +41,7 @@ func testRefusals(t *testing.T, address string) {
 		t.Run(c.together, func(t *testing.T) {
 			d, s := records(t, "redis://"+address)
 			other := sessionOn(t, d)
-			if r := s.insertRecord(patiently(t), 1); r.Outcome != history.Committed {
+			if r := s.insertRecord(expect.Patiently(t), 1); r.Outcome != history.Committed {
 				t.Fatalf("before: %+v", r)
 			}
 			t.Run("refused", func(t *testing.T) {
@@ -65,7 +64,7 @@ func follow(t *testing.T, client *goredis.Client) {
 func loop(t *testing.T, client *goredis.Client) {
 	configure(t, client, "busy-reply-threshold", "10")
 	ended := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	go func() { ended <- client.Do(ctx, "eval", "while true do end", "0").Err() }()
 	t.Cleanup(func() {
 		tell(t, client, "script", "kill")
@@ -85,7 +84,7 @@ func loop(t *testing.T, client *goredis.Client) {
 func testLoading(t *testing.T, client *goredis.Client, address string) {
 	_, s := records(t, "redis://"+address)
 	for n := range int64(300) {
-		if r := s.insertRecord(patiently(t), n); r.Outcome != history.Committed {
+		if r := s.insertRecord(expect.Patiently(t), n); r.Outcome != history.Committed {
 			t.Fatalf("before: %+v", r)
 		}
 	}
@@ -93,7 +92,7 @@ func testLoading(t *testing.T, client *goredis.Client, address string) {
 	configure(t, client, "key-load-delay", "10000")
 	other := somebody(t, address)
 	loaded := make(chan error, 1)
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	go func() { loaded <- other.Do(ctx, "debug", "reload").Err() }()
 	for r := s.insertRecord(ctx, 1000); r.Class != classLoading; r = s.insertRecord(ctx, 1000) {
 		if r.Broken || r.Outcome == history.Unknown {
@@ -114,7 +113,7 @@ func testLoading(t *testing.T, client *goredis.Client, address string) {
 func testChanged(t *testing.T, address string) {
 	d, s := records(t, "redis://"+address)
 	other := sessionOn(t, d)
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	r := s.transact(ctx, 7, func() {
 		if r := other.insertRecord(ctx, 7); r.Outcome != history.Committed {
 			t.Errorf("the other: %+v", r)
@@ -147,18 +146,18 @@ func testNotReplicated(t *testing.T, address string) {
 	records(t, "redis://"+address)
 	d := opened(t, "redis://"+address+"/?wait=1&waitMS=50")
 	for number, write := range map[int64]func(s *session) store.Reply{
-		1: func(s *session) store.Reply { return s.insertRecord(patiently(t), 1) },
-		2: func(s *session) store.Reply { return s.transact(patiently(t), 2, nil) },
+		1: func(s *session) store.Reply { return s.insertRecord(expect.Patiently(t), 1) },
+		2: func(s *session) store.Reply { return s.transact(expect.Patiently(t), 2, nil) },
 	} {
 		s := sessionOn(t, d)
 		if r := write(s); r.Outcome != history.Unknown || r.Class != classNotReplicated || r.Broken {
 			t.Errorf("%+v; want unknown", r)
 		}
-		if found, r := s.readRecord(patiently(t), number); found != 1 || r.Outcome != history.Committed {
+		if found, r := s.readRecord(expect.Patiently(t), number); found != 1 || r.Outcome != history.Committed {
 			t.Errorf("%d rows, %+v; want it there", found, r)
 		}
 	}
-	if r := sessionOn(t, d).insertRecord(patiently(t), 1); r.Violated != store.Unique || r.Outcome != history.Failed {
+	if r := sessionOn(t, d).insertRecord(expect.Patiently(t), 1); r.Violated != store.Unique || r.Outcome != history.Failed {
 		t.Errorf("a row that is there: %+v", r)
 	}
 }
@@ -167,11 +166,11 @@ func testNotReplicated(t *testing.T, address string) {
 func testKilled(t *testing.T, address string) {
 	d, s := records(t, "redis://"+address)
 	client := somebody(t, address)
-	r := s.transact(patiently(t), 1, func() { killAll(t, client, d.clientName("tested")) })
+	r := s.transact(expect.Patiently(t), 1, func() { killAll(t, client, d.clientName("tested")) })
 	if r.Outcome != history.Unknown || r.Class != store.ClassLost || !r.Broken {
 		t.Errorf("a commit over a connection that is gone: %+v", r)
 	}
-	if r := s.insertRecord(patiently(t), 2); r.Outcome != history.Failed || !r.Broken {
+	if r := s.insertRecord(expect.Patiently(t), 2); r.Outcome != history.Failed || !r.Broken {
 		t.Errorf("over a connection that is known to be gone: %+v", r)
 	}
 	wantNothing(t, sessionOn(t, d), 1)
@@ -197,8 +196,8 @@ func testSettle(t *testing.T, address string) {
 	d, s := records(t, "redis://"+address)
 	client := somebody(t, address)
 	tell(t, client, "client", "setname", d.clientName("another"))
-	expect.NoError(t, d.Settle(patiently(t)))
-	if r := s.insertRecord(patiently(t), 1); r.Outcome == history.Committed || !r.Broken {
+	expect.NoError(t, d.Settle(expect.Patiently(t)))
+	if r := s.insertRecord(expect.Patiently(t), 1); r.Outcome == history.Committed || !r.Broken {
 		t.Errorf("a session of a run that has settled: %+v", r)
 	}
 	if id := tell(t, client, "client", "getname"); id != d.clientName("another") {
@@ -210,7 +209,7 @@ func testBlocked(t *testing.T, address string) {
 	client := somebody(t, address)
 	wants := func(d *database, part string) {
 		t.Helper()
-		by, err := d.Blocked(patiently(t))
+		by, err := d.Blocked(expect.Patiently(t))
 		if err != nil || part == "" && by != "" || !strings.Contains(by, part) {
 			t.Errorf("blocked by %q, %v; want %q", by, err, part)
 		}
@@ -234,7 +233,7 @@ func TestCannotSave(t *testing.T) {
 	address := c.Node(0).Address()
 	client := somebody(t, address)
 	_, s := records(t, "redis://"+address)
-	file := filepath.Join(c.Node(0).Dir, "dump.rdb")
+	file := filepath.Join(c.Data(0), "dump.rdb")
 	failSaving(t, client, file)
 	wantFailed(t, s, s, [2]string{classDisk, classDisk}, 10)
 	wantNothing(t, s, 10)
@@ -247,7 +246,7 @@ func TestEvicted(t *testing.T) {
 	c := start(t, cluster.Options{})
 	client := somebody(t, c.Node(0).Address())
 	d := opened(t, "redis://"+c.Node(0).Address())
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	expect.NoError(t, d.Create(ctx, store.Marker{Run: "tested", Workload: availability.Name, Created: time.Now()}))
 	row := d.table(availability.Schema().Tables[0].Name) + "1"
 	tell(t, client, "set", row, "left")
@@ -273,7 +272,7 @@ func failSaving(t *testing.T, client *goredis.Client, file string) {
 	t.Helper()
 	expect.NoError(t, os.Mkdir(file, 0o700))
 	tell(t, client, "bgsave")
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	for ctx.Err() == nil {
 		if text, _ := tell(t, client, "info", "persistence").(string); strings.Contains(text, "rdb_last_bgsave_status:err") {
 			return
@@ -288,17 +287,11 @@ func TestCluster(t *testing.T) {
 	bus, err := new(server.Ports).Next() // its own choice may be taken by a client
 	expect.NoError(t, err)
 	c := start(t, cluster.Options{Settings: []string{"cluster-enabled yes", "cluster-port " + strconv.Itoa(bus)}})
-	_, err = Open(patiently(t), store.Target{Address: c.Address()}, availability.Schema())
+	_, err = Open(expect.Patiently(t), store.Target{Address: c.Address()}, availability.Schema())
 	if _, is := errors.AsType[*store.OptionError](err); !is || !strings.Contains(err.Error(), "Redis Cluster") {
 		t.Errorf("%v", err)
 	}
 }
-
-// answer is a server's error, as go-redis has one.
-type answer string
-
-func (a answer) Error() string { return string(a) }
-func (a answer) RedisError()   {}
 
 // TestMeanings: what is in the table proves that nothing was done, and nothing else does.
 func TestMeanings(t *testing.T) {
@@ -310,39 +303,35 @@ func TestMeanings(t *testing.T) {
 		"NOPERM this user has no permissions":              classUnauthorized,
 		"WRONGTYPE Operation against a key holding":        classType,
 	} {
-		if r := answered("write", answer(text)); r.Outcome != history.Failed || r.Class != class {
+		if r := answered("write", serverError(text)); r.Outcome != history.Failed || r.Class != class {
 			t.Errorf("%s: %+v", text, r)
 		}
 	}
 	for _, text := range []string{"ERR syntax error", "UNBLOCKED force unblock from blocking operation", "SOMETHING new"} {
-		if r := answered("write", answer(text)); r.Outcome != history.Unknown || r.Class != store.ClassOther {
+		if r := answered("write", serverError(text)); r.Outcome != history.Unknown || r.Class != store.ClassOther {
 			t.Errorf("%s: %+v", text, r)
 		}
 	}
-	readOnly := goredis.NewCmd(t.Context(), "set", "k", "v")
-	readOnly.SetErr(answer("READONLY You can't write against a read only replica."))
+	readOnly := &command{err: serverError("READONLY You can't write against a read only replica.")}
 	for _, c := range []struct {
 		exec    error
-		queued  []goredis.Cmder
+		queued  []*command
 		outcome history.Outcome
 		class   string
 	}{
-		{goredis.Nil, nil, history.Failed, store.ClassSerialization},
-		{answer("EXECABORT Transaction discarded because of previous errors."), []goredis.Cmder{readOnly}, history.Failed, store.ClassNotPrimary},
-		{answer("EXECABORT Transaction discarded because of: OOM command not allowed"), nil, history.Failed, classMemory},
-		{answer("EXECABORT Transaction discarded because of previous errors."), nil, history.Failed, classAborted},
+		{errNone, nil, history.Failed, store.ClassSerialization},
+		{serverError("EXECABORT Transaction discarded because of previous errors."), []*command{readOnly}, history.Failed, store.ClassNotPrimary},
+		{serverError("EXECABORT Transaction discarded because of: OOM command not allowed"), nil, history.Failed, classMemory},
+		{serverError("EXECABORT Transaction discarded because of previous errors."), nil, history.Failed, classAborted},
 		// MULTI was refused, and what came behind it was done.
-		{answer("ERR EXEC without MULTI"), nil, history.Unknown, store.ClassOther},
-		{answer("READONLY it is answered to EXEC alone"), nil, history.Unknown, store.ClassNotPrimary},
+		{serverError("ERR EXEC without MULTI"), nil, history.Unknown, store.ClassOther},
+		{serverError("READONLY it is answered to EXEC alone"), nil, history.Unknown, store.ClassNotPrimary},
 	} {
-		exec := goredis.NewCmd(t.Context(), "exec")
-		exec.SetErr(c.exec)
-		if r := executed("commit", exec, c.queued); r.Outcome != c.outcome || r.Class != c.class {
+		if r := executed("commit", &command{err: c.exec}, c.queued); r.Outcome != c.outcome || r.Class != c.class {
 			t.Errorf("%v: %+v; want %v, %q", c.exec, r, c.outcome, c.class)
 		}
 	}
-	half := goredis.NewCmd(t.Context(), "exec")
-	half.SetVal([]any{"OK", fmt.Errorf("one of two has failed")})
+	half := &command{answer: []any{"OK", serverError("ERR one of two has failed")}}
 	if r := executed("commit", half, nil); r.Outcome != history.Unknown {
 		t.Errorf("a transaction of which a command has failed: %+v", r)
 	}

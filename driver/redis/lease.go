@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/driver/ownership"
 	"assay/store"
 )
@@ -52,13 +50,13 @@ return 1`
 )
 
 // eval runs one of the scripts.
-func (d *database) eval(ctx context.Context, l *link, script string, args ...any) (any, error) {
-	command := goredis.NewCmd(ctx, append([]any{"eval", script, 2, d.lease(), d.mark()}, args...)...)
-	err := l.one(ctx, command)
+func (d *database) eval(ctx context.Context, l *link, script string, args ...string) (any, error) {
+	c := newCommand(append([]string{"eval", script, "2", d.lease(), d.mark()}, args...)...)
+	err := l.one(ctx, c)
 	if codeOf(err) == codeWrongType {
 		err = d.foreign()
 	}
-	return command.Val(), err
+	return c.answer, err
 }
 
 // ReadLease implements ownership.Place.
@@ -87,21 +85,18 @@ func (d *database) ReadLease(ctx context.Context, l *link) (*ownership.Row, erro
 
 // WriteLease implements ownership.Place.
 func (d *database) WriteLease(ctx context.Context, l *link, was *ownership.Row, is *store.Lease) (bool, error) {
-	args := make([]any, 6)
-	for i := range args {
-		args[i] = ""
-	}
+	args := make([]string, 6)
 	if was != nil {
-		args[0], args[1] = was.Token, was.End
+		args[0], args[1] = was.Token, strconv.FormatInt(was.End, 10)
 	}
 	if is != nil {
 		holder, err := json.Marshal(is.Holder)
 		if err != nil {
 			return false, err
 		}
-		args[2], args[3], args[5] = is.Token, string(holder), is.Remaining.Milliseconds()
+		args[2], args[3], args[5] = is.Token, string(holder), strconv.FormatInt(is.Remaining.Milliseconds(), 10)
 		if !is.Since.IsZero() {
-			args[4] = is.Since.UnixMilli()
+			args[4] = strconv.FormatInt(is.Since.UnixMilli(), 10)
 		}
 	}
 	done, err := d.eval(ctx, l, writeScript, args...)
@@ -110,8 +105,8 @@ func (d *database) WriteLease(ctx context.Context, l *link, was *ownership.Row, 
 
 // admitted runs createScript or dropScript, and gives *store.HeldError if another holds the
 // lease.
-func (d *database) admitted(ctx context.Context, l *link, script string, args ...any) error {
-	done, err := d.eval(ctx, l, script, append([]any{d.Taken().Token}, args...)...)
+func (d *database) admitted(ctx context.Context, l *link, script string, args ...string) error {
+	done, err := d.eval(ctx, l, script, append([]string{d.Taken().Token}, args...)...)
 	if err != nil || done == int64(1) {
 		return err
 	}

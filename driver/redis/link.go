@@ -1,43 +1,29 @@
 package redis
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
-	"sync/atomic"
-
-	goredis "github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
+	"strconv"
 
 	"assay/store"
 )
 
-// wire is the connection below a link. It remembers whether anything was written, which may
-// have reached the server then.
-type wire struct {
-	net.Conn
-	written atomic.Bool
-}
-
-// Write implements net.Conn.
-func (w *wire) Write(p []byte) (int, error) {
-	w.written.Store(true)
-	return w.Conn.Write(p)
-}
-
-// link is one connection to a server, made once and never again by itself. go-redis speaks
-// over it and obeys the deadline of a context; a context that is cancelled closes the
-// connection here. It is used by one goroutine at a time.
+// link is one connection to a server, made once and never again by itself. The end of a
+// context closes it while an answer is awaited. It is used by one goroutine at a time.
 type link struct {
-	client  *goredis.Client
-	conn    *goredis.Conn
-	wire    atomic.Pointer[wire]
+	conn    net.Conn
+	in      *bufio.Reader
+	out     []byte // what is sent
 	address string
 	// role is what the server said it was when the link was made: "master", "slave" or
 	// "sentinel" (manual, "ROLE").
 	role string
+	// sent is whether something of the last do may have reached the server.
+	sent bool
 	// broken is true once the connection carries nothing any more.
 	broken bool
 	// watching is whether it watches keys of a transaction that was left.
@@ -58,136 +44,124 @@ func (s *settings) dialAs(ctx context.Context, address, user, password string, n
 	ctx, cancel := context.WithTimeout(outer, s.timeout)
 	defer cancel()
 	l := &link{address: address}
-	l.client = goredis.NewClient(&goredis.Options{
-		Addr: address, Username: user, Password: password, DB: number,
-		// RESP2 has answers alone, and nothing that a server sends unasked.
-		Protocol: 2, DisableIdentity: true,
-		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		MaxRetries:               -1, DialerRetries: 1, PipelinePoolSize: -1, ConnMaxIdleTime: -1,
-		// Contexts alone bound how long an answer may take.
-		DialTimeout: s.timeout, ReadTimeout: -1, WriteTimeout: -1, ContextTimeoutEnabled: true,
-		Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return s.connect(ctx, l, network, address)
-		},
-	})
-	l.conn = l.client.Conn()
-	role := goredis.NewCmd(ctx, "role")
-	err := l.one(ctx, role)
-	if err == nil {
-		var parts []any
-		if parts, err = role.Slice(); err == nil && len(parts) > 0 {
-			l.role, _ = parts[0].(string)
+	var err error
+	if l.conn, err = s.connect(ctx, address); err == nil {
+		l.in = bufio.NewReader(l.conn)
+		if err = l.greet(ctx, user, password, number); err != nil {
+			l.close()
 		}
 	}
+	if err != nil && ctx.Err() != nil && outer.Err() == nil {
+		err = fmt.Errorf("no answer within %s", s.timeout)
+	}
 	if err != nil {
-		l.close()
-		if ctx.Err() != nil && outer.Err() == nil {
-			err = fmt.Errorf("no answer within %s", s.timeout)
-		}
 		return nil, err
 	}
 	return l, nil
 }
 
 // connect makes the connection below a link.
-func (s *settings) connect(ctx context.Context, l *link, network, address string) (net.Conn, error) {
-	raw, err := new(net.Dialer).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
+func (s *settings) connect(ctx context.Context, address string) (net.Conn, error) {
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil || s.encryption == nil {
+		return raw, err
 	}
-	if s.encryption != nil {
-		config := s.encryption.Clone()
-		if config.ServerName == "" {
-			config.ServerName, _, _ = net.SplitHostPort(address) // it was dialled
-		}
-		encrypted := tls.Client(raw, config)
-		if err := encrypted.HandshakeContext(ctx); err != nil {
-			return nil, errors.Join(err, raw.Close())
-		}
-		raw = encrypted
+	config := s.encryption.Clone()
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(address) // it was dialled
 	}
-	w := &wire{Conn: raw}
-	l.wire.Store(w)
-	return w, nil
+	encrypted := tls.Client(raw, config)
+	if err := encrypted.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(err, raw.Close())
+	}
+	return encrypted, nil
+}
+
+// greet says who connects, and to which database, and asks who the server is.
+func (l *link) greet(ctx context.Context, user, password string, number int) error {
+	if password != "" {
+		if err := l.one(ctx, newCommand("auth", user, password)); err != nil {
+			return err
+		}
+	}
+	if number > 0 {
+		if err := l.one(ctx, newCommand("select", strconv.Itoa(number))); err != nil {
+			return err
+		}
+	}
+	role := newCommand("role")
+	if err := l.one(ctx, role); err != nil {
+		return err
+	}
+	parts, err := answerOf[[]any](role)
+	if len(parts) > 0 {
+		l.role, _ = parts[0].(string)
+	}
+	return err
 }
 
 // do sends commands together and waits for all answers. The error is of the connection: a
 // server's are in the commands. What was sent before it came may have been done.
-func (l *link) do(ctx context.Context, commands ...goredis.Cmder) error {
-	if w := l.wire.Load(); w != nil {
-		w.written.Store(false)
-	}
+func (l *link) do(ctx context.Context, commands ...*command) error {
+	l.sent = false
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, l.cut)
-	if len(commands) == 1 {
-		_ = l.conn.Process(ctx, commands[0]) // the command has the error
-	} else {
-		pipe := l.conn.Pipeline()
-		if err := pipe.BatchProcess(ctx, commands...); err != nil {
-			stop()
-			return err
-		}
-		_, _ = pipe.Exec(ctx)
+	if l.broken {
+		return net.ErrClosed
 	}
-	if !stop() {
-		l.broken = true
+	stop := context.AfterFunc(ctx, func() { _ = l.conn.Close() })
+	err := l.exchange(commands)
+	l.broken = !stop() || err != nil
+	if over := ctx.Err(); err != nil && over != nil {
+		return fmt.Errorf("%w (%v)", over, err)
+	}
+	return err
+}
+
+func (l *link) exchange(commands []*command) error {
+	l.out = l.out[:0]
+	for _, c := range commands {
+		l.out = c.appendTo(l.out)
+	}
+	l.sent = true
+	if _, err := l.conn.Write(l.out); err != nil {
+		return err
 	}
 	for _, c := range commands {
-		if err := c.Err(); err != nil && !isAnswer(err) {
-			l.broken = true
-			if over := ctx.Err(); over != nil {
-				return fmt.Errorf("%w (%v)", over, err)
-			}
+		if err := c.read(l.in); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// one sends a command and returns whatever went wrong, but no answer of nil.
-func (l *link) one(ctx context.Context, command goredis.Cmder) error {
-	if err := l.do(ctx, command); err != nil {
+// one sends a command and returns whatever went wrong, but no answer of nothing.
+func (l *link) one(ctx context.Context, c *command) error {
+	if err := l.do(ctx, c); err != nil {
 		return err
 	}
-	if err := command.Err(); err != nil && !errors.Is(err, goredis.Nil) {
-		return err
+	if c.err != nil && c.err != errNone {
+		return c.err
 	}
 	return nil
 }
 
 // all sends commands together and returns the first thing that went wrong.
-func (l *link) all(ctx context.Context, commands []goredis.Cmder) error {
+func (l *link) all(ctx context.Context, commands []*command) error {
 	if err := l.do(ctx, commands...); err != nil {
 		return err
 	}
 	for _, c := range commands {
-		if err := c.Err(); err != nil {
-			return err
+		if c.err != nil {
+			return c.err
 		}
 	}
 	return nil
 }
 
-// sent reports whether something of the last do may have reached the server.
-func (l *link) sent() bool {
-	w := l.wire.Load()
-	return w != nil && w.written.Load()
-}
-
-// cut ends the connection at once, whoever waits for it.
-func (l *link) cut() {
-	if w := l.wire.Load(); w != nil {
-		_ = w.Close()
-	}
-}
-
 // close gives the connection up, with what is under way on it.
-func (l *link) close() {
-	_ = l.conn.Close()
-	_ = l.client.Close() // nothing of it is needed any more
-}
+func (l *link) close() { _ = l.conn.Close() } // nothing of it is needed any more
 
 // notPrimaryError means that a server does not take writes.
 type notPrimaryError struct {
@@ -243,7 +217,7 @@ func (d *database) Change(ctx context.Context, doing string, work func(*link) er
 		return d.unreached(ctx, doing, err)
 	}
 	defer l.close()
-	return told(doing, work(l))
+	return withDoing(doing, work(l))
 }
 
 // Look implements ownership.Place.

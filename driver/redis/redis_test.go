@@ -17,22 +17,12 @@ import (
 	"assay/workload/availability"
 )
 
-// bound is how long what should take seconds may take on a busy machine.
-const bound = 2 * time.Minute
-
-func patiently(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), bound)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // durable has a server keep all that it has acknowledged.
 func durable() []string { return []string{"appendonly yes", "appendfsync always"} }
 
 func start(t *testing.T, o cluster.Options) *cluster.Cluster {
 	t.Helper()
-	c, err := cluster.Start(patiently(t), o)
+	c, err := cluster.Start(expect.Patiently(t), o)
 	expect.NoError(t, err)
 	expect.AtEnd(t, c.Close)
 	return c
@@ -40,7 +30,7 @@ func start(t *testing.T, o cluster.Options) *cluster.Cluster {
 
 // somebody is another client of a server.
 func somebody(t *testing.T, address string) *goredis.Client {
-	client := goredis.NewClient(&goredis.Options{Addr: address, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ReadTimeout: bound})
+	client := goredis.NewClient(&goredis.Options{Addr: address, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ReadTimeout: expect.Patience})
 	expect.AtEnd(t, client.Close)
 	return client
 }
@@ -48,7 +38,7 @@ func somebody(t *testing.T, address string) *goredis.Client {
 // tell has somebody send a command, and returns the answer.
 func tell(t *testing.T, client *goredis.Client, command ...any) any {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), bound) // also while the test ends
+	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience) // also while the test ends
 	defer cancel()
 	answer, err := client.Do(ctx, command...).Result()
 	if err != nil {
@@ -102,7 +92,7 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 	}
 	drivertest.RunStore(t, drivertest.Store{
 		Open: Open, Lacks: Lacks(), Target: at(server), Secret: secret, Server: server, Via: at, CommitMarker: []byte("exec"),
-		Restart: func(t *testing.T) { expect.NoError(t, c.Node(0).Kill(), c.Restart(patiently(t), 0)) },
+		Restart: func(t *testing.T) { expect.NoError(t, c.Node(0).Kill(), c.Restart(expect.Patiently(t), 0)) },
 		Others: func(workload string) []drivertest.Other {
 			return []drivertest.Other{
 				theirs(client, "assay:"+workload+":theirs"), theirs(client, "assay:"+workload+":theirs:1"),
@@ -142,7 +132,7 @@ func records(t *testing.T, address string) (*database, *session) {
 // made makes the schema anew, with a session.
 func made(t *testing.T, d *database) (*database, *session) {
 	t.Helper()
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	expect.NoError(t, d.Create(ctx, store.Marker{Run: "tested", Workload: availability.Name, Created: time.Now()}))
 	t.Cleanup(func() {
 		if err := d.Drop(context.Background()); err != nil {
@@ -159,7 +149,7 @@ func opened(t *testing.T, address string) *database {
 
 func openedAs(t *testing.T, address string, of store.Schema) *database {
 	t.Helper()
-	db, err := Open(patiently(t), store.Target{Address: address}, of)
+	db, err := Open(expect.Patiently(t), store.Target{Address: address}, of)
 	expect.NoError(t, err)
 	expect.AtEnd(t, db.Close)
 	return db.(*database)
@@ -174,7 +164,7 @@ const (
 func sessionOn(t *testing.T, d *database) *session {
 	t.Helper()
 	table := &d.of.Tables[0]
-	opened, err := d.Session(patiently(t), []store.Statement{
+	opened, err := d.Session(expect.Patiently(t), []store.Statement{
 		insertOne: {Name: "insert", Verb: store.Insert, Table: table.Name, Columns: table.Names()},
 		readOne:   {Name: "read", Verb: store.Read, Table: table.Name, Columns: table.Names(), Where: store.Where(table.Key()...)},
 	})
@@ -224,7 +214,7 @@ func (n *session) readRecord(ctx context.Context, number int64) (found int, r st
 // wantFailed wants a write, and a transaction of another session, refused with these classes.
 func wantFailed(t *testing.T, alone, together *session, classes [2]string, number int64) {
 	t.Helper()
-	for i, r := range []store.Reply{alone.insertRecord(patiently(t), number), together.transact(patiently(t), number+1, nil)} {
+	for i, r := range []store.Reply{alone.insertRecord(expect.Patiently(t), number), together.transact(expect.Patiently(t), number+1, nil)} {
 		if r.Outcome != history.Failed || r.Class != classes[i] || r.Err == nil {
 			t.Errorf("%+v; want it failed, %q", r, classes[i])
 		}
@@ -235,7 +225,7 @@ func wantFailed(t *testing.T, alone, together *session, classes [2]string, numbe
 func wantNothing(t *testing.T, s *session, number int64) {
 	t.Helper()
 	for _, n := range []int64{number, number + 1} {
-		if found, r := s.readRecord(patiently(t), n); found != 0 || r.Outcome != history.Committed {
+		if found, r := s.readRecord(expect.Patiently(t), n); found != 0 || r.Outcome != history.Committed {
 			t.Errorf("record %d, whose insert has failed: %d rows, %+v", n, found, r)
 		}
 	}
@@ -247,11 +237,12 @@ func testUsers(t *testing.T, address string) {
 	client := somebody(t, address)
 	tell(t, client, "acl", "setuser", "limited", "on", ">right", "~*", "&*", "+@all", "-multi")
 	t.Cleanup(func() { tell(t, client, "acl", "deluser", "limited") })
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	_, err := Open(ctx, store.Target{Address: "redis://limited:wrong@" + address}, availability.Schema())
 	if _, is := errors.AsType[*store.AuthError](err); !is || strings.Contains(err.Error(), "wrong@") {
 		t.Errorf("a wrong password: %v", err)
 	}
+	opened(t, "redis://default:any@"+address) // the user default, of whom the server wants none
 	records(t, "redis://"+address)
 	d := opened(t, "redis://limited:right@"+address)
 	if _, err := d.Session(ctx, nil); err == nil || !strings.Contains(err.Error(), "multi") {

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/driver/replicas"
 	"assay/store"
 )
@@ -83,11 +81,11 @@ func (d *database) knownToSentinels(ctx context.Context) (addresses []string, er
 		return nil, nil
 	}
 	err = d.askSentinels(ctx, func(ctx context.Context, l *link) error {
-		command := goredis.NewCmd(ctx, "sentinel", "replicas", d.service)
-		if err := l.one(ctx, command); err != nil {
+		known := newCommand("sentinel", "replicas", d.service)
+		if err := l.one(ctx, known); err != nil {
 			return err
 		}
-		all, err := command.Slice()
+		all, err := answerOf[[]any](known)
 		for _, one := range all {
 			// Each is a list of names and values.
 			fields, _ := one.([]any)
@@ -166,12 +164,12 @@ func (d *database) ViewReplica(ctx context.Context, member store.Replica, read f
 	}
 	defer l.close()
 	if d.sharded { // a replica sends clients to its primary unless they say this (manual, "READONLY")
-		if err := l.one(ctx, goredis.NewCmd(ctx, "readonly")); err != nil {
+		if err := l.one(ctx, newCommand("readonly")); err != nil {
 			return failed("read "+member.Name, err)
 		}
 	}
 	if _, err := d.MustMark(ctx, l); err != nil {
-		return told("read "+member.Name, err)
+		return withDoing("read "+member.Name, err)
 	}
-	return told("read "+member.Name, read(reader{d, l}))
+	return withDoing("read "+member.Name, read(reader{d, l}))
 }

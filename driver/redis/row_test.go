@@ -86,7 +86,7 @@ func TestNewestOwner(t *testing.T) {
 		all = append(all, parts...)
 	}
 	for slot, want := range map[int]string{0: "10.0.0.1:1", 99: "10.0.0.1:1", 100: "10.0.0.2:1", 200: "10.0.0.2:1", 201: "10.0.0.1:1", 8001: "10.0.0.2:1", 16383: "10.0.0.1:1"} {
-		if got := all.of(slot); got != want {
+		if got := all.ownerOf(slot); got != want {
 			t.Errorf("slot %d is of %q, want %q", slot, got, want)
 		}
 	}

@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"hash/maphash"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/driver/rows"
 	"assay/store"
 )
 
 // scanCount is about how many keys a server looks at for one page of SCAN (manual, "SCAN",
 // "The COUNT option").
-const scanCount = 1000
+const scanCount = "1000"
 
 // scan gives all keys that match a pattern, page by page, each once: "A full iteration always
 // retrieves all the elements that were present in the collection from the start to the end",
@@ -23,11 +21,11 @@ const scanCount = 1000
 func (l *link) scan(ctx context.Context, pattern string, page func(keys []string) error) error {
 	seeds, given := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, map[[2]uint64]struct{}{}
 	for cursor := "0"; ; {
-		command := goredis.NewCmd(ctx, "scan", cursor, "match", pattern, "count", scanCount)
-		if err := l.one(ctx, command); err != nil {
+		scan := newCommand("scan", cursor, "match", pattern, "count", scanCount)
+		if err := l.one(ctx, scan); err != nil {
 			return err
 		}
-		parts, err := command.Slice()
+		parts, err := answerOf[[]any](scan)
 		switch {
 		case err != nil:
 			return err
@@ -60,30 +58,20 @@ func (l *link) scan(ctx context.Context, pattern string, page func(keys []string
 	}
 }
 
-// values are those of keys, nil of one that is not there or is of another type.
+// values are the values of keys, nil of one that is not there or is of another type.
 func (d *database) values(ctx context.Context, l *link, keys []string) ([]any, error) {
 	if d.spread {
 		return l.valuesApart(ctx, keys)
 	}
-	command := goredis.NewCmd(ctx, asking("mget", keys)...)
-	if err := l.one(ctx, command); err != nil {
+	get := asking("mget", keys)
+	if err := l.one(ctx, get); err != nil {
 		return nil, err
 	}
-	values, err := command.Slice()
+	values, err := answerOf[[]any](get)
 	if err == nil && len(values) != len(keys) {
 		err = fmt.Errorf("MGET answered %d values for %d keys", len(values), len(keys))
 	}
 	return values, err
-}
-
-// asking is a command on keys.
-func asking(command string, keys []string) []any {
-	args := make([]any, 0, 1+len(keys))
-	args = append(args, command)
-	for _, key := range keys {
-		args = append(args, key)
-	}
-	return args
 }
 
 // everyRow gives every row of a table, in any order.

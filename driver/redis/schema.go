@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/driver/rows"
 	"assay/internal/wait"
 	"assay/store"
@@ -26,9 +24,9 @@ var errFound = errors.New("found")
 // ReadMark implements ownership.Place: it is nil if there is no key of ours but the lease's, and
 // *store.ForeignError if there are others and no mark.
 func (d *database) ReadMark(ctx context.Context, l *link) (*store.Marker, error) {
-	command := goredis.NewCmd(ctx, "get", d.mark())
-	err := l.one(ctx, command)
-	switch text, is := command.Val().(string); {
+	mark := newCommand("get", d.mark())
+	err := l.one(ctx, mark)
+	switch text, is := mark.answer.(string); {
 	case codeOf(err) == codeWrongType:
 		return nil, d.foreign()
 	case err != nil:
@@ -77,7 +75,7 @@ func (d *database) WriteMark(ctx context.Context, l *link, mark store.Marker) er
 	if err != nil {
 		return err
 	}
-	return l.one(ctx, goredis.NewCmd(ctx, "set", d.mark(), text, "xx"))
+	return l.one(ctx, newCommand("set", d.mark(), text, "xx"))
 }
 
 func encodeMark(m store.Marker) (string, error) {
@@ -131,9 +129,9 @@ func (l layout) Title() string { return "the prefix " + l.name }
 func (d *database) clear(ctx context.Context, l *link) error {
 	return d.scan(ctx, l, d.within(), func(at *link, keys []string) error {
 		if d.spread {
-			return at.all(ctx, apart(ctx, "unlink", keys))
+			return at.all(ctx, apart("unlink", keys))
 		}
-		return at.one(ctx, goredis.NewCmd(ctx, asking("unlink", keys)...))
+		return at.one(ctx, asking("unlink", keys))
 	})
 }
 
@@ -152,7 +150,7 @@ func (d *database) Create(ctx context.Context, mark store.Marker) error {
 func (d *database) Drop(ctx context.Context) error { return d.anew(ctx, "drop", dropScript) }
 
 // anew deletes the rows, and then runs createScript or dropScript.
-func (d *database) anew(ctx context.Context, doing, script string, args ...any) error {
+func (d *database) anew(ctx context.Context, doing, script string, args ...string) error {
 	return d.Change(ctx, doing, func(l *link) error {
 		before, err := d.Admit(ctx, l)
 		if err == nil && before != nil {
@@ -194,7 +192,7 @@ func (l *link) endClients(ctx context.Context, name string) error {
 		}
 		for _, id := range left {
 			// One that is gone already is no error.
-			if err := l.one(ctx, goredis.NewCmd(ctx, "client", "kill", "id", id)); err != nil {
+			if err := l.one(ctx, newCommand("client", "kill", "id", id)); err != nil {
 				return err
 			}
 		}
@@ -206,11 +204,11 @@ func (l *link) endClients(ctx context.Context, name string) error {
 
 // clients are the ids of the connections of this name (manual, "CLIENT LIST").
 func (l *link) clients(ctx context.Context, name string) (ids []string, err error) {
-	command := goredis.NewCmd(ctx, "client", "list")
-	if err := l.one(ctx, command); err != nil {
+	list := newCommand("client", "list")
+	if err := l.one(ctx, list); err != nil {
 		return nil, err
 	}
-	text, err := command.Text()
+	text, err := answerOf[string](list)
 	for line := range strings.Lines(text) {
 		fields := map[string]string{}
 		for field := range strings.FieldsSeq(line) {
@@ -252,17 +250,17 @@ func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 
 func (d *database) sizeOf(ctx context.Context, l *link, t *rows.Table) (n, bytes int64, err error) {
 	err = d.scan(ctx, l, d.table(t.Name)+"*", func(at *link, keys []string) error {
-		all := make([]goredis.Cmder, len(keys))
+		all := make([]*command, len(keys))
 		for i, key := range keys {
-			all[i] = goredis.NewCmd(ctx, "memory", "usage", key)
+			all[i] = newCommand("memory", "usage", key)
 		}
 		if err := at.do(ctx, all...); err != nil {
 			return err
 		}
 		for _, c := range all {
-			took, err := c.(*goredis.Cmd).Int64()
+			took, err := answerOf[int64](c)
 			switch {
-			case errors.Is(err, goredis.Nil): // it was deleted meanwhile
+			case errors.Is(err, errNone): // it was deleted meanwhile
 				continue
 			case err != nil:
 				return err

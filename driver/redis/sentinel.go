@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/driver/encryption"
 	"assay/store"
 )
@@ -26,13 +24,13 @@ func (d *database) primary(ctx context.Context) (string, error) {
 	}
 	var address string
 	err := d.askSentinels(ctx, func(ctx context.Context, l *link) error {
-		command := goredis.NewCmd(ctx, "sentinel", "get-master-addr-by-name", d.service)
-		if err := l.one(ctx, command); err != nil {
+		named := newCommand("sentinel", "get-master-addr-by-name", d.service)
+		if err := l.one(ctx, named); err != nil {
 			return err
 		}
-		parts, err := command.StringSlice()
+		parts, err := named.texts()
 		switch {
-		case errors.Is(err, goredis.Nil):
+		case errors.Is(err, errNone):
 			return &store.OptionError{Option: "address", Value: d.service, Want: "the name by which the Sentinels know the primary"}
 		case err != nil:
 			return err

@@ -35,7 +35,7 @@ func TestSentinels(t *testing.T) {
 
 // testDescription: what is told is what decides the durability.
 func testDescription(t *testing.T, address string) {
-	product, err := opened(t, address).Describe(patiently(t))
+	product, err := opened(t, address).Describe(expect.Patiently(t))
 	expect.NoError(t, err)
 	var all []durability.Setting
 	for _, s := range product.Settings {
@@ -51,10 +51,10 @@ func testDescription(t *testing.T, address string) {
 
 // testReplica: a replica takes no session, and is refused by an address.
 func testReplica(t *testing.T, c *cluster.Cluster) {
-	primary, err := c.Primary(patiently(t))
+	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	replica := c.Node((primary + 1) % 3).Address()
-	if _, err := Open(patiently(t), store.Target{Address: "redis://" + replica}, recordsOf()); err == nil {
+	if _, err := Open(expect.Patiently(t), store.Target{Address: "redis://" + replica}, recordsOf()); err == nil {
 		t.Error("a replica was opened")
 	}
 }
@@ -70,7 +70,7 @@ func testFailover(t *testing.T, c *cluster.Cluster, replicas int) {
 	of := availability.Schema()
 	of.Transactions = true // so that all is on the primary
 	d, s := made(t, openedAs(t, fmt.Sprintf("%s?wait=%d&waitMS=60000", c.Address(), replicas), of))
-	ctx := patiently(t)
+	ctx := expect.Patiently(t)
 	for n := range int64(20) {
 		if r := s.insertRecord(ctx, n); r.Outcome != history.Committed {
 			t.Fatalf("before: %+v", r)

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	goredis "github.com/redis/go-redis/v9"
+	"strconv"
 
 	"assay/driver/rows"
 	"assay/history"
@@ -69,7 +68,7 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	defer cancel()
 	if err := n.ready(ctx); err != nil {
 		n.link.close()
-		return nil, told("open a session", err)
+		return nil, withDoing("open a session", err)
 	}
 	return n, nil
 }
@@ -85,7 +84,7 @@ func (n *session) ready(ctx context.Context) error {
 
 // name gives the connection the name by which Settle finds it.
 func (l *link) name(ctx context.Context, name string) error {
-	return l.all(ctx, []goredis.Cmder{goredis.NewCmd(ctx, "client", "setname", name), goredis.NewCmd(ctx, "multi"), goredis.NewCmd(ctx, "exec")})
+	return l.all(ctx, []*command{newCommand("client", "setname", name), newCommand("multi"), newCommand("exec")})
 }
 
 // Close implements store.Session.
@@ -164,11 +163,11 @@ func (n *session) insert(ctx context.Context, doing string, t *rows.Table, made 
 	if len(made) == 0 {
 		return committed()
 	}
-	command, err := n.insertion(ctx, t, made)
+	insertion, err := n.insertion(t, made)
 	if err != nil {
 		return refusedBy(doing, err)
 	}
-	inserted, r := n.write(ctx, doing, command, n.keysOf(t, made)...)
+	inserted, r := n.write(ctx, doing, insertion, n.keysOf(t, made)...)
 	if inserted == 0 && (r.Outcome == history.Committed || r.Class == classNotReplicated) {
 		return refusedBy(doing, t.Exists())
 	}
@@ -184,7 +183,7 @@ func (n *session) runPut(ctx context.Context, p *rows.Plan, call *store.Call) st
 		return refusedBy(p.Name, err)
 	}
 	key := n.keyOf(p.Table, made[0])
-	_, r := n.write(ctx, p.Name, goredis.NewCmd(ctx, "set", key, valueOf(made[0])), key)
+	_, r := n.write(ctx, p.Name, newCommand("set", key, valueOf(made[0])), key)
 	if r.Outcome == history.Committed {
 		r.Affected = 1
 	}
@@ -195,16 +194,16 @@ func (n *session) runDelete(ctx context.Context, p *rows.Plan, call *store.Call)
 	if err := n.e.Bind(p, call.Parameters, nowhere{}); err != nil {
 		return refusedBy(p.Name, err)
 	}
-	keys := n.named(p)
-	deleted, r := n.write(ctx, p.Name, goredis.NewCmd(ctx, asking("del", keys)...), keys...)
+	keys := n.keysNamed(p)
+	deleted, r := n.write(ctx, p.Name, asking("del", keys), keys...)
 	if r.Outcome == history.Committed {
 		r.Affected = deleted
 	}
 	return r
 }
 
-// named are the keys of the rows that a statement, whose conditions are bound, names.
-func (n *session) named(p *rows.Plan) (keys []string) {
+// keysNamed are the keys of the rows that a statement, whose conditions are bound, names.
+func (n *session) keysNamed(p *rows.Plan) (keys []string) {
 	n.e.Keys(p, n.e.Where, func(key []rows.Value) bool {
 		keys = append(keys, n.key(p.Table, key))
 		return true
@@ -213,45 +212,45 @@ func (n *session) named(p *rows.Plan) (keys []string) {
 }
 
 // write does one command that writes these keys. The answer is its number, if it has one.
-func (n *session) write(ctx context.Context, doing string, command *goredis.Cmd, keys ...string) (answer int64, r store.Reply) {
+func (n *session) write(ctx context.Context, doing string, c *command, keys ...string) (answer int64, r store.Reply) {
 	if err := n.turn(ctx, keys); err != nil {
 		return 0, n.untaken(doing, err)
 	}
-	all, wait := n.confirmed(ctx, command)
+	all, wait := n.confirmed(c)
 	lost := n.link.do(ctx, all...)
-	switch err := command.Err(); {
+	switch {
 	case lost != nil:
 		return 0, n.link.lost(doing, lost)
-	case err != nil:
-		return 0, answered(doing, err)
+	case c.err != nil:
+		return 0, answered(doing, c.err)
 	}
-	answer, _ = command.Val().(int64)
+	answer, _ = c.answer.(int64)
 	return answer, n.confirm(doing, wait)
 }
 
 // confirmed are commands with the WAIT that the address asks for, nil for none.
-func (n *session) confirmed(ctx context.Context, commands ...goredis.Cmder) (all []goredis.Cmder, wait *goredis.Cmd) {
+func (n *session) confirmed(commands ...*command) (all []*command, wait *command) {
 	if n.wait == 0 {
 		return commands, nil
 	}
-	wait = goredis.NewCmd(ctx, "wait", n.wait, n.waitFor.Milliseconds())
+	wait = newCommand("wait", strconv.Itoa(n.wait), strconv.FormatInt(n.waitFor.Milliseconds(), 10))
 	return append(commands, wait), wait
 }
 
 // confirm is the reply to what was done. If too few replicas have it in time, it is done and
 // not acknowledged as the address asks: "the command will always return the number of replicas
 // that acknowledged the write commands" (manual, "WAIT").
-func (n *session) confirm(doing string, wait *goredis.Cmd) store.Reply {
+func (n *session) confirm(doing string, wait *command) store.Reply {
 	if wait == nil {
 		return committed()
 	}
-	have, err := wait.Int()
+	have, err := answerOf[int64](wait)
 	switch {
 	case err != nil:
 		r := answered(doing+", wait", err)
 		r.Outcome = history.Unknown // the write was done
 		return r
-	case have < n.wait:
+	case have < int64(n.wait):
 		return store.Reply{Class: classNotReplicated, Err: failed(doing, fmt.Errorf("%d of %d replicas have it after %s", have, n.wait, n.waitFor))}
 	}
 	return committed()

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/driver/replicas"
 	"assay/driver/rows"
 	"assay/store"
@@ -31,7 +29,7 @@ func (s *spreading) close() {
 }
 
 // errApart is the error of a statement, or a transaction, whose rows are in several slots.
-var errApart = errors.New("its rows are in several slots of the Redis Cluster, and one command has those of one")
+var errApart = errors.New("its rows are in several slots of the Redis Cluster, and one command reaches one slot")
 
 // reach connects the session to all servers that have slots. One that is slow or away is left for
 // the first statement that needs it, so that those on other slots are done meanwhile.
@@ -47,7 +45,7 @@ func (n *session) reach(ctx context.Context) error {
 	n.spreading = &spreading{has: all, links: map[string]*link{}, called: n.clientName(run)}
 	var addresses []string
 	for _, p := range all {
-		if all.of(p.first) == p.owner && !slices.Contains(addresses, p.owner) {
+		if all.ownerOf(p.first) == p.owner && !slices.Contains(addresses, p.owner) {
 			addresses = append(addresses, p.owner)
 		}
 	}
@@ -71,7 +69,7 @@ func (n *session) reach(ctx context.Context) error {
 // named last.
 func (n *session) runBy(ctx context.Context, all owners) (string, error) {
 	var mark *store.Marker
-	l, err := n.openAt(ctx, all.of(slotOf(n.mark())))
+	l, err := n.openAt(ctx, all.ownerOf(slotOf(n.mark())))
 	if err == nil {
 		defer l.close()
 		mark, err = n.MustMark(ctx, l)
@@ -120,7 +118,7 @@ func (n *session) turn(ctx context.Context, keys []string) error {
 			return errApart
 		}
 	}
-	owner := n.has.of(slot)
+	owner := n.has.ownerOf(slot)
 	if owner == "" {
 		return errNoOwner
 	}
@@ -200,17 +198,17 @@ func (d *database) loadSpread(ctx context.Context, l *link, t *rows.Table, made 
 	}
 	keys := d.keysOf(t, made)
 	return d.everywhere(ctx, l, func(at *link, has owners) error {
-		var sets []goredis.Cmder
+		var sets []*command
 		for i, key := range keys {
-			if has.of(slotOf(key)) == at.address {
-				sets = append(sets, goredis.NewCmd(ctx, "set", key, valueOf(made[i]), "nx"))
+			if has.ownerOf(slotOf(key)) == at.address {
+				sets = append(sets, newCommand("set", key, valueOf(made[i]), "nx"))
 			}
 		}
 		if len(sets) == 0 {
 			return nil
 		}
 		err := at.all(ctx, sets)
-		if errors.Is(err, goredis.Nil) {
+		if errors.Is(err, errNone) {
 			err = t.Exists()
 		}
 		return err
@@ -218,29 +216,26 @@ func (d *database) loadSpread(ctx context.Context, l *link, t *rows.Table, made 
 }
 
 // apart are commands, one for each key.
-func apart(ctx context.Context, command string, keys []string) []goredis.Cmder {
-	all := make([]goredis.Cmder, len(keys))
+func apart(name string, keys []string) []*command {
+	all := make([]*command, len(keys))
 	for i, key := range keys {
-		all[i] = goredis.NewCmd(ctx, command, key)
+		all[i] = newCommand(name, key)
 	}
 	return all
 }
 
 // valuesApart is database.values by one command for each key.
 func (l *link) valuesApart(ctx context.Context, keys []string) ([]any, error) {
-	all := apart(ctx, "get", keys)
+	all := apart("get", keys)
 	if err := l.do(ctx, all...); err != nil {
 		return nil, err
 	}
 	values := make([]any, len(keys))
 	for i, c := range all {
-		value, err := c.(*goredis.Cmd).Result()
-		switch {
-		case err == nil:
-			values[i] = value
-		case !errors.Is(err, goredis.Nil) && codeOf(err) != codeWrongType:
-			return nil, err
+		if c.err != nil && c.err != errNone && codeOf(c.err) != codeWrongType {
+			return nil, c.err
 		}
+		values[i] = c.answer
 	}
 	return values, nil
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/redis/go-redis/v9/logging"
-
 	"assay/store"
 )
 
@@ -49,7 +47,6 @@ func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, e
 	if err != nil {
 		return nil, err
 	}
-	logging.Disable()
 	return &statistics{database: &database{settings: s, layout: layoutOf(s, &store.Schema{Transactions: true})}}, nil
 }
 

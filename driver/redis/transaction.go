@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"assay/driver/rows"
 	"assay/history"
 	"assay/store"
@@ -98,10 +96,10 @@ func (t *transaction) fetch(w wanted) error {
 	if err := t.turnOnce(missing.keys); err != nil {
 		return t.fail(t.untaken("read", err))
 	}
-	read := goredis.NewCmd(t.ctx, asking("mget", missing.keys)...)
+	read := asking("mget", missing.keys)
 	all := t.unwatched()
 	if t.optimistic {
-		all = append(all, goredis.NewCmd(t.ctx, asking("watch", missing.keys)...))
+		all = append(all, asking("watch", missing.keys))
 		t.link.watching = true
 	}
 	t.asked++
@@ -110,11 +108,11 @@ func (t *transaction) fetch(w wanted) error {
 		return t.fail(t.link.lost("read", err))
 	}
 	for _, c := range all {
-		if err := c.Err(); err != nil {
-			return t.fail(answered("read", err))
+		if c.err != nil {
+			return t.fail(answered("read", c.err))
 		}
 	}
-	values, err := read.Slice()
+	values, err := answerOf[[]any](read)
 	if err == nil && len(values) != len(missing.keys) {
 		err = errors.New("MGET answered another number of values than it was asked for")
 	}
@@ -141,12 +139,12 @@ func (t *transaction) turnOnce(keys []string) error {
 }
 
 // unwatched is UNWATCH, if the connection watches what an earlier transaction has read.
-func (t *transaction) unwatched() []goredis.Cmder {
+func (t *transaction) unwatched() []*command {
 	if t.asked > 0 || !t.link.watching {
 		return nil
 	}
 	t.link.watching = false
-	return []goredis.Cmder{goredis.NewCmd(t.ctx, "unwatch")}
+	return []*command{newCommand("unwatch")}
 }
 
 // Row implements rows.Reader.
@@ -242,7 +240,7 @@ func (t *transaction) found(p *rows.Plan, parameters []store.Value) (all []*held
 		return nil, err
 	}
 	var w wanted
-	for _, key := range t.named(p) {
+	for _, key := range t.keysNamed(p) {
 		w.add(p.Table, key)
 	}
 	if err := t.fetch(w); err != nil {

@@ -14,8 +14,6 @@ import (
 	"assay/store"
 )
 
-const defaultConnectTimeout = 10 * time.Second
-
 // settings is what an address and a target ask for.
 type settings struct {
 	base           string // scheme, host and path, without a slash at its end
@@ -45,7 +43,7 @@ func parse(target store.Target) (*settings, error) {
 	}
 	s := &settings{
 		encryption: config, host: u.Host, prefix: strings.TrimRight(u.EscapedPath(), "/"),
-		connectTimeout: target.ConnectTimeout,
+		connectTimeout: target.FirstContact(),
 	}
 	port := u.Port()
 	if port == "" {
@@ -53,9 +51,6 @@ func parse(target store.Target) (*settings, error) {
 	}
 	s.hostPort = net.JoinHostPort(u.Hostname(), port)
 	s.base = u.Scheme + "://" + s.host + s.prefix
-	if s.connectTimeout <= 0 {
-		s.connectTimeout = defaultConnectTimeout
-	}
 	return s, nil
 }
 

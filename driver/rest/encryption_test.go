@@ -76,11 +76,5 @@ func describedTLS(t *testing.T, address string) (string, error) {
 	}
 	product, err := db.Describe(t.Context())
 	expect.NoError(t, errors.Join(err, db.Drop(t.Context())))
-	for _, setting := range product.Settings {
-		if setting.Name == "tls of the service" {
-			return setting.Value, nil
-		}
-	}
-	t.Fatalf("no word of TLS in %v", product.Settings)
-	return "", nil
+	return drivertest.Value(product.Settings, "tls of the service"), nil
 }

@@ -102,9 +102,7 @@ func TestEntityThroughTheService(t *testing.T) {
 	if err != nil || product.Name != "SQLite" || product.Embedded || db.Promises().Reads != store.Linearizable {
 		t.Errorf("behind the service is %+v, %v", product, err)
 	}
-	if err := errors.Join(db.Drop(t.Context()), db.Close()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, db.Drop(t.Context()), db.Close())
 }
 
 // TestEveryBugIsFound that is seeded around the service, by the check that it names.
@@ -235,7 +233,7 @@ func TestAddresses(t *testing.T) {
 		"http://[2001:db8::1]:90": {base: "http://[2001:db8::1]:90", hostPort: "[2001:db8::1]:90", host: "[2001:db8::1]:90"},
 	} {
 		got, err := parse(store.Target{Address: address})
-		want.connectTimeout = defaultConnectTimeout
+		want.connectTimeout = store.DefaultConnectTimeout
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
 			continue

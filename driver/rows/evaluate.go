@@ -20,7 +20,7 @@ type Reader interface {
 type Evaluation struct {
 	// Where are the conditions with their values, from Bind on.
 	Where []Bound
-	// Values are those of Row and Assign, and Key that of KeyOf.
+	// Values are the values of Row and Assign, and Key that of KeyOf.
 	Values, Key []Value
 	left        []Value
 }
@@ -80,7 +80,7 @@ func (v *Evaluation) leftOf(e *expression, parameters []store.Value, r Reader) (
 		return of, err
 	}
 	if !there {
-		return of, &Violation{store.Absent, fmt.Sprintf("table %q has no row of this key, of which column %q is taken", e.table.Name, e.table.Columns[e.column].Name)}
+		return of, &Violation{store.Absent, fmt.Sprintf("table %q has no row of this key to take column %q from", e.table.Name, e.table.Columns[e.column].Name)}
 	}
 	return e.table.Get(row, e.column), nil
 }

@@ -53,7 +53,7 @@ type floor struct {
 	least  int64
 }
 
-// Tables are those of a schema, by their names.
+// Tables are the tables of a schema, by their names.
 func Tables(s *store.Schema) map[string]*Table {
 	tables := map[string]*Table{}
 	for i := range s.Tables {

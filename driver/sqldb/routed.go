@@ -8,8 +8,9 @@ import (
 	"assay/store"
 )
 
-// Routed is a Connection that has one connection to insert and, if reads go elsewhere,
-// another one to read. Those that a server has closed while nothing was to be done
+// Routed is a Connection that has one connection to write and, if reads go elsewhere, another
+// one for statements and transactions that only read. Those that a server has closed while nothing
+// was to be done
 // are replaced, as database/sql does for an ordinary application, before anything is
 // sent.
 type Routed struct {
@@ -80,7 +81,7 @@ func (r *Routed) Batch(ctx context.Context, b *store.Batch) store.Reply {
 }
 
 func (r *Routed) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
-	return r.on(ctx, false, func(s *Session) store.Reply { return s.Transaction(ctx, writes, work) })
+	return r.on(ctx, !writes, func(s *Session) store.Reply { return s.Transaction(ctx, writes, work) })
 }
 
 // Learn implements Connection: connections are made anew with the statements that they

@@ -44,7 +44,7 @@ func Lacks() store.Lacks {
 	return store.Lacks{store.Documents: "a row holds no other rows in SQL"}
 }
 
-// Promises are those of every SQL database, with this model and promise of reads. A
+// Promises are the promises of every SQL database, with this model and promise of reads. A
 // statement is a transaction of its own in each, which is "all-or-nothing" (PostgreSQL
 // manual, "Transactions"), "forms a single transaction on its own", and is rolled back if it
 // fails (MySQL manual, "autocommit, Commit, and Rollback"), or occurs "completely or not at

@@ -20,7 +20,7 @@ func (d *Dialect) text(s *store.Statement, t *store.Table) string {
 		for _, c := range s.Columns {
 			text += ", " + fmt.Sprintf(d.Sum, d.name(c))
 		}
-		return text + " FROM " + d.named(s.Table) + d.where(s.Where)
+		return text + " FROM " + d.fullName(s.Table) + d.where(s.Where)
 	case store.Insert:
 		return d.inserting(s)
 	case store.Put:
@@ -33,16 +33,16 @@ func (d *Dialect) text(s *store.Statement, t *store.Table) string {
 		return d.inserting(s) + d.upsert(d.names(t.Key())) + strings.Join(assignments, ", ")
 	case store.Append:
 		table, list, element := d.name(s.Table), d.name(s.Columns[1]), d.value(s.Values[1])
-		return "INSERT INTO " + d.named(s.Table) + " (" + d.names(s.Columns) + ") VALUES (" + d.value(s.Values[0]) + ", " +
+		return "INSERT INTO " + d.fullName(s.Table) + " (" + d.names(s.Columns) + ") VALUES (" + d.value(s.Values[0]) + ", " +
 			fmt.Sprintf(d.NewList, list, table, element) + ")" + d.upsert(d.name(s.Columns[0])) + list + " = " + fmt.Sprintf(d.Append, list, table, element)
 	case store.Update:
-		text := "UPDATE " + d.named(s.Table) + " SET " + d.assignments(s.Set) + d.where(s.Where)
+		text := "UPDATE " + d.fullName(s.Table) + " SET " + d.assignments(s.Set) + d.where(s.Where)
 		if len(s.Columns) > 0 && d.Returning {
 			text += " RETURNING " + d.names(s.Columns)
 		}
 		return text
 	case store.Delete:
-		return "DELETE FROM " + d.named(s.Table) + d.where(s.Where)
+		return "DELETE FROM " + d.fullName(s.Table) + d.where(s.Where)
 	default:
 		return d.native(s)
 	}
@@ -55,13 +55,13 @@ func (d *Dialect) native(s *store.Statement) string {
 	}
 	tables := make([]any, len(s.Tables))
 	for i, t := range s.Tables {
-		tables[i] = d.named(t)
+		tables[i] = d.fullName(t)
 	}
 	return fmt.Sprintf(s.Text, tables...)
 }
 
 func (d *Dialect) reading(s *store.Statement) string {
-	text := "SELECT " + d.names(s.Columns) + " FROM " + d.named(s.Table) + d.where(s.Where)
+	text := "SELECT " + d.names(s.Columns) + " FROM " + d.fullName(s.Table) + d.where(s.Where)
 	if len(s.Order) > 0 {
 		direction := ""
 		if s.Descending {
@@ -88,13 +88,13 @@ func (d *Dialect) inserting(s *store.Statement) string {
 		for i, c := range s.Columns {
 			columns[i] = d.name(c)
 		}
-		return InsertText(d.named(s.Table), columns, max(s.Rows, 1))
+		return InsertText(d.fullName(s.Table), columns, max(s.Rows, 1))
 	}
 	var values []string
 	for _, v := range s.Values {
 		values = append(values, d.value(v))
 	}
-	return "INSERT INTO " + d.named(s.Table) + " (" + d.names(s.Columns) + ") VALUES (" + strings.Join(values, ", ") + ")"
+	return "INSERT INTO " + d.fullName(s.Table) + " (" + d.names(s.Columns) + ") VALUES (" + strings.Join(values, ", ") + ")"
 }
 
 func (d *Dialect) assignments(all []store.Assignment) string {
@@ -145,7 +145,7 @@ func (d *Dialect) value(e store.Expression) string {
 		for i, column := range d.keys[e.Table] {
 			key = append(key, d.name(column)+" = "+d.value(e.Key[i]))
 		}
-		return "(SELECT " + d.name(e.Column) + " FROM " + d.named(e.Table) + " WHERE " + strings.Join(key, " AND ") + ")"
+		return "(SELECT " + d.name(e.Column) + " FROM " + d.fullName(e.Table) + " WHERE " + strings.Join(key, " AND ") + ")"
 	default:
 		return "$" + strconv.Itoa(e.Parameter)
 	}
@@ -162,8 +162,8 @@ func (d *Dialect) names(of []string) string {
 	return strings.Join(all, ", ")
 }
 
-// named is the full name of a table of the schema's.
-func (d *Dialect) named(table string) string { return d.Table(d.name(table)) }
+// fullName is the full name of a table of the schema's.
+func (d *Dialect) fullName(table string) string { return d.Table(d.name(table)) }
 
 // compiled are the statements of a session. Those from number len(after) on read what an
 // update has left, of products whose updates give no rows.
@@ -205,7 +205,7 @@ func (d *Dialect) compile(schema *store.Schema, statements []store.Statement) (c
 			key := s.Where[0].Column
 			c.pair[i] = len(c.texts)
 			c.texts = append(c.texts, Statement{Name: s.Name + "_pair", Text: "SELECT " + own.names(append([]string{key}, s.Columns...)) +
-				" FROM " + own.named(s.Table) + " WHERE " + own.name(key) + " IN ($1, $2)"})
+				" FROM " + own.fullName(s.Table) + " WHERE " + own.name(key) + " IN ($1, $2)"})
 		}
 	}
 	return c, nil

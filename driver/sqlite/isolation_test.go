@@ -11,6 +11,7 @@ import (
 	"assay/history"
 	"assay/internal/expect"
 	"assay/store"
+	"assay/workload/bank"
 	"assay/workload/isolation"
 )
 
@@ -44,6 +45,12 @@ func TestOneFileOneWorkload(t *testing.T) {
 		s := openStore(t, address)
 		ledger := load(t, s.Store, 3)
 		refuses(t, openIsolation(t, address))
+		kind := bank.Schema() // with a table of the same name
+		kind.Workload = "ledger"
+		other, err := open(store.Target{Address: address}, kind)
+		expect.NoError(t, err)
+		expect.AtEnd(t, other.Close)
+		refuses(t, other)
 		ledger.Check(t.Context(), t, s.Store)
 	})
 	t.Run("isolation's", func(t *testing.T) {
@@ -113,9 +120,7 @@ func TestCallerOfReadLeaves(t *testing.T) {
 	if _, err := holder.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Settle(t.Context()); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, s.Settle(t.Context()))
 	if ops[0].Value != 7 {
 		t.Errorf("the abandoned read wrote %d into the caller's operations", ops[0].Value)
 	}

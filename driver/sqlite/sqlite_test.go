@@ -23,7 +23,7 @@ type opened struct {
 	below *lastFile
 }
 
-// openStore opens a Store on this address and closes it with the test.
+// openStore opens a database on this address and closes it with the test.
 func openStore(t *testing.T, address string) *opened {
 	t.Helper()
 	f, err := open(store.Target{Address: address}, bank.Schema())
@@ -190,12 +190,9 @@ func TestSettingsAreThoseInForce(t *testing.T) {
 		if err != nil || !product.Embedded {
 			t.Errorf("Describe: %+v, %v", product, err)
 		}
-		told := map[string]string{}
-		for _, setting := range product.Settings {
-			told[setting.Name] = setting.Value
-		}
-		if told["journal_mode"] != want[0] || told["synchronous"] != want[1] || told["isolation"] != "serializable" {
-			t.Errorf("%s: told %v", parameters, told)
+		told := func(name string) string { return drivertest.Value(product.Settings, name) }
+		if told("journal_mode") != want[0] || told("synchronous") != want[1] || told("isolation") != "serializable" {
+			t.Errorf("%s: told %v", parameters, product.Settings)
 		}
 	}
 }
@@ -213,23 +210,6 @@ func TestLookAtShortFile(t *testing.T) {
 	expect.NoError(t, os.WriteFile(short, content[:4096], 0o644))
 	if ours, err := openStore(t, "sqlite:"+short).below.look(t.Context()); !ours || err != nil {
 		t.Errorf("ours %v, %v", ours, err)
-	}
-}
-
-// TestFileOfAnotherWorkload: a workload does not take another one's file for its
-// own, though a table of it has the same name.
-func TestFileOfAnotherWorkload(t *testing.T) {
-	address := "sqlite:" + filepath.Join(t.TempDir(), "x.db")
-	load(t, openStore(t, address).Store, 2)
-	kind := bank.Schema()
-	kind.Workload = "ledger"
-	other, err := open(store.Target{Address: address}, kind)
-	expect.NoError(t, err)
-	_, finding := other.Find(t.Context())
-	for name, err := range map[string]error{"Find": finding, "Create": other.Create(t.Context(), store.Marker{}), "Drop": other.Drop(t.Context())} {
-		if refused := (*store.OptionError)(nil); !errors.As(err, &refused) || refused.Option != "file" {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"assay/store"
 )
 
-// Options are those of an address, each with one value. A driver takes out what it
+// Options are the options of an address, each with one value. A driver takes out what it
 // knows and refuses the rest (None).
 type Options map[string]string
 

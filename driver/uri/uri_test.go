@@ -104,9 +104,7 @@ func TestOptions(t *testing.T) {
 	wants(err, "count", "5", "at least 6")
 	_, err = read().Integer("many", "a number", 1, 0, 4)
 	wants(err, "many", "x", "a number")
-	if err := (Options{}).None("nothing"); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, (Options{}).None("nothing"))
 }
 
 // FuzzParse: what is accepted is bounded and comes out as it went in; of what is not,

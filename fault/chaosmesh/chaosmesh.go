@@ -20,7 +20,7 @@ import (
 
 // Where says what the faults are to be done to.
 type Where struct {
-	// Namespace is that of the pods; empty for nodes that assay starts itself, where labels
+	// Namespace is the namespace of the pods; empty for nodes that assay starts itself, where labels
 	// select nothing.
 	Namespace string
 	// At is when what has no schedule is to happen, as a fault has it, such as 10s; empty

@@ -49,7 +49,7 @@ func TestFiles(t *testing.T) {
 		{"loss", object("NetworkChaos", selected+"  action: loss\n  loss: {loss: '25', correlation: '0'}\n  duration: 1m\n"), "flaky=25% any for 1m", "flaky=25% any[app=mongodb] for 1m"},
 		{"loss in bursts", object("NetworkChaos", selected+"  action: loss\n  loss:\n    loss: '25'\n    correlation: '50'\n  duration: 1m\n"), "!f.yaml:15: spec.loss.correlation: each packet has its own chance; write '0'", "!spec.loss.correlation"},
 		{"loss to a target", object("NetworkChaos", selected+"  action: loss\n  loss: {loss: '25'}\n  target: {mode: all, selector: {labelSelectors: {a: b}}}\n"), "!spec.target: no fault of assay stands for it", "!spec.target"},
-		{"delay", object("NetworkChaos", selected+"  action: delay\n  delay: {latency: 90ms, correlation: '25', jitter: 0ms}\n  duration: 1m\n"), "!spec.action: assay does this to pods only", "delay=90ms any[app=mongodb] for 1m"},
+		{"delay", object("NetworkChaos", selected+"  action: delay\n  delay: {latency: 90ms, correlation: '25', jitter: 0ms}\n  duration: 1m\n"), "delay=90ms any for 1m", "delay=90ms any[app=mongodb] for 1m"},
 		{"unsteady delay", object("NetworkChaos", selected+"  action: delay\n  delay: {latency: 90ms, jitter: 9ms}\n"), "!spec.delay.jitter", "!spec.delay.jitter: a delay of assay is the same for all packets; write 0ms"},
 		{"bandwidth", object("NetworkChaos", selected+"  action: bandwidth\n  bandwidth: {rate: 1mbps, limit: 20971520, buffer: 10000}\n  duration: 1m\n"), "!pods only", "bandwidth=1MiB any[app=mongodb] for 1m"},
 		{"corruption", object("NetworkChaos", selected+"  action: corrupt\n  corrupt: {corrupt: '40'}\n"), `!spec.action: no fault of assay stands for "corrupt"`, "!spec.action"},

@@ -75,7 +75,7 @@ func chunks(text string) []*chunk {
 	return all
 }
 
-// documents are those of a file that hold something.
+// documents are the documents of a file that hold something.
 func (r *reader) documents(text []byte) []*chunk {
 	depth, line := 0, 1
 	for _, c := range text {

@@ -86,7 +86,9 @@ func (d *document) networkChaos(m *mapping) {
 			part.refuse("jitter", "write 0ms", "a delay of assay is the same for all packets")
 		}
 		part.none("take it out", "reorder")
-		d.onlyPods(m, "action", "write loss, or --fault 'flaky=20% "+target+"'")
+		if !d.pods() {
+			d.note("packets to the node come later as well as those from it")
+		}
 		d.add("delay="+latency, target)
 	case "bandwidth":
 		rate := part.needed("rate", "write such as 1mbps, which is bytes")

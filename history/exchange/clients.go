@@ -129,7 +129,7 @@ func (r *Reader) completed(e *event) (*Operation, error) {
 	case op != nil || !invokes:
 		return op, nil
 	case e.process == unnamed:
-		return nil, e.bad("a completion (%s) without a process, of which nobody can tell what it completes: "+
+		return nil, e.bad("a completion (%s) without a process: nobody can tell which operation it completes: "+
 			"it does not repeat what was invoked; name the process of each operation", e.kind)
 	}
 	return nil, e.bad("process %d completes (%s) what it has not invoked", e.process, e.kind)

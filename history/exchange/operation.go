@@ -120,7 +120,7 @@ type Operation struct {
 	// Txn is the answer of a transaction that was committed, and the request
 	// of any other.
 	Txn []MicroOp
-	// Key is that of an independent history (jepsen.independent): values were
+	// Key is the key of an independent history (jepsen.independent): values were
 	// pairs of it and what the operation itself had, or the key stood beside the value, as
 	// a field of its own. Keyed is false if there was none. Value and From are a register's.
 	Keyed            bool
@@ -153,10 +153,10 @@ type Operation struct {
 }
 
 // name is the operation's function, with its article.
-func (o *Operation) name() string { return named(o.Function, o.Word) }
+func (o *Operation) name() string { return withArticle(o.Function, o.Word) }
 
-// named is a function, or the word of another, with its article.
-func named(f Function, word string) string {
+// withArticle is a function, or the word of another, with its article.
+func withArticle(f Function, word string) string {
 	if word == "" {
 		word = f.String()
 	}

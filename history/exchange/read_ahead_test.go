@@ -52,7 +52,7 @@ func TestManyBatches(t *testing.T) {
 func TestNobodyAsksForMore(t *testing.T) {
 	text := strings.Repeat("{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value 1}\n", 20_000)
 	before := runtime.NumGoroutine()
-	for range 10 {
+	for range 3 {
 		r, err := NewReader(bytes.NewReader([]byte(text)))
 		expect.NoError(t, err)
 		_, err = r.Next()

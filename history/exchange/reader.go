@@ -308,7 +308,7 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 	}
 	if op.Function != e.function || op.Word != e.word {
 		return nil, e.bad("process %d completes %s, but what it invoked on line %d is %s",
-			e.process, named(e.function, e.word), op.Line, op.name())
+			e.process, withArticle(e.function, e.word), op.Line, op.name())
 	}
 	if err := r.end(e, op, at); err != nil {
 		return nil, err

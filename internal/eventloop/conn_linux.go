@@ -19,7 +19,10 @@ import (
 // exchange. It is never in both, since the runtime's would wake a thread for all that comes.
 type conn struct {
 	local, remote net.Addr
-	task          *task // of the exchange under way; used by its goroutine alone
+	// Of the exchange under way; used by its goroutine alone.
+	task *task
+	lone bool        // it is the only one, and waits in the kernel
+	wait *socketWait // nil until it does
 
 	mu       sync.Mutex
 	deadline time.Time
@@ -27,7 +30,7 @@ type conn struct {
 	fd       int    // as the loop has it, else -1
 	loop     *Loop  // which had it last
 	watched  bool   // by the loop
-	refused  bool   // the kernel does not watch it
+	stays    bool   // out of loops: the kernel does not watch it, or its buffer was full
 	waiting  *task
 }
 
@@ -76,7 +79,7 @@ func Attach(ctx context.Context, to net.Conn) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.fd < 0 && !c.refused && c.plain != nil && c.deadline.IsZero() && c.take() == nil {
+	if c.fd < 0 && !c.stays && c.plain != nil && c.deadline.IsZero() && c.take() == nil {
 		c.loop = t.loop
 	}
 	if c.fd >= 0 && c.loop == t.loop {
@@ -84,10 +87,19 @@ func Attach(ctx context.Context, to net.Conn) {
 	}
 }
 
-// Detach ends an exchange.
+// Detach ends an exchange. Where there is none in a loop it changes nothing, since another
+// goroutine may be reading then: pgx reads in the background while it writes much.
 func Detach(from net.Conn) {
-	if c := below(from); c != nil {
+	if c := below(from); c != nil && c.task != nil {
 		c.task = nil
+	}
+}
+
+// setLone says whether the exchange under way is the only one. Like Detach it changes nothing where
+// nothing was said.
+func setLone(of net.Conn, lone bool) {
+	if c := below(of); c != nil && c.lone != lone {
+		c.lone = lone
 	}
 }
 
@@ -112,7 +124,7 @@ func (c *conn) take() error {
 func (c *conn) giveBack() error {
 	c.unwatch()
 	c.plain = os.NewFile(uintptr(c.fd), c.remote.String())
-	c.fd = -1
+	c.fd, c.wait = -1, nil
 	if c.deadline.IsZero() {
 		return nil
 	}
@@ -137,7 +149,7 @@ func (c *conn) await(t *task) bool {
 	if !c.watched {
 		event := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(c.fd)}
 		if unix.EpollCtl(t.loop.epoll, unix.EPOLL_CTL_ADD, c.fd, &event) != nil {
-			c.refused = true
+			c.stays = true
 			return false
 		}
 		t.loop.watched[event.Fd], c.watched = c, true
@@ -167,13 +179,19 @@ func (c *conn) Read(p []byte) (n int, err error) {
 			}
 			return n, err
 		}
-		if c.refused {
+		if c.out() {
 			c.leave(t)
 		}
 	}
 	plain, err := c.outside()
 	if err != nil {
 		return 0, err
+	}
+	if c.lone {
+		if c.wait == nil {
+			c.wait = newSocketWait(plain)
+		}
+		c.wait.wait()
 	}
 	return plain.Read(p)
 }
@@ -208,6 +226,8 @@ func (c *conn) try(name string, call func(fd int, p []byte) (int, error), p []by
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
+	case c.fd < 0 && c.plain != nil:
+		return 0, unix.EAGAIN
 	case c.fd < 0:
 		err = net.ErrClosed
 	case c.expired():
@@ -290,6 +310,19 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 		return err
 	}
 	return plain.SetWriteDeadline(t)
+}
+
+// SetLinger is as that of *net.TCPConn.
+func (c *conn) SetLinger(seconds int) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		failed = unix.SetsockoptLinger(int(fd), unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: int32(seconds)})
+	})
+	return errors.Join(err, failed)
 }
 
 // LocalAddr implements net.Conn.

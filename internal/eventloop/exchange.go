@@ -10,6 +10,9 @@ import (
 // context: a read or a write fails then as by a deadline that is over. It is used by one
 // goroutine at a time.
 type Exchange struct {
+	// Alone, if it is not nil, reports whether nobody else exchanges anything. What is outside
+	// of a loop then waits in the kernel.
+	Alone   func() bool
 	conn    net.Conn
 	ctx     context.Context // of the one that goes on, or of the last
 	unwatch func() bool     // nil if none goes on
@@ -31,11 +34,14 @@ func NewExchange(conn net.Conn) *Exchange {
 func (x *Exchange) Begin(ctx context.Context, inLoop bool) {
 	if inLoop {
 		Attach(ctx, x.conn)
+		if x.Alone != nil {
+			setLone(x.conn, x.Alone())
+		}
 	}
 	x.ctx, x.unwatch = ctx, context.AfterFunc(ctx, x.expire)
 }
 
-// Err is that of the context of the one that goes on, or of the last.
+// Err is the error of the context of the one that goes on, or of the last.
 func (x *Exchange) Err() error { return x.ctx.Err() }
 
 // Begun reports whether one goes on.
@@ -47,6 +53,9 @@ func (x *Exchange) End() {
 		return
 	}
 	Detach(x.conn)
+	if x.Alone != nil {
+		setLone(x.conn, false)
+	}
 	if !x.unwatch() {
 		<-x.expired
 		_ = x.conn.SetDeadline(time.Time{}) // fails if it is closed

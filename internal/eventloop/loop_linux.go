@@ -58,7 +58,7 @@ type task struct {
 	until   time.Time // it stays out of the loop until then
 }
 
-// taskKey is that of a context's task.
+// taskKey is the key of a context's task.
 type taskKey struct{}
 
 func taskOf(ctx context.Context) *task {

@@ -277,6 +277,32 @@ func TestServerThatDoesNotRead(t *testing.T) {
 	}
 }
 
+// TestTwoCallersOfAConnection has one read what the other writes, which is more than fits into the
+// socket's buffer.
+func TestTwoCallersOfAConnection(t *testing.T) {
+	sent := bytes.Repeat([]byte("what is sent comes back"), 1<<20)
+	callers, _ := others(t, echo(t, all), 4, 100)
+	c, attached := dial(t, echo(t, all)), make(chan struct{})
+	work(t, append(callers, func(ctx context.Context) {
+		Attach(ctx, c)
+		close(attached)
+		got := make([]byte, len(sent))
+		if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, sent) {
+			t.Errorf("something else came back: %v", err)
+		}
+	}, func(ctx context.Context) {
+		Leave(ctx)
+		<-attached
+		for rest := sent; len(rest) > 0; {
+			n, err := Write(ctx, c, rest[:min(len(rest), 300_000)])
+			if rest = rest[n:]; err != nil {
+				t.Errorf("after %d bytes: %v", len(sent)-len(rest), err)
+				return
+			}
+		}
+	})...)
+}
+
 // TestNobodyReads has a server send while nobody waits for it.
 func TestNobodyReads(t *testing.T) {
 	more, sent := make(chan struct{}), make(chan struct{})
@@ -393,4 +419,66 @@ func TestLookAtTheSocket(t *testing.T) {
 			t.Errorf("closed: %v", err)
 		}
 	})
+}
+
+// TestAlone has an only caller wait outside of any loop: for what comes soon, for what comes late,
+// and until its context has ended, after which its connection can be used again.
+func TestAlone(t *testing.T) {
+	pause := make(chan struct{}, 2)
+	c := dial(t, echo(t, func(of net.Conn) {
+		got := make([]byte, 8)
+		for {
+			if _, err := io.ReadFull(of, got); err != nil {
+				return
+			}
+			<-pause
+			_, _ = of.Write(got)
+		}
+	}))
+	x := NewExchange(c)
+	x.Alone = func() bool { return true }
+	got := make([]byte, 8)
+	work := func(ctx context.Context) error {
+		x.Begin(ctx, true)
+		defer x.End()
+		if _, err := c.Write(got); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(c, got)
+		return err
+	}
+	pause <- struct{}{}
+	expect.NoError(t, work(t.Context()))
+	time.AfterFunc(5*socketWaitMillis*time.Millisecond, func() { pause <- struct{}{} })
+	expect.NoError(t, work(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(5*socketWaitMillis*time.Millisecond, cancel)
+	if err := work(ctx); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("cancelled: %v", err)
+	}
+	pause <- struct{}{}
+	_, err := io.ReadFull(c, got)
+	expect.NoError(t, err)
+	if c.lone {
+		t.Error("it is still alone after the exchange")
+	}
+}
+
+// TestReadInTheBackground has a goroutine of its own read while an exchange outside of the loop
+// begins and ends, as pgx does once a large write takes long: the exchange touches nothing that
+// the goroutine uses.
+func TestReadInTheBackground(t *testing.T) {
+	c := dial(t, echo(t, all))
+	x := NewExchange(c)
+	x.Alone = func() bool { return true }
+	came := make(chan error)
+	go func() {
+		_, err := io.ReadFull(c, make([]byte, 1))
+		came <- err
+	}()
+	x.Begin(t.Context(), false)
+	x.End()
+	_, err := c.Write([]byte{1})
+	expect.NoError(t, err)
+	expect.NoError(t, <-came)
 }

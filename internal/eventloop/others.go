@@ -29,5 +29,10 @@ func Wrap(of net.Conn) net.Conn { return of }
 // Attach does nothing.
 func Attach(context.Context, net.Conn) {}
 
+// Write writes.
+func Write(_ context.Context, to net.Conn, p []byte) (int, error) { return to.Write(p) }
+
 // Detach does nothing.
 func Detach(net.Conn) {}
+
+func setLone(net.Conn, bool) {}

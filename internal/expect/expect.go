@@ -5,9 +5,11 @@
 package expect
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 // NoError ends the test if any of these is an error.
@@ -37,3 +39,17 @@ func AtEnd(t testing.TB, end func() error) {
 		}
 	})
 }
+
+// Within is a context that ends with the test, or before it after a time.
+func Within(t testing.TB, bound time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), bound)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Patiently is a context for what an idle machine does in seconds and one with twenty times the load
+// in minutes. Its bound is there to end a test that hangs, and measures nothing.
+func Patiently(t testing.TB) context.Context { return Within(t, Patience) }
+
+// Patience is how long Patiently waits.
+const Patience = 10 * time.Minute

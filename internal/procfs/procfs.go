@@ -22,12 +22,17 @@ type Process struct {
 	State byte
 	// Kernel is true for a thread of the kernel's own.
 	Kernel bool
-	// Ticks is the time in user and system mode, without the children's, and
-	// Started when it began, since the system did: both in clock ticks. A process
-	// and a later one of the same PID differ in Started.
-	Ticks   int64
-	Started uint64
+	// Ticks is the time in user and system mode, Children that of the children that it has waited
+	// for, and Started when it began, since the system did: all in clock ticks, TicksPerSecond. A
+	// process and a later one of the same PID differ in Started.
+	Ticks, Children int64
+	Started         uint64
+	Threads         int64
 }
+
+// TicksPerSecond is USER_HZ, in which Linux tells times on every architecture that Go
+// runs on (proc(5), sysconf(3)).
+const TicksPerSecond = 100
 
 // Ended reports whether the process is only waiting for its parent to ask how it
 // ended.
@@ -73,8 +78,10 @@ type Table struct {
 }
 
 // Now reads the processes that can be seen.
-func Now() Table {
-	all := All()
+func Now() Table { return TableOf(All()) }
+
+// TableOf is the table of these processes.
+func TableOf(all []Process) Table {
 	t := Table{make(map[int]Process, len(all)), make(map[int][]int)}
 	for _, p := range all {
 		t.processes[p.PID] = p
@@ -121,7 +128,7 @@ func parse(pid int, text string) (Process, error) {
 	if opened < 0 || closed < opened {
 		return Process{}, malformed(pid)
 	}
-	const state, parent, flags, user, system, started = 3, 4, 9, 14, 15, 22
+	const state, parent, flags, user, system, childUser, childSystem, threads, started = 3, 4, 9, 14, 15, 16, 17, 20, 22
 	fields := strings.Fields(text[closed+1:])
 	if len(fields) <= started-state {
 		return Process{}, malformed(pid)
@@ -134,7 +141,8 @@ func parse(pid int, text string) (Process, error) {
 	}
 	p := Process{
 		PID: pid, Parent: int(number(parent)), Name: text[opened+1 : closed], State: fields[0][0],
-		Kernel: number(flags)&kernelThread != 0, Ticks: number(user) + number(system), Started: uint64(number(started)),
+		Kernel: number(flags)&kernelThread != 0, Ticks: number(user) + number(system), Children: number(childUser) + number(childSystem),
+		Started: uint64(number(started)), Threads: number(threads),
 	}
 	if wrong {
 		return Process{}, malformed(pid)

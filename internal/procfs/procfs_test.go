@@ -8,7 +8,7 @@ import (
 
 func TestParse(t *testing.T) {
 	const rest = " S 7 1 1 0 -1 4194560 1 0 0 0 250 30 9 9 20 0 1 0 4711 1 1"
-	want := Process{PID: 12, Parent: 7, Name: "a) b (\x1b[2J", State: 'S', Ticks: 280, Started: 4711}
+	want := Process{PID: 12, Parent: 7, Name: "a) b (\x1b[2J", State: 'S', Ticks: 280, Children: 18, Started: 4711, Threads: 1}
 	if p, err := parse(12, "12 (a) b (\x1b[2J)"+rest); err != nil || p != want {
 		t.Errorf("%+v, %v; want %+v", p, err, want)
 	}

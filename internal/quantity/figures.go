@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // None stands for a figure that is not known.
@@ -115,6 +116,17 @@ func Seconds(s float64) string {
 	}
 	// Two units are enough: no reader needs the seconds of a day.
 	return strings.Join(words[:min(2, len(words))], " ")
+}
+
+// Duration writes a time as flags and faults take it, without units that are 0: 1m instead of 1m0s.
+func Duration(d time.Duration) string {
+	text := d.String()
+	for _, unit := range []string{"m0s", "h0m"} {
+		if n := len(text) - len(unit); n > 0 && text[n:] == unit {
+			text = text[:n+1]
+		}
+	}
+	return text
 }
 
 // Bytes writes bytes on disk in decimal units, as disks are sold.

@@ -3,6 +3,7 @@ package quantity
 import (
 	"math"
 	"testing"
+	"time"
 )
 
 func TestFigure(t *testing.T) {
@@ -34,6 +35,11 @@ func TestUnits(t *testing.T) {
 		3600: "1 h", 8123.4: "2 h 15 min", 86400: "1 d", 112320: "1 d 7 h", 3605: "1 h 5 s", math.Inf(1): None} {
 		if got := Seconds(s); got != want {
 			t.Errorf("Seconds(%v) is %q, want %q", s, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{time.Minute: "1m", 90 * time.Second: "1m30s", 2 * time.Hour: "2h", time.Hour + time.Minute: "1h1m", 0: "0s", 1500 * time.Millisecond: "1.5s"} {
+		if got := Duration(d); got != want {
+			t.Errorf("Duration(%v) is %q, want %q", d, got, want)
 		}
 	}
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.00 kB", 999_960: "1.00 MB", 31_457_280: "31.5 MB",

@@ -106,7 +106,7 @@ type end struct {
 	accepted string
 }
 
-// connections are those of this machine, by the inodes of their sockets.
+// connections are the connections of this machine, by the inodes of their sockets.
 type connections struct {
 	ends      map[string]end
 	listeners map[string][]string // by where they listen
@@ -169,7 +169,7 @@ type tcpSocket struct {
 	listens, connected   bool
 }
 
-// noInode is that of every connection which its server has not accepted yet.
+// noInode is the inode of every connection which its server has not accepted yet.
 const noInode = "0"
 
 func readTCP(process string) (all []tcpSocket) {

@@ -74,7 +74,6 @@ const (
 	least = time.Second
 	// maxNamed bounds Usage.Processes.
 	maxNamed = 8
-	ticks    = 100 // a second (proc(5), USER_HZ)
 )
 
 // Watch looks at the machine until ctx ends. It returns nil if nothing is known:
@@ -165,7 +164,7 @@ func (w *watcher) look(first bool) {
 
 func (w *watcher) usage(first, last machine, length time.Duration) *Usage {
 	whole := length.Seconds() * float64(last.cpus)
-	share := func(n int64) float64 { return max(float64(n)/ticks/whole, 0) }
+	share := func(n int64) float64 { return max(float64(n)/procfs.TicksPerSecond/whole, 0) }
 	u := &Usage{
 		CPUs: last.cpus, Seconds: length.Seconds(), Tester: share(w.tester), Servers: share(w.servers),
 		Others: share(w.other), Perhaps: share(w.perhaps), Steal: share(last.steal - first.steal),

@@ -38,20 +38,14 @@ func ServerAt(address string) (processes func() []int, why string) {
 }
 
 // family is the owners, and what descends from them.
-func family(all []procfs.Process, owners []int) []int {
-	children := map[int][]int{}
-	var found []int
-	for _, p := range all {
-		children[p.Parent] = append(children[p.Parent], p.PID)
-		if slices.Contains(owners, p.PID) {
-			found = append(found, p.PID)
-		}
-	}
-	seen := map[int]bool{}
-	for i := 0; i < len(found); i++ {
-		if !seen[found[i]] {
-			seen[found[i]] = true
-			found = append(found, children[found[i]]...)
+func family(all []procfs.Process, owners []int) (found []int) {
+	table, seen := procfs.TableOf(all), map[int]bool{}
+	for _, owner := range owners {
+		for _, p := range table.Tree(owner) {
+			if !seen[p.PID] {
+				seen[p.PID] = true
+				found = append(found, p.PID)
+			}
 		}
 	}
 	return found

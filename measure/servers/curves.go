@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 
@@ -10,30 +9,16 @@ import (
 
 // Chart is lines over the time of the run, with one unit.
 type Chart struct {
-	Title string `json:"title"`
+	Title string
 	// Unit is "share" (of 1), "bytes", "bytes/s", "s", "%", "/s" or empty.
-	Unit  string `json:"unit"`
-	Lines []Line `json:"lines"`
+	Unit  string
+	Lines []Line
 }
 
 // Line is a value for each of the record's intervals; NaN where it is not known.
 type Line struct {
 	Name   string
 	Values []float64
-}
-
-// MarshalJSON writes null for what is not known.
-func (l Line) MarshalJSON() ([]byte, error) {
-	values := make([]*float64, len(l.Values))
-	for i := range values {
-		if !math.IsNaN(l.Values[i]) {
-			values[i] = &l.Values[i]
-		}
-	}
-	return json.Marshal(struct {
-		Name   string     `json:"name"`
-		Values []*float64 `json:"values"`
-	}{l.Name, values})
 }
 
 // Nothing reports whether all that is known of the chart is 0.
@@ -97,6 +82,14 @@ func (r *Record) memory(n Node) []float64 {
 	})
 }
 
+// threads is how many there are.
+func (r *Record) threads(n Node) []float64 {
+	return r.values(func(_, now *Sample) (float64, bool) {
+		u := now.Nodes[n.Name]
+		return float64(u.Threads), u.Threads > 0
+	})
+}
+
 // written, read, received and sent are in bytes a second.
 func (r *Record) written(n Node) []float64 {
 	return r.growth(n.Name, func(u Usage) (float64, bool) { return float64(u.Written), true })
@@ -145,12 +138,12 @@ func (r *Record) figure(s store.Statistic) []float64 {
 // left out, and so is a chart without lines.
 func (r *Record) Charts() []Chart {
 	all := []Chart{
-		{Title: "Processors in use, of those that each may use", Unit: "share"}, {Title: "Memory", Unit: "bytes"},
+		{Title: "Processors in use, of those that each may use", Unit: "share"}, {Title: "Memory", Unit: "bytes"}, {Title: "Threads"},
 		{Title: "Written to disk", Unit: "bytes/s"}, {Title: "Read from disk", Unit: "bytes/s"},
 		{Title: "Network, received", Unit: "bytes/s"}, {Title: "Network, sent", Unit: "bytes/s"},
 	}
 	for _, n := range r.Nodes {
-		for i, values := range [][]float64{r.cpu(n), r.memory(n), r.written(n), r.read(n), r.received(n), r.sent(n)} {
+		for i, values := range [][]float64{r.cpu(n), r.memory(n), r.threads(n), r.written(n), r.read(n), r.received(n), r.sent(n)} {
 			all[i].Lines = append(all[i].Lines, Line{Name: n.Name, Values: values})
 		}
 	}

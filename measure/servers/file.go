@@ -91,6 +91,9 @@ func (f *file) merge(all []Sample) Sample {
 	for _, s := range all {
 		one.Looks, one.Missed = one.Looks+s.Looks, one.Missed+s.Missed
 		for name, usage := range s.Nodes {
+			if usage.Files == 0 { // it was not looked at every time
+				usage.Files, usage.Free = one.Nodes[name].Files, one.Nodes[name].Free
+			}
 			one.Nodes[name] = usage
 			memory[name] += int64(s.Looks) * usage.Memory
 			looks[name] += int64(s.Looks)

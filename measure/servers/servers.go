@@ -26,17 +26,24 @@ type Node struct {
 	// MemoryLimit is in bytes and DiskWriteLimit in bytes a second; 0 for none.
 	MemoryLimit    int64 `json:"memory_limit_bytes,omitempty"`
 	DiskWriteLimit int64 `json:"disk_write_limit_bytes_per_second,omitempty"`
+	// OwnDisk is true if no other node has its files on the same disk.
+	OwnDisk bool `json:"own_disk,omitempty"`
 	// Tester is true of assay itself.
 	Tester bool `json:"tester,omitempty"`
 }
 
-// Usage is what the processes of a node have used until a moment. All but Memory only
-// grows as long as the server is not started again.
+// Usage is what the processes of a node have used until a moment. All but Memory, Threads, Files and
+// Free only grows as long as the server is not started again.
 type Usage struct {
 	CPU     float64 `json:"cpu_s"`
 	Memory  int64   `json:"memory_bytes"`
 	Read    int64   `json:"disk_read_bytes"`
 	Written int64   `json:"disk_written_bytes"`
+	Threads int64   `json:"threads,omitempty"`
+	// Files is how large its files are, and Free what their file system has left, in bytes, now and
+	// then; 0 if that was not looked at.
+	Files int64 `json:"files_bytes,omitempty"`
+	Free  int64 `json:"free_bytes,omitempty"`
 	// Received and Sent are of the node's own network; nil where it has none.
 	Received *int64 `json:"network_in_bytes,omitempty"`
 	Sent     *int64 `json:"network_out_bytes,omitempty"`

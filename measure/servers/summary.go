@@ -24,6 +24,8 @@ type Summary struct {
 	Missed    int             `json:"account_missed"`
 	Problem   string          `json:"account_problem,omitempty"`
 	Limit     Limit           `json:"limit"`
+	// Growth is what grew steadily; empty where nothing certainly did, or the run was short.
+	Growth []Growth `json:"growth,omitempty"`
 	// Waits is what transactions waited for, in one sentence; empty where that is not known.
 	Waits string `json:"waits,omitempty"`
 }
@@ -39,6 +41,8 @@ type NodeSummary struct {
 	CPUMax    *float64 `json:"cpu_share_max,omitempty"`
 	CPUMean   *float64 `json:"cpu_share_mean,omitempty"`
 	MemoryMax *float64 `json:"memory_max_bytes,omitempty"`
+	// ThreadsMax is of all its processes.
+	ThreadsMax *float64 `json:"threads_max,omitempty"`
 	// The rest are means.
 	Written  *float64 `json:"disk_written_bytes_per_second,omitempty"`
 	Read     *float64 `json:"disk_read_bytes_per_second,omitempty"`
@@ -82,7 +86,7 @@ func Summarize(r *Record, c Conditions) Summary {
 				Mean: mean(values), Median: quantity.Median(values), Max: slices.Max(values)})
 		}
 	}
-	s.Limit, s.Waits = r.limit(c), r.waitsText(measured)
+	s.Limit, s.Waits, s.Growth = r.limit(c), r.waitsText(measured), r.growths(c)
 	return s
 }
 
@@ -104,7 +108,7 @@ func (r *Record) summarizeNode(n Node, measured []bool) NodeSummary {
 		}
 	}
 	s.CPUMedian, s.CPUMax, s.CPUMean = of(cpu, quantity.Median), of(cpu, slices.Max), of(cpu, mean)
-	s.MemoryMax = of(r.memory(n), slices.Max)
+	s.MemoryMax, s.ThreadsMax = of(r.memory(n), slices.Max), of(r.threads(n), slices.Max)
 	s.Written, s.Read, s.Received, s.Sent = of(r.written(n), mean), of(r.read(n), mean), of(r.received(n), mean), of(r.sent(n), mean)
 	return s
 }

@@ -1,43 +1,45 @@
 package servers
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
-)
 
-// ticksPerSecond is USER_HZ, in which Linux tells times on every architecture that Go
-// runs on (proc(5), sysconf(3)).
-const ticksPerSecond = 100
+	"assay/internal/procfs"
+)
 
 // ProcessTime is the processor time in seconds that processes have used so far, those
 // that they have started and waited for included; 0 where the system does not tell.
 func ProcessTime(pids []int) float64 {
-	ticks := int64(0)
-	for _, pid := range pids {
-		ticks += processTicks(pid)
-	}
-	return float64(ticks) / ticksPerSecond
+	seconds, _ := processTimes(pids)
+	return seconds
 }
 
-// processTicks adds up utime, stime, cutime and cstime of /proc/PID/stat
-// (proc(5), fields 14 to 17); 0 if they cannot be read.
-func processTicks(pid int) (ticks int64) {
-	text := readProcess(pid, "stat")
-	// The name in parentheses may hold anything; the state, field 3, follows.
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	const first = 14 - 3
-	if len(fields) < first+4 {
-		return 0
+// processTimes is the same with the number of their threads.
+func processTimes(pids []int) (seconds float64, threads int64) {
+	ticks := int64(0)
+	for _, pid := range pids {
+		p, _ := procfs.Read(pid) // nothing of one that has ended
+		ticks, threads = ticks+p.Ticks+p.Children, threads+p.Threads
 	}
-	for _, field := range fields[first : first+4] {
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return 0
+	return float64(ticks) / procfs.TicksPerSecond, threads
+}
+
+// LookAtFiles adds how large the files below a folder are, and what their file system has left. It
+// takes some milliseconds for a thousand files.
+func (u *Usage) LookAtFiles(folder string) {
+	// What is removed meanwhile is left out.
+	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			if info, err := entry.Info(); err == nil {
+				u.Files += info.Size()
+			}
 		}
-		ticks += n
-	}
-	return ticks
+		return nil
+	})
+	u.Free = free(folder)
 }
 
 // Look returns what processes, a server's whole family, have used; false if there is
@@ -63,7 +65,8 @@ func Look(pids []int, ownNetwork bool) (usage Usage, known bool) {
 			usage.Received, usage.Sent = network(readProcess(pid, "net/dev"))
 		}
 	}
-	usage.CPU, usage.Memory = ProcessTime(pids), usage.Memory+shared
+	usage.CPU, usage.Threads = processTimes(pids)
+	usage.Memory += shared
 	return usage, known
 }
 

@@ -12,7 +12,7 @@ import (
 type wait struct {
 	means             store.Meaning
 	kind, limit, what string
-	// share is that of the sampled sessions at work which waited for it, 0 to 1.
+	// share is the share of the sampled sessions at work which waited for it, 0 to 1.
 	share float64
 }
 

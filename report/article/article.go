@@ -22,7 +22,8 @@ type Article struct {
 	ChartPrefix string
 	// Question is what the study wants to know, Setup what all experiments share.
 	Question, Setup string
-	// Answers are to the parts of the question. Compared has the figures that they rest on.
+	// Answers are to the parts of the question. Compared has the figures that they rest on, which the
+	// text leaves to the page.
 	Answers  []Answer
 	Compared report.Table
 	// Lead is a section that has one chart alone: that which shows the answers.
@@ -137,7 +138,7 @@ func (a *Article) Headline() []report.DocumentVerdict {
 	}
 	lines := append(bad, unsure...)
 	if len(unmeasured) > 0 {
-		lines = append(lines, report.DocumentVerdict{Text: "VALID in every run, and not every measurement is: " + strings.Join(unmeasured, ", "), Unsure: true})
+		lines = append(lines, report.DocumentVerdict{Text: "every run is VALID, but some measurements are INVALID: " + strings.Join(unmeasured, ", "), Unsure: true})
 	}
 	switch {
 	case len(good) > 0 && len(lines) == 0:

@@ -71,10 +71,10 @@ func TestMarkdown(t *testing.T) {
 	a := example()
 	a.TakeLead("transfers", "throughput")
 	expect.NoError(t, a.Markdown(&out))
-	inOrder(t, out.String(), []string{"# A", "Does *more* help?", "**Does it &lt;help&gt;?** With 8", "? Not known: no such", "charts/transfers-throughput-by-clients.svg", "| compared |", "## Transfers", "charts/transfers-throughput.svg", "## Set-up", "## What was left out", "## The same again"})
+	inOrder(t, out.String(), []string{"# A", "Does *more* help?", "**Does it &lt;help&gt;?** With 8", "? Not known: no such", "charts/transfers-throughput-by-clients.svg", "## Transfers", "charts/transfers-throughput.svg", "## Set-up", "## What was left out", "## The same again"})
 	expect.Text(t, "the text", out.String(), "# A &lt;study&gt;", "#### Machines", "## Transfers", "| 8 | 5 of 5 | 900/s ? |", "## All &lt;of&gt; them", "| a | [✗ violated](#found-in-transfers-a) |", "### Found in transfers a", "- 1 &lt;lost&gt;", "✗ **Faults: VIOLATED in 1 of 5 runs**",
 		"✓ **VALID, with their measurements: Transfers**", "```\nassay study s.yaml --size laptop\n```",
-		"![Transfers: Throughput](charts/transfers-throughput.svg)", "(charts/transfers-throughput-by-clients.svg)")
+		"![Throughput](charts/transfers-throughput.svg)", "(charts/transfers-throughput-by-clients.svg)")
 }
 
 // TestCharts: each chart is a file that is XML with colors for light and dark, and whose name is its

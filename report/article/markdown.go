@@ -18,21 +18,17 @@ func (a *Article) Markdown(w io.Writer) error {
 	for _, answer := range a.Answers {
 		m.Answer(answer.Ask, strings.TrimSpace(answer.Mark()+" "+answer.Sentence))
 	}
-	charts := func(section int, title string) {
+	charts := func(section int) {
 		for _, c := range files {
 			if c.section == section {
-				m.Image(title+": "+c.title, c.Path)
+				m.Image(c.title, c.Path)
 				m.Items(c.remarks)
 			}
 		}
 	}
-	charts(0, a.Lead.Title)
+	charts(0)
 	for _, v := range a.Headline() {
 		m.Verdict(v)
-	}
-	if len(a.Compared.Rows) > 0 {
-		m.Heading(2, a.Compared.Title)
-		m.Table(a.Compared)
 	}
 	for _, t := range a.Overviews {
 		m.Heading(2, t.Title)
@@ -41,7 +37,9 @@ func (a *Article) Markdown(w io.Writer) error {
 	for i, s := range a.Sections {
 		m.Heading(2, s.Title)
 		m.Raw(below(s.Before))
-		m.Verdict(s.Verdict)
+		if !s.Verdict.Good { // as the headline says of the others
+			m.Verdict(s.Verdict)
+		}
 		if s.Problem != "" {
 			m.Line(s.Problem)
 		}
@@ -54,7 +52,7 @@ func (a *Article) Markdown(w io.Writer) error {
 		if s.Source != "" {
 			m.Line("Reported figures are from " + s.Source + ".")
 		}
-		charts(i+1, s.Title)
+		charts(i + 1)
 		m.Items(s.Notes)
 		for _, f := range s.Findings {
 			m.Heading(3, f.Title)

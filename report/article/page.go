@@ -3,8 +3,9 @@ package article
 import (
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
+
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 
 	"assay/report"
 )
@@ -18,8 +19,9 @@ var pageStyle string
 // page is what the template is given.
 type page struct {
 	*Article
-	Policy          string
+	Origin, Policy  string
 	Style           template.CSS
+	Headline        []report.DocumentVerdict
 	Question, Setup template.HTML
 	Lead            pageSection
 	Sections        []pageSection
@@ -36,7 +38,7 @@ type pageSection struct {
 func (a *Article) HTML(w io.Writer) error {
 	parsed, err := report.Templates()
 	if err == nil {
-		_, err = parsed.New("article").Parse(pageTemplate)
+		_, err = parsed.New("article").Funcs(template.FuncMap{"findingID": Finding.ID}).Parse(pageTemplate)
 	}
 	var p page
 	if err == nil {
@@ -53,7 +55,7 @@ func (a *Article) HTML(w io.Writer) error {
 
 func (a *Article) page() (page, error) {
 	style := report.Style() + "\n" + pageStyle
-	p := page{Article: a, Policy: report.DocumentPolicy(style), Style: template.CSS(style)}
+	p := page{Article: a, Origin: a.Origin(), Policy: report.Policy(style), Style: template.CSS(style), Headline: a.Headline()}
 	var err error
 	read := func(text string) template.HTML {
 		html, problem := prose(text)

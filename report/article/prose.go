@@ -3,9 +3,9 @@ package article
 import (
 	"bytes"
 	"fmt"
-	"html/template"
 	"strings"
 
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/yuin/goldmark"
 )
 

@@ -44,27 +44,27 @@ func WriteBaseline(w io.Writer, g Group) error {
 func readBaseline(path string) ([]Group, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, &InputError{path, "cannot be read: " + err.Error(), err}
+		return nil, &report.FileError{Path: path, Problem: "cannot be read: " + err.Error(), Err: err}
 	}
 	defer file.Close() // nothing was written; an error here loses nothing
 	text, err := io.ReadAll(io.LimitReader(file, maxBaseline+1))
 	if err != nil {
-		return nil, &InputError{path, "cannot be read: " + err.Error(), err}
+		return nil, &report.FileError{Path: path, Problem: "cannot be read: " + err.Error(), Err: err}
 	}
 	var b baseline
 	switch err := json.Unmarshal(text, &b); {
 	case len(text) > maxBaseline:
-		return nil, &InputError{path, "is too large to be a baseline", nil}
+		return nil, &report.FileError{Path: path, Problem: "is too large to be a baseline"}
 	case err != nil:
-		return nil, &InputError{path, "is neither a folder nor a baseline: " + err.Error(), err}
+		return nil, &report.FileError{Path: path, Problem: "is neither a folder nor a baseline: " + err.Error(), Err: err}
 	case b.Format != baselineFormat:
-		return nil, &InputError{path, fmt.Sprintf("is no baseline of format %d, which this assay reads; assay compare --keep FILE writes one", baselineFormat), nil}
+		return nil, &report.FileError{Path: path, Problem: fmt.Sprintf("is no baseline of format %d, which this assay reads; assay compare --keep FILE writes one", baselineFormat)}
 	case len(b.Runs) == 0:
-		return nil, &InputError{path, "is a baseline without a run", nil}
+		return nil, &report.FileError{Path: path, Problem: "is a baseline without a run"}
 	}
 	for _, run := range b.Runs {
 		if run.Result == nil || run.Result.Workload == "" {
-			return nil, &InputError{path, "was altered: a run of this baseline has no result", nil}
+			return nil, &report.FileError{Path: path, Problem: "was altered: a run of this baseline has no result"}
 		}
 	}
 	return []Group{{Name: b.Name, Runs: b.Runs}}, nil

@@ -37,63 +37,112 @@ func (a observation) surely(b observation) bool {
 	return !b.cut && (a.value > b.value || a.value == b.value && a.cut)
 }
 
-// mostArrangements is up to how many ways to divide the runs between the groups are gone through.
-// Beyond it the normal distribution tells the tail.
-const mostArrangements = 200_000
+// mostDivided is of up to how many runs all ways to divide them between the groups are counted. Beyond
+// it the normal distribution tells the sum.
+const mostDivided = 60
 
-// gehan is the two-sided P of the generalized Wilcoxon test for censored values (E. Gehan, "A
-// generalized Wilcoxon test for comparing arbitrarily singly-censored samples", Biometrika 52,
-// 1965), by Mantel's scores: for each value how many are surely less, less how many are surely
-// greater (N. Mantel, "Ranking procedures for arbitrarily restricted observation", Biometrics 23,
-// 1967). P is over all ways to divide the values between the groups, which is exact where runs of
-// both groups end as late. Without cut values it is the U test.
-func gehan(x, y []observation) float64 {
-	all := slices.Concat(x, y)
-	scores := make([]float64, len(all))
-	for i, a := range all {
-		for _, b := range all {
-			switch {
-			case a.surely(b):
-				scores[i]++
-			case b.surely(a):
-				scores[i]--
+// probability is the two-sided P that groups which do not differ lie as far apart as those of these
+// pairs: by the generalized Wilcoxon test for censored values (E. Gehan, "A generalized Wilcoxon test
+// for comparing arbitrarily singly-censored samples", Biometrika 52, 1965) with Mantel's scores: for
+// each value how many are surely less, less how many are surely greater (N. Mantel, "Ranking
+// procedures for arbitrarily restricted observation", Biometrics 23, 1967). Without cut values that is
+// the U test, or van Elteren's of several pairs. It is exact where runs of both groups end as late.
+func probability(pairs ...[2][]observation) (p float64) {
+	sum, middle, chances := 0, 0, []float64{1}
+	for _, one := range pairs {
+		all, n := slices.Concat(one[0], one[1]), len(one[0])
+		ranks := make([]int, len(all))
+		for i, a := range all {
+			ranks[i] = len(all) - 1
+			for _, b := range all {
+				switch {
+				case a.surely(b):
+					ranks[i]++
+				case b.surely(a):
+					ranks[i]--
+				}
+			}
+			if i < n {
+				sum += ranks[i]
+			}
+		}
+		middle += n * (len(all) - 1)
+		chances = joinedChances(chances, divisions(ranks, n))
+	}
+	for at, chance := range chances {
+		if max(at-middle, middle-at) >= max(sum-middle, middle-sum) {
+			p += chance
+		}
+	}
+	return min(p, 1)
+}
+
+// divisions are the chances of each sum of n of these ranks, taken by chance.
+func divisions(ranks []int, n int) []float64 {
+	sorted := slices.Sorted(slices.Values(ranks))
+	most, all := 0, 0
+	for i, rank := range sorted {
+		if all += rank; i >= len(ranks)-n {
+			most += rank
+		}
+	}
+	if len(ranks) > mostDivided {
+		return normalSums(ranks, n, most, float64(all)/float64(len(ranks)))
+	}
+	ways := make([][]float64, n+1) // to take so many of the ranks seen so far, by their sum
+	for k := range ways {
+		ways[k] = make([]float64, most+1)
+	}
+	ways[0][0] = 1
+	for i, rank := range sorted {
+		for k := min(i+1, n); k > 0; k-- {
+			for sum := most; sum >= rank; sum-- {
+				ways[k][sum] += ways[k-1][sum-rank]
 			}
 		}
 	}
-	var sum, squares float64
-	for i, s := range scores {
-		squares += s * s
-		if i < len(x) {
-			sum += s
+	return shares(ways[n])
+}
+
+// normalSums are about the same chances, of ranks with this mean.
+func normalSums(ranks []int, n, most int, mean float64) []float64 {
+	squares, of := 0.0, float64(len(ranks))
+	for _, rank := range ranks {
+		squares += (float64(rank) - mean) * (float64(rank) - mean)
+	}
+	variance := max(float64(n)*(of-float64(n))*squares/(of*(of-1)), 1e-9)
+	sums := make([]float64, most+1)
+	for at := range sums {
+		away := float64(at) - float64(n)*mean
+		sums[at] = math.Exp(-away * away / (2 * variance))
+	}
+	return shares(sums)
+}
+
+// shares divides by the sum.
+func shares(parts []float64) []float64 {
+	whole := 0.0
+	for _, part := range parts {
+		whole += part
+	}
+	for i := range parts {
+		parts[i] /= whole
+	}
+	return parts
+}
+
+// joinedChances are the chances of the sum of two numbers.
+func joinedChances(a, b []float64) []float64 {
+	all := make([]float64, len(a)+len(b)-1)
+	for i, p := range a {
+		if p == 0 {
+			continue
+		}
+		for j, q := range b {
+			all[i+j] += p * q
 		}
 	}
-	n, m := float64(len(x)), float64(len(y))
-	ways := 1.0
-	for i := range x {
-		ways *= (n + m - float64(i)) / float64(i+1)
-	}
-	switch {
-	case squares == 0:
-		return 1
-	case ways > mostArrangements:
-		deviation := math.Sqrt(n * m * squares / ((n + m) * (n + m - 1)))
-		return math.Erfc(math.Abs(sum) / deviation / math.Sqrt2)
-	}
-	asFar, count := 0.0, 0.0
-	var divide func(from, left int, part float64)
-	divide = func(from, left int, part float64) {
-		if left == 0 {
-			if count++; math.Abs(part) >= math.Abs(sum) {
-				asFar++
-			}
-			return
-		}
-		for i := from; i <= len(scores)-left; i++ {
-			divide(i+1, left-1, part+scores[i])
-		}
-	}
-	divide(0, len(x), 0)
-	return asFar / count
+	return all
 }
 
 // cutAt reports whether a figure at this value in the order of these is only a lower bound: one

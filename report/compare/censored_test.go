@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/perf/benchmath"
+
 	"assay/internal/expect"
 	"assay/report"
 )
@@ -25,15 +27,16 @@ func measuredAs(values ...float64) (all []observation) {
 }
 
 // Without values that were cut the test is the U test; with them it claims only what is sure.
-func TestGehan(t *testing.T) {
+func TestProbability(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for range 50 {
 		var x, y []observation
 		for range 5 {
 			x, y = append(x, observation{value: random.Float64()}), append(y, observation{value: random.Float64() + 0.5})
 		}
-		if got, want := gehan(x, y), probability(x, y); math.Abs(got-want) > 1e-9 {
-			t.Errorf("of %v and %v: %v, the U test has %v", x, y, got, want)
+		uTest := benchmath.AssumeNothing.Compare(benchmath.NewSample(valuesIn(x), &benchmath.DefaultThresholds), benchmath.NewSample(valuesIn(y), &benchmath.DefaultThresholds)).P
+		if got := probability([2][]observation{x, y}); math.Abs(got-uTest) > 1e-9 {
+			t.Errorf("of %v and %v: %v, the U test has %v", x, y, got, uTest)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -47,16 +50,16 @@ func TestGehan(t *testing.T) {
 		// Scores by hand: x has 2, 2, and y -2, -2 of six ways to divide them.
 		"two of each": {cutAll(9, 9), measuredAs(1, 2), 2.0 / 6},
 	} {
-		if got := probability(c.x, c.y); math.Abs(got-c.want) > 1e-9 {
+		if got := probability([2][]observation{c.x, c.y}); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
 	var many, others []observation
-	for i := range 30 {
+	for i := range 40 {
 		many, others = append(many, observation{float64(100 + i), i%3 == 0}), append(others, observation{value: float64(i)})
 	}
-	if p := gehan(many, others); p > 1e-6 {
-		t.Errorf("of 30 runs each, all longer: %v", p)
+	if p := probability([2][]observation{many, others}); p > 1e-6 {
+		t.Errorf("of 40 runs each, all longer: %v", p)
 	}
 }
 

@@ -1,8 +1,11 @@
 package compare
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strconv"
 
 	"assay/internal/quantity"
 	"assay/report"
@@ -116,4 +119,33 @@ func at(curve [][2]float64, q float64) (float64, bool) {
 	}
 	a, b := curve[i-1], curve[i]
 	return a[1] + (b[1]-a[1])*(q-a[0])/(b[0]-a[0]), true
+}
+
+// Picture draws what changed as an SVG: for each figure both groups as multiples of A's median, each
+// with its interval, so that all figures have one axis. A figure whose median is 0 has no multiples.
+func Picture(w io.Writer, all []*Comparison) error {
+	chart := report.BarChart{Title: title(all), Along: "median of the runs, as a multiple of A's, with its interval",
+		Format: func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }}
+	for _, c := range all {
+		for _, r := range c.Rows {
+			if r.A.Median <= 0 || r.B.Median <= 0 || len(all) > 1 && !slices.Contains(tableMetrics(c.A.Runs[0].Result), r.Metric) {
+				continue
+			}
+			head := fmt.Sprintf("%s: %s → %s  %s", r.Metric, r.A.written(r.metric), r.B.written(r.metric), r.changeText())
+			switch {
+			case r.Significant && r.Better:
+				head += ", better"
+			case r.Significant:
+				head += ", worse"
+			}
+			if len(all) > 1 {
+				head += " (" + c.B.Name + ")"
+			}
+			for i, s := range []Spread{r.A, r.B} {
+				chart.Bars = append(chart.Bars, report.Bar{Group: head, Name: []string{"A", "B"}[i], AtLeast: s.AtLeast, Doubted: []Group{c.A, c.B}[i].doubted(r.metric),
+					Value: s.Median / r.A.Median, Low: s.Low / r.A.Median, High: s.High / r.A.Median})
+			}
+		}
+	}
+	return chart.SVG(w, "")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"math"
@@ -87,6 +88,16 @@ func TestCompare(t *testing.T) {
 	if text := Document([]*Comparison{few}, "").Notes; !slices.ContainsFunc(text, func(n string) bool { return strings.Contains(n, "too few") }) {
 		t.Errorf("the notes are %q", text)
 	}
+}
+
+// TestPicture draws each figure of both groups, whatever a group is called.
+func TestPicture(t *testing.T) {
+	c, err := Compare(group("before", 100, 101, 102, 103, 104, 105), group("a <b> & \x00\xff\"c\"", 200, 201, 202, 203, 204, 205), Options{})
+	expect.NoError(t, err)
+	var b bytes.Buffer
+	expect.NoError(t, Picture(&b, []*Comparison{c}))
+	expect.NoError(t, xml.Unmarshal(b.Bytes(), new(struct{})))
+	expect.Text(t, "the picture", b.String(), "throughput: 102/s → 202/s", "97.6 %, better", "p99: ")
 }
 
 // TestGateFindsWhatItShould: the same noise on both sides is passed, a fifth less is
@@ -307,7 +318,7 @@ func TestDocuments(t *testing.T) {
 	var text, page, table bytes.Buffer
 	d := Document([]*Comparison{c}, "assay compare before after")
 	expect.NoError(t, errors.Join(d.Text(&text, report.TextOptions{}), d.HTML(&page), d.CSV(&table)))
-	expect.Text(t, "the text", text.String(), "throughput", "1,000/s", "800/s", "-20.0 %", "0.008", "VIOLATED", "invalid: machine busy (1)", "left out of the figures", "1 run of the series could not be made", "missed")
+	expect.Text(t, "the text", text.String(), "throughput", "1,000/s", "800/s", "-20.0 %", "0.008", "VIOLATED", "measurement is invalid, machine busy", "left out of the figures", "Runs that could not be made: after (1 of 7)", "missed")
 	for _, line := range strings.Split(text.String(), "\n") {
 		if len([]rune(line)) > 80 {
 			t.Errorf("%d columns: %s", len([]rune(line)), line)
@@ -335,7 +346,7 @@ func TestDocuments(t *testing.T) {
 	summary := Summary("bank", []Group{a, b, {Name: "never", Waiting: 5}})
 	text.Reset()
 	expect.NoError(t, summary.Text(&text, report.TextOptions{}))
-	expect.Text(t, "the summary", text.String(), "before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "never: 5 runs of the series are not made yet")
+	expect.Text(t, "the summary", text.String(), "before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "Runs that are not made yet: never (5 of 5)")
 }
 
 // TestRuns: a line for each run, in words and in plain numbers.

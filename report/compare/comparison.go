@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"golang.org/x/perf/benchmath"
-
 	"assay/check"
 	"assay/report"
 )
@@ -83,7 +81,7 @@ func notAllowed(found []Difference, allow []string) []Difference {
 }
 
 func newRow(m metric, a, b Group) Row {
-	row := Row{Metric: m.name, Unit: m.unit, metric: m, A: a.spread(m), B: b.spread(m), P: probability(observed(m, a), observed(m, b))}
+	row := Row{Metric: m.name, Unit: m.unit, metric: m, A: a.spread(m), B: b.spread(m), P: probability([2][]observation{observed(m, a), observed(m, b)})}
 	switch {
 	case row.A.Median == row.B.Median:
 	case row.A.Median == 0:
@@ -140,21 +138,6 @@ func (g Group) moved(m metric, factor float64) []observation {
 	}
 	return all
 }
-
-// probability is the two-sided P of the Mann-Whitney U test, or of Gehan's where values were
-// cut; 1 if all values are the same.
-func probability(x, y []observation) float64 {
-	if slices.ContainsFunc(slices.Concat(x, y), func(o observation) bool { return o.cut }) {
-		return gehan(x, y)
-	}
-	c := benchmath.AssumeNothing.Compare(benchmath.NewSample(valuesIn(x), thresholds()), benchmath.NewSample(valuesIn(y), thresholds()))
-	if math.IsNaN(c.P) {
-		return 1
-	}
-	return c.P
-}
-
-func thresholds() *benchmath.Thresholds { return &benchmath.Thresholds{CompareAlpha: alpha} }
 
 // Violated is how many runs of a group have a database that broke its word.
 func (g Group) Violated() int { return g.ended(check.Violated) }

@@ -59,7 +59,7 @@ func (e *DifferentError) Error() string {
 func conditionsOf(r Run) map[string]string {
 	x := r.Result
 	return map[string]string{
-		condWorkload:   joined(" ", x.Workload, settings(x.Options)),
+		condWorkload:   joined(" ", x.Workload, settingsText(x.Options, " ")),
 		condLoad:       load(x),
 		condIsolation:  value(x.Database.Settings, "isolation"),
 		condDurability: durability(x),
@@ -68,12 +68,8 @@ func conditionsOf(r Run) map[string]string {
 	}
 }
 
-func settings(all []report.Setting) string {
-	return named(all, " ")
-}
-
-// named are values with their names.
-func named(all []report.Setting, separator string) string {
+// settingsText are values with their names.
+func settingsText(all []report.Setting, separator string) string {
 	var parts []string
 	for _, s := range all {
 		parts = append(parts, s.Name+"="+s.Value)
@@ -130,7 +126,7 @@ func durability(r *report.Result) string {
 			found = append(found, s)
 		}
 	}
-	return joined(" ", r.Database.Product+":", settings(found))
+	return joined(" ", r.Database.Product+":", settingsText(found, " "))
 }
 
 // unlikeDurability is a difference in what an acknowledgement is worth, unless it is

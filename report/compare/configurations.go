@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +71,7 @@ func (l Layout) Check(axes []string, plots []Plot) error {
 	}
 	for _, p := range plots {
 		switch {
-		case p.over == overTimeWord || p.over == overPercentilesWord || p.over == overRoundsWord || p.over == rampWord || p.over == noPlotWord:
+		case p.over == overTimeWord || p.over == overPercentilesWord || p.over == overRoundsWord || p.over == rampWord || p.over == noPlotWord || p.over == tasksWord:
 		case slices.ContainsFunc(strings.Split(p.figure, " and "), func(name string) bool { return !isMetric(figureName(name)) }):
 			return unknownColumn("figure for the chart "+strconv.Quote(p.text)+":", p.figure, all)
 		case p.over != "" && !slices.Contains(axes, p.over):
@@ -161,15 +162,16 @@ func (t *configurationTable) choose(had []Group, l Layout) error {
 }
 
 func unknownColumn(what, name string, all []metric) error {
-	var names []string
+	return &LayoutError{fmt.Sprintf("there is no %s %q; there are %s", what, name, known(name, slices.Collect(maps.Keys(facts())), all))}
+}
+
+// known lists these words and figures, with the one that may have been meant.
+func known(name string, words []string, all []metric) string {
 	for _, m := range all {
-		names = append(names, m.name)
+		words = append(words, m.name)
 	}
-	for fact := range facts() {
-		names = append(names, fact)
-	}
-	slices.Sort(names)
-	return &LayoutError{fmt.Sprintf("there is no %s %q; there are %s%s", what, name, strings.Join(names, ", "), spelling.Hint(name, "", names))}
+	slices.Sort(words)
+	return strings.Join(words, ", ") + spelling.Hint(name, "", words)
 }
 
 func (t *configurationTable) sort(by string, like *report.Result) error {

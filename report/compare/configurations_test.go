@@ -34,7 +34,7 @@ func TestConfigurations(t *testing.T) {
 	}
 	want = []string{
 		"cluster | clients | source | throughput | machine and size",
-		"postgres:2 | 1 | reported | 2,000/s | -", " |  | ours | 1,000/s (0.5 times) | 0 rows", "- | 512 | reported | 9,000/s | 20 nodes",
+		"postgres:2 | 1 | reported | 2,000/s | -", "postgres:2 | 1 | ours | 1,000/s (0.5 times) | 0 rows", "- | 512 | reported | 9,000/s | 20 nodes",
 	}
 	if got := text(tables[1]); len(tables) != 2 || !slices.Equal(got, want) {
 		t.Errorf("\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -142,11 +142,15 @@ func TestPlotsOverRounds(t *testing.T) {
 			g.Runs[i].Result.Rounds = append(g.Runs[i].Result.Rounds, report.Round{Name: "round", Seconds: 2, Size: &report.RoundSize{Bytes: int64(1000 * (round + 1))}})
 		}
 	}
-	p, err := ParsePlot("size over rounds")
-	expect.NoError(t, err)
-	lines, _, err := Plots([]Group{g}, []Plot{p}, nil)
-	if err != nil || len(lines) != 1 || !slices.Equal(lines[0].Lines[0].Points, [][2]float64{{1, 1000}, {2, 2000}, {3, 3000}}) {
-		t.Errorf("%+v, %v", lines, err)
+	tasks := [][2]float64{{0.1, 12}, {0.2, 9}}
+	g.Runs[0].Result.Rounds[1] = report.Round{Name: "15 workers", Seconds: 2, Size: &report.RoundSize{Bytes: 2000}, Tasks: tasks}
+	for text, want := range map[string][][2]float64{"size over rounds": {{1, 1000}, {2, 2000}, {3, 3000}}, "each task of 15 workers": tasks} {
+		p, err := ParsePlot(text)
+		expect.NoError(t, err, Layout{}.Check(nil, []Plot{p}))
+		lines, _, err := Plots([]Group{g}, []Plot{p}, nil)
+		if err != nil || len(lines) != 1 || !slices.Equal(lines[0].Lines[0].Points, want) {
+			t.Errorf("%s: %+v, %v", text, lines, err)
+		}
 	}
 }
 
@@ -170,7 +174,7 @@ func TestFiguresOfParts(t *testing.T) {
 		t.Errorf("%q", tables[0].Rows)
 	}
 	remarks := Remarks(groups)
-	if len(remarks) != 2 || !strings.Contains(remarks[1], "too short (10): policy=retry (5 of 5); policy=none (5 of 5).") {
+	if len(remarks) != 1 || !strings.Contains(remarks[0], "too short (10): policy=retry (5 of 5); policy=none (5 of 5).") {
 		t.Errorf("%q", remarks)
 	}
 }

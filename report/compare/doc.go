@@ -6,9 +6,10 @@
 // It reads the folders of runs and of series. It must not run anything, nor know
 // the command line or the terminal.
 //
-// The statistics are benchstat's (golang.org/x/perf/benchmath): medians,
-// with the confidence interval of the order statistics, and the Mann-Whitney U
-// test, which assumes no distribution. Times of databases have long tails, so that
-// a test that assumes a normal distribution would be wrong (H. B. Mann, D. R.
-// Whitney, Annals of Mathematical Statistics 18, 1947).
+// Medians have the confidence interval of the order statistics, as benchstat
+// gives it (golang.org/x/perf/benchmath). The test of difference is the
+// Mann-Whitney U test, and Gehan's where runs cut values off (censored.go). Neither
+// assumes a distribution: times of databases have long tails, so that a test that
+// assumes a normal distribution would be wrong (H. B. Mann, D. R. Whitney, Annals
+// of Mathematical Statistics 18, 1947).
 package compare

@@ -8,22 +8,13 @@ import (
 	"strings"
 
 	"assay/check"
-	"assay/internal/quantity"
 	"assay/report"
 )
 
 // Document lays comparisons out for a reader: of one, a table with a line for each
 // metric; of several, a table for each metric with a line for each group.
 func Document(all []*Comparison, command string) report.Document {
-	d := report.Document{Command: command}
-	if len(all) == 1 {
-		c := all[0]
-		d.Title = fmt.Sprintf("%s: %s against %s", c.A.Runs[0].Result.Workload, c.B.Name, c.A.Name)
-		d.Tables = []report.Table{pairTable(c)}
-	} else {
-		d.Title = fmt.Sprintf("%s: %d comparisons with %s", all[0].A.Runs[0].Result.Workload, len(all), all[0].A.Name)
-		d.Tables = metricTables(all)
-	}
+	d := report.Document{Title: title(all), Command: command, Tables: figureTables(all)}
 	for _, c := range all {
 		d.Answers = append(d.Answers, c.sentence())
 		if lines := c.differing(); len(lines) > 0 {
@@ -35,6 +26,14 @@ func Document(all []*Comparison, command string) report.Document {
 	d.Verdicts = verdicts(all)
 	d.Charts = charts(groupsOf(all))
 	return d
+}
+
+func title(all []*Comparison) string {
+	c := all[0]
+	if len(all) > 1 {
+		return fmt.Sprintf("%s: %d comparisons with %s", c.A.Runs[0].Result.Workload, len(all), c.A.Name)
+	}
+	return fmt.Sprintf("%s: %s against %s", c.A.Runs[0].Result.Workload, c.B.Name, c.A.Name)
 }
 
 // pairTable has a line for each metric of two groups.
@@ -63,8 +62,12 @@ func tableMetrics(r *report.Result) []string {
 	return []string{"throughput", "p50", "p99", "errors", "outage", "new primary", "size"}
 }
 
-// metricTables has, for each metric, a line for each group.
-func metricTables(all []*Comparison) []report.Table {
+// figureTables are the table of one comparison, or of several one for each metric with a line for
+// each group.
+func figureTables(all []*Comparison) []report.Table {
+	if len(all) == 1 {
+		return []report.Table{pairTable(all[0])}
+	}
 	var tables []report.Table
 	for _, name := range tableMetrics(all[0].A.Runs[0].Result) {
 		t := report.Table{Title: name, Head: []string{"runs of", "median", "±", "change", "p", "n"}}
@@ -88,13 +91,29 @@ func metricTables(all []*Comparison) []report.Table {
 	return tables
 }
 
-// howToRead says what the figures of tables are.
-const howToRead = "Figures are medians over the runs of a group. ?: no measurement of the group is valid. ± is half their 95 % confidence interval, or with fewer than 6 runs half the range from the smallest to the largest; of a single run it is its own interval, without what differs from run to run. ~: no difference that chance would not make (Mann-Whitney U test, p ≥ 0.05). At least: the end of runs cut it (Gehan's test)."
+// HowToRead says what the figures of tables are.
+const HowToRead = "Figures are medians over the runs of a group. ± is half their 95 % confidence interval: of fewer than 6 runs half their range, of a single run its own. ?: no valid measurement. ~: chance makes such a difference (Mann-Whitney U test, p ≥ 0.05). At least: the run's end cut it (Gehan's test)."
 
-// Remarks are how to read the figures of groups, and what is against their runs: a sentence for
-// each kind, with the groups that have such runs.
-func Remarks(groups []Group) []string {
-	lines := []string{howToRead}
+// against is what is against the runs of groups, and how surely they are known.
+func against(groups ...Group) []string {
+	return slices.Concat(Remarks(groups), Imprecise(groups))
+}
+
+// Imprecise says of how many runs the throughput is not known well; nothing if there is none.
+func Imprecise(groups []Group) []string {
+	wide, runs := 0, 0
+	for _, g := range groups {
+		wide, runs = wide+g.wide(), runs+len(g.Runs)
+	}
+	if wide == 0 { // which ones, their intervals say
+		return nil
+	}
+	return []string{fmt.Sprintf("Throughput is known within more than 10 %% only in %d of %s, which were too short for it: measure longer.", wide, check.Counted(int64(runs), "run", "runs"))}
+}
+
+// Remarks are what is against the runs of groups: a sentence for each kind, with the groups that
+// have such runs.
+func Remarks(groups []Group) (lines []string) {
 	say := func(text string, count func(Group) int) {
 		var named []string
 		var runs []Run
@@ -120,7 +139,6 @@ func Remarks(groups []Group) []string {
 	say("Runs in which the database is VIOLATED, so that how fast it is means little", Group.Violated)
 	say("Runs left out of the figures, since their measurement is invalid, REASONS", invalid(false))
 	say("Runs of which no figure is to be believed, since all measurements of the row are invalid, REASONS", invalid(true))
-	say("Runs whose throughput is known within more than 10 % only, since they were too short for it", Group.wide)
 	say("Runs that could not be made", func(g Group) int { return g.Failed })
 	say("Runs that are not made yet", func(g Group) int { return g.Waiting })
 	return lines
@@ -133,7 +151,7 @@ func notes(all []*Comparison) []string {
 		c := all[0]
 		lines = append(lines, fmt.Sprintf("A is %s (%s), B is %s (%s).", c.A.Name, counted(c.A), c.B.Name, counted(c.B)))
 	}
-	lines = append(lines, howToRead)
+	lines = append(lines, HowToRead)
 	least := math.MaxInt
 	for _, c := range all {
 		least = min(least, len(c.A.Runs), len(c.B.Runs))
@@ -146,38 +164,10 @@ func notes(all []*Comparison) []string {
 			lines = append(lines, fmt.Sprintf("%s and %s differ in %s: %s against %s.", c.A.Name, c.B.Name, d.Condition, d.A, d.B))
 		}
 	}
-	for _, g := range groupsOf(all) {
-		lines = append(lines, g.remarks()...)
-	}
-	return lines
+	return append(lines, against(groupsOf(all)...)...)
 }
 
 func counted(g Group) string { return check.Counted(int64(len(g.Runs)), "run", "runs") }
-
-// remarks are what is against the runs of a group.
-func (g Group) remarks() []string {
-	var lines []string
-	if n := g.Violated(); n > 0 {
-		lines = append(lines, fmt.Sprintf("%s: in %d of %s the database is VIOLATED. How fast it is means little.", g.Name, n, counted(g)))
-	}
-	if n := g.Invalid(); n > 0 {
-		what := "they are left out of the figures"
-		if g.unbelieved() {
-			what = "no figure of theirs is to be believed"
-		}
-		lines = append(lines, fmt.Sprintf("%s: the measurement of %d of %s is invalid: %s; %s.", g.Name, n, counted(g), g.reasons(), what))
-	}
-	if n := g.wide(); n > 0 {
-		lines = append(lines, fmt.Sprintf("%s: the measurement of %d of %s is wide: its throughput is known within more than 10 %%. Measure longer.", g.Name, n, counted(g)))
-	}
-	if g.Failed > 0 {
-		lines = append(lines, fmt.Sprintf("%s: %s of the series could not be made.", g.Name, check.Counted(int64(g.Failed), "run", "runs")))
-	}
-	if g.Waiting > 0 {
-		lines = append(lines, fmt.Sprintf("%s: %s not made yet.", g.Name, check.Counted(int64(g.Waiting), "run of the series is", "runs of the series are")))
-	}
-	return lines
-}
 
 // reasons are why measurements of a group are invalid, each with the number of its runs.
 func (g Group) reasons() string {
@@ -244,12 +234,7 @@ func Unanswered(all []*Comparison) bool {
 // the first.
 func Summary(workload string, groups []Group) report.Document {
 	d := report.Document{Title: fmt.Sprintf("%s: a series of %s", workload, counted(all(groups)))}
-	var had []Group
-	for _, g := range groups {
-		if len(g.Runs) > 0 {
-			had = append(had, g)
-		}
-	}
+	had := withResults(groups)
 	d.Tables = slices.Concat([]report.Table{summaryTable(had)}, roundsTable(had), availabilityTable(had))
 	var comparisons []*Comparison
 	for _, g := range had[1:] {
@@ -258,23 +243,15 @@ func Summary(workload string, groups []Group) report.Document {
 			comparisons = append(comparisons, c)
 		}
 	}
-	if len(comparisons) == 1 {
-		d.Tables = append(d.Tables, pairTable(comparisons[0]))
-	} else if len(comparisons) > 1 {
-		d.Tables = append(d.Tables, metricTables(comparisons)...)
-	}
 	d.Answers = furthest(had, comparisons)
 	if len(comparisons) > 0 {
+		d.Tables = append(d.Tables, figureTables(comparisons)...)
 		d.Notes = notes(comparisons)
 		d.Charts = charts(had)
 	}
-	for _, g := range groups {
-		if len(g.Runs) == 0 || len(comparisons) == 0 {
-			d.Notes = append(d.Notes, g.remarks()...)
-		}
-		if len(g.Runs) > 0 {
-			d.Verdicts = append(d.Verdicts, g.verdict())
-		}
+	d.Notes = append(d.Notes, against(slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return len(g.Runs) > 0 && len(comparisons) > 0 })...)...)
+	for _, g := range had {
+		d.Verdicts = append(d.Verdicts, g.verdict())
 	}
 	return d
 }
@@ -318,12 +295,7 @@ func summaryTable(groups []Group) report.Table {
 	for _, g := range groups {
 		row := []string{cmp.Or(g.Name, "all"), fmt.Sprint(len(g.Runs)), fmt.Sprint(g.Valid())}
 		for _, m := range shown {
-			if !everyRunHas([]Group{g}, m) {
-				row = append(row, quantity.None, "")
-				continue
-			}
-			s := g.spread(m)
-			row = append(row, g.written(m, s), shareText(s))
+			row = append(row, g.medianAndShare(m)...)
 		}
 		t.Rows = append(t.Rows, row)
 	}

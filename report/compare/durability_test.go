@@ -25,7 +25,7 @@ func TestUnlikeDurabilityIsSaid(t *testing.T) {
 	expect.NoError(t, err)
 	d := Document([]*Comparison{c}, "")
 	expect.Text(t, "the sentence", d.Answers[0], "With b, throughput has no difference from a that these runs could show (at most ",
-		"They do not promise the same: what is acknowledged survives system crash with a, and process crash with b.")
+		"They do not promise the same. What is acknowledged survives with a: system crash; with b: process crash.")
 	expect.Text(t, "what differs", d.Answers[1], "What differs: fsync on -> off.")
 	alike, err := Compare(worthOf("a", "majority", "on"), worthOf("b", "majority", "on"), Options{})
 	if err != nil || len(alike.Differences) != 0 || strings.Contains(alike.sentence(), "promise") || len(alike.differing()) != 0 {

@@ -37,6 +37,7 @@ func effectOf(m metric, pairs []pair) effect {
 	})}
 	var lows, highs []float64
 	chances := []float64{1} // of each number of runs that are above one of the other side
+	var sides [][2][]observation
 	for _, p := range pairs {
 		x, y := observed(m, p.a), observed(m, p.b)
 		for _, a := range x {
@@ -46,6 +47,7 @@ func effectOf(m metric, pairs []pair) effect {
 			}
 		}
 		chances = joinedChances(chances, rankChances(len(x), len(y)))
+		sides = append(sides, [2][]observation{x, y})
 	}
 	slices.Sort(lows)
 	slices.Sort(highs)
@@ -58,7 +60,7 @@ func effectOf(m metric, pairs []pair) effect {
 	at := max(out, 1)
 	e.low, e.high = lows[at-1], highs[n-at]
 	e.middleLow, e.middleHigh = lows[(n-1)/2]/2+lows[n/2]/2, highs[(n-1)/2]/2+highs[n/2]/2
-	e.p = e.chance(lows, highs, chances)
+	e.p = probability(sides...)
 	return e
 }
 
@@ -86,50 +88,13 @@ func (e effect) none() float64 {
 	return 1
 }
 
-// chance is how likely figures of which none is larger are to lie as far apart.
-func (e effect) chance(lows, highs, chances []float64) float64 {
-	above := len(lows) - len(slices.DeleteFunc(slices.Clone(lows), func(v float64) bool { return v > e.none() }))
-	below := len(highs) - len(slices.DeleteFunc(slices.Clone(highs), func(v float64) bool { return v < e.none() }))
-	far, p := math.Abs(float64(above-below)), 0.0
-	for u, chance := range chances {
-		if math.Abs(float64(2*u-len(lows))) >= far {
-			p += chance
-		}
-	}
-	return min(p, 1)
-}
-
-// rankChances are the chances of each U of two groups of so many runs that do not differ: the
-// largest of all is one of the first group's with the chance n/(n+m), and is above all of the other's then.
+// rankChances are the chances of each U of two groups of so many runs that do not differ.
 func rankChances(n, m int) []float64 {
-	row := make([][]float64, m+1)
-	for j := range row {
-		row[j] = []float64{1}
+	ranks := make([]int, n+m)
+	for i := range ranks {
+		ranks[i] = i
 	}
-	for i := 1; i <= n; i++ {
-		for j := 1; j <= m; j++ {
-			next, first := make([]float64, i*j+1), float64(i)/float64(i+j)
-			for u, p := range row[j] {
-				next[u+j] += p * first
-			}
-			for u, p := range row[j-1] {
-				next[u] += p * (1 - first)
-			}
-			row[j] = next
-		}
-	}
-	return row[m]
-}
-
-// joinedChances are those of the sum of two numbers.
-func joinedChances(a, b []float64) []float64 {
-	all := make([]float64, len(a)+len(b)-1)
-	for i, p := range a {
-		for j, q := range b {
-			all[i+j] += p * q
-		}
-	}
-	return all
+	return divisions(ranks, n)[n*(n-1)/2:]
 }
 
 // shown is 1 if the first side's figure is shown to be higher, -1 if lower, 0 if neither is.
@@ -198,8 +163,8 @@ func (e effect) interval() string {
 	return write(low) + " to " + write(high) + unit
 }
 
-// probability writes the chance.
-func (e effect) probability() string {
+// chance writes how likely figures that do not differ are to lie as far apart.
+func (e effect) chance() string {
 	return strings.Replace("p="+probabilityText(e.p), "=<", "<", 1)
 }
 

@@ -51,7 +51,7 @@ func TestThroughputOverTimeWithFaults(t *testing.T) {
 	expect.Text(t, "the remarks", strings.Join(append(lines[1].Remarks(), lines[2].Remarks()...), "\n"),
 		"kill primary at 3s for 4s: from 3.2 s to 7 s.", "isolate primary at 3s for ever: from 3.2 s to the end.")
 	var during []string
-	for _, row := range lines[1].Draw("x").Figures.Rows {
+	for _, row := range lines[1].Draw("x").Figures.Table.Rows {
 		during = append(during, row[len(row)-1])
 	}
 	if got := strings.Join(during, ","); got != "-,-,-"+strings.Repeat(",kill primary at 3s for 4s", 4)+",-,-,-" {
@@ -90,7 +90,7 @@ func TestLawOfAPlot(t *testing.T) {
 				}
 			}
 		}
-		if fitted != laws || len(lines[0].Notes) != laws || len(lines[0].Draw("x").Figures.Head) != 3 {
+		if fitted != laws || len(lines[0].Notes) != laws || len(lines[0].Draw("x").Figures.Table.Head) != 3 {
 			t.Errorf("%s: %+v", text, lines[0])
 		}
 		if laws > 0 {

@@ -89,8 +89,7 @@ func (g Gate) judge(c *Comparison, gates int) (GateResult, error) {
 		return GateResult{}, &GateError{g.text, fmt.Sprintf("%d against %d runs are too few to tell a change from chance; make five of each (--repeat 5)", row.A.Runs, row.B.Runs)}
 	}
 	moved := c.A.moved(row.metric, 1+g.limit)
-	values := observed(row.metric, c.B)
-	p := probability(moved, values) / 2
+	p := probability([2][]observation{moved, observed(row.metric, c.B)}) / 2
 	middle := spreadOf(moved).Median
 	beyond := row.B.Median < middle
 	if strings.HasPrefix(g.operator, "<") {

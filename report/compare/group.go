@@ -46,27 +46,16 @@ type Machine struct {
 	MemoryBytes  uint64 `json:"memory_bytes"`
 }
 
-// InputError means that an argument of a comparison is none: no run, series or
-// baseline, or one without a finished run.
-type InputError struct {
-	Path, Problem string
-	Err           error
-}
-
-func (e *InputError) Error() string { return e.Path + ": " + e.Problem }
-func (e *InputError) Unwrap() error { return e.Err }
-
 // Read returns the groups of an argument: the configurations of a series' folder,
 // the run of a run's folder or result.json, all runs of a folder that holds such
-// folders, or a baseline that WriteBaseline wrote. Errors are *InputError or
-// *report.FileError.
+// folders, or a baseline that WriteBaseline wrote. Errors are *report.FileError.
 func Read(path string) ([]Group, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &InputError{path, "there is no such file or folder; name the folder of a run or a series, or a baseline", err}
+		return nil, &report.FileError{Path: path, Problem: "there is no such file or folder; name the folder of a run or a series, or a baseline", Err: err}
 	case err != nil:
-		return nil, &InputError{path, "cannot be read: " + errors.Unwrap(err).Error(), err}
+		return nil, &report.FileError{Path: path, Problem: "cannot be read: " + errors.Unwrap(err).Error(), Err: err}
 	case !info.IsDir() && filepath.Base(path) == report.FileResult:
 		return readRun(filepath.Dir(path))
 	case !info.IsDir():
@@ -138,7 +127,7 @@ func readSeries(folder string) ([]Group, error) {
 		groups = append(groups, g)
 	}
 	if !slices.ContainsFunc(groups, func(g Group) bool { return len(g.Runs) > 0 }) {
-		return nil, &InputError{folder, "no run of this series has a result yet; assay run goes on with it, given the same flags and --out", nil}
+		return nil, &report.FileError{Path: folder, Problem: "no run of this series has a result yet; assay run goes on with it, given the same flags and --out"}
 	}
 	return groups, nil
 }
@@ -147,7 +136,7 @@ func readSeries(folder string) ([]Group, error) {
 func readFolders(folder string) ([]Group, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, &InputError{folder, "cannot be read: " + errors.Unwrap(err).Error(), err}
+		return nil, &report.FileError{Path: folder, Problem: "cannot be read: " + errors.Unwrap(err).Error(), Err: err}
 	}
 	g := Group{Name: nameOf(folder)}
 	for _, entry := range entries {
@@ -162,7 +151,7 @@ func readFolders(folder string) ([]Group, error) {
 		g.Runs = append(g.Runs, run)
 	}
 	if len(g.Runs) == 0 {
-		return nil, &InputError{folder, "is neither a run, a series nor a folder of runs: it has no result.json or series.json", nil}
+		return nil, &report.FileError{Path: folder, Problem: "is neither a run, a series nor a folder of runs: it has no result.json or series.json"}
 	}
 	return []Group{g}, nil
 }
@@ -182,7 +171,7 @@ func Pairs(arguments [][]Group) ([][2]Group, error) {
 	}
 	all := slices.Concat(arguments...)
 	if len(all) < 2 {
-		return nil, &InputError{all[0].Name, "is one group of runs alone; name a second one to compare it with", nil}
+		return nil, &report.FileError{Path: all[0].Name, Problem: "is one group of runs alone; name a second one to compare it with"}
 	}
 	var pairs [][2]Group
 	for i, other := range all[1:] {
@@ -207,7 +196,7 @@ func sameNames(arguments [][]Group) bool {
 func withRuns(pairs [][2]Group) ([][2]Group, error) {
 	had := slices.DeleteFunc(slices.Clone(pairs), func(p [2]Group) bool { return len(p[0].Runs) == 0 || len(p[1].Runs) == 0 })
 	if len(had) == 0 {
-		return nil, &InputError{pairs[0][0].Name, "nothing to compare: one side has no run with a result", nil}
+		return nil, &report.FileError{Path: pairs[0][0].Name, Problem: "nothing to compare: one side has no run with a result"}
 	}
 	return had, nil
 }

@@ -18,7 +18,7 @@ func (g Group) parted(axes []string) (part, rest string) {
 			outside = append(outside, v)
 		}
 	}
-	return named(inside, ", "), named(outside, ", ")
+	return settingsText(inside, ", "), settingsText(outside, ", ")
 }
 
 // together orders what has groups so that those of one part follow each other, in the order in

@@ -25,7 +25,7 @@ func TestGroupedTable(t *testing.T) {
 		got = append(got, table.Parts[i]+": "+strings.Join(row, " "))
 	}
 	want := []string{"cluster=postgres:2: 8 4,000/s ± 1 %", ": 1 1,000/s ± 1 %", "cluster=mongodb:3: 8 3,900/s ± 1 %", ": 1 700/s ± 1 %"}
-	if beside := tables[1]; len(beside.Rows) != 4 || strings.Join(beside.Rows[1], " ") != "  ours 1,000/s (0.5 times) 0 rows" {
+	if beside := tables[1]; len(beside.Rows) != 4 || strings.Join(beside.Rows[1], " ") != "postgres:2 1 ours 1,000/s (0.5 times) 0 rows" {
 		t.Errorf("%q", beside.Rows)
 	}
 	if !slices.Equal(got, want) || table.Head[0] != "clients" {

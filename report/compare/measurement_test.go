@@ -36,8 +36,8 @@ func TestGatesOnInvalidMeasurements(t *testing.T) {
 		if got := compared.Gates[0]; Unanswered([]*Comparison{compared}) != c.unanswered || !strings.Contains(got.Detail, c.says) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if said := strings.Contains(strings.Join(b.remarks(), " "), "5 runs is wide"); said != (name == "wide") {
-			t.Errorf("%s: %q", name, b.remarks())
+		if said := strings.Contains(strings.Join(against(b), " "), "within more than 10 %"); said != (name == "wide") {
+			t.Errorf("%s: %q", name, against(b))
 		}
 	}
 }

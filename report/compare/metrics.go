@@ -3,6 +3,7 @@ package compare
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"assay/internal/quantity"
 	"assay/measure"
@@ -18,6 +19,8 @@ const (
 	percent      = "%"
 	seconds      = "s"
 	operations   = "operations"
+	perMillion   = "a million"
+	perGigabyte  = "a GB a month"
 
 	numberOfClients = "clients"
 )
@@ -29,6 +32,9 @@ const (
 	longestCallName = "longest call"
 	newPrimaryName  = "new primary"
 )
+
+// costName is what a million committed operations cost, where a price was said.
+const costName = "cost"
 
 // metric is one figure of a run.
 type metric struct {
@@ -68,6 +74,12 @@ func metrics() []metric {
 		}, nil},
 		{degradationName, numberOfClients, true, degradation, degradationInterval},
 		{"size", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Bytes), r.Data.Bytes > 0 }, nil},
+		{costName, perMillion, false, func(r *report.Result) (float64, bool) {
+			if r.Cost == nil {
+				return 0, false
+			}
+			return r.Cost.PerMillion, r.Cost.PerMillion > 0
+		}, nil},
 		{"client cpu", microseconds, false, (*report.Result).ClientProcessor, nil},
 	}...)
 }
@@ -82,23 +94,48 @@ func layoutMetrics(r *report.Result) []metric {
 			n := rows(r)
 			return float64(r.Data.Bytes) / float64(max(n, 1)), r.Data.Bytes > 0 && n > 0
 		}, nil},
+		{"best second", perSecond, true, bestSecond, nil},
+		{costName + " of storage", perGigabyte, false, func(r *report.Result) (float64, bool) {
+			if r.Cost == nil {
+				return 0, false
+			}
+			return r.Cost.PerGigabyteMonth, r.Cost.PerGigabyteMonth > 0
+		}, nil},
 		{"server cpu", microseconds, false, (*report.Result).ServerProcessor, nil},
 	}...)
 	if r == nil {
 		return all
 	}
-	all = append(all, roundMetrics(r)...)
-	for _, round := range r.Rounds {
-		all = append(all, ofRound(round.Name, "longest", milliseconds, func(x *report.Round) (float64, bool) { return x.Service.Max, x.Service.Count > 0 }),
-			ofRound(round.Name, "mean", milliseconds, func(x *report.Round) (float64, bool) { return x.Service.Mean, x.Service.Count > 0 }),
-			ofRound(round.Name, "size", sizeBytes, func(x *report.Round) (float64, bool) {
-				if x.Size == nil {
-					return 0, false
-				}
-				return float64(x.Size.Bytes), true
-			}))
+	for i := range r.Rounds {
+		for _, f := range roundFigures() {
+			if _, has := f.get(&r.Rounds[i]); has || !f.compared {
+				all = append(all, f.metricOf(r.Rounds[i].Name))
+			}
+		}
 	}
 	return all
+}
+
+// bestSecond is the most that was committed in a second of the measured part, or, of a long run, in
+// one step of its course.
+func bestSecond(r *report.Result) (best float64, known bool) {
+	s := &r.Series
+	if s.IntervalSeconds <= 0 {
+		return 0, false
+	}
+	steps := max(int(math.Round(1/s.IntervalSeconds)), 1)
+	length := float64(steps) * s.IntervalSeconds
+	for i := range max(len(s.Committed)-steps+1, 0) {
+		if s.Start[i] < s.MeasureStart || s.Start[i]+length > s.MeasureEnd {
+			continue
+		}
+		sum := int64(0)
+		for _, n := range s.Committed[i : i+steps] {
+			sum += n
+		}
+		best, known = max(best, float64(sum)/length), true
+	}
+	return best, known
 }
 
 // ofAvailability counts operations of a run of workload availability.
@@ -172,33 +209,76 @@ func longestOfFaults(r *report.Result, of func(*report.Fault) float64) (longest 
 	return longest, longest >= 0
 }
 
-// roundMetrics are the metrics of the rounds of a run that is worked in several.
-func roundMetrics(r *report.Result) []metric {
-	var all []metric
-	for _, round := range r.Rounds {
-		all = append(all, ofRound(round.Name, "took", seconds, func(x *report.Round) (float64, bool) { return x.Seconds, true }))
-		if round.RowsPerSecond > 0 {
-			rate := ofRound(round.Name, "rows", perSecond, func(x *report.Round) (float64, bool) { return x.RowsPerSecond, true })
-			rate.moreIsBetter = true
-			all = append(all, rate)
-		}
-		if round.Service.Count > 1 {
-			all = append(all, ofRound(round.Name, "p50", milliseconds, func(x *report.Round) (float64, bool) { return x.Service.P50, true }))
-		}
-	}
-	return all
+// roundFigure is a figure of a round of a run that is worked in several.
+type roundFigure struct {
+	name, unit string
+	// subject is how a sentence calls it, before the round's name.
+	subject      string
+	moreIsBetter bool
+	// compared is true of figures that comparisons have without being asked.
+	compared bool
+	get      func(*report.Round) (float64, bool)
 }
 
-// ofRound is a figure of the round of a name, of which less is better.
-func ofRound(round, figure, unit string, get func(*report.Round) (float64, bool)) metric {
-	return metric{round + ": " + figure, unit, false, func(r *report.Result) (float64, bool) {
+func roundFigures() []roundFigure {
+	return []roundFigure{
+		{"took", seconds, "the time of", false, true, func(x *report.Round) (float64, bool) { return x.Seconds, true }},
+		{"rows", perSecond, "the rate of rows in", true, true, func(x *report.Round) (float64, bool) { return x.RowsPerSecond, x.RowsPerSecond > 0 }},
+		{"p50", milliseconds, "the median time in", false, true, func(x *report.Round) (float64, bool) { return x.Service.P50, x.Service.Count > 1 }},
+		{"longest", milliseconds, "the longest operation in", false, false, func(x *report.Round) (float64, bool) { return x.Service.Max, x.Service.Count > 0 }},
+		{"mean", milliseconds, "the mean time in", false, false, func(x *report.Round) (float64, bool) { return x.Service.Mean, x.Service.Count > 0 }},
+		{"size", sizeBytes, "the size after", false, false, func(x *report.Round) (float64, bool) {
+			if x.Size == nil {
+				return 0, false
+			}
+			return float64(x.Size.Bytes), true
+		}},
+	}
+}
+
+// metricOf is the figure as a metric of the round of a name.
+func (f roundFigure) metricOf(round string) metric {
+	return metric{round + ": " + f.name, f.unit, f.moreIsBetter, func(r *report.Result) (float64, bool) {
 		for i := range r.Rounds {
 			if r.Rounds[i].Name == round {
-				return get(&r.Rounds[i])
+				return f.get(&r.Rounds[i])
 			}
 		}
 		return 0, false
 	}, nil}
+}
+
+// subject is what a sentence calls the figure.
+func (m metric) subject() string {
+	round, figure, _ := cutLast(m.name, ": ")
+	if strings.Contains(round, ",") {
+		round = "“" + round + "”"
+	}
+	for _, f := range roundFigures() {
+		if f.name == figure {
+			return f.subject + " " + round
+		}
+	}
+	return m.name
+}
+
+func roundFigureNames() (names []string) {
+	for _, f := range roundFigures() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// roundMetrics are the metrics of the rounds of a run.
+func roundMetrics(r *report.Result) (all []metric) {
+	for i := range r.Rounds {
+		for _, f := range roundFigures() {
+			if _, has := f.get(&r.Rounds[i]); has && f.compared {
+				all = append(all, f.metricOf(r.Rounds[i].Name))
+			}
+		}
+	}
+	return all
 }
 
 // metricsOf are the metrics that the runs of all groups have.

@@ -3,11 +3,11 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"assay/internal/quantity"
-	"assay/internal/spelling"
 	"assay/report"
 )
 
@@ -88,15 +88,7 @@ func (c OverviewColumn) show(like *report.Result) (shown, error) {
 	case isMetric:
 		return func(g Group, _ *Group) string { return g.figureOver(m) }, nil
 	}
-	known := []string{ShowVerdict, ShowAnomalies, ShowDurability, ShowLoss}
-	for _, m := range all {
-		known = append(known, m.name)
-	}
-	for fact := range facts() {
-		known = append(known, fact)
-	}
-	slices.Sort(known)
-	return nil, &LayoutError{fmt.Sprintf("an overview cannot show %q; there are %s%s", name, strings.Join(known, ", "), spelling.Hint(name, "", known))}
+	return nil, &LayoutError{fmt.Sprintf("an overview cannot show %q; there are %s", name, known(name, slices.Concat(slices.Collect(maps.Keys(words)), slices.Collect(maps.Keys(facts()))), all))}
 }
 
 // Check says what of a column no run can have; of are the configurations of its experiment,

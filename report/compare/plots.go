@@ -15,7 +15,8 @@ import (
 type Plot struct {
 	text string
 	// figure is drawn against over: an axis, overTimeWord, overRoundsWord,
-	// overPercentilesWord, or nothing, which is a bar for each configuration.
+	// overPercentilesWord, or nothing, which is a bar for each configuration. With tasksWord it is
+	// the name of a round.
 	figure, over string
 	// of are values of the configurations that are drawn; all of them if it is empty.
 	of []string
@@ -25,12 +26,13 @@ const (
 	overTimeWord        = "time"
 	overRoundsWord      = "rounds"
 	overPercentilesWord = "percentile"
+	tasksWord           = "each task of"
 	// noPlotWord alone has nothing drawn.
 	noPlotWord = "none"
 )
 
 // PlotForms says how a plot is written.
-const PlotForms = "a metric (bars by configuration), METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds, or ramp (throughput by active clients); behind the last four 'of VALUE & VALUE' chooses configurations; none alone draws nothing"
+const PlotForms = "a metric (bars by configuration), METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds, each task of ROUND (its time), or ramp (throughput by active clients); behind throughput over time, response time by percentile, METRIC over rounds and ramp 'of VALUE & VALUE' chooses configurations; none alone draws nothing"
 
 // ParsePlot reads one of PlotForms. It returns a *LayoutError.
 func ParsePlot(text string) (Plot, error) {
@@ -50,6 +52,9 @@ func ParsePlot(text string) (Plot, error) {
 	}
 	if form == rampWord || form == noPlotWord {
 		p.over = form
+	}
+	if round, is := strings.CutPrefix(p.text, tasksWord+" "); is {
+		p.figure, p.over = round, tasksWord
 	}
 	if p.figure == "" {
 		return p, &LayoutError{fmt.Sprintf("the chart %q names no figure; write %s", text, PlotForms)}
@@ -87,6 +92,8 @@ func Plots(groups []Group, plots []Plot, group []string) (lines []report.LineCha
 			}
 		case overTimeWord:
 			lines = append(lines, overTimeByFault(capital(p.text), chosen)...)
+		case tasksWord:
+			lines = append(lines, p.tasks(chosen))
 		case rampWord:
 			lines = append(lines, byClients("Throughput by active clients", chosen))
 		case overPercentilesWord:
@@ -188,35 +195,41 @@ func addPoint(c *report.LineChart, name string, x, y float64) {
 // without names the group by its values but that of an axis.
 func (g Group) without(axis string) string {
 	rest := slices.DeleteFunc(slices.Clone(g.Values), func(v report.Setting) bool { return v.Name == axis })
-	return cmp.Or(named(rest, ", "), "measured")
+	return cmp.Or(settingsText(rest, ", "), "measured")
+}
+
+// tasks draws the time of each operation of a round, of one run of each group: the first whose
+// measurement is valid, or the first.
+func (p Plot) tasks(groups []Group) report.LineChart {
+	var names []string
+	var rounds []report.Round
+	for _, g := range groups {
+		at := max(0, slices.IndexFunc(g.Runs, func(r Run) bool { return !r.Result.Measurement.Invalid() }))
+		for _, r := range g.Runs[at].Result.Rounds {
+			if r.Name == p.figure {
+				names, rounds = append(names, g.without("")), append(rounds, r)
+			}
+		}
+	}
+	return report.TimesOfTasks("Time of each task, "+p.figure, names, rounds)
 }
 
 // overRounds draws what each round of the work took, or left on the disk: medians over the
 // runs of each group.
 func (p Plot) overRounds(groups []Group) (report.LineChart, error) {
-	of := map[string]func(*report.Round) (float64, bool){
-		"size": func(r *report.Round) (float64, bool) {
-			if r.Size == nil {
-				return 0, false
-			}
-			return float64(r.Size.Bytes), true
-		},
-		"took": func(r *report.Round) (float64, bool) { return r.Seconds, true },
-		"rows": func(r *report.Round) (float64, bool) { return r.RowsPerSecond, r.RowsPerSecond > 0 },
-		"p50":  func(r *report.Round) (float64, bool) { return r.Service.P50, r.Service.Count > 1 },
+	figures := roundFigures()
+	at := slices.IndexFunc(figures, func(f roundFigure) bool { return f.name == p.figure })
+	if at < 0 {
+		return report.LineChart{}, &LayoutError{fmt.Sprintf("the chart %q: of rounds there are %s", p.text, strings.Join(roundFigureNames(), ", "))}
 	}
-	format := map[string]func(float64) string{"size": func(v float64) string { return quantity.Bytes(int64(v)) }, "took": quantity.Seconds, "rows": quantity.Short, "p50": quantity.Milliseconds}
-	get := of[p.figure]
-	chart := report.LineChart{Title: capital(p.text), Across: "round", Up: p.figure + ", median over the runs", Format: format[p.figure]}
-	if get == nil {
-		return chart, &LayoutError{fmt.Sprintf("the chart %q: of rounds there are size, took, rows, p50", p.text)}
-	}
+	f := figures[at]
+	chart := report.LineChart{Title: capital(p.text), Across: "round", Up: f.name + ", median over the runs", Format: f.metricOf("").format}
 	for _, g := range groups {
 		for i := range g.Runs[0].Result.Rounds {
 			var values []float64
 			for _, r := range g.Runs {
 				if i < len(r.Result.Rounds) {
-					if v, ok := get(&r.Result.Rounds[i]); ok {
+					if v, ok := f.get(&r.Result.Rounds[i]); ok {
 						values = append(values, v)
 					}
 				}

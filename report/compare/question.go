@@ -76,6 +76,8 @@ type Work struct {
 	// Own are figures that only some workloads have.
 	Own            []string
 	Faults, Ramped bool
+	// Priced is true if it is known what their nodes cost.
+	Priced bool
 }
 
 // Check says before any run what no run will have: configurations of these values, and the figure.
@@ -100,7 +102,7 @@ func (w Work) lacks(name string) string {
 		if !slices.Contains(w.Rounds, round) && !slices.Contains(w.Rounds, "") {
 			return fmt.Sprintf("no run has a round %q; there are %s%s", round, strings.Join(w.Rounds, ", "), spelling.Hint(round, "", w.Rounds))
 		}
-		if known := []string{"took", "mean", "p50", "longest", "rows", "size"}; !slices.Contains(known, figure) {
+		if known := roundFigureNames(); !slices.Contains(known, figure) {
 			return fmt.Sprintf("a round has no figure %q; it has %s%s", figure, strings.Join(known, ", "), spelling.Hint(figure, "", known))
 		}
 		return ""
@@ -115,6 +117,8 @@ func (w Work) lacks(name string) string {
 	case slices.Contains([]string{outageName, readOutageName}, name) && !w.Faults && !own,
 		slices.Contains([]string{newPrimaryName, longestCallName}, name) && !w.Faults:
 		return fmt.Sprintf("no run has %q, since none has a fault", name)
+	case strings.HasPrefix(name, costName) && !w.Priced:
+		return fmt.Sprintf("no run has %q, since none has a price", name)
 	case name == degradationName && !w.Ramped:
 		return fmt.Sprintf("no run has %q, since none has a ramp", name)
 	}
@@ -122,11 +126,7 @@ func (w Work) lacks(name string) string {
 }
 
 func unknownFigure(name string, all []metric) string {
-	var names []string
-	for _, m := range all {
-		names = append(names, m.name)
-	}
-	return fmt.Sprintf("%q is no figure of these runs, which have %s%s", name, strings.Join(names, ", "), spelling.Hint(name, "", names))
+	return fmt.Sprintf("%q is no figure of these runs, which have %s", name, known(name, nil, all))
 }
 
 // Answer says which side's figure is higher, by how much and how surely. It returns a
@@ -159,17 +159,27 @@ func (p Pairing) Answer(groups []Group) (Answer, error) {
 func (p Pairing) sentence(m metric, believed, doubted []pair) string {
 	clauses := p.clauses(m, believed)
 	if len(doubted) > 0 {
-		clauses = append(clauses, "is not known, since no measurement of a side is valid"+strings.TrimSuffix(" ("+p.conditions(doubted)+")", " ()"))
+		clauses = append(clauses, fmt.Sprintf("is not known, since no measurement of a side is valid (%s)", joined("; ", p.conditions(doubted), whyNot(doubted))))
 	}
 	with := cmp.Or(p.called, strings.Join(alone(p.a, p.b), " & "))
-	subject := m.name
-	if strings.ContainsAny(subject, ":,") {
-		subject = "“" + subject + "”"
-	}
+	subject := m.subject()
 	if shared := slices.DeleteFunc(slices.Clone(p.a), func(word string) bool { return !slices.Contains(p.b, word) }); len(shared) > 0 {
 		subject += " of " + strings.Join(shared, " & ")
 	}
 	return fmt.Sprintf("With %s, %s %s.", with, subject, strings.Join(clauses, "; it "))
+}
+
+// whyNot are the reasons of the sides without a valid measurement.
+func whyNot(pairs []pair) string {
+	var runs []Run
+	for _, one := range pairs {
+		for _, g := range []Group{one.a, one.b} {
+			if g.unbelieved() {
+				runs = append(runs, g.Runs...)
+			}
+		}
+	}
+	return Group{Runs: runs}.reasons()
 }
 
 // figure is the one that all runs of the pairs have.
@@ -215,11 +225,11 @@ func (p Pairing) clause(e effect) string {
 	runs := runsOf(e)
 	switch {
 	case e.shown() != 0:
-		return fmt.Sprintf("is %s %s (%s)", e.change(), than, joined("; ", e.interval(), e.probability(), runs, at))
+		return fmt.Sprintf("is %s %s (%s)", e.change(), than, joined("; ", e.interval(), e.chance(), runs, at))
 	case !e.enough:
 		return fmt.Sprintf("is %s %s in these runs (%s), which are too few to tell a difference from chance: make five of each (--repeat 5)", e.change(), than, joined("; ", e.interval(), runs, at))
 	}
-	return fmt.Sprintf("has no difference from %s that these runs could show (%s)", p.other(), joined("; ", e.most(), e.probability(), runs, at))
+	return fmt.Sprintf("has no difference from %s that these runs could show (%s)", p.other(), joined("; ", e.most(), e.chance(), runs, at))
 }
 
 func (p Pairing) than(e effect) string {
@@ -260,7 +270,7 @@ func (p Pairing) conditions(pairs []pair) string {
 	values := map[string][]string{}
 	for _, one := range pairs {
 		for _, v := range one.a.Values {
-			if value(one.b.Values, v.Name) != v.Value || slices.Contains(one.a.axesWith(p.a), v.Name) {
+			if value(one.b.Values, v.Name) != v.Value || slices.Contains(one.a.axesWith(alone(p.a, p.b)), v.Name) {
 				continue
 			}
 			if values[v.Name] == nil {
@@ -273,7 +283,9 @@ func (p Pairing) conditions(pairs []pair) string {
 	}
 	var parts []string
 	for _, axis := range axes {
-		parts = append(parts, axis+" "+strings.Join(values[axis], ", "))
+		if len(values[axis]) > 1 || !slices.Contains(pairs[0].a.axesWith(p.a), axis) { // what both sides name is said already
+			parts = append(parts, axis+" "+strings.Join(values[axis], ", "))
+		}
 	}
 	return strings.Join(parts, "; ")
 }
@@ -299,11 +311,11 @@ func answerRow(e effect) []string {
 // pairs are the groups with runs that differ in nothing but what the sides name.
 func (p Pairing) pairs(groups []Group) (pairs []pair, err error) {
 	axes := map[string]bool{}
-	a, err := p.side(groups, p.a, axes)
+	a, err := p.side(groups, p.a, p.b, axes)
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.side(groups, p.b, axes)
+	b, err := p.side(groups, p.b, p.a, axes)
 	if err != nil {
 		return nil, err
 	}
@@ -321,16 +333,15 @@ func (p Pairing) pairs(groups []Group) (pairs []pair, err error) {
 }
 
 // side are the groups with all values of a side, which have runs, and enters the axes of
-// these values.
-func (p Pairing) side(groups []Group, values []string, axes map[string]bool) (all []Group, err error) {
+// those that the other side does not have.
+func (p Pairing) side(groups []Group, values, other []string, axes map[string]bool) (all []Group, err error) {
 	matched := false
 	for _, g := range groups {
-		own := g.axesWith(values)
-		if own == nil {
+		if g.axesWith(values) == nil {
 			continue
 		}
 		matched = true
-		for _, axis := range own {
+		for _, axis := range g.axesWith(alone(values, other)) {
 			axes[axis] = true
 		}
 		if len(g.Runs) > 0 {

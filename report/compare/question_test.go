@@ -64,6 +64,15 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestWhatBothSidesName: a word that both sides have chooses configurations, and pairs do not differ in it.
+func TestWhatBothSidesName(t *testing.T) {
+	groups := append(series(), configured([]string{"cluster=mongodb:2+arbiter", "clients=1"}, around(900)...), configured([]string{"cluster=mongodb:2+arbiter", "clients=8"}, around(5000)...))
+	got := answered(t, groups, "mongodb & clients=8 against mongodb & clients=1 in throughput", "")
+	if len(got.Rows) != 2 || !strings.Contains(got.Sentence, "throughput of mongodb is") || !strings.Contains(got.Sentence, "5 runs each; cluster mongodb:3, mongodb:2+arbiter).") {
+		t.Errorf("%s\n%v", got.Sentence, got.Rows)
+	}
+}
+
 // TestATripleIsShown: five valid runs against five whose intervals do not touch tell a ratio of
 // three in any number of pairs; fewer runs of several pairs tell it together.
 func TestATripleIsShown(t *testing.T) {
@@ -100,7 +109,7 @@ func TestAnswersNeedEvidence(t *testing.T) {
 		groups[0].Runs[i].Result.Measurement = report.Measurement{Verdict: "invalid", Reasons: []string{"machine busy: by others"}}
 	}
 	got := answered(t, groups, "postgres:2 against mongodb:3 in throughput", "")
-	expect.Text(t, "one pair of two", got.Sentence, "2.6 % higher", "not known, since no measurement of a side is valid (clients 1)")
+	expect.Text(t, "one pair of two", got.Sentence, "2.6 % higher", "not known, since no measurement of a side is valid (clients 1; machine busy (5))")
 	if got = answered(t, []Group{groups[0], groups[2]}, "postgres:2 against mongodb:3 in throughput", ""); got.Known || !strings.Contains(got.Sentence, "is not known") {
 		t.Errorf("%+v", got)
 	}
@@ -141,6 +150,17 @@ func TestPairingErrors(t *testing.T) {
 	for text, want := range map[string]string{"15 workers: took": "", "16 workers: took": `no run has a round "16 workers"; there are 1 worker, 15 workers`, "15 workers: beauty": "has no figure"} {
 		if got := rounds.lacks(text); want == "" && got != "" || want != "" && !strings.Contains(got, want) {
 			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+// TestSubjects: a sentence calls a figure of a round by words of its own.
+func TestSubjects(t *testing.T) {
+	r := &report.Result{Rounds: []report.Round{{Name: "quick, warm", Seconds: 2}, {Name: "15 workers", Seconds: 2}}}
+	for name, want := range map[string]string{"quick, warm: took": "the time of “quick, warm”", "quick, warm: longest": "the longest operation in “quick, warm”", "15 workers: took": "the time of 15 workers", "throughput": "throughput"} {
+		r.Rounds[0].Service.Count = 1
+		if m, found := find(layoutMetrics(r), name); !found || m.subject() != want {
+			t.Errorf("%s is called %q, want %q", name, m.subject(), want)
 		}
 	}
 }

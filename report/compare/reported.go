@@ -22,7 +22,7 @@ type Reported struct {
 	Remark string
 }
 
-// allAxes are those of the configurations, and those that a source alone has.
+// allAxes are the axes of the configurations, and those that a source alone has.
 func (t *configurationTable) allAxes(reported []Reported) []string {
 	axes := slices.Clone(t.axes)
 	for _, r := range reported {
@@ -55,10 +55,11 @@ func (t *configurationTable) beside(reported []Reported) report.Table {
 	for _, r := range reported {
 		var theirs, ours []string
 		for _, axis := range axes {
-			theirs, ours = append(theirs, cmp.Or(value(r.Values, axis), quantity.None)), append(ours, "")
+			theirs = append(theirs, cmp.Or(value(r.Values, axis), quantity.None))
 		}
+		ours = slices.Clone(theirs)
 		theirs, ours = append(theirs, "reported"), append(ours, "ours")
-		at := slices.IndexFunc(t.groups, func(g Group) bool { return r.of(g) && len(g.Runs) > 0 })
+		at := slices.IndexFunc(t.groups, func(g Group) bool { return r.isAbout(g) && len(g.Runs) > 0 })
 		for _, c := range columns {
 			figure, has := r.figure(c.name)
 			if !has {
@@ -138,8 +139,8 @@ func split(t report.Table, names int) (all []report.Table) {
 	return all
 }
 
-// of reports whether it is about a group.
-func (r Reported) of(g Group) bool {
+// isAbout reports whether it is about a group.
+func (r Reported) isAbout(g Group) bool {
 	for _, v := range r.Values {
 		if value(g.Values, v.Name) != v.Value {
 			return false

@@ -2,10 +2,8 @@ package compare
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"assay/check"
 	"assay/internal/quantity"
@@ -43,7 +41,7 @@ func (w *workTables) add(name string, r *report.Result) {
 			proven = "yes"
 		}
 		w.faults.Rows = append(w.faults.Rows, []string{name, fault, proven, primary, quantity.Lasted(f.WriteOutage, f.WritesAway), quantity.Lasted(f.ReadOutage, f.ReadsAway),
-			quantity.Lasted(f.LongestCall, f.LongestCallCut), errorsText(f.Errors)})
+			quantity.Lasted(f.LongestCall, f.LongestCallCut), cmp.Or(report.ErrorCounts(f.Errors), "none")})
 	}
 	if a := r.Availability; a != nil {
 		w.availability.Rows = append(w.availability.Rows, []string{name, a.Policy, quantity.Lasted(a.LongestWrite, a.LongestWriteCut), quantity.Lasted(a.LongestRead, a.LongestReadCut),
@@ -62,25 +60,13 @@ func (w *workTables) add(name string, r *report.Result) {
 			size = quantity.Bytes(round.Size.Bytes)
 		}
 		w.rounds.Rows = append(w.rounds.Rows, []string{name, round.Name, strconv.Itoa(round.Clients), quantity.Milliseconds(round.Seconds * 1000),
-			quantity.Lasted(t.Mean, false), quantity.Lasted(t.P50, false), quantity.Lasted(t.P99, false), quantity.Lasted(t.Max, false), size, settings(round.Facts)})
+			quantity.Lasted(t.Mean, false), quantity.Lasted(t.P50, false), quantity.Lasted(t.P99, false), quantity.Lasted(t.Max, false), size, settingsText(round.Facts, " ")})
 	}
 }
 
 // tables are those that have lines.
 func (w *workTables) tables() []report.Table {
 	return filled(w.faults, w.availability, w.entities, w.rounds)
-}
-
-// errorsText is the three most frequent errors of attempts, which come first.
-func errorsText(all []report.ErrorCount) string {
-	var parts []string
-	for _, e := range all[:min(len(all), 3)] {
-		parts = append(parts, fmt.Sprintf("%d %s", e.Attempts, e.Class))
-	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
 }
 
 // roundsTable has a line for each round of each group: medians over its runs. It is none
@@ -93,13 +79,8 @@ func roundsTable(groups []Group) []report.Table {
 		for _, round := range first.Rounds {
 			line := []string{cmp.Or(g.Name, "all"), round.Name}
 			for _, figure := range []string{"took", "rows", "p50"} {
-				m, found := find(own, round.Name+": "+figure)
-				if !found || !everyRunHas([]Group{g}, m) {
-					line = append(line, quantity.None, "")
-					continue
-				}
-				s := spreadOf(observed(m, g))
-				line = append(line, g.written(m, s), shareText(s))
+				m, _ := find(own, round.Name+": "+figure)
+				line = append(line, g.medianAndShare(m)...)
 			}
 			t.Rows = append(t.Rows, line)
 		}

@@ -15,7 +15,7 @@ func TestTablesOfWork(t *testing.T) {
 		Workload: "availability",
 		Faults: []report.Fault{
 			{Action: "kill", Target: "primary", Proven: true, NewPrimary: "n2", NewPrimaryAfter: 11_300, WriteOutage: 12_300, ReadOutage: -1, LongestCall: 5_000,
-				Errors: []report.ErrorCount{{Class: "timeout", Attempts: 9}, {Class: "connection lost", Attempts: 1}}},
+				Errors: []report.ErrorCount{{Class: "timeout", Outcome: "unknown", Attempts: 9}, {Class: "connection lost", Outcome: "failed", Attempts: 1}}},
 			{Action: "pause", Target: "any", Skipped: true, WriteOutage: 4_000, WritesAway: true},
 		},
 		WorkloadFigures: report.WorkloadFigures{
@@ -28,7 +28,7 @@ func TestTablesOfWork(t *testing.T) {
 	d := Runs([]Group{{Name: "a", Runs: []Run{{Folder: "one", Result: plain}, {Folder: "two", Result: full}}}})
 	expect.NoError(t, d.Markdown(&text))
 	expect.Text(t, "the tables", text.String(),
-		"## Faults", "| 2 availability | kill primary | yes | 11.3 s | 12.3 s | - | 5.00 s | 9 timeout, 1 connection lost |", "pause any (skipped) | no |", "at least 4.00 s",
+		"## Faults", "| 2 availability | kill primary | yes | 11.3 s | 12.3 s | - | 5.00 s | 9 timeout (unknown), 1 connection lost (failed) |", "pause any (skipped) | no |", "at least 4.00 s",
 		"| 2 availability | retry |", "| 3 | 4 | 11 | 3 |", "## Entities", "| 120 | 150 | 2.00 ms |", "| 2 availability | fill | 8 | 2.00 s |", "2.00 MB | lock waits=5 |")
 	if d := Runs([]Group{{Name: "a", Runs: []Run{{Folder: "one", Result: plain}}}}); len(d.Tables) != 5 {
 		t.Errorf("a run without faults and rounds has %d tables", len(d.Tables))

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/perf/benchmath"
 
 	"assay/internal/quantity"
-	"assay/report"
 )
 
 // Spread is a median over runs, and where it lies.
@@ -48,7 +47,7 @@ func (g Group) spread(m metric) Spread {
 
 func spreadOf(all []observation) Spread {
 	values := valuesIn(all)
-	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(values, thresholds()), confidence)
+	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(values, &benchmath.DefaultThresholds), confidence)
 	spread := Spread{Median: s.Center, Low: s.Lo, High: s.Hi, Confident: true, Runs: len(values)}
 	if math.IsInf(s.Lo, 0) || math.IsInf(s.Hi, 0) {
 		spread.Low, spread.High, spread.Confident = slices.Min(values), slices.Max(values), false
@@ -60,11 +59,16 @@ func spreadOf(all []observation) Spread {
 // written is the median of a metric over the runs of a group, marked where it is not to be
 // believed.
 func (g Group) written(m metric, s Spread) string {
-	text := s.written(m)
-	if g.doubted(m) {
-		return report.Doubtful(text)
+	return g.believable(m, s.written(m))
+}
+
+// medianAndShare are two cells of a table: the median, and half the interval.
+func (g Group) medianAndShare(m metric) []string {
+	if m.of == nil || !everyRunHas([]Group{g}, m) {
+		return []string{quantity.None, ""}
 	}
-	return text
+	s := g.spread(m)
+	return []string{g.written(m, s), shareText(s)}
 }
 
 // written is the median, which may be a lower bound.

@@ -29,7 +29,7 @@ func (c *Comparison) sentence() string {
 		text = one.sentence(m, pairs, nil)
 	}
 	if x, y := worth(c.A), worth(c.B); x != y && x != "" && y != "" {
-		text += fmt.Sprintf(" They do not promise the same: what is acknowledged survives %s with %s, and %s with %s.", x, c.A.Name, y, c.B.Name)
+		text += fmt.Sprintf(" They do not promise the same. What is acknowledged survives with %s: %s; with %s: %s.", c.A.Name, x, c.B.Name, y)
 	}
 	return text
 }

@@ -32,12 +32,12 @@ type Sweep struct {
 }
 
 // NewSweep takes the groups of a series that varies the clients alone, and fits the
-// law to its runs. It returns an *InputError if no run has a result.
+// law to its runs. It returns a *report.FileError if no run has a result.
 func NewSweep(workload string, groups []Group, seed uint64) (*Sweep, error) {
 	s := &Sweep{Workload: workload}
 	s.Groups = withResults(groups)
 	if len(s.Groups) == 0 {
-		return nil, &InputError{workload, "no run of the sweep has a result", nil}
+		return nil, &report.FileError{Path: workload, Problem: "no run of the sweep has a result"}
 	}
 	slices.SortStableFunc(s.Groups, func(a, b Group) int { return cmp.Compare(a.clients(), b.clients()) })
 	s.Law, s.Unbelieved = fitLaw(s.Groups, func(_ Group, r Run) float64 { return float64(r.Result.Load.Clients) }, seed)
@@ -101,17 +101,9 @@ func (s *Sweep) Document(command string) report.Document {
 	best, _ := s.Best()
 	for _, g := range s.Groups {
 		row := []string{strconv.Itoa(g.clients()), fmt.Sprint(len(g.Runs))}
-		for _, m := range metrics() {
-			if !slices.Contains([]string{"throughput", "p50", "p99"}, m.name) {
-				continue
-			}
-			values := valuesOf(m, g)
-			if len(values) == 0 {
-				row = append(row, quantity.None, "")
-				continue
-			}
-			spread := g.spread(m)
-			row = append(row, m.format(spread.Median), shareText(spread))
+		for _, name := range []string{"throughput", "p50", "p99"} {
+			m, _ := find(metrics(), name)
+			row = append(row, g.medianAndShare(m)...)
 		}
 		mark := ""
 		switch {
@@ -126,33 +118,15 @@ func (s *Sweep) Document(command string) report.Document {
 		load.Rows = append(load.Rows, append(row, mark))
 	}
 	d.Tables = append(d.Tables, load)
-	if s.Law != nil {
-		d.Tables = append(d.Tables, lawTable(s.Law))
-	}
 	notes := s.notes()
 	d.Answers, d.Notes = []string{s.answer(notes[0])}, notes[1:]
-	for _, g := range s.Groups {
-		d.Notes = append(d.Notes, g.remarks()...)
-	}
+	d.Notes = append(d.Notes, against(s.Groups...)...)
 	if s.Objective != "" {
 		d.Verdicts = append(d.Verdicts, report.AnswerOf(s.Rate > 0, !s.Unanswered).Verdict(s.objectiveText()))
 	}
-	d.Charts = s.charts()
+	// Without the axis, since one number of clients was asked for, there is none.
+	d.Charts, _, _ = Plots(s.Groups, []Plot{{figure: "throughput", over: "clients"}, {figure: "p50", over: "clients"}, {figure: "p99", over: "clients"}}, nil)
 	return d
-}
-
-func lawTable(l *scalability.Law) report.Table {
-	t := report.Table{Title: "Universal Scalability Law", Head: []string{"parameter", "value", "from", "to"}}
-	for _, p := range []struct {
-		name string
-		scalability.Parameter
-		scale float64
-		unit  string
-	}{{"one client, per second", l.Lambda, 1, ""}, {"contention", l.Sigma, 100, " %"}, {"coherency", l.Kappa, 100, " %"}} {
-		cell := func(v float64) string { return quantity.Figure(v*p.scale) + p.unit }
-		t.Rows = append(t.Rows, []string{p.name, cell(p.Value), cell(p.Low), cell(p.High)})
-	}
-	return t
 }
 
 func (s *Sweep) notes() []string {
@@ -161,13 +135,7 @@ func (s *Sweep) notes() []string {
 	if s.Law == nil {
 		return append(lines, "There are too few loads for the scalability law: it needs four, and has three parameters.")
 	}
-	l := s.Law
-	if s.Unbelieved {
-		lines = append(lines, "Too few of the measurements are valid for the law, so that it is fitted to the invalid ones too: do not believe it.")
-	}
-	lines = append(lines, fmt.Sprintf("The law is fitted to what was measured with %g to %g clients; the runs deviate from it by %s %% (standard deviation). From and to are the 95 %% confidence interval (bootstrap).",
-		l.Smallest, l.Largest, quantity.Figure(100*l.Deviation)))
-	return append(lines, peakText(l, "clients"))
+	return append(lines, lawText("Universal Scalability Law", "clients", s.Law, s.Unbelieved))
 }
 
 // answer says the rate that keeps the objective, or else the peak and the knee, and why either is not
@@ -191,24 +159,4 @@ func (s *Sweep) objectiveText() string {
 		text = report.NotAnswered.String() + ", since it rests on invalid measurements: " + text
 	}
 	return text
-}
-
-func (s *Sweep) charts() []report.LineChart {
-	speed := report.LineChart{Title: "Throughput against load", Across: "clients", Up: "committed a second", Format: quantity.Short, Lines: []report.ChartLine{{Name: "measured"}}}
-	times := report.LineChart{Title: "Response time against load", Across: "clients", Up: "response time", Logarithmic: true, Format: quantity.Milliseconds, Lines: []report.ChartLine{{Name: "p50"}, {Name: "p99"}}}
-	for _, g := range s.Groups {
-		at := float64(g.clients())
-		if x, ok := g.figure("throughput"); ok {
-			speed.Lines[0].Points = append(speed.Lines[0].Points, [2]float64{at, x})
-		}
-		for i, name := range []string{"p50", "p99"} {
-			if ms, ok := g.figure(name); ok {
-				times.Lines[i].Points = append(times.Lines[i].Points, [2]float64{at, ms})
-			}
-		}
-	}
-	if s.Law != nil {
-		speed.Lines = append(speed.Lines, lawLine("scalability law", s.Law))
-	}
-	return []report.LineChart{speed, times}
 }

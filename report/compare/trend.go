@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"assay/check"
 	"assay/report"
 	"assay/report/trend"
@@ -43,14 +45,14 @@ type MetricTrend struct {
 }
 
 // FindTrend looks for the runs where the figures of a group changed. It returns an
-// *InputError if there are too few runs, and a *DifferentError if they must not be
+// *report.FileError if there are too few runs, and a *DifferentError if they must not be
 // compared.
 func FindTrend(g Group, o TrendOptions) (*Trend, error) {
 	t := &Trend{Group: g}
 	t.Group.Runs = slices.DeleteFunc(slices.Clone(g.Runs), func(r Run) bool { return r.Result.Throughput.Seconds <= 0 })
 	t.Unmeasured = len(g.Runs) - len(t.Group.Runs)
 	if n := len(t.Group.Runs); n < fewestForTrend {
-		return nil, &InputError{g.Name, fmt.Sprintf("has %s with figures; a trend takes %d or more", check.Counted(int64(n), "run", "runs"), fewestForTrend), nil}
+		return nil, &report.FileError{Path: g.Name, Problem: fmt.Sprintf("has %s with figures; a trend takes %d or more", check.Counted(int64(n), "run", "runs"), fewestForTrend)}
 	}
 	slices.SortStableFunc(t.Group.Runs, func(a, b Run) int { return a.Result.Started.Compare(b.Result.Started) })
 	inGroup(t.Group, &t.Differences)
@@ -108,7 +110,7 @@ func (t *Trend) notes(changed map[int]bool) []string {
 	if t.Unmeasured > 0 {
 		lines = append(lines, check.Counted(int64(t.Unmeasured), "run", "runs")+" without figures left out.")
 	}
-	return append(lines, t.Group.remarks()...)
+	return append(lines, against(t.Group)...)
 }
 
 func (m MetricTrend) better(c trend.ChangePoint) bool {
@@ -118,7 +120,7 @@ func (m MetricTrend) better(c trend.ChangePoint) bool {
 // chart shows the figure of each run, and the mean between changes.
 func (m MetricTrend) chart() report.LineChart {
 	each, mean := report.ChartLine{Name: "each run"}, report.ChartLine{Name: "mean between changes"}
-	at, next := average(m.Values), 0
+	at, next := stat.Mean(m.Values, nil), 0
 	if len(m.Changes) > 0 {
 		at = m.Changes[0].Before
 	}
@@ -130,13 +132,6 @@ func (m MetricTrend) chart() report.LineChart {
 		mean.Points = append(mean.Points, [2]float64{float64(i + 1), at})
 	}
 	return report.LineChart{Title: capital(m.Metric), Across: "run", Up: m.Metric, Format: m.metric.format, Lines: []report.ChartLine{each, mean}}
-}
-
-func average(values []float64) (mean float64) {
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
-	return mean
 }
 
 // jsonTrend is the form for programs.

@@ -87,7 +87,7 @@ func TestTrendWithoutChange(t *testing.T) {
 }
 
 func TestTrendRefuses(t *testing.T) {
-	var few *InputError
+	var few *report.FileError
 	if _, err := FindTrend(nights(9, 5), TrendOptions{}); !errors.As(err, &few) || !strings.Contains(err.Error(), "9 runs with figures") {
 		t.Errorf("of nine runs it says %v", err)
 	}

@@ -3,6 +3,7 @@
 package pagetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -19,13 +20,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Widths are those of a telephone, a notebook and a large screen, in pixels.
-func Widths() []int64 { return []int64{400, 1280, 1920} }
+// widths are those of a telephone, a notebook and a large screen, in pixels.
+func widths() []int64 { return []int64{400, 1280, 1920} }
 
-// Inspected are the widths at which axe-core looks at a page, each with the colors that the reader
+// inspected are the widths at which axe-core looks at a page, each with the colors that the reader
 // prefers there. What it finds follows from the width or from the colors: no style of ours asks
 // for both. A large screen has the page of a notebook.
-func Inspected() map[int64]string { return map[int64]string{400: "light", 1280: "dark"} }
+func inspected() map[int64]string { return map[int64]string{400: "light", 1280: "dark"} }
 
 // Start starts a browser of the test's own. It ends with the test, with all of its
 // processes and its profile.
@@ -110,20 +111,6 @@ func Evaluate[T any](tab *Tab, script string) T {
 	return value
 }
 
-// InBothSchemes runs a script in light and in dark colors, and returns its values by
-// the name of the scheme. A picture of each is kept in the folder that ASSAY_SCREENSHOTS
-// names, if it is set.
-func InBothSchemes[T any](tab *Tab, name, script string) map[string]T {
-	tab.t.Helper()
-	seen := map[string]T{}
-	for _, s := range []string{"light", "dark"} {
-		tab.prefers(s)
-		seen[s] = Evaluate[T](tab, script)
-		tab.picture(name + "-" + s + ".png")
-	}
-	return seen
-}
-
 // prefers has the page's reader prefer these colors from now on.
 func (tab *Tab) prefers(colors string) {
 	tab.t.Helper()
@@ -169,26 +156,35 @@ const layout = `(() => {
 		dark: matchMedia("(prefers-color-scheme: dark)").matches,
 		title: document.title,
 		unnamed: all("a, button, input:not([type=hidden]), select, svg, progress, [role=region], [role=group], [role=img]").filter((e) => !named(e)).map((e) => e.outerHTML.slice(0, 100))
-			.concat(all("table:not(.u-legend)").filter((e) => e.querySelectorAll("thead th[scope=col]").length === 0).map((e) => e.outerHTML.slice(0, 100))),
+			.concat(all("table").filter((e) => e.querySelectorAll("thead th[scope=col]").length === 0).map((e) => e.outerHTML.slice(0, 100))),
 	};
 })()`
 
-// Check wants a page to be in order at all widths, light and dark: nothing beyond the
-// window, nothing without a name, nothing that axe-core finds, no complaint of the browser.
-func (tab *Tab) Check(name string) {
+// Check wants a page to be in order at all widths, in light or dark colors: nothing beyond the
+// window, nothing without a name, nothing that axe-core finds, no complaint of the browser. What
+// is wanted besides is called at each width. A picture of each is kept in the folder that
+// ASSAY_SCREENSHOTS names, if it is set.
+func (tab *Tab) Check(name string, besides ...func(where string, width int64)) {
 	tab.t.Helper()
-	for _, width := range Widths() {
+	for _, width := range widths() {
 		if err := chromedp.Do(tab.Context, chromedp.EmulateViewport(width, 900)); err != nil {
 			tab.t.Fatalf("%s: %v", name, err)
 		}
 		tab.settle(width)
-		for s, got := range InBothSchemes[Layout](tab, fmt.Sprintf("%s-%d", name, width), layout) {
-			if got.Beyond > 0 || got.Dark != (s == "dark") || got.Title == "" || len(got.Unnamed) > 0 {
-				tab.t.Errorf("%s at %d pixels, %s: %+v", name, width, s, got)
+		colors := cmp.Or(inspected()[width], "light")
+		tab.prefers(colors)
+		where := fmt.Sprintf("%s at %d pixels, %s", name, width, colors)
+		if got := Evaluate[Layout](tab, layout); got.Beyond > 0 || got.Dark != (colors == "dark") || got.Title == "" || len(got.Unnamed) > 0 {
+			tab.t.Errorf("%s: %+v", where, got)
+		}
+		tab.picture(fmt.Sprintf("%s-%d-%s.png", name, width, colors))
+		if inspected()[width] != "" {
+			for _, found := range tab.Inaccessible() {
+				tab.t.Errorf("%s: %s", where, found)
 			}
 		}
-		if colors, is := Inspected()[width]; is {
-			tab.WantAccessible(fmt.Sprintf("%s at %d pixels", name, width), colors)
+		for _, more := range besides {
+			more(where, width)
 		}
 	}
 	if complaints := tab.Complaints(); len(complaints) > 0 {

@@ -22,19 +22,17 @@ type livePage struct {
 	Charts []report.DrawnChart
 	// Recent are the latest points, the newest first.
 	Recent []report.LivePoint
+	// Events is where the page's events come from.
+	Events string
+	// Uncommitted is how many operations did not commit.
+	Uncommitted int64
 }
-
-// Events is where the page's events come from.
-func (p livePage) Events() string { return address("events", p.Path, "") }
-
-// Uncommitted is how many operations did not commit.
-func (p livePage) Uncommitted() int64 { return p.Outcomes.Total() - p.Outcomes.Committed }
 
 // recentPoints is how many of the latest points stand in the table.
 const recentPoints = 10
 
 func newLivePage(at string, l *report.Live) livePage {
-	p := livePage{Path: at, Live: l, Share: -1}
+	p := livePage{Path: at, Live: l, Share: -1, Events: address("events", at, ""), Uncommitted: l.Outcomes.Total() - l.Outcomes.Committed}
 	if share, known := l.Share(); known {
 		p.Share = int(100 * share)
 	}

@@ -194,6 +194,6 @@ func (s *Server) document(w http.ResponseWriter, d report.Document) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", report.DocumentPolicy(report.Style())+"; frame-ancestors 'none'")
+	w.Header().Set("Content-Security-Policy", report.Policy(report.Style())+"; frame-ancestors 'none'")
 	_, _ = w.Write(page.Bytes()) // fails if the browser has gone
 }

@@ -11,7 +11,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"log"
 	"net"
@@ -21,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	template "github.com/DataDog/datadog-agent/pkg/template/html"
 
 	"assay/check"
 	"assay/internal/quantity"
@@ -93,6 +94,7 @@ func functions() template.FuncMap {
 				Chosen string
 			}{all, chosen}
 		},
+		"name": entry.Name, "page": entry.Page, "link": entry.Link, "compared": entry.Compared, "class": entry.Class, "sign": entry.Mark,
 		"count": check.Count[int64], "figure": quantity.Figure, "ms": milliseconds, "seconds": quantity.Seconds,
 	}
 }

@@ -142,7 +142,10 @@ func Run(ctx context.Context, p Plan, o series.Options) (*Advice, error) {
 	if err != nil {
 		return nil, err
 	}
-	if levels, err = chosen(levels, p.Levels, product.Name); err != nil {
+	if len(levels) == 0 {
+		return nil, &store.OptionError{Option: "--db", Value: product.Name, Reason: "has no isolation levels here", Want: "a database with transactions"}
+	}
+	if levels, err = runner.ChooseLevels(levels, p.Levels); err != nil {
 		return nil, err
 	}
 	a := &Advice{Format: Format, Version: o.Version, Script: names(p.Base.Config.(*script.Config).Files()), Database: product.Name + " " + product.Version,
@@ -171,35 +174,12 @@ func Run(ctx context.Context, p Plan, o series.Options) (*Advice, error) {
 	return a, nil
 }
 
-// names are those of files, without their folders.
+// names are the names of files, without their folders.
 func names(files []string) string {
 	for i := range files {
 		files[i] = filepath.Base(files[i])
 	}
 	return strings.Join(files, ", ")
-}
-
-// chosen are the levels of these names, all if there are none.
-func chosen(levels []store.Level, names []string, product string) (some []store.Level, err error) {
-	var known []string
-	for _, l := range levels {
-		known = append(known, l.Name)
-		if slices.Contains(names, l.Name) {
-			some = append(some, l)
-		}
-	}
-	if len(levels) == 0 {
-		return nil, &store.OptionError{Option: "--db", Value: product, Reason: "has no isolation levels here", Want: "a database with transactions"}
-	}
-	for _, n := range names {
-		if !slices.Contains(known, n) {
-			return nil, &store.OptionError{Option: "--level", Value: n, Want: strings.Join(known, "; ")}
-		}
-	}
-	if len(names) == 0 {
-		return levels, nil
-	}
-	return some, nil
 }
 
 // changes tries changes at the levels at which the transactions went wrong.

@@ -276,7 +276,7 @@ func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 		if len(r.Look.Dangers) > 0 {
 			text += "; its statements do not rule out a " + r.Look.Dangers[0].Anomaly + ", and these runs did not show it to break anything"
 		} else if r.Look.Robust != nil && !*r.Look.Robust {
-			text += "; its statements may conflict, of which this level rules out nothing for certain, and these runs did not show that to break anything"
+			text += "; its statements may conflict; this level rules none of that out for certain, and in these runs it broke nothing"
 		}
 		all = append(all, report.DocumentVerdict{Text: text, Good: true})
 	}

@@ -51,6 +51,9 @@ type Driver struct {
 	Summary string
 	// Parameters are what an address may have behind its question mark, in words.
 	Parameters string
+	// Choices are parameters that change what befalls a cluster of several nodes, and none of its promises:
+	// of each, one of the alternatives.
+	Choices [][]string
 	// Missing says why this build cannot open it at all; empty if it can.
 	Missing string
 	// Open opens a database for a workload's schema, and Lacks are the capabilities that
@@ -110,7 +113,7 @@ func URL(address string) (string, error) { return uri.FromKeywords(address) }
 // Drivers returns all drivers.
 func Drivers() []Driver { return append(sqlDrivers(), otherDrivers()...) }
 
-// sqlDrivers are those of databases that speak SQL.
+// sqlDrivers are the drivers of databases that speak SQL.
 func sqlDrivers() []Driver {
 	return []Driver{
 		{
@@ -128,6 +131,7 @@ func sqlDrivers() []Driver {
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone, as a Galera cluster, as a group or with replicas",
 			Parameters: "socket (the path of the server's Unix socket, with localhost as the host; also in the host's place, as %2Fpath or unix(/path)), engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-passphrase, tls; and any variable of the server, for the session, except those that assay sets. The group client of ~/.my.cnf and MYSQL_PWD give what the address leaves open",
+			Choices:    [][]string{{"", "balance=random"}, {"", "statements=apart"}},
 			Open:       mysql.Open, Lacks: sqldb.Lacks(),
 			Statistics: mysql.OpenStatistics,
 		},
@@ -151,6 +155,7 @@ func otherDrivers() []Driver {
 		{
 			Name: "redis", Schemes: []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}, Example: "redis+sentinel://host:26379,host2/NAME", Summary: "Redis, alone (redis://host), a primary that Sentinels watch, or a Redis Cluster (redis+cluster://host,host2)",
 			Parameters: "prefix (of all keys); wait (how many replicas must have a write before it counts as acknowledged) and waitMS; with rediss tlsCAFile, tlsCertFile, tlsKeyFile and tlsKeyFilePassword; with Sentinels db",
+			Choices:    [][]string{{"", "wait=1"}},
 			Statistics: redis.OpenStatistics,
 			Open:       redis.Open, Lacks: redis.Lacks(),
 		},

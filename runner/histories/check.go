@@ -40,7 +40,7 @@ type Options struct {
 	// of another kind.
 	Initial string
 	Total   *int64
-	// Accounts are those of a bank, as EDN writes them; a..b are the whole
+	// Accounts are the accounts of a bank, as EDN writes them; a..b are the whole
 	// numbers from a to b. Every read must show each of them, and no other.
 	// NegativeBalances means that they may go below zero. Both are refused for
 	// a history of another kind.
@@ -190,7 +190,7 @@ func kindNamed(name string) exchange.Kind {
 	return exchange.NoKind
 }
 
-// operations are those of a history, one after the other, with io.EOF after the
+// operations are the operations of a history, one after the other, with io.EOF after the
 // last. What Next returns is valid until its next call.
 type operations interface {
 	Next() (*exchange.Operation, error)
@@ -269,8 +269,8 @@ const (
 	modelBank         = "bank"
 )
 
-// each hands on an operation that was read already and then all others.
-func each(rest operations, first *exchange.Operation, visit func(*exchange.Operation) error) error {
+// eachOperation hands on an operation that was read already and then all others.
+func eachOperation(rest operations, first *exchange.Operation, visit func(*exchange.Operation) error) error {
 	for op, err := first, error(nil); ; op, err = rest.Next() {
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -290,7 +290,7 @@ func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operat
 	kinds := map[exchange.Function]register.Kind{
 		exchange.Read: register.Read, exchange.Write: register.Write, exchange.CompareAndSet: register.CompareAndSet,
 	}
-	err := each(rest, first, func(op *exchange.Operation) error {
+	err := eachOperation(rest, first, func(op *exchange.Operation) error {
 		out := register.Op{
 			ID: op.ID(), Process: op.Process, Kind: kinds[op.Function], Value: op.Value.String(), From: op.From.String(),
 			Invoke: op.Invoke, Complete: op.Complete, InvokeTime: op.InvokeTime, CompleteTime: op.CompleteTime,
@@ -317,7 +317,7 @@ func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operat
 func judgeBalances(ctx context.Context, rest operations, first *exchange.Operation, o Options) (report.History, error) {
 	judge := judgeOf(first, recorded.Bank{Total: o.Total, NegativeAllowed: o.NegativeBalances, Accounts: o.Accounts}.Open)
 	told := o.Test != "" || o.Total != nil || len(o.Accounts) > 0 || o.NegativeBalances
-	err := each(rest, first, func(op *exchange.Operation) error {
+	err := eachOperation(rest, first, func(op *exchange.Operation) error {
 		told = told || op.Function == exchange.Transfer || op.Function == exchange.ReadAccounts && !op.Listed
 		return judge.Add(op)
 	})

@@ -72,7 +72,7 @@ func (o *Options) candidates() []candidate {
 // takes is malformed; more than one kind is an error that names them.
 func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Operation, o Options) (report.History, error) {
 	left := o.candidates()
-	err := each(reader, first, func(op *exchange.Operation) error {
+	err := eachOperation(reader, first, func(op *exchange.Operation) error {
 		var refused error
 		left = slices.DeleteFunc(left, func(c candidate) bool {
 			err := c.judge.Add(op)

@@ -66,12 +66,8 @@ func (r *replay) Next() (*exchange.Operation, error) {
 }
 
 // Smallest is a small history that is convicted of the same anomaly as a larger
-// one.
-type Smallest struct {
-	Anomaly    string
-	Operations []exchange.Operation
-	Excerpt    *check.Excerpt
-}
+// one, of transactions or of other operations.
+type Smallest = cycle.Smallest
 
 // reduction reduces a history of single operations for one anomaly. Operations
 // are left out whole. What is left is judged in the same way as the whole; it
@@ -230,7 +226,7 @@ func (r *reduction) verdict(parts []int) (report.History, error) {
 var operationNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\boperation (\d+)`) })
 
 func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) Smallest {
-	s := Smallest{Anomaly: r.anomaly, Excerpt: &check.Excerpt{Of: int64(len(r.all)), Minimal: whole, Clock: check.Events}}
+	s := Smallest{Anomaly: r.anomaly, Excerpt: check.Excerpt{Of: int64(len(r.all)), Minimal: whole, Clock: check.Events}}
 	names := map[string]string{}
 	if r.kind == exchange.AsWritten { // its numbers are those of a part
 		names = nil
@@ -314,33 +310,12 @@ func accountsText(accounts []exchange.Account) string {
 // attach enters the excerpts into the evidence.
 func attach(f *report.History, found []Smallest) {
 	for i := range f.Evidence {
-		for _, s := range found {
-			if s.Anomaly == f.Evidence[i].Kind {
-				f.Evidence[i].Smallest = s.Excerpt
+		for j := range found {
+			if found[j].Anomaly == f.Evidence[i].Kind {
+				f.Evidence[i].Smallest = &found[j].Excerpt
 			}
 		}
 	}
-}
-
-// OfTransactions are parts of a history of transactions, whose times are of that
-// clock.
-func OfTransactions(parts []cycle.Smallest, clock check.Clock) []Smallest {
-	var all []Smallest
-	for i := range parts {
-		s := Smallest{Anomaly: parts[i].Anomaly, Operations: parts[i].History(), Excerpt: &parts[i].Excerpt}
-		for k := range s.Operations {
-			// What has no end that anybody knows may take effect at any time.
-			op := &s.Operations[k]
-			if op.Outcome == history.Unknown && op.Complete < op.Invoke {
-				op.Complete = exchange.Never
-			}
-			if clock == check.Nanoseconds {
-				op.InvokeTime, op.CompleteTime = op.Invoke, op.Complete
-			}
-		}
-		all = append(all, s)
-	}
-	return all
 }
 
 // Best is the one with the fewest operations, of equals the first.

@@ -33,7 +33,7 @@ type transactionFindings struct {
 
 	anomalies, permitted []string
 	ruledOut             []cycle.Model
-	parts                []cycle.Smallest
+	parts                []Smallest
 	reason               string
 }
 
@@ -75,8 +75,8 @@ func (f *transactionFindings) reduce(ctx context.Context, h *cycle.History, r *c
 		defer func() { f.reducing -= time.Since(began) }()
 		ctx = limited
 	}
-	parts := cycle.FindSmallest(ctx, h, f.assumed, r)
-	r.Attach(parts, check.Events)
+	parts := cycle.FindSmallest(ctx, h, f.assumed, r, check.Events)
+	r.Attach(parts)
 	f.parts = append(f.parts, parts...)
 }
 
@@ -88,7 +88,7 @@ func judgeTransactions(ctx context.Context, rest operations, first *exchange.Ope
 		f.assumed.Assume(name)
 	}
 	judge, uninvoked := judgeOf(first, func() recorded.Judge { return &transactionJudge{found: &f} }), false
-	err := each(rest, first, func(op *exchange.Operation) error {
+	err := eachOperation(rest, first, func(op *exchange.Operation) error {
 		uninvoked = uninvoked || op.Uninvoked
 		return judge.Add(op)
 	})
@@ -107,7 +107,7 @@ func judgeTransactions(ctx context.Context, rest operations, first *exchange.Ope
 	}
 	f.until = time.Now().Add(o.Timeout)
 	result := judge.Result(ctx)
-	o.keep.add(OfTransactions(f.parts, check.Events), exchange.ListAppend)
+	o.keep.add(f.parts, exchange.ListAppend)
 	if first.Keyed && result.Verdict == check.Unknown {
 		f.reason = result.Detail
 	}

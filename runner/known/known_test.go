@@ -96,6 +96,11 @@ func TestWhatConvicts(t *testing.T) {
 		t.Errorf("faults %v, disk %v", any, disk)
 	}
 	lost := []check.Finding{{Kind: "lost", Found: 1}}
+	weak := r
+	weak.Finds.Verdict = check.Allowed.String()
+	if got, _ := weak.Of([]check.Result{{Name: "transfers", Verdict: check.Violated, Findings: lost}}); !got {
+		t.Error("what breaks a promise is not found where it was to be allowed")
+	}
 	for _, c := range []struct {
 		name  string
 		check check.Result

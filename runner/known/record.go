@@ -26,7 +26,7 @@ type Hunt struct {
 	Value string `json:"value"`
 	Found bool   `json:"found"`
 	Runs  int    `json:"runs"`
-	// Seconds are those of all runs, with starting and ending the servers.
+	// Seconds are the seconds of all runs, with starting and ending the servers.
 	Seconds float64 `json:"seconds"`
 	// Server is the product and version as it told, and History the smallest that convicts.
 	Server  string    `json:"server"`
@@ -68,12 +68,12 @@ func Append(path string, h Hunt) error {
 // Summary is what the hunts of one value of a row say together.
 type Summary struct {
 	Hunts, Found int
-	// Runs are those of all hunts together.
+	// Runs are the runs of all hunts together.
 	Runs int
 	// Median, Least and Most are the runs until found, and the seconds, over the hunts that found it.
 	MedianRuns, LeastRuns, MostRuns          int
 	MedianSeconds, LeastSeconds, MostSeconds float64
-	// History is that of the hunt with the shortest one.
+	// History is the history of the hunt with the shortest one.
 	History string
 	Server  string
 }
@@ -145,7 +145,7 @@ func Page(rows []Row, hunts []Hunt) string {
 		faults, disks = faults+count(any), disks+count(disk)
 	}
 	fmt.Fprintf(&b, "# The record of bugs\n\nWritten by `assay known --page`. `assay known NAME` finds one again: it runs\nthe broken version or setting until assay convicts it, and the mended one as often.\n"+
-		"A search ends with the first finding. Its figures are the median and the range of all\nsearches on two busy processors; each run starts servers of its own.\n"+
+		"Figures are the median and the range of all searches on two busy processors.\n"+
 		"%d products have one that was found; %d were found under faults, and %d by power cuts or failing disks.\n", len(products), faults, disks)
 	for _, part := range []struct {
 		verdict check.Verdict
@@ -158,7 +158,11 @@ func Page(rows []Row, hunts []Hunt) string {
 	b.WriteString("\n## Commands, and the smallest histories that break a promise\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "\n### %s\n\n`assay %s`\n", r.Name, report.CommandLine(r.Command(r.Broken, "")))
-		if history := Summarize(hunts, r.Name, r.Broken).History; history != "" && r.Finds.Verdict == check.Violated.String() {
+		history, _, _ := strings.Cut(Summarize(hunts, r.Name, r.Broken).History, "\n\n  ") // behind it the same in prose
+		switch {
+		case r.Page != "":
+			fmt.Fprintf(&b, "\n[The page for its vendor](%s)\n", r.Page)
+		case history != "" && r.Finds.Verdict == check.Violated.String():
 			fmt.Fprintf(&b, "\n```text\n%s\n```\n", strings.TrimSpace(history))
 		}
 	}
@@ -183,5 +187,5 @@ func line(r Row, hunts []Hunt) string {
 		}
 	}
 	return fmt.Sprintf("| [%s](#%s) | %s (%s %s). %s | %s | %s | %s |\n", r.Name, r.Name, r.Product, r.Differs, r.Broken,
-		fmt.Sprintf("%s. %s, [told here](%s)", r.Bug, r.By, r.Told), r.Promised, Summarize(hunts, r.Name, r.Broken).Until(), mended)
+		fmt.Sprintf("%s. [%s](%s)", r.Bug, r.By, r.Told), r.Promised, Summarize(hunts, r.Name, r.Broken).Until(), mended)
 }

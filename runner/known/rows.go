@@ -6,19 +6,14 @@ package known
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
-
 	"assay/check"
+	"assay/internal/yamlfile"
 )
 
 //go:embed rows/*.yaml
@@ -32,6 +27,8 @@ type Row struct {
 	Bug  string `yaml:"bug" json:"bug"`
 	By   string `yaml:"found-by" json:"found_by"`
 	Told string `yaml:"told" json:"told"`
+	// Page is the page that assay repro --report made of it, beside the record; empty where none is kept.
+	Page string `yaml:"page" json:"page,omitempty"`
 	// Promised is what the manual says of it, with the page and the version.
 	Promised string `yaml:"promised" json:"promised"`
 	// Differs says what Broken and Mended are values of, such as version; one of them is
@@ -56,17 +53,6 @@ type Finds struct {
 	Word string `yaml:"word" json:"word,omitempty"`
 }
 
-// Error is a file of a bug that cannot be used. Line and Column count from 1.
-type Error struct {
-	Path         string
-	Line, Column int
-	Problem      string
-}
-
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Problem)
-}
-
 // Rows are the bugs that assay knows, by name.
 func Rows() ([]Row, error) {
 	entries, err := files.ReadDir("rows")
@@ -84,35 +70,21 @@ func Rows() ([]Row, error) {
 			return nil, err
 		}
 		if r.Name+".yaml" != e.Name() {
-			return nil, &Error{Path: e.Name(), Line: 1, Column: 1, Problem: "the file has another name than the bug: " + r.Name}
+			return nil, yamlfile.Refuse(e.Name(), text, "name", 0, "the file has another name than the bug: "+r.Name)
 		}
 		all = append(all, r)
 	}
 	return all, nil
 }
 
-// Parse reads the file of one bug. The error is an *Error.
+// Parse reads the file of one bug. The error is a *yamlfile.Error.
 func Parse(path string, text []byte) (Row, error) {
 	var r Row
-	fail := func(at *token.Token, problem string) (Row, error) {
-		e := &Error{Path: filepath.ToSlash(path), Line: 1, Column: 1, Problem: problem}
-		if at != nil && at.Position != nil {
-			e.Line, e.Column = at.Position.Line, at.Position.Column
-		}
-		return Row{}, e
-	}
-	if err := yaml.UnmarshalWithOptions(text, &r, yaml.DisallowUnknownField()); err != nil {
-		if broken, is := errors.AsType[yaml.Error](err); is {
-			return fail(broken.GetToken(), broken.GetMessage())
-		}
-		return fail(nil, err.Error())
-	}
-	file, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return fail(nil, err.Error()) // it was parsed before
+	if err := yamlfile.Decode(path, text, &r); err != nil {
+		return Row{}, err
 	}
 	if key, problem := r.problem(); problem != "" {
-		return fail(tokenOf(file, key), key+": "+problem)
+		return Row{}, yamlfile.Refuse(path, text, key, 0, problem)
 	}
 	r.Promised, r.Bug = words(r.Promised), words(r.Bug)
 	return r, nil
@@ -120,22 +92,9 @@ func Parse(path string, text []byte) (Row, error) {
 
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// tokenOf is where the value of a key stands, or the beginning if it is not there.
-func tokenOf(file *ast.File, key string) *token.Token {
-	path, err := yaml.PathString("$." + key)
-	if err != nil {
-		return nil
-	}
-	n, err := path.FilterFile(file)
-	if err != nil || n == nil {
-		return nil
-	}
-	return n.GetToken()
-}
-
 // problem is what is wrong with which key; empty if nothing is.
 func (r Row) problem() (key, problem string) {
-	optional := []string{"mended", "files"}
+	optional := []string{"mended", "files", "page"}
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Tag.Get("yaml")
@@ -193,7 +152,7 @@ func (r Row) Command(value, folder string) []string {
 // Of is what a finished run says of the bug: whether it was found, and how that shows.
 func (r Row) Of(checks []check.Result) (found bool, by check.Result) {
 	for _, c := range checks {
-		if c.Name != r.Finds.Check || c.Verdict.String() != r.Finds.Verdict {
+		if c.Name != r.Finds.Check || c.Verdict.String() != r.Finds.Verdict && c.Verdict != check.Violated { // which is graver
 			continue
 		}
 		told := c.Detail

@@ -36,7 +36,7 @@ type Trials struct {
 	// Duration is how long each run works; 0 for as long as the product usually takes to
 	// come back.
 	Duration time.Duration
-	// Seed is that of every run.
+	// Seed is the seed of every run.
 	Seed uint64
 }
 

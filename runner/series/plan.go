@@ -71,7 +71,7 @@ func (p Plan) configurations() ([]Configuration, error) {
 	if len(p.Configurations)*max(1, p.Repeats) > MaxRuns {
 		return nil, tooManyRuns()
 	}
-	all := p.named()
+	all := p.chosen()
 	for _, axis := range p.Axes {
 		if len(all)*len(axis.Choices)*max(1, p.Repeats) > MaxRuns {
 			return nil, tooManyRuns()
@@ -103,8 +103,8 @@ func (p Plan) configurations() ([]Configuration, error) {
 	return all, nil
 }
 
-// named are the configurations that are named one by one, or else the base alone.
-func (p Plan) named() []Configuration {
+// chosen are the configurations that are named one by one, or else the base alone.
+func (p Plan) chosen() []Configuration {
 	if len(p.Configurations) == 0 {
 		return []Configuration{{Scenario: p.Base}}
 	}
@@ -162,7 +162,7 @@ func (p Plan) newSeries(version string) (*report.RunSeries, []Configuration, err
 // of configurations that are named one by one, the scenarios of all.
 func (p Plan) common() (string, error) {
 	var common strings.Builder
-	for _, c := range p.named() {
+	for _, c := range p.chosen() {
 		c.Scenario.Load.Seed = 0
 		text, err := c.Scenario.Text()
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/history"
 	"assay/measure"
 	"assay/report"
 	"assay/runner"
@@ -204,5 +205,5 @@ func FreeFolder(series, name string) (string, error) {
 
 // write writes series.json whole or not at all.
 func write(folder string, s *report.RunSeries) error {
-	return runner.WriteJSON(filepath.Join(folder, report.FileSeries), "the series", s)
+	return history.WriteJSON(filepath.Join(folder, report.FileSeries), s)
 }

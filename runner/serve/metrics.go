@@ -28,7 +28,7 @@ func newMetrics() *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "assay_http_requests_total", Help: "Requests by method, route and code."},
 			[]string{"method", "route", "code"}),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "assay_database_failures_total", Help: "Calls that the database did not do, or of which that is not known."},
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "assay_database_failures_total", Help: "Calls that the database did not do, or may not have done."},
 			[]string{"class", "outcome"}),
 		times: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "assay_http_request_duration_seconds", Help: "Time to answer, by route.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}}, []string{"route"}),

@@ -126,7 +126,7 @@ func (r *reader) experiment(p pair) (Experiment, error) {
 	if err := d.groups(); err != nil {
 		return Experiment{}, err
 	}
-	if err := d.reportedFigures(); err != nil {
+	if err := d.reported.each(keyReported, ", such as - {clients: 16, throughput: 4663}", d.readReported); err != nil {
 		return Experiment{}, err
 	}
 	d.Configurations, err = r.combine(d, exclusions)
@@ -160,18 +160,17 @@ func (r *reader) workload(d *draft, p pair) error {
 func (r *reader) fill(d *draft, n node, ofSize bool) error {
 	flags := node{mapping: true, at: n.at}
 	var sizes node
+	prose := d.prose()
 	for _, p := range n.pairs {
 		var err error
-		switch {
+		switch own := fieldOf(prose, p.key); {
 		case p.key == keyMatrix:
 			err = r.matrix(d, p.value, false)
 		case p.key == keyExclude:
 			d.excludes = p.value
 		case !ofSize && p.key == keyWorkload:
-		case !ofSize && slices.Contains(proseKeys(), p.key):
-			err = d.prose(p)
-		case p.key == keyReported: // a size has figures of its own
-			d.reported = p.value
+		case own != nil && (!ofSize || p.key == keyReported): // a size has figures of its own
+			err = own.read(p)
 		case !ofSize && p.key == keySizes:
 			sizes = p.value
 		case isWord(r.vocabulary.words(d.Workload), p.key):
@@ -179,7 +178,7 @@ func (r *reader) fill(d *draft, n node, ofSize bool) error {
 		default:
 			known := append(r.vocabulary.words(d.Workload), keyMatrix, keyExclude)
 			if !ofSize {
-				known = append(append(known, keyWorkload, keySizes), proseKeys()...)
+				known = append(append(known, keyWorkload, keySizes), keysOf(prose)...)
 			}
 			err = unknown(p, "an experiment of workload "+d.Workload, known)
 		}

@@ -51,7 +51,7 @@ func (a axis) with(more axis, from pair) (axis, error) {
 	return a, nil
 }
 
-// values are those of the axis, by their texts.
+// values are the values of the axis, by their texts.
 func (a axis) values() (all []string) {
 	for _, c := range a.choices {
 		all = append(all, c.text)
@@ -116,18 +116,10 @@ func (v Vocabulary) leavesOut(workload, key string) bool {
 
 // exclusions reads what is left out: a list of mappings from axes to one value or
 // several.
-func (d *draft) exclusions() ([]exclusion, error) {
-	n := d.excludes
-	if n.at == (Position{}) {
-		return nil, nil
-	}
-	if !n.list {
-		return nil, problem(n.at, "%s must be a list, such as - {clients: 512}", keyExclude)
-	}
-	var all []exclusion
-	for _, item := range n.items {
+func (d *draft) exclusions() (all []exclusion, err error) {
+	err = d.excludes.each(keyExclude, ", such as - {clients: 512}", func(item node) error {
 		if err := wantMapping(item, "an exclusion", "axes of the matrix with the values that are left out together"); err != nil {
-			return nil, err
+			return err
 		}
 		x := exclusion{values: map[string][]string{}}
 		for _, p := range item.pairs {
@@ -138,12 +130,13 @@ func (d *draft) exclusions() ([]exclusion, error) {
 				x.values[p.key], err = d.excluded(p)
 			}
 			if err != nil {
-				return nil, err
+				return err
 			}
 		}
 		all = append(all, x)
-	}
-	return all, nil
+		return nil
+	})
+	return all, err
 }
 
 // excluded are the values of one axis in an exclusion.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"assay/internal/spelling"
 )
 
@@ -33,101 +35,65 @@ type OverviewColumn struct {
 	At    Position
 }
 
-// The keys of overviews.
 const (
 	keyOverview = "overview"
 	keyRows     = "rows"
-	keyShow     = "show"
 	keyOf       = "of"
-	keyWhere    = "where"
-	keyRatio    = "ratio"
 )
 
-// readOverviews reads the overviews, once the experiments are known.
-func (s *Study) readOverviews(n node) error {
-	if n.at == (Position{}) {
-		return nil
+// fields are an overview's keys; its columns are read once the rows are known.
+func (o *Overview) fields(columns *node) []field {
+	column := schemaOf((&OverviewColumn{}).fields(), keyOf)
+	return []field{
+		textInto(&o.Title, keyTitle, "what heads the table"),
+		textInto(&o.Rows, keyRows, "the axis of all its experiments whose values are its rows"),
+		later(columns, keyColumns, &jsonschema.Schema{Type: "array", Description: "what is shown, each of one experiment", Items: column}),
 	}
-	if !n.list {
-		return problem(n.at, "%s must be a list of title, rows and columns", keyOverview)
-	}
-	for _, item := range n.items {
-		o, err := s.readOverview(item)
-		if err != nil {
-			return err
-		}
-		s.Overviews = append(s.Overviews, o)
-	}
-	return nil
 }
 
-func (s *Study) readOverview(n node) (o Overview, err error) {
-	if err := wantMapping(n, "an overview", "title, rows and columns"); err != nil {
-		return o, err
+func (c *OverviewColumn) fields() []field {
+	return []field{
+		textInto(&c.Title, keyTitle, "what heads the column, in place of the experiment's title"),
+		textInto(&c.Show, "show", "verdict, anomalies, durability, power-cut loss, or a column of the experiment's table; verdict if not given"),
+		textInto(&c.Of, keyOf, "the experiment"),
+		textsInto(&c.Where, "where", "values that the experiment's configurations must have"),
+		textInto(&c.Ratio, "ratio", "the row to whose figure all are ratios"),
 	}
+}
+
+// readOverview reads an overview, once the experiments are known.
+func (s *Study) readOverview(n node) error {
+	var o Overview
 	var columns node
-	for _, p := range n.pairs {
-		switch p.key {
-		case keyTitle:
-			o.Title, err = word(p)
-		case keyRows:
-			o.Rows, err = word(p)
-		case keyColumns:
-			columns = p.value
-		default:
-			err = unknown(p, "an overview", []string{keyTitle, keyRows, keyColumns})
-		}
-		if err != nil {
-			return o, err
-		}
+	if err := n.read("an overview", "title, rows and columns", o.fields(&columns)); err != nil {
+		return err
 	}
 	if o.Title == "" || o.Rows == "" || !columns.list || len(columns.items) == 0 {
-		return o, problem(n.at, "an overview needs a title, rows, which is an axis of the matrix, and a list of columns")
+		return problem(n.at, "an overview needs a title, rows, which is an axis of the matrix, and a list of columns")
 	}
 	for _, item := range columns.items {
 		c, err := s.readColumn(&o, item)
 		if err != nil {
-			return o, err
+			return err
 		}
 		o.Columns = append(o.Columns, c)
 	}
 	for _, c := range o.Columns {
 		if c.Ratio != "" && !slices.Contains(o.Values, c.Ratio) {
-			return o, problem(c.At, "there is no row %q for ratios; %s has %s%s", c.Ratio, o.Rows, strings.Join(o.Values, ", "), spelling.Hint(c.Ratio, "", o.Values))
+			return problem(c.At, "there is no row %q for ratios; %s has %s%s", c.Ratio, o.Rows, strings.Join(o.Values, ", "), spelling.Hint(c.Ratio, "", o.Values))
 		}
 	}
-	return o, nil
+	s.Overviews = append(s.Overviews, o)
+	return nil
 }
 
 // readColumn reads a column, and adds to the rows those of its experiment.
 func (s *Study) readColumn(o *Overview, n node) (c OverviewColumn, err error) {
-	if err := wantMapping(n, "a column", "title, show, of, where and ratio"); err != nil {
+	c.At = n.at
+	if err := n.read("a column of an overview", "title, show, of, where and ratio", c.fields()); err != nil {
 		return c, err
 	}
-	c.At = n.at
-	for _, p := range n.pairs {
-		switch p.key {
-		case keyTitle:
-			c.Title, err = word(p)
-		case keyShow:
-			c.Show, err = word(p)
-		case keyOf:
-			c.Of, err = word(p)
-		case keyWhere:
-			c.Where, err = listed(p)
-		case keyRatio:
-			c.Ratio, err = word(p)
-		default:
-			err = unknown(p, "a column of an overview", []string{keyTitle, keyShow, keyOf, keyWhere, keyRatio})
-		}
-		if err != nil {
-			return c, err
-		}
-	}
-	var names []string
-	for _, e := range s.Experiments {
-		names = append(names, e.Name)
-	}
+	names := s.names()
 	at := slices.Index(names, c.Of)
 	if at < 0 {
 		return c, problem(n.at, "the column is of no experiment %q; the study has %s%s", c.Of, strings.Join(names, ", "), spelling.Hint(c.Of, "", names))

@@ -56,55 +56,31 @@ type Compared struct {
 	At   Position
 }
 
-// The keys of prose.
+// The keys of prose that are spoken of elsewhere.
 const (
-	keyQuestion   = "question"
-	keyQuestions  = "questions"
-	keyDiscussion = "discussion"
-	keyColumns    = "columns"
-	keySort       = "sort"
-	keyCharts     = "charts"
-	keyGroup      = "group"
-	keySource     = "source"
-	keyReported   = "reported"
-	keyRemark     = "remark"
-	keyAsk        = "ask"
-	keyWith       = "with"
-	keyCompare    = "compare"
-	keyFound      = "found"
-	keySize       = "size"
-	keyExperiment = "experiment"
+	keyQuestion  = "question"
+	keyQuestions = "questions"
+	keyColumns   = "columns"
+	keyReported  = "reported"
+	keyAsk       = "ask"
+	keyCompare   = "compare"
+	keyFound     = "found"
 )
 
-// proseKeys are the keys of an experiment that are no flags.
-func proseKeys() []string {
-	return []string{keyTitle, keyDescription, keyDiscussion, keyColumns, keySort, keyCharts, keyGroup, keySource, keyReported}
-}
-
-// prose reads one of proseKeys.
-func (d *draft) prose(p pair) (err error) {
-	switch p.key {
-	case keyTitle:
-		d.Title, err = word(p)
-	case keyDescription:
-		d.Description, err = word(p)
-	case keyDiscussion:
-		d.Discussion, err = word(p)
-	case keySort:
-		d.Sort, err = word(p)
-	case keySource:
-		d.Source, err = word(p)
-	case keyColumns:
-		d.Columns, err = listed(p)
-	case keyCharts:
-		d.Charts, err = listed(p)
-	case keyGroup:
-		d.groupAt = p.value.at
-		d.Group, err = listed(p)
-	case keyReported:
-		d.reported = p.value
+// prose are the keys of an experiment that are no flags.
+func (d *draft) prose() []field {
+	group := textsInto(&d.Group, "group", "axes of the matrix under whose values the rows of the table and bars stand")
+	return []field{
+		textInto(&d.Title, keyTitle, "what heads the experiment, in place of its name"),
+		textInto(&d.Description, keyDescription, "what the experiment is for, before its figures; Markdown"),
+		textInto(&d.Discussion, "discussion", "what its figures say, after them; Markdown"),
+		textsInto(&d.Columns, keyColumns, "the columns of its table: metrics, and nodes, vcpu, ram, disk, clients and the like"),
+		textInto(&d.Sort, "sort", "the column by which the table is sorted"),
+		textsInto(&d.Charts, "charts", "what is drawn: a metric, METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds, each task of ROUND"),
+		{group.key, group.schema, func(p pair) error { d.groupAt = p.value.at; return group.read(p) }},
+		textInto(&d.Source, "source", "where the reported figures are from"),
+		later(&d.reported, keyReported, reportedSchema()),
 	}
-	return err
 }
 
 // listed is a list of words, or one.
@@ -127,86 +103,38 @@ func (d *draft) groups() error {
 	return nil
 }
 
-// reportedFigures reads what another source says, once the axes are known: a key that is an
+// readReported reads what another source says, once the axes are known: a key that is an
 // axis names the configuration, another one a figure.
-func (d *draft) reportedFigures() error {
-	n := d.reported
-	if n.at == (Position{}) {
-		return nil
+func (d *draft) readReported(item node) error {
+	if err := wantMapping(item, "what is reported", "values of the axes, and figures"); err != nil {
+		return err
 	}
-	if !n.list {
-		return problem(n.at, "%s must be a list, such as - {clients: 16, throughput: 4663}", keyReported)
-	}
-	for _, item := range n.items {
-		if err := wantMapping(item, "what is reported", "values of the axes, and figures"); err != nil {
-			return err
-		}
-		r := Reported{Figures: map[string]float64{}, At: item.at}
-		for _, p := range item.pairs {
-			text, err := word(p)
-			if err != nil {
-				return err
-			}
-			switch {
-			case p.key == keyRemark:
-				r.Remark = text
-			case slices.ContainsFunc(d.axes, func(a axis) bool { return a.name == p.key }):
-				r.Values = append(r.Values, Value{p.key, text})
-			default:
-				if r.Figures[p.key], err = strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64); err != nil {
-					return problem(p.value.at, "%s is no axis of the matrix, and %q no number: figures are numbers, a second, in ms, in bytes or in %%", p.key, text)
-				}
-			}
-		}
-		d.Reported = append(d.Reported, r)
-	}
-	return nil
-}
-
-// questions reads the parts of a study's question.
-func (s *Study) questions(n node, size string) error {
-	if n.at == (Position{}) {
-		return nil
-	}
-	if !n.list {
-		return problem(n.at, "%s must be a list of ask, compare and experiment, or ask and found", keyQuestions)
-	}
-	for _, item := range n.items {
-		q, err := s.readQuestion(item)
+	r := Reported{Figures: map[string]float64{}, At: item.at}
+	for _, p := range item.pairs {
+		text, err := word(p)
 		if err != nil {
 			return err
 		}
-		if q.size == "" || q.size == size {
-			s.Questions = append(s.Questions, q)
+		switch {
+		case p.key == "remark":
+			r.Remark = text
+		case slices.ContainsFunc(d.axes, func(a axis) bool { return a.name == p.key }):
+			r.Values = append(r.Values, Value{p.key, text})
+		default:
+			if r.Figures[p.key], err = strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64); err != nil {
+				return problem(p.value.at, "%s is no axis of the matrix, and %q no number: figures are numbers, a second, in ms, in bytes or in %%", p.key, text)
+			}
 		}
 	}
+	d.Reported = append(d.Reported, r)
 	return nil
 }
 
-func (s *Study) readQuestion(n node) (q Question, err error) {
-	if err := wantMapping(n, "a question", "ask, compare and experiment, or ask and found"); err != nil {
-		return q, err
-	}
-	q.At = n.at
-	for _, p := range n.pairs {
-		switch p.key {
-		case keyAsk:
-			q.Ask, err = word(p)
-		case keyWith:
-			q.With, err = word(p)
-		case keySize:
-			q.size, err = word(p)
-		case keyExperiment:
-			if q.Experiment, err = word(p); err == nil {
-				err = s.known(q.Experiment, p.value.at)
-			}
-		case keyFound:
-			if q.Found, err = listed(p); err == nil {
-				for _, name := range q.Found {
-					err = errors.Join(err, s.known(name, p.value.at))
-				}
-			}
-		case keyCompare:
+func (q *Question) fields(s *Study) []field {
+	return []field{
+		textInto(&q.Ask, keyAsk, "the question"),
+		textInto(&q.With, "with", "what the answer calls the first side, such as: twice the processors"),
+		{keyCompare, texts("SIDE against SIDE in FIGURE"), func(p pair) (err error) {
 			all := []node{p.value}
 			if p.value.list {
 				all = p.value.items
@@ -215,24 +143,45 @@ func (s *Study) readQuestion(n node) (q Question, err error) {
 				text, problem := word(pair{p.key, one.at, one})
 				q.Compare, err = append(q.Compare, Compared{text, one.at}), errors.Join(err, problem)
 			}
-		default:
-			err = unknown(p, "a question", []string{keyAsk, keyWith, keyCompare, keyExperiment, keyFound, keySize})
-		}
-		if err != nil {
-			return q, err
-		}
+			return err
+		}},
+		{"experiment", text("whose figures are compared"), func(p pair) (err error) {
+			if q.Experiment, err = word(p); err == nil {
+				err = s.known(q.Experiment, p.value.at)
+			}
+			return err
+		}},
+		{keyFound, texts("experiments that are asked whether anything wrong was found in their runs"), func(p pair) (err error) {
+			q.Found, err = listed(p)
+			for _, name := range q.Found {
+				err = errors.Join(err, s.known(name, p.value.at))
+			}
+			return err
+		}},
+		textInto(&q.size, "size", "the only size in which it is asked"),
+	}
+}
+
+// readQuestion reads a part of a study's question, which may be of other sizes alone.
+func (s *Study) readQuestion(n node, size string) error {
+	q := Question{At: n.at}
+	if err := n.read("a question", "ask, compare and experiment, or ask and found", q.fields(s)); err != nil {
+		return err
 	}
 	switch {
 	case q.Ask == "":
-		return q, problem(n.at, "the question asks nothing: it needs %s", keyAsk)
+		return problem(n.at, "the question asks nothing: it needs %s", keyAsk)
 	case len(q.Compare)+len(q.Found) == 0:
-		return q, problem(n.at, "the question %q has no pair that would answer it: add %s, such as 'postgres:2 against mongodb:3 in throughput', or %s, a list of experiments", q.Ask, keyCompare, keyFound)
+		return problem(n.at, "the question %q has no pair that would answer it: add %s, such as 'postgres:2 against mongodb:3 in throughput', or %s, a list of experiments", q.Ask, keyCompare, keyFound)
 	case len(q.Compare) > 0 && q.Experiment == "" && len(s.Experiments) > 1:
-		return q, problem(q.Compare[0].At, "the question names no experiment; the study has %s", strings.Join(s.names(), ", "))
+		return problem(q.Compare[0].At, "the question names no experiment; the study has %s", strings.Join(s.names(), ", "))
 	case len(q.Compare) > 0 && q.Experiment == "":
 		q.Experiment = s.Experiments[0].Name
 	}
-	return q, nil
+	if q.size == "" || q.size == size {
+		s.Questions = append(s.Questions, q)
+	}
+	return nil
 }
 
 // known is an error if there is no such experiment.

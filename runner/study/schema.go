@@ -29,23 +29,8 @@ func Schema(v Vocabulary) *jsonschema.Schema {
 		})
 	}
 	defs["settings"] = open(common)
-	settings := "#/$defs/settings"
-	root := closed(map[string]*jsonschema.Schema{
-		keyTitle:       text("what the report is called"),
-		keyQuestion:    text("what the study wants to know; Markdown"),
-		keyDescription: text("what all its experiments share; Markdown"),
-		keyQuestions:   {Type: "array", Description: "the parts of the question, each with what its runs are asked; assay writes the answers", Items: questionSchema()},
-		keyDefaults:    {Ref: settings, Description: "flags of all experiments whose workload has them"},
-		keySizes:       {Type: "object", Description: "flags of all experiments in each size, on top of the defaults; " + DefaultSize + " is the size unless another is asked for", AdditionalProperties: &jsonschema.Schema{Ref: settings}},
-		keyMatrix: {Type: "object", Description: "what varies in all experiments, each of which may add settings to the alternatives",
-			AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
-				{Type: "object", AdditionalProperties: &jsonschema.Schema{Ref: settings}}, {Type: "array", Items: value()}}}},
-		keyOverview: overviewSchema(),
-		keyExperiments: {Type: "object", Description: "each a series of runs of one workload", PropertyNames: &jsonschema.Schema{Pattern: names().String()},
-			AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/experiment"}},
-	})
+	root := schemaOf((&reader{}).fields(&Study{}, &parts{}), keyExperiments)
 	root.Schema, root.Title, root.Defs = "https://json-schema.org/draft/2020-12/schema", "A study of assay", defs
-	root.Required = []string{keyExperiments}
 	return root
 }
 
@@ -74,61 +59,9 @@ func experimentOf(workload string, keys []Key, defs map[string]*jsonschema.Schem
 	ofSize := properties()
 	ofSize[keyReported] = reportedSchema()
 	all[keyWorkload] = &jsonschema.Schema{Type: "string"}
-	maps.Copy(all, proseSchemas())
+	maps.Copy(all, schemasOf((&draft{}).prose()))
 	all[keySizes] = &jsonschema.Schema{Type: "object", Description: "what differs in each size", AdditionalProperties: open(ofSize)}
 	return open(all)
-}
-
-// proseSchemas describe the keys of an experiment that are no flags.
-func proseSchemas() map[string]*jsonschema.Schema {
-	words := func(description string) *jsonschema.Schema {
-		s := oneOrSeveral(func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} })
-		s.Description = description
-		return s
-	}
-	return map[string]*jsonschema.Schema{
-		keyTitle:       text("what heads the experiment, in place of its name"),
-		keyDescription: text("what the experiment is for, before its figures; Markdown"),
-		keyDiscussion:  text("what its figures say, after them; Markdown"),
-		keyColumns:     words("the columns of its table: metrics, and nodes, vcpu, ram, disk, clients and the like"),
-		keySort:        text("the column by which the table is sorted"),
-		keyCharts:      words("what is drawn: a metric, METRIC and METRIC, METRIC by AXIS, throughput over time, response time by percentile, METRIC over rounds"),
-		keyGroup:       words("axes of the matrix under whose values the rows of the table and bars stand"),
-		keySource:      text("where the reported figures are from"),
-		keyReported:    reportedSchema(),
-	}
-}
-
-func overviewSchema() *jsonschema.Schema {
-	column := closed(map[string]*jsonschema.Schema{
-		keyTitle: text("what heads the column, in place of the experiment's title"),
-		keyShow:  text("verdict, anomalies, durability, power-cut loss, or a column of the experiment's table; verdict if not given"),
-		keyOf:    text("the experiment"), keyRatio: text("the row to whose figure all are ratios"),
-		keyWhere: oneOrSeveral(func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }),
-	})
-	column.Required = []string{keyOf}
-	table := closed(map[string]*jsonschema.Schema{
-		keyTitle: text("what heads the table"), keyRows: text("the axis of all its experiments whose values are its rows"),
-		keyColumns: {Type: "array", Description: "what is shown, each of one experiment", Items: column},
-	})
-	table.Required = []string{keyTitle, keyRows, keyColumns}
-	return &jsonschema.Schema{Type: "array", Description: "tables over several experiments, before these", Items: table}
-}
-
-func questionSchema() *jsonschema.Schema {
-	several := func(description string) *jsonschema.Schema {
-		s := oneOrSeveral(func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} })
-		s.Description = description
-		return s
-	}
-	s := closed(map[string]*jsonschema.Schema{
-		keyAsk: text("the question"), keyWith: text("what the answer calls the first side, such as: twice the processors"),
-		keyCompare: several("SIDE against SIDE in FIGURE"), keyExperiment: text("whose figures are compared"),
-		keySize:  text("the only size in which it is asked"),
-		keyFound: several("experiments that are asked whether anything wrong was found in their runs"),
-	})
-	s.Required = []string{keyAsk}
-	return s
 }
 
 func reportedSchema() *jsonschema.Schema {
@@ -162,6 +95,13 @@ func text(description string) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Description: description}
 }
 
+// texts describes a text, or a list of them.
+func texts(description string) *jsonschema.Schema {
+	s := oneOrSeveral(func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} })
+	s.Description = description
+	return s
+}
+
 func oneOrSeveral(one func() *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{one(), {Type: "array", Items: one()}}}
 }
@@ -181,7 +121,7 @@ func flagSchemas(keys []Key) map[string]*jsonschema.Schema {
 		case k.Type == "bool":
 			s = &jsonschema.Schema{Type: "boolean"}
 		case k.Type == "stringArray":
-			s = oneOrSeveral(func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} })
+			s = texts("")
 		case strings.HasPrefix(k.Type, "int") || strings.HasPrefix(k.Type, "uint"):
 			s = &jsonschema.Schema{Type: "integer"}
 		case k.Type == "float64":

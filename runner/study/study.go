@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"assay/internal/spelling"
 )
 
@@ -159,66 +161,74 @@ func Read(path string, text []byte, size string, v Vocabulary) (*Study, error) {
 	return s, nil
 }
 
-func (r *reader) study(root node) (*Study, error) {
-	if err := wantMapping(root, "a study", "title, defaults, sizes, experiments"); err != nil {
-		return nil, err
+// parts are the parts of a study that are read once the others are.
+type parts struct {
+	experiments, sizes, overviews, questions node
+	asked                                    Position
+}
+
+// fields are the keys of a study; $defs of the schema has what the references mean.
+func (r *reader) fields(s *Study, of *parts) []field {
+	settings := func(about string) *jsonschema.Schema {
+		return &jsonschema.Schema{Ref: "#/$defs/settings", Description: about}
 	}
-	s := &Study{}
-	var experiments, sizes, overviews, questions node
-	var asked Position
-	for _, p := range root.pairs {
-		var err error
-		switch p.key {
-		case keyTitle:
-			s.Title, err = word(p)
-		case keyQuestion:
-			asked = p.at
+	mapping := func(of *jsonschema.Schema, about string) *jsonschema.Schema {
+		return &jsonschema.Schema{Type: "object", Description: about, AdditionalProperties: of}
+	}
+	experiments := mapping(&jsonschema.Schema{Ref: "#/$defs/experiment"}, "each a series of runs of one workload")
+	experiments.PropertyNames = &jsonschema.Schema{Pattern: names().String()}
+	return []field{
+		textInto(&s.Title, keyTitle, "what the report is called"),
+		{keyQuestion, text("what the study wants to know; Markdown"), func(p pair) (err error) {
+			of.asked = p.at
 			s.Question, err = word(p)
-		case keyDescription:
-			s.Description, err = word(p)
-		case keyQuestions:
-			questions = p.value
-		case keyOverview:
-			overviews = p.value
-		case keyMatrix:
-			r.shared = p.value
-		case keyDefaults:
+			return err
+		}},
+		textInto(&s.Description, keyDescription, "what all its experiments share; Markdown"),
+		{keyDefaults, settings("flags of all experiments whose workload has them"), func(p pair) (err error) {
 			r.common, err = r.settings(p.value, "", r.common)
-		case keySizes:
-			sizes = p.value
-		case keyExperiments:
-			experiments = p.value
-		default:
-			err = unknown(p, "a study", []string{keyTitle, keyQuestion, keyDescription, keyDefaults, keySizes, keyMatrix, keyExperiments, keyOverview, keyQuestions})
-		}
-		if err != nil {
-			return nil, err
-		}
+			return err
+		}},
+		later(&of.sizes, keySizes, mapping(settings(""), "flags of all experiments in each size, on top of the defaults; "+DefaultSize+" is the size unless another is asked for")),
+		later(&r.shared, keyMatrix, mapping(&jsonschema.Schema{AnyOf: []*jsonschema.Schema{mapping(settings(""), ""), {Type: "array", Items: value()}}},
+			"what varies in all experiments, each of which may add settings to the alternatives")),
+		later(&of.experiments, keyExperiments, experiments),
+		later(&of.overviews, keyOverview, &jsonschema.Schema{Type: "array", Description: "tables over several experiments, before these",
+			Items: schemaOf((&Overview{}).fields(nil), keyTitle, keyRows, keyColumns)}),
+		later(&of.questions, keyQuestions, &jsonschema.Schema{Type: "array", Description: "the parts of the question, each with what its runs are asked; assay writes the answers",
+			Items: schemaOf((&Question{}).fields(s), keyAsk)}),
 	}
-	if err := r.commonSizes(sizes); err != nil {
+}
+
+func (r *reader) study(root node) (*Study, error) {
+	s, of := &Study{}, &parts{}
+	if err := root.read("a study", "title, defaults, sizes, experiments", r.fields(s, of)); err != nil {
 		return nil, err
 	}
-	if experiments.at == (Position{}) {
+	if err := r.commonSizes(of.sizes); err != nil {
+		return nil, err
+	}
+	if of.experiments.at == (Position{}) {
 		return nil, problem(root.at, "the study has no experiments")
 	}
-	if err := wantMapping(experiments, "experiments", "a name for each, such as transfers"); err != nil {
+	if err := wantMapping(of.experiments, "experiments", "a name for each, such as transfers"); err != nil {
 		return nil, err
 	}
-	for _, p := range experiments.pairs {
+	for _, p := range of.experiments.pairs {
 		e, err := r.experiment(p)
 		if err != nil {
 			return nil, err
 		}
 		s.Experiments = append(s.Experiments, e)
 	}
-	if err := s.readOverviews(overviews); err != nil {
+	if err := of.overviews.each(keyOverview, " of title, rows and columns", s.readOverview); err != nil {
 		return nil, err
 	}
-	if err := s.questions(questions, r.size); err != nil {
+	if err := of.questions.each(keyQuestions, " of ask, compare and experiment, or ask and found", func(n node) error { return s.readQuestion(n, r.size) }); err != nil {
 		return nil, err
 	}
-	if s.Question != "" && len(questions.items) == 0 {
-		return nil, problem(asked, "nothing answers the question: add %s, each with %s, and %s or %s", keyQuestions, keyAsk, keyCompare, keyFound)
+	if s.Question != "" && len(of.questions.items) == 0 {
+		return nil, problem(of.asked, "nothing answers the question: add %s, each with %s, and %s or %s", keyQuestions, keyAsk, keyCompare, keyFound)
 	}
 	s.Sizes = slices.Sorted(maps.Keys(r.sizes))
 	if !r.sizes[r.size] {

@@ -46,6 +46,17 @@ func confirming(names string) (waited, named int) {
 	return waited, named
 }
 
+// AllowsEmptied is how long before an event the acknowledged may be lost, if so many of all nodes
+// were away, among them the primary or not, and some of those had come without their data: as long
+// as ever, unless the others have it all. "To prevent changing the write quorum, never rotate more
+// than one replica set member at a time" (MongoDB manual, "Resync a Member of a Replica Set").
+func (g Guarantee) AllowsEmptied(away, all int, primary bool) time.Duration {
+	if primary && g.Failover != 0 || away >= all || away > 1 && 2*away >= all {
+		return Unbounded
+	}
+	return 0
+}
+
 // cassandra follows the Cassandra documentation, "Storage Engine" (CommitLog:
 // commitlog_sync) and "Dynamo" (tunable consistency).
 func cassandra(s settings) Guarantee {

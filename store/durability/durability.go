@@ -58,6 +58,8 @@ type Guarantee struct {
 	// Returning is how long an old primary that is back may go on to take writes, which are
 	// lost as those before.
 	Returning time.Duration
+	// StoodStill is Failover where the old primary's processes stood still meanwhile and went on.
+	StoodStill time.Duration
 	// FailoverText says of what a failover loses more than Failover does; empty if the manual does
 	// not. Several is true if there is a node that could take over.
 	FailoverText string

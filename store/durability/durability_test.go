@@ -154,7 +154,7 @@ func TestLed(t *testing.T) {
 			t.Errorf("%s: %+v", by, g)
 		}
 	}
-	if g := Of("PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "*"}, {"led by", "Patroni"}}); g.Failover != 0 || g.Class != Majority {
+	if g := Of("PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "*"}, {"led by", "Patroni"}}); g.Failover != 0 || g.Class != Majority || g.TakenOver(false) != 0 || g.TakenOver(true) != Unbounded {
 		t.Errorf("%+v", g)
 	}
 }

@@ -4,12 +4,22 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"time"
 
 	"assay/store"
 )
 
 // or is what the program that leads the nodes was told, or its default.
 func (s settings) or(name, usual string) string { return cmp.Or(s[name], usual) }
+
+// TakenOver is how long before another node took over the acknowledged may be lost, where the old
+// primary's processes stood still meanwhile or not.
+func (g Guarantee) TakenOver(stoodStill bool) time.Duration {
+	if stoodStill && g.StoodStill != 0 {
+		return g.StoodStill
+	}
+	return g.Failover
+}
 
 // led follows the manual of the program that leads the nodes. None of them says how long an old
 // primary that is back takes writes at most: Patroni stops it "under normal circumstances" ("Watchdog
@@ -28,6 +38,9 @@ func (s settings) led(g Guarantee) Guarantee {
 	}
 	switch by {
 	case "Patroni":
+		// "Patroni does not get to run due to high load on the system, the VM being paused by the
+		// hypervisor": then only a watchdog device guarantees that there is one primary.
+		g.StoodStill = Unbounded
 		if g.Failover != 0 {
 			lag, ttl := s.or("maximum_lag_on_failover", "1 MiB"), s.or("ttl", "30 s")
 			g.FailoverText = fmt.Sprintf("up to %s of log (maximum_lag_on_failover) and what was written in the last %s (ttl)", lag, ttl)

@@ -39,10 +39,14 @@ type Events struct {
 	// Killed: a server's process ended without warning, MostKilled: so did those of most nodes
 	// at the same time. PowerCut: so did its machine.
 	Killed, MostKilled, PowerCut bool
+	// Emptied: so many nodes came back without their data that nobody may have had all of it.
+	Emptied bool
 	// Failover: another node took over. Divided: nodes that went on could not reach one
 	// another, or stood still and went on, so that two may have taken themselves for the
 	// primary.
 	Failover, Divided bool
+	// StoodStill: so it did while the old primary's processes stood still.
+	StoodStill bool
 }
 
 // Any reports whether there was one.
@@ -50,10 +54,13 @@ func (e Events) Any() bool { return e != Events{} }
 
 // allows is how long before an event an operation may have been acknowledged that is lost.
 func (e Events) allows(g durability.Guarantee, several bool) (window time.Duration) {
+	if e.Emptied {
+		return durability.Unbounded
+	}
 	for _, loss := range []struct {
 		happened bool
 		allowed  time.Duration
-	}{{e.Killed, g.Killed}, {e.MostKilled, g.AllKilled}, {e.PowerCut, g.AllNodes}, {e.Failover && several, g.Failover}} {
+	}{{e.Killed, g.Killed}, {e.MostKilled, g.AllKilled}, {e.PowerCut, g.AllNodes}, {e.Failover && several, g.Failover}, {e.StoodStill && several, g.StoodStill}} {
 		if loss.happened && window >= 0 && (loss.allowed < 0 || loss.allowed > window) {
 			window = loss.allowed
 		}
@@ -171,7 +178,7 @@ func (c *Circumstances) OfLevel(p Property) Ruling {
 	}
 	facts, manual := c.facts(), cmp.Or(Page(c.Product, c.Version), "the product's manual")
 	level := cmp.Or(facts["isolation in force"], facts["isolation"])
-	if of := []Property{Isolation, Snapshot, Invariant, Atomicity}; level != "" && slices.Contains(of, p) {
+	if of := []Property{Isolation, Snapshot, CommitOrder, Invariant, Atomicity}; level != "" && slices.Contains(of, p) {
 		return allowed("isolation "+level, manual)
 	}
 	return allowed(cmp.Or(c.Model, "the consistency that "+c.Product+" promises"), manual)
@@ -198,7 +205,9 @@ func ofCopies(source string, all bool) Ruling {
 
 // afterLoss are the properties with findings that may follow from a loss. A wrong total
 // does not: transactions are lost as a whole.
-func afterLoss() []Property { return []Property{Durability, Isolation, Snapshot, Recency, Invariant} }
+func afterLoss() []Property {
+	return []Property{Durability, Isolation, Snapshot, CommitOrder, Recency, Invariant}
+}
 
 // source names the settings that decide what may be lost, in the product's words.
 func (c *Circumstances) source(g durability.Guarantee) string {

@@ -226,6 +226,9 @@ func TestEveryRuleHasItsPage(t *testing.T) {
 			t.Errorf("%s: %s", version, standby.Of(Recency).Manual)
 		}
 	}
+	if of := standby.Of(CommitOrder); word(of) != no || !strings.Contains(of.Manual, "Hot Standby") || word(standby.Of(Isolation)) != yes {
+		t.Errorf("of standbys: the order of commits %+v, isolation %+v", of, standby.Of(Isolation))
+	}
 	past := Circumstances{Product: "MongoDB", Nodes: 3, Settings: settings("write concern", "majority", "read concern", "snapshot", settingReads, "primary", "data nodes", "3")}
 	for version, want := range map[string]string{"4.4.2": yes, "5.0.32": no, "": no} {
 		if past.Version = version; word(past.Of(Recency)) != want {

@@ -30,6 +30,8 @@ const (
 	Durability Property = "durability"
 	// Recency: a read shows what had been acknowledged before it began.
 	Recency Property = "recency"
+	// CommitOrder: all that read, wherever they read, see commits in one order.
+	CommitOrder Property = "commit order"
 	// Permanence: what a read has shown is not taken back, acknowledged or not.
 	Permanence Property = "permanence"
 	// Agreement: replicas hold the same once they have caught up.

@@ -28,10 +28,9 @@ func Definition() definition.Workload {
 
 Writers insert rows, readers read back what was acknowledged. The policy is what
 the application does: none (no time limit), timeout, retry (repeat whatever did
-not succeed) or idempotent (repeat it under an id made by the client until it meets its
-own row). The report has the longest call, how long writes and reads were away at
-each fault, acknowledged writes that are lost, rows that a repetition met and that
-are gone, rows that are there twice, and reads that came too late.`,
+not succeed) or idempotent (repeat it under an id of the client's until it meets
+its own row). The report has the longest call, the outages of writes and reads at
+each fault, lost and doubled rows, and reads that came too late.`,
 		Example: `  assay run availability --cluster mongodb:3 --fault 'kill primary at 10s'
   assay run availability --cluster mongodb:3 --policy none --fault 'isolate primary at 10s for 30s'
   assay run availability --cluster postgres:3 --policy idempotent --read secondary-preferred \
@@ -55,7 +54,7 @@ are gone, rows that are there twice, and reads that came too late.`,
 func (c *Config) Flags() []definition.Flag {
 	return []definition.Flag{
 		{Name: "policy", Value: (*string)(&c.Policy), Setting: "policy", Usage: "what the client does about calls that fail or hang: none, timeout, retry or idempotent", Values: policyNames()},
-		{Name: "read", Value: &c.Read, Setting: "read", Usage: "which member answers reads: primary, secondary-preferred or nearest", Values: readNames()},
+		{Name: "read", Value: &c.Read, Setting: "read", Usage: "which member answers reads: primary, secondary-preferred or nearest", Values: store.Readers()},
 		{Name: "readers", Value: &c.Readers, Max: MaxReaders, Setting: "readers", Usage: "how many clients read beside the writers"},
 		{Name: "read-rate", Value: &c.ReadRate, Max: 100_000, Range: "0 to 100000 reads a second", Setting: "reads", Unit: "/s", Usage: "reads a second over all readers; 0 for none"},
 	}
@@ -142,16 +141,12 @@ func Policies() []Policy {
 	return []Policy{PolicyNone, PolicyTimeout, PolicyRetry, PolicyIdempotent}
 }
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// Policy is one of Policies.
-	Policy Policy `yaml:"policy" json:"policy"`
-	// Readers is how many clients read beside the writers, 0 to MaxReaders.
-	Readers int `yaml:"readers" json:"readers"`
-	// ReadRate is reads a second over all readers; 0 means none.
+	Policy   Policy  `yaml:"policy" json:"policy"`
+	Readers  int     `yaml:"readers" json:"readers"`
 	ReadRate float64 `yaml:"read_rate" json:"read_rate"`
-	// Read is which member answers reads, as in store.Target.
-	Read string `yaml:"read" json:"read"`
+	Read     string  `yaml:"read" json:"read"`
 }
 
 // MaxReaders is the largest Config.Readers.
@@ -163,7 +158,7 @@ func Defaults() Config {
 	return Config{Policy: PolicyTimeout, Readers: 40, ReadRate: 10, Read: store.ReadPrimary}
 }
 
-// defaultTimeout is that of the published experiment whose policies these are.
+// defaultTimeout is the timeout of the published experiment whose policies these are.
 const defaultTimeout = 5 * time.Second
 
 // LoadDefaults returns the load of a run without flags: an insert every tenth
@@ -179,12 +174,10 @@ func LoadDefaults() load.Plan {
 	return p
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be
-// used.
 func (c Config) Validate() error {
 	return cmp.Or(
 		definition.OneOf("--policy", string(c.Policy), policyNames()...),
-		definition.OneOf("--read", c.Read, append(readNames(), "")...),
+		definition.CheckRead(c.Read),
 		definition.CheckRanges(c.Flags()))
 }
 
@@ -193,10 +186,6 @@ func policyNames() (names []string) {
 		names = append(names, string(p))
 	}
 	return names
-}
-
-func readNames() []string {
-	return []string{store.ReadPrimary, store.ReadSecondaryPreferred, store.ReadNearest}
 }
 
 // reads reports whether anybody reads.

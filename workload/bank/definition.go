@@ -33,9 +33,9 @@ func Definition() definition.Workload {
 		Short:   "Money transfers between accounts, checked to the last one",
 		Long: `Money transfers between accounts.
 
-Loads accounts with opening balances, moves money between them from many
-clients, reads everything back and checks: the total, each account against the
-journal, and each single transfer against what the database had answered.`,
+Loads accounts, moves money between them from many clients, reads everything back
+and checks the total, each account against the journal, and each transfer against
+the database's answer.`,
 		Example: `  assay run bank
   assay run bank --db postgres://user@localhost/test --clients 16 --duration 1m
   assay run bank --db 'mongodb://localhost/?replicaSet=rs0' --rate 200 --threshold 'p99<100ms'`,
@@ -57,6 +57,7 @@ journal, and each single transfer against what the database had answered.`,
 		Needs:      []store.Need{{Capability: store.Transactions, Why: "a transfer could be half done"}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Bugs:       Bugs(),
+		Keys:       "accounts",
 		State:      FileState,
 		Losses:     true,
 		Reloads:    true,
@@ -103,9 +104,8 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 	return []check.NotApplicable{{Name: "snapshots", Reason: "with --audits 0 nobody reads the accounts while the transfers go on"}}
 }
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// Accounts is how many there are, ids 1 to Accounts.
 	Accounts int64 `yaml:"accounts" json:"accounts"`
 	// Keys is how accounts are chosen: "uniform" or "zipf:THETA" with
 	// 0 < THETA < 5 and THETA != 1, after YCSB ("zipf:0.99").
@@ -113,11 +113,8 @@ type Config struct {
 	// Payroll is the share of transfers, 0 to 1, that go out of the few
 	// corporate accounts, so that sources collide.
 	Payroll float64 `yaml:"payroll" json:"payroll"`
-	// Loaders is how many batches are loaded at the same time.
-	Loaders int `yaml:"loaders" json:"loaders"`
-	// Audits is how many times a second accounts are read in one transaction
-	// while transfers go on; 0 means not at all.
-	Audits float64 `yaml:"audits" json:"audits"`
+	Loaders int     `yaml:"loaders" json:"loaders"`
+	Audits  float64 `yaml:"audits" json:"audits"`
 }
 
 // MaxAccounts is the largest Config.Accounts.
@@ -128,8 +125,6 @@ func Defaults() Config {
 	return Config{Accounts: 10_000, Keys: "uniform", Payroll: 0.2, Loaders: 4, Audits: 10}
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be
-// used.
 func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
 		return err

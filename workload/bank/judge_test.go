@@ -316,7 +316,7 @@ func TestAServerThatTakesWritesOfItsOwn(t *testing.T) {
 			all[0].File = "other.bin"
 			expect.NoError(t, os.Rename(saved(t, b.store), filepath.Join(filepath.Dir(e.State), all[0].File)))
 		}
-		expect.NoError(t, definition.SaveJSON(filepath.Join(filepath.Dir(e.State), fileReplicas), all))
+		expect.NoError(t, history.WriteJSON(filepath.Join(filepath.Dir(e.State), fileReplicas), all))
 		j, err := b.config.Judge(t.Context(), b.seed, e)
 		expect.NoError(t, err)
 		at := slices.IndexFunc(j.Results, func(r check.Result) bool { return r.Name == ledger.CheckReplicas })

@@ -7,6 +7,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/internal/expect"
+	"assay/store/promise"
 	"assay/workload"
 	"assay/workload/definition"
 )
@@ -30,10 +31,10 @@ func TestWhatAPowerCutMayLose(t *testing.T) {
 		beyond  int64
 	}{
 		{"no cut", nil, check.Violated, 0},
-		{"nothing may be lost", &definition.Losses{Cuts: []definition.PowerCut{{At: 6}}}, check.Violated, 1},
-		{"the cut was before", &definition.Losses{Cuts: []definition.PowerCut{{At: 3, Allowed: time.Second}}}, check.Violated, 1},
-		{"it may be lost", &definition.Losses{Cuts: []definition.PowerCut{{At: 6, Allowed: time.Second}}}, check.Valid, 0},
-		{"anything may be lost", &definition.Losses{Cuts: []definition.PowerCut{{At: 6, Allowed: -1}}}, check.Valid, 0},
+		{"nothing may be lost", &definition.Losses{Cuts: []promise.Moment{{At: 6}}}, check.Violated, 1},
+		{"the cut was before", &definition.Losses{Cuts: []promise.Moment{{At: 3, Allowed: time.Second}}}, check.Violated, 1},
+		{"it may be lost", &definition.Losses{Cuts: []promise.Moment{{At: 6, Allowed: time.Second}}}, check.Valid, 0},
+		{"anything may be lost", &definition.Losses{Cuts: []promise.Moment{{At: 6, Allowed: -1}}}, check.Valid, 0},
 	} {
 		b := cutBooks(t)
 		e := b.files(t)

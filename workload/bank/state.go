@@ -92,7 +92,7 @@ func saveReplicas(ctx context.Context, db store.Replicated, folder string, read 
 	if len(saved) == 0 {
 		return nil
 	}
-	return definition.SaveJSON(filepath.Join(folder, fileReplicas), saved)
+	return history.WriteJSON(filepath.Join(folder, fileReplicas), saved)
 }
 
 // sameBytes reports whether two files are known to hold the same. A member that keeps its

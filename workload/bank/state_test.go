@@ -24,7 +24,7 @@ const (
 	tagCounts  byte = 3
 )
 
-// rows are those of a state.
+// rows are the rows of a state.
 type rows struct {
 	accounts []Account
 	entries  []Entry

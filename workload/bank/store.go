@@ -46,7 +46,7 @@ const (
 	findTransfer
 )
 
-// statements are those of a session. The journal row takes the versions from the accounts,
+// statements are the statements of a session. The journal row takes the versions from the accounts,
 // which the transaction has locked by changing them.
 func statements() []store.Statement {
 	version := func(account int) store.Expression {

@@ -26,10 +26,9 @@ func Definition() definition.Workload {
 		Long: `All documents of a user updated by one statement, by more and more workers.
 
 In each round there is one task for each user: set a boolean in all of the
-user's documents. So many workers share the tasks; the report has the time of
-each task, of all of them, and what the server says of its locks and queues
-meanwhile. Every document is checked afterwards: it must be as the last update
-that was acknowledged has left it, and none may have reached a part only.`,
+user's documents. So many workers share the tasks. The report has the time of
+each task, and the server's locks and queues meanwhile. In the end every document
+must be as its last acknowledged update left it.`,
 		Example: `  assay run bulkupdate
   assay run bulkupdate --cluster mongodb:1 --users 200 --documents 1000 --workers 1,5,15,30
   assay run bulkupdate --cluster mariadb:1 --users 1000 --documents 5000 --workers 1..30`,
@@ -48,6 +47,7 @@ that was acknowledged has left it, and none may have reached a part only.`,
 		Operations: map[uint8]string{KindUpdate: "update"},
 		Measures:   func(kind uint8) bool { return kind == KindUpdate },
 		Limit:      definition.LimitTasks,
+		Tasks:      true,
 	}
 }
 
@@ -84,20 +84,13 @@ func (c *Config) Volume() definition.Volume {
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// Users is how many there are, numbered from 1.
-	Users int64 `yaml:"users" json:"users"`
-	// Documents is how many each user has, numbered from 1.
-	Documents int64 `yaml:"documents" json:"documents"`
-	// Workers are the worker counts to measure, one round each, in this order:
-	// numbers and ranges, such as "1..30" or "1,5,15,30".
-	Workers string `yaml:"workers" json:"workers"`
-	// Field is what the boolean says before the first round: FieldOff,
-	// FieldAlternate or FieldRandom.
-	Field string `yaml:"field" json:"field"`
-	// Loaders is how many batches are loaded at the same time.
-	Loaders int `yaml:"loaders" json:"loaders"`
+	Users     int64  `yaml:"users" json:"users"`
+	Documents int64  `yaml:"documents" json:"documents"`
+	Workers   string `yaml:"workers" json:"workers"`
+	Field     string `yaml:"field" json:"field"`
+	Loaders   int    `yaml:"loaders" json:"loaders"`
 }
 
 // What the boolean of a document says at first. Each round sets it to the same
@@ -126,8 +119,6 @@ func Defaults() Config {
 	return Config{Users: 200, Documents: 500, Workers: "1,4,8", Field: FieldOff, Loaders: 4}
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be
-// used.
 func (c Config) Validate() error {
 	if err := cmp.Or(definition.CheckRanges(c.Flags()), definition.OneOf("--field", c.Field, fields()...)); err != nil {
 		return err

@@ -60,7 +60,7 @@ func Columns() store.Columns[Document] {
 // PayloadBytes is the length of a document's payload.
 const PayloadBytes = 96
 
-// documents are those of a configuration and seed: pure functions of their
+// documents are the documents of a configuration and seed: pure functions of their
 // numbers.
 type documents struct {
 	config Config

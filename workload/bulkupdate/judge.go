@@ -133,26 +133,26 @@ func (j *judge) readState() (err error) {
 // judged with the others of its user.
 func (j *judge) document(d stored) {
 	if d.id < 1 || d.id > j.documents.Len() {
-		j.state.Add(of("foreign", d, "is there, and was never loaded"))
+		j.state.Add(evidenceOf("foreign", d, "is there, and was never loaded"))
 		return
 	}
 	if j.books.seen.Add(d.id) {
-		j.state.Add(of("doubled", d, "is there more than once"))
+		j.state.Add(evidenceOf("doubled", d, "is there more than once"))
 		return
 	}
 	user, number := j.documents.place(d.id)
 	switch {
 	case d.user != user || d.number != number:
-		j.state.Add(of("altered", d, fmt.Sprintf("was loaded as document %d of user %d", number, user)))
+		j.state.Add(evidenceOf("altered", d, fmt.Sprintf("was loaded as document %d of user %d", number, user)))
 	case d.sum != workload.Sum(j.documents.payload(d.id)):
-		j.state.Add(of("altered", d, "has another payload than was loaded"))
+		j.state.Add(evidenceOf("altered", d, "has another payload than was loaded"))
 	case d.generation >= 0 && d.flag != j.documents.flag(d.id, d.generation):
-		j.state.Add(of("altered", d, fmt.Sprintf("has its boolean as %v, which no update has set beside this generation", d.flag)))
+		j.state.Add(evidenceOf("altered", d, fmt.Sprintf("has its boolean as %v, which no update has set beside this generation", d.flag)))
 	}
 	j.books.enter(user, d.id, d.generation)
 }
 
-func of(kind string, d stored, what string) check.Evidence {
+func evidenceOf(kind string, d stored, what string) check.Evidence {
 	return check.Evidence{Kind: kind,
 		Text:   fmt.Sprintf("document %d (user %d, number %d, generation %d) %s", d.id, d.user, d.number, d.generation, what),
 		Fields: map[string]int64{"id": d.id, "user": d.user, "number": d.number, "generation": d.generation}}

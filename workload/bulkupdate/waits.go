@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"assay/history"
 	"assay/store"
-	"assay/workload/definition"
 )
 
 // sampler asks a server for its Waits while the rounds go on: at the beginning
@@ -145,7 +145,7 @@ func (s *sampler) save(path string) error {
 	if len(s.rounds) == 0 {
 		return nil
 	}
-	return definition.SaveJSON(path, s.rounds)
+	return history.WriteJSON(path, s.rounds)
 }
 
 // text is a figure in words; workers and seconds are those of its round.

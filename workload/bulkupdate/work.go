@@ -123,7 +123,7 @@ func (r *round) elsewhere(working bool) {
 	}
 }
 
-// statements are those of a session.
+// statements are the statements of a session.
 func statements() []store.Statement {
 	return []store.Statement{{Name: "update", Verb: store.Update, Table: table, Where: store.Where("owner"),
 		Set: []store.Assignment{store.Set("flag", store.Parameter(2)), store.Set("generation", store.Parameter(3))}}}

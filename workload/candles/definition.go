@@ -27,13 +27,11 @@ func Definition() definition.Workload {
 		Short:   "A day of trade candles: rate of writing, time of queries, size on disk, every answer checked",
 		Long: `A day of trade candles, to compare storage engines and compressors.
 
-Rows of about 280 bytes are written by --loaders clients into a table with three
-more indexes. Then --clients ask, in the same order whatever the database is:
-for the last candles of a ticker (quick), for those of a ticker in an interval,
-for all of a day. Each kind is asked twice, cold (or as the caches are: first)
-and warm. The row count and the checksum of every single answer are
-compared with what was written, so that an answer that was cut short is a violation.
-With --cluster ...,memory=256MiB the data need not fit into memory.`,
+--loaders clients write rows of about 280 bytes into a table with three more
+indexes. Then --clients ask for the last candles of a ticker (quick), for a
+ticker's candles in an interval, and for all of a day. They ask each question
+twice: cold (without --cold as the caches are: first) and warm. assay compares the
+row count and the checksum of every answer with what was written.`,
 		Example: `  assay run candles --candles 100000
   assay run candles --cluster mongodb:1 --engine zstd --cold
   assay run candles --cluster mongodb:1,memory=512MiB --engine zlib --candles 5000000 --cold`,
@@ -147,32 +145,19 @@ func (c *Config) notes(f Figures) (all []string) {
 	return all
 }
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// Candles is how many rows are written, 1 to MaxCandles, over Days days
-	// from 1 to 366; Tickers is how many instruments they are of, 1 to
-	// MaxTickers.
-	Candles int64 `yaml:"candles" json:"candles"`
-	Tickers int   `yaml:"tickers" json:"tickers"`
-	Days    int   `yaml:"days" json:"days"`
-	// Engine names the storage engine or compressor, one of the database's;
-	// empty means the database's own choice.
-	Engine string `yaml:"engine,omitempty" json:"engine,omitempty"`
-	// Loaders is how many clients write at once, Batch how many candles each
-	// sends in one call, 1 to MaxBatch.
-	Loaders int `yaml:"loaders" json:"loaders"`
-	Batch   int `yaml:"batch" json:"batch"`
-	// Queries is how many quick queries are made, each for the last Latest
-	// candles of one ticker; 0 leaves them out.
-	Queries int `yaml:"queries" json:"queries"`
-	Latest  int `yaml:"latest" json:"latest"`
-	// Intervals is how many intervals are drawn, each asked for Repeats times,
-	// of one ticker each time; 0 leaves them out.
-	Intervals int `yaml:"intervals" json:"intervals"`
-	Repeats   int `yaml:"repeats" json:"repeats"`
-	// Cold empties the caches before the first round of each kind of query.
-	// The operating system's is that of the whole machine.
-	Cold bool `yaml:"cold,omitempty" json:"cold,omitempty"`
+	Candles   int64  `yaml:"candles" json:"candles"`
+	Tickers   int    `yaml:"tickers" json:"tickers"`
+	Days      int    `yaml:"days" json:"days"`
+	Engine    string `yaml:"engine,omitempty" json:"engine,omitempty"`
+	Loaders   int    `yaml:"loaders" json:"loaders"`
+	Batch     int    `yaml:"batch" json:"batch"`
+	Queries   int    `yaml:"queries" json:"queries"`
+	Latest    int    `yaml:"latest" json:"latest"`
+	Intervals int    `yaml:"intervals" json:"intervals"`
+	Repeats   int    `yaml:"repeats" json:"repeats"`
+	Cold      bool   `yaml:"cold,omitempty" json:"cold,omitempty"`
 }
 
 // The largest values of Config.
@@ -200,8 +185,6 @@ func LoadDefaults() load.Plan {
 	return p
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be
-// used.
 func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
 		return err

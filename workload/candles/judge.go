@@ -164,7 +164,7 @@ func (j *judge) readAnswers() error {
 		got := Tally{Rows: v[2], Sum: uint64(v[3]), Bytes: v[4]}
 		j.enter(roundName(op.Kind, v[0]), op, got)
 		q := j.queries.at(op.Kind, v[1])
-		want := expectations.of(q)
+		want := expectations.expectedOf(q)
 		switch found := want.judge(got); found {
 		case answerRight:
 		case answerUnsure:

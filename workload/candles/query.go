@@ -129,7 +129,7 @@ func newExpectations(q queries, batches []history.Outcome) *expectations {
 	return &expectations{queries: q, batches: batches, kept: map[query]expected{}}
 }
 
-func (x *expectations) of(q query) expected {
+func (x *expectations) expectedOf(q query) expected {
 	if e, known := x.kept[q]; known {
 		return e
 	}

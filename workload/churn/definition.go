@@ -22,10 +22,10 @@ func Definition() definition.Workload {
 		Short:   "Rows deleted and filled in again; size on disk over time, and what a repair gives back",
 		Long: `Rows deleted and filled in again, and what they take on disk meanwhile.
 
-The table is filled, a share of its rows is deleted and as many new ones are
-filled in, --cycles times over; then the database's own repair is run, in rounds
-of its own. The size on disk is asked for after each round. In the end exactly
-the rows that should be there must be there, as they were inserted.`,
+--cycles times over, a share of a full table's rows is deleted and as many new
+ones are filled in. Then the database's own repair runs. The report has the size
+on disk after each round. In the end exactly the rows that should be there must
+be there, as they were inserted.`,
 		Example: `  assay run churn
   assay run churn --cluster mongodb:1 --rows 200000 --cycles 5
   assay run churn --cluster postgres:1 --delete-share 0.9 --timeout 5m`,
@@ -70,20 +70,14 @@ func (c *Config) Volume() definition.Volume {
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// Rows is how many there are when the table is full.
-	Rows int64 `yaml:"rows" json:"rows"`
-	// RowBytes is the length of a row's payload.
-	RowBytes int `yaml:"row_bytes" json:"row_bytes"`
-	// DeleteShare is the share of the rows, 0 to 1, that each deletion takes.
+	Rows        int64   `yaml:"rows" json:"rows"`
+	RowBytes    int     `yaml:"row_bytes" json:"row_bytes"`
 	DeleteShare float64 `yaml:"delete_share" json:"delete_share"`
-	// Cycles is how many times rows are deleted and filled in again.
-	Cycles int64 `yaml:"cycles" json:"cycles"`
-	// Batch is the most rows that one statement inserts or deletes.
-	Batch int64 `yaml:"batch" json:"batch"`
-	// Repair has the database's own repair run at the end.
-	Repair bool `yaml:"repair" json:"repair"`
+	Cycles      int64   `yaml:"cycles" json:"cycles"`
+	Batch       int64   `yaml:"batch" json:"batch"`
+	Repair      bool    `yaml:"repair" json:"repair"`
 }
 
 const (
@@ -96,8 +90,6 @@ func Defaults() Config {
 	return Config{Rows: 20_000, RowBytes: 200, DeleteShare: 0.5, Cycles: 3, Batch: 200, Repair: true}
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be
-// used.
 func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
 		return err

@@ -43,7 +43,7 @@ const MaxBatch = 1000
 // tasks is how many batches the rows make.
 func (c Config) tasks() int64 { return (c.Rows + max(c.Batch, 1) - 1) / max(c.Batch, 1) }
 
-// rows are those of a configuration and seed: pure functions of their numbers.
+// rows are the rows of a configuration and seed: pure functions of their numbers.
 // There are Config.Rows places. The row in a place is deleted in some of the
 // cycles, and the refill of the same cycle puts another one there, whose id is
 // the cycle's number times Config.Rows above the place's.
@@ -76,7 +76,7 @@ func (r rows) before(cycle, place int64) int64 {
 	return cycle
 }
 
-// places are those of a task, from the first to before the end.
+// places are the places of a task, from the first to before the end.
 func (r rows) places(task int64) (first, end int64) {
 	first = task*r.config.Batch + 1
 	return first, min(first+r.config.Batch, r.config.Rows+1)

@@ -121,7 +121,7 @@ func (w *work) round(name string, kind uint8, cycle int64) load.Round {
 	}
 }
 
-// statements are those of a session.
+// statements are the statements of a session.
 func statements() []store.Statement {
 	return []store.Statement{{Name: "delete", Verb: store.Delete, Table: table, Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}}}
 }
@@ -177,7 +177,7 @@ func (w *work) Settle(ctx context.Context) error {
 // there are any: they cannot be asked for again.
 func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	if len(w.sizes) > 0 {
-		if err := definition.SaveJSON(filepath.Join(folder, FileSizes), w.sizes); err != nil {
+		if err := history.WriteJSON(filepath.Join(folder, FileSizes), w.sizes); err != nil {
 			return err
 		}
 	}

@@ -147,7 +147,7 @@ type TaskClient struct {
 	Tasks *load.Tasks
 	// Do makes one attempt of a task.
 	Do func(ctx context.Context, session store.Session, task int64) store.Reply
-	// Values are those of history.Op, of an attempt that ended so.
+	// Values are the values of history.Op, of an attempt that ended so.
 	Values func(task int64, r store.Reply) []int64
 
 	task int64

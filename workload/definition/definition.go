@@ -50,6 +50,9 @@ type Workload struct {
 	// Bugs are ways of breaking a promise that its checks are tested with, for addresses
 	// with bug=NAME:PROBABILITY.
 	Bugs []bug.Bug
+	// Keys is the flag of its own that says over how many keys the work is spread: the fewer, the
+	// more of it meets. Empty if there is none.
+	Keys string
 	// Config returns the configuration of a run without flags.
 	Config func() Config
 	// Load returns the load of a run without flags; nil for load.Defaults.
@@ -68,6 +71,8 @@ type Workload struct {
 	Measures func(kind uint8) bool
 	// Limit changes what a measurement is held to; nil leaves it.
 	Limit func(l *measure.Limits)
+	// Tasks says that its rounds have so few operations that the time of each one is told.
+	Tasks bool
 	// Reloads says that Work is Reloading.
 	Reloads bool
 	// Restores says that Config.Judge judges the states of Evidence.Restored.
@@ -99,7 +104,7 @@ func (w Workload) NotJudgedNotes() []string {
 
 // Check says what one of a workload's checks asserts.
 type Check struct {
-	// Name is that of its check.Result.
+	// Name is the name of its check.Result.
 	Name string
 	// Asserts is what is true of a run that it finds valid, as whole sentences.
 	Asserts string
@@ -126,7 +131,7 @@ func (w Workload) Property(name, kind string) promise.Property {
 // Config is what a user can set of a workload, and what is done with it. It is a
 // pointer to a struct with YAML tags, which copies of a scenario share.
 type Config interface {
-	// Flags are those of the workload's command, beside those of all runs.
+	// Flags are the flags of the workload's command, beside those of all runs.
 	Flags() []Flag
 	// Validate returns an error for the first value that cannot be used, such as
 	// *store.OptionError.
@@ -321,7 +326,7 @@ type Judgement struct {
 	Facts map[string][]report.Setting
 	Sizes map[string]report.RoundSize
 	Rates map[string]float64
-	// WorkloadFigures are those of the workload's own section of the report.
+	// WorkloadFigures are the figures of the workload's own section of the report.
 	report.WorkloadFigures
 }
 

@@ -46,6 +46,6 @@ type Reduced struct {
 	Smallest []cycle.Smallest
 	// Model is what the smallest parts were judged against.
 	Model cycle.Model
-	// Results are those of the judgement of the whole run.
+	// Results are the results of the judgement of the whole run.
 	Results []check.Result
 }

@@ -66,6 +66,10 @@ func OneOf(option, value string, possible ...string) error {
 	return &store.OptionError{Option: option, Value: value, Want: strings.Join(possible, ", ")}
 }
 
+// CheckRead returns a *store.OptionError for who cannot answer reads (store.Readers); empty is the
+// primary.
+func CheckRead(by string) error { return OneOf("--read", by, append(store.Readers(), "")...) }
+
 // Settings are the flags that the report shows.
 func Settings(flags []Flag) (all []report.Setting) {
 	for _, f := range flags {

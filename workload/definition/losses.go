@@ -7,25 +7,15 @@ import (
 	"time"
 
 	"assay/check"
+	"assay/store/promise"
 )
-
-// PowerCut is a moment at which nodes of the database lost their power, or what else makes
-// them lose what they have acknowledged: their processes were killed, or others took over.
-type PowerCut struct {
-	// At is in nanoseconds since the start of the run. Until is how late, if it is later,
-	// they may have acknowledged something in spite of it.
-	At, Until int64
-	// Allowed is how long before it an operation may have been acknowledged that the
-	// database's manual does not promise to keep; negative for any time.
-	Allowed time.Duration
-}
 
 // Losses takes account of the acknowledged operations that are not there after power
 // cuts. A nil one is that of a run without them: nothing may be lost.
 type Losses struct {
 	// Cuts are in the order of time, and Source is the settings that decide what may
 	// be lost.
-	Cuts   []PowerCut
+	Cuts   []promise.Moment
 	Source string
 	// Event is what the cuts are called; empty for the cut.
 	Event string
@@ -44,23 +34,23 @@ type Losses struct {
 // when it was acknowledged. It returns the cut that it was lost at, and whether the
 // manual allows that: at any cut that came after it, since what one node loses at a cut
 // may have been on another until a later one.
-func (l *Losses) Add(began, acknowledged int64) (cut PowerCut, allowed bool) {
+func (l *Losses) Add(began, acknowledged int64) (cut promise.Moment, allowed bool) {
 	if l == nil {
-		return PowerCut{}, false
+		return promise.Moment{}, false
 	}
 	l.Operations++
-	next := slices.IndexFunc(l.Cuts, func(c PowerCut) bool { return began <= c.End() })
+	next := slices.IndexFunc(l.Cuts, func(c promise.Moment) bool { return began <= c.End() })
 	if next < 0 {
 		l.Untimed++
 		l.Beyond++
-		return PowerCut{}, false
+		return promise.Moment{}, false
 	}
-	at := next + slices.IndexFunc(l.Cuts[next:], func(c PowerCut) bool { return c.allows(acknowledged) })
+	at := next + slices.IndexFunc(l.Cuts[next:], func(c promise.Moment) bool { return c.Allows(acknowledged) })
 	if allowed = at >= next; !allowed {
 		at = next
 		l.Beyond++
 	}
-	before := l.Cuts[at].before(acknowledged)
+	before := l.Cuts[at].Before(acknowledged)
 	if l.Operations == l.Untimed+1 {
 		l.Newest = before
 	}
@@ -72,34 +62,17 @@ func (l *Losses) Add(began, acknowledged int64) (cut PowerCut, allowed bool) {
 // may be lost as the manual allows: then nothing follows from it that would not follow
 // from an operation of unknown outcome.
 func (l *Losses) Uncertain(began, acknowledged int64) bool {
-	return l != nil && slices.ContainsFunc(l.Cuts, func(c PowerCut) bool {
-		return began <= c.End() && c.allows(acknowledged)
-	})
-}
-
-// End is the last moment at which something may have been acknowledged that was lost.
-func (c PowerCut) End() int64 { return max(c.At, c.Until) }
-
-// allows reports whether the manual allows to lose at the cut what was acknowledged at a
-// moment before it.
-func (c PowerCut) allows(acknowledged int64) bool {
-	return c.Allowed < 0 || c.Allowed > 0 && c.before(acknowledged) <= c.Allowed
+	return l != nil && slices.ContainsFunc(l.Cuts, func(m promise.Moment) bool { return m.MayLose(began, acknowledged) })
 }
 
 // Everything takes it that all acknowledged operations are lost, and returns what that is
 // called.
 func (l *Losses) Everything(acknowledged int64) (text string) {
 	l.Operations = acknowledged
-	if !slices.ContainsFunc(l.Cuts, func(c PowerCut) bool { return c.allows(0) }) {
+	if !slices.ContainsFunc(l.Cuts, func(c promise.Moment) bool { return c.Allows(0) }) {
 		l.Beyond, l.Untimed = acknowledged, acknowledged
 	}
 	return fmt.Sprintf("all %s are lost; %s", check.Counted(acknowledged, "acknowledged operation", "acknowledged operations"), l.permission())
-}
-
-// before is how long before the cut an operation was acknowledged. The answer may have
-// been on its way when the power was cut.
-func (c PowerCut) before(acknowledged int64) time.Duration {
-	return time.Duration(max(c.At-acknowledged, 0))
 }
 
 // Text says what was lost and whether it may be; empty for a run without cuts.

@@ -3,6 +3,8 @@ package definition
 import (
 	"testing"
 	"time"
+
+	"assay/store/promise"
 )
 
 const second = int64(time.Second)
@@ -10,18 +12,18 @@ const second = int64(time.Second)
 func TestLosses(t *testing.T) {
 	for _, test := range []struct {
 		name                string
-		cuts                []PowerCut
+		cuts                []promise.Moment
 		began, acknowledged int64
 		allowed             bool
 	}{
-		{"nothing is allowed", []PowerCut{{At: 10 * second}}, 9 * second, 9*second + 1, false},
-		{"within the window", []PowerCut{{At: 10 * second, Allowed: time.Second}}, 9 * second, 9*second + 1, true},
-		{"before the window", []PowerCut{{At: 10 * second, Allowed: time.Second}}, 8 * second, 8*second + 1, false},
-		{"without a bound", []PowerCut{{At: 10 * second, Allowed: -1}}, second, 2 * second, true},
-		{"the answer was on its way", []PowerCut{{At: 10 * second, Allowed: time.Second}}, 10*second - 5, 10*second + 5, true},
-		{"after the cut", []PowerCut{{At: 10 * second, Allowed: -1}}, 10*second + 1, 11 * second, false},
-		{"before a later cut", []PowerCut{{At: 10 * second}, {At: 11 * second, Allowed: 2 * time.Second}}, 9 * second, 9*second + 1, true},
-		{"long before a later cut", []PowerCut{{At: 10 * second}, {At: 20 * second, Allowed: 2 * time.Second}}, 9 * second, 9*second + 1, false},
+		{"nothing is allowed", []promise.Moment{{At: 10 * second}}, 9 * second, 9*second + 1, false},
+		{"within the window", []promise.Moment{{At: 10 * second, Allowed: time.Second}}, 9 * second, 9*second + 1, true},
+		{"before the window", []promise.Moment{{At: 10 * second, Allowed: time.Second}}, 8 * second, 8*second + 1, false},
+		{"without a bound", []promise.Moment{{At: 10 * second, Allowed: -1}}, second, 2 * second, true},
+		{"the answer was on its way", []promise.Moment{{At: 10 * second, Allowed: time.Second}}, 10*second - 5, 10*second + 5, true},
+		{"after the cut", []promise.Moment{{At: 10 * second, Allowed: -1}}, 10*second + 1, 11 * second, false},
+		{"before a later cut", []promise.Moment{{At: 10 * second}, {At: 11 * second, Allowed: 2 * time.Second}}, 9 * second, 9*second + 1, true},
+		{"long before a later cut", []promise.Moment{{At: 10 * second}, {At: 20 * second, Allowed: 2 * time.Second}}, 9 * second, 9*second + 1, false},
 	} {
 		l := &Losses{Cuts: test.cuts}
 		if _, allowed := l.Add(test.began, test.acknowledged); allowed != test.allowed {
@@ -38,7 +40,7 @@ func TestLosses(t *testing.T) {
 }
 
 func TestTheTextOfLosses(t *testing.T) {
-	l := &Losses{Cuts: []PowerCut{{At: 10 * second, Allowed: 600 * time.Millisecond}}, Source: "synchronous_commit=off"}
+	l := &Losses{Cuts: []promise.Moment{{At: 10 * second, Allowed: 600 * time.Millisecond}}, Source: "synchronous_commit=off"}
 	if got := l.Text(); got != "acknowledged operations lost: none" {
 		t.Error(got)
 	}
@@ -53,7 +55,7 @@ func TestTheTextOfLosses(t *testing.T) {
 	if got := l.Text(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	l = &Losses{Cuts: []PowerCut{{At: 10 * second}}, Source: "fsync=on"}
+	l = &Losses{Cuts: []promise.Moment{{At: 10 * second}}, Source: "fsync=on"}
 	l.Add(11*second, 12*second)
 	if got, want := l.Text(), "acknowledged operations lost: 1; fsync=on promises that none is"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -175,20 +175,7 @@ func total(counts []int64) (sum int64) {
 	return sum
 }
 
-// SaveJSON keeps a value in a file, which is replaced. The error is a
-// *history.WriteError.
-func SaveJSON(path string, value any) error {
-	text, err := json.MarshalIndent(value, "", "  ")
-	if err == nil {
-		err = os.WriteFile(path, append(text, '\n'), 0o644)
-	}
-	if err != nil {
-		return &history.WriteError{Path: path, Err: err}
-	}
-	return nil
-}
-
-// ReadJSON reads what SaveJSON kept; nothing if there is no such file. A file that is
+// ReadJSON reads what history.WriteJSON wrote; nothing if there is no such file. A file that is
 // malformed gives a *history.FormatError.
 func ReadJSON[T any](path string) (value T, err error) {
 	text, err := os.ReadFile(path)

@@ -24,14 +24,11 @@ func Definition() definition.Workload {
 		Short:   "Entities of seven fields, written and read by their id, directly or through a web service",
 		Long: `Entities of seven fields, written and read by their id.
 
-Clients write entities with realistic values and read those that anybody was
-acknowledged, in the mix that --write-share says. Every read is compared with
-what was written, field by field, and every acknowledged entity must be there in
-the end as it was written. The report has writes and reads a second, and the point
-at which the throughput falls for good, if there is one. The database is reached
-directly, through the web service that assay serve offers (--db http://...), or
-through one that the run starts itself (--through-service).
-How many nodes have to answer is an option of the database's address.`,
+Clients write entities with realistic values and read acknowledged ones. assay
+compares every read, field by field, and looks for every acknowledged entity in
+the end. The report has the point at which the throughput falls for good, if
+there is one. Clients reach the database directly, through assay serve
+(--db http://...), or through a service within the run (--through-service).`,
 		Example: `  assay run entity
   assay run entity --cluster cassandra:3 --option consistency=one --clients 100 --ramp 1/s --warmup 15s --duration 2m
   assay run entity --cluster mongodb:2+arbiter --option w=1 --through-service --clients 100 --ramp 10/s
@@ -98,17 +95,12 @@ func section(f Figures) *report.Entity {
 	}
 }
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// WriteShare is the share of operations that write, 0 to 1; the others
-	// read.
 	WriteShare float64 `yaml:"write_share" json:"write_share"`
-	// Entities is how many are there before the run begins, 0 to MaxEntities.
-	// Without any, a read that has nothing to read yet becomes a write.
-	Entities int64 `yaml:"entities" json:"entities"`
-	// ThroughService has the run start the web service in front of the database,
-	// and go through it.
-	ThroughService bool `yaml:"through_service,omitempty" json:"through_service,omitempty"`
+	// Without any entities, a read that has nothing to read yet becomes a write.
+	Entities       int64 `yaml:"entities" json:"entities"`
+	ThroughService bool  `yaml:"through_service,omitempty" json:"through_service,omitempty"`
 }
 
 // MaxEntities is the largest Config.Entities.
@@ -124,8 +116,6 @@ func LoadDefaults() load.Plan {
 	return p
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be
-// used.
 func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
 		return err

@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 
-	"github.com/brianvoe/gofakeit/v7"
+	"github.com/brianvoe/gofakeit/v7/data"
 	"github.com/google/uuid"
 
 	"assay/workload"
@@ -36,21 +37,47 @@ const (
 
 // Make returns the entity of a key under a seed. It is the same each time: all
 // values come from a generator that is seeded with both, and nothing is shared
-// between calls.
+// between calls. They are what gofakeit's functions draw; of that library the lists alone are
+// used, since its functions keep all methods of the program in it (text/template).
 func Make(seed uint64, key int64) Entity {
-	source := rand.NewPCG(workload.Mix(seed), workload.Mix(uint64(key)))
-	random := rand.New(source)
-	f := gofakeit.NewFaker(source, false)
-	first, last := f.FirstName(), f.LastName()
+	random := rand.New(rand.NewPCG(workload.Mix(seed), workload.Mix(uint64(key))))
+	person := func(what string) string { return workload.One(random, data.Person[what]) }
+	address := func(what string) string { return workload.One(random, data.Address[what]) }
+	first, last := person("first"), person("last")
 	return Entity{
-		ID:          IDOf(seed, key),
-		Name:        first + " " + last,
-		Age:         18 + random.IntN(73),
-		Description: f.JobTitle() + " at " + f.Company() + ", speaks " + f.Language() + ", likes " + f.Hobby() + " and " + f.Hobby(),
-		Address:     f.Street() + ", " + f.City() + ", " + f.StateAbr() + " " + f.Zip(),
-		Phone:       f.PhoneFormatted(),
-		Email:       lower(first) + "." + lower(last) + strconv.Itoa(random.IntN(10_000)) + "@example.com",
+		ID:   IDOf(seed, key),
+		Name: first + " " + last,
+		Age:  18 + random.IntN(73),
+		Description: workload.One(random, data.Job["title"]) + " at " + workload.One(random, data.Company["name"]) +
+			", speaks " + workload.One(random, data.Languages["long"]) + ", likes " + person("hobby") + " and " + person("hobby"),
+		Address: street(random, address) + ", " + address("city") + ", " + address("state_abr") + " " + digits(random, address("zip")),
+		Phone:   digits(random, person("phone")),
+		Email:   lower(first) + "." + lower(last) + strconv.Itoa(random.IntN(10_000)) + "@example.com",
 	}
+}
+
+// street is a number and a name, the latter with a prefix every other time.
+func street(random *rand.Rand, address func(what string) string) string {
+	prefixed := random.IntN(2) == 0
+	street := strings.TrimLeft(digits(random, address("number")), "0") + " "
+	if prefixed {
+		street += address("street_prefix") + " "
+	}
+	return street + address("street_name") + address("street_suffix")
+}
+
+// digits has a digit in place of each #, the first of them not 0.
+func digits(random *rand.Rand, pattern string) string {
+	text := []byte(pattern)
+	for i, c := range text {
+		if c == '#' {
+			text[i] = '0' + byte(random.IntN(10))
+		}
+	}
+	if text[0] == '0' {
+		text[0] = '1' + byte(random.IntN(8))
+	}
+	return string(text)
 }
 
 // lower keeps of a name what may stand in an e-mail address without quotes.

@@ -3,14 +3,17 @@ package entity
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
+	"github.com/brianvoe/gofakeit/v7"
 	"github.com/google/uuid"
 
 	"assay/driver/mem"
 	"assay/history"
 	"assay/internal/expect"
 	"assay/store"
+	"assay/workload"
 	"assay/workload/keyvalue"
 )
 
@@ -80,6 +83,22 @@ func TestEntitiesDependOnSeedAndKeyAlone(t *testing.T) {
 	}
 	if len(names) < 450 || len(emails) < 490 {
 		t.Errorf("500 entities have %d names and %d addresses", len(names), len(emails))
+	}
+}
+
+// TestEntitiesAreOfTheLibrary: what is drawn from gofakeit's lists is what its own functions draw,
+// so that a saved run is judged by the entities that it wrote.
+func TestEntitiesAreOfTheLibrary(t *testing.T) {
+	for key := range int64(2000) {
+		source := rand.NewPCG(workload.Mix(7), workload.Mix(uint64(key)))
+		f, e := gofakeit.NewFaker(source, false), Make(7, key)
+		name := f.FirstName() + " " + f.LastName()
+		rand.New(source).IntN(73) // the age
+		description := f.JobTitle() + " at " + f.Company() + ", speaks " + f.Language() + ", likes " + f.Hobby() + " and " + f.Hobby()
+		address := f.Street() + ", " + f.City() + ", " + f.StateAbr() + " " + f.Zip()
+		if phone := f.PhoneFormatted(); e.Name != name || e.Description != description || e.Address != address || e.Phone != phone {
+			t.Fatalf("key %d is %+v, and the library draws %q, %q, %q, %q", key, e, name, description, address, phone)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ func (o Operation) Writes() bool { return o.Action >= Set }
 // Rows is the table of the rows.
 func Rows() store.Table { return store.Table{Name: "register", Columns: store.Integers("id", "value")} }
 
-// statements are those of the actions, by their numbers.
+// statements are the statements of the actions, by their numbers.
 func statements() []store.Statement {
 	table := Rows().Name
 	read := func(name, column string, is store.Comparison) store.Statement {

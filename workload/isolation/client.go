@@ -24,7 +24,7 @@ type client struct {
 	number       int
 	ops          []Op
 	values       []int64
-	// moments are those of the last transaction that committed.
+	// moments are the moments of the last transaction that committed.
 	moments []int64
 }
 
@@ -100,7 +100,13 @@ func (w *Work) Promise() string { return w.Database.Promises().Model }
 
 // Client opens a session for client number n. All clients of a run share one pace.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
-	connection, err := store.Connect(ctx, func(ctx context.Context) (*Session, error) { return Open(ctx, w.Database) })
+	connection, err := store.Connect(ctx, func(ctx context.Context) (*Session, error) {
+		s, err := Open(ctx, w.Database)
+		if err == nil {
+			s.AtPrimary = w.transactions.config.Read != "" && n%2 == 1 // so that the order of commits is seen there and elsewhere
+		}
+		return s, err
+	})
 	if err != nil {
 		return nil, err
 	}

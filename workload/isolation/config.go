@@ -14,28 +14,24 @@ import (
 
 	"assay/check/cycle"
 	"assay/store"
+	"assay/workload/definition"
 )
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// Test is what the transactions are made of: "append" (lists), "register"
-	// (read-write registers), "predicate" (counts of groups, and inserts into
-	// them), "pairs" (a rule over two rows), or "all", which mixes them over
+	// Test is "append" (lists), "register" (read-write registers), "predicate" (counts of groups,
+	// and inserts into them), "pairs" (a rule over two rows), or "all", which mixes them over
 	// separate keys.
-	Test string `yaml:"test" json:"test"`
-	// Keys is how many lists, or registers, are in use at the same time.
-	Keys int `yaml:"keys" json:"keys"`
-	// Length is the most operations of one transaction.
-	Length int `yaml:"length" json:"length"`
+	Test   string `yaml:"test" json:"test"`
+	Keys   int    `yaml:"keys" json:"keys"`
+	Length int    `yaml:"length" json:"length"`
 	// PerKey is how many transactions of the client that is furthest ahead use
 	// a set of keys before the whole run goes on to new ones, so that lists stay
 	// short.
-	PerKey int `yaml:"per_key" json:"per_key"`
-	// Rewrite appends by reading and writing the whole list.
-	Rewrite bool `yaml:"rewrite,omitempty" json:"rewrite,omitempty"`
-	// Model is the consistency model that is judged; empty means what the
-	// database's isolation level promises.
-	Model string `yaml:"model,omitempty" json:"model,omitempty"`
+	PerKey  int    `yaml:"per_key" json:"per_key"`
+	Rewrite bool   `yaml:"rewrite,omitempty" json:"rewrite,omitempty"`
+	Model   string `yaml:"model,omitempty" json:"model,omitempty"`
+	Read    string `yaml:"read,omitempty" json:"read,omitempty"`
 }
 
 // Defaults returns the configuration of a run without flags.
@@ -43,14 +39,18 @@ func Defaults() Config {
 	return Config{Test: "append", Keys: 8, Length: 4, PerKey: 16}
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be
-// used.
+// Target implements definition.Targeting.
+func (c *Config) Target(to *store.Target) { to.Read = c.Read }
+
 func (c Config) Validate() error {
 	refuse := func(option string, value int, want string) error {
 		return &store.OptionError{Option: option, Value: strconv.Itoa(value), Want: want}
 	}
 	if _, err := cycle.ParseModel(c.Model); c.Model != "" && err != nil {
 		return &store.OptionError{Option: "--model", Value: c.Model, Want: cycle.ModelNames()}
+	}
+	if err := definition.CheckRead(c.Read); err != nil {
+		return err
 	}
 	switch c.Test {
 	case "append", "register", "predicate", "pairs", "all":

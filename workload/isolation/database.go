@@ -23,6 +23,13 @@ func Schema() store.Schema {
 	}}
 }
 
+// schemaOf is Schema, by whoever the target has answer reads.
+func schemaOf(target store.Target) (store.Schema, error) {
+	s := Schema()
+	s.Reads = target.Read != ""
+	return s, nil
+}
+
 // Read gives the final state as one consistent view: every list and register that exists,
 // lists before registers, each in ascending order of key and as the database holds it. A
 // callback's error ends the reading and is returned as it is. Groups and pairs are not
@@ -87,7 +94,9 @@ type Session struct {
 	// caller has left; list is for lists that are rewritten.
 	own  []Op
 	list []int64
-	// moments are those of the last transaction; see Encode.
+	// AtPrimary has transactions that only read go where those that write go.
+	AtPrimary bool
+	// moments are the moments of the last transaction; see Encode.
 	moments []int64
 }
 
@@ -120,7 +129,7 @@ func (s *Session) Do(ctx context.Context, ops []Op) store.Reply {
 		s.moments = append(s.moments, now.Sub(last).Microseconds())
 		last = last.Add(now.Sub(last).Truncate(time.Microsecond))
 	}
-	r := s.Transaction(ctx, slices.ContainsFunc(ops, writes), func(ctx context.Context, t store.Transaction) error {
+	r := s.Transaction(ctx, s.AtPrimary || slices.ContainsFunc(ops, writes), func(ctx context.Context, t store.Transaction) error {
 		for i := range own {
 			passed()
 			if err := s.Operate(ctx, t, &own[i]); err != nil {

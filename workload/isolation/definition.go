@@ -28,26 +28,29 @@ func Definition() definition.Workload {
 		Long: `Small transactions over shared data.
 
 Clients append to and read lists (or write and read registers, count groups, keep
-a rule over two rows), each transaction at the database's isolation level. From
-what they were told, the dependencies between transactions are inferred, and
-every anomaly is named in the terms of the literature, with the transactions
-that prove it. The run is judged against what the level promises, or --model.`,
+a rule over two rows), each transaction at the database's isolation level. assay
+infers how the transactions depend on each other, names every anomaly as the
+literature does, and shows the transactions that prove it. It judges the run by
+what the level promises, or by --model.`,
 		Example: `  assay run isolation
   assay run isolation --db postgres://user@localhost/test --isolation serializable
-  assay run isolation --cluster postgres:1 --rewrite --model snapshot-isolation`,
+  assay run isolation --cluster postgres:1 --rewrite --model snapshot-isolation
+  assay run isolation --cluster postgres:2 --isolation 'repeatable read' --read secondary-preferred`,
 		Checks: []definition.Check{
 			{Name: "isolation", Asserts: "Transactions over lists and registers show no anomaly that the model forbids; `assay check --models` says what each model rests on.", Tests: promise.Isolation,
-				Kinds: map[string]promise.Property{"stale-read": promise.Recency, "lost-append": promise.Durability, KindGoneRead: promise.Permanence}},
+				Kinds: map[string]promise.Property{"stale-read": promise.Recency, "lost-append": promise.Durability, KindGoneRead: promise.Permanence, "long-fork": promise.CommitOrder, "G-nonadjacent-item": promise.CommitOrder}},
 			{Name: "durability", Asserts: "What was acknowledged is there when everything is read back, as it was written, and nothing else.",
 				Kinds: map[string]promise.Property{"lost-append": promise.Durability, "lost-write": promise.Durability}},
-			{Name: "predicate", Asserts: "A committed transaction that counts the rows of a group twice counts the same number, except for rows that it inserted. If the model demands it, counts and insertions have an order, of all transactions or of their snapshots.", Tests: promise.Isolation},
+			{Name: "predicate", Asserts: "A committed transaction that counts the rows of a group twice counts the same number, except for rows that it inserted. If the model demands it, counts and insertions have an order, of all transactions or of their snapshots.", Tests: promise.Isolation,
+				Kinds: map[string]promise.Property{kindSnapshot: promise.CommitOrder}},
 			{Name: "pairs", Asserts: "Transactions check that one of two rows is left before they take the other away. Where the model forbids write skew nobody reads both gone.", Tests: promise.Isolation},
 		},
-		Schema:     definition.Fixed(Schema),
+		Schema:     schemaOf,
 		NotJudged:  []definition.Unjudged{{Table: "member", Column: "id"}, {Table: "member", Column: "grp"}, {Table: "pair", Column: "id"}, {Table: "pair", Column: "value"}},
 		Needs:      []store.Need{{Capability: store.Transactions, Why: "an operation would be a transaction by itself"}, {Capability: store.Lists}},
 		Config:     func() definition.Config { c := Defaults(); return &c },
 		Bugs:       Bugs(),
+		Keys:       "keys",
 		State:      FileState,
 		Losses:     true,
 		Operations: map[uint8]string{KindAppend: "append", KindRegister: "register", KindPredicate: "predicate", KindPairs: "pairs"},
@@ -63,6 +66,7 @@ func (c *Config) Flags() []definition.Flag {
 		{Name: "keys", Value: &c.Keys, Usage: "how many lists or registers are in use at the same time"},
 		{Name: "length", Value: &c.Length, Usage: "the most operations of one transaction"},
 		{Name: "per-key", Value: &c.PerKey, Usage: "transactions of one client before keys are replaced by new ones"},
+		{Name: "read", Value: &c.Read, Usage: "who answers transactions that only read, of every other client, as far as an address names several: primary, secondary-preferred or nearest", Values: store.Readers()},
 		{Name: "rewrite", Value: &c.Rewrite, Usage: "append by reading and writing the whole list, as applications often do"},
 	}
 }
@@ -91,13 +95,17 @@ func (c *Config) Options(by definition.Support) []report.Setting {
 	} else if by.RewritesLists {
 		style += " (read and written anew in the transaction)"
 	}
-	return []report.Setting{
+	settings := []report.Setting{
 		{Name: "test", Value: c.Test},
 		{Name: "keys", Value: strconv.Itoa(c.Keys)},
 		{Name: "length", Value: strconv.Itoa(c.Length)},
 		{Name: "per key", Value: strconv.Itoa(c.PerKey)},
 		{Name: "appends", Value: style},
 	}
+	if c.Read != "" {
+		settings = append(settings, report.Setting{Name: "read", Value: c.Read})
+	}
+	return settings
 }
 
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {

@@ -14,7 +14,7 @@ import (
 // contradicts the model.
 const KindGoneRead = "gone-read"
 
-// goneReads are those of a run.
+// goneReads are the reads of a run.
 type goneReads struct {
 	// leave is true while they are left out.
 	leave bool

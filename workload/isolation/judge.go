@@ -103,8 +103,8 @@ func checkCycles(ctx context.Context, h *cycle.History, model cycle.Model, rewri
 	}
 	ctx, cancel := context.WithTimeout(ctx, cycle.SmallestTime)
 	defer cancel()
-	smallest := cycle.FindSmallest(ctx, h, cycle.Options{}, &report)
-	report.Attach(smallest, check.Nanoseconds)
+	smallest := cycle.FindSmallest(ctx, h, cycle.Options{}, &report, check.Nanoseconds)
+	report.Attach(smallest)
 	return report, smallest
 }
 

@@ -7,6 +7,7 @@ import (
 	"assay/check"
 	"assay/history"
 	"assay/internal/expect"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 
@@ -21,7 +22,7 @@ func TestWhatAPowerCutMayLose(t *testing.T) {
 		kept := s.do(2, history.Committed, appendTo(2, 0))
 		s.do(3, history.Committed, readList(2, kept))
 		_ = s.state.list(2, []int64{kept})
-		s.losses = &definition.Losses{Cuts: []definition.PowerCut{{At: cut, Allowed: allowed}}, Source: "commits"}
+		s.losses = &definition.Losses{Cuts: []promise.Moment{{At: cut, Allowed: allowed}}, Source: "commits"}
 		j, err := s.judge()
 		expect.NoError(t, err)
 		if got := check.Combine(j.Results); got != want {

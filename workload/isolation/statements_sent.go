@@ -43,7 +43,7 @@ func statementsOf(op *history.Op) (all []check.Statement) {
 	}
 	all = append(all, check.Statement{Text: "BEGIN", Sent: op.Start, Answered: -1})
 	for i := range ops {
-		text, answer := ops[i].told()
+		text, answer := ops[i].inWords()
 		all = append(all, check.Statement{Text: text, Answer: answer, Sent: next(), Answered: next()})
 	}
 	return append(all, check.Statement{Text: "COMMIT", Sent: next(), Answered: op.End})
@@ -52,8 +52,8 @@ func statementsOf(op *history.Op) (all []check.Statement) {
 // mostTold is how many elements of a list are told.
 const mostTold = 10
 
-// told is an operation in words, and what it read.
-func (o *Op) told() (text, answer string) {
+// inWords is an operation in words, and what it read.
+func (o *Op) inWords() (text, answer string) {
 	switch o.Kind {
 	case Append:
 		return fmt.Sprintf("append %d to key %d", o.Value, o.Key), ""

@@ -16,7 +16,7 @@ type Digest [2]int64
 
 // Observed is a record as it was read.
 type Observed struct {
-	// Number is that of the record's key; Impossible if the key has none.
+	// Number is the number of the record's key; Impossible if the key has none.
 	Number int64
 	Digest Digest
 	// Key is what is kept of a key that has no number.
@@ -64,7 +64,7 @@ type Preset struct {
 	// Magic begins the file of the records that were read back.
 	Magic string
 
-	// Words are those of evidence. Difference says in which way a digest is not
+	// Words are the words of evidence. Difference says in which way a digest is not
 	// the one wanted: "with ...".
 	Words      Words
 	Difference func(got, want Digest) string

@@ -21,7 +21,7 @@ const (
 	Get
 )
 
-// Statements are those of a session on a schema of one table. Insert takes all columns of
+// Statements are the statements of a session on a schema of one table. Insert takes all columns of
 // a record and is acknowledged in the database's ordinary way, Get takes its key and gives
 // all columns.
 func Statements(of store.Schema) []store.Statement {

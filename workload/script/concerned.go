@@ -172,7 +172,9 @@ func nearby(all []*overlapping, x *overlapping) []*overlapping {
 			near = append(near, o)
 		}
 	}
-	slices.SortStableFunc(near, func(a, b *overlapping) int { return cmp.Compare((a.end - x.end).Abs(), (b.end - x.end).Abs()) })
+	// Those that overlapped it come first: a write that is left out would leave another one as the only explanation.
+	away := func(o *overlapping) time.Duration { return max(0, o.begun-x.end, x.begun-o.end) }
+	slices.SortStableFunc(near, func(a, b *overlapping) int { return cmp.Compare(away(a), away(b)) })
 	return near[:min(len(near), mostNear)]
 }
 
@@ -205,7 +207,7 @@ func (b *brokenBy) describe(near []*overlapping, cycle []robustness.Conflict, su
 func reasonOf(near []*overlapping, c robustness.Conflict, name func(int) string) string {
 	text := func(of, event int) string {
 		x := near[of]
-		return x.steps[x.Events[event].Statement].statement.told()
+		return x.steps[x.Events[event].Statement].statement.withValues()
 	}
 	first, second := name(c.From), name(c.To)
 	before, after := text(c.From, c.Before), text(c.To, c.After)
@@ -231,7 +233,7 @@ func (x *overlapping) operation(name string) check.Operation {
 	}
 	for i := range x.steps {
 		s := &x.steps[i]
-		o.Statements = append(o.Statements, check.Statement{Text: s.statement.told(), Answer: s.gave(), Sent: int64(s.start), Answered: int64(s.end)})
+		o.Statements = append(o.Statements, check.Statement{Text: s.statement.withValues(), Answer: s.gave(), Sent: int64(s.start), Answered: int64(s.end)})
 	}
 	o.Statements = append(o.Statements, check.Statement{Text: "COMMIT", Sent: int64(x.commit), Answered: int64(x.end)})
 	return o

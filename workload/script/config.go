@@ -20,34 +20,26 @@ import (
 	"assay/store"
 )
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
 	// Script is the first, and More are others beside it, in pgbench's language.
-	Script `yaml:",inline"`
-	More   []Script `yaml:"more,omitempty" json:"more,omitempty"`
-	// Language is what scripts are written in; empty to tell it by their content.
+	Script   `yaml:",inline"`
+	More     []Script       `yaml:"more,omitempty" json:"more,omitempty"`
 	Language ScriptLanguage `yaml:"language,omitempty" json:"language,omitempty"`
-	// Protocol is how statements in pgbench's language are sent; empty for simple.
 	Protocol store.Protocol `yaml:"protocol,omitempty" json:"protocol,omitempty"`
 	// Setup and SetupText are the SQL that comes before the script, of a script in SQL.
-	Setup     string `yaml:"setup,omitempty" json:"setup,omitempty"`
-	SetupText source `yaml:"setup_text,omitempty" json:"setup_text,omitempty"`
-	// Define are parameters of the script, as NAME=VALUE separated by commas.
-	Define string `yaml:"define,omitempty" json:"define,omitempty"`
-	// AllowForeign allows names outside of the schema.
-	AllowForeign bool `yaml:"allow_foreign,omitempty" json:"allow_foreign,omitempty"`
-	// Observe is how many times a second the invariants are looked at; 0 for not at all
-	// before the end.
-	Observe float64 `yaml:"observe" json:"observe"`
-	// Pause is the longest pause before each statement of a transaction but the first, in
-	// milliseconds; 0 for none. How long each is follows from the seed.
+	Setup        string  `yaml:"setup,omitempty" json:"setup,omitempty"`
+	SetupText    source  `yaml:"setup_text,omitempty" json:"setup_text,omitempty"`
+	Define       string  `yaml:"define,omitempty" json:"define,omitempty"`
+	AllowForeign bool    `yaml:"allow_foreign,omitempty" json:"allow_foreign,omitempty"`
+	Observe      float64 `yaml:"observe" json:"observe"`
+	// Pause is the longest: how long each is follows from the seed.
 	Pause float64 `yaml:"pause,omitempty" json:"pause,omitempty"`
 	// Mend changes what is sent.
 	Mend Mend `yaml:"mend,omitempty" json:"mend"`
 	// Existing is true if the tables were there before and are not assay's.
 	Existing bool `yaml:"existing,omitempty" json:"existing,omitempty"`
-	// Loaders is how many batches of rows are loaded at the same time.
-	Loaders int `yaml:"loaders" json:"loaders"`
+	Loaders  int  `yaml:"loaders" json:"loaders"`
 }
 
 // Script is one file.

@@ -68,7 +68,7 @@ func (d *declarations) transaction(a arguments) (starlark.Value, error) {
 }
 
 func (d *declarations) invariant(a arguments) (starlark.Value, error) {
-	i := invariant{location: calledAt(a.thread)}
+	i := invariant{declaration: declaration{location: calledAt(a.thread)}}
 	var b bounds
 	var query starlark.Value
 	if err := a.unpack(append([]any{"name", &i.name, "query", &query, "empty?", &i.empty, "at_end?", &i.atEnd}, b.pairs()...)...); err != nil {
@@ -114,29 +114,29 @@ func queryOf(v starlark.Value) (Statement, error) {
 }
 
 func (d *declarations) counted(a arguments) (starlark.Value, error) {
-	c := rowCount{location: calledAt(a.thread), each: 1}
-	var query starlark.Value
-	err := a.unpack("rows", &c.name, "transaction", &c.transaction, "each?", &c.each, "start?", &c.start, "query?", &query)
-	if err == nil && query != nil {
-		c.query, err = queryOf(query)
-	}
-	if err != nil {
+	c := rowCount{each: 1}
+	if err := a.rows(&c.declaration, "transaction", &c.transaction, "each?", &c.each, "start?", &c.start); err != nil {
 		return nil, err
 	}
 	return starlark.None, d.program.addCount(c)
 }
 
 func (d *declarations) listed(a arguments) (starlark.Value, error) {
-	l := rowList{location: calledAt(a.thread), column: "id", each: 1}
-	var query starlark.Value
-	err := a.unpack("rows", &l.name, "transaction", &l.transaction, "column?", &l.column, "each?", &l.each, "query?", &query)
-	if err == nil && query != nil {
-		l.query, err = queryOf(query)
-	}
-	if err != nil {
+	l := rowList{column: "id", each: 1}
+	if err := a.rows(&l.declaration, "transaction", &l.transaction, "column?", &l.column, "each?", &l.each); err != nil {
 		return nil, err
 	}
 	return starlark.None, d.program.addList(l)
+}
+
+// rows reads what a count and a list have, and more.
+func (a arguments) rows(d *declaration, more ...any) (err error) {
+	d.location = calledAt(a.thread)
+	var query starlark.Value
+	if err = a.unpack(append(append([]any{"rows", &d.name}, more...), "query?", &query)...); err == nil && query != nil {
+		d.query, err = queryOf(query)
+	}
+	return err
 }
 
 func (*declarations) reject(a arguments) (starlark.Value, error) {

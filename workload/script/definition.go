@@ -23,15 +23,12 @@ func Definition() definition.Workload {
 		Short:   "Your own transactions, and what must hold of them",
 		Long: `Your own transactions, and what must hold of them.
 
-FILE is a script in Starlark, whose syntax is Python's, or in pgbench's language,
-whose statements assay sends as they are. Of several of these each transaction takes
-one, by weight (FILE@WEIGHT). A script in Starlark declares tables and rows, weighted
-transactions with random parameters, and what must hold: invariants, in every state
-that a snapshot shows and at the end; numbers of rows, or lists of rows that each have
-the identifier of an operation; and what a transaction expects of an answer. A script
-in pgbench's language declares these in comments, and its tables in a file of their
-own (--setup). On MongoDB transactions use documents in place of SQL.
-docs/guides/my-transaction.md has all of it.
+FILE is a script in Starlark, whose syntax is Python's, or in pgbench's language.
+Several of these are chosen from by weight (FILE@WEIGHT). A script in Starlark
+declares tables and rows, weighted transactions, and what must hold: invariants,
+numbers or lists of rows, and answers. A script in pgbench's language declares what
+must hold in comments, and its tables in --setup. docs/guides/my-transaction.md has
+all of it.
 
 Everything is in a schema of assay's own. assay refuses a statement that names another.`,
 		Example: `  assay run script examples/bank.star
@@ -89,29 +86,16 @@ func (c *Config) Touched() (read, written []string) {
 		}
 		read, written = append(read, of.touches.reads...), append(written, of.touches.writes...)
 	}
-	for _, q := range p.queries() {
-		if all, err := wholeTokens(q); err == nil {
+	_ = p.each(func(_ string, d *declaration, _ *string) error {
+		if all, err := wholeTokens(d.query.Text); err == nil {
 			tables, _ := tablesOf(all)
 			read = append(read, tables...)
 		}
-	}
+		return nil
+	})
 	slices.Sort(read)
 	slices.Sort(written)
 	return slices.Compact(read), slices.Compact(written)
-}
-
-// queries are the texts of those that are declared.
-func (p *program) queries() (all []string) {
-	for i := range p.invariants {
-		all = append(all, p.invariants[i].query.Text)
-	}
-	for i := range p.counts {
-		all = append(all, p.counts[i].query.Text)
-	}
-	for i := range p.lists {
-		all = append(all, p.lists[i].query.Text)
-	}
-	return all
 }
 
 func (c *Config) Plan(p load.Plan) (load.Plan, error) { return definition.OneIDEach(p) }

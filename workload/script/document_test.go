@@ -162,7 +162,7 @@ func TestAnswersOfDocuments(t *testing.T) {
 			t.Errorf("%v gives %+v, %v; want %s", of, a, err, want)
 		}
 	}
-	count := rowCount{query: query}
+	count := rowCount{declaration: declaration{query: query}}
 	a, err := count.ask(t.Context(), &fakeTransaction{})
 	if v, single := a.value(); err != nil || !single || v != any(int64(0)) {
 		t.Errorf("a count of nothing: %+v, %v", a, err)

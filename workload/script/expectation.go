@@ -9,36 +9,25 @@ import (
 	"assay/store"
 )
 
-// relation is how a value is compared with another.
-type relation uint8
-
-const (
-	equals relation = iota + 1
-	atLeast
-	atMost
-)
-
-func (r relation) String() string {
-	return [...]string{equals: "", atLeast: "at least ", atMost: "at most "}[r]
-}
-
-// relations are those of the language, by their words.
-func relations() map[string]relation {
-	return map[string]relation{"equals": equals, "at_least": atLeast, "at_most": atMost}
+// relations are how a value is compared with another, by their words in a script, and what is
+// said of them before that value.
+func relations() map[string]string {
+	return map[string]string{"equals": "", "at_least": "at least ", "at_most": "at most "}
 }
 
 // expectation is what a value must be: all of the bounds.
 type expectation []bound
 
+// bound is a value, and the word of a relation to it.
 type bound struct {
-	relation relation
+	relation string
 	value    any
 }
 
 func (e expectation) String() string {
 	texts := make([]string, len(e))
 	for i, b := range e {
-		texts[i] = b.relation.String() + show(b.value)
+		texts[i] = relations()[b.relation] + show(b.value)
 	}
 	return strings.Join(texts, " and ")
 }
@@ -50,9 +39,7 @@ func (e expectation) holds(got any) bool {
 	for _, b := range e {
 		order, comparable := compare(got, b.value)
 		switch {
-		case b.relation == equals && (!comparable || order != 0),
-			b.relation == atLeast && (!comparable || order < 0),
-			b.relation == atMost && (!comparable || order > 0):
+		case !comparable, b.relation == "equals" && order != 0, b.relation == "at_least" && order < 0, b.relation == "at_most" && order > 0:
 			return false
 		}
 	}

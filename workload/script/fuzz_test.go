@@ -126,7 +126,7 @@ func FuzzStatement(f *testing.F) {
 				t.Fatalf("%q: %v", of.text, err)
 			}
 			for _, token := range again {
-				if token.kind == sign && token.text == ";" {
+				if token.Sign(";") {
 					t.Fatalf("%q has a semicolon", of.text)
 				}
 			}

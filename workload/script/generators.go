@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/brianvoe/gofakeit/v7"
+	"github.com/brianvoe/gofakeit/v7/data"
 	"go.starlark.net/starlark"
+
+	"assay/workload"
 )
 
 // generators is r: what is drawn by chance, a function of the seed and the operation, so
@@ -113,8 +115,8 @@ func (g generators) person(a arguments) (starlark.Value, error) {
 	if err := a.unpack(); err != nil {
 		return nil, err
 	}
-	f := gofakeit.NewFaker(rand.NewPCG(g.random.Next(), g.random.Next()), false)
-	return starlark.String(f.FirstName() + " " + f.LastName()), nil
+	random := rand.New(rand.NewPCG(g.random.Next(), g.random.Next()))
+	return starlark.String(workload.One(random, data.Person["first"]) + " " + workload.One(random, data.Person["last"])), nil
 }
 
 func (g generators) identifier(a arguments) (starlark.Value, error) {

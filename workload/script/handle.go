@@ -61,7 +61,7 @@ func (h handle) exec(a arguments) (starlark.Value, error) {
 	return starlark.MakeInt64(changed), err
 }
 
-// rows are those of a query as tuples.
+// rows are the rows of a query as tuples.
 func (h handle) rows(a arguments) ([]starlark.Value, error) {
 	s, err := h.statement("tx.find, tx.find_one or tx.aggregate", a)
 	if err != nil {

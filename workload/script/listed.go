@@ -17,10 +17,9 @@ import (
 // transaction that took effect has left so many, with identifiers of its own, and nobody
 // else any.
 type rowList struct {
-	location
-	name, transaction, column string
-	query                     Statement
-	each                      int64
+	declaration
+	transaction, column string
+	each                int64
 }
 
 // addList enters a list; without a query its name is that of a table or a collection.
@@ -31,19 +30,8 @@ func (p *program) addList(l rowList) error {
 	if l.each < 1 || l.each > 1<<idBits {
 		return fmt.Errorf("listed %q: each is 1 to %d", l.name, 1<<idBits)
 	}
-	if l.query.Text == "" && l.query.Command == nil {
-		l.query.Text = "SELECT " + l.column + " FROM " + l.name
-		if p.statements.language == Documents {
-			l.query = Statement{Command: &DocumentCommand{Verb: Aggregate, Collection: l.name,
-				Pipeline: []any{documentWith("$project", documentWith("_id", int64(0), "id", "$"+l.column))}}}
-		}
-	}
-	var err error
-	if l.query, err = p.statements.declaredQuery(l.query); err != nil {
-		return fmt.Errorf("listed %q: %w", l.name, err)
-	}
 	p.lists = append(p.lists, l)
-	return nil
+	return p.takes("listed", &p.lists[len(p.lists)-1].declaration, l.column, documentWith("$project", documentWith("_id", int64(0), "id", "$"+l.column)))
 }
 
 // ids gives the identifiers of the rows; known is false of a value that is none.

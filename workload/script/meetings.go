@@ -19,7 +19,7 @@ type Meeting struct {
 	// Names are the two transactions, and Clients who did them.
 	Names   [2]string `json:"transactions"`
 	Clients [2]int    `json:"clients"`
-	// Tables are those of the read and of the write behind it.
+	// Tables are the tables of the read and of the write behind it.
 	Tables []string `json:"tables"`
 	// Moments are what the two did, in the order of time.
 	Moments []Moment `json:"moments"`
@@ -130,7 +130,7 @@ func momentsOf(pair ...*overlapping) (all []Moment) {
 	for of, x := range pair {
 		for i := range x.steps {
 			s := &x.steps[i]
-			all = append(all, Moment{Of: of, Text: strings.TrimSpace(s.statement.told() + " " + s.gave()), at: s.start})
+			all = append(all, Moment{Of: of, Text: strings.TrimSpace(s.statement.withValues() + " " + s.gave()), at: s.start})
 		}
 		all = append(all, Moment{Of: of, Text: "COMMIT", at: x.commit})
 	}
@@ -154,8 +154,8 @@ func (s *step) gave() string {
 	return ""
 }
 
-// told is the statement with its values in place of the parameters.
-func (s *Statement) told() string {
+// withValues is the statement with its values in place of the parameters.
+func (s *Statement) withValues() string {
 	if s.Command != nil {
 		return shortened(s.Command.String())
 	}
@@ -166,12 +166,12 @@ func (s *Statement) told() string {
 	text, copied := "", 0
 	for _, t := range all {
 		n := 0
-		if t.kind != parameter {
+		if t.Kind != access.Parameter {
 			continue
 		}
-		if _, err := fmt.Sscan(t.text, &n); err == nil && n >= 1 && n <= len(s.Parameters) {
-			text += s.Text[copied:t.start] + show(s.Parameters[n-1])
-			copied = t.end
+		if _, err := fmt.Sscan(t.Text, &n); err == nil && n >= 1 && n <= len(s.Parameters) {
+			text += s.Text[copied:t.Start] + show(s.Parameters[n-1])
+			copied = t.End
 		}
 	}
 	return shortened(text + s.Text[copied:])

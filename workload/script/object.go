@@ -50,7 +50,7 @@ func method[T any](f func(of T, a arguments) (starlark.Value, error)) member[T] 
 	}
 }
 
-// arguments are those of a call of a function that assay defines, with its name.
+// arguments are the arguments of a call of a function that assay defines, with its name.
 type arguments struct {
 	thread *starlark.Thread
 	name   string
@@ -85,7 +85,7 @@ func (b *bounds) expectation() (e expectation, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		e = append(e, bound{relations()[name], value})
+		e = append(e, bound{name, value})
 	}
 	return e, nil
 }

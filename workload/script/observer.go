@@ -96,7 +96,7 @@ func (c *rowCount) ask(ctx context.Context, q Querier) (answer, error) {
 	return a, err
 }
 
-// value is that of an answer of one row and one column.
+// value is the value of an answer of one row and one column.
 func (a answer) value() (any, bool) {
 	if a.Count != 1 || len(a.Rows) != 1 || len(a.Rows[0]) != 1 {
 		return nil, false

@@ -55,11 +55,17 @@ type transaction struct {
 	texts *sqlFile
 }
 
+// declaration is what invariants, counts and lists have: where they are declared, how they are
+// called, and a query.
+type declaration struct {
+	location
+	name  string
+	query Statement
+}
+
 // invariant is a query whose answer must be so in every state, or at the end alone.
 type invariant struct {
-	location
-	name   string
-	query  Statement
+	declaration
 	wanted expectation
 	// empty: the query must give no row; wanted is then of no meaning.
 	empty, atEnd bool
@@ -68,10 +74,9 @@ type invariant struct {
 // rowCount is a number of rows that follows from what was acknowledged: start, and each
 // for every transaction that took effect.
 type rowCount struct {
-	location
-	name, transaction string
-	query             Statement
-	each, start       int64
+	declaration
+	transaction string
+	each, start int64
 }
 
 // location is where something is declared; 0 where that is not known.
@@ -116,14 +121,32 @@ func (p *program) finish() error {
 	if p.weights == 0 {
 		return &Error{File: file, Reason: "the weights of all scripts are 0", Advice: "give one a weight, as in FILE@1"}
 	}
-	for _, c := range p.counts {
-		if _, known := p.kind(c.transaction); !known {
-			return &Error{File: file, Reason: fmt.Sprintf("counted %q names the transaction %q, which is not declared", c.name, c.transaction)}
+	return p.each(func(what string, d *declaration, of *string) error {
+		if of != nil {
+			if _, known := p.kind(*of); !known {
+				return &Error{File: file, Reason: fmt.Sprintf("%s %q names the transaction %q, which is not declared", what, d.name, *of)}
+			}
+		}
+		return nil
+	})
+}
+
+// each goes through all that was declared beside transactions, up to the first error: what it is
+// called in the script, and of which transaction it is; nil of invariants.
+func (p *program) each(use func(what string, d *declaration, transaction *string) error) error {
+	for i := range p.invariants {
+		if err := use("invariant", &p.invariants[i].declaration, nil); err != nil {
+			return err
 		}
 	}
-	for _, l := range p.lists {
-		if _, known := p.kind(l.transaction); !known {
-			return &Error{File: file, Reason: fmt.Sprintf("listed %q names the transaction %q, which is not declared", l.name, l.transaction)}
+	for i := range p.counts {
+		if err := use("counted", &p.counts[i].declaration, &p.counts[i].transaction); err != nil {
+			return err
+		}
+	}
+	for i := range p.lists {
+		if err := use("listed", &p.lists[i].declaration, &p.lists[i].transaction); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -164,11 +187,23 @@ func (p *program) addInvariant(i invariant) error {
 	case i.empty == (len(i.wanted) > 0):
 		return fmt.Errorf("invariant %q: say what the query must give, by equals, at_least or at_most; or empty = True for no row", i.name)
 	}
-	var err error
-	if i.query, err = p.statements.declaredQuery(i.query); err != nil {
-		return fmt.Errorf("invariant %q: %w", i.name, err)
-	}
 	p.invariants = append(p.invariants, i)
+	return p.takes("invariant", &p.invariants[len(p.invariants)-1].declaration, "", nil)
+}
+
+// takes makes the query of what was declared the one that is asked. Without one the name is that
+// of a table or a collection, and what is asked of it is column, or stage.
+func (p *program) takes(what string, d *declaration, column string, stage store.Document) (err error) {
+	switch {
+	case d.query.Text != "" || d.query.Command != nil || column == "":
+	case p.statements.language == Documents:
+		d.query = Statement{Command: &DocumentCommand{Verb: Aggregate, Collection: d.name, Pipeline: []any{stage}}}
+	default:
+		d.query.Text = "SELECT " + column + " FROM " + d.name
+	}
+	if d.query, err = p.statements.declaredQuery(d.query); err != nil {
+		return fmt.Errorf("%s %q: %w", what, d.name, err)
+	}
 	return nil
 }
 
@@ -180,19 +215,8 @@ func (p *program) addCount(c rowCount) error {
 	if c.each < 1 || c.each > 1_000_000 || c.start < 0 {
 		return fmt.Errorf("counted %q: each is 1 to 1000000, and start 0 or more", c.name)
 	}
-	if c.query.Text == "" && c.query.Command == nil {
-		c.query.Text = "SELECT count(*) FROM " + c.name
-		if p.statements.language == Documents {
-			c.query = Statement{Command: &DocumentCommand{Verb: Aggregate, Collection: c.name,
-				Pipeline: []any{documentWith("$count", "documents")}}}
-		}
-	}
-	var err error
-	if c.query, err = p.statements.declaredQuery(c.query); err != nil {
-		return fmt.Errorf("counted %q: %w", c.name, err)
-	}
 	p.counts = append(p.counts, c)
-	return nil
+	return p.takes("counted", &p.counts[len(p.counts)-1].declaration, "count(*)", documentWith("$count", "documents"))
 }
 
 // call is one attempt of an operation. It belongs to the goroutine that runs the

@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"fmt"
 
 	"assay/store"
 )
@@ -31,21 +32,78 @@ func (r *Rules) Names() (all []string) {
 	return all
 }
 
-// Broken looks at all of them in one state of the database, and says by their names what does
-// not hold. Nothing is changed.
-func (r *Rules) Broken(ctx context.Context, open store.Opener, target store.Target) (map[string]string, error) {
+// Counts are the answers of queries that count, in one state of a database on which others work.
+func Counts(ctx context.Context, open store.Opener, target store.Target, queries []string) (all []int64, err error) {
+	err = beside(ctx, open, target, func(q Querier) error {
+		all = nil
+		for _, text := range queries {
+			a, err := ask(ctx, q, Statement{Text: text})
+			n, is := a.value()
+			count, whole := n.(int64)
+			if err == nil && !(is && whole) {
+				err = fmt.Errorf("%s does not count", text)
+			}
+			if err != nil {
+				return err
+			}
+			all = append(all, count)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Do sends a statement of assay's own.
+func Do(ctx context.Context, open store.Opener, target store.Target, text string) error {
+	db, err := opened(ctx, open, target)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	s, err := OpenSession(ctx, db)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Single(ctx, Statement{Text: text}).Err
+}
+
+// Describe says which database it is, and its settings as they are for who asks for no others.
+func Describe(ctx context.Context, open store.Opener, target store.Target) (store.Product, error) {
+	schema := Schema()
+	schema.Existing, schema.Transactions, target.Existing = true, false, true
+	db, err := open(ctx, target, schema)
+	if err != nil {
+		return store.Product{}, err
+	}
+	defer db.Close()
+	return db.Describe(ctx)
+}
+
+func opened(ctx context.Context, open store.Opener, target store.Target) (store.Database, error) {
 	target.Existing = true
 	schema, err := schemaOn(target)
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(ctx, target, schema)
+	return open(ctx, target, schema)
+}
+
+// beside has read look at one state of a database on which others work.
+func beside(ctx context.Context, open store.Opener, target store.Target, read func(Querier) error) error {
+	db, err := opened(ctx, open, target)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer db.Close()
+	return look(ctx, db.Audit, read)
+}
+
+// Broken looks at all of them in one state of the database, and says by their names what does
+// not hold. Nothing is changed.
+func (r *Rules) Broken(ctx context.Context, open store.Opener, target store.Target) (map[string]string, error) {
 	broken := map[string]string{}
-	err = look(ctx, db.Audit, func(q Querier) error {
+	err := beside(ctx, open, target, func(q Querier) error {
 		clear(broken)
 		for _, i := range r.program.invariants {
 			a, err := ask(ctx, q, i.query)

@@ -75,29 +75,18 @@ func (p *program) setUp(s *setup) error {
 	return nil
 }
 
-// collectionsAreMade refuses invariants and counts of collections that setup does not make.
+// collectionsAreMade refuses what is declared of collections that setup does not make.
 func (p *program) collectionsAreMade() error {
-	check := func(at location, s Statement) error {
-		if s.Command == nil {
+	return p.each(func(_ string, d *declaration, _ *string) error {
+		if d.query.Command == nil {
 			return nil
 		}
-		err := p.statements.onDocuments(s.Command)
+		err := p.statements.onDocuments(d.query.Command)
 		if err != nil {
-			err = &Error{File: p.path, Line: at.line, Column: at.column, Reason: err.Error(), Err: err}
+			err = &Error{File: p.path, Line: d.line, Column: d.column, Reason: err.Error(), Err: err}
 		}
 		return err
-	}
-	for _, i := range p.invariants {
-		if err := check(i.location, i.query); err != nil {
-			return err
-		}
-	}
-	for _, c := range p.counts {
-		if err := check(c.location, c.query); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 func (s *setup) exec(text string) error {
@@ -115,7 +104,7 @@ func (s *setup) exec(text string) error {
 func (s *setup) add(l tableLoad) error {
 	for _, name := range append([]string{l.table}, l.columns...) {
 		all, err := tokens(name)
-		if err != nil || len(all) != 1 || all[0].kind != word {
+		if err != nil || len(all) != 1 || all[0].Kind != access.Name {
 			return fmt.Errorf("%q is no name of a table or column, without a qualifier and quotes", name)
 		}
 	}
@@ -220,7 +209,7 @@ func (s *setup) table(a arguments) (starlark.Value, error) {
 	return starlark.None, s.add(l)
 }
 
-// values are those of a row, a list or tuple.
+// values are the values of a row, a list or tuple.
 func values(row starlark.Value, columns int) (all []any, err error) {
 	list, is := row.(starlark.Indexable)
 	if _, text := row.(starlark.String); !is || text {

@@ -3,6 +3,8 @@ package script
 import (
 	"fmt"
 	"strings"
+
+	"assay/workload/script/access"
 )
 
 // within refuses a statement that names something outside of the schema: a name with a
@@ -11,9 +13,9 @@ import (
 //
 // It is a guard against mistakes. A statement that is written to deceive it can: by a
 // function of the server that runs a text as SQL, or one that has side effects of its own.
-func (s *statements) within(all []token) error {
+func (s *statements) within(all []access.Word) error {
 	for _, t := range all {
-		if err := reserved(t.text); err != nil && t.named() {
+		if err := reserved(t.Text); err != nil && t.Named() {
 			return err
 		}
 	}
@@ -22,8 +24,8 @@ func (s *statements) within(all []token) error {
 	}
 	plain := map[string]bool{"excluded": true, "new": true, "old": true, "inserted": true}
 	for i, t := range all {
-		if t.named() && !dotAt(all, i-1) && !dotAt(all, i+1) {
-			plain[strings.ToLower(t.text)] = true
+		if t.Named() && !dotAt(all, i-1) && !dotAt(all, i+1) {
+			plain[strings.ToLower(t.Text)] = true
 		}
 	}
 	for i := range all {
@@ -31,67 +33,67 @@ func (s *statements) within(all []token) error {
 			continue
 		}
 		before := all[i-1]
-		if before.kind == sign && before.text == ")" { // a field of a value
+		if before.Sign(")") { // a field of a value
 			continue
 		}
-		name := before.text + "." + next(all, i).text
+		name := before.Text + "." + next(all, i).Text
 		switch {
-		case !before.named(), dotAt(all, i+2), tableAt(all, i-1), !plain[strings.ToLower(before.text)]:
+		case !before.Named(), dotAt(all, i+2), tableAt(all, i-1), !plain[strings.ToLower(before.Text)]:
 			return fmt.Errorf("%s lies outside of assay's schema; leave the qualifier out, or give --allow-foreign", name)
 		}
 	}
 	return nil
 }
 
-func dotAt(all []token, i int) bool {
-	return i >= 0 && i < len(all) && all[i].kind == sign && all[i].text == "."
+func dotAt(all []access.Word, i int) bool {
+	return i >= 0 && i < len(all) && all[i].Sign(".")
 }
 
-func next(all []token, i int) token {
+func next(all []access.Word, i int) access.Word {
 	if i+1 < len(all) {
 		return all[i+1]
 	}
-	return token{}
+	return access.Word{}
 }
 
 // at is a token by its number; the zero token if there is none.
-func at(all []token, i int) token {
+func at(all []access.Word, i int) access.Word {
 	if i < 0 || i >= len(all) {
-		return token{}
+		return access.Word{}
 	}
 	return all[i]
 }
 
 // tableAt reports whether a table, index or the like stands at a token, by the word
 // before it.
-func tableAt(all []token, i int) bool {
+func tableAt(all []access.Word, i int) bool {
 	before := at(all, i-1)
 	switch {
-	case before.is("join", "into", "table", "exists", "only", "references", "truncate", "analyze", "index", "view", "sequence", "type"):
+	case before.Is("join", "into", "table", "exists", "only", "references", "truncate", "analyze", "index", "view", "sequence", "type"):
 		return true
-	case before.is("update"):
-		return !at(all, i-2).is("key") // ON DUPLICATE KEY UPDATE
-	case before.is("on"):
-		return all[0].is("create") && !at(all, 1).is("view", "table", "materialized", "or")
-	case before.is("from"):
-		return !at(all, i-2).is("distinct") && !inFunction(all, i-1)
+	case before.Is("update"):
+		return !at(all, i-2).Is("key") // ON DUPLICATE KEY UPDATE
+	case before.Is("on"):
+		return all[0].Is("create") && !at(all, 1).Is("view", "table", "materialized", "or")
+	case before.Is("from"):
+		return !at(all, i-2).Is("distinct") && !inFunction(all, i-1)
 	}
 	return false
 }
 
 // inFunction reports whether a FROM is that of extract(... FROM ...) and its like.
-func inFunction(all []token, i int) bool {
+func inFunction(all []access.Word, i int) bool {
 	depth := 0
 	for i--; i > 0; i-- {
-		if all[i].kind != sign {
+		if all[i].Kind != access.Sign {
 			continue
 		}
-		switch all[i].text {
+		switch all[i].Text {
 		case ")":
 			depth++
 		case "(":
 			if depth == 0 {
-				return all[i-1].is("extract", "trim", "substring", "overlay", "position")
+				return all[i-1].Is("extract", "trim", "substring", "overlay", "position")
 			}
 			depth--
 		}

@@ -264,11 +264,12 @@ func (f *sqlFile) declare(of pgbench.Comment) error {
 	}
 	query = strings.TrimSpace(query)
 	kind, name, words := words[0], words[1], words[2:]
-	i := invariant{name: name, query: Statement{Text: query}}
-	c := rowCount{name: name, query: i.query, transaction: f.name, each: 1}
-	l := rowList{name: name, query: i.query, transaction: f.name, column: "id", each: 1}
+	d := declaration{name: name, query: Statement{Text: query}}
+	i := invariant{declaration: d}
+	c := rowCount{declaration: d, transaction: f.name, each: 1}
+	l := rowList{declaration: d, transaction: f.name, column: "id", each: 1}
 	for len(words) > 0 {
-		relation, is := relations()[words[0]]
+		_, is := relations()[words[0]]
 		number := int64(0)
 		if len(words) > 1 {
 			number, _ = strconv.ParseInt(words[1], 10, 64)
@@ -279,7 +280,7 @@ func (f *sqlFile) declare(of pgbench.Comment) error {
 		case kind == "invariant" && words[0] == "empty":
 			i.empty, words = true, words[1:]
 		case kind == "invariant" && is && len(words) > 1:
-			i.wanted, words = append(i.wanted, bound{relation, plainOf(words[1])}), words[2:]
+			i.wanted, words = append(i.wanted, bound{words[0], plainOf(words[1])}), words[2:]
 		case kind == "counted" && words[0] == "start" && len(words) > 1:
 			c.start, words = number, words[2:]
 		case kind == "counted" && words[0] == "each" && len(words) > 1:

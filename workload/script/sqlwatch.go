@@ -10,6 +10,7 @@ import (
 	"assay/internal/wait"
 	"assay/store"
 	"assay/workload"
+	"assay/workload/script/access"
 	"assay/workload/script/pgbench"
 )
 
@@ -208,11 +209,11 @@ func (s *Statement) asText(of store.UserText) store.UserText {
 	of.Text, of.At, of.Parameters = s.Text, nil, nil
 	all, _ := wholeTokens(s.Text) // it was looked at before
 	for _, t := range all {
-		n, err := strconv.Atoi(t.text)
-		if t.kind != parameter || err != nil || n < 1 || n > len(s.Parameters) {
+		n, err := strconv.Atoi(t.Text)
+		if t.Kind != access.Parameter || err != nil || n < 1 || n > len(s.Parameters) {
 			continue
 		}
-		of.At = append(of.At, t.start)
+		of.At = append(of.At, t.Start)
 		if v := s.Parameters[n-1]; v == nil {
 			of.Parameters = append(of.Parameters, nil)
 		} else {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"assay/workload/script/access"
 )
 
 // statements are the texts that a script has sent, each looked at once. It is safe for
@@ -69,8 +71,8 @@ func (s *statements) inspect(text string) *statement {
 	}
 	used := map[int]bool{}
 	for _, t := range all {
-		if t.kind == parameter {
-			n, _ := strconv.Atoi(t.text)
+		if t.Kind == access.Parameter {
+			n, _ := strconv.Atoi(t.Text)
 			used[n] = true
 			of.parameters = max(of.parameters, n)
 		}
@@ -86,7 +88,7 @@ func (s *statements) inspect(text string) *statement {
 	if of.err == nil {
 		of.err = s.within(all)
 	}
-	of.reads = all[0].is("select", "values", "table", "with")
+	of.reads = all[0].Is("select", "values", "table", "with")
 	return of
 }
 
@@ -95,7 +97,7 @@ func (s *statements) inSetup(text string) (string, error) {
 	all, text, err := single(text)
 	if err == nil {
 		for _, t := range all {
-			if t.kind == parameter {
+			if t.Kind == access.Parameter {
 				return "", errors.New("a statement of setup has no parameters; write the value into it, or use db.insert")
 			}
 		}
@@ -117,7 +119,7 @@ func (s *statements) inSetupFile(text string) error {
 	return err
 }
 
-func (s *statements) maySetUp(all []token) error {
+func (s *statements) maySetUp(all []access.Word) error {
 	err := noTransactionControl(all)
 	if err == nil && !s.anySchema {
 		err = mayBeInSetup(all)
@@ -130,23 +132,29 @@ func (s *statements) maySetUp(all []token) error {
 
 // single are the tokens of a text that is one statement, and the text without a
 // semicolon at its end.
-func single(text string) ([]token, string, error) {
+func single(text string) ([]access.Word, string, error) {
 	all, err := tokens(text)
 	if at := (*sqlError)(nil); errors.As(err, &at) {
 		return nil, "", fmt.Errorf("the statement cannot be used at its character %d: %s", at.at+1, at.reason)
 	}
-	if n := len(all) - 1; n >= 0 && all[n].text == ";" && all[n].kind == sign {
-		text, all = text[:all[n].start], all[:n]
+	if n := len(all) - 1; n >= 0 && all[n].Sign(";") {
+		text, all = text[:all[n].Start], all[:n]
 	}
 	if len(all) == 0 {
 		return nil, "", errors.New("the statement is empty")
 	}
 	for _, t := range all {
-		if t.kind == sign && t.text == ";" {
+		if t.Sign(";") {
 			return nil, "", errors.New("there are several statements in one text; send them one by one")
 		}
 	}
 	return all, text, nil
+}
+
+// wordsIn are the words of a text; nil if it cannot be taken apart.
+func wordsIn(text string) []access.Word {
+	all, _, _ := single(text)
+	return all
 }
 
 // transactionWords begin what a transaction may consist of. Other statements commit it in
@@ -155,52 +163,52 @@ func transactionWords() []string {
 	return []string{"select", "with", "values", "insert", "update", "delete", "replace", "merge"}
 }
 
-func mayBeInTransaction(all []token) error {
+func mayBeInTransaction(all []access.Word) error {
 	if err := noTransactionControl(all); err != nil {
 		return err
 	}
 	begin := all[0]
 	for _, t := range all {
-		if t.kind != sign || t.text != "(" {
+		if !t.Sign("(") {
 			begin = t
 			break
 		}
 	}
-	if !begin.is(transactionWords()...) {
-		return fmt.Errorf("a transaction cannot have a statement that begins with %q; it can have: %s", begin.text, strings.Join(transactionWords(), ", "))
+	if !begin.Is(transactionWords()...) {
+		return fmt.Errorf("a transaction cannot have a statement that begins with %q; it can have: %s", begin.Text, strings.Join(transactionWords(), ", "))
 	}
 	for i, t := range all[:len(all)-1] {
-		if t.is("into") && all[i+1].is("outfile", "dumpfile") {
+		if t.Is("into") && all[i+1].Is("outfile", "dumpfile") {
 			return errors.New("a statement cannot write files of the server")
 		}
 	}
 	return nil
 }
 
-func noTransactionControl(all []token) error {
-	if all[0].is("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare", "execute", "call", "do", "xa", "set", "lock", "unlock") {
-		return fmt.Errorf("%s cannot be used: assay begins and ends each transaction itself; reject(\"reason\") ends one without effect", strings.ToUpper(all[0].text))
+func noTransactionControl(all []access.Word) error {
+	if all[0].Is("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "prepare", "execute", "call", "do", "xa", "set", "lock", "unlock") {
+		return fmt.Errorf("%s cannot be used: assay begins and ends each transaction itself; reject(\"reason\") ends one without effect", strings.ToUpper(all[0].Text))
 	}
 	return nil
 }
 
 // mayBeInSetup refuses what could change something outside of the schema, however it is
 // named.
-func mayBeInSetup(all []token) error {
-	if all[0].is(append(transactionWords(), "truncate", "analyze")...) {
+func mayBeInSetup(all []access.Word) error {
+	if all[0].Is(append(transactionWords(), "truncate", "analyze")...) {
 		return nil
 	}
-	if all[0].is("create", "alter", "drop") {
+	if all[0].Is("create", "alter", "drop") {
 		for _, t := range all[1:] {
 			switch {
-			case t.is("table", "index", "view", "sequence", "type"):
+			case t.Is("table", "index", "view", "sequence", "type"):
 				return nil
-			case t.is("or", "replace", "unique", "temporary", "temp", "unlogged", "materialized", "local", "if", "not", "exists"):
+			case t.Is("or", "replace", "unique", "temporary", "temp", "unlogged", "materialized", "local", "if", "not", "exists"):
 				continue
 			}
 			return fmt.Errorf("setup cannot %s %s: only tables, indexes, views, sequences and types, unless --allow-foreign is given",
-				strings.ToLower(all[0].text), t.text)
+				strings.ToLower(all[0].Text), t.Text)
 		}
 	}
-	return fmt.Errorf("setup cannot have a statement that begins with %q unless --allow-foreign is given", all[0].text)
+	return fmt.Errorf("setup cannot have a statement that begins with %q unless --allow-foreign is given", all[0].Text)
 }

@@ -27,7 +27,7 @@ type template struct {
 	Count   int64  `json:"count"`
 }
 
-// name is that of the transaction, among those of all scripts.
+// name is the name of the transaction, among those of all scripts.
 func (t *template) name() string { return partName(t.Transaction, t.Line) }
 
 func partName(transaction string, line int) string {

@@ -7,47 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"assay/workload/script/access"
 	"assay/workload/script/pgbench"
 )
-
-// tokenKind is what a token of SQL is.
-type tokenKind uint8
-
-const (
-	// word is a keyword or a name; quoted a name in quotes, without them.
-	word tokenKind = iota + 1
-	quoted
-	// literal is a string or a number.
-	literal
-	// parameter is $1, without the sign.
-	parameter
-	// sign is any other character, or ::.
-	sign
-	// body is what stands between dollar quotes, with these.
-	body
-)
-
-// token is one token of SQL, from its first byte to before the end.
-type token struct {
-	kind       tokenKind
-	text       string
-	start, end int
-}
-
-// is reports whether it is one of these words, which are in lower case.
-func (t token) is(words ...string) bool {
-	if t.kind != word {
-		return false
-	}
-	for _, w := range words {
-		if strings.EqualFold(t.text, w) {
-			return true
-		}
-	}
-	return false
-}
-
-func (t token) named() bool { return t.kind == word || t.kind == quoted }
 
 // sqlError is what is wrong with SQL, at a byte of its text.
 type sqlError struct {
@@ -68,12 +30,12 @@ type lexer struct {
 	whole bool
 }
 
-func tokens(text string) ([]token, error) { return (&lexer{text: text}).all() }
+func tokens(text string) ([]access.Word, error) { return (&lexer{text: text}).all() }
 
 // wholeTokens takes a text apart as PostgreSQL's lexer does.
-func wholeTokens(text string) ([]token, error) { return (&lexer{text: text, whole: true}).all() }
+func wholeTokens(text string) ([]access.Word, error) { return (&lexer{text: text, whole: true}).all() }
 
-func (l *lexer) all() (all []token, err error) {
+func (l *lexer) all() (all []access.Word, err error) {
 	for {
 		t, found, err := l.next()
 		if err != nil || !found {
@@ -84,60 +46,60 @@ func (l *lexer) all() (all []token, err error) {
 }
 
 // next is the next token; found is false at the end.
-func (l *lexer) next() (t token, found bool, err error) {
+func (l *lexer) next() (t access.Word, found bool, err error) {
 	if err := l.skip(); err != nil || l.at == len(l.text) {
-		return token{}, false, err
+		return access.Word{}, false, err
 	}
-	t = token{kind: sign, start: l.at}
+	t = access.Word{Kind: access.Sign, Start: l.at}
 	c, size := utf8.DecodeRuneInString(l.text[l.at:])
 	rest := l.text[l.at:]
 	switch {
 	case l.whole && pgbench.DollarTag(rest) != "":
-		t.kind = body
+		t.Kind = access.Body
 		l.at += cmp.Or(pgbench.DollarLength(rest), len(rest))
 	case l.whole && (c == 'E' || c == 'e') && strings.HasPrefix(rest[1:], "'"):
-		t.kind = literal
+		t.Kind = access.Literal
 		err = l.pass(1+pgbench.QuotedLength(rest[1:], true), "a quote that does not end")
 	case l.whole && (c == '\\' || c == '#' || c == '$' && !strings.ContainsAny(rest[1:min(2, len(rest))], "0123456789")):
 		l.at += size
 	case c == '\'':
-		t.kind = literal
+		t.Kind = access.Literal
 		err = l.quotedBy('\'')
 	case c == '"' || c == '`':
-		t.kind = quoted
+		t.Kind = access.Quoted
 		err = l.quotedBy(byte(c))
 	case c == '$':
-		t.kind = parameter
+		t.Kind = access.Parameter
 		if l.at++; l.digits() == 0 {
-			return t, false, &sqlError{t.start, "dollar quotes are not understood: write the text in single quotes, or give it as a parameter"}
+			return t, false, &sqlError{t.Start, "dollar quotes are not understood: write the text in single quotes, or give it as a parameter"}
 		}
 	case strings.HasPrefix(rest, "::"):
 		l.at += 2
 	case unicode.IsDigit(c):
-		t.kind = literal
+		t.Kind = access.Literal
 		l.number()
 	case beginsName(c):
-		t.kind = word
+		t.Kind = access.Name
 		l.name()
 	case c == utf8.RuneError && size <= 1:
-		return t, false, &sqlError{t.start, "it is not UTF-8"}
+		return t, false, &sqlError{t.Start, "it is not UTF-8"}
 	case c == '\\':
-		return t, false, &sqlError{t.start, "a backslash outside of a literal"}
+		return t, false, &sqlError{t.Start, "a backslash outside of a literal"}
 	case c == '#' && !strings.HasPrefix(rest, "#>") && !strings.HasPrefix(rest, "#-"):
-		return t, false, &sqlError{t.start, "# begins a comment in some databases; write -- and a space"}
+		return t, false, &sqlError{t.Start, "# begins a comment in some databases; write -- and a space"}
 	default:
 		l.at += size
 	}
 	if err != nil {
-		return token{}, false, err
+		return access.Word{}, false, err
 	}
-	t.end = l.at
-	t.text = l.text[t.start:t.end]
-	switch t.kind {
-	case quoted:
-		t.text = t.text[1 : len(t.text)-1]
-	case parameter:
-		t.text = t.text[1:]
+	t.End = l.at
+	t.Text = l.text[t.Start:t.End]
+	switch t.Kind {
+	case access.Quoted:
+		t.Text = t.Text[1 : len(t.Text)-1]
+	case access.Parameter:
+		t.Text = t.Text[1:]
 	}
 	return t, true, nil
 }

@@ -29,7 +29,7 @@ type step struct {
 	answer [][]any
 	// start and end are when it was sent and answered.
 	start, end time.Duration
-	// line is that of the script which sent it; 0 where that is not known.
+	// line is the line of the script which sent it; 0 where that is not known.
 	line int
 }
 
@@ -194,7 +194,7 @@ func (s *step) shown() string {
 	return strings.TrimSpace(text)
 }
 
-// values are those of its answer, as text; of documents, of their _id.
+// values are the values of its answer, as text; of documents, of their _id.
 func (s *step) values() (all []string) {
 	for _, row := range s.answer {
 		for _, v := range row {
@@ -338,7 +338,7 @@ func found(rows int64) byte {
 // rowNames gives the rows of a transaction numbers, in the order in which they come.
 type rowNames struct{ keys []string }
 
-// number is that of the row that a key names; -1 of rows that a condition selects.
+// number is the number of the row that a key names; -1 of rows that a condition selects.
 func (r *rowNames) number(a *access.Access, parameters []any) int {
 	if a.Key == nil {
 		return -1

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/store"
+	"assay/workload/script/access"
 )
 
 // written is what is known of a statement that is sent as its user wrote it.
@@ -30,22 +31,22 @@ func (s *statements) asWritten(text string) (of written, err error) {
 	if of.kind = kindOfTokens(all); !s.anySchema || s.existing {
 		err = mayBeWritten(all)
 	}
-	temporary := all[0].is("create") && at(all, 1).is("temporary", "temp")
-	if err == nil && s.existing && of.kind == store.Defines && !temporary && !all[0].is("truncate", "analyze") {
-		err = fmt.Errorf("%s cannot be used with --use-existing: tables that were there before are read and written, and never made, altered or dropped", strings.ToUpper(all[0].text))
+	temporary := all[0].Is("create") && at(all, 1).Is("temporary", "temp")
+	if err == nil && s.existing && of.kind == store.Defines && !temporary && !all[0].Is("truncate", "analyze") {
+		err = fmt.Errorf("%s cannot be used with --use-existing: tables that were there before are read and written, and never made, altered or dropped", strings.ToUpper(all[0].Text))
 	}
 	if err != nil {
 		return of, err
 	}
 	of.reads, of.writes = tablesOf(all)
-	if len(of.writes) == 0 && (of.kind == store.Writes || of.kind == store.Anything && all[0].is("call", "execute")) {
+	if len(of.writes) == 0 && (of.kind == store.Writes || of.kind == store.Anything && all[0].Is("call", "execute")) {
 		of.writes = append(of.writes, "what its functions and procedures write")
 	}
 	for _, t := range all { // what stands in dollar quotes may be a program
-		if t.kind != body || !all[0].is("do", "create", "alter") {
+		if t.Kind != access.Body || !all[0].Is("do", "create", "alter") {
 			continue
 		}
-		inside, err := wholeTokens(strings.Trim(t.text[strings.IndexByte(t.text[1:], '$')+2:], "$"))
+		inside, err := wholeTokens(strings.Trim(t.Text[strings.IndexByte(t.Text[1:], '$')+2:], "$"))
 		if err == nil {
 			err = s.within(inside)
 		}
@@ -60,31 +61,31 @@ func (s *statements) asWritten(text string) (of written, err error) {
 
 // kindOfTokens is what a statement does to its transaction, by its words (PostgreSQL manual,
 // "SQL Commands"; MySQL manual, "Statements That Cause an Implicit Commit").
-func kindOfTokens(all []token) store.TextKind {
+func kindOfTokens(all []access.Word) store.TextKind {
 	first := all[0]
 	has := func(words ...string) bool {
-		return slices.ContainsFunc(all[1:], func(t token) bool { return t.is(words...) })
+		return slices.ContainsFunc(all[1:], func(t access.Word) bool { return t.Is(words...) })
 	}
 	switch {
-	case first.is("select", "values", "table", "with") || first.text == "(" && first.kind == sign:
+	case first.Is("select", "values", "table", "with") || first.Sign("("):
 		return kindOfQuery(all)
-	case first.is("insert", "update", "delete", "merge", "replace"):
+	case first.Is("insert", "update", "delete", "merge", "replace"):
 		return store.Writes
-	case first.is("begin") || first.is("start") && at(all, 1).is("transaction"):
+	case first.Is("begin") || first.Is("start") && at(all, 1).Is("transaction"):
 		return store.Begins
-	case first.is("commit", "end") && !has("prepared"):
+	case first.Is("commit", "end") && !has("prepared"):
 		return store.Commits
-	case first.is("rollback", "abort") && !has("prepared", "to"):
+	case first.Is("rollback", "abort") && !has("prepared", "to"):
 		return store.RollsBack
-	case first.is("rollback") && has("to"), first.is("savepoint", "release", "show", "reset", "deallocate", "discard", "declare", "fetch", "close", "move", "listen", "unlisten"):
+	case first.Is("rollback") && has("to"), first.Is("savepoint", "release", "show", "reset", "deallocate", "discard", "declare", "fetch", "close", "move", "listen", "unlisten"):
 		return store.NoEffect
-	case first.is("set") && !has("autocommit"), first.is("prepare") && !at(all, 1).is("transaction"):
+	case first.Is("set") && !has("autocommit"), first.Is("prepare") && !at(all, 1).Is("transaction"):
 		return store.NoEffect
-	case first.is("explain") && !has("analyze", "analyse"):
+	case first.Is("explain") && !has("analyze", "analyse"):
 		return store.NoEffect
-	case first.is("explain"):
+	case first.Is("explain"):
 		return store.Writes
-	case first.is("create", "alter", "drop", "truncate", "analyze", "comment", "refresh") && !has("concurrently"):
+	case first.Is("create", "alter", "drop", "truncate", "analyze", "comment", "refresh") && !has("concurrently"):
 		return store.Defines
 	}
 	return store.Anything
@@ -92,17 +93,17 @@ func kindOfTokens(all []token) store.TextKind {
 
 // kindOfQuery is that of a query: one that calls a function may write, but for functions
 // that are known, and so may a part of WITH.
-func kindOfQuery(all []token) store.TextKind {
+func kindOfQuery(all []access.Word) store.TextKind {
 	kind := store.NoEffect
 	for i, t := range all {
 		switch {
-		case t.is("into") && !at(all, i-1).is("insert", "merge"):
+		case t.Is("into") && !at(all, i-1).Is("insert", "merge"):
 			return store.Defines
-		case t.is("insert", "update", "delete", "merge") && !at(all, i-1).is("for", "no", "key"):
+		case t.Is("insert", "update", "delete", "merge") && !at(all, i-1).Is("for", "no", "key"):
 			kind = store.Writes
-		case t.named() && next(all, i).text == "(" && next(all, i).kind == sign && !t.is(withoutEffect()...) && !at(all, i-1).is("as") && !all[0].is("with"):
+		case t.Named() && next(all, i).Sign("(") && !t.Is(withoutEffect()...) && !at(all, i-1).Is("as") && !all[0].Is("with"):
 			kind = store.Writes
-		case t.named() && next(all, i).text == "(" && all[0].is("with") && !t.is(withoutEffect()...) && !at(all, i-1).is("with", "recursive") && at(all, i-1).text != ",":
+		case t.Named() && next(all, i).Text == "(" && all[0].Is("with") && !t.Is(withoutEffect()...) && !at(all, i-1).Is("with", "recursive") && at(all, i-1).Text != ",":
 			kind = store.Writes
 		}
 	}
@@ -121,27 +122,27 @@ func withoutEffect() []string {
 
 // mayBeWritten refuses what could change something outside of the schema, however it is
 // named.
-func mayBeWritten(all []token) error {
+func mayBeWritten(all []access.Word) error {
 	first := all[0]
 	refused := func(why string) error {
-		return fmt.Errorf("%s cannot be used: %s, unless --allow-foreign is given", strings.ToUpper(first.text), why)
+		return fmt.Errorf("%s cannot be used: %s, unless --allow-foreign is given", strings.ToUpper(first.Text), why)
 	}
 	has := func(words ...string) bool {
-		return slices.ContainsFunc(all, func(t token) bool { return t.is(words...) })
+		return slices.ContainsFunc(all, func(t access.Word) bool { return t.Is(words...) })
 	}
 	switch {
-	case first.is("create", "alter", "drop", "comment"):
-		if first.is("comment") {
+	case first.Is("create", "alter", "drop", "comment"):
+		if first.Is("comment") {
 			return nil
 		}
 		return mayBeInSetup(all)
-	case first.is("prepare", "commit", "rollback") && (at(all, 1).is("transaction") && first.is("prepare") || at(all, 1).is("prepared")):
+	case first.Is("prepare", "commit", "rollback") && (at(all, 1).Is("transaction") && first.Is("prepare") || at(all, 1).Is("prepared")):
 		return refused("a prepared transaction outlasts its session")
-	case first.is("set") && has("search_path", "global", "persist", "role", "authorization", "session_authorization", "schema", "password"):
+	case first.Is("set") && has("search_path", "global", "persist", "role", "authorization", "session_authorization", "schema", "password"):
 		return refused("it reaches beyond assay's schema and this session")
-	case first.is("into") || has("outfile", "dumpfile"):
+	case first.Is("into") || has("outfile", "dumpfile"):
 		return errors.New("a statement cannot write files of the server")
-	case first.kind == sign, first.is(append(transactionWords(), "table", "begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "show", "reset",
+	case first.Kind == access.Sign, first.Is(append(transactionWords(), "table", "begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release", "show", "reset",
 		"deallocate", "discard", "declare", "fetch", "close", "move", "listen", "unlisten", "notify", "set", "prepare", "execute", "explain", "truncate", "analyze", "refresh",
 		"vacuum", "reindex", "cluster", "lock", "unlock", "call", "do")...):
 		return nil
@@ -151,31 +152,31 @@ func mayBeWritten(all []token) error {
 
 // tablesOf are the tables that a statement names, those that it reads and those that it
 // changes, without what WITH defines.
-func tablesOf(all []token) (reads, writes []string) {
+func tablesOf(all []access.Word) (reads, writes []string) {
 	defined := map[string]bool{}
 	for i, t := range all {
-		if t.named() && (next(all, i).is("as") && all[0].is("with") && (at(all, i-1).is("with", "recursive") || at(all, i-1).text == ",")) {
-			defined[strings.ToLower(t.text)] = true
+		if t.Named() && (next(all, i).Is("as") && all[0].Is("with") && (at(all, i-1).Is("with", "recursive") || at(all, i-1).Text == ",")) {
+			defined[strings.ToLower(t.Text)] = true
 		}
 	}
 	last := -1 // the last token of a list of tables
 	for i, t := range all {
-		listed := last >= 0 && i > 0 && all[i-1].kind == sign && all[i-1].text == "," && i-last <= 4 && next(all, last).text != "("
-		if !t.named() || dotAt(all, i-1) || !listed && !tableAt(all, i) || t.is("only", "lateral", "select", "table", "if", "values", "set") {
+		listed := last >= 0 && i > 0 && all[i-1].Sign(",") && i-last <= 4 && next(all, last).Text != "("
+		if !t.Named() || dotAt(all, i-1) || !listed && !tableAt(all, i) || t.Is("only", "lateral", "select", "table", "if", "values", "set") {
 			continue
 		}
-		name := t.text
+		name := t.Text
 		end := i
 		for dotAt(all, end+1) && end+2 < len(all) {
-			name, end = name+"."+all[end+2].text, end+2
+			name, end = name+"."+all[end+2].Text, end+2
 		}
-		if n := next(all, end); n.text == "(" && n.kind == sign && !at(all, i-1).is("into", "table") || defined[strings.ToLower(name)] {
+		if n := next(all, end); n.Text == "(" && n.Kind == access.Sign && !at(all, i-1).Is("into", "table") || defined[strings.ToLower(name)] {
 			continue // a function
 		}
 		last = end
 		before := at(all, i-1)
-		writing := before.is("update", "into", "truncate") || before.is("from") && at(all, i-2).is("delete") || before.is("only") && at(all, i-2).is("update") ||
-			before.is("table") && (all[0].is("truncate", "alter", "drop"))
+		writing := before.Is("update", "into", "truncate") || before.Is("from") && at(all, i-2).Is("delete") || before.Is("only") && at(all, i-2).Is("update") ||
+			before.Is("table") && (all[0].Is("truncate", "alter", "drop"))
 		if writing && !slices.Contains(writes, name) {
 			writes = append(writes, name)
 		} else if !writing && !slices.Contains(reads, name) {

@@ -27,12 +27,11 @@ func Definition() definition.Workload {
 		Short:   "SmallBank (Alomari et al. 2008): write skew is found and named",
 		Long: `SmallBank, after Alomari, Cahill, Fekete and Röhm (ICDE 2008).
 
-Customers have a savings and a checking account; Balance, DepositChecking,
-TransactSaving, Amalgamate and WriteCheck read and write them, most of them in a
-hotspot. Under snapshot isolation a WriteCheck can charge a penalty on a total that
-a Balance has shown to be another: no serial order of the transactions has that
-result, which is found and named. The run is judged against what the level
-promises, or --model.`,
+Customers have a savings and a checking account. Five transactions read and write
+them, most of them in a hotspot. Under snapshot isolation a WriteCheck can charge
+a penalty on a total that a Balance has shown to be another. No serial order has
+that result, and assay names it. It judges the run by what the level promises, or
+by --model.`,
 		Example: `  assay run smallbank
   assay run smallbank --db postgres://user@localhost/test --isolation serializable --retry failed
   assay run smallbank --cluster postgres:1 --isolation 'repeatable read' --hotspot 10 --clients 16 --model serializable`,
@@ -127,21 +126,14 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 	return []check.NotApplicable{{Name: journal.CheckOperations, Reason: why}, {Name: CheckIsolation, Reason: why}}
 }
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// Customers is how many there are, ids 1 to Customers.
-	Customers int64 `yaml:"customers" json:"customers"`
-	// Hotspot is how many of them most operations deal with, 0 for usualHotspot or all where
-	// there are fewer, and HotspotShare the share of these operations, 0 to 1.
+	Customers    int64   `yaml:"customers" json:"customers"`
 	Hotspot      int64   `yaml:"hotspot" json:"hotspot"`
 	HotspotShare float64 `yaml:"hotspot_share" json:"hotspot_share"`
-	// BalanceShare is the share of Balance, 0 to 1. The other four are equally frequent.
 	BalanceShare float64 `yaml:"balance_share" json:"balance_share"`
-	// Loaders is how many batches are loaded at the same time.
-	Loaders int `yaml:"loaders" json:"loaders"`
-	// Model is the consistency model that is judged; empty means what the database's
-	// isolation level promises.
-	Model string `yaml:"model,omitempty" json:"model,omitempty"`
+	Loaders      int     `yaml:"loaders" json:"loaders"`
+	Model        string  `yaml:"model,omitempty" json:"model,omitempty"`
 }
 
 // Defaults returns the configuration of a run without flags: the paper's customers,
@@ -170,7 +162,6 @@ func (c *Config) hotspot() int64 {
 	return c.Hotspot
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be used.
 func (c Config) Validate() error {
 	if err := definition.CheckRanges(c.Flags()); err != nil {
 		return err

@@ -66,7 +66,7 @@ func statements() []store.Statement {
 }
 
 // do does the operation in one transaction, with its row in the journal if it writes. The
-// values are those of its result, if it was committed.
+// values are the values of its result, if it was committed.
 func (o *Operation) do(ctx context.Context, session store.Session) (store.Reply, []int64) {
 	result := new(Result) // of this attempt, which may go on after the caller has left
 	r := session.Transaction(ctx, o.Writes(), func(ctx context.Context, t store.Transaction) error {

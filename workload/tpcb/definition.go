@@ -14,16 +14,12 @@ import (
 // Name is the workload's name.
 const Name = "tpcb"
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// Scale is how many branches there are, each with 10 tellers.
-	Scale int64 `yaml:"scale" json:"scale"`
-	// Accounts is how many accounts a branch has; pgbench's has 100,000.
+	Scale    int64 `yaml:"scale" json:"scale"`
 	Accounts int64 `yaml:"accounts" json:"accounts"`
-	// Batch sends a transaction's statements together.
-	Batch bool `yaml:"batch" json:"batch"`
-	// Loaders is how many batches are loaded at the same time.
-	Loaders int `yaml:"loaders" json:"loaders"`
+	Batch    bool  `yaml:"batch" json:"batch"`
+	Loaders  int   `yaml:"loaders" json:"loaders"`
 }
 
 const maxAccounts = 100_000
@@ -31,7 +27,6 @@ const maxAccounts = 100_000
 // Defaults returns the configuration of a run without flags.
 func Defaults() Config { return Config{Scale: 1, Accounts: maxAccounts, Loaders: 4} }
 
-// Validate returns a *store.OptionError for the first value that cannot be used.
 func (c Config) Validate() error {
 	return definition.CheckRanges(c.Flags())
 }
@@ -44,11 +39,10 @@ func Definition() definition.Workload {
 		Short:   "TPC-B as pgbench runs it, every transaction accounted for",
 		Long: `TPC-B as pgbench runs it (its built-in transaction tpcb-like).
 
-Branches, tellers and accounts, ten and a hundred thousand a branch; a transaction
-adds an amount to one of each, reads the account and enters itself in the history.
-The statements are pgbench's, sent one by one as pgbench does, or all at once with
---batch. Everything is read back: each balance must be the sum of its rows in the
-history, and each acknowledged transaction must have exactly one.`,
+A transaction adds an amount to a branch, a teller and an account, reads the
+account, and enters itself in the history. The statements are pgbench's, sent one
+by one, or together with --batch. In the end each balance must be the sum of its
+rows in the history, and each acknowledged transaction must have exactly one.`,
 		Example: `  assay run tpcb
   assay run tpcb --db postgres://user@localhost/test --scale 2 --clients 8 --duration 1m
   assay run tpcb --cluster postgres:1 --batch`,

@@ -18,23 +18,16 @@ import (
 	"assay/store"
 )
 
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// Warehouses is the scale.
 	Warehouses int64 `yaml:"warehouses" json:"warehouses"`
-	// Items is how many articles there are, and so rows of stock a warehouse; the
-	// specification has 100,000.
+	// Items are also the rows of stock a warehouse.
 	Items int64 `yaml:"items" json:"items"`
-	// Customers is how many a district has, and how many orders at first; the
-	// specification has 3,000.
-	Customers int64 `yaml:"customers" json:"customers"`
-	// Schema is SchemaNormalized (also if empty) or, of documents, SchemaDenormalized.
-	Schema string `yaml:"schema" json:"schema"`
-	// ThinkTimes has each client wait as a person at a terminal would, and belong to
-	// one district.
-	ThinkTimes bool `yaml:"think_times" json:"think_times"`
-	// Loaders is how many batches are loaded at the same time.
-	Loaders int `yaml:"loaders" json:"loaders"`
+	// Customers of a district are also its orders at first.
+	Customers  int64  `yaml:"customers" json:"customers"`
+	Schema     string `yaml:"schema" json:"schema"`
+	ThinkTimes bool   `yaml:"think_times" json:"think_times"`
+	Loaders    int    `yaml:"loaders" json:"loaders"`
 }
 
 // The forms of the tables (Config.Schema). They are those of py-tpcc's driver for
@@ -68,7 +61,6 @@ func Defaults() Config {
 	return Config{Warehouses: 1, Items: specItems, Customers: specCustomers, Schema: SchemaNormalized, Loaders: 4}
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be used.
 func (c Config) Validate() error {
 	refuse := func(option string, value int64, want string) error {
 		return &store.OptionError{Option: option, Value: fmt.Sprint(value), Want: want}

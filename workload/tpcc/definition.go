@@ -32,12 +32,12 @@ func Definition() definition.Workload {
 		Short:   "Order entry after TPC-C, with every order, payment and delivery accounted for",
 		Long: `Order entry after TPC-C, revision 5.11.
 
-Loads warehouses, works the five transactions in the standard mix, reads all
-tables back and checks: the twelve consistency conditions of clause 3.3.2, and
-every single order, payment and delivery against what the database had answered.
-Then it plays the isolation tests of clause 3.4.2.
+Works the five transactions in the standard mix, reads all tables back and checks
+the twelve consistency conditions of clause 3.3.2, and every order, payment and
+delivery against the database's answers. Then it plays the isolation tests of
+clause 3.4.2.
 
-The tpmC that is reported is no result of the TPC's: docs/guides/tpcc.md says what of
+The tpmC-like figure is no result of the TPC's: docs/guides/tpcc.md says what of
 the specification is not met.`,
 		Example: `  assay run tpcc --db sqlite:shop.db
   assay run tpcc --db postgres://user@localhost/test --warehouses 10 --clients 16 --duration 5m

@@ -175,8 +175,8 @@ func (in *Inputs) RolledBack(n *NewOrderInput) bool {
 	return n.Lines[len(n.Lines)-1].Item == in.UnusedItem()
 }
 
-// named draws a customer of a district, 60 of a hundred by their last names.
-func (in *Inputs) named(r *random, warehouse, district int64) CustomerInput {
+// drawCustomer draws a customer of a district, 60 of a hundred by their last names.
+func (in *Inputs) drawCustomer(r *random, warehouse, district int64) CustomerInput {
 	c := CustomerInput{Warehouse: warehouse, District: district}
 	if r.percent(60) {
 		c.Name = r.nonUniform(255, in.constants.last, 0, in.config.names()-1)
@@ -202,13 +202,13 @@ func (in *Inputs) Payment(id int64) PaymentInput {
 	if !r.percent(85) {
 		at, district = in.elsewhere(&r, warehouse), r.between(1, Districts)
 	}
-	p.Customer = in.named(&r, at, district)
+	p.Customer = in.drawCustomer(&r, at, district)
 	return p
 }
 
 func (in *Inputs) OrderStatus(id int64) OrderStatusInput {
 	r, warehouse, _ := in.home(id)
-	return OrderStatusInput{in.named(&r, warehouse, r.between(1, Districts))}
+	return OrderStatusInput{in.drawCustomer(&r, warehouse, r.between(1, Districts))}
 }
 
 func (in *Inputs) Delivery(id int64) DeliveryInput {

@@ -73,7 +73,7 @@ const (
 const (
 	// TestWarehouse is above the warehouses of all runs; that of test n is n more.
 	TestWarehouse = maxWarehouses
-	// LastTestWarehouse is that of the last test.
+	// LastTestWarehouse is the warehouse of the last test.
 	LastTestWarehouse = TestWarehouse + isolationTests
 	// FirstTestItem and LastTestItem are the items of the tests. That before them does
 	// not exist.
@@ -91,7 +91,7 @@ const (
 	// testOrder is the order that it begins with.
 	testDistrict, testCustomer, testOrder = 1, 1, 1
 	testBalance                           = -10_00
-	// testAmount is that of each line of an order.
+	// testAmount is the amount of each line of an order.
 	testAmount   = 5 * testPrice
 	testQuantity = 5
 )

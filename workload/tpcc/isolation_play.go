@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"assay/history"
 	"assay/store"
-	"assay/workload/definition"
 )
 
 const (
@@ -65,7 +65,7 @@ type IsolationTest struct {
 // could not be.
 func (w *Work) Examine(ctx context.Context, folder string) error {
 	record, err := playIsolation(ctx, w.Database)
-	return errors.Join(err, definition.SaveJSON(filepath.Join(folder, FileIsolation), record))
+	return errors.Join(err, history.WriteJSON(filepath.Join(folder, FileIsolation), record))
 }
 
 func playIsolation(ctx context.Context, db store.Database) (record isolationRecord, err error) {

@@ -173,7 +173,7 @@ func paymentNote(r *Payment) string {
 	return fmt.Sprintf("%d %d %d %d %d %d;", r.Customer, r.CustomerDistrict, r.CustomerWarehouse, r.District, r.Warehouse, r.Amount)
 }
 
-// openingTexts are those of a payment that was loaded, paymentTexts those of one of the run:
+// openingTexts are the texts of a payment that was loaded, paymentTexts those of one of the run:
 // the names of the warehouse and the district (clause 2.5.2.2).
 func (j *judge) openingTexts(r *Payment) kept {
 	want := j.population.payment(r.Warehouse, r.District, r.Customer)

@@ -27,7 +27,7 @@ func (s state) outcome() history.Outcome {
 	return history.Unknown
 }
 
-// operations are those of all clients, in a byte each.
+// operations are the operations of all clients, in a byte each.
 type operations struct {
 	clients map[int]*clientOperations
 	// reserved is how many there may have been.
@@ -39,7 +39,7 @@ type clientOperations struct {
 	reserved uint64
 }
 
-// state is that of an operation, for which there is made room.
+// state is the state of an operation, for which there is made room.
 func (c *clientOperations) state(seq uint64) *state {
 	for uint64(len(c.states)) <= seq {
 		c.states = append(c.states, 0)

@@ -63,7 +63,7 @@ func LastName(number int64) string {
 	return syllables[number/100%10] + syllables[number/10%10] + syllables[number%10]
 }
 
-// constants are those of NURand for a run (clause 2.1.6.1).
+// constants are the constants of NURand for a run (clause 2.1.6.1).
 type constants struct {
 	// loaded is for last names while loading, last for those that are asked for.
 	loaded, last, customer, item int64

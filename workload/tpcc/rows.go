@@ -85,7 +85,7 @@ type Delivery struct {
 
 // The columns of the tables: the key first, then numbers, then texts.
 
-// ItemColumns are those of Item, and those below are named alike.
+// ItemColumns are the columns of Item, and those below are named alike.
 func ItemColumns() store.Columns[Item] {
 	return store.Columns[Item]{Names: []string{"i_id", "i_price", "i_im_id", "i_name", "i_data"},
 		Fields: func(r *Item) []any { return []any{&r.ID, &r.Price, &r.Image, &r.Name, &r.Data} }}

@@ -27,7 +27,7 @@ type newOrder struct {
 
 	warehouseTax, districtTax, discount int64
 	order, sum                          int64
-	// prices are those of the items that there are.
+	// prices are the prices of the items that there are.
 	prices map[int64]int64
 	lines  []OrderLine
 	writes []store.Call

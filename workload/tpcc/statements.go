@@ -185,7 +185,7 @@ func testRanges() []testRange {
 	}
 }
 
-// testStatements are those of a stepped session, behind those of every session.
+// testStatements are the statements of a stepped session, behind those of every session.
 func testStatements() []store.Statement {
 	all := []store.Statement{update("raise", "item", []string{"i_price"}, []string{"i_id"}, store.Add("i_price", store.Parameter(2))),
 		read("price", "item", []string{"i_price"}, "i_id")}

@@ -59,7 +59,7 @@ func specified(kind uint8) (limit, share float64) {
 // with the keying and think times of the specification.
 const mostPerWarehouse = 12.86
 
-// figures are those of the report, from the paces of the five transactions.
+// figures are the figures of the report, from the paces of the five transactions.
 func figures(config Config, paces map[uint8]*definition.Pace) *report.TPCC {
 	out := &report.TPCC{Warehouses: config.Warehouses, ThinkTimes: config.ThinkTimes}
 	if config.ThinkTimes {

@@ -138,7 +138,7 @@ func (j *judge) numberKeys() {
 	}
 	j.numbers = make([]numbered, j.limit)
 	for i := range j.numbers {
-		j.numbers[i] = numbered{j.keys.of(int64(i)), int64(i)}
+		j.numbers[i] = numbered{j.keys.keyOf(int64(i)), int64(i)}
 	}
 	slices.SortFunc(j.numbers, func(a, b numbered) int { return cmp.Compare(a.key, b.key) })
 }

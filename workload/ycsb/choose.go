@@ -37,7 +37,7 @@ const (
 	Sequential = "sequential"
 )
 
-// allDistributions are those of YCSB's property requestdistribution.
+// allDistributions are the distributions of YCSB's property requestdistribution.
 func allDistributions() []string { return append(distributions(), Exponential, Sequential) }
 
 const (
@@ -152,7 +152,7 @@ func newSequence(records int64, share, shares int) *sequence {
 	return &sequence{loaded: records, share: int64(share), shares: int64(shares), next: records, over: records, ended: map[int64]bool{}}
 }
 
-// number is that of the record with this place among those of the share, from 0.
+// number is the number of the record with this place among those of the share, from 0.
 func (s *sequence) number(place int64) int64 {
 	if place < s.loaded {
 		return place

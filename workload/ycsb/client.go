@@ -68,16 +68,16 @@ func (c *client) unsent() []int64 {
 	case KindInsert:
 		return c.put(c.record)
 	case KindUpdate:
-		return c.named(c.writes)
+		return c.recordAndFields(c.writes)
 	case KindReadModifyWrite:
-		return c.named(c.reads, c.writes)
+		return c.recordAndFields(c.reads, c.writes)
 	case KindScan:
 		if c.put(c.record); c.work.core.units() > 1 {
 			c.values = append(c.values, int64(c.length), int64(c.reads))
 		}
 		return c.values
 	}
-	return c.named(c.reads)
+	return c.recordAndFields(c.reads)
 }
 
 // choose decides what an operation does.
@@ -106,11 +106,11 @@ func (c *client) put(values ...int64) []int64 {
 	return c.values
 }
 
-func (c *client) key() int64 { return c.work.keys.of(c.record) }
+func (c *client) key() int64 { return c.work.keys.keyOf(c.record) }
 
-// named are values that begin with the record and, where fields have versions of their own,
+// recordAndFields are values that begin with the record and, where fields have versions of their own,
 // these fields.
-func (c *client) named(fields ...int) []int64 {
+func (c *client) recordAndFields(fields ...int) []int64 {
 	c.put(c.record)
 	if c.work.core.units() > 1 {
 		for _, f := range fields {
@@ -153,7 +153,7 @@ func (c *client) get(ctx context.Context, session store.Session) (found []versio
 func (c *client) read(ctx context.Context, session store.Session) load.Answer {
 	found, reply := c.get(ctx, session)
 	c.After(reply.Outcome, reply.Broken)
-	answer := unanswered(KindRead, reply, c.named(c.reads))
+	answer := unanswered(KindRead, reply, c.recordAndFields(c.reads))
 	if answer.Outcome == history.Committed {
 		answer.Values = c.with(found...)
 	}
@@ -188,7 +188,7 @@ func (c *client) update(ctx context.Context, session store.Session, v version) (
 	reply := session.Run(ctx, store.Call{Statement: at(c.work.program.updates, c.writes), Parameters: c.work.contents.record(nil, c.key(), v, c.writes)})
 	c.After(reply.Outcome, reply.Broken)
 	answer = reply.Answer(KindUpdate)
-	answer.Values = c.named(c.writes)
+	answer.Values = c.recordAndFields(c.writes)
 	// What writes the same again changes no row in MySQL (manual, "mysql_affected_rows()").
 	if answer.Outcome == history.Committed && reply.Affected == 0 && !c.work.replaces && !c.work.core.fixed {
 		answer.Values = c.with(absent)
@@ -204,7 +204,7 @@ func (c *client) readModifyWrite(ctx context.Context, session store.Session, v v
 	read := time.Now()
 	if reply.Outcome != history.Committed || found[0] == absent {
 		c.After(reply.Outcome, reply.Broken)
-		answer := unanswered(KindReadModifyWrite, reply, c.named(c.reads, c.writes))
+		answer := unanswered(KindReadModifyWrite, reply, c.recordAndFields(c.reads, c.writes))
 		if answer.Outcome == history.Committed {
 			answer.Values = c.with(absent)
 		}
@@ -212,7 +212,7 @@ func (c *client) readModifyWrite(ctx context.Context, session store.Session, v v
 	}
 	answer, missing := c.update(ctx, session, v)
 	answer.Kind = KindReadModifyWrite
-	c.named(c.reads, c.writes)
+	c.recordAndFields(c.reads, c.writes)
 	if missing { // the record has gone
 		answer.Values = c.with(absent)
 		return answer

@@ -1,6 +1,7 @@
 package ycsb
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -24,16 +25,14 @@ func Definition() definition.Workload {
 		Short:   "YCSB's core workloads A to F, with every answer judged",
 		Long: `YCSB's core workloads A to F, with every answer judged.
 
-Clients read, update, insert and scan records of ten fields of 100 bytes, or read
-and then update them, in the mix that --mix says: a (half reads, half updates), b (5 %
-updates), c (reads alone), d (5 % inserts, and the newest are read), e (short scans and 5 %
-inserts) or f (half reads, half read-modify-writes). The records are chosen by YCSB's own
-distributions. --rate is YCSB's target. -P and -p take YCSB's own property files and
-properties, and --use-existing a usertable that is there.
+Clients read, update, insert and scan records, or read and then update them, in
+the mix that --mix says: a (half reads, half updates), b (5 % updates), c (reads
+alone), d (5 % inserts, and the newest are read), e (short scans and 5 % inserts)
+or f (half reads, half read-modify-writes). --rate is YCSB's target. -P and -p take
+YCSB's own property files and properties.
 
-Each version of a record says who wrote it and is otherwise a function of the seed, so
-that every record that is returned is compared bit by bit; and the history of each record
-is judged for linearizability where the database promises that. What differs from YCSB
+assay compares every record that is returned bit by bit, and judges each record's
+history for linearizability where the database promises it. What differs from YCSB
 is in docs/guides/ycsb.md.`,
 		Example: `  assay run ycsb --mix b --records 10000 --clients 16
   assay run ycsb -P examples/ycsb/workloada -p recordcount=2000
@@ -65,39 +64,27 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	if err != nil {
 		return definition.Judgement{}, err
 	}
-	out := definition.Judgement{Results: results, WorkloadFigures: report.WorkloadFigures{YCSB: section(f)}, Counts: f.Outcomes}
+	out := definition.Judgement{Results: results, WorkloadFigures: report.WorkloadFigures{YCSB: &f.YCSB}, Counts: f.Outcomes}
 	out.Notes = e.UnknownNotes("write that ended unknown", "writes that ended unknown", f.Writes.Unknown, f.UnknownDone)
 	return out, nil
 }
 
-// section is the report's.
-func section(f Figures) *report.YCSB {
-	return &report.YCSB{Records: f.Rows, Compared: f.Answered, Wrong: f.Wrong, Lost: f.Lost, Scans: f.Scans, Incomplete: f.Incomplete,
-		Disordered: f.Disordered, Monotonic: f.Monotonic, OwnWrites: f.OwnWrites, Causes: f.Causes}
-}
-
-// Config is what a user can set of the workload. It is a definition.Config.
+// Config is what a user can set, as Flags has it. It is a definition.Config.
 type Config struct {
-	// Mix is one of YCSB's core workloads, "a" to "f", or the shares of the kinds of
-	// operations, such as "read=0.9,update=0.1".
-	Mix string `yaml:"mix" json:"mix"`
-	// Records is how many are there before the run begins.
-	Records int64 `yaml:"records" json:"records"`
-	// Distribution is Zipfian, Uniform, Latest or Hotspot; empty for the mix's own.
+	Mix          string `yaml:"mix" json:"mix"`
+	Records      int64  `yaml:"records" json:"records"`
 	Distribution string `yaml:"distribution,omitempty" json:"distribution,omitempty"`
-	// Fields is how many fields a record has, of FieldBytes bytes each.
-	Fields     int `yaml:"fields" json:"fields"`
-	FieldBytes int `yaml:"field_bytes" json:"field_bytes"`
-	// ScanLength is the most records that a scan asks for; how many is chosen
-	// uniformly from 1 on.
-	ScanLength int `yaml:"scan_length" json:"scan_length"`
+	Fields       int    `yaml:"fields" json:"fields"`
+	FieldBytes   int    `yaml:"field_bytes" json:"field_bytes"`
+	// How long a scan is, is chosen uniformly from 1 on.
+	ScanLength int    `yaml:"scan_length" json:"scan_length"`
+	Read       string `yaml:"read,omitempty" json:"read,omitempty"`
 	// Properties are YCSB's, as far as they say what is done. If there are any, they count
 	// and none of the above; what is not among them has YCSB's default.
 	Properties map[string]string `yaml:"properties,omitempty" json:"properties,omitempty"`
 	// FieldLengths is the histogram that the property fieldlengthhistogram names.
 	FieldLengths *histogram `yaml:"field_lengths,omitempty" json:"field_lengths,omitempty"`
-	// KeyColumn is what the column of the key is called, where properties count.
-	KeyColumn string `yaml:"key_column,omitempty" json:"key_column,omitempty"`
+	KeyColumn    string     `yaml:"key_column,omitempty" json:"key_column,omitempty"`
 
 	given    givenProperties
 	existing bool
@@ -121,12 +108,11 @@ func Defaults() Config {
 	return Config{Mix: "a", Records: 1000, Fields: 10, FieldBytes: 100, ScanLength: 100}
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be used.
 func (c Config) Validate() error {
 	if _, _, err := mixOf(c.Mix); err != nil {
 		return err
 	}
-	if err := definition.CheckRanges(c.Flags()); err != nil {
+	if err := cmp.Or(definition.CheckRanges(c.Flags()), definition.CheckRead(c.Read)); err != nil {
 		return err
 	}
 	if len(c.Properties) > 0 {
@@ -180,6 +166,7 @@ func (c *Config) Flags() []definition.Flag {
 		{Name: "fields", Value: &c.Fields, Min: 1, Max: MaxFields, Usage: "fields of a record"},
 		{Name: "field-bytes", Value: &c.FieldBytes, Min: minFieldBytes, Max: MaxFieldBytes, Usage: "bytes of each field"},
 		{Name: "scan-length", Value: &c.ScanLength, Min: 1, Max: MaxScanLength, Usage: "the most records that a scan asks for"},
+		{Name: "read", Value: &c.Read, Usage: "who answers reads and scans, as far as an address names several: primary, secondary-preferred or nearest; reads older than what the same client has seen are counted", Values: store.Readers()},
 		{Name: "property-file", Short: "P", Value: propertyFiles{c}, Usage: "a property file of YCSB's core workload, such as workloada; repeatable, the later one counts"},
 		{Name: "property", Short: "p", Value: propertyValues{c}, Usage: "a property, as NAME=VALUE such as recordcount=1000; repeatable, and counts before any file"},
 		{Name: "key-column", Value: &c.KeyColumn, Usage: "with properties or --use-existing: what the column of the key is called (default " + defaultKeyColumn + "); y_id in tables that YCSB's driver for Cassandra uses"},
@@ -188,19 +175,23 @@ func (c *Config) Flags() []definition.Flag {
 
 func (c *Config) Options(definition.Support) []report.Setting {
 	of, _ := c.core()
+	var settings []report.Setting
+	if c.Read != "" {
+		settings = append(settings, report.Setting{Name: "read", Value: c.Read})
+	}
 	if len(c.Properties) > 0 {
-		return append([]report.Setting{{Name: "operations", Value: of.shares.String()}, {Name: "properties", Value: inForce(c.Properties)}}, of.judged()...)
+		return append(append(settings, report.Setting{Name: "operations", Value: of.shares.String()}, report.Setting{Name: "properties", Value: inForce(c.Properties)}), of.judged()...)
 	}
 	m, distribution := of.shares, of.distribution
 	name := c.Mix
 	if len(name) == 1 {
 		name = strings.ToLower(name) + " (" + m.String() + ")"
 	}
-	settings := []report.Setting{
-		{Name: "mix", Value: name}, {Name: "records", Value: strconv.FormatInt(c.Records, 10)},
-		{Name: "distribution", Value: distribution},
-		{Name: "fields", Value: strconv.Itoa(c.Fields) + " of " + strconv.Itoa(c.FieldBytes) + " bytes"},
-	}
+	settings = append(settings,
+		report.Setting{Name: "mix", Value: name}, report.Setting{Name: "records", Value: strconv.FormatInt(c.Records, 10)},
+		report.Setting{Name: "distribution", Value: distribution},
+		report.Setting{Name: "fields", Value: strconv.Itoa(c.Fields) + " of " + strconv.Itoa(c.FieldBytes) + " bytes"},
+	)
 	if m.has(KindScan) {
 		settings = append(settings, report.Setting{Name: "scan length", Value: "1 to " + strconv.Itoa(c.ScanLength)})
 	}

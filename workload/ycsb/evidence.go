@@ -30,7 +30,7 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 // recordName names a unit in words: a record, or a field of it.
 func (j *judge) recordName(unit int64) string {
 	number := unit / j.units()
-	name := fmt.Sprintf("record %d (id %s)", number, j.keys.text(j.keys.of(max(number, 0))))
+	name := fmt.Sprintf("record %d (id %s)", number, j.keys.text(j.keys.keyOf(max(number, 0))))
 	if j.units() > 1 {
 		name = j.fieldName(int(unit%j.units())) + " of " + name
 	}
@@ -41,20 +41,20 @@ func (j *judge) recordName(unit int64) string {
 func (j *judge) recordEvidence(kind string, unit int64, what string) check.Evidence {
 	number := unit / j.units()
 	return check.Evidence{Kind: kind, Text: j.recordName(unit) + " " + what,
-		Fields: map[string]int64{"record": number, "id": j.keys.of(number)}}
+		Fields: map[string]int64{"record": number, "id": j.keys.keyOf(number)}}
 }
 
 // foreignRecord is the evidence of a record whose key is none of this run's.
 func (j *judge) foreignRecord(got keyvalue.Observed) check.Evidence {
 	id := got.Key[0]
 	if got.Number >= 0 {
-		id = j.keys.of(got.Number)
+		id = j.keys.keyOf(got.Number)
 	}
 	return check.Evidence{Kind: kindForeign, Fields: map[string]int64{"id": id, "record": got.Number},
 		Text: "a record is there that no client of this run has begun to write"}
 }
 
-// lostEvidence is that of a record that is not there. last is its last acknowledged
+// lostEvidence is the evidence of a record that is not there. last is its last acknowledged
 // write; nil if it was loaded and never written since.
 func (j *judge) lostEvidence(unit int64, last *write) check.Evidence {
 	if last == nil {
@@ -63,7 +63,7 @@ func (j *judge) lostEvidence(unit int64, last *write) check.Evidence {
 	return withWrite(j.recordEvidence(kindLost, unit, fmt.Sprintf("is not there, and %s was acknowledged", last.version)), last)
 }
 
-// oldEvidence is that of a record that is older in the end than an acknowledged write.
+// oldEvidence is the evidence of a record that is older in the end than an acknowledged write.
 func (j *judge) oldEvidence(unit int64, holds version, last *write) check.Evidence {
 	return withWrite(j.recordEvidence(kindLost, unit, fmt.Sprintf("holds %s, which was there before %s; the write of that, begun at %.6f s, was acknowledged and is lost",
 		holds, last.version, seconds(last.start))), last)
@@ -95,7 +95,7 @@ func (j *judge) scanEvidence(kind string, op *history.Op, number int64, what str
 			j.recordName(max(number, 0)*j.units()), seconds(op.Start), op.Seq, op.Client, op.Values[0], what)}
 }
 
-// conflictEvidence is that of two versions of a record of which each must have come
+// conflictEvidence is the evidence of two versions of a record of which each must have come
 // before the other; a was the record's version all the while from a.ends to a.begins.
 func (j *judge) conflictEvidence(unit int64, a, b *write) check.Evidence {
 	kind := kindOrder

@@ -42,7 +42,7 @@ func (x textRun) judge(t *testing.T) string {
 	expect.NoError(t, w.Close(), textRows().Save(e.State, func(int64) {}, func(w *definition.RowWriter) error {
 		for number, versions := range x.state {
 			for unit, v := range versions {
-				if err := w.Put(0, of.keys.of(number), int64(unit), v); err != nil {
+				if err := w.Put(0, of.keys.keyOf(number), int64(unit), v); err != nil {
 					return err
 				}
 			}
@@ -117,7 +117,7 @@ func fnvOrder() []int64 {
 	order := []int64{0, 1, 2}
 	for i := range order {
 		for j := range order[i:] {
-			if k.compare(k.of(order[i]), k.of(order[i+j])) > 0 {
+			if k.compare(k.keyOf(order[i]), k.keyOf(order[i+j])) > 0 {
 				order[i], order[i+j] = order[i+j], order[i]
 			}
 		}
@@ -135,7 +135,7 @@ func scanned(from, limit int64, numbers []int64, versions map[int64]int64) []int
 		if v, changed := versions[n]; changed {
 			first = v
 		}
-		values = append(values, k.of(n), first, was(n))
+		values = append(values, k.keyOf(n), first, was(n))
 	}
 	return values
 }

@@ -7,6 +7,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/report"
 	"assay/store"
 	"assay/workload/definition"
 	"assay/workload/keyvalue"
@@ -23,26 +24,13 @@ const (
 
 // Figures are what is counted beside the verdicts.
 type Figures struct {
-	// Outcomes are those of all operations, Writes those of the ones that write.
+	report.YCSB
+	// Outcomes are the outcomes of all operations, Writes those of the ones that write.
 	Outcomes, Writes history.Counts
-	// Rows is how many records were read back. Acknowledged counts the acknowledged
-	// writes, of records that were loaded as well; Lost those records that are not
-	// there, or as they were before an acknowledged write.
-	Rows, Acknowledged, Lost int64
-	// Answered counts the records that reads, scans and read-modify-writes returned or
-	// did not find, Wrong those of them that nobody had written so.
-	Answered, Wrong int64
-	// Scans counts the answered scans, Incomplete those that left out a record that
-	// was certainly there.
-	Scans, Incomplete int64
-	// Disordered counts the records whose history is not linearizable, Missing the
-	// reads that did not find a record that was loaded.
-	Disordered, Missing int64
-	// Monotonic counts the reads that returned an older version than the same client
-	// had read before, OwnWrites those that returned an older one than it had written,
-	// Causes than another one had written or read before it wrote what this one had seen;
-	// only counted where the database does not promise linearizability.
-	Monotonic, OwnWrites, Causes int64
+	// Acknowledged counts the acknowledged writes, of records that were loaded as well.
+	Acknowledged int64
+	// Missing counts the reads that did not find a record that was loaded.
+	Missing int64
 	// UnknownDone counts the unknown writes whose versions somebody read.
 	UnknownDone int64
 }
@@ -224,17 +212,17 @@ func (j *judge) initial(unit int64) version {
 // summarize gives each check that found nothing its verdict, and each its detail.
 func (j *judge) summarize() {
 	f := &j.figures
-	j.kept.Detail = check.Counted(f.Rows, "record was", "records were") + " read back, after " +
+	j.kept.Detail = check.Counted(f.Records, "record was", "records were") + " read back, after " +
 		check.Counted(f.Acknowledged, "acknowledged write", "acknowledged writes")
-	if f.Rows > 0 && j.missing == "" {
+	if f.Records > 0 && j.missing == "" {
 		j.kept.Detail += ": " + check.CountOrNone(f.Lost) + " lost"
 		if wrong := j.kept.Found - f.Lost; wrong > 0 {
 			j.kept.Detail += ", " + check.Counted(wrong, "record", "records") + " that should not be there or not be so"
 		}
 	}
-	j.kept.Finish(j.missing, f.Rows == 0, "there are no records")
+	j.kept.Finish(j.missing, f.Records == 0, "there are no records")
 
-	j.reads.Detail = check.Counted(f.Answered, "answer", "answers") + " compared bit by bit"
+	j.reads.Detail = check.Counted(f.Compared, "answer", "answers") + " compared bit by bit"
 	if f.Wrong > 0 {
 		j.reads.Detail += ", " + check.Count(f.Wrong) + " of them with what nobody had written"
 	} else {
@@ -243,7 +231,7 @@ func (j *judge) summarize() {
 	if j.existing {
 		j.reads.Detail += ", or what was there before"
 	}
-	j.reads.Finish("", f.Answered == 0, "nothing was returned")
+	j.reads.Finish("", f.Compared == 0, "nothing was returned")
 
 	j.scanned.Detail = check.Counted(f.Scans, "scan", "scans") + ", " + check.CountOrNone(j.scanned.Found) + " wrong"
 	if f.Incomplete > 0 {
@@ -252,10 +240,10 @@ func (j *judge) summarize() {
 	j.scanned.Finish("", f.Scans == 0, "no scan was answered")
 
 	j.linearizable.Detail = j.order()
-	j.linearizable.Finish("", f.Answered == 0, "nothing was returned")
+	j.linearizable.Finish("", f.Compared == 0, "nothing was returned")
 
 	j.inSessions.Detail = "promised: " + strings.Join(j.guarantees(), ", ") + "; " + j.outOfOrder()
-	j.inSessions.Finish("", f.Answered == 0, "nothing was returned")
+	j.inSessions.Finish("", f.Compared == 0, "nothing was returned")
 }
 
 // one and many are what a unit is called.
@@ -271,7 +259,7 @@ func (c *core) many() string { return c.one() + "s" }
 // order says what the histories of the records showed.
 func (j *judge) order() string {
 	f := &j.figures
-	text := fmt.Sprintf("%s and %s", check.Counted(f.Answered, "answer", "answers"), check.Counted(f.Acknowledged, "acknowledged write", "acknowledged writes"))
+	text := fmt.Sprintf("%s and %s", check.Counted(f.Compared, "answer", "answers"), check.Counted(f.Acknowledged, "acknowledged write", "acknowledged writes"))
 	switch {
 	case f.Disordered == 0 && f.Missing == 0 && j.promised:
 		return text + ": the history of every " + j.one() + " is linearizable"

@@ -144,7 +144,7 @@ func TestMinimalCases(t *testing.T) {
 	inserted := loaded(map[int64]int64{3: by(0, 0)})
 	k := newKeys(1)
 	order := []int64{0, 1, 2}
-	slices.SortFunc(order, func(a, b int64) int { return int(min(max(k.of(a)-k.of(b), -1), 1)) })
+	slices.SortFunc(order, func(a, b int64) int { return int(min(max(k.keyOf(a)-k.keyOf(b), -1), 1)) })
 	scan := func(limit int64, numbers ...int64) history.Op {
 		values := []int64{order[0], limit}
 		for _, n := range numbers {

@@ -19,7 +19,7 @@ const (
 	keyFactor = 0x1e3779b97f4a7c15 // odd, so that it has an inverse
 )
 
-// keys are those of one run: the permutation of a seed or, where texts is true, YCSB's own
+// keys are the keys of one run: the permutation of a seed or, where texts is true, YCSB's own
 // texts, "user" and the number, or the number's hash where hashed is true, with zeros before
 // it up to padding digits (CoreWorkload, insertorder and zeropadding). What is called a key
 // is then the number behind "user".
@@ -37,8 +37,8 @@ func newKeys(seed uint64) keys {
 	return k
 }
 
-// of is the key of a number from 0 to 2^62-1.
-func (k keys) of(number int64) int64 {
+// keyOf is the key of a number from 0 to 2^62-1.
+func (k keys) keyOf(number int64) int64 {
 	switch {
 	case k.texts && k.hashed:
 		return int64(fnv(uint64(number)))

@@ -162,7 +162,7 @@ func (p *pass) observe(op *history.Op, f found, start, end int64) {
 	if !p.mine(f.number) {
 		return
 	}
-	p.figures.Answered++
+	p.figures.Compared++
 	if p.fixed && p.existing && f.number < p.core.records {
 		return // what was there says nothing
 	}

@@ -177,15 +177,15 @@ func (f propertyValues) Append(text string) error { return f.Set(text) }
 
 func (f propertyFiles) Replace(all []string) error {
 	f.of.given.files, f.of.given.inFiles = nil, nil
-	return each(all, f.Set)
+	return setAll(all, f.Set)
 }
 
 func (f propertyValues) Replace(all []string) error {
 	f.of.given.values, f.of.given.named = nil, nil
-	return each(all, f.Set)
+	return setAll(all, f.Set)
 }
 
-func each(all []string, set func(string) error) error {
+func setAll(all []string, set func(string) error) error {
 	for _, one := range all {
 		if err := set(one); err != nil {
 			return err
@@ -194,7 +194,7 @@ func each(all []string, set func(string) error) error {
 	return nil
 }
 
-// givenProperties are those of -P and -p, of which -p counts, wherever it stands.
+// givenProperties are the properties of -P and -p, of which -p counts, wherever it stands.
 type givenProperties struct {
 	files, values  []string
 	inFiles, named map[string]string

@@ -207,7 +207,7 @@ func TestKeysAreYCSBs(t *testing.T) {
 		{hashed, 0, "user6284781860667377211"}, {hashed, 1, "user8517097267634966620"}, {ordered, 7, "user000000000007"}, {ordered, 1234567890123, "user1234567890123"},
 		{keys{texts: true, hashed: true, padding: 22}, 0, "user0006284781860667377211"}, {keys{texts: true, padding: 1}, 0, "user0"},
 	} {
-		key := c.keys.of(c.number)
+		key := c.keys.keyOf(c.number)
 		if got := c.keys.text(key); got != c.text || c.keys.read(got) != key {
 			t.Errorf("number %d is %s, which is read as %d, not %d", c.number, got, c.keys.read(got), key)
 		}
@@ -220,7 +220,7 @@ func TestKeysAreYCSBs(t *testing.T) {
 	for _, k := range []keys{hashed, ordered, {texts: true, padding: 1}, {texts: true, padding: 25}, {texts: true, hashed: true, padding: 19}} {
 		for a := range int64(300) {
 			b := (a*7919 + 13) % 1_000_000
-			x, y := k.of(a), k.of(b)
+			x, y := k.keyOf(a), k.keyOf(b)
 			if got, want := k.compare(x, y), strings.Compare(k.text(x), k.text(y)); got != want {
 				t.Errorf("%s and %s compare as %d, not %d", k.text(x), k.text(y), got, want)
 			}
@@ -251,7 +251,7 @@ func TestFieldsAreRecognized(t *testing.T) {
 		of, err := c.core()
 		expect.NoError(t, err)
 		contents := newContents(&of, 7)
-		key := contents.keys.of(12)
+		key := contents.keys.keyOf(12)
 		want := v
 		if of.fixed {
 			want = fixed

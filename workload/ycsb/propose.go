@@ -147,6 +147,7 @@ func (c *Config) Touched() (read, written []string) {
 
 // Target implements definition.Targeting: it enters the shape of the records.
 func (c *Config) Target(to *store.Target) {
+	to.Read = c.Read
 	of, err := c.core()
 	if err != nil {
 		return // Validate says so

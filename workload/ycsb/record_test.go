@@ -19,7 +19,7 @@ func TestKeysAreAPermutation(t *testing.T) {
 		ascending, before := 0, int64(0)
 		for n := range int64(4000) {
 			for _, number := range []int64{n, keyMask - n, 1<<40 + n} {
-				key := k.of(number)
+				key := k.keyOf(number)
 				if key < 0 || key > keyMask || k.number(key) != number || seen[key] {
 					t.Fatalf("seed %d: number %d has key %d, which is of %d", seed, number, key, k.number(key))
 				}

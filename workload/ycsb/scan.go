@@ -19,7 +19,7 @@ func (p *pass) sortKeys() {
 }
 
 // before compares the keys of two numbers.
-func (p *pass) before(a, b int64) int { return p.keys.compare(p.keys.of(a), p.keys.of(b)) }
+func (p *pass) before(a, b int64) int { return p.keys.compare(p.keys.keyOf(a), p.keys.keyOf(b)) }
 
 // scan judges a scan. Of tables that were there before, records of others are passed over.
 func (p *pass) scan(op *history.Op, a *access) {

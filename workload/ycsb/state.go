@@ -42,7 +42,7 @@ func (p *pass) readText(key, unit int64, v version) error {
 // readRow judges a unit of a record that was read back.
 func (p *pass) readRow(number, unit int64, v version, got keyvalue.Observed) {
 	if p.index == 0 && unit == 0 {
-		p.figures.Rows++
+		p.figures.Records++
 	}
 	switch {
 	case number >= 0 && number < p.limit:

@@ -182,7 +182,7 @@ func (w *work) Load(ctx context.Context, loaded func(done, total int64)) error {
 			t := &w.schema.Tables[0]
 			rows := store.Rows{Table: t.Name, Columns: t.Names(), Count: int(min(size, w.core.count-first+1)), Row: func(i int, into []store.Value) []store.Value {
 				n := w.core.start + first - 1 + int64(i)
-				return w.contents.record(into, w.keys.of(n), loadedVersion(n), everyField)
+				return w.contents.record(into, w.keys.keyOf(n), loadedVersion(n), everyField)
 			}}
 			return rows.Count, w.Database.Load(ctx, rows)
 		}

@@ -77,3 +77,21 @@ func TestWhatAnUpdateFinds(t *testing.T) {
 		client.Close()
 	}
 }
+
+// TestWhoAnswersReads: the flag reaches the database, which refuses what it does not have.
+func TestWhoAnswersReads(t *testing.T) {
+	c := Defaults()
+	c.Read = store.ReadSecondaryPreferred
+	expect.NoError(t, c.Validate())
+	target := store.Target{Address: "mem://"}
+	c.Target(&target)
+	of, err := schemaOf(target)
+	expect.NoError(t, err)
+	if _, err := mem.Open(t.Context(), target, of); target.Read != c.Read || err == nil {
+		t.Errorf("reads by %q: %v", target.Read, err)
+	}
+	c.Read = "replica"
+	if refused, is := errors.AsType[*store.OptionError](c.Validate()); !is || refused.Option != "--read" {
+		t.Errorf("reads by %q: %v", c.Read, refused)
+	}
+}

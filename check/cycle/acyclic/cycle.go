@@ -185,16 +185,31 @@ func (f *finder) components(wanted func(Edge) bool) []int32 {
 	return number
 }
 
-// Numbers is Components of a graph whose edges are kept elsewhere: next returns where the
-// nth edge of a node leads, if there are so many. count is how many components there are.
-// number is nil, and count 0, if ctx ended first.
-//
-// It is Tarjan's algorithm (SIAM J. Comput. 1972) without recursion.
+// Numbers is Components of a graph whose edges are kept elsewhere, see Visit. count is how
+// many components there are. number is nil, and count 0, if ctx ended first.
 func Numbers(ctx context.Context, nodes int, next func(node, n int32) (to int32, some bool)) (number []int32, count int) {
 	number = make([]int32, nodes)
+	if !Visit(ctx, nodes, next, func(members []int32) {
+		count++
+		for _, v := range members {
+			number[v] = int32(count)
+		}
+	}) {
+		return nil, 0
+	}
+	return number, count
+}
+
+// Visit calls visit with each strongly connected component of a graph, a component after all
+// that can be reached from it. next returns where the nth edge of a node leads, if there are
+// so many. The slice is reused. It stops early, with false, when ctx ends.
+//
+// It is Tarjan's algorithm (SIAM J. Comput. 1972) without recursion.
+func Visit(ctx context.Context, nodes int, next func(node, n int32) (to int32, some bool), visit func(members []int32)) bool {
+	const done = int32(1<<31 - 1) // of a node whose component is known
 	index, low, at := make([]int32, nodes), make([]int32, nodes), make([]int32, nodes)
 	var path, open []int32
-	seen, last, steps := int32(0), int32(0), 0
+	seen, steps := int32(0), 0
 	enter := func(v int32) {
 		seen++
 		index[v], low[v] = seen, seen
@@ -207,15 +222,13 @@ func Numbers(ctx context.Context, nodes int, next func(node, n int32) (to int32,
 		enter(root)
 		for len(path) > 0 {
 			if steps++; steps%65536 == 0 && ctx.Err() != nil {
-				return nil, 0
+				return false
 			}
 			v := path[len(path)-1]
 			if to, some := next(v, at[v]); some {
-				at[v]++
-				switch {
-				case index[to] == 0:
+				if at[v]++; index[to] == 0 {
 					enter(to)
-				case number[to] == 0:
+				} else {
 					low[v] = min(low[v], index[to])
 				}
 				continue
@@ -226,13 +239,17 @@ func Numbers(ctx context.Context, nodes int, next func(node, n int32) (to int32,
 				low[parent] = min(low[parent], low[v])
 			}
 			if low[v] == index[v] {
-				last++
-				for w := int32(-1); w != v; open = open[:len(open)-1] {
-					w = open[len(open)-1]
-					number[w] = last
+				from := len(open) - 1
+				for open[from] != v {
+					from--
 				}
+				for _, w := range open[from:] {
+					index[w] = done
+				}
+				visit(open[from:])
+				open = open[:from]
 			}
 		}
 	}
-	return number, int(last)
+	return true
 }

@@ -35,7 +35,7 @@ func Archived(t *testing.T, p streaming.Placement) streaming.Placement {
 // backUp makes a backup of node i below a folder.
 func backUp(t *testing.T, c Cluster, i int, kept string) {
 	t.Helper()
-	if by, err := c.BackUp(Limited(t), i, "", filepath.Join(kept, "backup")); err != nil || by != "pg_basebackup" {
+	if by, err := c.BackUp(expect.Patiently(t), i, "", filepath.Join(kept, "backup")); err != nil || by != "pg_basebackup" {
 		t.Fatalf("%q, %v", by, err)
 	}
 }
@@ -46,7 +46,7 @@ func killUnderBackup(t *testing.T, c Cluster, i int, kept string) {
 	expect.NoError(t, c.Nodes()[i].Pause())
 	ended := make(chan error)
 	go func() {
-		_, err := c.BackUp(Limited(t), i, "", filepath.Join(kept, "cut"))
+		_, err := c.BackUp(expect.Patiently(t), i, "", filepath.Join(kept, "cut"))
 		ended <- err
 	}()
 	expect.NoError(t, c.Nodes()[i].Kill())
@@ -59,20 +59,20 @@ func killUnderBackup(t *testing.T, c Cluster, i int, kept string) {
 // the rows, takes writes, and has nothing of how the nodes are led.
 func checkRestored(t *testing.T, c Cluster, kept string, until time.Time, rows int) {
 	t.Helper()
-	address, end, err := c.Restore(Limited(t), filepath.Join(kept, "backup"), filepath.Join(kept, "restored"), until)
+	address, end, err := c.Restore(expect.Patiently(t), filepath.Join(kept, "backup"), filepath.Join(kept, "restored"), until)
 	expect.NoError(t, err)
 	defer func() { expect.NoError(t, end()) }()
-	conn, err := pgx.Connect(Limited(t), address)
+	conn, err := pgx.Connect(expect.Patiently(t), address)
 	expect.NoError(t, err)
-	defer conn.Close(Limited(t))
+	defer conn.Close(expect.Patiently(t))
 	var got int
-	if err := conn.QueryRow(Limited(t), "SELECT count(*) FROM probe").Scan(&got); err != nil || got != rows {
+	if err := conn.QueryRow(expect.Patiently(t), "SELECT count(*) FROM probe").Scan(&got); err != nil || got != rows {
 		t.Errorf("to %v %d rows are restored, %v; want %d", until, got, err, rows)
 	}
 	var led string
-	err = conn.QueryRow(Limited(t), `SELECT concat_ws(' ', current_setting('synchronous_standby_names'), current_setting('primary_conninfo'),
+	err = conn.QueryRow(expect.Patiently(t), `SELECT concat_ws(' ', current_setting('synchronous_standby_names'), current_setting('primary_conninfo'),
 		current_setting('shared_preload_libraries'), current_setting('archive_mode'), current_setting('archive_command'))`).Scan(&led)
-	if _, writes := conn.Exec(Limited(t), "INSERT INTO probe VALUES (-1)"); err != nil || writes != nil {
+	if _, writes := conn.Exec(expect.Patiently(t), "INSERT INTO probe VALUES (-1)"); err != nil || writes != nil {
 		t.Errorf("%v, %v", err, writes)
 	}
 	if want := "   off (disabled)"; led != want {

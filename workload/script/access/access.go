@@ -23,14 +23,17 @@ const (
 	// Literal is a number or a text, and Parameter $1, whose Text is 1.
 	Literal
 	Parameter
-	// Sign is any other character.
+	// Sign is any other character, or ::.
 	Sign
+	// Body is what stands between dollar quotes, with these.
+	Body
 )
 
-// Word is one word of a statement.
+// Word is one word of a statement, from its first byte to before the end.
 type Word struct {
-	Kind Kind
-	Text string
+	Kind       Kind
+	Text       string
+	Start, End int
 }
 
 // Verb is what an Access does.
@@ -94,13 +97,16 @@ type Catalog struct {
 // are taken for one, which is the careful side.
 func fold(w Word) string { return strings.ToLower(w.Text) }
 
-func (w Word) is(words ...string) bool {
+// Is reports whether it is one of these words.
+func (w Word) Is(words ...string) bool {
 	return w.Kind == Name && slices.ContainsFunc(words, func(s string) bool { return strings.EqualFold(s, w.Text) })
 }
 
-func (w Word) sign(text string) bool { return w.Kind == Sign && w.Text == text }
+// Sign reports whether it is this sign.
+func (w Word) Sign(text string) bool { return w.Kind == Sign && w.Text == text }
 
-func (w Word) named() bool { return w.Kind == Name || w.Kind == Quoted }
+// Named reports whether it is a name, or a keyword.
+func (w Word) Named() bool { return w.Kind == Name || w.Kind == Quoted }
 
 // Of says what a statement reads and writes; known is false if that cannot be told.
 func (c *Catalog) Of(words []Word) (all []Access, known bool) {
@@ -109,12 +115,12 @@ func (c *Catalog) Of(words []Word) (all []Access, known bool) {
 	}
 	r := reader{catalog: c, words: words}
 	switch {
-	case r.nested() || !words[0].is("select", "insert", "update", "delete"):
-	case words[0].is("select"):
+	case r.nested() || !words[0].Is("select", "insert", "update", "delete"):
+	case words[0].Is("select"):
 		all, known = r.selects()
-	case words[0].is("update"):
+	case words[0].Is("update"):
 		all, known = r.updates()
-	case words[0].is("delete"):
+	case words[0].Is("delete"):
 		all, known = r.deletes()
 	default:
 		all, known = r.inserts()
@@ -136,7 +142,7 @@ type reader struct {
 // nested reports whether there is a query in the statement beside itself.
 func (r *reader) nested() bool {
 	return slices.ContainsFunc(r.words[1:], func(w Word) bool {
-		return w.is("select", "with", "union", "intersect", "except", "join", "using", "lateral", "table")
+		return w.Is("select", "with", "union", "intersect", "except", "join", "using", "lateral", "table")
 	})
 }
 
@@ -150,7 +156,7 @@ func pure() []string {
 // called is a function that may do more than to compute; empty if none is called.
 func (r *reader) called() string {
 	for i, w := range r.words[:len(r.words)-1] {
-		if w.named() && r.words[i+1].sign("(") && !w.is(pure()...) && r.catalog.Tables[fold(w)] == nil {
+		if w.Named() && r.words[i+1].Sign("(") && !w.Is(pure()...) && r.catalog.Tables[fold(w)] == nil {
 			return w.Text
 		}
 	}
@@ -165,19 +171,19 @@ func (r *reader) everything() (all []Access, known bool) {
 	if r.effects() {
 		return nil, false
 	}
-	writes := slices.ContainsFunc(r.words, func(w Word) bool { return w.is("insert", "update", "delete", "replace", "merge") })
-	if !writes && !r.words[0].is("select", "with", "values", "table") {
+	writes := slices.ContainsFunc(r.words, func(w Word) bool { return w.Is("insert", "update", "delete", "replace", "merge") })
+	if !writes && !r.words[0].Is("select", "with", "values", "table") {
 		return nil, false
 	}
 	var seen []string
 	for i, w := range r.words {
 		name := fold(w)
-		if !w.named() || slices.Contains(seen, name) {
+		if !w.Named() || slices.Contains(seen, name) {
 			continue
 		}
 		if r.catalog.Tables[name] == nil {
 			// What stands where a table does and is none may be a view.
-			if i > 0 && r.words[i-1].is("from", "join", "into", "update") && !r.within(name) {
+			if i > 0 && r.words[i-1].Is("from", "join", "into", "update") && !r.within(name) {
 				return nil, false
 			}
 			continue
@@ -197,7 +203,7 @@ func (r *reader) everything() (all []Access, known bool) {
 // within reports whether a name is one that the statement itself gives: WITH name AS.
 func (r *reader) within(name string) bool {
 	for i, w := range r.words[:len(r.words)-1] {
-		if w.named() && fold(w) == name && r.words[i+1].is("as") && i > 0 && (r.words[i-1].is("with", "recursive") || r.words[i-1].sign(",")) {
+		if w.Named() && fold(w) == name && r.words[i+1].Is("as") && i > 0 && (r.words[i-1].Is("with", "recursive") || r.words[i-1].Sign(",")) {
 			return true
 		}
 	}
@@ -237,14 +243,14 @@ func (c *Catalog) Why(words []Word) string {
 		return c.Unclear
 	case len(words) == 0:
 		return "it is several statements in one text, or none that is known"
-	case !words[0].is("select", "insert", "update", "delete", "with", "replace", "merge", "values", "table"):
+	case !words[0].Is("select", "insert", "update", "delete", "with", "replace", "merge", "values", "table"):
 		return "it begins with " + strings.ToUpper(words[0].Text) + ", and is no query, INSERT, UPDATE or DELETE"
 	}
 	if name := r.called(); name != "" {
 		return name + " is a function that may read and write anything"
 	}
 	for i, w := range words[1:] {
-		if w.named() && words[i].is("from", "join", "into", "update") && c.Tables[fold(w)] == nil && !r.within(fold(w)) {
+		if w.Named() && words[i].Is("from", "join", "into", "update") && c.Tables[fold(w)] == nil && !r.within(fold(w)) {
 			return "setup makes no table " + w.Text
 		}
 	}

@@ -8,22 +8,22 @@ func (c *Catalog) Made(words []Word) {
 	if c.Tables == nil {
 		c.Tables = map[string]*Table{}
 	}
-	if len(words) < 3 || !words[0].is("create", "alter", "drop") {
+	if len(words) < 3 || !words[0].Is("create", "alter", "drop") {
 		return // rows
 	}
 	i := 1
-	for i < len(words) && words[i].is("temporary", "temp", "unlogged", "or", "replace", "if", "not", "exists", "local", "global", "unique") {
+	for i < len(words) && words[i].Is("temporary", "temp", "unlogged", "or", "replace", "if", "not", "exists", "local", "global", "unique") {
 		i++
 	}
 	switch {
 	case i >= len(words)-1:
 		return
-	case words[0].is("create") && words[i].is("table"):
+	case words[0].Is("create") && words[i].Is("table"):
 		c.table(words[i+1:])
-	case words[0].is("create") && words[i].is("index"):
+	case words[0].Is("create") && words[i].Is("index"):
 		c.index(words)
-	case words[0].is("create") && words[i].is("sequence", "type"):
-	case words[0].is("alter") && words[i].is("table"):
+	case words[0].Is("create") && words[i].Is("sequence", "type"):
+	case words[0].Is("alter") && words[i].Is("table"):
 		c.alter(words[i+1:])
 	default: // views, triggers, functions and what is dropped
 		c.Unclear = "setup has " + words[0].Text + " " + words[i].Text
@@ -32,19 +32,19 @@ func (c *Catalog) Made(words []Word) {
 
 // table takes what stands behind CREATE TABLE.
 func (c *Catalog) table(words []Word) {
-	for len(words) > 0 && words[0].is("if", "not", "exists") {
+	for len(words) > 0 && words[0].Is("if", "not", "exists") {
 		words = words[1:]
 	}
-	if len(words) < 4 || !words[0].named() || !words[1].sign("(") {
+	if len(words) < 4 || !words[0].Named() || !words[1].Sign("(") {
 		c.Unclear = "setup makes a table in a way that is not understood"
 		return
 	}
 	t := &Table{}
 	inside, depth := words[2:], 0
 	for i, w := range inside {
-		if w.sign("(") {
+		if w.Sign("(") {
 			depth++
-		} else if w.sign(")") {
+		} else if w.Sign(")") {
 			if depth--; depth < 0 {
 				inside = inside[:i]
 				break
@@ -62,28 +62,28 @@ func (t *Table) part(words []Word) {
 	if len(words) == 0 {
 		return
 	}
-	constraint := words[0].is("constraint", "primary", "unique", "foreign", "check", "key", "index", "exclude", "like")
+	constraint := words[0].Is("constraint", "primary", "unique", "foreign", "check", "key", "index", "exclude", "like")
 	if !constraint {
 		t.Columns = append(t.Columns, fold(words[0]))
 	}
-	if words[0].is("like") {
+	if words[0].Is("like") {
 		t.Hidden = true
 	}
 	for i, w := range words {
 		switch {
-		case i+1 < len(words) && w.is("primary") && words[i+1].is("key"), w.is("unique"):
+		case i+1 < len(words) && w.Is("primary") && words[i+1].Is("key"), w.Is("unique"):
 			columns := inParentheses(words[i+1:])
 			if !constraint {
 				columns = []string{fold(words[0])}
 			}
-			if len(columns) > 0 && w.is("primary") {
+			if len(columns) > 0 && w.Is("primary") {
 				t.Keys = slices.Insert(t.Keys, 0, columns)
 			} else if len(columns) > 0 {
 				t.Keys = append(t.Keys, columns)
 			}
-		case i+1 < len(words) && w.is("references"):
+		case i+1 < len(words) && w.Is("references"):
 			t.References = append(t.References, fold(words[i+1]))
-		case w.is("cascade"), i > 0 && w.is("set") && (words[i-1].is("delete") || words[i-1].is("update")), w.is("generated"):
+		case w.Is("cascade"), i > 0 && w.Is("set") && (words[i-1].Is("delete") || words[i-1].Is("update")), w.Is("generated"):
 			t.Hidden = true
 		}
 	}
@@ -91,17 +91,17 @@ func (t *Table) part(words []Word) {
 
 // inParentheses are the names in the first parentheses.
 func inParentheses(words []Word) (names []string) {
-	open := slices.IndexFunc(words, func(w Word) bool { return w.sign("(") })
+	open := slices.IndexFunc(words, func(w Word) bool { return w.Sign("(") })
 	if open < 0 {
 		return nil
 	}
 	for _, w := range words[open+1:] {
 		switch {
-		case w.sign(")"):
+		case w.Sign(")"):
 			return names
-		case w.named():
+		case w.Named():
 			names = append(names, fold(w))
-		case !w.sign(","):
+		case !w.Sign(","):
 			return nil // an expression, or a part of a column
 		}
 	}
@@ -110,8 +110,8 @@ func inParentheses(words []Word) (names []string) {
 
 // index takes CREATE UNIQUE INDEX name ON table (columns).
 func (c *Catalog) index(words []Word) {
-	on := slices.IndexFunc(words, func(w Word) bool { return w.is("on") })
-	if on < 0 || on+2 >= len(words) || !words[1].is("unique") || slices.ContainsFunc(words, func(w Word) bool { return w.is("where") }) {
+	on := slices.IndexFunc(words, func(w Word) bool { return w.Is("on") })
+	if on < 0 || on+2 >= len(words) || !words[1].Is("unique") || slices.ContainsFunc(words, func(w Word) bool { return w.Is("where") }) {
 		return
 	}
 	if t := c.Tables[fold(words[on+1])]; t != nil {
@@ -127,7 +127,7 @@ func (c *Catalog) alter(words []Word) {
 		return
 	}
 	t := c.Tables[fold(words[0])]
-	if t == nil || !words[1].is("add") || !words[2].is("constraint", "primary", "unique", "foreign", "check") {
+	if t == nil || !words[1].Is("add") || !words[2].Is("constraint", "primary", "unique", "foreign", "check") {
 		c.Unclear = "setup alters a table in a way that is not understood"
 		return
 	}

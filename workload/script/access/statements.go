@@ -10,11 +10,11 @@ func split(words []Word, at ...string) (before, behind []Word, found string) {
 	depth := 0
 	for i, w := range words {
 		switch {
-		case w.sign("("):
+		case w.Sign("("):
 			depth++
-		case w.sign(")"):
+		case w.Sign(")"):
 			depth--
-		case depth == 0 && w.is(at...):
+		case depth == 0 && w.Is(at...):
 			return words[:i], words[i+1:], strings.ToLower(w.Text)
 		}
 	}
@@ -26,11 +26,11 @@ func list(words []Word) (parts [][]Word) {
 	depth, start := 0, 0
 	for i, w := range words {
 		switch {
-		case w.sign("("):
+		case w.Sign("("):
 			depth++
-		case w.sign(")"):
+		case w.Sign(")"):
 			depth--
-		case depth == 0 && w.sign(","):
+		case depth == 0 && w.Sign(","):
 			parts = append(parts, words[start:i])
 			start = i + 1
 		}
@@ -40,13 +40,13 @@ func list(words []Word) (parts [][]Word) {
 
 // table takes the name of a table, with an alias; ok is false if there is anything else.
 func (r *reader) table(words []Word) (t *Table, name string, ok bool) {
-	if len(words) > 0 && words[0].is("only") {
+	if len(words) > 0 && words[0].Is("only") {
 		words = words[1:]
 	}
-	if len(words) == 0 || len(words) > 3 || !words[0].named() || len(words) == 3 && !words[1].is("as") {
+	if len(words) == 0 || len(words) > 3 || !words[0].Named() || len(words) == 3 && !words[1].Is("as") {
 		return nil, "", false
 	}
-	if len(words) > 1 && !words[len(words)-1].named() {
+	if len(words) > 1 && !words[len(words)-1].Named() {
 		return nil, "", false
 	}
 	name = fold(words[0])
@@ -58,15 +58,15 @@ func (r *reader) table(words []Word) (t *Table, name string, ok bool) {
 func (r *reader) columns(t *Table, words []Word) (all []string) {
 	for i, w := range words {
 		switch {
-		case w.sign("*") && (i == 0 || words[i-1].sign(",") || words[i-1].sign(".")):
+		case w.Sign("*") && (i == 0 || words[i-1].Sign(",") || words[i-1].Sign(".")):
 			return []string{All}
-		case !w.named():
+		case !w.Named():
 		case slices.Contains(t.Columns, fold(w)):
 			if !slices.Contains(all, fold(w)) {
 				all = append(all, fold(w))
 			}
-		case i+1 < len(words) && (words[i+1].sign("(") || words[i+1].sign(".")), i > 0 && words[i-1].sign("::"):
-		case i > 0 && words[i-1].is("as"), w.is(plainWords()...):
+		case i+1 < len(words) && (words[i+1].Sign("(") || words[i+1].Sign(".")), i > 0 && words[i-1].Sign("::"):
+		case i > 0 && words[i-1].Is("as"), w.Is(plainWords()...):
 		default:
 			return []string{All}
 		}
@@ -86,7 +86,7 @@ func plainWords() []string {
 func (r *reader) where(t *Table, words []Word) (key []Word, rest []string, equal map[string]Word) {
 	equal = map[string]Word{}
 	left := words
-	depends := !slices.ContainsFunc(words, func(w Word) bool { return w.is("or", "xor", "between") || w.sign("|") })
+	depends := !slices.ContainsFunc(words, func(w Word) bool { return w.Is("or", "xor", "between") || w.Sign("|") })
 	for depends && len(left) > 0 {
 		part, behind, _ := split(left, "and")
 		left = behind
@@ -119,7 +119,7 @@ func (r *reader) where(t *Table, words []Word) (key []Word, rest []string, equal
 func repeated(words []Word, column string) bool {
 	n := 0
 	for _, w := range words {
-		if w.named() && fold(w) == column {
+		if w.Named() && fold(w) == column {
 			n++
 		}
 	}
@@ -128,20 +128,20 @@ func repeated(words []Word, column string) bool {
 
 // equality takes "column = value" or "value = column".
 func equality(words []Word) (column string, value Word, is bool) {
-	if len(words) == 5 && words[1].sign(".") {
+	if len(words) == 5 && words[1].Sign(".") {
 		words = words[2:]
 	}
-	if len(words) == 5 && words[3].sign(".") {
+	if len(words) == 5 && words[3].Sign(".") {
 		words = []Word{words[0], words[1], words[4]}
 	}
-	if len(words) != 3 || !words[1].sign("=") {
+	if len(words) != 3 || !words[1].Sign("=") {
 		return "", Word{}, false
 	}
 	a, b := words[0], words[2]
 	if a.Kind == Literal || a.Kind == Parameter {
 		a, b = b, a
 	}
-	return fold(a), b, a.named() && (b.Kind == Literal || b.Kind == Parameter)
+	return fold(a), b, a.Named() && (b.Kind == Literal || b.Kind == Parameter)
 }
 
 // clauses are the words that end a condition.
@@ -173,7 +173,7 @@ func (r *reader) selects() ([]Access, bool) {
 		switch was {
 		case "for":
 			a.Simple = false
-			a.Locks = len(part) == 1 && part[0].is("update")
+			a.Locks = len(part) == 1 && part[0].Is("update")
 		case "order":
 			a.Reads = append(a.Reads, r.columns(t, part)...)
 		case "limit":
@@ -186,7 +186,7 @@ func (r *reader) selects() ([]Access, bool) {
 
 // aggregates reports whether rows are put together in what is chosen.
 func aggregates(chosen []Word) bool {
-	return slices.ContainsFunc(chosen, func(w Word) bool { return w.is("count", "sum", "min", "max", "avg", "distinct", "over") })
+	return slices.ContainsFunc(chosen, func(w Word) bool { return w.Is("count", "sum", "min", "max", "avg", "distinct", "over") })
 }
 
 func (r *reader) updates() ([]Access, bool) {
@@ -198,7 +198,7 @@ func (r *reader) updates() ([]Access, bool) {
 	set, tail, found := split(behind, append(clauses(), "where", "from")...)
 	a := Access{Table: name, Verb: Update, Locks: true, Adds: true, Sets: map[string]Word{}}
 	for _, part := range list(set) {
-		if len(part) < 3 || !part[0].named() || !part[1].sign("=") {
+		if len(part) < 3 || !part[0].Named() || !part[1].Sign("=") {
 			return nil, false
 		}
 		column := fold(part[0])
@@ -231,7 +231,7 @@ func (r *reader) updates() ([]Access, bool) {
 }
 
 func (r *reader) deletes() ([]Access, bool) {
-	if len(r.words) < 3 || !r.words[1].is("from") {
+	if len(r.words) < 3 || !r.words[1].Is("from") {
 		return nil, false
 	}
 	of, tail, found := split(r.words[2:], append(clauses(), "where")...)
@@ -254,15 +254,15 @@ func (r *reader) deletes() ([]Access, bool) {
 }
 
 func (r *reader) inserts() ([]Access, bool) {
-	if len(r.words) < 5 || !r.words[1].is("into") || r.effects() ||
-		slices.ContainsFunc(r.words, func(w Word) bool { return w.is("conflict", "duplicate", "ignore", "overriding") }) {
+	if len(r.words) < 5 || !r.words[1].Is("into") || r.effects() ||
+		slices.ContainsFunc(r.words, func(w Word) bool { return w.Is("conflict", "duplicate", "ignore", "overriding") }) {
 		return nil, false
 	}
 	of, behind, found := split(r.words[2:], "values")
 	columns := []string(nil)
-	if len(of) > 1 && of[1].sign("(") {
+	if len(of) > 1 && of[1].Sign("(") {
 		for _, w := range of[2:] {
-			if w.named() {
+			if w.Named() {
 				columns = append(columns, fold(w))
 			}
 		}

@@ -32,26 +32,22 @@ type reference string
 
 func (r reference) value(s *Scope) (Value, error) { return s.Variables.value(string(r)) }
 
-// both is AND, and either OR. The second operand is not computed where the first decides,
-// and NULL as the first decides too.
-type (
-	both   struct{ left, right node }
-	either struct{ left, right node }
-)
+// lazy is AND, where false decides, or OR, where true does. The second operand is not computed
+// where the first decides, and NULL as the first decides too.
+type lazy struct {
+	left, right node
+	decides     bool
+}
 
-func (b both) value(s *Scope) (Value, error)   { return lazy(s, b.left, b.right, false) }
-func (e either) value(s *Scope) (Value, error) { return lazy(s, e.left, e.right, true) }
-
-// lazy is left, if that is NULL or this, and else right.
-func lazy(s *Scope, left, right node, decides bool) (Value, error) {
-	v, err := left.value(s)
+func (l lazy) value(s *Scope) (Value, error) {
+	v, err := l.left.value(s)
 	if err != nil || v.kind == null {
 		return v, err
 	}
-	if truth, err := v.asBool(); err != nil || truth == decides {
+	if truth, err := v.asBool(); err != nil || truth == l.decides {
 		return v, err
 	}
-	if v, err = right.value(s); err == nil && v.kind != null {
+	if v, err = l.right.value(s); err == nil && v.kind != null {
 		_, err = v.asBool()
 	}
 	return v, err

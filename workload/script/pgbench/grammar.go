@@ -135,9 +135,9 @@ func (g *grammar) operators(least int) (node, error) {
 func binary(operator string, left, right node) node {
 	switch operator {
 	case "and":
-		return both{left, right}
+		return lazy{left, right, false}
 	case "or":
-		return either{left, right}
+		return lazy{left, right, true}
 	case "!=":
 		operator = "<>"
 	case ">", ">=":

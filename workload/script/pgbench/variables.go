@@ -17,7 +17,7 @@ const (
 	DefaultSeed = "default_seed"
 )
 
-// Variables are those of one client, which keeps them from one run of a script to the
+// Variables are the variables of one client, which keeps them from one run of a script to the
 // next, as in pgbench. They belong to one goroutine. The zero value has none.
 type Variables struct{ byName map[string]variable }
 

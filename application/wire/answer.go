@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Answer are the rows that a statement gave, value by value as the server sent them.
+type Answer struct {
+	Rows int64 `json:"rows"`
+	// Ordered tells rows apart in their order, and Bag in any.
+	Ordered uint64 `json:"ordered"`
+	Bag     uint64 `json:"bag"`
+	// First are the first rows, and Cut is true if one was too long to be looked at.
+	First []string `json:"first,omitempty"`
+	Cut   bool     `json:"cut,omitempty"`
+}
+
+// maxFirst is how many rows are kept.
+const maxFirst = 3
+
+// Row takes a row, given by its values; false for NULL.
+func (a *Answer) Row(values func() (value []byte, is, more bool)) {
+	h := fnv.New64a()
+	var shown []string
+	for {
+		value, is, more := values()
+		if !more {
+			break
+		}
+		fmt.Fprintf(h, "%v %d ", is, len(value))
+		_, _ = h.Write(value) // a hash does not fail
+		if len(a.First) < maxFirst {
+			shown = append(shown, displayed(value, is))
+		}
+	}
+	if len(a.First) < maxFirst {
+		a.First = append(a.First, Shortened("("+strings.Join(shown, ", ")+")"))
+	}
+	a.Rows++
+	a.Ordered = a.Ordered*1099511628211 ^ h.Sum64()
+	a.Bag += h.Sum64()
+}
+
+func displayed(value []byte, is bool) string {
+	text := string(value)
+	switch {
+	case !is:
+		return "NULL"
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return fmt.Sprintf("0x%x", value)
+	}
+	return text
+}
+
+// Keeps is the answer to be taken of a statement; nil where nobody wants it.
+func (s *Statement) Keeps() *Answer {
+	if s == nil {
+		return nil
+	}
+	return s.Answer
+}
+
+// KeepAnswers has the rows of answers be looked at from now on.
+func (r *Recorder) KeepAnswers() { r.answers.Store(true) }
+
+func (r *Recorder) answer() *Answer {
+	if r.answers.Load() {
+		return &Answer{}
+	}
+	return nil
+}

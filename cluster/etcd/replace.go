@@ -1,0 +1,68 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/grpc"
+
+	"assay/cluster/server"
+)
+
+// CheckReplace implements cluster's replacing.
+func (c *Cluster) CheckReplace() error { return nil }
+
+// Data implements it.
+func (c *Cluster) Data(i int) string { return filepath.Join(c.nodes[i].Dir, "data") }
+
+// forgetBound is how long the others may take, who elect a leader first if they must.
+const forgetBound = time.Minute
+
+// Forget implements cluster's forgetting: a member that has lost its data is removed, and added as a
+// new one of the same address ("Design of runtime reconfiguration", manual 3.4; rpc.proto, MemberRemove).
+func (c *Cluster) Forget(ctx context.Context, i int) error {
+	ctx, cancel := context.WithTimeout(ctx, forgetBound)
+	defer cancel()
+	return server.Until(ctx, 200*time.Millisecond, "the others to take "+nameOf(i)+" for a new member", func(ctx context.Context) error {
+		for n, node := range c.nodes {
+			if n == i || !node.Running() {
+				continue
+			}
+			done := false
+			err := speak(ctx, node, func(ctx context.Context, to *grpc.ClientConn) (err error) {
+				done, err = renew(ctx, pb.NewClusterClient(to), "http://"+c.peers[i])
+				return err
+			})
+			if done {
+				return nil
+			}
+			return fmt.Errorf("not yet: %w", err)
+		}
+		return errors.New("no other member runs")
+	})
+}
+
+// renew does the next step by one member, and reports whether none is left. One that was never
+// started has no name.
+func renew(ctx context.Context, by pb.ClusterClient, peer string) (done bool, err error) {
+	list, err := by.MemberList(ctx, &pb.MemberListRequest{})
+	if err != nil {
+		return false, err
+	}
+	for _, m := range list.Members {
+		if slices.Contains(m.PeerURLs, peer) {
+			if m.Name == "" {
+				return true, nil
+			}
+			_, err = by.MemberRemove(ctx, &pb.MemberRemoveRequest{ID: m.ID})
+			return false, err
+		}
+	}
+	_, err = by.MemberAdd(ctx, &pb.MemberAddRequest{PeerURLs: []string{peer}})
+	return false, err
+}

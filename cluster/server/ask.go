@@ -1,0 +1,28 @@
+package server
+
+import "sync"
+
+// AskAll asks all nodes that run at the same time. Each has an answer or a failure, by its place
+// in the list; one that does not run has neither.
+func AskAll[A any](nodes []*Node, ask func(i int) (A, error)) (answers map[int]A, failures map[int]error) {
+	answers, failures = make(map[int]A), make(map[int]error)
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	for i, node := range nodes {
+		if !node.Running() {
+			continue
+		}
+		asking.Go(func() {
+			answer, err := ask(i)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failures[i] = err
+				return
+			}
+			answers[i] = answer
+		})
+	}
+	asking.Wait()
+	return answers, failures
+}

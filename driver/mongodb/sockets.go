@@ -1,0 +1,309 @@
+package mongodb
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/auth"
+	topologies "go.mongodb.org/mongo-driver/v2/x/mongo/driver/description"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/mnet"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/xoptions"
+
+	"assay/internal/eventloop"
+)
+
+// newClient is mongo.Connect, but that the bytes of commands go over sockets that can wait in
+// an event loop. The library starts two goroutines for each command, which watch its context,
+// and waits for their ends; that costs more of the processor than the command. Discovery, its pool of
+// connections, and how it greets a server stay the library's, and the bytes of a connection with TLS.
+func newClient(o *options.ClientOptions) (*mongo.Client, error) {
+	o = options.MergeClientOptions(o)
+	s := &sockets{dialer: o.Dialer, greeted: map[string]*socket{}, dialled: map[string]*socket{}}
+	if s.dialer == nil {
+		s.dialer = new(net.Dialer)
+	}
+	if o.TLSConfig == nil {
+		o.SetDialer(s)
+	}
+	if o.MaxPoolSize == nil {
+		o.SetMaxPoolSize(defaultPoolSize)
+	}
+	var by driver.Authenticator
+	var err error
+	if o.Auth != nil {
+		if by, err = auth.CreateAuthenticator(o.Auth.AuthMechanism, topology.ConvertCreds(o.Auth), o.HTTPClient); err != nil {
+			return nil, err
+		}
+	}
+	config, err := topology.NewAuthenticatorConfig(by, topology.WithAuthConfigClientOptions(o))
+	if err != nil {
+		return nil, err
+	}
+	found, err := topology.New(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := xoptions.SetInternalClientOptions(o, "deployment", &deployment{found, s}); err != nil {
+		return nil, err
+	}
+	return mongo.Connect(o)
+}
+
+// defaultPoolSize is the library's (its mongo.Client).
+const defaultPoolSize = 100
+
+// deployment is the library's, with commands over sockets.
+type deployment struct {
+	*topology.Topology
+	sockets *sockets
+}
+
+// GetServerSelectionTimeout implements driver.Deployment. The library would set a timer by it at
+// each command; see within.
+func (d *deployment) GetServerSelectionTimeout() time.Duration { return 0 }
+
+// within bounds how long a server, or a connection to it, is waited for.
+func (d *deployment) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := d.Topology.GetServerSelectionTimeout()
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// SelectServer implements driver.Deployment.
+func (d *deployment) SelectServer(ctx context.Context, by topologies.ServerSelector) (driver.Server, error) {
+	s := sendingOf(ctx)
+	if err := ctx.Err(); err != nil && s != nil {
+		return nil, err // as there would be before anything is sent
+	}
+	if kept := s.kept(); kept != nil {
+		return kept, nil
+	}
+	ctx, cancel := d.within(ctx)
+	defer cancel()
+	selected, err := d.Topology.SelectServer(ctx, by)
+	of, is := selected.(*topology.SelectedServer)
+	if !is || err != nil {
+		return selected, err
+	}
+	c := &chosen{SelectedServer: of, deployment: d}
+	if s != nil && s.keeps {
+		c.keeps, s.at, s.as = true, c, of.Server.Description().Kind
+	}
+	return c, nil
+}
+
+// chosen is a server of the library's, with commands over sockets.
+type chosen struct {
+	*topology.SelectedServer
+	deployment *deployment
+	// keeps is true of the server of a transaction, which has one connection: the command that it
+	// is lent to, and as the library knows it, once there is one.
+	keeps      bool
+	command    *command
+	connection mnet.Connection
+}
+
+// Connection implements driver.Server.
+func (s *chosen) Connection(ctx context.Context) (*mnet.Connection, error) {
+	if s.command == nil {
+		ctx, cancel := s.deployment.within(ctx)
+		defer cancel()
+		c, err := s.SelectedServer.Connection(ctx)
+		if err != nil {
+			return nil, err
+		}
+		of, is := c.ReadWriteCloser.(*topology.Connection)
+		if !is {
+			return c, nil
+		}
+		one := &command{Connection: of, socket: s.deployment.sockets.of(of), keeps: s.keeps}
+		if c.ReadWriteCloser = one; !s.keeps {
+			return c, nil
+		}
+		s.command, s.connection = one, *c
+	}
+	again := s.connection // the library notes in it that it was closed
+	return &again, nil
+}
+
+// RTTMonitor implements driver.Server.
+func (s *chosen) RTTMonitor() driver.RTTMonitor { return roundTrips{s.SelectedServer.RTTMonitor()} }
+
+// roundTrips is the library's account of round trips, but for the text of it, which the library
+// makes at each command for an error that hardly one has.
+type roundTrips struct{ driver.RTTMonitor }
+
+func (r roundTrips) Stats() string { return "a round trip takes longer" }
+
+// sockets are the sockets of a client's connections. It is safe for concurrent use.
+type sockets struct {
+	dialer options.ContextDialer
+
+	mu      sync.Mutex
+	dialled map[string]*socket // by their own address, until the library has greeted the server
+	greeted map[string]*socket // by the library's name of the connection
+}
+
+// DialContext implements options.ContextDialer.
+func (s *sockets) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	dialled, err := s.dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	tcp, is := dialled.(*net.TCPConn)
+	if !is {
+		return dialled, nil
+	}
+	one := &socket{Conn: eventloop.Wrap(tcp), all: s, address: tcp.LocalAddr().String()}
+	one.exchange = eventloop.NewExchange(one.Conn)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dialled[one.address] = one
+	return one, nil
+}
+
+// of is the socket of a connection that has greeted its server; nil if there is none of ours.
+func (s *sockets) of(c *topology.Connection) *socket {
+	name := c.ID()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one := s.greeted[name]; one != nil {
+		return one
+	}
+	address := string(c.LocalAddress())
+	one := s.dialled[address]
+	if one == nil || one.SetDeadline(time.Time{}) != nil { // the one of the greeting
+		return nil
+	}
+	delete(s.dialled, address)
+	one.name, s.greeted[name] = name, one
+	return one
+}
+
+func (s *sockets) forget(one *socket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dialled[one.address] == one {
+		delete(s.dialled, one.address)
+	}
+	if s.greeted[one.name] == one {
+		delete(s.greeted, one.name)
+	}
+}
+
+// socket is one connection as the library has it. Whoever has taken it out of the library's pool is
+// the only one to use it.
+type socket struct {
+	net.Conn
+	all      *sockets
+	address  string
+	name     string
+	exchange *eventloop.Exchange
+	first    [1024]byte // of a reply; most are shorter
+}
+
+// Close implements net.Conn.
+func (s *socket) Close() error {
+	s.all.forget(s)
+	return s.Conn.Close()
+}
+
+// maxReply is what the library takes at most (maxMessageSizeBytes).
+const maxReply = 48_000_000
+
+// reply reads a message (MongoDB manual, "MongoDB Wire Protocol", "Standard Message Header").
+func (s *socket) reply() ([]byte, error) {
+	n, err := io.ReadAtLeast(s.Conn, s.first[:], 4)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(binary.LittleEndian.Uint32(s.first[:]))
+	if size < int64(n) || size > maxReply {
+		return nil, fmt.Errorf("a reply of %d bytes came, and says that it has %d", n, size)
+	}
+	message := make([]byte, size)
+	copy(message, s.first[:n])
+	_, err = io.ReadFull(s.Conn, message[n:])
+	return message, err
+}
+
+// command is a connection while a command of ours has it, or a transaction. Write begins an exchange, and the reply or
+// Close ends it.
+type command struct {
+	*topology.Connection
+	socket *socket // nil if the bytes are the library's
+	keeps  bool    // Close leaves it to the next command of the transaction
+	failed bool
+}
+
+// Write implements mnet.ReadWriteCloser.
+func (c *command) Write(ctx context.Context, message []byte) error {
+	if err := ctx.Err(); err != nil {
+		return c.failure(err) // nothing was sent
+	}
+	sendingOf(ctx).count()
+	if c.socket == nil {
+		return c.Connection.Write(ctx, message)
+	}
+	c.socket.exchange.Begin(ctx, true)
+	_, err := c.socket.Conn.Write(message)
+	return c.ended(err, false)
+}
+
+// Read implements mnet.ReadWriteCloser.
+func (c *command) Read(ctx context.Context) ([]byte, error) {
+	if c.socket == nil {
+		return c.Connection.Read(ctx)
+	}
+	message, err := c.socket.reply()
+	return message, c.ended(err, true)
+}
+
+// ended ends the exchange if it is complete or has failed. A context that is over explains why it has.
+func (c *command) ended(err error, complete bool) error {
+	if err == nil && !complete {
+		return nil
+	}
+	x := c.socket.exchange
+	if over := x.Err(); err != nil && over != nil {
+		err = over
+	}
+	x.End()
+	if err == nil {
+		return nil
+	}
+	c.failed = true
+	return c.failure(err)
+}
+
+func (c *command) failure(err error) error {
+	return topology.ConnectionError{ConnectionID: c.ID(), Wrapped: err}
+}
+
+// Close implements mnet.ReadWriteCloser. A connection that has failed does not go back to the pool.
+func (c *command) Close() error {
+	if !c.Alive() { // it is closed already, and the socket may be another's
+		return nil
+	}
+	if c.socket != nil {
+		c.socket.exchange.End()
+	}
+	switch {
+	case c.failed:
+		return c.Expire()
+	case c.keeps:
+		return nil
+	}
+	return c.Connection.Close()
+}

@@ -1,0 +1,163 @@
+package redis
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// command is one command and, once it was sent, its answer (manual, "Redis serialization
+// protocol specification", RESP2, in which a server sends nothing unasked).
+type command struct {
+	words []string
+	// answer is a string, an int64 or a []any of answers, in which nil is none, and an error is
+	// the server's.
+	answer any
+	// err is why there is no answer: the server's error, or errNone.
+	err error
+}
+
+func newCommand(words ...string) *command { return &command{words: words} }
+
+// asking is a command on keys.
+func asking(name string, keys []string) *command {
+	return newCommand(append(append(make([]string, 0, 1+len(keys)), name), keys...)...)
+}
+
+// serverError is an error that a server has answered.
+type serverError string
+
+func (e serverError) Error() string { return string(e) }
+
+// errNone is what a server answers where there is nothing.
+const errNone = serverError("there is nothing")
+
+// answerOf is what a command was answered, as what it is to be.
+func answerOf[T any](c *command) (T, error) {
+	as, is := c.answer.(T)
+	if c.err == nil && !is {
+		return as, fmt.Errorf("%s was answered by a %T", c.words[0], c.answer)
+	}
+	return as, c.err
+}
+
+// texts are the texts that a command was answered.
+func (c *command) texts() (texts []string, err error) {
+	all, err := answerOf[[]any](c)
+	for _, one := range all {
+		text, is := one.(string)
+		if !is {
+			return nil, fmt.Errorf("%s was answered by a list with a %T", c.words[0], one)
+		}
+		texts = append(texts, text)
+	}
+	return texts, err
+}
+
+// appendTo appends the command as it is sent.
+func (c *command) appendTo(out []byte) []byte {
+	out = appendHead(out, '*', len(c.words))
+	for _, word := range c.words {
+		out = appendHead(out, '$', len(word))
+		out = append(append(out, word...), "\r\n"...)
+	}
+	return out
+}
+
+func appendHead(out []byte, kind byte, n int) []byte {
+	return append(strconv.AppendInt(append(out, kind), int64(n), 10), "\r\n"...)
+}
+
+// read reads the answer. Its error is of the connection.
+func (c *command) read(in *bufio.Reader) (err error) {
+	c.answer, err = readAnswer(in)
+	switch answer := c.answer.(type) {
+	case serverError:
+		c.answer, c.err = nil, answer
+	case nil:
+		c.err = errNone
+	}
+	return err
+}
+
+// longest is how long a text may be (redis.conf, proto-max-bulk-len).
+const longest = 512 << 20
+
+func readAnswer(in *bufio.Reader) (any, error) {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return nil, err
+	}
+	end := len(line) - len("\r\n")
+	if end < 1 || line[end] != '\r' {
+		return nil, notRedis(line)
+	}
+	kind, text := line[0], line[1:end]
+	switch kind {
+	case '+':
+		return word(text), nil
+	case '-':
+		return serverError(text), nil
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	switch {
+	case err != nil:
+	case kind == ':':
+		return n, nil
+	case n < 0 && (kind == '$' || kind == '*'):
+		return nil, nil
+	case kind == '$' && n <= longest:
+		return readText(in, int(n))
+	case kind == '*':
+		return readList(in, n)
+	}
+	return nil, notRedis(line)
+}
+
+// notRedis is the error of an answer that begins so.
+func notRedis(line []byte) error {
+	return fmt.Errorf("an answer begins with %.20q, as none of Redis does", line)
+}
+
+// word is a simple string, of which most are these.
+func word(text []byte) any {
+	switch string(text) {
+	case "OK":
+		return "OK"
+	case "QUEUED":
+		return "QUEUED"
+	}
+	return string(text)
+}
+
+func readText(in *bufio.Reader, n int) (any, error) {
+	end := len("\r\n")
+	if n+end > in.Size() {
+		text := make([]byte, n)
+		if _, err := io.ReadFull(in, text); err != nil {
+			return nil, err
+		}
+		_, err := in.Discard(end)
+		return string(text), err
+	}
+	text, err := in.Peek(n + end)
+	if err != nil {
+		return nil, err
+	}
+	of := string(text[:n])
+	_, err = in.Discard(n + end)
+	return of, err
+}
+
+func readList(in *bufio.Reader, n int64) (any, error) {
+	list := make([]any, 0, min(n, 1024))
+	for range n {
+		one, err := readAnswer(in)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}

@@ -1,0 +1,42 @@
+package eventloop
+
+import (
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// socketWait waits in the kernel for what a socket gets, as pgbench does, and not in Go's
+// poller, which parks the goroutine and wakes threads by futex(2); see docs/internals/performance.md.
+// It holds a thread and one of the runtime's processors, so that it is for an only caller, and
+// where there is a second processor.
+type socketWait struct {
+	raw  syscall.RawConn
+	poll func(fd uintptr)
+	of   [1]unix.PollFd
+}
+
+// socketWaitMillis is how long it waits before Go's poller does. The end of a context is
+// noticed there.
+const socketWaitMillis = 1
+
+func newSocketWait(of socket) *socketWait {
+	p := new(socketWait)
+	if runtime.GOMAXPROCS(0) < 2 {
+		return p
+	}
+	p.raw, _ = of.SyscallConn() // fails if it is closed, as the read will
+	p.poll = func(fd uintptr) {
+		p.of[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
+		_, _ = unix.Poll(p.of[:], socketWaitMillis) // the read tells what is wrong
+	}
+	return p
+}
+
+// wait returns when there is something to read, or soon.
+func (p *socketWait) wait() {
+	if p.raw != nil {
+		_ = p.raw.Control(p.poll) // fails if it is closed, as the read will
+	}
+}

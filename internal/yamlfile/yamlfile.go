@@ -1,0 +1,71 @@
+// Package yamlfile reads small YAML files that users write, and tells what is wrong in them by line and
+// column. It must not know what they are about.
+package yamlfile
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Error is a file that cannot be used. Line and Column count from 1.
+type Error struct {
+	Path         string
+	Line, Column int
+	Problem      string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Problem)
+}
+
+// Decode reads a file's text into a struct, which must have all keys that are there. The error is an *Error.
+func Decode(path string, text []byte, into any) error {
+	err := yaml.UnmarshalWithOptions(text, into, yaml.DisallowUnknownField())
+	if err == nil {
+		return nil
+	}
+	if broken, is := errors.AsType[yaml.Error](err); is {
+		return at(path, broken.GetToken(), 0, broken.GetMessage())
+	}
+	return at(path, nil, 0, err.Error())
+}
+
+// Refuse is the *Error of a value: that of a key such as faults[0], or of the beginning of the file if
+// the key is not there. The problem begins so many bytes within the value.
+func Refuse(path string, text []byte, key string, within int, problem string) *Error {
+	t := tokenOf(text, key)
+	if t != nil && within > 0 && (t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType) {
+		within++
+	}
+	return at(path, t, within, key+": "+problem)
+}
+
+func at(path string, t *token.Token, within int, problem string) *Error {
+	e := &Error{Path: filepath.ToSlash(path), Line: 1, Column: 1, Problem: problem}
+	if t != nil && t.Position != nil {
+		e.Line, e.Column = t.Position.Line, t.Position.Column+within
+	}
+	return e
+}
+
+// tokenOf is where the value of a key stands; nil if it is not there.
+func tokenOf(text []byte, key string) *token.Token {
+	path, err := yaml.PathString("$." + key)
+	if err != nil {
+		return nil
+	}
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil
+	}
+	n, err := path.FilterFile(file)
+	if err != nil || n == nil {
+		return nil
+	}
+	return n.GetToken()
+}

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/check"
+)
+
+// Bug is a finding, for an engineer of the database's vendor: all that is needed to believe it and
+// to see it again, on one page.
+type Bug struct {
+	Result *Result
+	// Check has found it, and Finding is it, with the smallest part of the history that shows it, or
+	// what is known of the operations that it names.
+	Check   check.Result
+	Finding check.Evidence
+	// Moment is when it was in UTC; empty if that is not known.
+	Moment string
+	// Causes are what else could explain it.
+	Causes []Cause
+	// Scenario is the run's scenario file, which does it again.
+	Scenario string
+	// Environment describes the machine.
+	Environment []Setting
+	// Logs are the servers' lines around the moment, by the file's name.
+	Logs []Setting
+}
+
+// Document is the page.
+func (b Bug) Document() Document {
+	r := clean(b.Result)
+	d := Document{Title: b.title(r)}
+	found := joined(": ", check.Counted(b.Check.Found, "finding", "findings")+" in "+b.Check.Name, b.kinds())
+	d.Verdicts = []DocumentVerdict{{Text: joined(": ", b.Check.Verdict.String(), found), Unsure: b.Check.Verdict != check.Violated}}
+	d.Tables = append(d.Tables, settingTable("Promised and found", "what", b.promised(r)), settingTable("What was tested", "what", b.tested(r)))
+	d.Tables = append(d.Tables, Table{Title: "Again", Drawn: b.again()})
+	d.Tables = append(d.Tables, b.history()...)
+	for _, log := range b.Logs {
+		d.Tables = append(d.Tables, Table{Title: "What " + log.Name + " has around that moment", Drawn: plainLines(log.Value)})
+	}
+	if len(b.Logs) == 0 {
+		d.Notes = append(d.Notes, "No log of a server in the run's folder has a line near the moment"+when(b.Moment != "", ", which was "+b.Moment))
+	}
+	ruled := Table{Title: "What else could explain it", Head: []string{"cause", "ruled out", "what was measured"}, Words: []int{1, 2}}
+	for _, c := range b.Causes {
+		ruled.Rows = append(ruled.Rows, []string{c.Name, when(c.RuledOut, "yes") + when(!c.RuledOut, "no"), c.Detail})
+	}
+	d.Tables = append(d.Tables, ruled)
+	return d
+}
+
+func (b Bug) title(r *Result) string {
+	return product(r) + ": " + cmp.Or(b.Finding.Kind, b.Check.Name) + " in workload " + r.Workload + when(level(r) != "", " at "+level(r))
+}
+
+// level is the isolation level at which the transactions ran; empty where there is none.
+func level(r *Result) string {
+	if r.Conviction != nil && r.Conviction.InForce != "" {
+		return r.Conviction.InForce
+	}
+	return ValueOf(r.Database.Settings, "isolation")
+}
+
+// kinds are all that the check has found.
+func (b Bug) kinds() string {
+	var all []string
+	for _, f := range b.Check.Findings {
+		all = append(all, check.Count(f.Found)+" "+f.Kind)
+	}
+	return strings.Join(all, ", ")
+}
+
+// promised says what is promised of the finding and by which page, and what was found.
+func (b Bug) promised(r *Result) (all []Setting) {
+	switch {
+	case r.Seeded != "":
+		all = append(all, Setting{"promised", "the bug was seeded on purpose (" + r.Seeded + "): this page says nothing about " + r.Database.Product})
+	case b.Check.Verdict == check.Violated && r.Conviction != nil:
+		all = append(all, Setting{"promised", joined(", ", r.Conviction.Promise, r.Conviction.Manual)})
+	}
+	for _, f := range b.Check.Findings {
+		if text := f.Ruled(); text != "" && f.Kind == b.Finding.Kind {
+			all = append(all, Setting{"not promised", text})
+		}
+	}
+	return append(all, Setting{"found", evidenceText(b.Finding)})
+}
+
+// tested are versions and settings, and what was done to them.
+func (b Bug) tested(r *Result) []Setting {
+	all := []Setting{{"database", product(r)}}
+	add := func(name, value string) {
+		if value != "" {
+			all = append(all, Setting{name, value})
+		}
+	}
+	add("level", level(r))
+	add("settings in use", pairs(r.Database.Settings))
+	if b.Result.Database.Changed == nil { // clean makes it empty
+		add("settings that are not the defaults", "the server does not tell")
+	} else {
+		add("settings that are not the defaults", cmp.Or(pairs(r.Database.Changed), "none"))
+	}
+	if r.Cluster != nil {
+		add("servers", r.Cluster.Spec+", started by assay")
+	}
+	add("load", loadLine(r))
+	var faults []string
+	for _, f := range r.Faults {
+		if asked := cmp.Or(f.Asked, f.Action+" "+f.Target); !slices.Contains(faults, asked) {
+			faults = append(faults, asked)
+		}
+	}
+	add("faults", strings.Join(faults, "; "))
+	var machine []string
+	for _, s := range b.Environment {
+		switch s.Name {
+		case "platform", "kernel", "architecture", "cpu model":
+			machine = append(machine, s.Value)
+		}
+	}
+	add("machine", strings.Join(machine, ", "))
+	add("when", joined(", ", b.Moment, "run "+r.Run, "assay "+r.Version))
+	return all
+}
+
+// again is the lines of a shell that do the run again.
+func (b Bug) again() string {
+	const end = "END_OF_SCENARIO"
+	return fmt.Sprintf("cat > scenario.yaml <<'%s'\n%s\n%s\nassay run %s --scenario scenario.yaml --repeat 20", end, strings.TrimSpace(b.Scenario), end, b.Result.Workload)
+}
+
+// plainLines is a text of which each line is plain.
+func plainLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = plain(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// widePicture is the width of the picture: a line of a mailing list's archive has no more.
+const widePicture = 100
+
+// history is what the sessions did, side by side in the order of time.
+func (b Bug) history() []Table {
+	x := b.Finding.Smallest
+	if x == nil || len(x.Operations) == 0 {
+		return nil
+	}
+	t := newTextWriter(TextOptions{Width: widePicture})
+	shown := x
+	if Noted(x) {
+		shown = byStatement(x)
+	}
+	picture := drawLanes(shown, widePicture)
+	switch {
+	case picture != nil:
+		t.b.WriteString(strings.Join(picture, "\n") + "\n")
+	case Noted(x):
+		t.table(statementsOf(b.Finding))
+	}
+	if x.Why != "" {
+		t.gap()
+		t.block(noColor, "", "", "That cannot be: "+x.Why)
+	}
+	return []Table{{Title: "What the sessions did", Drawn: t.b.String()}}
+}

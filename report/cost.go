@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Price is what one node costs.
+type Price struct {
+	PerHour  float64
+	Currency string // empty if it is not said
+}
+
+// PriceForm is how users give a price.
+const PriceForm = "what a node costs, such as 0.17/h, 0.17 USD/h or 120 EUR/month"
+
+var priceText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?([A-Za-z]{3})?/(h|day|month)$`)
+})
+
+// hoursOfMonth is an average month's hours, as clouds reckon.
+const hoursOfMonth = 730
+
+// ParsePrice reads a price; false if it is none, or nothing.
+func ParsePrice(text string) (Price, bool) {
+	parts := priceText().FindStringSubmatch(text)
+	if parts == nil {
+		return Price{}, false
+	}
+	amount, err := strconv.ParseFloat(parts[1], 64)
+	hours := map[string]float64{"h": 1, "day": 24, "month": hoursOfMonth}[parts[3]]
+	return Price{amount / hours, strings.ToUpper(parts[2])}, err == nil && amount > 0
+}
+
+// Cost is what the nodes cost, arbiters included.
+type Cost struct {
+	Price    string  `json:"price_per_node"`
+	Currency string  `json:"currency,omitempty"`
+	Nodes    int     `json:"nodes"`
+	PerHour  float64 `json:"per_hour"`
+	// PerMillion is of a million committed operations at the measured throughput; 0 if nothing was committed.
+	PerMillion float64 `json:"per_million_committed,omitempty"`
+	// PerGigabyteMonth is of a month for each GB that the database held, PerMillionRowsMonth for
+	// each million rows; 0 if that is not known, or it held less than a tenth of that.
+	PerGigabyteMonth    float64 `json:"per_gb_month,omitempty"`
+	PerMillionRowsMonth float64 `json:"per_million_rows_month,omitempty"`
+}
+
+// CostOf is what nodes of a price cost, by what the run did and held.
+func CostOf(r *Result, text string, p Price) *Cost {
+	c := &Cost{Price: text, Currency: p.Currency, Nodes: 1}
+	switch d := &r.Database; {
+	case r.Cluster != nil:
+		c.Nodes = len(r.Cluster.Nodes)
+	case d.Nodes != nil:
+		c.Nodes = *d.Nodes
+		if d.Arbiters != nil {
+			c.Nodes += *d.Arbiters
+		}
+	}
+	c.PerHour = p.PerHour * float64(c.Nodes)
+	rows := int64(0)
+	for name, n := range r.Data.Rows {
+		if !strings.HasPrefix(name, strikes) {
+			rows += n
+		}
+	}
+	const million, gigabyte, secondsOfHour = 1e6, 1e9, 3600
+	if r.Throughput.PerSecond > 0 {
+		c.PerMillion = c.PerHour / secondsOfHour / r.Throughput.PerSecond * million
+	}
+	if month := c.PerHour * hoursOfMonth; r.Data.Bytes >= gigabyte/10 {
+		c.PerGigabyteMonth = month / float64(r.Data.Bytes) * gigabyte
+	}
+	if rows >= million/10 {
+		c.PerMillionRowsMonth = c.PerHour * hoursOfMonth / float64(rows) * million
+	}
+	return c
+}
+
+// costLine says it in words.
+func costLine(c *Cost) string {
+	money := func(v float64) string { return strings.TrimSpace(short(v) + " " + c.Currency) }
+	line := fmt.Sprintf("%s an hour for %d × %s", money(c.PerHour), c.Nodes, c.Price)
+	for _, of := range []struct {
+		value float64
+		what  string
+	}{{c.PerMillion, "a million transactions"}, {c.PerGigabyteMonth, "a month for each GB held"}, {c.PerMillionRowsMonth, "a month for each million rows"}} {
+		if of.value > 0 {
+			line += "; " + money(of.value) + " " + of.what
+		}
+	}
+	return line
+}

@@ -1,0 +1,33 @@
+package report
+
+import (
+	"math"
+	"testing"
+
+	"assay/internal/expect"
+)
+
+func TestPrices(t *testing.T) {
+	for text, want := range map[string]Price{"0.17/h": {0.17, ""}, "0.17 usd/h": {0.17, "USD"}, "2.4EUR/day": {0.1, "EUR"}, "730/month": {1, ""}, ".5/h": {0.5, ""}} {
+		if got, is := ParsePrice(text); !is || math.Abs(got.PerHour-want.PerHour) > 1e-9 || got.Currency != want.Currency {
+			t.Errorf("%s: %+v, %v", text, got, is)
+		}
+	}
+	for _, text := range []string{"", "0.17", "/h", "0/h", "-1/h", "1/week", "a lot/h", "1 euro/h", "1e999/h"} {
+		if got, is := ParsePrice(text); is {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+// TestCostCountsArbiters: three nodes of which one is an arbiter cost three.
+func TestCostCountsArbiters(t *testing.T) {
+	r := &Result{Cluster: &Cluster{Nodes: []ClusterNode{{Name: "n1"}, {Name: "n2"}, {Name: "n3", Arbiter: true}}}}
+	r.Throughput.PerSecond, r.Data.Bytes = 1000, 2e9
+	r.Data.Rows = map[string]int64{"account": 4e6, strikes + "lost-ack": 9}
+	c := CostOf(r, "0.12 EUR/h", Price{0.12, "EUR"})
+	expect.Text(t, "the cost", costLine(c), "0.36 EUR an hour for 3 × 0.12 EUR/h; 0.1 EUR a million transactions; 131 EUR a month for each GB held; 65.7 EUR a month for each million rows")
+	nodes, arbiters := 2, 1
+	r = &Result{Database: Database{Nodes: &nodes, Arbiters: &arbiters}}
+	expect.Text(t, "of nothing committed", costLine(CostOf(r, "1/h", Price{1, ""})), "3 an hour for 3 × 1/h")
+}

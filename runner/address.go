@@ -1,0 +1,69 @@
+package runner
+
+import (
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"assay/store"
+)
+
+// validOptions returns a *store.OptionError for an option without a name or a value.
+func validOptions(options []string) error {
+	for _, o := range options {
+		if name, value, found := strings.Cut(o, "="); !found || name == "" || value == "" || strings.ContainsAny(name, "&?# ") {
+			return &store.OptionError{Option: "--option", Value: o, Want: "NAME=VALUE, a parameter of the database's address, such as w=1"}
+		}
+	}
+	return nil
+}
+
+// fromAnywhere is the address such that it means the same in every working
+// directory. Only that of an SQLite file can depend on it. A directory that no
+// address can hold, for its question mark, leaves it as it is.
+func fromAnywhere(address string) string {
+	rest, isFile := strings.CutPrefix(address, schemeSQLite)
+	path, parameters, asked := strings.Cut(rest, "?")
+	if !isFile || path == "" || strings.HasPrefix(path, "/") {
+		return address
+	}
+	path, err := filepath.Abs(path)
+	if err != nil || strings.Contains(path, "?") {
+		return address
+	}
+	if asked {
+		path += "?" + parameters
+	}
+	return schemeSQLite + path
+}
+
+// WithOptions is the address with these parameters, each NAME=VALUE, behind its
+// own. It returns a *store.OptionError for one without a name or a value.
+func WithOptions(address string, options []string) (string, error) {
+	if err := validOptions(options); err != nil {
+		return "", err
+	}
+	return withOptions(address, options), nil
+}
+
+// withOptions is the address with these parameters behind its own. Which there
+// are is the driver's to say, and it refuses the others.
+func withOptions(address string, options []string) string {
+	if len(options) == 0 {
+		return address
+	}
+	_, rest, _ := strings.Cut(address, ":")
+	separator := "?"
+	switch {
+	case strings.Contains(address, "?"):
+		separator = "&"
+	case strings.HasPrefix(rest, "//") && !strings.Contains(rest[2:], "/"):
+		separator = "/?"
+	}
+	var parameters []string
+	for _, o := range options {
+		name, value, _ := strings.Cut(o, "=")
+		parameters = append(parameters, name+"="+url.QueryEscape(value))
+	}
+	return address + separator + strings.Join(parameters, "&")
+}

@@ -1,0 +1,158 @@
+package hunt
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/check"
+	"assay/report"
+	"assay/store/promise"
+)
+
+// The goals of a hunt.
+const (
+	// GoalViolation is a verdict of violated.
+	GoalViolation = "violation"
+	// GoalLoss is an acknowledged write that is gone, also where the manual allows it.
+	GoalLoss = "loss"
+	// GoalOutage is a time without writes; behind = stands how long.
+	GoalOutage = "outage"
+	// GoalTwoPrimaries is a node that is left taking writes beside the primary.
+	GoalTwoPrimaries = "two-primaries"
+	// unhealed is a cluster that is not whole again after its faults are healed. It is always
+	// looked for.
+	unhealed = "unhealed"
+)
+
+// Goal is what a hunt looks for.
+type Goal struct {
+	Name string `json:"name"`
+	// Outage is how long writes are away, of GoalOutage.
+	Outage time.Duration `json:"outage_ns,omitempty"`
+}
+
+func (g Goal) String() string {
+	if g.Outage > 0 {
+		return g.Name + "=" + g.Outage.String()
+	}
+	return g.Name
+}
+
+// ParseGoals reads goals with commas between.
+func ParseGoals(text string) (all []Goal, err error) {
+	for word := range strings.SplitSeq(text, ",") {
+		name, value, valued := strings.Cut(word, "=")
+		g := Goal{Name: name}
+		known := slices.Contains([]string{GoalViolation, GoalLoss, GoalOutage, GoalTwoPrimaries}, name)
+		if known && valued && name == GoalOutage {
+			g.Outage, err = time.ParseDuration(value)
+		}
+		if !known || valued != (name == GoalOutage) || err != nil || valued && g.Outage <= 0 {
+			return nil, fmt.Errorf("there is no goal %q; want violation, loss, outage=60s or two-primaries, with commas between", word)
+		}
+		all = append(all, g)
+	}
+	return all, nil
+}
+
+// hit is what a run shows of a goal.
+type hit struct {
+	// key is the same for findings that are the same to a hunt.
+	key, text string
+	goal      string
+	verdict   check.Verdict
+	// history is the smallest part of the history that shows it; empty where none is known.
+	history string
+}
+
+// hits are what a result shows of these goals. It adds no verdict: what is valid, unknown or not
+// asked for is none.
+func hits(r *report.Result, goals []Goal) (all []hit) {
+	for _, g := range goals {
+		switch g.Name {
+		case GoalViolation:
+			if r.Verdict == check.Violated {
+				all = append(all, violations(r)...)
+			}
+		case GoalLoss:
+			all = append(all, losses(r)...)
+		case GoalOutage:
+			if away := longestOutage(r); away >= g.Outage {
+				all = append(all, hit{key: g.String(), text: fmt.Sprintf("no write succeeded for %.1f s", away.Seconds()), goal: g.Name, verdict: r.Verdict})
+			}
+		case GoalTwoPrimaries:
+			if r.Cluster != nil && r.Cluster.TwoPrimaries {
+				all = append(all, hit{key: g.Name, text: "two nodes take writes: " + r.Cluster.Settled, goal: g.Name, verdict: r.Verdict})
+			}
+		}
+	}
+	return all
+}
+
+func violations(r *report.Result) (all []hit) {
+	for _, c := range r.Checks {
+		if c.Verdict == check.Violated {
+			all = append(all, hit{GoalViolation + " " + c.Name, c.Name + ": " + promised(c) + c.Detail, GoalViolation, check.Violated, report.Smallest(c, "")})
+		}
+	}
+	return all
+}
+
+func losses(r *report.Result) (all []hit) {
+	for _, c := range r.Checks {
+		for _, f := range c.Findings {
+			if f.Property != string(promise.Durability) || f.Found == 0 || c.Verdict != check.Violated && c.Verdict != check.Allowed {
+				continue
+			}
+			text := fmt.Sprintf("%s: %s %s", c.Name, check.Count(f.Found), f.Kind)
+			if why := f.Ruled(); why != "" && c.Verdict == check.Allowed {
+				text = c.Name + ": " + why
+			}
+			all = append(all, hit{GoalLoss + " " + c.Name, text, GoalLoss, c.Verdict, report.Smallest(c, f.Kind)})
+			break
+		}
+	}
+	return all
+}
+
+// promised are the kinds of a check's findings that are promised.
+func promised(c check.Result) string {
+	var all []string
+	for _, f := range c.Findings {
+		if f.Kind != "" && f.Found > 0 && (f.Promised == nil || *f.Promised) {
+			all = append(all, fmt.Sprintf("%s %s", check.Count(f.Found), f.Kind))
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return strings.Join(all, ", ") + "; "
+}
+
+// longestOutage is the longest time without a write.
+func longestOutage(r *report.Result) time.Duration {
+	var ms float64
+	for i := range r.Faults {
+		ms = max(ms, r.Faults[i].WriteOutage)
+	}
+	if a := r.Availability; a != nil {
+		ms = max(ms, a.WriteOutage)
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// Wilson is the interval of 95 % of a probability that was seen found of tried times (E. B. Wilson,
+// 1927).
+func Wilson(found, tried int) (low, high float64) {
+	if tried == 0 {
+		return 0, 1
+	}
+	const z = 1.959964
+	n, p := float64(tried), float64(found)/float64(tried)
+	middle := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
+	return max(middle-half, 0), min(middle+half, 1)
+}

@@ -1,0 +1,187 @@
+package hunt
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"assay/fault"
+	"assay/report"
+)
+
+// The least that parts of a plan are reduced to.
+const (
+	leastDuration = time.Second
+	leastLength   = 10 * time.Millisecond
+	leastTime     = 100 * time.Millisecond
+)
+
+// finish shrinks what is not shrunk yet.
+func (h *Hunt) finish(ctx context.Context) error {
+	for i := range h.Findings {
+		if h.Findings[i].Shrunk || h.o.ShrinkFor == 0 || ctx.Err() != nil {
+			continue
+		}
+		if err := errors.Join(h.reduce(ctx, &h.Findings[i]), h.end()); err != nil {
+			return err
+		}
+	}
+	h.last = time.Now()
+	return nil
+}
+
+// reduce shrinks one finding, and tells its probability by runs on new clusters.
+func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
+	began := time.Now()
+	work := h.runFolder("shrink")
+	shows := func(try func(context.Context, Plan, string) Trial, p Plan) bool {
+		t := try(ctx, p, work)
+		_ = os.RemoveAll(work)
+		f.Tries++
+		all := h.hitsOf(t)
+		i := slices.IndexFunc(all, func(found hit) bool { return found.key == f.Key })
+		if i < 0 || ctx.Err() != nil {
+			return false
+		}
+		if f.History == "" || all[i].history != "" && len(all[i].history) < len(f.History) {
+			f.History = all[i].history
+		}
+		return true
+	}
+	// Two thirds of the time are for shrinking, the rest for telling how often the rest is found.
+	more := func() bool { return ctx.Err() == nil && time.Since(began) < h.o.ShrinkFor*2/3 }
+	tries, again := 1, false
+	for !again && tries < 4 && more() { // what is not found each time is missed by one try
+		tries, again = tries+1, shows(h.ground.Try, f.Plan)
+	}
+	if again {
+		p := h.space.shrink(f.Plan, func(p Plan) bool {
+			for range tries {
+				if more() && shows(h.ground.Try, p) {
+					h.o.Tell("smaller: " + report.CommandLine(p.Words(h.space.Spec)))
+					return true
+				}
+			}
+			return false
+		}, more)
+		if ctx.Err() == nil {
+			f.Plan = p
+		}
+	}
+	f.Found, f.Of, f.RunSeconds = 0, 0, 0
+	for f.Of < confirmations && ctx.Err() == nil && (f.Of == 0 || time.Since(began) < h.o.ShrinkFor) {
+		start := time.Now()
+		found := shows(h.ground.Alone, f.Plan)
+		if ctx.Err() != nil {
+			break
+		}
+		f.RunSeconds = (f.RunSeconds*float64(f.Of) + time.Since(start).Seconds()) / float64(f.Of+1)
+		if f.Of++; found {
+			f.Found++
+		}
+	}
+	f.Low, f.High = Wilson(f.Found, f.Of)
+	f.Command = h.command(f.Plan)
+	f.Shrunk = ctx.Err() == nil
+	h.o.Tell(f.probability())
+	return nil
+}
+
+// shrink takes from a plan whatever it shows the same without, until nothing can go or more says
+// that the time is over. again reports whether a plan shows it.
+func (s *Space) shrink(p Plan, again func(Plan) bool, more func() bool) Plan {
+	failed := map[string]bool{}
+	for changed := true; changed; {
+		changed = false
+		all := s.reductions(p)
+		for i := 0; i < len(all); i++ {
+			key := string(all[i].Text())
+			switch {
+			case !more():
+				return p
+			case failed[key]:
+			case again(all[i]): // and go on with what comes next, not with what failed before
+				p, changed = all[i], true
+				all = s.reductions(p)
+				i--
+			default:
+				failed[key] = true
+			}
+		}
+	}
+	return p
+}
+
+// reductions are the plans that are smaller by one thing, the greatest first.
+func (s *Space) reductions(p Plan) (all []Plan) {
+	add := func(change func(q *Plan)) {
+		q := p.clone()
+		change(&q)
+		if _, err := q.check(s.Spec); err == nil {
+			all = append(all, q)
+		}
+	}
+	if len(p.Faults) > 1 {
+		add(func(q *Plan) { q.Faults = nil })
+	}
+	for i := range p.Faults {
+		add(func(q *Plan) { q.Faults = slices.Delete(q.Faults, i, i+1) })
+	}
+	keys, spread := keysOf(p)
+	for _, name := range slices.Sorted(maps.Keys(p.Flags)) {
+		if name != keys.Name {
+			add(func(q *Plan) { delete(q.Flags, name) })
+		}
+	}
+	for i := range p.Options {
+		add(func(q *Plan) { q.Options = slices.Delete(q.Options, i, i+1) })
+	}
+	for _, parts := range []time.Duration{2, 3} { // the half, two thirds
+		if d := (p.Duration * (parts - 1) / parts).Round(100 * time.Millisecond); d >= leastDuration && d < p.Duration {
+			add(func(q *Plan) { q.Duration = d })
+		}
+	}
+	if p.Clients > 1 {
+		add(func(q *Plan) { q.Clients = (p.Clients + 1) / 2 })
+	}
+	if p.Rate > 1 {
+		add(func(q *Plan) { q.Rate = math.Ceil(p.Rate / 2) })
+	}
+	if n, err := strconv.Atoi(p.Flags[keys.Name]); spread && err == nil && n/2 >= max(int(keys.Min), 1) {
+		add(func(q *Plan) { q.Flags[keys.Name] = strconv.Itoa(n / 2) })
+	}
+	for i, text := range p.Faults {
+		f, _ := fault.Parse(text)
+		for _, smaller := range smallerFaults(f) {
+			add(func(q *Plan) { q.Faults[i] = smaller.String() })
+		}
+	}
+	return all
+}
+
+// smallerFaults are the fault once where it comes again and again, earlier, and shorter.
+func smallerFaults(f fault.Fault) (all []fault.Fault) {
+	if f.Every > 0 {
+		once := f
+		once.At, once.Every = f.Every, 0
+		all = append(all, once)
+	}
+	if f.Every == 0 && f.At > 0 {
+		earlier := f
+		if earlier.At = round(f.At / 2); earlier.At < leastTime {
+			earlier.At = 0
+		}
+		all = append(all, earlier)
+	}
+	if f.For != fault.Ever && f.For/2 >= leastLength {
+		shorter := f
+		shorter.For = round(f.For / 2)
+		all = append(all, shorter)
+	}
+	return all
+}

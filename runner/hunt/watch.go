@@ -1,0 +1,221 @@
+package hunt
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/cluster"
+	"assay/history"
+)
+
+// The parts of which the name of a cluster's state consists: who takes writes, which nodes are down
+// or under a fault, and whether servers are that decide who takes writes.
+const (
+	ledFirst   = "the first primary"
+	ledAnother = "another primary"
+	ledNone    = "no primary"
+
+	allWell   = "all well"
+	oneHit    = "a node hit"
+	someHit   = "several nodes hit"
+	allHit    = "all nodes hit"
+	rejoining = "nodes back"
+
+	decidersHit = "deciders hit"
+)
+
+// States are the names of the states that the cluster can be in, as far as is known beforehand.
+func (s *Space) States() (all []string) {
+	leads, hits, deciders := []string{""}, []string{allWell, oneHit}, []string{""}
+	if s.Led {
+		leads = []string{ledFirst, ledNone}
+	}
+	nodes := s.Spec.Nodes + s.Spec.Arbiters
+	if s.Led && nodes > 1 {
+		leads = append(leads, ledAnother)
+	}
+	if nodes > 2 {
+		hits = append(hits, someHit)
+	}
+	if nodes > 1 {
+		hits = append(hits, allHit)
+	}
+	if slices.ContainsFunc(s.Spec.Members(), func(m cluster.Member) bool { return cluster.Decides(m.Role) }) {
+		deciders = append(deciders, decidersHit)
+	}
+	for _, lead := range leads {
+		for _, hit := range append(hits, rejoining) {
+			for _, decider := range deciders {
+				all = append(all, stateName(lead, hit, decider))
+			}
+		}
+	}
+	return all
+}
+
+func stateName(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
+}
+
+// wait has plans with failovers be longer after one that was long enough and in which no other node
+// took writes, as long as none ever did.
+func (h *Hunt) wait(p Plan) {
+	led := func(state string) bool { return strings.HasPrefix(state, ledAnother) }
+	switch longest := min(mostPatience, h.space.Longest); {
+	case !h.space.Led || h.Patience < 0 || p.Duration < h.Patience || len(p.Faults) == 0:
+	case slices.ContainsFunc(slices.Collect(maps.Keys(h.Coverage.States)), led):
+	case h.Patience >= longest:
+		h.Patience = -1
+	default:
+		h.Patience = min(h.Patience*2, longest)
+	}
+}
+
+// looked is what is looked at of a cluster.
+type looked interface {
+	Servers() []*cluster.Node
+	Primary(ctx context.Context) (*cluster.Node, error)
+}
+
+const (
+	lookEvery    = 200 * time.Millisecond
+	primaryBound = 400 * time.Millisecond
+)
+
+// watcher looks at the cluster while a run goes, and is told of its faults (runner.Monitor).
+type watcher struct {
+	cluster looked
+	led     bool
+
+	mu     sync.Mutex
+	acting map[string]int // faults, by node
+	under  map[string]int // the same, by action
+	first  string         // who took writes in the beginning
+	leader string         // who does now
+	struck bool           // a fault has begun
+	states map[string]bool
+	pairs  map[Pair]bool
+}
+
+// watch looks until the returned function is called, which says what was seen.
+func watch(ctx context.Context, c looked, led bool) (w *watcher, stop func() Seen) {
+	w = &watcher{cluster: c, led: led, acting: map[string]int{}, under: map[string]int{}, states: map[string]bool{}, pairs: map[Pair]bool{}}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			w.look(ctx)
+			select {
+			case <-ctx.Done():
+			case <-tick.C:
+			}
+		}
+	}()
+	return w, func() Seen {
+		cancel()
+		<-done
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		var s Seen
+		for name := range w.states {
+			s.States = append(s.States, name)
+		}
+		for p := range w.pairs {
+			s.Pairs = append(s.Pairs, p)
+		}
+		return s
+	}
+}
+
+func (w *watcher) look(ctx context.Context) {
+	leader := ""
+	if w.led {
+		asking, cancel := context.WithTimeout(ctx, primaryBound)
+		if n, err := w.cluster.Primary(asking); err == nil {
+			leader = n.Name()
+		}
+		cancel()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.leader = leader; w.first == "" {
+		w.first = leader
+	}
+	if ctx.Err() == nil {
+		w.states[w.state()] = true
+	}
+}
+
+// state is the state now. The caller holds mu.
+func (w *watcher) state() string {
+	lead, hit, deciders, out, all := "", allWell, "", 0, 0
+	for _, n := range w.cluster.Servers() {
+		gone := w.acting[n.Name()] > 0 || !n.Running()
+		switch {
+		case n.Role() == "":
+			all++
+			if gone {
+				out++
+			}
+		case gone && cluster.Decides(n.Role()):
+			deciders = decidersHit
+		}
+	}
+	switch {
+	case out == 0 && w.struck:
+		hit = rejoining
+	case out == all && all > 1:
+		hit = allHit
+	case out > 1:
+		hit = someHit
+	case out == 1:
+		hit = oneHit
+	}
+	switch {
+	case !w.led:
+	case w.leader == "":
+		lead = ledNone
+	case w.leader == w.first:
+		lead = ledFirst
+	default:
+		lead = ledAnother
+	}
+	w.struck = w.struck || out > 0
+	return stateName(lead, hit, deciders)
+}
+
+// Fault implements runner.Monitor.
+func (w *watcher) Fault(action, _ string, on []string, active bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name, _, _ := strings.Cut(action, "=")
+	by := -1
+	if active {
+		by = 1
+		state := w.state()
+		for _, other := range slices.Sorted(maps.Keys(w.under)) {
+			if w.under[other] > 0 {
+				state += ", under " + other
+			}
+		}
+		w.pairs[Pair{name, state}] = true
+	}
+	w.under[name] = max(w.under[name]+by, 0)
+	for _, n := range on {
+		w.acting[n] = max(w.acting[n]+by, 0)
+	}
+	w.states[w.state()] = true
+}
+
+// Begin, Phase, Clients and Recorded implement runner.Monitor.
+func (*watcher) Begin(string, string, string, string, map[uint8]string) {}
+func (*watcher) Phase(string)                                           {}
+func (*watcher) Clients(int)                                            {}
+func (*watcher) Recorded(*history.Op)                                   {}

@@ -1,0 +1,330 @@
+package judge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"assay/check"
+	"assay/cluster"
+	"assay/fault"
+	"assay/report"
+	"assay/store/durability"
+	"assay/store/promise"
+	"assay/workload/definition"
+)
+
+// enterPromise gives each check the verdict that follows from what the vendor promises of
+// its findings, and enters whether all of that was kept.
+func (c Case) enterPromise(ctx context.Context, r *report.Result, judged definition.Judgement, record check.Result) error {
+	r.Checks = againstPromise(r, judged, record)
+	x := &rulings{workload: c.Workload, circumstances: circumstancesOf(r), permitted: judged.Permitted, unproven: judged.Unproven, copies: rulingOfCopies(r.Faults), gone: rulingOfGone(r, circumstancesOf(r))}
+	if losses := allowedLosses(r); losses != nil && r.Lost == nil && c.Workload.Losses {
+		if check.Combine(r.Checks) == check.Violated {
+			evidence := c.Evidence
+			evidence.Losses = losses
+			again, err := c.Rules.Judge(ctx, c.Seed, evidence)
+			if err != nil {
+				return err
+			}
+			x.circumstances.Timed = true
+			x.left, x.lost = againstPromise(r, again, record), losses
+		}
+		enterLosses(r, losses, c.NotRead == "")
+	}
+	if r.Seeded == "" {
+		x.enter(r.Checks)
+	}
+	r.Promise = promiseOf(r, judged.Asked)
+	if v := check.Combine(r.Checks); v == check.Allowed || v == check.Unknown {
+		r.Promise.Advice = x.advice
+	}
+	return nil
+}
+
+// againstPromise are the checks by what the vendor promises. Where the user asked for another
+// model, it is the check by that model, unless the promise is broken: what misses that model
+// alone is allowed, and stays.
+func againstPromise(r *report.Result, judged definition.Judgement, record check.Result) []check.Result {
+	checks := append(slices.Clone(judged.Results), record)
+	if judged.Asked == "" {
+		return checks
+	}
+	for i := range checks {
+		at := slices.IndexFunc(judged.Promised, func(p check.Result) bool { return p.Name == checks[i].Name })
+		switch missed := checks[i].Verdict == check.Violated; {
+		case at >= 0 && judged.Promised[at].Verdict == check.Violated:
+			if checks[i] = judged.Promised[at]; !missed {
+				checks[i].Detail += "; " + judged.Asked + " was asked for, and not broken"
+			}
+		case missed && at >= 0 && judged.Promised[at].Verdict != check.Unknown:
+			checks[i].Verdict = check.Allowed
+			for n := range checks[i].Findings {
+				no, f := false, &checks[i].Findings[n]
+				f.Promised, f.Source = &no, fmt.Sprintf("%s, which the vendor promises where %s was asked for,", r.Database.Promise, judged.Asked)
+			}
+		case missed && at < 0:
+			for n := range checks[i].Findings {
+				checks[i].Findings[n].Source = judged.Asked + " was asked for, and it is not known what the vendor promises"
+			}
+		}
+	}
+	return checks
+}
+
+// rulings say of findings whether they are about something that is promised.
+type rulings struct {
+	workload      definition.Workload
+	circumstances promise.Circumstances
+	// left are the checks without what was lost as the settings allow, and lost takes
+	// account of that; nil if nothing can have been.
+	left []check.Result
+	lost *definition.Losses
+	// permitted says what the isolation level has to do with a user's rule; nil where
+	// nobody knows.
+	permitted func(check string, c *promise.Circumstances) (promise.Ruling, string)
+	// advice is what it says to the user.
+	advice string
+	// copies is what is known of findings of what was restored, where copies were restored that
+	// are no backups; nil where none were.
+	copies *promise.Ruling
+	// gone is what is known of the loss of everything, and unproven Judgement.Unproven.
+	gone     promise.Ruling
+	unproven string
+}
+
+// enter enters them into checks that have found something, and gives these their verdict: a
+// promise that is broken, whatever else was found; what nobody knows; what is allowed.
+func (x *rulings) enter(checks []check.Result) {
+	for i := range checks {
+		c := &checks[i]
+		if c.Verdict != check.Violated && c.Verdict != check.Allowed {
+			continue
+		}
+		var findings []check.Finding
+		for _, f := range c.Findings {
+			findings = append(findings, x.parts(c.Name, f)...)
+		}
+		merged := promise.Merge(rulingsOf(findings))
+		if len(findings) == 0 { // convicted without a finding that was counted: in doubt a promise is broken
+			merged = x.circumstances.Of(promise.Rules)
+		}
+		c.Findings, c.Promised = findings, merged.Promised
+		switch {
+		case merged.Promised == nil:
+			c.Verdict = check.Unknown
+		case *merged.Promised:
+			c.Verdict = check.Violated
+		default:
+			c.Verdict = check.Allowed
+		}
+		x.describe(c)
+	}
+}
+
+// describe says in the check what is allowed, or not known to be promised, by which settings
+// and which page.
+func (x *rulings) describe(c *check.Result) {
+	if x.lost != nil && slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return f.Property == string(promise.Durability) }) {
+		c.Detail += "; " + x.lost.Text()
+	}
+	for _, f := range c.Findings {
+		if f.Source != "" {
+			c.Detail += "; " + f.Ruled()
+		}
+	}
+}
+
+// parts are the findings of a kind: those that are gone once what may be lost is left out,
+// and the others.
+func (x *rulings) parts(name string, f check.Finding) (all []check.Finding) {
+	property := x.workload.Property(name, f.Kind)
+	if f.Kind == kindEverything {
+		property = promise.Durability
+	}
+	f.Property = string(property)
+	part := func(found int64, r promise.Ruling) {
+		if p := f; found > 0 {
+			p.Found, p.Promised, p.Source, p.Manual = found, r.Promised, r.Source, r.Manual
+			all = append(all, p)
+		}
+	}
+	left := min(f.Found, x.leftOf(name, f))
+	part(f.Found-left, x.circumstances.OfLoss())
+	part(left, x.of(name, property, f))
+	return all
+}
+
+// of is what is known of findings about a property.
+func (x *rulings) of(name string, property promise.Property, f check.Finding) promise.Ruling {
+	switch {
+	case x.unproven != "":
+		return promise.Ruling{Source: x.unproven}
+	case f.Source != "" && f.Promised == nil: // another model was asked for
+		return promise.Ruling{Source: f.Source}
+	case f.Promised != nil: // the check itself does not rule it out
+		r := x.circumstances.OfLevel(property)
+		r.Source = cmp.Or(f.Source, r.Source)
+		return r
+	case f.Kind == kindEverything:
+		return x.gone
+	case name == checkRestored && x.copies != nil:
+		return *x.copies
+	}
+	r := x.circumstances.Of(property)
+	if broken := r.Promised != nil && *r.Promised; !broken && property == promise.Invariant && x.permitted != nil && x.byIsolation() {
+		r, x.advice = x.permitted(name, &x.circumstances)
+	}
+	return r
+}
+
+// byIsolation is whether a user's rule would be promised if transactions were as one after
+// the other, so that nothing but the isolation level is in question.
+func (x *rulings) byIsolation() bool {
+	serial := x.circumstances
+	serial.Model = "serializable"
+	r := serial.Of(promise.Invariant)
+	return r.Promised != nil && *r.Promised
+}
+
+// leftOf is how many findings of a kind are left. Of a check that has no answer without
+// what may be lost, all are.
+func (x *rulings) leftOf(name string, f check.Finding) int64 {
+	if x.lost == nil {
+		return f.Found
+	}
+	for _, c := range x.left {
+		if c.Name != name || c.Verdict == check.Unknown {
+			continue
+		}
+		for _, left := range c.Findings {
+			if left.Kind == f.Kind && (left.Promised == nil) == (f.Promised == nil) {
+				return left.Found
+			}
+		}
+		return 0
+	}
+	return f.Found
+}
+
+// promiseOf says whether the vendor's promise was kept, by checks whose findings were
+// ruled about. Of bugs that were seeded nothing follows for any vendor.
+func promiseOf(r *report.Result, asked string) *report.Promise {
+	p := &report.Promise{Model: r.Database.Promise, Asked: asked}
+	verdict := check.Combine(r.Checks)
+	kept := verdict == check.Valid || verdict == check.Allowed
+	if kept || verdict == check.Violated {
+		p.Kept = &kept
+	}
+	var found []check.Finding
+	var why []string
+	for _, c := range r.Checks {
+		if c.Verdict == verdict && verdict != check.Valid {
+			found = append(found, c.Findings...)
+			why = append(why, c.Name+": "+c.Detail)
+		}
+	}
+	if kept && asked != "" && p.Model == "" {
+		p.Kept, why = nil, []string{"which model the vendor promises is not known"}
+	}
+	if r.Seeded != "" {
+		p.Kept, p.Source = nil, "bugs were seeded on purpose ("+r.Seeded+")"
+	} else if verdict != check.Violated && len(found) > 0 {
+		merged := promise.Merge(rulingsOf(found))
+		p.Source, p.Manual = merged.Source, merged.Manual
+	}
+	p.Detail = strings.Join(why, "; ")
+	return p
+}
+
+// rulingsOf are what was entered of findings.
+func rulingsOf(findings []check.Finding) (all []promise.Ruling) {
+	for _, f := range findings {
+		all = append(all, promise.Ruling{Promised: f.Promised, Source: f.Source, Manual: f.Manual})
+	}
+	return all
+}
+
+// circumstancesOf is what decides whether a finding of this run is allowed.
+func circumstancesOf(r *report.Result) promise.Circumstances {
+	c := promise.Circumstances{Product: r.Database.Product, Version: r.Database.Version, Settings: settingsOf(r), Model: r.Database.Promise, Nodes: nodesOf(r), Happened: eventsOf(r)}
+	for table := range r.Data.Rows {
+		c.Tables = append(c.Tables, table)
+	}
+	return c
+}
+
+// nodesOf is how many nodes hold data, as far as it is known.
+func nodesOf(r *report.Result) int {
+	n := dataNodes(r)
+	for _, told := range []*int{r.Database.Nodes, r.Database.Replicas} {
+		if told != nil && r.Cluster == nil {
+			n = max(n, *told)
+		}
+	}
+	return n
+}
+
+// acted are the faults that took effect.
+func acted(r *report.Result) []report.Fault {
+	return slices.DeleteFunc(slices.Clone(r.Faults), func(f report.Fault) bool { return f.Skipped || !f.Proven })
+}
+
+// onNodes reports whether a fault fell on nodes, and not on servers beside them alone.
+func onNodes(f *report.Fault) bool {
+	return len(f.Nodes) == 0 || slices.ContainsFunc(f.Nodes, func(name string) bool { return cluster.RoleOf(name) == "" })
+}
+
+// eventsOf is what was done to the database while it worked.
+func eventsOf(r *report.Result) (e promise.Events) {
+	g := guaranteeOf(r)
+	for _, f := range acted(r) {
+		e = e.With(faultOf(r, &f, g), g, nodesOf(r))
+	}
+	e.Failover = e.Failover || tookOver(r)
+	return e
+}
+
+// faultOf is what a fault of the run did, as far as it decides what may be lost.
+func faultOf(r *report.Result, f *report.Fault, g durability.Guarantee) promise.Fault {
+	about := fault.Recorded(f.Action)
+	of := promise.Fault{At: nanoseconds(f.InjectedSecond), Healed: nanoseconds(f.HealedSecond), Kills: about.Kills && onNodes(f), CutsPower: about.CutsPower,
+		Divides: about.Divides, StandsStill: about.StandsStill, HitPrimary: slices.Contains(f.Nodes, f.Primary), TookOver: f.TookOver(),
+		NoProcess: withoutProcess(r, f, g), Away: away(r, f)}
+	if f.CutAt != nil {
+		of.CutAt, of.NoPower = int64(f.CutAt.Sub(r.Started)), withoutPower(r, f, g)
+	}
+	return of
+}
+
+// tookOver reports whether a node took over that nobody saw do so; when it did is not known.
+func tookOver(r *report.Result) bool { return r.Cluster != nil && r.Cluster.TookOver != "" }
+
+// allowedLosses is what takes account of the operations that were lost at power cuts, and
+// at kills and failovers that lose something as the settings allow; nil where none came.
+func allowedLosses(r *report.Result) *definition.Losses {
+	g := guaranteeOf(r)
+	all := &definition.Losses{Source: cmp.Or(g.Source, r.Database.Product)}
+	for _, f := range acted(r) {
+		all.Cuts = append(all.Cuts, faultOf(r, &f, g).Moments(g, nodesOf(r))...)
+	}
+	if tookOver(r) && g.Failover != 0 {
+		all.Cuts = append(all.Cuts, promise.Moment{Until: math.MaxInt64, Allowed: g.Failover})
+	}
+	switch {
+	case len(all.Cuts) == 0:
+		return nil
+	case len(all.Cuts) > len(powerCuts(r)):
+		all.Event = "the kill or failover"
+		if slices.ContainsFunc(acted(r), func(f report.Fault) bool { return fault.Recorded(f.Action).Empties }) {
+			all.Event = "the replacement, kill or failover"
+		}
+	}
+	slices.SortStableFunc(all.Cuts, func(a, b promise.Moment) int { return cmp.Compare(a.At, b.At) })
+	return all
+}
+
+func nanoseconds(seconds float64) int64 { return int64(seconds * 1e9) }

@@ -1,0 +1,328 @@
+// Package record is what a run keeps in its history beside operations: its faults, what its cluster
+// did, and its rounds. Whoever does them writes these events, and whoever reckons the run up reads
+// them, so that both have one form of them.
+//
+// It must not know how a fault is done, nor what follows from one.
+package record
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/fault"
+	"assay/history"
+	"assay/measure"
+	"assay/report"
+)
+
+// The events of a run with a cluster, beside those of every run.
+const (
+	// EventFault is a fault that was injected, or healed, or skipped; Detail is
+	// a Fault, and the last one of a number holds.
+	EventFault = "fault"
+	// EventCluster is what the cluster did by itself; Detail says what.
+	EventCluster = "cluster"
+	// EventDied is a server that ended though nobody had it end; Detail begins with
+	// its node's name and says how.
+	EventDied = "server died"
+	// EventSettled says in Detail how long after the last fault all nodes held
+	// the same data.
+	EventSettled = "settled"
+	// EventTwoPrimaries says that a node took writes in the end beside the primary.
+	EventTwoPrimaries = "two primaries"
+	// EventLeader is who took writes: the first of a run before the work, the last in the end.
+	// Detail is the node's name, or the names, with commas between, where each has a part of the data.
+	EventLeader = "leader"
+)
+
+// Fault is a fault in the history. Times are nanoseconds since the start
+// of the run.
+type Fault struct {
+	Number int    `json:"number"`
+	Action string `json:"action"`
+	Target string `json:"target"`
+	// Asked is the fault as it was asked for, with its times.
+	Asked string `json:"asked,omitempty"`
+	// Source says where it is from, such as a file; empty if it was written as it is.
+	Source   string   `json:"source,omitempty"`
+	Nodes    []string `json:"nodes"`
+	Injected int64    `json:"injected"`
+	// Cut is when the power was cut; 0 of other faults.
+	Cut int64 `json:"cut,omitempty"`
+	// Healed is 0 until it is.
+	Healed          int64  `json:"healed,omitempty"`
+	Proven          bool   `json:"proven"`
+	Proof           string `json:"proof,omitempty"`
+	Healing         string `json:"healing,omitempty"`
+	Problem         string `json:"problem,omitempty"`
+	Skipped         bool   `json:"skipped,omitempty"`
+	Primary         string `json:"primary,omitempty"`
+	NewPrimary      string `json:"new_primary,omitempty"`
+	NewPrimaryAfter int64  `json:"new_primary_after,omitempty"`
+	// Backup is what a backup or a restore made; nil of other faults.
+	Backup        *Backup `json:"backup,omitempty"`
+	PrimaryStayed string  `json:"primary_stayed,omitempty"`
+}
+
+// Log is what a history has of faults and of the cluster.
+type Log struct {
+	// Faults are those that were injected, or skipped, in the order in which they were first
+	// written.
+	Faults  []Fault
+	events  []report.ClusterEvent
+	died    []report.ClusterEvent
+	leaders []report.ClusterEvent // of EventLeader
+	settled string
+	// twoPrimaries is true after EventTwoPrimaries.
+	twoPrimaries bool
+}
+
+// Event takes one event of the history. The error is of a record that cannot be read.
+func (l *Log) Event(e history.Event) error {
+	switch e.Name {
+	case EventFault:
+		var f Fault
+		if err := json.Unmarshal([]byte(e.Detail), &f); err != nil {
+			return fmt.Errorf("the history's record of a fault cannot be read: %w", err)
+		}
+		i := slices.IndexFunc(l.Faults, func(old Fault) bool { return old.Number == f.Number })
+		if i < 0 {
+			l.Faults = append(l.Faults, f)
+		} else {
+			l.Faults[i] = f
+		}
+	case EventCluster:
+		l.events = append(l.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
+	case EventDied:
+		l.events = append(l.events, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
+		l.died = append(l.died, l.events[len(l.events)-1])
+	case EventLeader:
+		l.leaders = append(l.leaders, report.ClusterEvent{Second: float64(e.At) / 1e9, Text: e.Detail})
+	case EventSettled:
+		l.settled = e.Detail
+	case EventTwoPrimaries:
+		l.twoPrimaries = true
+	}
+	return nil
+}
+
+// Acted are the faults that acted, as measure wants them; each with its
+// index in Faults. One that never healed acted until the end, which is in nanoseconds since the
+// start of the run.
+func (l *Log) Acted(end int64) (acted []measure.FaultPeriod, indexes []int) {
+	for i, f := range l.Faults {
+		if f.Skipped {
+			continue
+		}
+		healed := f.Healed
+		if healed == 0 {
+			healed = end
+		}
+		acted = append(acted, measure.FaultPeriod{Injected: f.Injected, Healed: healed})
+		indexes = append(indexes, i)
+	}
+	return acted, indexes
+}
+
+// Enter puts the faults into the result, with what they did to the work: impacts are of the faults
+// with these indexes.
+func (l *Log) Enter(r *report.Result, impacts []measure.Impact, indexes []int) {
+	r.Faults = nil
+	for _, f := range l.Faults {
+		out := f.Reported(r.Started)
+		if s := &r.Series; s.MeasureEnd > s.MeasureStart {
+			measured := out.InjectedSecond - s.MeasureStart
+			out.InjectedMeasured = &measured
+		}
+		r.Faults = append(r.Faults, out)
+	}
+	for i, impact := range impacts {
+		enterImpact(&r.Faults[indexes[i]], impact)
+	}
+	if r.Cluster != nil {
+		r.Cluster.Events, r.Cluster.Settled, r.Cluster.TookOver = l.events, l.settled, ""
+		r.Cluster.TwoPrimaries = l.twoPrimaries
+		if last, took := l.tookOver(); took {
+			r.Cluster.TookOver = last.Text
+			last.Text += " takes writes in the end, and nobody saw it take over"
+			r.Cluster.Events = append(slices.Clone(l.events), last)
+		}
+	}
+}
+
+// tookOver is who takes writes in the end, if it is another node than those before the work and
+// those that a fault was seen to have brought in their places.
+func (l *Log) tookOver() (last report.ClusterEvent, took bool) {
+	if len(l.leaders) < 2 {
+		return last, false
+	}
+	seen := strings.Split(l.leaders[0].Text, ",")
+	faults := slices.SortedStableFunc(slices.Values(l.Faults), func(a, b Fault) int {
+		return cmp.Compare(a.Injected+a.NewPrimaryAfter, b.Injected+b.NewPrimaryAfter)
+	})
+	for _, f := range faults {
+		place := slices.Index(seen, f.Primary)
+		switch {
+		case f.NewPrimary == "":
+		case place >= 0:
+			seen[place] = f.NewPrimary
+		default: // its predecessor is not known, or took over unseen
+			seen = append(seen[:len(seen)-1], f.NewPrimary)
+		}
+	}
+	last = l.leaders[len(l.leaders)-1]
+	for name := range strings.SplitSeq(last.Text, ",") {
+		if !slices.Contains(seen, name) {
+			last.Text = name
+			return last, true
+		}
+	}
+	return last, false
+}
+
+// Reported is the fault for the report, without what it did to the work; its times count
+// from start.
+func (f *Fault) Reported(start time.Time) report.Fault {
+	out := report.Fault{
+		Action: f.Action, Target: f.Target, Asked: f.Asked, Source: f.Source, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
+		Problem: f.Problem, Skipped: f.Skipped, Primary: f.Primary, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6, PrimaryStayed: f.PrimaryStayed,
+		InjectedAt: start.Add(time.Duration(f.Injected)), InjectedSecond: float64(f.Injected) / 1e9,
+		RecoveredAfter: -1, WriteOutage: -1, ReadOutage: -1, Backup: f.Backup.reported(),
+	}
+	if f.Cut > 0 {
+		at := start.Add(time.Duration(f.Cut))
+		out.CutAt = &at
+	}
+	if f.Healed > 0 {
+		out.HealedAt, out.HealedSecond = start.Add(time.Duration(f.Healed)), float64(f.Healed)/1e9
+	}
+	return out
+}
+
+func enterImpact(f *report.Fault, impact measure.Impact) {
+	longest := impact.LongestCall()
+	f.LongestCall, f.LongestCallCut = float64(longest.Length)/1e6, longest.Cut
+	if after := impact.RecoveredAfter(); after >= 0 {
+		f.RecoveredAfter = float64(after) / 1e6
+	}
+	if gap := impact.Writes; gap.Known {
+		f.WriteOutage, f.WritesAway = float64(gap.Length())/1e6, gap.Open
+	}
+	if gap := impact.Reads; gap.Known {
+		f.ReadOutage, f.ReadsAway = float64(gap.Length())/1e6, gap.Open
+	}
+	f.Errors = append(f.Errors, impact.Errors...)
+}
+
+// Unproven says which faults make the measurement one of something else than
+// was asked for.
+func (l *Log) Unproven() []string {
+	var reasons []string
+	for _, death := range l.died {
+		if !l.diskFailed(death) {
+			reasons = append(reasons, fmt.Sprintf("a server died: at %.1f s %s; its log is in the run's folder", death.Second, death.Text))
+		}
+	}
+	for _, f := range l.Faults {
+		switch {
+		case f.Skipped:
+		case !f.Proven:
+			reasons = append(reasons, fmt.Sprintf("a fault did nothing: %s %s at %.1f s is not proven to have taken effect",
+				f.Action, f.Target, float64(f.Injected)/1e9))
+		case f.Healed == 0:
+			reasons = append(reasons, fmt.Sprintf("a fault was not healed: %s %s at %.1f s: %s",
+				f.Action, f.Target, float64(f.Injected)/1e9, f.Problem))
+		}
+	}
+	return reasons
+}
+
+// seenWithin is the time within which the end of a server is seen, on a machine that is busy, too.
+const seenWithin = int64(time.Second)
+
+// diskFailed reports whether a server ended while the disk below it failed, as was asked for:
+// many end themselves rather than go on without what they could not write.
+func (l *Log) diskFailed(death report.ClusterEvent) bool {
+	node, _, _ := strings.Cut(death.Text, " ")
+	at := int64(death.Second * 1e9)
+	return slices.ContainsFunc(l.Faults, func(f Fault) bool {
+		return fault.Recorded(f.Action).FailsDisk && slices.Contains(f.Nodes, node) && at >= f.Injected && (f.Healed == 0 || at <= f.Healed+seenWithin)
+	})
+}
+
+// FaultOf is an injection as it is recorded, with times since start, the zero of the run's clock.
+func FaultOf(i fault.Injection, start time.Time) Fault {
+	since := func(t time.Time) int64 {
+		if t.IsZero() {
+			return 0
+		}
+		return max(int64(t.Sub(start)), 0)
+	}
+	at := i.InjectedAt
+	if at.IsZero() {
+		at = i.Due
+	}
+	f := Fault{
+		Number: i.Number, Action: ActionOf(i.Fault), Target: i.Fault.Target, Asked: i.Fault.Written().String(), Source: i.Fault.Source, Nodes: i.Nodes,
+		Injected: since(at), Cut: since(i.CutAt), Healed: since(i.HealedAt), Proven: i.Proven, Proof: i.Proof, Healing: i.Healing,
+		Problem: i.Problem, Skipped: i.Skipped, Primary: i.Primary, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
+		Backup: backupOf(i.Backup, start),
+	}
+	if i.PrimaryStayed {
+		f.PrimaryStayed = i.Primary
+	}
+	if i.Detail != "" {
+		f.Proof = strings.TrimSuffix(i.Detail+"; "+f.Proof, "; ")
+	}
+	return f
+}
+
+// ActionOf is the action with its value, if it has one.
+func ActionOf(f fault.Fault) string {
+	f.Target, f.At, f.Every, f.For = "", -1, 0, 0
+	f.Loading, f.Source, f.When = false, "", ""
+	text := f.String()
+	return text[:len(text)-1] // the space before the target
+}
+
+// Backup is what a backup or a restore made, as the history has it.
+type Backup struct {
+	Number  int    `json:"number"`
+	Restore int    `json:"restore,omitempty"`
+	By      string `json:"by"`
+	Bytes   int64  `json:"bytes"`
+	Took    int64  `json:"took"`
+	// Target is the moment restored, in nanoseconds since the start of the run; nil for that
+	// of the backup.
+	Target *int64 `json:"target,omitempty"`
+}
+
+// backupOf is nil for nil.
+func backupOf(b *fault.Backup, start time.Time) *Backup {
+	if b == nil {
+		return nil
+	}
+	out := &Backup{Number: b.Number, Restore: b.Restore, By: b.By, Bytes: b.Bytes, Took: int64(b.Took)}
+	if !b.Until.IsZero() {
+		target := int64(b.Until.Sub(start))
+		out.Target = &target
+	}
+	return out
+}
+
+// reported is the record for the report; nil for nil.
+func (b *Backup) reported() *report.Backup {
+	if b == nil {
+		return nil
+	}
+	out := &report.Backup{Number: b.Number, Restore: b.Restore, By: b.By, Bytes: b.Bytes, Seconds: float64(b.Took) / 1e9}
+	if b.Target != nil {
+		second := float64(*b.Target) / 1e9
+		out.Target = &second
+	}
+	return out
+}

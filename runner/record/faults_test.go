@@ -1,0 +1,183 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/history"
+	"assay/internal/expect"
+	"assay/measure"
+	"assay/report"
+)
+
+func faultEvent(t *testing.T, at time.Duration, f Fault) history.Event {
+	t.Helper()
+	text, err := json.Marshal(f)
+	expect.NoError(t, err)
+	return history.Event{At: int64(at), Name: EventFault, Detail: string(text)}
+}
+
+// TestFaultsAreReadBack: what the history says last of a fault holds, and what
+// the cluster said of itself is kept.
+func TestFaultsAreReadBack(t *testing.T) {
+	var d Log
+	began := Fault{Number: 1, Action: "kill", Target: "primary", Nodes: []string{"n2"}, Injected: int64(6 * time.Second)}
+	ended := began
+	ended.Healed, ended.Proven, ended.Proof = int64(9*time.Second), true, "process 4711 is gone"
+	for _, e := range []history.Event{
+		faultEvent(t, 6*time.Second, began),
+		{At: int64(8 * time.Second), Name: EventCluster, Detail: "n1 was promoted"},
+		faultEvent(t, 9*time.Second, ended),
+		faultEvent(t, 10*time.Second, Fault{Number: 2, Action: "pause", Target: "n2", Injected: int64(7 * time.Second), Skipped: true, Problem: "n2 is down"}),
+		faultEvent(t, 12*time.Second, Fault{Number: 3, Action: "flaky=20%", Target: "any", Injected: int64(12 * time.Second)}),
+		{At: int64(20 * time.Second), Name: EventSettled, Detail: "after 1 s"},
+	} {
+		expect.NoError(t, d.Event(e))
+	}
+	acted, indexes := d.Acted(int64(15 * time.Second))
+	if len(acted) != 2 || acted[0].Healed != int64(9*time.Second) || acted[1].Healed != int64(15*time.Second) || !slices.Equal(indexes, []int{0, 2}) {
+		t.Fatalf("acted %+v at %v", acted, indexes)
+	}
+	r := &report.Result{Started: time.Unix(1000, 0), Cluster: &report.Cluster{}}
+	impact := measure.Impact{FaultPeriod: acted[0], LongestWrite: measure.Call{Length: int64(2 * time.Second)},
+		Writes: measure.Gap{From: int64(5 * time.Second), To: int64(8 * time.Second), Known: true}}
+	d.Enter(r, []measure.Impact{impact, {FaultPeriod: acted[1]}}, indexes)
+	first := r.Faults[0]
+	if !first.Proven || first.HealedSecond != 9 || first.WriteOutage != 3000 || first.ReadOutage != -1 || first.RecoveredAfter != 2000 ||
+		first.LongestCall != 2000 || !first.HealedAt.Equal(time.Unix(1009, 0)) {
+		t.Errorf("%+v", first)
+	}
+	if !r.Faults[1].Skipped || r.Faults[2].RecoveredAfter != -1 {
+		t.Errorf("%+v", r.Faults)
+	}
+	if len(r.Cluster.Events) != 1 || r.Cluster.Events[0].Second != 8 || r.Cluster.Settled != "after 1 s" {
+		t.Errorf("%+v", r.Cluster)
+	}
+	if reasons := d.Unproven(); len(reasons) != 1 || !strings.Contains(reasons[0], "flaky=20% any at 12.0 s is not proven") {
+		t.Errorf("reasons %q", reasons)
+	}
+	d.Faults[2].Proven = true
+	if reasons := d.Unproven(); len(reasons) != 1 || !strings.Contains(reasons[0], "not healed") {
+		t.Errorf("reasons %q", reasons)
+	}
+	if err := d.Event(history.Event{Name: EventFault, Detail: "{"}); err == nil {
+		t.Error("half a record was taken")
+	}
+}
+
+// TestWhoTookOverUnseen: who takes writes in the end and is neither the one before the work nor the
+// last that a fault was seen to have brought.
+func TestWhoTookOverUnseen(t *testing.T) {
+	seen := func(number int, name string, injected, after time.Duration) history.Event {
+		return faultEvent(t, injected, Fault{Number: number, Action: "isolate", Target: "any", Injected: int64(injected), NewPrimary: name, NewPrimaryAfter: int64(after)})
+	}
+	inPlaceOf := func(old, name string, injected time.Duration) history.Event {
+		return faultEvent(t, injected, Fault{Number: int(injected / time.Second), Action: "kill", Target: old, Injected: int64(injected), Primary: old, NewPrimary: name})
+	}
+	for _, c := range []struct {
+		faults      []history.Event
+		first, last string
+		want        string
+	}{
+		{nil, "n1", "n1", ""},
+		{nil, "n1", "n2", "n2"},
+		{[]history.Event{seen(1, "n2", time.Second, time.Second)}, "n1", "n2", ""},
+		{[]history.Event{seen(1, "", time.Second, 0)}, "n1", "n2", "n2"},
+		{[]history.Event{seen(1, "n3", time.Second, time.Minute), seen(2, "n2", 2*time.Second, time.Second)}, "n1", "n3", ""},
+		{[]history.Event{seen(1, "n2", time.Second, time.Second)}, "n1", "n1", "n1"},
+		{nil, "n1,n2,n3", "n3,n1,n2", ""},
+		{nil, "n1,n2,n3", "n1,n5,n3", "n5"},
+		{[]history.Event{inPlaceOf("n2", "n5", time.Second)}, "n1,n2,n3", "n1,n5,n3", ""},
+		{[]history.Event{inPlaceOf("n2", "n5", time.Second), inPlaceOf("n1", "n4", 2*time.Second), inPlaceOf("n5", "n2", 3*time.Second)}, "n1,n2,n3", "n4,n2,n3", ""},
+		{[]history.Event{inPlaceOf("n2", "n5", time.Second)}, "n1,n2,n3", "n1,n2,n3", "n2"},
+	} {
+		var d Log
+		all := append(c.faults, history.Event{Name: EventLeader, Detail: c.first}, history.Event{At: int64(time.Hour), Name: EventLeader, Detail: c.last})
+		for _, e := range all {
+			expect.NoError(t, d.Event(e))
+		}
+		r := &report.Result{Started: time.Unix(1000, 0), Cluster: &report.Cluster{TookOver: "what was found before"}}
+		d.Enter(r, nil, nil)
+		if r.Cluster.TookOver != c.want || len(r.Cluster.Events) > 0 != (c.want != "") {
+			t.Errorf("%s and then %s: %+v; want %q", c.first, c.last, r.Cluster, c.want)
+		}
+	}
+}
+
+// TestTwoPrimariesAreTold by the event of the history.
+func TestTwoPrimariesAreTold(t *testing.T) {
+	r := &report.Result{Cluster: new(report.Cluster)}
+	var one, two Log
+	if one.Enter(r, nil, nil); r.Cluster.TwoPrimaries {
+		t.Error("one primary is taken for two")
+	}
+	for _, e := range []history.Event{{Name: EventTwoPrimaries}, {Name: EventSettled, Detail: "n1 takes writes of its own"}} {
+		expect.NoError(t, two.Event(e))
+	}
+	if two.Enter(r, nil, nil); !r.Cluster.TwoPrimaries || r.Cluster.Settled != "n1 takes writes of its own" {
+		t.Errorf("two primaries: %+v", r.Cluster)
+	}
+}
+
+// TestADeadServerSpoilsTheFigures: they are of a cluster that nobody asked for.
+func TestADeadServerSpoilsTheFigures(t *testing.T) {
+	var d Log
+	text := "n1 ended by itself (signal: killed); it may use 256MiB of memory, beyond which the kernel ends it"
+	expect.NoError(t, d.Event(history.Event{At: int64(48 * time.Second), Name: EventDied, Detail: text}))
+	const want = "a server died: at 48.0 s n1 ended by itself (signal: killed); it may use 256MiB of memory, beyond which the kernel ends it; its log is in the run's folder"
+	if reasons := d.Unproven(); len(reasons) != 1 || reasons[0] != want {
+		t.Errorf("reasons %q", reasons)
+	}
+	r := &report.Result{Cluster: &report.Cluster{}}
+	d.Enter(r, nil, nil)
+	if e := r.Cluster.Events; len(e) != 1 || e[0].Text != text || e[0].Second != 48 {
+		t.Errorf("events %+v", e)
+	}
+}
+
+// TestAServerMayEndByItsDisk: a server that ends itself while its disk fails does what its manual
+// says, and what was asked for; another one, or at another time, does not.
+func TestAServerMayEndByItsDisk(t *testing.T) {
+	for _, c := range []struct {
+		node, action string
+		second       int64
+		spoils       bool
+	}{
+		{"n1", "fsync-error", 21, false},
+		{"n1", "fsync-error", 19, true},
+		{"n1", "fsync-error", 32, true},
+		{"n2", "fsync-error", 21, true},
+		{"n1", "disk-full", 21, false},
+		{"n1", "fsync-error=old", 21, false},
+		{"n1", "read-error=base/*/*", 21, false},
+		{"n1", "slow-fsync", 21, true},
+	} {
+		d := Log{Faults: []Fault{{Number: 1, Action: c.action, Target: "primary", Nodes: []string{"n1"}, Injected: 20e9, Healed: 30e9, Proven: true}}}
+		expect.NoError(t, d.Event(history.Event{At: c.second * 1e9, Name: EventDied, Detail: c.node + " ended by itself (exit status 14)"}))
+		if reasons := d.Unproven(); len(reasons) > 0 != c.spoils {
+			t.Errorf("%+v: reasons %q", c, reasons)
+		}
+	}
+}
+
+// TestFaultsAreToldOnOneClock: times count from the start of the run, and beside
+// them stands the time that was asked for, which counts from the measured part.
+func TestFaultsAreToldOnOneClock(t *testing.T) {
+	d := Log{Faults: []Fault{{Number: 1, Action: "kill", Target: "primary", Nodes: []string{"n1"}, Injected: 11e9, Healed: 12e9, Proven: true}}}
+	r := report.Result{Series: report.Series{MeasureStart: 1, MeasureEnd: 30}}
+	d.Enter(&r, nil, nil)
+	if f := r.Faults[0]; f.InjectedSecond != 11 || f.InjectedMeasured == nil || *f.InjectedMeasured != 10 {
+		t.Errorf("%+v", f)
+	}
+	var text, markdown strings.Builder
+	expect.NoError(t, errors.Join(report.Text(&text, &r, report.TextOptions{Width: 300}), report.Markdown(&markdown, &r)))
+	for form, said := range map[string]string{"text": text.String(), "Markdown": markdown.String()} {
+		if !strings.Contains(said, "11 s of the run (10 s of the measured part)") {
+			t.Errorf("the %s: %s", form, said)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package promise
+
+import (
+	"math"
+	"time"
+
+	"assay/store/durability"
+)
+
+// Fault is one that took effect, as far as it decides what the database may lose by it. Times are
+// in nanoseconds of one clock.
+type Fault struct {
+	// At is when it began, CutAt when the power went, and Healed when it was over; 0 where that
+	// never came.
+	At, CutAt, Healed int64
+	// Kills, CutsPower, Divides and StandsStill are what it does to nodes.
+	Kills, CutsPower, Divides, StandsStill bool
+	// HitPrimary is true if the primary was among them, and TookOver if another node took over.
+	HitPrimary, TookOver bool
+	// NoProcess and NoPower are how many nodes with data had none at that time, whatever had ended
+	// them. Away is how many were away while a node had come without its data; 0 if none had.
+	NoProcess, NoPower, Away int
+}
+
+// KillTakes is how long after a fault began its processes are certainly gone.
+const KillTakes = 500 * time.Millisecond
+
+// Moment is one at which a database may lose what it has acknowledged: nodes lost their power,
+// their processes were killed, or others took over.
+type Moment struct {
+	// At is in nanoseconds since the start. Until is how late, if it is later, the nodes may have
+	// acknowledged something in spite of it.
+	At, Until int64
+	// Allowed is how long before it an operation may have been acknowledged that the
+	// database's manual does not promise to keep; negative for any time.
+	Allowed time.Duration
+}
+
+// Moments are those of a fault, of so many nodes. A power cut is one even if nothing may be lost.
+func (f Fault) Moments(g durability.Guarantee, nodes int) (all []Moment) {
+	add := func(allowed time.Duration, until int64) {
+		if allowed != 0 {
+			all = append(all, Moment{f.At, until, allowed})
+		}
+	}
+	healed, killed := int64(math.MaxInt64), f.At+int64(KillTakes)
+	if f.Healed > f.At {
+		healed = f.Healed
+	}
+	if f.CutsPower && f.CutAt != 0 {
+		all = append(all, Moment{At: f.CutAt, Allowed: g.Allows(f.NoPower, nodes)})
+	}
+	if f.Kills {
+		add(g.AllowsKilled(f.NoProcess, nodes), min(healed, killed))
+	}
+	until := killed
+	if f.Away > 1 { // and others are away, too
+		until = max(f.At, f.Healed)
+	}
+	add(f.emptied(g, nodes), until)
+	if f.TookOver && nodes > 1 { // the old one may go on until it can be reached, and is told
+		add(g.TakenOver(f.StandsStill), healed+min(int64(g.Returning), math.MaxInt64-healed))
+	}
+	return all
+}
+
+// emptied is what may be lost since nodes came without their data.
+func (f Fault) emptied(g durability.Guarantee, nodes int) time.Duration {
+	if f.Away == 0 {
+		return 0
+	}
+	return g.AllowsEmptied(f.Away, nodes, f.TookOver || f.HitPrimary)
+}
+
+// With adds what a fault did.
+func (e Events) With(f Fault, g durability.Guarantee, nodes int) Events {
+	e.Killed, e.PowerCut, e.Divided = e.Killed || f.Kills, e.PowerCut || f.CutsPower, e.Divided || f.Divides
+	e.MostKilled = e.MostKilled || f.Kills && 2*f.NoProcess > nodes
+	e.Failover, e.StoodStill = e.Failover || f.TookOver, e.StoodStill || f.TookOver && f.StandsStill
+	e.Emptied = e.Emptied || f.emptied(g, nodes) != 0
+	return e
+}
+
+// End is the last moment at which something may have been acknowledged that was lost.
+func (m Moment) End() int64 { return max(m.At, m.Until) }
+
+// Before is how long before it an operation was acknowledged. The answer may have been on its
+// way when it came.
+func (m Moment) Before(acknowledged int64) time.Duration {
+	return time.Duration(max(m.At-acknowledged, 0))
+}
+
+// Allows reports whether the manual allows to lose what was acknowledged at a moment before it.
+func (m Moment) Allows(acknowledged int64) bool {
+	return m.Allowed < 0 || m.Allowed > 0 && m.Before(acknowledged) <= m.Allowed
+}
+
+// MayLose reports whether an operation may be lost at it that began and was acknowledged then.
+func (m Moment) MayLose(began, acknowledged int64) bool {
+	return began <= m.End() && m.Allows(acknowledged)
+}
