@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +71,20 @@ func TestOneServer(t *testing.T) {
 		t.Errorf("a primary that was killed: %v", err)
 	}
 	expect.NoError(t, c.Restart(expect.Patiently(t), 0), c.Settled(expect.Patiently(t)))
+}
+
+// TestStopOfAServerThatRefusesTheFirstSignal: its first append-only file takes two seconds a key.
+func TestStopOfAServerThatRefusesTheFirstSignal(t *testing.T) {
+	t.Parallel()
+	c := start(t, Options{})
+	for _, command := range []string{"SET key value", "CONFIG SET rdb-key-save-delay 2000000", "CONFIG SET appendonly yes"} {
+		_, err := c.ask(expect.Patiently(t), c.Node(0), command)
+		expect.NoError(t, err)
+	}
+	expect.NoError(t, c.Node(0).Stop(expect.Patiently(t)))
+	if log := c.Node(0).Tail(100); !strings.Contains(log, "Writing initial AOF, can't exit") {
+		t.Errorf("the server refused no signal:\n%s", log)
+	}
 }
 
 func TestServerThatCannotStartSaysWhy(t *testing.T) {

@@ -264,9 +264,13 @@ func (c *Cluster) startAll(ctx context.Context) error {
 	return group.Wait()
 }
 
+// stopAgain: a server whose first append-only file is being written, as after it took all data from
+// another, refuses SIGTERM and goes on (redis.conf, "shutdown-on-sigterm").
+const stopAgain = time.Second
+
 // start starts one server and waits until it has its data.
 func (c *Cluster) start(ctx context.Context, node *server.Node, env ...string) error {
-	if err := node.Spawn(server.ProcessOptions{Program: c.program, Args: []string{configuration(node)}, Env: env}); err != nil {
+	if err := node.Spawn(server.ProcessOptions{Program: c.program, Args: []string{configuration(node)}, Env: env, StopAgain: stopAgain}); err != nil {
 		return err
 	}
 	return node.Await(ctx, func(ctx context.Context) error { return c.loaded(ctx, node) })

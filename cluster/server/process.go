@@ -53,6 +53,9 @@ type ProcessOptions struct {
 	FenceStatus int
 	// StopSignal asks the process to end; 0 means SIGTERM.
 	StopSignal syscall.Signal
+	// StopAgain is after how long StopSignal is sent once more, again and again, to a server that
+	// may refuse the first one; 0 means that one signal has to do.
+	StopAgain time.Duration
 	// StopBound is how long Stop waits before it kills; 0 means 30 seconds.
 	StopBound time.Duration
 }
@@ -267,11 +270,23 @@ func (p *Process) StopWith(ctx context.Context, signal syscall.Signal) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.options.StopBound,
 		fmt.Errorf("it still ran %v after %v", p.options.StopBound, signal))
 	defer cancel()
-	select {
-	case <-p.exited:
-		return nil
-	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("stop %s: killed, since %w", p.options.Name, context.Cause(ctx)), p.kill())
+	var again <-chan time.Time
+	if p.options.StopAgain > 0 {
+		ticker := time.NewTicker(p.options.StopAgain)
+		defer ticker.Stop()
+		again = ticker.C
+	}
+	for {
+		select {
+		case <-p.exited:
+			return nil
+		case <-again:
+			if err := p.process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				return fmt.Errorf("stop %s: %w", p.options.Name, err)
+			}
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("stop %s: killed, since %w", p.options.Name, context.Cause(ctx)), p.kill())
+		}
 	}
 }
 
