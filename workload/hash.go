@@ -1,6 +1,5 @@
-// Package workload holds what workloads share that make their work from numbers: random
-// draws that a seed decides, Zipf's distribution, and the ids of operations. Each workload
-// is a package below this one. What it asks of a database is package store.
+// Package workload has what workloads share: random draws from a seed, distributions, and
+// operation ids. Each workload is a package below this one.
 //
 // It must not know any driver.
 package workload
@@ -11,12 +10,10 @@ import (
 	"math/bits"
 )
 
-// golden is the increment of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 
-// Mix is the finalizer of SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, "Fast
-// Splittable Pseudorandom Number Generators", OOPSLA 2014), a bijection: what
-// follows from a seed and an id alone is drawn with it.
+// Mix is the finalizer of SplitMix64, a bijection (G. L. Steele, D. Lea, C. H. Flood, "Fast
+// Splittable Pseudorandom Number Generators", OOPSLA 2014).
 func Mix(z uint64) uint64 {
 	z += golden
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -24,8 +21,7 @@ func Mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Sum is a hash of a payload, FNV-1a of 64 bits (G. Fowler, L. C. Noll, P. Vo),
-// under which it is kept in a run's folder.
+// Sum is the 64-bit FNV-1a hash of a payload (G. Fowler, L. C. Noll, P. Vo), kept in its place.
 func Sum(payload string) int64 {
 	h := uint64(14695981039346656037)
 	for i := range len(payload) {
@@ -34,8 +30,7 @@ func Sum(payload string) int64 {
 	return int64(h)
 }
 
-// HexDigits are n hexadecimal digits that follow from a seed and an id: no compression
-// makes them much smaller than half.
+// HexDigits returns n hexadecimal digits, which compress to half of their size at best.
 func HexDigits(seed, id uint64, n int) string {
 	text := make([]byte, 0, n+16)
 	var word [8]byte
@@ -47,12 +42,11 @@ func HexDigits(seed, id uint64, n int) string {
 	return string(text[:n])
 }
 
-// Random is a SplitMix64 stream, keyed by a seed and an id, so that what belongs to one
-// id depends on no other. It is written out here because a saved run must be
-// understood by any later version.
+// Random is a SplitMix64 stream keyed by a seed and an id. It does not rest on math/rand: any
+// later version must draw the same numbers for a saved run.
 type Random struct{ state uint64 }
 
-// NewRandom begins the stream of an id.
+// NewRandom returns the stream of an id.
 func NewRandom(seed, id uint64) Random {
 	r := Random{seed}
 	r.state = r.Next() ^ id
@@ -60,7 +54,7 @@ func NewRandom(seed, id uint64) Random {
 	return r
 }
 
-// SplitMix is the stream of SplitMix64 from a seed as it is.
+// SplitMix returns the plain SplitMix64 stream of a seed.
 func SplitMix(seed uint64) Random { return Random{seed} }
 
 // Next returns the next 64 bits.
@@ -70,8 +64,7 @@ func (r *Random) Next() uint64 {
 	return z
 }
 
-// Below returns a number from 0 to n-1; n must be positive. The bias of taking
-// the high word of the product is below n/2^64.
+// Below returns a number from 0 to n-1; n must be positive. Its bias is below n/2^64.
 func (r *Random) Below(n uint64) uint64 {
 	high, _ := bits.Mul64(r.Next(), n)
 	return high
@@ -80,10 +73,10 @@ func (r *Random) Below(n uint64) uint64 {
 // Float returns a number in [0, 1).
 func (r *Random) Float() float64 { return float64(r.Next()>>11) / (1 << 53) }
 
-// Coin draws one of two.
+// Coin returns true with a chance of one half.
 func (r *Random) Coin() bool { return r.Next()>>63 == 0 }
 
-// Shuffle puts what is in all into an order drawn by chance (Fisher and Yates).
+// Shuffle permutes a slice (Fisher and Yates).
 func Shuffle[T any](r *Random, all []T) {
 	for i := len(all) - 1; i > 0; i-- {
 		j := r.Below(uint64(i + 1))

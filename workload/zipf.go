@@ -2,10 +2,8 @@ package workload
 
 import "math"
 
-// Zipf is the Zipf law over the ranks 1 to N: P(k) is proportional to k^-Theta, with
-// Theta above 0 and not 1. It is a value without state, so that a draw is a pure
-// function of the random stream, and needs no table: ten thousand million ranks cost
-// as little as ten.
+// Zipf is the Zipf distribution over the ranks 1 to N: P(k) is proportional to k^-Theta, with
+// Theta above 0 and not 1. It needs no table, and a draw depends on the random stream alone.
 //
 // It draws by rejection-inversion: W. Hörmann, G. Derflinger, "Rejection-inversion to
 // generate variates from monotone discrete distributions", ACM TOMACS 6(3), 1996.
@@ -14,7 +12,7 @@ type Zipf struct {
 	hIntegralX1, hIntegralN, s float64
 }
 
-// NewZipf is the law over n ranks, at least one.
+// NewZipf returns the distribution over n ranks, at least one.
 func NewZipf(n int64, theta float64) Zipf {
 	z := Zipf{n: float64(n), theta: theta}
 	z.hIntegralX1 = z.hIntegral(1.5) - 1
@@ -23,7 +21,7 @@ func NewZipf(n int64, theta float64) Zipf {
 	return z
 }
 
-// Rank draws from 1 to N.
+// Rank draws a rank from 1 to N.
 func (z *Zipf) Rank(r *Random) int64 {
 	for {
 		u := z.hIntegralN + r.Float()*(z.hIntegralX1-z.hIntegralN)
@@ -35,7 +33,7 @@ func (z *Zipf) Rank(r *Random) int64 {
 	}
 }
 
-// h is x^-theta, hIntegral one of its integrals.
+// h is x^-theta; hIntegral is an antiderivative of h.
 func (z *Zipf) h(x float64) float64 { return math.Exp(-z.theta * math.Log(x)) }
 
 func (z *Zipf) hIntegral(x float64) float64 {
@@ -48,7 +46,7 @@ func (z *Zipf) hIntegralInverse(x float64) float64 {
 	return math.Exp(log1pOver(t) * x)
 }
 
-// expm1Over is (e^x-1)/x, log1pOver is log(1+x)/x; both by their series near 0.
+// expm1Over is (e^x-1)/x, and log1pOver is log(1+x)/x. Near 0 both use their series.
 func expm1Over(x float64) float64 {
 	if math.Abs(x) > 1e-8 {
 		return math.Expm1(x) / x

@@ -8,50 +8,45 @@ import (
 	"assay/store"
 )
 
-// Connect opens the first session of a client that does these statements.
+// Connect opens the first session of a client for these statements.
 func Connect(ctx context.Context, db store.Database, statements []store.Statement) (store.Connection[store.Session], error) {
 	return store.Connect(ctx, func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements) })
 }
 
-// Empty is the part of a Work that is its database, which begins with an empty schema.
+// Empty is embedded in a Work whose schema begins without rows.
 type Empty struct{ store.Database }
 
-// Rows implements Work: none.
 func (Empty) Rows() int64 { return 0 }
 
-// Load implements Work and does nothing.
 func (Empty) Load(context.Context, func(done, total int64)) error { return nil }
 
-// Create implements Work. There is nothing to load, so the schema is loaded.
+// Create marks the schema as loaded at once: there is nothing to load.
 func (e Empty) Create(ctx context.Context, mark store.Marker) error {
 	mark.Loaded = true
 	return e.Database.Create(ctx, mark)
 }
 
-// Contents are the rows that a table begins with.
+// Contents describes the rows that a table begins with.
 type Contents struct {
 	Table   string
 	Columns []string
 	Rows    int64
-	// Row appends the values of row number i, from 1. It is called from several goroutines.
+	// Row appends the values of row i, counted from 1. Several goroutines call it.
 	Row func(i int64, into []store.Value) []store.Value
 }
 
-// Loaded is the part of a Work that is its database and the rows that it begins with. It is
-// Reloading.
+// Loaded is embedded in a Work whose tables begin with rows. It implements Reloading.
 type Loaded struct {
 	store.Database
 	Contents []Contents
-	// Loaders is how many batches are loaded at the same time.
-	Loaders int
-	// One and Many are what the rows are called.
+	Loaders  int
+	// One and Many are the nouns for the rows.
 	One, Many string
 }
 
-// batchRows is how many rows a batch has, unless the database likes more.
+// batchRows is the least number of rows in a batch; a store.Bulk can ask for more.
 const batchRows = 1000
 
-// Rows implements Work.
 func (l *Loaded) Rows() (rows int64) {
 	for _, c := range l.Contents {
 		rows += c.Rows
@@ -59,7 +54,7 @@ func (l *Loaded) Rows() (rows int64) {
 	return rows
 }
 
-// Load implements Work. Any failure gives a *LoadError.
+// Load implements Work; every failure is a *LoadError.
 func (l *Loaded) Load(ctx context.Context, loaded func(done, total int64)) error {
 	size := int64(batchRows)
 	if bulk, is := store.As[store.Bulk](l.Database); is { // and all loaders have something to do
@@ -69,8 +64,7 @@ func (l *Loaded) Load(ctx context.Context, loaded func(done, total int64)) error
 	return l.loading(size).Load(ctx, l.batches(size, l.Database.Load), loaded)
 }
 
-// LoadThrough implements Reloading, for tables whose key is the number of the row. The
-// batches are small, since what fails is loaded again.
+// LoadThrough implements Reloading for tables whose key is the row number.
 func (l *Loaded) LoadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error) {
 	return l.loading(batchRows).LoadThrough(ctx, l.Database, l.batches(batchRows, l.Database.Load), l.batches(batchRows, l.reload), loaded, rowsIn)
 }
@@ -79,8 +73,6 @@ func (l *Loaded) loading(size int64) Loading {
 	return Loading{Loaders: l.Loaders, Rows: l.Rows(), Batch: size, One: l.One, Many: l.Many, Finish: l.FinishLoad}
 }
 
-// batches are the rows of all tables in batches of this size, each of which is put in,
-// table by table.
 func (l *Loaded) batches(size int64, put func(context.Context, store.Rows) error) func() load.Batch {
 	batch := func(ctx context.Context, first int64) (int, error) {
 		done := int64(0)
@@ -105,9 +97,8 @@ func (l *Loaded) batches(size int64, put func(context.Context, store.Rows) error
 	return func() load.Batch { return batch }
 }
 
-// reload loads rows whose loading has ended in an error and of which nothing is in flight
-// any more: those that are there stay. Where a batch is one transaction, it is in or not as
-// a whole.
+// reload loads the rows of a failed batch that are not there. Nothing of the batch may be in
+// flight. Atomic batches that are there in part are an error.
 func (l *Loaded) reload(ctx context.Context, rows store.Rows) error {
 	key := rows.Columns[0]
 	first := rows.Row(0, nil)[0].Number
@@ -140,21 +131,19 @@ func (l *Loaded) reload(ctx context.Context, rows store.Rows) error {
 	return l.Database.Load(ctx, some)
 }
 
-// TaskClient is a client of a round whose clients take the tasks off a common list.
+// TaskClient is a client of a round whose clients take tasks off a shared list.
 type TaskClient struct {
 	store.Connection[store.Session]
 	Kind  uint8
 	Tasks *load.Tasks
-	// Do makes one attempt of a task.
-	Do func(ctx context.Context, session store.Session, task int64) store.Reply
-	// Values are the values of history.Op, of an attempt that ended so.
+	Do    func(ctx context.Context, session store.Session, task int64) store.Reply
+	// Values returns the history.Op.Values of an attempt with this reply.
 	Values func(task int64, r store.Reply) []int64
 
 	task int64
 }
 
-// Attempt implements load.Client. The engine has as many operations done as there are
-// tasks; a task stays with who took it until it is over.
+// Attempt implements load.Client. A client keeps its task over all attempts of an operation.
 func (c *TaskClient) Attempt(ctx context.Context, _ uint64, attempt int) load.Answer {
 	if attempt == 1 {
 		c.task = c.Tasks.Take()

@@ -1,7 +1,5 @@
-// Package definition says what a workload is to those who run it: one value with
-// its name and help, its flags and configuration, how it is opened on a database,
-// how a run is judged and what the report shows. Each workload's package returns
-// one; the catalog lists them.
+// Package definition is the contract between a workload and the parts that run it. Each
+// workload's package returns one Workload value; the catalog lists them.
 //
 // It must not know any workload or driver.
 package definition
@@ -22,75 +20,62 @@ import (
 	"assay/store/promise"
 )
 
-// Workload is one workload: what the catalog, the runner and the commands know of
-// it.
+// Workload describes one workload to the catalog, the runner and the commands.
 type Workload struct {
-	// Name is the word behind "assay run", Summary its line in "assay list".
-	Name, Summary string
-	// Short, Long and Example are the help of its command.
+	// Name is the word behind "assay run". Summary is the line in "assay list".
+	Name, Summary        string
 	Short, Long, Example string
-	// Argument is the name of the flag that the command's only argument stands for, a
-	// file; empty if it takes none. Several is true if the command takes several.
+	// Argument is the flag that the command's only argument, a file, stands for; empty for none.
+	// Several permits several files.
 	Argument string
 	Several  bool
-	// NotJudged are the columns of its tables that its judge says nothing of, or not everything.
+	// NotJudged lists the columns that the judge ignores in whole or in part.
 	NotJudged []Unjudged
-	// Key is the key of its configuration in a scenario file.
+	// Key is the configuration's key in a scenario file.
 	Key string
-	// Checks are those that its judgement consists of, in their order. A run may
-	// leave some out, where a database or an option offers nothing to judge.
+	// Checks are in the report's order. A run leaves out those without a subject.
 	Checks []Check
-	// Schema is what it keeps in a database, by what the target has chosen, and Needs what
-	// it needs of one.
+	// Schema returns the tables for the target's options. Needs is what they need of a database.
 	Schema func(target store.Target) (store.Schema, error)
 	Needs  []store.Need
-	// Refuse is an error, such as *store.OptionError, where what the target has chosen
-	// needs more than a database has; nil if nothing does.
+	// Refuse returns an error, such as *store.OptionError, if the target's options need more
+	// than the database has. Nil refuses nothing.
 	Refuse func(target store.Target, lacks store.Lacks) error
-	// Bugs are ways of breaking a promise that its checks are tested with, for addresses
-	// with bug=NAME:PROBABILITY.
+	// Bugs are the faults that test the checks, for addresses with bug=NAME:PROBABILITY.
 	Bugs []bug.Bug
-	// Keys is the flag of its own that says over how many keys the work is spread: the fewer, the
-	// more of it meets. Empty if there is none.
-	Keys string
-	// Config returns the configuration of a run without flags.
+	// Keys is the flag that sets how many keys share the work; fewer conflict more. Empty: none.
+	Keys   string
 	Config func() Config
-	// Load returns the load of a run without flags; nil for load.Defaults.
+	// Load returns the default load; nil means load.Defaults.
 	Load func() load.Plan
-	// Unused are the flags of all runs that this workload refuses, and WhyUnused
-	// what it says then, behind the flag.
+	// Unused are common flags that this workload refuses; WhyUnused ends the message.
 	Unused    []string
 	WhyUnused string
-	// State is the name of the file that Work.Save writes last into the run's
-	// folder.
+	// State is the file in the run's folder that Work.Save writes last.
 	State string
-	// Operations names the kinds of operations, as in history.Op.Kind.
+	// Operations names the kinds of operations by history.Op.Kind.
 	Operations map[uint8]string
-	// Measures reports whether operations of a kind are the work that is measured.
-	// An audit or a reader's read is not; nil if all are.
+	// Measures reports whether a kind of operations counts in the figures; nil if all do.
 	Measures func(kind uint8) bool
-	// Limit changes what a measurement is held to; nil leaves it.
+	// Limit changes the limits that a valid measurement must keep; nil leaves them.
 	Limit func(l *measure.Limits)
-	// Tasks says that its rounds have so few operations that the time of each one is told.
-	Tasks bool
-	// Reloads says that Work is Reloading.
+	// Tasks makes the report show the time of each operation: rounds have few.
+	Tasks   bool
 	Reloads bool
-	// Restores says that Config.Judge judges the states of Evidence.Restored.
+	// Restores says that Config.Judge judges Evidence.Restored.
 	Restores bool
-	// Losses says that Config.Judge takes account of Evidence.Losses.
+	// Losses says that Config.Judge uses Evidence.Losses.
 	Losses bool
-	// SizeLoaded has the size on disk asked for after loading too, so that what
-	// the work adds can be told.
+	// SizeLoaded asks for the size on disk after loading too.
 	SizeLoaded bool
-	// Degradation has the report say, too, that the throughput did not fall for
-	// good.
+	// Degradation makes the report say also that throughput did not degrade.
 	Degradation bool
 }
 
-// Unjudged is a column that is not judged. What is not, if What is not empty, is some of it.
+// Unjudged is a column that is not judged; What names the unjudged part, empty for all.
 type Unjudged struct{ Table, Column, What string }
 
-// NotJudgedNotes say which columns are not judged; none if all are.
+// NotJudgedNotes lists the unjudged columns.
 func (w Workload) NotJudgedNotes() []string {
 	var columns []string
 	for _, u := range w.NotJudged {
@@ -102,19 +87,17 @@ func (w Workload) NotJudgedNotes() []string {
 	return []string{"of what was read back, not judged: " + strings.Join(columns, "; ")}
 }
 
-// Check says what one of a workload's checks asserts.
+// Check describes one check.
 type Check struct {
-	// Name is the name of its check.Result.
 	Name string
-	// Asserts is what is true of a run that it finds valid, as whole sentences.
+	// Asserts says in whole sentences what holds if the check is valid.
 	Asserts string
-	// Tests is the property that its findings are about, and Kinds that of some kinds of
-	// them, which is another.
+	// Tests is the property that findings are about. Kinds has exceptions by kind of finding.
 	Tests promise.Property
 	Kinds map[string]promise.Property
 }
 
-// Property is what a finding of one of the workload's checks is about.
+// Property returns the property that a finding of this check and kind is about.
 func (w Workload) Property(name, kind string) promise.Property {
 	for _, c := range w.Checks {
 		if c.Name != name {
@@ -128,229 +111,195 @@ func (w Workload) Property(name, kind string) promise.Property {
 	return promise.Rules
 }
 
-// Config is what a user can set of a workload, and what is done with it. It is a
-// pointer to a struct with YAML tags, which copies of a scenario share.
+// Config is a pointer to a struct with YAML tags. Copies of a scenario share it.
 type Config interface {
-	// Flags are the flags of the workload's command, beside those of all runs.
 	Flags() []Flag
-	// Validate returns an error for the first value that cannot be used, such as
-	// *store.OptionError.
+	// Validate returns an error, such as *store.OptionError, for the first unusable value.
 	Validate() error
-	// Plan returns the load as the workload changes it, which a second time
-	// changes nothing, or an error (*load.PlanError, *store.OptionError) for
-	// what it cannot do.
+	// Plan adapts the load to the workload, idempotently. It returns *load.PlanError or
+	// *store.OptionError for a load that the workload cannot do.
 	Plan(p load.Plan) (load.Plan, error)
-	// Options are the settings for the report; by is the driver's support.
+	// Options are the report's settings; by is the driver's support.
 	Options(by Support) []report.Setting
-	// Open begins the workload on a database that Support.Open has returned, and owns
-	// it unless there is an error. seed and clients are those of the load.
+	// Open owns the database, which Support.Open opened, unless it fails.
 	Open(ctx context.Context, db store.Database, seed uint64, clients int) (Work, error)
-	// Judge judges a run by its files alone, so that it can be done again at any
-	// time.
+	// Judge judges a run from its files alone, so it can be repeated at any time.
 	Judge(ctx context.Context, seed uint64, e Evidence) (Judgement, error)
 }
 
-// Targeting is a Config that enters into the target what it chooses of it.
+// Targeting is a Config that sets options of the target.
 type Targeting interface{ Target(to *store.Target) }
 
-// Existing is a Config that can work on tables which are there already and are not assay's
-// (store.Target.Existing). Its Work loads nothing into them.
+// Existing is a Config that can use tables that are already there and are not assay's
+// (store.Target.Existing). Its Work loads nothing.
 type Existing interface {
-	// UseExisting is told before Validate.
+	// UseExisting is called before Validate.
 	UseExisting()
-	// Touched are the tables that a run reads and those that it writes, by their names.
+	// Touched names the tables that a run reads and those that it writes.
 	Touched() (read, written []string)
 }
 
-// Proposing is a Config that may say how the load is, where the user has not: a file has it.
+// Proposing is a Config whose file may set parts of the load that the user left open.
 type Proposing interface {
-	// Propose changes the plan; given reports whether the user gave a flag. notes say what
-	// of it has no effect.
+	// Propose changes the plan. given reports whether the user set a flag. notes name proposals
+	// without effect.
 	Propose(plan *load.Plan, given func(flag string) bool) (notes []string, err error)
 }
 
-// NamesRounds is a Config that knows the kinds of operations, where Workload.Operations cannot:
-// the names by history.Op.Kind.
+// Named is a Config that names the kinds of operations where Workload.Operations cannot.
 type Named interface{ OperationNames() map[uint8]string }
 
-// Partial is a Config that may leave checks of its workload without a subject, such as
-// one of reads in a run that only writes.
+// Partial is a Config that may leave checks without a subject, such as reads where all write.
 type Partial interface {
 	// NotApplicable are these checks, with the option that is the reason.
 	NotApplicable() []check.NotApplicable
 }
 
-// Served is a Config whose run can go through the web service, which the run then
-// starts in front of the database.
+// Served is a Config whose run can go through the web service, which the run starts.
 type Served interface{ Served() bool }
 
-// Sized is a Config that knows about how much a run of it makes and does, beside what
-// its load says.
+// Sized is a Config that can estimate the volume of a run.
 type Sized interface{ Volume() Volume }
 
-// Volume is about how much a run makes.
+// Volume estimates what a run stores and does.
 type Volume struct {
-	// Rows are there at most, of RowBytes each.
+	// Rows is the most rows stored, of RowBytes each.
 	Rows, RowBytes int64
-	// Worked is how many rows the rounds of the run write or read.
+	// Worked is the number of rows that the rounds write or read.
 	Worked int64
-	// JudgeRow and JudgeOperation are about how many bytes of memory the judge takes for
-	// each row and each operation; 0 if that is not known.
+	// JudgeRow and JudgeOperation are the judge's bytes per row and operation; 0 if not known.
 	JudgeRow, JudgeOperation int64
 }
 
-// Work is a workload opened on one database: what a run does with it, phase by
-// phase.
+// Work is a workload opened on one database.
 type Work interface {
 	store.Administration
-	// Rows is how many rows Load creates.
 	Rows() int64
-	// Create makes the empty schema under the mark; see store.Administration.
+	// Create makes the empty schema with the mark; see store.Administration.
 	Create(ctx context.Context, mark store.Marker) error
-	// Load makes the opening state in the schema that Create made, and says how
-	// far it is.
 	Load(ctx context.Context, loaded func(done, total int64)) error
-	// Client opens a session for client number n.
 	Client(ctx context.Context, n int) (load.Client, error)
-	// Observers are clients that read while the others write, perSecond times a
-	// second together; none if there are none.
+	// Observers read while the others write, perSecond times a second together.
 	Observers() (clients []load.Client, perSecond float64)
-	// Promise is the consistency model that the database promises at its
-	// isolation level; empty where the workload does not ask.
+	// Promise is the consistency model that the database promises at its isolation level; empty
+	// if the workload does not use it.
 	Promise() string
-	// Save reads the database back into the run's folder.
+	// Save reads the whole state back into the run's folder.
 	Save(ctx context.Context, folder string, read func(rows int64)) error
 }
 
-// Examiner is a Work that tries something of its own on the database when everything was
-// read back, and leaves what came of it in the run's folder, for the judge. What it
-// writes to the database it removes. An error is no verdict.
+// Examiner is a Work that makes an experiment on the database after reading back. It leaves the
+// outcome in the run's folder and removes what it wrote. An error is no verdict.
 type Examiner interface {
 	Examine(ctx context.Context, folder string) error
 }
 
-// Dividing is a Work that gives out numbers. Of several processes that share the work,
-// each is told which of the shares it has, from 0, before its first client.
+// Dividing is a Work that gives out numbers. With several processes, Divide tells each its
+// share, counted from 0, before its first client.
 type Dividing interface{ Divide(share, shares int) }
 
-// Finding is a Work that finds out more than the history holds, which Save keeps. Of
-// several processes that share the work, TakeFound tells the one that saves what another
-// has Found.
+// Finding is a Work with facts beyond the history, which Save keeps. With several processes,
+// TakeFound gives the one that saves what each other has Found.
 type Finding interface {
 	Found() ([]byte, error)
 	TakeFound(text []byte) error
 }
 
-// Following is a Rounds whose rounds depend on the machine. A process that shares the
-// work is told the name of each round before it asks for them, and has the same.
+// Following is a Rounds whose rounds depend on the machine. With several processes, the first
+// names each round to the others before they call Rounds.
 type Following interface{ Follow(round string) }
 
-// NamesRounds is a Config that knows the names of its rounds before there is a database. An empty name
-// stands for those that the database gives.
+// NamesRounds is a Config that knows its rounds' names without a database; an empty name stands
+// for rounds that the database names.
 type NamesRounds interface{ RoundNames() []string }
 
-// Counts is a Config that knows which figures its runs have and others have not.
+// Counts is a Config that names the optional figures which its runs have.
 type Counts interface{ Figures() []string }
 
-// Rounds is a Work that is worked in several rounds instead of one stretch.
+// Rounds is a Work in several rounds instead of one stretch.
 type Rounds interface{ Rounds() []load.Round }
 
-// Evidence names the files that a run is judged by, and what is known beside
-// them.
+// Evidence is what a run is judged by.
 type Evidence struct {
-	// History and State are paths; State is what Work.Save wrote. Other files that
-	// it wrote are beside it.
+	// History and State are paths. Work.Save wrote State, and may have written files beside it.
 	History, State string
-	// Promise is what Work.Promise returned.
-	Promise string
-	// InFlight, if not empty, says why operations may have been in flight when the
-	// state was read, or why it may not be complete.
+	Promise        string
+	// InFlight says why operations may have been in flight when the state was read, or why it
+	// may be incomplete; empty if neither.
 	InFlight string
-	// Losses takes account of what is lost by power cuts; nil without them.
+	// Losses accounts for losses by power cuts; nil without cuts.
 	Losses *Losses
-	// Restored are the states of restored backups, of a workload that Restores.
+	// Restored are the states of restored backups, if the workload Restores.
 	Restored []Restored
 }
 
-// Restored is the state of a backup that was restored beside the database. Times are
-// nanoseconds since the start of the run.
+// Restored is a backup restored beside the database. Times are nanoseconds since the run's
+// start.
 type Restored struct {
-	// Number counts the restorations of a run from 1, Backup its backups.
+	// Number counts restorations from 1, Backup backups.
 	Number int `json:"number"`
 	Backup int `json:"backup"`
-	// State is what Work.Save wrote of it; empty if it could not be read, and Problem says
-	// why.
+	// State is a path; empty if the backup could not be read because of Problem.
 	State   string `json:"state,omitempty"`
 	Problem string `json:"problem,omitempty"`
-	// Begun is when the backup was begun, Target the moment whose state was asked for;
-	// negative for that of the backup.
+	// Begun is the backup's start. Target is the wanted moment; negative for the backup's own.
 	Begun  int64 `json:"begun_ns"`
 	Target int64 `json:"target_ns"`
-	// Alone is true of a backup of the only node, which had all that was acknowledged.
+	// Alone is true for the backup of an only node, which had everything acknowledged.
 	Alone bool `json:"alone,omitempty"`
 }
 
-// Name is what evidence calls it.
+// Name is the backup's name in evidence.
 func (r Restored) Name() string {
 	return fmt.Sprintf("backup %d as restored by restore %d", r.Backup, r.Number)
 }
 
-// Judgement is what a workload's checks say of a run.
 type Judgement struct {
 	Results []check.Result
-	// Counts are the operations as the judge counted them. Unknown ones may be
-	// more than the history has: a killed run reserved them without a record.
+	// Counts includes operations that a killed run reserved and may have done without a record.
 	Counts history.Counts
 	Notes  []string
-	// Unasked says that the user asked for nothing to be judged; empty if something was.
+	// Unasked says that the user let nothing be judged; empty if something was.
 	Unasked string
-	// Unproven says why findings may be the user's own mistake, so that nothing follows for what the
-	// vendor promises; empty if they are not.
+	// Unproven says why findings may be the user's own mistake; empty if they cannot be.
 	Unproven string
-	// Alone is how many transactions of a user's script kept its rules with one client alone, before
-	// the run; 0 where that was not tried.
+	// Alone is the number of transactions of a user's script that kept its rules with a single
+	// client before the run; 0 if not tried.
 	Alone int64
-	// Permitted says of findings of a check about a user's rule what the isolation level in
-	// force has to do with them, where the rules of package promise leave that open; nil
-	// where the workload does not know. advice is for the user whose rule it is; empty if
-	// the level promises it.
+	// Permitted rules on findings against a user's rule where package promise leaves open
+	// whether the isolation level permits them. advice is for the user, empty if the level
+	// forbids them. Nil if the workload cannot tell.
 	Permitted func(check string, c *promise.Circumstances) (r promise.Ruling, advice string)
-	// Asked is the model that the user asked for, where it is not what the vendor
-	// promises; Promised are then the checks judged against that promise.
+	// Asked is the user's model if it is not the vendor's promise. Promised then judge the
+	// promise.
 	Asked    string
 	Promised []check.Result
-	// Moments are where in the history the restored states lie, by Restored.Number.
+	// Moments places restored states in the history, by Restored.Number.
 	Moments map[int]report.Moment
-	// Facts are what there is to say of the rounds, by their names; Sizes what the
-	// rows took after them; Rates how many rows a second were written or returned.
+	// Facts, Sizes and Rates are by the round's name; Rates are rows written or returned a
+	// second.
 	Facts map[string][]report.Setting
 	Sizes map[string]report.RoundSize
 	Rates map[string]float64
-	// WorkloadFigures are the figures of the workload's own section of the report.
 	report.WorkloadFigures
 }
 
-// Support says whether a driver serves a workload, and with what.
+// Support says whether and how a driver serves a workload.
 type Support struct {
-	// Workload is the workload's name.
 	Workload string
-	// Open opens the database for the workload. It is nil if the database cannot
-	// honour it.
-	Open func(ctx context.Context, target store.Target) (store.Database, error)
-	// Reason says why Open is nil.
+	// Open is nil if the driver does not serve the workload, for Reason.
+	Open   func(ctx context.Context, target store.Target) (store.Database, error)
 	Reason string
-	// RewritesLists is true if an append to a list reads it and writes it anew, in
-	// the transaction.
+	// RewritesLists is true if an append to a list reads and rewrites it in the transaction.
 	RewritesLists bool
 }
 
-// Refused is the error where Open is nil.
+// Refused is the error to return where Open is nil.
 func (s *Support) Refused() error {
 	return &store.OptionError{Option: "workload", Value: s.Workload, Reason: s.Reason, Want: "what assay list has for this database"}
 }
 
-// SupportOf is the support of a workload by a driver that opens databases so, and lacks these
-// capabilities.
+// SupportOf returns the support by a driver with this opener and these missing capabilities.
 func SupportOf(w Workload, open store.Opener, lacks store.Lacks) Support {
 	if reason := lacks.Unmet(w.Needs); reason != "" {
 		return Not(w.Name, reason)
@@ -373,7 +322,6 @@ func SupportOf(w Workload, open store.Opener, lacks store.Lacks) Support {
 		}}
 }
 
-// openExisting opens a schema whose tables are there already.
 func openExisting(ctx context.Context, target store.Target, schema store.Schema, open store.Opener) (store.Database, error) {
 	db, err := open(ctx, target, schema)
 	if err != nil {
@@ -386,10 +334,10 @@ func openExisting(ctx context.Context, target store.Target, schema store.Schema,
 	return used, nil
 }
 
-// Fixed is the Workload.Schema of one that does not depend on the target.
+// Fixed returns a Workload.Schema that does not depend on the target.
 func Fixed(schema func() store.Schema) func(store.Target) (store.Schema, error) {
 	return func(store.Target) (store.Schema, error) { return schema(), nil }
 }
 
-// Not is the lack of support of a workload, for this reason.
+// Not returns a Support that refuses the workload.
 func Not(name, reason string) Support { return Support{Workload: name, Reason: reason} }

@@ -9,43 +9,38 @@ import (
 	"assay/history/exchange"
 )
 
-// Exporting is a Config whose runs other tools' checkers can judge.
+// Exporting is a Config whose runs checkers of other tools can judge.
 type Exporting interface {
-	// Export returns how a saved run with this seed is written for them. test names which
-	// transactions of a run that has several are wanted; empty is the usual ones. An error says
-	// what the run holds instead, behind the name of its folder.
+	// Export returns the writer of a run with this seed. test selects one of several tests;
+	// empty is the usual one. An error completes a sentence that begins with the folder's name.
 	Export(seed uint64, test string) (Exported, error)
 }
 
-// Exported says how a saved run is written as operations of a history that other tools know.
-// Its methods fill in the function of an operation and what that needs; the caller fills in
-// who did it, when, and how it ended.
+// Exported turns a run into operations that other tools know. It sets the function and its
+// values; the caller sets client, times and outcome.
 type Exported interface {
-	// Has reports whether operations of a kind (history.Op.Kind) are written; if not, other says
-	// what they are.
+	// Has reports whether operations of a kind (history.Op.Kind) are written. If not, other
+	// names them.
 	Has(kind uint8) (is bool, other string)
-	// Rows is how many rows Opening reads.
 	Rows() int64
-	// Opening is a read of what was loaded, before all operations; false if none is needed.
+	// Opening writes a read of the loaded rows, before all operations; false if there is none.
 	Opening(to *exchange.Operation) bool
-	// Attempt is one attempt of an operation.
+	// Attempt writes one attempt of an operation.
 	Attempt(op *history.Op, to *exchange.Operation) error
-	// Last is the read of what was read back into the file of this name, which may not be there.
-	// It leaves to empty if nothing was.
+	// Last writes the read of the final state; a missing file leaves to empty.
 	Last(state string, to *exchange.Operation) error
 }
 
-// Reducing is a Config whose judge finds the smallest transactions that show what is wrong.
+// Reducing is a Config whose judge finds the smallest transactions that show an anomaly.
 type Reducing interface {
-	// Reduce judges a run against a model, or against the run's own if it is empty.
+	// Reduce judges against a model; empty means the run's own.
 	Reduce(ctx context.Context, seed uint64, e Evidence, model string) (Reduced, error)
 }
 
-// Reduced is what came of reducing a run.
+// Reduced is the result of Reduce.
 type Reduced struct {
 	Smallest []cycle.Smallest
-	// Model is what the smallest parts were judged against.
-	Model cycle.Model
-	// Results are the results of the judgement of the whole run.
+	// Model is the model that Smallest violates.
+	Model   cycle.Model
 	Results []check.Result
 }

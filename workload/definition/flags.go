@@ -13,28 +13,23 @@ import (
 // Flag is a flag of a workload's command.
 type Flag struct {
 	Name string
-	// Short is one letter that stands for it; empty for none. Its Value is then of the
-	// workload's own.
+	// Short is a letter, or empty. It needs a Value of the workload's own type.
 	Short string
-	// Value points into the configuration: *string, *int, *int64, *float64, *bool, or a
-	// value of the workload's own that reads what is given (String, Set, Type; see
-	// pflag.Value). What it holds is the default.
+	// Value points into the configuration and holds the default: *string, *int, *int64,
+	// *float64, *bool or a pflag.Value.
 	Value any
 	Usage string
-	// Values are what a shell completes; Open says that the user goes on writing
-	// behind them.
+	// Values are a shell's completions. Open permits to write on behind them.
 	Values []string
 	Open   bool
-	// Min and Max bound a number, where Max is not 0; Range is the bounds in words,
-	// empty for "MIN to MAX".
+	// Min and Max bound a number if Max is not 0. Range words them; empty means "MIN to MAX".
 	Min, Max float64
 	Range    string
-	// Setting is its name in the report, empty if it has none, and Unit what stands
-	// behind the value there.
+	// Setting is the name in the report, empty for none. Unit follows the value there.
 	Setting, Unit string
 }
 
-// Lookup is the flag of this name, and whether the workload has it.
+// Lookup returns the flag of this name.
 func Lookup(c Config, name string) (Flag, bool) {
 	flags := c.Flags()
 	i := slices.IndexFunc(flags, func(f Flag) bool { return f.Name == name })
@@ -44,11 +39,10 @@ func Lookup(c Config, name string) (Flag, bool) {
 	return flags[i], true
 }
 
-// CheckRanges returns a *store.OptionError for the first number that is out of its
-// bounds, or none.
+// CheckRanges returns a *store.OptionError for the first number out of bounds.
 func CheckRanges(flags []Flag) error {
 	for _, f := range flags {
-		// A NaN is within no bounds.
+		// The negated comparison refuses NaN too.
 		if n, text := f.number(); f.Max != 0 && !(n >= f.Min && n <= f.Max) {
 			bounds := strconv.FormatFloat(f.Min, 'f', -1, 64) + " to " + strconv.FormatFloat(f.Max, 'f', -1, 64)
 			return &store.OptionError{Option: "--" + f.Name, Value: text, Want: cmp.Or(f.Range, bounds)}
@@ -57,7 +51,7 @@ func CheckRanges(flags []Flag) error {
 	return nil
 }
 
-// OneOf returns a *store.OptionError for a value that is none of these.
+// OneOf returns a *store.OptionError unless value is one of possible.
 func OneOf(option, value string, possible ...string) error {
 	if slices.Contains(possible, value) {
 		return nil
@@ -66,11 +60,10 @@ func OneOf(option, value string, possible ...string) error {
 	return &store.OptionError{Option: option, Value: value, Want: strings.Join(possible, ", ")}
 }
 
-// CheckRead returns a *store.OptionError for who cannot answer reads (store.Readers); empty is the
-// primary.
+// CheckRead returns a *store.OptionError unless by is empty or one of store.Readers.
 func CheckRead(by string) error { return OneOf("--read", by, append(store.Readers(), "")...) }
 
-// Settings are the flags that the report shows.
+// Settings returns the flags that the report shows.
 func Settings(flags []Flag) (all []report.Setting) {
 	for _, f := range flags {
 		if f.Setting != "" {
@@ -81,7 +74,6 @@ func Settings(flags []Flag) (all []report.Setting) {
 	return all
 }
 
-// number is the value as a number, 0 of what is none, and as a text.
 func (f Flag) number() (n float64, text string) {
 	switch v := f.Value.(type) {
 	case *int:

@@ -10,30 +10,27 @@ import (
 	"assay/store/promise"
 )
 
-// Losses takes account of the acknowledged operations that are not there after power
-// cuts. A nil one is that of a run without them: nothing may be lost.
+// Losses counts acknowledged operations that are missing after power cuts. Nil means a run
+// without cuts: nothing may be lost.
 type Losses struct {
-	// Cuts are in the order of time, and Source is the settings that decide what may
-	// be lost.
+	// Cuts are in order of time. Source is the settings that decide what may be lost.
 	Cuts   []promise.Moment
 	Source string
-	// Event is what the cuts are called; empty for the cut.
+	// Event is the name of a cut in texts; empty means "the cut".
 	Event string
 
-	// Operations are lost; of these Beyond were acknowledged longer before the next
-	// cut than is allowed, or after the last.
+	// Beyond counts operations acknowledged earlier before the next cut than allowed, or after
+	// the last.
 	Operations, Beyond int64
-	// Untimed were acknowledged after the last cut.
+	// Untimed counts those acknowledged after the last cut.
 	Untimed int64
-	// Newest and Oldest are how long before the cut the last and the first of those
-	// that a cut came after were acknowledged.
+	// Newest and Oldest are the shortest and longest time between acknowledgement and cut.
 	Newest, Oldest time.Duration
 }
 
-// Add takes an acknowledged operation that is not there, by when the attempt began and
-// when it was acknowledged. It returns the cut that it was lost at, and whether the
-// manual allows that: at any cut that came after it, since what one node loses at a cut
-// may have been on another until a later one.
+// Add counts a missing operation by its attempt's begin and acknowledgement. It returns the cut
+// that lost it, and whether the manual allows that. Any later cut can excuse it: what one node
+// loses at a cut may have been on another until a later cut.
 func (l *Losses) Add(began, acknowledged int64) (cut promise.Moment, allowed bool) {
 	if l == nil {
 		return promise.Moment{}, false
@@ -58,15 +55,13 @@ func (l *Losses) Add(began, acknowledged int64) (cut promise.Moment, allowed boo
 	return l.Cuts[at], allowed
 }
 
-// Uncertain reports whether what was done between these moments, and was acknowledged,
-// may be lost as the manual allows: then nothing follows from it that would not follow
-// from an operation of unknown outcome.
+// Uncertain reports whether the manual allows losing an operation with these times. It must then
+// be treated as unknown.
 func (l *Losses) Uncertain(began, acknowledged int64) bool {
 	return l != nil && slices.ContainsFunc(l.Cuts, func(m promise.Moment) bool { return m.MayLose(began, acknowledged) })
 }
 
-// Everything takes it that all acknowledged operations are lost, and returns what that is
-// called.
+// Everything counts all acknowledged operations as lost and returns a text that says so.
 func (l *Losses) Everything(acknowledged int64) (text string) {
 	l.Operations = acknowledged
 	if !slices.ContainsFunc(l.Cuts, func(c promise.Moment) bool { return c.Allows(0) }) {
@@ -108,7 +103,6 @@ func (l *Losses) permission() string {
 	return text
 }
 
-// short is a time in milliseconds, or from a second on in seconds.
 func short(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%d ms", d.Milliseconds())

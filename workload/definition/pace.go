@@ -10,8 +10,8 @@ import (
 	"assay/report"
 )
 
-// Pace gathers a report.Flow, from the attempts of operations of one kind in the order of
-// the history. Response times are true within 0.1 %.
+// Pace computes a report.Flow from the attempts of operations of one kind, in the order of
+// the history. Response times are exact to 0.1 %.
 type Pace struct {
 	from, to  int64
 	stalls    measure.Stalls
@@ -21,7 +21,7 @@ type Pace struct {
 	times     *hdrhistogram.Histogram // microseconds
 }
 
-// NewPace is of a run of this scope.
+// NewPace returns a Pace for this scope.
 func NewPace(scope measure.Scope) *Pace {
 	return &Pace{from: scope.MeasureStart, to: scope.MeasureEnd, stalls: scope.Stalls, times: hdrhistogram.New(1, int64(time.Hour/time.Microsecond), 3)}
 }
@@ -46,7 +46,7 @@ func (p *Pace) Op(op *history.Op) {
 	}
 }
 
-// Flow is what came of them.
+// Flow returns the result.
 func (p *Pace) Flow() report.Flow {
 	f := report.Flow{Outcomes: p.outcomes, Max: float64(p.seconds.most)}
 	if length := float64(p.to-p.from) / 1e9; length > 0 {
@@ -60,17 +60,16 @@ func (p *Pace) Flow() report.Flow {
 	return f
 }
 
-// Committed is how many were committed in the measured part.
+// Committed is the number of commits in the measured part.
 func (p *Pace) Committed() int64 { return p.committed }
 
-// Percentile is the response time that so many of a hundred committed ones did not
-// exceed, in milliseconds; 0 if there are none.
+// Percentile is in milliseconds, of committed operations; 0 if there are none.
 func (p *Pace) Percentile(percent float64) float64 {
 	return float64(p.times.ValueAtPercentile(percent)) / 1000
 }
 
-// perSecond finds the second with the most, in as much memory for long runs as
-// for short ones: records come nearly in the order of their ends.
+// perSecond finds the busiest second in constant memory: records come nearly in the order of
+// ends.
 type perSecond struct {
 	newest int64
 	counts [64]int64

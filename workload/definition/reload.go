@@ -11,29 +11,25 @@ import (
 	"assay/store"
 )
 
-// Reloading is a Work whose loading goes on when the database fails meanwhile.
+// Reloading is a Work that continues loading after failures of the database.
 type Reloading interface {
-	// LoadThrough is Load, but that batches which fail are loaded again, until ctx
-	// ends. rowsIn is called when all rows are in, before what is made late. again is
-	// how many batches were loaded more than once. A database that cannot tell what is
-	// there of a batch gives *store.OptionError.
+	// LoadThrough is Load, but repeats failed batches until ctx ends; again counts the repeats.
+	// rowsIn is called when all rows are in, before late keys and indexes. A database that
+	// cannot tell which rows are there gives *store.OptionError.
 	LoadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error)
 }
 
 const (
-	// mostReloads is how often a batch may fail: one that always does fails for
-	// another reason than a database that is away for a while.
+	// mostReloads bounds a batch's failures: after so many, the cause is no outage.
 	mostReloads = 20
-	// reloadAsking is how long after a failure, and after each try, the database is
-	// asked whether it is back, and reloadAnswer how long it may take to answer.
+	// After a failure the database is asked every reloadAsking, and has reloadAnswer to answer.
 	reloadAsking = 200 * time.Millisecond
 	reloadAnswer = 5 * time.Second
 )
 
-// LoadThrough loads all rows as Load does, but goes on after batches that have failed.
-// Their outcome is not known, so they wait until all others are in and nothing of
-// them is in flight in the database; then again does them, which leaves alone what is
-// there. Its errors are those of Load.
+// LoadThrough loads all rows and repeats failed batches. It waits until the other batches are in
+// and nothing of the failed ones is in flight; again leaves existing rows alone. Errors are
+// those of Load.
 func (l Loading) LoadThrough(ctx context.Context, db answering, batch, again func() load.Batch,
 	loaded func(done, total int64), rowsIn func()) (reloaded int64, err error) {
 	fail := func(done int64, err error) (int64, error) {
@@ -69,13 +65,11 @@ func (l Loading) LoadThrough(ctx context.Context, db answering, batch, again fun
 	return reloaded, nil
 }
 
-// answering is the part of a store.Database that tells whether loading can go on.
 type answering interface {
 	Marker(ctx context.Context) (*store.Marker, error)
 	Settle(ctx context.Context) error
 }
 
-// pass is one time through batches, some of which may fail.
 type pass struct {
 	store answering
 
@@ -84,8 +78,8 @@ type pass struct {
 	last   error
 }
 
-// goingOn are batches of which none ends the others: after one that has failed the
-// worker waits until the database answers, so that not all of them fail meanwhile.
+// goingOn lets a failure not end the pass. The loader waits until the database answers, or all
+// further batches would fail too.
 func (p *pass) goingOn(batch func() load.Batch) func() load.Batch {
 	return func() load.Batch {
 		do := batch()
@@ -108,10 +102,9 @@ func (p *pass) goingOn(batch func() load.Batch) func() load.Batch {
 	}
 }
 
-// settle returns when nothing of the failed batches is in flight in the database.
+// settle waits until nothing of the failed batches is in flight.
 func (p *pass) settle(ctx context.Context) error { return repeat(ctx, p.store.Settle) }
 
-// repeat asks until there is an answer, or returns the error of ctx.
 func repeat(ctx context.Context, ask func(context.Context) error) error {
 	for {
 		if err := wait.Pause(ctx, reloadAsking); err != nil {

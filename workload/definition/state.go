@@ -11,38 +11,35 @@ import (
 	"assay/history"
 )
 
-// RowFile is how rows of integers that were read back are kept after the run, so that
-// they can be judged again without the database: in a file of records
-// (history.SaveRecords), each row under the tag of its kind, as the database gave it,
-// then their count, without which the file is not whole.
+// RowFile is a file of integer rows as read back, to judge again without the database: records
+// (history.SaveRecords) with the tag of their kind, and then the count. Without it the file is
+// cut.
 type RowFile struct {
-	// Magic begins the file, of eight bytes.
+	// Magic is the first eight bytes.
 	Magic string
-	// First is the tag of the first kind of row, and the others follow; End is that of
-	// the count.
+	// First is the tag of kind 0, and further kinds follow. End is the tag of the count.
 	First, End byte
-	// Columns is how many integers a row of each kind has, at most 16.
+	// Columns is the number of integers of each kind's rows, at most 16.
 	Columns []int
-	// Apart has the rows of each kind counted, and not all of them together.
+	// Apart counts the rows of each kind apart.
 	Apart bool
 }
 
-// RowWriter takes the rows of a file. It is not safe for concurrent use.
+// RowWriter writes the rows of a file. It is not safe for concurrent use.
 type RowWriter struct {
 	file    *RowFile
 	records *history.RecordWriter
 	counts  []int64
 }
 
-// Put adds a row, whose values are not kept.
+// Put adds a row. It does not keep values.
 func (w *RowWriter) Put(kind int, values ...int64) error {
 	w.counts[kind]++
 	return w.records.Put(w.file.First+byte(kind), values...)
 }
 
-// Save writes the rows that read puts into a new file. progress is called now and then
-// with the number of rows so far. A file that exists is replaced, and only by a whole
-// one. The error is read's or a *history.WriteError.
+// Save writes the rows that read puts into a new file, which replaces an old one only when
+// whole. progress gets the rows so far. The error is read's or a *history.WriteError.
 func (f RowFile) Save(path string, progress func(rows int64), read func(w *RowWriter) error) error {
 	w := RowWriter{file: &f, counts: make([]int64, len(f.Columns))}
 	return history.SaveRecords(path, f.Magic, func() { progress(total(w.counts)) }, func(records *history.RecordWriter) error {
@@ -54,10 +51,10 @@ func (f RowFile) Save(path string, progress func(rows int64), read func(w *RowWr
 	})
 }
 
-// Replay gives the rows that were saved, in their order, with their kind; values are
-// good until the callback returns. A file that is not whole gives a *history.CutError, a
-// damaged one a *history.FormatError, both after all rows that were read, and the callback's
-// error is returned as it is. Rows are read ahead of the callback, on another processor.
+// Replay gives the saved rows in their order, read ahead by another goroutine; values are valid
+// until the callback returns. After the readable rows, a file that is not whole gives a
+// *history.CutError and a damaged one a *history.FormatError. Errors of the callback are
+// returned unchanged.
 func (f RowFile) Replay(path string, row func(kind int, values []int64) error) error {
 	read := rowsAhead{file: &f, full: make(chan rowBatch), used: make(chan rowBatch, 2), stop: make(chan struct{})}
 	var failed error
@@ -75,7 +72,6 @@ func (f RowFile) Replay(path string, row func(kind int, values []int64) error) e
 	return failed
 }
 
-// rowsAhead reads the rows of a file in batches while others are looked at.
 type rowsAhead struct {
 	file       *RowFile
 	full, used chan rowBatch
@@ -83,16 +79,14 @@ type rowsAhead struct {
 	batch      rowBatch
 }
 
-// rowBatch are rows one after the other.
 type rowBatch struct {
 	kinds  []uint8
 	values []int64
 }
 
-// rowsABatch is few enough for them to stay in a processor's cache.
+// rowsABatch keeps a batch within a processor's cache.
 const rowsABatch = 512
 
-// visit gives the rows of all batches.
 func (a *rowsAhead) visit(row func(kind int, values []int64) error) error {
 	for batch := range a.full {
 		values := batch.values
@@ -108,7 +102,6 @@ func (a *rowsAhead) visit(row func(kind int, values []int64) error) error {
 	return nil
 }
 
-// all reads the file.
 func (a *rowsAhead) all(path string) error {
 	f, counts := a.file, make([]int64, len(a.file.Columns))
 	var values [16]int64
@@ -132,7 +125,7 @@ func (a *rowsAhead) all(path string) error {
 	return err
 }
 
-// errStopped ends a reading whose rows nobody looks at any more.
+// errStopped ends reading ahead after the callback has failed.
 var errStopped = errors.New("stopped")
 
 func (a *rowsAhead) add(kind uint8, values []int64) error {
@@ -144,7 +137,6 @@ func (a *rowsAhead) add(kind uint8, values []int64) error {
 	return a.give()
 }
 
-// give hands the rows over, and goes on with a batch that was looked at.
 func (a *rowsAhead) give() error {
 	select {
 	case a.full <- a.batch:
@@ -160,7 +152,6 @@ func (a *rowsAhead) give() error {
 	return nil
 }
 
-// ending is the last record of a file with so many rows of each kind.
 func (f RowFile) ending(counts []int64) []int64 {
 	if f.Apart {
 		return counts
@@ -175,8 +166,8 @@ func total(counts []int64) (sum int64) {
 	return sum
 }
 
-// ReadJSON reads what history.WriteJSON wrote; nothing if there is no such file. A file that is
-// malformed gives a *history.FormatError.
+// ReadJSON reads a file of history.WriteJSON; a missing one gives the zero value, a malformed
+// one a *history.FormatError.
 func ReadJSON[T any](path string) (value T, err error) {
 	text, err := os.ReadFile(path)
 	switch {
@@ -191,16 +182,16 @@ func ReadJSON[T any](path string) (value T, err error) {
 	return value, nil
 }
 
-// Set is a set of numbers from 0 on, a bit each.
+// Set is a set of numbers from 0 on, as a bit array.
 type Set []uint64
 
-// NewSet is an empty set of numbers below n.
+// NewSet returns an empty set of numbers below n.
 func NewSet(n int64) Set { return make(Set, (n+63)/64) }
 
 // Has reports whether a number is in the set.
 func (s Set) Has(n int64) bool { return s[n/64]>>(n%64)&1 == 1 }
 
-// Add adds a number, and reports whether it was in the set before.
+// Add adds a number and reports whether the set had it before.
 func (s Set) Add(n int64) (before bool) {
 	before = s.Has(n)
 	s[n/64] |= 1 << (n % 64)

@@ -1,11 +1,7 @@
-// Package journal is what workloads have in common whose operations each leave one row
-// in a table, the journal, under the operation's id: their tables hold integers, their
-// state is read back row by row, and of each operation it is known what it would write.
-// The package makes the attempts under one id, keeps the state, and
-// judges that every acknowledged operation has exactly one row, every failed one none,
-// and every unknown one none or one.
-//
-// What the rows say of balances is judged by each workload.
+// Package journal is for workloads whose operations each leave one row in a table, the journal,
+// under the operation's id. The package makes the attempts, saves the state, and judges that
+// each acknowledged operation has exactly one row, each failed one none, and each unknown one at
+// most one. Each workload judges balances itself.
 //
 // It must not know any driver.
 package journal
@@ -23,18 +19,18 @@ import (
 	"assay/workload/definition"
 )
 
-// Table is one of a workload's tables: its columns of integers, the key first.
+// Table is a table with columns of integers, the key first.
 type Table struct {
 	Name    string
 	Columns []string
-	// Also are further columns, which stand in a Row behind these, a text as its workload.Sum.
-	// A state that an earlier version has saved is without them.
+	// Also are further columns, behind Columns in a Row; a text is kept as its workload.Sum.
+	// States of earlier versions lack them.
 	Also []store.Column
-	// Order are the columns by which the rows are read back; none for any order.
+	// Order are the columns that order the rows as read back; none for any order.
 	Order []string
 }
 
-// Names are all columns, in the order of a Row.
+// Names are all columns in the order of a Row.
 func (t *Table) Names() []string {
 	names := slices.Clone(t.Columns)
 	for _, c := range t.Also {
@@ -43,22 +39,19 @@ func (t *Table) Names() []string {
 	return names
 }
 
-// Row is one row of a table, in the order of its Names. Values are good until the
-// callback that gets the row returns.
+// Row has values in the order of Names, valid until the callback returns.
 type Row struct {
-	// Table is the table's number in the list of the workload's tables.
+	// Table is an index into the workload's tables.
 	Table  int
 	Values []int64
 }
 
-// State is how the rows of a workload's tables are read back and kept after the run. A
-// row's kind is the number of its table.
+// State says how the tables are saved. A row's kind is the number of its table.
 type State struct {
-	// File is its name in the run's folder.
 	File   string
 	Tables []Table
-	// RowFile is its form; Columns follow from Tables. Former is the Magic of states without
-	// what tables have Also; empty if there are none.
+	// Columns follow from Tables. Former is the Magic of states without Also; empty if there are
+	// none.
 	definition.RowFile
 	Former string
 }
@@ -71,7 +64,6 @@ func (s State) rows() definition.RowFile {
 	return f
 }
 
-// former is the form of a state that an earlier version has saved.
 func (s State) former() definition.RowFile {
 	f := s.RowFile
 	f.Magic = s.Former
@@ -81,9 +73,8 @@ func (s State) former() definition.RowFile {
 	return f
 }
 
-// From gives all rows that a view of the database shows, a table after the other, as the
-// database holds them, however wrong. It stops at the first error, of the database's or of
-// the callback's, and returns it.
+// From reads all rows of a view, table by table, however wrong. It stops at the first error, of
+// the database or of the callback.
 func (s State) From(view func(context.Context, func(store.Reader) error) error) func(context.Context, func(Row) error) error {
 	return func(ctx context.Context, row func(Row) error) error {
 		return store.ReadAll(ctx, view, func(r store.Reader) error {
@@ -119,14 +110,14 @@ func (s State) From(view func(context.Context, func(store.Reader) error) error) 
 	}
 }
 
-// Save writes what read gives into a new file; see definition.RowFile.Save.
+// Save saves what read gives; see definition.RowFile.Save.
 func (s State) Save(ctx context.Context, path string, read func(context.Context, func(Row) error) error, progress func(rows int64)) error {
 	return s.rows().Save(path, progress, func(w *definition.RowWriter) error {
 		return read(ctx, func(r Row) error { return w.Put(r.Table, r.Values...) })
 	})
 }
 
-// Replay gives the rows that were saved; see definition.RowFile.Replay.
+// Replay gives the saved rows; see definition.RowFile.Replay.
 func (s State) Replay(path string, row func(Row) error) error {
 	given := false
 	give := func(table int, values []int64) error {
@@ -143,21 +134,17 @@ func (s State) Replay(path string, row func(Row) error) error {
 	return err
 }
 
-// Work is a definition.Work but for Promise, whose clients have sessions N.
+// Work is a definition.Work, except for Promise. Its clients have sessions N.
 type Work[N interface{ Close() }] struct {
 	definition.Loaded
 	definition.NoObservers
-	State State
-	// Session opens what one client uses.
+	State   State
 	Session func(ctx context.Context) (N, error)
-	// Kind is the kind of an operation, by its id.
-	Kind func(id int64) uint8
-	// Do makes one attempt of an operation. The values are those of history.Op, of an
-	// attempt that was committed.
+	Kind    func(id int64) uint8
+	// Do makes one attempt. values are the history.Op.Values of a committed one.
 	Do func(ctx context.Context, session N, id int64) (reply store.Reply, values []int64)
 }
 
-// Client implements definition.Work.
 func (w *Work[N]) Client(ctx context.Context, n int) (load.Client, error) {
 	connection, err := store.Connect(ctx, w.Session)
 	if err != nil {
@@ -166,17 +153,15 @@ func (w *Work[N]) Client(ctx context.Context, n int) (load.Client, error) {
 	return &client[N]{Connection: connection, work: w, number: n}, nil
 }
 
-// Save implements definition.Work.
 func (w *Work[N]) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	return w.State.Save(ctx, filepath.Join(folder, w.State.File), w.State.From(w.View), read)
 }
 
-// client is one client of the run. Its operations are those of its number.
 type client[N interface{ Close() }] struct {
 	store.Connection[N]
 	work   *Work[N]
 	number int
-	// unsure is true if an earlier attempt of the operation is unknown.
+	// unsure is true if an earlier attempt of the operation ended unknown.
 	unsure bool
 }
 

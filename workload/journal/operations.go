@@ -11,7 +11,7 @@ import (
 	"assay/workload/definition"
 )
 
-// CheckOperations is the name of the check of Operations, as in a result.
+// CheckOperations is the check that Operations makes.
 const CheckOperations = "operations"
 
 // The kinds of evidence of CheckOperations.
@@ -23,20 +23,17 @@ const (
 	KindAltered = "altered" // a row that is not as it was asked for
 )
 
-// Operations knows what became of each operation of a run and which rows the journal
-// has. It takes the whole history first, then the rows. It takes some 40 bytes an
-// operation.
+// Operations holds operations against the journal's rows. It takes the whole history, then the
+// rows, and keeps some 40 bytes per operation.
 type Operations struct {
-	// Writes reports whether operations of a kind leave a row; nil if all do.
+	// Writes reports whether a kind of operation leaves a row; nil if all do.
 	Writes func(kind uint8) bool
-	// Describe says what an operation was to do, by its id.
+	// Describe says what the operation of an id was to do.
 	Describe func(id int64) string
 
-	// Counts are the operations as they ended. Unknown ones may be more than the
-	// history has: those that were reserved and have a row.
+	// Counts.Unknown includes operations that were reserved and have a row but no record.
 	Counts history.Counts
-	// Unknown counts the unknown operations that leave a row, and Applied those of
-	// them that left one.
+	// Unknown counts unknown operations that would leave a row, Applied those that left one.
 	Unknown, Applied int64
 
 	states   map[int64]operation
@@ -46,14 +43,12 @@ type Operations struct {
 	written  int64 // committed operations that leave a row
 }
 
-// operation is what is known of one.
 type operation struct {
 	outcome history.Outcome
 	ended   bool
 	rows    uint8
 }
 
-// record takes an attempt from the history.
 func (o *Operations) record(op *history.Op) {
 	if op.Last {
 		o.Counts.Add(op.Final, 1)
@@ -77,9 +72,8 @@ func (o *Operations) record(op *history.Op) {
 	o.states[workload.OperationID(op.Client, op.Seq)] = state
 }
 
-// Read takes the history of a run, each attempt of which is given to attempt first, and then
-// gives the rows of the state. missing says why these are not all there is to know; empty if
-// they are.
+// Read gives each attempt in the history to attempt, then each row of the state to row. missing
+// says why rows may be missing; empty if none are.
 func (o *Operations) Read(e definition.Evidence, s State, attempt func(*history.Op) error, row func(Row) error) (missing string, err error) {
 	_, err = history.Read(e.History, history.Visitor{
 		Op: func(op *history.Op) error {
@@ -97,7 +91,6 @@ func (o *Operations) Read(e definition.Evidence, s State, attempt func(*history.
 	return e.Missing(s.Replay(e.State, row))
 }
 
-// reserve takes a reservation from the history: what has no record may have been begun.
 func (o *Operations) reserve(r history.Reservation) {
 	if o.reserved == nil {
 		o.reserved = map[int]uint64{}
@@ -105,8 +98,8 @@ func (o *Operations) reserve(r history.Reservation) {
 	o.reserved[r.Client] = max(o.reserved[r.Client], r.UpTo)
 }
 
-// Outcome is what an operation that leaves a row ended as; ok is false if nobody can
-// have asked for it.
+// Outcome is how an operation that leaves a row ended; ok is false if no client can have begun
+// it.
 func (o *Operations) Outcome(id int64) (outcome history.Outcome, ok bool) {
 	if state, recorded := o.states[id]; recorded {
 		return state.outcome, true
@@ -115,9 +108,8 @@ func (o *Operations) Outcome(id int64) (outcome history.Outcome, ok bool) {
 	return history.Unknown, ok && seq < o.reserved[client]
 }
 
-// Row takes a row of the journal. wrong says how it differs from what the operation
-// would write, empty if it does not. It reports whether the row is the first of an
-// operation that may have written it.
+// Row takes a row of the journal. wrong says how it differs from the expected row; empty if it
+// does not. first is true for the first row of an operation that may have written it.
 func (o *Operations) Row(id int64, wrong string) (first bool) {
 	o.rows++
 	state := o.states[id]
@@ -153,7 +145,7 @@ func (o *Operations) Row(id int64, wrong string) (first bool) {
 	return true
 }
 
-// Name says which operation has an id, and what it was to do.
+// Name describes an operation with its client and number.
 func (o *Operations) Name(id int64) string {
 	client, seq, ok := workload.SplitOperationID(id)
 	if !ok {
@@ -168,8 +160,7 @@ func (o *Operations) find(kind string, id int64, what string) {
 		Fields: map[string]int64{"id": id, "client": int64(client), "seq": int64(seq)}})
 }
 
-// Result judges what was taken. missing says why there may be rows that were not read,
-// empty if there are none.
+// Result judges. missing says why rows may be missing; empty if none are.
 func (o *Operations) Result(missing string) check.Result {
 	if missing == "" {
 		var lost []int64
