@@ -2,33 +2,28 @@ package bank
 
 import "assay/workload"
 
-// Account is one account as loaded or as read back. Amounts are integers in
-// minor units.
+// Account is an account as loaded or as read back. Amounts are integers in minor units.
 type Account struct {
 	ID      int64
 	Balance int64
 	Version int64
 }
 
-// The opening balances, in minor units.
 const (
-	// PersonalOpening is 1,000.00.
+	// PersonalOpening is a personal account's opening balance, 1,000.00.
 	PersonalOpening = 1_000_00
-	// CorporateOpening is 10,000,000,000.00, so that payroll does not run dry
-	// in any run that a database can do.
+	// CorporateOpening is large enough that payroll runs dry in no feasible run.
 	CorporateOpening = 10_000_000_000_00
 )
 
-// Accounts knows the opening state: which accounts exist, which of them are
-// corporate, and what each opened with. It is a value; all methods are pure.
+// Accounts knows the accounts and their opening balances. It is immutable.
 type Accounts struct {
 	n         int64
 	corporate int64
 }
 
-// NewAccounts returns the opening state for n accounts. Ids 1 to Corporate()
-// are corporate, one in a thousand, at least one and at most a hundred; with
-// fewer than three accounts all are personal.
+// NewAccounts returns n accounts. Ids 1 to Corporate() are corporate: one in a thousand, at
+// least one and at most a hundred, but none of fewer than three accounts.
 func NewAccounts(n int64) Accounts {
 	a := Accounts{n: n}
 	if n >= 3 {
@@ -37,10 +32,10 @@ func NewAccounts(n int64) Accounts {
 	return a
 }
 
-// Len is how many accounts there are; their ids are 1 to Len.
+// Len is the number of accounts; their ids are 1 to Len.
 func (a Accounts) Len() int64 { return a.n }
 
-// Corporate is how many of them are corporate.
+// Corporate is the number of corporate accounts.
 func (a Accounts) Corporate() int64 { return a.corporate }
 
 // Opening is the opening balance of account id, 0 if there is no such account.
@@ -60,7 +55,7 @@ func (a Accounts) Total() int64 {
 	return a.corporate*CorporateOpening + (a.n-a.corporate)*PersonalOpening
 }
 
-// Transfer is one transfer of money, as asked for.
+// Transfer is a transfer as asked for.
 type Transfer struct {
 	ID          int64
 	Source      int64
@@ -68,15 +63,14 @@ type Transfer struct {
 	Amount      int64
 }
 
-// The amounts, in minor units.
+// In minor units.
 const (
 	maxPersonalAmount = 100_00
 	minPayrollAmount  = 10_00
 	maxPayrollAmount  = 50_00
 )
 
-// Transfers is the pure function from an id to its transfer. It is safe for
-// concurrent use.
+// Transfers computes the transfer of an id. It is safe for concurrent use.
 type Transfers struct {
 	seed     uint64
 	accounts Accounts
@@ -84,8 +78,7 @@ type Transfers struct {
 	personal chooser
 }
 
-// NewTransfers returns the transfers of a run with this configuration and
-// seed. It returns Config.Validate's error.
+// NewTransfers returns the transfers of a configuration and seed, or Config.Validate's error.
 func NewTransfers(c Config, seed uint64) (*Transfers, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -105,9 +98,8 @@ func NewTransfers(c Config, seed uint64) (*Transfers, error) {
 // Accounts returns the accounts that the transfers move money between.
 func (t *Transfers) Accounts() Accounts { return t.accounts }
 
-// At returns the transfer of this id: out of a corporate account to a personal
-// one with the chance of Config.Payroll, else between two personal accounts.
-// Source and destination always differ.
+// At returns the transfer of an id: out of a corporate account with the chance of
+// Config.Payroll, else between two personal accounts. Source and destination differ.
 func (t *Transfers) At(id int64) Transfer {
 	r := workload.NewRandom(t.seed, uint64(id))
 	first := t.accounts.Corporate() + 1
@@ -119,14 +111,13 @@ func (t *Transfers) At(id int64) Transfer {
 	}
 	out.Source = first + t.personal.choose(&r)
 	if out.Source == out.Destination {
-		// The next personal account, around the end.
 		out.Source = first + (out.Source-first+1)%t.personal.n
 	}
 	out.Amount = 1 + int64(r.Below(maxPersonalAmount))
 	return out
 }
 
-// share turns a share from 0 to 1 into a threshold for a random uint64.
+// share maps a share from 0 to 1 to a threshold for a random uint64.
 func share(p float64) uint64 {
 	if p >= 1 {
 		return ^uint64(0)
@@ -134,14 +125,13 @@ func share(p float64) uint64 {
 	return uint64(p * (1 << 63) * 2)
 }
 
-// chooser draws from 0 to n-1, uniformly or by a Zipf law whose favourites are
-// spread over the whole range. It is a value without state, so that a draw is
-// a pure function of the random stream.
+// chooser draws from 0 to n-1, uniformly or by a Zipf law whose favourites lie all over the
+// range.
 type chooser struct {
 	n     int64
 	theta float64
 	law   workload.Zipf
-	// stride is coprime to n: rank r becomes key r*stride mod n, a bijection.
+	// stride is coprime to n, so that r*stride mod n maps ranks to keys one to one.
 	stride int64
 }
 
@@ -160,8 +150,8 @@ func (c *chooser) choose(r *workload.Random) int64 {
 	return (c.law.Rank(r) - 1) % c.n * c.stride % c.n
 }
 
-// coprime returns a number near n/golden ratio that shares no factor with n,
-// so that its multiples visit every key once and neighbours land far apart.
+// coprime returns a number near n/golden ratio without a common factor with n, so that
+// neighbouring ranks land far apart.
 func coprime(n int64) int64 {
 	for s := max(int64(float64(n)*0.6180339887498949), 1); ; s++ {
 		if gcd(s, n) == 1 {

@@ -11,42 +11,38 @@ import (
 	"assay/workload"
 )
 
-// MaxAudited is the most accounts of one Audit.
+// MaxAudited is the most accounts of an Audit.
 const MaxAudited = 16
 
-// Totals is what AuditAll read.
+// Totals is the result of AuditAll.
 type Totals struct {
-	// Accounts is how many there were, Balance the sum of their balances and
-	// Versions that of their versions.
+	// Balance and Versions are sums over the Accounts that there were.
 	Accounts, Balance, Versions int64
 }
 
-// The kinds of audits in the history.
 const (
-	// KindAudit read some accounts in one transaction. Its Values are the id,
-	// the balance and the version of each.
+	// KindAudit reads some accounts in one transaction. Its Values are id, balance and version
+	// of each.
 	KindAudit uint8 = 2
-	// KindAuditAll read all accounts in one transaction. Its Values are how
-	// many there were, the sum of their balances and that of their versions.
+	// KindAuditAll reads all accounts in one transaction. Its Values are those of Totals.
 	KindAuditAll uint8 = 3
 )
 
 const (
-	// allEvery is how often an audit takes all accounts, and allLimit the most
-	// accounts for which one does: reading more would be a load of its own.
+	// One audit in allEvery takes all accounts, up to allLimit of them: more would be a load of
+	// its own.
 	allEvery = 10
 	allLimit = 1_000_000
 )
 
-// recent knows the operation that each client began last, so that audits look
-// where money is moving. It is safe for concurrent use.
+// recent has the last operation that each client began, so that audits look where money moves.
+// It is safe for concurrent use.
 type recent struct{ seqs []atomic.Uint64 }
 
 func newRecent(clients int) *recent { return &recent{seqs: make([]atomic.Uint64, clients)} }
 
 func (r *recent) began(client int, seq uint64, _ bool) { r.seqs[client].Store(seq) }
 
-// auditor is the client that does the audits.
 type auditor struct {
 	store     Store
 	transfers *Transfers
@@ -56,8 +52,7 @@ type auditor struct {
 	values    []int64
 }
 
-// Attempt implements load.Client. An audit has no effect, so that one without
-// an answer has failed.
+// An audit has no effect, so an audit without an answer has failed.
 func (a *auditor) Attempt(ctx context.Context, seq uint64, _ int) load.Answer {
 	if seq%allEvery == allEvery-1 && a.transfers.Accounts().Len() <= allLimit {
 		t, err := a.store.AuditAll(ctx)
@@ -84,8 +79,7 @@ func (a *auditor) answer(ctx context.Context, kind uint8, err error) load.Answer
 	return load.Answer{Kind: kind, Outcome: history.Failed, Class: class, Said: store.Said(err)}
 }
 
-// choose takes both accounts of transfers that are going on now, and of the
-// ones before them.
+// choose takes both accounts of the transfers in flight and of the ones before them.
 func (a *auditor) choose(seq uint64) {
 	a.ids = a.ids[:0]
 	n := uint64(len(a.recent.seqs))
@@ -100,7 +94,6 @@ func (a *auditor) choose(seq uint64) {
 	}
 }
 
-// take adds an account unless it is there already, or there is no room.
 func (a *auditor) take(id int64) {
 	if len(a.ids) == MaxAudited {
 		return
@@ -113,5 +106,4 @@ func (a *auditor) take(id int64) {
 	a.ids = append(a.ids, id)
 }
 
-// Close implements load.Client; the connections are the database's.
 func (a *auditor) Close() {}

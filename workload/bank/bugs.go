@@ -2,9 +2,8 @@ package bank
 
 import "assay/store/bug"
 
-// Bugs are ways of breaking a database's promises that the checks must find: first those in
-// what is done, then those in what is answered, in rows and in reading, and in keeping
-// transactions apart.
+// Bugs break promises that the checks must find: in what is done, answered, stored and read, and
+// in isolation.
 func Bugs() []bug.Bug {
 	const total, accounts, transfers, order, snapshots, replicas = "total", "accounts", "transfers", "order", "snapshots", "replicas"
 	return []bug.Bug{

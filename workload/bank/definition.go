@@ -1,11 +1,8 @@
-// Package bank is the workload of money transfers: accounts with opening
-// balances, transfers between them, and a ledger that is its own proof. It
-// decides which operations are done, does them on a database, and hands what was read back to
-// the checks.
+// Package bank is the workload of money transfers between accounts, with a journal of them that
+// proves itself.
 //
-// Everything an operation does is a pure function of the seed and the
-// operation's id, so that a row of the journal can be judged bit by bit
-// without storing what was sent.
+// The seed and an operation's id decide everything that it does. So the judge compares a row of
+// the journal bit by bit, without a record of what was sent.
 //
 // It must not know any driver.
 package bank
@@ -22,10 +19,10 @@ import (
 	"assay/workload/definition"
 )
 
-// Name is the workload's name.
+// Name names the workload.
 const Name = "bank"
 
-// Definition is the workload.
+// Definition describes the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "bank",
@@ -86,8 +83,8 @@ func (c *Config) Volume() definition.Volume {
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
-// WithoutObservers leaves the audits out where the database offers none, and says
-// so.
+// WithoutObservers switches the audits off, for a database without any, and returns a note about
+// it.
 func (c *Config) WithoutObservers() (note string) {
 	if c.Audits == 0 {
 		return ""
@@ -96,7 +93,7 @@ func (c *Config) WithoutObservers() (note string) {
 	return "this database offers no audits during the run; the check of snapshots is left out"
 }
 
-// NotApplicable is the check of audits where there are none.
+// NotApplicable is the check of the audits if there are none.
 func (c *Config) NotApplicable() []check.NotApplicable {
 	if c.Audits > 0 {
 		return nil
@@ -104,14 +101,14 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 	return []check.NotApplicable{{Name: "snapshots", Reason: "with --audits 0 nobody reads the accounts while the transfers go on"}}
 }
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
 	Accounts int64 `yaml:"accounts" json:"accounts"`
-	// Keys is how accounts are chosen: "uniform" or "zipf:THETA" with
-	// 0 < THETA < 5 and THETA != 1, after YCSB ("zipf:0.99").
+	// Keys chooses accounts: "uniform" or "zipf:THETA", 0 < THETA < 5 and THETA != 1, after
+	// YCSB.
 	Keys string `yaml:"keys" json:"keys"`
-	// Payroll is the share of transfers, 0 to 1, that go out of the few
-	// corporate accounts, so that sources collide.
+	// Payroll is the share of transfers, 0 to 1, out of the few corporate accounts: they
+	// collide.
 	Payroll float64 `yaml:"payroll" json:"payroll"`
 	Loaders int     `yaml:"loaders" json:"loaders"`
 	Audits  float64 `yaml:"audits" json:"audits"`
@@ -120,7 +117,7 @@ type Config struct {
 // MaxAccounts is the largest Config.Accounts.
 const MaxAccounts = 1_000_000_000
 
-// Defaults returns the configuration of a run without flags.
+// Defaults returns the default configuration.
 func Defaults() Config {
 	return Config{Accounts: 10_000, Keys: "uniform", Payroll: 0.2, Loaders: 4, Audits: 10}
 }
@@ -133,7 +130,7 @@ func (c Config) Validate() error {
 	return err
 }
 
-// theta returns the exponent of the Zipf distribution, 0 for uniform.
+// theta is the Zipf exponent, 0 for uniform.
 func (c Config) theta() (float64, error) {
 	if c.Keys == "uniform" {
 		return 0, nil

@@ -9,10 +9,8 @@ import (
 	"assay/workload/definition"
 )
 
-// exported writes transfers, and the accounts before and after them.
 type exported struct{ transfers *Transfers }
 
-// Export implements definition.Exporting.
 func (c *Config) Export(seed uint64, test string) (definition.Exported, error) {
 	if test != "" {
 		return nil, fmt.Errorf("holds no transactions of test %s", test)
@@ -30,7 +28,7 @@ func (e exported) Has(kind uint8) (is bool, other string) {
 
 func (e exported) Rows() int64 { return e.transfers.Accounts().Len() }
 
-// Opening reads what the bank was loaded with, so that its total is known.
+// Opening writes the loaded accounts, so that a checker knows the total.
 func (e exported) Opening(to *exchange.Operation) bool {
 	to.Function = exchange.ReadAccounts
 	accounts := e.transfers.Accounts()

@@ -17,9 +17,8 @@ import (
 	"assay/workload/journal"
 )
 
-// Judge judges a run by its files alone, so that it can be done again at any
-// time. A missing or cut state gives verdicts of unknown; files that are
-// malformed give a *history.FormatError.
+// Judge implements definition.Config. A missing or cut state gives unknown verdicts, malformed
+// files a *history.FormatError.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (out definition.Judgement, err error) {
 	transfers, err := NewTransfers(*c, seed)
 	if err != nil {
@@ -50,9 +49,8 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (o
 	return out, nil
 }
 
-// judgement is what a judge that was given everything says.
 func judgement(judge *ledger.Judge, e definition.Evidence) (results []check.Result, err error) {
-	// Neither changes the judge, so that both may look at it, on a processor each.
+	// Neither changes the judge, so they run at the same time.
 	var replicas check.Result
 	var compared bool
 	var comparing errgroup.Group
@@ -65,8 +63,8 @@ func judgement(judge *ledger.Judge, e definition.Evidence) (results []check.Resu
 	return results, err
 }
 
-// withJudge gives a new judge all that there is to judge, but for what may be lost, and
-// closes it after its use. The state may be an earlier one.
+// withJudge calls use with a ledger judge that has seen the evidence except for lost. earlier is
+// true for the state of a restored backup.
 func withJudge(lost *permitted, transfers *Transfers, config Config, e definition.Evidence, earlier bool, use func(*ledger.Judge) error) (err error) {
 	var reading audited
 	about := ledgerConfig(transfers, config, &reading, filepath.Dir(e.State))
@@ -94,11 +92,10 @@ func withJudge(lost *permitted, transfers *Transfers, config Config, e definitio
 	return use(judge)
 }
 
-// judgeMemory is how much of the process's memory the times and rows of the transfers may
-// take before they go into a file in the run's folder, in bytes: those of some 33 million.
+// judgeMemory is in bytes. Times and rows of more transfers, some 33 million, go to a file in
+// the run's folder.
 const judgeMemory = 1 << 30
 
-// ledgerConfig is what the ledger's judge must know of this workload.
 func ledgerConfig(transfers *Transfers, config Config, reading *audited, folder string) ledger.Config {
 	b := ledger.Config{
 		Accounts: config.Accounts,
@@ -119,9 +116,8 @@ func ledgerConfig(transfers *Transfers, config Config, reading *audited, folder 
 	return b
 }
 
-// audited splits the record of an audit, in which each account's id stands
-// before what was read of it, into what the judge takes: the readings, and the
-// accounts, which it asks for while it takes the operation.
+// audited splits an audit's record into readings and account ids. The judge asks for the ids
+// while it takes the operation.
 type audited struct {
 	op  history.Op
 	ids []int64
@@ -143,9 +139,8 @@ func (a *audited) of(op *history.Op) *history.Op {
 
 func (a *audited) accounts(int, uint64) []int64 { return a.ids }
 
-// judgeReplicas holds every other member that was read against the primary; ok
-// is false if there was none. While a server takes writes of its own, neither agreement nor
-// difference says anything of a database that is one.
+// judgeReplicas compares every other member with the primary; ok is false if none was read. It
+// draws no conclusion while a member takes writes of its own.
 func judgeReplicas(judge *ledger.Judge, e definition.Evidence) (r check.Result, ok bool, err error) {
 	folder := filepath.Dir(e.State)
 	saved, err := definition.ReadJSON[[]savedReplica](filepath.Join(folder, fileReplicas))
@@ -195,27 +190,24 @@ func stateOf(path string) ledger.State {
 	}
 }
 
-// operation is one client's operation number.
 type operation struct {
 	client int
 	seq    uint64
 }
 
-// permitted is what was lost by power cuts as the database's manual allows: of these
-// transfers nothing need be there, and what audits saw meanwhile may be gone too. A restored
-// backup is also asked for nothing that the database itself has lost.
+// permitted has lost transfers that the manual allows to lose at power cuts. What audits saw in
+// the spans may be gone too. For a restored backup it has all that the database itself lost.
 type permitted struct {
 	transfers map[operation]bool
 	spans     []span
 	copied    history.Op
 }
 
-// span is the time from the first transfer that was lost at a cut to the cut.
+// span is from the first transfer lost at a cut to the cut, in the history's nanoseconds.
 type span struct{ from, cut int64 }
 
-// findLost takes account of the acknowledged transfers that have no journal row, and
-// returns those that may be lost, of which there are none without power cuts, and all of
-// them, if backups were restored. It keeps 16 bytes for each.
+// findLost counts the acknowledged transfers without a journal row in e.Losses. lost has those
+// that may be lost, and gone all of them if backups were restored: 16 bytes each.
 func findLost(judge *ledger.Judge, e definition.Evidence) (lost, gone *permitted, err error) {
 	lost, gone = &permitted{transfers: map[operation]bool{}}, &permitted{transfers: map[operation]bool{}}
 	if e.Losses == nil && len(e.Restored) == 0 {
@@ -250,8 +242,8 @@ func (p *permitted) add(op *history.Op, losses *definition.Losses) {
 	p.spans[i].from = min(p.spans[i].from, op.First)
 }
 
-// withdraw is the attempt without what may be lost: whether such a transfer took place
-// is unknown, and an audit that may have seen one says nothing.
+// withdraw makes the attempt of a lost transfer unknown, and an audit that may have seen one
+// failed. The result is valid until the next call.
 func (p *permitted) withdraw(op *history.Op) *history.Op {
 	if p == nil {
 		return op

@@ -10,9 +10,8 @@ import (
 	"assay/workload/definition"
 )
 
-// judgeRestored holds each restored state against the history, one after the other, and
-// adds the check of all of them and the moment of each. What is gone from the database itself
-// no backup of it need have: the check of the transfers says so, and it is no fault of theirs.
+// judgeRestored judges each restored state and adds a check of all and the moment of each. A
+// backup need not have what the database itself lost: the check of transfers reports that.
 func judgeRestored(gone *permitted, transfers *Transfers, config Config, e definition.Evidence, out *definition.Judgement) error {
 	all := check.Result{Name: ledger.CheckRestored, Verdict: check.Valid}
 	config.Audits = 0 // they are judged by the whole state
@@ -47,7 +46,7 @@ func judgeRestored(gone *permitted, transfers *Transfers, config Config, e defin
 	return nil
 }
 
-// momentOf is the moment for the report; what is not known of it is left out.
+// momentOf leaves unknown bounds out.
 func momentOf(m ledger.Moment) report.Moment {
 	out := report.Moment{Lacks: m.Lacks, LacksBegun: m.LacksBegun}
 	if m.From != math.MinInt64 {

@@ -16,21 +16,18 @@ import (
 	"assay/workload/journal"
 )
 
-// FileState is the name of the saved state in a run's folder.
+// FileState is the saved state's name in a run's folder.
 const FileState = "state.bin"
 
-// state is the file of the state after the run: accounts, and then journal rows.
 func state() journal.State {
 	return journal.State{File: FileState, Tables: tables(), RowFile: definition.RowFile{Magic: "ASSAYS02", First: 1, End: 3, Apart: true}}
 }
 
-// Replay reads a saved state: what Store.Read gave, in its order; see
-// definition.RowFile.Replay.
+// Replay gives a saved state in the order of Store.Read; see definition.RowFile.Replay.
 func Replay(path string, account func(Account) error, entry func(Entry) error) error {
 	return state().Replay(path, split(account, entry))
 }
 
-// split tells accounts and journal rows apart.
 func split(account func(Account) error, entry func(Entry) error) func(journal.Row) error {
 	return func(r journal.Row) error {
 		v := r.Values
@@ -44,27 +41,23 @@ func split(account func(Account) error, entry func(Entry) error) func(journal.Ro
 	}
 }
 
-// fileReplicas names the members that were read beside the primary, and the
-// file of each one's state.
+// fileReplicas lists the members read beside the primary, with the files of their states.
 const fileReplicas = "replicas.json"
 
-// catchUpTimeout bounds the wait for one member to have applied what the
-// primary has.
+// catchUpTimeout bounds the wait until a member has applied what the primary has.
 const catchUpTimeout = 60 * time.Second
 
-// savedReplica is one member as kept in the run's folder.
 type savedReplica struct {
 	Name string `json:"name"`
-	// File is its state; empty if it could not be read, and Problem says why.
+	// File is the member's state; empty if it could not be read because of Problem.
 	File    string `json:"file,omitempty"`
 	Problem string `json:"problem,omitempty"`
-	// OwnWrites is true if it takes writes of its own, so that it has other rows than the primary.
+	// OwnWrites is true if the member takes writes of its own, so that its rows may differ.
 	OwnWrites bool `json:"own_writes,omitempty"`
 }
 
-// saveReplicas reads every member but the primary, once it has caught up, into
-// files of its own. A member that cannot be read is noted; that is no reason
-// to lose the rest.
+// saveReplicas saves every member but the primary, once it has caught up. It notes a member that
+// cannot be read and continues.
 func saveReplicas(ctx context.Context, db store.Replicated, folder string, read func(rows int64)) error {
 	members, unreachable, err := db.Replicas(ctx)
 	if err != nil {
@@ -95,8 +88,8 @@ func saveReplicas(ctx context.Context, db store.Replicated, folder string, read 
 	return history.WriteJSON(filepath.Join(folder, fileReplicas), saved)
 }
 
-// sameBytes reports whether two files are known to hold the same. A member that keeps its
-// rows as the primary does gives them in the same order.
+// sameBytes spares a comparison by rows: a member that stores rows as the primary does often
+// gives them in the same order.
 func sameBytes(path, other string) bool {
 	one, err := os.Open(path)
 	if err != nil {

@@ -14,7 +14,6 @@ const (
 	transferTable = "transfer"
 )
 
-// The numbers of the tables in the state.
 const (
 	accountRow = iota
 	transferRow
@@ -27,9 +26,8 @@ func tables() []journal.Table {
 	}
 }
 
-// Schema are the tables. They have one unique key that a transfer can violate, one floor,
-// and one reference to a row that may be absent, by which a transfer knows what refused it.
-// No index covers balance or version.
+// Schema returns the tables. Their unique key, floor and reference tell what refused a transfer,
+// since there is one of each. No index covers balance or version, so that updates stay cheap.
 func Schema() store.Schema {
 	return store.Schema{Workload: Name, Transactions: true, Tables: []store.Table{
 		{Name: accountTable, Columns: store.Integers(tables()[accountRow].Columns...), Loaded: true, LateKey: true, Updated: true,
@@ -39,15 +37,14 @@ func Schema() store.Schema {
 	}}
 }
 
-// The statements of a session.
 const (
 	moveMoney = iota
 	insertTransfer
 	findTransfer
 )
 
-// statements are the statements of a session. The journal row takes the versions from the accounts,
-// which the transaction has locked by changing them.
+// The journal row takes the versions from the accounts, which the transaction has changed and so
+// locked.
 func statements() []store.Statement {
 	version := func(account int) store.Expression {
 		return store.Left(accountTable, "version", store.Parameter(account))
@@ -61,42 +58,39 @@ func statements() []store.Statement {
 	}
 }
 
-// Reply is how one attempt of a transfer ended. Duplicate means that the journal
-// already held a row of this id.
+// Reply is the end of one attempt. Duplicate means that the journal had a row of this id
+// already.
 type Reply struct {
 	store.Reply
-	// Source and Destination are the states that the transaction left, given
-	// with Committed.
+	// Source and Destination are set with Committed, as the transaction left them.
 	Source, Destination State
 }
 
-// State is an account's state as a transaction left it.
+// State is an account as a transaction left it.
 type State struct {
 	Balance int64
 	Version int64
 }
 
-// Entry is one row of the journal as read back.
+// Entry is a journal row as read back.
 type Entry struct {
 	Transfer
-	// SourceVersion and DestinationVersion are the versions that the transfer
-	// gave its two accounts.
 	SourceVersion, DestinationVersion int64
 }
 
-// AccountColumns are how accounts are stored.
+// AccountColumns maps accounts to columns.
 func AccountColumns() store.Columns[Account] {
 	return store.Columns[Account]{Names: []string{"id", "balance", "version"},
 		Fields: func(a *Account) []any { return []any{&a.ID, &a.Balance, &a.Version} }}
 }
 
-// Store is the workload's tables on a database.
+// Store is a database with the workload's schema.
 type Store struct{ store.Database }
 
-// Replica is one member that holds a copy of the data.
+// Replica is a member with a copy of the data.
 type Replica = store.Replica
 
-// Over is the Store on a database of the workload's schema.
+// Over returns the Store on a database.
 func Over(db store.Database) Store { return Store{db} }
 
 // LoadAccounts inserts accounts before FinishLoad.
@@ -104,22 +98,20 @@ func (s Store) LoadAccounts(ctx context.Context, batch []Account) error {
 	return s.Load(ctx, store.RowsOf(accountTable, AccountColumns(), batch))
 }
 
-// Read gives the whole state as one consistent view: first each account in ascending order
-// of id, then each row of the journal in any order, as the database holds them, however
-// wrong. It stops at the first error, of the database's or of a callback's, and returns it.
+// Read gives the whole state in one consistent view, however wrong: accounts by ascending id,
+// then the journal in any order. It stops at the first error, of the database or of a callback.
 func (s Store) Read(ctx context.Context, account func(Account) error, entry func(Entry) error) error {
 	return ReadFrom(ctx, s.View, account, entry)
 }
 
-// ReadFrom is Read by another view, such as that of a replica.
+// ReadFrom is Read by another view, such as a replica's.
 func ReadFrom(ctx context.Context, view func(context.Context, func(store.Reader) error) error, account func(Account) error, entry func(Entry) error) error {
 	return state().From(view)(ctx, split(account, entry))
 }
 
-// Audit reads these accounts, at most MaxAudited, in one transaction that only reads, into
-// states, in the order of ids: by a statement each, since it is the snapshot that makes them
-// agree. An error means that nothing is known; an account that is not there has the zero
-// State.
+// Audit reads at most MaxAudited accounts in one read-only transaction, into states, in the
+// order of ids. Each has its own statement: the snapshot makes them agree. A missing account has
+// the zero State. After an error nothing is known.
 func (s Store) Audit(ctx context.Context, ids []int64, states []State) error {
 	if len(ids) > MaxAudited || len(states) < len(ids) {
 		return fmt.Errorf("audit of %d accounts into %d states; at most %d", len(ids), len(states), MaxAudited)
@@ -137,7 +129,7 @@ func (s Store) Audit(ctx context.Context, ids []int64, states []State) error {
 	})
 }
 
-// AuditAll reads all accounts in one transaction that only reads.
+// AuditAll reads all accounts in one read-only transaction.
 func (s Store) AuditAll(ctx context.Context) (t Totals, err error) {
 	all := store.Statement{Name: "audit_all", Verb: store.Count, Table: accountTable, Columns: []string{"balance", "version"}}
 	err = s.Database.Audit(ctx, func(r store.Reader) error {
@@ -149,18 +141,18 @@ func (s Store) AuditAll(ctx context.Context) (t Totals, err error) {
 	return t, nil
 }
 
-// Session is one client's, usually one connection. All that a transfer needs is made once, since it is the work
-// that is done most often.
+// Session is one client's, usually one connection. It reuses its buffers, since transfers are
+// the bulk of a run.
 type Session struct {
 	store.Session
 	batch         store.Batch
 	lower, higher State
-	// found is whether the inquiry found the transfer in the journal.
+	// found is true if the inquiry found the transfer in the journal.
 	found  bool
 	values [4]int64
 }
 
-// Session opens what one client uses.
+// Session opens a client's session.
 func (s Store) Session(ctx context.Context) (*Session, error) {
 	opened, err := s.Database.Session(ctx, statements())
 	if err != nil {
@@ -180,15 +172,14 @@ func (s Store) Session(ctx context.Context) (*Session, error) {
 	return c, nil
 }
 
-// scanState scans the state of an account; without a row it stays as it is.
+// scanState leaves the state alone if there is no row.
 func scanState(s *State) func(store.Row) error {
 	into := []any{&s.Balance, &s.Version}
 	return func(row store.Row) error { return row.Scan(into...) }
 }
 
-// Transfer does a transfer in one transaction: the debit (never below zero), the credit and
-// the journal row. It changes the account with the lower id first, as a careful application does, so
-// that two transfers cannot wait for each other.
+// Transfer does a transfer in one transaction: the debit (never below zero), the credit and the
+// journal row. It changes the lower account id first, so that two transfers cannot deadlock.
 func (s *Session) Transfer(ctx context.Context, t Transfer) Reply {
 	lower, higher, change := t.Source, t.Destination, -t.Amount
 	if t.Source > t.Destination {
@@ -215,9 +206,8 @@ func (s *Session) Transfer(ctx context.Context, t Transfer) Reply {
 	return reply
 }
 
-// refused completes the reply to a transfer that a constraint refused. If that was for want
-// of funds or of an account, it may be the repetition of a transfer that has already taken
-// them: the journal knows.
+// refused completes the reply to a transfer that a constraint refused. A floor or missing
+// account may refuse the repetition of a transfer that is done; the journal tells.
 func (s *Session) refused(reply *Reply, by store.Violation) {
 	switch {
 	case by == store.Unique || s.found:
@@ -229,7 +219,7 @@ func (s *Session) refused(reply *Reply, by store.Violation) {
 	}
 }
 
-// Error classes of this workload's own, beside those of package workload.
+// Error classes beside those of package store.
 const (
 	ClassNoFunds   = "no funds"
 	ClassNoAccount = "no such account"

@@ -10,7 +10,6 @@ import (
 	"assay/workload/journal"
 )
 
-// work is a definition.Work.
 type work struct {
 	journal.Work[*Session]
 	definition.NoPromise
@@ -42,8 +41,7 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients
 	return w, nil
 }
 
-// Observers implements definition.Work: none where the database or the configuration has
-// no audits.
+// Observers implements definition.Work.
 func (w *work) Observers() (clients []load.Client, perSecond float64) {
 	if w.audits == 0 || w.Lacks()[store.Snapshots] != "" {
 		return nil, 0
@@ -53,7 +51,6 @@ func (w *work) Observers() (clients []load.Client, perSecond float64) {
 	}}, w.audits
 }
 
-// Save implements definition.Work.
 func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	if err := w.Work.Save(ctx, folder, read); err != nil {
 		return err
@@ -64,7 +61,6 @@ func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	return nil
 }
 
-// KindTransfer is the history.Op.Kind of a transfer. Its Values, where the
-// attempt was acknowledged with them, are the source's balance and version and
-// the destination's balance and version as the transaction left them.
+// KindTransfer is a transfer in the history. Its Values, if it was acknowledged with them, are
+// balance and version of the source and of the destination as the transaction left them.
 const KindTransfer uint8 = 1

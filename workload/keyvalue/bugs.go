@@ -2,8 +2,7 @@ package keyvalue
 
 import "assay/store/bug"
 
-// Bugs are ways of breaking a database's promises that the checks of records that do not
-// change must find, beside those of the workload's own.
+// Bugs are the faults that the checks of unchanging records must find, and the workload's own.
 func Bugs(own ...bug.Bug) []bug.Bug {
 	return append([]bug.Bug{
 		{Name: "lost-ack", Check: CheckAcknowledged, Kinds: []string{"lost"},

@@ -11,45 +11,42 @@ import (
 	"assay/store"
 )
 
-// The kinds of operations in the history.
 const (
-	// KindInsert inserted a record. It has no Values: the number follows from
-	// the client, the operation and the attempt, the record from the number.
+	// KindInsert inserts a record. It has no Values: client, operation and attempt give the
+	// record.
 	KindInsert uint8 = 1
-	// KindGet read a record that had been acknowledged before. Its Values are
-	// its number and how many nanoseconds before the read it was acknowledged
-	// (-1 if it was there before the run); if one was found two more: its
-	// digest, or its number and its digest, as Preset.Hashed says.
+	// KindGet reads an acknowledged record. Its Values are the record's number and how many
+	// nanoseconds before the read it was acknowledged (-1 if before the run). If a record was
+	// found, its digest follows: as number and digest, or as two words (Preset.Hashed).
 	KindGet uint8 = 2
-	// KindProbe read a key that cannot exist, nothing having been acknowledged
-	// yet. Its Values are as those of KindGet, with 0 nanoseconds.
+	// KindProbe reads a key that cannot exist, while nothing is acknowledged. Its Values are
+	// those of KindGet with 0 nanoseconds.
 	KindProbe uint8 = 3
 )
 
-// Operations names them.
+// Operations names the kinds.
 func Operations() map[uint8]string {
 	return map[uint8]string{KindInsert: "insert", KindGet: "get", KindProbe: "probe"}
 }
 
-// Impossible is the number of a record that no client can insert.
+// Impossible is a number that no client inserts.
 const Impossible = -1
 
-// Acknowledged is the number of a record and when it was acknowledged, after the
-// answer had come; the zero time if it was there before the run.
+// Acknowledged is a record's number and when its acknowledgement arrived; zero if before the
+// run.
 type Acknowledged struct {
 	Number int64
 	At     time.Time
 }
 
-// Recent knows the records that were acknowledged last, whoever inserted them.
-// It is safe for concurrent use.
+// Recent has the last acknowledged records of all clients. It is safe for concurrent use.
 type Recent struct {
 	mu    sync.Mutex
 	ring  []Acknowledged
 	count uint64
 }
 
-// NewRecent remembers so many records.
+// NewRecent returns a Recent for size records.
 func NewRecent(size int) *Recent { return &Recent{ring: make([]Acknowledged, size)} }
 
 func (r *Recent) add(number int64) {
@@ -60,7 +57,7 @@ func (r *Recent) add(number int64) {
 	r.count++
 }
 
-// Choose returns one of the last so many; ok is false if there is none.
+// Choose returns one of the last records; ok is false if there is none.
 func (r *Recent) Choose(random *rand.Rand, last int) (a Acknowledged, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,20 +69,19 @@ func (r *Recent) Choose(random *rand.Rand, last int) (a Acknowledged, ok bool) {
 	return r.ring[(r.count-1-random.Uint64N(span))%size], true
 }
 
-// Client is what the clients of all workloads have in common: a session, which
-// is replaced when it cannot be trusted any more. It is used by one goroutine.
+// Client is the common part of all workloads' clients: a session, replaced when it cannot be
+// trusted. It is not safe for concurrent use.
 type Client struct {
 	store.Connection[store.Session]
 	preset *Preset
 	number int
 	recent *Recent
-	// unsure is true if an earlier attempt to insert the same record is
-	// unknown.
+	// unsure is true if an earlier attempt to insert the same record ended unknown.
 	unsure bool
 	values [4]int64
 }
 
-// Insert makes one attempt of an operation that inserts.
+// Insert makes one attempt of an insert.
 func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answer {
 	number, ok := c.preset.number(c.number, seq, attempt)
 	if !ok || c.number > c.preset.MaxClient {
@@ -113,9 +109,8 @@ func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answe
 	return answer
 }
 
-// Get makes one attempt to read a record. A read has no effect, so that one
-// without an answer has failed. What the answer holds is overwritten by the next
-// call.
+// Get makes one attempt to read a record. A read without an answer has failed, since it has no
+// effect. The next call overwrites the answer's values.
 func (c *Client) Get(ctx context.Context, kind uint8, target Acknowledged) load.Answer {
 	age := int64(-1)
 	switch {

@@ -11,20 +11,18 @@ import (
 	"assay/workload/definition"
 )
 
-// The checks, as in a result.
 const (
-	// CheckAcknowledged: every record that was acknowledged is there.
+	// CheckAcknowledged: every acknowledged record is there.
 	CheckAcknowledged = "acknowledged"
-	// CheckRows: every record was inserted by an operation of this run that did
-	// not fail, once and as it is.
+	// CheckRows: an operation of this run that did not fail inserted each record, once and as it
+	// is.
 	CheckRows = "rows"
-	// CheckReads: what a read returned is a record of this run that was being
-	// inserted before the read ended; and where the database promises it, no
-	// read misses what was acknowledged before it began.
+	// CheckReads: a read returns a record whose insert began before the read ended. If the
+	// database promises it, no read misses a record acknowledged before it began.
 	CheckReads = "reads"
 )
 
-// Checks are these, of a workload whose records are called one, with its article.
+// Checks describes the checks; one is the noun for a record, article its article.
 func Checks(article, one string) []definition.Check {
 	return []definition.Check{
 		{Name: CheckAcknowledged, Asserts: "Every " + one + " that was acknowledged is there in the end, as it was written.",
@@ -36,41 +34,35 @@ func Checks(article, one string) []definition.Check {
 	}
 }
 
-// Figures are what is counted beside the verdicts.
+// Figures are counts beside the verdicts.
 type Figures struct {
-	// Rows is how many records were read back, Acknowledged how many were
-	// acknowledged, those that were loaded included. Of these Lost are not
-	// there and Altered not as they were inserted.
+	// Rows is the records read back. Acknowledged includes loaded records; of them Lost are
+	// missing and Altered differ from the insert.
 	Rows, Acknowledged, Lost, Altered int64
-	// Duplicates counts operations with more than one record, and Surplus the
-	// records beyond the first of each.
+	// Duplicates counts operations with several records, Surplus the records beyond the first of
+	// each.
 	Duplicates, Surplus int64
-	// UnknownDone counts operations that ended unknown and have a record;
-	// FailedDone those that ended as failed and have one all the same.
+	// UnknownDone and FailedDone count unknown and failed operations that have a record.
 	UnknownDone, FailedDone int64
-	// Met counts operations that a repetition ended by meeting its own row, and MetGone
-	// those whose row is not there in the end.
+	// Met counts operations whose repetition met its own row, and MetGone those whose row is
+	// missing in the end.
 	Met, MetGone int64
-	// Answered counts the reads of acknowledged records that were answered,
-	// Wrong the answers that nobody had written.
+	// Answered counts answered reads of acknowledged records, Wrong the answers that no client
+	// wrote.
 	Answered, Wrong int64
-	// Stale counts reads that missed a record acknowledged before they began
-	// and there in the end; StaleBy is the longest that such a record had then
-	// been acknowledged, in nanoseconds. Missed counts reads that missed a
-	// record that was lost, and Unsure those of which that cannot be told
-	// apart.
+	// Stale counts reads that missed a record acknowledged before and there in the end. StaleBy
+	// is the longest time since such an acknowledgement, in nanoseconds. Missed counts reads of
+	// lost records, Unsure reads of records that may be lost.
 	Stale, StaleBy, Missed, Unsure int64
 }
 
-// Observe returns what takes a workload's own figures while a run is judged, whose
-// scope was this: every attempt and every event, in the order of their records.
+// Observe returns a visitor that computes a workload's own figures for this scope. It gets every
+// attempt and event in the order of the history.
 type Observe func(measure.Scope) history.Visitor
 
-// Judge judges a run by its files alone, so that it can be done again at any
-// time. It returns the results of CheckAcknowledged, CheckRows and CheckReads. It
-// reads the history twice; the state is gone through and not kept. A missing or
-// cut state gives verdicts of unknown; files that are malformed give a
-// *history.FormatError.
+// Judge judges a run by its files alone and returns the results of CheckAcknowledged, CheckRows
+// and CheckReads. It reads the history twice and does not keep the state in memory. A missing or
+// cut state gives unknown verdicts, malformed files a *history.FormatError.
 func Judge(p *Preset, e definition.Evidence, observe Observe) ([]check.Result, Figures, error) {
 	j := &judge{
 		preset: p, evidence: e, observe: observe, operations: newOperations(p),
@@ -90,20 +82,19 @@ func Judge(p *Preset, e definition.Evidence, observe Observe) ([]check.Result, F
 }
 
 type judge struct {
-	preset   *Preset
-	evidence definition.Evidence
-	observe  Observe
-	// observer is what observe returned.
+	preset     *Preset
+	evidence   definition.Evidence
+	observe    Observe
 	observer   history.Visitor
 	operations *operations
-	// missing says why the state is not all there is to know; empty if it is.
+	// missing says why rows of the state may be missing; empty if none are.
 	missing string
 
 	acknowledged, rows, reads check.Result
 	figures                   Figures
 }
 
-// firstReading learns what was begun and how it ended.
+// firstReading learns which operations began and how they ended.
 func (j *judge) firstReading() error {
 	var scope measure.ScopeFinder
 	ending, err := history.Read(j.evidence.History, history.Visitor{
@@ -128,7 +119,6 @@ func (j *judge) firstReading() error {
 	return err
 }
 
-// readState goes through the records.
 func (j *judge) readState() error {
 	why, err := history.WhyMissing(Replay(j.evidence.State, j.preset, func(got Observed) error {
 		j.row(got)
@@ -138,7 +128,6 @@ func (j *judge) readState() error {
 	return err
 }
 
-// row judges one record as read back.
 func (j *judge) row(got Observed) {
 	j.figures.Rows++
 	if j.preset.Unnumbered && got.Number < 0 {
@@ -171,8 +160,7 @@ func (j *judge) row(got Observed) {
 	}
 }
 
-// secondReading knows what is there: it names what was lost, judges the reads
-// and has the workload's own figures taken.
+// secondReading names lost records, judges reads and feeds the workload's own figures.
 func (j *judge) secondReading() error {
 	_, err := history.Read(j.evidence.History, history.Visitor{
 		Op: func(op *history.Op) error {
@@ -194,7 +182,7 @@ func (j *judge) secondReading() error {
 	return err
 }
 
-// insert looks whether what this attempt was acknowledged for is there.
+// insert looks for the record that this attempt was acknowledged for.
 func (j *judge) insert(op *history.Op) {
 	done := op.Last && op.Final == history.Committed && !j.preset.PerAttempt
 	met := op.Error == store.ClassMet
@@ -215,7 +203,6 @@ func (j *judge) insert(op *history.Op) {
 	}
 }
 
-// loaded looks whether what was there before the run still is.
 func (j *judge) loaded() {
 	if j.preset.Loaded == 0 {
 		return
@@ -245,7 +232,7 @@ func (j *judge) kept(op *history.Op, number int64, s status) {
 	}
 }
 
-// get judges one read that was answered.
+// get judges an answered read.
 func (j *judge) get(op *history.Op) error {
 	v := op.Values
 	if len(v) != 2 && len(v) != 4 || j.preset.Unnumbered && !j.preset.numbered(v[0]) {
@@ -271,7 +258,7 @@ func (j *judge) get(op *history.Op) error {
 	return nil
 }
 
-// answer judges what a read for a number returned.
+// answer judges a record that a read returned.
 func (j *judge) answer(op *history.Op, asked int64, got Observed) (e check.Evidence, wrong bool) {
 	from, c, at := j.operations.find(got.Number)
 	if from == foreign {
@@ -291,9 +278,8 @@ func (j *judge) answer(op *history.Op, asked int64, got Observed) (e check.Evide
 	return check.Evidence{}, false
 }
 
-// notFound judges a read that missed a record acknowledged age nanoseconds before
-// it began. One that is not there in the end either was lost, which is another
-// check's finding.
+// notFound judges a read that missed a record acknowledged age nanoseconds before. If the record
+// is missing in the end too, CheckAcknowledged reports it.
 func (j *judge) notFound(op *history.Op, number, age int64) {
 	switch {
 	case j.missing != "":

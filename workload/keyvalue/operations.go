@@ -11,17 +11,16 @@ import (
 	"assay/workload/definition"
 )
 
-// status is what is known of one record: in the lower two bits what its insert
-// ended as.
+// status is one record's: the outcome of its insert in the lower two bits, and flags.
 type status uint8
 
 const (
 	outcomeBits status = 3
-	// insertBit: it was inserted; without it the operation was a read.
+	// insertBit: the operation was an insert and not a read.
 	insertBit status = 4
-	// thereBit: it was read back.
+	// thereBit: the record was read back.
 	thereBit status = 8
-	// alteredBit: what was read back is not what was inserted.
+	// alteredBit: the record read back differs from the insert.
 	alteredBit status = 16
 )
 
@@ -29,51 +28,46 @@ func (s status) outcome() history.Outcome { return history.Outcome(s & outcomeBi
 func (s status) there() bool              { return s&thereBit != 0 }
 func (s status) acknowledged() bool       { return s&insertBit != 0 && s.outcome() == history.Committed }
 
-// noEffect reports whether the insert has certainly left no record.
+// noEffect reports whether the insert certainly left no record.
 func (s status) noEffect() bool {
 	return s.outcome() == history.Failed || s.outcome() == history.Rejected
 }
 
-// clientOperations is what one client did, in the order of operations and
-// attempts.
 type clientOperations struct {
-	// records has one of each operation, or one of each attempt
-	// (Preset.PerAttempt).
+	// records is by operation, or by attempt (Preset.PerAttempt).
 	records []status
-	// starts is when each record's first attempt began, in whole milliseconds
-	// since the start of the run, which does for 49 days (Preset.Starts).
+	// starts are the begins of first attempts, in milliseconds since the run's start
+	// (Preset.Starts). They last for 49 days.
 	starts []uint32
-	// several are the operations with more than one record.
+	// several are the operations with several records, in order.
 	several []several
 	Progress
-	// reads is true if this client only reads, so that its numbers make no
-	// records (Preset.ReadersApart).
+	// reads is true if this client only reads, so that its operations have no records
+	// (Preset.ReadersApart).
 	reads bool
 }
 
-// several is an operation with more than one record, and how many records beyond
-// one each there are up to and with it.
+// several is an operation with several records. extra counts the records beyond one per
+// operation, up to and including it.
 type several struct {
 	seq   uint64
 	extra int
 }
 
-// operations is what became of the inserts of all clients of a run. It keeps a
-// byte for each operation, four more where Preset.Starts is set, and sixteen for
-// each operation that has several records.
+// operations has the outcome of each insert of a run: a byte per operation, four more with
+// Preset.Starts, and 16 per operation with several records.
 type operations struct {
 	preset  *Preset
 	clients map[int]*clientOperations
-	// unrecorded are records that may be there although the history has no
-	// record of their insert, which was cut off. There are at most as many as
-	// were reserved.
+	// unrecorded are records read back whose insert was reserved but is missing in a cut
+	// history.
 	unrecorded map[int64]bool
-	// whole is true if the history was closed in order: then at most the
-	// operation that each client was in has no record.
+	// whole is true if the history was closed in order. Then each client can have begun at most
+	// one operation without a record of it.
 	whole bool
 }
 
-// newOperations knows what was there before the run, all of it acknowledged.
+// newOperations enters the loaded records, all acknowledged.
 func newOperations(p *Preset) *operations {
 	o := &operations{preset: p, clients: map[int]*clientOperations{}, unrecorded: map[int64]bool{}}
 	if p.Loaded > 0 {
@@ -95,7 +89,7 @@ func (o *operations) client(n int) *clientOperations {
 	return c
 }
 
-// enter enters one attempt. Those of one client come in their order.
+// enter enters an attempt. A client's attempts come in order.
 func (o *operations) enter(op *history.Op) error {
 	c := o.client(op.Client)
 	insert := op.Kind == KindInsert
@@ -138,8 +132,8 @@ func (o *operations) enter(op *history.Op) error {
 	return nil
 }
 
-// close says that there are no more attempts: whoever was to make another and
-// has no record of it may have made it.
+// close ends entering. An operation that was to be tried again may have been, without a record:
+// its outcome becomes unknown.
 func (o *operations) close(whole bool) {
 	o.whole = whole
 	for _, c := range o.clients {
@@ -149,7 +143,6 @@ func (o *operations) close(whole bool) {
 	}
 }
 
-// another notes that an operation has one record more.
 func (c *clientOperations) another(seq uint64) {
 	extra := 0
 	if n := len(c.several); n > 0 {
@@ -162,7 +155,7 @@ func (c *clientOperations) another(seq uint64) {
 	c.several = append(c.several, several{seq, extra + 1})
 }
 
-// span returns where the records of an operation are.
+// span returns the range of an operation's records.
 func (c *clientOperations) span(seq uint64) (first, end int) {
 	i := sort.Search(len(c.several), func(i int) bool { return c.several[i].seq >= seq })
 	before := 0
@@ -177,7 +170,6 @@ func (c *clientOperations) span(seq uint64) (first, end int) {
 	return first, end
 }
 
-// provenance is what the history knows of a record.
 type provenance int
 
 const (
@@ -185,11 +177,11 @@ const (
 	foreign provenance = iota
 	// recorded: the history has its insert.
 	recorded
-	// unrecorded: its insert may have begun and has no record.
+	// unrecorded: its insert may have begun without a record in the history.
 	unrecorded
 )
 
-// find looks a record up; c and at say where it is, if it is recorded.
+// find looks a record up; c and at are its place if it is recorded.
 func (o *operations) find(number int64) (from provenance, c *clientOperations, at int) {
 	client, seq, attempt, ok := o.preset.Split(number)
 	if c = o.clients[client]; !ok || c == nil || c.reads || (attempt != 0) != o.preset.PerAttempt {
@@ -207,13 +199,11 @@ func (o *operations) find(number int64) (from provenance, c *clientOperations, a
 	return foreign, nil, 0
 }
 
-// there reports whether the record of this number was read back.
 func (o *operations) there(number int64) bool {
 	from, c, at := o.find(number)
 	return from == recorded && c.records[at].there() || from == unrecorded && o.unrecorded[number]
 }
 
-// The kinds of rows of the file in which the records after the run are kept.
 const (
 	recordRow     = iota // number, digest
 	unnumberedRow        // Observed.Key; there is no such kind without Preset.Unnumbered
@@ -227,7 +217,6 @@ func (p *Preset) stateRows() definition.RowFile {
 	return f
 }
 
-// digestWords is how many words a digest has.
 func (p *Preset) digestWords() int {
 	if p.Hashed {
 		return 2
@@ -235,7 +224,7 @@ func (p *Preset) digestWords() int {
 	return 1
 }
 
-// Save reads all records of the database into a file; see definition.RowFile.Save.
+// Save saves all records of the database; see definition.RowFile.Save.
 func Save(ctx context.Context, db store.Database, p *Preset, path string, read func(rows int64)) error {
 	return p.stateRows().Save(path, read, func(w *definition.RowWriter) error {
 		return Read(ctx, db, p.Schema, func(row store.Row) error {
@@ -252,7 +241,7 @@ func Save(ctx context.Context, db store.Database, p *Preset, path string, read f
 	})
 }
 
-// Replay reads what Save wrote, in its order; see definition.RowFile.Replay.
+// Replay gives the records that Save wrote; see definition.RowFile.Replay.
 func Replay(path string, p *Preset, use func(Observed) error) error {
 	return p.stateRows().Replay(path, func(kind int, v []int64) error {
 		if kind == unnumberedRow {
@@ -267,7 +256,6 @@ func Replay(path string, p *Preset, use func(Observed) error) error {
 	})
 }
 
-// numbered reports whether a client can have the number.
 func (p *Preset) numbered(number int64) bool {
 	_, _, _, ok := p.Split(number)
 	return ok

@@ -6,18 +6,18 @@ import (
 	"assay/history"
 )
 
-// Progress is how far one client came, by the history.
+// Progress is how far the history shows one client.
 type Progress struct {
-	// Count is how many operations began, attempts how often the last of them was
-	// tried; open is whether it goes on.
+	// Count is the number of operations that began, attempts is the last one's. open is true if
+	// it goes on.
 	Count    uint64
 	attempts int
 	open     bool
-	// Reserved is the first number that none can have.
+	// Reserved is the first number that the client cannot have used.
 	Reserved uint64
 }
 
-// Enter enters an attempt. Those of one client come in their order.
+// Enter enters an attempt. A client's attempts come in order.
 func (p *Progress) Enter(op *history.Op) error {
 	if !p.open {
 		p.Count, p.attempts = p.Count+1, 0
@@ -29,9 +29,9 @@ func (p *Progress) Enter(op *history.Op) error {
 	return nil
 }
 
-// Unrecorded reports whether an attempt may have been made of which the history has no
-// record: it was cut, unless it is whole, or the attempt never came back. repeats is whether
-// the attempts of an operation differ; those that do not are number 0.
+// Unrecorded reports whether an attempt may have been made without a record: the history was cut
+// (not whole), or the attempt never returned. repeats is true if the attempts of an operation
+// differ; otherwise they have number 0.
 func (p *Progress) Unrecorded(seq uint64, attempt int, whole, repeats bool) bool {
 	if seq < p.Count {
 		return seq == p.Count-1 && p.open && attempt > p.attempts && (!whole || attempt == p.attempts+1)
@@ -40,7 +40,7 @@ func (p *Progress) Unrecorded(seq uint64, attempt int, whole, repeats bool) bool
 	return seq < p.Reserved && (next || !whole && (attempt <= 1 || repeats))
 }
 
-// Missing is how many operations may have begun that the history does not have.
+// Missing is the number of operations that may have begun without a record.
 func (p *Progress) Missing(whole bool) int64 {
 	missing := p.Reserved - min(p.Count, p.Reserved)
 	if whole {

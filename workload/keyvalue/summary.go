@@ -7,7 +7,7 @@ import (
 	"assay/history"
 )
 
-// count goes through all operations once it is known which records are there.
+// count counts all operations, once the existing records are known.
 func (j *judge) count() {
 	f := &j.figures
 	for _, c := range j.operations.clients {
@@ -41,8 +41,7 @@ func (j *judge) count() {
 	}
 }
 
-// summarize gives each check that found nothing its verdict, and each its
-// detail.
+// summarize completes verdicts and details.
 func (j *judge) summarize() {
 	f, words := &j.figures, j.preset.Words
 	j.acknowledged.Detail = check.Counted(f.Acknowledged, words.One+" was", words.Many+" were") + " acknowledged"
@@ -76,7 +75,6 @@ func (j *judge) summarize() {
 	j.reads.Finish(why, f.Answered == 0, "no read of what was acknowledged was answered")
 }
 
-// preserved says what became of the acknowledged records.
 func (j *judge) preserved() string {
 	lost, altered := j.figures.Lost, j.figures.Altered
 	switch {
@@ -92,7 +90,6 @@ func (j *judge) preserved() string {
 	return ", and all are there"
 }
 
-// The kinds of evidence.
 const (
 	kindLost    = "lost"
 	kindStale   = "stale"
@@ -104,7 +101,6 @@ const (
 	kindEarly   = "too early"
 )
 
-// describe says who inserts the record of a number.
 func (j *judge) describe(number int64) string {
 	client, seq, attempt, ok := j.preset.Split(number)
 	switch one := j.preset.Words.One; {
@@ -119,25 +115,21 @@ func (j *judge) describe(number int64) string {
 	}
 }
 
-// evidenceOf is evidence on the record of a number.
 func (j *judge) evidenceOf(kind string, number int64, what string) check.Evidence {
 	return check.Evidence{Kind: kind, Text: j.describe(number) + " " + what, Fields: map[string]int64{"key": number}}
 }
 
-// rowEvidence is the evidence of a record that was read back.
 func (j *judge) rowEvidence(kind string, got Observed, what string) check.Evidence {
 	e := j.evidenceOf(kind, got.Number, what)
 	e.Fields[j.preset.Words.Digest] = got.Digest[0]
 	return e
 }
 
-// wanted adds the digest that was wanted.
 func wanted(e check.Evidence, want Digest) check.Evidence {
 	e.Fields["want"] = want[0]
 	return e
 }
 
-// unnumbered is the evidence of a record whose key has no number.
 func (j *judge) unnumbered(got Observed) check.Evidence {
 	key := j.preset.Schema.Tables[0].Columns[0].Name
 	return check.Evidence{Kind: kindForeign,
@@ -146,7 +138,6 @@ func (j *judge) unnumbered(got Observed) check.Evidence {
 		Fields: map[string]int64{key + "_high": got.Key[0], key + "_low": got.Key[1]}}
 }
 
-// readEvidence is the evidence of a record that a read returned.
 func (j *judge) readEvidence(kind string, op *history.Op, got Observed, what string) check.Evidence {
 	return check.Evidence{Kind: kind,
 		Text: fmt.Sprintf("at %.3f s operation %d of client %d returned %s, %s",
@@ -155,8 +146,6 @@ func (j *judge) readEvidence(kind string, op *history.Op, got Observed, what str
 			"key": got.Number, j.preset.Words.Digest: got.Digest[0]}}
 }
 
-// lost is the evidence of an acknowledged record that is not there; op is nil if
-// it was loaded.
 func (j *judge) lost(op *history.Op, number int64) check.Evidence {
 	if op == nil {
 		return j.evidenceOf(kindLost, number, "was acknowledged before the run began and is not there")
@@ -167,8 +156,8 @@ func (j *judge) lost(op *history.Op, number int64) check.Evidence {
 			"key": number, "acknowledged_ns": op.End}}
 }
 
-// stale is the evidence of a read that missed a record acknowledged age
-// nanoseconds before it, -1 for before the run.
+// stale is a read that missed a record acknowledged age nanoseconds before; -1 means before the
+// run.
 func (j *judge) stale(op *history.Op, number, age int64) check.Evidence {
 	since := "before the run began"
 	if age >= 0 {

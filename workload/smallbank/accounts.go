@@ -10,25 +10,22 @@ import (
 	"assay/workload/journal"
 )
 
-// accounts are what was read back of the customers' accounts.
 type accounts struct {
 	operations *Operations
-	// customers counts the rows of table account by customer; states and rows are those
-	// of the accounts, by their numbers (account).
+	// customers counts the rows of table account by customer; states and rows are by account
+	// number.
 	customers []uint8
 	states    []State
 	rows      []uint8
-	// previous are, by account, whose value its writer has overwritten.
+	// previous says, by account, whose value its last writer has overwritten.
 	previous []int64
-	// reads are what operations have read.
-	reads []read
-	// created is how much money there is in the end that Amalgamate has made, negative
-	// if it has lost some: it moves what it has read, which another may have changed.
+	reads    []read
+	// created is the money that Amalgamate has made, negative if lost: it moves the balance that
+	// it read, which another transaction may have changed since.
 	created int64
 	found   check.Result
 }
 
-// read is what an operation has read of an account.
 type read struct {
 	id, account int64
 	state       State
@@ -39,7 +36,6 @@ func newAccounts(s *Operations) *accounts {
 	return &accounts{operations: s, customers: make([]uint8, n), states: make([]State, 2*n), rows: make([]uint8, 2*n), previous: make([]int64, 2*n)}
 }
 
-// row takes a row of the tables account, saving and checking.
 func (a *accounts) row(r journal.Row) {
 	customer := r.Values[0]
 	if customer < 1 || customer > a.operations.config.Customers {
@@ -62,13 +58,12 @@ func (a *accounts) find(kind string, customer int64, text string) {
 	a.found.Add(check.Evidence{Kind: kind, Text: text, Fields: map[string]int64{"customer": customer}})
 }
 
-// link is one write of an account: whose value the operation has overwritten.
+// link is one write of an account: id has overwritten the value of previous.
 type link struct{ account, previous, id int64 }
 
-// written is a value of an account: who left it.
 type written struct{ account, writer int64 }
 
-// judgeAccounts follows the rows of the journal through each account.
+// judgeAccounts follows the writes in the journal through each account.
 func (j *judge) judgeAccounts() check.Result {
 	a := j.accounts
 	r := &a.found
@@ -99,7 +94,7 @@ func (j *judge) judgeAccounts() check.Result {
 		"", len(links) == 0 && len(a.reads) == 0, "nothing was acknowledged")
 }
 
-// links are the writes that the journal tells, by account and by what they overwrote.
+// links are the writes in the journal, sorted by account and overwritten value.
 func (j *judge) links() (links []link) {
 	for id, e := range j.entries {
 		o := j.operations.At(id)
@@ -113,8 +108,8 @@ func (j *judge) links() (links []link) {
 	return links
 }
 
-// follow goes through the writes of one account from the opening balance on, and notes
-// the balance that each has left.
+// follow follows the writes of an account from its opening balance on, and enters each balance
+// into left.
 func (j *judge) follow(table int, customer int64, links []link, left map[written]int64) {
 	a, number := j.accounts, account(table, customer)
 	if n := a.rows[number]; n != 1 {
@@ -152,7 +147,7 @@ func (j *judge) follow(table int, customer int64, links []link, left map[written
 	}
 }
 
-// unreached is the first write of those to which the others do not lead.
+// unreached returns the first write that does not follow from another one of links.
 func unreached(links []link, left map[written]int64) link {
 	writers := map[int64]bool{}
 	for _, l := range links {
@@ -170,7 +165,6 @@ func unreached(links []link, left map[written]int64) link {
 	return found
 }
 
-// writer names who left a value.
 func (j *judge) writer(id int64) string {
 	if id == Nobody {
 		return "the loading"
@@ -178,8 +172,8 @@ func (j *judge) writer(id int64) string {
 	return j.journal.Name(id)
 }
 
-// after is what an operation leaves in an account that held this balance. What was
-// acknowledged must agree.
+// after is the balance that an operation leaves where it found this one. An acknowledged result
+// must agree.
 func (j *judge) after(id, number, balance int64) int64 {
 	o, e := j.operations.At(id), j.entries[id]
 	r, acknowledged := j.acknowledged[id]
@@ -205,8 +199,8 @@ func (j *judge) after(id, number, balance int64) int64 {
 	return balance
 }
 
-// judgeReads holds what was read against what its writer left. A writer that has left
-// nothing there is for the check of isolation to name.
+// judgeReads compares reads with what their writer left. If the writer left nothing there, the
+// check of isolation reports it.
 func (j *judge) judgeReads(left map[written]int64) {
 	for _, read := range j.accounts.reads {
 		balance, known := left[written{read.account, read.state.Writer}]

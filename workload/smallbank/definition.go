@@ -16,10 +16,10 @@ import (
 	"assay/workload/journal"
 )
 
-// Name is the workload's name.
+// Name names the workload.
 const Name = "smallbank"
 
-// Definition is the workload.
+// Definition describes the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "smallbank",
@@ -50,7 +50,7 @@ by --model.`,
 		Load:       loadDefaults,
 		State:      state().File,
 		Operations: kindNames(),
-		// Conflicts are what it is made for, so that they spoil nothing.
+		// The workload is made for conflicts, so they do not make a measurement invalid.
 		Limit:      func(l *measure.Limits) { l.MaxErrorShare = 1 },
 		SizeLoaded: true,
 	}
@@ -84,7 +84,6 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	return definition.Settings(shown.Flags())
 }
 
-// work is the workload opened on one database.
 type work struct{ journal.Work[store.Session] }
 
 func (w *work) Promise() string { return w.Promises().Model }
@@ -117,7 +116,7 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 	}}, nil
 }
 
-// NotApplicable are the checks of what is written where nothing is.
+// NotApplicable are the checks of writes if there are none.
 func (c *Config) NotApplicable() []check.NotApplicable {
 	if c.BalanceShare < 1 {
 		return nil
@@ -126,7 +125,7 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 	return []check.NotApplicable{{Name: journal.CheckOperations, Reason: why}, {Name: CheckIsolation, Reason: why}}
 }
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
 	Customers    int64   `yaml:"customers" json:"customers"`
 	Hotspot      int64   `yaml:"hotspot" json:"hotspot"`
@@ -136,25 +135,21 @@ type Config struct {
 	Model        string  `yaml:"model,omitempty" json:"model,omitempty"`
 }
 
-// Defaults returns the configuration of a run without flags: the paper's customers,
-// hotspot and uniform mix.
+// Defaults returns the paper's customers, hotspot and uniform mix.
 func Defaults() Config {
 	return Config{Customers: 18_000, HotspotShare: 0.9, BalanceShare: 0.2, Loaders: 4}
 }
 
-// loadDefaults returns the load of a run without flags. It is the shortest in which a steady
-// state is looked for, since to judge an order of the transactions takes several times as
-// long as to make them where the database is in memory.
+// The shortest run in which a steady state is looked for: on a database in memory, judging the
+// order of the transactions takes several times as long as the run.
 func loadDefaults() load.Plan {
 	p := load.Defaults()
 	p.Duration = 10 * time.Second
 	return p
 }
 
-// usualHotspot is the paper's.
 const usualHotspot = 1000
 
-// hotspot is how many customers most operations deal with.
 func (c *Config) hotspot() int64 {
 	if c.Hotspot == 0 {
 		return min(usualHotspot, c.Customers)

@@ -16,21 +16,19 @@ import (
 	"assay/workload/journal"
 )
 
-// The checks of this workload beside journal.CheckOperations, as in a result.
+// The checks beside journal.CheckOperations.
 const (
 	CheckAccounts  = "accounts"
 	CheckIsolation = "isolation"
 )
 
-// searchTimeout bounds the search for anomalies; what is not found by then is unknown.
+// searchTimeout bounds the search for anomalies; the verdict is unknown after it.
 const searchTimeout = 10 * time.Minute
 
-// Judge judges a run by its files alone, so that it can be done again at any time. A
-// missing or cut state gives verdicts of unknown for what rests on it; files that are
-// malformed give a *history.FormatError, a model that does not exist a *cycle.ModelError.
+// Judge implements definition.Config. A missing or cut state gives unknown verdicts, malformed
+// files a *history.FormatError, an unknown model a *cycle.ModelError.
 //
-// It reads the history twice and keeps some 300 bytes an operation, and what
-// cycle.Check takes.
+// It reads the history twice and keeps some 300 bytes an operation, beside cycle.Check.
 func (c *Config) Judge(ctx context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
@@ -52,8 +50,8 @@ func (c *Config) judge(ctx context.Context, seed uint64, e definition.Evidence, 
 	if err != nil {
 		return out, err
 	}
-	// Snapshot reads are a promise to plain reads. Most reads here tell what an update found,
-	// and an update sees the newest row, other than the plain read before it.
+	// Snapshot reads are promised to plain reads. Most reads here are of updates, which see the
+	// newest row.
 	if model == cycle.SnapshotReads {
 		model = cycle.ReadCommitted
 	}
@@ -85,23 +83,21 @@ type judge struct {
 	operations *Operations
 	evidence   definition.Evidence
 	journal    journal.Operations
-	// acknowledged are the results of committed operations that write, entries the first
-	// row of each operation in the journal.
+	// acknowledged are results of committed operations that write; entries the first journal row
+	// of each.
 	acknowledged map[int64]Result
 	entries      map[int64]Entry
 	accounts     *accounts
-	// missing says why the state is not all there is to know; empty if it is.
+	// missing says why rows may be missing; empty if none are.
 	missing string
-	// ended is when the last attempt ended.
-	ended int64
+	ended   int64
 
 	cycle cycle.Builder
 	steps []cycle.Op
-	// alone counts the transactions that no client is known to have ended.
+	// alone counts the transactions whose end is not known.
 	alone int32
 }
 
-// describe says what an operation was to do.
 func (j *judge) describe(id int64) string {
 	o := j.operations.At(id)
 	name := kindNames()[o.Kind]
@@ -115,7 +111,6 @@ func (j *judge) describe(id int64) string {
 	}
 }
 
-// record is the first look at an attempt.
 func (j *judge) record(op *history.Op) error {
 	o := j.operations.At(workload.OperationID(op.Client, op.Seq))
 	if op.Kind != o.Kind || op.Outcome == history.Committed && len(op.Values) != resultValues {
@@ -135,7 +130,6 @@ func (j *judge) record(op *history.Op) error {
 	return nil
 }
 
-// row takes a row of the state.
 func (j *judge) row(r journal.Row) error {
 	if r.Table != Journal {
 		j.accounts.row(r)
@@ -149,7 +143,7 @@ func (j *judge) row(r journal.Row) error {
 	return nil
 }
 
-// wrong says how a row differs from what the operation would have written.
+// wrong says how a row differs from the expected row.
 func (j *judge) wrong(o *Operation, e Entry) string {
 	r, acknowledged := j.acknowledged[o.ID]
 	charged := o.Charged(&r)
@@ -169,7 +163,6 @@ func (j *judge) wrong(o *Operation, e Entry) string {
 	}
 }
 
-// notes say what became of unknown operations, and of the money.
 func (j *judge) notes() (notes []string) {
 	notes = j.evidence.UnknownNotes("unknown operation that writes", "unknown operations that write", j.journal.Unknown, j.journal.Applied)
 	if created := j.accounts.created; created != 0 && j.missing == "" {
@@ -178,7 +171,7 @@ func (j *judge) notes() (notes []string) {
 	return notes
 }
 
-// name says in the words of the workload what the transactions of each anomaly are.
+// name puts the anomalies into the workload's words.
 func (j *judge) name(r *cycle.Report) {
 	for i := range r.Evidence {
 		e := &r.Evidence[i]
@@ -198,9 +191,8 @@ func (j *judge) name(r *cycle.Report) {
 	}
 }
 
-// writeSkew names the paper's anomaly, if that is what a cycle is: a WriteCheck has read
-// a savings account that a TransactSaving changed, and another transaction, such as a
-// Balance, has seen that change and not the check.
+// writeSkew recognizes the paper's anomaly: a WriteCheck read savings that a TransactSaving
+// changed, and a third transaction, such as a Balance, saw that change but not the check.
 func (j *judge) writeSkew(e *cycle.Evidence) string {
 	kind := func(i int) uint8 { o := j.operations.At(e.Txns[i].ID); return o.Kind }
 	for i, edge := range e.Edges {

@@ -8,9 +8,9 @@ import (
 	"assay/store"
 )
 
-// Schema are the tables. A savings account below zero is what a TransactSaving is refused
-// for. A customer's two accounts are two rows, as in the paper: in one they could not show
-// write skew where two transactions that write the same row conflict.
+// Schema returns the tables. A floor on savings refuses a TransactSaving. A customer's two
+// accounts are two rows as in the paper: one row could not show write skew where its writers
+// conflict.
 func Schema() store.Schema {
 	of := store.Schema{Workload: Name, Transactions: true, Judged: true}
 	for number, t := range Tables() {
@@ -29,8 +29,7 @@ func Schema() store.Schema {
 	return of
 }
 
-// The statements of a session. Those from onAccounts on are of savings accounts, and
-// perTable later of checking accounts.
+// Statements from onAccounts on are for savings, and perTable later for checking accounts.
 const (
 	findCustomer = iota
 	writeJournal
@@ -44,8 +43,7 @@ const (
 	perTable
 )
 
-// statements are the paper's. An account whose value is changed keeps who wrote what was
-// there before.
+// Each update of an account also keeps the previous writer.
 func statements() []store.Statement {
 	journal := Tables()[Journal]
 	all := []store.Statement{
@@ -65,8 +63,8 @@ func statements() []store.Statement {
 	return all
 }
 
-// do does the operation in one transaction, with its row in the journal if it writes. The
-// values are the values of its result, if it was committed.
+// do does the operation and its journal row in one transaction. values are set if it was
+// committed.
 func (o *Operation) do(ctx context.Context, session store.Session) (store.Reply, []int64) {
 	result := new(Result) // of this attempt, which may go on after the caller has left
 	r := session.Transaction(ctx, o.Writes(), func(ctx context.Context, t store.Transaction) error {
@@ -84,8 +82,7 @@ func (o *Operation) do(ctx context.Context, session store.Session) (store.Reply,
 	return reply, nil
 }
 
-// perform does the operation, step by step, up to the commit, and enters what it has read
-// and left into r.
+// perform does all steps before the commit and fills r.
 func (o *Operation) perform(s steps, r *Result) error {
 	customer, err := s.find(o.Customer)
 	if err != nil {
@@ -117,8 +114,7 @@ func (o *Operation) perform(s steps, r *Result) error {
 	return err
 }
 
-// amalgamate changes of the two checking accounts that of the lower id first, as a careful
-// application does.
+// amalgamate changes the checking account with the lower id first, so that two cannot deadlock.
 func (o *Operation) amalgamate(s steps, r *Result, customer, amount int64) error {
 	other, err := s.find(o.Other)
 	if err != nil {
@@ -140,13 +136,11 @@ func (o *Operation) amalgamate(s steps, r *Result, customer, amount int64) error
 	return nil
 }
 
-// steps are the steps of one transaction.
 type steps struct {
 	ctx context.Context
 	t   store.Transaction
 }
 
-// find looks a customer up by the name.
 func (s steps) find(customer int64) (id int64, err error) {
 	name := CustomerName(customer)
 	found := false
@@ -157,8 +151,8 @@ func (s steps) find(customer int64) (id int64, err error) {
 	return id, err
 }
 
-// one does a statement on an account, and returns its balance and who has written it: what
-// it holds, or what it was left with and whose value was overwritten.
+// one runs a statement on an account. It returns the balance read or left, and the account's
+// writer or overwritten writer.
 func (s steps) one(table, statement int, parameters ...int64) (state State, err error) {
 	found := false
 	_, err = s.t.Do(s.ctx, onAccounts+(table-Saving)*perTable+statement, func(row store.Row) error {

@@ -1,15 +1,13 @@
-// Package smallbank is the workload of M. Alomari, M. Cahill, A. Fekete and U. Röhm,
-// "The Cost of Serializability on Platforms That Use Snapshot Isolation", ICDE 2008:
-// customers with a savings and a checking account each, and five small transactions,
-// which under snapshot isolation can have a result that no serial order has.
+// Package smallbank is the workload of M. Alomari, M. Cahill, A. Fekete and U. Röhm, "The Cost
+// of Serializability on Platforms That Use Snapshot Isolation", ICDE 2008. Customers have a
+// savings and a checking account each. Five small transactions can have a result under snapshot
+// isolation that no serial order has.
 //
-// Beside the paper each account says which operation wrote it last and which it has
-// overwritten, and each operation that writes leaves a row in a journal. So the
-// transactions that each one read from and overwrote are known, and check/cycle decides
-// whether there is a serial order.
+// Beyond the paper, each account names its writer and the writer that it overwrote, and each
+// writing operation leaves a journal row. From these check/cycle decides whether there is a
+// serial order.
 //
-// What an operation does is a pure function of the seed and its id. Amounts are integers
-// in minor units.
+// The seed and an operation's id decide what it does. Amounts are integers in minor units.
 //
 // It must not know any driver.
 package smallbank
@@ -22,7 +20,7 @@ import (
 	"assay/workload/journal"
 )
 
-// The kinds of operations, in the history and in the journal.
+// The kinds of operations.
 const (
 	KindBalance         uint8 = 1
 	KindDepositChecking uint8 = 2
@@ -36,40 +34,36 @@ func kindNames() map[uint8]string {
 		KindAmalgamate: "Amalgamate", KindWriteCheck: "WriteCheck"}
 }
 
-// Penalty is what a WriteCheck costs beside its amount if the customer's two accounts
-// together hold less than that.
+// Penalty is charged by a WriteCheck beyond its amount if both accounts hold less together.
 const Penalty = 1
 
-// Operation is one operation, as asked for.
+// Operation is an operation as asked for.
 type Operation struct {
 	ID   int64
 	Kind uint8
-	// Customer is whose accounts it reads and writes, by the name that CustomerName gives.
+	// Customer is a number; CustomerName gives the name.
 	Customer int64
-	// Other is the customer to whose checking account an Amalgamate moves all that
-	// Customer has; 0 of others.
+	// Other receives the money of an Amalgamate; 0 for other kinds.
 	Other int64
-	// Amount is added to the checking account (DepositChecking), to the savings account
-	// (TransactSaving, where it can be negative), or taken from the checking account
-	// (WriteCheck).
+	// Amount is added to checking (DepositChecking) or savings (TransactSaving, may be
+	// negative), or taken from checking (WriteCheck).
 	Amount int64
 }
 
-// Writes reports whether it writes: all do but a Balance.
+// Writes is false for a Balance alone.
 func (o *Operation) Writes() bool { return o.Kind != KindBalance }
 
-// Reads reports whether it reads the customer's two accounts.
+// Reads reports whether the operation reads both accounts of the customer.
 func (o *Operation) Reads() bool {
 	return o.Kind == KindBalance || o.Kind == KindAmalgamate || o.Kind == KindWriteCheck
 }
 
-// accounts are those that an operation may deal with: the customer's savings and checking
-// account, and the other's checking account.
+// accounts are the customer's savings and checking account and the other's checking account.
 func (o *Operation) accounts() [3]int64 {
 	return [3]int64{account(Saving, o.Customer), account(Checking, o.Customer), account(Checking, o.Other)}
 }
 
-// written are the places of the accounts that it writes, among its accounts.
+// written are the indexes in accounts of those that the operation writes.
 func (o *Operation) written() []int {
 	switch all := []int{0, 1, 2}; o.Kind {
 	case KindBalance:
@@ -83,36 +77,35 @@ func (o *Operation) written() []int {
 	}
 }
 
-// account numbers the accounts of all customers.
 func account(table int, customer int64) int64 { return 2*customer + int64(table-Saving) }
 
 func accountName(account int64) string {
 	return fmt.Sprintf("%s of customer %d", [2]string{"saving", "checking"}[account&1], account>>1)
 }
 
-// CustomerName is the name of a customer, the key of table account.
+// CustomerName is a customer's key in table account.
 func CustomerName(customer int64) string { return fmt.Sprintf("customer %010d", customer) }
 
 // NameLength is the length of a CustomerName.
 const NameLength = 19
 
-// State is what an account held and who wrote that: the id of an operation, or Nobody.
+// State is an account's balance and the id of the operation that wrote it, or Nobody.
 type State struct{ Balance, Writer int64 }
 
-// Nobody is the writer of what was loaded.
+// Nobody is the writer of loaded values.
 const Nobody int64 = -1
 
-// Result is what a committed operation has read and left.
+// Result is what a committed operation read and left.
 type Result struct {
-	// Read are both accounts as they were read, if it Reads.
+	// Read are the customer's accounts, if the operation Reads.
 	Read [2]State
-	// Left are the accounts that the operation wrote, in their places: the balance that it
-	// left, and the writer of what it has overwritten.
+	// Left are the balances that the operation left and the writers that it overwrote, by the
+	// indexes of accounts.
 	Left [3]State
 }
 
-// Charged is what the operation moves by what it read: the amount, with the penalty of
-// a WriteCheck, or all that the customer of an Amalgamate had.
+// Charged is the amount that the operation moves given its reads: with a WriteCheck's penalty,
+// or all of an Amalgamate's customer.
 func (o *Operation) Charged(r *Result) int64 {
 	total := r.Read[0].Balance + r.Read[1].Balance
 	switch {
@@ -125,7 +118,7 @@ func (o *Operation) Charged(r *Result) int64 {
 	}
 }
 
-// The numbers of the tables; see Tables.
+// Indexes into Tables.
 const (
 	Account = iota
 	Saving
@@ -133,7 +126,7 @@ const (
 	Journal
 )
 
-// Tables are the tables.
+// Tables returns the tables.
 func Tables() []journal.Table {
 	balance := []string{"customer_id", "balance", "writer", "previous"}
 	return []journal.Table{
@@ -143,13 +136,13 @@ func Tables() []journal.Table {
 	}
 }
 
-// Entry is a row of the journal.
+// Entry is a journal row.
 type Entry struct {
 	ID, Customer, Other int64
-	// Amount is what Operation.Charged gives.
+	// Amount is the amount charged, not the amount asked for.
 	Amount int64
-	// Previous is whose values the operation has overwritten in each of its accounts;
-	// Nobody of one that it did not write.
+	// Previous are the overwritten writers by the indexes of accounts; Nobody where it did not
+	// write.
 	Previous [3]int64
 }
 
@@ -162,14 +155,14 @@ func EntryOf(o *Operation, r *Result) Entry {
 	return e
 }
 
-// Values are the row's columns.
+// Values are the row's columns in order.
 func (e *Entry) Values() []int64 {
 	return append([]int64{e.ID, e.Customer, e.Other, e.Amount}, e.Previous[:]...)
 }
 
 func entryFrom(v []int64) Entry { return Entry{v[0], v[1], v[2], v[3], [3]int64(v[4:])} }
 
-// values are the result as it stands in history.Op.Values.
+// values are the history.Op.Values of a result.
 func (r *Result) values() []int64 {
 	v := make([]int64, 0, resultValues)
 	for _, s := range append(r.Read[:], r.Left[:]...) {
@@ -188,15 +181,14 @@ func resultFrom(v []int64) Result {
 // ClassNoFunds is the class of a TransactSaving that would overdraw the account.
 const ClassNoFunds = "no funds"
 
-// Operations is the pure function from an id to its operation, and knows the opening
-// balances. It is safe for concurrent use.
+// Operations computes the operation of an id and the opening balances. It is safe for concurrent
+// use.
 type Operations struct {
 	config Config
 	seed   uint64
 }
 
-// NewOperations returns the operations of a run with this configuration and seed. It
-// returns Config.Validate's error.
+// NewOperations returns the operations of a configuration and seed, or Config.Validate's error.
 func NewOperations(c Config, seed uint64) (*Operations, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -204,8 +196,7 @@ func NewOperations(c Config, seed uint64) (*Operations, error) {
 	return &Operations{c, seed}, nil
 }
 
-// The amounts, in minor units: 0.01 to 100.00, and opening balances of 0 to 100.00, so
-// that penalties and rejections are frequent.
+// In minor units. Balances are small, so that penalties and rejections are frequent.
 const (
 	maxAmount  = 100_00
 	maxOpening = 100_00
@@ -235,7 +226,6 @@ func (s *Operations) At(id int64) Operation {
 	return o
 }
 
-// customer draws one, in the hotspot or elsewhere.
 func (s *Operations) customer(r *workload.Random) int64 {
 	hot := s.config.hotspot()
 	if r.Float() < s.config.HotspotShare || hot == s.config.Customers {
@@ -244,8 +234,7 @@ func (s *Operations) customer(r *workload.Random) int64 {
 	return 1 + hot + int64(r.Below(uint64(s.config.Customers-hot)))
 }
 
-// Opening is what a customer's savings or checking account (Saving, Checking) was loaded
-// with.
+// Opening is the loaded balance of a customer in table Saving or Checking.
 func (s *Operations) Opening(table int, customer int64) int64 {
 	return int64(workload.Mix(workload.Mix(s.seed+uint64(table))^uint64(customer)) % (maxOpening + 1))
 }

@@ -9,13 +9,11 @@ import (
 	"assay/workload"
 )
 
-// An account is a register of check/cycle whose value is the id of the operation that
-// wrote it. Every write is of a value of its own and follows a read, so the order of
-// all versions is known, and an overwritten update is one (lost-update).
+// An account is a register of check/cycle whose value is the id of its writer. Every write
+// follows a read and has a value of its own, so the order of all versions is known.
 
-// transaction is the second look at an attempt: it enters the operation into the history
-// for check/cycle, once, by the attempt that committed it or by its last. What became of
-// an unknown operation the journal says.
+// transaction, on the second reading, enters an operation for check/cycle once: by its committed
+// attempt or its last. The journal decides unknown operations.
 func (j *judge) transaction(op *history.Op) error {
 	if op.Outcome != history.Committed && !op.Last {
 		return nil
@@ -50,8 +48,7 @@ func (j *judge) transaction(op *history.Op) error {
 	return j.add(t)
 }
 
-// unrecorded enters the operations that have a row and no record, because the run was
-// killed.
+// unrecorded enters operations that have a row but no record, because the run was killed.
 func (j *judge) unrecorded() error {
 	for _, id := range slices.Sorted(maps.Keys(j.entries)) {
 		o := j.operations.At(id)
@@ -68,8 +65,7 @@ func (j *judge) unrecorded() error {
 	return nil
 }
 
-// endless has a transaction end after all others, in a session of its own: nobody knows
-// when it was over.
+// endless makes a transaction end after all others in its own session, as its end is not known.
 func (j *judge) endless(t *cycle.Txn) {
 	j.alone++
 	t.Process, t.Complete = -1-j.alone, j.ended+1
@@ -84,7 +80,7 @@ func (j *judge) add(t cycle.Txn) error {
 	return nil
 }
 
-// result has the steps be those of an operation that was acknowledged.
+// result adds the steps of an acknowledged operation.
 func (j *judge) result(o *Operation, r *Result) {
 	for n := 0; n < len(r.Read) && o.Reads(); n++ {
 		j.read(o.accounts()[n], r.Read[n].Writer)
@@ -94,18 +90,17 @@ func (j *judge) result(o *Operation, r *Result) {
 	}
 }
 
-// unread is the previous writer of an account that is not known.
+// unread marks an unknown previous writer.
 const unread = -2
 
-// entry adds the steps of an operation that its row tells: it has read what it overwrote.
+// entry adds the steps that a journal row tells: a read of each overwritten value.
 func (j *judge) entry(o *Operation, e Entry) {
 	for _, n := range o.written() {
 		j.update(o.accounts()[n], e.Previous[n], o.ID)
 	}
 }
 
-// update adds a write, and the read of what it overwrote unless the step before has read
-// just that.
+// update adds a write after a read of the overwritten value, unless that read is there.
 func (j *judge) update(account, previous, id int64) {
 	if previous != unread {
 		j.read(account, previous)
@@ -113,7 +108,6 @@ func (j *judge) update(account, previous, id int64) {
 	j.steps = append(j.steps, cycle.Op{Kind: cycle.Write, Key: j.key(account), Value: id})
 }
 
-// read adds a read, once.
 func (j *judge) read(account, writer int64) {
 	step := cycle.Op{Kind: cycle.ReadValue, Key: j.key(account), Value: writer}
 	if writer == Nobody {
@@ -125,7 +119,6 @@ func (j *judge) read(account, writer int64) {
 	}
 }
 
-// key is the name of an account as check/cycle knows it.
 func (j *judge) key(account int64) int64 {
 	return j.cycle.Symbol(accountName(account))
 }
