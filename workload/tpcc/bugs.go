@@ -2,7 +2,7 @@ package tpcc
 
 import "assay/store/bug"
 
-// Bugs are ways of breaking a database's promises that the checks must find.
+// Bugs are the faults that the checks must find.
 func Bugs() []bug.Bug {
 	order, numbers := []string{"orders", "new_order", "order_line"}, []string{"o_id", "no_o_id", "ol_o_id"}
 	return []bug.Bug{

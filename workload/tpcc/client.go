@@ -10,17 +10,16 @@ import (
 	"assay/workload"
 )
 
-// client is one client of the run. Its operations are those of its number.
 type client struct {
 	store.Connection[*session]
 	inputs *Inputs
 	number int
-	// unsure is true if an earlier attempt of the operation is unknown.
+	// unsure is true if an earlier attempt of the operation ended unknown.
 	unsure bool
 	deck   deck
 }
 
-// thinking is a client that waits as a person at a terminal does.
+// thinking is a client that waits like a person at a terminal.
 type thinking struct{ *client }
 
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
@@ -41,8 +40,7 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	return answer
 }
 
-// do does an operation of this kind. The session may go on with what it was given after it
-// has returned, so that all of it is made anew.
+// do makes its inputs anew: the session may go on with them after it has returned.
 func (c *client) do(ctx context.Context, session *session, kind uint8, id int64) Reply {
 	switch kind {
 	case KindNewOrder:
@@ -63,8 +61,8 @@ func (c *client) do(ctx context.Context, session *session, kind uint8, id int64)
 	}
 }
 
-// Think implements load.Thinker: the time to look at the answer before and that to key
-// in what is asked next (clause 5.2.5.7).
+// Think implements load.Thinker: the think time of the operation before and the keying time of
+// the next (clause 5.2.5.7).
 func (t thinking) Think(seq uint64) time.Duration {
 	keying := [...]int{KindNewOrder: 18, KindPayment: 3, KindOrderStatus: 2, KindDelivery: 2, KindStockLevel: 2}
 	pause := time.Duration(keying[t.inputs.Kind(t.number, seq)]) * time.Second
@@ -74,8 +72,7 @@ func (t thinking) Think(seq uint64) time.Duration {
 	return pause
 }
 
-// thinkTime is the pause after an operation: exponential, at most ten times its mean
-// (clause 5.2.5.4).
+// thinkTime follows an operation: exponential, at most ten times its mean (clause 5.2.5.4).
 func (in *Inputs) thinkTime(client int, seq uint64) time.Duration {
 	means := [...]float64{KindNewOrder: 12, KindPayment: 12, KindOrderStatus: 10, KindDelivery: 5, KindStockLevel: 5}
 	r := workload.NewRandom(in.seed^thinkKey, uint64(OperationID(client, seq)))

@@ -1,13 +1,9 @@
-// Package tpcc is the workload of an order-entry business after TPC-C, revision 5.11
-// (TPC BENCHMARK C, Standard Specification, February 2010): five transactions over nine
-// tables. It declares its tables and statements, makes the opening rows and the inputs
-// of every transaction, and judges what is read back: by the twelve consistency
-// conditions of clause 3.3.2, and by what became of each operation.
+// Package tpcc is the workload of an order-entry business after TPC-C, revision 5.11 (TPC
+// BENCHMARK C, Standard Specification, February 2010). It judges the state by the twelve
+// consistency conditions of clause 3.3.2 and by the outcome of each operation.
+// docs/guides/tpcc.md lists the departures from the specification.
 //
-// What an operation asks for is a pure function of the seed and the operation's id, and
-// so are the opening rows; nothing of either is stored in a run's folder.
-//
-// docs/guides/tpcc.md says what of the specification is not met.
+// The seed decides the opening rows, and with an operation's id its inputs.
 //
 // It must not know any driver.
 package tpcc
@@ -18,31 +14,31 @@ import (
 	"assay/store"
 )
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
 	Warehouses int64 `yaml:"warehouses" json:"warehouses"`
-	// Items are also the rows of stock a warehouse.
+	// Items is also the rows of stock per warehouse.
 	Items int64 `yaml:"items" json:"items"`
-	// Customers of a district are also its orders at first.
+	// Customers is per district, and also the opening orders there.
 	Customers  int64  `yaml:"customers" json:"customers"`
 	Schema     string `yaml:"schema" json:"schema"`
 	ThinkTimes bool   `yaml:"think_times" json:"think_times"`
 	Loaders    int    `yaml:"loaders" json:"loaders"`
 }
 
-// The forms of the tables (Config.Schema). They are those of py-tpcc's driver for
-// MongoDB, as A. Kamsky describes them in "Adapting TPC-C Benchmark to Measure
-// Performance of Multi-Document Transactions in MongoDB", PVLDB 12(12), 2019.
+// The forms of the tables (Config.Schema) are py-tpcc's for MongoDB: A. Kamsky, "Adapting TPC-C
+// Benchmark to Measure Performance of Multi-Document Transactions in MongoDB", PVLDB 12(12),
+// 2019.
 const (
-	// SchemaNormalized has the tables of clause 1.3, and is the only one in SQL.
+	// SchemaNormalized has the tables of clause 1.3. SQL has no other form.
 	SchemaNormalized = "normalized"
-	// SchemaDenormalized has the lines of an order inside the order's document.
+	// SchemaDenormalized has an order's lines inside the order's document.
 	SchemaDenormalized = "denormalized"
 )
 
-// The sizes of the specification, clause 1.2.1.
+// Sizes of clause 1.2.1.
 const (
-	// Districts is how many a warehouse has.
+	// Districts is the number per warehouse.
 	Districts = 10
 
 	specItems     = 100_000
@@ -52,11 +48,10 @@ const (
 	minItems      = 100
 	minCustomers  = 10
 	minLines      = 5
-	// MaxLines is the most lines of an order.
-	MaxLines = 15
+	MaxLines      = 15
 )
 
-// Defaults returns the configuration of a run without flags.
+// Defaults returns the default configuration.
 func Defaults() Config {
 	return Config{Warehouses: 1, Items: specItems, Customers: specCustomers, Schema: SchemaNormalized, Loaders: 4}
 }
@@ -80,9 +75,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// delivered is how many of a district's first orders are delivered when the run
-// begins: 2,100 of 3,000 (clause 4.3.3.1).
+// delivered is the number of a district's opening orders that are delivered: 70 % (clause
+// 4.3.3.1).
 func (c Config) delivered() int64 { return c.Customers * 7 / 10 }
 
-// names is how many last names there are.
 func (c Config) names() int64 { return min(c.Customers, 1000) }

@@ -6,9 +6,9 @@ import (
 	"assay/store"
 )
 
-// Schema are the tables of clause 1.3, with the operation that made an order, a payment or
-// a delivery, and the table delivery. The operation is unique in each of these, so that
-// none is done twice. Keys and indexes are made when the rows are in.
+// Schema returns the tables of clause 1.3 and the table delivery. Orders, payments and
+// deliveries have a unique operation, so that none is done twice. Keys and indexes are made
+// after loading.
 func Schema(target store.Target) (store.Schema, error) {
 	warehouse := tableOf("warehouse", 1, WarehouseColumns(), 10, 20, 20, 20, 2, 9)
 	district := tableOf("district", 2, DistrictColumns(), 10, 20, 20, 20, 2, 9)
@@ -37,8 +37,7 @@ func Schema(target store.Target) (store.Schema, error) {
 	}}, nil
 }
 
-// tableOf is a table of rows T with so many columns in its key, whose texts have these
-// lengths.
+// tableOf is a table of rows T with a key of so many columns; lengths are those of its texts.
 func tableOf[T any](name string, key int, c store.Columns[T], lengths ...int) store.Table {
 	var row T
 	columns := store.Integers(c.Names...)
@@ -50,8 +49,7 @@ func tableOf[T any](name string, key int, c store.Columns[T], lengths ...int) st
 	return store.Table{Name: name, KeyColumns: key, Columns: columns, Loaded: true, LateKey: true}
 }
 
-// refuse is a *store.OptionError for another schema than the normalized one on a
-// database without documents.
+// refuse is a Workload.Refuse: a database without documents has only SchemaNormalized.
 func refuse(target store.Target, lacks store.Lacks) error {
 	if why := lacks[store.Documents]; why != "" && target.Schema == SchemaDenormalized {
 		return &store.OptionError{Option: "--schema", Value: target.Schema, Reason: why,
@@ -60,7 +58,6 @@ func refuse(target store.Target, lacks store.Lacks) error {
 	return nil
 }
 
-// loadRows inserts opening rows.
 func loadRows(ctx context.Context, db store.Database, rows *Rows) error {
 	for _, of := range []store.Rows{
 		store.RowsOf("item", ItemColumns(), rows.Items),
@@ -83,9 +80,9 @@ func loadRows(ctx context.Context, db store.Database, rows *Rows) error {
 	return nil
 }
 
-// readRows gives all rows as one consistent view, the tables in the order of Visitor's fields
-// and the rows of a table in any. It stops at the first error, of the database's or of a
-// callback's, and returns it. Rows are given as the database holds them, however wrong.
+// readRows gives all rows in one consistent view, however wrong: tables in the order of
+// Visitor's fields, rows in any order. It stops at the first error, of the database or of a
+// callback.
 func readRows(ctx context.Context, db store.Database, v Visitor) error {
 	return store.ReadAll(ctx, db.View, func(r store.Reader) error {
 		for _, read := range []func() error{
@@ -108,7 +105,7 @@ func readRows(ctx context.Context, db store.Database, v Visitor) error {
 	})
 }
 
-// openSession opens a session; stop is nil but for the isolation tests.
+// openSession opens a session; stop is nil outside isolation tests.
 func openSession(ctx context.Context, db store.Database, stop Stop) (*session, error) {
 	joins, open := db.Lacks()[store.SQL] == "", db.Session
 	all := statements(joins)

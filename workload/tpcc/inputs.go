@@ -2,20 +2,19 @@ package tpcc
 
 import "assay/workload"
 
-// NewOrderInput is what a New-Order is asked for (clause 2.4.1).
+// NewOrderInput is of clause 2.4.1.
 type NewOrderInput struct {
 	Operation                     int64
 	Warehouse, District, Customer int64
 	Lines                         []LineInput
-	// Moment is when, in milliseconds since 1970.
+	// Moment is in milliseconds since 1970.
 	Moment int64
 }
 
-// LineInput is one line of it. An item that does not exist has the whole transaction
-// rolled back.
+// LineInput is a line of a New-Order. An item that does not exist rolls the transaction back.
 type LineInput struct{ Item, Supply, Quantity int64 }
 
-// AllLocal is 1 if all lines are supplied by the order's own warehouse, else 0.
+// AllLocal is 1 if the order's own warehouse supplies all lines, else 0.
 func (n *NewOrderInput) AllLocal() int64 {
 	for _, l := range n.Lines {
 		if l.Supply != n.Warehouse {
@@ -25,15 +24,15 @@ func (n *NewOrderInput) AllLocal() int64 {
 	return 1
 }
 
-// CustomerInput names a customer by its id or, if that is 0, by its last name.
+// CustomerInput names a customer by ID or, if that is 0, by last name.
 type CustomerInput struct {
 	Warehouse, District, ID int64
-	// Name is the number of the last name, and Last the name itself.
+	// Name is the number of the last name Last.
 	Name int64
 	Last string
 }
 
-// PaymentInput is what a Payment is asked for (clause 2.5.1).
+// PaymentInput is of clause 2.5.1.
 type PaymentInput struct {
 	Operation           int64
 	Warehouse, District int64
@@ -41,49 +40,45 @@ type PaymentInput struct {
 	Amount, Moment      int64
 }
 
-// OrderStatusInput is what an Order-Status is asked for (clause 2.6.1).
+// OrderStatusInput is of clause 2.6.1.
 type OrderStatusInput struct{ Customer CustomerInput }
 
-// DeliveryInput is what a Delivery is asked for (clause 2.7.1).
+// DeliveryInput is of clause 2.7.1.
 type DeliveryInput struct{ Operation, Warehouse, Carrier, Moment int64 }
 
-// StockLevelInput is what a Stock-Level is asked for (clause 2.8.1).
+// StockLevelInput is of clause 2.8.1.
 type StockLevelInput struct{ Warehouse, District, Threshold int64 }
 
-// The kinds of operations in the history.
+// The kinds of operations in the history, with their Values (see Reply).
 const (
-	// KindNewOrder has as its Values the order's number and the total amount in cents.
+	// KindNewOrder: the order's number and total amount in cents.
 	KindNewOrder uint8 = 1
-	// KindPayment: the customer, and its balance as the payment left it.
+	// KindPayment: the customer and the balance that the payment left.
 	KindPayment uint8 = 2
-	// KindOrderStatus: the customer, its balance, its last order's number, the number
-	// of lines and the sum of their amounts.
+	// KindOrderStatus: the customer, the balance, the last order's number, lines and amount.
 	KindOrderStatus uint8 = 3
-	// KindDelivery: by district the number of the order that was delivered, 0 for
-	// none.
+	// KindDelivery: by district the number of the delivered order, 0 for none.
 	KindDelivery uint8 = 4
-	// KindStockLevel: how many items were below the threshold.
+	// KindStockLevel: the number of items below the threshold.
 	KindStockLevel uint8 = 5
 )
 
-// OperationID is the id of operation seq of a client; it is above 0, which stands for
-// nobody.
+// OperationID is the id of operation seq of a client. It is above 0, which means no operation.
 func OperationID(client int, seq uint64) int64 { return workload.OperationID(client, seq) + 1 }
 
-// SplitID is the inverse of OperationID; ok is false if no operation can have the id.
+// SplitID is the inverse of OperationID; ok is false for an impossible id.
 func SplitID(id int64) (client int, seq uint64, ok bool) {
 	return workload.SplitOperationID(id - 1)
 }
 
-// The mix of clause 5.2.3, in a hundred. Each client works through decks of a hundred
-// operations, each shuffled anew (clause 5.2.4.2).
+// The mix of clause 5.2.3 in percent. Each client works through shuffled decks of a hundred
+// operations (clause 5.2.4.2).
 const (
 	deckSize                                               = 100
 	newOrders, payments, statuses, deliveries, stockChecks = 45, 43, 4, 4, 4
 )
 
-// Inputs is the pure function from an operation to what it asks for, over an opening
-// state. It is safe for concurrent use.
+// Inputs computes an operation's inputs. It is safe for concurrent use.
 type Inputs struct{ *Population }
 
 // NewInputs returns the inputs over an opening state.
@@ -93,7 +88,6 @@ func (in *Inputs) Kind(client int, seq uint64) uint8 {
 	return in.deck(client, seq/deckSize)[seq%deckSize]
 }
 
-// deck is the deck that a client has worked through last.
 type deck struct {
 	made   bool
 	number uint64
@@ -120,9 +114,9 @@ func (in *Inputs) deck(client int, number uint64) (cards [deckSize]uint8) {
 	return cards
 }
 
-// home begins the stream of an operation and draws where its client is at home. With
-// think times that is where its terminal is, of ten to a warehouse, and else anywhere,
-// since there are fewer clients then than terminals.
+// home begins an operation's stream and draws its home warehouse and district. With think times
+// these are the client's terminal, ten to a warehouse; otherwise there are fewer clients than
+// terminals.
 func (in *Inputs) home(id int64) (r random, warehouse, district int64) {
 	r = random{workload.NewRandom(in.seed, uint64(id))}
 	warehouse, district = r.between(1, in.config.Warehouses), r.between(1, Districts)
@@ -134,7 +128,7 @@ func (in *Inputs) home(id int64) (r random, warehouse, district int64) {
 	return r, warehouse, district
 }
 
-// elsewhere draws another warehouse, if there is one.
+// elsewhere draws another warehouse if there is one.
 func (in *Inputs) elsewhere(r *random, warehouse int64) int64 {
 	if in.config.Warehouses == 1 {
 		return warehouse
@@ -146,10 +140,10 @@ func (in *Inputs) elsewhere(r *random, warehouse int64) int64 {
 	return other
 }
 
-// UnusedItem is the number of an item that does not exist.
+// UnusedItem is an item that does not exist.
 func (in *Inputs) UnusedItem() int64 { return in.config.Items + 1 }
 
-// NewOrder is the input of an operation that is one.
+// NewOrder returns an operation's input.
 func (in *Inputs) NewOrder(id int64) NewOrderInput {
 	r, warehouse, _ := in.home(id)
 	n := NewOrderInput{Operation: id, Moment: in.Moment(id), Warehouse: warehouse, District: r.between(1, Districts),
@@ -170,12 +164,12 @@ func (in *Inputs) NewOrder(id int64) NewOrderInput {
 	return n
 }
 
-// RolledBack reports whether a New-Order asks for an item that does not exist.
+// RolledBack reports whether a New-Order asks for UnusedItem.
 func (in *Inputs) RolledBack(n *NewOrderInput) bool {
 	return n.Lines[len(n.Lines)-1].Item == in.UnusedItem()
 }
 
-// drawCustomer draws a customer of a district, 60 of a hundred by their last names.
+// drawCustomer draws a customer, in 60 % by last name.
 func (in *Inputs) drawCustomer(r *random, warehouse, district int64) CustomerInput {
 	c := CustomerInput{Warehouse: warehouse, District: district}
 	if r.percent(60) {
@@ -187,7 +181,7 @@ func (in *Inputs) drawCustomer(r *random, warehouse, district int64) CustomerInp
 	return c
 }
 
-// Resolve is the id of a customer.
+// Resolve returns a customer's id.
 func (in *Inputs) Resolve(c *CustomerInput) int64 {
 	if c.ID != 0 {
 		return c.ID

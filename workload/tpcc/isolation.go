@@ -8,15 +8,13 @@ import (
 	"assay/store"
 )
 
-// Stop is called by a transaction that has come to a point, with what it has read there,
-// in the goroutine that does the transaction. The transaction goes on when it returns:
-// again has it read the same once more and call Stop with that; an error has it rolled
-// back and end as Failed, with a session that can be used.
+// Stop is called at each Point by the goroutine of the transaction, with what it has read there.
+// again makes the transaction read once more and call Stop again. An error rolls it back: it
+// ends as Failed and the session stays usable.
 type Stop func(at Point, read []int64) (again bool, err error)
 
-// After does a reading and comes to a point with what read tells of it, as often as is
-// wanted. The error is the reading's, or one that has the transaction rolled back. A nil Stop
-// wants it once.
+// After calls do and then s with the result of read, as long as s wants it again. A nil Stop
+// calls do once. The error is do's, or rolls the transaction back.
 func (s Stop) After(at Point, do func() error, read func() []int64) error {
 	for {
 		if err := do(); err != nil || s == nil {
@@ -32,8 +30,7 @@ func (s Stop) After(at Point, do func() error, read func() []int64) error {
 	}
 }
 
-// AtEnd comes to the point AtEnd with these values, unless there was an error, which it
-// returns.
+// AtEnd calls s at the point AtEnd with these values, unless err is set.
 func (s Stop) AtEnd(err error, values ...int64) error {
 	if err != nil {
 		return err
@@ -41,7 +38,7 @@ func (s Stop) AtEnd(err error, values ...int64) error {
 	return s.After(AtEnd, func() error { return nil }, func() []int64 { return values })
 }
 
-// PricesByItem are prices by the numbers of their items as AtPrices has them.
+// PricesByItem returns prices in the order of AtPrices.
 func PricesByItem(prices map[int64]int64) (inOrder []int64) {
 	for _, item := range slices.Sorted(maps.Keys(prices)) {
 		inOrder = append(inOrder, prices[item])
@@ -49,58 +46,51 @@ func PricesByItem(prices map[int64]int64) (inOrder []int64) {
 	return inOrder
 }
 
-// Point is where a transaction is when it calls Stop.
+// Point is a place in a transaction where it calls Stop.
 type Point uint8
 
 const (
-	// AtPrices: a New-Order has read the prices of its items, in the order of their
-	// numbers, each item once.
+	// AtPrices: a New-Order has read its items' prices, by item number, each item once.
 	AtPrices Point = iota + 1
-	// AtOldestOrder: a Delivery has looked for the oldest order of a district, whose
-	// number it is; 0 for none.
+	// AtOldestOrder: a Delivery has looked for a district's oldest order; 0 for none.
 	AtOldestOrder
-	// AtLastOrder: an Order-Status has found the last order of its customer, whose
-	// number it is.
+	// AtLastOrder: an Order-Status has found its customer's last order.
 	AtLastOrder
-	// AtEnd: all is done but COMMIT or, of a New-Order with an item that does not exist,
-	// the rollback. A New-Order has the number of its order. again means nothing here.
+	// AtEnd: only COMMIT remains, or the rollback of a New-Order with UnusedItem. A New-Order
+	// gives its order's number. again has no effect.
 	AtEnd
 )
 
-// The rows of the isolation tests are in the same tables as those of the run, and away
-// from them: each test has a warehouse of its own, with one district, one customer and
-// one order, and their items and operations have numbers that no run has.
+// The isolation tests' rows are in the run's tables but apart from its rows. Each test has a
+// warehouse with one district, one customer and one order. Items and operations have numbers
+// that no run uses.
 const (
-	// TestWarehouse is above the warehouses of all runs; that of test n is n more.
-	TestWarehouse = maxWarehouses
-	// LastTestWarehouse is the warehouse of the last test.
+	// TestWarehouse is above the warehouses of all runs. Test n has warehouse TestWarehouse+n.
+	TestWarehouse     = maxWarehouses
 	LastTestWarehouse = TestWarehouse + isolationTests
-	// FirstTestItem and LastTestItem are the items of the tests. That before them does
-	// not exist.
+	// FirstTestItem and LastTestItem bound the tests' items. The item before them does not
+	// exist.
 	FirstTestItem = specItems + 11
 	LastTestItem  = FirstTestItem + testItems - 1
-	// FirstTestOperation and LastTestOperation bound the operations of the tests; what
-	// was loaded is above them.
+	// FirstTestOperation and LastTestOperation bound the tests' operations, below those of
+	// loaded rows.
 	FirstTestOperation = -(1 << 41)
 	LastTestOperation  = -(1 << 40)
 
 	isolationTests = 9
 	testItems      = 5
 	testPrice      = 10_00
-	// testDistrict and testCustomer are the only ones of a test's warehouse, and
-	// testOrder is the order that it begins with.
+	// testOrder is the order that a test begins with.
 	testDistrict, testCustomer, testOrder = 1, 1, 1
 	testBalance                           = -10_00
-	// testAmount is the amount of each line of an order.
-	testAmount   = 5 * testPrice
-	testQuantity = 5
+	testAmount                            = 5 * testPrice
+	testQuantity                          = 5
 )
 
-// ofTest reports whether a row with this warehouse is one of the isolation tests.
+// ofTest reports whether a warehouse belongs to an isolation test.
 func ofTest(warehouse int64) bool { return warehouse > TestWarehouse && warehouse <= LastTestWarehouse }
 
-// testRows are the rows of all tests. Only the orders of those that deliver are not
-// delivered yet.
+// testRows are the rows of all tests. Orders are delivered, except in tests that deliver.
 func testRows() *Rows {
 	const name = "isolation"
 	rows := &Rows{}

@@ -13,19 +13,17 @@ import (
 	"assay/workload/definition"
 )
 
-// isolationResult is what a test comes to.
 type isolationResult struct {
-	// kind is what was found, empty if nothing, and text says it.
+	// kind is the kind of finding, empty for none.
 	kind, text string
-	// forbid are the weakest models that do not allow it.
+	// forbid are the weakest models that forbid the finding.
 	forbid []cycle.Model
-	// how is how the transactions were kept apart, if nothing was found.
+	// how says how the transactions were isolated, if nothing was found.
 	how string
 }
 
-// What a test can find. The weakest models that forbid each are those of the same
-// anomalies in workload/interleaving: G1a and G1b, P4, G-single, and PMP. Of a phantom
-// repeatable read (PL-2.99) says nothing.
+// Findings of the tests, with the weakest models that forbid them: as for G1a and G1b, P4,
+// G-single and PMP in workload/interleaving. Repeatable read (PL-2.99) permits a phantom.
 
 func dirtyRead(format string, of ...any) isolationResult {
 	return isolationResult{kind: "dirty read", text: fmt.Sprintf(format, of...), forbid: []cycle.Model{cycle.ReadCommitted}}
@@ -43,7 +41,7 @@ func phantom(format string, of ...any) isolationResult {
 	return isolationResult{kind: "phantom", text: fmt.Sprintf(format, of...), forbid: []cycle.Model{cycle.ConsistentView}}
 }
 
-// kept is how the transactions of a test were kept apart.
+// kept is a test without a finding.
 func (t *IsolationTest) kept(otherwise string) isolationResult {
 	how := otherwise
 	if t.Waited {
@@ -70,7 +68,6 @@ func judgeReadOrder(t *IsolationTest) isolationResult {
 	}
 }
 
-// one is 1 for true.
 func one(is bool) int64 {
 	if is {
 		return 1
@@ -139,8 +136,7 @@ func judgePhantom(t *IsolationTest) isolationResult {
 	}
 }
 
-// readIsolation reads what came of the tests of a run. A folder of an earlier version has
-// nothing.
+// readIsolation reads the tests' record. A run of an earlier version has none.
 func readIsolation(folder string) (record isolationRecord, err error) {
 	path := filepath.Join(folder, FileIsolation)
 	if record, err = definition.ReadJSON[isolationRecord](path); err != nil {
@@ -157,7 +153,7 @@ func readIsolation(folder string) (record isolationRecord, err error) {
 	return record, nil
 }
 
-// whole reports whether the numbers that the test is judged by are there.
+// whole reports whether the record has the numbers that the judge needs.
 func (t *IsolationTest) whole() bool {
 	if t.Test < 1 || t.Test > isolationTests {
 		return false
@@ -176,8 +172,8 @@ func (t *IsolationTest) whole() bool {
 	}
 }
 
-// judgeIsolation judges the tests of a run by what the database promises at its level.
-// Without tests there is no check, and a note says why.
+// judgeIsolation judges the tests by the model that the database promises. If they were not
+// tried there is no check, but a note.
 func judgeIsolation(folder, promise string) (result *check.Result, tests []report.IsolationTest, note string, err error) {
 	record, err := readIsolation(folder)
 	if err != nil {

@@ -13,56 +13,50 @@ import (
 )
 
 const (
-	// scriptBound is how long one test may take, and closingBound how long its
-	// transactions may take to end once their context is over.
+	// scriptBound bounds one test. closingBound bounds the end of its transactions after their
+	// context has ended.
 	scriptBound  = time.Minute
 	closingBound = 10 * time.Second
-	// repeats is how often a transaction that is refused is done again.
+	// repeats bounds the repetitions of a refused transaction.
 	repeats = 3
 )
 
-// FileIsolation is the name of the file in a run's folder that has what came of the
-// isolation tests, beside FileState.
+// FileIsolation is the file in a run's folder with the record of the isolation tests.
 const FileIsolation = "isolation_tests.json"
 
 type isolationRecord struct {
-	// NotTried says why none was played; empty if they were.
+	// NotTried says why no test was played; empty if tests were.
 	NotTried string          `json:"not_tried,omitempty"`
 	Tests    []IsolationTest `json:"tests,omitempty"`
 }
 
-// IsolationTest is what came of one isolation test. What the numbers are is said at its
-// script.
+// IsolationTest is the record of one test. Its script says what the numbers mean.
 type IsolationTest struct {
 	Test int `json:"test"`
-	// NotPlayed says why it did not come to its end; empty if it did.
+	// NotPlayed says why the test did not finish; empty if it did.
 	NotPlayed string `json:"not_played,omitempty"`
-	// Steps are what each transaction did, in their order.
+	// Steps are the transactions' steps in order, for the report.
 	Steps []string `json:"steps"`
-	// Waited is whether the transaction that came second waited for the first, and Early
-	// whether it had ended before the first was told to end.
+	// Waited is true if the second transaction waited for the first; Early if it ended before
+	// the first was told to end.
 	Waited bool `json:"waited"`
 	Early  bool `json:"early"`
-	// First and Second are whether the two were committed, Second after at most three
-	// repetitions. Refused is the class of the last error by which one of them was refused.
+	// Refused is the class of the last error that refused one of the two.
 	First   bool   `json:"first_committed"`
 	Second  bool   `json:"second_committed"`
 	Refused string `json:"refused,omitempty"`
-	// Before was there before the two, and After when they had ended.
+	// Before is the state before the two transactions, After the state when they had ended.
 	Before []int64 `json:"before"`
 	After  []int64 `json:"after,omitempty"`
-	// Done is what one has done; Seen what the other, or a reader, was shown, and Again
-	// the same when it has read a second time.
+	// Done is the effect of one transaction. Seen is what the other or a reader read, Again its
+	// second reading.
 	Done  []int64 `json:"done,omitempty"`
 	Seen  []int64 `json:"seen,omitempty"`
 	Again []int64 `json:"again,omitempty"`
 }
 
-// Examine plays the isolation tests and leaves what came of them in the run's folder. It
-// is called when the rows of the run were read back, so that the tests change nothing of
-// what the run is judged by, and they meet what the run has left and nothing in flight.
-// They have rows of their own, which are removed at the end; the error may be that they
-// could not be.
+// Examine plays the isolation tests and writes their record. The run's rows are read back by
+// then, and nothing is in flight. The error can be that the tests' rows could not be removed.
 func (w *Work) Examine(ctx context.Context, folder string) error {
 	record, err := playIsolation(ctx, w.Database)
 	return errors.Join(err, history.WriteJSON(filepath.Join(folder, FileIsolation), record))
@@ -89,8 +83,7 @@ func playIsolation(ctx context.Context, db store.Database) (record isolationReco
 	return record, remove(ctx, terminals[0])
 }
 
-// remove removes the rows of the tests. What is left of their transactions may be in the
-// way for a moment.
+// remove removes the tests' rows. Remains of their transactions may block it for a moment.
 func remove(ctx context.Context, t *terminal) (err error) {
 	for range repeats {
 		var session *session
@@ -106,13 +99,13 @@ func remove(ctx context.Context, t *terminal) (err error) {
 	return fmt.Errorf("remove the rows of the isolation tests: %w", err)
 }
 
-// isolationPlay is one test that is played. Once err is set, its methods do nothing more.
+// isolationPlay plays one test. Once err is set, its methods do nothing.
 type isolationPlay struct {
 	*IsolationTest
 	script isolationScript
 	ctx    context.Context
 	err    error
-	// first and second do the two transactions, and aside those before and after them.
+	// aside does the transactions before and after first's and second's.
 	first, second, aside *terminal
 	begun                []*stepped
 	operations           int64
@@ -132,8 +125,8 @@ func playScript(ctx context.Context, script isolationScript, terminals [3]*termi
 	return *p.IsolationTest
 }
 
-// close waits until no transaction of the test is under way. A session whose transaction
-// does not end is given up.
+// close waits until no transaction of the test runs. It gives up a session whose transaction
+// does not end.
 func (p *isolationPlay) close() {
 	bound := time.After(closingBound)
 	for _, x := range p.begun {
@@ -155,7 +148,6 @@ func (p *isolationPlay) note(format string, of ...any) {
 	}
 }
 
-// start begins a transaction of the test; see terminal.start.
 func (p *isolationPlay) start(by *terminal, at Point, do transaction) (x *stepped) {
 	if p.err != nil {
 		return nil
@@ -166,14 +158,14 @@ func (p *isolationPlay) start(by *terminal, at Point, do transaction) (x *steppe
 	return x
 }
 
-// finish waits for the end of a transaction that does not stop any more.
+// finish waits for the end of a transaction that stops no more.
 func (p *isolationPlay) finish(x *stepped) {
 	if p.err == nil {
 		_, p.err = x.await()
 	}
 }
 
-// repeat has a transaction that has stopped read the same again; nil if it ends instead.
+// repeat lets a stopped transaction read again; nil if it ends instead.
 func (p *isolationPlay) repeat(x *stepped) (read []int64) {
 	if p.err == nil {
 		read, p.err = x.send(errAgain)
@@ -181,8 +173,8 @@ func (p *isolationPlay) repeat(x *stepped) (read []int64) {
 	return read
 }
 
-// stopped begins a transaction and returns when it stops, with what it has read. That it
-// does not come to its point is an error.
+// stopped begins a transaction and waits until it stops, with what it read. Ending before is an
+// error.
 func (p *isolationPlay) stopped(by *terminal, at Point, do transaction) (x *stepped, read []int64) {
 	if x = p.start(by, at, do); p.err != nil {
 		return nil, nil
@@ -193,8 +185,8 @@ func (p *isolationPlay) stopped(by *terminal, at Point, do transaction) (x *step
 	return x, read
 }
 
-// beside begins the second transaction, while the first has stopped, and returns when it
-// has ended or waits. name is what it is called in the steps.
+// beside begins the second transaction and waits until it has ended or is blocked. name is its
+// name in the steps.
 func (p *isolationPlay) beside(name string, do transaction) *stepped {
 	x := p.start(p.second, 0, do)
 	if p.err != nil {
@@ -212,8 +204,7 @@ func (p *isolationPlay) beside(name string, do transaction) *stepped {
 	return x
 }
 
-// closeFirst has the first transaction commit or, if rollBack, roll back, and notes how it
-// has ended.
+// closeFirst lets the first transaction commit or roll back, and notes its end.
 func (p *isolationPlay) closeFirst(name string, x *stepped, rollBack bool) {
 	if p.err != nil {
 		return
@@ -230,9 +221,8 @@ func (p *isolationPlay) closeFirst(name string, x *stepped, rollBack bool) {
 	p.note("%s %s", name, x.outcome())
 }
 
-// closeSecond waits for the end of the second transaction, and does it again if it was
-// refused for the sake of the first, as an application would. It gives what the transaction has
-// answered.
+// closeSecond waits for the end of the second transaction. Like an application, it repeats the
+// transaction if it was refused because of the first. answered is the transaction's answer.
 func (p *isolationPlay) closeSecond(name string, x *stepped, do transaction) (answered []int64) {
 	for n := 0; ; n++ {
 		if p.finish(x); p.err != nil {
@@ -254,7 +244,7 @@ func (p *isolationPlay) closeSecond(name string, x *stepped, do transaction) (an
 	return x.reply.Values
 }
 
-// alone does a transaction while none is under way, and gives what it has answered.
+// alone does a transaction while no other runs.
 func (p *isolationPlay) alone(do transaction) (answered []int64) {
 	for n := 0; ; n++ {
 		x := p.start(p.aside, 0, do)

@@ -10,14 +10,14 @@ import (
 	"assay/store"
 )
 
-// isolationScript is one of the isolation tests 1 to 9 of clause 3.4.2.
+// isolationScript is an isolation test of clause 3.4.2, Number 1 to 9.
 type isolationScript struct {
 	Number int
-	// Between names the transactions, and Phenomenon what must not come about, as in
-	// clause 3.4.1: P0 dirty write, P1 dirty read, P2 non-repeatable read, P3 phantom.
+	// Between names the transactions. Phenomenon must not occur, as in clause 3.4.1: P0 dirty
+	// write, P1 dirty read, P2 non-repeatable read, P3 phantom.
 	Between, Phenomenon string
-	// delivers is whether its warehouse begins with an order that can be delivered, and
-	// rollBack whether the first transaction is rolled back.
+	// delivers says that the warehouse begins with an undelivered order, rollBack that the first
+	// transaction rolls back.
 	delivers, rollBack bool
 	play               func(p *isolationPlay)
 	judge              func(t *IsolationTest) isolationResult
@@ -39,10 +39,8 @@ func isolationScripts() []isolationScript {
 
 func (s *isolationScript) warehouse() int64 { return int64(TestWarehouse + s.Number) }
 
-// transaction does one on a session.
 type transaction func(ctx context.Context, session *session) Reply
 
-// committed is nil if a transaction has ended so.
 func committed(r store.Reply) error {
 	if r.Outcome == history.Committed {
 		return nil
@@ -50,13 +48,12 @@ func committed(r store.Reply) error {
 	return fmt.Errorf("a transaction is %s: %s: %w", r.Outcome, r.Class, r.Err)
 }
 
-// operation is the id of a further operation of the test.
+// operation is the next operation's id of the test.
 func (p *isolationPlay) operation() int64 {
 	p.operations++
 	return FirstTestOperation + int64(p.Test)*1000 + p.operations
 }
 
-// orderQuantity is how many of each item a New-Order of the tests asks for.
 const orderQuantity = 2
 
 // ordered is what an Order-Status shows of a New-Order of all items.
@@ -64,7 +61,7 @@ func ordered(number int64) []int64 {
 	return []int64{number, testItems, testItems * orderQuantity * testPrice}
 }
 
-// newOrder orders items, or all of them.
+// newOrder orders these items; none means all.
 func (p *isolationPlay) newOrder(items ...int64) transaction {
 	in := NewOrderInput{Operation: p.operation(), Warehouse: p.script.warehouse(), District: testDistrict, Customer: testCustomer, Moment: time.Now().UnixMilli()}
 	if len(items) == 0 {
@@ -78,28 +75,26 @@ func (p *isolationPlay) newOrder(items ...int64) transaction {
 	return func(ctx context.Context, session *session) Reply { return session.NewOrder(ctx, &in) }
 }
 
-// orderStatus is that of the customer.
 func (p *isolationPlay) orderStatus() transaction {
 	in := OrderStatusInput{CustomerInput{Warehouse: p.script.warehouse(), District: testDistrict, ID: testCustomer}}
 	return func(ctx context.Context, session *session) Reply { return session.OrderStatus(ctx, &in) }
 }
 
-// prices raises and reads the prices of two items.
 func (p *isolationPlay) prices(raise int64) transaction {
 	return func(ctx context.Context, session *session) Reply {
 		return session.Prices(ctx, []int64{FirstTestItem, FirstTestItem + 1}, raise)
 	}
 }
 
-// delivery is a Delivery, which answers nothing that a test wants.
+// A Delivery's answer matters to no test.
 func (p *isolationPlay) delivery() transaction {
 	in := DeliveryInput{Operation: p.operation(), Warehouse: p.script.warehouse(), Carrier: 1, Moment: time.Now().UnixMilli()}
 	return func(ctx context.Context, session *session) Reply { return session.Delivery(ctx, &in) }
 }
 
-// readOrder is tests 1 and 2: an Order-Status, T2, while a New-Order, T1, of the same
-// customer has not ended. Before and Seen are the order that the customer is shown, and
-// Done is that of T1: number, lines, amount.
+// readOrder is tests 1 and 2: T1 is a New-Order that has not ended, T2 an Order-Status of the
+// same customer. Before and Seen are the order that the customer is shown; Done is T1's order:
+// number, lines, amount.
 func (p *isolationPlay) readOrder() {
 	before := p.alone(p.orderStatus())
 	t1, read := p.stopped(p.first, AtEnd, p.newOrder())
@@ -125,9 +120,8 @@ func showOrder(order []int64) string {
 	return fmt.Sprintf("order %d with %d lines of %d in all", order[0], order[1], order[2])
 }
 
-// orderTwice is tests 3 and 4: a New-Order, T2, while another one, T1, of the same
-// customer has not ended. Before and After are the district's D_NEXT_O_ID, and Done and
-// Seen are the numbers that T1 and T2 have given to their orders.
+// orderTwice is tests 3 and 4: T1 is a New-Order that has not ended, T2 another of the same
+// customer. Before and After are D_NEXT_O_ID; Done and Seen are the order numbers of T1 and T2.
 func (p *isolationPlay) orderTwice() {
 	items := []int64{FirstTestItem, FirstTestItem + 1}
 	if p.script.rollBack {
@@ -150,7 +144,7 @@ func (p *isolationPlay) orderTwice() {
 	}
 	p.Seen = seen[:1]
 	p.note("T2 has entered order %d", seen[0])
-	// A further New-Order tells D_NEXT_O_ID, and is rolled back.
+	// A rolled back New-Order tells D_NEXT_O_ID.
 	t3, read := p.stopped(p.aside, AtEnd, p.newOrder())
 	if p.err != nil {
 		return
@@ -160,9 +154,8 @@ func (p *isolationPlay) orderTwice() {
 	_, p.err = t3.send(errRolledBack)
 }
 
-// deliverAndPay is tests 5 and 6: a Payment, T2, by a customer whose order is being
-// delivered by T1. Before and After are the customer's C_BALANCE, Done is what T1 adds to
-// it, and Seen what T2 takes off.
+// deliverAndPay is tests 5 and 6: T1 is a Delivery of a customer's order, T2 a Payment by the
+// customer. Before and After are C_BALANCE; Done is what T1 adds, Seen what T2 takes off.
 func (p *isolationPlay) deliverAndPay() {
 	const amount = 300
 	before := p.alone(p.orderStatus())
@@ -188,9 +181,9 @@ func (p *isolationPlay) deliverAndPay() {
 	p.note("T2 has paid %d, and C_BALANCE is now %d", amount, p.After[0])
 }
 
-// readPrices is test 7: T3 raises the prices of two items by 10 %, while a New-Order, T2,
-// has read them. Before and After are the prices that T1 and T4 read, Seen and Again
-// those that T2 reads, and Done those that T3 sets. First is T2 here, and Second T3.
+// readPrices is test 7: T3 raises two prices by 10 % after a New-Order, T2, has read them.
+// Before and After are the prices that T1 and T4 read, Seen and Again those of T2, Done those
+// that T3 sets. First is T2 and Second is T3.
 func (p *isolationPlay) readPrices() {
 	before := p.alone(p.prices(0))
 	t2, read := p.stopped(p.first, AtPrices, p.newOrder(FirstTestItem, FirstTestItem+1, FirstTestItem))
@@ -221,19 +214,19 @@ func (p *isolationPlay) readPrices() {
 	p.note("T4 reads the prices %d", p.After)
 }
 
-// deliverNothing is test 8: a New-Order, T2, in a district where a Delivery, T1, has found
-// no order. Seen and Again are the order that T1 finds, 0 for none.
+// deliverNothing is test 8: T1 is a Delivery that found no order, T2 a New-Order in the
+// district. Seen and Again are the order that T1 finds, 0 for none.
 func (p *isolationPlay) deliverNothing() {
 	p.readTwice("T1, a Delivery,", "in the table new_order", AtOldestOrder, p.delivery())
 }
 
-// findLastOrder is test 9: a New-Order, T2, of the customer whose last order an
-// Order-Status, T1, has found. Seen and Again are that order.
+// findLastOrder is test 9: T1 is an Order-Status that found its customer's last order, T2 a
+// New-Order of the customer. Seen and Again are the order that T1 finds.
 func (p *isolationPlay) findLastOrder() {
 	p.readTwice("T1, an Order-Status,", "as the customer's last", AtLastOrder, p.orderStatus())
 }
 
-// readTwice has a transaction read the same twice, with a New-Order between.
+// readTwice lets a transaction read twice, with a New-Order between.
 func (p *isolationPlay) readTwice(first, what string, at Point, do transaction) {
 	t1, read := p.stopped(p.first, at, do)
 	if p.err != nil {

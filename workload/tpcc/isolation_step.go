@@ -12,27 +12,25 @@ import (
 )
 
 const (
-	// firstLook is how long a transaction may take before the database is asked whether
-	// it waits, and looks is how often it is asked then.
+	// After firstLook the database is asked whether the transaction is blocked, then every
+	// looks.
 	firstLook = 5 * time.Millisecond
 	looks     = 20 * time.Millisecond
-	// waitBound is how long a transaction may take, where the database does not tell of
-	// waits, until it counts as waiting.
+	// waitBound applies to databases that do not tell: a transaction that takes longer counts as
+	// blocked.
 	waitBound = 3 * time.Second
 )
 
-// What a test commands a transaction that has stopped, beside nil, which has it go on to
-// its end: to roll back, or to read the same again.
+// Commands to a stopped transaction. The command nil lets it go on to its end.
 var (
 	errRolledBack = errors.New("tpcc: rolled back by the isolation test")
 	errAgain      = errors.New("tpcc: read again")
 )
 
-// terminal is one session of the tests. A session that cannot be used any more is
-// replaced.
+// terminal is one session of the tests, replaced when it is unusable.
 type terminal struct {
 	connection store.Connection[*session]
-	// current is the transaction that stops of the session belong to.
+	// current is the transaction of the session.
 	current *atomic.Pointer[stepped]
 }
 
@@ -44,13 +42,11 @@ func newTerminal(ctx context.Context, db store.Database) (*terminal, error) {
 	return &terminal{connection, current}, err
 }
 
-// stepped is a transaction that stops.
 type stepped struct {
 	ctx      context.Context
 	terminal *terminal
 	session  *session
-	// at is where it stops, until it is to end. Only the transaction's own goroutine
-	// uses ending.
+	// at is where the transaction stops, until ending. Only its own goroutine uses ending.
 	at     Point
 	ending bool
 
@@ -58,8 +54,7 @@ type stepped struct {
 	commands chan error
 	replies  chan Reply
 
-	// What the test knows of it: whether it has ended and how, and whether it was seen
-	// to wait for another one.
+	// The test's knowledge: over with reply, or seen to wait for another transaction.
 	over, waited bool
 	reply        Reply
 }
@@ -85,7 +80,7 @@ func (x *stepped) stop(at Point, read []int64) (again bool, err error) {
 	}
 }
 
-// start begins a transaction that stops at a point; 0 for none.
+// start begins a transaction that stops at a point; 0 means none.
 func (t *terminal) start(ctx context.Context, at Point, do transaction) (*stepped, error) {
 	session, err := t.connection.Session(ctx)
 	if err != nil {
@@ -98,7 +93,7 @@ func (t *terminal) start(ctx context.Context, at Point, do transaction) (*steppe
 	return x, nil
 }
 
-// await waits until the transaction stops, with what it has read, or is over.
+// await waits until the transaction stops, and returns what it read, or is over.
 func (x *stepped) await() (read []int64, err error) {
 	if x.over {
 		return nil, nil
@@ -113,8 +108,7 @@ func (x *stepped) await() (read []int64, err error) {
 	return read, err
 }
 
-// settle returns when the transaction, which does not stop, has ended or waits for
-// another one.
+// settle waits until a transaction that does not stop has ended or is blocked.
 func (x *stepped) settle() error {
 	began, pause := time.Now(), firstLook
 	for !x.waited {
@@ -146,8 +140,7 @@ func (x *stepped) ended(reply Reply) {
 	x.terminal.connection.After(reply.Outcome, reply.Broken)
 }
 
-// send gives a command to a transaction that has stopped, and waits until it stops again,
-// with what it has read, or is over.
+// send commands a stopped transaction, and waits until it stops again or is over.
 func (x *stepped) send(command error) (read []int64, err error) {
 	if x.over {
 		return nil, nil
@@ -162,11 +155,9 @@ func (x *stepped) send(command error) (read []int64, err error) {
 	return x.await()
 }
 
-// committed reports whether the transaction has ended so.
 func (x *stepped) committed() bool { return x.over && x.reply.Outcome == history.Committed }
 
-// refusal is the class of the error by which the database has kept this transaction
-// apart from another one; empty if it has not.
+// refusal is the class of the conflict error that ended this transaction; empty if none did.
 func (x *stepped) refusal() string {
 	if x.over && x.reply.Conflict() && !errors.Is(x.reply.Err, errRolledBack) {
 		return x.reply.Class

@@ -13,14 +13,12 @@ import (
 	"assay/workload/definition"
 )
 
-// Judge judges a run by its files alone, so that it can be done again at any time. A
-// missing or cut state gives verdicts of unknown; files that are malformed give a
-// *history.FormatError.
+// Judge judges a run by its files alone. A missing or cut state gives unknown verdicts,
+// malformed files a *history.FormatError.
 //
-// It reads the history twice and the state once. In memory it keeps a byte for each
-// operation, 32 for each order, 40 for each customer, one for each stock, and 12 for each of a
-// warehouse from which something was ordered: some 300 MB for 100 warehouses, and 32
-// more for each million orders of the run.
+// It reads the history twice and the state once. Memory is a byte per operation and stock, 32
+// per order, 40 per customer, and 12 for each stock of a warehouse with orders: some 300 MB for
+// 100 warehouses and 32 MB per million orders.
 func Judge(config Config, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	if err := config.Validate(); err != nil {
 		return definition.Judgement{}, err
@@ -42,56 +40,52 @@ type judge struct {
 	inputs     *Inputs
 	evidence   definition.Evidence
 	operations operations
-	// decks are the decks of the clients that were looked at last.
+	// decks are the clients' current decks.
 	decks map[int]*deck
-	// missing says why the state is not all there is to know; empty if it is.
+	// missing says why rows may be missing; empty if none are.
 	missing string
 
-	// items counts the rows of each item, by its number.
+	// items counts the rows of each item.
 	items      []uint8
 	warehouses []warehouseSums
 	districts  []districtSums
 	customers  []customerSums
-	// stock is by warehouse and item, made when something is ordered from a warehouse, and
-	// stocked counts the rows of each stock.
+	// stock is by warehouse and item, for warehouses with orders; stocked counts the rows.
 	stock   [][]stockSums
 	stocked [][]uint8
-	// dated is true once it is known how the rows are dated; byClock is true of runs of
-	// earlier versions, whose operations have the dates of their clients' clocks.
+	// dated is true once it is known how rows are dated. byClock is true for runs of earlier
+	// versions, whose dates are from the clients' clocks.
 	dated, byClock bool
-	// delivered are the districts, as bits, in which an operation has delivered an
-	// order, and results are the orders that its result counts.
+	// delivered has by operation the districts, as bits, where it delivered an order; results
+	// has the orders that its result counts.
 	delivered map[int64]uint16
 	results   map[int64]int64
-	// ordered and asked are what was asked for last, of an operation of the run and of
-	// an opening order: lines come in the order of their orders.
+	// ordered and opening are the orders of the last lines: lines come in the order of their
+	// orders.
 	ordered     NewOrderInput
 	opening     Order
 	openingLine []OrderLine
 
 	consistency, orders, payments, deliveries, stocks, answers check.Result
-	// isolation is the check of the isolation tests, nil if there were none; the others
-	// are what the report says of them.
+	// isolation is the check of the isolation tests, nil without them.
 	isolation      *check.Result
 	isolationTests []report.IsolationTest
 	isolationNote  string
 	counts         history.Counts
-	// acknowledged counts, by kind, operations that were committed, and unknown and
-	// unknownDone those that write and whose outcome is not known.
+	// acknowledged counts commits by kind; unknown and unknownDone count operations that write.
 	acknowledged         [KindStockLevel + 1]int64
 	unknown, unknownDone int64
-	// rows counts those that were read, answered the answers compared.
+	// rows counts rows read, answered the answers compared.
 	rows, answered int64
 	paces          map[uint8]*definition.Pace
 }
 
-// warehouseSums is a warehouse as read, and what others add up to.
+// warehouseSums is a warehouse's row and the sums of other rows.
 type warehouseSums struct {
 	there                    bool
 	ytd, districts, payments int64
 }
 
-// districtSums is the same of a district.
 type districtSums struct {
 	there                            bool
 	ytd, next, payments              int64
@@ -100,28 +94,26 @@ type districtSums struct {
 	oldest, newest, undelivered, won int64
 }
 
-// customerSums is what a customer's row holds, less what other rows add up to.
+// customerSums is a customer's row minus the sums of other rows: 0 if all agree.
 type customerSums struct {
-	// balance lacks nothing if it is 0: the balance, less what was delivered, and what
-	// was paid. total is the same of what was paid in all.
-	balance, total int64
-	// payments and deliveries are counts, less those of the rows.
+	// balance includes deliveries and payments; total is C_YTD_PAYMENT.
+	balance, total       int64
 	payments, deliveries int32
-	// notes is the sum of the hashes of the notes of payments in its data, less those of
-	// the payments; noted is how long these are.
+	// notes sums the hashes of the payments' notes in the data, minus those of the payments;
+	// noted is the notes' length.
 	notes int64
 	noted int32
-	// badCredit says that its payments are noted, otherData that its data behind the notes
-	// are not as they were loaded.
+	// badCredit says that payments are noted in the data. otherData says that the rest of the
+	// data differs from the loaded data.
 	badCredit, otherData bool
 }
 
-// stockSums is what orders have taken of a stock.
+// stockSums is what orders took from a stock.
 type stockSums struct{ ytd, orders, remote int32 }
 
 type orderRecord struct {
 	operation, delivery int64
-	// amount is the sum of its lines.
+	// amount is the sum of the lines.
 	amount   int64
 	lineSet  uint16 // as bits, from 1
 	customer int16
@@ -150,7 +142,6 @@ func newJudge(config Config, seed uint64, e definition.Evidence) *judge {
 	}
 }
 
-// readIsolation judges the isolation tests, whose file is beside the state.
 func (j *judge) readIsolation() (err error) {
 	j.isolation, j.isolationTests, j.isolationNote, err = judgeIsolation(filepath.Dir(j.evidence.State), j.evidence.Promise)
 	return err
@@ -165,7 +156,7 @@ func (j *judge) kind(client int, seq uint64) uint8 {
 	return d.kind(j.inputs, client, seq)
 }
 
-// firstReading learns what was begun and how it ended.
+// firstReading learns which operations began and how they ended.
 func (j *judge) firstReading() error {
 	var scope measure.ScopeFinder
 	_, err := history.Read(j.evidence.History, history.Visitor{
@@ -204,7 +195,6 @@ func (j *judge) readState() error {
 	return err
 }
 
-// counted is a callback for rows that cannot fail.
 func counted[T any](count func(), row func(T)) func(T) error {
 	return func(r T) error {
 		count()
@@ -217,7 +207,6 @@ func find(to *check.Result, kind string, fields map[string]int64, format string,
 	to.Add(check.Evidence{Kind: kind, Text: fmt.Sprintf(format, of...), Fields: fields})
 }
 
-// The kinds of evidence beside the conditions.
 const (
 	kindLost     = "lost"
 	kindDoubled  = "doubled"
@@ -230,7 +219,6 @@ const (
 	kindQuantity = "quantity"
 )
 
-// describe names an operation.
 func describe(id int64) string {
 	if id < 0 {
 		return "the loading"
@@ -242,9 +230,8 @@ func describe(id int64) string {
 	return fmt.Sprintf("operation %d of client %d", seq, client)
 }
 
-// claim finds the operation that a row names as its maker, notes that it has one, and
-// adds what is wrong with that to a check. what names the row. sound is whether the row
-// is the operation's and its first.
+// claim looks up the operation that made a row, marks it as applied, and adds to the check what
+// is wrong. what names the row. sound is true if the row is the operation's first.
 func (j *judge) claim(to *check.Result, kind uint8, id int64, what string) (sound bool) {
 	fields := map[string]int64{"operation": id}
 	client, seq, ok := SplitID(id)
@@ -267,8 +254,7 @@ func (j *judge) claim(to *check.Result, kind uint8, id int64, what string) (soun
 	return true
 }
 
-// unaccounted looks for operations that were acknowledged and are not there, and counts
-// those that are unknown.
+// unaccounted finds acknowledged operations that are missing, and counts the unknown ones.
 func (j *judge) unaccounted() {
 	for client, c := range j.operations.clients {
 		for seq, s := range c.states {
@@ -294,8 +280,8 @@ func (j *judge) unaccounted() {
 	}
 }
 
-// checkOf is the check of what operations of a kind write, and what that is; nil for
-// those that only read.
+// checkOf is the check for a kind of operations and the noun for what they write; nil for kinds
+// that only read.
 func (j *judge) checkOf(kind uint8) (to *check.Result, what string) {
 	switch kind {
 	case KindNewOrder:

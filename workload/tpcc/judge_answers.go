@@ -6,8 +6,7 @@ import (
 	"assay/history"
 )
 
-// secondReading compares what clients were given with what was read, and takes the
-// figures.
+// secondReading compares the answers to clients with the state, and computes the figures.
 func (j *judge) secondReading() error {
 	_, err := history.Read(j.evidence.History, history.Visitor{Op: func(op *history.Op) error {
 		j.paces[op.Kind].Op(op)
@@ -41,14 +40,14 @@ func (j *judge) answer(op *history.Op, id int64) {
 	case KindDelivery:
 		j.answerDelivery(op, id)
 	default:
-		// Of 20 orders, each with at most 15 lines.
+		// A Stock-Level counts in 20 orders of at most 15 lines.
 		if low := op.Values[0]; low < 0 || low > 20*MaxLines {
 			j.other(op, "counted %d items of 20 orders", low)
 		}
 	}
 }
 
-// other adds an answer that does not agree with what is there.
+// other adds an answer that disagrees with the state.
 func (j *judge) other(op *history.Op, format string, of ...any) {
 	id := OperationID(op.Client, op.Seq)
 	find(&j.answers, kindOther, map[string]int64{"operation": id, "client": int64(op.Client), "seq": int64(op.Seq), "start_ns": op.Start, "end_ns": op.End},
@@ -73,8 +72,7 @@ func (j *judge) answerNewOrder(op *history.Op, id int64) {
 	}
 }
 
-// answerOrderStatus looks at the order that was shown: it must be the customer's, and
-// whole. Its lines do not change but for their delivery.
+// The order shown must be the customer's and whole. Only deliveries change its lines.
 func (j *judge) answerOrderStatus(op *history.Op, id int64) {
 	in := j.inputs.OrderStatus(id)
 	c := in.Customer

@@ -6,15 +6,13 @@ import (
 	"math/bits"
 )
 
-// condition adds that one of the twelve conditions does not hold, by its number in
-// clause 3.3.2.
+// condition reports a violation of a condition of clause 3.3.2.
 func (j *judge) condition(number int, fields map[string]int64, format string, of ...any) {
 	find(&j.consistency, fmt.Sprintf("condition %d", number), fields, format, of...)
 }
 
-// conditions judges what can be when all rows were read: those of the twelve conditions
-// that are about sums, and what must be there and is not. Conditions 5 and 7 and parts
-// of 6 are judged row by row.
+// conditions judges what needs all rows: sums, and missing rows. Conditions 5 and 7 and parts of
+// 6 are judged row by row.
 func (j *judge) conditions() {
 	if j.missing != "" {
 		return
@@ -51,7 +49,6 @@ func (j *judge) warehouseConditions(warehouse int64) {
 	j.thereIs(fmt.Sprintf("the stock of warehouse %d of item", warehouse), j.stocked[warehouse-1], map[string]int64{"warehouse": warehouse})
 }
 
-// thereIs looks for the rows of all items, counted by their numbers.
 func (j *judge) thereIs(what string, rows []uint8, fields map[string]int64) {
 	for item := int64(1); item <= j.config.Items; item++ {
 		if rows == nil || rows[item] == 0 {
@@ -112,8 +109,8 @@ func (j *judge) orderConditions(warehouse, district int64) {
 	}
 }
 
-// otherNotes reports whether the data of a customer are not what was loaded behind the
-// notes of its payments. Where these are longer than what is kept, that is not known.
+// otherNotes reports whether a customer's data differ from the notes and the loaded data. It
+// cannot tell once the notes exceed what the column keeps.
 func (c *customerSums) otherNotes() bool { return c.noted <= maxData && (c.otherData || c.notes != 0) }
 
 func (j *judge) customerConditions(warehouse, district int64) {

@@ -2,8 +2,7 @@ package tpcc
 
 import "fmt"
 
-// The numbers of rows as places. ok is false if there can be no such warehouse,
-// district, customer or item; that is a finding.
+// The next functions find a row's place. A number outside the run is a finding, and ok is false.
 
 func (j *judge) warehouseAt(what string, warehouse int64) (w *warehouseSums, ok bool) {
 	if warehouse < 1 || warehouse > j.config.Warehouses {
@@ -37,7 +36,6 @@ func (j *judge) customerAt(what string, warehouse, district, customer int64) (c 
 	return &j.customers[districtNumber(warehouse, district)*j.config.Customers+customer-1], true
 }
 
-// orderAt is the record of an order; nil if it was not read.
 func (d *districtSums) orderAt(number int64) *orderRecord {
 	if number < 1 || number > int64(len(d.orders)) || d.orders[number-1].flags&orderThere == 0 {
 		return nil
@@ -109,8 +107,8 @@ func (j *judge) customer(r Customer) {
 	c.deliveries += int32(r.Deliveries)
 }
 
-// date learns from the first customer how the rows are dated. Earlier versions took the
-// clock's time: all that was loaded has one date then, too.
+// date learns from the first customer how rows are dated. In runs of earlier versions all loaded
+// rows have the clock's time.
 func (j *judge) date(since int64) {
 	if j.dated {
 		return
@@ -119,7 +117,6 @@ func (j *judge) date(since int64) {
 	j.population.moment = since
 }
 
-// sameDate reports whether a row has the date of the operation that made it.
 func (j *judge) sameDate(date, operation int64) bool {
 	switch {
 	case operation <= 0:
@@ -173,8 +170,8 @@ func paymentNote(r *Payment) string {
 	return fmt.Sprintf("%d %d %d %d %d %d;", r.Customer, r.CustomerDistrict, r.CustomerWarehouse, r.District, r.Warehouse, r.Amount)
 }
 
-// openingTexts are the texts of a payment that was loaded, paymentTexts those of one of the run:
-// the names of the warehouse and the district (clause 2.5.2.2).
+// openingTexts are the texts of a loaded payment, paymentTexts of one of the run: the names of
+// warehouse and district (clause 2.5.2.2).
 func (j *judge) openingTexts(r *Payment) kept {
 	want := j.population.payment(r.Warehouse, r.District, r.Customer)
 	return rowTexts(PaymentColumns(), &want)
@@ -228,7 +225,7 @@ func orderFields(r Order) map[string]int64 {
 	return map[string]int64{"warehouse": r.Warehouse, "district": r.District, "order": r.ID, "operation": r.Operation, "delivery": r.Delivery}
 }
 
-// openingOrder compares an order with what was loaded.
+// openingOrder compares an order with the loaded one.
 func (j *judge) openingOrder(r Order) {
 	if r.ID > j.config.Customers || r.Operation != j.population.loadedID(r.Warehouse, r.District, r.ID) {
 		find(&j.orders, kindStray, orderFields(r), "order %d/%d/%d is none that was loaded", r.Warehouse, r.District, r.ID)
@@ -241,7 +238,7 @@ func (j *judge) openingOrder(r Order) {
 	}
 }
 
-// deliveredBy notes who has delivered an order.
+// deliveredBy notes who delivered an order.
 func (j *judge) deliveredBy(r Order, d *districtSums) {
 	if r.Delivery == 0 {
 		return
@@ -326,7 +323,7 @@ func lineFields(r OrderLine) map[string]int64 {
 	return map[string]int64{"warehouse": r.Warehouse, "district": r.District, "order": r.Order, "line": r.Number, "amount": r.Amount}
 }
 
-// lineAsked is a line as it must be; false if there is none.
+// lineAsked is the expected line; false if there is none.
 func (j *judge) lineAsked(r OrderLine, operation int64) (OrderLine, bool) {
 	if operation < 0 {
 		if j.opening.Operation != operation || j.opening.ID != r.Order {

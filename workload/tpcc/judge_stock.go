@@ -2,7 +2,6 @@ package tpcc
 
 import "math/bits"
 
-// takenFrom adds a line to the stock that it was taken from.
 func (j *judge) takenFrom(r OrderLine) {
 	if r.Supply < 1 || r.Supply > j.config.Warehouses || r.Item < 1 || r.Item > j.config.Items {
 		return // that is found as altered
@@ -19,15 +18,13 @@ func (j *judge) takenFrom(r OrderLine) {
 	}
 }
 
-// quantityAfter is what is left of a stock that opened with a quantity when so much was
-// taken, whatever the order of the orders: Remaining loses what is taken modulo 91, and
-// stays from 10 to 100.
+// quantityAfter is the rest of a stock, whatever the order of the orders: Remaining subtracts
+// modulo 91 and stays from 10 to 100.
 func quantityAfter(opening, taken int64) int64 {
 	const least, span = 10, 91
 	return least + ((opening-least-taken)%span+span)%span
 }
 
-// stockRow compares a stock with what was taken of it.
 func (j *judge) stockRow(r Stock) {
 	if r.Warehouse < 1 || r.Warehouse > j.config.Warehouses || r.Item < 1 || r.Item > j.config.Items {
 		find(&j.stocks, kindStray, map[string]int64{"warehouse": r.Warehouse, "item": r.Item}, "there is stock of item %d in warehouse %d, which was not loaded", r.Item, r.Warehouse)

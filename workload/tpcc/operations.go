@@ -6,7 +6,7 @@ import (
 	"assay/history"
 )
 
-// state is what is known of one operation, in a byte: its outcome and these flags.
+// state is an operation's outcome and these flags.
 type state uint8
 
 const (
@@ -18,8 +18,7 @@ const (
 
 func (s state) has(flag state) bool { return s&flag != 0 }
 
-// outcome is how the operation ended. If attempts are missing, the next one may have
-// taken effect.
+// outcome is unknown if attempts are missing, as the next one may have taken effect.
 func (s state) outcome() history.Outcome {
 	if o := history.Outcome(s & outcomeBits); s.has(ended) || o == history.Committed {
 		return o
@@ -27,10 +26,9 @@ func (s state) outcome() history.Outcome {
 	return history.Unknown
 }
 
-// operations are the operations of all clients, in a byte each.
 type operations struct {
 	clients map[int]*clientOperations
-	// reserved is how many there may have been.
+	// reserved counts the operations that may have begun.
 	reserved int64
 }
 
@@ -39,7 +37,6 @@ type clientOperations struct {
 	reserved uint64
 }
 
-// state is the state of an operation, for which there is made room.
 func (c *clientOperations) state(seq uint64) *state {
 	for uint64(len(c.states)) <= seq {
 		c.states = append(c.states, 0)
@@ -47,8 +44,7 @@ func (c *clientOperations) state(seq uint64) *state {
 	return &c.states[seq]
 }
 
-// maxOperations bounds how many of one client are known: more cannot be done, and would
-// be the mark of a damaged file.
+// maxOperations per client: a damaged file could claim more and exhaust memory.
 const maxOperations = math.MaxInt32
 
 func (o *operations) client(number int) *clientOperations {
@@ -70,7 +66,7 @@ func (o *operations) reserve(r history.Reservation) {
 	}
 }
 
-// record takes an attempt; false if it cannot be one of a run.
+// record takes an attempt; false if no run can have made it.
 func (o *operations) record(op *history.Op) bool {
 	if op.Seq >= maxOperations {
 		return false
@@ -90,7 +86,7 @@ func (o *operations) record(op *history.Op) bool {
 	return true
 }
 
-// find is an operation that may have been begun; nil if it cannot.
+// find returns nil for an operation that cannot have begun.
 func (o *operations) find(client int, seq uint64) *state {
 	c := o.clients[client]
 	if c == nil || seq >= c.reserved && seq >= uint64(len(c.states)) || seq >= maxOperations {

@@ -8,8 +8,8 @@ import (
 	"assay/workload"
 )
 
-// The streams of random numbers are keyed by what they are for: operations by their
-// ids, which are positive, and opening rows by numbers with the highest bit.
+// Keys of random streams. Operations use their ids, which are positive; rows use numbers with
+// the highest bit set.
 const (
 	constantsKey uint64 = 1<<63 | iota<<58
 	itemKey
@@ -24,35 +24,35 @@ const (
 	thinkKey
 )
 
-// Population is the opening state (clause 4.3.3.1), each row a pure function of the
-// seed and its key. It is safe for concurrent use.
+// Population is the opening state (clause 4.3.3.1), computed from the seed. It is safe for
+// concurrent use.
 type Population struct {
 	config    Config
 	seed      uint64
 	constants constants
-	// moment is when the opening rows are said to have been made.
+	// moment is the opening rows' date.
 	moment int64
 
 	mu sync.Mutex
-	// customers has, by district, which customer each of the first orders is of, and
-	// named those of each last name.
+	// By district: customers has the customer of each opening order, named the customers of each
+	// last name.
 	customers map[int64][]int16
 	named     map[int64][][]int16
 }
 
-// openingMoment is the date of all opening rows, 2000-01-01 00:00 UTC. By the clock of a
-// client, dates could be compared with nothing.
+// openingMoment dates opening rows at 2000-01-01 00:00 UTC. Clock times could be compared with
+// nothing.
 const openingMoment = 946_684_800_000
 
-// momentSpan is in which time after that all operations are dated, a year.
+// momentSpan bounds the dates of operations to the year after.
 const momentSpan = 365 * 24 * 60 * 60 * 1000
 
-// Moment is the date of the rows that an operation makes, by its id.
+// Moment is the date of the rows that an operation makes.
 func (p *Population) Moment(operation int64) int64 {
 	return openingMoment + 1 + int64(workload.Mix(p.seed^workload.Mix(uint64(operation)))%momentSpan)
 }
 
-// NewPopulation returns the opening state of a configuration, which must be valid.
+// NewPopulation returns the opening state of a valid configuration.
 func NewPopulation(config Config, seed uint64) *Population {
 	return &Population{
 		config: config, seed: seed, constants: drawConstants(seed), moment: openingMoment,
@@ -60,13 +60,11 @@ func NewPopulation(config Config, seed uint64) *Population {
 	}
 }
 
-// stream is the one of a row by what its table, warehouse and district are, and its
-// number there.
 func (p *Population) stream(of uint64, warehouse, district, number int64) random {
 	return random{workload.NewRandom(p.seed, of|uint64(warehouse)<<40|uint64(district)<<36|uint64(number))}
 }
 
-// Price is the price of an item in cents, from 1.00 to 100.00.
+// Price is an item's price in cents, from 1.00 to 100.00.
 func (p *Population) Price(item int64) int64 {
 	r := p.stream(itemKey, 0, 0, item)
 	return r.between(1_00, 100_00)
@@ -77,19 +75,19 @@ func (p *Population) item(id int64) Item {
 	return Item{ID: id, Price: r.between(1_00, 100_00), Image: r.between(1, 10_000), Name: r.text(14, 24), Data: r.original(26, 50)}
 }
 
-// WarehouseTax and DistrictTax are rates from 0 to 0.2000.
+// WarehouseTax is a rate from 0 to 0.2000.
 func (p *Population) WarehouseTax(warehouse int64) int64 {
 	r := p.stream(warehouseKey, warehouse, 0, 0)
 	return r.between(0, 2000)
 }
 
-// DistrictTax: see WarehouseTax.
+// DistrictTax is a rate from 0 to 0.2000.
 func (p *Population) DistrictTax(warehouse, district int64) int64 {
 	r := p.stream(districtKey, warehouse, district, 0)
 	return r.between(0, 2000)
 }
 
-// What rows open with, in cents.
+// In cents.
 const (
 	openingPayment = 10_00
 	creditLimit    = 50_000_00
@@ -109,14 +107,14 @@ func (p *Population) district(warehouse, id int64) District {
 		Name: r.text(6, 10), Street1: r.text(10, 20), Street2: r.text(10, 20), City: r.text(10, 20), State: r.text(2, 2), Zip: r.zip()}
 }
 
-// Discount is a customer's, from 0 to 0.5000.
+// Discount is a customer's rate from 0 to 0.5000.
 func (p *Population) Discount(warehouse, district, customer int64) int64 {
 	r := p.stream(customerKey, warehouse, district, customer)
 	return r.between(0, 5000)
 }
 
-// named draws what a customer is found by, and returns the stream behind it: the first
-// customers have the names in turn.
+// called draws a customer's discount and names, and returns the stream behind them. The first
+// customers have the last names in turn.
 func (p *Population) called(warehouse, district, customer int64) (discount, name int64, first string, r random) {
 	r = p.stream(customerKey, warehouse, district, customer)
 	discount, name, first = r.between(0, 5000), r.nonUniform(255, p.constants.loaded, 0, p.config.names()-1), r.text(8, 16)
@@ -138,11 +136,10 @@ func (p *Population) customer(warehouse, district, id int64) Customer {
 		Credit: credit, Data: r.text(300, 500)}
 }
 
-// badCredit is the credit of customers whose payments are noted in their data.
+// badCredit marks customers whose payments are noted in their data.
 const badCredit = "BC"
 
-// loadedID is the operation of an opening payment or order of a customer or number,
-// below 0 and unique.
+// loadedID is the negative, unique operation of an opening payment or order.
 func (p *Population) loadedID(warehouse, district, number int64) int64 {
 	return -(((warehouse-1)*Districts+district-1)*p.config.Customers + number)
 }
@@ -163,7 +160,7 @@ func (p *Population) stock(warehouse, item int64) Stock {
 	return s
 }
 
-// distInfo is the text of a stock for orders of a district.
+// distInfo is a stock's text for orders of a district.
 func (p *Population) distInfo(warehouse, item, district int64) (info string) {
 	r := p.stream(stockKey, warehouse, 0, item)
 	r.between(10, 100) // the quantity
@@ -173,14 +170,13 @@ func (p *Population) distInfo(warehouse, item, district int64) (info string) {
 	return info
 }
 
-// quantity is what a stock opens with.
 func (p *Population) quantity(warehouse, item int64) int64 {
 	r := p.stream(stockKey, warehouse, 0, item)
 	return r.between(10, 100)
 }
 
-// order is one of the opening orders with its lines, which are appended to into,
-// without their texts unless texts is true.
+// order is an opening order with its lines, appended to into; texts says whether lines have
+// their texts.
 func (p *Population) order(warehouse, district, id int64, texts bool, into []OrderLine) (Order, []OrderLine) {
 	r := p.stream(orderKey, warehouse, district, id)
 	o := Order{Warehouse: warehouse, District: district, ID: id, Customer: p.orderedBy(warehouse, district, id),
@@ -203,11 +199,10 @@ func (p *Population) order(warehouse, district, id int64, texts bool, into []Ord
 	return o, into
 }
 
-// districtNumber numbers all districts from 0.
+// districtNumber counts from 0 over all warehouses.
 func districtNumber(warehouse, district int64) int64 { return (warehouse-1)*Districts + district - 1 }
 
-// orderedBy is the customer of an opening order: those of a district are a permutation
-// of its customers.
+// orderedBy is an opening order's customer: a permutation of the district's customers.
 func (p *Population) orderedBy(warehouse, district, order int64) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,8 +220,8 @@ func (p *Population) orderedBy(warehouse, district, order int64) int64 {
 	return int64(all[order-1])
 }
 
-// Named is the customer that a last name stands for in a district: of those who have
-// it, ordered by first name, the one in the middle (clause 2.5.2.2); 0 if none has.
+// Named is the customer that a last name stands for in a district: the middle one by first name
+// (clause 2.5.2.2); 0 if there is none.
 func (p *Population) Named(warehouse, district, name int64) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -242,12 +237,10 @@ func (p *Population) Named(warehouse, district, name int64) int64 {
 	return int64(all[name][Middle(len(all[name]))])
 }
 
-// Middle is the place, from 0, of the customer that is taken of so many of one name: n/2
-// rounded up, from 1.
+// Middle is the index of the customer chosen from n of one name: n/2 rounded up, counted from 1.
 func Middle(n int) int { return (n+1)/2 - 1 }
 
-// byName are the customers of a district by the numbers of their last names, ordered
-// by first name.
+// byName are a district's customers by number of last name, sorted by first name.
 func (p *Population) byName(warehouse, district int64) [][]int16 {
 	all := make([][]int16, p.config.names())
 	firsts := make([]string, p.config.Customers+1)

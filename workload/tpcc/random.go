@@ -4,13 +4,12 @@ import (
 	"assay/workload"
 )
 
-// random is a stream with what the specification draws.
 type random struct{ workload.Random }
 
-// between draws from x to y.
+// between draws from x to y, both included.
 func (r *random) between(x, y int64) int64 { return x + int64(r.Below(uint64(y-x+1))) }
 
-// percent is true with a chance of n in a hundred.
+// percent is true with a chance of n %.
 func (r *random) percent(n int64) bool { return r.between(1, 100) <= n }
 
 // nonUniform is NURand(a, x, y) with the constant c (clause 2.1.6).
@@ -23,14 +22,14 @@ const (
 	alphanumeric = digits + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// text draws from least to most characters (clause 4.3.2.2).
+// text has from least to most characters (clause 4.3.2.2).
 func (r *random) text(least, most int64) string {
 	return r.characters(alphanumeric, r.between(least, most))
 }
 
 func (r *random) number(n int64) string { return r.characters(digits, n) }
 
-// characters draws n of these, eight of each 64 random bits.
+// characters draws eight characters from each 64 random bits.
 func (r *random) characters(from string, n int64) string {
 	b := make([]byte, n)
 	var bits uint64
@@ -44,7 +43,7 @@ func (r *random) characters(from string, n int64) string {
 	return string(b)
 }
 
-// original is text of which one in ten has the word ORIGINAL in it.
+// original has the word ORIGINAL in one text of ten.
 func (r *random) original(least, most int64) string {
 	s := r.text(least, most)
 	if !r.percent(10) {
@@ -63,14 +62,13 @@ func LastName(number int64) string {
 	return syllables[number/100%10] + syllables[number/10%10] + syllables[number%10]
 }
 
-// constants are the constants of NURand for a run (clause 2.1.6.1).
+// constants are NURand's for a run (clause 2.1.6.1).
 type constants struct {
-	// loaded is for last names while loading, last for those that are asked for.
+	// loaded is for last names in loaded rows, last for those in inputs.
 	loaded, last, customer, item int64
 }
 
-// drawConstants draws them: the two for last names must differ by 65 to 119, but
-// neither by 96 nor by 112.
+// The constants for last names must differ by 65 to 119, but not by 96 or 112 (clause 2.1.6.1).
 func drawConstants(seed uint64) (c constants) {
 	r := random{workload.NewRandom(seed, constantsKey)}
 	c.customer, c.item = r.between(0, 1023), r.between(0, 8191)

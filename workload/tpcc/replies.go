@@ -2,7 +2,7 @@ package tpcc
 
 import "assay/store"
 
-// Rows are rows of any of the tables.
+// Rows are rows of all tables.
 type Rows struct {
 	Items      []Item
 	Warehouses []Warehouse
@@ -15,7 +15,7 @@ type Rows struct {
 	Stock      []Stock
 }
 
-// Visitor has what is done with each row.
+// Visitor has a callback for each table.
 type Visitor struct {
 	Item      func(Item) error
 	Warehouse func(Warehouse) error
@@ -29,29 +29,26 @@ type Visitor struct {
 	Delivery  func(Delivery) error
 }
 
-// Reply is how a transaction ended. Values are, with Committed, what it has answered: a
-// New-Order the order's number in its district and its amount as Total says; a Payment the
-// customer and the balance; an Order-Status these two, and of the customer's last order its
-// number, how many lines it has, and their sum; a Delivery the orders that it has delivered, by
-// district from 1, and 0 where there was none; a Stock-Level how many are low.
+// Reply is the end of a transaction. With Committed it has Values. A New-Order answers the
+// order's number and Total; a Payment the customer and the balance; an Order-Status these two
+// and the last order's number, lines and sum; a Delivery by district the order delivered or 0; a
+// Stock-Level the number of low items.
 type Reply struct {
 	store.Reply
 	Values []int64
 }
 
-// ClassUnusedItem is the class of a New-Order that was rolled back because an item does
-// not exist.
+// ClassUnusedItem is a New-Order's that was rolled back because of UnusedItem.
 const ClassUnusedItem = "unused item"
 
-// Total is the total amount of an order in cents: the sum of its lines, less the
-// customer's discount, with the taxes of warehouse and district (clause 2.4.2.2),
-// rounded.
+// Total is an order's amount in cents with the customer's discount and both taxes, rounded
+// (clause 2.4.2.2).
 func Total(sum, discount, warehouseTax, districtTax int64) int64 {
 	const one = 10_000
 	return (sum*(one-discount)*(one+warehouseTax+districtTax) + one*one/2) / (one * one)
 }
 
-// Remaining is what is left of a stock when so many are taken of it (clause 2.4.2.2).
+// Remaining is the stock left after an order (clause 2.4.2.2).
 func Remaining(quantity, taken int64) int64 {
 	if quantity >= taken+10 {
 		return quantity - taken

@@ -2,9 +2,9 @@ package tpcc
 
 import "assay/store"
 
-// The rows of the nine tables, and of a tenth, the results of deliveries. Money is in
-// cents; rates have four decimals and are kept as integers (1250 is 0.1250); times are
-// milliseconds since 1970. What the specification has as null is 0.
+// Item is a row of table item, and the types below are of the others. Money is in cents. Rates
+// are integers with four decimals (1250 is 0.1250). Times are milliseconds since 1970. 0 stands
+// for null.
 
 type Item struct {
 	kept
@@ -18,14 +18,14 @@ type Warehouse struct {
 	Name, Street1, Street2, City, State, Zip string
 }
 
-// District is one of a warehouse's ten.
+// District is a row of table district.
 type District struct {
 	kept
 	Warehouse, ID, Tax, YTD, NextOrder       int64
 	Name, Street1, Street2, City, State, Zip string
 }
 
-// Customer is one of a district's.
+// Customer is a row of table customer.
 type Customer struct {
 	kept
 	Warehouse, District, ID                   int64
@@ -39,8 +39,7 @@ type Customer struct {
 // Payment is a row of the table history.
 type Payment struct {
 	kept
-	// Operation is who made it: an operation of the run, or below 0 one that was
-	// loaded.
+	// Operation made the payment; below 0 if it was loaded.
 	Operation                                     int64
 	CustomerWarehouse, CustomerDistrict, Customer int64
 	Warehouse, District, Amount, Date             int64
@@ -49,26 +48,26 @@ type Payment struct {
 
 type Order struct {
 	Warehouse, District, ID, Customer int64
-	// Carrier is 0 until it is delivered.
+	// Carrier is 0 until delivery.
 	Carrier, LineCount, AllLocal, Entered int64
-	// Operation is who entered it, below 0 if it was loaded; Delivery is who delivered
-	// it, 0 if nobody did or it was loaded so.
+	// Operation entered the order, below 0 if it was loaded. Delivery delivered it; 0 if not
+	// delivered or loaded as delivered.
 	Operation, Delivery int64
 }
 
-// NewOrder is an order that is not delivered yet.
+// NewOrder is an undelivered order.
 type NewOrder struct{ Warehouse, District, Order int64 }
 
 type OrderLine struct {
 	kept
 	Warehouse, District, Order, Number int64
 	Item, Supply, Quantity, Amount     int64
-	// Delivered is 0 until it is.
+	// Delivered is 0 until delivery.
 	Delivered int64
 	DistInfo  string
 }
 
-// Stock is what a warehouse has of an item.
+// Stock is a row of table stock.
 type Stock struct {
 	kept
 	Warehouse, Item, Quantity, YTD, Orders, Remote int64
@@ -76,16 +75,15 @@ type Stock struct {
 	Data                                           string
 }
 
-// Delivery is the result of one delivery, for which the specification has a file.
+// Delivery is the result of a Delivery, which the specification puts into a file.
 type Delivery struct {
 	Operation, Warehouse, Carrier, Entered int64
-	// Orders is how many were delivered, of one in each district.
+	// Orders counts the orders delivered, at most one per district.
 	Orders int64
 }
 
-// The columns of the tables: the key first, then numbers, then texts.
-
-// ItemColumns are the columns of Item, and those below are named alike.
+// ItemColumns maps Item; the functions below map the other rows. The key comes first, then
+// numbers, then texts.
 func ItemColumns() store.Columns[Item] {
 	return store.Columns[Item]{Names: []string{"i_id", "i_price", "i_im_id", "i_name", "i_data"},
 		Fields: func(r *Item) []any { return []any{&r.ID, &r.Price, &r.Image, &r.Name, &r.Data} }}
@@ -174,7 +172,6 @@ func DeliveryColumns() store.Columns[Delivery] {
 		Fields: func(r *Delivery) []any { return []any{&r.Operation, &r.Warehouse, &r.Carrier, &r.Entered, &r.Orders} }}
 }
 
-// numbers are the columns before the first text.
 func numbers(fields []any) []any {
 	for i, field := range fields {
 		if _, is := field.(*int64); !is {

@@ -9,27 +9,23 @@ import (
 	"assay/store"
 )
 
-// session does the transactions of one client, each as the specification has it. None
-// retries. When ctx ends before the database has answered, the outcome is Unknown, unless it
-// is proven that nothing can take effect. New-Order, Payment and Delivery note the
-// operation's id with what they write: if one of that id is there already, the reply is Failed
-// and Duplicate. Locks are taken in one order: the warehouse, the district,
-// the oldest orders and the customers by district, stock by warehouse and item.
+// session does the transactions of one client. It never retries. If ctx ends before an answer,
+// the outcome is Unknown unless no effect is proven. New-Order, Payment and Delivery write the
+// operation's id; if it is there already, the reply is Failed and Duplicate. Locks are taken in
+// one order: warehouse, district, oldest orders and customers by district, stock by warehouse
+// and item.
 //
-// What a transaction reads goes into variables of its own, since it may go on after the
-// caller has left.
+// A transaction reads into variables of its own, because it may go on after the caller has left.
 type session struct {
 	store.Session
-	// joins is true on a database that has them.
 	joins bool
-	// stop is nil but in isolation tests.
+	// stop is nil outside isolation tests.
 	stop Stop
 }
 
-// errUnusedItem has a New-Order rolled back.
 var errUnusedItem = fmt.Errorf("an item does not exist: %w", store.ErrRollback)
 
-// steps are the statements of one transaction. After an error nothing more is sent.
+// steps runs statements of one transaction. It sends nothing after an error.
 type steps struct {
 	*session
 	ctx context.Context
@@ -37,7 +33,7 @@ type steps struct {
 	err error // the first
 }
 
-// transaction does one, with so many values to answer.
+// transaction runs work, which has room for so many values to answer.
 func (s *session) transaction(ctx context.Context, writes bool, values int, work func(t *steps, answer []int64)) Reply {
 	answer := make([]int64, values)
 	r := s.Transaction(ctx, writes, func(ctx context.Context, t store.Transaction) error {
@@ -58,14 +54,13 @@ func (s *session) transaction(ctx context.Context, writes bool, values int, work
 	return reply
 }
 
-// do does a statement, whose rows, if it gives any, row gets.
 func (s *steps) do(statement int, row func(store.Row) error, parameters ...store.Value) {
 	if s.err == nil {
 		_, s.err = s.t.Do(s.ctx, statement, row, parameters...)
 	}
 }
 
-// one does a statement that gives one row; what is what is missing without one.
+// one runs a statement that gives one row; what names it in the error if it does not.
 func (s *steps) one(statement int, what string, into []any, parameters ...store.Value) {
 	found := false
 	s.do(statement, func(r store.Row) error {
@@ -77,14 +72,13 @@ func (s *steps) one(statement int, what string, into []any, parameters ...store.
 	}
 }
 
-// together does statements that are known together.
 func (s *steps) together(calls []store.Call) {
 	if s.err == nil {
 		s.err = store.DoAll(s.ctx, s.t, calls)
 	}
 }
 
-// stopAfter does what is read, and stops there if the isolation test asks for it.
+// stopAfter calls do and then stops if the isolation test asks for it.
 func (s *steps) stopAfter(at Point, do func(), read func() []int64) {
 	if s.err == nil {
 		s.err = s.stop.After(at, func() error {
@@ -94,11 +88,9 @@ func (s *steps) stopAfter(at Point, do func(), read func() []int64) {
 	}
 }
 
-// stopAtEnd stops before COMMIT alike.
 func (s *steps) stopAtEnd(values ...int64) { s.err = s.stop.AtEnd(s.err, values...) }
 
-// customer finds the customer that is asked for: of those of a last name the one in the
-// middle (clause 2.5.2.2).
+// customer returns a customer's id, by last name the middle one (clause 2.5.2.2).
 func (s *steps) customer(of *CustomerInput) int64 {
 	if of.ID != 0 {
 		return of.ID
@@ -119,7 +111,6 @@ func (s *steps) customer(of *CustomerInput) int64 {
 	return ids[Middle(len(ids))]
 }
 
-// Payment does one.
 func (s *session) Payment(ctx context.Context, in *PaymentInput) Reply {
 	return s.transaction(ctx, true, 2, func(t *steps, answer []int64) {
 		answer[0], answer[1] = t.pay(in)
@@ -127,7 +118,7 @@ func (s *session) Payment(ctx context.Context, in *PaymentInput) Reply {
 	})
 }
 
-// pay does a Payment. It notes it in the data of a customer with bad credit (clause 2.5.2.2).
+// pay notes the payment in the data of a customer with bad credit (clause 2.5.2.2).
 func (s *steps) pay(in *PaymentInput) (customer, balance int64) {
 	const most = 500 // characters of the data
 	var warehouse, district, credit, data string
@@ -147,7 +138,6 @@ func (s *steps) pay(in *PaymentInput) (customer, balance int64) {
 	return customer, balance
 }
 
-// OrderStatus does one.
 func (s *session) OrderStatus(ctx context.Context, in *OrderStatusInput) Reply {
 	return s.transaction(ctx, false, 5, func(t *steps, answer []int64) {
 		of := &in.Customer
@@ -169,12 +159,11 @@ func (s *session) OrderStatus(ctx context.Context, in *OrderStatusInput) Reply {
 	})
 }
 
-// StockLevel does one.
 func (s *session) StockLevel(ctx context.Context, in *StockLevelInput) Reply {
 	return s.transaction(ctx, false, 1, func(t *steps, answer []int64) { answer[0] = t.countLow(in) })
 }
 
-// countLow counts the stocks below the threshold of all items in a district's last orders.
+// countLow counts the items of a district's last orders whose stock is below the threshold.
 func (s *steps) countLow(in *StockLevelInput) (low int64) {
 	const last = 20 // orders that are looked at
 	var next int64
@@ -197,7 +186,7 @@ func (s *steps) countLow(in *StockLevelInput) (low int64) {
 	return low
 }
 
-// Remove removes all rows of the isolation tests, in one transaction.
+// Remove removes all rows of the isolation tests in one transaction.
 func (s *session) Remove(ctx context.Context) Reply {
 	return s.transaction(ctx, true, 0, func(t *steps, _ []int64) {
 		for i, r := range testRanges() {
@@ -206,8 +195,8 @@ func (s *session) Remove(ctx context.Context) Reply {
 	})
 }
 
-// Prices adds raise to the price of each of the items, unless it is 0, and answers the prices
-// in the order of the items' numbers, in one transaction, which stops at AtEnd.
+// Prices raises each item's price, unless raise is 0, and answers the prices by item number. The
+// transaction stops at AtEnd.
 func (s *session) Prices(ctx context.Context, items []int64, raise int64) Reply {
 	return s.transaction(ctx, raise != 0, len(items), func(t *steps, prices []int64) {
 		for i, item := range items {

@@ -9,7 +9,7 @@ import (
 	"assay/store"
 )
 
-// NewOrder is Rejected, with everything it has done rolled back, if an item does not exist.
+// NewOrder ends as Rejected and is rolled back if an item does not exist.
 func (s *session) NewOrder(ctx context.Context, in *NewOrderInput) Reply {
 	return s.transaction(ctx, true, 2, func(t *steps, answer []int64) {
 		o := newOrder{steps: t, in: in}
@@ -19,22 +19,21 @@ func (s *session) NewOrder(ctx context.Context, in *NewOrderInput) Reply {
 	})
 }
 
-// newOrder is one New-Order. What it writes but the order's number is sent together, at the
-// end.
+// newOrder collects its writes, except the order's number, and sends them together at the end.
 type newOrder struct {
 	*steps
 	in *NewOrderInput
 
 	warehouseTax, districtTax, discount int64
 	order, sum                          int64
-	// prices are the prices of the items that there are.
+	// prices lacks items that do not exist.
 	prices map[int64]int64
 	lines  []OrderLine
 	writes []store.Call
 }
 
-// enter enters the order. Where nobody waits for another's lock, the district, on which most
-// transactions meet, is written first, so that one that has to fail fails early.
+// enter does the steps. Where transactions do not wait for locks but fail, it writes the
+// district first: most conflicts are there, and so fail early.
 func (o *newOrder) enter() {
 	in := o.in
 	if o.joins {
@@ -83,7 +82,6 @@ func (o *newOrder) takeNumber() {
 	o.order-- // the next one is what was read
 }
 
-// distinct are numbers in their order, each once.
 func distinct(numbers []int64) []int64 {
 	slices.Sort(numbers)
 	return slices.Compact(numbers)
@@ -106,8 +104,8 @@ func (o *newOrder) readItems() {
 	}, func() []int64 { return PricesByItem(o.prices) })
 }
 
-// takeStock takes the stock of all lines whose items there are, by supplying warehouse
-// and item, and makes the lines in the order of the input.
+// takeStock takes the stock of all existing items, by supplying warehouse and item, and makes
+// the lines in the order of the input.
 func (o *newOrder) takeStock() {
 	var wanted []int // indexes in the input
 	for i, l := range o.in.Lines {
@@ -133,13 +131,12 @@ func (o *newOrder) takeStock() {
 	slices.SortFunc(o.lines, func(a, b OrderLine) int { return cmp.Compare(a.Number, b.Number) })
 }
 
-// taken is a stock as an order finds it and leaves it.
 type taken struct {
 	quantity, ytd, orders int64
 	info                  string
 }
 
-// takeFrom takes the stock of lines, sorted by item, from one warehouse.
+// takeFrom takes stock from one warehouse for lines sorted by item.
 func (o *newOrder) takeFrom(supply int64, wanted []int) {
 	items := make([]int64, len(wanted))
 	for n, i := range wanted {
@@ -179,8 +176,7 @@ func (o *newOrder) takeFrom(supply int64, wanted []int) {
 	}
 }
 
-// Delivery delivers the oldest order of each district that is not delivered yet, all of them
-// in one transaction.
+// Delivery delivers each district's oldest undelivered order, in one transaction.
 func (s *session) Delivery(ctx context.Context, in *DeliveryInput) Reply {
 	return s.transaction(ctx, true, Districts, func(t *steps, answer []int64) {
 		d := delivery{steps: t, in: in, orders: answer}
@@ -189,15 +185,14 @@ func (s *session) Delivery(ctx context.Context, in *DeliveryInput) Reply {
 	})
 }
 
-// delivery is one Delivery, whose orders are by district.
 type delivery struct {
 	*steps
 	in     *DeliveryInput
 	orders []int64
 }
 
-// all delivers the oldest orders. Where a lock is waited for, one district is done after the
-// other; elsewhere the steps of all districts are sent together.
+// Where transactions wait for locks, districts are done one after another; elsewhere their steps
+// are sent together.
 func (d *delivery) all() {
 	n := Districts
 	if d.joins {
@@ -213,7 +208,6 @@ func (d *delivery) all() {
 	d.do(insertDelivery, nil, store.OfInts(d.in.Operation, d.in.Warehouse, d.in.Carrier, d.in.Moment, count)...)
 }
 
-// deliver delivers the oldest orders of districts, where there are some.
 func (d *delivery) deliver(first, end int) {
 	var due []int // districts, from 0
 	for i := first; i < end; i++ {

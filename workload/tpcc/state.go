@@ -9,10 +9,9 @@ import (
 	"assay/store"
 )
 
-// The rows after the run are kept in a file of records (history.SaveRecords): the
-// numbers of each row, by its table, with hashes of its texts, and then how many rows there
-// are. In the former form there are no texts, the dates are those of the clock, and each tag is
-// one less.
+// The state is a file of records (history.SaveRecords): the numbers of each row and hashes of
+// its texts under the table's tag, then the count of rows. The former form has no texts, dates
+// of the clock, and tags less by one.
 const (
 	stateMagic  = "ASSAYT02"
 	formerMagic = "ASSAYT01"
@@ -30,10 +29,8 @@ const (
 	tagCount
 )
 
-// Save reads all rows, which all gives, into a file. read is called now and then with the
-// number of rows so far. Rows of the isolation tests are left out, which are there while
-// these are played, and if they could not be removed. A file that exists is replaced, and
-// only by a whole one.
+// Save saves all rows that all gives, except those of isolation tests. read gets the number of
+// rows so far. Only a whole file replaces an old one.
 func Save(ctx context.Context, all func(context.Context, Visitor) error, path string, read func(rows int64)) error {
 	var rows int64
 	return history.SaveRecords(path, stateMagic, func() { read(rows) }, func(w *history.RecordWriter) error {
@@ -62,7 +59,6 @@ type saver struct {
 	rows *int64
 }
 
-// saved writes the rows of a table, but for those of the isolation tests.
 func saved[T any](w saver, tag byte, c store.Columns[T], ofTest func(*T) bool) func(T) error {
 	l := newLine(c, true)
 	return func(r T) error {
@@ -80,10 +76,10 @@ func saved[T any](w saver, tag byte, c store.Columns[T], ofTest func(*T) bool) f
 	}
 }
 
-// line is a row of a table with the values that a state has of it.
+// line is a row and its saved values.
 type line[T any] struct {
 	row T
-	// all are its columns, texts what is kept of its texts; nil without any.
+	// texts is nil if the row has none.
 	all    []any
 	texts  *kept
 	fields []*int64
@@ -105,9 +101,9 @@ func newLine[T any](c store.Columns[T], told bool) *line[T] {
 	return l
 }
 
-// Replay reads a saved state: what Save was given, in its order, with hashes in place of
-// the texts. A file that is not whole gives a *history.CutError, a damaged one a
-// *history.FormatError, and a callback's error is returned as it is.
+// Replay gives a saved state in its order, with hashes in place of texts. A file that is not
+// whole gives a *history.CutError, a damaged one a *history.FormatError. Errors of callbacks are
+// returned unchanged.
 func Replay(path string, v Visitor) error {
 	rows, err := replay(path, stateMagic, true, v)
 	var other *history.FormatError
@@ -146,7 +142,6 @@ func replay(path, magic string, told bool, v Visitor) (rows int64, err error) {
 	return rows, err
 }
 
-// replayed reads a row of a table and gives it to a callback.
 func replayed[T any](use func(T) error, c store.Columns[T], told bool) func(*history.RecordReader) error {
 	l := newLine(c, told)
 	return func(r *history.RecordReader) error {

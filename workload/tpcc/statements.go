@@ -8,7 +8,7 @@ import (
 
 // The statements of a session.
 const (
-	// New-Order. Where there are joins, readRates reads both rates.
+	// New-Order. With joins, readRates reads both rates.
 	readRates = iota
 	readDiscount
 	takeNumber
@@ -36,22 +36,22 @@ const (
 	readAmounts
 	creditCustomer
 	insertDelivery
-	// Stock-Level. Where there are joins, recentItems counts the low stocks itself.
+	// Stock-Level. With joins, recentItems counts the low stocks itself.
 	nextOrder
 	recentItems
 	countLow
-	// readStock and insertLines are the first of several, by the district and by the number
-	// of lines, from 1.
+	// readStock is the first of several by district, insertLines by the number of lines; both
+	// count from 1.
 	readStock
 	insertLines = readStock + Districts
-	// Those behind them are of a stepped session: removeTests is the first of several.
+	// The rest is for isolation tests. removeTests is the first of several.
 	raisePrice  = insertLines + MaxLines
 	readPrice   = raisePrice + 1
 	removeTests = readPrice + 1
 )
 
-// paidColumns are what a Payment gives of its customer: all but the key. Those named are
-// where in it.
+// paidColumns are a Payment's columns of its customer. The constants below are indexes into
+// them.
 func paidColumns() []string { return CustomerColumns().Names[3:] }
 
 const (
@@ -60,8 +60,7 @@ const (
 	paidData    = 17
 )
 
-// statements are the statements, in the order of the constants; joins is true for a
-// database that has them.
+// statements are in the order of the constants. joins is true for a database with joins.
 func statements(joins bool) []store.Statement {
 	all := make([]store.Statement, raisePrice)
 	ordering(all)
@@ -86,25 +85,22 @@ func where(column string, is store.Comparison, parameter int) store.Condition {
 	return store.Condition{Column: column, Is: is, Value: store.Parameter(parameter)}
 }
 
-// read gives columns of the rows with values of other columns.
 func read(name, table string, columns []string, by ...string) store.Statement {
 	return store.Statement{Name: name, Verb: store.Read, Table: table, Columns: columns, Where: store.Where(by...)}
 }
 
-// onlyFirst has a read give at most one row, the first in the order of a column.
 func onlyFirst(s store.Statement, column string, descending bool) store.Statement {
 	s.Order, s.Descending, s.Limit = []string{column}, descending, store.Number(1)
 	return s
 }
 
-// locking has a read lock what it gives.
 func locking(s store.Statement) store.Statement {
 	s.Lock = true
 	return s
 }
 
-// update changes the rows with values of other columns, and gives columns of them if there
-// are any. The parameters of what it sets are behind those values.
+// update changes rows by equal values of by, and returns the columns gives. Parameters of set
+// follow those of by.
 func update(name, table string, gives []string, by []string, set ...store.Assignment) store.Statement {
 	return store.Statement{Name: name, Verb: store.Update, Table: table, Columns: gives, Where: store.Where(by...), Set: set}
 }
@@ -113,8 +109,7 @@ func insert(name, table string, columns []string, rows int) store.Statement {
 	return store.Statement{Name: name, Verb: store.Insert, Table: table, Columns: columns, Rows: rows}
 }
 
-// ordering are the statements of a New-Order. The stock is read with the text for orders of
-// one district.
+// ordering is New-Order's. A stock is read with the text for one district's orders.
 func ordering(all []store.Statement) {
 	all[readRates] = read("rates", "warehouse", []string{"w_tax"}, "w_id")
 	all[readDiscount] = read("discount", "customer", []string{"c_discount", "c_last", "c_credit"}, "c_w_id", "c_d_id", "c_id")
@@ -135,7 +130,6 @@ func ordering(all []store.Statement) {
 	}
 }
 
-// paying are the statements of a Payment, and those that find a customer.
 func paying(all []store.Statement) {
 	customer := []string{"c_w_id", "c_d_id", "c_id"}
 	address := func(of string) []string {
@@ -152,7 +146,7 @@ func paying(all []store.Statement) {
 	all[readBalance] = read("balance", "customer", []string{"c_balance", "c_first", "c_middle", "c_last"}, customer...)
 }
 
-// delivering are the statements of a Delivery and of an Order-Status.
+// delivering also has Order-Status's statements.
 func delivering(all []store.Statement) {
 	orders, lines := []string{"o_w_id", "o_d_id", "o_id"}, []string{"ol_w_id", "ol_d_id", "ol_o_id"}
 	all[lastOrder] = onlyFirst(read("last", "orders", []string{"o_id", "o_entry_d", "o_carrier_id"}, "o_w_id", "o_d_id", "o_c_id"), "o_id", true)
@@ -168,8 +162,7 @@ func delivering(all []store.Statement) {
 	all[insertDelivery] = insert("delivery", "delivery", DeliveryColumns().Names, 1)
 }
 
-// testRange is what the isolation tests have in a table: a range of a column that its key
-// or an index begins with.
+// testRange is a range of the isolation tests' rows, by the first column of a key or index.
 type testRange struct {
 	table, column string
 	first, last   int64
@@ -185,7 +178,6 @@ func testRanges() []testRange {
 	}
 }
 
-// testStatements are the statements of a stepped session, behind those of every session.
 func testStatements() []store.Statement {
 	all := []store.Statement{update("raise", "item", []string{"i_price"}, []string{"i_id"}, store.Add("i_price", store.Parameter(2))),
 		read("price", "item", []string{"i_price"}, "i_id")}

@@ -8,7 +8,7 @@ import (
 	"assay/workload/definition"
 )
 
-// summarize gives each check that found nothing its verdict, and each its detail.
+// summarize completes verdicts and details.
 func (j *judge) summarize() definition.Judgement {
 	of := func(kind uint8, one, many string) string { return check.Counted(j.acknowledged[kind], one, many) }
 	finish := func(r *check.Result, detail string) {
@@ -40,8 +40,8 @@ func (j *judge) summarize() definition.Judgement {
 	return out
 }
 
-// specified are the limits of the 90th percentile of response times in seconds (clause
-// 5.2.5.7), and the least share of the transactions in a hundred (clause 5.2.3).
+// specified returns the limit of the 90th percentile of response times in seconds (clause
+// 5.2.5.7) and the least share of transactions in percent (clause 5.2.3).
 func specified(kind uint8) (limit, share float64) {
 	switch kind {
 	case KindNewOrder:
@@ -55,11 +55,9 @@ func specified(kind uint8) (limit, share float64) {
 	}
 }
 
-// mostPerWarehouse is the tpmC of a warehouse that its ten terminals can reach at most
-// with the keying and think times of the specification.
+// mostPerWarehouse is the highest tpmC of ten terminals with keying and think times.
 const mostPerWarehouse = 12.86
 
-// figures are the figures of the report, from the paces of the five transactions.
 func figures(config Config, paces map[uint8]*definition.Pace) *report.TPCC {
 	out := &report.TPCC{Warehouses: config.Warehouses, ThinkTimes: config.ThinkTimes}
 	if config.ThinkTimes {

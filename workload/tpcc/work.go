@@ -9,10 +9,10 @@ import (
 	"assay/workload/definition"
 )
 
-// FileState is the name of the saved state in a run's folder.
+// FileState is the saved state's name in a run's folder.
 const FileState = "tpcc.bin"
 
-// Work is the workload opened on one database: what a run does with it, phase by phase.
+// Work is a definition.Work.
 type Work struct {
 	store.Database
 	definition.NoObservers
@@ -21,8 +21,7 @@ type Work struct {
 	inputs     *Inputs
 }
 
-// NewWork returns the work of this configuration and seed on a database, which it owns
-// from then on. It returns Config.Validate's error.
+// NewWork returns the work on a database, which it then owns, or Config.Validate's error.
 func NewWork(db store.Database, config Config, seed uint64) (*Work, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -31,17 +30,15 @@ func NewWork(db store.Database, config Config, seed uint64) (*Work, error) {
 	return &Work{Database: db, config: config, population: p, inputs: NewInputs(p)}, nil
 }
 
-// Rows is how many rows Load creates, but for the lines of orders, which are ten times
-// as many as the orders on average.
+// Rows is the number of rows that Load creates, except lines of orders: some ten per order.
 func (w *Work) Rows() int64 { return w.config.rows() }
 
-// rows is how many there are when the run begins, but for lines of orders.
 func (c Config) rows() int64 {
 	district := 1 + 3*c.Customers + c.Customers - c.delivered()
 	return c.Items + c.Warehouses*(1+c.Items+Districts*district)
 }
 
-// Load makes the opening state in the schema that Create made.
+// Load implements definition.Work.
 func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	b := newBatches(w.population)
 	of := definition.Loading{Loaders: w.config.Loaders, Rows: b.count(), Batch: 1, One: "batch of rows", Many: "batches of rows", Finish: w.FinishLoad}
@@ -58,7 +55,7 @@ func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	})
 }
 
-// Promise implements definition.Work, for the isolation tests.
+// Promise is for the isolation tests.
 func (w *Work) Promise() string { return w.Promises().Model }
 
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
@@ -77,19 +74,17 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	return Save(ctx, func(ctx context.Context, v Visitor) error { return readRows(ctx, w.Database, v) }, filepath.Join(folder, FileState), read)
 }
 
-// batches divides the opening rows: first those of items, then for each warehouse its
-// own row with its districts, those of its stock, and those of each district by
-// customers and their first orders.
+// batches divides the opening rows: items; then per warehouse its row with districts, its stock,
+// and its customers with their first orders.
 type batches struct {
 	p *Population
-	// items, stock and customers are how many batches of each there are, of a
-	// district's for customers.
+	// items and customers are numbers of batches, customers per district.
 	items, customers int64
 }
 
 const (
 	itemBatch = 1000
-	// customerBatch has some thousand lines of orders.
+	// customerBatch makes some thousand lines of orders.
 	customerBatch = 100
 )
 
@@ -98,18 +93,17 @@ func newBatches(p *Population) batches {
 	return batches{p, pieces(p.config.Items, itemBatch), pieces(p.config.Customers, customerBatch)}
 }
 
-// perWarehouse is how many belong to one warehouse.
 func (b *batches) perWarehouse() int64 { return 1 + b.items + Districts*b.customers }
 
 func (b *batches) count() int64 { return b.items + b.p.config.Warehouses*b.perWarehouse() }
 
-// clear empties rows and keeps their memory.
+// clear keeps the memory.
 func (r *Rows) clear() {
 	*r = Rows{Items: r.Items[:0], Warehouses: r.Warehouses[:0], Districts: r.Districts[:0], Customers: r.Customers[:0],
 		Payments: r.Payments[:0], Orders: r.Orders[:0], NewOrders: r.NewOrders[:0], Lines: r.Lines[:0], Stock: r.Stock[:0]}
 }
 
-// fill makes the rows of a batch, from 0.
+// fill makes the rows of a batch, counted from 0.
 func (b *batches) fill(number int64, rows *Rows) {
 	rows.clear()
 	p := b.p
@@ -137,7 +131,7 @@ func (b *batches) fill(number int64, rows *Rows) {
 	}
 }
 
-// fillDistrict makes customers of a district, and as many of its first orders.
+// fillDistrict makes customers of a district and as many opening orders.
 func (b *batches) fillDistrict(warehouse, district, batch int64, rows *Rows) {
 	p := b.p
 	for id := batch*customerBatch + 1; id <= min((batch+1)*customerBatch, p.config.Customers); id++ {
