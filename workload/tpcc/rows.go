@@ -5,7 +5,6 @@ import "assay/store"
 // Item is a row of table item, and the types below are of the others. Money is in cents. Rates
 // are integers with four decimals (1250 is 0.1250). Times are milliseconds since 1970. 0 stands
 // for null.
-
 type Item struct {
 	kept
 	ID, Price, Image int64

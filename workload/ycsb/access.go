@@ -7,34 +7,33 @@ import (
 	"assay/history"
 )
 
-// access is an operation as its values have it. Where fields have versions of their own, the
-// values name, behind the record, the fields that are read and written (-1 for all), and
-// there is a version for each field that was read.
+// access is a decoded operation. Where fields have versions of their own, values name the fields
+// read and written (-1 for all) behind the record, and have a version for each field read.
 type access struct {
 	number int64
-	// writes is whether it may have written, the units from writeFrom to before writeTo.
+	// The operation may have written the units from writeFrom to before writeTo.
 	writes             bool
 	writeFrom, writeTo int64
 	found              []found
-	// limit is what a scan asked for; answered is whether a scan was answered.
+	// limit and answered are a scan's.
 	limit    int64
 	answered bool
-	// began and since are how many nanoseconds after its start a read-modify-write had begun
-	// to write, and before its end it had read.
+	// began and since are nanoseconds: a read-modify-write began to write so long after its
+	// start, and had read so long before its end.
 	began, since int64
 }
 
-// found is what was found of a record: the versions of its units from first on.
+// found has the versions of a record's units from first on.
 type found struct {
 	number, first int64
 	versions      []int64
 }
 
-// maxScanned is how many values the records that a scan returns may have together.
+// maxScanned bounds the values of all records of one scan.
 const maxScanned = history.MaxValues - 64
 
-// decode reads an operation's values; ok is false if they are not of its kind. One that was
-// not made has none. found is used again.
+// decode is not ok if values do not fit the kind. An attempt that was not made has no values.
+// The slice of into is used again.
 func (c *core) decode(op *history.Op, into []found) (a access, ok bool) {
 	v := op.Values
 	a.found = into[:0]
@@ -101,8 +100,7 @@ func (c *core) decode(op *history.Op, into []found) (a access, ok bool) {
 	return a, ok && a.number >= 0
 }
 
-// decodeScan reads what a scan returned. The number of a record is its key, where keys are
-// texts.
+// decodeScan sets number to a record's key, where keys are texts.
 func (c *core) decodeScan(op *history.Op, v []int64, a *access) bool {
 	if len(v) == 0 {
 		return true
@@ -128,10 +126,9 @@ func (c *core) decodeScan(op *history.Op, v []int64, a *access) bool {
 	return true
 }
 
-// numbered are a record's key and number.
 type numbered struct{ key, number int64 }
 
-// numberKeys makes the list by which the judge finds the number of a key that is a hash.
+// numberKeys makes the list that maps hashed keys to numbers.
 func (j *judge) numberKeys() {
 	if !j.keys.texts || !j.keys.hashed {
 		return
@@ -143,7 +140,7 @@ func (j *judge) numberKeys() {
 	slices.SortFunc(j.numbers, func(a, b numbered) int { return cmp.Compare(a.key, b.key) })
 }
 
-// numberOf is the number of a key that is a text; -1 if no record of this run can have it.
+// numberOf is a text key's number; -1 if no record of this run can have the key.
 func (j *judge) numberOf(key int64) int64 {
 	if key < 0 || !j.keys.hashed {
 		return key

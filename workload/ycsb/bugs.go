@@ -2,7 +2,7 @@ package ycsb
 
 import "assay/store/bug"
 
-// Bugs are ways of breaking a database's promises that the checks must find.
+// Bugs are the faults that the checks must find.
 func Bugs() []bug.Bug {
 	older := []string{"stale read", "lost", "order"}
 	late := bug.Late("update done")

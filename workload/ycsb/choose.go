@@ -8,61 +8,55 @@ import (
 	"assay/workload"
 )
 
-// The distributions of the records that operations choose, as YCSB has them (package
-// site.ycsb.generator).
+// The distributions of YCSB (package site.ycsb.generator).
 const (
-	// Zipfian is YCSB's ScrambledZipfianGenerator: a rank is drawn by the Zipf law with
-	// exponent 0.99 over 10,000,000,000 ranks, however many records there are, and the
-	// record is the rank's hash modulo their number. So the favourites are spread over
-	// all keys, stay favourites when records are inserted, and can coincide.
+	// Zipfian is ScrambledZipfianGenerator: a Zipf law with exponent 0.99 draws one of
+	// 10,000,000,000 ranks, and the record is the rank's hash modulo the number of records.
+	// Favourites lie all over the keys and can coincide.
 	Zipfian = "zipfian"
 	// Uniform chooses all records alike.
 	Uniform = "uniform"
-	// Latest is YCSB's SkewedLatestGenerator: the record inserted last is the favourite,
-	// and the one before it the next, by the Zipf law over all records.
+	// Latest is SkewedLatestGenerator: a Zipf law over all records, the newest first.
 	Latest = "latest"
-	// Hotspot is YCSB's HotspotIntegerGenerator: the first fifth of the records gets four
-	// fifths of the operations, and all within each part are chosen alike.
+	// Hotspot is HotspotIntegerGenerator: four fifths of the operations go to the first fifth of
+	// the records.
 	Hotspot = "hotspot"
 )
 
 func distributions() []string { return []string{Zipfian, Uniform, Latest, Hotspot} }
 
 const (
-	// Exponential is YCSB's ExponentialGenerator: how far the record is behind the newest
-	// follows an exponential law.
+	// Exponential is ExponentialGenerator: an exponential law of the distance from the newest
+	// record.
 	Exponential = "exponential"
-	// Sequential is YCSB's SequentialGenerator: one record after the other, over all clients,
-	// and again from the first.
+	// Sequential is SequentialGenerator: one record after another over all clients, and again.
 	Sequential = "sequential"
 )
 
-// allDistributions are the distributions of YCSB's property requestdistribution.
+// allDistributions are the values of YCSB's property requestdistribution.
 func allDistributions() []string { return append(distributions(), Exponential, Sequential) }
 
 const (
 	zipfExponent = 0.99
-	// zipfRanks is ScrambledZipfianGenerator.ITEM_COUNT.
+	// ScrambledZipfianGenerator.ITEM_COUNT.
 	zipfRanks = 10_000_000_000
-	// hotRecords and hotOperations are the defaults of hotspotdatafraction and
-	// hotspotopnfraction.
+	// Defaults of hotspotdatafraction and hotspotopnfraction.
 	hotRecords    = 0.2
 	hotOperations = 0.8
-	// exponentialPercent and exponentialFraction are those of exponential.percentile and
-	// exponential.frac: so many percent of operations are on so much of the records.
+	// Defaults of exponential.percentile and exponential.frac: so many percent of operations are
+	// on such a share of the records.
 	exponentialPercent  = 95
 	exponentialFraction = 0.8571428571
 )
 
-// chooser chooses records. It is a value without state but what it has worked out of
-// the number of records; it is used by one goroutine.
+// chooser chooses records. It is not safe for concurrent use.
 type chooser struct {
 	*core
 	ranks workload.Zipf
-	// latest is the law over so many records.
+	// latest is the law over known records.
 	latest workload.Zipf
 	known  int64
-	// next counts the choices that are sequential, of all clients.
+	// next counts sequential choices of all clients.
 	next *atomic.Int64
 }
 
@@ -70,11 +64,10 @@ func newChooser(of *core, next *atomic.Int64) chooser {
 	return chooser{core: of, ranks: workload.NewZipf(zipfRanks, zipfExponent), next: next}
 }
 
-// choose draws the place of a record below places, which is at least 1. Without YCSB's
-// properties Zipfian, Uniform and Hotspot are over all places, which grow as records are
-// inserted; with them over the records that insertstart and insertcount name, and Zipfian
-// over those and the inserts that are expected: a place that is none yet is drawn again, so
-// that the favourites stay (CoreWorkload.init, nextKeynum).
+// choose draws a place below places, at least 1. Without YCSB's properties, distributions range
+// over all places, which grow with inserts. With them, the range is insertstart and insertcount,
+// and for Zipfian also the expected inserts: a place without a record yet is drawn again, so
+// that favourites stay (CoreWorkload.init, nextKeynum).
 func (c *chooser) choose(r *workload.Random, places int64) int64 {
 	first, n := int64(0), places
 	if c.keys.texts {
@@ -118,8 +111,8 @@ func (c *chooser) choose(r *workload.Random, places int64) int64 {
 	}
 }
 
-// fnv is YCSB's Utils.hash: FNV-1a of 64 bits over the eight bytes of a number, the
-// lowest first, without its sign.
+// fnv is YCSB's Utils.hash: 64-bit FNV-1a over a number's eight bytes, lowest first, made
+// non-negative.
 func fnv(n uint64) uint64 {
 	h := uint64(0xcbf29ce484222325)
 	for range 8 {
@@ -132,19 +125,19 @@ func fnv(n uint64) uint64 {
 	return h & (1<<63 - 1)
 }
 
-// sequence gives out the numbers of inserted records and knows up to which all
-// inserts are over, as YCSB's AcknowledgedCounterGenerator does: operations choose
-// among these. Of several processes each gives every so many-th number, and knows of
-// its own inserts alone. It is safe for concurrent use.
+// sequence gives out numbers for inserts. It knows up to which number all inserts have ended,
+// and operations choose below it, as with YCSB's AcknowledgedCounterGenerator. With several
+// processes, each gives every so many-th number and knows its own inserts alone. It is safe for
+// concurrent use.
 type sequence struct {
 	loaded int64
-	// share is which of the shares of the numbers this one has, from 0.
+	// share counts from 0.
 	share, shares int64
 
 	mu sync.Mutex
-	// next and over count the records that were loaded and the inserts of this share.
+	// next and over count loaded records and the inserts of this share.
 	next, over int64
-	// ended are the inserts that are over beyond over; as many as clients at most.
+	// ended are inserts that ended beyond over, at most one per client.
 	ended map[int64]bool
 }
 
@@ -152,7 +145,7 @@ func newSequence(records int64, share, shares int) *sequence {
 	return &sequence{loaded: records, share: int64(share), shares: int64(shares), next: records, over: records, ended: map[int64]bool{}}
 }
 
-// number is the number of the record with this place among those of the share, from 0.
+// number is the record at this place of the share, from 0.
 func (s *sequence) number(place int64) int64 {
 	if place < s.loaded {
 		return place
@@ -160,7 +153,6 @@ func (s *sequence) number(place int64) int64 {
 	return s.loaded + (place-s.loaded)*s.shares + s.share
 }
 
-// take is the number of the next record to be inserted.
 func (s *sequence) take() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,8 +160,8 @@ func (s *sequence) take() int64 {
 	return s.number(s.next - 1)
 }
 
-// end says that the insert of this number is over, however it ended: one that failed
-// is a number without a record, of which there are few.
+// end marks an insert as ended, in whatever way. The few failed inserts leave numbers without a
+// record.
 func (s *sequence) end(number int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +176,7 @@ func (s *sequence) end(number int64) {
 	}
 }
 
-// records is how many places there are below which all inserts are over.
+// records is the number of places below which all inserts have ended.
 func (s *sequence) records() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,26 +11,26 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// client is one client. It is used by one goroutine.
+// client is not safe for concurrent use.
 type client struct {
 	store.Connection[store.Session]
 	work    *work
 	number  int
 	chooser chooser
 
-	// Of the operation that is going on, for its next attempts.
+	// The current operation, for its next attempts.
 	kind   uint8
 	record int64
 	length int
-	// reads and writes are the fields that it reads and writes, or everyField.
+	// reads and writes are fields, or everyField.
 	reads, writes int
-	// unsure is true if an earlier attempt to insert is unknown.
+	// unsure is true if an earlier attempt of an insert ended unknown.
 	unsure bool
 	values []int64
 }
 
-// Attempt implements load.Client. What an operation does is a function of the seed,
-// the client and the operation's number, and of how many records there are by then.
+// Attempt implements load.Client. Seed, client, operation number and the number of records
+// decide what an operation does.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if attempt == 1 {
 		c.choose(seq)
@@ -62,7 +62,6 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	}
 }
 
-// unsent are the values of an operation of which nothing was sent.
 func (c *client) unsent() []int64 {
 	switch c.kind {
 	case KindInsert:
@@ -80,7 +79,6 @@ func (c *client) unsent() []int64 {
 	return c.recordAndFields(c.reads)
 }
 
-// choose decides what an operation does.
 func (c *client) choose(seq uint64) {
 	random := workload.NewRandom(c.work.seed^workload.Mix(uint64(c.number)), seq)
 	of := &c.work.core
@@ -100,7 +98,7 @@ func (c *client) choose(seq uint64) {
 	}
 }
 
-// put makes the values of an answer, which are good until the next call.
+// put makes the values of an answer; the next call overwrites them.
 func (c *client) put(values ...int64) []int64 {
 	c.values = append(c.values[:0], values...)
 	return c.values
@@ -108,7 +106,7 @@ func (c *client) put(values ...int64) []int64 {
 
 func (c *client) key() int64 { return c.work.keys.keyOf(c.record) }
 
-// recordAndFields are values that begin with the record and, where fields have versions of their own,
+// recordAndFields begins the values: the record and, where fields have versions of their own,
 // these fields.
 func (c *client) recordAndFields(fields ...int) []int64 {
 	c.put(c.record)
@@ -120,7 +118,6 @@ func (c *client) recordAndFields(fields ...int) []int64 {
 	return c.values
 }
 
-// with adds versions to the values.
 func (c *client) with(found ...version) []int64 {
 	for _, v := range found {
 		c.values = append(c.values, int64(v))
@@ -128,7 +125,7 @@ func (c *client) with(found ...version) []int64 {
 	return c.values
 }
 
-// get reads the record; found are the versions of its units, or absent.
+// get returns the versions of the record's units, or absent.
 func (c *client) get(ctx context.Context, session store.Session) (found []version, reply store.Reply) {
 	asked := c.key()
 	got := new([]version) // of this call alone: one that was given up may go on
@@ -160,7 +157,7 @@ func (c *client) read(ctx context.Context, session store.Session) load.Answer {
 	return answer
 }
 
-// classThere is the class of an insert whose key a record of somebody else's had before.
+// classThere: another run's record has the key.
 const classThere = "a record of the key was there before"
 
 func (c *client) insert(ctx context.Context, session store.Session, v version, attempt int) load.Answer {
@@ -182,14 +179,14 @@ func (c *client) insert(ctx context.Context, session store.Session, v version, a
 	return answer
 }
 
-// update replaces all fields, or one. Where keys are not told apart a record that is not
-// there is made.
+// update replaces all fields or one. missing is true if the record does not exist, where the
+// database can tell.
 func (c *client) update(ctx context.Context, session store.Session, v version) (answer load.Answer, missing bool) {
 	reply := session.Run(ctx, store.Call{Statement: at(c.work.program.updates, c.writes), Parameters: c.work.contents.record(nil, c.key(), v, c.writes)})
 	c.After(reply.Outcome, reply.Broken)
 	answer = reply.Answer(KindUpdate)
 	answer.Values = c.recordAndFields(c.writes)
-	// What writes the same again changes no row in MySQL (manual, "mysql_affected_rows()").
+	// In MySQL, writing equal values changes no row (manual, "mysql_affected_rows()").
 	if answer.Outcome == history.Committed && reply.Affected == 0 && !c.work.replaces && !c.work.core.fixed {
 		answer.Values = c.with(absent)
 		return answer, true
@@ -197,8 +194,7 @@ func (c *client) update(ctx context.Context, session store.Session, v version) (
 	return answer, false
 }
 
-// readModifyWrite reads and then writes, which is not atomic, as YCSB does: what others
-// write in between is overwritten.
+// readModifyWrite is not atomic, as in YCSB: it overwrites what others write in between.
 func (c *client) readModifyWrite(ctx context.Context, session store.Session, v version, began time.Time) load.Answer {
 	found, reply := c.get(ctx, session)
 	read := time.Now()

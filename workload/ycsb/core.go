@@ -9,19 +9,18 @@ import (
 	"assay/store"
 )
 
-// core is what a run does, whether a user said it by assay's flags or by YCSB's properties.
+// core is what a run does, by assay's flags or YCSB's properties.
 type core struct {
-	// keys are without the seed of a permutation.
+	// keys lack the seed of the permutation.
 	keys keys
-	// table and key are what table and key column are called, and prefix begins the names of
-	// fields.
+	// prefix begins the fields' names.
 	table, key, prefix string
 	fields             int
 	lengths            lengths
-	// readAll and writeAll are whether all fields are read and written, or one of them.
+	// readAll and writeAll are false if operations read or write one field.
 	readAll, writeAll bool
-	// fixed is true if what a field holds follows from key and field alone, so that it does
-	// not say who wrote it: data integrity was asked for, or fields have no room for that.
+	// fixed is true if key and field alone decide a field's content, which then does not name
+	// its writer: the user asked for data integrity, or fields are too short.
 	fixed bool
 
 	shares                          mix
@@ -30,17 +29,16 @@ type core struct {
 	exponentialPercent, exponential float64
 	scans                           lengths
 
-	// records is how many there are, the first number of an insert; those from start on, so
-	// many, are loaded by the run.
+	// records is the first number of an insert. The run loads count records from start on.
 	records, start, count int64
-	// expected is how many records YCSB counts on being inserted.
+	// expected is the number of inserts that YCSB expects.
 	expected int64
-	// existing is true if the records were there before.
+	// existing is true if the table was there before.
 	existing bool
 }
 
-// units is how many parts of a record are written for themselves, and so have versions of
-// their own: one, or one for each field.
+// units is the number of parts of a record with versions of their own: one, or one for each
+// field.
 func (c *core) units() int64 {
 	if c.writeAll || c.fixed {
 		return 1
@@ -48,12 +46,11 @@ func (c *core) units() int64 {
 	return int64(c.fields)
 }
 
-// loaded reports whether a record of this number was loaded by the run.
+// loaded reports whether the run loaded this record.
 func (c *core) loaded(number int64) bool {
 	return !c.existing && number >= c.start && number < c.start+c.count
 }
 
-// keysOf are the keys of a run with this seed.
 func (c *core) keysOf(seed uint64) keys {
 	if c.keys.texts {
 		return c.keys
@@ -61,10 +58,8 @@ func (c *core) keysOf(seed uint64) keys {
 	return newKeys(seed)
 }
 
-// fieldName is what a field is called.
 func (c *core) fieldName(i int) string { return c.prefix + strconv.Itoa(i) }
 
-// core is what a valid Config asks for.
 func (c *Config) core() (core, error) {
 	if len(c.Properties) > 0 {
 		return coreOf(c.Properties, c.FieldLengths, c.KeyColumn, c.existing)
@@ -81,12 +76,11 @@ func (c *Config) core() (core, error) {
 	}, err
 }
 
-// ownTable is what assay's own table is called, whatever the records look like and the
-// property table says: a run replaces what one with other properties left, and so has to
-// find it under its name.
+// ownTable is assay's table, whatever the property table says: a run must find and replace the
+// table of a run with other properties.
 const ownTable = "record"
 
-// coreOf is what YCSB's properties ask for. The error is a *store.OptionError.
+// coreOf is the core of YCSB's properties, or a *store.OptionError.
 func coreOf(given map[string]string, h *histogram, keyColumn string, existing bool) (core, error) {
 	r := &propertyReader{given: given}
 	c := core{
@@ -121,10 +115,10 @@ func coreOf(given map[string]string, h *histogram, keyColumn string, existing bo
 	return c, r.err
 }
 
-// maxScan bounds maxscanlength; see together for what a scan may return.
+// maxScan bounds maxscanlength; see together.
 const maxScan = 10_000
 
-// together refuses what does not go together.
+// together refuses combinations that cannot work.
 func (r *propertyReader) together(c *core, law string) {
 	perRecord := 1 + int(c.units())
 	if !c.readAll {
@@ -149,7 +143,7 @@ func (r *propertyReader) together(c *core, law string) {
 	}
 }
 
-// shares are the proportions, which YCSB takes relative to their sum.
+// shares are proportions, which YCSB takes relative to their sum.
 func (r *propertyReader) shares() mix {
 	m, sum := mix{}, 0.0
 	for kind, name := range proportions() {
@@ -166,13 +160,12 @@ func (r *propertyReader) shares() mix {
 	return m
 }
 
-// proportions are the properties that have the shares of the kinds.
 func proportions() map[uint8]string {
 	return map[uint8]string{KindRead: "readproportion", KindUpdate: "updateproportion", KindInsert: "insertproportion",
 		KindScan: "scanproportion", KindReadModifyWrite: "readmodifywriteproportion"}
 }
 
-// propertyReader reads properties, with YCSB's defaults, and keeps the first error.
+// propertyReader reads properties with YCSB's defaults and keeps the first error.
 type propertyReader struct {
 	given map[string]string
 	err   error
@@ -202,7 +195,7 @@ func (r *propertyReader) number(name string, least, most float64) float64 {
 	return n
 }
 
-// truth is as Java's Boolean.parseBoolean has it, but that what is neither is refused.
+// truth is Java's Boolean.parseBoolean, but refuses other texts.
 func (r *propertyReader) truth(name string) bool {
 	return strings.EqualFold(r.choice(name, "true", "false"), "true")
 }
@@ -215,7 +208,7 @@ func (r *propertyReader) choice(name string, possible ...string) string {
 	return v
 }
 
-// name is a name that needs no quotes in any database; qualified allows what it lies in.
+// name needs no quotes in any database; qualified permits dots.
 func (r *propertyReader) name(property string, qualified bool) string {
 	v := strings.TrimSpace(r.value(property))
 	for i, c := range v {

@@ -14,10 +14,10 @@ import (
 	"assay/workload/definition"
 )
 
-// Name is the workload's name.
+// Name names the workload.
 const Name = "ycsb"
 
-// Definition is the workload.
+// Definition describes the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: Name,
@@ -69,20 +69,20 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	return out, nil
 }
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
 	Mix          string `yaml:"mix" json:"mix"`
 	Records      int64  `yaml:"records" json:"records"`
 	Distribution string `yaml:"distribution,omitempty" json:"distribution,omitempty"`
 	Fields       int    `yaml:"fields" json:"fields"`
 	FieldBytes   int    `yaml:"field_bytes" json:"field_bytes"`
-	// How long a scan is, is chosen uniformly from 1 on.
+	// ScanLength bounds the lengths, uniform from 1 on.
 	ScanLength int    `yaml:"scan_length" json:"scan_length"`
 	Read       string `yaml:"read,omitempty" json:"read,omitempty"`
-	// Properties are YCSB's, as far as they say what is done. If there are any, they count
-	// and none of the above; what is not among them has YCSB's default.
+	// Properties are YCSB's. If there are any, they replace the fields above, with YCSB's
+	// defaults for the rest.
 	Properties map[string]string `yaml:"properties,omitempty" json:"properties,omitempty"`
-	// FieldLengths is the histogram that the property fieldlengthhistogram names.
+	// FieldLengths is the file of the property fieldlengthhistogram.
 	FieldLengths *histogram `yaml:"field_lengths,omitempty" json:"field_lengths,omitempty"`
 	KeyColumn    string     `yaml:"key_column,omitempty" json:"key_column,omitempty"`
 
@@ -90,20 +90,20 @@ type Config struct {
 	existing bool
 }
 
-// The largest values of a Config.
+// Limits of a Config.
 const (
 	MaxRecords    = 100_000_000
 	MaxFields     = 100
 	MaxFieldBytes = 8000
-	// maxRecordBytes is less than a row of MySQL may have in columns of utf8mb4, four
-	// bytes a character (manual, "Limits on Table Column Count and Row Size").
+	// maxRecordBytes fits into a MySQL row of utf8mb4 columns, four bytes a character (manual,
+	// "Limits on Table Column Count and Row Size").
 	maxRecordBytes = 16_000
 	MaxScanLength  = 1000
-	// minFieldBytes leave 30 bits to tell a field by beside its version.
+	// minFieldBytes leaves 30 bits to recognize a field beside its version.
 	minFieldBytes = versionChars + 5
 )
 
-// Defaults returns the configuration of a run without flags, which is YCSB's.
+// Defaults returns YCSB's configuration.
 func Defaults() Config {
 	return Config{Mix: "a", Records: 1000, Fields: 10, FieldBytes: 100, ScanLength: 100}
 }
@@ -126,7 +126,8 @@ func (c Config) Validate() error {
 	return definition.OneOf("--distribution", c.Distribution, append(distributions(), "")...)
 }
 
-// Plan is as definition.InTurn has it, with every way to retry: each attempt writes a version of its own.
+// Plan lets clients take turns on one thread. It permits every retry: each attempt writes a
+// version of its own.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	p.Sequential = true
 	return p, nil
@@ -137,8 +138,7 @@ func (c *Config) Volume() definition.Volume {
 	return definition.Volume{Rows: of.count, RowBytes: int64(of.fields*of.lengths.max) + 50}
 }
 
-// NotApplicable are the checks of what is read where the mix reads nothing. What is read
-// back at the end is judged by CheckRecords.
+// NotApplicable are the checks of reads if the mix reads nothing.
 func (c *Config) NotApplicable() (all []check.NotApplicable) {
 	of, _ := c.core()
 	m := of.shares

@@ -9,7 +9,6 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// The kinds of evidence.
 const (
 	kindLost    = "lost"       // an acknowledged write that is not there
 	kindStale   = "stale read" // a version that was overwritten before
@@ -27,7 +26,7 @@ const (
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// recordName names a unit in words: a record, or a field of it.
+// recordName names a unit: a record, or a field of it.
 func (j *judge) recordName(unit int64) string {
 	number := unit / j.units()
 	name := fmt.Sprintf("record %d (id %s)", number, j.keys.text(j.keys.keyOf(max(number, 0))))
@@ -37,14 +36,12 @@ func (j *judge) recordName(unit int64) string {
 	return name
 }
 
-// recordEvidence is evidence on a unit.
 func (j *judge) recordEvidence(kind string, unit int64, what string) check.Evidence {
 	number := unit / j.units()
 	return check.Evidence{Kind: kind, Text: j.recordName(unit) + " " + what,
 		Fields: map[string]int64{"record": number, "id": j.keys.keyOf(number)}}
 }
 
-// foreignRecord is the evidence of a record whose key is none of this run's.
 func (j *judge) foreignRecord(got keyvalue.Observed) check.Evidence {
 	id := got.Key[0]
 	if got.Number >= 0 {
@@ -54,8 +51,8 @@ func (j *judge) foreignRecord(got keyvalue.Observed) check.Evidence {
 		Text: "a record is there that no client of this run has begun to write"}
 }
 
-// lostEvidence is the evidence of a record that is not there. last is its last acknowledged
-// write; nil if it was loaded and never written since.
+// lostEvidence is for a missing record. last is its last acknowledged write; nil if it was only
+// loaded.
 func (j *judge) lostEvidence(unit int64, last *write) check.Evidence {
 	if last == nil {
 		return j.recordEvidence(kindLost, unit, "was loaded and is not there")
@@ -63,40 +60,36 @@ func (j *judge) lostEvidence(unit int64, last *write) check.Evidence {
 	return withWrite(j.recordEvidence(kindLost, unit, fmt.Sprintf("is not there, and %s was acknowledged", last.version)), last)
 }
 
-// oldEvidence is the evidence of a record that is older in the end than an acknowledged write.
 func (j *judge) oldEvidence(unit int64, holds version, last *write) check.Evidence {
 	return withWrite(j.recordEvidence(kindLost, unit, fmt.Sprintf("holds %s, which was there before %s; the write of that, begun at %.6f s, was acknowledged and is lost",
 		holds, last.version, seconds(last.start))), last)
 }
 
-// withWrite adds who wrote a version.
+// withWrite adds the writer of a version.
 func withWrite(e check.Evidence, w *write) check.Evidence {
 	client, seq, attempt := w.version.split()
 	e.Fields["client"], e.Fields["seq"], e.Fields["attempt"], e.Fields["begun_ns"] = int64(client), int64(seq), int64(attempt), w.start
 	return e
 }
 
-// fieldsOf is who did something, and when.
 func fieldsOf(op *history.Op, number int64) map[string]int64 {
 	return map[string]int64{"record": number, "client": int64(op.Client), "seq": int64(op.Seq), "start_ns": op.Start, "end_ns": op.End}
 }
 
-// readEvidence is evidence on a version that an operation returned.
 func (j *judge) readEvidence(kind string, op *history.Op, unit int64, v version, why string) check.Evidence {
 	return check.Evidence{Kind: kind, Fields: fieldsOf(op, unit/j.units()),
 		Text: fmt.Sprintf("at %.6f s operation %d of client %d (%s) found %s in %s, %s",
 			seconds(op.Start), op.Seq, op.Client, operations()[op.Kind], v, j.recordName(unit), why)}
 }
 
-// scanEvidence is evidence on a record in the answer of a scan.
 func (j *judge) scanEvidence(kind string, op *history.Op, number int64, what string) check.Evidence {
 	return check.Evidence{Kind: kind, Fields: fieldsOf(op, number),
 		Text: fmt.Sprintf("%s: at %.6f s operation %d of client %d, a scan from record %d on, %s",
 			j.recordName(max(number, 0)*j.units()), seconds(op.Start), op.Seq, op.Client, op.Values[0], what)}
 }
 
-// conflictEvidence is the evidence of two versions of a record of which each must have come
-// before the other; a was the record's version all the while from a.ends to a.begins.
+// conflictEvidence is for two versions that each must precede the other; a was the record's
+// version from a.ends to a.begins.
 func (j *judge) conflictEvidence(unit int64, a, b *write) check.Evidence {
 	kind := kindOrder
 	switch {

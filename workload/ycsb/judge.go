@@ -13,7 +13,7 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// The checks of this workload, as in a result; Definition says what each asserts.
+// The checks; Definition says what each asserts.
 const (
 	CheckRecords      = "records"
 	CheckReads        = "reads"
@@ -22,47 +22,43 @@ const (
 	CheckSessions     = "sessions"
 )
 
-// Figures are what is counted beside the verdicts.
+// Figures are counts beside the verdicts.
 type Figures struct {
 	report.YCSB
-	// Outcomes are the outcomes of all operations, Writes those of the ones that write.
+	// Writes are the outcomes of operations that write.
 	Outcomes, Writes history.Counts
-	// Acknowledged counts the acknowledged writes, of records that were loaded as well.
+	// Acknowledged counts acknowledged writes, of loaded records too.
 	Acknowledged int64
-	// Missing counts the reads that did not find a record that was loaded.
+	// Missing counts reads that did not find a loaded record.
 	Missing int64
-	// UnknownDone counts the unknown writes whose versions somebody read.
+	// UnknownDone counts unknown writes that a client read.
 	UnknownDone int64
 }
 
-// judge judges a run by its files.
 type judge struct {
 	core
 	evidence definition.Evidence
 	keys     keys
 	contents *contents
 	promised bool
-	// missing says why the state is not all there is to know; empty if it is.
+	// missing says why records may be missing; empty if none are.
 	missing string
 
 	clients map[int]*keyvalue.Progress
 	// whole is true if the history was closed in order.
 	whole bool
-	// inserted is when the insert of each number from core.records on was
-	// acknowledged; never if it was not.
+	// inserted is, by number from core.records on, when the insert was acknowledged, or never.
 	inserted []int64
-	// processes is among how many the numbers of inserted records were shared.
+	// processes share the numbers of inserts.
 	processes int64
-	// limit is above all numbers that records of this run can have; writes counts the
-	// attempts that wrote, all attempts are attempts.
+	// limit is above all numbers of this run's records. writes and attempts count attempts.
 	limit            int64
 	writes, attempts int64
-	// numbers are the records by their keys, where these are hashes.
+	// numbers are the records sorted by hashed keys.
 	numbers []numbered
-	// into is used for each operation again.
-	into []found
+	into    []found
 
-	// forgot is true if what sessions had seen was too much to keep.
+	// forgot is true if the clocks of sessions needed too much memory.
 	forgot bool
 
 	kept, reads, scanned, linearizable, inSessions check.Result
@@ -71,18 +67,16 @@ type judge struct {
 
 const never = math.MaxInt64
 
-// maxTogether is how many writes are judged at the same time.
+// maxTogether bounds the writes judged in one pass.
 const maxTogether = 4 << 20
 
-// Judge judges a run by its files alone, so that it can be done again at any time. It
-// reads the history once, and twice more for each maxTogether writes. A missing or cut
-// state leaves CheckRecords unknown; files that are malformed give a
+// Judge judges a run by its files alone. It reads the history once, and twice more per
+// maxTogether writes. A missing or cut state leaves CheckRecords unknown; malformed files give a
 // *history.FormatError.
 func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, Figures, error) {
 	return judgeTogether(config, seed, e, maxTogether)
 }
 
-// judgeTogether is Judge with so many writes at the same time.
 func judgeTogether(config Config, seed uint64, e definition.Evidence, together int64) ([]check.Result, Figures, error) {
 	if err := config.Validate(); err != nil {
 		return nil, Figures{}, err
@@ -119,12 +113,11 @@ func judgeTogether(config Config, seed uint64, e definition.Evidence, together i
 	return check.Applicable(results, config.NotApplicable()), j.figures, nil
 }
 
-// malformed says that the history cannot be understood.
 func (j *judge) malformed(format string, a ...any) error {
 	return &history.FormatError{Path: j.evidence.History, Reason: fmt.Sprintf(format, a...)}
 }
 
-// inspect learns what was begun, how much was written, and which records there are.
+// inspect learns which operations began, how much was written, and which records exist.
 func (j *judge) inspect() error {
 	ending, err := history.Read(j.evidence.History, history.Visitor{
 		Header: func(h history.Header) error {
@@ -157,7 +150,7 @@ func (j *judge) client(n int) *keyvalue.Progress {
 	return c
 }
 
-// enter enters one attempt. Those of one client come in their order.
+// enter enters an attempt. A client's attempts come in order.
 func (j *judge) enter(op *history.Op) error {
 	if err := j.client(op.Client).Enter(op); err != nil {
 		return j.malformed("%v", err)
@@ -187,15 +180,15 @@ func (j *judge) enter(op *history.Op) error {
 	return nil
 }
 
-// unrecorded reports whether a version may have been written by an attempt of which
-// the history has no record: it was cut, or the attempt never came back.
+// unrecorded reports whether an attempt without a record in the history may have written a
+// version: the history was cut, or the attempt never returned.
 func (j *judge) unrecorded(v version) bool {
 	client, seq, attempt := v.split()
 	c := j.clients[client]
 	return c != nil && c.Unrecorded(seq, attempt, j.whole, true)
 }
 
-// initial is what a unit held before the run.
+// initial is a unit's version before the run.
 func (j *judge) initial(unit int64) version {
 	number := unit / j.units()
 	switch {
@@ -209,7 +202,7 @@ func (j *judge) initial(unit int64) version {
 	return loadedVersion(number)
 }
 
-// summarize gives each check that found nothing its verdict, and each its detail.
+// summarize completes verdicts and details.
 func (j *judge) summarize() {
 	f := &j.figures
 	j.kept.Detail = check.Counted(f.Records, "record was", "records were") + " read back, after " +
@@ -246,7 +239,7 @@ func (j *judge) summarize() {
 	j.inSessions.Finish("", f.Compared == 0, "nothing was returned")
 }
 
-// one and many are what a unit is called.
+// one and many are the nouns for units.
 func (c *core) one() string {
 	if c.units() > 1 {
 		return "field"
@@ -256,7 +249,7 @@ func (c *core) one() string {
 
 func (c *core) many() string { return c.one() + "s" }
 
-// order says what the histories of the records showed.
+// order says what the histories of records showed.
 func (j *judge) order() string {
 	f := &j.figures
 	text := fmt.Sprintf("%s and %s", check.Counted(f.Compared, "answer", "answers"), check.Counted(f.Acknowledged, "acknowledged write", "acknowledged writes"))

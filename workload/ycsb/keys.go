@@ -9,9 +9,8 @@ import (
 	"assay/workload"
 )
 
-// A record's key is its number under a permutation of the numbers of 62 bits that
-// depends on the seed, so that records come in no order, as YCSB's do that are
-// inserted "hashed", and each key tells its number.
+// A key is a record's number under a permutation of 62-bit numbers that the seed decides. So
+// records come in no order, like YCSB's "hashed" ones, and each key tells its number.
 const keyBits = 62
 
 const (
@@ -19,10 +18,9 @@ const (
 	keyFactor = 0x1e3779b97f4a7c15 // odd, so that it has an inverse
 )
 
-// keys are the keys of one run: the permutation of a seed or, where texts is true, YCSB's own
-// texts, "user" and the number, or the number's hash where hashed is true, with zeros before
-// it up to padding digits (CoreWorkload, insertorder and zeropadding). What is called a key
-// is then the number behind "user".
+// keys are the permutation of a seed or, if texts is true, YCSB's: "user" and the number, or its
+// hash if hashed is true, padded with zeros (CoreWorkload, insertorder and zeropadding). The key
+// of a text is the number behind "user".
 type keys struct {
 	offset, inverse uint64
 	texts, hashed   bool
@@ -37,7 +35,7 @@ func newKeys(seed uint64) keys {
 	return k
 }
 
-// keyOf is the key of a number from 0 to 2^62-1.
+// keyOf takes numbers from 0 to 2^62-1.
 func (k keys) keyOf(number int64) int64 {
 	switch {
 	case k.texts && k.hashed:
@@ -53,8 +51,8 @@ func (k keys) keyOf(number int64) int64 {
 	return int64(x ^ x>>(keyBits/2))
 }
 
-// number is the inverse of of; -1 for what is no key, and for a hash, whose number only the
-// judge looks for.
+// number is the inverse of keyOf; -1 for an impossible key and for a hash, whose number the
+// judge looks up.
 func (k keys) number(key int64) int64 {
 	switch {
 	case key < 0 || key > keyMask && !k.texts || k.texts && k.hashed:
@@ -71,10 +69,9 @@ func (k keys) number(key int64) int64 {
 	return int64(x ^ k.offset)
 }
 
-// keyPrefix begins the keys that are texts.
 const keyPrefix = "user"
 
-// text is a key as the database has it, or as people read it.
+// text is a key as shown to people, and as stored if texts is true.
 func (k keys) text(key int64) string {
 	digits := strconv.FormatInt(key, 10)
 	if !k.texts {
@@ -83,7 +80,6 @@ func (k keys) text(key int64) string {
 	return keyPrefix + strings.Repeat("0", max(k.padding-len(digits), 0)) + digits
 }
 
-// value is a key as the database takes it.
 func (k keys) value(key int64) store.Value {
 	if k.texts {
 		return store.OfText(k.text(key))
@@ -91,7 +87,7 @@ func (k keys) value(key int64) store.Value {
 	return store.OfInt(key)
 }
 
-// read is the key that a text is; -1 if it is none.
+// read is the key of a text; -1 if it is none.
 func (k keys) read(text string) int64 {
 	digits, is := strings.CutPrefix(text, keyPrefix)
 	key, err := strconv.ParseInt(digits, 10, 64)
@@ -101,7 +97,7 @@ func (k keys) read(text string) int64 {
 	return key
 }
 
-// compare compares two keys as the database orders them: texts digit by digit.
+// compare orders keys as the database does: texts digit by digit.
 func (k keys) compare(a, b int64) int {
 	if !k.texts {
 		return cmp.Compare(a, b)
@@ -111,10 +107,10 @@ func (k keys) compare(a, b int64) int {
 	return cmp.Or(cmp.Compare(x, y), cmp.Compare(long, longer))
 }
 
-// mostDigits is how many an int64 has at most.
+// mostDigits is of an int64.
 const mostDigits = 19
 
-// rank is a key with its digits moved to the left, and how many it has.
+// rank is a key shifted left to mostDigits, and its number of digits.
 func (k keys) rank(key int64) (left uint64, digits int) {
 	digits = 1
 	for n := key; n >= 10; n /= 10 {
@@ -128,5 +124,5 @@ func (k keys) rank(key int64) (left uint64, digits int) {
 	return left, digits
 }
 
-// length is the most characters that a key has.
+// length bounds a key's characters.
 func (k keys) length() int { return len(keyPrefix) + max(mostDigits, k.padding) }

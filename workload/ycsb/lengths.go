@@ -10,8 +10,8 @@ import (
 	"assay/workload"
 )
 
-// lengths is the law of the lengths of fields or of scans: Constant, Uniform or Zipfian
-// (short ones are the favourites) between two bounds, or a histogram.
+// lengths is a law of field or scan lengths: constant, Uniform, Zipfian (short ones are
+// favourites) or a histogram.
 type lengths struct {
 	law      string
 	min, max int
@@ -19,7 +19,7 @@ type lengths struct {
 	*histogram
 }
 
-// The laws of lengths beside Uniform and Zipfian.
+// Further laws of lengths.
 const (
 	constantLength  = "constant"
 	histogramLength = "histogram"
@@ -40,7 +40,6 @@ func newLengths(law string, least, most int, h *histogram) lengths {
 	return l
 }
 
-// draw draws a length.
 func (l *lengths) draw(r *workload.Random) int {
 	switch {
 	case l.min >= l.max:
@@ -54,18 +53,17 @@ func (l *lengths) draw(r *workload.Random) int {
 	}
 }
 
-// histogram says how often fields of each length come: bucket i, from 0, those of i+1 blocks.
+// histogram has the frequency of lengths: bucket i, from 0, is of i+1 blocks.
 type histogram struct {
 	Block   int     `yaml:"block"`
 	Buckets []int64 `yaml:"buckets"`
 }
 
-// mostBuckets bounds the lines of a histogram's file.
+// mostBuckets bounds the lines of a file.
 const mostBuckets = 100_000
 
-// readHistogram reads a file as YCSB's HistogramGenerator does: "BlockSize", a tab and the
-// size of a block, and then lines with the number of a bucket, a tab and how often it comes,
-// in the order of the buckets.
+// readHistogram reads a file as YCSB's HistogramGenerator: "BlockSize", a tab and the block's
+// size, then lines with a bucket's number, a tab and its frequency, in order.
 func readHistogram(path string) (*histogram, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -106,7 +104,6 @@ func (h *histogram) area() (all int64) {
 	return all
 }
 
-// bounds are the shortest and the longest length that come.
 func (h *histogram) bounds() (least, most int) {
 	for i, n := range h.Buckets {
 		if length := (i + 1) * h.Block; n > 0 {

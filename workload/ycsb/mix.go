@@ -11,38 +11,35 @@ import (
 	"assay/workload"
 )
 
-// The kinds of operations in the history. Values begin with the number of the record.
+// The kinds of operations. Values begin with the record's number.
 const (
-	// KindInsert inserted a record under the next number.
+	// KindInsert inserts the next record.
 	KindInsert uint8 = iota + 1
-	// KindRead read a record. If it was answered, its version follows.
+	// KindRead reads a record. An answer adds the version.
 	KindRead
-	// KindUpdate wrote all fields of a record. If there was none, absent follows.
+	// KindUpdate writes a record's fields. If the record did not exist, absent follows.
 	KindUpdate
-	// KindScan read records in the order of their keys, from one on: the number
-	// to begin with, how many were asked for and, if it was answered, the number and
-	// the version of each; of a key that is no record's -1 and the key.
+	// KindScan reads records in the order of keys. Values are the first number, the limit and,
+	// if answered, each record's number and version; for a foreign key -1 and the key.
 	KindScan
-	// KindReadModifyWrite read a record and then updated it. If the read was answered,
-	// its version follows and, if there was a record, how many nanoseconds after its
-	// start the operation had begun to write, and how many before its end it had read.
+	// KindReadModifyWrite reads a record and updates it. If the read was answered, its version
+	// follows. If there was a record, two times in nanoseconds follow: from the start to the
+	// begin of the write, and from the end of the read to the operation's end.
 	KindReadModifyWrite
 )
 
-// operations names the kinds.
 func operations() map[uint8]string {
 	return map[uint8]string{KindInsert: "insert", KindRead: "read", KindUpdate: "update", KindScan: "scan", KindReadModifyWrite: "rmw"}
 }
 
-// kinds are all of them, in the order of reports.
+// kinds are in the order of reports.
 func kinds() []uint8 { return []uint8{KindRead, KindUpdate, KindInsert, KindScan, KindReadModifyWrite} }
 
-// mix is the share of each kind of operation; they add up to 1.
+// mix has the shares of the kinds; their sum is 1.
 type mix map[uint8]float64
 
-// coreMixes are YCSB's core workloads, and the distribution of each (B. Cooper et al.,
-// "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010, table 2, and the files
-// workloads/workloada to workloadf).
+// coreMixes are YCSB's core workloads (B. Cooper et al., "Benchmarking Cloud Serving Systems
+// with YCSB", SoCC 2010, table 2, and the files workloads/workloada to workloadf).
 func coreMixes() []struct {
 	name, distribution string
 	shares             mix
@@ -60,11 +57,9 @@ func coreMixes() []struct {
 	}
 }
 
-// wantMix is what --mix can be.
 const wantMix = "a, b, c, d, e, f, or shares that add up to 1, such as read=0.7,update=0.2,insert=0.1 (read, update, insert, scan, rmw)"
 
-// mixOf is the mix that --mix names, and its distribution. The error is a
-// *store.OptionError.
+// mixOf parses --mix. The error is a *store.OptionError.
 func mixOf(text string) (m mix, distribution string, err error) {
 	for _, core := range coreMixes() {
 		if strings.EqualFold(text, core.name) {
@@ -100,7 +95,7 @@ func mixOf(text string) (m mix, distribution string, err error) {
 	return m, Zipfian, nil
 }
 
-// kindOf is the kind of this name; 0 if there is none.
+// kindOf is 0 for an unknown name.
 func kindOf(name string) uint8 {
 	for kind, is := range operations() {
 		if is == name {
@@ -110,7 +105,6 @@ func kindOf(name string) uint8 {
 	return 0
 }
 
-// String lists the shares.
 func (m mix) String() string {
 	var parts []string
 	for _, kind := range kinds() {
@@ -121,7 +115,6 @@ func (m mix) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// choose draws a kind.
 func (m mix) choose(r *workload.Random) uint8 {
 	u := r.Float()
 	chosen := KindRead
@@ -137,7 +130,6 @@ func (m mix) choose(r *workload.Random) uint8 {
 	return chosen
 }
 
-// has reports whether one of these kinds is in the mix.
 func (m mix) has(some ...uint8) bool {
 	return slices.ContainsFunc(some, func(kind uint8) bool { return m[kind] > 0 })
 }

@@ -6,33 +6,33 @@ import (
 	"assay/history"
 )
 
-// write is one version that was written, and what is known of it: with the initial
-// versions these are the values whose zones decide (register.Zone).
+// write is a version and what is known of it. Together with initial versions, writes are the
+// values whose zones decide (register.Zone).
 type write struct {
 	version version
 	unit    int64
-	// start is when its write began, ends when the first of the operations that wrote
-	// or read it ended (never if none did), begins when the last of them began.
+	// start is the begin of the write. Of the operations that wrote or read the version, ends is
+	// the first end (never if none did) and begins the last begin.
 	start, ends, begins int64
-	// firstBy and lastBy are these two operations, as versions.
+	// firstBy and lastBy are these two operations.
 	firstBy, lastBy             version
 	acknowledged, failed, there bool
-	// origin is nil unless sessions are judged and one is known to have written it.
+	// origin is nil unless sessions are judged and the writing session is known.
 	origin *origin
 }
 
-// certain reports whether the version was the record's at some time.
+// certain reports whether the version was certainly the record's at some time.
 func (w *write) certain() bool { return w.ends != never }
 
-// opening is what is known of the version that a record had before the run.
+// opening is what is known of a unit's version before the run.
 type opening struct {
 	begins int64 // when the last operation began that read it
 	by     version
-	// final is the version at the end; unread if no record was read back.
+	// final is the version at the end, or unread.
 	final version
 }
 
-// unread is the version of a record that was not read back.
+// unread: no record was read back.
 const unread = math.MinInt64
 
 // pass judges the records whose number is index modulo of.
@@ -40,29 +40,25 @@ type pass struct {
 	*judge
 	index, of int64
 	clients   map[int]*clientWrites
-	// possible are versions without a record in the history that somebody read.
+	// possible are versions that were read but have no record in the history.
 	possible map[possible]*write
 	openings []opening
-	// sessions is nil where linearizability is promised.
+	// sessions is nil if linearizability is promised.
 	sessions *sessions
-	// sorted are the numbers of all records by their keys, in the first pass over a
-	// run that scans.
+	// sorted are all records' numbers by key, in the first pass over a run with scans.
 	sorted []int64
-	// inserts are the writes of records whose versions are not told, by their numbers.
+	// inserts are the writes of records with fixed content.
 	inserts map[int64]*write
-	// gone is one more than the number of the record that was last told not to be there.
+	// gone is one above the number of the missing record reported last.
 	gone int64
 }
 
-// clientWrites are the writes of one client, in their order.
 type clientWrites struct {
 	writes []write
-	// at is for each operation one more than where its first write is; 0 if it has
-	// none.
+	// at is, by operation, one above the index of its first write; 0 if there is none.
 	at []uint32
 }
 
-// possible is a version of a unit that has no record in the history.
 type possible struct {
 	version version
 	unit    int64
@@ -78,12 +74,11 @@ func newPass(j *judge, index, of int64) *pass {
 	return p
 }
 
-// mine reports whether this pass judges a record.
 func (p *pass) mine(number int64) bool {
 	return number >= 0 && number < p.limit && number%p.of == p.index
 }
 
-// place is where a unit of a record of this pass is among all of them, and unitAt its inverse.
+// place is the index of a unit among those of this pass; unitAt is its inverse.
 func (p *pass) place(unit int64) int64 {
 	units := p.units()
 	return unit/units/p.of*units + unit%units
@@ -96,7 +91,7 @@ func (p *pass) unitAt(place int64) int64 {
 
 func (p *pass) opening(unit int64) *opening { return &p.openings[p.place(unit)] }
 
-// run does all that is to be done. What is read twice is counted the first time.
+// run judges. Figures of reads that occur in two readings count in the first.
 func (p *pass) run() error {
 	if _, err := history.Read(p.evidence.History, history.Visitor{Op: func(op *history.Op) error {
 		p.wrote(op)
@@ -121,7 +116,6 @@ func (p *pass) run() error {
 	return nil
 }
 
-// returned judges what an attempt returned, and counts it.
 func (p *pass) returned(op *history.Op) {
 	if p.index == 0 && op.Last {
 		p.figures.Outcomes.Add(op.Final, 1)
@@ -156,8 +150,8 @@ func (p *pass) returned(op *history.Op) {
 	}
 }
 
-// observe judges what an operation that lasted from start to end found of a record. That
-// there is none is one version for all units.
+// observe judges what an operation from start to end found of a record. Absence is one version
+// for all units.
 func (p *pass) observe(op *history.Op, f found, start, end int64) {
 	if !p.mine(f.number) {
 		return
@@ -176,7 +170,6 @@ func (p *pass) observe(op *history.Op, f found, start, end int64) {
 	}
 }
 
-// observeAbsent is observe where there was no record.
 func (p *pass) observeAbsent(op *history.Op, number, start, end int64) {
 	if p.loaded(number) {
 		p.figures.Missing++
@@ -188,9 +181,9 @@ func (p *pass) observeAbsent(op *history.Op, number, start, end int64) {
 	}
 }
 
-// isInitial reports whether a version is one that a unit may have had before the run. On
-// tables that were there before that is whatever this run has not written by then: an earlier
-// run with the same seed may have left the same.
+// isInitial reports whether a unit may have had a version before the run. In existing tables
+// that is any version that this run had not written by then: an earlier run with the seed may
+// have left it.
 func (p *pass) isInitial(unit int64, v version, end int64) bool {
 	if !p.existing {
 		return v == p.initial(unit)
@@ -233,8 +226,8 @@ func (p *pass) observeUnit(op *history.Op, unit int64, v version, start, end int
 	p.sessions.enter(op, unit, w, start, end, false)
 }
 
-// wrong says what is wrong with a version of a record that is not its initial one; kind
-// is empty if nothing is, and w is its write.
+// wrong judges a version that is not initial. kind is empty if nothing is wrong, and w is the
+// write.
 func (p *pass) wrong(v version, unit int64) (kind, why string, w *write) {
 	switch {
 	case v == mixed:

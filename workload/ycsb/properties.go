@@ -14,8 +14,8 @@ import (
 	"assay/store"
 )
 
-// defaults are the properties that YCSB 0.17's CoreWorkload and its Client document and that
-// say what a run does, with their defaults; empty for none.
+// defaults are the documented properties of YCSB 0.17's CoreWorkload and Client that decide what
+// a run does, with their defaults; empty for none.
 func defaults() map[string]string {
 	return map[string]string{
 		"table": "usertable", "fieldcount": "10", "fieldlength": "100", "minfieldlength": "1", "fieldlengthdistribution": constantLength,
@@ -29,22 +29,21 @@ func defaults() map[string]string {
 	}
 }
 
-// coreWorkload is YCSB's class.
 const coreWorkload = "site.ycsb.workloads.CoreWorkload"
 
-// coreWorkloads are its names: in YCSB's versions, and in go-ycsb.
+// coreWorkloads are the class's names in versions of YCSB and in go-ycsb.
 func coreWorkloads() []string {
 	return []string{coreWorkload, "com.yahoo.ycsb.workloads.CoreWorkload", "core"}
 }
 
-// withoutEffect are properties that YCSB knows and that say nothing of the work, or what
-// assay does in its own way; beside those of drivers, which have a dot in their names.
+// withoutEffect are properties of YCSB that do not concern the work or that assay handles
+// otherwise. Drivers' properties have a dot in their names.
 func withoutEffect() []string {
 	return []string{"db", "core_workload_insertion_retry_limit", "core_workload_insertion_retry_interval", "readallfieldsbyname", "measurementtype",
 		"exporter", "exportfile", "dotransactions", "label", "hosts", "port"}
 }
 
-// PropertyError means that a file of properties cannot be read.
+// PropertyError means that a property file cannot be read.
 type PropertyError struct {
 	Path string
 	Err  error
@@ -55,11 +54,11 @@ func (e *PropertyError) Error() string {
 }
 func (e *PropertyError) Unwrap() error { return e.Err }
 
-// mostPropertyBytes bounds a file of properties.
+// mostPropertyBytes bounds a file.
 const mostPropertyBytes = 1 << 20
 
 // readProperties reads a file as Java's Properties.load does (comments, continued lines,
-// escapes; the last of two values counts). Nothing in a value is expanded.
+// escapes; the last value counts). It expands no values.
 func readProperties(path string) (map[string]string, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > mostPropertyBytes {
@@ -79,9 +78,8 @@ func readProperties(path string) (map[string]string, error) {
 	return all, nil
 }
 
-// parseProperties passes over a byte order mark, which would become a part of the first name,
-// and refuses what has control characters: a compressed file has names of nothing that
-// anybody meant.
+// parseProperties skips a byte order mark, which would join the first name. It refuses control
+// characters, as of a compressed file.
 func parseProperties(text []byte) (map[string]string, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if at := bytes.IndexFunc(text, func(c rune) bool { return c < ' ' && !strings.ContainsRune("\t\n\f\r", c) }); at >= 0 {
@@ -95,9 +93,8 @@ func parseProperties(text []byte) (map[string]string, error) {
 	return all.Map(), nil
 }
 
-// joined has each property on a line of its own, as Java's Properties joins lines: one that
-// ends with a backslash goes on with the next, in a name as in a value, whatever ends it. A
-// property keeps the number of its first line.
+// joined puts each property on one line as Java does: a final backslash continues a line, in
+// names and values, whatever the line end. A property keeps its first line's number.
 func joined(text []byte) []byte {
 	text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	all, further := make([]byte, 0, len(text)), 0
@@ -117,8 +114,7 @@ func joined(text []byte) []byte {
 	return all
 }
 
-// propertyFiles and propertyValues are the flags -P and -p. They are pflag.Values that hold
-// what was given, in its order.
+// propertyFiles and propertyValues are the pflag.Values of -P and -p. They keep the order given.
 type (
 	propertyFiles  struct{ of *Config }
 	propertyValues struct{ of *Config }
@@ -167,8 +163,8 @@ func (f propertyValues) Set(text string) error {
 	return nil
 }
 
-// GetSlice, Append and Replace are those of pflag.SliceValue: a command's flags are given to
-// another one by them.
+// GetSlice, Append and Replace implement pflag.SliceValue, by which one command passes flags to
+// another.
 func (f propertyFiles) GetSlice() []string  { return f.of.given.files }
 func (f propertyValues) GetSlice() []string { return f.of.given.values }
 
@@ -194,7 +190,7 @@ func setAll(all []string, set func(string) error) error {
 	return nil
 }
 
-// givenProperties are the properties of -P and -p, of which -p counts, wherever it stands.
+// givenProperties are of -P and -p; -p wins, wherever it stands.
 type givenProperties struct {
 	files, values  []string
 	inFiles, named map[string]string
@@ -202,7 +198,7 @@ type givenProperties struct {
 
 func (g *givenProperties) any() bool { return len(g.files)+len(g.values) > 0 }
 
-// all are the properties with where each came from.
+// all are the merged properties.
 func (g *givenProperties) all() map[string]string {
 	all := maps.Clone(g.inFiles)
 	if all == nil {
@@ -212,8 +208,8 @@ func (g *givenProperties) all() map[string]string {
 	return all
 }
 
-// divide parts properties into those that say what is done and those that do not, and says
-// of the latter why.
+// divide separates properties that decide what is done from the others; notes say why the others
+// do not.
 func divide(all map[string]string) (used map[string]string, notes []string, err error) {
 	used = map[string]string{}
 	var idle, unknown []string
@@ -240,12 +236,12 @@ func divide(all map[string]string) (used map[string]string, notes []string, err 
 	return used, notes, nil
 }
 
-// ofLoad are properties that the report has as the load.
+// ofLoad are shown in the report as the load.
 func ofLoad() []string {
 	return []string{"operationcount", "maxexecutiontime", "target", "threadcount", "workload"}
 }
 
-// inForce are all properties as they are, those that were not given by their defaults.
+// inForce lists all properties, with defaults.
 func inForce(given map[string]string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(defaults())) {

@@ -11,13 +11,11 @@ import (
 	"assay/store"
 )
 
-// defaultKeyColumn is what the key's column is called in tables that YCSB's driver for SQL
-// makes.
+// defaultKeyColumn is the key's column in tables that YCSB's SQL driver makes.
 const defaultKeyColumn = "ycsb_key"
 
-// Propose implements definition.Proposing: it takes the properties that were given by -P and
-// -p into the configuration, and what they say of the load into the plan. A flag of assay's
-// own wins over a property.
+// Propose implements definition.Proposing for the properties of -P and -p. assay's own flags win
+// over properties.
 func (c *Config) Propose(plan *load.Plan, given func(flag string) bool) (notes []string, err error) {
 	if !c.given.any() {
 		return nil, nil
@@ -44,7 +42,7 @@ func (c *Config) Propose(plan *load.Plan, given func(flag string) bool) (notes [
 	return append(notes, more...), err
 }
 
-// overruled has the workload's own flags win over properties, and says of which.
+// overruled lets the workload's flags win over properties, with notes about it.
 func (c *Config) overruled(given func(flag string) bool) (notes []string) {
 	win := func(flag, name, value string) {
 		if before, is := c.Properties[name]; is && before != value {
@@ -74,7 +72,6 @@ func (c *Config) overruled(given func(flag string) bool) (notes []string) {
 	return notes
 }
 
-// plan takes what properties say of the load.
 func (c *Config) plan(p *load.Plan, used map[string]string, given func(flag string) bool) (notes []string, err error) {
 	r := &propertyReader{given: used}
 	whole := func(name, flag string) (n int64, is bool) {
@@ -115,8 +112,8 @@ func (c *Config) plan(p *load.Plan, used map[string]string, given func(flag stri
 	return notes, r.err
 }
 
-// UseExisting implements definition.Existing. Without properties the workload's own flags say
-// what is done, in YCSB's terms.
+// UseExisting implements definition.Existing. Without properties, it turns the workload's flags
+// into YCSB's properties.
 func (c *Config) UseExisting() {
 	c.existing = true
 	if len(c.Properties) > 0 {
@@ -135,7 +132,6 @@ func (c *Config) UseExisting() {
 	}
 }
 
-// Touched implements definition.Existing.
 func (c *Config) Touched() (read, written []string) {
 	of, _ := c.core()
 	read = []string{of.table} // it is read back in any case
@@ -145,7 +141,7 @@ func (c *Config) Touched() (read, written []string) {
 	return read, written
 }
 
-// Target implements definition.Targeting: it enters the shape of the records.
+// Target implements definition.Targeting: it sets the shape of the records.
 func (c *Config) Target(to *store.Target) {
 	to.Read = c.Read
 	of, err := c.core()

@@ -9,9 +9,8 @@ import (
 	"assay/workload"
 )
 
-// A version says who wrote what a record holds: a client, its operation, and the
-// attempt. What is loaded is the version of the client loader whose operation is the
-// record's number, and attempt 1. A version has 62 bits.
+// version says who wrote a record: client, operation and attempt, in 62 bits. A loaded record's
+// version has client loader, the record's number as operation, and attempt 1.
 type version int64
 
 const (
@@ -24,24 +23,22 @@ const (
 	loader     = 1<<clientBits - 1
 )
 
-// What a read found where it is no version.
+// Findings of a read that are no version.
 const (
-	// absent: there is no record of the key.
+	// absent: the key has no record.
 	absent version = -1 - iota
-	// garbled: at least one field holds what nobody can have written.
+	// garbled: some field's content was not written by any client.
 	garbled
-	// mixed: each field is one that somebody can have written, and not all are of
-	// one version.
+	// mixed: the fields are of several versions.
 	mixed
-	// others: what is there was not written by this run, on tables that were there before.
+	// others: this run did not write it, in an existing table.
 	others
 )
 
-// fixed is the version of what a record is to hold where versions are not told. No attempt
-// has it.
+// fixed is the version of records with fixed content. No attempt has it.
 const fixed version = 0
 
-// versionOf is the version of an attempt; ok is false if it has none.
+// versionOf is not ok if the attempt has no version.
 func versionOf(client int, seq uint64, attempt int) (v version, ok bool) {
 	if client < 0 || client >= loader || seq > maxSeq || attempt < 1 || attempt > maxAttempt {
 		return 0, false
@@ -49,7 +46,6 @@ func versionOf(client int, seq uint64, attempt int) (v version, ok bool) {
 	return version(client)<<(seqBits+attemptBits) | version(seq)<<attemptBits | version(attempt), true
 }
 
-// loadedVersion is the version of a record that was loaded.
 func loadedVersion(number int64) version {
 	return loader<<(seqBits+attemptBits) | version(number)<<attemptBits | 1
 }
@@ -58,7 +54,6 @@ func (v version) split() (client int, seq uint64, attempt int) {
 	return int(v >> (seqBits + attemptBits)), uint64(v) >> attemptBits & maxSeq, int(v & maxAttempt)
 }
 
-// String says who wrote it.
 func (v version) String() string {
 	client, seq, attempt := v.split()
 	switch {
@@ -79,16 +74,14 @@ func (v version) String() string {
 	}
 }
 
-// alphabet are the characters of fields, six bits each.
+// alphabet has six bits a character.
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+-"
 
-// versionChars is how many characters hold a version.
+// versionChars hold a version.
 const versionChars = 11
 
-// contents makes and recognizes the fields of records, for one seed. A field holds
-// the version, and behind it characters that follow from seed, key, version and field
-// alone. Where versions are not told, it holds what follows from key and field. It is safe
-// for concurrent use.
+// contents makes and recognizes fields. A field holds the version and then characters that
+// follow from seed, key, version and field; or its fixed content. It is safe for concurrent use.
 type contents struct {
 	*core
 	keys   keys
@@ -107,7 +100,7 @@ func newContents(of *core, seed uint64) *contents {
 	return c
 }
 
-// record appends a key and its fields in a version, or the one field.
+// record appends a key and its fields in a version, or one field.
 func (c *contents) record(into []store.Value, key int64, v version, field int) []store.Value {
 	into = append(into, c.keys.value(key))
 	first, last := c.span(field)
@@ -117,7 +110,7 @@ func (c *contents) record(into []store.Value, key int64, v version, field int) [
 	return into
 }
 
-// span are the fields from first to before last that a field stands for.
+// span is the range of fields that a field stands for.
 func (c *core) span(field int) (first, last int) {
 	if field == everyField {
 		return 0, c.fields
@@ -125,7 +118,6 @@ func (c *core) span(field int) (first, last int) {
 	return field, field + 1
 }
 
-// text is what a field holds.
 func (c *contents) text(key int64, v version, field int) string {
 	random := workload.NewRandom(c.seed^workload.Mix(uint64(key)), workload.Mix(uint64(v))+uint64(field))
 	if c.fixed {
@@ -151,9 +143,8 @@ func (c *contents) text(key int64, v version, field int) string {
 	return string(into)
 }
 
-// deterministic is the value that YCSB gives a field where data integrity is asked for
-// (CoreWorkload.buildDeterministicValue): key and field, and then Java's hash of all before,
-// again and again, each behind a colon.
+// deterministic is YCSB's content for data integrity (CoreWorkload.buildDeterministicValue): key
+// and field, and then Java's hash of all before, again and again, each behind a colon.
 func deterministic(key, field string, length int) string {
 	text := append(make([]byte, 0, length+16), key+":"+field...)
 	hash, hashed := int32(0), 0
@@ -166,8 +157,8 @@ func deterministic(key, field string, length int) string {
 	return string(text[:length])
 }
 
-// scan reads a row of the key and the fields that field stands for: the key, and the version
-// of each unit of them, or garbled, mixed or others.
+// scan reads a row of the key and the fields of field. It returns the key and the version of
+// each unit, or garbled, mixed or others.
 func (c *contents) scan(row store.Row, field int, into []version) (key int64, found []version, err error) {
 	first, last := c.span(field)
 	texts := make([]string, last-first)
@@ -194,7 +185,7 @@ func (c *contents) scan(row store.Row, field int, into []version) (key int64, fo
 	return key, into, nil
 }
 
-// scanLoosely reads a row that others may have written, in which anything may be missing.
+// scanLoosely reads a row that others may have written, in which values may be missing.
 func (c *contents) scanLoosely(row store.Row, texts []string) (key int64, err error) {
 	values, err := row.AppendValues(nil)
 	if err != nil || len(values) != 1+len(texts) {
@@ -215,7 +206,7 @@ func pointers(texts []string) []any {
 	return into
 }
 
-// unknown is the version of what no run with this seed can have written.
+// unknown is the version of foreign content.
 func (c *contents) unknown() version {
 	if c.existing {
 		return others
@@ -223,7 +214,7 @@ func (c *contents) unknown() version {
 	return garbled
 }
 
-// recognize is the version of fields of a record, from the first one on.
+// recognize is the version of consecutive fields.
 func (c *contents) recognize(key int64, fields []string, first int) version {
 	if key < 0 {
 		return c.unknown()
@@ -250,7 +241,7 @@ func (c *contents) recognize(key int64, fields []string, first int) version {
 	return found
 }
 
-// stamp is the version that a field begins with; less than 0 if it begins with none.
+// stamp is the version at a field's begin, negative if there is none.
 func (c *contents) stamp(text string) version {
 	if len(text) < versionChars {
 		return garbled

@@ -6,7 +6,6 @@ import (
 	"assay/history"
 )
 
-// sortKeys sorts the numbers of all records by their keys, if the run scans.
 func (p *pass) sortKeys() {
 	if !p.shares.has(KindScan) {
 		return
@@ -18,10 +17,9 @@ func (p *pass) sortKeys() {
 	slices.SortFunc(p.sorted, p.before)
 }
 
-// before compares the keys of two numbers.
 func (p *pass) before(a, b int64) int { return p.keys.compare(p.keys.keyOf(a), p.keys.keyOf(b)) }
 
-// scan judges a scan. Of tables that were there before, records of others are passed over.
+// scan judges a scan. In existing tables it skips foreign records.
 func (p *pass) scan(op *history.Op, a *access) {
 	p.figures.Scans++
 	below, wrong := int64(-1), false
@@ -50,9 +48,8 @@ func (p *pass) scan(op *history.Op, a *access) {
 	}
 }
 
-// complete looks for a record that a scan left out although it was there before the
-// scan began: between those that it returned or, if these are fewer than it had asked
-// for, behind them.
+// complete looks for a record that the scan left out though it existed before: between the
+// returned records or, if these are fewer than the limit, behind them.
 func (p *pass) complete(op *history.Op, a *access) {
 	at, _ := slices.BinarySearchFunc(p.sorted, a.number, p.before)
 	own := a.found[:0:0]

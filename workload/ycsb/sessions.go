@@ -13,83 +13,80 @@ import (
 	"assay/store"
 )
 
-// sessions judges what each client saw by the session guarantees (store.SessionGuarantees). After an
-// attempt that was not committed a client may get another session of the database, so a new one
-// begins here.
+// sessions judges clients by the session guarantees (store.SessionGuarantees). After an attempt
+// that was not committed, the database may give a client another session, so a new one begins
+// here.
 //
-// One version is older than another if somebody had written or read it before the write of the
-// other began. A session has seen each write whose version it read, and everything that the
-// writing session had seen or done by then. A vector clock keeps that: for each other session
-// the last of its writes that was seen. A read breaks
+// Version v is older than w if an operation that wrote or read v ended before the write of w
+// began. A session has seen each write that it read, and everything that the writing session had
+// seen or done by then. A vector clock holds this. A read breaks
 //
 //	read your writes     if its version is older than one that its own session wrote,
 //	monotonic reads      ... that its own session read,
 //	monotonic writes     ... that another session wrote before a write that was seen,
 //	writes follow reads  ... that another session read before a write that was seen.
 //
-// These are Terry's definitions for versions in the order of time, in which one primary writes
-// them. Two versions whose writes overlap are in no order, and no read breaks anything by them.
+// These are Terry's definitions for versions in the order of time, as one primary writes them.
+// Versions whose writes overlap have no order, and so break nothing.
 type sessions struct {
 	*pass
 	promised map[string]bool
 	all      []*session
-	// current is the session of each client, and reached how far its operations have come.
+	// current is each client's session; reached is how far the client's operations have come.
 	current map[int]*session
 	reached map[int]int64
-	// latest is when the last of the writes of each unit began that was written or read so far.
+	// latest is, by unit, the last begin of a write that was written or read so far.
 	latest []int64
-	// room is how many entries of vector clocks may still be kept, or looked at for a read that is
-	// old. Without any, sessions are taken to have seen nothing more of others.
+	// room is how many more entries of vector clocks may be kept or looked at. Without room,
+	// sessions see nothing more of others.
 	room int
 }
 
-// session is what one client did between two attempts that were not committed.
+// session is a client's steps between two attempts that were not committed.
 type session struct {
 	number int32
 	client int
 	steps  []step
-	// joined is how many of its steps are in its clock; those of one operation enter together.
+	// joined counts the steps in the clock; those of one operation enter together.
 	joined int32
-	// clock is how far it has seen other sessions. It is shared with writes, and never changed.
-	clock vectorClock
-	// versions are what it knows of each unit.
+	// clock is shared with writes and never changed.
+	clock    vectorClock
 	versions map[int64]*known
 }
 
-// step is what one operation did with one unit: it wrote a version or read it. The write of a
-// version from before the run is nil.
+// step is one operation's write or read of one unit. write is nil for a version from before the
+// run.
 type step struct {
 	write      *write
 	unit       int64
 	start, end int64
-	// at is the place in the order of all steps: a write's beginning, a read's end.
+	// at orders all steps: a write's begin, a read's end.
 	at    int64
 	seq   uint64
 	wrote bool
 }
 
-// position names a step by the number of its session and its number within it.
+// position is a session's number and a step's index.
 type position struct{ session, step int32 }
 
-// vectorClock says what a session has seen: for each other session, the last write of it that was
-// read, directly or by way of other sessions. It is sorted by session.
+// vectorClock has, for each other session, its last write that was seen, also through third
+// sessions. It is sorted by session.
 type vectorClock []position
 
-// origin is the step that wrote a version, and the clock of its session then.
+// origin is the step that wrote a version, with its session's clock then.
 type origin struct {
 	position
 	clock vectorClock
 }
 
-// known are the steps by which a session read or wrote versions of a unit, each of a newer version
-// than the one before.
+// known are a session's steps with a unit, each of a newer version than the one before.
 type known struct{ read, wrote []position }
 
-// maxEntries is how many entries of vector clocks are kept, 256 MB, or looked at. A client whose
-// attempts fail has many sessions, and the clock of each grows with their number.
+// maxEntries of vector clocks, 256 MB, are kept or looked at. A client with failing attempts has
+// many sessions, and each clock grows with their number.
 const maxEntries = 32 << 20
 
-// newSessions is nil if linearizability is judged, which includes all guarantees.
+// newSessions is nil if linearizability, which includes all guarantees, is judged.
 func newSessions(p *pass) *sessions {
 	if p.promised {
 		return nil
@@ -101,17 +98,18 @@ func newSessions(p *pass) *sessions {
 	return s
 }
 
-// guarantees are the session guarantees that the database promises and that are judged.
+// guarantees are the promised session guarantees that can be judged.
 //
-// Read your writes and monotonic reads concern one session alone. Monotonic writes and writes
-// follow reads concern the order in which servers apply writes, which a client sees only by
-// reading: session B wrote or read x and then wrote y, session A reads y, and so A must see x
-// too. That follows only if the database also promises
+// Read your writes and monotonic reads concern one session. Monotonic writes and writes follow
+// reads concern the order in which servers apply writes, which only a reader sees. Example:
+// session B reads or writes x, and then writes y. Session A reads y and then x. A may miss B's
+// x, unless the database also promises
 //
-//   - monotonic reads: A may read y from one server and x from another, which then has y too;
-//   - writes follow reads: A may know of y only by a third session, which read y and wrote z.
+//   - monotonic reads: otherwise A may read x from a server that lags behind the one of y;
+//   - writes follow reads: otherwise A, which knows y only through a third session's later write
+//     z, may have read z from a server that lacks y.
 //
-// Without these two promises, neither of the two is judged.
+// So monotonic writes and writes follow reads are judged only if both of these are promised.
 func (j *judge) guarantees() (all []string) {
 	named := strings.Split(j.evidence.Promise, ", ")
 	if j.evidence.Promise == store.Causal {
@@ -126,14 +124,12 @@ func (j *judge) guarantees() (all []string) {
 	return all
 }
 
-// endOf ends the session of a client.
 func (s *sessions) endOf(client int) {
 	if s != nil {
 		delete(s.current, client)
 	}
 }
 
-// enter enters what an operation did with a unit.
 func (s *sessions) enter(op *history.Op, unit int64, w *write, start, end int64, wrote bool) {
 	if s == nil {
 		return
@@ -153,8 +149,8 @@ func (s *sessions) enter(op *history.Op, unit int64, w *write, start, end int64,
 	c.steps = append(c.steps, step{w, unit, start, end, at, op.Seq, wrote})
 }
 
-// judgeAll judges all reads, once everything is entered. It takes the steps in an order in which
-// each read of a version comes after its write, and a session's steps keep their order.
+// judgeAll judges all reads. Each read comes after the write of its version, and a session's
+// steps keep their order.
 func (s *sessions) judgeAll() {
 	if s == nil {
 		return
@@ -202,7 +198,6 @@ func (c *session) known(unit int64) *known {
 	return k
 }
 
-// newer adds a step if its version is newer than the last.
 func (s *sessions) newer(all []position, m position) []position {
 	w := s.step(m).write
 	if w == nil || len(all) > 0 && s.step(all[len(all)-1]).write.start >= w.start {
@@ -211,7 +206,7 @@ func (s *sessions) newer(all []position, m position) []position {
 	return append(all, m)
 }
 
-// join enters what a session read, in its steps before one, into what it knows and into its clock.
+// join enters a session's steps before the given one into its versions and clock.
 func (s *sessions) join(c *session, before int32) {
 	for ; c.joined < before; c.joined++ {
 		x := &c.steps[c.joined]
@@ -223,7 +218,7 @@ func (s *sessions) join(c *session, before int32) {
 	}
 }
 
-// see merges the clock of a write that was read, and the write itself, into a session's clock.
+// see merges a write that was read, and its clock, into a session's clock.
 func (s *sessions) see(c *session, of *origin) {
 	at, there := slices.BinarySearchFunc(c.clock, of.session, compareSessions)
 	if of.session == c.number || there && c.clock[at].step >= of.step {
@@ -256,14 +251,14 @@ func (s *sessions) see(c *session, of *origin) {
 
 func compareSessions(m position, session int32) int { return cmp.Compare(m.session, session) }
 
-// broken shows that a read broke a guarantee: newer is a step with a newer version. If it is
-// another session's, later is the write of that session which came after it and was seen.
+// broken is a read's violation: newer is a step with a newer version. If it is of another
+// session, later is that session's later write that was seen.
 type broken struct {
 	guarantee    string
 	newer, later position
 }
 
-// read judges a read. It counts once: by a guarantee that is promised, if it breaks one.
+// read judges a read. It counts once, by a promised guarantee if it breaks one.
 func (s *sessions) read(c *session, m position) {
 	x := s.step(m)
 	ended := int64(math.MinInt64)
@@ -290,7 +285,7 @@ func (s *sessions) read(c *session, m position) {
 	s.count(found[i].guarantee)
 }
 
-// breaks are the guarantees that a read breaks whose version was there at this time.
+// breaks are the guarantees broken by a read whose version's first known end is ended.
 func (s *sessions) breaks(c *session, m position, ended int64) (found []broken) {
 	x := s.step(m)
 	look := func(guarantee string, all []position, before, later position) {
@@ -327,7 +322,6 @@ func (s *sessions) count(guarantee string) {
 	}
 }
 
-// sessionEvidence says how a read broke a guarantee.
 func (s *sessions) sessionEvidence(m position, b broken) check.Evidence {
 	x, newer, client := s.step(m), s.step(b.newer), s.all[m.session].client
 	by := s.all[b.newer.session].client
@@ -361,7 +355,7 @@ func (s *sessions) sessionEvidence(m position, b broken) check.Evidence {
 	return e
 }
 
-// through is the first read by which the session of a step saw a write of another session.
+// through is the first read by which a step's session saw another session's write.
 func (s *sessions) through(m, later position) *step {
 	c := s.all[m.session]
 	for i := range c.steps[:m.step] {

@@ -6,7 +6,6 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// readState goes through the records that were read back.
 func (p *pass) readState() error {
 	var err error
 	if p.keys.texts {
@@ -26,7 +25,6 @@ func (p *pass) readState() error {
 	return err
 }
 
-// readText is readRow of a record whose key is a text.
 func (p *pass) readText(key, unit int64, v version) error {
 	if unit < 0 || unit >= p.units() {
 		return &history.FormatError{Path: p.evidence.State, Reason: "a field that no record has"}
@@ -39,7 +37,6 @@ func (p *pass) readText(key, unit int64, v version) error {
 	return nil
 }
 
-// readRow judges a unit of a record that was read back.
 func (p *pass) readRow(number, unit int64, v version, got keyvalue.Observed) {
 	if p.index == 0 && unit == 0 {
 		p.figures.Records++
@@ -54,7 +51,6 @@ func (p *pass) readRow(number, unit int64, v version, got keyvalue.Observed) {
 	}
 }
 
-// row judges one unit as it was read back.
 func (p *pass) row(unit int64, v version) {
 	o := p.opening(unit)
 	if o.final != unread {

@@ -9,13 +9,11 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// textRows is how records are kept that were read back and whose keys are texts: for each
-// unit of a record the key, the unit and its version.
+// textRows is the state of records with text keys: key, unit and version of each unit.
 func textRows() definition.RowFile {
 	return definition.RowFile{Magic: "ASSAYY02", First: 1, Columns: []int{3}, End: 2}
 }
 
-// saveTexts reads all records into a file.
 func saveTexts(ctx context.Context, db store.Database, of store.Schema, c *contents, path string, read func(rows int64)) error {
 	units := c.units()
 	return textRows().Save(path, func(rows int64) { read(rows / units) }, func(w *definition.RowWriter) error {
@@ -35,7 +33,7 @@ func saveTexts(ctx context.Context, db store.Database, of store.Schema, c *conte
 	})
 }
 
-// judged says what is judged where it is less than all.
+// judged says what is judged if it is not everything.
 func (c *core) judged() (notes []report.Setting) {
 	add := func(text string) { notes = append(notes, report.Setting{Name: "judged", Value: text}) }
 	switch {

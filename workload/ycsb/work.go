@@ -1,16 +1,14 @@
-// Package ycsb is the Yahoo! Cloud Serving Benchmark, core workloads A to F (B.
-// Cooper, A. Silberstein, E. Tam, R. Ramakrishnan, R. Sears, "Benchmarking Cloud
-// Serving Systems with YCSB", SoCC 2010), with every answer judged: inserts, reads,
-// updates, scans and read-modify-writes of records chosen by YCSB's distributions.
+// Package ycsb is the Yahoo! Cloud Serving Benchmark, core workloads A to F (B. Cooper, A.
+// Silberstein, E. Tam, R. Ramakrishnan, R. Sears, "Benchmarking Cloud Serving Systems with
+// YCSB", SoCC 2010), with every answer judged.
 //
-// Every version of a record that is written says who wrote it and is a pure function
-// of the seed, the key and that, so that a client recognizes what it reads bit by bit
-// without knowing what others sent. The history keeps which version was read, and
-// from these the history of each key is judged for linearizability.
+// A record's content names its writer and follows from seed, key and writer. So a client
+// recognizes what it reads bit by bit, and the history holds the versions read. From these each
+// record's history is judged for linearizability.
 //
-// It is a preset of package keyvalue. What a client keeps does not grow with the run.
-// To judge takes some 70 bytes for each write and 24 for each record; of more than
-// some millions a part of the records is judged at a time.
+// The package is a preset of package keyvalue. A client's memory does not grow with the run. The
+// judge takes some 70 bytes a write and 24 a record; beyond some millions it judges a part of
+// the records at a time.
 //
 // It must not know any driver.
 package ycsb
@@ -28,10 +26,9 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// FileState is the name of the saved records in a run's folder.
+// FileState is the saved records' name in a run's folder.
 const FileState = "ycsb.bin"
 
-// schemaOf is what the workload keeps: records of the shape that the target names.
 func schemaOf(target store.Target) (store.Schema, error) {
 	shape := target.Records
 	if shape == (store.RecordShape{}) {
@@ -42,7 +39,6 @@ func schemaOf(target store.Target) (store.Schema, error) {
 	return schema(shape, target.Existing), nil
 }
 
-// schema has records of this shape.
 func schema(shape store.RecordShape, existing bool) store.Schema {
 	columns := store.Integers(shape.Key)
 	if shape.Texts {
@@ -56,21 +52,19 @@ func schema(shape store.RecordShape, existing bool) store.Schema {
 	}}}
 }
 
-// everyField stands for all fields where one could be named.
+// everyField stands for all fields.
 const everyField = -1
 
-// program are the statements of a session and where each is: keyvalue.Insert inserts, and
-// gets, updates and scans have the statements of one field each, or the one of all.
+// program has a session's statements and their places. gets, updates and scans have one for each
+// field, or one for all.
 type program struct {
 	statements           []store.Statement
 	gets, updates, scans []int
 }
 
-// at is the statement of a list for a field.
 func at(list []int, field int) int { return list[max(field, 0)%len(list)] }
 
-// programOf is what the sessions of a run do: scans are only asked for of a database that has
-// them.
+// programOf leaves scans out if the run has none.
 func programOf(of store.Schema, c *core) (p program) {
 	t := &of.Tables[0]
 	key, fields := t.Names()[0], t.Names()[1:]
@@ -107,7 +101,6 @@ func programOf(of store.Schema, c *core) (p program) {
 	return p
 }
 
-// preset is how the records are kept that are read back: the number and the version.
 func preset(of store.Schema, k keys, c *contents) *keyvalue.Preset {
 	return &keyvalue.Preset{
 		Schema: of,
@@ -123,7 +116,6 @@ func preset(of store.Schema, k keys, c *contents) *keyvalue.Preset {
 	}
 }
 
-// work is a definition.Work.
 type work struct {
 	store.Database
 	definition.NoObservers // the clients themselves read
@@ -134,9 +126,8 @@ type work struct {
 	keys                   keys
 	contents               *contents
 	sequence               *sequence
-	// next counts the operations that choose sequentially.
-	next atomic.Int64
-	// replaces is true if an update makes a record that is not there.
+	next                   atomic.Int64
+	// replaces is true if an update creates a missing record.
 	replaces bool
 }
 
@@ -160,14 +151,13 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 	return w, nil
 }
 
-// Divide implements definition.Dividing: the numbers of inserted records are shared out.
+// Divide shares out the numbers of inserts.
 func (w *work) Divide(share, shares int) {
 	w.sequence = newSequence(w.core.records, share, shares)
 }
 
 func (w *work) Rows() int64 { return w.core.count }
 
-// What a batch has when records are loaded, and how many batches at the same time.
 const (
 	loaders    = 4
 	batchBytes = 1 << 20
@@ -189,7 +179,7 @@ func (w *work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	}, loaded)
 }
 
-// Promise is store.Linearizable if the database promises it of all that the mix reads.
+// Promise is the database's promise to all reads of the mix.
 func (w *work) Promise() string {
 	of := w.Promises()
 	if of.Reads != "" && w.core.shares.has(KindScan) {
@@ -214,8 +204,7 @@ func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
 	return &client{Connection: connection, work: w, number: n, chooser: newChooser(&w.core, &w.next)}, nil
 }
 
-// unanswered is the answer to an attempt to read that was not answered, which has no
-// effect.
+// unanswered is a failed read: without an answer it has no effect.
 func unanswered(kind uint8, reply store.Reply, values []int64) load.Answer {
 	answer := reply.Answer(kind)
 	if answer.Outcome != history.Committed {

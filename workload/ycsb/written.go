@@ -6,8 +6,7 @@ import (
 	"assay/history"
 )
 
-// decoded is what the history has of an operation, with the numbers of the records that a
-// scan returned by their keys.
+// decoded is an understood operation, with scanned keys turned into numbers.
 func (p *pass) decoded(op *history.Op) access {
 	a, _ := p.decode(op, p.into) // it was understood before
 	if p.into = a.found; op.Kind == KindScan && p.keys.texts {
@@ -34,7 +33,7 @@ func (p *pass) wrote(op *history.Op) {
 	case op.Outcome == history.Committed:
 		w.acknowledged, w.ends = true, op.End
 	case op.Last && op.Final == history.Committed && op.Attempt > 1:
-		// This attempt found the record that an earlier one has inserted.
+		// This attempt found the record that an earlier one inserted.
 		w.failed = true
 	case op.Outcome != history.Unknown:
 		w.failed = true
@@ -63,8 +62,7 @@ func (p *pass) wrote(op *history.Op) {
 	}
 }
 
-// insertedFixed enters an attempt to insert a record whose version is not told: all attempts
-// together are one write.
+// insertedFixed enters all attempts of an insert with fixed content as one write.
 func (p *pass) insertedFixed(op *history.Op, number int64, w write) {
 	w.version, w.unit = fixed, number
 	before := p.inserts[number]
@@ -79,8 +77,8 @@ func (p *pass) insertedFixed(op *history.Op, number int64, w write) {
 	}
 }
 
-// insertedBefore acknowledges the one unknown attempt of an operation that has turned
-// out done. Of several it is not known which.
+// insertedBefore acknowledges the only unknown attempt of an operation that turned out done. Of
+// several it cannot tell which.
 func (p *pass) insertedBefore(c *clientWrites, op *history.Op) {
 	first := int(c.at[op.Seq]) - 1
 	var one version
@@ -99,8 +97,7 @@ func (p *pass) insertedBefore(c *clientWrites, op *history.Op) {
 	}
 }
 
-// find is the write of a version of a unit; nil if no attempt of this run can have
-// made it.
+// find is the write of a version; nil if no attempt of this run can have made it.
 func (p *pass) find(v version, unit int64) *write {
 	if v == fixed {
 		return p.inserts[unit]
@@ -120,7 +117,7 @@ func (p *pass) find(v version, unit int64) *write {
 	if !p.unrecorded(v) {
 		return nil
 	}
-	// Without a record it is known of one record alone, or of one field.
+	// Without a record, a version belongs to one record, or one field, alone.
 	key := possible{version: v}
 	if p.units() > 1 {
 		key.unit = unit

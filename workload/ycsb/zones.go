@@ -6,7 +6,6 @@ import (
 	"assay/check/register"
 )
 
-// finish judges each record by all that is known of its versions.
 func (p *pass) finish() {
 	first, ordered := p.byRecord()
 	var zones []register.Zone
@@ -33,8 +32,8 @@ func (p *pass) finish() {
 	}
 }
 
-// byRecord groups all writes that did not fail by their records, in linear time: those
-// of the record at place i are ordered[first[i]:first[i+1]].
+// byRecord groups writes that did not fail by record, in linear time. Those at place i are
+// ordered[first[i]:first[i+1]].
 func (p *pass) byRecord() (first []uint32, ordered []*write) {
 	each := func(use func(at int64, w *write)) {
 		for _, c := range p.clients {
@@ -67,9 +66,8 @@ func (p *pass) byRecord() (first []uint32, ordered []*write) {
 	return first, ordered
 }
 
-// conflicts reports that the history of a record is not linearizable, by the first two
-// versions that show it. The zones are those of the initial version, if that was read,
-// and of these writes.
+// conflicts reports the first two versions that show that a record's history is not
+// linearizable. zones are of the initial version, if it was read, and of these writes.
 func (p *pass) conflicts(unit int64, o *opening, zones []register.Zone, of []*write) {
 	found := false
 	register.Conflicts(zones, func(a, b int) {
@@ -90,9 +88,8 @@ func (p *pass) conflicts(unit int64, o *opening, zones []register.Zone, of []*wr
 	})
 }
 
-// keeps judges whether a unit is in the end as its acknowledged writes left it: what
-// it holds must not have been there before one of them began. A record that is not there is
-// told once.
+// keeps judges a unit's final version: it must not be older than an acknowledged write. A
+// missing record is reported once.
 func (p *pass) keeps(unit int64, o *opening, of []*write) {
 	var last, holds *write
 	for _, w := range of {
