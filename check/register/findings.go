@@ -7,32 +7,31 @@ import (
 	"assay/check"
 )
 
-// finding is one thing that is wrong, before it is put into words.
+// finding is one violation before it is put into words.
 type finding struct {
 	kind string
-	// subject is the operation that is wrong, with are those that prove it, as
-	// their kind has them.
+	// subject is the wrong operation. with are the operations that prove it; the kind defines
+	// their order.
 	subject *op
 	with    []*op
-	// value is what the subject observed, other the second value of an order.
+	// value is the value that subject observed. other is the second value of kindOrder.
 	value, other int32
-	// could is what the subject could have observed, order explains what was
+	// could are the values that subject could have observed. order explains the operations
 	// before it.
 	could []int32
 	order []*op
-	// changes is how often the register changed to value, and writes how often that was
-	// written.
+	// changes is how often the register changed to value, writes how often value was written.
 	changes, writes int
 }
 
-// findings gathers what is wrong with one key, bounded by kind.
+// findings gathers the findings of one key, bounded for each kind.
 type findings struct {
 	found int64
 	list  []finding
 	kinds map[string]int
 }
 
-// perKind bounds what is listed of one kind and key.
+// perKind bounds the listed findings of one kind and key.
 const perKind = 5
 
 func (f *findings) add(one finding) {
@@ -45,21 +44,21 @@ func (f *findings) add(one finding) {
 	}
 }
 
-// inOrder returns what is listed, most telling kinds first.
+// inOrder returns the listed findings, most telling kinds first.
 func (f *findings) inOrder() []finding {
 	rank := map[string]int{kindGarbage: 0, kindDirty: 1, kindFuture: 2, kindDuplicate: 3, kindLost: 4, kindStale: 5, kindOrder: 6, kindFew: 7, kindUnexplained: 8}
 	slices.SortStableFunc(f.list, func(a, b finding) int { return cmp.Compare(rank[a.kind], rank[b.kind]) })
 	return f.list
 }
 
-// evidence gathers what is wrong with all keys, so that each key has its most
-// telling finding listed before any has a second.
+// evidence gathers the findings of all keys. It lists the most telling of each key before a
+// second of any.
 type evidence struct {
 	found int64
 	keys  [][]check.Evidence
 }
 
-// room describes how many of a key's findings need to be put into words.
+// room is how many of a key's findings need words.
 func (e *evidence) room() int { return max(1, check.MaxEvidence-len(e.keys)) }
 
 func (e *evidence) into(r *check.Result) {
