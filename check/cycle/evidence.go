@@ -8,14 +8,14 @@ import (
 	"assay/check"
 )
 
-// Limits of what is written of one transaction and of one list.
+// Limits of the text about one transaction and one list.
 const (
 	maxShownOps      = 16
 	maxShownElements = 10
 )
 
-// view describes a transaction. Of the read at the end, which is of everything, only
-// what it read of the keys that matter is shown.
+// view describes a transaction. The final read of everything is shown only for the keys that
+// matter.
 func (in *inference) view(txn int32, matter ...string) TxnView {
 	h := in.h
 	v := TxnView{
@@ -52,7 +52,6 @@ func (in *inference) opText(op op) string {
 	}
 }
 
-// readText returns what an operation read, as text.
 func (in *inference) readText(op op) string {
 	switch op.kind() {
 	case ReadList:
@@ -67,7 +66,7 @@ func (in *inference) readText(op op) string {
 	}
 }
 
-// listText writes a list, of a long one only the end.
+// listText writes a list, but only the end of a long one.
 func (in *inference) listText(list []int64) string {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -85,7 +84,7 @@ func (in *inference) listText(list []int64) string {
 	return b.String()
 }
 
-// elided stands for the elements of a list that are left out.
+// elided stands for omitted elements of a list.
 func elided(n int) string {
 	if n == 1 {
 		return "(1 element) "
@@ -93,8 +92,8 @@ func elided(n int) string {
 	return fmt.Sprintf("(%d elements) ", n)
 }
 
-// keyEvidence makes the evidence of what concerns one key. The text names the
-// transactions T1, T2 and so on in their order; which they are is added.
+// keyEvidence makes the evidence of an anomaly of one key. The text names the transactions T1, T2
+// and so on in their order, and keyEvidence adds which they are.
 func (in *inference) keyEvidence(key int32, values []int64, text string, txns ...int32) Evidence {
 	e := Evidence{Key: in.h.keyName(key), Text: text}
 	for _, v := range values {
@@ -111,7 +110,7 @@ func (in *inference) keyEvidence(key int32, values []int64, text string, txns ..
 	return e
 }
 
-// setAmbiguous means that what was written twice cannot be told apart.
+// setAmbiguous notes that equal writes cannot be told apart.
 func (in *inference) setAmbiguous(key, a, b int32) {
 	if in.ambiguous == "" {
 		x, y := in.h.ops.at(a), in.h.ops.at(b)

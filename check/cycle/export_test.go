@@ -2,7 +2,7 @@ package cycle
 
 import "context"
 
-// Replays reports whether a history over registers was done again in some order.
+// Replays reports whether a replay of a history over registers found an order.
 func (h *History) Replays(ctx context.Context) bool {
 	_, found := h.replays(ctx)
 	return found

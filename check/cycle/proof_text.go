@@ -40,7 +40,7 @@ func (p *proof) explain(s step, known []derived) Edge {
 	return edge
 }
 
-// placed says that the reads of a list show the order.
+// placed reports whether the reads of a list show the order.
 func (p *proof) placed(r reason) bool {
 	k := &p.c.keys[r.key]
 	return p.in.h.kinds[k.key] != Write && r.a <= k.chain
@@ -71,7 +71,7 @@ func (p *proof) later(r reason, known []derived) string {
 	return ", which came later"
 }
 
-// because numbers the reason for an order that follows, and returns the number.
+// because returns the number of the reason for a derived order.
 func (p *proof) because(d derived, known []derived) int {
 	if n := p.numbered[d.pair]; n > 0 {
 		return n

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each malformed history stands beside what it should have been.
+// Each malformed history stands beside its right form.
 func TestMalformedHistories(t *testing.T) {
 	const (
 		invoke = `{:process 0, :type :invoke, :f :read, :value nil}` + "\n"
