@@ -190,7 +190,6 @@ func TestDamageIsNoCutTail(t *testing.T) {
 	}
 }
 
-// The error names the older version.
 func TestOlderFormIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.bin")
 	expect.NoError(t, os.WriteFile(path, []byte("ASSAYH01 and more"), 0o644))

@@ -7,7 +7,6 @@ import (
 	"math/bits"
 )
 
-// The tags of the records in a frame.
 const (
 	tagHeader byte = iota + 1
 	tagClass
@@ -226,7 +225,6 @@ func (d *decoder) op(op *Op, bare bool) (class uint64) {
 	return class
 }
 
-// values appends an op's values to into.
 func values(b []byte, into []int64) ([]int64, []byte) {
 	n, b := uvarint(b)
 	if n > MaxValues {

@@ -69,7 +69,6 @@ const (
 	foundAnomalies = g1
 )
 
-// trait is the name of an anomaly and the anomalies that it implies.
 type trait struct {
 	name    string
 	implies anomalySet
@@ -126,7 +125,6 @@ func traits() *[anomalies]trait {
 
 func (a anomaly) String() string { return traits()[a].name }
 
-// anomalySet has a bit for each anomaly.
 type anomalySet uint64
 
 func set(members ...anomaly) anomalySet {
@@ -139,7 +137,6 @@ func set(members ...anomaly) anomalySet {
 
 func (s anomalySet) has(a anomaly) bool { return s>>a&1 != 0 }
 
-// implied returns s and everything that follows from it.
 func (s anomalySet) implied() anomalySet {
 	known := traits()
 	for todo := s; todo != 0; {
@@ -151,7 +148,6 @@ func (s anomalySet) implied() anomalySet {
 	return s
 }
 
-// names returns the sorted names of the anomalies in s that can be found themselves.
 func (s anomalySet) names() []string {
 	var names []string
 	for a := range foundAnomalies {

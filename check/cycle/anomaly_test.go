@@ -271,7 +271,6 @@ func TestStatementsOfWrites(t *testing.T) {
 	wantValid(t, "a write before that", judge(t, "a write before that", MonotonicSnapshotRead, []string{"ax1", "rx1 ax2 ry_", "ay1", "rx12"}))
 }
 
-// separate gives each transaction a client of its own.
 func separate(lines []string) []string {
 	var apart []string
 	for _, line := range lines {
@@ -281,7 +280,6 @@ func separate(lines []string) []string {
 	return apart
 }
 
-// checkReport checks what every report promises.
 func checkReport(t testing.TB, name string, r Report) {
 	t.Helper()
 	if (r.Verdict == check.Violated) != (len(r.Anomalies) > 0) || (r.Verdict == check.Unknown) != (r.Reason != "") {
@@ -311,7 +309,6 @@ func checkReport(t testing.TB, name string, r Report) {
 	}
 }
 
-// classifyEdges names a cycle by its edges alone.
 func classifyEdges(e Evidence) string {
 	n := map[string]int{}
 	adjacent := false

@@ -148,7 +148,6 @@ func TestSerialOrder(t *testing.T) {
 	}
 }
 
-// A valid history needs no edges for real time.
 func TestRealTimeTakesNoEdges(t *testing.T) {
 	h := sessions(t, 500, 4)
 	in := newInference(h, Options{})

@@ -42,11 +42,10 @@ type clock [lanes]int32
 // the last one seen matters. This is AWDIT's algorithm for causal consistency (Moldrup and
 // Pavlogiannis, PLDI 2025), whose chains are the sessions.
 type flow struct {
-	v      *visibility
-	graph  *graph
-	order  []int32 // of all nodes, those first that are seen by others
-	offset []int32 // by key, of the nodes of its versions
-	// chain and place are each transaction's.
+	v            *visibility
+	graph        *graph
+	order        []int32 // of all nodes, those first that are seen by others
+	offset       []int32 // by key, of the nodes of its versions
 	chain, place []int32
 	chains       int32
 	clocks       []clock // by node
@@ -196,7 +195,6 @@ func (f *flow) follow(chain int32) {
 	}
 }
 
-// nothingSeen is the clock of a transaction that sees none.
 var nothingSeen = clock{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
 // reached is the clock of a transaction that sees a node: the node itself counts.

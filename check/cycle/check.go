@@ -118,7 +118,6 @@ func timeReason(ctx context.Context) string {
 	return "the search was cancelled"
 }
 
-// summarize fills in the report from the findings.
 func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 	found := in.cases.found()
 	r.Findings = in.findings.list(set(lostAppend, staleRead))

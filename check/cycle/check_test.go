@@ -152,7 +152,6 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// The text of evidence is compared whole.
 func TestWords(t *testing.T) {
 	for _, c := range []struct {
 		txns []string
@@ -223,7 +222,6 @@ func TestEvidenceNamesItsTransactions(t *testing.T) {
 	}
 }
 
-// MySQL's repeatable read allows some of these and not others.
 func TestSnapshotReads(t *testing.T) {
 	for name, c := range map[string]struct {
 		want check.Verdict
@@ -251,7 +249,6 @@ func TestSnapshotReads(t *testing.T) {
 	}
 }
 
-// Only the last ten elements of a long list are shown.
 func TestLongListsAreCut(t *testing.T) {
 	for elements, want := range map[int]string{
 		10: "read [1 2 3 4 5 6 7 8 9 10] from key 120",
@@ -338,7 +335,6 @@ func decode(data []byte) []Txn {
 	return txns
 }
 
-// A report counts what it examined, without failed transactions.
 func TestSize(t *testing.T) {
 	for _, c := range []struct {
 		txns []string

@@ -58,7 +58,6 @@ func (p *chunkedList[T]) all() iter.Seq[T] {
 	}
 }
 
-// clone returns a copy that shares nothing with p.
 func (p *chunkedList[T]) clone() chunkedList[T] {
 	c := chunkedList[T]{len: p.len}
 	for _, chunk := range p.chunks {

@@ -36,7 +36,6 @@ func (in *inference) classify(ctx context.Context, extra edgeKind, r *Report) bo
 	return done && whole
 }
 
-// namer names the anomalies of one component.
 type namer struct {
 	*search
 	in    *inference
@@ -46,7 +45,6 @@ type namer struct {
 	short loop
 }
 
-// variant returns the anomaly with the suffix of extra.
 func variant(plain anomaly, extra edgeKind) anomaly {
 	first := map[edgeKind]anomaly{process: g0Process, realtime: g0Realtime}[extra]
 	switch {
@@ -96,7 +94,6 @@ func (n *namer) nameCycles(extra edgeKind) {
 // effort bounds the edges examined for a shorter cycle after the first.
 const effort = 1 << 21
 
-// enough reports whether the search for a shorter cycle may end.
 func (n *namer) enough(since int64) bool {
 	return n.stopped || len(n.short.txns) == 2 || len(n.short.txns) > 0 && n.work-since > effort
 }

@@ -46,7 +46,6 @@ func (r relation) cycles(visit func(nodes []int, kinds []edgeKind)) {
 	}
 }
 
-// nameOf names a cycle by the kinds of its edges.
 func nameOf(kinds []edgeKind) anomaly {
 	var all edgeKind
 	rws, adjacent := 0, false
@@ -91,7 +90,6 @@ func least(s anomalySet) anomalySet {
 	return rest
 }
 
-// The findings in random graphs agree with all their cycles.
 func TestNamesOfRandomGraphs(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(30000) {
@@ -145,7 +143,6 @@ func addKinds(l *edgeList, a, b int32, kinds edgeKind, over bool) {
 	}
 }
 
-// loopNames are the anomalies that are cycles.
 func loopNames() map[anomaly]string {
 	names := map[anomaly]string{}
 	for _, plain := range []anomaly{g0, g1c, gSingleItem, gNonadjacentItem, g2Item} {

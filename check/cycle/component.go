@@ -18,7 +18,6 @@ type component struct {
 
 func (c *component) aux(v int32) bool { return v >= c.txns }
 
-// cutter cuts components out of a graph.
 type cutter struct {
 	g     *graph
 	txns  int32
@@ -73,7 +72,6 @@ func (c *component) has(v, w int32) bool {
 	return int(v) < len(c.global) && c.global[v] == w
 }
 
-// reverse returns the reversed edges.
 func (c *component) reverse() *graph {
 	if c.back == nil {
 		l := newEdgeList(0)

@@ -91,7 +91,6 @@ func (c *constraints) addEvents() {
 	}
 }
 
-// firstWrite returns the first write of an operation's key in its transaction.
 func (c *constraints) firstWrite(op int32) int32 {
 	ops := &c.h.ops
 	of := ops.at(op)
@@ -293,7 +292,6 @@ func (c *constraints) missing(key int32, r access, b int32) (from, to int32, pri
 	}
 }
 
-// read links the writer of a version to a reader.
 func (c *constraints) read(key int32, r access) {
 	x := c.keys[key].writers[r.version]
 	t := c.tag(reason{kind: wr, key: key, from: x, to: r.txn, a: r.version, b: r.version, via: noTxn})
@@ -312,7 +310,6 @@ func (c *constraints) read(key int32, r access) {
 // anyway.
 func (c *constraints) transitive() bool { return c.rule != updateAtomic && c.rule != cursor }
 
-// addOutside links the order of each client, or real time.
 func (c *constraints) addOutside(extra edgeKind) {
 	if extra == 0 {
 		return

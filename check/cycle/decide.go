@@ -56,8 +56,7 @@ const (
 	// shortcutTime.
 	shortcutFrom = 1000
 	shortcutTime = 10 * time.Second
-	// belowTime bounds the search in the models below a broken one.
-	belowTime = 3 * time.Second
+	belowTime    = 3 * time.Second
 )
 
 // keeps reports whether a stronger rule certainly holds. The search for that is quick, since it
@@ -192,7 +191,6 @@ func (in *inference) decideBelow(ctx context.Context, model Model, components in
 	}
 }
 
-// implied reports whether a follows from another of the shown anomalies.
 func implied(a anomaly, shown map[anomaly]*Evidence) bool {
 	for b := range shown {
 		if b != a && set(b).implied().has(a) {

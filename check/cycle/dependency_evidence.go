@@ -55,7 +55,6 @@ func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 	return edge
 }
 
-// explainList fills in the edge if this list proves it.
 func (in *inference) explainList(edge *Edge, kind edgeKind, key, a, b int32, x, y string) bool {
 	s := in.readList(key)
 	for i := range s.kept {
@@ -123,7 +122,7 @@ func txnName(id int64) string {
 	return fmt.Sprintf("transaction %d", id)
 }
 
-// until describes the longest list up to a position.
+// until returns the length of the longest list up to a position.
 func (in *inference) until(s *listState, at position) int {
 	for i, elem := range s.longest {
 		if s.table.entries[s.order[at]].elem == elem {
@@ -158,7 +157,6 @@ func (in *inference) explainMissed(edge *Edge, s *listState, i int, a int32, x, 
 	return false
 }
 
-// explainRegister fills in the edge if this register proves it.
 func (in *inference) explainRegister(edge *Edge, kind edgeKind, key, a, b int32, x, y string) bool {
 	s := in.readRegister(key)
 	name := in.h.keyName(key)

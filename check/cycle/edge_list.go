@@ -53,7 +53,6 @@ func (l *edgeList) len() int {
 	return len(l.sorted.to) + l.edges.len
 }
 
-// node makes an auxiliary node.
 func (l *edgeList) node() int32 {
 	l.nodes++
 	return l.nodes - 1

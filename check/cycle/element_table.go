@@ -32,7 +32,6 @@ type elemTable struct {
 
 type slot struct{ round, entry int32 }
 
-// reset empties the table and makes room for n entries.
 func (t *elemTable) reset(n int) {
 	t.entries = t.entries[:0]
 	t.round++
@@ -55,7 +54,6 @@ func (t *elemTable) find(elem int64) int32 {
 	}
 }
 
-// put returns the number of the element's entry, and makes a missing one.
 func (t *elemTable) put(elem int64) int32 {
 	i := t.hash(elem)
 	for ; t.slots[i].round == t.round; i = (i + 1) & (len(t.slots) - 1) {

@@ -8,7 +8,6 @@ import (
 	"assay/check"
 )
 
-// Limits of the text about one transaction and one list.
 const (
 	maxShownOps      = 16
 	maxShownElements = 10
@@ -84,7 +83,6 @@ func (in *inference) listText(list []int64) string {
 	return b.String()
 }
 
-// elided stands for omitted elements of a list.
 func elided(n int) string {
 	if n == 1 {
 		return "(1 element) "
@@ -110,7 +108,6 @@ func (in *inference) keyEvidence(key int32, values []int64, text string, txns ..
 	return e
 }
 
-// setAmbiguous notes that equal writes cannot be told apart.
 func (in *inference) setAmbiguous(key, a, b int32) {
 	if in.ambiguous == "" {
 		x, y := in.h.ops.at(a), in.h.ops.at(b)
@@ -237,7 +234,6 @@ func (in *inference) cyclicEvidence(s *registerState, cycle []versionEdge) Evide
 		in.h.keyName(s.key), strings.Join(words, "; ")), txns...)
 }
 
-// reason describes why one version comes before another.
 func (e versionEdge) reason(who func(int32) string) string {
 	switch e.source {
 	case writeFollowsRead:

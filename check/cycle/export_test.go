@@ -19,5 +19,4 @@ func Part(h *History, o Options, model Model, operations []int32) *History {
 	return r.build(operations)
 }
 
-// Operations counts the operations of a history.
 func (h *History) Operations() int { return h.ops.len() }

@@ -76,7 +76,6 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// The order of a register's versions rests on the assumptions.
 func TestAssumptions(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -54,7 +54,6 @@ type graph struct {
 
 func (g *graph) nodes() int { return len(g.start) - 1 }
 
-// along returns the edges of the given kinds in the form of acyclic.Visit.
 func (g *graph) along(kinds edgeKind) func(v, n int32) (int32, bool) {
 	return func(v, n int32) (int32, bool) {
 		switch e := g.start[v] + n; {
@@ -68,7 +67,6 @@ func (g *graph) along(kinds edgeKind) func(v, n int32) (int32, bool) {
 	}
 }
 
-// components is acyclic.Visit of the edges of the given kinds.
 func (g *graph) components(ctx context.Context, kinds edgeKind, visit func(members []int32)) bool {
 	return acyclic.Visit(ctx, g.nodes(), g.along(kinds), visit)
 }

@@ -96,7 +96,6 @@ func TestRealtimeNodes(t *testing.T) {
 	}
 }
 
-// follow enters what can be reached from v.
 func follow(g *graph, v int32, reached map[int32]bool) {
 	for e := g.start[v]; e < g.start[v+1]; e++ {
 		if w := g.to[e]; !reached[w] {

@@ -229,7 +229,6 @@ func (b *Builder) validate(t *Txn) error {
 // transaction that reads everything has hundreds of thousands.
 const fewOperations = 16
 
-// validateKinds refuses a key that is both a list and a register.
 func (b *Builder) validateKinds(t *Txn, bad func(string, ...any) error) error {
 	var own map[int64]exchange.MicroKind // of a long transaction, by key
 	for i := range t.Ops {
@@ -313,7 +312,6 @@ func (b *Builder) storeList(key int32, list []int64) int64 {
 	return 0
 }
 
-// addID stores the ID of the added transaction.
 func (b *Builder) addID(id, invoke int64) {
 	if !b.ownIDs {
 		if id == invoke {

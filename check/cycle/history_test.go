@@ -128,7 +128,6 @@ func TestListsShare(t *testing.T) {
 	}
 }
 
-// Lists of several keys, which grow by turns, equal plain ones.
 func TestListsGrow(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var s listStore

@@ -75,7 +75,6 @@ func (in *inference) sortByKey(from int32, most int) {
 // forgetKeys frees the result of sortByKey, which takes a third of the history's memory.
 func (in *inference) forgetKeys() { in.byKey, in.txnOf, in.start, in.to = nil, nil, nil, in.from }
 
-// opsOfKey returns the operations of a key, and the transaction of each.
 func (in *inference) opsOfKey(key int32) (ops, txns []int32) {
 	if key < in.from || key >= in.to {
 		in.sortByKey(0, math.MaxInt)

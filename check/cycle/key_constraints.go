@@ -1,6 +1,5 @@
 package cycle
 
-// addKey adds the known edges of one key.
 func (c *constraints) addKey(key int32) {
 	k := &c.keys[key]
 	for _, r := range k.reads {

@@ -44,7 +44,6 @@ func (k *keyOrder) readsOf(version int32) []access {
 	return k.reads[k.first[version]:k.first[version+1]]
 }
 
-// free is the number of free versions.
 func (k *keyOrder) free() int { return len(k.writers) - 1 - int(k.chain) }
 
 // accesses collects the writers and readers of each key. The history must have nothing that read

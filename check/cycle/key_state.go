@@ -1,6 +1,5 @@
 package cycle
 
-// keyState is common to lists and registers, for one key.
 type keyState struct {
 	key   int32
 	ops   []int32 // the key's operations
@@ -51,7 +50,6 @@ func (in *inference) enterWriter(s *keyState, i int32) {
 	e.writer = i
 }
 
-// writer returns the transaction that wrote an entry, which must have one.
 func (in *inference) writer(s *keyState, e int32) int32 {
 	return s.kept[s.table.entries[e].writer].txn
 }

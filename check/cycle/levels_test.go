@@ -72,7 +72,6 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// collect returns the transactions of a database of the highest level.
 func collect(t *testing.T, seed uint64, txns int) []Txn {
 	t.Helper()
 	var all []Txn

@@ -113,7 +113,6 @@ func (in *inference) placeRead(s *listState, i int, list []int64) {
 	s.at[i] = s.table.entries[s.table.put(list[len(list)-1])].position
 }
 
-// lastEntry returns the entry of the last element that operation i read.
 func (s *listState) lastEntry(i int, list []int64) int32 {
 	if s.prefix[i] && len(list) <= s.repeats {
 		return s.order[len(list)-1]
@@ -121,7 +120,6 @@ func (s *listState) lastEntry(i int, list []int64) int32 {
 	return s.table.find(list[len(list)-1])
 }
 
-// inferList adds the edges and cases of one list.
 func (in *inference) inferList(key int32) {
 	s := in.readList(key)
 	if s.sameWrites != nil {

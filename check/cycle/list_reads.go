@@ -4,7 +4,6 @@ import "math"
 
 const never = int64(math.MaxInt64)
 
-// judgeRead judges one read of a list alone.
 func (in *inference) judgeRead(s *listState, i int) {
 	o := s.ops[i]
 	op := s.kept[i]
@@ -22,7 +21,6 @@ func (in *inference) judgeRead(s *listState, i int) {
 	}
 }
 
-// judgeElements looks for elements that should not be there.
 func (in *inference) judgeElements(s *listState, o int32, list []int64) {
 	seen := map[int32]bool{}
 	for _, elem := range list {
@@ -100,7 +98,6 @@ func (in *inference) findStale(s *listState) {
 	}
 }
 
-// acknowledged returns when the transaction of operation i of the list was acknowledged, or never.
 func (in *inference) acknowledged(s *listState, i int32) int64 {
 	if i < 0 || !in.h.committed(s.kept[i].txn) {
 		return never

@@ -27,7 +27,6 @@ const (
 // classRoom is the number of elements in a room: 2, 3, 4, 6, 8, 12 and so on.
 func classRoom(class int32) int { return (2 + int(class&1)) << (class / 2) }
 
-// of returns the list of a key.
 func (s *listStore) of(key int32) []int64 {
 	l := s.lists[key]
 	if l.len == 0 {
@@ -36,7 +35,6 @@ func (s *listStore) of(key int32) []int64 {
 	return s.chunks[l.begin>>placeBits][l.begin%chunkRoom:][:l.len:l.len]
 }
 
-// extend appends elements to the list of a key.
 func (s *listStore) extend(key int32, elements []int64) {
 	l := s.lists[key]
 	size := int(l.len) + len(elements)

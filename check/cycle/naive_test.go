@@ -164,7 +164,6 @@ func position(txns []Txn, id int64) int {
 	return slices.IndexFunc(txns, func(t Txn) bool { return t.ID == id })
 }
 
-// busy returns a history of seven transactions of a database that keeps nothing or little.
 func busy(t *testing.T, seed uint64) []Txn {
 	t.Helper()
 	var txns []Txn

@@ -81,7 +81,6 @@ func parse(t testing.TB, lines ...string) *History {
 	return build(t, txns)
 }
 
-// show writes transactions in the form that write reads.
 func show(txns []Txn) string {
 	var b strings.Builder
 	for _, t := range txns {

@@ -6,7 +6,6 @@ import (
 	"assay/history/exchange"
 )
 
-// op is an operation as it is judged.
 type op struct {
 	// val is the element or the value. For a list that was read, the lower 29 bits are its length.
 	// Its upper bits are 0 if it is a prefix of the key's longest list, and otherwise one plus its
@@ -22,7 +21,6 @@ func newUse(kind exchange.MicroKind, key int32) uint32 { return uint32(kind)<<29
 func (o op) kind() exchange.MicroKind { return exchange.MicroKind(o.use >> 29) }
 func (o op) key() int32               { return int32(o.use & maxList) }
 
-// len is the length of a list that was read.
 func (o op) len() int { return int(o.val & maxList) }
 
 // operations are all operations of a history in the order of their transactions, 12 bytes each.

@@ -7,7 +7,6 @@ import (
 	"assay/history"
 )
 
-// relation is a set of pairs of transactions.
 type relation [][]bool
 
 func newRelation(n int) relation {
@@ -30,7 +29,6 @@ func (r relation) or(others ...relation) relation {
 	return all
 }
 
-// then is the composition.
 func (r relation) then(o relation) relation {
 	all := newRelation(len(r))
 	for a := range r {
@@ -221,7 +219,6 @@ func (o *oracle) enter(t, i int, op *Op, list []int64) {
 	o.external[t] = append(o.external[t], v)
 }
 
-// fits reports whether the reads of a list allow this order of its writers.
 func (o *oracle) fits(key int64, order []int) bool {
 	var all []int64
 	for _, t := range order {
@@ -334,7 +331,6 @@ func (f *facts) later(r seenVersion) []int {
 	return order[slices.Index(order, r.writer)+1:]
 }
 
-// allowed reports whether a model allows these facts.
 func (f *facts) allowed(m Model) bool {
 	o := f.o
 	d := f.ww.or(f.wr)

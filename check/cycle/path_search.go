@@ -5,7 +5,6 @@ import (
 	"slices"
 )
 
-// search finds shortest paths in one component.
 type search struct {
 	ctx context.Context
 	c   *component
@@ -33,8 +32,7 @@ type query struct {
 	avoid int32 // a node that must not be entered, or -1
 	// nonadjacent allows rw edges besides deps, but not two in a row, and none as the last.
 	nonadjacent bool
-	// limit bounds the steps.
-	limit int
+	limit       int
 }
 
 // path returns the states from q.from to one of the goals, or nil.
@@ -152,7 +150,6 @@ func (c *component) between(v, w int32, deps edgeKind) edgeKind {
 	return free
 }
 
-// simple reports whether no transaction occurs twice.
 func (l loop) simple() bool {
 	seen := make(map[int32]bool, len(l.txns))
 	for _, t := range l.txns {

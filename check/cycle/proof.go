@@ -9,7 +9,6 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// Limits of the text.
 const (
 	proofTime  = 5 * time.Second
 	proofPairs = 64
@@ -123,7 +122,6 @@ func (p *proof) cases(known []derived, open []versionPair, depth int) string {
 	return strings.Join(text, " ")
 }
 
-// order says that one version comes before another.
 func (p *proof) order(v versionPair) string {
 	k := &p.c.keys[v.key]
 	return fmt.Sprintf("of key %s, %s (%s) comes before %s (%s)", p.in.h.keyName(k.key),
@@ -182,7 +180,6 @@ func (p *proof) evidence(cycle []acyclic.Edge, known []derived) *Evidence {
 	return e
 }
 
-// words puts a cycle into one sentence.
 func (p *proof) words(cycle []acyclic.Edge, known []derived) string {
 	var edges []Edge
 	for _, s := range p.steps(cycle) {

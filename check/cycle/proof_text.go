@@ -2,7 +2,6 @@ package cycle
 
 import "fmt"
 
-// explain says why one transaction of a cycle is before the next.
 func (p *proof) explain(s step, known []derived) Edge {
 	x, y := p.who(s.from), p.who(s.to)
 	i, j := p.number[s.from]-1, p.number[s.to]-1
@@ -46,7 +45,6 @@ func (p *proof) placed(r reason) bool {
 	return p.in.h.kinds[k.key] != Write && r.a <= k.chain
 }
 
-// later says why the second of two versions comes later.
 func (p *proof) later(r reason, known []derived) string {
 	k := &p.c.keys[r.key]
 	switch {

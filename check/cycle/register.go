@@ -1,6 +1,5 @@
 package cycle
 
-// registerState is the order of a register's values as its operations show it.
 type registerState struct {
 	keyState
 	// read is the version that each reading operation read; noVersion if no transaction is known
@@ -35,7 +34,6 @@ type use struct {
 	wrote bool
 }
 
-// readRegister fills in.register for the key, without the order of versions.
 func (in *inference) readRegister(key int32) *registerState {
 	s := &in.register
 	in.openKey(&s.keyState, key)
@@ -77,7 +75,6 @@ func (in *inference) readRegister(key int32) *registerState {
 	return s
 }
 
-// use enters what a transaction that may have taken effect saw and left.
 func (in *inference) use(s *registerState, txn int32, from, to int) {
 	if !in.h.possible(txn) {
 		return
@@ -99,7 +96,6 @@ func (in *inference) use(s *registerState, txn int32, from, to int) {
 	s.uses = append(s.uses, u)
 }
 
-// inferRegister adds the edges and cases of one register.
 func (in *inference) inferRegister(key int32) {
 	s := in.readRegister(key)
 	s.visits(func(txn int32, from, to int) {
@@ -175,7 +171,6 @@ func (in *inference) sameValue(a, b int32) bool {
 	return nothing == (y.kind() == ReadNothing) && (nothing || x.val == y.val)
 }
 
-// judgeValue judges one value that was read.
 func (in *inference) judgeValue(s *registerState, i int) {
 	o := s.ops[i]
 	op := in.h.ops.at(o)
@@ -260,7 +255,6 @@ func (in *inference) findStaleRegister(s *registerState, v version) {
 	}
 }
 
-// lastWrite returns a transaction's last write of the register.
 func (in *inference) lastWrite(s *registerState, txn int32) int32 {
 	for i, o := range s.ops {
 		if op := s.kept[i]; op.txn == txn && op.kind() == Write && !s.intermediate[i] {

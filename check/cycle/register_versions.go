@@ -6,7 +6,6 @@ import (
 	"slices"
 )
 
-// source is why one version of a register comes before another.
 type source uint8
 
 const (
@@ -21,7 +20,6 @@ const (
 	linearizableKey
 )
 
-// versionEdge means that one version comes before another.
 type versionEdge struct {
 	from, to version
 	source   source
@@ -136,7 +134,6 @@ func (in *inference) usesByTime(all []use) []use {
 	return slices.DeleteFunc(uses, func(u use) bool { return u.first == noVersion || u.last == noVersion })
 }
 
-// findCycle returns a cycle of edges, or nil.
 func (s *registerState) findCycle(in *inference, edges []versionEdge) []versionEdge {
 	all := append(slices.Clip(edges), in.fromNothing(s, nil)...)
 	l := newEdgeList(0)

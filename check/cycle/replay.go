@@ -25,7 +25,6 @@ type replay struct {
 	dependencies int
 }
 
-// register is the value that a transaction left, or nothing.
 type register struct {
 	value int64
 	by    int32 // one more than the transaction
@@ -137,7 +136,6 @@ func (r *replay) each(t int32, visit func(key int32, o op, own bool) bool) bool 
 	return true
 }
 
-// holds reports whether a register holds the value of a read.
 func (r *replay) holds(key int32, o op) bool {
 	on := r.registers[key]
 	if o.kind() == ReadValue {

@@ -88,7 +88,6 @@ type TxnView struct {
 	Text string `json:"text"`
 }
 
-// name identifies the transaction to a reader.
 func (v *TxnView) name() string {
 	if v.ID < 0 {
 		return txnName(v.ID) // of no process
@@ -130,7 +129,6 @@ func (r *Report) Result() check.Result {
 	return result
 }
 
-// cycle returns the evidence as a cycle to draw, or nil.
 func (e *Evidence) cycle() *check.Cycle {
 	if len(e.Edges) == 0 {
 		return nil
@@ -187,7 +185,6 @@ func (b *anomalyCases) add(a anomaly, evidence func() Evidence) {
 	}
 }
 
-// found returns the anomalies with a case.
 func (b *anomalyCases) found() anomalySet {
 	var s anomalySet
 	for a := range anomalies {
@@ -198,7 +195,6 @@ func (b *anomalyCases) found() anomalySet {
 	return s
 }
 
-// list returns the evidence of the anomalies in s, by severity.
 func (b *anomalyCases) list(s anomalySet) []Evidence {
 	var all []Evidence
 	for a := range anomalies {

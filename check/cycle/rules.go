@@ -41,15 +41,13 @@ const (
 	causal
 )
 
-// judgement is how a model is judged.
 type judgement struct {
 	rule rule
 	// extra is process or realtime if that order counts.
 	extra edgeKind
 	// anomaly is reported if no order of the versions satisfies rule.
 	anomaly anomaly
-	// basis says what the verdict rests on.
-	basis string
+	basis   string
 }
 
 func judgementOf(m Model) judgement {

@@ -205,7 +205,6 @@ func TestAgreesWithSchedules(t *testing.T) {
 
 func realtime(a, b *Txn) bool { return a.Complete < b.Invoke }
 
-// longer returns a history of 7 to 20 transactions.
 func longer(t *testing.T, seed uint64, registers bool) []Txn {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 20))

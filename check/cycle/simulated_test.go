@@ -146,7 +146,6 @@ type simulatedDatabase struct {
 	clients []simulatedClient
 }
 
-// change is a state of a key that was replaced at a time.
 type change struct {
 	at  int64
 	key int64

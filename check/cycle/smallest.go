@@ -164,7 +164,6 @@ func (r *reduction) attempt(wanted func(op) bool) []int32 {
 	return part
 }
 
-// index finds the writers of the values that the part reads.
 func (r *reduction) index(part []int32) {
 	r.writers = map[written][]int32{}
 	for _, i := range part {
@@ -186,7 +185,6 @@ func (r *reduction) index(part []int32) {
 	}
 }
 
-// transactions divides the operations of a part by transaction.
 func (r *reduction) transactions(part []int32) [][]int32 {
 	var all [][]int32
 	for from := 0; from < len(part); {
@@ -216,7 +214,6 @@ func choose(of []int32, which []int) []int32 {
 	return all
 }
 
-// convicted reports whether the part is convicted of the same anomaly.
 func (r *reduction) convicted(part []int32) bool {
 	judged := Check(r.ctx, r.build(part), r.model, r.o)
 	return slices.Contains(judged.Anomalies, r.anomaly)
@@ -302,7 +299,6 @@ func (r *reduction) finish(e *Evidence, part []int32, whole bool) (Smallest, boo
 	return s, true
 }
 
-// operations returns the transactions as operations, by invocation.
 func (h *History) operations(clock check.Clock) []exchange.Operation {
 	atom := func(v int64) exchange.Atom {
 		if i := v - math.MinInt64; v < firstNumber && i < int64(len(h.symbols)) {

@@ -13,7 +13,6 @@ import (
 	"assay/internal/expect"
 )
 
-// smallest returns the one part found for an anomaly.
 func smallest(t *testing.T, h *History, model Model, anomaly string) (Smallest, bool) {
 	t.Helper()
 	r := Check(t.Context(), h, model, Options{})
@@ -142,7 +141,6 @@ func wantSmallest(t *testing.T, s Smallest) {
 	}
 }
 
-// allBut returns the numbers of all steps but those of one operation.
 func allBut(operations []exchange.Operation, without int) []int32 {
 	var out []int32
 	n := int32(0)
@@ -157,7 +155,6 @@ func allBut(operations []exchange.Operation, without int) []int32 {
 	return out
 }
 
-// No part of a history that satisfies a model violates it, whichever operations are left out.
 func TestPartsOfHonestHistoriesAreHonest(t *testing.T) {
 	judged := 0
 	for seed := range uint64(60) {
@@ -192,7 +189,6 @@ func TestPartsOfHonestHistoriesAreHonest(t *testing.T) {
 	}
 }
 
-// Each part goes to the evidence of its own anomaly.
 func TestAttach(t *testing.T) {
 	r := Report{Evidence: []Evidence{{Anomaly: "G0"}, {Anomaly: "G1a"}, {Anomaly: "G2-item"}}}
 	r.Attach([]Smallest{{Anomaly: "G2-item", Excerpt: check.Excerpt{Of: 2, Clock: check.Events}}, {Anomaly: "G0", Excerpt: check.Excerpt{Of: 1, Clock: check.Events}}})

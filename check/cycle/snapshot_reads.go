@@ -23,7 +23,6 @@ func checkSnapshotReads(ctx context.Context, h *History, o Options) Report {
 	return r
 }
 
-// join adds the findings about the reads of one snapshot.
 func (r *Report) join(plain Report) {
 	named := len(r.Anomalies)
 	forbidden, permitted := r.Evidence[:named:named], r.Evidence[named:]

@@ -5,7 +5,6 @@ import (
 	"slices"
 )
 
-// addProcess joins each committed transaction to the next of its client.
 func (l *edgeList) addProcess(h *History) {
 	h.eachSession(h.begun(), func(before, t int32) { l.add(before, t, process) })
 }

@@ -17,7 +17,6 @@ var (
 	rareTxns      = flag.Int("cycle.raretxns", 60, "how long these are")
 )
 
-// kept are the models that each database keeps.
 func kept() map[isolationLevel][]Model {
 	uncommitted := []Model{ReadUncommitted, SessionReadUncommitted, StrongReadUncommitted}
 	committed := append([]Model{ReadCommitted, SessionReadCommitted, StrongReadCommitted}, uncommitted...)

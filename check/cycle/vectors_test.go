@@ -50,7 +50,6 @@ func readHistory(t testing.TB, name string) *History {
 	return h
 }
 
-// readAll reads a history as "assay check FILE" does.
 func readAll(from io.Reader) (*History, error) {
 	in, err := exchange.NewReader(from)
 	if err != nil {

@@ -25,8 +25,7 @@ type arrangement struct {
 	// keysOf has, by transaction, the keys with free versions that it uses.
 	keysOf [][]int32
 	order  []int32 // versions, for a moment
-	// last is the alternative chosen last.
-	last int32
+	last   int32
 }
 
 // arrange searches. If there is no such order, it returns the pairs of versions that show it.
@@ -173,7 +172,6 @@ func (r *arrangement) choose(key, a, b int32, before bool) acyclic.Literal {
 	return l
 }
 
-// side returns the side on which version a comes before b.
 func (r *arrangement) side(key, a, b int32) acyclic.Literal {
 	p := versionPair{key, min(a, b), max(a, b)}
 	v, some := r.known[p]
@@ -188,7 +186,6 @@ func (r *arrangement) side(key, a, b int32) acyclic.Literal {
 	return acyclic.Literal(2*v + 1)
 }
 
-// batch is how many cycles are looked for at a time.
 const batch = 1024
 
 // nextByCycle returns a choice for two versions that were in doubt before, or forbids the cycles
@@ -260,7 +257,6 @@ func (c *constraints) restsOn(cycle []acyclic.Edge) []versionPair {
 	return pairs
 }
 
-// orderAll links all versions in an order.
 func (c *constraints) orderAll(key int32, order []int32) {
 	for i := range order {
 		last := len(order) - 1

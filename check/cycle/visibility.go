@@ -33,7 +33,6 @@ type visibility struct {
 	steps int64
 }
 
-// keyVersion is a version of a key and the operation that read or wrote it.
 type keyVersion struct{ key, version, op int32 }
 
 // grouped are versions by transaction: those of t are all[start[t]:start[t+1]].
@@ -108,7 +107,6 @@ func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judge
 	return v
 }
 
-// judge returns a contradiction, or nil.
 func (v *visibility) judge(only []bool) []acyclic.Edge {
 	if v.c.rule == causal {
 		v.judgeCausal(only)

@@ -11,7 +11,6 @@ import (
 type balances struct {
 	*versionOrder
 	audits *auditCheck // nil if there are none
-	// agreed counts the acknowledged balances that were right.
 	agreed int64
 
 	account uint32 // id-1
@@ -52,7 +51,6 @@ func (b *balances) follow() {
 
 type versionState struct{ exists, ambiguous bool }
 
-// apply moves the account to a slot.
 func (b *balances) apply(at uint32) versionState {
 	if b.slots[at] == 0 {
 		b.known = false
@@ -109,7 +107,6 @@ func (b *balances) addMismatch(n, at uint32, off int64) {
 	})
 }
 
-// acknowledgedBalances returns operation.balances of entry n, if it was acknowledged.
 func (j *Judge) acknowledgedBalances(n uint32) (balances [sides]uint32, ok bool) {
 	b, i := j.operation(n)
 	if b == nil || !b.states[i].has(acknowledged) {

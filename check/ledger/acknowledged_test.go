@@ -69,7 +69,6 @@ func TestAcknowledgedBalancesBesideOtherWrongs(t *testing.T) {
 	}
 }
 
-// The fields of evidence agree with its text.
 func TestFieldsOfFullAudits(t *testing.T) {
 	pay := give(1, 1, 2, 1, 10, 20)
 	for name, c := range map[string]struct {
@@ -124,7 +123,6 @@ func TestOddAudits(t *testing.T) {
 	}
 }
 
-// Of two contradictory audits, one did not see what the other saw.
 func TestWordsOfALongFork(t *testing.T) {
 	s := testHistory{give(1, 1, 2, 1, 0, 99), give(3, 1, 4, 1, 0, 99), read(0, 99, 1, 1, 3, 0), read(0, 99, 1, 0, 3, 1)}
 	got := s.run().results(t)["snapshots"].Evidence

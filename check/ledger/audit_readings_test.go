@@ -11,7 +11,6 @@ import (
 	"assay/history"
 )
 
-// alter changes what audits read, and adds audits of all accounts.
 func (p *puzzle) alter() {
 	for i := range p.ops {
 		if op := &p.ops[i]; op.Kind == kindAudit && p.rng.IntN(2) == 0 {
@@ -161,7 +160,6 @@ func TestAWayBesideAnAccountThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Rows beyond the largest number have no room.
 func TestEntriesAreBounded(t *testing.T) {
 	full, nearly := make([][]uint32, maxEntries>>chunkBits+1), make([][]uint32, maxEntries>>chunkBits)
 	nearly[len(nearly)-1] = make([]uint32, chunkEntries-1)
@@ -189,7 +187,6 @@ func TestEntriesAreBounded(t *testing.T) {
 	}
 }
 
-// Entries grow without copying, and few take little memory.
 func TestEntriesGrow(t *testing.T) {
 	var e entries
 	for n := range uint32(2*chunkEntries + 1) {

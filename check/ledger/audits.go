@@ -18,8 +18,7 @@ type audits struct {
 	full     []fullAudit
 	// index and start are the last result of byAccount.
 	index, start []uint32
-	// malformed says why an audit could not be understood.
-	malformed string
+	malformed    string
 }
 
 // audit is an audit of some accounts. Its readings are from to from+count.
@@ -33,7 +32,6 @@ type audit struct {
 
 func (a *audit) name() string { return fmt.Sprintf("audit %d of client %d", a.seq, a.client) }
 
-// reading is what an audit read of one account.
 type reading struct {
 	balance, version int64
 	account, audit   uint32
@@ -102,7 +100,6 @@ func (j *Judge) readable(accounts []int64, values int) bool {
 	return true
 }
 
-// of returns the readings of an audit.
 func (a *audits) of(n uint32) []reading {
 	from := a.partial[n].from
 	return a.readings[from : from+a.partial[n].count]
@@ -222,7 +219,6 @@ func (a *auditCheck) judgeVersions(x *fullAudit, can limits) {
 	}
 }
 
-// limits returns the limits of each full audit.
 func (a *auditCheck) limits() []limits {
 	full := a.j.audits.full
 	byFirst, byEnd := make([]int, len(full)), make([]int, len(full))

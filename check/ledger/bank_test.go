@@ -60,7 +60,6 @@ func audited(b Config) Config {
 	return b
 }
 
-// run is everything that a judge is given.
 type run struct {
 	books        Config
 	reservations []history.Reservation
@@ -105,7 +104,6 @@ func (r run) judge(t testing.TB) *Judge {
 	return j
 }
 
-// results returns the results by name.
 func (r run) results(t testing.TB) map[string]check.Result {
 	t.Helper()
 	out := map[string]check.Result{}
@@ -157,7 +155,6 @@ func (b *bank) apply(id int64) (values []int64, ok bool) {
 	return []int64{from.balance, from.version, to.balance, to.version}, true
 }
 
-// audit reads some accounts at once.
 func (b *bank) audit(d due) {
 	op := history.Op{Client: d.client, Seq: d.seq, Attempt: 1, Kind: kindAudit, First: d.first, Start: d.first, End: d.end,
 		Last: true, Outcome: history.Committed, Final: history.Committed}
@@ -255,7 +252,6 @@ func (b *bank) schedule(clients int, ops uint64) []due {
 	return all
 }
 
-// randomRun returns a valid run.
 func randomRun(seed uint64, accounts int64, clients int, ops uint64) run {
 	b := newBank(seed, accounts)
 	for client := range clients {

@@ -12,7 +12,6 @@ import (
 	"assay/internal/expect"
 )
 
-// The bank of BenchmarkOrder.
 const (
 	ledgerClients  = 64
 	ledgerEach     = 156_250 // transfers of a client
@@ -107,7 +106,6 @@ func peak(b *testing.B) float64 {
 	return kib / 1024
 }
 
-// replay is the work of a benchmark, done in memory.
 type replay struct {
 	books Config
 	state []account
@@ -115,7 +113,6 @@ type replay struct {
 	versions [][sides]uint32
 }
 
-// newReplay keeps the versions of the given number of transfers.
 func newReplay(kept int) *replay {
 	r := &replay{books: audited(books(ledgerAccounts)), versions: make([][sides]uint32, kept)}
 	r.books.Opening = func(int64) int64 { return ledgerLoaded }
@@ -135,7 +132,6 @@ func newReplay(kept int) *replay {
 	return r
 }
 
-// start resets the accounts to their loaded state.
 func (r *replay) start() {
 	r.state = make([]account, ledgerAccounts)
 	for i := range r.state {
@@ -174,7 +170,6 @@ func (r *replay) judge(b *testing.B, order func(n uint64) (client int, seq uint6
 	return j
 }
 
-// transfer does transfer n and gives its record to the judge.
 func (r *replay) transfer(j *Judge, n uint64) {
 	client, seq := int(n%ledgerClients), n/ledgerClients
 	_, _, _, from, to := r.move(client, seq)
@@ -187,7 +182,6 @@ func (r *replay) transfer(j *Judge, n uint64) {
 		Outcome: history.Committed, Final: history.Committed, Values: values[:]})
 }
 
-// move applies a transfer to the accounts.
 func (r *replay) move(client int, seq uint64) (source, destination, amount int64, from, to *account) {
 	source, destination, amount = r.books.Expect(r.books.ID(client, seq))
 	from, to = &r.state[source-1], &r.state[destination-1]

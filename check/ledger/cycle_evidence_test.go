@@ -89,7 +89,6 @@ func TestWhatIsToldIsSo(t *testing.T) {
 	}
 }
 
-// verify compares a piece of evidence with the run.
 func (p *puzzle) verify(e check.Evidence, byID map[int64]*vertex) error {
 	f := e.Fields
 	steps := f["steps"]

@@ -169,7 +169,7 @@ func (s *topologicalSort) addSkew(cycle []step) {
 	})
 }
 
-// addTornRead reports a cycle of an audit and a transfer of which it saw one side.
+// addTornRead reports an audit that saw only one side of a transfer: a cycle of the two.
 func (a *auditCheck) addTornRead(cycle []step) {
 	missed, saw, n := cycle[0], cycle[1], cycle[1].from
 	audit := missed.from - a.j.entries.len()

@@ -8,7 +8,6 @@ import (
 	"assay/check"
 )
 
-// The detail lists what was examined, with figures.
 func TestDetailsCountWhatWasJudged(t *testing.T) {
 	s := testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9).but(unheard), give(3, 1, 4, 1, 0, 9).but(unknown),
 		read(10, 20, 1, 2, 2, 2), readAll(10, 20, 6, 6000, 6)}
@@ -23,7 +22,6 @@ func TestDetailsCountWhatWasJudged(t *testing.T) {
 	}
 }
 
-// Each kind of audit is judged if it is the only one.
 func TestOneKindOfAuditAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		audit   testOp
@@ -49,7 +47,6 @@ func TestOneKindOfAuditAlone(t *testing.T) {
 	}
 }
 
-// The fields give the value that was read and the right one.
 func TestFieldsOfWrongReadings(t *testing.T) {
 	s := testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1).but(func(d *testOp) { d.told = map[int]int64{0: 7} })}
 	got := s.run().results(t)["snapshots"].Evidence

@@ -6,7 +6,6 @@ import (
 	"assay/check"
 )
 
-// The kinds of evidence.
 const (
 	kindSum            = "sum"
 	kindNegative       = "negative"

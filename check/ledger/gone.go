@@ -60,7 +60,6 @@ func newGone(j *Judge) *gone {
 	return g
 }
 
-// startedBy counts the transfers without a row that had been started by a moment.
 func (g *gone) startedBy(at int64) int64 {
 	n, _ := slices.BinarySearchFunc(g.without, at, func(first, at int64) int {
 		if first <= at {

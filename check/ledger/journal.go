@@ -287,7 +287,6 @@ func (j *Judge) makeEntry(n uint32) entry {
 	return e
 }
 
-// id returns the transfer's id of entry n.
 func (j *Judge) id(n uint32) int64 {
 	b, i := j.operation(n)
 	if b == nil {
@@ -306,7 +305,6 @@ func (j *Judge) operation(n uint32) (*block, int) {
 	return j.ops.at(owner)
 }
 
-// span returns when the transfer of entry n was first started and when acknowledged.
 func (j *Judge) span(n uint32) (first, end int64) {
 	b, i := j.operation(n)
 	if b == nil {
@@ -315,7 +313,6 @@ func (j *Judge) span(n uint32) (first, end int64) {
 	return b.page[i].span()
 }
 
-// transfer names a transfer in a text.
 func (j *Judge) transfer(id int64) string {
 	client, seq, _ := j.config.Split(id) // others have no entry
 	return fmt.Sprintf("transfer %d (client %d, operation %d)", id, client, seq)

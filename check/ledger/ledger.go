@@ -159,7 +159,6 @@ type operationAt struct {
 	i int
 }
 
-// account is one account, as read back and as the journal has it.
 type account struct {
 	balance, version int64
 	// effect is credits minus debits; touched counts the journal's rows. Sums wrap around, so

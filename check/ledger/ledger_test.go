@@ -38,13 +38,11 @@ func (r *run) op(seq uint64, final history.Outcome, versions ...int64) {
 	r.ops = append(r.ops, op)
 }
 
-// journal adds the right row of a transfer.
 func (r *run) journal(seq uint64, sourceVersion, destinationVersion int64) {
 	s, d, a := r.books.Expect(int64(seq))
 	r.rows = append(r.rows, Row{int64(seq), s, d, a, sourceVersion, destinationVersion})
 }
 
-// move changes the two accounts of a transfer.
 func (r *run) move(seq uint64) {
 	s, d, a := r.books.Expect(int64(seq))
 	r.set(s, -a, 1)
@@ -55,7 +53,6 @@ func (r *run) reserve(upTo uint64) {
 	r.reservations = append(r.reservations, history.Reservation{UpTo: upTo})
 }
 
-// set adds to an account's balance and version.
 func (r *run) set(id, balance, version int64) {
 	for i := range r.accounts {
 		if r.accounts[i].id == id {

@@ -6,7 +6,6 @@ import (
 	"assay/check"
 )
 
-// limited judges a testHistory with limits of its searches.
 func (s testHistory) limited(t *testing.T, steps, looks int64) (order, snapshots check.Result) {
 	t.Helper()
 	j := s.run().judge(t)

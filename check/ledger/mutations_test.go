@@ -18,7 +18,6 @@ func opOf(r *run, i int, kind uint8) *history.Op {
 	return op
 }
 
-// told adds to a value of an operation.
 func told(kind uint8, value int, more int64) func(r *run, i int) bool {
 	return func(r *run, i int) bool {
 		op := opOf(r, i, kind)

@@ -59,7 +59,6 @@ type block struct {
 // page holds the transfers of a block. It may be in a file (see spill).
 type page [blockOps]operation
 
-// operation is when a transfer ran, and the balances and versions of its accounts.
 type operation struct {
 	// first is when it was first started. end is one nanosecond after its acknowledgment, or 0
 	// without one. Both are 0 if neither is known.
@@ -118,7 +117,6 @@ const (
 
 func (k blockKey) client() int { return int(k >> 40) }
 
-// seq is the number of operation i of the block.
 func (k blockKey) seq(i int) uint64 { return uint64(k)<<24>>24<<blockBits | uint64(i) }
 
 // operations keeps the state of each operation, in blocks made on demand.
@@ -147,7 +145,6 @@ func (o *operations) find(client int, seq uint64) (*block, int) {
 	return *recent, int(seq % blockOps)
 }
 
-// at returns the block and the position of an entry's owner.
 func (o *operations) at(owner uint32) (*block, int) {
 	return o.list[owner>>blockBits], int(owner % blockOps)
 }
@@ -165,7 +162,6 @@ func (o *operations) make(client int, seq uint64) (*block, int) {
 	return b, i
 }
 
-// sorted returns the blocks by client and operation.
 func (o *operations) sorted() []*block {
 	blocks := slices.Clone(o.list)
 	slices.SortFunc(blocks, func(a, b *block) int { return cmp.Compare(a.key, b.key) })

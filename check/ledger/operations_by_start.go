@@ -41,7 +41,6 @@ type clientOrder struct {
 
 func (c *clientOrder) owner() uint32 { return c.blocks[0].number<<blockBits | uint32(c.at) }
 
-// next moves to the next operation; false if there is none.
 func (c *clientOrder) next() bool {
 	for len(c.blocks) > 0 {
 		b := c.blocks[0]

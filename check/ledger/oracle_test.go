@@ -68,7 +68,6 @@ func newPuzzle(seed uint64) *puzzle {
 	return p
 }
 
-// span returns the times of an operation around a moment.
 func (p *puzzle) span(at int64) (first, end int64) {
 	first = max(0, at-p.rng.Int64N(25))
 	return first, max(first, at+p.rng.Int64N(25)-p.rng.Int64N(6))
@@ -111,7 +110,6 @@ func (p *puzzle) exchange() {
 	}
 }
 
-// balance is an account's balance at a version.
 func (p *puzzle) balance(account, version int64) int64 {
 	balance := p.books.Opening(account)
 	for _, r := range p.rows {
@@ -147,7 +145,6 @@ func (p *puzzle) auditAnything(client int, seq uint64, accounts []int64, at int6
 	p.ops = append(p.ops, op)
 }
 
-// vertex is a row or an audit as the oracle sees it.
 type vertex struct {
 	audit      bool
 	first, end int64
@@ -185,7 +182,6 @@ func (p *puzzle) vertices() map[int64]*vertex {
 	return out
 }
 
-// precedes is the order that the accounts give.
 func precedes(a, b *vertex) bool {
 	for account, version := range a.versions {
 		other, both := b.versions[account]
@@ -196,7 +192,6 @@ func precedes(a, b *vertex) bool {
 	return false
 }
 
-// cyclic looks for a cycle in the simplest way.
 func cyclic(all []*vertex, edge func(a, b *vertex) bool) bool {
 	n := len(all)
 	reach := make([]bool, n*n)
@@ -274,7 +269,6 @@ func TestTheOrderIsJudgedExactly(t *testing.T) {
 	t.Log(count)
 }
 
-// judgeExactly compares one run with the oracle, and counts the kinds that occurred.
 func judgeExactly(t *testing.T, seed uint64, count map[string]int) {
 	t.Helper()
 	p := newPuzzle(seed)

@@ -82,7 +82,6 @@ func (c *versionOrder) sound() bool {
 	return c.repeated+c.gaps == 0 && c.impossible == nil && c.j.entries.excluded == nil && c.j.incomplete[Journal] == ""
 }
 
-// convict puts the findings into r, and reports whether there are any.
 func convict(r *check.Result, found check.Findings, looked string) bool {
 	found.AddTo(r)
 	if r.Verdict == check.Violated {
@@ -148,7 +147,6 @@ func newVersionOrder(j *Judge, found check.Findings) *versionOrder {
 	return c
 }
 
-// setBounds gives each account its slots.
 func (c *versionOrder) setBounds() {
 	entries := &c.j.entries
 	count, highest := make([]uint32, len(c.j.accounts)+1), make([]uint32, len(c.j.accounts))

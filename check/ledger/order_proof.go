@@ -31,8 +31,7 @@ type orderProof struct {
 	index []uint32
 	// parked are rows that cannot be applied yet, by the account and version that they wait for.
 	parked map[accountVersion]uint32
-	// ready are parked rows to try again.
-	ready []uint32
+	ready  []uint32
 	// waiting is the number of accounts that each audit waits for, unseen the number of waiting
 	// audits.
 	waiting []uint32
@@ -52,7 +51,6 @@ type transfer struct {
 
 type accountVersion struct{ account, version uint32 }
 
-// provenAccount is the state of the replay on an account.
 type provenAccount struct {
 	balance int64
 	// latest is the latest start of all that precedes the account's next row.
@@ -110,7 +108,6 @@ func (p *orderProof) enterAll(owners iter.Seq[uint32]) {
 	}
 }
 
-// done reports whether everything was applied and nothing was wrong.
 func (p *orderProof) done() bool {
 	return !p.failed && len(p.parked) == 0 && p.unseen == 0 && p.passed == p.j.entries.len()
 }
@@ -142,7 +139,6 @@ func newOrderProof(j *Judge) *orderProof {
 	return p
 }
 
-// transfer returns an operation's request.
 func (p *orderProof) transfer(owner uint32) transfer {
 	b, i := p.j.ops.at(owner)
 	source, destination, amount := p.j.config.Expect(p.j.config.ID(b.key.client(), b.key.seq(i)))
@@ -206,7 +202,6 @@ func (p *orderProof) park(owner uint32, until accountVersion) {
 	p.accounts[until.account-1].proven.parked++
 }
 
-// apply moves both accounts of a row on, and reports whether that agrees with real time.
 func apply(source, destination *provenAccount, amount, first, end int64) bool {
 	latest := max(source.latest, destination.latest)
 	if latest > end {

@@ -31,7 +31,6 @@ func TestTheProofAgreesWithTheSearchForErrors(t *testing.T) {
 	}
 }
 
-// compareProof reports whether the order was proven.
 func compareProof(t *testing.T, name string, j *Judge) bool {
 	t.Helper()
 	agreed, proven := j.proveOrder()

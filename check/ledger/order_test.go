@@ -97,7 +97,6 @@ func TestOrderTales(t *testing.T) {
 	})
 }
 
-// The order does not repeat what the check of transfers convicts.
 func TestTheOrderDoesNotRepeatTransfers(t *testing.T) {
 	whole := testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 10, 19), give(1, 3, 3, 1, 20, 29), give(3, 2, 1, 4, 30, 39),
 		read(40, 50, 1, 4, 2, 2, 3, 2), readAll(40, 50, 6, 6000, 8)}
@@ -159,7 +158,6 @@ func TestNoGapsBelowAnImpossibleVersion(t *testing.T) {
 	}
 }
 
-// After a gap the balances resume at the next acknowledgment.
 func TestBalancesAfterAGap(t *testing.T) {
 	gap := func(d *testOp) { d.absent = true }
 	large := func(d *testOp) { d.amount, d.absent = 1<<33, true }
@@ -188,7 +186,6 @@ func TestBalancesAfterAGap(t *testing.T) {
 	}
 }
 
-// A workload that moves money from an account to itself has no order there.
 func TestTransfersToItselfHaveNoOrder(t *testing.T) {
 	self := give(1, 1, 1, 1, 0, 9)
 	results := testHistory{self, give(1, 2, 2, 1, 0, 9), give(3, 1, 2, 2, 10, 20), read(15, 30, 2, 2, 3, 1), readAll(10, 20, 6, 6000, 5)}.run().results(t)

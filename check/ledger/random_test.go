@@ -248,7 +248,6 @@ func TestEverySingleMutationIsFound(t *testing.T) {
 	}
 }
 
-// What a history may leave open must not convict.
 func TestNearMissesStayValid(t *testing.T) {
 	misses := map[string]func(r *run, i int) bool{
 		"committed told as unknown": flip(history.Committed, history.Unknown, true),

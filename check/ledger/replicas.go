@@ -126,7 +126,6 @@ func (j *Judge) Outcome(id int64) (outcome history.Outcome, ok bool) {
 	return b.states[i].outcome(), true
 }
 
-// item is an account or a row.
 type item struct {
 	key
 	// content is an account's balance and version, or the rest of a row.
@@ -206,7 +205,6 @@ func sumUp(s State) (*sums, error) {
 // compareRoom bounds the accounts and rows of both states that are compared one by one.
 const compareRoom = 1 << 18
 
-// comparison compares one replica after the other with the primary.
 type comparison struct {
 	primary Primary
 	sums    *sums

@@ -10,7 +10,6 @@ import (
 	"assay/internal/expect"
 )
 
-// The judge of replicas agrees with a count of the contents of two copies of a small bank.
 func TestReplicasAreJudgedExactly(t *testing.T) {
 	verdicts := map[check.Verdict]int{}
 	for seed := range uint64(300) {
@@ -79,7 +78,6 @@ func spoilCopy(rng *rand.Rand, c *copyOf) {
 	}
 }
 
-// difference counts the differences by kind in the simplest way.
 func difference(primary, replica copyOf) map[string]int64 {
 	type holding struct{ here, there map[item]int64 }
 	ids := map[key]holding{}

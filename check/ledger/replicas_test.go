@@ -12,7 +12,6 @@ import (
 	"assay/internal/expect"
 )
 
-// copyOf is a state as it can be read.
 type copyOf struct {
 	accounts []held
 	rows     []Row

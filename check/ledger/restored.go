@@ -92,7 +92,6 @@ func (j *Judge) Restored(b Backup) (check.Result, Moment) {
 	return r, m
 }
 
-// findMoment goes over every transfer once.
 func (j *Judge) findMoment(b Backup, found check.Findings) Moment {
 	m := Moment{From: math.MinInt64, To: math.MaxInt64}
 	var last, absent int64
@@ -167,7 +166,6 @@ func (j *Judge) compareTarget(b Backup, id int64, there bool, first, end int64, 
 	}
 }
 
-// between says when the moment is.
 func (m Moment) between() string {
 	switch {
 	case m.From == math.MinInt64 && m.To == math.MaxInt64:
@@ -180,7 +178,6 @@ func (m Moment) between() string {
 	return "between " + seconds(m.From) + " and " + seconds(m.To)
 }
 
-// lacking says which acknowledged transfers are missing.
 func (m Moment) lacking(b Backup) string {
 	return fmt.Sprintf("it lacks %s, %s of which had been acknowledged when the backup was begun at %s",
 		check.Counted(m.Lacks, "acknowledged transfer", "acknowledged transfers"), check.Count(m.LacksBegun), seconds(b.Begun))

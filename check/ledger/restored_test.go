@@ -10,7 +10,6 @@ import (
 	"assay/history"
 )
 
-// earlier returns the run with the state of the kept rows alone.
 func earlier(r run, keep func(Row) bool) run {
 	r = r.clone()
 	r.books.Earlier, r.books.AuditKind, r.books.FullAuditKind = true, 0, 0
@@ -30,7 +29,6 @@ func earlier(r run, keep func(Row) bool) run {
 	return r
 }
 
-// restoredWithout returns the check's answer without the rows of these clients.
 func restoredWithout(t *testing.T, s testHistory, b Backup, missing ...int) (check.Result, Moment) {
 	t.Helper()
 	r := earlier(s.run(), func(row Row) bool { return !slices.Contains(missing, int(row.ID>>40)) })
@@ -93,7 +91,6 @@ func TestHalfATransferIsRestored(t *testing.T) {
 	}
 }
 
-// A state that was not read whole decides nothing.
 func TestAStateThatWasNotReadWhole(t *testing.T) {
 	r := earlier(testHistory{give(1, 1, 2, 1, 0, 10)}.run(), func(Row) bool { return true })
 	r.incomplete = map[Part]string{Journal: "it was cut", Accounts: "it was cut"}
@@ -135,7 +132,6 @@ func TestEveryMomentOfARun(t *testing.T) {
 	}
 }
 
-// acknowledgedBeyond counts the committed transfers that are missing.
 func (b *bank) acknowledgedBeyond(there map[int64]bool) (n int64) {
 	for _, op := range b.ops {
 		if op.Kind == kindTransfer && op.Last && op.Final == history.Committed && !there[b.books.ID(op.Client, op.Seq)] {

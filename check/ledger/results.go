@@ -36,7 +36,6 @@ func (j *Judge) Tally() Tally {
 	return tally
 }
 
-// loaded is the initial sum of all accounts.
 func (j *Judge) loaded() *big.Int {
 	sum := new(big.Int)
 	for id := int64(1); id <= j.config.Accounts; id++ {
@@ -162,7 +161,6 @@ func (j *Judge) compareAccounts(found check.Findings) (compared int64) {
 	return compared
 }
 
-// judgeTransfers goes over every operation once.
 func (j *Judge) judgeTransfers() (check.Findings, Tally) {
 	found := j.transfers.Clone()
 	// An absence is a violation only if there was something to read and it was read to the end.

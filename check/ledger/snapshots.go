@@ -19,9 +19,8 @@ type auditCheck struct {
 	excluded []bool
 	// doubtful is how many are excluded because of doubts.
 	doubtful int64
-	// gaveUp is true if the search for cycles gave up.
-	gaveUp bool
-	found  check.Findings // of snapshots
+	gaveUp   bool
+	found    check.Findings // of snapshots
 }
 
 func newAuditCheck(c *versionOrder, seen check.Findings) *auditCheck {
@@ -71,7 +70,6 @@ func (b *balances) checkReadings(version int64, p versionState) {
 	}
 }
 
-// checkReadingsAbove judges the readings of versions above the highest.
 func (b *balances) checkReadingsAbove() {
 	b.checkReadings(math.MaxInt64, versionState{})
 }

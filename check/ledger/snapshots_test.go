@@ -178,7 +178,6 @@ func TestAuditsThatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// The limits of full audits agree with a simple count.
 func TestWhatFullAuditsCanHaveSeen(t *testing.T) {
 	for seed := range uint64(30) {
 		j := randomRun(seed, 10, 4, 100).judge(t)
@@ -237,7 +236,6 @@ func TestAuditsNeedTheirBooks(t *testing.T) {
 	}
 }
 
-// More rows than there is room for are not judged, and not valid.
 func TestMoreRowsThanCanBePutInOrder(t *testing.T) {
 	j := testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}.run().judge(t)
 	j.entries.tooMany = 1

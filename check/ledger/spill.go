@@ -19,7 +19,6 @@ const (
 	extent = 64 << 20 / int(pageSize)
 )
 
-// page returns an empty page.
 func (s *spill) page() *page {
 	if s.folder != "" && s.kept+pageSize > s.limit {
 		if p := s.ofFile(); p != nil {

@@ -27,7 +27,6 @@ func (r run) inFile(t *testing.T) *Judge {
 	return j
 }
 
-// A run in a file is judged like one in memory, right or wrong.
 func TestRowsInAFile(t *testing.T) {
 	r := randomRun(11, 50, 3, 8192)
 	compare := func(name string, want check.Verdict) {

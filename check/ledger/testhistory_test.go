@@ -40,7 +40,6 @@ func read(first, end int64, reads ...int64) testOp {
 	return testOp{outcome: history.Committed, first: first, end: end, reads: reads, kind: kindAudit}
 }
 
-// readAll is an audit of all accounts.
 func readAll(first, end int64, count, balances, versions int64) testOp {
 	return testOp{outcome: history.Committed, first: first, end: end, reads: []int64{count, balances, versions}, kind: kindFullAudit}
 }
@@ -108,7 +107,6 @@ func (s testHistory) run() run {
 // gone: it has no answer and no row.
 func (d *testOp) gone() bool { return d.absent && d.outcome == history.Unknown }
 
-// balance is an account's balance at a version.
 func (s testHistory) balance(account, version int64) int64 {
 	balance := int64(opening)
 	for _, d := range s {
@@ -131,8 +129,7 @@ type tale struct {
 	wrong, twin testHistory
 	// convicted is "check:kind" for each kind of evidence.
 	convicted string
-	// text is part of the first piece of evidence.
-	text string
+	text      string
 }
 
 func judgeTales(t *testing.T, tales []tale) {

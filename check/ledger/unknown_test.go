@@ -10,7 +10,6 @@ import (
 	"assay/internal/expect"
 )
 
-// What was not examined is never valid.
 func TestUnknownNotValid(t *testing.T) {
 	const all = "total accounts transfers order"
 	for _, c := range []struct {

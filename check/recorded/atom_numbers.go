@@ -42,7 +42,6 @@ func (w *wholeNumbers) set(v int64, number int32) {
 	w.dense[v] = number + 1
 }
 
-// sorted returns the whole numbers, ascending, and the number of each.
 func (w *wholeNumbers) sorted() (all []int64, numbers []int32) {
 	all = make([]int64, 0, w.count)
 	for v := range w.sparse {

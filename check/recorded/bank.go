@@ -72,14 +72,12 @@ type bank struct {
 	shortest *bankRead
 }
 
-// readsOfTotal describes the reads that saw one total.
 type readsOfTotal struct {
 	total *big.Int
 	reads int64
 	first []check.Evidence
 }
 
-// bankRead is one answered read of all accounts.
 type bankRead struct {
 	by       Operation
 	accounts []exchange.Account
@@ -203,7 +201,6 @@ func (b *bank) compareAccounts(r *bankRead) {
 	}
 }
 
-// absent names a few of the accounts that a read lacks.
 func (b *bank) absent(r *bankRead) string {
 	lacks := maps.Clone(b.accounts)
 	for i := range r.accounts {

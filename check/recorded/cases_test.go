@@ -378,7 +378,6 @@ func TestBanks(t *testing.T) {
 	})
 }
 
-// Operations that no history of the kind has are refused.
 func TestUnfitOperations(t *testing.T) {
 	for kind, events := range map[string][]string{
 		"set": {"0 invoke enqueue 1", "0 invoke add", "0 invoke add [1 2]", "0 invoke add 1; 0 ok add 2", "0 invoke read 1",
@@ -414,7 +413,6 @@ func TestUnfitOperations(t *testing.T) {
 	}
 }
 
-// After the time is over, the answer is unknown.
 func TestTimeIsOver(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

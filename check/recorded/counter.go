@@ -50,7 +50,6 @@ type counterRead struct {
 	wrong               bool
 }
 
-// amounts are the sums of positive and of negative amounts.
 type amounts struct{ up, down int64 }
 
 func (a *amounts) add(v int64) {

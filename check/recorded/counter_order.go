@@ -96,7 +96,6 @@ func (s *counterOrder) seeing(x counterState) counterState {
 	return x
 }
 
-// next yields the states after one more addition.
 func (s *counterOrder) next(x counterState, yield func(counterState)) {
 	(s.addsUsed &^ x.added).each(func(slot int) {
 		y := x

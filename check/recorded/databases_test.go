@@ -16,7 +16,6 @@ func (c *clients) fails(effect func() (exchange.Value, bool)) func() (exchange.V
 	}
 }
 
-// collection is a set, a queue, a counter or a generator of identifiers.
 func (c *clients) collection(kind string) func(int64) act {
 	var last, sum, given int64
 	var values []int64 // in the order in which they were put in

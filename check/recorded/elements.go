@@ -24,7 +24,6 @@ type elements struct {
 
 func newElements(w words) elements { return elements{words: w, index: newAtomNumbers()} }
 
-// add notes an attempt.
 func (e *elements) add(_ *exchange.Operation, by Operation, a exchange.Atom) error {
 	n, known := e.index.numberOf(a)
 	if !known {
@@ -68,7 +67,6 @@ func writeWords() words {
 	return words{"which nobody wrote", "failed to write it", "failed-write-read", "%s began to write it", kindFuture, ""}
 }
 
-// kinds are the kinds of evidence that judgeSeen adds.
 func (w *words) kinds() []string { return []string{kindUnexpected, w.failure, w.future} }
 
 // judgeSeen judges one element that an operation saw. If the element cannot have been there it
@@ -88,7 +86,6 @@ func (e *elements) judgeSeen(a exchange.Atom, by *Operation, verb string, f *fin
 	return false
 }
 
-// element formats an element for evidence.
 func (e *elements) element(a exchange.Atom) any {
 	if e.words.field == "" {
 		return a

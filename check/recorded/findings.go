@@ -7,7 +7,6 @@ import (
 	"assay/history"
 )
 
-// The kinds of evidence that several checkers have.
 const (
 	kindLost       = "lost"
 	kindUnexpected = "unexpected"

@@ -41,7 +41,6 @@ func opened(kind string) Judge {
 	panic(kind + " is no kind of history")
 }
 
-// readAs returns the operations of a history in EDN.
 func readAs(kind exchange.Kind, text string) (all []exchange.Operation, err error) {
 	r, err := exchange.NewReader(strings.NewReader(text))
 	if err != nil {
@@ -89,7 +88,6 @@ func mustRead(t *testing.T, short string) []exchange.Operation {
 	return ops
 }
 
-// judged gives a history to a judge, which must accept it.
 func judged(t *testing.T, j Judge, ops []exchange.Operation) check.Result {
 	t.Helper()
 	for i := range ops {

@@ -28,7 +28,6 @@ type keyValues struct {
 	gets  int64
 }
 
-// textStep is one operation on a key.
 type textStep struct {
 	by   Operation
 	word string
@@ -132,7 +131,6 @@ type textSearch struct {
 	begin   map[textSum]bool
 	longest int
 	put     bool
-	// stopped says why the search ended without an answer.
 	stopped string
 }
 
@@ -187,7 +185,6 @@ func (s *textSearch) apply(held textSum, step *textStep) (after textSum, ok bool
 	return beyond(), after.length > s.longest
 }
 
-// excerpt returns the end of a text, the part appended last.
 func excerpt(text string) string {
 	const most = 80
 	if len(text) <= most {
@@ -211,7 +208,6 @@ const (
 	hashBase    = 0x1234567_89abcdef % hashModulus
 )
 
-// add returns the sum of the text with another appended.
 func (s textSum) add(text string) textSum {
 	for i := range len(text) {
 		hi, lo := bits.Mul64(s.hash, hashBase)

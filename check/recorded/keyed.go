@@ -41,7 +41,6 @@ func (k *Keyed) Add(o *exchange.Operation) error {
 	return k.of[n].Add(&inner)
 }
 
-// ofKey returns the key of an operation, and the operation without it.
 func ofKey(o *exchange.Operation) (exchange.Atom, exchange.Operation, error) {
 	inner := *o
 	if o.Function != exchange.Other {
@@ -102,7 +101,6 @@ func (k *Keyed) Result(ctx context.Context) check.Result {
 	return r
 }
 
-// withKey adds the key to evidence.
 func withKey(key exchange.Atom, evidence []check.Evidence) []check.Evidence {
 	for i := range evidence {
 		evidence[i].Text = "key " + key.String() + ": " + evidence[i].Text

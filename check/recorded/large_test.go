@@ -78,7 +78,6 @@ func TestLongLogs(t *testing.T) {
 	})
 }
 
-// Proofs without a search work for a counter of any length.
 func TestLongCounters(t *testing.T) {
 	begin, end := "", ""
 	for p := range 400 { // all in flight at once
@@ -99,7 +98,6 @@ func TestLongCounters(t *testing.T) {
 	expectAll(t, []minimal{{"counter", begin + "0 invoke read; 0 ok read 25" + end, check.Valid, "whether one order explains them all was not decided"}})
 }
 
-// The same history gives the same evidence, even if not all of it is listed.
 func TestEvidenceIsTheSameAgain(t *testing.T) {
 	events := "9 invoke read; 9 ok read [{:val 99 :sts 9}]; "
 	for v := range 30 {

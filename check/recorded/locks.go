@@ -134,7 +134,6 @@ type ownership struct {
 	start, end int64
 }
 
-// owner is the state of one process.
 type owner struct {
 	ownership ownership
 	depth     int

@@ -23,7 +23,6 @@ func (r relations) String() string {
 	return map[relations]string{ww: "ww", wr: "wr", rw: "rw", realtime: "realtime"}[r]
 }
 
-// reason is why one action precedes another.
 type reason struct {
 	kind            relations
 	message, before int32 // what was sent or polled, of ww and rw also what stands before it

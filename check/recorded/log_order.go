@@ -6,14 +6,12 @@ import (
 	"slices"
 )
 
-// client is the position of one process in the logs.
 type client struct {
 	polled, sent map[*partition]position
 	assignment   assignment
 	before       []saved // the positions that an action is undone to
 }
 
-// assignment is how a client got the logs that it polls.
 type assignment uint8
 
 const (

@@ -42,7 +42,6 @@ type sighting struct {
 // memory.
 const fewSightings = 8
 
-// sighting returns the number of a message at an offset.
 func (j *journal) sighting(message int32, offset int64) int32 {
 	m := j.messages.at(message)
 	at := m.seen
@@ -74,7 +73,6 @@ func (j *journal) stepsOf(action int32) iter.Seq[step] {
 	}
 }
 
-// messageOf returns the message that a step sent or polled, and the sighting.
 func (j *journal) messageOf(s step) (*message, *sighting) {
 	seen := j.sightings.at(s.sighting())
 	return j.messages.at(seen.message), seen

@@ -134,7 +134,6 @@ func answerOrRequest(o *exchange.Operation) *exchange.Value {
 	return value(o)
 }
 
-// act takes an operation that sends and polls.
 func (j *journal) act(o *exchange.Operation, by Operation) error {
 	did := answerOrRequest(o)
 	if did.Form != exchange.List {

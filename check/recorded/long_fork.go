@@ -25,7 +25,6 @@ type forks struct {
 	reads    int64
 }
 
-// group holds the reads of the same keys.
 type group struct {
 	keys  []exchange.Atom
 	reads []groupRead
@@ -141,7 +140,6 @@ func (l *forks) result(context.Context) check.Result {
 	return r
 }
 
-// judge judges the value that a read saw of one key.
 func (l *forks) judge(key exchange.Atom, read *groupRead, value exchange.Atom, f *findings) {
 	if l.judgeSeen(key, &read.by, "saw", f) && l.again == nil && l.values[key] != value {
 		f.add(kindUnexpected, &read.by, "saw %s as the value of %s, to which %s was written", value, key, l.values[key])

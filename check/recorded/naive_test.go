@@ -33,7 +33,6 @@ func explained[S any](ops []exchange.Operation, state S, step func(S, *exchange.
 	return done
 }
 
-// held is the state of a lock.
 type held struct{ holder, depth int64 }
 
 func (h held) step(kind string, op *exchange.Operation) (held, bool) {
@@ -198,7 +197,6 @@ func TestAgainstAllOrders(t *testing.T) {
 	}
 }
 
-// certain reports whether an operation with that word was acknowledged.
 func certain(o *exchange.Operation, word string) bool {
 	return o.Word == word && o.Outcome == history.Committed
 }

@@ -109,7 +109,6 @@ func (j *judge) Add(o *exchange.Operation) error {
 	return err
 }
 
-// known lists the functions.
 func (j *judge) known() string {
 	var words []string
 	for _, f := range j.functions {
@@ -178,7 +177,6 @@ func elementsOf(v *exchange.Value) ([]exchange.Atom, error) {
 	return all, nil
 }
 
-// number returns a whole number of 64 bits.
 func number(v *exchange.Value, want unfit) (int64, error) {
 	if v.Form != exchange.Scalar || v.Atom.Kind != exchange.Number {
 		return 0, want

@@ -47,10 +47,8 @@ func (s *search[State]) reach(ctx context.Context, ended func(*State) bool, next
 
 const mostInFlight = 64
 
-// slots is a set of slots of operations in flight.
 type slots uint64
 
-// take returns a free slot; false if there is none.
 func (s *slots) take() (slot int, ok bool) {
 	slot = bits.TrailingZeros64(^uint64(*s))
 	*s |= 1 << slot

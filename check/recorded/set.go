@@ -160,7 +160,6 @@ type timeline struct {
 	knownBy                 int32 // the read that showed it, or -1 for the addition
 }
 
-// full judges every read.
 func (s *set) full() check.Result {
 	kinds := append(append([]string{kindLost}, s.words.kinds()...), kindDuplicate)
 	if s.linearizable {

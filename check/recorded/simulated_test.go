@@ -136,7 +136,6 @@ func word(text string) exchange.Value {
 	return exchange.Value{Atom: exchange.Atom{Kind: exchange.Keyword, Text: text}}
 }
 
-// simulate makes a history of one kind, and returns how often the bug struck.
 func simulate(seed uint64, kind, bug string) (ops []exchange.Operation, struck int) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	c := &clients{Rand: random, processes: 1 + random.IntN(6), left: 40 + random.IntN(60), crash: float64(seed%4) / 25, bug: bug}

@@ -9,7 +9,6 @@ import (
 	"assay/check/reduce"
 )
 
-// If a random set of parts is needed, exactly these stay.
 func TestMinimizeFindsExactlyWhatIsNeeded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := range 60 {

@@ -95,7 +95,6 @@ func build(t testing.TB, ops []Op) *History {
 	return &h
 }
 
-// judge checks ops, and what holds for any result.
 func judge(t testing.TB, ops []Op) check.Result {
 	t.Helper()
 	return judgeIn(context.Background(), t, ops)
@@ -137,7 +136,6 @@ func show(ops []Op) string {
 	return b.String()
 }
 
-// anything returns a small random history, right or wrong by chance.
 func anything(r *rand.Rand) []Op {
 	values := 1 + r.IntN(3)
 	value := func() string {

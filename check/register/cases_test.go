@@ -36,7 +36,6 @@ func cas(process, begin, end int64, from, to string) Op {
 func unknown(o Op) Op { o.Outcome = history.Unknown; return o }
 func failed(o Op) Op  { o.Outcome = history.Failed; return o }
 
-// Each wrong history stands beside a valid one that differs in one thing.
 func TestMinimalCases(t *testing.T) {
 	for _, c := range []struct {
 		kind, text string

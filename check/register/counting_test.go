@@ -43,7 +43,6 @@ func TestCountingDecides(t *testing.T) {
 	}
 }
 
-// There are enough writes, but not at the right time.
 func TestCountingKeepsTime(t *testing.T) {
 	ops := changing(2, 60, 50, history.Committed)
 	for i := range ops {
@@ -57,7 +56,6 @@ func TestCountingKeepsTime(t *testing.T) {
 	}
 }
 
-// A history that counting convicts is not linearizable by the definition.
 func TestCountingConvictsNobodyWithoutGuilt(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 21))
 	convicted := 0
@@ -80,7 +78,6 @@ func TestCountingConvictsNobodyWithoutGuilt(t *testing.T) {
 	}
 }
 
-// A register with few values and many concurrent writes is not convicted.
 func TestCountingOfAnAtomicRegister(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 22))
 	for range 200 {

@@ -16,7 +16,6 @@ import (
 	"assay/internal/expect"
 )
 
-// readExchange gives a history read from a file to the judge.
 func readExchange(t *testing.T, src io.Reader) *History {
 	t.Helper()
 	r, err := exchange.NewReader(src)

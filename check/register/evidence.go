@@ -72,7 +72,6 @@ func (t *evidenceText) text(f *finding) string {
 	return t.unexplained(f)
 }
 
-// origin describes the origin of a stale value.
 func (t *evidenceText) origin(f *finding) string {
 	if len(f.with) < 2 {
 		return fmt.Sprintf("the initial value %s", t.values[f.value])
@@ -164,7 +163,6 @@ func when(o *op) string {
 
 func seconds(ns int64) string { return fmt.Sprintf("%.6f s", float64(ns)/1e9) }
 
-// after describes how long after the end of w operation o began.
 func after(w, o *op) string {
 	if w.completeTime == NoTime || o.invokeTime == NoTime || w.outcome != history.Committed || o.invokeTime < w.completeTime {
 		return "some time"

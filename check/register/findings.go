@@ -24,7 +24,6 @@ type finding struct {
 	changes, writes int
 }
 
-// findings gathers the findings of one key, bounded for each kind.
 type findings struct {
 	found int64
 	list  []finding

@@ -33,7 +33,6 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// opsOf makes a history of at most seven operations of any bytes.
 func opsOf(data []byte) []Op {
 	var ops []Op
 	for len(data) >= 4 && len(ops) < 7 {

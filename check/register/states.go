@@ -228,7 +228,6 @@ func (c *stateSearch) each(x registerState, next func(registerState)) {
 	}
 }
 
-// sameClass compares the effects of two operations.
 func sameClass(a, b *op) int {
 	if kind := cmp.Compare(a.kind, b.kind); kind != 0 || a.kind != CompareAndSet {
 		return cmp.Or(kind, cmp.Compare(a.value, b.value))
@@ -269,7 +268,6 @@ func (c *stateSearch) better(x, y registerState) bool {
 	return true
 }
 
-// unexplained returns the finding for the operation that no state explains.
 func (c *stateSearch) unexplained() finding {
 	f := finding{kind: kindUnexplained, subject: c.hopeless, could: slices.Clone(c.could)}
 	f.value, _ = c.hopeless.observes()

@@ -20,7 +20,6 @@ func (c *cluster) ends() int64 {
 
 func (c *cluster) begins() int64 { return c.last.invoke }
 
-// clusters returns the clusters of a sequence with unique values.
 func (s *sequence) clusters() []cluster {
 	place := map[int32]int{}
 	var all []cluster

@@ -28,7 +28,6 @@ const (
 	ByAnswers
 )
 
-// longestCycle bounds the transactions of a cycle.
 const longestCycle = 5
 
 // Cycle returns the shortest cycle of conflicts through a transaction, a proven cycle first; nil
@@ -43,7 +42,6 @@ func Cycle(all []*Execution, of int, level Level) []Conflict {
 	return nil
 }
 
-// conflicts finds the conflicts of some executions and remembers them.
 type conflicts struct {
 	all   []*Execution
 	level Level
@@ -76,7 +74,6 @@ func (g *conflicts) shortest(of int, sure bool) []Conflict {
 	return nil
 }
 
-// pathTo returns the path from start that ends with last.
 func pathTo(via map[int]Conflict, start int, last Conflict) []Conflict {
 	path := []Conflict{last}
 	for at := last.From; at != start; at = via[at].From {

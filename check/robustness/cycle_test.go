@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// event is an event with times in milliseconds.
 func event(start, end int64, relation, key string, writes bool, text, answer string, fixed map[string]string, condition ...string) Event {
 	e := Event{Start: start, End: end, Text: text, Answer: answer, Fixed: fixed, Condition: condition}
 	e.Operation = Operation{Relation: relation, Key: key, Reads: []string{All}}

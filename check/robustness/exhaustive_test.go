@@ -53,7 +53,6 @@ type oracle struct {
 	cyclic   bool
 }
 
-// rowsOf returns the rows of an operation.
 func (o *oracle) rowsOf(who int, op *Operation) []int {
 	if op.Key == "" {
 		return []int{0, 1}
@@ -194,7 +193,6 @@ func (o *oracle) commit(who int) {
 	}
 }
 
-// cycle reports whether the dependencies have a cycle.
 func (o *oracle) cycle() bool {
 	n := len(o.all)
 	edges := make([][]bool, n)
@@ -230,7 +228,6 @@ func (o *oracle) cycle() bool {
 	return slices.ContainsFunc([]int{0, 1, 2}[:n], func(i int) bool { return edges[i][i] })
 }
 
-// someTemplate draws a transaction of up to three operations.
 func someTemplate(r *rand.Rand, name string) Template {
 	t := Template{Name: name}
 	column := func() []string { return []string{[]string{columnA, columnB}[r.IntN(2)]} }

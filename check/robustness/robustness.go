@@ -258,7 +258,6 @@ func (a *analysis) position(t *Template, i int) int {
 	return i
 }
 
-// back looks for ways back to the transaction that was left.
 func (a *analysis) back(d Danger) {
 	t := &a.set[d.Left]
 	for into := range a.set {

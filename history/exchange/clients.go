@@ -61,7 +61,6 @@ func (c *clients) note(e *event) error {
 	}
 }
 
-// invoke returns the process of an invocation.
 func (c *clients) invoke(e *event) (int64, error) {
 	if before, ended := c.ended[e.process]; ended {
 		return 0, e.bad("an invocation by a process that completed, on line %d, what it had not invoked; "+
@@ -80,7 +79,6 @@ func (c *clients) invoke(e *event) (int64, error) {
 	return c.next - 1, nil
 }
 
-// signature describes the request of an operation.
 func signature(op *Operation) string {
 	t := eventText{edn: true}
 	t.raw(op.name())

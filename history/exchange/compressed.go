@@ -87,7 +87,6 @@ func wideEncoding(head []byte) string {
 	return ""
 }
 
-// unpacked is the text of a compressed file.
 type unpacked struct {
 	from *input
 	text io.Reader

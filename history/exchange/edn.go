@@ -54,7 +54,6 @@ func (r *ednReader) blank(depth int) error {
 	}
 }
 
-// value reads one form into the tree.
 func (r *ednReader) value(depth int) error {
 	c, err := r.in.begin(r, r.tree, depth)
 	if err != nil {
@@ -184,7 +183,6 @@ func (r *ednReader) character() error {
 	return err
 }
 
-// token reads a number, a symbol, nil, true or false.
 func (r *ednReader) token() error {
 	if r.in.number(r.tree, ednDelimiter) {
 		return nil
@@ -239,7 +237,6 @@ func symbolStart(c byte) bool {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// digits returns the number of digits from i on.
 func digits(b []byte, i int) int {
 	n := i
 	for n < len(b) && digit(b[n]) {

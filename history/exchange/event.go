@@ -45,7 +45,6 @@ type event struct {
 // none is a node that is absent, which means nil.
 const none = -1
 
-// event reads the event in the map that is the tree's first form.
 func (t *tree) event(line int) (event, error) {
 	e := event{line: line, value: none, index: NoIndex, time: NoTime, position: none, link: none, key: none}
 	var fields eventFields
@@ -170,7 +169,6 @@ func (t *tree) eventType(at int) eventType {
 	return eventTypeOf(word)
 }
 
-// eventTypeOf returns the type with this name, or 0.
 func eventTypeOf(word string) eventType {
 	switch word {
 	case "invoke":
@@ -191,7 +189,6 @@ func (t *tree) function(at int) Function {
 	return functionOf(word)
 }
 
-// functionOf returns the function with this name, or 0.
 func functionOf(word string) Function {
 	for f := Transaction; f <= Transfer; f++ {
 		if word == f.String() {

@@ -13,7 +13,6 @@ type eventText struct {
 	buf []byte
 }
 
-// event writes one line.
 func (t *eventText) event(op *Operation, kind eventType, index, time int64) {
 	t.raw("{")
 	t.field("index", true)
@@ -172,7 +171,6 @@ func (t *eventText) accounts(accounts []Account) {
 func (t *eventText) raw(s string)   { t.buf = append(t.buf, s...) }
 func (t *eventText) number(v int64) { t.buf = strconv.AppendInt(t.buf, v, 10) }
 
-// next separates the elements of a list.
 func (t *eventText) next() {
 	if t.edn {
 		t.raw(" ")
@@ -181,7 +179,6 @@ func (t *eventText) next() {
 	}
 }
 
-// field writes the name of a map's entry.
 func (t *eventText) field(name string, first bool) {
 	switch {
 	case t.edn && !first:

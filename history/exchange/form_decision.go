@@ -4,11 +4,9 @@ import (
 	"slices"
 )
 
-// reading is how the operations of a history are read.
 type reading uint8
 
 const (
-	// undecided means that no operation has decided it.
 	undecided reading = iota
 	// ofKnownForm reads transactions, registers and banks.
 	ofKnownForm

@@ -32,7 +32,6 @@ func told(t *testing.T, text string) string {
 	return fmt.Sprintf("%v %t %t: ", r.Kind(), r.Unnamed(), r.Uninvoked()) + strings.Join(all, "; ")
 }
 
-// The same operations are read from each form of a history.
 func TestFormsOfHistories(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		// Completions without invocations: each began at any time after the process's previous one.

@@ -15,7 +15,6 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
-// bufferSize is the smallest buffer, in bytes.
 const bufferSize = 256 << 10
 
 // maxIdleReads bounds consecutive reads that return nothing, as in bufio.
@@ -96,7 +95,6 @@ func (in *input) take() (c byte, ok bool) {
 	return c, ok
 }
 
-// bad returns an error at the current line.
 func (in *input) bad(format string, args ...any) error {
 	if err := in.broken(); err != nil {
 		return err

@@ -121,12 +121,10 @@ func (r *jsonReader) literal() error {
 	return nil
 }
 
-// jsonDelimiter reports whether c ends a number or a literal.
 func jsonDelimiter(c byte) bool {
 	return !digit(c) && c != '-' && c != '+' && c != '.' && (c|0x20 < 'a' || c|0x20 > 'z')
 }
 
-// jsonWhole reports whether b is a whole number in JSON.
 func jsonWhole(b []byte) bool {
 	i := 0
 	if b[0] == '-' {

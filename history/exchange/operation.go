@@ -148,7 +148,6 @@ type Operation struct {
 
 func (o *Operation) name() string { return withArticle(o.Function, o.Word) }
 
-// withArticle returns a function, or another function's word, with its article.
 func withArticle(f Function, word string) string {
 	if word == "" {
 		word = f.String()

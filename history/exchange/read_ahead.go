@@ -11,7 +11,6 @@ type readAhead struct {
 	read   chan struct{} // closed when coming is read; nil before the first
 }
 
-// batch holds some events, and the error that ended them.
 type batch struct {
 	nodes  []node
 	text   []byte
@@ -62,7 +61,6 @@ func (a *readAhead) next() (line int, err error) {
 	return e.line, nil
 }
 
-// begin starts reading the next batch.
 func (a *readAhead) begin() {
 	read, b := make(chan struct{}), a.coming
 	a.read = read

@@ -48,7 +48,6 @@ func TestManyBatches(t *testing.T) {
 	}
 }
 
-// Reading ahead ends by itself if no more is requested.
 func TestNobodyAsksForMore(t *testing.T) {
 	text := strings.Repeat("{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value 1}\n", 20_000)
 	before := runtime.NumGoroutine()

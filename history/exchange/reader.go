@@ -7,7 +7,6 @@ import (
 	"assay/history"
 )
 
-// maxOpen bounds the operations in flight.
 const maxOpen = 1 << 20
 
 // source reads one event after the other into the tree. next returns the line on which the event
@@ -82,7 +81,6 @@ func (r *Reader) Format() Format { return r.format }
 // write, the first of these decides. Call Decide to know it before the first operation.
 func (r *Reader) Kind() Kind { return r.kind }
 
-// lookAhead bounds the operations that Decide reads.
 const lookAhead = 1 << 14
 
 // Decide reads ahead until the kind of the history is clear and returns the kind; NoKind only
@@ -151,7 +149,6 @@ func (r *Reader) next() (*Operation, error) {
 	return r.leftOver()
 }
 
-// leftOver returns the operations without a completion, one by one.
 func (r *Reader) leftOver() (*Operation, error) {
 	if len(r.open)+len(r.drains) > 0 {
 		r.left = append(r.open.empty(), r.drains.empty()...) // the first is taken last
@@ -274,7 +271,6 @@ func (r *Reader) invoke(e *event, at int64) error {
 	return nil
 }
 
-// unused returns an empty operation, a reused one if possible.
 func (r *Reader) unused() *Operation {
 	n := len(r.free)
 	if n == 0 {
@@ -315,7 +311,6 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 	return op, nil
 }
 
-// end sets how an operation ended.
 func (r *Reader) end(e *event, op *Operation, at int64) error {
 	op.EndLine, op.Complete, op.CompleteTime = e.line, at, e.time
 	switch e.kind {

@@ -13,7 +13,6 @@ import (
 	"assay/internal/expect"
 )
 
-// readAll returns copies of all operations, in words that are easy to compare.
 func readAll(t *testing.T, text string) ([]Operation, *Reader) {
 	t.Helper()
 	ops, r, err := tryRead(strings.NewReader(text))
@@ -231,7 +230,6 @@ func TestWhenAndWhere(t *testing.T) {
 	}
 }
 
-// Some tools reuse the number of a crashed process.
 func TestAProcessGoesOnAfterInfo(t *testing.T) {
 	ops, _ := readAll(t, `{:process 0, :type :invoke, :f :write, :value 1}
 {:process 0, :type :info, :f :write, :value 1}
@@ -310,7 +308,6 @@ func TestSourceErrorsAreNotMalformedInput(t *testing.T) {
 	}
 }
 
-// A reader keeps only the operations in flight.
 func TestMemoryDoesNotGrowWithTheHistory(t *testing.T) {
 	const each = 20_000
 	src, out := io.Pipe()

@@ -171,7 +171,6 @@ func (m *MicroOp) same(other *MicroOp) bool {
 
 func (k MicroKind) writes() bool { return k == Append || k == Put }
 
-// txn reads the steps of a transaction.
 func (t *tree) txn(e *event, op *Operation) error {
 	op.Txn = op.Txn[:0]
 	value, err := t.independent(e, op, listNode)

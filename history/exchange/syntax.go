@@ -9,7 +9,6 @@ import (
 type syntax interface {
 	// blank skips the text between forms.
 	blank(depth int) error
-	// value reads one form into the tree.
 	value(depth int) error
 }
 
@@ -85,7 +84,6 @@ func (t *tree) literal(start int, null string) bool {
 	return true
 }
 
-// escapes says which escapes a string has.
 type escapes uint8
 
 const (

@@ -235,7 +235,6 @@ func (t *tree) keyword(text []byte) string {
 	return known
 }
 
-// describe names a form for an error, in a few words.
 func (t *tree) describe(at int) string {
 	switch n := t.nodes[at]; n.kind {
 	case nilNode:
@@ -257,7 +256,6 @@ func (t *tree) describe(at int) string {
 	}
 }
 
-// short bounds a quotation in an error.
 func short(text []byte) string {
 	const most = 40
 	s := strings.ToValidUTF8(string(text[:min(len(text), most)]), "")

@@ -50,7 +50,6 @@ func TestHowAHistoryIsRead(t *testing.T) {
 	}
 }
 
-// Values are returned as written, whatever they look like.
 func TestValuesAsWritten(t *testing.T) {
 	const text = `{:process 0, :type :invoke, :f :read, :value [:k nil]}
 {:process 0, :type :ok, :f :read, :value [:k {"a" #{1 2.5}, :b (x)}], :position 7, :link :init}

@@ -217,7 +217,6 @@ type pendingEvent struct {
 	of        *written
 }
 
-// pendingEvents is a heap.
 type pendingEvents []pendingEvent
 
 func (p pendingEvents) Len() int      { return len(p) }

@@ -313,7 +313,6 @@ func TestWriterRefuses(t *testing.T) {
 	}
 }
 
-// Operations further back than the window are written and forgotten.
 func TestWriterKeepsAWindow(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, Output{Format: JSON, Processes: 4, Window: 10})

@@ -168,7 +168,6 @@ func Components(nodes int, edges []Edge) []int32 {
 	return f.components(func(Edge) bool { return true })
 }
 
-// components is Components of the wanted edges.
 func (f *finder) components(wanted func(Edge) bool) []int32 {
 	number, _ := Numbers(context.Background(), len(f.start)-1, func(v, n int32) (int32, bool) {
 		at := f.start[v] + n

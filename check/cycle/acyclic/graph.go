@@ -41,7 +41,6 @@ func newGraph(nodes int, edges []Edge, literal func(i int) Literal) graph {
 	return g
 }
 
-// linkBack adds the arcs into each node, for the edges of newGraph.
 func (g *graph) linkBack(edges []Edge, literal func(i int) Literal) {
 	g.in = arcsRoom(len(g.out), edges, func(e Edge) int32 { return e.To })
 	for i, e := range edges {
@@ -51,7 +50,6 @@ func (g *graph) linkBack(edges []Edge, literal func(i int) Literal) {
 	}
 }
 
-// arcsRoom allocates by node the arcs for the public edges with that end.
 func arcsRoom(nodes int, edges []Edge, end func(Edge) int32) [][]arc {
 	count, total := make([]int32, nodes), int32(0)
 	for _, e := range edges {
@@ -82,7 +80,6 @@ func (g *graph) link(e Edge, l Literal) {
 	g.in[e.To] = append(g.in[e.To], arc{e.From, l})
 }
 
-// undo removes the edges inserted after a mark.
 func (g *graph) undo(mark int) {
 	for i := len(g.log) - 1; i >= mark; i-- {
 		e := g.log[i]

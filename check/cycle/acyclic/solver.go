@@ -45,7 +45,6 @@ const (
 	Impossible
 )
 
-// maxLiterals bounds the memory of learned clauses.
 const maxLiterals = 1 << 26
 
 const (
@@ -214,7 +213,6 @@ func (s *Solver) assign(l Literal, reason int32) {
 	s.trail = append(s.trail, l)
 }
 
-// cancel undoes all choices above a level.
 func (s *Solver) cancel(level int) {
 	if len(s.limits) <= level {
 		return
