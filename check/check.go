@@ -172,8 +172,7 @@ func (r *Result) Add(e Evidence) {
 	}
 }
 
-// AddUnlisted counts n findings of a kind without listing them. If n > 0 the verdict becomes
-// Violated.
+// AddUnlisted counts n findings of a kind without listing them. The verdict is Violated if n > 0.
 func (r *Result) AddUnlisted(kind string, n int64) {
 	if n <= 0 {
 		return

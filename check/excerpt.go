@@ -9,11 +9,9 @@ type Excerpt struct {
 	Of int64 `json:"of"`
 	// Why says why the operations contradict one another.
 	Why string `json:"why,omitempty"`
-	// Minimal is true if no operation can be left out, and false if the search ran out of time
-	// first.
+	// Minimal is true if nothing can be left out, false if the search ran out of time first.
 	Minimal bool `json:"minimal"`
-	// Shortened is true if lists that were read lack the elements of operations outside the
-	// excerpt.
+	// Shortened is true if lists that were read lack elements of operations outside the excerpt.
 	Shortened bool `json:"shortened,omitempty"`
 	// Clock is the unit of the operations' times.
 	Clock Clock `json:"clock"`

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Findings gathers findings, bounded for each kind, so that a flood of one kind does not hide
-// the others.
+// Findings gathers findings, bounded by kind, so that many of one kind do not hide the others.
 type Findings []kindFindings
 
 type kindFindings struct {
@@ -15,8 +14,7 @@ type kindFindings struct {
 	listed []Evidence
 }
 
-// NewFindings returns empty Findings of these kinds, most telling first. Findings of other kinds
-// are ignored.
+// NewFindings returns Findings for these kinds, most telling first. Other kinds are ignored.
 func NewFindings(kinds ...string) Findings {
 	f := make(Findings, len(kinds))
 	for i, kind := range kinds {

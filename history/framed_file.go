@@ -131,8 +131,7 @@ type FrameReader struct {
 	payload []byte
 }
 
-// OpenFrames opens a framed file. It returns a *FormatError if the file begins with another
-// magic, also with another version.
+// OpenFrames opens a framed file, or returns a *FormatError if it begins with another magic.
 func OpenFrames(path, magic string) (*FrameReader, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -34,8 +34,7 @@ type Op struct {
 	// Start were made earlier and End later by it. So an operation ends before another begins
 	// only if that is certain. It is 0 if the history is read as measured.
 	Widened int64
-	// Values are what the database acknowledged, as the workload defines them; at most
-	// MaxValues.
+	// Values are what the database acknowledged, defined by the workload; at most MaxValues.
 	Values []int64
 }
 

@@ -47,8 +47,7 @@ const (
 	flagValues
 )
 
-// encoder turns records into bytes. Times are differences to the record before; each frame
-// starts anew.
+// encoder writes records. Times are differences to the record before, anew in each frame.
 type encoder struct {
 	buf  []byte
 	last int64
@@ -133,8 +132,7 @@ func (e *encoder) bytes(b []byte) {
 
 var errMalformed = errors.New("a record that cannot be read")
 
-// decoder is the inverse of encoder. After a failed read bad is set, and all further reads give
-// zero.
+// decoder is encoder's inverse. A failed read sets bad, and all further reads give zero.
 type decoder struct {
 	buf  []byte
 	last int64
@@ -174,8 +172,7 @@ func (d *decoder) bytes() []byte {
 // opHead is the length of flags, outcomes and kind, which follow an op's tag.
 const opHead = 3
 
-// op reads an op after its tag into op, reusing op.Values unless bare. It returns the number of
-// the error class, 0 for none.
+// op reads an op after its tag, reusing op.Values, and returns its class's number (0: none).
 func (d *decoder) op(op *Op, bare bool) (class uint64) {
 	b := d.buf
 	if len(b) < opHead {
@@ -246,8 +243,7 @@ func passOverValues(b []byte) (rest []byte) {
 	return passOver(b, int(n))
 }
 
-// pass skips an op after its tag and reads only when it ended. It finds less malformed data
-// than op.
+// pass skips an op after its tag, but for when it ended. It finds less malformed data than op.
 func (d *decoder) pass() {
 	b := d.buf
 	if len(b) < opHead {

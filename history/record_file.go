@@ -18,8 +18,7 @@ func (e *CutError) Error() string {
 	return fmt.Sprintf("%s is not whole: the run was cut while it read the database", e.Path)
 }
 
-// RecordWriter writes records, each a tag and integers, into a framed file. It is not safe for
-// concurrent use.
+// RecordWriter writes records (a tag and integers) as frames. It is not safe for concurrent use.
 type RecordWriter struct {
 	file    *FrameWriter
 	buf     []byte

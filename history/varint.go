@@ -5,8 +5,7 @@ import (
 	"math/bits"
 )
 
-// Integers are varints of encoding/binary. Reading a file is mostly reading them, so they are
-// read eight bytes at a time if eight are left.
+// Integers are varints of encoding/binary, mostly read eight bytes at a time, which is faster.
 
 // ends has the highest bit of each byte.
 const ends = 0x8080808080808080

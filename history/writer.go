@@ -83,8 +83,7 @@ func (w *Writer) Record(op *Op) error {
 	return nil
 }
 
-// classOf returns the number of an error class and writes the class at its first use. The caller
-// holds w.mu.
+// classOf returns a class's number and writes it at its first use. The caller holds w.mu.
 func (w *Writer) classOf(name string) uint64 {
 	if name == "" {
 		return 0

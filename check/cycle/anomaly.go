@@ -43,8 +43,7 @@ const (
 	internal
 	lostUpdate
 
-	// The next are cycles that exist in every order of each key's versions if the model named
-	// after each is broken.
+	// The next are cycles in every order of each key's versions, if the named model is broken.
 	gCursor            // cursor stability
 	gMonotonic         // monotonic view
 	gMSR               // monotonic snapshot reads

@@ -7,8 +7,7 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// judgeCausal follows which transaction sees which over any number of reads, a few chains of
-// writers at a time.
+// judgeCausal follows which transaction sees which over any number of reads, some chains at a time.
 func (v *visibility) judgeCausal(only []bool) {
 	f := v.newFlow()
 	if f == nil {
@@ -30,8 +29,7 @@ func (v *visibility) judgeCausal(only []bool) {
 // lanes is how many chains are followed at a time.
 const lanes = 16
 
-// clock is, for each lane's chain, the place of the last transaction that a transaction sees, not
-// counting itself, or -1.
+// clock is the place in each lane's chain of the last transaction seen, not counting itself, or -1.
 type clock [lanes]int32
 
 // flow is the graph of which transaction sees which. Its nodes are the transactions, and then each
@@ -173,8 +171,7 @@ func (f *flow) byKey(txns []int32, of *grouped) keyUses {
 	return u
 }
 
-// list links the versions that a read of a list shows, even the reader's own if it appended before
-// it read.
+// list links the versions that a read of a list shows, even the reader's own earlier appends.
 func (f *flow) list(l *edgeList, key int32, r access) {
 	l.add(f.offset[key]+r.version, r.txn, wr)
 }
@@ -266,8 +263,7 @@ func (f *flow) compare(key, chain int32) {
 	}
 }
 
-// close returns a cycle: transaction t, which missed a write of seen, and the path over which t
-// sees it.
+// close returns the cycle of t, which missed a write of seen, and of the path over which t sees it.
 func (f *flow) close(t, seen int32, r keyVersion, version int32) []acyclic.Edge {
 	v := f.v
 	var edges []acyclic.Edge

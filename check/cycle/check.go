@@ -151,8 +151,7 @@ func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 	}
 }
 
-// shortHistory is the length up to which a history without dependencies is judged: then its
-// reads say everything.
+// shortHistory bounds the histories judged without any dependency: there the reads say everything.
 const shortHistory = 20
 
 // reads reports whether a committed transaction read anything.

@@ -8,8 +8,7 @@ import (
 
 const chunkLen = 1 << 14
 
-// chunkedList is a long list that grows without copying, so it needs little more memory than its
-// elements.
+// chunkedList is a list that grows without copying, so it takes little more than its elements.
 type chunkedList[T any] struct {
 	chunks [][]T // with room for elements to come
 	last   []T   // of chunks

@@ -106,8 +106,7 @@ func (n *namer) limit(steps int) int {
 	return len(n.short.txns) - steps - 1
 }
 
-// eachStart calls visit for each edge from a transaction that has kind and none of the kinds in
-// but.
+// eachStart calls visit for each edge from a transaction that has kind, and no kind in but.
 func (n *namer) eachStart(kind, but edgeKind, visit func(v, w int32)) {
 	since := n.work
 	for v := range n.c.txns {

@@ -25,8 +25,7 @@ type cutter struct {
 	seen  []int32 // where the edge to a node is, plus one
 }
 
-// cut returns the component of these members. Components do not overlap, so local needs no
-// clearing.
+// cut returns the component of these members. Components do not overlap, so local is not cleared.
 func (k *cutter) cut(members []int32) *component {
 	if k.local == nil {
 		k.local, k.seen = make([]int32, k.g.nodes()), make([]int32, k.g.nodes())

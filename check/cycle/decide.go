@@ -59,8 +59,7 @@ const (
 	belowTime    = 3 * time.Second
 )
 
-// keeps reports whether a stronger rule certainly holds. The search for that is quick, since it
-// follows the current order, and is done once.
+// keeps reports whether a stronger rule certainly holds. This is searched once, and quick.
 func (in *inference) keeps(ctx context.Context, keys []keyOrder, stronger rule) bool {
 	if in.h.Len() < shortcutFrom {
 		return false
@@ -116,8 +115,7 @@ func (in *inference) decideVisibility(ctx context.Context, keys []keyOrder, j ju
 	}
 }
 
-// inCycles says for each transaction whether it is in a cycle of dependencies and, if extra is
-// process, of the order of each client.
+// inCycles says which transactions are in a cycle of dependencies and, with process, client order.
 func (in *inference) inCycles(ctx context.Context, extra edgeKind) []bool {
 	if extra == process {
 		in.edges.addProcess(in.h)

@@ -13,8 +13,7 @@ const (
 	maxShownElements = 10
 )
 
-// view describes a transaction. The final read of everything is shown only for the keys that
-// matter.
+// view describes a transaction, but the final read of everything only for the keys that matter.
 func (in *inference) view(txn int32, matter ...string) TxnView {
 	h := in.h
 	v := TxnView{

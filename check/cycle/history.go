@@ -46,8 +46,7 @@ type Txn struct {
 	// log). A transaction precedes another in real time if it completed strictly before the other
 	// was invoked. Complete counts only for a committed transaction.
 	Invoke, Complete int64
-	// Outcome says whether it took effect. Unless it is Committed, only the appends and writes
-	// count.
+	// Outcome says whether it took effect. Without Committed only the appends and writes count.
 	Outcome history.Outcome
 	Ops     []Op
 }

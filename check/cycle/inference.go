@@ -8,8 +8,7 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// inference derives from a history the dependencies of transactions, and the anomalies that need no
-// cycle.
+// inference derives the dependencies of transactions, and the anomalies that need no cycle.
 type inference struct {
 	h *History
 	o Options

@@ -25,8 +25,7 @@ func (c *constraints) addKey(key int32) {
 	}
 }
 
-// seeAll links the writer of version a of a list to the readers of version b. A list shows
-// everything appended before.
+// seeAll links the writer of version a of a list to readers of version b: a list shows all appends.
 func (c *constraints) seeAll(key, a, b int32) {
 	k := &c.keys[key]
 	for _, r := range k.readsOf(b) {

@@ -20,8 +20,7 @@ type keyOrder struct {
 	// chain is the last of the versions from 0 on whose order the reads of a list show. Later
 	// versions are free: they follow in an unknown order.
 	chain int32
-	// reads are the reads of other transactions' writes, sorted by version; those of version v
-	// are reads[first[v]:first[v+1]].
+	// reads are of other transactions' writes: those of version v are reads[first[v]:first[v+1]].
 	reads []access
 	first []int32
 	// known are pairs of free versions whose order is known.
@@ -87,8 +86,7 @@ func (k *keyOrder) add(txn int32, value int64, op int32) int32 {
 	return int32(len(k.writers) - 1)
 }
 
-// finish drops the unseen versions of transactions that may not have taken effect: without them
-// everything else is as possible.
+// finish drops unseen versions of transactions of unknown outcome: the rest is as possible without.
 func (k *keyOrder) finish(took []bool) {
 	number := make([]int32, len(k.writers))
 	kept := int32(1)

@@ -19,8 +19,7 @@ func (in *inference) openKey(s *keyState, key int32) {
 	s.table.reset(len(s.ops))
 }
 
-// visits calls visit for each transaction that uses the key, with the range of its operations among
-// the key's.
+// visits calls visit for each transaction on the key, with the range of its operations.
 func (s *keyState) visits(visit func(txn int32, from, to int)) {
 	for from := 0; from < len(s.kept); {
 		txn := s.kept[from].txn
@@ -33,8 +32,7 @@ func (s *keyState) visits(visit func(txn int32, from, to int)) {
 	}
 }
 
-// enterWriter sets the writer of operation i's value. Of two writers a failed one is ignored: the
-// write was tried again.
+// enterWriter sets the writer of i's value. Of two, a failed one is ignored: it was tried again.
 func (in *inference) enterWriter(s *keyState, i int32) {
 	op := s.kept[i]
 	e := &s.table.entries[s.table.put(op.val)]

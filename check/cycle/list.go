@@ -12,13 +12,11 @@ type listState struct {
 	longestOp int32
 	// order has the entries of the longest's elements, each once.
 	order []int32
-	// at is, for each operation, the position of the appended element, or of the last element
-	// read.
+	// at is each operation's position: of the element appended, or of the last element read.
 	at []position
 	// prefix is true for each operation that read a prefix of longest.
 	prefix []bool
-	// clean is the length of longest up to its first element that is repeated, of a failed
-	// transaction, or never written.
+	// clean is the length of longest before an element that is repeated, failed, or never written.
 	clean int
 	// repeats is the length of longest up to its first repeated element.
 	repeats int

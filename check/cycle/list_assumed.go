@@ -8,8 +8,7 @@ import "fmt"
 // end is the last version that a read shows.
 func (s *listState) end() version { return version(len(s.order)) }
 
-// version returns the version of the list that operation i saw or left, or noVersion. more is the
-// version of an unseen append.
+// version returns the version that operation i saw or left, or noVersion; more if it is unseen.
 func (s *listState) version(i int, more version) version {
 	switch {
 	case s.at[i] != unplaced:
@@ -51,8 +50,7 @@ func (in *inference) assumedOrder(s *listState) []versionEdge {
 	return kept
 }
 
-// assumeOrder compares the assumed order of a list's versions with its reads, and links the unseen
-// appends.
+// assumeOrder compares the assumed order with a list's reads, and links the unseen appends.
 func (in *inference) assumeOrder(s *listState) {
 	for _, e := range in.assumedOrder(s) {
 		if e.to > s.end() {

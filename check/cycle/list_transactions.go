@@ -22,8 +22,7 @@ func (s *listScratch) reset(ops, spine int) {
 	s.otherwise = nil
 }
 
-// lookInside judges the operations of one transaction on one list: those between from and to among
-// the list's.
+// lookInside judges one transaction's operations on one list: from to to among the list's.
 func (in *inference) lookInside(s *listState, txn int32, from, to int) {
 	if to-from == 1 {
 		return
@@ -83,8 +82,7 @@ func (in *inference) judgeInternal(s *listState, txn int32, from, to int) {
 	s.scratch.own = own[:0]
 }
 
-// shows reports whether a list contains the elements of own in order, possibly with others between
-// and after.
+// shows reports whether list contains own in order, possibly with other elements between and after.
 func shows(list, own []int64) bool {
 	for _, element := range list {
 		if len(own) > 0 && own[0] == element {

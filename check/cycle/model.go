@@ -158,8 +158,7 @@ func adyaLevels() map[string]Model {
 	}
 }
 
-// ParseModel returns the model with this name, or with this name of Adya's (PL-3). Otherwise it
-// returns a *ModelError.
+// ParseModel returns the model with this name, or this name of Adya's (PL-3), or a *ModelError.
 func ParseModel(name string) (Model, error) {
 	if name == strongSerializable {
 		return StrictSerializable, nil
@@ -206,8 +205,7 @@ func forbids(defs []definition, model Model) (all anomalySet) {
 	return all
 }
 
-// forbidden returns all anomalies that show that model does not hold: those of forbids, and all
-// that imply one of them.
+// forbidden returns the anomalies that refute model: those of forbids, and all that imply one.
 func forbidden(model Model) (all anomalySet) {
 	direct := forbids(definitions(), model)
 	for a := range anomalies {

@@ -111,15 +111,13 @@ func (s *search) trace(state int32) []int32 {
 	return states
 }
 
-// loop is a cycle: the edge of kinds[i] leads from txns[i] to the next, and the last one back to
-// the first.
+// loop is a cycle: the edge of kinds[i] leads from txns[i] to the next, the last to the first.
 type loop struct {
 	txns  []int32
 	kinds []edgeKind
 }
 
-// walk turns the states of a path into an open loop, with one kind fewer than transactions. The
-// first state may be an auxiliary node.
+// walk turns a path's states into an open loop. The first state may be an auxiliary node.
 func (c *component) walk(states []int32, deps edgeKind) loop {
 	var l loop
 	last := int32(-1)

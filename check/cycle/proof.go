@@ -37,8 +37,7 @@ type derived struct {
 	assumed bool
 }
 
-// prove makes the evidence of a cycle or, if that is nil, of a core of pairs for which every choice
-// closes a cycle.
+// prove makes the evidence of a cycle or, if nil, of a core of pairs whose every order closes one.
 func (in *inference) prove(ctx context.Context, c *constraints, core []versionPair, cycle []acyclic.Edge) *Evidence {
 	ctx, cancel := context.WithTimeout(ctx, proofTime)
 	defer cancel()

@@ -2,8 +2,7 @@ package cycle
 
 type registerState struct {
 	keyState
-	// read is the version that each reading operation read; noVersion if no transaction is known
-	// to have left it behind.
+	// read is each operation's version read; noVersion if no transaction is known to have left it.
 	read []version
 	// intermediate is true for each write that its transaction followed by another.
 	intermediate []bool
@@ -24,8 +23,7 @@ const (
 	noVersion version = -1
 )
 
-// use is one transaction's use of a register: the first and the last version that it saw or wrote,
-// as others can see it.
+// use is the first and the last version of a register that a transaction saw or left, for others.
 type use struct {
 	txn         int32
 	first, last version
@@ -235,8 +233,7 @@ func (in *inference) linkRegister(s *registerState) {
 	}
 }
 
-// findStaleRegister looks for readers of a version that a writer in in.after replaced before they
-// began.
+// findStaleRegister looks for readers of a version that in.after replaced before they began.
 func (in *inference) findStaleRegister(s *registerState, v version) {
 	soonest := int32(-1)
 	for _, t := range in.after {

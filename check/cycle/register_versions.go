@@ -126,8 +126,7 @@ func appendEdge(edges []versionEdge, a, b use, s source) []versionEdge {
 	return append(edges, versionEdge{a.last, b.first, s, a.txn, b.txn})
 }
 
-// usesByTime returns the uses by their invocation, without those that neither saw nor left a known
-// version.
+// usesByTime returns the uses by invocation, without those of no known version.
 func (in *inference) usesByTime(all []use) []use {
 	uses := slices.Clone(all)
 	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(in.h.invoke.at(a.txn), in.h.invoke.at(b.txn)) })

@@ -64,8 +64,7 @@ type Evidence struct {
 	// Edges make the cycle: Edges[i] leads from Txns[i] to Txns[i+1], the last one back to Txns[0].
 	// It is empty without a cycle.
 	Edges []Edge `json:"edges,omitempty"`
-	// Key and Values are, without a cycle, the key and the elements or values concerned; strings
-	// are quoted.
+	// Key and Values are, without a cycle, the key and values concerned; strings are quoted.
 	Key    string   `json:"key,omitempty"`
 	Values []string `json:"values,omitempty"`
 	// AnyOrder means that the cycle rests on an order of versions that no read shows, but that

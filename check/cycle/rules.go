@@ -28,8 +28,7 @@ const (
 	statements
 	// allStatements: so does each write, and the overwritten version was committed by then.
 	allStatements
-	// cursor: no version lies between the version of a key that a transaction read and the one that
-	// it wrote.
+	// cursor: no version lies between the version of a key that a transaction read and its write.
 	cursor
 	// updateAtomic: a transaction that sees or overwrites a part of another sees all of it.
 	updateAtomic

@@ -15,8 +15,7 @@ import (
 // SmallestTime bounds the search for the smallest part of a history that was not asked for.
 const SmallestTime = 5 * time.Second
 
-// maxReduced bounds the operations of the part from which a reduction starts; each takes some 100
-// bytes.
+// maxReduced bounds the operations from which a reduction starts; each takes some 100 bytes.
 const maxReduced = 1 << 20
 
 // Smallest is the smallest part of a history that is convicted of an anomaly: in words, and as
@@ -267,8 +266,7 @@ func (r *reduction) op(o op) (Op, bool) {
 	return out, true
 }
 
-// present reports whether all writers of a value are in the part (true without writers), or only
-// some.
+// present reports whether all writers of a value are in the part (true without any), or only some.
 func (r *reduction) present(w written) (all, partly bool) {
 	writers := r.writers[w]
 	count := 0

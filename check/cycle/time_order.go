@@ -14,8 +14,7 @@ func (h *History) begun() []int32 {
 	return h.byTime(&h.invoke, func(t int32) bool { return h.possible(t) })
 }
 
-// eachSession calls visit with each committed transaction and the next of its client. begun has the
-// transactions of all clients in order.
+// eachSession visits each committed transaction with its client's next; begun has all, in order.
 func (h *History) eachSession(begun []int32, visit func(before, t int32)) {
 	last := map[int32]int32{}
 	for _, t := range begun {
@@ -62,8 +61,7 @@ func (l *edgeList) addRealtime(h *History) {
 	l.addSameMoment(h, begun, acknowledged)
 }
 
-// addSameMoment joins a client's transaction acknowledged at the very moment at which its next
-// began.
+// addSameMoment joins a client's transaction acknowledged at the very moment its next began.
 func (l *edgeList) addSameMoment(h *History, begun, acknowledged []int32) {
 	same, next := false, 0
 	for _, t := range begun {

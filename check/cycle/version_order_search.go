@@ -201,8 +201,7 @@ func (r *arrangement) nextByCycle() (acyclic.Literal, bool) {
 	return 0, false
 }
 
-// forbid looks for cycles, and forbids for each the undecided orders of version pairs that it
-// needs.
+// forbid looks for cycles, and forbids for each the undecided orders that it needs.
 func (r *arrangement) forbid() {
 	c := r.c
 	tags := len(c.why)
@@ -235,8 +234,7 @@ func (r *arrangement) forbid() {
 	}
 }
 
-// restsOn returns the pairs of versions, in order, that a cycle needs and whose order no read
-// shows.
+// restsOn returns the pairs of versions, in order, that a cycle needs and that no read shows.
 func (c *constraints) restsOn(cycle []acyclic.Edge) []versionPair {
 	var pairs []versionPair
 	run := -1 // where an unbroken sequence of versions of one key begins

@@ -22,8 +22,7 @@ type visibility struct {
 	forced elemTable
 	// session has the order of each client, if that counts.
 	session *edgeList
-	// cycle is a contradiction that needs no order. cases counts the transactions with one, if that
-	// was counted.
+	// cycle is a contradiction in any order. cases counts the transactions with one, if counted.
 	cycle []acyclic.Edge
 	cases int64
 	// met is, by transaction, one plus the last that saw it; byOp is scratch memory. steps counts
@@ -43,8 +42,7 @@ type grouped struct {
 
 func (g *grouped) of(txn int32) []keyVersion { return g.all[g.start[txn]:g.start[txn+1]] }
 
-// group sorts by transaction the versions that each passes to visit. It calls each twice, which
-// must do the same.
+// group sorts versions by transaction. It calls each twice, which must visit the same.
 func group(txns int32, each func(visit func(txn int32, v keyVersion))) grouped {
 	// Counts are two positions up and summed one position up, as in edgeList.build.
 	g := grouped{start: make([]int32, txns+2)}

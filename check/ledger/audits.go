@@ -44,8 +44,7 @@ type fullAudit struct {
 	client                  int32
 }
 
-// maxReadings keeps the numbers of readings within 32 bits, and those of audits too, which follow
-// the entries' numbers.
+// maxReadings keeps the numbers of readings, and of audits after the entries, within 32 bits.
 const maxReadings = 1 << 30
 
 // audit takes a finished operation that is not a transfer.
@@ -184,8 +183,7 @@ func (x *fullAudit) evidence(found string) check.Evidence {
 // had been started before it ended.
 type limits struct{ least, most int64 }
 
-// judgeVersions compares the sum of the versions with the transfers. Each transfer raises it by
-// two.
+// judgeVersions compares the versions' sum with the transfers, each of which raises it by two.
 func (a *auditCheck) judgeVersions(x *fullAudit, can limits) {
 	rows := int64(a.j.entries.len())
 	saw := x.version / 2

@@ -14,8 +14,7 @@ type step struct {
 	account  uint32
 }
 
-// untie finds a cycle among nodes of one knot, reports it and removes one node. It returns the
-// remaining knots.
+// untie reports a cycle in a knot and removes one of its nodes. It returns the remaining knots.
 func (s *topologicalSort) untie(nodes []node) (knots [][]node) {
 	if s.steps -= int64(len(nodes)); s.steps < 0 {
 		s.gaveUp = true
@@ -130,8 +129,7 @@ func (s *topologicalSort) anyCycle(k *knot) []step {
 	}
 }
 
-// shortest returns a shortest cycle through a node of a knot; nil if none was found. All other
-// nodes of the cycle suit.
+// shortest returns a shortest cycle through a node, over nodes that suit; nil if none was found.
 func (s *topologicalSort) shortest(k *knot, through node, suits func(n node) bool) []step {
 	looks := min(s.visits, maxSearchVisits)
 	s.visits -= looks
@@ -145,8 +143,7 @@ func (s *topologicalSort) shortest(k *knot, through node, suits func(n node) boo
 	return merge(way)
 }
 
-// search goes back from node to, breadth first, and returns the shortest path from node from to
-// it; nil if none was found.
+// search goes back from to, breadth first. It returns the shortest path from from to to, or nil.
 func search(from, to node, back func(n node, visit func(step) bool)) []step {
 	next := map[node]step{}
 	queue := []node{to}

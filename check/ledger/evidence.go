@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// shownSteps bounds the steps written out of a long cycle or path, maxCycleSteps the length
-	// of a listed cycle.
+	// shownSteps bounds the steps written out, maxCycleSteps the length of a listed cycle.
 	shownSteps    = 6
 	maxCycleSteps = 50
 )

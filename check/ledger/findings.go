@@ -35,8 +35,7 @@ const (
 	// KindLostUpdate is two transfers that gave an account the same version: one did not see the
 	// other. It and the next kinds are of order.
 	KindLostUpdate = "lost-update"
-	// KindDirtyWrite, G0, is a cycle of transfers, each of which changed an account before the
-	// next.
+	// KindDirtyWrite, G0, is a cycle of transfers that each changed an account before the next.
 	KindDirtyWrite = "dirty-write"
 	// KindStaleOrder breaks real time: a transfer precedes one acknowledged before it was first
 	// started. In snapshots an audit between the two shows it.

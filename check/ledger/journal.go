@@ -212,8 +212,7 @@ func (j *Judge) excludeAccount(id int64) {
 	j.entries.excluded.set(uint32(id - 1))
 }
 
-// addEntry keeps a row of operation i of block b for the check of order; b is nil if the history
-// lacks the operation.
+// addEntry keeps a row of operation i of block b for order; b is nil if the history lacks it.
 func (j *Judge) addEntry(r Row, b *block, i int) {
 	if j.entries.len() == maxEntries || b != nil && b.number >= maxBlocks {
 		j.entries.tooMany++
@@ -295,8 +294,7 @@ func (j *Judge) id(n uint32) int64 {
 	return j.config.ID(b.key.client(), b.key.seq(i))
 }
 
-// operation returns the block and the position of entry n; the block is nil if the history lacks
-// the operation.
+// operation returns the block and position of entry n; b is nil if the history lacks it.
 func (j *Judge) operation(n uint32) (*block, int) {
 	owner := j.entries.owner(n)
 	if owner&unrecordedBit != 0 {

@@ -62,8 +62,7 @@ type Config struct {
 	Opening func(id int64) int64
 	// Expect returns the transfer of an id.
 	Expect func(id int64) (source, destination, amount int64)
-	// ID returns the id of a client's operation, and Split is its inverse; ok is false for an id
-	// that no client makes.
+	// ID returns the id of a client's operation. Split is its inverse; ok is false for other ids.
 	ID    func(client int, seq uint64) int64
 	Split func(id int64) (client int, seq uint64, ok bool)
 	// TransferKind is history.Op.Kind of a transfer. Other operations have no row.
@@ -263,8 +262,7 @@ func (j *Judge) Op(op *history.Op) {
 	}
 }
 
-// historyGrows guards against rows judged before the history was whole, which could then be taken
-// for foreign.
+// historyGrows marks a history that grew after rows, which may then have looked foreign.
 func (j *Judge) historyGrows() {
 	if j.rowsRead > 0 {
 		j.Incomplete(History, "it went on after the journal had begun")

@@ -41,8 +41,7 @@ func (m opState) addRow() opState {
 	return m + rowUnit
 }
 
-// Operations are kept in blocks of 64, so that ten thousand clients with few operations each take
-// 22 MB.
+// Blocks of 64 operations let ten thousand clients with few operations each take only 22 MB.
 const (
 	blockBits = 6
 	blockOps  = 1 << blockBits
@@ -93,8 +92,7 @@ func lowest(source, destination int64) [sides]uint32 {
 	return [sides]uint32{debit: uint32(source), credit: uint32(destination)}
 }
 
-// span returns when the transfer was first started and when it was acknowledged, as wide as
-// possible for unknown times.
+// span returns the first start and the acknowledgment, as wide as possible for unknown times.
 func (o *operation) span() (first, end int64) {
 	switch {
 	case o.first == 0 && o.end == 0:
@@ -106,8 +104,7 @@ func (o *operation) span() (first, end int64) {
 	}
 }
 
-// blockKey is the client in the upper 24 bits, and in the lower 40 the block's number within the
-// client.
+// blockKey is the client in the upper 24 bits, and the block's number within it in the lower 40.
 type blockKey uint64
 
 const (
@@ -149,8 +146,7 @@ func (o *operations) at(owner uint32) (*block, int) {
 	return o.list[owner>>blockBits], int(owner % blockOps)
 }
 
-// make is find that makes a missing block. It returns nil for a client or an operation beyond the
-// limits.
+// make is find that makes a missing block. It returns nil beyond the limits.
 func (o *operations) make(client int, seq uint64) (*block, int) {
 	b, i := o.find(client, seq)
 	if b == nil && client >= 0 && client < clientLimit && seq < seqLimit {

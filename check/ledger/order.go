@@ -48,8 +48,7 @@ func (j *Judge) compareOrder(found check.Findings, a *auditCheck) (agreed int64,
 	}
 }
 
-// findErrors finds the errors in order and, unless a is nil, in snapshots, after proveOrder
-// failed.
+// findErrors finds the errors in order and, unless a is nil, in snapshots.
 func (j *Judge) findErrors(found check.Findings, a *auditCheck) (agreed int64) {
 	c := newVersionOrder(j, found)
 	if a != nil {
@@ -233,8 +232,7 @@ func (c *versionOrder) addImpossible(n, id, version uint32) {
 	})
 }
 
-// findGaps reports the missing versions of an account below an existing one, unless something
-// explains them already.
+// findGaps reports an account's missing versions below an existing one, unless already explained.
 func (c *versionOrder) findGaps(account uint32) {
 	if c.j.entries.excluded.has(account) || c.impossible.has(account) {
 		return

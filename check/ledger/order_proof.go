@@ -25,15 +25,13 @@ import (
 type orderProof struct {
 	j        *Judge
 	accounts []account // the judge's, each with how far it has come
-	// read holds the accounts as audits read them, and index the readings by account and version;
-	// both are nil if no audits are judged.
+	// read holds the accounts as audits read them, index the readings in order; nil without audits.
 	read  []readAccount
 	index []uint32
 	// parked are rows that cannot be applied yet, by the account and version that they wait for.
 	parked map[accountVersion]uint32
 	ready  []uint32
-	// waiting is the number of accounts that each audit waits for, unseen the number of waiting
-	// audits.
+	// waiting is how many accounts each audit waits for, unseen how many audits wait.
 	waiting []uint32
 	unseen  int
 	agreed  int64  // acknowledged balances
@@ -56,8 +54,7 @@ type provenAccount struct {
 	// latest is the latest start of all that precedes the account's next row.
 	latest  int64
 	version uint32
-	// pending is the number of unapplied audits of the current version, parked the number of rows
-	// that wait for the account.
+	// pending counts the unapplied audits of the current version, parked the rows that wait.
 	pending, parked uint32
 	// next is the version of the next reading, or noReading.
 	next uint32
@@ -81,8 +78,7 @@ type readAccount struct {
 // noReading is a version that no account reaches.
 const noReading = math.MaxUint32
 
-// maxParked bounds the parked rows. With more, the order in which the journal was read does not
-// resemble the order of the commits.
+// maxParked bounds the parked rows. With more, the journal's order is unlike the order of commits.
 const maxParked = 1 << 16
 
 // proveOrder returns how many acknowledged balances agreed, and true if nothing is wrong.
@@ -225,8 +221,7 @@ func (p *orderProof) arrive(id uint32) {
 	p.release(id)
 }
 
-// reach takes the readings of the account's version, and applies the audits that wait for no other
-// account.
+// reach takes the readings of the account's version and applies the audits that are then complete.
 func (p *orderProof) reach(a *provenAccount, read *readAccount) {
 	for read.reading < read.last && !p.failed {
 		r := &p.j.audits.readings[p.index[read.reading]]

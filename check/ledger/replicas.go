@@ -29,8 +29,7 @@ type Replica struct {
 	State State
 	// Same is true if its content is known to be the primary's, and is not read again.
 	Same bool
-	// Incomplete, if not empty, says why it is not compared: it was not read to its end, or had
-	// not caught up.
+	// Incomplete, if not empty, says why it is not compared: not read to its end, or not caught up.
 	Incomplete string
 }
 

@@ -48,8 +48,7 @@ type Moment struct {
 	// acknowledged. The moment is between them. Without such a transfer they are math.MinInt64
 	// and math.MaxInt64.
 	From, To int64
-	// Lacks counts the missing acknowledged transfers, LacksBegun those acknowledged when the
-	// backup began.
+	// Lacks counts the missing acknowledged transfers, LacksBegun those acknowledged before Begun.
 	Lacks, LacksBegun int64
 }
 

@@ -13,8 +13,7 @@ import (
 
 // Tally counts what was judged.
 type Tally struct {
-	// Counts has the transfers by their outcome in the history. Unknown includes transfers with a
-	// row but without a record.
+	// Counts has the transfers by outcome. Unknown includes those with a row and without a record.
 	history.Counts
 	// UnknownApplied is how many of Unknown have a row.
 	UnknownApplied int64

@@ -14,8 +14,7 @@ type auditCheck struct {
 	gone   *gone
 	// index and start are the readings by account and version.
 	index, start []uint32
-	// excluded are the audits that are not judged further: an error was found, or their readings
-	// are in doubt.
+	// excluded are audits not judged further: an error was found, or their readings are in doubt.
 	excluded []bool
 	// doubtful is how many are excluded because of doubts.
 	doubtful int64
@@ -144,8 +143,7 @@ func (a *auditCheck) findTornIn(audit uint32) {
 	}
 }
 
-// gave is the version that entry n gave an account, by id; ok is false if it is not one of its
-// two.
+// gave is the version that entry n gave an account, by id; ok is false if it is not its account.
 func (c *versionOrder) gave(n, id uint32) (version int64, ok bool) {
 	e := c.j.entry(n)
 	for side := range sides {

@@ -26,8 +26,7 @@ type topologicalSort struct {
 	*versionOrder
 	audits   *auditCheck // nil in the sort of the transfers alone
 	progress []accountProgress
-	// steps bounds the search for cycles, visits the search for short ones. gaveUp is true if the
-	// former gave up.
+	// steps bounds the search for cycles, and sets gaveUp; visits bounds the search for short ones.
 	steps, visits int64
 	gaveUp        bool
 }

@@ -261,8 +261,7 @@ func (b *bank) Result(context.Context) check.Result {
 	return r
 }
 
-// should returns the given total, or else the one that most reads saw: the first if several are
-// equally frequent.
+// should returns the given total, or else the most frequent one, and among equals the first.
 func (b *bank) should() *big.Int {
 	most := readsOfTotal{total: new(big.Int)}
 	for _, s := range b.order {

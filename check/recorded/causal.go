@@ -21,8 +21,7 @@ const (
 // left by it. Operations take effect in the order of their completions, which is the order of
 // their causes. A history has many registers, each with its own key.
 type causal struct {
-	// values are the values that the register can hold: one, unless a write had an unknown
-	// outcome. unsure are such writes.
+	// values are what the register can hold: one, unless a write's outcome was unknown (unsure).
 	values, unsure []int64
 	last           exchange.Value // the position of the operation before
 	linked         bool           // last is known

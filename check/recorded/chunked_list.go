@@ -1,7 +1,6 @@
 package recorded
 
-// chunkedList is a long list that grows without copying, so it needs little more memory than its
-// elements.
+// chunkedList is a list that grows without copying, so it takes little more than its elements.
 type chunkedList[T any] struct {
 	chunks [][]T
 	len    int32

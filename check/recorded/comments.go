@@ -59,8 +59,7 @@ func (c *comments) result(context.Context) check.Result {
 	return f.result("comments", detail, missing, saw == 0, "no read saw a write, so nothing can be said")
 }
 
-// judge counts the writes that a read saw among those acknowledged before the last seen one
-// began. If not all were seen, it missed one.
+// judge compares the seen writes with those acknowledged before the last seen one began.
 func (c *comments) judge(read *commentsRead, ids []int32, f *findings) {
 	last := int32(-1)
 	seen := make(map[int32]bool, len(read.saw))

@@ -44,8 +44,7 @@ type increment struct {
 type counterRead struct {
 	by    Operation
 	value int64
-	// acknowledged are the amounts acknowledged before the read began, begun those begun before
-	// it ended.
+	// acknowledged was acknowledged before the read began, begun was begun before it ended.
 	acknowledged, begun amounts
 	wrong               bool
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// Bounds of the states at one moment, and of the steps. There are at most mostInFlight different
-// amounts of unknown outcome.
+// Bounds of the states at a moment, and of the steps. mostInFlight bounds the unknown amounts.
 const (
 	mostCounterStates = 1 << 13
 	counterSteps      = 1 << 21
@@ -20,8 +19,7 @@ type counterState struct {
 	spent       string
 }
 
-// counterOrder is the search. A read takes effect as soon as it can, because it does not change
-// the counter.
+// counterOrder is the search. A read changes nothing, so it takes effect as soon as it can.
 type counterOrder struct {
 	search[counterState]
 	adds, reads         [mostInFlight]int64 // amounts and values by slot

@@ -69,8 +69,7 @@ func writeWords() words {
 
 func (w *words) kinds() []string { return []string{kindUnexpected, w.failure, w.future} }
 
-// judgeSeen judges one element that an operation saw. If the element cannot have been there it
-// adds the reason and returns false.
+// judgeSeen reports whether an element that an operation saw can have been there, or adds why not.
 func (e *elements) judgeSeen(a exchange.Atom, by *Operation, verb string, f *findings) bool {
 	n, known := e.index.numberOf(a)
 	switch {

@@ -20,8 +20,7 @@ type findings struct{ check.Findings }
 
 func newFindings(kinds ...string) *findings { return &findings{check.NewFindings(kinds...)} }
 
-// add counts one finding about an operation, and describes it with Operation.evidence if there is
-// room.
+// add counts a finding about an operation, described by Operation.evidence if there is room.
 func (f *findings) add(kind string, by *Operation, format string, args ...any) {
 	f.Add(kind, func() check.Evidence { return by.evidence(kind, format, args...) })
 }
@@ -40,8 +39,7 @@ func (f *findings) resultAs(name, detail, missing string, nothing bool, why stri
 	return r
 }
 
-// summary counts the findings as the end of a sentence, such as "; 2 lost, 1 duplicated". It is
-// empty without findings.
+// summary counts the findings, such as "; 2 lost, 1 duplicated"; empty without findings.
 func (f *findings) summary() string {
 	if text := f.String(); text != "" {
 		return "; " + text

@@ -10,8 +10,7 @@ import (
 	"assay/history/exchange"
 )
 
-// Keyed judges each key of a history alone (jepsen.independent): a value is a pair of a key and
-// the operation's value.
+// Keyed judges each key of a history alone (jepsen.independent): values are pairs of key and value.
 type Keyed struct {
 	open  func() Judge
 	byKey map[exchange.Atom]int

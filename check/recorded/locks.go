@@ -137,8 +137,7 @@ type ownership struct {
 type owner struct {
 	ownership ownership
 	depth     int
-	// unsure counts the operations of unknown outcome that may have made the lock deeper than
-	// depth.
+	// unsure counts the unknown operations that may have made the lock deeper than depth.
 	unsure int
 }
 
@@ -170,8 +169,7 @@ func (l *lock) ownerships(f *findings) []ownership {
 	return all
 }
 
-// step takes the next operation of a process. It returns whether the process stops certainly
-// holding the lock.
+// step takes a process's next operation, and returns whether it stops certainly holding the lock.
 func (l *lock) step(of *owner, op *lockOp, f *findings) (ended bool) {
 	sure := op.by.Acknowledged()
 	switch {

@@ -194,8 +194,7 @@ func (d *dependencies) adjacent(kind relations) adjacency {
 	return a
 }
 
-// components numbers the strongly connected components of some relations by node. It returns nil
-// if there is no cycle, or if ctx ended.
+// components numbers the strongly connected components; nil if there is no cycle, or if ctx ended.
 func (d *dependencies) components(ctx context.Context, of relations) []int32 {
 	for more, number := range d.found {
 		if more == of || number == nil && of&^more == 0 {
@@ -243,8 +242,7 @@ func (d *dependencies) within(number []int32, of relations) []acyclic.Edge {
 	return edges
 }
 
-// cycles adds the cycles that the log promises not to have, and returns the names of the
-// permitted ones that it has.
+// cycles adds the forbidden cycles, and returns the names of the permitted ones that exist.
 func (j *journal) cycles(ctx context.Context, f *findings) (permitted []string) {
 	d := j.dependencies()
 	look := func(kind string, forbidden bool, of relations) {

@@ -20,8 +20,7 @@ const (
 	subscribed // by the server, which may take them away and give others at any time
 )
 
-// position is the last offset of a log that a client polled or was told, the action that did it,
-// and how the client had got the log.
+// position is a client's last offset of a log, the action that saw it, and how it got the log.
 type position struct {
 	offset int64
 	in     int32
@@ -81,8 +80,7 @@ func (p *partition) sortOffsets() {
 	p.at = wholeNumbers{}
 }
 
-// move keeps the positions in the logs that an assignment covers. An assignment of unknown
-// outcome leaves at most these.
+// move keeps the positions in the assigned logs; with an unknown outcome, at most these.
 func (c *client) move(a *action, m move) {
 	switch {
 	case m.word == "crash":
@@ -101,8 +99,7 @@ func (c *client) move(a *action, m move) {
 	maps.DeleteFunc(c.sent, left)
 }
 
-// sendStep compares a sent value with the one sent before to the same log, by the same action or
-// by an acknowledged one.
+// sendStep compares a sent value with the previous one, of the same or an acknowledged action.
 func (j *journal) sendStep(c *client, i int32, s step, f *findings) {
 	m, seen := j.messageOf(s)
 	a, offset := j.all.at(i), seen.offset
@@ -123,8 +120,7 @@ func (j *journal) sendStep(c *client, i int32, s step, f *findings) {
 	c.sent[m.on] = position{offset: offset, in: i}
 }
 
-// pollStep compares a polled value with the one polled before from the same log. It must follow
-// that value, with no known value between them.
+// pollStep compares a polled value with the previous one, which it must follow without a gap.
 func (j *journal) pollStep(c *client, i int32, s step, f *findings) {
 	m, seen := j.messageOf(s)
 	last, known := c.polled[m.on]

@@ -33,8 +33,7 @@ const (
 // noOffset is the offset of a send that was told none.
 const noOffset = -1
 
-// journal judges a log such as Kafka's: clients send values to keys (partitions), where each gets
-// an offset, and poll them.
+// journal judges a log such as Kafka's: clients send values to partitions (keys) and poll them.
 type journal struct {
 	// Kafka promises only that a polled value was committed. So a transaction follows those
 	// whose sends it polls, and those acknowledged before it began: these relations have no cycle
@@ -60,13 +59,11 @@ type action struct {
 	by Operation
 	// end is the number of steps up to its last.
 	end int32
-	// committed means that its sends are in the logs: it was acknowledged, or its outcome is
-	// unknown and one of its sends was polled.
+	// committed means that its sends are in the logs: acknowledged, or unknown and one was polled.
 	committed bool
 }
 
-// move is the function of an action that may change a client's position, and the keys that it
-// names.
+// move is an action that may change a client's position, with the keys that it names.
 type move struct {
 	word string
 	keys []*partition

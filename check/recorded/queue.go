@@ -9,8 +9,7 @@ import (
 	"assay/history/exchange"
 )
 
-// identifiers judges a generator of identifiers (jepsen.checker/unique-ids): it must give out
-// none twice.
+// identifiers judges a generator of identifiers (jepsen.checker/unique-ids), all to be different.
 type identifiers struct {
 	given         map[string]Operation // who was given it first
 	again         *findings

@@ -27,8 +27,7 @@ type Judge interface {
 	// Add takes the next operation, which is valid until Add returns. An error means that
 	// histories of this kind have no such operation.
 	Add(*exchange.Operation) error
-	// Result returns the answer over all operations, under the name of the kind. It is unknown
-	// if ctx ends before a search does.
+	// Result returns the answer under the kind's name; unknown if ctx ends before a search.
 	Result(context.Context) check.Result
 }
 
@@ -53,8 +52,7 @@ func (c *Checker) Open(name, model string) Judge { return c.open(name, model) }
 // linearizable is the model in which elements of a set must be seen at once.
 const linearizable = "linearizable"
 
-// Checkers returns all checkers, except those of kinds that package exchange reads into operations
-// of their own.
+// Checkers returns all checkers but those of kinds for which package exchange has operations.
 func Checkers() []Checker {
 	plain := func(open func() *judge) func(_, _ string) *judge { return func(_, _ string) *judge { return open() } }
 	return []Checker{

@@ -109,8 +109,7 @@ func (s *set) result(context.Context) check.Result {
 	return f.resultAs("set", detail, missing, s.tally.all() == 0, "nothing was added, so nothing was put to the test")
 }
 
-// judge judges one of the last reads. It returns how many elements the read saw, and how many of
-// them were not acknowledged.
+// judge judges one of the last reads: how many elements it saw, and how many unacknowledged ones.
 func (s *set) judge(read *setRead, f *findings) (present, recovered int64) {
 	seen := make([]bool, len(s.of))
 	for _, n := range s.resolve(read, f) {
@@ -128,8 +127,7 @@ func (s *set) judge(read *setRead, f *findings) (present, recovered int64) {
 	return present, recovered
 }
 
-// resolve returns the added elements that a read saw, each once, and adds those that it cannot
-// have seen.
+// resolve returns the elements that a read saw, each once, and adds those it cannot have seen.
 func (s *set) resolve(read *setRead, f *findings) []int32 {
 	saw := make([]int32, 0, len(read.saw)+len(read.more))
 	for _, n := range read.saw {
@@ -191,8 +189,7 @@ func (s *set) full() check.Result {
 // and so finds the last read that did not, in as many steps as reads follow that one.
 func (s *set) timelines(f *findings) []timeline {
 	lines := make([]timeline, len(s.of))
-	// until is, for each element, the last read not yet known to have seen it: all later ones
-	// did.
+	// until is each element's last read not yet known to have seen it: all later ones did.
 	until := make([]int32, len(lines))
 	for n := range lines {
 		lines[n] = timeline{lastPresent: -1, known: never, knownBy: -1}

@@ -40,8 +40,7 @@ func (s *sequence) countChanges(f *findings) {
 // changes finds the chain of consecutive operations that needs the most writes of a value.
 type changes struct {
 	s *sequence
-	// begun and ended are places of the operations that took effect, by invocation and by
-	// completion.
+	// begun and ended are places of the operations that took effect, by start and by end.
 	begun, ended []int32
 	// need is, by place, the number of writes that the best chain to the operation needs. before
 	// is the previous operation of this chain, or -1.

@@ -40,8 +40,7 @@ func (s *sequence) sources() map[int32]sources {
 	return all
 }
 
-// until returns the latest completion of the writers invoked by the time at; ok is false if there
-// are none.
+// until returns the latest completion of the writers invoked by at; ok is false without any.
 func (f sources) until(at int64) (latest int64, ok bool) {
 	n, _ := slices.BinarySearchFunc(f.invoke, at, func(invoke, at int64) int {
 		if invoke <= at {
@@ -55,8 +54,7 @@ func (f sources) until(at int64) (latest int64, ok bool) {
 	return f.latest[n-1], true
 }
 
-// directViolations finds violations without a search. Each alone proves that the history is not
-// linearizable.
+// directViolations finds violations without a search; each is a proof.
 func (s *sequence) directViolations(f *findings) {
 	sources := s.sources()
 	seen := map[int32]bool{}
@@ -122,8 +120,7 @@ func (s *sequence) stale(kind string, o *op, v int32, w *op) finding {
 	return found
 }
 
-// duplicates finds values replaced by more compare-and-sets than they were written: each takes
-// one write away.
+// duplicates finds values replaced by more compare-and-sets than writes: each takes one write away.
 func (s *sequence) duplicates(f *findings) {
 	if !s.sets {
 		return
@@ -167,8 +164,7 @@ func newLatestWrites(ops []op) *latestWrites {
 	return l
 }
 
-// before returns the last begun certain write that completed before at, or nil. at must not
-// descend.
+// before returns the last begun certain write complete before at, or nil. at must not descend.
 func (l *latestWrites) before(at int64) *op {
 	for len(l.byEnd) > 0 && l.byEnd[0].complete < at {
 		if w := l.byEnd[0]; l.best == nil || w.invoke > l.best.invoke {

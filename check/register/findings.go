@@ -10,14 +10,12 @@ import (
 // finding is one violation before it is put into words.
 type finding struct {
 	kind string
-	// subject is the wrong operation. with are the operations that prove it; the kind defines
-	// their order.
+	// subject is the wrong operation; with prove it, in an order that the kind defines.
 	subject *op
 	with    []*op
 	// value is the value that subject observed. other is the second value of kindOrder.
 	value, other int32
-	// could are the values that subject could have observed. order explains the operations
-	// before it.
+	// could are the values possible for subject; order explains the operations before it.
 	could []int32
 	order []*op
 	// changes is how often the register changed to value, writes how often value was written.
@@ -50,8 +48,7 @@ func (f *findings) inOrder() []finding {
 	return f.list
 }
 
-// evidence gathers the findings of all keys. It lists the most telling of each key before a
-// second of any.
+// evidence gathers all keys' findings. The most telling of each key comes before a second of any.
 type evidence struct {
 	found int64
 	keys  [][]check.Evidence

@@ -15,8 +15,7 @@ const (
 	Read Kind = iota + 1
 	// Write set the register to Value.
 	Write
-	// CompareAndSet set the register to Value if it held From. If it found another value, it is
-	// Failed.
+	// CompareAndSet set the register to Value if it held From, and is Failed if it did not.
 	CompareAndSet
 )
 
@@ -41,8 +40,7 @@ type Op struct {
 	// if it completed strictly before the other was invoked. Complete counts only for a committed
 	// operation.
 	Invoke, Complete int64
-	// InvokeTime and CompleteTime are nanoseconds since the history began, or NoTime. They are
-	// shown, not judged.
+	// InvokeTime and CompleteTime are nanoseconds since the beginning, or NoTime; only shown.
 	InvokeTime, CompleteTime int64
 	// Outcome says whether the operation took effect. If unknown, it may take effect at any time
 	// after its invocation, or never.
@@ -110,8 +108,7 @@ type counts struct {
 	observed int
 }
 
-// Add appends one operation. It returns an *InputError, and adds nothing, if o is not
-// well-formed.
+// Add appends one operation. If o is not well-formed it returns an *InputError and adds nothing.
 func (h *History) Add(o Op) error {
 	switch {
 	case o.Kind < Read || o.Kind > CompareAndSet:

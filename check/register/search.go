@@ -85,8 +85,7 @@ func (s *searcher) model(initial int32, n int) porcupine.Model {
 	}
 }
 
-// linearizable reports whether ops are linearizable from a register with the value initial. The
-// answer is meaningless once s is stopped.
+// linearizable reports whether ops are linearizable; meaningless once s is stopped.
 func (s *searcher) linearizable(ops []op, initial int32) bool {
 	if s.ctx.Err() != nil {
 		s.stopped = outOfTime

@@ -66,8 +66,7 @@ func (s *sequence) conflicts(f *findings) {
 	Conflicts(zones, func(forward, other int) { f.add(conflict(&all[forward], &all[other])) })
 }
 
-// conflict names the four operations: a.first ended before b.last began, and b.first before
-// a.last.
+// conflict names the four operations: a.first ended before b.last began, b.first before a.last.
 func conflict(a, b *cluster) finding {
 	return finding{kind: kindOrder, subject: a.last, with: []*op{a.first, b.last, b.first}, value: a.value, other: b.value}
 }

@@ -12,8 +12,7 @@ import (
 // ended before everything.
 type Zone struct{ Ends, Begins int64 }
 
-// forward means that one operation on the value ended before another began: the register held
-// the value all the time between.
+// forward means that an operation on the value ended before another began: it was held in between.
 func (z Zone) forward() bool { return z.Ends < z.Begins }
 
 // Conflicts finds pairs of values that must each come before the other: an operation on each

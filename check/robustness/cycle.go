@@ -11,8 +11,7 @@ type Conflict struct {
 	From, To, Before, After int
 	// Kind is ww, wr or rw.
 	Kind string
-	// Sure is true if the order is proven, and that both events are on one row. Told says by
-	// which means.
+	// Sure is true if the order, and that both events are on one row, are proven; Told says how.
 	Sure bool
 	Told Told
 }
@@ -23,8 +22,7 @@ type Told uint8
 const (
 	// ByTimes: the times of statements and commits give the order.
 	ByTimes Told = iota + 1
-	// ByAnswers: the same read got another answer in a transaction on the other side of the
-	// write.
+	// ByAnswers: the same read got another answer on the other side of the write.
 	ByAnswers
 )
 

@@ -59,8 +59,7 @@ type Operation struct {
 	// Locks is true if each row existed and stays locked against writers until the end of the
 	// transaction. It is true for every write.
 	Locks bool `json:"locks,omitempty"`
-	// Adds is true if the write computes its value from the row's value at that moment, so that
-	// it loses no other write.
+	// Adds is true if the write is computed from the row's current value, so that no write is lost.
 	Adds bool `json:"adds,omitempty"`
 	// Statement is the caller's number for the operation's origin.
 	Statement int `json:"statement"`
@@ -141,8 +140,7 @@ func (o *Operation) reads() bool { return len(o.Reads) > 0 }
 // plain reports whether the operation reads without a lock.
 func (o *Operation) plain() bool { return o.reads() && !o.Locks }
 
-// conflict reports whether operations of two transactions may touch the same row and column, and
-// one of them writes it.
+// conflict reports whether both may touch the same row and column, and one writes it.
 func conflict(a, b *Operation) bool {
 	return a.Relation == b.Relation && (meet(a.Reads, b.Writes) || meet(a.Writes, b.Reads) || meet(a.Writes, b.Writes))
 }
@@ -169,8 +167,7 @@ func (a *analysis) joined(i, k int) bool {
 	return false
 }
 
-// reach computes the transitive closure (S. Warshall, "A Theorem on Boolean Matrices", JACM 9(1),
-// 1962).
+// reach is the transitive closure (S. Warshall, "A Theorem on Boolean Matrices", JACM 9(1), 1962).
 func (a *analysis) reach() {
 	a.reaches = make([][]bool, len(a.set))
 	for i := range a.set {
@@ -205,8 +202,7 @@ func (a *analysis) from(left int) {
 	}
 }
 
-// vulnerable reports whether a plain read of a template may miss a write of another transaction
-// that commits first.
+// vulnerable reports whether a plain read may miss a write of a transaction that commits first.
 func (a *analysis) vulnerable(t *Template, read int, write *Operation) bool {
 	r := &t.Operations[read]
 	if r.Relation != write.Relation || !meet(r.Reads, write.Writes) {

@@ -10,8 +10,7 @@ type Event struct {
 	Start, End int64
 	// Rows are the keys of the rows that a condition selected, as far as the answer shows them.
 	Rows []string
-	// Condition holds the columns that select rows. Fixed holds columns that have one value in
-	// each selected row.
+	// Condition are the columns that select rows, Fixed those with one value in all selected rows.
 	Condition []string
 	Fixed     map[string]string
 	// Text is the statement without its values, and Answer the result of a read.
@@ -59,8 +58,7 @@ func sameRow(a, b *Event) bool {
 	return a.Key == b.Key
 }
 
-// unseen reports whether the other transaction wrote what a read reads, and the read certainly
-// did not see it.
+// unseen reports whether other wrote what a read reads, and the read certainly missed it.
 func unseen(of *Execution, read *Event, other *Execution, level Level) bool {
 	if seenBy(of, read, level) >= other.CommitStart {
 		return false

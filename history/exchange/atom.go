@@ -24,8 +24,7 @@ const (
 	Keyword
 )
 
-// Atom is a key or a value. Two atoms are the same key or value exactly if they are equal as Go
-// values (==).
+// Atom is a key or a value. Atoms are the same exactly if they are equal as Go values (==).
 type Atom struct {
 	Kind AtomKind
 	Int  int64
@@ -35,8 +34,7 @@ type Atom struct {
 // Int64 returns the atom of a whole number.
 func Int64(v int64) Atom { return Atom{Kind: Number, Int: v} }
 
-// String writes the atom as EDN does: nil, 5, true, "five", :five. Different atoms have
-// different texts.
+// String writes the atom as EDN: nil, 5, true, "five", :five. Different atoms differ in text.
 func (a Atom) String() string {
 	switch a.Kind {
 	case Number:
@@ -54,8 +52,7 @@ func (a Atom) String() string {
 	}
 }
 
-// ParseAtom reads an atom as EDN and String write it. Its error describes the text found
-// instead.
+// ParseAtom reads an atom as EDN and String write it. Its error quotes other text.
 func ParseAtom(text string) (Atom, error) {
 	in, t := newInput(strings.NewReader(text)), &tree{}
 	r := ednReader{in: in, tree: t}

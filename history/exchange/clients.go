@@ -31,8 +31,7 @@ func (f inFlight) empty() []*Operation {
 type clients struct {
 	any, named bool
 	line       int // of the first event
-	// next is the process of the next operation without one. asked holds such operations in
-	// flight, by signature.
+	// next is the next process for operations without one; asked are those in flight, by signature.
 	next  int64
 	asked map[string][]*Operation
 	// invoked holds the processes that invoked anything, ended those that only completed.
@@ -112,8 +111,7 @@ func (c *clients) take(asked *Operation) *Operation {
 	return op
 }
 
-// completed returns the operation in flight that an event completes; nil if its process invokes
-// nothing.
+// completed returns the operation that an event completes; nil if its process invokes nothing.
 func (r *Reader) completed(e *event) (*Operation, error) {
 	op := r.open[e.process]
 	if e.process == unnamed {

@@ -33,8 +33,7 @@ func (f Format) String() string {
 	}
 }
 
-// detect finds the format from the beginning of a file. An empty file is a history without
-// operations.
+// detect finds the format from a file's beginning. An empty file has no operations.
 func detect(in *input) (Format, error) {
 	head := in.ahead(len(in.buf))
 	if in.err != nil && in.err != io.EOF {

@@ -112,8 +112,7 @@ func (t *tree) valueAndOrder(e *event, fields *eventFields) error {
 	return nil
 }
 
-// errWithoutFunction is the error of an event that names no function and belongs to no
-// transaction.
+// errWithoutFunction is the error of an event without a function, outside a transaction.
 func (e *event) errWithoutFunction() error {
 	return e.bad("an operation without a function (f), whose value is not a list of operations such as [:r 1 nil]")
 }

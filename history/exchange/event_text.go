@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// eventText writes events as EDN or JSON. The two differ in separators, and JSON has strings for
-// EDN's keywords.
+// eventText writes events as EDN or JSON, which differ in separators and in keywords.
 type eventText struct {
 	edn bool
 	buf []byte

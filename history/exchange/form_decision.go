@@ -10,8 +10,7 @@ const (
 	undecided reading = iota
 	// ofKnownForm reads transactions, registers and banks.
 	ofKnownForm
-	// asWritten reads every other history, and any after Untyped: each operation has its
-	// function's word and its values.
+	// asWritten reads all other histories, and after Untyped any, by function's word and values.
 	asWritten
 )
 
@@ -22,12 +21,10 @@ type heldEvent struct {
 	err  error
 }
 
-// Untyped makes the reader return every operation with its word and values as written. Call it
-// before reading.
+// Untyped makes Next return each operation's word and values as written. Call it before reading.
 func (r *Reader) Untyped() { r.reading = asWritten }
 
-// Typed makes the reader take the operations for one kind: transactions, registers or a bank.
-// Call it before reading.
+// Typed makes Next read transactions, registers or a bank only. Call it before reading.
 func (r *Reader) Typed(kind Kind) { r.reading, r.tree.only = ofKnownForm, kind }
 
 // decideReading reads ahead until an operation decides the reading by its function or by the
@@ -107,8 +104,7 @@ func (t *tree) ofRegisterKey(e *event) bool {
 	return pair && known && t.is(second, listNode) == (e.function == CompareAndSet)
 }
 
-// reading returns how a history with this event is read, or undecided if several readings fit.
-// wrote means that an earlier event wrote.
+// reading returns how a history with this event is read. wrote: an earlier event wrote.
 func (t *tree) reading(e *event, wrote bool) reading {
 	if _, ok := t.microOps(e.value); ok && e.function != Transaction {
 		if t.ofLongFork(e) {

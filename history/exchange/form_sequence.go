@@ -47,8 +47,7 @@ func (f *forms) next() (int, error) {
 	return line, f.syntax.value(0)
 }
 
-// inList skips the comma before the next element. It returns io.EOF at the end of the list if
-// nothing follows.
+// inList skips the comma before the next element; io.EOF if the list and the file end.
 func (f *forms) inList(c byte, ok bool) (more bool, err error) {
 	switch {
 	case !ok:

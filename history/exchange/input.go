@@ -57,8 +57,7 @@ func (in *input) read() {
 	in.err = io.ErrNoProgress
 }
 
-// ahead returns the next bytes without consuming them: at least n if there are n and the buffer
-// has room.
+// ahead returns the next bytes, unconsumed: n or more if there are as many and the buffer has room.
 func (in *input) ahead(n int) []byte {
 	n = min(n, len(in.buf))
 	if in.end-in.pos < n && in.err == nil {

@@ -25,8 +25,7 @@ const (
 	Transfer
 	// ReadAccounts read the accounts of a bank and saw Accounts.
 	ReadAccounts
-	// Other is any other function, or an operation read as written: see Word, Request and
-	// Answer.
+	// Other is any other function, or one read as written: see Word, Request and Answer.
 	Other
 )
 
@@ -123,8 +122,7 @@ type Operation struct {
 	Key, Value, From Atom
 	Movement         Movement
 	Accounts         []Account
-	// Listed means that a read's accounts were a list of balances. Reads of other kinds have
-	// such answers too.
+	// Listed means that a read's accounts were a list of balances, as other kinds' reads have too.
 	Listed bool
 
 	// Uninvoked means that the history lacks the invocation. Then Invoke is the earliest
@@ -158,8 +156,7 @@ func withArticle(f Function, word string) string {
 	return "a " + word
 }
 
-// ID identifies the operation in a report: its index, or else the number of its event in the
-// file, from 0.
+// ID identifies the operation in a report: its index, or else the number of its event, from 0.
 func (o *Operation) ID() int64 {
 	if o.Index != NoIndex {
 		return o.Index

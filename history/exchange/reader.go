@@ -9,14 +9,12 @@ import (
 
 const maxOpen = 1 << 20
 
-// source reads one event after the other into the tree. next returns the line on which the event
-// begins, or io.EOF.
+// source reads one event into the tree. next returns its first line, or io.EOF.
 type source interface {
 	next() (line int, err error)
 }
 
-// Reader reads a history. It keeps only the operations in flight. It is not safe for concurrent
-// use.
+// Reader reads a history, keeping the operations in flight. It is not safe for concurrent use.
 type Reader struct {
 	format Format
 	tree   *tree
@@ -33,8 +31,7 @@ type Reader struct {
 	// left are, at the end, the operations without a completion.
 	left []*Operation
 	kind Kind
-	// begun is set with the first operation, which began on line since. txns means that it was a
-	// transaction.
+	// begun is set by the first operation, on line since; txns means that it was a transaction.
 	begun, txns bool
 	since       int
 
@@ -168,8 +165,7 @@ func (r *Reader) leftOver() (*Operation, error) {
 	return op, nil
 }
 
-// release frees the memory of reading at the end, since callers may keep the Reader for its
-// other methods.
+// release frees the memory of reading, since callers may keep the Reader.
 func (r *Reader) release() {
 	r.source, r.given, r.free, r.left, r.now = nil, nil, nil, nil, event{}
 	*r.tree = tree{only: r.tree.only}

@@ -27,8 +27,7 @@ func (in *input) begin(s syntax, t *tree, depth int) (byte, error) {
 	return c, nil
 }
 
-// word appends the bytes up to the next delimiter to the tree's text and returns their start.
-// They contain no end of a line.
+// word appends the bytes up to a delimiter to the tree's text, and returns their start.
 func (in *input) word(t *tree, delimiter func(byte) bool, what string) (start int, err error) {
 	for start = len(t.text); in.pos < in.end || in.fill(); {
 		end, text := in.pos, in.buf[:in.end]
@@ -66,8 +65,7 @@ func (in *input) number(t *tree, delimiter func(byte) bool) (ok bool) {
 	return false
 }
 
-// literal adds null (the format's word for nil), true or false, if the text from start on is one
-// of them.
+// literal adds null (the format's word for nil), true or false, if the text from start is one.
 func (t *tree) literal(start int, null string) bool {
 	kind, num := boolNode, int64(0)
 	switch string(t.text[start:]) {

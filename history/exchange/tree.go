@@ -23,8 +23,7 @@ const (
 	mapNode    // its children are key, value, key, value, ...
 )
 
-// node is one form. Its children follow it, so a whole operation is one flat array, which is
-// reused for the next.
+// node is one form, followed by its children, so an operation is one flat array, which is reused.
 type node struct {
 	kind nodeKind
 	// size counts the nodes of the form, including itself.
@@ -48,8 +47,7 @@ type tree struct {
 	asked []MicroOp
 	// accountsSeen are the accounts of the last read.
 	accountsSeen map[Atom]struct{}
-	// keyed means that registers with independent keys were written. only is the kind given to
-	// Typed, or NoKind.
+	// keyed means that independent keys were written. only is the kind given to Typed, or NoKind.
 	keyed bool
 	only  Kind
 	// keywords holds each keyword read once.
@@ -75,8 +73,7 @@ func (t *tree) addText(kind nodeKind, start int) {
 	t.add(kind, int64(start)<<32|int64(len(t.text)))
 }
 
-// addNumber adds the number with the text from start on. It returns false if the text is no
-// number.
+// addNumber adds the number with the text from start on; false if it is no number.
 func (t *tree) addNumber(start int, exact, inexact func([]byte) bool) bool {
 	digits := t.text[start:]
 	if !exact(digits) {
@@ -97,8 +94,7 @@ func (t *tree) addNumber(start int, exact, inexact func([]byte) bool) bool {
 	return true
 }
 
-// trimNumber brings a whole number into its shortest form, in place: no plus, no leading zeros,
-// no N at the end.
+// trimNumber brings a whole number, in place, to its shortest form: no plus, leading zeros or N.
 func trimNumber(digits []byte) []byte {
 	n := len(digits)
 	if digits[n-1] == 'N' {
@@ -147,8 +143,7 @@ func (t *tree) bytes(at int) []byte {
 	return nil
 }
 
-// word returns the text of a keyword or a string. As names they mean the same, because JSON has
-// no keywords.
+// word returns a keyword's or string's text. As names they mean the same: JSON has no keywords.
 func (t *tree) word(at int) (string, bool) {
 	if k := t.nodes[at].kind; k != keywordNode && k != stringNode {
 		return "", false

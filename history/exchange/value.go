@@ -16,8 +16,7 @@ const (
 	List
 	// Map has keys and values alternately.
 	Map
-	// Inexact is a number that is not whole, such as a decimal or a ratio, or a symbol;
-	// Atom.Text has the text as written.
+	// Inexact is a symbol or a number that is not whole, such as a ratio; Atom.Text is as written.
 	Inexact
 )
 

@@ -45,8 +45,7 @@ func (s *Solver) propagateClauses(l Literal) int32 {
 	return -1
 }
 
-// attach undoes all choices and adds the forbidden sets. It returns a clause broken without any
-// choice, or -1.
+// attach undoes all choices and adds the forbidden sets. It returns a clause still broken, or -1.
 func (s *Solver) attach() int32 {
 	s.cancel(0)
 	for _, lits := range s.forbidden {
@@ -145,8 +144,7 @@ func (s *Solver) backjump(learned clause) {
 	s.assign(lits[0], c)
 }
 
-// explain sets the core: the alternatives of all cycles from which clause c, broken without any
-// choice, was derived.
+// explain sets the core: the alternatives of all cycles from which the broken clause c was derived.
 func (s *Solver) explain(c int32) {
 	done := make(map[int32]bool)
 	var todo []int32

@@ -109,8 +109,7 @@ func (f *finder) arrange(nodes int) {
 	}
 }
 
-// close looks for the shortest public path from the end of an edge to its beginning, if that makes
-// a shorter cycle than the best.
+// close looks for the shortest public path that closes an edge to a shorter cycle than the best.
 func (f *finder) close(first int32) bool {
 	e := f.edges[first]
 	f.round++

@@ -11,8 +11,7 @@ type arc struct {
 	literal Literal
 }
 
-// graph holds the current public edges in a topological order. The order remains valid when edges
-// are removed.
+// graph holds the public edges in a topological order. The order outlives edges that are removed.
 type graph struct {
 	out, in  [][]arc // public
 	position []int32 // by node
@@ -102,8 +101,7 @@ func (g *graph) insert(e Edge, l Literal) []Literal {
 	return nil
 }
 
-// reach looks for a public path from one node to another, no further than the other's position.
-// ahead gets the nodes seen.
+// reach looks for a public path, no further than the end's position. ahead gets the nodes seen.
 func (g *graph) reach(from, to int32) bool {
 	limit := g.position[to]
 	g.round++
@@ -134,8 +132,7 @@ func (g *graph) way(literals []Literal, to int32) []Literal {
 	return literals
 }
 
-// reorder changes the order so that it allows a public edge, or returns the literals of a path
-// back.
+// reorder makes the order allow a public edge, or returns the literals of a path back.
 func (g *graph) reorder(e Edge) []Literal {
 	if g.reach(e.To, e.From) {
 		return g.way(make([]Literal, 0, 8), e.From)

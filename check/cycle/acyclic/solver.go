@@ -108,8 +108,7 @@ func (s *Solver) Forbid(sides []Literal) {
 	s.forbidden = append(s.forbidden, slices.Compact(sides))
 }
 
-// Undecided returns an alternative without a chosen side, searching from number from on and then
-// from the first.
+// Undecided returns an alternative without a chosen side, searching from from on and then from 0.
 func (s *Solver) Undecided(from int32) (v int32, some bool) {
 	n := int32(len(s.value))
 	if len(s.trail) == int(n) {
