@@ -24,7 +24,7 @@ func (p *chunkedList[T]) add(v T) {
 	p.len++
 }
 
-// grow makes room after the last chunk, of which used elements are in use; 0 means that it is full.
+// grow makes room after the last chunk, which has used elements, or is full if used is 0.
 func (p *chunkedList[T]) grow(used int) {
 	room := chunkLen
 	if used > 0 || p.len == 0 { // a short history takes little

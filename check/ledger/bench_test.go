@@ -26,7 +26,7 @@ const (
 // operation as a table sorted by its key gives it, or in no order.
 //
 // ns/transfer covers history, journal, accounts and results. MiB-peak is the process's largest
-// memory ever, of which 76 are the benchmark's own. It is right only if one benchmark runs alone:
+// memory ever; 76 are the benchmark's own. It is right only if one benchmark runs alone:
 //
 //	go test ./check/ledger -run '^$' -bench BenchmarkOrder/written -benchtime 1x
 func BenchmarkOrder(b *testing.B) {

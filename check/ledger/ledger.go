@@ -78,7 +78,7 @@ type Config struct {
 	FullAuditKind uint8
 	// Earlier is true if the journal and the accounts precede the end of the history, as a
 	// backup's do: then a committed transfer need not have a row. Results judges what is there,
-	// and Restored says what is missing.
+	// and Restored reports the missing transfers.
 	Earlier bool
 
 	// Folder gets an unnamed file for times, balances and versions (32 of the 39 bytes of each

@@ -30,7 +30,7 @@ func (j *Judge) judgeOrder() []check.Result {
 
 func (j *Judge) audited() bool { return j.config.AuditKind != 0 || j.config.FullAuditKind != 0 }
 
-// compareOrder proves that nothing is wrong, or finds what is wrong. It returns how many
+// compareOrder proves that nothing is wrong, or finds the errors. It returns how many
 // acknowledged balances agreed, or why there are too many rows.
 func (j *Judge) compareOrder(found check.Findings, a *auditCheck) (agreed int64, tooMany string) {
 	if j.entries.tooMany > 0 {

@@ -56,8 +56,8 @@ type queue struct {
 	elements
 	name     string // "" is a total queue if there are drains
 	dequeues []dequeue
-	// taken are the dequeues of unknown outcome, each of which may have removed one element;
-	// drained the drains of unknown outcome, which may have removed any number.
+	// taken are the dequeues of unknown outcome, which may each have removed one element; drained
+	// the drains of unknown outcome, which may have removed any number.
 	taken, drained int64
 	drains         int64
 	// emptied is when the last acknowledged drain began: later elements may be left. Without

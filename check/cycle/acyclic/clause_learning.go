@@ -2,7 +2,7 @@ package acyclic
 
 import "slices"
 
-// clause is a set of literals of which at least one must hold. The first two of a learned clause
+// clause is a set of literals; at least one must hold. The first two of a learned clause
 // are watched.
 type clause struct {
 	literals []Literal

@@ -8,8 +8,8 @@
 // Computers 1999) with the graph as its theory. The public edges are kept in an online topological
 // order (Pearce and Kelly, "A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs", JEA
 // 2006), and a cycle becomes a clause. The caller adds alternatives during the search, only where
-// the current order breaks a rule. Their number is then that of the doubtful cases, and not of
-// all pairs.
+// the current order breaks a rule. There are then as many as doubtful cases, and not one for each
+// pair.
 package acyclic
 
 import (
