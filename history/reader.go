@@ -167,7 +167,6 @@ func (r *reading) header(h Header) error {
 // maxClocked bounds the clients of a header's clocks.
 const maxClocked = 1 << 24
 
-// widen makes an attempt as long as it may have been.
 func (r *reading) widen(op *Op) {
 	op.Widened = 0
 	if op.Client < len(r.errors) {

@@ -7,7 +7,6 @@ import (
 
 // Integers are varints of encoding/binary, mostly read eight bytes at a time, which is faster.
 
-// ends has the highest bit of each byte.
 const ends = 0x8080808080808080
 
 // uvarint reads an integer and returns the rest of b; nil if b is nil or holds no integer.

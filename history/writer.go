@@ -12,8 +12,7 @@ const (
 	// fullAt makes recording wait until the file has caught up.
 	fullAt = 1 << 20
 	// gather is how long records are collected for one write; a killed process loses as much.
-	gather = 2 * time.Millisecond
-	// maxClasses bounds the table of error classes.
+	gather     = 2 * time.Millisecond
 	maxClasses = 4096
 	// manyClasses stands for all classes beyond maxClasses.
 	manyClasses = "other error"

@@ -64,7 +64,6 @@ const (
 
 	anomalies // how many there are
 
-	// foundAnomalies is the number of anomalies that can be found themselves.
 	foundAnomalies = g1
 )
 

@@ -26,7 +26,6 @@ func (v *visibility) judgeCausal(only []bool) {
 	}
 }
 
-// lanes is how many chains are followed at a time.
 const lanes = 16
 
 // clock is the place in each lane's chain of the last transaction seen, not counting itself, or -1.
@@ -40,14 +39,13 @@ type clock [lanes]int32
 // the last one seen matters. This is AWDIT's algorithm for causal consistency (Moldrup and
 // Pavlogiannis, PLDI 2025), whose chains are the sessions.
 type flow struct {
-	v            *visibility
-	graph        *graph
-	order        []int32 // of all nodes, those first that are seen by others
-	offset       []int32 // by key, of the nodes of its versions
-	chain, place []int32
-	chains       int32
-	clocks       []clock // by node
-	// reads and writes are those of each key by chain and place.
+	v             *visibility
+	graph         *graph
+	order         []int32 // of all nodes, those first that are seen by others
+	offset        []int32 // by key, of the nodes of its versions
+	chain, place  []int32
+	chains        int32
+	clocks        []clock // by node
 	reads, writes keyUses
 	// passed is, for each version of the current key, the place in each chain up to which writes
 	// are known to precede it.

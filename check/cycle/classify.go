@@ -41,7 +41,6 @@ type namer struct {
 	in    *inference
 	best  map[anomaly]loop // of all components
 	found anomalySet       // in this one, with all that follows
-	// short is the shortest loop found of the current anomaly.
 	short loop
 }
 

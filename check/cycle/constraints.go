@@ -2,11 +2,9 @@ package cycle
 
 import "assay/check/cycle/acyclic"
 
-// reason is the evidence for an edge of constraints.
 type reason struct {
-	kind edgeKind
-	key  int32 // among constraints.keys, -1 for none
-	// from and to are transactions.
+	kind     edgeKind
+	key      int32 // among constraints.keys, -1 for none
 	from, to int32
 	// a and b are versions of key; a ww or rw edge needs a before b.
 	a, b int32
@@ -37,7 +35,6 @@ type constraints struct {
 	// room bounds the edges. Beyond it full is set, and no answer is possible.
 	room int
 	full bool
-	// only is true for each transaction that writes nothing.
 	only []bool
 	// offset is, by key, the number of versions of the keys before it. upon is true for each
 	// version whose writer had read the key.
@@ -149,7 +146,6 @@ func (c *constraints) seer(t int32) int32   { return 2*c.txns + t }
 func (c *constraints) overwritten(key, v int32) int32 { return c.txns + c.offset[key] + v }
 func (c *constraints) written(key, v int32) int32     { return c.txns + c.total + c.offset[key] + v }
 
-// owner returns the transaction of a node, or noTxn for an auxiliary node.
 func (c *constraints) owner(node int32) int32 {
 	n := c.txns
 	switch {

@@ -50,7 +50,6 @@ func (in *inference) decide(ctx context.Context, j judgement, components int) (a
 	return result, in.prove(ctx, c, core, nil)
 }
 
-// Bounds of the work beyond the verdict itself.
 const (
 	// shortcutFrom is the number of transactions from which a stronger rule is tried first, for
 	// shortcutTime.

@@ -22,7 +22,6 @@ func (in *inference) cycleEvidence(l loop) Evidence {
 	return e
 }
 
-// explain describes why transaction a, number i of a cycle, is before b, number j.
 func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 	x, y := fmt.Sprintf("T%d", i+1), fmt.Sprintf("T%d", j+1)
 	edge := Edge{From: i, To: j, Kind: kind.String()}

@@ -12,7 +12,6 @@ const (
 	unplaced position = -2
 )
 
-// entry describes one element of one list, or one value of one register.
 type entry struct {
 	elem int64
 	// writer is the operation that wrote it, as an index of the key's operations, or -1.
@@ -41,7 +40,6 @@ func (t *elemTable) reset(n int) {
 	t.shift = 64 - bits.Len(uint(len(t.slots)-1))
 }
 
-// find returns the number of the element's entry, or -1.
 func (t *elemTable) find(elem int64) int32 {
 	for i := t.hash(elem); ; i = (i + 1) & (len(t.slots) - 1) {
 		s := t.slots[i]

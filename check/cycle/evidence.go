@@ -64,7 +64,6 @@ func (in *inference) readText(op op) string {
 	}
 }
 
-// listText writes a list, but only the end of a long one.
 func (in *inference) listText(list []int64) string {
 	var b strings.Builder
 	b.WriteByte('[')

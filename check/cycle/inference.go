@@ -22,15 +22,13 @@ type inference struct {
 	// of their transactions. txnOf has the transaction of each.
 	byKey, txnOf, start []int32
 	from, to            int32
-	// ambiguous says why the history cannot be judged, if so.
-	ambiguous string
+	ambiguous           string
 	// findings are wrong, but no anomalies.
 	findings anomalyCases
 	// registers says that there are registers. unseen is the most unseen appends to one list.
 	registers bool
 	unseen    int
-	// stronger holds the result of the search for each stronger rule.
-	stronger map[rule]acyclic.Result
+	stronger  map[rule]acyclic.Result
 	// open means that rule statements holds and allStatements does not.
 	open bool
 
@@ -85,7 +83,6 @@ func (in *inference) opsOfKey(key int32) (ops, txns []int32) {
 // fewOps is the number of operations sorted by key at once, or a quarter of all if that is more.
 const fewOps = 1 << 16
 
-// run infers from each key. It returns false if ctx ended first.
 func (in *inference) run(ctx context.Context) bool {
 	in.edges = newEdgeList(in.h.Len())
 	for key := range int32(len(in.h.keys)) {

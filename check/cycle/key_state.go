@@ -1,11 +1,10 @@
 package cycle
 
 type keyState struct {
-	key   int32
-	ops   []int32 // the key's operations
-	kept  []op    // the same, copied, since each is looked at many times
-	table elemTable
-	// sameWrites are two operations that wrote the same value, or nil.
+	key        int32
+	ops        []int32 // the key's operations
+	kept       []op    // the same, copied, since each is looked at many times
+	table      elemTable
 	sameWrites []int32
 }
 

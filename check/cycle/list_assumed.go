@@ -62,7 +62,6 @@ func (in *inference) assumeOrder(s *listState) {
 	}
 }
 
-// assumes reports whether a cycle of a register's versions rests on an assumption.
 func (in *inference) assumes(circle []versionEdge) bool {
 	for _, e := range circle {
 		if e.source == sequentialKey || e.source == linearizableKey || e.source == writeFollowsRead && in.assumed.WritesFollowReads {

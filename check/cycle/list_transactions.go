@@ -4,7 +4,6 @@ import (
 	"slices"
 )
 
-// listScratch is working memory for the transactions of one list.
 type listScratch struct {
 	// intermediate is true for each append that its transaction followed by another. No other
 	// transaction may read a state that ends in it.

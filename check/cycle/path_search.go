@@ -35,7 +35,6 @@ type query struct {
 	limit       int
 }
 
-// path returns the states from q.from to one of the goals, or nil.
 func (s *search) path(q query, goals ...int32) []int32 {
 	s.round++
 	for _, v := range goals {

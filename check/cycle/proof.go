@@ -23,8 +23,7 @@ type proof struct {
 	ctx  context.Context
 	txns []int32
 	// number has, by transaction, one plus its place in txns.
-	number map[int32]int
-	// numbered has the number of each derived pair's reason.
+	number   map[int32]int
 	numbered map[versionPair]int
 	reasons  []string
 }
@@ -135,7 +134,6 @@ func (p *proof) who(txn int32) string {
 	return fmt.Sprintf("T%d", p.number[txn])
 }
 
-// summary is evidence without a single cycle.
 func (p *proof) summary(text string, core []versionPair) *Evidence {
 	for _, v := range core[:min(len(core), proofPairs/4)] {
 		p.who(p.c.keys[v.key].writers[v.a])
@@ -146,7 +144,6 @@ func (p *proof) summary(text string, core []versionPair) *Evidence {
 	return e
 }
 
-// finish adds the transactions and the reasons to evidence that already shows some of them.
 func (p *proof) finish(e *Evidence, shown int, keys []string) {
 	for _, t := range p.txns {
 		e.Txns = append(e.Txns, p.in.view(t, keys...))

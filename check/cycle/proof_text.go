@@ -39,7 +39,6 @@ func (p *proof) explain(s step, known []derived) Edge {
 	return edge
 }
 
-// placed reports whether the reads of a list show the order.
 func (p *proof) placed(r reason) bool {
 	k := &p.c.keys[r.key]
 	return p.in.h.kinds[k.key] != Write && r.a <= k.chain

@@ -74,7 +74,6 @@ func (r *replay) run(ctx context.Context) bool {
 	return true
 }
 
-// place places a transaction, after those that must precede it, and reports whether it could.
 func (r *replay) place(t int32) bool {
 	if len(r.placing) == mostPlacing || slices.Contains(r.placing, t) || r.h.ops.first.at(t+1)-r.h.ops.first.at(t) > longestTxn {
 		return false

@@ -174,7 +174,6 @@ type anomalyCases struct {
 	kept  [anomalies]*Evidence
 }
 
-// add counts a case and calls evidence for the first.
 func (b *anomalyCases) add(a anomaly, evidence func() Evidence) {
 	b.count[a]++
 	if b.kept[a] == nil {

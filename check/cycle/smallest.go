@@ -232,7 +232,6 @@ func (r *reduction) build(part []int32) *History {
 				t.Ops = append(t.Ops, op)
 			}
 		}
-		// The whole history is well-formed, so this is.
 		_ = b.Add(t)
 	}
 	for _, i := range part {

@@ -28,7 +28,6 @@ func (s *Smallest) describe(h *History, whole, e *Evidence, model Model) {
 			Name: fmt.Sprintf("T%d", number), ID: h.ids.at(t), Process: int64(h.process.at(t)),
 			Invoke: h.invoke.at(t), Complete: -1, Outcome: h.outcome.at(t).String(),
 		}
-		// Without an end, only the outcome is shown.
 		if h.committed(t) || h.outcome.at(t) == history.Failed || h.outcome.at(t) == history.Rejected {
 			o.Complete = h.complete.at(t)
 		}
@@ -57,7 +56,6 @@ var transactionNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\bT\d+\b|\btransaction -?\d+\b|\bthe read at the end\b`)
 })
 
-// renamed is the text of evidence with the names of an excerpt.
 func renamed(text string, txns []TxnView, names map[int64]string) string {
 	return transactionNames().ReplaceAllStringFunc(text, func(word string) string {
 		var id int64

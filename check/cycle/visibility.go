@@ -58,7 +58,6 @@ func group(txns int32, each func(visit func(txn int32, v keyVersion))) grouped {
 	return g
 }
 
-// newVisibility adds the edges of reads and of versions in known order.
 func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judgement) *visibility {
 	n := int32(in.h.Len())
 	c := &constraints{h: in.h, rule: j.rule, keys: keys, txns: n, nodes: n, room: edgeRoom + 16*in.h.ops.len()}

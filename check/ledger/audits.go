@@ -11,7 +11,6 @@ import (
 	"assay/history"
 )
 
-// audits are the audits that committed according to the history.
 type audits struct {
 	partial  []audit
 	readings []reading

@@ -251,7 +251,6 @@ func (j *Judge) versionOf(r Row, account, version int64) uint32 {
 	}
 }
 
-// writeEntries writes all entries out, unless that was done.
 func (j *Judge) writeEntries() {
 	e := &j.entries
 	if e.writtenUpTo == e.len() {
@@ -269,7 +268,6 @@ func (j *Judge) writeEntries() {
 // entry returns entry n, which must be written out.
 func (j *Judge) entry(n uint32) *entry { return &j.entries.written[n>>chunkBits][n%chunkEntries] }
 
-// makeEntry builds entry n from its row and its request.
 func (j *Judge) makeEntry(n uint32) entry {
 	var e entry
 	if b, i := j.operation(n); b != nil {

@@ -116,7 +116,6 @@ func (k blockKey) client() int { return int(k >> 40) }
 
 func (k blockKey) seq(i int) uint64 { return uint64(k)<<24>>24<<blockBits | uint64(i) }
 
-// operations keeps the state of each operation, in blocks made on demand.
 type operations struct {
 	byKey map[blockKey]*block
 	list  []*block // in the order in which they were made

@@ -32,7 +32,6 @@ func (o *operations) byStart() iter.Seq[uint32] {
 	}
 }
 
-// clientOrder iterates over the operations of a client that have a row.
 type clientOrder struct {
 	start  int64    // of the operation
 	blocks []*block // the first is its block
@@ -55,7 +54,6 @@ func (c *clientOrder) next() bool {
 	return false
 }
 
-// clientHeap is a heap by start.
 type clientHeap []clientOrder
 
 func (h clientHeap) sink(i int) {

@@ -6,7 +6,6 @@ import (
 	"assay/check"
 )
 
-// judgeOrder judges order and, if audits are judged, snapshots.
 func (j *Judge) judgeOrder() []check.Result {
 	found, seen := j.order.Clone(), newFindings(snapshotKinds)
 	ask := j.audited()
@@ -122,7 +121,6 @@ type versionOrder struct {
 	steps, visits int64
 }
 
-// newVersionOrder puts the entries into their slots, and finds repeated and missing versions.
 func newVersionOrder(j *Judge, found check.Findings) *versionOrder {
 	j.writeEntries()
 	c := &versionOrder{j: j, found: found}

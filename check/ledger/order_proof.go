@@ -154,7 +154,6 @@ func (p *orderProof) enter(t transfer) {
 	}
 }
 
-// pass applies a row, or parks it.
 func (p *orderProof) pass(t transfer) {
 	b, i := p.j.ops.at(t.owner)
 	o := &b.page[i]
@@ -213,7 +212,6 @@ func apply(source, destination *provenAccount, amount, first, end int64) bool {
 	return true
 }
 
-// arrive handles an account, by id, that has come to a version.
 func (p *orderProof) arrive(id uint32) {
 	if a := &p.accounts[id-1].proven; a.next <= a.version {
 		p.reach(a, &p.read[id-1])

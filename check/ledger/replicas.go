@@ -144,7 +144,6 @@ func rowItem(r Row) item {
 	return item{key{r.ID, true}, [5]int64{r.Source, r.Destination, r.Amount, r.SourceVersion, r.DestinationVersion}}
 }
 
-// groups is the number of sums of a state.
 const groups = 1 << 16
 
 func (k key) hash() uint64 {
@@ -263,7 +262,6 @@ func (c *comparison) count(kind string, n int64, what string) {
 	})
 }
 
-// compareItems compares the items of some groups one by one.
 func (c *comparison) compareItems(groups map[int]bool) error {
 	here, there := map[key][]item{}, map[key][]item{}
 	err := visit(c.primary.State, groups, func(x item) { here[x.key] = append(here[x.key], x) })
@@ -305,7 +303,6 @@ func (c *comparison) compareItems(groups map[int]bool) error {
 	return nil
 }
 
-// visit calls keep for the items of some groups.
 func visit(s State, groups map[int]bool, keep func(item)) error {
 	visit := func(x item) {
 		if groups[x.group()] {

@@ -144,7 +144,6 @@ func (j *Judge) compareBegin(b Backup, id, end int64, found check.Findings) {
 	})
 }
 
-// compareTarget judges a transfer by the requested moment.
 func (j *Judge) compareTarget(b Backup, id int64, there bool, first, end int64, found check.Findings) {
 	switch {
 	case b.Target < 0:

@@ -7,7 +7,6 @@ import (
 	"assay/check"
 )
 
-// auditCheck compares the partial audits with the version order.
 type auditCheck struct {
 	*versionOrder
 	audits *audits
@@ -16,7 +15,6 @@ type auditCheck struct {
 	index, start []uint32
 	// excluded are audits not judged further: an error was found, or their readings are in doubt.
 	excluded []bool
-	// doubtful is how many are excluded because of doubts.
 	doubtful int64
 	gaveUp   bool
 	found    check.Findings // of snapshots

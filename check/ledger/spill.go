@@ -15,8 +15,7 @@ type spill struct {
 
 const (
 	pageSize = int64(unsafe.Sizeof(page{}))
-	// extent is how many pages the file grows by.
-	extent = 64 << 20 / int(pageSize)
+	extent   = 64 << 20 / int(pageSize)
 )
 
 func (s *spill) page() *page {
@@ -30,7 +29,6 @@ func (s *spill) page() *page {
 	return new(page)
 }
 
-// ofFile returns a page in the file; nil if that fails.
 func (s *spill) ofFile() *page {
 	var err error
 	if s.file == nil {

@@ -23,10 +23,8 @@ const (
 const (
 	// maxTotals bounds the different totals kept; a history with more is wrong in any case.
 	maxTotals = 4096
-	// perTotal bounds the listed reads of each total.
-	perTotal = 3
-	// maxShown bounds the listed accounts of a read.
-	maxShown = 20
+	perTotal  = 3
+	maxShown  = 20
 )
 
 // Bank holds facts about a bank that its history does not tell.
@@ -121,7 +119,6 @@ func (r *bankRead) evidence(kind, format string, args ...any) check.Evidence {
 	return e
 }
 
-// read judges one read and keeps at most its description.
 func (b *bank) read(r *bankRead) {
 	b.reads++
 	b.compareAccounts(r)

@@ -70,7 +70,6 @@ func (c *counter) judgeOrder(ctx context.Context, order []moment, f *findings) (
 	return whole
 }
 
-// beginUnknown makes one more addition of unknown outcome possible.
 func (s *counterOrder) beginUnknown(amount int64) bool {
 	at := slices.Index(s.unknown, amount)
 	if at < 0 {

@@ -2,7 +2,6 @@ package recorded
 
 import "assay/history/exchange"
 
-// attempts are all operations that tried to put one element in.
 type attempts struct {
 	// first began first among those that may have taken effect. acknowledged was acknowledged
 	// first. failed is one of the failed. Each is an index of all, or -1.
@@ -55,7 +54,6 @@ func (e *elements) add(_ *exchange.Operation, by Operation, a exchange.Atom) err
 	return nil
 }
 
-// words describe an element that cannot have been seen.
 type words struct{ nobody, failed, failure, early, future, field string }
 
 // putWords are for collections, writeWords for registers.

@@ -64,7 +64,6 @@ func (t *tally) add(o history.Outcome) {
 
 func (t *tally) all() int64 { return t.acknowledged + t.failed + t.unknown }
 
-// describe counts the operations, whose name is what.
 func (t *tally) describe(what string) string {
 	return fmt.Sprintf("%s (%s acknowledged, %s failed, %s of unknown outcome)", plural(t.all(), what),
 		check.CountOrNone(t.acknowledged), check.CountOrNone(t.failed), check.CountOrNone(t.unknown))

@@ -120,7 +120,6 @@ func (l *lock) takeTurns(f *findings) {
 	}
 }
 
-// withoutDone drops placed operations from the end.
 func withoutDone(pending []*lockOp) []*lockOp {
 	for len(pending) > 0 && pending[len(pending)-1].done {
 		pending = pending[:len(pending)-1]

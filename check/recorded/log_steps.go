@@ -28,7 +28,6 @@ func (s step) send() bool      { return s&sendBit != 0 }
 func (s step) first() bool     { return s&firstBit != 0 }
 func (s step) sighting() int32 { return int32(s >> stepBits) }
 
-// sighting is a message at an offset.
 type sighting struct {
 	offset  int64
 	message int32

@@ -105,7 +105,6 @@ func newLog(_, model string) *judge {
 	}, j.result}
 }
 
-// move takes an operation that may change a client's position.
 func (j *journal) move(o *exchange.Operation, by Operation) error {
 	m := move{word: o.Word}
 	if at := answerOrRequest(o); at.Form == exchange.List {

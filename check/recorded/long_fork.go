@@ -30,7 +30,6 @@ type group struct {
 	reads []groupRead
 }
 
-// groupRead says which keys of a group one read saw written.
 type groupRead struct {
 	by     Operation
 	values []exchange.Atom // nil for what it did not see

@@ -96,7 +96,6 @@ func (o *Operation) evidence(kind, format string, args ...any) check.Evidence {
 	return e
 }
 
-// moment is the invocation or the acknowledgement of an operation.
 type moment struct {
 	at    int64
 	op    int32

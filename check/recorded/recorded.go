@@ -74,7 +74,6 @@ func Checkers() []Checker {
 	}
 }
 
-// judge holds the functions of a kind's histories, and the rule.
 type judge struct {
 	functions []function
 	result    func(context.Context) check.Result

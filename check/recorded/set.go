@@ -71,7 +71,6 @@ func (s *set) read(by Operation, answer *exchange.Value) error {
 	return nil
 }
 
-// distinct removes repetitions from a sorted list and returns them.
 func distinct(sorted []int32) (once, again []int32) {
 	once = sorted[:0]
 	for i, n := range sorted {

@@ -7,7 +7,6 @@ import (
 	"assay/check"
 )
 
-// finding is one violation before it is put into words.
 type finding struct {
 	kind string
 	// subject is the wrong operation; with prove it, in an order that the kind defines.
@@ -28,7 +27,6 @@ type findings struct {
 	kinds map[string]int
 }
 
-// perKind bounds the listed findings of one kind and key.
 const perKind = 5
 
 func (f *findings) add(one finding) {

@@ -14,7 +14,6 @@ const (
 	ReadOnlyCycle = "read-only anomaly"
 )
 
-// name names a danger by what Left reads and by how the cycle returns to it.
 func (a *analysis) name(d Danger) string {
 	t := &a.set[d.Left]
 	read, returned := &t.Operations[d.Read], &t.Operations[d.Returned]

@@ -14,7 +14,6 @@ import (
 // even if a small file unpacks to a large one.
 const maxWindow = 128 << 20
 
-// The first bytes of files of other kinds.
 const (
 	gzipMagic = "\x1f\x8b"
 	zstdMagic = "\x28\xb5\x2f\xfd"

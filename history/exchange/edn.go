@@ -80,7 +80,6 @@ func (r *ednReader) value(depth int) error {
 	return r.token()
 }
 
-// sequence reads a collection, both brackets included.
 func (r *ednReader) sequence(kind nodeKind, closing byte, depth int) error {
 	r.in.skip()
 	at := r.tree.open(kind)
@@ -109,7 +108,6 @@ func (r *ednReader) sequence(kind nodeKind, closing byte, depth int) error {
 	}
 }
 
-// dispatch reads the form after a #.
 func (r *ednReader) dispatch(depth int) error {
 	c, ok := r.in.peek()
 	if !ok {

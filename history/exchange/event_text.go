@@ -193,7 +193,6 @@ func (t *eventText) field(name string, first bool) {
 	}
 }
 
-// word writes a keyword, in JSON a string.
 func (t *eventText) word(s string) {
 	if t.edn && keywordText(s) {
 		t.raw(":")

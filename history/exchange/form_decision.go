@@ -14,7 +14,6 @@ const (
 	asWritten
 )
 
-// heldEvent is an event read before the reading was decided.
 type heldEvent struct {
 	line int
 	tree tree
@@ -76,7 +75,6 @@ func (t *tree) ofLongFork(e *event) bool {
 	return e.function == Read || steps == 1
 }
 
-// nextEvent reads the next event into the tree and returns its line.
 func (r *Reader) nextEvent() (int, error) {
 	if r.reading == undecided {
 		r.decideReading()
@@ -94,7 +92,6 @@ func (r *Reader) nextEvent() (int, error) {
 	return line, err
 }
 
-// ofRegisterKey reports whether an event writes a register with an independent key.
 func (t *tree) ofRegisterKey(e *event) bool {
 	if e.value == none || e.function != Write && e.function != CompareAndSet {
 		return false

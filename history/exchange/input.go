@@ -79,7 +79,6 @@ func (in *input) peek() (c byte, ok bool) {
 	return in.buf[in.pos], true
 }
 
-// skip consumes the byte that peek returned.
 func (in *input) skip() {
 	if in.buf[in.pos] == '\n' {
 		in.line++
@@ -109,7 +108,6 @@ func (in *input) unexpected(c byte, wanted string) error {
 	return in.bad("found %q where %s was expected", c, wanted)
 }
 
-// zero returns the error of a zero byte outside a text.
 func (in *input) zero(at int64) error {
 	return in.bad("byte %d of the history (from 0) is zero, and so is no part of one; "+
 		"zeros at the end are what a crash leaves of a file: cut them off, and judge what is before them", at)
@@ -131,7 +129,6 @@ func (in *input) sourceBroken() error {
 	return fmt.Errorf("exchange: read a history: %w", in.err)
 }
 
-// tooShort is the error of a form without an end.
 func (in *input) tooShort(what string) error {
 	return in.bad("the file ends inside %s; is it cut short", what)
 }

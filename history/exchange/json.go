@@ -134,7 +134,6 @@ func jsonWhole(b []byte) bool {
 	return n > 0 && i+n == len(b) && (n == 1 || b[i] != '0')
 }
 
-// jsonInexact reports whether b is another number in JSON.
 func jsonInexact(b []byte) bool {
 	i := 0
 	if b[0] == '-' {

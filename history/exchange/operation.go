@@ -188,7 +188,6 @@ func (o *Operation) reset() {
 	*o = Operation{Txn: o.Txn[:0], Accounts: o.Accounts[:0], room: room}
 }
 
-// grow adds an empty step, reusing memory.
 func (o *Operation) grow() *MicroOp {
 	if len(o.Txn) < cap(o.Txn) {
 		o.Txn = o.Txn[:len(o.Txn)+1]

@@ -324,7 +324,6 @@ func (r *Reader) end(e *event, op *Operation, at int64) error {
 	return nil
 }
 
-// known names the kind as far as it was read.
 func (r *Reader) known() string {
 	switch {
 	case r.kind != NoKind:

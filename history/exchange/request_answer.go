@@ -2,7 +2,6 @@ package exchange
 
 import "slices"
 
-// request reads the request of an invocation into op.
 func (t *tree) request(e *event, op *Operation) error {
 	op.Function = e.function
 	if key, known := t.atom(max(e.key, 0)); e.key != none && known && e.function != Transaction && e.function != Transfer {
@@ -76,7 +75,6 @@ func (t *tree) answer(e *event, op *Operation) error {
 	return nil
 }
 
-// readAnswer reads the answer of a read of a register, or of a bank's accounts.
 func (t *tree) readAnswer(e *event, op *Operation) error {
 	value := e.value
 	if op.beside {
@@ -147,7 +145,6 @@ func (e *event) errOtherKey(op *Operation) error {
 	return e.bad("process %d invoked a transaction on line %d and is answered with one of another independent key", e.process, op.Line)
 }
 
-// sameSteps refuses an answer with other steps than the request.
 func (e *event) sameSteps(op *Operation, asked, answered int, same func(step int) bool) error {
 	if asked != answered {
 		return e.bad("process %d invoked a transaction of %d operations on line %d and is answered with %d",

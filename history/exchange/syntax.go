@@ -92,7 +92,6 @@ const (
 	noEscapes
 )
 
-// quoted reads a string after its opening quote.
 func (in *input) quoted(t *tree, how escapes) (err error) {
 	start := len(t.text)
 	for {

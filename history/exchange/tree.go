@@ -39,13 +39,11 @@ const (
 	maxDepth = 500
 )
 
-// tree is one operation as written.
 type tree struct {
 	nodes []node
 	text  []byte
 	// asked is the request of the transaction read last.
-	asked []MicroOp
-	// accountsSeen are the accounts of the last read.
+	asked        []MicroOp
 	accountsSeen map[Atom]struct{}
 	// keyed means that independent keys were written. only is the kind given to Typed, or NoKind.
 	keyed bool

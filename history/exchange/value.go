@@ -111,7 +111,6 @@ func (t *tree) value(at int, op *Operation) Value {
 	return v
 }
 
-// valueInto is value, overwriting v.
 func (t *tree) valueInto(v *Value, at int, op *Operation) {
 	switch n := &t.nodes[at]; n.kind {
 	case intNode:

@@ -71,7 +71,6 @@ func (s *Solver) attach() int32 {
 	return -1
 }
 
-// rewatch replaces the second watched literal.
 func (s *Solver) rewatch(c int32, lits []Literal) bool {
 	for k := 2; k < len(lits); k++ {
 		if s.truth(lits[k]) >= 0 {

@@ -8,7 +8,6 @@ import (
 // effort bounds the edges examined for a shorter cycle after the first.
 const effort = 1 << 22
 
-// finder looks for cycles in edges sorted by their origin.
 type finder struct {
 	ctx   context.Context
 	edges []Edge

@@ -122,7 +122,6 @@ func (g *graph) reach(from, to int32) bool {
 	return false
 }
 
-// way appends the literals of the path on which a node was reached.
 func (g *graph) way(literals []Literal, to int32) []Literal {
 	for v := to; g.via[v].node >= 0; v = g.via[v].node {
 		if l := g.via[v].literal; l != static {
