@@ -1,9 +1,8 @@
-// Package check has what all checkers share: the verdicts, how they
-// combine, and the evidence of a result.
+// Package check holds what all checkers share: verdicts, how they combine, and the evidence
+// of a result.
 //
-// A checker is a pure function from a history (and what was read back from the
-// database) to results. This package and those below it import no database, load
-// or workload package.
+// A checker is a pure function from a history (and the data read back from the database) to
+// results. This package and those below it import no database, load or workload package.
 package check
 
 import (
@@ -12,22 +11,21 @@ import (
 	"strings"
 )
 
-// Verdict is a checker's answer. The zero value is Unknown, so that a check
-// that never ran is never taken for a valid one.
+// Verdict is a checker's answer. The zero value is Unknown, so a check that never ran is
+// never valid.
 type Verdict uint8
 
 const (
-	// Unknown means that nothing can be concluded: nothing was read, nothing was
-	// done, the checker failed or ran out of time.
+	// Unknown means that no conclusion is possible: nothing was read or done, or the checker
+	// failed or ran out of time.
 	Unknown Verdict = iota
-	// Valid means that everything was looked at and nothing was wrong.
+	// Valid means that everything was examined and nothing was wrong.
 	Valid
-	// Violated means that there is evidence of what the rule or the model forbids
-	// that was checked. Of a run, it is a promise that the product makes at its version,
-	// settings and level.
+	// Violated means that there is evidence against the checked rule or model. In a run, the
+	// product promises that rule at its version, settings and level.
 	Violated
-	// Allowed means that something was found, all of which the manual allows at the product's
-	// version, settings and level. Checkers do not know it: it is entered beside the promise.
+	// Allowed means that the product's manual allows every finding at its version, settings
+	// and level. A checker does not set it: the run does, when it looks up the promises.
 	Allowed
 )
 
@@ -48,8 +46,7 @@ func (v Verdict) String() string {
 // MarshalText implements encoding.TextMarshaler.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler. It returns an error for
-// any word that is not a verdict.
+// UnmarshalText implements encoding.TextUnmarshaler. It refuses a word that is not a verdict.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "unknown":
@@ -68,41 +65,37 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 
 // Result is the answer of one check.
 type Result struct {
-	// Name is the check's name, one lower-case word such as "transfers".
-	Name string `json:"name"`
-	// Verdict is the answer.
+	// Name is one lower-case word such as "transfers".
+	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
-	// Detail is one sentence: what was looked at and what was found, with
-	// figures.
+	// Detail is one sentence with figures: what was examined and found.
 	Detail string `json:"detail"`
-	// Evidence lists what was wrong, most telling first; at most MaxEvidence
-	// of Found.
+	// Evidence lists at most MaxEvidence of the findings, most telling first.
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// Found counts all that was found, listed or not.
+	// Found counts all findings, listed or not.
 	Found int64 `json:"found"`
-	// Findings are what Found counts, by kind and by what is promised of it.
+	// Findings divides Found by kind and by promise.
 	Findings []Finding `json:"findings,omitempty"`
-	// Promised is whether one of the findings is of what the database's vendor promises; nil
-	// if that is not known, or was not asked.
+	// Promised is whether the database's vendor promises that one of the findings cannot
+	// happen; nil if this is not known or was not asked.
 	Promised *bool `json:"promised,omitempty"`
 }
 
 // Finding is how often one kind of thing was found wrong.
 type Finding struct {
-	// Kind is that of the evidence.
 	Kind  string `json:"kind"`
 	Found int64  `json:"found"`
-	// Property is what the check tests by it, and Promised whether the database's vendor
-	// promises it under the settings of the run; nil if that is not known, or was not
-	// asked. Source is the settings that take it away, and Manual the page that says so.
+	// Property is what the finding breaks. Promised is whether the vendor promises Property
+	// under the run's settings; nil if not known or not asked. Source names the settings that
+	// take the promise away, and Manual the page that says so.
 	Property string `json:"property,omitempty"`
 	Promised *bool  `json:"promised,omitempty"`
 	Source   string `json:"source,omitempty"`
 	Manual   string `json:"manual,omitempty"`
 }
 
-// Ruled says which setting allows the findings, or leaves open whether they are promised, and
-// which page of the manual says so; empty if neither is so.
+// Ruled says which setting allows the findings, or that their promise is not known, with the
+// manual's page. It is empty if the findings are promised not to happen.
 func (f Finding) Ruled() string {
 	text := strings.TrimSpace(Count(f.Found)+" "+f.Kind) + ": "
 	switch page := ""; {
@@ -119,64 +112,59 @@ func (f Finding) Ruled() string {
 	}
 }
 
-// NotApplicable is a check that has no subject in a run as it was asked for, such as one
-// of reads where nothing reads. It has no verdict, and the other checks decide; that
-// nothing came of a subject that the run has is Unknown.
+// NotApplicable is a check without a subject in this run's options, such as a check of reads
+// in a run that reads nothing. It has no verdict. If the run has the subject but nothing came
+// of it, the check is Unknown instead.
 type NotApplicable struct {
-	// Name is the check's.
 	Name string `json:"name"`
-	// Reason says which option leaves it without a subject.
+	// Reason names the option that leaves the check without a subject.
 	Reason string `json:"reason"`
 }
 
-// Applicable returns the results without those of checks that are not applicable. One that
-// has found something wrong had a subject after all, and stays.
+// Applicable returns the results without the checks that are not applicable. A check with
+// findings had a subject after all, and stays.
 func Applicable(results []Result, not []NotApplicable) []Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool {
 		return r.Verdict != Violated && r.Found == 0 && slices.ContainsFunc(not, func(n NotApplicable) bool { return n.Name == r.Name })
 	})
 }
 
-// MaxEvidence bounds the evidence that one result lists.
+// MaxEvidence bounds the evidence listed in one result.
 const MaxEvidence = 20
 
-// Evidence is one thing that was wrong, such that the database's vendor can
-// look it up.
+// Evidence is one finding, in enough detail for the vendor to look it up.
 type Evidence struct {
 	// Kind is a short stable word: "lost", "doubled", "altered".
 	Kind string `json:"kind"`
-	// Text describes it in words, with the ids, the accounts and by how much.
+	// Text describes it with the ids, the accounts and the amounts.
 	Text string `json:"text"`
-	// Fields is the same as data, by name.
+	// Fields holds the figures of Text by name.
 	Fields map[string]int64 `json:"fields,omitempty"`
-	// Cycle is the cycle of transactions that proves it, if that is what it is.
+	// Cycle is set if a cycle of transactions proves the finding.
 	Cycle *Cycle `json:"cycle,omitempty"`
-	// Smallest is the smallest part of the history that proves the same; nil if
-	// that was not looked for or not found in time.
+	// Smallest is the smallest part of the history with the same finding; nil if not searched
+	// for or not found in time.
 	Smallest *Excerpt `json:"smallest,omitempty"`
 }
 
-// Cycle is transactions each of which comes before the next, and the last
-// before the first: no order of them exists. It is what a report draws.
+// Cycle is a list of transactions. Each must precede the next and the last must precede the
+// first, so that no order of them exists.
 type Cycle struct {
 	Steps []Step `json:"steps"`
 }
 
-// Step is one transaction of a cycle and why it comes before the next.
+// Step is one transaction of a Cycle and why it precedes the next.
 type Step struct {
 	// Name is short: "T1".
 	Name string `json:"name"`
-	// Text is what the transaction did, in words, and who did it.
+	// Text says what the transaction did and who did it.
 	Text string `json:"text"`
-	// Kind is the dependency on which the next one follows: ww, wr, rw,
-	// process or realtime.
+	// Kind is the dependency of the next step: ww, wr, rw, process or realtime. Why describes it.
 	Kind string `json:"kind"`
-	// Why describes the dependency in words.
-	Why string `json:"why"`
+	Why  string `json:"why"`
 }
 
-// Add counts one finding, lists it if there is room, and sets the verdict to
-// Violated.
+// Add counts a finding, lists it if there is room, and makes the verdict Violated.
 func (r *Result) Add(e Evidence) {
 	r.AddUnlisted(e.Kind, 1)
 	if len(r.Evidence) < MaxEvidence {
@@ -184,8 +172,7 @@ func (r *Result) Add(e Evidence) {
 	}
 }
 
-// AddUnlisted counts findings of a kind that are not listed, and sets the verdict to
-// Violated if there are any.
+// AddUnlisted counts n findings of a kind without listing them. The verdict is Violated if n > 0.
 func (r *Result) AddUnlisted(kind string, n int64) {
 	if n <= 0 {
 		return
@@ -194,9 +181,8 @@ func (r *Result) AddUnlisted(kind string, n int64) {
 	r.count(kind, n, nil)
 }
 
-// Allow counts n findings of a kind that the isolation level, or whatever else the check
-// judges by, does not rule out, and lists some if there is room. Unless it finds worse, the
-// check ends as Allowed.
+// Allow counts n findings that the isolation level, or the check's other standard, permits. It
+// lists some if there is room. The check ends as Allowed unless it finds worse.
 func (r *Result) Allow(kind string, n int64, listed ...Evidence) {
 	if n <= 0 {
 		return
@@ -209,7 +195,7 @@ func (r *Result) Allow(kind string, n int64, listed ...Evidence) {
 	r.Evidence = append(r.Evidence, listed[:min(len(listed), max(MaxEvidence-len(r.Evidence), 0))]...)
 }
 
-// AddIf adds what is forbidden, and allows what is not.
+// AddIf calls Add if the finding is forbidden, and otherwise Allow.
 func (r *Result) AddIf(forbidden bool, e Evidence) {
 	if forbidden {
 		r.Add(e)
@@ -229,9 +215,9 @@ func (r *Result) count(kind string, n int64, promised *bool) {
 	r.Findings = append(r.Findings, Finding{Kind: kind, Found: n, Promised: promised})
 }
 
-// Finish sets the verdict of a check that has found nothing wrong, once all was
-// examined. Otherwise the verdict stays Unknown, and the reason is added to
-// Detail: what is missing, or, if there was nothing to examine, the text in why.
+// Finish makes the verdict Valid if all was examined and nothing wrong was found. Otherwise an
+// Unknown verdict stays, and Detail gets the reason: missing, or why if there was nothing to
+// examine.
 func (r *Result) Finish(missing string, nothing bool, why string) {
 	switch {
 	case missing != "":
@@ -249,8 +235,8 @@ func (r *Result) Finish(missing string, nothing bool, why string) {
 	}
 }
 
-// Conclude is Finish with the Detail: what was looked at, and how many findings there are, or
-// what is good if there are none and nothing is missing.
+// Conclude is Finish that also sets Detail: looked, and then the number of findings, or good if
+// there are none and nothing is missing.
 func (r *Result) Conclude(looked, good, missing string, nothing bool, why string) Result {
 	if r.Detail = looked; r.Found > 0 {
 		r.Detail += "; " + Counted(r.Found, "finding", "findings")
@@ -261,8 +247,8 @@ func (r *Result) Conclude(looked, good, missing string, nothing bool, why string
 	return *r
 }
 
-// Combine returns the verdict over all results: violated dominates unknown
-// dominates allowed dominates valid. Of no results it is Unknown.
+// Combine returns the verdict over all results: violated before unknown before allowed before
+// valid. Without results it is Unknown.
 func Combine(results []Result) Verdict {
 	for _, v := range []Verdict{Violated, Unknown, Allowed, Valid} {
 		if slices.ContainsFunc(results, func(r Result) bool { return r.Verdict == v }) {

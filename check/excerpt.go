@@ -1,26 +1,23 @@
 package check
 
-// Excerpt is the smallest part of a history that is convicted of the same
-// anomaly as the whole: what is shown to somebody who has little time, and
-// written to a file of its own.
+// Excerpt is the smallest part of a history that shows the same anomaly as the whole. Reports
+// show it, and it is also written to a file.
 type Excerpt struct {
-	// Operations are in the order in which they were invoked.
+	// Operations are in the order of their invocations.
 	Operations []Operation `json:"operations"`
-	// Of is how many operations the history has.
+	// Of is the number of operations in the history.
 	Of int64 `json:"of"`
-	// Why says in words, with the names of the operations, why they cannot all be.
+	// Why says why the operations contradict one another.
 	Why string `json:"why,omitempty"`
-	// Minimal is true if nothing of it can be left out, false if the time for the
-	// search was over before that was known.
+	// Minimal is true if nothing can be left out, false if the search ran out of time first.
 	Minimal bool `json:"minimal"`
-	// Shortened is true if lists were longer when they were read: what operations
-	// wrote that are not in the excerpt is left out of them.
+	// Shortened is true if lists that were read lack elements of operations outside the excerpt.
 	Shortened bool `json:"shortened,omitempty"`
-	// Clock is what the times of the operations count.
+	// Clock is the unit of the operations' times.
 	Clock Clock `json:"clock"`
 }
 
-// Move has all moments be later by so much.
+// Move makes all moments later by the given amount.
 func (x *Excerpt) Move(by int64) {
 	later := func(at *int64) {
 		if *at >= 0 {
@@ -41,46 +38,42 @@ func (x *Excerpt) Move(by int64) {
 // Clock is a unit of time.
 type Clock string
 
-// A run's own clock counts nanoseconds. The history of another tool orders its
-// events, and they are counted.
+// A run's own clock counts nanoseconds. Histories of other tools count their events.
 const (
 	Nanoseconds Clock = "ns"
 	Events      Clock = "event"
 )
 
-// Operation is one transaction, or one operation of any other kind, of an
-// Excerpt.
+// Operation is one transaction, or another kind of operation, of an Excerpt.
 type Operation struct {
-	// Name is short, "T1".
+	// Name is short: "T1".
 	Name string `json:"name"`
-	// ID is its number in the history. One below 0 was done by assay itself when
-	// the run was over.
+	// ID is the operation's number in the history. If it is negative, assay itself did the
+	// operation after the run.
 	ID      int64 `json:"id"`
 	Process int64 `json:"process"`
-	// Invoke and Complete are moments of the excerpt's clock. Complete is -1 if it is not known to have come to an end.
+	// Invoke and Complete are moments of the excerpt's clock. Complete is -1 if no end is known.
 	Invoke   int64  `json:"invoke"`
 	Complete int64  `json:"complete"`
 	Outcome  string `json:"outcome"`
-	// Steps are what it did, one after the other, in words that begin with the
-	// verb: "append 1 to key 5".
+	// Steps are in order, in words that begin with the verb: "append 1 to key 5".
 	Steps []string `json:"steps"`
-	// Transaction is what its kind is called, where there are several, and Attempt which
-	// attempt of its operation it was; empty and 0 where nobody noted it.
+	// Transaction names the kind of transaction if there are several. Attempt is the number of
+	// the attempt. Both are zero if not recorded.
 	Transaction string `json:"transaction,omitempty"`
 	Attempt     int    `json:"attempt,omitempty"`
-	// Statements are what was sent, BEGIN and COMMIT among them, with the moments; empty
-	// where nobody noted them.
+	// Statements are the statements sent, BEGIN and COMMIT included; empty if not recorded.
 	Statements []Statement `json:"statements,omitempty"`
 }
 
 // Statement is one statement of an Operation.
 type Statement struct {
-	// Text is what was sent, with its values, and Answer what it gave or how many rows it
-	// changed; empty if it gave nothing.
+	// Text is the statement with its values. Answer is its result or the number of rows
+	// changed, empty if there was none.
 	Text   string `json:"text"`
 	Answer string `json:"answer,omitempty"`
-	// Sent and Answered are moments of the excerpt's clock. What was sent together with the
-	// next statement was answered with that; Answered is -1 then.
+	// Sent and Answered are moments of the excerpt's clock. Answered is -1 if the answer came
+	// with the next statement's, because both were sent together.
 	Sent     int64 `json:"sent"`
 	Answered int64 `json:"answered"`
 }

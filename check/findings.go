@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Findings gathers what is wrong, bounded by kind, so that a flood of one kind does not hide
-// the others.
+// Findings gathers findings, bounded by kind, so that many of one kind do not hide the others.
 type Findings []kindFindings
 
 type kindFindings struct {
@@ -15,8 +14,7 @@ type kindFindings struct {
 	listed []Evidence
 }
 
-// NewFindings has no findings of these kinds, which are most telling first. Those of any
-// other kind are left out.
+// NewFindings returns Findings for these kinds, most telling first. Other kinds are ignored.
 func NewFindings(kinds ...string) Findings {
 	f := make(Findings, len(kinds))
 	for i, kind := range kinds {
@@ -25,10 +23,10 @@ func NewFindings(kinds ...string) Findings {
 	return f
 }
 
-// Add counts one finding; describe is called only while there is room for it.
+// Add counts one finding. It calls describe only if there is room to list it.
 func (f Findings) Add(kind string, describe func() Evidence) { f.AddMany(kind, 1, describe) }
 
-// AddMany counts n findings that are described as one.
+// AddMany counts n findings with one description.
 func (f Findings) AddMany(kind string, n int64, describe func() Evidence) {
 	for i := range f {
 		if f[i].kind != kind || n == 0 {
@@ -43,7 +41,7 @@ func (f Findings) AddMany(kind string, n int64, describe func() Evidence) {
 	}
 }
 
-// Count is how many findings there are of these kinds, or of all if none is named.
+// Count returns the number of findings of these kinds, or of all kinds if none is named.
 func (f Findings) Count(kinds ...string) (n int64) {
 	for _, k := range f {
 		if len(kinds) == 0 || slices.Contains(kinds, k.kind) {
@@ -53,7 +51,7 @@ func (f Findings) Count(kinds ...string) (n int64) {
 	return n
 }
 
-// Clone lets evidence be added to a copy.
+// Clone returns a copy to which evidence can be added.
 func (f Findings) Clone() Findings {
 	out := slices.Clone(f)
 	for i := range out {
@@ -62,7 +60,7 @@ func (f Findings) Clone() Findings {
 	return out
 }
 
-// AddTo puts all findings into r, of each kind one before any has its second.
+// AddTo adds all findings to r: one of each kind before a second of any.
 func (f Findings) AddTo(r *Result) {
 	listed := make([][]Evidence, len(f))
 	for i, k := range f {
@@ -74,7 +72,7 @@ func (f Findings) AddTo(r *Result) {
 	}
 }
 
-// AddInTurn adds the evidence of several lists, of each one before any has its second.
+// AddInTurn adds evidence of several lists: one of each list before a second of any.
 func (r *Result) AddInTurn(lists [][]Evidence) {
 	for depth, more := 0, true; more; depth++ {
 		more = false

@@ -1,6 +1,6 @@
 package history
 
-// Counts counts operations by how they ended. It has the keys of result.json.
+// Counts counts operations by outcome, with the keys of result.json.
 type Counts struct {
 	Committed int64 `json:"committed"`
 	Rejected  int64 `json:"rejected"`
@@ -8,10 +8,10 @@ type Counts struct {
 	Unknown   int64 `json:"unknown"`
 }
 
-// Total is all of them.
+// Total is the number of all operations.
 func (c Counts) Total() int64 { return c.Committed + c.Rejected + c.Failed + c.Unknown }
 
-// Add counts n operations that ended so. What is no outcome is Unknown.
+// Add counts n operations of an outcome. An invalid outcome counts as Unknown.
 func (c *Counts) Add(o Outcome, n int64) {
 	switch o {
 	case Committed:
@@ -25,7 +25,7 @@ func (c *Counts) Add(o Outcome, n int64) {
 	}
 }
 
-// Plus is the sum of both.
+// Plus returns the sum of two Counts.
 func (c Counts) Plus(more Counts) Counts {
 	return Counts{c.Committed + more.Committed, c.Rejected + more.Rejected, c.Failed + more.Failed, c.Unknown + more.Unknown}
 }

@@ -13,13 +13,12 @@ import (
 	"strings"
 )
 
-// A framed file is eight bytes that name its form, the last two of them its
-// version, then frames: the payload's length, the payload's CRC-32C
-// (Castagnoli) and the CRC-32C of these eight bytes, four bytes each, little
-// endian, then the payload. A frame is written by one call, so that a killed
-// process leaves at most one torn frame, at the end: the beginning of one. All
-// else is damage, and since the length has a checksum of its own, a damaged
-// length is not taken for a torn frame.
+// A framed file begins with eight bytes that name its form, the last two the form's version.
+// Frames follow: a header of three little-endian 4-byte numbers, and the payload. The numbers
+// are the payload's length, the payload's CRC-32C (Castagnoli), and the CRC-32C of these eight
+// bytes. One call writes a frame, so a killed process leaves at most the beginning of a frame
+// at the end. Everything else is damage. As the length has its own checksum, a damaged length
+// is not mistaken for a torn frame.
 const (
 	magicLen    = 8
 	formLen     = 6
@@ -57,8 +56,7 @@ func (e *WriteError) Error() string {
 
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// WriteFile writes a whole file or none, so that a reader never sees half. It returns
-// a *WriteError.
+// WriteFile writes a whole file or none, so a reader never sees half. It returns a *WriteError.
 func WriteFile(path string, data []byte) error {
 	partial := path + ".partial"
 	if err := os.WriteFile(partial, data, 0o644); err != nil {
@@ -71,7 +69,7 @@ func WriteFile(path string, data []byte) error {
 	return nil
 }
 
-// WriteJSON writes a value as a file of indented JSON, as WriteFile does.
+// WriteJSON is WriteFile with a value as indented JSON.
 func WriteJSON(path string, value any) error {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -86,7 +84,7 @@ type FrameWriter struct {
 	frame []byte
 }
 
-// CreateFrames creates the file; it must not exist yet. magic is eight bytes.
+// CreateFrames creates a file, which must not exist. magic is eight bytes.
 func CreateFrames(path, magic string) (*FrameWriter, error) {
 	if len(magic) != magicLen {
 		return nil, fmt.Errorf("history: magic %q is not %d bytes", magic, magicLen)
@@ -133,8 +131,7 @@ type FrameReader struct {
 	payload []byte
 }
 
-// OpenFrames opens a framed file of this magic. It returns a *FormatError if
-// the file begins otherwise, also with another version of the form.
+// OpenFrames opens a framed file, or returns a *FormatError if it begins with another magic.
 func OpenFrames(path, magic string) (*FrameReader, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -161,8 +158,8 @@ func otherForm(head, magic string) string {
 	return fmt.Sprintf("not a file of the form %s", magic)
 }
 
-// ReadFrame returns the next payload, valid until the next call, or io.EOF. A
-// frame is left out if the file holds only its beginning: io.EOF. A frame that is damaged gives a *FormatError.
+// ReadFrame returns the next payload, valid until the next call, or io.EOF. A torn last frame is
+// io.EOF too. A damaged frame is a *FormatError.
 func (r *FrameReader) ReadFrame() ([]byte, error) {
 	left := r.size - r.offset
 	if left == 0 {

@@ -100,8 +100,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestAttemptsThatArePassedOver: without a visitor of attempts a reading finds the same but
-// for these.
+// Without a function for attempts, a reading finds the same except for them.
 func TestAttemptsThatArePassedOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h")
 	want := sample(3000)
@@ -139,8 +138,8 @@ func TestAttemptsThatArePassedOver(t *testing.T) {
 	}
 }
 
-// A killed process leaves any prefix of the file. Each must be readable, give
-// a prefix of what was written, and say that it is not whole.
+// A killed process leaves any prefix of the file. Each must be readable, give a prefix of what was
+// written, and say that it is not whole.
 func TestEveryPrefixIsReadable(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "h.bin")
@@ -173,8 +172,8 @@ func TestEveryPrefixIsReadable(t *testing.T) {
 	}
 }
 
-// TestDamageIsNoCutTail: one bit changed anywhere, lengths and the last frame
-// included, is never taken for the end that a killed process leaves.
+// A changed bit anywhere, lengths and the last frame included, is never taken for the end that a
+// killed process leaves.
 func TestDamageIsNoCutTail(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.bin")
 	write(t, path, sample(20))
@@ -191,7 +190,6 @@ func TestDamageIsNoCutTail(t *testing.T) {
 	}
 }
 
-// TestOlderFormIsRefused: with the version that it has.
 func TestOlderFormIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.bin")
 	expect.NoError(t, os.WriteFile(path, []byte("ASSAYH01 and more"), 0o644))
@@ -273,7 +271,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := Create(path, Header{}); !errors.As(err, &failed) || !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second history in the same file: %v", err)
 	}
-	// A disk that fails: every later call says so.
+	// After the disk failed, every later call says so.
 	expect.NoError(t, w.file.file.Close())
 	if err := w.Reserve(Reservation{}); !errors.As(err, &failed) {
 		t.Errorf("a failed write gave %v", err)
@@ -337,7 +335,7 @@ func FuzzRead(f *testing.F) {
 	if err := frames.Close(); err != nil {
 		f.Fatal(err)
 	}
-	// The checksum would stop a fuzzer, so the payload is what it varies.
+	// The checksum would stop a fuzzer, so it varies the payload.
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		if len(payload) > MaxFrame {
 			return

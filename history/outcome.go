@@ -2,21 +2,19 @@ package history
 
 import "fmt"
 
-// Outcome is what an operation, or one attempt of it, can end as. The zero
-// value is Unknown, so that whatever nobody decided is never taken for an
-// answer.
+// Outcome is how an operation, or an attempt, ended. The zero value is Unknown, so an undecided
+// outcome is never taken for an answer.
 type Outcome uint8
 
 const (
-	// Unknown may or may not have taken effect, now or later.
+	// Unknown may have taken effect, may still do so, or may not.
 	Unknown Outcome = iota
 	// Committed was acknowledged by the database.
 	Committed
-	// Rejected was refused by a business rule (no funds) and has certainly no
-	// effect.
+	// Rejected was refused by a business rule (no funds) and certainly has no effect.
 	Rejected
-	// Failed has certainly no effect: a serialization failure, a deadlock, or
-	// never sent. A driver says so only with proof.
+	// Failed certainly has no effect: a serialization failure, a deadlock, or never sent. A
+	// driver needs proof to say so.
 	Failed
 )
 
@@ -39,10 +37,9 @@ func (o Outcome) String() string {
 // Valid reports whether o is one of the four outcomes.
 func (o Outcome) Valid() bool { return o <= Failed }
 
-// Then combines the outcome of an operation's earlier attempts with the outcome of
-// the next one. A committed attempt settles the operation. Otherwise one
-// unknown attempt leaves it unknown, whatever later attempts say, because the
-// earlier one may still take effect.
+// Then combines the outcome of earlier attempts with the outcome of the next. A committed
+// attempt settles the operation. Otherwise one unknown attempt leaves it unknown, because that
+// attempt may still take effect.
 func (o Outcome) Then(next Outcome) Outcome {
 	switch {
 	case o == Committed || next == Committed:

@@ -6,35 +6,34 @@ import (
 	"io"
 )
 
-// Visitor is what a reading of a history calls, in the order of the file. Nil
-// functions are passed over. The *Op is reused: it must not be kept. An error
-// from any of them ends the reading and is returned as it is.
+// Visitor has the functions that Read calls, in the order of the file. A nil function is
+// skipped. The *Op is reused and must not be kept. An error of a function ends the reading and
+// is returned unchanged.
 type Visitor struct {
 	Header      func(Header) error
 	Op          func(*Op) error
 	Reservation func(Reservation) error
 	Event       func(Event) error
-	// AsMeasured leaves times as they were measured. Else times by other machines'
-	// clocks are widened (Op.Widened), so that a check may judge by them.
+	// AsMeasured leaves times as measured. Otherwise times of other machines' clocks are
+	// widened (Op.Widened), so that a check may judge by them.
 	AsMeasured bool
-	// Bare leaves out Op.Values, which are much of what there is to read.
+	// Bare leaves out Op.Values, a large part of the file.
 	Bare bool
 }
 
-// Ending is how a history ended.
+// Ending says how a history ended.
 type Ending struct {
 	// Whole is true if the writer closed the file in order.
 	Whole bool
-	// Ops is how many attempts were read.
+	// Ops is the number of attempts read.
 	Ops uint64
-	// Last is when the last of them ended, as it was measured; 0 of none.
+	// Last is the latest end of an attempt, as measured; 0 without attempts.
 	Last int64
 }
 
-// Read reads a history from its file. A file that is not a history, or that is
-// damaged in another way than being cut short, gives a *FormatError. Without a visitor of
-// attempts these are passed over, which takes less time and finds less of what is malformed in
-// them.
+// Read reads a history file. It returns a *FormatError if the file is no history or is damaged;
+// a file cut short is no error. Without a function for attempts it skips them: this is faster and
+// finds less malformed data.
 func Read(path string, v Visitor) (Ending, error) {
 	frames, err := OpenFrames(path, magic)
 	if err != nil {
@@ -165,10 +164,9 @@ func (r *reading) header(h Header) error {
 	return r.visitor.Header(h)
 }
 
-// maxClocked bounds the clients whose clocks a header tells of.
+// maxClocked bounds the clients of a header's clocks.
 const maxClocked = 1 << 24
 
-// widen makes an attempt as long as it can have been.
 func (r *reading) widen(op *Op) {
 	op.Widened = 0
 	if op.Client < len(r.errors) {

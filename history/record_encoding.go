@@ -7,7 +7,6 @@ import (
 	"math/bits"
 )
 
-// The records inside a frame begin with one of these.
 const (
 	tagHeader byte = iota + 1
 	tagClass
@@ -21,29 +20,25 @@ const magic = "ASSAYH02"
 
 // Header opens a history.
 type Header struct {
-	// Run identifies the run.
 	Run string `json:"run"`
-	// Workload and Version name who wrote it.
+	// Workload and Version name the writer.
 	Workload string `json:"workload"`
 	Version  string `json:"version"`
-	// Started is the start of the run, Unix nanoseconds; the zero of all
-	// times.
+	// Started is the start of the run in Unix nanoseconds, the zero of all times.
 	Started int64 `json:"started_unix_ns"`
-	// Clocks are, of a history that was merged of several, how far the times of some
-	// clients may be off; the others' are exact.
+	// Clocks gives the possible error of some clients' times in a history merged from several;
+	// the other clients' times are exact.
 	Clocks []Clock `json:"clocks,omitempty"`
 }
 
-// Clock says how far the times of clients First to First+Clients-1 may be off, either
-// way, since another machine's clock took them.
+// Clock says that another machine's clock took the times of clients First to First+Clients-1.
+// They may be off by Error nanoseconds either way.
 type Clock struct {
-	First   int `json:"first_client"`
-	Clients int `json:"clients"`
-	// Error is in nanoseconds.
-	Error int64 `json:"error_ns"`
+	First   int   `json:"first_client"`
+	Clients int   `json:"clients"`
+	Error   int64 `json:"error_ns"`
 }
 
-// Flags of an op.
 const (
 	flagLast byte = 1 << iota
 	flagLate
@@ -52,8 +47,7 @@ const (
 	flagValues
 )
 
-// encoder turns records into bytes. Times are written as differences to the
-// record before, which starts anew with each frame.
+// encoder writes records. Times are differences to the record before, anew in each frame.
 type encoder struct {
 	buf  []byte
 	last int64
@@ -138,8 +132,7 @@ func (e *encoder) bytes(b []byte) {
 
 var errMalformed = errors.New("a record that cannot be read")
 
-// decoder is the inverse of encoder. After a failed read, bad is set and all
-// further reads give zero.
+// decoder is encoder's inverse. A failed read sets bad, and all further reads give zero.
 type decoder struct {
 	buf  []byte
 	last int64
@@ -162,7 +155,7 @@ func (d *decoder) uint() uint64 {
 	return v
 }
 
-// advance goes on with the rest, which is nil after a failed read.
+// advance continues with rest, which is nil after a failed read.
 func (d *decoder) advance(rest []byte) { d.buf, d.bad = rest, d.bad || rest == nil }
 
 func (d *decoder) bytes() []byte {
@@ -176,11 +169,10 @@ func (d *decoder) bytes() []byte {
 	return b
 }
 
-// opHead is how many bytes after its tag an op begins with: flags, outcomes and kind.
+// opHead is the length of flags, outcomes and kind, which follow an op's tag.
 const opHead = 3
 
-// op reads an op after its tag into op, reusing op.Values, and returns the
-// number of its error class, 0 for none. A bare one has no values.
+// op reads an op after its tag, reusing op.Values, and returns its class's number (0: none).
 func (d *decoder) op(op *Op, bare bool) (class uint64) {
 	b := d.buf
 	if len(b) < opHead {
@@ -230,7 +222,6 @@ func (d *decoder) op(op *Op, bare bool) (class uint64) {
 	return class
 }
 
-// values reads an op's values behind their number into those of the op before.
 func values(b []byte, into []int64) ([]int64, []byte) {
 	n, b := uvarint(b)
 	if n > MaxValues {
@@ -252,8 +243,7 @@ func passOverValues(b []byte) (rest []byte) {
 	return passOver(b, int(n))
 }
 
-// pass reads an op after its tag only as far as to know when it ended, and passes over the
-// rest. It says less of what is malformed than op does.
+// pass skips an op after its tag, but for when it ended. It finds less malformed data than op.
 func (d *decoder) pass() {
 	b := d.buf
 	if len(b) < opHead {

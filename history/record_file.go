@@ -8,28 +8,25 @@ import (
 	"os"
 )
 
-// recordFrame is how many bytes of records are gathered before they are
-// written as one frame.
+// recordFrame is how many bytes of records make a frame.
 const recordFrame = 64 << 10
 
-// CutError means that a file of records is not whole.
+// CutError means that a file of records lacks its end.
 type CutError struct{ Path string }
 
 func (e *CutError) Error() string {
 	return fmt.Sprintf("%s is not whole: the run was cut while it read the database", e.Path)
 }
 
-// RecordWriter writes records, each a tag and integers, into a framed file. It
-// is not safe for concurrent use.
+// RecordWriter writes records (a tag and integers) as frames. It is not safe for concurrent use.
 type RecordWriter struct {
 	file    *FrameWriter
 	buf     []byte
 	flushed func()
 }
 
-// SaveRecords writes a framed file of records under another name, and gives it
-// its own when fill has returned without an error: a file that exists is
-// replaced, and only by a whole one. flushed is called now and then, before a
+// SaveRecords writes a framed file of records under a temporary name and renames it once fill
+// has succeeded. So only a whole file replaces an existing one. flushed is called before each
 // frame is written. The error is fill's or a *WriteError.
 func SaveRecords(path, magic string, flushed func(), fill func(*RecordWriter) error) error {
 	partial := path + ".partial"
@@ -66,8 +63,7 @@ func (w *RecordWriter) Put(tag byte, values ...int64) error {
 	return nil
 }
 
-// Add adds integers to the record begun last. A record must fit into a frame:
-// 300,000 integers do.
+// Add adds integers to the last record. A record must fit into a frame: 300,000 integers do.
 func (w *RecordWriter) Add(values ...int64) {
 	for _, v := range values {
 		w.buf = binary.AppendVarint(w.buf, v)
@@ -80,17 +76,16 @@ func (w *RecordWriter) flush() error {
 	return err
 }
 
-// RecordReader is the place that ReplayRecords has reached.
+// RecordReader reads one record for ReplayRecords.
 type RecordReader struct {
 	path  string
 	buf   []byte
 	whole bool
 }
 
-// ReplayRecords calls record for each record of a file, which takes as many
-// integers as the tag says with Ints, and says with Whole which is the last. A
-// file that ends without it gives a *CutError, a damaged one a *FormatError,
-// and an error of record is returned as it is.
+// ReplayRecords calls record for each record of a file. record reads with Ints the integers that
+// belong to the tag, and calls Whole for the last record. A file without that record is a
+// *CutError, a damaged one a *FormatError. An error of record is returned unchanged.
 func ReplayRecords(path, magic string, record func(tag byte, r *RecordReader) error) error {
 	frames, err := OpenFrames(path, magic)
 	if err != nil {
@@ -125,8 +120,7 @@ func (r *RecordReader) all(frames *FrameReader, record func(tag byte, r *RecordR
 	}
 }
 
-// Ints takes as many integers as dst has room for, and reports whether they
-// were there.
+// Ints fills dst with the next integers and reports whether they were there.
 func (r *RecordReader) Ints(dst []int64) bool {
 	b := r.buf
 	for i := range dst {
@@ -136,17 +130,16 @@ func (r *RecordReader) Ints(dst []int64) bool {
 	return b != nil
 }
 
-// Whole means that this record is the last.
+// Whole marks this record as the last.
 func (r *RecordReader) Whole() { r.whole = true }
 
-// Malformed is the error of a record that cannot be.
+// Malformed returns the error for a record that makes no sense.
 func (r *RecordReader) Malformed(reason string) error {
 	return &FormatError{Path: r.path, Reason: reason}
 }
 
-// WhyMissing tells what leaves the records of a run unknown, because there is
-// no file of them or it is not whole, from every other error of ReplayRecords,
-// which it returns. why is for people, and empty of no error.
+// WhyMissing explains, for people, an error of ReplayRecords that leaves the records of a run
+// unknown: no file, or a cut one. It returns any other error as other.
 func WhyMissing(err error) (why string, other error) {
 	var cut *CutError
 	switch {

@@ -5,27 +5,26 @@ import (
 	"fmt"
 )
 
-// EventStalled is a time in which assay did not run; Detail is a Stall.
+// EventStalled is a time in which assay did not run. Its Detail is a Stall.
 const EventStalled = "stalled"
 
-// Stall is a time in which assay's own clock did not run: nothing that an operation, or the
-// absence of one, shows of it is the database's. Times are nanoseconds since the start of the
-// run.
+// Stall is a time in which assay's own clock did not run. A gap or a slow operation in it says
+// nothing about the database. Times are nanoseconds since the start of the run.
 type Stall struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
-	// Busy is true if assay used the processors meanwhile: it was starved by its own work, and
-	// neither stopped nor on a machine that stood still.
+	// Busy is true if assay used the processors meanwhile: its own work starved it, and neither
+	// the process nor the machine stood still.
 	Busy bool `json:"busy,omitempty"`
 }
 
-// Event is the stall as the history keeps it.
+// Event returns the event that keeps the stall.
 func (s Stall) Event() (Event, error) {
 	text, err := json.Marshal(s)
 	return Event{At: s.From, Name: EventStalled, Detail: string(text)}, err
 }
 
-// StallOf reads an event; is is false of others.
+// StallOf reads a stall from an event; is is false for other events.
 func StallOf(e Event) (s Stall, is bool, err error) {
 	if e.Name != EventStalled {
 		return s, false, nil

@@ -5,14 +5,11 @@ import (
 	"math/bits"
 )
 
-// Integers are varints of encoding/binary. They are most of what is read of a file, so that
-// they are taken eight bytes at a time where there are as many.
+// Integers are varints of encoding/binary, mostly read eight bytes at a time, which is faster.
 
-// ends has the highest bit of each byte.
 const ends = 0x8080808080808080
 
-// uvarint reads an integer and returns what follows it: nil if there is none, or nothing to
-// read it of.
+// uvarint reads an integer and returns the rest of b; nil if b is nil or holds no integer.
 func uvarint(b []byte) (v uint64, rest []byte) {
 	if len(b) >= 8 {
 		v = uint64(b[0])
@@ -43,13 +40,13 @@ func uvarint(b []byte) (v uint64, rest []byte) {
 	return v, b[n:]
 }
 
-// varint is uvarint of a signed integer.
+// varint is uvarint for a signed integer.
 func varint(b []byte) (v int64, rest []byte) {
 	u, rest := uvarint(b)
 	return int64(u>>1) ^ -int64(u&1), rest
 }
 
-// passOver returns what follows n integers; nil if there are not as many.
+// passOver returns the rest of b after n integers; nil if there are fewer.
 func passOver(b []byte, n int) (rest []byte) {
 	for ; n > 0 && len(b) >= 8; b = b[8:] {
 		last := ^binary.LittleEndian.Uint64(b) & ends

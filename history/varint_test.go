@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestIntegersAreThoseOfBinary reads integers of all lengths, also cut and overlong ones, as
-// encoding/binary does, and passes over as many.
+// Integers of all lengths, also cut and overlong ones, are read as encoding/binary reads them, and
+// passOver skips as many bytes.
 func TestIntegersAreThoseOfBinary(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 20_000 {

@@ -11,17 +11,15 @@ const (
 	flushAt = 256 << 10
 	// fullAt makes recording wait until the file has caught up.
 	fullAt = 1 << 20
-	// gather is how long records are collected before they are written, so
-	// that a write is shared by many; it is also what a killed process loses.
-	gather = 2 * time.Millisecond
-	// maxClasses bounds the table of error classes.
+	// gather is how long records are collected for one write; a killed process loses as much.
+	gather     = 2 * time.Millisecond
 	maxClasses = 4096
 	// manyClasses stands for all classes beyond maxClasses.
 	manyClasses = "other error"
 )
 
-// Writer writes a history while the run goes on. It is safe for concurrent
-// use. After the first failed write every call returns that *WriteError.
+// Writer writes a history during the run. It is safe for concurrent use. After a failed write
+// every call returns its *WriteError.
 type Writer struct {
 	fileMu sync.Mutex // held while a frame is written; taken before mu
 	file   *FrameWriter
@@ -40,7 +38,7 @@ type Writer struct {
 	once sync.Once
 }
 
-// Create makes the file, which must not exist, and writes its header.
+// Create creates the file, which must not exist, and writes its header.
 func Create(path string, header Header) (*Writer, error) {
 	file, err := CreateFrames(path, magic)
 	if err != nil {
@@ -62,8 +60,7 @@ func Create(path string, header Header) (*Writer, error) {
 	return w, nil
 }
 
-// Record keeps one attempt. It waits while the file cannot keep up. op is not
-// kept.
+// Record writes one attempt, and waits if the file cannot keep up. It does not keep op.
 func (w *Writer) Record(op *Op) error {
 	if len(op.Values) > MaxValues || !op.Outcome.Valid() || !op.Final.Valid() {
 		return fmt.Errorf("history: op %d of client %d cannot be recorded: %d values, outcome %v, final %v",
@@ -85,8 +82,7 @@ func (w *Writer) Record(op *Op) error {
 	return nil
 }
 
-// classOf returns the number of an error class, writing it down at its first
-// use. w.mu is held.
+// classOf returns a class's number and writes it at its first use. The caller holds w.mu.
 func (w *Writer) classOf(name string) uint64 {
 	if name == "" {
 		return 0
@@ -103,7 +99,7 @@ func (w *Writer) classOf(name string) uint64 {
 	return id
 }
 
-// Reserve is in the file when it returns.
+// Reserve writes r; it is in the file when Reserve returns.
 func (w *Writer) Reserve(r Reservation) error {
 	w.mu.Lock()
 	w.enc.reservation(r)
@@ -111,7 +107,7 @@ func (w *Writer) Reserve(r Reservation) error {
 	return w.Flush()
 }
 
-// Mark keeps an event; it is in the file when it returns.
+// Mark writes an event; it is in the file when Mark returns.
 func (w *Writer) Mark(e Event) error {
 	w.mu.Lock()
 	err := w.enc.document(tagEvent, e)
@@ -122,8 +118,8 @@ func (w *Writer) Mark(e Event) error {
 	return w.Flush()
 }
 
-// Flush hands everything recorded so far to the operating system, where it
-// survives the end of this process, though not of the machine.
+// Flush hands all records to the operating system. They then survive the end of this process,
+// but not of the machine.
 func (w *Writer) Flush() error {
 	w.fileMu.Lock()
 	defer w.fileMu.Unlock()
@@ -149,7 +145,6 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// run writes what has gathered, until Close.
 func (w *Writer) run() {
 	defer close(w.done)
 	tick := time.NewTicker(gather)
@@ -174,11 +169,11 @@ func (w *Writer) signal() {
 	}
 }
 
-// Close writes the end, which tells a whole history from a cut one, and closes
-// the file. Calling it again does nothing and returns nil.
+// Close writes the end record, which tells a whole history from a cut one, and closes the file.
+// A second call does nothing and returns nil.
 func (w *Writer) Close() error { return w.close(true) }
 
-// CloseCut closes the file of a history that is known not to be whole.
+// CloseCut closes the file without the end record, for a history that is not whole.
 func (w *Writer) CloseCut() error { return w.close(false) }
 
 func (w *Writer) close(whole bool) error {

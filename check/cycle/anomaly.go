@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// anomaly is a kind of anomaly, named as in the literature: the G names are
-// Adya's (PhD thesis, MIT 1999; G-nonadjacent after Cerone and Gotsman,
-// "Analysing Snapshot Isolation", PODC 2016), the words are those of Kingsbury
-// and Alvaro, "Elle", VLDB 2020. The suffix -item means that no predicate is
-// involved, which is true of everything found here; -process and -realtime mean
-// that the cycle needs the order of one client's transactions, or real time.
+// anomaly is a kind of anomaly. The G names are Adya's (PhD thesis, MIT 1999; G-nonadjacent after
+// Cerone and Gotsman, "Analysing Snapshot Isolation", PODC 2016), the words are from Kingsbury and
+// Alvaro, "Elle", VLDB 2020. The suffix -item means that no predicate is involved, as in all
+// anomalies here. -process and -realtime mean that the cycle needs the order of one client's
+// transactions, or real time.
 type anomaly uint8
 
 const (
@@ -37,15 +36,14 @@ const (
 	garbageRead
 	dirtyUpdate
 	futureRead
-	// ownUnseen: a transaction reads what it has written itself, and gets something else. Adya makes it
-	// a condition of every history that it does not (thesis, section 3.1.2): no model allows it.
+	// ownUnseen: a transaction reads something else than it has written itself. Adya excludes
+	// this from every history (thesis, section 3.1.2): no model allows it.
 	ownUnseen
-	// internal: what a transaction read before is not what it reads now.
+	// internal: a read contradicts an earlier read of the same transaction.
 	internal
 	lostUpdate
 
-	// These are the cycles that some order of the versions of each key has,
-	// whichever it is, where the model that is named with each is broken.
+	// The next are cycles in every order of each key's versions, if the named model is broken.
 	gCursor            // cursor stability
 	gMonotonic         // monotonic view
 	gMSR               // monotonic snapshot reads
@@ -57,33 +55,28 @@ const (
 	causalityProcess   // causal
 	longFork           // prefix
 
-	// g1 is any of g1a, g1b and g1c, by which models are defined.
+	// g1 is g1a, g1b or g1c; definitions of models use it.
 	g1
 
-	// These two are findings: wrong, but no anomaly of any model here.
+	// The last two are findings: wrong, but no anomaly of any model here.
 	lostAppend
 	staleRead
 
 	anomalies // how many there are
 
-	// found is how many can be found themselves.
 	foundAnomalies = g1
 )
 
-// trait is what there is to know of an anomaly: its name, and which others are
-// there whenever it is.
 type trait struct {
 	name    string
 	implies anomalySet
 }
 
-// traits returns the implications, which are those of Elle's lattice, narrowed
-// to what can be found here, but for two. A garbage read, which Elle does not
-// have, is a read of what no committed transaction wrote, so G1a. And
-// cyclic versions of a register are information that flows in a circle, so
-// G1c: in Elle they rule out read uncommitted, but what shows them is that a
-// transaction writes after what it read, which read uncommitted does not
-// promise.
+// traits returns the implications of Elle's lattice, restricted to the anomalies found here, with
+// two exceptions. A garbage read, which Elle does not have, reads a value that no committed
+// transaction wrote, so it is G1a. Cyclic versions of a register are circular information flow, so
+// they are G1c. In Elle they rule out read uncommitted. But they show only that a transaction
+// writes after it read, and read uncommitted promises nothing about that.
 func traits() *[anomalies]trait {
 	return &[anomalies]trait{
 		g0:                       {"G0", set(g1c, g0Process)},
@@ -130,7 +123,6 @@ func traits() *[anomalies]trait {
 
 func (a anomaly) String() string { return traits()[a].name }
 
-// anomalySet has a bit for each anomaly.
 type anomalySet uint64
 
 func set(members ...anomaly) anomalySet {
@@ -143,7 +135,6 @@ func set(members ...anomaly) anomalySet {
 
 func (s anomalySet) has(a anomaly) bool { return s>>a&1 != 0 }
 
-// implied returns s and all that follows from it.
 func (s anomalySet) implied() anomalySet {
 	known := traits()
 	for todo := s; todo != 0; {
@@ -155,7 +146,6 @@ func (s anomalySet) implied() anomalySet {
 	return s
 }
 
-// names returns the names in s that can be found themselves, sorted.
 func (s anomalySet) names() []string {
 	var names []string
 	for a := range foundAnomalies {

@@ -10,12 +10,12 @@ import (
 	. "assay/check/cycle"
 )
 
-// minimal has for each anomaly, and each way to it, the least history that
-// shows it and a twin that differs in as little as possible and is valid.
+// minimal has, for each anomaly and each way to it, the smallest history that shows it and a valid
+// twin that differs as little as possible.
 var minimal = []struct {
 	name  string
 	model Model
-	// found are the anomalies, all of them, not the weakest models ruled out.
+	// found are all the anomalies; not are the weakest models ruled out.
 	found, not string
 	bad, good  []string
 }{
@@ -174,8 +174,8 @@ var minimal = []struct {
 		[]string{"rx=2 wx1", "rx_ wx2"}},
 }
 
-// ordered has the anomalies that need the order of transactions. Each is
-// tried by one client's order, and by real time alone.
+// ordered has the anomalies that need the order of transactions. Each is tried with one client's
+// order, and with real time alone.
 var ordered = []struct {
 	found, processNot, realtimeNot string
 	bad, good                      []string
@@ -252,7 +252,7 @@ func TestEachAnomaly(t *testing.T) {
 		wantValid(t, c.found, judge(t, c.found, StrictSerializable, separate(c.good)))
 		wantValid(t, c.found, judge(t, c.found, SessionSerializable, apart))
 	}
-	// A client that runs two at once has no order between them.
+	// A client's concurrent transactions have no order between them.
 	wantValid(t, "overlap", judge(t, "overlap", SessionSerializable, []string{"p1 @0-25 ax1", "p1 @20-30 rx_"}))
 	for _, a := range Anomalies() {
 		if !seen[a] {
@@ -261,8 +261,7 @@ func TestEachAnomaly(t *testing.T) {
 	}
 }
 
-// TestStatementsOfWrites: whether a write has to see what it overwrites is open, and
-// so is what rests on that.
+// Whether a write must see what it overwrites is open, and so are conclusions from that.
 func TestStatementsOfWrites(t *testing.T) {
 	r := judge(t, "a write", MonotonicSnapshotRead, []string{"ax1 ay1", "ax2 ry_", "rx12"})
 	if r.Verdict != check.Unknown || !strings.Contains(r.Reason, "nothing found of what was looked for: G0, G1a, G1b, G1c and") {
@@ -272,7 +271,6 @@ func TestStatementsOfWrites(t *testing.T) {
 	wantValid(t, "a write before that", judge(t, "a write before that", MonotonicSnapshotRead, []string{"ax1", "rx1 ax2 ry_", "ay1", "rx12"}))
 }
 
-// separate gives each transaction a client of its own.
 func separate(lines []string) []string {
 	var apart []string
 	for _, line := range lines {
@@ -282,7 +280,6 @@ func separate(lines []string) []string {
 	return apart
 }
 
-// checkReport holds whatever was found against what every report promises.
 func checkReport(t testing.TB, name string, r Report) {
 	t.Helper()
 	if (r.Verdict == check.Violated) != (len(r.Anomalies) > 0) || (r.Verdict == check.Unknown) != (r.Reason != "") {
@@ -312,7 +309,6 @@ func checkReport(t testing.TB, name string, r Report) {
 	}
 }
 
-// classifyEdges names a cycle by its edges alone.
 func classifyEdges(e Evidence) string {
 	n := map[string]int{}
 	adjacent := false

@@ -10,8 +10,7 @@ import (
 	"assay/internal/expect"
 )
 
-// BenchmarkStrict judges a million committed list-append transactions for
-// strict serializability:
+// BenchmarkStrict judges a million committed list-append transactions for strict serializability:
 //
 //	go test ./check/cycle -run '^$' -bench Strict -benchtime 3x -benchmem
 func BenchmarkStrict(b *testing.B) {
@@ -48,9 +47,8 @@ func BenchmarkStrict(b *testing.B) {
 	b.ReportMetric(float64(h.Len()), "txns")
 }
 
-// BenchmarkRegisters judges 100,000 transactions over registers of a strictly
-// serializable database with 8 clients, by models that need a search for the
-// order of the writes:
+// BenchmarkRegisters judges 100,000 transactions over registers of a strictly serializable database
+// with 8 clients, by models that need a search for the order of the writes:
 //
 //	go test ./check/cycle -run '^$' -bench Registers -benchtime 1x -benchmem
 func BenchmarkRegisters(b *testing.B) {

@@ -11,9 +11,8 @@ import (
 	"assay/internal/expect"
 )
 
-// What a history takes while it is collected: 16 bytes an operation, 21 a
-// transaction, and as much again when the pieces are put together. Arrays that grow
-// would take several times that.
+// Collecting a history takes 16 bytes an operation and 21 a transaction, and as much again when the
+// pieces are put together. Growing arrays would take several times that.
 func TestBuilderTakesLittle(t *testing.T) {
 	const txns, most = 200_000, 200
 	var before, after runtime.MemStats
@@ -33,8 +32,8 @@ func TestBuilderTakesLittle(t *testing.T) {
 	}
 }
 
-// sessions is what a serial database shows to so many clients, whose transactions
-// read and write four registers each, a few of them most.
+// sessions is the history of a serial database with the given number of clients. Their transactions
+// read and write four registers each, mostly a few common ones.
 func sessions(t *testing.T, txns, clients int) *History {
 	t.Helper()
 	r := rand.New(rand.NewPCG(7, uint64(clients)))
@@ -58,8 +57,7 @@ func sessions(t *testing.T, txns, clients int) *History {
 	return b.History()
 }
 
-// judged counts what is compared while a history is judged by a rule, which it
-// must satisfy.
+// judged counts the comparisons while a history is judged by a rule, which it must satisfy.
 func (h *History) judged(t *testing.T, j judgement) int64 {
 	t.Helper()
 	in := newInference(h, Options{SequentialKeys: j.rule == causal})
@@ -88,8 +86,8 @@ func TestCausalStepsAreLinear(t *testing.T) {
 	}
 }
 
-// A transaction that reads all that another wrote is compared with it once, and not
-// each read with each write.
+// A transaction that reads everything that another wrote is compared with it once, and not each
+// read with each write.
 func TestAtomicStepsAreFew(t *testing.T) {
 	const keys = 2000
 	var b Builder
@@ -109,8 +107,7 @@ func TestAtomicStepsAreFew(t *testing.T) {
 	}
 }
 
-// An order of all transactions is found exactly where no edges, those of real time
-// among them, lead in a circle.
+// An order of all transactions exists exactly if the edges, real time included, have no cycle.
 func TestSerialOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	found := map[bool]int{}
@@ -151,7 +148,6 @@ func TestSerialOrder(t *testing.T) {
 	}
 }
 
-// A valid history needs no edges for real time.
 func TestRealTimeTakesNoEdges(t *testing.T) {
 	h := sessions(t, 500, 4)
 	in := newInference(h, Options{})

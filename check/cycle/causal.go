@@ -7,8 +7,7 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// judgeCausal follows who sees whom over any number of reads, a few chains of
-// writers at a time.
+// judgeCausal follows which transaction sees which over any number of reads, some chains at a time.
 func (v *visibility) judgeCausal(only []bool) {
 	f := v.newFlow()
 	if f == nil {
@@ -27,39 +26,35 @@ func (v *visibility) judgeCausal(only []bool) {
 	}
 }
 
-// lanes is how many chains are followed at a time.
 const lanes = 16
 
-// clock has of some chains how far a transaction sees each: the place in it of the
-// last whom it sees, itself not counted, or -1.
+// clock is the place in each lane's chain of the last transaction seen, not counting itself, or -1.
 type clock [lanes]int32
 
-// flow is the graph of who sees whom: the transactions, then a node for each
-// version of a list, which is seen with all that follow. It is covered by chains
-// of transactions of which each sees the one before it, so that how much a
-// transaction sees is one number a chain, and of the writes of a key in a chain
-// the last that it sees is enough: AWDIT's algorithm for causal consistency
-// (Moldrup and Pavlogiannis, PLDI 2025), whose chains are the sessions.
+// flow is the graph of which transaction sees which. Its nodes are the transactions, and then each
+// version of a list, from which an edge leads to the next version.
+//
+// Chains of transactions cover the graph, in which each transaction sees the one before. One
+// number for each chain then says how much a transaction sees. Of a key's writes in a chain only
+// the last one seen matters. This is AWDIT's algorithm for causal consistency (Moldrup and
+// Pavlogiannis, PLDI 2025), whose chains are the sessions.
 type flow struct {
-	v      *visibility
-	graph  *graph
-	order  []int32 // of all nodes, those first that are seen by others
-	offset []int32 // by key, of the nodes of its versions
-	// chain and place have by transaction where it is.
-	chain, place []int32
-	chains       int32
-	clocks       []clock // by node
-	// reads and writes are those of each key in the order of chains and places.
+	v             *visibility
+	graph         *graph
+	order         []int32 // of all nodes, those first that are seen by others
+	offset        []int32 // by key, of the nodes of its versions
+	chain, place  []int32
+	chains        int32
+	clocks        []clock // by node
 	reads, writes keyUses
-	// passed has by version how far in each chain what was written is known to come
-	// before it, while one key is looked at.
+	// passed is, for each version of the current key, the place in each chain up to which writes
+	// are known to precede it.
 	passed []clock
-	// begun has by key the first of its writes that is in none of the chains before.
+	// begun is, by key, its first write in a chain not followed yet.
 	begun []int32
 }
 
-// keyUses are reads or writes sorted by key: those of key k are
-// all[start[k]:start[k+1]].
+// keyUses are reads or writes sorted by key: those of key k are all[start[k]:start[k+1]].
 type keyUses struct {
 	all   []keyUse
 	start []int32
@@ -109,8 +104,8 @@ func (v *visibility) newFlow() *flow {
 	return f
 }
 
-// cover makes the chains: a transaction goes on to the first whom it leads to and
-// who is in none, which is the next of its client if that order counts.
+// cover makes the chains. A transaction is followed by the first transaction that sees it directly
+// and is in no chain. If the client's order counts, that is the client's next.
 func (f *flow) cover() {
 	n := f.v.c.txns
 	f.chain, f.place = make([]int32, n), make([]int32, n)
@@ -134,8 +129,8 @@ func (f *flow) cover() {
 	}
 }
 
-// index sorts what is read and written of each key by chain and place. only leaves
-// out who reads, if it is not nil.
+// index sorts the reads and writes of each key by chain and place. only, if not nil, selects the
+// readers.
 func (f *flow) index(only []bool) {
 	v := f.v
 	sorted := make([]int32, 0, len(f.chain))
@@ -153,8 +148,7 @@ func (f *flow) index(only []bool) {
 	f.clocks, f.begun = make([]clock, f.graph.nodes()), make([]int32, len(v.c.keys))
 }
 
-// byKey sorts what transactions read or wrote by key, and leaves it in their order
-// otherwise.
+// byKey sorts the reads or writes of transactions by key, and keeps their order otherwise.
 func (f *flow) byKey(txns []int32, of *grouped) keyUses {
 	u := keyUses{start: make([]int32, len(f.v.c.keys)+2)}
 	for _, t := range txns {
@@ -175,13 +169,12 @@ func (f *flow) byKey(txns []int32, of *grouped) keyUses {
 	return u
 }
 
-// list links the versions that a read of a list shows; its own is among them if
-// it appended to the list before it read it.
+// list links the versions that a read of a list shows, even the reader's own earlier appends.
 func (f *flow) list(l *edgeList, key int32, r access) {
 	l.add(f.offset[key]+r.version, r.txn, wr)
 }
 
-// follow finds how far each transaction sees some chains.
+// follow computes the clocks for the chains from chain on.
 func (f *flow) follow(chain int32) {
 	for i := range f.clocks {
 		f.clocks[i] = nothingSeen
@@ -197,10 +190,9 @@ func (f *flow) follow(chain int32) {
 	}
 }
 
-// nothingSeen is the clock of who sees nobody.
 var nothingSeen = clock{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
-// reached is how far who sees a node sees some chains: itself is counted.
+// reached is the clock of a transaction that sees a node: the node itself counts.
 func (f *flow) reached(node, chain int32) clock {
 	m := f.clocks[node]
 	if node < f.v.c.txns {
@@ -211,9 +203,9 @@ func (f *flow) reached(node, chain int32) clock {
 	return m
 }
 
-// compare holds the reads of a key against the last write of it that each reader
-// sees in some chains. In each chain readers see more and more, so that all their
-// last writes are found in one walk: O(n k) steps for n operations and k chains.
+// compare compares the reads of a key with the last write of it that each reader sees in some
+// chains. Along each chain readers see more and more. So one walk finds all their last writes, in
+// O(n k) steps for n operations and k chains.
 func (f *flow) compare(key, chain int32) {
 	writes, reads := f.writes.of(key), f.reads.of(key)
 	from := f.begun[key]
@@ -269,8 +261,7 @@ func (f *flow) compare(key, chain int32) {
 	}
 }
 
-// close returns the cycle of t, which missed what seen wrote, and those over
-// which t sees it.
+// close returns the cycle of t, which missed a write of seen, and of the path over which t sees it.
 func (f *flow) close(t, seen int32, r keyVersion, version int32) []acyclic.Edge {
 	v := f.v
 	var edges []acyclic.Edge

@@ -9,27 +9,24 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// Options are assumptions beyond what a history itself proves. The reads of a
-// register do not show in which order it was written, and those of a list show its
-// order and not when it was appended to. What is found under an assumption breaks the
-// model or the assumption.
+// Options are assumptions beyond what a history proves. The reads of a register do not show the
+// order of its writes, and those of a list do not show when elements were appended. A finding made
+// under an assumption breaks the model or the assumption.
 type Options struct {
-	// SequentialKeys assumes that of each key every client sees later and
-	// later values.
+	// SequentialKeys assumes that every client sees ever later values of each key.
 	SequentialKeys bool
-	// LinearizableKeys assumes that of each key a transaction sees, or
-	// overwrites, what was acknowledged before it was begun.
+	// LinearizableKeys assumes that a transaction sees or overwrites, for each key, everything
+	// acknowledged before it began.
 	LinearizableKeys bool
-	// WritesFollowReads assumes that a transaction that read one value of a register
-	// and wrote another put it after the first. From read committed upwards the
-	// opposite is G1c anyway.
+	// WritesFollowReads assumes that a transaction that read one value of a register and wrote
+	// another put it after the first. From read committed upwards the opposite is G1c anyway.
 	WritesFollowReads bool
 }
 
-// Assumptions returns the names of what Options.Assume takes.
+// Assumptions returns the names that Options.Assume takes.
 func Assumptions() []string { return []string{"linearizable-keys", "sequential-keys", "wfr-keys"} }
 
-// Assume adds an assumption by its name. It returns false for any other word.
+// Assume adds an assumption by its name. It returns false for an unknown name.
 func (o *Options) Assume(name string) bool {
 	switch name {
 	case "linearizable-keys":
@@ -44,13 +41,12 @@ func (o *Options) Assume(name string) bool {
 	return true
 }
 
-// Check judges a history by a model. It is a pure function but for ctx: when
-// that ends, the search ends, and the verdict is Unknown unless a violation
-// was already found. The search is linear for a valid history, but the naming
-// of large cycles has no such bound, so give it a deadline. A model that
+// Check judges a history by a model. When ctx ends, the verdict is Unknown unless a violation was
+// already found. Apart from ctx, Check is a pure function. The search is linear for a valid
+// history, but naming large cycles has no such bound, so give it a deadline. A model that
 // ParseModel would not return gives Unknown.
 //
-// Check needs about 100 bytes an operation beside the history.
+// Check needs about 100 bytes an operation, besides the history.
 func Check(ctx context.Context, h *History, model Model, o Options) Report {
 	r := Report{Model: model, Size: h.size()}
 	if _, err := ParseModel(string(model)); err != nil {
@@ -78,7 +74,7 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 		}
 	}
 	if whole && in.ambiguous == "" {
-		// A model that forbids any cycle of a suffix forbids that of writes.
+		// A model that forbids any cycle with a suffix forbids the write cycle with it.
 		extra := edgeKind(0)
 		if banned.has(g0Realtime) {
 			extra = realtime
@@ -99,7 +95,7 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 	} else if found&banned == 0 {
 		whole = in.decideAll(ctx, model, r.Size.Components) != acyclic.Undecided
 	} else if in.registers && found&forbidden(ReadCommitted) == 0 {
-		// The order of a register's versions may hide what is worse.
+		// The order of a register's versions may hide a worse violation.
 		in.decideBelow(ctx, model, r.Size.Components, nil)
 	}
 	r.summarize(in, banned, whole)
@@ -122,7 +118,6 @@ func timeReason(ctx context.Context) string {
 	return "the search was cancelled"
 }
 
-// summarize fills in the report from what was found.
 func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 	found := in.cases.found()
 	r.Findings = in.findings.list(set(lostAppend, staleRead))
@@ -156,11 +151,10 @@ func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 	}
 }
 
-// shortHistory is how many transactions are judged though none depends on
-// another: all that can be said of them is said by their reads.
+// shortHistory bounds the histories judged without any dependency: there the reads say everything.
 const shortHistory = 20
 
-// reads says whether a committed transaction read anything.
+// reads reports whether a committed transaction read anything.
 func (h *History) reads() bool {
 	for _, o := range h.ops.all() {
 		if k := o.kind(); k != Append && k != Write && h.committed(o.txn) {

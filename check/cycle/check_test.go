@@ -52,14 +52,14 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("%s: the result is %+v", c.name, result)
 		}
 	}
-	// What failed may be tried again with the same element.
+	// A failed append may be tried again with the same element.
 	r := Check(background, parse(t, "! ax1", "ax1", "rx1", "! ax1"), Serializable, Options{})
 	if r.Verdict != check.Valid {
 		t.Errorf("a retry: %v %s %v", r.Verdict, r.Reason, r.Anomalies)
 	}
 }
 
-// countdown is a context whose time is over once it was asked so often.
+// countdown is a context that ends after a number of calls.
 type countdown struct {
 	context.Context
 	left int
@@ -72,8 +72,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestTimeLimit cuts a check short at many of the moments at which it looks
-// whether its time is over: it must say that it does not know, or what it found before.
+// A check cut short at any moment at which it looks at its context must answer unknown, or with an
+// earlier finding.
 func TestTimeLimit(t *testing.T) {
 	for _, level := range []isolationLevel{simulateStrict, simulateSnapshot, simulatePrefix} {
 		h, err := simulatedHistory(simulation{Level: level, Seed: 1, Txns: 8000, Clients: 10, Writes: 4})
@@ -109,8 +109,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// TestTimeLimitOfWeakModels does the same for the models that are judged by algorithms of
-// their own, which look at the time elsewhere.
+// The same holds for the models with algorithms of their own, which look at the context elsewhere.
 func TestTimeLimitOfWeakModels(t *testing.T) {
 	models := []Model{ReadCommitted, MonotonicAtomicView, MonotonicView, ReadAtomic, Causal, CursorStability, UpdateAtomic, ConsistentView, RepeatableRead, Prefix}
 	for _, level := range []isolationLevel{simulateStrict, simulateSnapshot} {
@@ -153,7 +152,6 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// TestWords reads the evidence as a person would.
 func TestWords(t *testing.T) {
 	for _, c := range []struct {
 		txns []string
@@ -196,8 +194,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestEvidenceNamesItsTransactions: what is no cycle says as well as a cycle
-// which transactions it speaks of, each once and in the order of its names.
+// Evidence without a cycle also says which transactions it names, each once and in order.
 func TestEvidenceNamesItsTransactions(t *testing.T) {
 	for _, c := range []struct {
 		anomaly, ends string
@@ -225,7 +222,6 @@ func TestEvidenceNamesItsTransactions(t *testing.T) {
 	}
 }
 
-// TestSnapshotReads has what repeatable read of MySQL allows, and what it does not.
 func TestSnapshotReads(t *testing.T) {
 	for name, c := range map[string]struct {
 		want check.Verdict
@@ -253,7 +249,6 @@ func TestSnapshotReads(t *testing.T) {
 	}
 }
 
-// TestLongListsAreCut: of a long list the last ten elements are shown.
 func TestLongListsAreCut(t *testing.T) {
 	for elements, want := range map[int]string{
 		10: "read [1 2 3 4 5 6 7 8 9 10] from key 120",
@@ -271,8 +266,8 @@ func TestLongListsAreCut(t *testing.T) {
 	}
 }
 
-// FuzzCheck makes a history of anything and asks for every model: no panic,
-// and whatever rules out a model rules out all above it.
+// FuzzCheck judges arbitrary histories by every model. It must not panic, and whatever rules out a
+// model must rule out all above it.
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03abcdefgh"))
 	f.Add([]byte{1, 0, 9, 0x11, 1, 0x23, 2, 3, 4, 0, 1, 0x32, 7, 7, 2, 9, 0x14, 1, 2})
@@ -294,8 +289,8 @@ func FuzzCheck(f *testing.F) {
 
 var outcomes = []history.Outcome{history.Committed, history.Committed, history.Unknown, history.Failed}
 
-// decode makes transactions of bytes: elements and values up to 7, so that
-// they meet; keys 0 to 1 are lists, 2 to 3 registers.
+// decode makes transactions of bytes. Elements and values go up to 7, so that they meet; keys 0 to
+// 1 are lists, 2 to 3 registers.
 func decode(data []byte) []Txn {
 	next := func() int64 {
 		if len(data) == 0 {
@@ -340,7 +335,6 @@ func decode(data []byte) []Txn {
 	return txns
 }
 
-// TestSize counts what was looked at; what failed has no part in it.
 func TestSize(t *testing.T) {
 	for _, c := range []struct {
 		txns []string

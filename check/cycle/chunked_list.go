@@ -6,11 +6,9 @@ import (
 	"slices"
 )
 
-// chunkLen is how many elements are kept together.
 const chunkLen = 1 << 14
 
-// chunkedList is a long list that grows without being copied: it takes what its elements
-// take.
+// chunkedList is a list that grows without copying, so it takes little more than its elements.
 type chunkedList[T any] struct {
 	chunks [][]T // with room for elements to come
 	last   []T   // of chunks
@@ -26,7 +24,7 @@ func (p *chunkedList[T]) add(v T) {
 	p.len++
 }
 
-// grow makes room behind the last chunk, of which so much is used; 0 means that it is full.
+// grow makes room after the last chunk, which has used elements, or is full if used is 0.
 func (p *chunkedList[T]) grow(used int) {
 	room := chunkLen
 	if used > 0 || p.len == 0 { // a short history takes little
@@ -45,7 +43,6 @@ func (p *chunkedList[T]) at(i int32) T { return p.chunks[uint32(i)/chunkLen][uin
 
 func (p *chunkedList[T]) set(i int32, v T) { p.chunks[i/chunkLen][i%chunkLen] = v }
 
-// all are the elements in their order.
 func (p *chunkedList[T]) all() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		left := p.len
@@ -60,7 +57,6 @@ func (p *chunkedList[T]) all() iter.Seq[T] {
 	}
 }
 
-// clone returns a copy that shares nothing with p.
 func (p *chunkedList[T]) clone() chunkedList[T] {
 	c := chunkedList[T]{len: p.len}
 	for _, chunk := range p.chunks {
@@ -70,8 +66,8 @@ func (p *chunkedList[T]) clone() chunkedList[T] {
 	return c
 }
 
-// numbers are whole numbers, of 32 bits each if all are from 0 to 2^32-2 or the
-// largest of 64 bits, which many a history means by never.
+// numbers holds whole numbers, in 32 bits each if all are 0 to 2^32-2 or the largest of 64 bits,
+// which often stands for never.
 type numbers struct {
 	narrow chunkedList[uint32]
 	wide   chunkedList[int64]

@@ -5,13 +5,12 @@ import (
 	"math"
 )
 
-// classify names the cycles of the graph. extra is process or realtime if
-// edges of that kind are in it, else 0. It returns false if ctx ended first.
+// classify names the cycles of the graph. extra is process or realtime if there are such edges,
+// and otherwise 0. It returns false if ctx ended first.
 //
-// Of each component it reports the anomalies that do not follow from others
-// there. It looks for all of one kind before the next, from the worst to the
-// mildest, so that the search for one may take for granted that those which
-// imply it are not there.
+// For each component it reports the anomalies that do not follow from others there. It looks for
+// one kind after the other, from the worst to the mildest. So the search for one may assume that
+// the kinds that imply it are absent.
 func (in *inference) classify(ctx context.Context, extra edgeKind, r *Report) bool {
 	g := in.edges.build()
 	k := cutter{g: g, txns: in.edges.txns}
@@ -37,17 +36,14 @@ func (in *inference) classify(ctx context.Context, extra edgeKind, r *Report) bo
 	return done && whole
 }
 
-// namer names the anomalies of one component.
 type namer struct {
 	*search
 	in    *inference
 	best  map[anomaly]loop // of all components
 	found anomalySet       // in this one, with all that follows
-	// short is the shortest loop of the anomaly that is looked for.
 	short loop
 }
 
-// variant returns the anomaly with its suffix for extra.
 func variant(plain anomaly, extra edgeKind) anomaly {
 	first := map[edgeKind]anomaly{process: g0Process, realtime: g0Realtime}[extra]
 	switch {
@@ -60,9 +56,8 @@ func variant(plain anomaly, extra edgeKind) anomaly {
 	}
 }
 
-// nameCycles looks for the five kinds of cycle, with edges of the kind extra allowed
-// in them. With such, the cycles without were named before, so that any cycle
-// now found needs them.
+// nameCycles looks for the five kinds of cycle. Edges of the kind extra are allowed in them. The
+// cycles without such edges must be named before, so that each cycle found needs them.
 func (n *namer) nameCycles(extra edgeKind) {
 	look := func(plain anomaly, find func()) {
 		a := variant(plain, extra)
@@ -95,17 +90,14 @@ func (n *namer) nameCycles(extra edgeKind) {
 	look(g2Item, func() { n.findAdjacent(dependencies | rw | extra) })
 }
 
-// effort is how many edges are looked at for a shorter cycle once there is
-// one.
+// effort bounds the edges examined for a shorter cycle after the first.
 const effort = 1 << 21
 
-// enough reports whether the search for a shorter cycle may end.
 func (n *namer) enough(since int64) bool {
 	return n.stopped || len(n.short.txns) == 2 || len(n.short.txns) > 0 && n.work-since > effort
 }
 
-// limit is how many steps may close a cycle that has one already, so that it
-// is shorter than the shortest so far.
+// limit is the most steps that may close a cycle of so many steps, to make it the shortest so far.
 func (n *namer) limit(steps int) int {
 	if len(n.short.txns) == 0 {
 		return math.MaxInt
@@ -113,8 +105,7 @@ func (n *namer) limit(steps int) int {
 	return len(n.short.txns) - steps - 1
 }
 
-// eachStart calls visit for each edge from a transaction that is of kind and of
-// none of the kinds in but.
+// eachStart calls visit for each edge from a transaction that has kind, and no kind in but.
 func (n *namer) eachStart(kind, but edgeKind, visit func(v, w int32)) {
 	since := n.work
 	for v := range n.c.txns {
@@ -129,7 +120,7 @@ func (n *namer) eachStart(kind, but edgeKind, visit func(v, w int32)) {
 	}
 }
 
-// findDependent looks for a cycle of edges of the kinds deps with one of kind.
+// findDependent looks for a cycle of edges of the kinds deps that has an edge of kind.
 func (n *namer) findDependent(deps, kind edgeKind) {
 	order, whole := n.c.order(n.ctx, deps)
 	n.stopped = n.stopped || !whole
@@ -140,7 +131,7 @@ func (n *namer) findDependent(deps, kind edgeKind) {
 	})
 }
 
-// findSingle looks for a cycle of edges of the kinds deps with one rw edge.
+// findSingle looks for a cycle of edges of the kinds deps and one rw edge.
 func (n *namer) findSingle(deps edgeKind, nonadjacent []int32) {
 	order, whole := n.c.order(n.ctx, deps)
 	n.stopped = n.stopped || !whole
@@ -151,10 +142,9 @@ func (n *namer) findSingle(deps edgeKind, nonadjacent []int32) {
 	})
 }
 
-// findNonadjacent looks for a cycle of which no two rw edges are adjacent. A
-// walk that passes a transaction twice is no cycle; where there is one but no
-// cycle, it is put together from a cycle of dependencies and an adjacent pair,
-// and those are reported.
+// findNonadjacent looks for a cycle without adjacent rw edges. A closed walk that passes a
+// transaction twice is no cycle. If there is such a walk and no cycle, it consists of a cycle of
+// dependencies and an adjacent pair, which are reported instead.
 func (n *namer) findNonadjacent(deps edgeKind, nonadjacent []int32) {
 	n.eachStart(rw, dependencies, func(v, w int32) {
 		if nonadjacent[2*v] == nonadjacent[2*w+1] {
@@ -163,8 +153,8 @@ func (n *namer) findNonadjacent(deps edgeKind, nonadjacent []int32) {
 	})
 }
 
-// try looks for the rest of a cycle that begins with the edge of this kind
-// from v to q.from, and keeps it if it is the shortest.
+// try looks for the rest of a cycle that begins with an edge of this kind from v to q.from, and
+// keeps the cycle if it is the shortest.
 func (n *namer) try(q query, v int32, kind edgeKind) {
 	path := n.path(q, v)
 	if path == nil {
@@ -184,10 +174,9 @@ func (n *namer) keep(l loop) {
 	}
 }
 
-// findAdjacent looks for a cycle with two rw edges in a row, the rest of it of
-// any of the kinds all. For each transaction b that an rw edge leaves, it looks
-// for the shortest way from there, not over b, to one from which an rw edge
-// enters b.
+// findAdjacent looks for a cycle with two rw edges in a row and any edges of the kinds all. For
+// each transaction b with an outgoing rw edge it looks for the shortest path from that edge's end
+// to a transaction with an rw edge to b. The path avoids b.
 func (n *namer) findAdjacent(all edgeKind) {
 	back := n.c.reverse()
 	var goals []int32
@@ -208,8 +197,7 @@ func (n *namer) findAdjacent(all edgeKind) {
 	})
 }
 
-// entering returns the transactions from which an rw edge, and none of the
-// dependencies, enters b.
+// entering returns the transactions with an rw edge, and no dependency, to b.
 func (n *namer) entering(back *graph, b int32, found []int32) []int32 {
 	for e := back.start[b]; e < back.start[b+1]; e++ {
 		v, kind := back.to[e], back.kind[e]

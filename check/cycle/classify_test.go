@@ -19,8 +19,8 @@ func newRelation(n int) relation {
 	return r
 }
 
-// cycles calls visit with the kinds of the edges of each cycle over two nodes
-// or more, in each way to read them; rw counts only where no dependency is.
+// cycles calls visit with the edge kinds of each cycle of at least two nodes, in each reading; rw
+// counts only without a dependency.
 func (r relation) cycles(visit func(nodes []int, kinds []edgeKind)) {
 	var extend func(nodes []int, kinds []edgeKind)
 	extend = func(nodes []int, kinds []edgeKind) {
@@ -46,7 +46,6 @@ func (r relation) cycles(visit func(nodes []int, kinds []edgeKind)) {
 	}
 }
 
-// nameOf names a cycle by the kinds of its edges.
 func nameOf(kinds []edgeKind) anomaly {
 	var all edgeKind
 	rws, adjacent := 0, false
@@ -71,8 +70,8 @@ func nameOf(kinds []edgeKind) anomaly {
 	return variant(plain, all&(process|realtime))
 }
 
-// least returns those of s that follow from no other in s: a cycle follows
-// from one of the same or a worse kind that needs no more than it.
+// least returns the anomalies of s that follow from no other in s. A cycle follows from one of the
+// same or a worse kind that needs no more than it.
 func least(s anomalySet) anomalySet {
 	kinds := []anomaly{g0, g1c, gSingleItem, gNonadjacentItem, g2Item}
 	worse := [][2]int{{0, 1}, {2, 3}, {2, 4}, {3, 4}, {0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}}
@@ -91,8 +90,6 @@ func least(s anomalySet) anomalySet {
 	return rest
 }
 
-// TestNamesOfRandomGraphs compares what is found in random graphs with all
-// their cycles.
 func TestNamesOfRandomGraphs(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(30000) {
@@ -104,7 +101,7 @@ func TestNamesOfRandomGraphs(t *testing.T) {
 		for range r.IntN(3 * n) {
 			a, b := r.IntN(n), r.IntN(n)
 			kind := []edgeKind{ww, wr, rw, rw, rw, extra}[r.IntN(6)]
-			// What orders by time makes no cycles of its own.
+			// Edges of time alone make no cycle.
 			if a == b || kind == 0 || kind == extra && a > b {
 				continue
 			}
@@ -132,8 +129,8 @@ func TestNamesOfRandomGraphs(t *testing.T) {
 	}
 }
 
-// addKinds adds the edges from a to b, some over auxiliary nodes, as they are
-// for time, and for rw where there are many.
+// addKinds adds the edges from a to b. Some go over auxiliary nodes, as those of time do, and rw
+// edges if there are many.
 func addKinds(l *edgeList, a, b int32, kinds edgeKind, over bool) {
 	for kind := ww; kind <= realtime; kind <<= 1 {
 		switch {
@@ -146,7 +143,6 @@ func addKinds(l *edgeList, a, b int32, kinds edgeKind, over bool) {
 	}
 }
 
-// loopNames are the anomalies that are cycles.
 func loopNames() map[anomaly]string {
 	names := map[anomaly]string{}
 	for _, plain := range []anomaly{g0, g1c, gSingleItem, gNonadjacentItem, g2Item} {
@@ -157,7 +153,7 @@ func loopNames() map[anomaly]string {
 	return names
 }
 
-// wantNames lists, component by component, what does not follow from the rest.
+// wantNames lists, by component, the anomalies that do not follow from the others.
 func wantNames(table relation) []string {
 	var all []struct {
 		nodes []int
@@ -191,8 +187,8 @@ func wantNames(table relation) []string {
 	return names
 }
 
-// namesIn lists what is found, each as often as components have it, and checks
-// each cycle against the table.
+// namesIn lists the findings, each as often as components have it, and checks each cycle with the
+// table.
 func namesIn(t *testing.T, in *inference, extra edgeKind, table relation) []string {
 	t.Helper()
 	g := in.edges.build()

@@ -6,10 +6,9 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// component is one set of transactions that are in cycles with each other,
-// with the auxiliary nodes between them, as a graph of its own: its nodes are
-// numbered from 0, transactions first, and between two nodes is one edge with
-// all its kinds.
+// component is a set of transactions in cycles with each other, with the auxiliary nodes between
+// them, as a graph of its own. Its nodes are numbered from 0, transactions first. Between two nodes
+// is one edge with all its kinds.
 type component struct {
 	graph
 	global []int32 // node to its number in the whole graph
@@ -19,7 +18,6 @@ type component struct {
 
 func (c *component) aux(v int32) bool { return v >= c.txns }
 
-// cutter cuts components out of a graph.
 type cutter struct {
 	g     *graph
 	txns  int32
@@ -27,8 +25,7 @@ type cutter struct {
 	seen  []int32 // where the edge to a node is, plus one
 }
 
-// cut returns the component of these members. The components of a graph do not
-// overlap, so that local needs no clearing.
+// cut returns the component of these members. Components do not overlap, so local is not cleared.
 func (k *cutter) cut(members []int32) *component {
 	if k.local == nil {
 		k.local, k.seen = make([]int32, k.g.nodes()), make([]int32, k.g.nodes())
@@ -68,13 +65,12 @@ func (k *cutter) cut(members []int32) *component {
 	return c
 }
 
-// has reports whether v, in the whole graph w, is of this component: local keeps
-// the numbers of components that were cut before.
+// has reports whether v, which is w in the whole graph, belongs to this component: local still
+// holds the numbers of earlier components.
 func (c *component) has(v, w int32) bool {
 	return int(v) < len(c.global) && c.global[v] == w
 }
 
-// reverse returns the edges the other way round.
 func (c *component) reverse() *graph {
 	if c.back == nil {
 		l := newEdgeList(0)
@@ -89,17 +85,15 @@ func (c *component) reverse() *graph {
 	return c.back
 }
 
-// order numbers the components of the edges of these kinds within c, such that
-// what can be reached from a node has a number no larger than its own, and an
-// equal one only if it leads back.
+// order numbers the components of c with only the edges of these kinds. A node's number is at
+// least that of any node reachable from it, and equal only if there is a path back.
 func (c *component) order(ctx context.Context, kinds edgeKind) (number []int32, whole bool) {
 	number, _ = acyclic.Numbers(ctx, c.nodes(), c.along(kinds))
 	return number, number != nil
 }
 
-// nonadjacent numbers, like order, the nodes of a graph in which one can go
-// along deps, and along rw but not twice in a row: node 2v is v, and 2v+1 is v
-// when it was entered by rw. Snapshot isolation holds only if no rw edge leads
+// nonadjacent is order for a graph in which paths follow deps, and rw edges but not two in a row.
+// Node 2v is v, and 2v+1 is v entered by rw. Snapshot isolation holds only if no rw edge lies
 // within a component of it (Cerone and Gotsman, PODC 2016, theorem 10).
 func (c *component) nonadjacent(ctx context.Context, deps edgeKind) (number []int32, whole bool) {
 	l := newEdgeList(0)

@@ -2,28 +2,26 @@ package cycle
 
 import "assay/check/cycle/acyclic"
 
-// reason is why an edge of constraints is there, for the evidence.
 type reason struct {
-	kind edgeKind
-	key  int32 // among constraints.keys, -1 for none
-	// from and to are transactions.
+	kind     edgeKind
+	key      int32 // among constraints.keys, -1 for none
 	from, to int32
-	// a and b are versions of key that ww and rw rest on being in this order.
+	// a and b are versions of key; a ww or rw edge needs a before b.
 	a, b int32
-	// known is one more than the number among keyOrder.known of what says why, 0 if
-	// nothing does; via is who shows it by what it read, noTxn if nobody does.
+	// known is one plus the index in keyOrder.known of the pair that proves this order, or 0. via
+	// is the transaction whose read shows it, or noTxn.
 	known, via int32
 }
 
-// constraints are a rule on a history as a graph that must have no cycle of
-// certain kinds. Which nodes there are depends on the rule:
+// constraints express a rule on a history as a graph that must have no cycle of certain kinds. The
+// nodes depend on the rule:
 //
 //	serial, singleItem, updates  each transaction
 //	snapshot, prefix             the start of each, then the commit of each
 //	monotonicView, statements    each transaction, then each operation
-//	updateAtomic                 each transaction, then as who is seen, then as who sees
-//	cursor                       each transaction, then each version as it is
-//	                             overwritten, then as it is written upon a read
+//	updateAtomic                 each transaction, then each as seen, then each as seer
+//	cursor                       each transaction, then each version as overwritten, then each
+//	                             version as written after a read of the key
 //
 // and then auxiliary nodes.
 type constraints struct {
@@ -34,26 +32,24 @@ type constraints struct {
 	nodes int32
 	edges []acyclic.Edge
 	why   []reason // by tag
-	// room is how many edges there may be. Once it is used up, full is set, and
-	// nothing can be said.
+	// room bounds the edges. Beyond it full is set, and no answer is possible.
 	room int
 	full bool
-	// only has by transaction that it writes nothing.
 	only []bool
-	// offset has by key the number of versions of those before it; upon has by
-	// key and version that who wrote it had read another.
+	// offset is, by key, the number of versions of the keys before it. upon is true for each
+	// version whose writer had read the key.
 	offset []int32
 	total  int32
 	upon   []bool
 }
 
-// newConstraints puts down all that does not depend on a choice.
+// newConstraints adds all edges that do not depend on a choice.
 func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
 	h := in.h
 	c := &constraints{
 		h: h, rule: j.rule, keys: keys, txns: int32(h.Len()), nodes: int32(h.Len()), room: edgeRoom + 16*h.ops.len(),
 	}
-	// Most histories have fewer: growing these slices step by step would copy gigabytes.
+	// Most histories have fewer edges. Growing these slices step by step would copy gigabytes.
 	c.reserve(min(2*h.ops.len()+4*h.Len(), c.room))
 	c.number()
 	switch j.rule {
@@ -76,7 +72,7 @@ func (in *inference) newConstraints(keys []keyOrder, j judgement) *constraints {
 	return c
 }
 
-// addEvents has a node for each operation, in the order of its transaction.
+// addEvents adds a node for each operation, linked in the order of its transaction.
 func (c *constraints) addEvents() {
 	ops := &c.h.ops
 	c.nodes += int32(ops.len())
@@ -92,7 +88,6 @@ func (c *constraints) addEvents() {
 	}
 }
 
-// firstWrite is the first write of a key in the transaction that has this one.
 func (c *constraints) firstWrite(op int32) int32 {
 	ops := &c.h.ops
 	of := ops.at(op)
@@ -105,7 +100,7 @@ func (c *constraints) firstWrite(op int32) int32 {
 	return first
 }
 
-// events says that operations have nodes.
+// events reports whether operations have nodes.
 func (c *constraints) events() bool {
 	return c.rule == monotonicView || c.rule == statements || c.rule == allStatements
 }
@@ -151,8 +146,6 @@ func (c *constraints) seer(t int32) int32   { return 2*c.txns + t }
 func (c *constraints) overwritten(key, v int32) int32 { return c.txns + c.offset[key] + v }
 func (c *constraints) written(key, v int32) int32     { return c.txns + c.total + c.offset[key] + v }
 
-// owner returns the transaction to which a node belongs, noTxn for an auxiliary
-// one.
 func (c *constraints) owner(node int32) int32 {
 	n := c.txns
 	switch {
@@ -176,10 +169,9 @@ func (c *constraints) owner(node int32) int32 {
 	}
 }
 
-// edgeRoom is how many edges there may be beside some for each operation.
+// edgeRoom is the number of edges allowed besides some for each operation.
 const edgeRoom = 1 << 22
 
-// reserve makes room for so many edges.
 func (c *constraints) reserve(n int) {
 	c.edges, c.why = make([]acyclic.Edge, 0, n), make([]reason, 0, n)
 }
@@ -198,7 +190,7 @@ func (c *constraints) link(from, to int32, private bool, tag int32) {
 	}
 }
 
-// collect returns what add links, without keeping it.
+// collect returns the edges that add links, without keeping them.
 func (c *constraints) collect(add func()) []acyclic.Edge {
 	kept := c.edges
 	c.edges = nil
@@ -208,12 +200,12 @@ func (c *constraints) collect(add func()) []acyclic.Edge {
 	return edges
 }
 
-// pair returns the edges that say that version a comes before version b.
+// pair returns the edges that follow if version a comes before version b.
 func (c *constraints) pair(key, a, b int32) []acyclic.Edge {
 	return c.collect(func() { c.order(key, a, b, 0, noTxn) })
 }
 
-// order links what follows if version a comes before version b.
+// order adds the edges that follow if version a comes before version b.
 func (c *constraints) order(key, a, b, known, via int32) {
 	k := &c.keys[key]
 	if a > 0 {
@@ -224,7 +216,7 @@ func (c *constraints) order(key, a, b, known, via int32) {
 	}
 }
 
-// overwrite links what follows for the writers of two versions.
+// overwrite adds the edges between the writers of two versions.
 func (c *constraints) overwrite(key, a, b, known, via int32) {
 	k := &c.keys[key]
 	x, y := k.writers[a], k.writers[b]
@@ -253,8 +245,7 @@ func (c *constraints) overwrite(key, a, b, known, via int32) {
 	}
 }
 
-// miss links what follows for who read version a and the writer of the later
-// version b.
+// miss adds the edge from a reader of version a to the writer of the later version b.
 func (c *constraints) miss(key int32, r access, a, b, known int32) {
 	k := &c.keys[key]
 	y := k.writers[b]
@@ -268,8 +259,7 @@ func (c *constraints) miss(key int32, r access, a, b, known int32) {
 	c.link(from, to, private, c.tag(reason{kind: rw, key: key, from: r.txn, to: y, a: a, b: b, known: known, via: noTxn}))
 }
 
-// missing returns the nodes of an rw edge and whether it is private, or -1 if
-// the rule has none.
+// missing returns the nodes of an rw edge and whether it is private; -1 if the rule has none.
 func (c *constraints) missing(key int32, r access, b int32) (from, to int32, private bool) {
 	k := &c.keys[key]
 	y := k.writers[b]
@@ -298,7 +288,6 @@ func (c *constraints) missing(key int32, r access, b int32) (from, to int32, pri
 	}
 }
 
-// read links who wrote a version to who read it.
 func (c *constraints) read(key int32, r access) {
 	x := c.keys[key].writers[r.version]
 	t := c.tag(reason{kind: wr, key: key, from: x, to: r.txn, a: r.version, b: r.version, via: noTxn})
@@ -311,13 +300,12 @@ func (c *constraints) read(key int32, r access) {
 	}
 }
 
-// transitive says that the rule follows ways over several transactions, so that
-// neighbours are enough to say that one version comes before another. That one
-// who read a version and wrote the next has no edge to itself does not matter:
-// who overwrites that follows by ww, and must not lead back anyway.
+// transitive reports whether the rule follows paths over several transactions, so that edges
+// between neighbouring versions suffice. A transaction that read a version and wrote the next has
+// no edge to itself. This loses nothing: the next overwriter follows by ww, and must not lead back
+// anyway.
 func (c *constraints) transitive() bool { return c.rule != updateAtomic && c.rule != cursor }
 
-// addOutside links the order of each client, or real time.
 func (c *constraints) addOutside(extra edgeKind) {
 	if extra == 0 {
 		return

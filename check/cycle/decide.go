@@ -8,9 +8,8 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// decide says whether some order of the versions satisfies the rule of a
-// model, where classify found nothing that the model forbids. If there is none,
-// it returns the evidence.
+// decide says whether some order of the versions satisfies a model's rule, after classify found
+// nothing that the model forbids. If there is none, it returns the evidence.
 func (in *inference) decide(ctx context.Context, j judgement, components int) (acyclic.Result, *Evidence) {
 	if in.settled(j, components) {
 		return acyclic.Possible, nil
@@ -51,18 +50,15 @@ func (in *inference) decide(ctx context.Context, j judgement, components int) (a
 	return result, in.prove(ctx, c, core, nil)
 }
 
-// Bounds of what is looked for beside the verdict itself.
 const (
-	// shortcutFrom is how many transactions make it worth trying a stronger rule
-	// first, for so long.
+	// shortcutFrom is the number of transactions from which a stronger rule is tried first, for
+	// shortcutTime.
 	shortcutFrom = 1000
 	shortcutTime = 10 * time.Second
-	// belowTime is how long the models below a broken one are looked at.
-	belowTime = 3 * time.Second
+	belowTime    = 3 * time.Second
 )
 
-// keeps says that a stronger rule is kept, and is known to be; that is looked for
-// once. Its search is quick, since it follows the order of the moment.
+// keeps reports whether a stronger rule certainly holds. This is searched once, and quick.
 func (in *inference) keeps(ctx context.Context, keys []keyOrder, stronger rule) bool {
 	if in.h.Len() < shortcutFrom {
 		return false
@@ -77,9 +73,8 @@ func (in *inference) keeps(ctx context.Context, keys []keyOrder, stronger rule) 
 	return result == acyclic.Possible
 }
 
-// settled says that what classify has not found is not there: of lists, of
-// which all but one append each are seen, the order of all versions is known.
-// The order of appends that nobody saw matters to nothing that reads.
+// settled reports whether classify found everything. If all appends to each list but at most one
+// are seen, the order of all versions is known. The order of unseen appends matters to no read.
 func (in *inference) settled(j judgement, components int) bool {
 	if in.registers {
 		return false
@@ -119,8 +114,7 @@ func (in *inference) decideVisibility(ctx context.Context, keys []keyOrder, j ju
 	}
 }
 
-// inCycles says by transaction that it is in a cycle of dependencies and, if
-// extra is process, the order of each client.
+// inCycles says which transactions are in a cycle of dependencies and, with process, client order.
 func (in *inference) inCycles(ctx context.Context, extra edgeKind) []bool {
 	if extra == process {
 		in.edges.addProcess(in.h)
@@ -136,9 +130,8 @@ func (in *inference) inCycles(ctx context.Context, extra edgeKind) []bool {
 	return cyclic
 }
 
-// decideAll decides a model, of which classify found nothing that it forbids. If
-// it is broken, the weakest models below it that are broken too are looked for,
-// and what was found is entered into the cases.
+// decideAll decides a model after classify found nothing that it forbids. If the model is broken,
+// it looks for the weakest broken models below, and adds the findings to the cases.
 func (in *inference) decideAll(ctx context.Context, model Model, components int) acyclic.Result {
 	j := judgementOf(model)
 	if j.rule == decided {
@@ -151,8 +144,8 @@ func (in *inference) decideAll(ctx context.Context, model Model, components int)
 	return result
 }
 
-// decideBelow decides the models below one that is broken. The evidence against
-// that itself is entered if nothing worse is found; it may be nil.
+// decideBelow decides the models below a broken one. It adds the evidence against the model
+// itself, which may be nil, if it finds nothing worse.
 func (in *inference) decideBelow(ctx context.Context, model Model, components int, evidence *Evidence) {
 	ctx, cancel := context.WithTimeout(ctx, belowTime)
 	defer cancel()
@@ -195,7 +188,6 @@ func (in *inference) decideBelow(ctx context.Context, model Model, components in
 	}
 }
 
-// implied says that a follows from another of those that are shown.
 func implied(a anomaly, shown map[anomaly]*Evidence) bool {
 	for b := range shown {
 		if b != a && set(b).implied().has(a) {
@@ -205,8 +197,8 @@ func implied(a anomaly, shown map[anomaly]*Evidence) bool {
 	return false
 }
 
-// weakerThan calls broken for each model below another that is decided by a rule,
-// from the weakest on, but for those above one for which it returned true.
+// weakerThan calls broken for each weaker model that a rule decides, from the weakest on. It skips
+// the models above one for which broken returned true.
 func weakerThan(model Model, broken func(Model) bool) {
 	defs := definitions()
 	below := includes(defs, model)

@@ -13,8 +13,7 @@ import (
 	"assay/history"
 )
 
-// wild returns a history of two to five transactions that any database might
-// have made, and most made by none.
+// wild returns a history of two to five transactions, which most databases would never produce.
 func wild(seed uint64, registers bool) []Txn {
 	r := rand.New(rand.NewPCG(seed, 99))
 	n, keys := 2+r.IntN(4), 2+r.IntN(2)
@@ -61,8 +60,8 @@ func wild(seed uint64, registers bool) []Txn {
 	return txns
 }
 
-// consistent says that the reads of each list fit into one order: what does not
-// is judged for read uncommitted as if the longest were right.
+// consistent reports whether the reads of each list fit one order. Otherwise read uncommitted is
+// judged as if the longest read were right.
 func (o *oracle) consistent() bool {
 	for _, x := range o.txns {
 		for _, op := range x.Ops {
@@ -81,8 +80,7 @@ func (o *oracle) consistent() bool {
 
 var definitionHistories = flag.Int("cycle.histories", 150, "how many histories of each kind are compared with exhaustive search")
 
-// TestAgreesWithDefinitions compares the verdict on every model with an
-// exhaustive search by its definition.
+// The verdict on every model agrees with an exhaustive search by its definition.
 func TestAgreesWithDefinitions(t *testing.T) {
 	histories := *definitionHistories
 	counts := map[string]int{}
@@ -151,7 +149,7 @@ func compareDefinitions(t *testing.T, seed uint64, txns []Txn, counts map[string
 	}
 }
 
-// plainReads are the transactions without the reads of what they have written themselves.
+// plainReads are the transactions without reads of keys that they have written themselves.
 func plainReads(txns []Txn) (plain []Txn) {
 	for _, x := range txns {
 		wrote := map[int64]bool{}
@@ -166,8 +164,8 @@ func plainReads(txns []Txn) (plain []Txn) {
 	return plain
 }
 
-// readsAnything says whether a committed transaction read anything: else nothing
-// was put to the test.
+// readsAnything reports whether a committed transaction read anything, so that something was
+// tested.
 func readsAnything(txns []Txn) bool {
 	for _, x := range txns {
 		for _, op := range x.Ops {

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// cycleEvidence puts a cycle into words.
 func (in *inference) cycleEvidence(l loop) Evidence {
 	var e Evidence
 	n := len(l.txns)
@@ -23,8 +22,6 @@ func (in *inference) cycleEvidence(l loop) Evidence {
 	return e
 }
 
-// explain describes why a, the transaction number i of a cycle, is before b, its
-// number j.
 func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 	x, y := fmt.Sprintf("T%d", i+1), fmt.Sprintf("T%d", j+1)
 	edge := Edge{From: i, To: j, Kind: kind.String()}
@@ -57,7 +54,6 @@ func (in *inference) explain(kind edgeKind, a, b int32, i, j int) Edge {
 	return edge
 }
 
-// explainList fills in the edge if this list proves it.
 func (in *inference) explainList(edge *Edge, kind edgeKind, key, a, b int32, x, y string) bool {
 	s := in.readList(key)
 	for i := range s.kept {
@@ -90,7 +86,7 @@ func (in *inference) wrote(s *keyState, e, txn int32) bool {
 	return e >= 0 && s.table.entries[e].writer >= 0 && in.writer(s, e) == txn
 }
 
-// explainAppend means that append i of the list comes right after one of a.
+// explainAppend explains that append i of the list comes right after an append of a.
 func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, y string) bool {
 	op := s.kept[i]
 	at := s.at[i]
@@ -117,8 +113,7 @@ func (in *inference) explainAppend(edge *Edge, s *listState, i int, a int32, x, 
 // readerName names a transaction that only gives evidence.
 func (in *inference) readerName(txn int32) string { return txnName(in.h.ids.at(txn)) }
 
-// txnName names a transaction. Ids below 0 are given to what the judge itself has
-// read when the run was over.
+// txnName names a transaction. A negative ID is a read that the judge did after the run.
 func txnName(id int64) string {
 	if id < 0 {
 		return "the read at the end"
@@ -126,7 +121,7 @@ func txnName(id int64) string {
 	return fmt.Sprintf("transaction %d", id)
 }
 
-// until returns how much of the longest list there is up to a position.
+// until returns the length of the longest list up to a position.
 func (in *inference) until(s *listState, at position) int {
 	for i, elem := range s.longest {
 		if s.table.entries[s.order[at]].elem == elem {
@@ -136,7 +131,7 @@ func (in *inference) until(s *listState, at position) int {
 	return len(s.longest)
 }
 
-// explainMissed means that a read the state before append i of the list.
+// explainMissed explains that a read the state before append i of the list.
 func (in *inference) explainMissed(edge *Edge, s *listState, i int, a int32, x, y string) bool {
 	op := s.kept[i]
 	for j := range s.kept {
@@ -161,7 +156,6 @@ func (in *inference) explainMissed(edge *Edge, s *listState, i int, a int32, x, 
 	return false
 }
 
-// explainRegister fills in the edge if this register proves it.
 func (in *inference) explainRegister(edge *Edge, kind edgeKind, key, a, b int32, x, y string) bool {
 	s := in.readRegister(key)
 	name := in.h.keyName(key)

@@ -10,21 +10,19 @@ import (
 	"assay/check"
 )
 
-// maxReadings bounds how many combinations of writers are tried where values
-// were written more than once.
+// maxReadings bounds the tried combinations of writers of values written more than once.
 const maxReadings = 1 << 12
 
-// duplicateRead is a read of a value of a register that was written more than
-// once, and the values that stand for those of its writers from whom it may be.
+// duplicateRead is a read of a register's value that was written more than once, and the values
+// that stand for its possible writers.
 type duplicateRead struct {
 	op   int32
 	from []int64
 }
 
-// checkDuplicates judges a history in which values of registers were written more
-// than once: it is valid if it is so with some choice of the writer of each read,
-// and violated if it is so with every choice. It returns false if there are more
-// choices than it tries, or nothing to choose.
+// checkDuplicates judges a history with register values that were written more than once. It is
+// valid if some choice of the writer of each read makes it valid, and violated if every choice
+// does. It returns false if there are too many choices, or none.
 func checkDuplicates(ctx context.Context, h *History, model Model, o Options) (Report, bool) {
 	told, reads := h.tellApart()
 	if told == nil {
@@ -64,7 +62,7 @@ func checkDuplicates(ctx context.Context, h *History, model Model, o Options) (R
 	return Report{}, false
 }
 
-// advance goes to the next choice of writers; false means that there is none.
+// advance moves to the next choice of writers; false if there is none.
 func advance(choice []int, reads []duplicateRead) bool {
 	for i := range choice {
 		if choice[i]++; choice[i] < len(reads[i].from) {
@@ -75,9 +73,8 @@ func advance(choice []int, reads []duplicateRead) bool {
 	return false
 }
 
-// tellApart returns a copy of the history in which each write of a value that was
-// written to a register more than once has a value of its own, and the reads
-// whose values are to be chosen. It returns nil if there is no such write.
+// tellApart returns a copy of the history in which each repeated write of a register's value has a
+// value of its own, and the reads whose values must be chosen. It returns nil without such a write.
 func (h *History) tellApart() (*History, []duplicateRead) {
 	type content struct {
 		key int32
@@ -120,9 +117,8 @@ func (h *History) tellApart() (*History, []duplicateRead) {
 	return &told, reads
 }
 
-// writersFor returns of the operations that wrote what another read those from
-// which it may be, the likeliest first: its own transaction's, if that wrote there
-// last, else those that others left behind.
+// writersFor returns the operations among by that a read may have seen, the likeliest first: its
+// own transaction's if that wrote the register last, or else each transaction's final write.
 func (h *History) writersFor(read int32, by []int32) []int32 {
 	o := h.ops.at(read)
 	last := func(from, to int32) int32 { // the last write of the key, or -1

@@ -9,8 +9,7 @@ import (
 	. "assay/check/cycle"
 )
 
-// TestOwnWriteOfAnAmbiguousKey: who else wrote the same does not matter to a transaction that
-// does not see its own write.
+// A transaction that does not see its own write is wrong, whoever else wrote the same value.
 func TestOwnWriteOfAnAmbiguousKey(t *testing.T) {
 	same := make([]string, 14)
 	for i := range same {
@@ -31,9 +30,8 @@ func TestOwnWriteOfAnAmbiguousKey(t *testing.T) {
 	}
 }
 
-// TestDuplicatesAgreeWithSchedules writes few values to each register, so that
-// most are written more than once, and compares with searches through all orders
-// and schedules, which need not know whose value was read.
+// With few values for each register most are written more than once. The verdicts agree with
+// searches through all orders and schedules, which need not know whose value was read.
 func TestDuplicatesAgreeWithSchedules(t *testing.T) {
 	afterwards := func(a, b *Txn) bool {
 		return a.Complete < b.Invoke || a.Process == b.Process && a.Complete == b.Invoke

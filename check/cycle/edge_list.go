@@ -1,6 +1,6 @@
 package cycle
 
-// edge is an edge in eight bytes: its kinds, and 29 bits for each of its ends.
+// edge is an edge in eight bytes: its kinds, and 29 bits for each end.
 type edge uint64
 
 const (
@@ -18,12 +18,10 @@ func (e edge) from() int32    { return int32(e >> (nodeBits + kindBits)) }
 func (e edge) to() int32      { return int32(e >> kindBits & (maxNodes - 1)) }
 func (e edge) kind() edgeKind { return edgeKind(e & (1<<kindBits - 1)) }
 
-// edgeList collects edges between nodes: the transactions first, then
-// auxiliary nodes, each of which stands for "whoever leads here is before all
-// to whom it leads", so that such a relation takes few edges.
+// edgeList collects edges between nodes: transactions first, then auxiliary nodes. An auxiliary
+// node says that all nodes with an edge to it precede all to which it leads, in few edges.
 type edgeList struct {
-	// sorted has the edges that were there at the last call of compact, if there
-	// was one, and edges those that came after.
+	// sorted has the edges up to the last call of compact, if any, and edges the later ones.
 	sorted *graph
 	edges  chunkedList[edge]
 	last   edge
@@ -48,7 +46,6 @@ func (l *edgeList) add(from, to int32, kind edgeKind) {
 	}
 }
 
-// len is how many edges there are.
 func (l *edgeList) len() int {
 	if l.sorted == nil {
 		return l.edges.len
@@ -56,23 +53,19 @@ func (l *edgeList) len() int {
 	return len(l.sorted.to) + l.edges.len
 }
 
-// node makes an auxiliary node.
 func (l *edgeList) node() int32 {
 	l.nodes++
 	return l.nodes - 1
 }
 
-// fewPairs is how many edges may join two sets before a node is put between
-// them.
+// fewPairs bounds the direct edges between two sets. Beyond it an auxiliary node joins them.
 const fewPairs = 64
 
-// join adds an edge from each of before to each of after, but not from one to
-// itself.
+// join adds an edge from each of before to each of after, but not from a transaction to itself.
 //
-// Where these would be many, a node goes between, which must not lead from a
-// transaction to itself. So those on both sides are joined to each other in a
-// ring, forwards and backwards: neighbours still contradict each other, and
-// all are in one component, though not each with each.
+// If there are many, they lead over an auxiliary node, which must not lead from a transaction to
+// itself. So transactions on both sides are joined in a ring, forwards and backwards. Neighbours
+// then still contradict each other, and all are in one component, although not each pair is joined.
 func (l *edgeList) join(before, after []int32, kind edgeKind) {
 	if int64(len(before))*int64(len(after)) <= int64(fewPairs+4*(len(before)+len(after))) {
 		for _, a := range before {
@@ -106,7 +99,7 @@ func (l *edgeList) through(before, after []int32, kind edgeKind) {
 	}
 }
 
-// split sorts transactions by the side on which they are; each is named once.
+// split divides transactions by side and names each once.
 func (l *edgeList) split(before, after []int32) (onlyBefore, both, onlyAfter []int32) {
 	if l.side == nil {
 		l.side = make([]int32, l.txns)
@@ -136,12 +129,11 @@ func (l *edgeList) split(before, after []int32) (onlyBefore, both, onlyAfter []i
 	return onlyBefore, both, onlyAfter
 }
 
-// build sorts the edges by where they come from. Those of one node stay in the
-// order in which they were added.
+// build sorts the edges by origin. Edges of one node stay in the order in which they were added.
 func (l *edgeList) build() *graph {
 	g := &graph{start: make([]int32, l.nodes+2), to: make([]int32, l.len()), kind: make([]edgeKind, l.len())}
-	// Counted two positions up, summed one position up: while the edges are filled
-	// in, start[v+1] is where the next of v goes, and ends as the end of v.
+	// Counts are two positions up, and summed one position up. While the edges are filled in,
+	// start[v+1] is where v's next edge goes; in the end it is the end of v.
 	for e := range l.edges.all() {
 		g.start[e.from()+2]++
 	}
@@ -171,7 +163,7 @@ func (l *edgeList) build() *graph {
 	return g
 }
 
-// compact is build, after which the edges are kept in that form alone.
+// compact is build that also frees the collected edges.
 func (l *edgeList) compact() *graph {
 	l.sorted, l.edges = l.build(), chunkedList[edge]{}
 	return l.sorted

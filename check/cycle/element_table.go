@@ -2,31 +2,26 @@ package cycle
 
 import "math/bits"
 
-// place describes where an element or a read stands in the order of a list's
-// elements: 0 for the first.
+// position is the place of an element, or of a read's last element, in a list: 0 for the first.
 type position = int32
 
 const (
-	// beforeAll is the position of a read that found nothing.
+	// beforeAll is the position of a read of the empty list.
 	beforeAll position = -1
-	// unplaced: an element that the longest read does not hold.
+	// unplaced is an element that the longest read does not hold.
 	unplaced position = -2
 )
 
-// entry is what is known of one element of one list, or one value of one
-// register.
 type entry struct {
 	elem int64
-	// writer is the operation that wrote it, by its position among the key's
-	// operations, or -1.
+	// writer is the operation that wrote it, as an index of the key's operations, or -1.
 	writer   int32
 	position position
-	// seen means that some committed transaction read it.
+	// seen means that a committed transaction read it.
 	seen bool
 }
 
-// elemTable finds the entry of an element. It is used for one key after the
-// other: its room is kept, its content is not.
+// elemTable finds the entry of an element. It is reused for one key after the other.
 type elemTable struct {
 	entries []entry
 	slots   []slot
@@ -36,7 +31,6 @@ type elemTable struct {
 
 type slot struct{ round, entry int32 }
 
-// reset empties the table and makes room for n entries.
 func (t *elemTable) reset(n int) {
 	t.entries = t.entries[:0]
 	t.round++
@@ -46,7 +40,6 @@ func (t *elemTable) reset(n int) {
 	t.shift = 64 - bits.Len(uint(len(t.slots)-1))
 }
 
-// find returns the number of the element's entry, or -1.
 func (t *elemTable) find(elem int64) int32 {
 	for i := t.hash(elem); ; i = (i + 1) & (len(t.slots) - 1) {
 		s := t.slots[i]
@@ -59,8 +52,6 @@ func (t *elemTable) find(elem int64) int32 {
 	}
 }
 
-// put returns the number of the element's entry, which is made if there is
-// none.
 func (t *elemTable) put(elem int64) int32 {
 	i := t.hash(elem)
 	for ; t.slots[i].round == t.round; i = (i + 1) & (len(t.slots) - 1) {
@@ -90,8 +81,7 @@ func (t *elemTable) grow() {
 	}
 }
 
-// hash is Knuth's multiplicative hashing, with 2^64 divided by the golden
-// ratio.
+// hash is Knuth's multiplicative hashing, with 2^64 divided by the golden ratio.
 func (t *elemTable) hash(elem int64) int {
 	return int(uint64(elem) * 0x9e3779b97f4a7c15 >> t.shift)
 }

@@ -8,14 +8,12 @@ import (
 	"assay/check"
 )
 
-// Limits of what is written of one transaction and of one list.
 const (
 	maxShownOps      = 16
 	maxShownElements = 10
 )
 
-// view describes a transaction. Of the read at the end, which is of everything, only
-// what it read of the keys that matter is shown.
+// view describes a transaction, but the final read of everything only for the keys that matter.
 func (in *inference) view(txn int32, matter ...string) TxnView {
 	h := in.h
 	v := TxnView{
@@ -52,7 +50,6 @@ func (in *inference) opText(op op) string {
 	}
 }
 
-// readText returns what an operation read, as text.
 func (in *inference) readText(op op) string {
 	switch op.kind() {
 	case ReadList:
@@ -67,7 +64,6 @@ func (in *inference) readText(op op) string {
 	}
 }
 
-// listText writes a list, of a long one only the end.
 func (in *inference) listText(list []int64) string {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -85,7 +81,6 @@ func (in *inference) listText(list []int64) string {
 	return b.String()
 }
 
-// elided stands for the elements of a list that are left out.
 func elided(n int) string {
 	if n == 1 {
 		return "(1 element) "
@@ -93,8 +88,8 @@ func elided(n int) string {
 	return fmt.Sprintf("(%d elements) ", n)
 }
 
-// keyEvidence makes the evidence of what concerns one key. The text names the
-// transactions T1, T2 and so on in their order; which they are is added.
+// keyEvidence makes the evidence of an anomaly of one key. The text names the transactions T1, T2
+// and so on in their order, and keyEvidence adds which they are.
 func (in *inference) keyEvidence(key int32, values []int64, text string, txns ...int32) Evidence {
 	e := Evidence{Key: in.h.keyName(key), Text: text}
 	for _, v := range values {
@@ -111,7 +106,6 @@ func (in *inference) keyEvidence(key int32, values []int64, text string, txns ..
 	return e
 }
 
-// setAmbiguous means that what was written twice cannot be told apart.
 func (in *inference) setAmbiguous(key, a, b int32) {
 	if in.ambiguous == "" {
 		x, y := in.h.ops.at(a), in.h.ops.at(b)
@@ -238,7 +232,6 @@ func (in *inference) cyclicEvidence(s *registerState, cycle []versionEdge) Evide
 		in.h.keyName(s.key), strings.Join(words, "; ")), txns...)
 }
 
-// reason describes why one version comes before another.
 func (e versionEdge) reason(who func(int32) string) string {
 	switch e.source {
 	case writeFollowsRead:

@@ -8,8 +8,7 @@ import (
 	"assay/history"
 )
 
-// Two transactions read the same empty list and both append to it: neither sees
-// the other's append.
+// Two transactions read the same empty list and both append to it: neither sees the other's append.
 func Example() {
 	var b Builder
 	for i, ops := range [][]Op{

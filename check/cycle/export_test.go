@@ -2,7 +2,7 @@ package cycle
 
 import "context"
 
-// Replays reports whether a history over registers was done again in some order.
+// Replays reports whether a replay of a history over registers found an order.
 func (h *History) Replays(ctx context.Context) bool {
 	_, found := h.replays(ctx)
 	return found
@@ -19,5 +19,4 @@ func Part(h *History, o Options, model Model, operations []int32) *History {
 	return r.build(operations)
 }
 
-// Operations counts the operations of a history.
 func (h *History) Operations() int { return h.ops.len() }

@@ -11,8 +11,7 @@ import (
 	"assay/internal/expect"
 )
 
-// TestTheReadAtTheEndHasAName: what the judge itself read when the run was over
-// is no client's transaction, in whatever is shown of a cycle or of a finding.
+// The judge's own read after the run is no client's transaction, wherever it is shown.
 func TestTheReadAtTheEndHasAName(t *testing.T) {
 	for name, lines := range map[string][]string{
 		"a cycle":   {"@0-10 ax1", "@20-30 ay1", "@40-40 p-1 rx_ ry1"},
@@ -37,8 +36,7 @@ func TestTheReadAtTheEndHasAName(t *testing.T) {
 	}
 }
 
-// TestTheReadAtTheEndIsShort: of all that was read back, evidence shows the keys
-// that it is about.
+// Of the read after the run, evidence shows only the keys that it is about.
 func TestTheReadAtTheEndIsShort(t *testing.T) {
 	last := "@40-40 p-1 rx_ ry1"
 	lines := []string{"@0-10 ax1", "@20-30 ay1"}

@@ -10,7 +10,7 @@ import (
 	. "assay/check/cycle"
 )
 
-// TestFindings: what Elle is blind for below strict models.
+// Lost appends and stale reads, which Elle does not report below strict models.
 func TestFindings(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -76,7 +76,6 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestAssumptions: what the order of a register's versions rests on.
 func TestAssumptions(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -6,29 +6,26 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// edgeKind describes why one transaction is before another; a pair can have
-// several reasons, so the kinds are bits.
+// edgeKind is a set of reasons why one transaction is before another.
 type edgeKind uint8
 
 const (
-	// ww: the second overwrote, or appended right after, what the first wrote.
+	// ww: the second overwrote, or appended right after, a write of the first.
 	ww edgeKind = 1 << iota
-	// wr: the second read what the first wrote.
+	// wr: the second read a write of the first.
 	wr
 	// rw: the first read a state that the second overwrote.
 	rw
 	// process: the same client ran the first before the second.
 	process
-	// realtime: the first was acknowledged before the second was begun.
+	// realtime: the first was acknowledged before the second began.
 	realtime
 
-	// free leads from an auxiliary node onwards; it belongs to the edge by
-	// which the node was entered.
+	// free leads on from an auxiliary node; it continues the edge that entered the node.
 	free edgeKind = 0
 )
 
-// dependencies are the kinds that mean that the second saw, or built on, the
-// first.
+// dependencies are the kinds in which the second saw, or built on, the first.
 const dependencies = ww | wr
 
 func (k edgeKind) String() string {
@@ -48,8 +45,7 @@ func (k edgeKind) String() string {
 	}
 }
 
-// graph is a directed graph: the edges of node v lead to
-// to[start[v]:start[v+1]].
+// graph is a directed graph: the edges of node v lead to to[start[v]:start[v+1]].
 type graph struct {
 	start []int32
 	to    []int32
@@ -58,7 +54,6 @@ type graph struct {
 
 func (g *graph) nodes() int { return len(g.start) - 1 }
 
-// along gives the edges of the given kinds as acyclic.Visit asks for them.
 func (g *graph) along(kinds edgeKind) func(v, n int32) (int32, bool) {
 	return func(v, n int32) (int32, bool) {
 		switch e := g.start[v] + n; {
@@ -72,8 +67,6 @@ func (g *graph) along(kinds edgeKind) func(v, n int32) (int32, bool) {
 	}
 }
 
-// components calls visit with each strongly connected component of the edges
-// of the given kinds, see acyclic.Visit.
 func (g *graph) components(ctx context.Context, kinds edgeKind, visit func(members []int32)) bool {
 	return acyclic.Visit(ctx, g.nodes(), g.along(kinds), visit)
 }

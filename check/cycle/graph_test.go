@@ -11,7 +11,7 @@ import (
 	"assay/internal/expect"
 )
 
-// partition names for each transaction the least that is in cycles with it.
+// partition returns, for each transaction, the lowest one in cycles with it.
 func partition(l *edgeList) []int32 {
 	least := make([]int32, l.txns)
 	l.build().components(context.Background(), ww|wr|rw|process|realtime, func(members []int32) {
@@ -23,7 +23,7 @@ func partition(l *edgeList) []int32 {
 	return least
 }
 
-// TestJoin compares a node between two sets with all the edges it stands for.
+// An auxiliary node between two sets means the same as all the edges that it stands for.
 func TestJoin(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -62,8 +62,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestRealtimeNodes compares the order of time over auxiliary nodes with the
-// pairs it stands for.
+// The order of time over auxiliary nodes means the same as all its pairs.
 func TestRealtimeNodes(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 10))
@@ -97,7 +96,6 @@ func TestRealtimeNodes(t *testing.T) {
 	}
 }
 
-// follow enters what can be reached from v.
 func follow(g *graph, v int32, reached map[int32]bool) {
 	for e := g.start[v]; e < g.start[v+1]; e++ {
 		if w := g.to[e]; !reached[w] {
@@ -107,7 +105,7 @@ func follow(g *graph, v int32, reached map[int32]bool) {
 	}
 }
 
-// TestComponents compares with reachability, and looks at their order.
+// Components agree with reachability, and come in the promised order.
 func TestComponents(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 11))
@@ -162,8 +160,7 @@ func without(g *graph, kind edgeKind) *graph {
 	return l.build()
 }
 
-// TestHotKey sees to it that a key on which everybody contradicts everybody
-// costs no square of them.
+// A key on which all transactions contradict each other does not take quadratic time.
 func TestHotKey(t *testing.T) {
 	const n = 20000
 	for _, registers := range []bool{false, true} {

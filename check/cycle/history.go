@@ -9,10 +9,10 @@ import (
 	"assay/history/exchange"
 )
 
-// Op is one operation of a transaction. A key is either a list (Append, ReadList) or a
-// register (Write, ReadValue), never both; ReadNothing fits either, and a ReadList of an
-// empty list is the same. Keys and values are any numbers but the smallest 2^32, which
-// stand for strings; see Builder.Symbol.
+// Op is one operation of a transaction. A key is either a list (Append, ReadList) or a register
+// (Write, ReadValue), never both. ReadNothing fits either, and a ReadList of an empty list means
+// the same. Keys and values are any numbers but the smallest 2^32, which stand for strings; see
+// Builder.Symbol.
 type Op struct {
 	Kind       exchange.MicroKind
 	Key, Value int64
@@ -28,7 +28,7 @@ const (
 	ReadNothing = exchange.GetNothing
 )
 
-// kindOf returns the kind, with ReadNothing for an empty list.
+// kindOf returns the kind; ReadNothing for a ReadList of an empty list.
 func kindOf(o *Op) exchange.MicroKind {
 	if o.Kind == ReadList && len(o.List) == 0 {
 		return ReadNothing
@@ -38,28 +38,23 @@ func kindOf(o *Op) exchange.MicroKind {
 
 // Txn is one transaction, as its client saw it.
 type Txn struct {
-	// ID is how the reader of a report finds the transaction again: its
-	// number in the log, or any other.
+	// ID identifies the transaction to the reader of a report, such as by its number in the log.
 	ID int64
-	// Process is the client, or session, that ran it: one after the other.
+	// Process is the client, or session, which runs one transaction after the other.
 	Process int32
-	// Invoke and Complete are moments of one clock, in any unit (nanoseconds,
-	// or lines of a log): a transaction precedes another in real time if it
-	// completed strictly before the other was invoked. Complete counts only
-	// for a committed transaction.
+	// Invoke and Complete are moments of one clock, in any unit (nanoseconds, or lines of a
+	// log). A transaction precedes another in real time if it completed strictly before the other
+	// was invoked. Complete counts only for a committed transaction.
 	Invoke, Complete int64
-	// Outcome reports whether it took effect. Of one that is not committed, only
-	// the appends and writes are looked at.
+	// Outcome says whether it took effect. Without Committed only the appends and writes count.
 	Outcome history.Outcome
-	// Ops are its operations in their order.
-	Ops []Op
+	Ops     []Op
 }
 
-// InputError describes why a transaction cannot be judged.
+// InputError says why a transaction cannot be judged.
 type InputError struct {
 	// ID is the transaction's.
-	ID int64
-	// Reason describes what is wrong with it.
+	ID     int64
 	Reason string
 }
 
@@ -67,8 +62,8 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("cycle: transaction %d: %s", e.ID, e.Reason)
 }
 
-// Limits of one history; the reader's memory ends long before. A graph has up to
-// four nodes a transaction; see maxNodes.
+// Limits of one history; the machine's memory ends long before. A graph has up to four nodes a
+// transaction; see maxNodes.
 const (
 	maxTxns = 1 << 26
 	maxOps  = 1 << 29
@@ -77,18 +72,16 @@ const (
 	firstNumber = math.MinInt64 + 1<<32
 )
 
-// History is a history of transactions, laid out in long arrays: a million
-// transactions of three operations take about 55 MB, and the lists they read
-// little more than what was appended, because reads share what they have in
-// common. It is made by a Builder and does not change.
+// History is a history of transactions in long arrays. A million transactions of three operations
+// take about 55 MB. The lists that they read take little more than the appended elements, because
+// reads share their common prefix. A Builder makes a History, which does not change.
 type History struct {
 	invoke, complete numbers
 	ids              numbers
 	process          chunkedList[int32]
 	outcome          chunkedList[history.Outcome]
 	ops              operations
-	// longest are the longest lists that were read of each key, and others those that do
-	// not agree with it.
+	// longest holds the longest list read of each key, others the lists that contradict it.
 	longest listStore
 	others  []int64
 	keys    []int64              // dense key to its number or symbol
@@ -97,7 +90,7 @@ type History struct {
 	symbols []string             // by number
 }
 
-// Len returns how many transactions there are.
+// Len returns the number of transactions.
 func (h *History) Len() int { return h.process.len }
 
 func (h *History) list(o op) []int64 {
@@ -130,15 +123,14 @@ func (h *History) name(v int64) string {
 
 func (h *History) keyName(key int32) string { return h.name(h.keys[key]) }
 
-// Builder collects the transactions of a history, in any order. The zero value
-// is ready. It is not safe for concurrent use.
+// Builder collects the transactions of a history, in any order. The zero value is ready. It is not
+// safe for concurrent use.
 type Builder struct {
 	h       History
 	dense   []int32 // keys 0, 1, 2, ... to their dense number plus one
 	sparse  map[int64]int32
 	symbols map[string]int64
-	// ownIDs means that some transaction has another ID than its Invoke, which ids
-	// are otherwise.
+	// ownIDs means that some ID differs from its Invoke. Otherwise the IDs are not stored.
 	ownIDs bool
 }
 
@@ -156,8 +148,8 @@ func (b *Builder) Symbol(s string) int64 {
 	return v
 }
 
-// Add appends one transaction, of which nothing is kept but copies. It returns
-// an *InputError, and adds nothing, if the transaction is not well-formed.
+// Add appends one transaction and keeps only copies. If the transaction is not well-formed, Add
+// returns an *InputError and adds nothing.
 func (b *Builder) Add(t Txn) error {
 	if err := b.validate(&t); err != nil {
 		return err
@@ -187,7 +179,7 @@ func (b *Builder) Add(t Txn) error {
 	return nil
 }
 
-// kindOfKey is Append for what is done to lists, Write for registers, else 0.
+// kindOfKey is Append for operations on lists, Write for those on registers, otherwise 0.
 func kindOfKey(k exchange.MicroKind) exchange.MicroKind {
 	switch k {
 	case Append, ReadList:
@@ -232,11 +224,10 @@ func (b *Builder) validate(t *Txn) error {
 	return b.validateKinds(t, bad)
 }
 
-// fewOperations is up to how many operations of a transaction are compared with
-// each other; a transaction that reads everything has hundreds of thousands.
+// fewOperations bounds the operations of a transaction that are compared with each other. A
+// transaction that reads everything has hundreds of thousands.
 const fewOperations = 16
 
-// validateKinds sees to it that no key is a list here and a register there.
 func (b *Builder) validateKinds(t *Txn, bad func(string, ...any) error) error {
 	var own map[int64]exchange.MicroKind // of a long transaction, by key
 	for i := range t.Ops {
@@ -267,7 +258,7 @@ func (b *Builder) meaningful(v int64) bool {
 	return v >= firstNumber || v-math.MinInt64 < int64(len(b.h.symbols))
 }
 
-// denseKeys bounds the keys that are looked up in an array, not in a map.
+// denseKeys bounds the keys that are looked up in an array instead of a map.
 const denseKeys = 1 << 22
 
 func (b *Builder) lookup(number int64) (int32, bool) {
@@ -278,7 +269,7 @@ func (b *Builder) lookup(number int64) (int32, bool) {
 	return key, known
 }
 
-// key returns the dense number of a key, giving it one at its first use.
+// key returns the dense number of a key, and assigns it at the first use.
 func (b *Builder) key(number int64) int32 {
 	if key, known := b.lookup(number); known {
 		return key
@@ -288,7 +279,7 @@ func (b *Builder) key(number int64) int32 {
 	b.h.kinds = append(b.h.kinds, 0)
 	b.h.keyOps = append(b.h.keyOps, 0)
 	b.h.longest.lists = append(b.h.longest.lists, storedList{})
-	// The array must not be longer than a few times what is in it.
+	// The array's length is bounded by a few times its content.
 	if room := int64(4*len(b.h.keys) + 1024); number >= 0 && number < min(denseKeys, room) {
 		for int64(len(b.dense)) <= number {
 			b.dense = append(b.dense, 0)
@@ -303,9 +294,8 @@ func (b *Builder) key(number int64) int32 {
 	return key
 }
 
-// storeList stores a list that was read from key. It returns 0 if that agrees with
-// the longest list read from the key so far, which is stored once, else one more
-// than where it is in others.
+// storeList stores a list read from key. It returns 0 if the list is a prefix of the longest one
+// read from the key, which is stored once. Otherwise it returns one plus the place in others.
 func (b *Builder) storeList(key int32, list []int64) int64 {
 	longest := b.h.longest.of(key)
 	for i, v := range longest[:min(len(longest), len(list))] {
@@ -321,7 +311,6 @@ func (b *Builder) storeList(key int32, list []int64) int64 {
 	return 0
 }
 
-// addID keeps the ID of the transaction that is added, which was invoked then.
 func (b *Builder) addID(id, invoke int64) {
 	if !b.ownIDs {
 		if id == invoke {
@@ -335,7 +324,7 @@ func (b *Builder) addID(id, invoke int64) {
 	b.h.ids.add(id)
 }
 
-// History returns what was added. The Builder must not be used afterwards.
+// History returns the added transactions. The Builder must not be used afterwards.
 func (b *Builder) History() *History {
 	h := b.h
 	h.ops.end()

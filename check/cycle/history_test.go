@@ -45,7 +45,7 @@ func TestBuilderErrors(t *testing.T) {
 			t.Errorf("%s: something of it was added", c.name)
 		}
 	}
-	// What fits both a list and a register is neither.
+	// ReadNothing fits both a list and a register.
 	var b Builder
 	for _, op := range []Op{{Kind: ReadNothing}, {Kind: ReadList}, {Kind: Write}, {Kind: ReadList}} {
 		if err := b.Add(Txn{Outcome: history.Committed, Ops: []Op{op}}); err != nil {
@@ -54,9 +54,8 @@ func TestBuilderErrors(t *testing.T) {
 	}
 }
 
-// TestBuilderKeeps compares what comes out with what went in, over keys that
-// are dense, sparse, negative and strings, and lists that grow, shrink and
-// differ.
+// A Builder returns what it was given, over dense, sparse, negative and string keys, and lists that
+// grow, shrink and differ.
 func TestBuilderKeeps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b Builder
@@ -112,7 +111,7 @@ func TestBuilderKeeps(t *testing.T) {
 	}
 }
 
-// TestListsShare holds reads of one list to about the room of the longest.
+// The reads of one list take little more memory than the longest.
 func TestListsShare(t *testing.T) {
 	var b Builder
 	var list []int64
@@ -129,7 +128,6 @@ func TestListsShare(t *testing.T) {
 	}
 }
 
-// TestListsGrow holds lists of several keys, which grow by turns, against plain ones.
 func TestListsGrow(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var s listStore
@@ -156,8 +154,7 @@ func TestListsGrow(t *testing.T) {
 	}
 }
 
-// TestKeysAreSortedInParts compares the operations of each key, sorted a few keys at a time,
-// with those of a plain look at all.
+// The operations of each key, sorted a few keys at a time, equal those of a plain search.
 func TestKeysAreSortedInParts(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	var b Builder

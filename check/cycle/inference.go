@@ -8,33 +8,28 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// inference derives from a history which transactions depend on which, and the
-// anomalies that show without a cycle.
+// inference derives the dependencies of transactions, and the anomalies that need no cycle.
 type inference struct {
 	h *History
 	o Options
-	// assumed are the options that were given, without what a model promises, and
-	// contradicted says that the versions of a key cannot be in the order that these
-	// ask for.
+	// assumed are the given options, without a model's own promises. contradicted means that the
+	// versions of a key cannot be in the order that these require.
 	assumed      Options
 	contradicted bool
 	edges        *edgeList
 	cases        anomalyCases
-	// byKey[start[k]:start[k+1]] are the operations of key from+k, which is below to, in
-	// the order of their transactions, and txnOf has the transaction of each.
+	// byKey[start[k]:start[k+1]] are the operations of key from+k, which is below to, in the order
+	// of their transactions. txnOf has the transaction of each.
 	byKey, txnOf, start []int32
 	from, to            int32
-	// ambiguous describes why the history cannot be judged, if it cannot.
-	ambiguous string
-	// findings are what is not an anomaly but wrong all the same.
+	ambiguous           string
+	// findings are wrong, but no anomalies.
 	findings anomalyCases
-	// registers says that there are any, and unseen is the most appends to one
-	// list that nobody saw.
+	// registers says that there are registers. unseen is the most unseen appends to one list.
 	registers bool
 	unseen    int
-	// stronger has how the search for an order by a stronger rule ended.
-	stronger map[rule]acyclic.Result
-	// open says that rule statements is kept and allStatements is not.
+	stronger  map[rule]acyclic.Result
+	// open means that rule statements holds and allStatements does not.
 	open bool
 
 	list     listState
@@ -47,7 +42,7 @@ func newInference(h *History, o Options) *inference {
 	return &inference{h: h, o: o, assumed: o, stronger: map[rule]acyclic.Result{}}
 }
 
-// sortByKey finds the operations of the keys from one on, of as many keys as have so many.
+// sortByKey finds the operations of the keys from a key on, until it has at least the number most.
 func (in *inference) sortByKey(from int32, most int) {
 	h := in.h
 	in.from, in.to, in.start = from, from, append(in.start[:0], 0)
@@ -74,10 +69,9 @@ func (in *inference) sortByKey(from int32, most int) {
 	}
 }
 
-// forgetKeys gives up what sortByKey found, which takes a third of the history's memory.
+// forgetKeys frees the result of sortByKey, which takes a third of the history's memory.
 func (in *inference) forgetKeys() { in.byKey, in.txnOf, in.start, in.to = nil, nil, nil, in.from }
 
-// opsOfKey are the operations of a key, and the transaction of each.
 func (in *inference) opsOfKey(key int32) (ops, txns []int32) {
 	if key < in.from || key >= in.to {
 		in.sortByKey(0, math.MaxInt)
@@ -86,11 +80,9 @@ func (in *inference) opsOfKey(key int32) (ops, txns []int32) {
 	return in.byKey[from:to], in.txnOf[from:to]
 }
 
-// fewOps is how many operations are sorted by key at once, and a quarter of those of a long
-// history.
+// fewOps is the number of operations sorted by key at once, or a quarter of all if that is more.
 const fewOps = 1 << 16
 
-// run looks at each key. It returns false if ctx ended first.
 func (in *inference) run(ctx context.Context) bool {
 	in.edges = newEdgeList(in.h.Len())
 	for key := range int32(len(in.h.keys)) {

@@ -2,8 +2,7 @@ package cycle_test
 
 import . "assay/check/cycle"
 
-// inferred has histories that show something in every order of the versions,
-// with twins as in minimal.
+// inferred has histories with an anomaly in every order of the versions, with twins as in minimal.
 var inferred = []struct {
 	name       string
 	model      Model

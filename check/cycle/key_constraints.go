@@ -1,6 +1,5 @@
 package cycle
 
-// addKey links what is known of one key.
 func (c *constraints) addKey(key int32) {
 	k := &c.keys[key]
 	for _, r := range k.reads {
@@ -26,8 +25,7 @@ func (c *constraints) addKey(key int32) {
 	}
 }
 
-// seeAll links the writer of version a of a list to those who read version b
-// or what is beyond: a list shows all that was appended to it.
+// seeAll links the writer of version a of a list to readers of version b: a list shows all appends.
 func (c *constraints) seeAll(key, a, b int32) {
 	k := &c.keys[key]
 	for _, r := range k.readsOf(b) {
@@ -38,8 +36,8 @@ func (c *constraints) seeAll(key, a, b int32) {
 	}
 }
 
-// addFree links the chain, and those who read its end, to the versions that
-// come in no known order after it.
+// addFree links the chain, and the readers of its end, to the free versions, which come after it in
+// unknown order.
 func (c *constraints) addFree(key int32) {
 	k := &c.keys[key]
 	last := k.chain
@@ -71,8 +69,8 @@ func (c *constraints) addFree(key int32) {
 	}
 }
 
-// through links readers to all free versions but their own by way of auxiliary
-// nodes: one for each version and all before it, one for each and all after it.
+// through links readers to all free versions but their own over auxiliary nodes: one for each
+// version and all before it, and one for each version and all after it.
 func (c *constraints) through(key int32, readers []access) {
 	k := &c.keys[key]
 	free := k.writers[k.chain+1:]

@@ -5,37 +5,35 @@ import (
 	"slices"
 )
 
-// noTxn stands for nobody: the writer of the initial state.
+// noTxn is no transaction, such as the writer of the initial state.
 const noTxn = int32(-1)
 
-// keyOrder is who wrote and read one key, by versions: what each transaction
-// that took effect left behind there. Version 0 is the initial state.
+// keyOrder holds the writers and readers of one key by versions: what each transaction that took
+// effect left behind. Version 0 is the initial state.
 type keyOrder struct {
 	key int32
-	// writers, values and writes have by version the transaction, the value
-	// (of a list the last element) and the operation.
+	// writers, values and writes are, by version, the transaction, the value (of a list the last
+	// element) and the operation.
 	writers []int32
 	values  []int64
 	writes  []int32
-	// chain is the last of the versions from 0 on whose order the reads of a
-	// list show. Those beyond come later, in an order that is not known.
+	// chain is the last of the versions from 0 on whose order the reads of a list show. Later
+	// versions are free: they follow in an unknown order.
 	chain int32
-	// reads are the reads of what others wrote, sorted by version; those of
-	// version v are reads[first[v]:first[v+1]].
+	// reads are of other transactions' writes: those of version v are reads[first[v]:first[v+1]].
 	reads []access
 	first []int32
-	// known are pairs beyond the chain whose order is known.
+	// known are pairs of free versions whose order is known.
 	known []knownOrder
 }
 
-// access is one read of what another transaction wrote.
+// access is one read of another transaction's write.
 type access struct {
 	txn, version int32
 	op           int32 // of the history
 	own          int32 // the version that txn wrote itself, or 0
 }
 
-// knownOrder says that version a comes before version b.
 type knownOrder struct {
 	a, b int32
 	edge versionEdge
@@ -45,11 +43,10 @@ func (k *keyOrder) readsOf(version int32) []access {
 	return k.reads[k.first[version]:k.first[version+1]]
 }
 
-// free is how many versions have no known place.
 func (k *keyOrder) free() int { return len(k.writers) - 1 - int(k.chain) }
 
-// accesses collects who wrote and read what. It relies on a history without
-// any of what read committed forbids. It returns false if ctx ended first.
+// accesses collects the writers and readers of each key. The history must have nothing that read
+// committed forbids. It returns false if ctx ended first.
 func (in *inference) accesses(ctx context.Context) ([]keyOrder, bool) {
 	keys := make([]keyOrder, 0, len(in.h.keys))
 	took := make([]bool, in.h.Len())
@@ -89,8 +86,7 @@ func (k *keyOrder) add(txn int32, value int64, op int32) int32 {
 	return int32(len(k.writers) - 1)
 }
 
-// finish leaves out the versions of transactions that may not have taken
-// effect and that nobody saw: without them everything else is as possible.
+// finish drops unseen versions of transactions of unknown outcome: the rest is as possible without.
 func (k *keyOrder) finish(took []bool) {
 	number := make([]int32, len(k.writers))
 	kept := int32(1)
@@ -124,7 +120,7 @@ func (k *keyOrder) finish(took []bool) {
 	}
 }
 
-// linkOwn enters what readers wrote themselves. wrote has a 0 for each transaction.
+// linkOwn sets the readers' own versions. wrote must have a 0 for each transaction.
 func (k *keyOrder) linkOwn(wrote []int32) {
 	for v := int32(len(k.writers)) - 1; v > 0; v-- {
 		wrote[k.writers[v]] = v

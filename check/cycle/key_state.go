@@ -1,13 +1,10 @@
 package cycle
 
-// keyState is what lists and registers have in common while one key is looked
-// at.
 type keyState struct {
-	key   int32
-	ops   []int32 // the key's operations
-	kept  []op    // the same, copied, since each is looked at many times
-	table elemTable
-	// sameWrites are two operations that wrote the same, or nil.
+	key        int32
+	ops        []int32 // the key's operations
+	kept       []op    // the same, copied, since each is looked at many times
+	table      elemTable
 	sameWrites []int32
 }
 
@@ -21,8 +18,7 @@ func (in *inference) openKey(s *keyState, key int32) {
 	s.table.reset(len(s.ops))
 }
 
-// visits calls visit for each transaction that uses the key, with the range of
-// its operations among the key's.
+// visits calls visit for each transaction on the key, with the range of its operations.
 func (s *keyState) visits(visit func(txn int32, from, to int)) {
 	for from := 0; from < len(s.kept); {
 		txn := s.kept[from].txn
@@ -35,8 +31,7 @@ func (s *keyState) visits(visit func(txn int32, from, to int)) {
 	}
 }
 
-// enterWriter enters who wrote what operation i of the key wrote. Of two, one
-// that has failed is passed over: it was tried again.
+// enterWriter sets the writer of i's value. Of two, a failed one is ignored: it was tried again.
 func (in *inference) enterWriter(s *keyState, i int32) {
 	op := s.kept[i]
 	e := &s.table.entries[s.table.put(op.val)]
@@ -52,7 +47,6 @@ func (in *inference) enterWriter(s *keyState, i int32) {
 	e.writer = i
 }
 
-// writer returns the transaction that wrote an entry; there must be one.
 func (in *inference) writer(s *keyState, e int32) int32 {
 	return s.kept[s.table.entries[e].writer].txn
 }

@@ -13,10 +13,9 @@ import (
 	"assay/internal/expect"
 )
 
-// TestLevels runs databases that keep a known level: nothing may be found that
-// the level forbids, whatever is assumed, and in at least half of the
-// histories something must be found that it allows and the next stronger one does
-// not.
+// Simulated databases keep a known level. Nothing that the level forbids may be found, whatever is
+// assumed. At least half of the histories must show something that the level allows and the next
+// stronger one forbids.
 func TestLevels(t *testing.T) {
 	for _, c := range []struct {
 		level     isolationLevel
@@ -28,8 +27,8 @@ func TestLevels(t *testing.T) {
 		{simulateStrict, true, []Model{StrictSerializable, SessionSerializable, ReadUncommitted}, ""},
 		{simulateSnapshot, false, []Model{StrongSnapshotIsolation, SessionSnapshotIsolation, SnapshotIsolation}, Serializable},
 		{simulateSnapshot, true, []Model{StrongSnapshotIsolation, SessionSnapshotIsolation, SnapshotIsolation}, Serializable},
-		// That a list was appended to is lost here, which shows in reads of
-		// one's own appends already; registers are simply overwritten.
+		// Appends to lists are lost here, which already shows in reads of own appends; registers
+		// are merely overwritten.
 		{simulatePrefix, false, nil, ReadCommitted},
 		{simulatePrefix, true, []Model{Prefix, Causal, ReadCommitted}, SnapshotIsolation},
 		{simulateSnapshotReads, false, []Model{SnapshotReads}, Prefix},
@@ -73,7 +72,6 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// collect returns what a database of the highest level did.
 func collect(t *testing.T, seed uint64, txns int) []Txn {
 	t.Helper()
 	var all []Txn
@@ -88,15 +86,14 @@ func collect(t *testing.T, seed uint64, txns int) []Txn {
 
 // TestChangedReads changes one read at a time of valid histories.
 //
-// What can be found: a read that is no beginning of the longest read of its
-// list, if another read is as long (otherwise the changed read itself is the
-// longest, and if its elements could have been appended in that order there
-// is nothing wrong with it); and a read that lacks what was acknowledged
-// before it began. What is left is a beginning of the true list that is too
-// short by what was appended at the same time, or too long: the transaction
-// might have run a little earlier or later, so that it is wrong only if the
-// rest of it says so. TestAgreesWithSchedules shows that what is wrong by the
-// rest is always found.
+// Two kinds of wrong reads can be found. One is no prefix of the longest read of its list, if
+// another read is as long. (Otherwise the changed read is the longest itself, and it is right if
+// its elements could have been appended in that order.) The other lacks an append acknowledged
+// before it began.
+//
+// There remains a prefix of the true list that is too short or too long by concurrent appends. The
+// transaction might have run a little earlier or later, so it is wrong only if the rest of it says
+// so. TestAgreesWithSchedules shows that such a read is always found.
 func TestChangedReads(t *testing.T) {
 	found, stale := 0, 0
 	for seed := range uint64(8) {
@@ -156,8 +153,8 @@ func TestChangedReads(t *testing.T) {
 	}
 }
 
-// changes returns lists that differ from this one within its length, or by an
-// element that nobody wrote.
+// changes returns lists that differ from this one within its length, or by an element that was
+// never written.
 func changes(r *rand.Rand, list []int64) [][]int64 {
 	n := len(list)
 	garbage := append(slices.Clone(list[:n-1]), 1000)

@@ -2,38 +2,35 @@ package cycle
 
 import "slices"
 
-// listState is what follows from the reads of one list for the order of its elements.
+// listState is the order of a list's elements as its reads show it.
 type listState struct {
 	keyState
-	// longest is the longest list that a committed transaction read, of several
-	// the last, and the operation that read it, -1 if there is none. Every
-	// other read must be a prefix of it: a list is appended to and never
-	// changed otherwise.
+	// longest is the longest list that a committed transaction read (among equals the last), and
+	// longestOp the operation that read it, or -1. A list only grows, so every other read must be
+	// a prefix of it.
 	longest   []int64
 	longestOp int32
 	// order has the entries of the longest's elements, each once.
 	order []int32
-	// at has for each operation the position of the element that it appended, or
-	// of the last element that it read.
+	// at is each operation's position: of the element appended, or of the last element read.
 	at []position
-	// prefix is true for each operation if it read a prefix of the longest.
+	// prefix is true for each operation that read a prefix of longest.
 	prefix []bool
-	// clean is how much of the longest list has neither a repeated element, nor one
-	// of a failed transaction, nor one that nobody wrote.
+	// clean is the length of longest before an element that is repeated, failed, or never written.
 	clean int
-	// repeats is how much of it has no repeated element.
+	// repeats is the length of longest up to its first repeated element.
 	repeats int
-	// next and previous have for each position the writer of the nearest later
-	// and earlier element whose transaction may have taken effect, or -1;
-	// next is shifted by one, for the position before all.
+	// next and previous are, for each position, the writer of the nearest later and earlier
+	// element whose transaction may have taken effect, or -1. next is shifted by one, for
+	// beforeAll.
 	next, previous []int32
 	scratch        listScratch
 }
 
 // readList fills in.list for the key.
 //
-// An append whose element is in no committed read comes after the longest: the
-// read of the longest list would have shown it.
+// An append whose element is in no committed read comes after longest, whose read would have shown
+// it.
 func (in *inference) readList(key int32) *listState {
 	s := &in.list
 	in.openKey(&s.keyState, key)
@@ -114,7 +111,6 @@ func (in *inference) placeRead(s *listState, i int, list []int64) {
 	s.at[i] = s.table.entries[s.table.put(list[len(list)-1])].position
 }
 
-// lastEntry returns the entry of the last element of what operation i read.
 func (s *listState) lastEntry(i int, list []int64) int32 {
 	if s.prefix[i] && len(list) <= s.repeats {
 		return s.order[len(list)-1]
@@ -122,7 +118,6 @@ func (s *listState) lastEntry(i int, list []int64) int32 {
 	return s.table.find(list[len(list)-1])
 }
 
-// inferList adds what follows from one list to the edges and the cases.
 func (in *inference) inferList(key int32) {
 	s := in.readList(key)
 	if s.sameWrites != nil {
@@ -147,7 +142,6 @@ func (in *inference) inferList(key int32) {
 	in.findStale(s)
 }
 
-// linkList adds the edges of one list.
 func (in *inference) linkList(s *listState) {
 	for p := 1; p < len(s.order); p++ {
 		e, before := s.order[p], s.previous[p]
@@ -173,9 +167,8 @@ func (in *inference) linkList(s *listState) {
 	in.edges.join(in.before, in.after, rw)
 }
 
-// linkRead adds the edges of one read: from who wrote its last element, and to
-// who appended the next. If nobody is known to have, it is before all whose
-// appends nobody saw.
+// linkRead adds the edges of one read: from the writer of its last element, and to the next append.
+// If no next append is known, the read precedes all unseen appends.
 func (in *inference) linkRead(s *listState, i int) {
 	op := s.kept[i]
 	if list := in.h.list(op); list != nil {

@@ -2,15 +2,13 @@ package cycle
 
 import "fmt"
 
-// The versions of a list, for what is assumed of their order: 0 is the empty list,
-// p+1 ends with the element at position p, and those of appends that nobody saw have
-// the numbers from end()+1 on, in no order.
+// Under assumptions the versions of a list are: 0 for the empty list, p+1 for the list that ends at
+// position p, and from end()+1 on those of unseen appends, in no order.
 
 // end is the last version that a read shows.
 func (s *listState) end() version { return version(len(s.order)) }
 
-// version returns the version of the list that operation i saw or left, noVersion if
-// that is not known. more is for one that nobody saw.
+// version returns the version that operation i saw or left, or noVersion; more if it is unseen.
 func (s *listState) version(i int, more version) version {
 	switch {
 	case s.at[i] != unplaced:
@@ -22,9 +20,8 @@ func (s *listState) version(i int, more version) version {
 	}
 }
 
-// assumedOrder returns which versions of a list come before which others by what is
-// assumed, if anything is: from one that somebody saw or left last to one that somebody
-// saw or left first.
+// assumedOrder returns the assumed order of a list's versions. An edge leads from the last version
+// that one transaction saw or left to the first that another did.
 func (in *inference) assumedOrder(s *listState) []versionEdge {
 	if !in.assumed.LinearizableKeys && !in.assumed.SequentialKeys {
 		return nil
@@ -53,8 +50,7 @@ func (in *inference) assumedOrder(s *listState) []versionEdge {
 	return kept
 }
 
-// assumeOrder holds what is assumed of a list's versions against the order that its
-// reads show, and links the appends that nobody saw.
+// assumeOrder compares the assumed order with a list's reads, and links the unseen appends.
 func (in *inference) assumeOrder(s *listState) {
 	for _, e := range in.assumedOrder(s) {
 		if e.to > s.end() {
@@ -66,8 +62,6 @@ func (in *inference) assumeOrder(s *listState) {
 	}
 }
 
-// assumes reports whether versions of a register lead in a circle because of what is
-// assumed.
 func (in *inference) assumes(circle []versionEdge) bool {
 	for _, e := range circle {
 		if e.source == sequentialKey || e.source == linearizableKey || e.source == writeFollowsRead && in.assumed.WritesFollowReads {
@@ -77,8 +71,8 @@ func (in *inference) assumes(circle []versionEdge) bool {
 	return false
 }
 
-// assumedEvidence says that the second transaction of an edge saw or left an earlier
-// state of a list than the first, which was before it.
+// assumedEvidence says that the second transaction of an edge saw or left an earlier state of a
+// list than the first, which preceded it.
 func (in *inference) assumedEvidence(s *listState, e versionEdge) Evidence {
 	first, second := op{}, op{}
 	s.visits(func(txn int32, from, to int) {
@@ -100,8 +94,7 @@ func (in *inference) assumedEvidence(s *listState, e versionEdge) Evidence {
 	return in.keyEvidence(s.key, nil, text, e.first, e.second)
 }
 
-// explainAssumed means that an append that nobody saw comes after one of a, which nobody
-// saw either, because of what is assumed.
+// explainAssumed explains why an unseen append comes after an unseen append of a, by an assumption.
 func (in *inference) explainAssumed(edge *Edge, s *listState, later op, a int32, x, y string) bool {
 	who := func(t int32) string {
 		if t == a {

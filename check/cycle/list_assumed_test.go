@@ -11,8 +11,8 @@ import (
 	. "assay/check/cycle"
 )
 
-// TestAssumptionsOfLists: each assumption convicts a list as it does a register, by any
-// model, and nobody who keeps it.
+// By any model, each assumption convicts a list just as it convicts a register, and no history that
+// keeps it.
 func TestAssumptionsOfLists(t *testing.T) {
 	linearizable, sequential := Options{LinearizableKeys: true}, Options{SequentialKeys: true}
 	for _, c := range []struct {
@@ -44,8 +44,8 @@ func TestAssumptionsOfLists(t *testing.T) {
 	}
 }
 
-// keeps says whether this order of the versions keeps an assumption: what a transaction
-// saw or left last is not after what another saw or left first that follows it.
+// keeps reports whether this order of the versions keeps an assumption. The last version that a
+// transaction saw or left must not come after the first version of one that follows it.
 func (f *facts) keeps(follows relation) bool {
 	o := f.o
 	for key, order := range o.order {
@@ -62,8 +62,8 @@ func (f *facts) keeps(follows relation) bool {
 	return true
 }
 
-// span is what a transaction saw or left of a key first and last, as places in the order
-// of its writers, 0 for none of them.
+// span is the first and last version of a key that a transaction saw or left, as places in the
+// order of its writers; 0 is the initial one.
 func (o *oracle) span(t int, key int64, order []int) (first, last int, ok bool) {
 	own := slices.Index(order, t) + 1
 	for i, op := range o.txns[t].Ops {
@@ -97,8 +97,7 @@ func (o *oracle) span(t int, key int64, order []int) (first, last int, ok bool) 
 	return first, last, ok
 }
 
-// TestAssumedOrders compares what is found of lists under an assumption with every
-// order of their versions that keeps it.
+// The findings on lists under an assumption agree with every order of their versions that keeps it.
 func TestAssumedOrders(t *testing.T) {
 	counts := map[string]int{}
 	for seed := range uint64(4000) {
@@ -146,8 +145,8 @@ func TestAssumedOrders(t *testing.T) {
 	t.Log(counts)
 }
 
-// A register's write follows what its transaction read: below read committed, where
-// nothing else says so, that is assumed or is not.
+// Below read committed, only an assumption says that a register's write follows its transaction's
+// read.
 func TestAssumedThatWritesFollowReads(t *testing.T) {
 	txns := []string{"wx1", "rx=1 wx2", "wy1", "ry=1 wy2"}
 	for _, c := range []struct {

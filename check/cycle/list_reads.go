@@ -2,10 +2,8 @@ package cycle
 
 import "math"
 
-// never is a time later than all.
 const never = int64(math.MaxInt64)
 
-// judgeRead looks at one read of a list by itself.
 func (in *inference) judgeRead(s *listState, i int) {
 	o := s.ops[i]
 	op := s.kept[i]
@@ -16,14 +14,13 @@ func (in *inference) judgeRead(s *listState, i int) {
 	if !s.prefix[i] || len(list) > s.clean {
 		in.judgeElements(s, o, list)
 	}
-	// The state that was read must be the last that its writer made.
+	// The read state must be the last that its writer made.
 	e := s.lastEntry(i, list)
 	if w := s.table.entries[e].writer; w >= 0 && s.scratch.intermediate[w] && in.writer(&s.keyState, e) != op.txn {
 		in.cases.add(g1b, func() Evidence { return in.intermediateEvidence(o, s.ops[w]) })
 	}
 }
 
-// judgeElements looks for elements that should not be there.
 func (in *inference) judgeElements(s *listState, o int32, list []int64) {
 	seen := map[int32]bool{}
 	for _, elem := range list {
@@ -41,9 +38,8 @@ func (in *inference) judgeElements(s *listState, o int32, list []int64) {
 	}
 }
 
-// judgeOrder looks for an append of a failed transaction on which a committed
-// one built, and for appends of one transaction the wrong way round. Where
-// others come between those, it is a cycle.
+// judgeOrder looks for a committed append that follows one of a failed transaction, and for appends
+// of one transaction in reverse. If others come between the latter, they make a cycle instead.
 func (in *inference) judgeOrder(s *listState) {
 	failed := int32(-1)
 	for p, e := range s.order {
@@ -68,11 +64,10 @@ func (in *inference) judgeOrder(s *listState) {
 	}
 }
 
-// findStale looks for reads that lack what was acknowledged before they began.
-// These break no model that is blind to real time, so they are findings, not
-// anomalies; they rule out strong snapshot isolation and strict
-// serializability, because the read is before the append (rw), which is before
-// the read (realtime): G-single-item-realtime.
+// findStale looks for reads that lack an append acknowledged before they began. These break no
+// model that is blind to real time, so they are findings, not anomalies. They rule out strong
+// snapshot isolation and strict serializability. There the read is before the append (rw), which is
+// before the read (realtime): G-single-item-realtime.
 func (in *inference) findStale(s *listState) {
 	h := in.h
 	begun, latest := int64(-1<<63), int32(-1)
@@ -81,7 +76,7 @@ func (in *inference) findStale(s *listState) {
 			begun, latest = h.invoke.at(op.txn), o
 		}
 	}
-	// The append that was acknowledged first among those from a position on.
+	// soonest has the first acknowledged append at or after each position.
 	soonest := append(in.after[:0], make([]int32, len(s.order)+1)...)
 	in.after = soonest
 	soonest[len(s.order)] = -1
@@ -103,8 +98,6 @@ func (in *inference) findStale(s *listState) {
 	}
 }
 
-// acknowledged returns when the transaction of operation i of the list was
-// acknowledged, or never.
 func (in *inference) acknowledged(s *listState, i int32) int64 {
 	if i < 0 || !in.h.committed(s.kept[i].txn) {
 		return never

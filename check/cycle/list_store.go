@@ -2,9 +2,9 @@ package cycle
 
 import "slices"
 
-// listStore keeps a list of each key, all in a few large arrays without pointers, which
-// cost the collector nothing: a history has hundreds of thousands of lists. A list that
-// grows beyond its room moves to a larger one, and its own is for others.
+// listStore keeps a list for each key in a few large arrays without pointers, which cost the
+// garbage collector nothing: a history has hundreds of thousands of lists. A list that outgrows its
+// room moves to a larger one and frees its own.
 type listStore struct {
 	lists  []storedList // by dense key
 	chunks [][]int64
@@ -12,8 +12,7 @@ type listStore struct {
 	free   [][]int64 // where there is room, by size class
 }
 
-// storedList is where a list begins, which is a chunk and a place in it, how long it is,
-// and the size class of its room.
+// storedList is where a list begins (chunk and place), its length, and the size class of its room.
 type storedList struct {
 	begin int64
 	len   int32
@@ -25,10 +24,9 @@ const (
 	chunkRoom = 1 << placeBits
 )
 
-// classRoom is how many elements have room: 2, 3, 4, 6, 8, 12 and so on.
+// classRoom is the number of elements in a room: 2, 3, 4, 6, 8, 12 and so on.
 func classRoom(class int32) int { return (2 + int(class&1)) << (class / 2) }
 
-// of is the list of a key.
 func (s *listStore) of(key int32) []int64 {
 	l := s.lists[key]
 	if l.len == 0 {
@@ -37,7 +35,6 @@ func (s *listStore) of(key int32) []int64 {
 	return s.chunks[l.begin>>placeBits][l.begin%chunkRoom:][:l.len:l.len]
 }
 
-// extend puts elements behind the list of a key.
 func (s *listStore) extend(key int32, elements []int64) {
 	l := s.lists[key]
 	size := int(l.len) + len(elements)
@@ -58,7 +55,7 @@ func (s *listStore) extend(key int32, elements []int64) {
 	s.lists[key] = l
 }
 
-// room returns where a list of this size class can be.
+// room returns the place of a free room of this size class.
 func (s *listStore) room(class int32) int64 {
 	if int(class) >= len(s.free) {
 		s.free = append(s.free, slices.Repeat([][]int64{nil}, int(class)+1-len(s.free))...)

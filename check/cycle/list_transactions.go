@@ -4,15 +4,12 @@ import (
 	"slices"
 )
 
-// listScratch is what is kept while the transactions of one list are looked
-// at.
 type listScratch struct {
-	// intermediate is true for each append if its transaction appended to the list
-	// again, so that nobody else may read a state that ends in it.
+	// intermediate is true for each append that its transaction followed by another. No other
+	// transaction may read a state that ends in it.
 	intermediate []bool
-	// updated has for each length of a prefix of the longest the first
-	// transaction that read it and then appended, plus one; otherwise has the
-	// same for other lists.
+	// updated is, for each length of a prefix of longest, one plus the first transaction that read
+	// it and then appended. otherwise is the same for other lists.
 	updated   []int32
 	otherwise map[uint64][]int32
 	own       []int64
@@ -24,8 +21,7 @@ func (s *listScratch) reset(ops, spine int) {
 	s.otherwise = nil
 }
 
-// lookInside judges the operations of one transaction on one list, which are
-// those from from to to among the list's.
+// lookInside judges one transaction's operations on one list: from to to among the list's.
 func (in *inference) lookInside(s *listState, txn int32, from, to int) {
 	if to-from == 1 {
 		return
@@ -53,9 +49,8 @@ func (in *inference) lookInside(s *listState, txn int32, from, to int) {
 	in.judgeUpdate(s, txn, from, to)
 }
 
-// judgeInternal looks for a read that is not what the transaction itself read before, and
-// behind it what it appended since: Cerone's axiom INT. If it lacks what was appended, no
-// model allows it.
+// judgeInternal looks for a read that is not the transaction's previous read followed by its own
+// appends since: Cerone's axiom INT. If it lacks own appends, no model allows it.
 func (in *inference) judgeInternal(s *listState, txn int32, from, to int) {
 	h := in.h
 	var base []int64 // what was read last
@@ -86,8 +81,7 @@ func (in *inference) judgeInternal(s *listState, txn int32, from, to int) {
 	s.scratch.own = own[:0]
 }
 
-// shows reports whether a list has all of some elements in their order, whatever others
-// appended between and behind.
+// shows reports whether list contains own in order, possibly with other elements between and after.
 func shows(list, own []int64) bool {
 	for _, element := range list {
 		if len(own) > 0 && own[0] == element {
@@ -97,8 +91,7 @@ func shows(list, own []int64) bool {
 	return len(own) == 0
 }
 
-// judgeFuture looks for a read of an element that the transaction appends only
-// afterwards.
+// judgeFuture looks for a read of an element that the transaction appends only later.
 func (in *inference) judgeFuture(s *listState, txn int32, from, to int) {
 	for j := from + 1; j < to; j++ {
 		op := s.kept[j]
@@ -118,9 +111,8 @@ func (in *inference) judgeFuture(s *listState, txn int32, from, to int) {
 	}
 }
 
-// judgeUpdate looks for two committed transactions that read the same state of
-// a list and then both appended to it: the second did not see the first, nor
-// the first the second.
+// judgeUpdate looks for two committed transactions that read the same state of a list and then both
+// appended to it: neither saw the other.
 func (in *inference) judgeUpdate(s *listState, txn int32, from, to int) {
 	first := from
 	for first < to && s.kept[first].kind() == Append {

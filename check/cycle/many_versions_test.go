@@ -10,11 +10,10 @@ import (
 	"assay/history"
 )
 
-// manyBlindWrites is a history in which 24 transactions read that x was never written and
-// 24 write it, nobody knows in which order: too many pairs for an edge each. The one
-// numbered reader also read y, which the one numbered writer wrote, so that it saw a part
-// of that writer and not the other. A reader from 24 on is the writer of that number less
-// 24, which reads x before it writes it.
+// manyBlindWrites is a history in which 24 transactions read that x was never written and 24 write
+// it in an unknown order: too many pairs for an edge each. The numbered reader also read y, which
+// the numbered writer wrote. So it saw a part of that writer and missed the other. A reader from 24
+// on is writer number reader-24, which reads x before it writes it.
 func manyBlindWrites(reader, writer int, sees bool) []Txn {
 	const n = 24
 	var all []Txn
@@ -42,8 +41,8 @@ func manyBlindWrites(reader, writer int, sees bool) []Txn {
 	return all
 }
 
-// TestManyBlindWrites: the edges of many readers to many versions lead by way of nodes
-// between them, and mean the same, wherever in their row reader and writer stand.
+// Auxiliary nodes between many readers and many versions mean the same as direct edges, wherever in
+// their row the reader and the writer stand.
 func TestManyBlindWrites(t *testing.T) {
 	for _, model := range []Model{Serializable, SnapshotIsolation, Prefix, UpdateSerializable} {
 		for _, reader := range []int{0, 11, 23, 24, 35, 47} {

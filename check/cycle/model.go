@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Model is a consistency model, by its name.
+// Model is the name of a consistency model.
 type Model string
 
-// The models, in the names of jepsen.io/consistency.
+// The models, with the names of jepsen.io/consistency.
 const (
 	ReadUncommitted           Model = "read-uncommitted"        // PL-1
 	ReadCommitted             Model = "read-committed"          // PL-2
@@ -40,8 +40,7 @@ const (
 	strongSerializable              = "strong-serializable" // the same
 )
 
-// definition describes which models a model includes and which anomalies it forbids
-// beyond theirs.
+// definition says which models a model includes and which anomalies it forbids beyond theirs.
 type definition struct {
 	model   Model
 	weaker  []Model
@@ -49,27 +48,24 @@ type definition struct {
 	judgement
 }
 
-// definitions returns the lattice of Elle 0.2 (elle.consistency-model) without
-// the models of single objects, and of what each forbids only what can be found
-// here and the weaker ones allow. Two arrows differ. Causal heeds the order of
-// each client, as in Biswas and Enea's definition, so that models without
-// sessions do not include it. Parallel snapshot isolation forbids G-single, so
-// it includes consistent view. Its sources are Adya's thesis, Bailis et al., "Highly Available
-// Transactions", VLDB 2014, Cerone, Bernardi and Gotsman, "A Framework for
-// Transactional Consistency Models with Atomic Visibility", CONCUR 2015, and
-// Daudjee and Salem, "Lazy Database Replication with Snapshot Isolation",
-// VLDB 2006.
+// definitions returns the lattice of Elle 0.2 (elle.consistency-model) without the models of single
+// objects. Each model forbids only anomalies that can be found here and that weaker models allow.
+// Two arrows differ. Causal heeds the order of each client, as in Biswas and Enea's definition, so
+// models without sessions do not include it. Parallel snapshot isolation forbids G-single, so it
+// includes consistent view. The lattice's sources are Adya's thesis, Bailis et al., "Highly
+// Available Transactions", VLDB 2014, Cerone, Bernardi and Gotsman, "A Framework for Transactional
+// Consistency Models with Atomic Visibility", CONCUR 2015, and Daudjee and Salem, "Lazy Database
+// Replication with Snapshot Isolation", VLDB 2006.
 //
-// The rules are, for read committed,
-// PL-2L, PL-CS, PL-2+, PL-FCV, PL-2.99, PL-3U and PL-3, those of Adya's thesis
-// over the direct serialization graph (sections 3.2, 4.1 to 4.4); for read
-// atomic, causal, parallel snapshot isolation, prefix and snapshot isolation
-// those of Cerone, Bernardi and Gotsman (CONCUR 2015), in the form of graphs
-// that Cerone, Gotsman and Yang gave them ("Algebraic Laws for Weak
-// Consistency", CONCUR 2017), which has update atomic too; monotonic atomic
-// view is that of Bailis et al. (VLDB 2014), in the form that Biswas and Enea
-// gave it (OOPSLA 2019, there without sessions). Snapshot reads are what the manuals of
-// MySQL and MariaDB promise at repeatable read.
+// The sources of the rules are:
+//   - read committed, PL-2L, PL-CS, PL-2+, PL-FCV, PL-2.99, PL-3U and PL-3: Adya's thesis, over the
+//     direct serialization graph (sections 3.2, 4.1 to 4.4);
+//   - read atomic, causal, parallel snapshot isolation, prefix and snapshot isolation: Cerone,
+//     Bernardi and Gotsman (CONCUR 2015), as graphs by Cerone, Gotsman and Yang ("Algebraic Laws
+//     for Weak Consistency", CONCUR 2017), which also has update atomic;
+//   - monotonic atomic view: Bailis et al. (VLDB 2014), in the form of Biswas and Enea (OOPSLA 2019,
+//     there without sessions);
+//   - snapshot reads: the promise of MySQL's and MariaDB's manuals at repeatable read.
 func definitions() []definition {
 	return []definition{
 		{ReadUncommitted, nil, set(g0, duplicateElements, ownUnseen),
@@ -136,14 +132,14 @@ func Models() []Model {
 	return models
 }
 
-// ModelError means that a word is not the name of a model.
+// ModelError means that a word is no model's name.
 type ModelError struct{ Name string }
 
 func (e *ModelError) Error() string {
 	return fmt.Sprintf("%q is not a consistency model; choose one of %s", e.Name, ModelNames())
 }
 
-// ModelNames are the names of all models, for a message.
+// ModelNames returns the names of all models, for a message.
 func ModelNames() string {
 	names := make([]string, 0, len(Models()))
 	for _, m := range Models() {
@@ -152,9 +148,8 @@ func ModelNames() string {
 	return strings.Join(names, ", ")
 }
 
-// adyaLevels are the models by their names in Adya's thesis ("Weak Consistency: A
-// Generalized Theory and Optimistic Implementations for Distributed
-// Transactions", MIT 1999).
+// adyaLevels are the models by their names in Adya's thesis ("Weak Consistency: A Generalized
+// Theory and Optimistic Implementations for Distributed Transactions", MIT 1999).
 func adyaLevels() map[string]Model {
 	return map[string]Model{
 		"PL-1": ReadUncommitted, "PL-2": ReadCommitted, "PL-2L": MonotonicView, "PL-MSR": MonotonicSnapshotRead,
@@ -163,8 +158,7 @@ func adyaLevels() map[string]Model {
 	}
 }
 
-// ParseModel returns the model of that name, or of that name of Adya's (PL-3). It
-// returns a *ModelError for any other word.
+// ParseModel returns the model with this name, or this name of Adya's (PL-3), or a *ModelError.
 func ParseModel(name string) (Model, error) {
 	if name == strongSerializable {
 		return StrictSerializable, nil
@@ -178,10 +172,10 @@ func ParseModel(name string) (Model, error) {
 	return "", &ModelError{Name: name}
 }
 
-// includes returns model and all that it includes, by their place in defs.
+// includes says, for each model in defs, whether model is it or includes it.
 func includes(defs []definition, model Model) []bool {
 	in := make([]bool, len(defs))
-	// A model stands behind all that it includes, so one pass backwards does.
+	// A model follows all that it includes in defs, so one pass backwards suffices.
 	for i := len(defs) - 1; i >= 0; i-- {
 		in[i] = in[i] || defs[i].model == model
 		if !in[i] {
@@ -194,8 +188,7 @@ func includes(defs []definition, model Model) []bool {
 	return in
 }
 
-// Includes reports whether every history that the model allows is allowed by the
-// other too.
+// Includes reports whether every history that m allows is also allowed by other.
 func (m Model) Includes(other Model) bool {
 	defs := definitions()
 	at := slices.IndexFunc(defs, func(d definition) bool { return d.model == other })
@@ -212,8 +205,7 @@ func forbids(defs []definition, model Model) (all anomalySet) {
 	return all
 }
 
-// forbidden returns all anomalies that show that model does not hold: those
-// that it or a weaker one forbids, and all that imply one of them.
+// forbidden returns the anomalies that refute model: those of forbids, and all that imply one.
 func forbidden(model Model) (all anomalySet) {
 	direct := forbids(definitions(), model)
 	for a := range anomalies {
@@ -224,7 +216,7 @@ func forbidden(model Model) (all anomalySet) {
 	return all
 }
 
-// ruledOut returns the models that cannot hold where s was found, as weakest does.
+// ruledOut returns the models that s rules out, in the form of weakest.
 func ruledOut(s anomalySet) (least, others []Model) {
 	s = s.implied()
 	defs := definitions()
@@ -237,8 +229,7 @@ func ruledOut(s anomalySet) (least, others []Model) {
 	return weakest(out)
 }
 
-// weakest splits models into those that include no other of them and the rest, each
-// sorted by name.
+// weakest splits models into those that include no other of them and the rest, each sorted.
 func weakest(models []Model) (least, others []Model) {
 	defs := definitions()
 	for _, m := range models {

@@ -26,9 +26,8 @@ func TestParseModel(t *testing.T) {
 	}
 }
 
-// TestLattice holds the tables to what they promise: weaker models come first,
-// a stronger one forbids all that a weaker one does, and what is forbidden
-// rules out the model and everything above it.
+// Weaker models come first. A stronger one forbids everything that a weaker one does. A forbidden
+// anomaly rules out the model and everything above it.
 func TestLattice(t *testing.T) {
 	defs := definitions()
 	for i, d := range defs {
@@ -90,8 +89,8 @@ func TestLattice(t *testing.T) {
 	}
 }
 
-// TestForbidden has, for each model, an anomaly that it forbids and one, worse
-// than none, that it allows: from the definitions in the literature.
+// Each model has an anomaly that it forbids and one that it allows, from the definitions in the
+// literature.
 func TestForbidden(t *testing.T) {
 	for _, c := range []struct {
 		model           Model
@@ -137,6 +136,6 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// Anomalies returns the names of all anomalies that can be reported, sorted, for
-// the tests outside the package.
+// Anomalies returns the sorted names of all anomalies that can be reported, for tests outside the
+// package.
 func Anomalies() []string { return (set(foundAnomalies) - 1).names() }

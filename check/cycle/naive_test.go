@@ -10,12 +10,11 @@ import (
 	"assay/internal/expect"
 )
 
-// naive derives the same as the checker from lists, by the definitions and
-// with no thought for speed.
+// naive derives the checker's results for lists from the definitions, without any thought for
+// speed.
 type naive struct {
 	txns []Txn
-	// kinds has for each pair of transactions why the first is before the
-	// second.
+	// kinds has, for each pair of transactions, why the first is before the second.
 	kinds map[[2]int]map[string]bool
 }
 
@@ -55,9 +54,8 @@ func (n *naive) add(a, b int, kind string) {
 	n.kinds[[2]int{a, b}][kind] = true
 }
 
-// key adds the edges of one list: the order of its elements is that of the
-// longest read, of several the last, and then, in no order, those of the other
-// appends.
+// key adds the edges of one list. The last of its longest reads gives the order of its elements.
+// The other appends follow in no order.
 func (n *naive) key(k int64) {
 	writer := map[int64]int{}
 	var spine []int64
@@ -134,7 +132,7 @@ func (n *naive) key(k int64) {
 	}
 }
 
-// TestEdgesByDefinition compares every edge of the evidence with what the definitions give.
+// Every edge of the evidence agrees with the definitions.
 func TestEdgesByDefinition(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(1500) {
@@ -166,8 +164,6 @@ func position(txns []Txn, id int64) int {
 	return slices.IndexFunc(txns, func(t Txn) bool { return t.ID == id })
 }
 
-// busy returns a history of seven transactions of a database that keeps
-// nothing or little.
 func busy(t *testing.T, seed uint64) []Txn {
 	t.Helper()
 	var txns []Txn

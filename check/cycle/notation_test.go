@@ -11,11 +11,11 @@ import (
 	"assay/internal/expect"
 )
 
-// write parses one transaction: words apart by blanks.
+// write parses one transaction, in words separated by blanks:
 //
 //	!, ?      it failed, or its end is unknown
-//	p1        its process is 1 (otherwise a number of its own)
-//	@10-20    it was invoked at 10 and completed at 20 (otherwise 0 and 1000)
+//	p1        its process is 1 (by default a number of its own)
+//	@10-20    it was invoked at 10 and completed at 20 (by default 0 and 1000)
 //	ax1       append 1 to x       rx12  read [1 2] from x    rx_  read nothing
 //	wx1       write 1 to x        rx=1  read 1 from the register x
 func write(t testing.TB, id int, text string) Txn {
@@ -81,7 +81,6 @@ func parse(t testing.TB, lines ...string) *History {
 	return build(t, txns)
 }
 
-// show writes transactions the way write reads them.
 func show(txns []Txn) string {
 	var b strings.Builder
 	for _, t := range txns {

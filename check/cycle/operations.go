@@ -6,39 +6,36 @@ import (
 	"assay/history/exchange"
 )
 
-// op is an operation as it is judged.
 type op struct {
-	// val is the element or the value; of a list that was read, the lower 29 bits are
-	// its length. The others are 0 if it is how the key's longest list begins, else
-	// one more than where it begins in others.
+	// val is the element or the value. For a list that was read, the lower 29 bits are its length.
+	// Its upper bits are 0 if it is a prefix of the key's longest list, and otherwise one plus its
+	// place in others.
 	val int64
 	txn int32 // dense
 	use uint32
 }
 
-// newUse keeps the kind of an operation and its key, which is below maxOps.
+// newUse packs the kind of an operation and its key, which is below maxOps.
 func newUse(kind exchange.MicroKind, key int32) uint32 { return uint32(kind)<<29 | uint32(key) }
 
 func (o op) kind() exchange.MicroKind { return exchange.MicroKind(o.use >> 29) }
 func (o op) key() int32               { return int32(o.use & maxList) }
 
-// len is the length of a list that was read.
 func (o op) len() int { return int(o.val & maxList) }
 
-// operations are all those of a history in the order of their transactions, in 12
-// bytes each.
+// operations are all operations of a history in the order of their transactions, 12 bytes each.
 type operations struct {
 	vals chunkedList[int64]
 	uses chunkedList[uint32]
-	// first.at(t) is where the operations of transaction t begin; near has the
-	// transaction of each operation whose number is a multiple of nearby.
+	// first.at(t) is where the operations of transaction t begin. near has the transaction of each
+	// operation whose number is a multiple of nearby.
 	first chunkedList[int32]
 	near  []int32
 }
 
 const nearby = 32
 
-// end is called when all are there.
+// end must be called after the last operation.
 func (o *operations) end() {
 	o.first.add(int32(o.len()))
 	o.near = make([]int32, o.len()/nearby+1)
@@ -55,7 +52,7 @@ func (o *operations) len() int { return o.uses.len }
 
 func (o *operations) at(i int32) op { return op{val: o.vals.at(i), txn: o.txn(i), use: o.uses.at(i)} }
 
-// txn is the transaction of an operation: the last that begins no later.
+// txn returns the transaction of an operation: the last that begins no later.
 func (o *operations) txn(i int32) int32 {
 	low, high := o.near[i/nearby], int32(o.first.len-2)
 	if next := int(i/nearby) + 1; next < len(o.near) {
@@ -72,7 +69,6 @@ func (o *operations) txn(i int32) int32 {
 	return low
 }
 
-// all are the operations with their numbers.
 func (o *operations) all() iter.Seq2[int32, op] {
 	return func(yield func(int32, op) bool) {
 		for txn := range int32(o.first.len - 1) {
@@ -85,7 +81,6 @@ func (o *operations) all() iter.Seq2[int32, op] {
 	}
 }
 
-// of are the operations of a transaction.
 func (o *operations) of(txn int32) []op {
 	ops := make([]op, 0, o.first.at(txn+1)-o.first.at(txn))
 	for i := o.first.at(txn); i < o.first.at(txn+1); i++ {

@@ -9,8 +9,7 @@ import (
 	"assay/internal/expect"
 )
 
-// The transaction of each operation is found, whatever transactions without any are
-// between.
+// The transaction of each operation is found, even across transactions without operations.
 func TestOperationsAreFound(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 12))
@@ -38,7 +37,7 @@ func TestOperationsAreFound(t *testing.T) {
 	}
 }
 
-// IDs are kept as they are, also if only some are the moment of the invocation.
+// IDs are kept, even if only some equal the moment of the invocation.
 func TestIDsOfTheirOwn(t *testing.T) {
 	for own := range int64(4) {
 		var b Builder
@@ -58,7 +57,7 @@ func TestIDsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// What was invoked in nearly its order is sorted, and so is what was in none.
+// Transactions are sorted, whether nearly in order or in none.
 func TestTransactionsAreSortedByTime(t *testing.T) {
 	for _, spread := range []int64{1, 8, 100_000} {
 		r := rand.New(rand.NewPCG(uint64(spread), 13))

@@ -7,7 +7,6 @@ import (
 	"assay/history"
 )
 
-// relation is a set of pairs of transactions.
 type relation [][]bool
 
 func newRelation(n int) relation {
@@ -30,7 +29,6 @@ func (r relation) or(others ...relation) relation {
 	return all
 }
 
-// then is the composition.
 func (r relation) then(o relation) relation {
 	all := newRelation(len(r))
 	for a := range r {
@@ -66,21 +64,21 @@ func (r relation) irreflexive() bool {
 
 func (r relation) acyclic() bool { return r.closure().irreflexive() }
 
-// oracle judges a history by the definitions of the models, for every order of
-// the versions of each key.
+// oracle judges a history by the definitions of the models, for every order of the versions of each
+// key.
 type oracle struct {
 	txns []Txn
 	n    int
-	// writers are by key those who wrote it and may have taken effect.
+	// writers are, by key, the transactions that wrote it and may have taken effect.
 	writers map[int64][]int
 	order   map[int64][]int
-	// external are the reads of what others left behind, by transaction: the
-	// place of the operation, its key and whose version it is, -1 for nobody's.
+	// external are, by transaction, the reads of other transactions' versions: the operation's
+	// place, its key and the version's writer, or -1.
 	external [][]seenVersion
-	// committedReads says that no read breaks G1a or G1b, inside that all are
-	// as the transaction itself made them (INT).
+	// committedReads means that no read breaks G1a or G1b, inside that all reads agree with the
+	// transaction itself (INT).
 	committedReads, inside bool
-	// own says that each transaction reads what it wrote.
+	// own means that each transaction reads its own writes.
 	own               bool
 	process, realtime relation
 }
@@ -132,7 +130,6 @@ func newOracle(txns []Txn) *oracle {
 	return o
 }
 
-// final is the last value that t wrote to key.
 func (o *oracle) final(t int, key int64) (int64, bool) {
 	for i := len(o.txns[t].Ops) - 1; i >= 0; i-- {
 		if op := o.txns[t].Ops[i]; op.Key == key && (op.Kind == Append || op.Kind == Write) {
@@ -142,7 +139,7 @@ func (o *oracle) final(t int, key int64) (int64, bool) {
 	return 0, false
 }
 
-// wrote returns who wrote a value that may be read.
+// wrote returns the writer of a value that may be read.
 func (o *oracle) wrote(key, value int64) int {
 	for t := range o.txns {
 		for _, op := range o.txns[t].Ops {
@@ -154,7 +151,6 @@ func (o *oracle) wrote(key, value int64) int {
 	return -1
 }
 
-// read looks at what t read.
 func (o *oracle) read(t int) {
 	now := map[int64][]int64{} // what it saw last and wrote since
 	known := map[int64]bool{}
@@ -223,7 +219,6 @@ func (o *oracle) enter(t, i int, op *Op, list []int64) {
 	o.external[t] = append(o.external[t], v)
 }
 
-// fits says whether the reads of a list allow this order of its writers.
 func (o *oracle) fits(key int64, order []int) bool {
 	var all []int64
 	for _, t := range order {
@@ -330,13 +325,12 @@ func (o *oracle) facts() *facts {
 	return f
 }
 
-// later are those who wrote later versions than the one that was read.
+// later are the writers of versions after the one that was read.
 func (f *facts) later(r seenVersion) []int {
 	order := f.o.order[r.key]
 	return order[slices.Index(order, r.writer)+1:]
 }
 
-// allowed says whether a model allows what follows from one order.
 func (f *facts) allowed(m Model) bool {
 	o := f.o
 	d := f.ww.or(f.wr)
@@ -404,10 +398,10 @@ func (f *facts) extra(m Model, r relation) relation {
 	}
 }
 
-// statements says that there is one order of commits and of moments of operations: a
-// read sees what was committed at its moment, which comes after that of the operation
-// before it, and before its transaction's commit. With writes, what a transaction
-// overwrites was committed at the moment of its first write there.
+// statements reports whether there is one order of commits and of operations' moments. A read sees
+// the data committed at its moment, which comes after the previous operation's and before the
+// commit of its transaction. With writes, an overwritten version was committed at the moment of the
+// transaction's first write there.
 func (f *facts) statements(writes bool) bool {
 	o := f.o
 	first := make([]int, o.n)
@@ -448,8 +442,8 @@ func (f *facts) statements(writes bool) bool {
 	return before.acyclic()
 }
 
-// monotonic says that no read misses what the transaction had seen before it:
-// itself, or with all, what led to that.
+// monotonic reports whether no read misses what the transaction had seen before it. With all, this
+// includes everything that led to it.
 func (f *facts) monotonic(reach relation, all bool) bool {
 	o := f.o
 	for t := range o.external {
@@ -473,7 +467,7 @@ func (f *facts) monotonic(reach relation, all bool) bool {
 	return true
 }
 
-// overwritten says that t wrote, before an operation, over what n led to.
+// overwritten reports whether t overwrote, before an operation, something that n led to.
 func (f *facts) overwritten(t, n, op int, reach relation) bool {
 	for key, order := range f.o.order {
 		at := slices.Index(order, t)
@@ -509,8 +503,7 @@ func (f *facts) cursor() bool {
 	return true
 }
 
-// updates says that all that write, with each one that only reads, are in no
-// cycle.
+// updates reports whether the writing transactions, with each one that only reads, have no cycle.
 func (f *facts) updates(d relation) bool {
 	all := d.or(f.rw)
 	for t := range f.o.txns {

@@ -5,12 +5,10 @@ import (
 	"slices"
 )
 
-// search finds shortest paths in one component.
 type search struct {
 	ctx context.Context
 	c   *component
-	// A state is twice a node, plus one if it was entered by an rw edge that
-	// must not be followed by another.
+	// A state is twice a node, plus one if it was entered by an rw edge that no other may follow.
 	parent  []int32
 	seen    []int32
 	round   int32
@@ -26,20 +24,17 @@ func newSearch(ctx context.Context, c *component) *search {
 	return &search{ctx: ctx, c: c, parent: make([]int32, 2*n), seen: make([]int32, 2*n), goal: make([]int32, n)}
 }
 
-// query is what to look for: the fewest steps from one node to another. A step
-// leads from a transaction to another, by an edge or by way of auxiliary nodes.
+// query asks for a path with the fewest steps. A step leads from a transaction to another, by an
+// edge or over auxiliary nodes.
 type query struct {
 	from  int32 // a node; one that is entered by rw if nonadjacent is set
 	deps  edgeKind
 	avoid int32 // a node that must not be entered, or -1
-	// nonadjacent allows rw edges beside deps, but not two in a row, nor one
-	// as the last.
+	// nonadjacent allows rw edges besides deps, but not two in a row, and none as the last.
 	nonadjacent bool
-	// limit is how many steps are allowed.
-	limit int
+	limit       int
 }
 
-// path returns the states from q.from to one of the goals, or nil.
 func (s *search) path(q query, goals ...int32) []int32 {
 	s.round++
 	for _, v := range goals {
@@ -52,7 +47,7 @@ func (s *search) path(q query, goals ...int32) []int32 {
 	}
 	s.visit(state, -1, &s.now)
 	for steps := 0; len(s.now) > 0; steps++ {
-		// Whom an auxiliary node leads to is as far away as the node.
+		// The targets of an auxiliary node are as far away as the node.
 		for i := 0; i < len(s.now); i++ {
 			v := s.now[i] >> 1
 			for e := s.c.start[v]; s.c.aux(v) && e < s.c.start[v+1]; e++ {
@@ -101,7 +96,6 @@ func (s *search) visit(state, parent int32, list *[]int32) {
 	}
 }
 
-// outOfTime reports whether ctx has ended.
 func (s *search) outOfTime() bool {
 	s.stopped = s.stopped || s.ctx.Err() != nil
 	return s.stopped
@@ -116,15 +110,13 @@ func (s *search) trace(state int32) []int32 {
 	return states
 }
 
-// loop is a cycle: the edge of kinds[i] leads from txns[i] to the next, the
-// last one back to the first.
+// loop is a cycle: the edge of kinds[i] leads from txns[i] to the next, the last to the first.
 type loop struct {
 	txns  []int32
 	kinds []edgeKind
 }
 
-// walk turns the states of a path into a loop that is still open: one kind
-// fewer than transactions. The first may be an auxiliary node.
+// walk turns a path's states into an open loop. The first state may be an auxiliary node.
 func (c *component) walk(states []int32, deps edgeKind) loop {
 	var l loop
 	last := int32(-1)
@@ -141,8 +133,7 @@ func (c *component) walk(states []int32, deps edgeKind) loop {
 	return l
 }
 
-// between returns the kind of the edge from v to w: one of deps, of several
-// the one that proves most, or else rw.
+// between returns the kind of the edge from v to w: the strongest of deps that it has, or else rw.
 func (c *component) between(v, w int32, deps edgeKind) edgeKind {
 	for e := c.start[v]; e < c.start[v+1]; e++ {
 		if c.to[e] == w {
@@ -156,7 +147,6 @@ func (c *component) between(v, w int32, deps edgeKind) edgeKind {
 	return free
 }
 
-// simple reports whether no transaction occurs twice.
 func (l loop) simple() bool {
 	seen := make(map[int32]bool, len(l.txns))
 	for _, t := range l.txns {

@@ -9,39 +9,34 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// Limits of what is put into words.
 const (
 	proofTime  = 5 * time.Second
 	proofPairs = 64
 	proofCases = 4 // of nested alternatives
 )
 
-// proof puts into words why no order of versions satisfies a rule: pairs of
-// versions whose order follows because the other closes a cycle, until a cycle
-// is there anyway.
+// proof explains why no order of versions satisfies a rule. It derives orders of pairs of versions,
+// because the opposite order closes a cycle, until a cycle exists in any case.
 type proof struct {
 	in   *inference
 	c    *constraints
 	ctx  context.Context
 	txns []int32
-	// number has by transaction its place in txns, plus one.
-	number map[int32]int
-	// numbered has by pair, in the order that was found, its reason's number.
+	// number has, by transaction, one plus its place in txns.
+	number   map[int32]int
 	numbered map[versionPair]int
 	reasons  []string
 }
 
-// derived is an order of two versions that follows, and the cycle that the
-// other order closes.
+// derived is an order of two versions, and the cycle that the opposite order closes.
 type derived struct {
 	pair  versionPair // a comes before b, whatever their numbers
 	cycle []acyclic.Edge
-	// assumed says that it is one of two cases.
+	// assumed means that it is one of two cases.
 	assumed bool
 }
 
-// prove makes the evidence of a cycle, or if that is nil of the pairs of
-// versions of which every choice closes one.
+// prove makes the evidence of a cycle or, if nil, of a core of pairs whose every order closes one.
 func (in *inference) prove(ctx context.Context, c *constraints, core []versionPair, cycle []acyclic.Edge) *Evidence {
 	ctx, cancel := context.WithTimeout(ctx, proofTime)
 	defer cancel()
@@ -61,8 +56,8 @@ func (in *inference) prove(ctx context.Context, c *constraints, core []versionPa
 	return p.summary(fmt.Sprintf("Of %d pairs of versions whose order no read shows, every choice leads to a cycle", len(core)), core)
 }
 
-// saturate derives orders of pairs until none follows any more. It returns a
-// cycle that is there anyway, or nil and the pairs that are left.
+// saturate derives orders of pairs until no more follow. It returns a cycle that exists in any
+// case, or nil and the remaining pairs.
 func (p *proof) saturate(edges []acyclic.Edge, pairs []versionPair, known []derived) ([]derived, []acyclic.Edge, []versionPair) {
 	edges = append([]acyclic.Edge(nil), edges...)
 	for _, d := range known {
@@ -102,8 +97,7 @@ func (p *proof) cycle(edges, more []acyclic.Edge) []acyclic.Edge {
 	return acyclic.Cycle(p.ctx, int(p.c.nodes), append(edges[:len(edges):len(edges)], more...))
 }
 
-// cases tries both orders of the first pair that is left, and returns "" if
-// that would be too long.
+// cases tries both orders of the first remaining pair. It returns "" if that would be too long.
 func (p *proof) cases(known []derived, open []versionPair, depth int) string {
 	if len(open) == 0 || depth == proofCases || p.ctx.Err() != nil {
 		return ""
@@ -126,7 +120,6 @@ func (p *proof) cases(known []derived, open []versionPair, depth int) string {
 	return strings.Join(text, " ")
 }
 
-// order says that one version comes before another.
 func (p *proof) order(v versionPair) string {
 	k := &p.c.keys[v.key]
 	return fmt.Sprintf("of key %s, %s (%s) comes before %s (%s)", p.in.h.keyName(k.key),
@@ -141,7 +134,6 @@ func (p *proof) who(txn int32) string {
 	return fmt.Sprintf("T%d", p.number[txn])
 }
 
-// summary is evidence that is no single cycle.
 func (p *proof) summary(text string, core []versionPair) *Evidence {
 	for _, v := range core[:min(len(core), proofPairs/4)] {
 		p.who(p.c.keys[v.key].writers[v.a])
@@ -152,8 +144,6 @@ func (p *proof) summary(text string, core []versionPair) *Evidence {
 	return e
 }
 
-// finish adds the transactions and the reasons to evidence that shows so many
-// of them itself.
 func (p *proof) finish(e *Evidence, shown int, keys []string) {
 	for _, t := range p.txns {
 		e.Txns = append(e.Txns, p.in.view(t, keys...))
@@ -167,8 +157,7 @@ func (p *proof) finish(e *Evidence, shown int, keys []string) {
 	}
 }
 
-// evidence is the evidence of one cycle, with the reasons for the orders of versions on
-// which it rests.
+// evidence is the evidence of one cycle, with the reasons for the orders of versions that it needs.
 func (p *proof) evidence(cycle []acyclic.Edge, known []derived) *Evidence {
 	e := &Evidence{AnyOrder: true}
 	steps := p.steps(cycle)
@@ -187,7 +176,6 @@ func (p *proof) evidence(cycle []acyclic.Edge, known []derived) *Evidence {
 	return e
 }
 
-// words puts a cycle into one sentence.
 func (p *proof) words(cycle []acyclic.Edge, known []derived) string {
 	var edges []Edge
 	for _, s := range p.steps(cycle) {
@@ -204,14 +192,12 @@ func sentences(edges []Edge) string {
 	return strings.Join(lines, ". ")
 }
 
-// step is an edge of a cycle of transactions.
 type step struct {
 	reason
 	from, to int32
 }
 
-// steps leaves out auxiliary nodes, and what leads from a transaction to
-// itself.
+// steps omits auxiliary nodes, and edges from a transaction to itself.
 func (p *proof) steps(cycle []acyclic.Edge) []step {
 	for i, e := range cycle {
 		if p.c.owner(e.From) != noTxn {

@@ -2,7 +2,6 @@ package cycle
 
 import "fmt"
 
-// explain says why one transaction of a cycle is before the next.
 func (p *proof) explain(s step, known []derived) Edge {
 	x, y := p.who(s.from), p.who(s.to)
 	i, j := p.number[s.from]-1, p.number[s.to]-1
@@ -40,13 +39,11 @@ func (p *proof) explain(s step, known []derived) Edge {
 	return edge
 }
 
-// placed says that the reads of a list show the order.
 func (p *proof) placed(r reason) bool {
 	k := &p.c.keys[r.key]
 	return p.in.h.kinds[k.key] != Write && r.a <= k.chain
 }
 
-// later says why the second of two versions comes later.
 func (p *proof) later(r reason, known []derived) string {
 	k := &p.c.keys[r.key]
 	switch {
@@ -71,7 +68,7 @@ func (p *proof) later(r reason, known []derived) string {
 	return ", which came later"
 }
 
-// because numbers the reason for an order that follows, and returns the number.
+// because returns the number of the reason for a derived order.
 func (p *proof) because(d derived, known []derived) int {
 	if n := p.numbered[d.pair]; n > 0 {
 		return n

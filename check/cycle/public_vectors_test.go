@@ -8,8 +8,8 @@ import (
 	. "assay/check/cycle"
 )
 
-// Histories of which it is publicly known what Jepsen's own tests expect of its checkers
-// (jepsen.tests.cycle.append-test and jepsen.tests.cycle.wr-test).
+// Histories with the expectations of Jepsen's own public tests (jepsen.tests.cycle.append-test and
+// jepsen.tests.cycle.wr-test).
 func TestPublicVectors(t *testing.T) {
 	for _, c := range []struct {
 		txns    []string

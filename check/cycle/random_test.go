@@ -10,8 +10,8 @@ import (
 	"assay/internal/expect"
 )
 
-// replay runs t on a state, entering what it writes into own, and reports whether
-// it reads what it read.
+// replay runs t on a state, entering its writes into own, and reports whether it reads what it
+// read.
 func replay(t *Txn, state, own map[int64][]int64) bool {
 	for i := range t.Ops {
 		op := &t.Ops[i]
@@ -45,8 +45,8 @@ func seen(op *Op) []int64 {
 	}
 }
 
-// small returns a random history of two to six transactions on two keys. Most
-// have one read that is not what the database said.
+// small returns a random history of two to six transactions on two keys. Most have one changed
+// read.
 func small(t testing.TB, seed uint64, registers bool) []Txn {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -61,7 +61,6 @@ func small(t testing.TB, seed uint64, registers bool) []Txn {
 	return txns
 }
 
-// mutate changes what an operation read.
 func mutate(r *rand.Rand, op *Op, registers bool) {
 	if registers {
 		op.Kind, op.Value = ReadValue, int64(r.IntN(5))
@@ -88,7 +87,7 @@ func mutate(r *rand.Rand, op *Op, registers bool) {
 	op.Kind, op.List = ReadList, list
 }
 
-// simulated are a simulation's transactions, and the reads of those that committed.
+// simulated returns a simulation's transactions, and the reads of the committed ones.
 func simulated(t testing.TB, c simulation) (txns []Txn, reads []*Op) {
 	t.Helper()
 	err := simulate(c, func(x Txn) error {

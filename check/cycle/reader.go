@@ -6,17 +6,15 @@ import (
 	"assay/history/exchange"
 )
 
-// Reader makes a History of the transactions that another tool recorded, as
-// package exchange reads them. The zero value is ready. It is not safe for
-// concurrent use.
+// Reader makes a History of transactions that another tool recorded and package exchange reads. The
+// zero value is ready. It is not safe for concurrent use.
 type Reader struct {
 	builder Builder
 	ops     []Op
 	lists   []int64
 }
 
-// Add takes the next transaction. Nothing of it is kept. It returns what
-// Builder.Add returns.
+// Add takes the next transaction and keeps only copies. It returns the errors of Builder.Add.
 func (r *Reader) Add(op *exchange.Operation) error {
 	r.ops, r.lists = slices.Grow(r.ops[:0], len(op.Txn)), r.lists[:0]
 	for i := range op.Txn {
@@ -28,7 +26,7 @@ func (r *Reader) Add(op *exchange.Operation) error {
 	})
 }
 
-// History returns what was added. The Reader must not be used any more.
+// History returns the added transactions. The Reader must not be used afterwards.
 func (r *Reader) History() *History { return r.builder.History() }
 
 func (r *Reader) op(m *exchange.MicroOp) Op {
@@ -47,8 +45,8 @@ func (r *Reader) op(m *exchange.MicroOp) Op {
 	return out
 }
 
-// number is the number that stands for a key or a value: itself, if it is one,
-// else that of its text, which is different for different atoms.
+// number returns the number that stands for a key or a value: a whole number itself, or else the
+// symbol of its text, which differs for different atoms.
 func (r *Reader) number(a exchange.Atom) int64 {
 	if a.Kind == exchange.Number {
 		return a.Int

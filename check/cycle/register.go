@@ -1,25 +1,21 @@
 package cycle
 
-// registerState is what follows from the operations on one register for the order
-// of its values.
 type registerState struct {
 	keyState
-	// read has for each operation that read the version that it read, noVersion
-	// for one that no transaction is known to have left behind.
+	// read is each operation's version read; noVersion if no transaction is known to have left it.
 	read []version
-	// intermediate is true for each write if its transaction wrote again.
+	// intermediate is true for each write that its transaction followed by another.
 	intermediate []bool
 	updated      []int32 // by version: the first transaction that read and wrote it, plus one
 	uses         []use
-	// edges are sorted by where they come from.
+	// edges are sorted by their origin.
 	edges []versionEdge
-	// readers has by version the first operation that read it, plus one, and
-	// nextReader by operation the next that read the same.
+	// readers is, by version, one plus the first operation that read it. nextReader is, by
+	// operation, the next one that read the same.
 	readers, nextReader []int32
 }
 
-// version is a state of a register: 0 for the initial one, an entry's number
-// plus one for the others.
+// version is a state of a register: 0 for the initial one, or else an entry's number plus one.
 type version = int32
 
 const (
@@ -27,17 +23,15 @@ const (
 	noVersion version = -1
 )
 
-// use is what one transaction has to do with a register: which version it saw
-// or wrote first and which last, as others can see it.
+// use is the first and the last version of a register that a transaction saw or left, for others.
 type use struct {
 	txn         int32
 	first, last version
-	// read is what it read before it wrote, or noVersion.
+	// read is the version read before the first write, or noVersion.
 	read  version
 	wrote bool
 }
 
-// readRegister fills in.register for the key, without the order of versions.
 func (in *inference) readRegister(key int32) *registerState {
 	s := &in.register
 	in.openKey(&s.keyState, key)
@@ -79,7 +73,6 @@ func (in *inference) readRegister(key int32) *registerState {
 	return s
 }
 
-// use enters what a transaction that may have taken effect saw and left.
 func (in *inference) use(s *registerState, txn int32, from, to int) {
 	if !in.h.possible(txn) {
 		return
@@ -101,8 +94,6 @@ func (in *inference) use(s *registerState, txn int32, from, to int) {
 	s.uses = append(s.uses, u)
 }
 
-// inferRegister adds what follows from one register to the edges and the
-// cases.
 func (in *inference) inferRegister(key int32) {
 	s := in.readRegister(key)
 	s.visits(func(txn int32, from, to int) {
@@ -135,8 +126,8 @@ func (in *inference) inferRegister(key int32) {
 	in.linkRegister(s)
 }
 
-// judgeInside looks for a read that is not what the transaction itself read or wrote there
-// before. If it is not what it wrote, no model allows it.
+// judgeInside looks for a read that differs from the transaction's own previous read or write. If
+// it differs from a write, no model allows it.
 func (in *inference) judgeInside(s *registerState, from, to int) {
 	last, wrote := int32(-1), int32(-1)
 	for i := from; i < to; i++ {
@@ -156,7 +147,7 @@ func (in *inference) judgeInside(s *registerState, from, to int) {
 	}
 }
 
-// judgeFutureValue looks for a read of a value that the transaction writes only afterwards.
+// judgeFutureValue looks for a read of a value that the transaction writes only later.
 func (in *inference) judgeFutureValue(s *registerState, txn int32, from, to int) {
 	for i := from; i < to; i++ {
 		o := s.ops[i]
@@ -178,7 +169,6 @@ func (in *inference) sameValue(a, b int32) bool {
 	return nothing == (y.kind() == ReadNothing) && (nothing || x.val == y.val)
 }
 
-// judgeValue looks at one value that was read.
 func (in *inference) judgeValue(s *registerState, i int) {
 	o := s.ops[i]
 	op := in.h.ops.at(o)
@@ -197,8 +187,8 @@ func (in *inference) judgeValue(s *registerState, i int) {
 	}
 }
 
-// judgeRegisterUpdate looks for two committed transactions that read the same
-// version and then both wrote.
+// judgeRegisterUpdate looks for two committed transactions that read the same version and then both
+// wrote.
 func (in *inference) judgeRegisterUpdate(s *registerState, u use) {
 	if u.read == noVersion || !u.wrote {
 		return
@@ -216,12 +206,12 @@ func (in *inference) judgeRegisterUpdate(s *registerState, u use) {
 	s.updated[u.read] = u.txn + 1
 }
 
-// linkRegister adds the rw edges from the readers of each version to the
-// writers of those that come next, and the ww edges between the writers.
+// linkRegister adds the rw edges from the readers of each version to the writers of the next
+// versions, and the ww edges between the writers.
 //
-// That a version follows from a read and a write of one transaction gives no
-// ww edge, unless that is assumed: the wr edge from what was read proves more,
-// because it does not rest on any order of versions.
+// A version that follows from a read and a write of one transaction gives no ww edge, unless that
+// is assumed. The wr edge from the version read proves more, because it rests on no order of
+// versions.
 func (in *inference) linkRegister(s *registerState) {
 	for from := 0; from < len(s.edges); {
 		to := from
@@ -243,8 +233,7 @@ func (in *inference) linkRegister(s *registerState) {
 	}
 }
 
-// findStaleRegister looks for readers of a version that was
-// replaced, by one of the writers in in.after, before they began.
+// findStaleRegister looks for readers of a version that in.after replaced before they began.
 func (in *inference) findStaleRegister(s *registerState, v version) {
 	soonest := int32(-1)
 	for _, t := range in.after {
@@ -263,8 +252,6 @@ func (in *inference) findStaleRegister(s *registerState, v version) {
 	}
 }
 
-// lastWrite returns the operation by which a transaction wrote the register
-// last.
 func (in *inference) lastWrite(s *registerState, txn int32) int32 {
 	for i, o := range s.ops {
 		if op := s.kept[i]; op.txn == txn && op.kind() == Write && !s.intermediate[i] {

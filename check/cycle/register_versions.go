@@ -6,33 +6,29 @@ import (
 	"slices"
 )
 
-// source is why one version of a register comes before another.
 type source uint8
 
 const (
-	// nothingBefore: the initial state comes before all.
+	// nothingBefore: the initial state precedes all.
 	nothingBefore source = iota
-	// writeFollowsRead: a transaction read the one and then wrote the other.
-	// If it were the other way round, what it read would depend on it, which
-	// is G1c; so whatever follows holds from read committed upwards.
+	// writeFollowsRead: a transaction read the one and then wrote the other. In the opposite order
+	// its read would depend on its write, which is G1c. So consequences hold from read committed
+	// upwards.
 	writeFollowsRead
-	// sequentialKey and linearizableKey rest on the assumption of that option.
+	// sequentialKey and linearizableKey rest on the option of that name.
 	sequentialKey
 	linearizableKey
 )
 
-// versionEdge means that one version comes before another.
 type versionEdge struct {
 	from, to version
 	source   source
-	// first and second are the transactions that show it; with
-	// writeFollowsRead they are one.
+	// first and second are the transactions that show it; the same one for writeFollowsRead.
 	first, second int32
 }
 
-// orderVersions fills in s.edges: the order of a register's versions as far as
-// it is known. A source whose edges make a circle is left out, after onCycle
-// was called with one.
+// orderVersions sets s.edges, the known order of a register's versions. It calls onCycle with a
+// cycle of a source's edges, and omits that source.
 func (in *inference) orderVersions(s *registerState, onCycle func([]versionEdge)) {
 	sources := [][]versionEdge{in.followReads(s)}
 	if in.o.SequentialKeys {
@@ -57,8 +53,7 @@ func (in *inference) orderVersions(s *registerState, onCycle func([]versionEdge)
 	slices.SortStableFunc(s.edges, func(a, b versionEdge) int { return int(a.from - b.from) })
 }
 
-// fromNothing leads from the initial state to all versions that have nothing
-// else before them; to the others it leads by way of those.
+// fromNothing leads from the initial state to all versions without another predecessor.
 func (in *inference) fromNothing(s *registerState, edges []versionEdge) []versionEdge {
 	later := make([]bool, len(s.table.entries)+1)
 	for _, e := range edges {
@@ -98,8 +93,8 @@ func (in *inference) followClients(uses []use) []versionEdge {
 	return edges
 }
 
-// followTime keeps those who have been acknowledged and of whom nobody later
-// has been yet: they are before whoever is begun next.
+// followTime orders versions by real time. It keeps the acknowledged transactions that no other
+// acknowledged one follows: they precede the next transaction to begin.
 func (in *inference) followTime(uses []use) []versionEdge {
 	var edges []versionEdge
 	begun := in.usesByTime(uses)
@@ -131,15 +126,13 @@ func appendEdge(edges []versionEdge, a, b use, s source) []versionEdge {
 	return append(edges, versionEdge{a.last, b.first, s, a.txn, b.txn})
 }
 
-// usesByTime returns the uses in the order in which they were begun, without
-// those that neither saw nor left a known version.
+// usesByTime returns the uses by invocation, without those of no known version.
 func (in *inference) usesByTime(all []use) []use {
 	uses := slices.Clone(all)
 	slices.SortStableFunc(uses, func(a, b use) int { return cmp.Compare(in.h.invoke.at(a.txn), in.h.invoke.at(b.txn)) })
 	return slices.DeleteFunc(uses, func(u use) bool { return u.first == noVersion || u.last == noVersion })
 }
 
-// findCycle returns edges that lead in a circle, or nil.
 func (s *registerState) findCycle(in *inference, edges []versionEdge) []versionEdge {
 	all := append(slices.Clip(edges), in.fromNothing(s, nil)...)
 	l := newEdgeList(0)
@@ -159,8 +152,8 @@ func (s *registerState) findCycle(in *inference, edges []versionEdge) []versionE
 	if at < 0 {
 		return nil
 	}
-	// Within a component every version has an edge onwards; following them, one
-	// comes back to where one was.
+	// Each version of a component has an edge within it. Following these edges returns to a
+	// version seen before.
 	onward := map[version]versionEdge{}
 	for _, e := range all {
 		if inside[e.from] && inside[e.to] && e.from != e.to {

@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// replay does the transactions of a history over registers again, one after the other,
-// each between its beginning and its end. If every read sees what was read, that is an
-// order which keeps real time and explains all, and satisfies each model and assumption
-// there is: no graph has to be made, which takes a multiple of the history's memory. Of a
-// history that has such an order it may find none, and of others it finds none.
+// replay executes the transactions of a history over registers again, one after the other, each
+// between its invocation and its completion. If every read sees its recorded value, that order
+// keeps real time, explains everything, and satisfies each model and assumption. No graph is needed
+// then, which would take a multiple of the history's memory. replay may miss such an order, but it
+// never finds one that does not exist.
 //
-// A transaction has its turn when it ends, or as soon as another needs it: to read what it
-// wrote, or to overwrite what it read. Or else, if early is set, when it begins, if it can.
+// A transaction is placed when it completes, or as soon as another needs it: to read its write, or
+// to overwrite the value that it read. If early is set, it is placed at its invocation, if
+// possible.
 type replay struct {
 	h         *History
 	registers []register
@@ -20,24 +21,23 @@ type replay struct {
 	placing   []int32 // those that wait for others' turn
 	done      []bool  // by transaction that it had its turn
 	early     bool
-	// dependencies counts the reads of what others wrote.
+	// dependencies counts the reads of other transactions' writes.
 	dependencies int
 }
 
-// register is what one holds: the value that a transaction left, or nothing.
 type register struct {
 	value int64
 	by    int32 // one more than the transaction
 }
 
-// Bounds of a replay. Beyond, the search decides.
+// Bounds of a replay. Beyond them the search decides.
 const (
 	mostPending = 1 << 8
 	mostPlacing = 1 << 6
 	longestTxn  = 1 << 8
 )
 
-// replays looks for an order, and returns the dependencies in it.
+// replays looks for an order, and returns its number of dependencies.
 func (h *History) replays(ctx context.Context) (dependencies int, found bool) {
 	if slices.Contains(h.kinds, Append) {
 		return 0, false
@@ -74,8 +74,6 @@ func (r *replay) run(ctx context.Context) bool {
 	return true
 }
 
-// place gives a transaction its turn, after those that have to come before it. It returns
-// false if that cannot be.
 func (r *replay) place(t int32) bool {
 	if len(r.placing) == mostPlacing || slices.Contains(r.placing, t) || r.h.ops.first.at(t+1)-r.h.ops.first.at(t) > longestTxn {
 		return false
@@ -114,10 +112,9 @@ func (r *replay) place(t int32) bool {
 	return true
 }
 
-// each calls visit for the first operation of a transaction on each key, and for its first
-// write after a read; own is true, and what it reads is right, of those that come after a
-// write of its own. It returns false if visit does, or if a transaction does not read what
-// it wrote itself.
+// each calls visit for a transaction's operations. own is true for an operation on a key that the
+// transaction has written before; each checks such a read itself. It returns false if visit does,
+// or if the transaction does not read its own write.
 func (r *replay) each(t int32, visit func(key int32, o op, own bool) bool) bool {
 	ops := &r.h.ops
 	first := ops.first.at(t)
@@ -137,7 +134,6 @@ func (r *replay) each(t int32, visit func(key int32, o op, own bool) bool) bool 
 	return true
 }
 
-// holds reports whether a register holds what was read of it.
 func (r *replay) holds(key int32, o op) bool {
 	on := r.registers[key]
 	if o.kind() == ReadValue {
@@ -146,7 +142,7 @@ func (r *replay) holds(key int32, o op) bool {
 	return on.by == 0
 }
 
-// placeWriter gives its turn to who leaves in a register what t read of it.
+// placeWriter places a transaction that leaves in a register the value that t read.
 func (r *replay) placeWriter(t, key int32, read op) bool {
 	if read.kind() != ReadValue {
 		return false
@@ -165,7 +161,7 @@ func (r *replay) placeWriter(t, key int32, read op) bool {
 	return false
 }
 
-// placeReaders gives their turn to those who read of a register what t overwrites.
+// placeReaders places the transactions that read the register's value that t overwrites.
 func (r *replay) placeReaders(t, key int32) bool {
 	for again := true; again; {
 		again = false
@@ -183,7 +179,7 @@ func (r *replay) placeReaders(t, key int32) bool {
 	return true
 }
 
-// reads reports whether a transaction read what a register holds, from another.
+// reads reports whether a transaction read the register's current value from another.
 func (r *replay) reads(t, key int32) bool {
 	ops := &r.h.ops
 	for i := ops.first.at(t); i < ops.first.at(t+1); i++ {

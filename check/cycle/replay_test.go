@@ -8,8 +8,8 @@ import (
 	"assay/internal/expect"
 )
 
-// What is done again has an order that keeps real time, as all schedules tried show, and no
-// model finds anything in it.
+// A history that a replay explains has an order that keeps real time, as a search through all
+// schedules shows, and no model finds anything in it.
 func TestReplaysHaveAnOrder(t *testing.T) {
 	found, missed, none := 0, 0, 0
 	for seed := range uint64(4000) {
@@ -37,8 +37,8 @@ func TestReplaysHaveAnOrder(t *testing.T) {
 	t.Logf("%d were done again, %d others have an order, %d have none", found, missed, none)
 }
 
-// Long histories of a strictly serializable database are done again, with and without lost
-// answers. Those of one without isolation are not, and are violated as before.
+// A replay explains long histories of a strictly serializable database, with and without lost
+// answers. It explains none of a database without isolation, which are violated as before.
 func TestLongReplays(t *testing.T) {
 	for seed := range uint64(6) {
 		for _, crash := range []float64{0, 0.02} {

@@ -7,40 +7,38 @@ import (
 	"assay/check"
 )
 
-// Report is what is known of a history under one model.
+// Report is the result for a history under one model.
 type Report struct {
-	// Model is the model that was asked for.
+	// Model is the requested model.
 	Model Model `json:"model"`
-	// Verdict is Violated if the model is ruled out. It is Unknown if nothing
-	// was put to the test, if the time ran out before the end, or if the
-	// history cannot be judged; Reason then describes why.
+	// Verdict is Violated if the model is ruled out. It is Unknown if nothing was put to the test,
+	// if the time ran out first, or if the history cannot be judged; Reason says why.
 	Verdict check.Verdict `json:"verdict"`
 	Reason  string        `json:"reason,omitempty"`
-	// Partial means that the time ran out after a violation was found: there
-	// may be more of them, and weaker models ruled out.
+	// Partial means that the time ran out after a violation was found: more may exist, and weaker
+	// models may be ruled out.
 	Partial bool `json:"partial,omitempty"`
-	// Anomalies are the names of those found that the model forbids, sorted.
+	// Anomalies are the sorted names of the anomalies found that the model forbids.
 	Anomalies []string `json:"anomalies,omitempty"`
-	// Permitted are the names of those found that the model allows, sorted.
+	// Permitted are the sorted names of those that the model allows.
 	Permitted []string `json:"permitted,omitempty"`
-	// Not are the weakest models that are ruled out by all that was found, and
-	// AlsoNot those above them, each sorted. Both are empty unless the verdict
-	// is Violated: ask for a stronger model to learn more.
+	// Not are the weakest models ruled out by all findings, and AlsoNot those above them, each
+	// sorted. Both are empty unless the verdict is Violated: ask for a stronger model to learn
+	// more.
 	Not     []Model `json:"not,omitempty"`
 	AlsoNot []Model `json:"also_not,omitempty"`
-	// Evidence has one case of each of Anomalies and then Permitted, of cycles
-	// the shortest that was found.
+	// Evidence has one case of each of Anomalies and then of Permitted; for cycles, the shortest
+	// found.
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// Findings are acknowledged appends that are lost ("lost-append"), and
-	// reads that lack what was acknowledged before they began ("stale-read").
-	// They do not change the verdict: models without real time allow both. They rule out strong snapshot isolation and strict
-	// serializability, and there the same shows as a realtime anomaly.
+	// Findings are acknowledged appends that are lost ("lost-append"), and reads that lack an
+	// append acknowledged before they began ("stale-read"). They do not change the verdict, because
+	// models without real time allow both. Under strong snapshot isolation and strict
+	// serializability the same shows as a realtime anomaly.
 	Findings []Evidence `json:"findings,omitempty"`
-	// Size describes what was looked at.
-	Size Size `json:"size"`
+	Size     Size       `json:"size"`
 }
 
-// Size counts what was looked at.
+// Size counts what was examined.
 type Size struct {
 	Transactions int `json:"transactions"`
 	Committed    int `json:"committed"`
@@ -49,8 +47,7 @@ type Size struct {
 	Keys         int `json:"keys"`
 	// Dependencies counts the ww, wr and rw edges.
 	Dependencies int `json:"dependencies"`
-	// Components counts the sets of transactions that are in cycles with each
-	// other.
+	// Components counts the sets of transactions in cycles with each other.
 	Components int `json:"components"`
 }
 
@@ -58,28 +55,24 @@ type Size struct {
 type Evidence struct {
 	// Anomaly is its name.
 	Anomaly string `json:"anomaly"`
-	// Text says in words what happened, with T1 for Txns[0] and so on.
+	// Text says what happened, with T1 for Txns[0] and so on.
 	Text string `json:"text"`
-	// Found counts the cases: of cycles, the sets of transactions in cycles
-	// with each other in which there is one.
+	// Found counts the cases; for cycles, the components that have one.
 	Found int64 `json:"found"`
-	// Txns are the transactions involved, of a cycle in its order.
+	// Txns are the transactions involved, in the order of a cycle.
 	Txns []TxnView `json:"txns"`
-	// Edges make the cycle: Edges[i] leads from Txns[i] to Txns[i+1], the last
-	// one back to Txns[0]. Empty for what is not a cycle.
+	// Edges make the cycle: Edges[i] leads from Txns[i] to Txns[i+1], the last one back to Txns[0].
+	// It is empty without a cycle.
 	Edges []Edge `json:"edges,omitempty"`
-	// Key and Values are the key and the elements or values concerned, of what
-	// is not a cycle; strings are in quotes.
+	// Key and Values are, without a cycle, the key and values concerned; strings are quoted.
 	Key    string   `json:"key,omitempty"`
 	Values []string `json:"values,omitempty"`
-	// AnyOrder means that the cycle rests on an order of versions that no read
-	// shows, but that every order has one. Reasons are why they must be in the
-	// order on which the edges rest, and which the transactions are that are in
-	// Txns after those of the cycle.
+	// AnyOrder means that the cycle rests on an order of versions that no read shows, but that
+	// every other order has a cycle too. Reasons say why the versions must be in the order of the
+	// edges, and what the transactions in Txns after those of the cycle are for.
 	AnyOrder bool     `json:"any_order,omitempty"`
 	Reasons  []string `json:"reasons,omitempty"`
-	// Smallest is the smallest part of the history that shows the anomaly, if
-	// FindSmallest was asked for it.
+	// Smallest is the smallest part of the history with the anomaly, if FindSmallest was used.
 	Smallest *check.Excerpt `json:"smallest,omitempty"`
 }
 
@@ -90,11 +83,10 @@ type TxnView struct {
 	Invoke   int64  `json:"invoke"`
 	Complete int64  `json:"complete"`
 	Outcome  string `json:"outcome"`
-	// Text has its operations in words, long lists cut.
+	// Text has its operations, with long lists cut.
 	Text string `json:"text"`
 }
 
-// name is how a reader finds the transaction again.
 func (v *TxnView) name() string {
 	if v.ID < 0 {
 		return txnName(v.ID) // of no process
@@ -102,24 +94,21 @@ func (v *TxnView) name() string {
 	return fmt.Sprintf("%s of process %d", txnName(v.ID), v.Process)
 }
 
-// Edge describes why one transaction of a cycle comes before the next.
+// Edge says why one transaction of a cycle comes before the next.
 type Edge struct {
 	From int `json:"from"`
 	To   int `json:"to"`
 	// Kind is ww, wr, rw, process or realtime.
 	Kind string `json:"kind"`
-	// Key is the key that proves it, Value what the first transaction wrote or
-	// read of it (empty for nothing), Next what the second wrote or read. All
-	// are empty for process and realtime.
+	// Key is the key that proves it. Value is the value that the first transaction wrote or read
+	// of it (empty for nothing), Next that of the second. All are empty for process and realtime.
 	Key   string `json:"key,omitempty"`
 	Value string `json:"value,omitempty"`
 	Next  string `json:"next,omitempty"`
-	// Text describes it in words.
-	Text string `json:"text"`
+	Text  string `json:"text"`
 }
 
-// Result puts the report into the form that all checks share. What the model does not forbid
-// is allowed.
+// Result converts the report. Anomalies that the model does not forbid are allowed.
 func (r *Report) Result() check.Result {
 	result := check.Result{Name: "isolation", Detail: r.detail()}
 	for i, e := range append(append([]Evidence(nil), r.Evidence...), r.Findings...) {
@@ -139,7 +128,6 @@ func (r *Report) Result() check.Result {
 	return result
 }
 
-// cycle is the evidence as something to draw; nil if it is not a cycle.
 func (e *Evidence) cycle() *check.Cycle {
 	if len(e.Edges) == 0 {
 		return nil
@@ -180,14 +168,12 @@ func (r *Report) detail() string {
 	}
 }
 
-// anomalyCases counts the cases of each anomaly and keeps the first, or one that
-// is shorter.
+// anomalyCases counts the cases of each anomaly and keeps the first.
 type anomalyCases struct {
 	count [anomalies]int64
 	kept  [anomalies]*Evidence
 }
 
-// add counts a case; evidence is called for the first.
 func (b *anomalyCases) add(a anomaly, evidence func() Evidence) {
 	b.count[a]++
 	if b.kept[a] == nil {
@@ -197,7 +183,6 @@ func (b *anomalyCases) add(a anomaly, evidence func() Evidence) {
 	}
 }
 
-// found returns the anomalies that have a case.
 func (b *anomalyCases) found() anomalySet {
 	var s anomalySet
 	for a := range anomalies {
@@ -208,7 +193,6 @@ func (b *anomalyCases) found() anomalySet {
 	return s
 }
 
-// list returns the evidence of those in s, in their order by severity.
 func (b *anomalyCases) list(s anomalySet) []Evidence {
 	var all []Evidence
 	for a := range anomalies {

@@ -1,61 +1,54 @@
 package cycle
 
-// rule is how a model orders transactions by the versions that they read and
-// wrote, beyond the cycles that classify names. Each is a graph without certain
-// cycles for some order of the versions of each key; the sources are at
-// definitions.
+// rule is how a model orders transactions by the versions that they read and wrote, beyond the
+// cycles that classify names. A rule requires that a graph has no cycles of certain kinds for some
+// order of the versions of each key. definitions has the sources.
 type rule uint8
 
 const (
-	// decided: what classify finds is all that there is.
+	// decided: classify finds everything.
 	decided rule = iota
 	// serial: no cycle of ww, wr and rw.
 	serial
-	// snapshot: each transaction has a start and a later commit in one order;
-	// commits come before the starts of those who see or overwrite them, and
-	// starts before the commits of those whom they missed.
+	// snapshot: the starts and later commits of all transactions are in one order. A commit
+	// precedes the starts of the transactions that see or overwrite it. A start precedes the
+	// commits that its transaction missed.
 	snapshot
-	// prefix is the same, but who overwrites another need not see it.
+	// prefix is snapshot, but a transaction need not see what it overwrites.
 	prefix
 	// singleItem: no cycle with at most one rw.
 	singleItem
 	// updates: no cycle in which at most one transaction only reads.
 	updates
-	// monotonicView: no cycle with one rw, from a read to what the transaction
-	// had seen, or what it saw depends on, before that read.
+	// monotonicView: no cycle with one rw, from a read to a transaction that was seen before that
+	// read, or on which one seen before depends.
 	monotonicView
-	// statements: each read has a moment at which it saw what was committed, not
-	// before the moment of the read before it, nor after its transaction's commit.
+	// statements: each read sees the data committed at some moment. The moment is not before that
+	// of the previous read, nor after its transaction's commit.
 	statements
-	// allStatements: so has each write, and what it overwrites was committed by then.
+	// allStatements: so does each write, and the overwritten version was committed by then.
 	allStatements
-	// cursor: between the version that a transaction read of a key and the one
-	// that it wrote there is no other.
+	// cursor: no version lies between the version of a key that a transaction read and its write.
 	cursor
-	// updateAtomic: who sees or overwrites anything of a transaction sees all of
-	// it.
+	// updateAtomic: a transaction that sees or overwrites a part of another sees all of it.
 	updateAtomic
-	// atomic: who sees anything of a transaction sees all of it.
+	// atomic: a transaction that sees a part of another sees all of it.
 	atomic
-	// monotonicAtomic: who has seen anything of a transaction sees all of it
-	// from then on.
+	// monotonicAtomic: a transaction that has seen a part of another sees all of it from then on.
 	monotonicAtomic
-	// causal: who sees a transaction sees all that led to it.
+	// causal: a transaction that sees another sees everything that led to it.
 	causal
 )
 
-// judgement is how a model is judged.
 type judgement struct {
 	rule rule
 	// extra is process or realtime if that order counts.
 	extra edgeKind
-	// anomaly is what is reported if no order of the versions satisfies rule.
+	// anomaly is reported if no order of the versions satisfies rule.
 	anomaly anomaly
-	// basis says in words what the verdict rests on.
-	basis string
+	basis   string
 }
 
-// judgementOf returns how a model is judged.
 func judgementOf(m Model) judgement {
 	for _, d := range definitions() {
 		if d.model == m {
@@ -65,11 +58,10 @@ func judgementOf(m Model) judgement {
 	return judgement{}
 }
 
-// Basis says in words what the verdict on a model rests on: whether it is
-// exact, and by which definition.
+// Basis says what the verdict on a model rests on: whether it is exact, and by which definition.
 func Basis(m Model) string { return judgementOf(m).basis }
 
-// options returns what a model promises of the order of one key's versions.
+// options returns what a model promises about the order of one key's versions.
 func (j judgement) options() Options {
 	return Options{
 		SequentialKeys:   j.extra == process || j.extra == realtime,

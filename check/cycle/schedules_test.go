@@ -14,14 +14,14 @@ import (
 	"assay/history"
 )
 
-// schedule is the search for an order of starts and commits that explains what
-// all transactions read. What was tried once is not tried again.
+// schedule is the search for an order of starts and commits that explains all reads. It tries
+// nothing twice.
 type schedule struct {
 	txns []Txn
-	// apart lets others start and commit between the start and the commit of
-	// one; conflicts then forbids that they write what it writes.
+	// apart lets others start and commit between a transaction's start and commit. conflicts then
+	// forbids that they write what it writes.
 	apart, conflicts bool
-	// first says who must have committed before another starts.
+	// first says which must have committed before another starts.
 	first func(a, b *Txn) bool
 	tried map[string]bool
 
@@ -150,8 +150,8 @@ func (s *schedule) commit(i int) bool {
 
 var longerHistories = flag.Int("cycle.longer", 15, "how many histories of up to 20 transactions are compared with exhaustive search")
 
-// TestAgreesWithSchedules compares histories, one read of most of which is changed, with a search
-// through all schedules: many of up to six transactions, and some of up to 20.
+// The verdicts agree with a search through all schedules: on many histories of up to six
+// transactions, and on some of up to 20. Most have one changed read.
 func TestAgreesWithSchedules(t *testing.T) {
 	process := func(a, b *Txn) bool { return a.Process == b.Process && a.Complete <= b.Invoke }
 	rules := map[Model]schedule{
@@ -205,7 +205,6 @@ func TestAgreesWithSchedules(t *testing.T) {
 
 func realtime(a, b *Txn) bool { return a.Complete < b.Invoke }
 
-// longer returns a history of 7 to 20 transactions.
 func longer(t *testing.T, seed uint64, registers bool) []Txn {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 20))

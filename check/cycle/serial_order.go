@@ -5,11 +5,10 @@ import (
 	"math"
 )
 
-// serialOrder looks for an order of all transactions in which every edge leads
-// forwards, and which keeps real time if that counts. Where there is one no cycle
-// has to be named. It is the algorithm of Kahn (CACM 1962); real time takes no
-// edges: who was begun may come as soon as nobody is left who was acknowledged
-// before. whole is false if ctx ended first.
+// serialOrder looks for an order of all transactions in which every edge leads forwards, and which
+// keeps real time if that counts. If there is one, no cycle needs a name. It is Kahn's algorithm
+// (CACM 1962). Real time takes no edges: a transaction may come once all transactions acknowledged
+// before it began have come. whole is false if ctx ended first.
 func (in *inference) serialOrder(ctx context.Context, realtime bool) (found, whole bool) {
 	h := in.h
 	in.forgetKeys() // they can be found again, and take more than what is made here

@@ -8,30 +8,27 @@ import (
 	"assay/history"
 )
 
-// isolationLevel is what the simulated database keeps: a database in memory that
-// keeps a promise, or breaks it in a known way, with clients that run random
-// transactions against it. All of it follows from a seed.
+// isolationLevel is the promise that the simulated database keeps, or breaks in a known way. Its
+// clients run random transactions in memory. Everything follows from a seed.
 type isolationLevel uint8
 
 const (
-	// simulateStrict is strict serializable: snapshot isolation that also lets no two
-	// concurrent transactions commit of which one wrote what the other read.
+	// simulateStrict is strict serializable: snapshot isolation in which a transaction cannot
+	// commit if a concurrent one wrote what it read, or the reverse.
 	simulateStrict isolationLevel = iota
-	// simulateSnapshot: a transaction sees the state at its beginning, and
-	// commits only if nobody has since written what it writes.
+	// simulateSnapshot: a transaction sees the state at its beginning. It commits only if no other
+	// has since written what it writes.
 	simulateSnapshot
-	// simulatePrefix is the same without that condition, so that updates
-	// are lost.
+	// simulatePrefix is simulateSnapshot without that condition, so it loses updates.
 	simulatePrefix
-	// simulateSnapshotReads: a transaction sees the state at its beginning, but of what it
-	// writes itself the newest, which it locks.
+	// simulateSnapshotReads: a transaction sees the state at its beginning, but the newest state of
+	// keys that it writes, which it locks.
 	simulateSnapshotReads
-	// simulateNothing: operations take effect at once, one by one, but a transaction reads
-	// what it wrote.
+	// simulateNothing: operations take effect at once, but a transaction reads its own writes.
 	simulateNothing
 )
 
-// simulation describes a run. Zero values are replaced by those in brackets.
+// simulation describes a run. Zero values mean those in brackets.
 type simulation struct {
 	Level   isolationLevel
 	Seed    uint64
@@ -40,10 +37,9 @@ type simulation struct {
 	Keys    int // in use at a time [10]; the last is used most, each half as often as the next
 	Writes  int // of a key, after which a new one takes its place [32]
 	MaxOps  int // of a transaction [4]
-	// Registers makes writes of appends, and each read show only the last.
+	// Registers turns appends into writes, and each read shows only the last.
 	Registers bool
-	// Crash is the share of transactions whose end the client never learns,
-	// half of which are committed.
+	// Crash is the share of transactions whose end the client never learns; half of them commit.
 	Crash float64
 }
 
@@ -60,8 +56,8 @@ func (c simulation) filled() simulation {
 	return c
 }
 
-// simulate calls visit with each transaction as it ends. What it is given is valid
-// only during the call. An error from visit ends the run and is returned.
+// simulate calls visit with each transaction as it ends; it is valid only during the call. An error
+// of visit ends the run and is returned.
 func simulate(c simulation, visit func(Txn) error) error {
 	c = c.filled()
 	d := simulatedDatabase{
@@ -110,7 +106,6 @@ func simulate(c simulation, visit func(Txn) error) error {
 	}
 }
 
-// simulatedHistory runs c and returns what happened.
 func simulatedHistory(c simulation) (*History, error) {
 	var b Builder
 	if err := simulate(c, b.Add); err != nil {
@@ -151,14 +146,12 @@ type simulatedDatabase struct {
 	clients []simulatedClient
 }
 
-// change is a state of a key that was replaced at a time.
 type change struct {
 	at  int64
 	key int64
 	old value
 }
 
-// begin gives a client its next transaction.
 func (d *simulatedDatabase) begin(cl *simulatedClient, now int64) {
 	*cl = simulatedClient{busy: true, invoke: now, ops: cl.ops[:0], snap: map[int64]value{}, wrote: map[int64]bool{}}
 	for n := 1 + d.r.IntN(d.c.MaxOps); len(cl.ops) < n; {
@@ -182,7 +175,7 @@ func (d *simulatedDatabase) begin(cl *simulatedClient, now int64) {
 	}
 }
 
-// slot draws a place among the active keys: the last half of the time.
+// slot draws a place among the active keys: the last one half of the time.
 func (d *simulatedDatabase) slot() int {
 	for i := len(d.active) - 1; i > 0; i-- {
 		if d.r.IntN(2) == 0 {
@@ -192,7 +185,7 @@ func (d *simulatedDatabase) slot() int {
 	return 0
 }
 
-// step does the next thing of a transaction; false means that it is to commit.
+// step does the next operation of a transaction; false means that it must commit.
 func (d *simulatedDatabase) step(cl *simulatedClient) bool {
 	if !cl.started {
 		cl.started, cl.begin = true, d.now
@@ -246,7 +239,7 @@ func (d *simulatedDatabase) read(cl *simulatedClient, key int64) value {
 	return v
 }
 
-// commit ends a transaction and returns what its client learns of it.
+// commit ends a transaction and returns the outcome that its client learns.
 func (d *simulatedDatabase) commit(cl *simulatedClient) history.Outcome {
 	for key, by := range d.locked {
 		if by == cl {
@@ -269,8 +262,7 @@ func (d *simulatedDatabase) commit(cl *simulatedClient) history.Outcome {
 	return history.Committed
 }
 
-// apply makes the writes of a transaction visible, or returns false if it must
-// not commit.
+// apply makes the writes of a transaction visible, or returns false if it must not commit.
 func (d *simulatedDatabase) apply(cl *simulatedClient) bool {
 	for key := range cl.snap {
 		stale := d.state[key].at > cl.begin
@@ -293,7 +285,7 @@ func (d *simulatedDatabase) apply(cl *simulatedClient) bool {
 	return true
 }
 
-// forget drops the past that no running transaction can see.
+// forget drops states that no running transaction can see.
 func (d *simulatedDatabase) forget() {
 	oldest := d.now
 	for i := range d.clients {

@@ -12,44 +12,36 @@ import (
 	"assay/history/exchange"
 )
 
-// SmallestTime bounds the search for the smallest part of a history where nobody
-// has asked for it.
+// SmallestTime bounds the search for the smallest part of a history that was not asked for.
 const SmallestTime = 5 * time.Second
 
-// maxReduced bounds the operations of the part of a history from which a
-// reduction starts. It takes some 100 bytes for each.
+// maxReduced bounds the operations from which a reduction starts; each takes some 100 bytes.
 const maxReduced = 1 << 20
 
 // Smallest is the smallest part of a history that is convicted of an anomaly: in words, and as
-// operations in the order in which they were invoked, with the times of the whole history.
+// operations by invocation, with the times of the whole history.
 type Smallest struct {
 	Anomaly    string
 	Excerpt    check.Excerpt
 	Operations []exchange.Operation
 }
 
-// FindSmallest looks for the smallest part of a history that Check convicts, by
-// the same model and options, of each anomaly for which r violates it. What is
-// not found before ctx ends is missing, or is larger than it could be. The history's
-// times are of that clock. It begins
-// with the transactions of the evidence, so that it does not take longer for a
-// long history, unless others are needed as well.
+// FindSmallest looks for the smallest part of a history that Check convicts, by the same model and
+// options, of each anomaly for which r violates it. Parts not found before ctx ends are missing or
+// larger than possible. clock is the unit of the history's times. It begins with the transactions
+// of the evidence, so a long history takes no longer, unless others are needed too.
 //
-// A part is some of the transactions with some of their operations, each with its
-// times, its client and its outcome. No value is rewritten. Of a value that was
-// written by an operation that is left out, a read would be garbage: such an
-// element is left out of the lists that were read, and such a read of a register
-// is left out. A value of which only some of the writes are left out is treated
-// like that as well, with the whole read.
+// A part is some of the transactions with some of their operations. Times, clients, outcomes and
+// values stay. If no write of a value is in the part, a read of it would be garbage. So such an
+// element is left out of lists, and such a read of a register is left out. If only some writes of a
+// value are in the part, the whole read is left out.
 //
-// That convicts no innocent. Of a history that satisfies a model, such a part
-// satisfies it too: an order of the transactions that explains all reads, or
-// an order of the versions of each key, remains one if transactions and their
-// versions are taken out of it. In terms of dependencies, each ww or rw edge of
-// the part stands for a path of the whole that begins with an edge of that kind
-// and goes on with ww, and each wr edge for ww edges and then a wr edge; so a
-// cycle of the part is one of the whole, with as many rw edges, and as far
-// apart.
+// That convicts no innocent: if a history satisfies a model, so does such a part. An order of the
+// transactions that explains all reads, or an order of the versions of each key, remains one if
+// transactions and their versions are taken out of it. In terms of dependencies, each ww or rw edge
+// of the part stands for a path of the whole that begins with an edge of that kind and goes on with
+// ww. Each wr edge stands for ww edges and then a wr edge. So a cycle of the part is a cycle of the
+// whole, with as many rw edges, and as far apart.
 func FindSmallest(ctx context.Context, h *History, o Options, r *Report, clock check.Clock) []Smallest {
 	if r.Verdict != check.Violated {
 		return nil
@@ -73,7 +65,7 @@ func FindSmallest(ctx context.Context, h *History, o Options, r *Report, clock c
 	return all
 }
 
-// Attach enters the excerpts into the evidence of the report.
+// Attach puts the excerpts into the evidence of the report.
 func (r *Report) Attach(found []Smallest) {
 	for i := range r.Evidence {
 		for j := range found {
@@ -84,8 +76,7 @@ func (r *Report) Attach(found []Smallest) {
 	}
 }
 
-// reduction reduces a history for one anomaly. A part of it is a list of
-// operations, by their numbers, ascending.
+// reduction reduces a history for one anomaly. A part is an ascending list of operation numbers.
 type reduction struct {
 	ctx     context.Context
 	h       *History
@@ -93,8 +84,7 @@ type reduction struct {
 	model   Model
 	anomaly string
 	clock   check.Clock
-	// writers are, of each value that the part reads from which the reduction
-	// starts, the operations that wrote it.
+	// writers are, for each value that the initial part reads, the operations that wrote it.
 	writers map[written][]int32
 	taken   []bool // by operation, while a part is made
 	cut     bool   // a list was made shorter
@@ -120,9 +110,8 @@ func (r *reduction) run(e *Evidence) (Smallest, bool) {
 	return r.finish(e, part, whole)
 }
 
-// start returns a part that is convicted, as small as can be guessed: the
-// transactions of the evidence, those and whoever wrote what they read, all that
-// was done to the keys that they use, everything. It returns nil if none is.
+// start returns a small part that is convicted, or nil. It tries the transactions of the evidence,
+// those with the writers of their reads, all operations on their keys, and everything.
 func (r *reduction) start(e *Evidence) []int32 {
 	wanted := map[int64]bool{}
 	for i := range e.Txns {
@@ -156,8 +145,7 @@ func (r *reduction) start(e *Evidence) []int32 {
 	return r.attempt(func(op) bool { return true })
 }
 
-// attempt returns the part of those operations that are wanted, nil if it is too
-// large or not convicted.
+// attempt returns the part of the wanted operations; nil if it is too large or not convicted.
 func (r *reduction) attempt(wanted func(op) bool) []int32 {
 	var part []int32
 	for i, o := range r.h.ops.all() {
@@ -175,7 +163,6 @@ func (r *reduction) attempt(wanted func(op) bool) []int32 {
 	return part
 }
 
-// index finds who wrote what the part reads.
 func (r *reduction) index(part []int32) {
 	r.writers = map[written][]int32{}
 	for _, i := range part {
@@ -197,7 +184,6 @@ func (r *reduction) index(part []int32) {
 	}
 }
 
-// transactions are the operations of a part, by transaction.
 func (r *reduction) transactions(part []int32) [][]int32 {
 	var all [][]int32
 	for from := 0; from < len(part); {
@@ -227,13 +213,11 @@ func choose(of []int32, which []int) []int32 {
 	return all
 }
 
-// convicted says that the part is, of the same anomaly.
 func (r *reduction) convicted(part []int32) bool {
 	judged := Check(r.ctx, r.build(part), r.model, r.o)
 	return slices.Contains(judged.Anomalies, r.anomaly)
 }
 
-// build makes a history of a part.
 func (r *reduction) build(part []int32) *History {
 	for _, i := range part {
 		r.taken[i] = true
@@ -248,7 +232,6 @@ func (r *reduction) build(part []int32) *History {
 				t.Ops = append(t.Ops, op)
 			}
 		}
-		// What the whole history holds is well-formed, so this is.
 		_ = b.Add(t)
 	}
 	for _, i := range part {
@@ -257,8 +240,7 @@ func (r *reduction) build(part []int32) *History {
 	return b.History()
 }
 
-// op is an operation as it is in the part. It returns false for a read of what
-// is not in it.
+// op returns an operation as it is in the part; false for a read of a value that is not in it.
 func (r *reduction) op(o op) (Op, bool) {
 	out := Op{Kind: o.kind(), Key: r.h.keys[o.key()], Value: o.val}
 	switch out.Kind {
@@ -283,8 +265,7 @@ func (r *reduction) op(o op) (Op, bool) {
 	return out, true
 }
 
-// present says whether all who wrote a value are in the part, which is so if
-// nobody did, or only some of them.
+// present reports whether all writers of a value are in the part (true without any), or only some.
 func (r *reduction) present(w written) (all, partly bool) {
 	writers := r.writers[w]
 	count := 0
@@ -296,7 +277,6 @@ func (r *reduction) present(w written) (all, partly bool) {
 	return count == len(writers), count > 0 && count < len(writers)
 }
 
-// finish describes the part.
 func (r *reduction) finish(e *Evidence, part []int32, whole bool) (Smallest, bool) {
 	h := r.build(part)
 	ctx := r.ctx
@@ -316,7 +296,6 @@ func (r *reduction) finish(e *Evidence, part []int32, whole bool) (Smallest, boo
 	return s, true
 }
 
-// operations are the transactions as operations, in the order in which they were invoked.
 func (h *History) operations(clock check.Clock) []exchange.Operation {
 	atom := func(v int64) exchange.Atom {
 		if i := v - math.MinInt64; v < firstNumber && i < int64(len(h.symbols)) {
@@ -334,7 +313,7 @@ func (h *History) operations(clock check.Clock) []exchange.Operation {
 			Index: exchange.NoIndex, Process: int64(h.process.at(t)), Function: exchange.Transaction, Outcome: h.outcome.at(t),
 			Invoke: h.invoke.at(t), Complete: h.complete.at(t), InvokeTime: exchange.NoTime, CompleteTime: exchange.NoTime,
 		}
-		// What has no end that anybody knows may take effect at any time.
+		// An operation without a known end may take effect at any time.
 		if o.Outcome == history.Unknown && o.Complete < o.Invoke {
 			o.Complete = exchange.Never
 		}

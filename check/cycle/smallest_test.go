@@ -13,7 +13,6 @@ import (
 	"assay/internal/expect"
 )
 
-// smallest is the one part that was found for an anomaly.
 func smallest(t *testing.T, h *History, model Model, anomaly string) (Smallest, bool) {
 	t.Helper()
 	r := Check(t.Context(), h, model, Options{})
@@ -25,7 +24,7 @@ func smallest(t *testing.T, h *History, model Model, anomaly string) (Smallest, 
 	return found[i], true
 }
 
-// reread is a part as it is read again from the form in which it is written.
+// reread returns a part read back from its written form.
 func reread(t *testing.T, operations []exchange.Operation) *History {
 	t.Helper()
 	var r Reader
@@ -35,9 +34,8 @@ func reread(t *testing.T, operations []exchange.Operation) *History {
 	return r.History()
 }
 
-// TestSmallestOfEachAnomaly: the least history of each anomaly, hidden among what
-// an honest database did on other keys and among the clients' own
-// appends to the same lists, is found again, and is convicted of that anomaly.
+// The smallest history of each anomaly is found again, and convicted of that anomaly, when it is
+// hidden among honest transactions on other keys and the clients' own appends to the same lists.
 func TestSmallestOfEachAnomaly(t *testing.T) {
 	for _, test := range minimal {
 		alone := judge(t, test.name, test.model, test.bad)
@@ -71,7 +69,7 @@ func TestSmallestOfEachAnomaly(t *testing.T) {
 	}
 }
 
-// hidden is a history among three hundred honest transactions on other keys.
+// hidden returns a history among three hundred honest transactions on other keys.
 func hidden(t *testing.T, lines []string) *History {
 	t.Helper()
 	var b Builder
@@ -91,9 +89,8 @@ func hidden(t *testing.T, lines []string) *History {
 	return b.History()
 }
 
-// TestSmallestOfRandomHistories: what is found in random wrong histories of 300
-// transactions is convicted of the same and small, and nothing of it can be left
-// out. It prints the sizes.
+// The part found in a random wrong history of 300 transactions is convicted of the same anomaly. It
+// is small, and no operation of it can be left out. The test prints the sizes.
 func TestSmallestOfRandomHistories(t *testing.T) {
 	sizes := map[string][]int{}
 	for seed := range uint64(2) {
@@ -144,7 +141,6 @@ func wantSmallest(t *testing.T, s Smallest) {
 	}
 }
 
-// allBut are the numbers of all steps but those of one operation.
 func allBut(operations []exchange.Operation, without int) []int32 {
 	var out []int32
 	n := int32(0)
@@ -159,8 +155,6 @@ func allBut(operations []exchange.Operation, without int) []int32 {
 	return out
 }
 
-// TestPartsOfHonestHistoriesAreHonest: no part of a history that satisfies a
-// model violates it, whichever operations are left out.
 func TestPartsOfHonestHistoriesAreHonest(t *testing.T) {
 	judged := 0
 	for seed := range uint64(60) {
@@ -195,7 +189,6 @@ func TestPartsOfHonestHistoriesAreHonest(t *testing.T) {
 	}
 }
 
-// TestAttach: each part goes to the evidence of its own anomaly.
 func TestAttach(t *testing.T) {
 	r := Report{Evidence: []Evidence{{Anomaly: "G0"}, {Anomaly: "G1a"}, {Anomaly: "G2-item"}}}
 	r.Attach([]Smallest{{Anomaly: "G2-item", Excerpt: check.Excerpt{Of: 2, Clock: check.Events}}, {Anomaly: "G0", Excerpt: check.Excerpt{Of: 1, Clock: check.Events}}})

@@ -12,8 +12,8 @@ import (
 	"assay/history"
 )
 
-// describe puts the part into words. Its transactions have the names that they have in the evidence
-// of the whole, T1 for the first of these, and others the numbers that follow.
+// describe puts the part into words. Its transactions keep their names in the evidence of the
+// whole, T1 for the first, and others get the following numbers.
 func (s *Smallest) describe(h *History, whole, e *Evidence, model Model) {
 	in := newInference(h, Options{})
 	names := map[int64]string{}
@@ -28,7 +28,6 @@ func (s *Smallest) describe(h *History, whole, e *Evidence, model Model) {
 			Name: fmt.Sprintf("T%d", number), ID: h.ids.at(t), Process: int64(h.process.at(t)),
 			Invoke: h.invoke.at(t), Complete: -1, Outcome: h.outcome.at(t).String(),
 		}
-		// What never ended is known by its outcome alone: nobody asks for its end.
 		if h.committed(t) || h.outcome.at(t) == history.Failed || h.outcome.at(t) == history.Rejected {
 			o.Complete = h.complete.at(t)
 		}
@@ -42,22 +41,21 @@ func (s *Smallest) describe(h *History, whole, e *Evidence, model Model) {
 	if len(e.Reasons) > 0 {
 		text = strings.TrimSuffix(text, ".") + ". " + strings.Join(e.Reasons, ". ") + "."
 	}
-	// Who the transactions are is told by the excerpt.
+	// The excerpt shows which transactions they are.
 	if who := strings.LastIndex(text, " (T1 is "); who >= 0 && len(e.Edges) == 0 {
 		text = text[:who]
 	}
-	// The whole history may have such a read, which is not in the part.
+	// The whole history may have such a read outside the part.
 	text = strings.ReplaceAll(text, "which no read shows", "which no read here shows")
 	s.Excerpt.Why = fmt.Sprintf("%s. %s forbids that (%s).", strings.TrimSuffix(renamed(text, e.Txns, names), "."), model, s.Anomaly)
 }
 
-// transactionNames finds what evidence calls transactions by, and strings, in which there
-// may be the same letters.
+// transactionNames matches the transactions' names in evidence, and strings, which may contain the
+// same letters.
 var transactionNames = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\bT\d+\b|\btransaction -?\d+\b|\bthe read at the end\b`)
 })
 
-// renamed is the text of evidence with the names of an excerpt.
 func renamed(text string, txns []TxnView, names map[int64]string) string {
 	return transactionNames().ReplaceAllStringFunc(text, func(word string) string {
 		var id int64

@@ -7,12 +7,12 @@ import (
 	"assay/check"
 )
 
-// checkSnapshotReads judges by SnapshotReads: read committed for all that was done, and
-// PREFIX for the reads of what the transaction has not written itself. What was written is
-// read as it is now, and with it what others have committed since.
+// checkSnapshotReads judges by SnapshotReads: read committed for everything, and PREFIX for the
+// reads of keys that the transaction has not written itself. A key that it has written is read as
+// it is now, with later commits of others.
 //
-// Both are satisfied by the order of commits, so that no innocent is convicted. The orders
-// of the versions are looked for apart.
+// The order of commits satisfies both, so no innocent is convicted. The orders of the versions are
+// searched for separately.
 func checkSnapshotReads(ctx context.Context, h *History, o Options) Report {
 	r := Check(ctx, h, ReadCommitted, o)
 	plain := h.plainReads()
@@ -23,7 +23,6 @@ func checkSnapshotReads(ctx context.Context, h *History, o Options) Report {
 	return r
 }
 
-// join adds what was found of the reads of one snapshot.
 func (r *Report) join(plain Report) {
 	named := len(r.Anomalies)
 	forbidden, permitted := r.Evidence[:named:named], r.Evidence[named:]
@@ -49,7 +48,7 @@ func (r *Report) join(plain Report) {
 	}
 }
 
-// plainReads is the history without the reads of what the transaction has written itself.
+// plainReads is the history without the reads of keys that the transaction has written itself.
 func (h *History) plainReads() *History {
 	b := Builder{}
 	b.h.symbols = h.symbols

@@ -5,19 +5,16 @@ import (
 	"slices"
 )
 
-// addProcess joins each committed transaction to the next of its client.
 func (l *edgeList) addProcess(h *History) {
 	h.eachSession(h.begun(), func(before, t int32) { l.add(before, t, process) })
 }
 
-// begun returns the transactions that may have taken effect, in the order in
-// which they were invoked.
+// begun returns the transactions that may have taken effect, by invocation.
 func (h *History) begun() []int32 {
 	return h.byTime(&h.invoke, func(t int32) bool { return h.possible(t) })
 }
 
-// eachSession calls visit with each committed transaction and the next of its
-// client. It is given those of all clients in their order.
+// eachSession visits each committed transaction with its client's next; begun has all, in order.
 func (h *History) eachSession(begun []int32, visit func(before, t int32)) {
 	last := map[int32]int32{}
 	for _, t := range begun {
@@ -30,14 +27,13 @@ func (h *History) eachSession(begun []int32, visit func(before, t int32)) {
 	}
 }
 
-// addRealtime describes which transactions were acknowledged before which others
-// were begun. These are n² pairs, but an auxiliary node for each moment at
-// which somebody is begun after somebody was acknowledged makes them O(n)
-// edges: who was acknowledged leads to the next such moment, each moment leads
-// to the next, and to those that are begun from then on.
+// addRealtime adds which transactions were acknowledged before which others began. These are n²
+// pairs, but auxiliary nodes make them O(n) edges. There is a node for each moment at which a
+// transaction begins after an acknowledgment. Each acknowledged transaction leads to the next such
+// moment. Each moment leads to the next, and to the transactions that begin there.
 //
-// Of one client, a transaction precedes the next even if it was acknowledged at
-// the moment at which that was begun.
+// A client's transaction precedes its next even if it was acknowledged at the moment at which that
+// began.
 func (l *edgeList) addRealtime(h *History) {
 	begun := h.begun()
 	acknowledged := h.byTime(&h.complete, h.committed)
@@ -65,8 +61,7 @@ func (l *edgeList) addRealtime(h *History) {
 	l.addSameMoment(h, begun, acknowledged)
 }
 
-// addSameMoment joins those of one client that were acknowledged at the moment at
-// which its next was begun.
+// addSameMoment joins a client's transaction acknowledged at the very moment its next began.
 func (l *edgeList) addSameMoment(h *History, begun, acknowledged []int32) {
 	same, next := false, 0
 	for _, t := range begun {
@@ -85,8 +80,7 @@ func (l *edgeList) addSameMoment(h *History, begun, acknowledged []int32) {
 	})
 }
 
-// byTime returns the transactions that are wanted, sorted by the given times;
-// equal ones stay in their order.
+// byTime returns the wanted transactions, stably sorted by the given times.
 func (h *History) byTime(times *numbers, wanted func(int32) bool) []int32 {
 	order := make([]int32, 0, h.Len())
 	for t := range int32(h.Len()) {
@@ -100,9 +94,8 @@ func (h *History) byTime(times *numbers, wanted func(int32) bool) []int32 {
 	return order
 }
 
-// sortNearly sorts by insertion what is in order but for neighbours, as transactions
-// are that a few clients ran at the same time. It gives up, with false, where that
-// takes more than 32 steps each.
+// sortNearly sorts by insertion. A few clients' concurrent transactions are in order but for
+// neighbours. It gives up, with false, beyond 32 steps for each.
 func sortNearly(order []int32, times *numbers) bool {
 	left := 32 * len(order)
 	for i := 1; i < len(order); i++ {

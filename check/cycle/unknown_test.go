@@ -17,7 +17,6 @@ var (
 	rareTxns      = flag.Int("cycle.raretxns", 60, "how long these are")
 )
 
-// kept are the models that each database keeps.
 func kept() map[isolationLevel][]Model {
 	uncommitted := []Model{ReadUncommitted, SessionReadUncommitted, StrongReadUncommitted}
 	committed := append([]Model{ReadCommitted, SessionReadCommitted, StrongReadCommitted}, uncommitted...)
@@ -30,9 +29,9 @@ func kept() map[isolationLevel][]Model {
 	}
 }
 
-// TestUnknownIsRare judges random histories of databases that keep much, little
-// and nothing by every model that has a definition: fewer than one in a hundred
-// verdicts may be unknown, and no database is convicted by a model that it keeps.
+// Random histories of databases that keep much, little and nothing are judged by every model that
+// has a definition. Fewer than one in a hundred verdicts may be unknown, and no database is
+// convicted by a model that it keeps.
 func TestUnknownIsRare(t *testing.T) {
 	judged, unknown := map[Model]int{}, map[Model]int{}
 	all, open := 0, 0
@@ -50,7 +49,8 @@ func TestUnknownIsRare(t *testing.T) {
 					cancel()
 					judged[m]++
 					all++
-					// Lists lose elements at the other levels, and their reads contradict each other.
+					// Lists lose elements at the other levels, and their reads contradict each
+					// other.
 					if r.Verdict == check.Violated && slices.Contains(kept()[level], m) && (registers || level != simulatePrefix && level != simulateNothing) {
 						t.Fatalf("level %d, registers %v, seed %d, %s: %v: %s", level, registers, seed, m, r.Anomalies, r.Evidence[0].Text)
 					}

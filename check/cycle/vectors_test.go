@@ -50,7 +50,6 @@ func readHistory(t testing.TB, name string) *History {
 	return h
 }
 
-// readAll reads a history as "assay check FILE" does.
 func readAll(from io.Reader) (*History, error) {
 	in, err := exchange.NewReader(from)
 	if err != nil {
@@ -71,15 +70,12 @@ func readAll(from io.Reader) (*History, error) {
 	}
 }
 
-// TestVectors compares with what an independent checker (Elle) said of the same
-// histories: the verdicts and the weakest models ruled out must be the same.
+// The verdicts and the weakest models ruled out agree with an independent checker (Elle).
 //
-// The names of the anomalies may differ in two ways. That checker looks for
-// cycles of a kind in a component until it has the first candidate, and if it
-// then finds that an rw edge of it is also a ww or wr edge, it gives the kind
-// up and goes on to milder ones; and its search may time out. So each of its
-// names must follow from one of ours, and each of ours must be there or have
-// one of its names following from it.
+// The names of the anomalies may differ in two ways. In a component, Elle looks for cycles of a
+// kind until it has the first candidate. If an rw edge of it is also a ww or wr edge, Elle gives
+// the kind up and continues with milder ones. Its search may also time out. So each of Elle's names
+// must follow from one of ours, and each of ours must be there or imply one of Elle's.
 func TestVectors(t *testing.T) {
 	same := 0
 	vectors := readVectors(t)

@@ -8,31 +8,27 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// versionPair are two versions of one key, of which either may come first; a
-// is the lower number.
+// versionPair is two versions of one key in unknown order; a is the lower number.
 type versionPair struct{ key, a, b int32 }
 
-// arrangement is the search for an order of the versions of all keys that
-// satisfies a rule. A pair of versions becomes an alternative only where the
-// order of the moment breaks the rule.
+// arrangement is the search for an order of the versions of all keys that satisfies a rule. A pair
+// of versions becomes an alternative only where the current order breaks the rule.
 type arrangement struct {
 	c     *constraints
 	s     *acyclic.Solver
 	ctx   context.Context
 	known map[versionPair]int32 // to its alternative
 	pairs []versionPair         // by alternative
-	// dirty are the keys whose order is to be looked at, each once.
+	// dirty are the keys whose order must be examined, each once.
 	dirty []int32
 	queue []bool
-	// keysOf has by transaction the keys with free versions that it uses.
+	// keysOf has, by transaction, the keys with free versions that it uses.
 	keysOf [][]int32
 	order  []int32 // versions, for a moment
-	// last is the alternative that was chosen last.
-	last int32
+	last   int32
 }
 
-// arrange searches. If there is no such order, it returns the pairs of versions
-// that show it.
+// arrange searches. If there is no such order, it returns the pairs of versions that show it.
 func (c *constraints) arrange(ctx context.Context) (acyclic.Result, []versionPair) {
 	if c.full {
 		return acyclic.Undecided, nil
@@ -60,8 +56,8 @@ func (c *constraints) arrange(ctx context.Context) (acyclic.Result, []versionPai
 	return result, core
 }
 
-// ranks orders the nodes by time as far as the edges leave a choice: where the
-// database keeps the rule, that is close to the order in which it worked.
+// ranks orders the nodes by time as far as the edges allow. If the database keeps the rule, that is
+// close to the order in which it worked.
 func (c *constraints) ranks() []int64 {
 	ranks := make([]int64, c.nodes)
 	for i := range ranks {
@@ -80,8 +76,7 @@ func (c *constraints) ranks() []int64 {
 	return ranks
 }
 
-// watch looks at all keys with free versions, and from then on at those of
-// transactions that move.
+// watch queues all keys with free versions; later the keys of transactions that move are queued.
 func (r *arrangement) watch() {
 	r.queue = make([]bool, len(r.c.keys))
 	r.keysOf = make([][]int32, r.c.txns)
@@ -105,8 +100,8 @@ func (r *arrangement) watch() {
 	}
 }
 
-// nextByPosition returns a choice for two versions whose order of the moment is
-// broken by a read or, under snapshot, by overlapping transactions.
+// nextByPosition returns a choice for two versions whose current order a read breaks or, under
+// snapshot, overlapping transactions break.
 func (r *arrangement) nextByPosition() (acyclic.Literal, bool) {
 	for _, node := range r.s.Moved() {
 		t := r.c.owner(node)
@@ -131,7 +126,7 @@ func (r *arrangement) nextByPosition() (acyclic.Literal, bool) {
 	return 0, false
 }
 
-// byPosition returns the free versions of a key in the order of the moment.
+// byPosition returns the free versions of a key in the current order.
 func (r *arrangement) byPosition(key int32) []int32 {
 	k := &r.c.keys[key]
 	at := func(v int32) int32 { return r.s.Position(r.c.commit(k.writers[v])) }
@@ -164,8 +159,8 @@ func (r *arrangement) broken(key int32) (acyclic.Literal, bool) {
 	return 0, false
 }
 
-// choose returns the side of the pair on which a comes before b, or the other,
-// unless the search has been there before.
+// choose returns the side of the pair on which a comes before b, or with before unset the other. A
+// side chosen by the search earlier has priority.
 func (r *arrangement) choose(key, a, b int32, before bool) acyclic.Literal {
 	l := r.side(key, a, b)
 	if saved, some := r.s.Saved(l.Alternative()); some {
@@ -177,7 +172,6 @@ func (r *arrangement) choose(key, a, b int32, before bool) acyclic.Literal {
 	return l
 }
 
-// side returns the side on which version a comes before b.
 func (r *arrangement) side(key, a, b int32) acyclic.Literal {
 	p := versionPair{key, min(a, b), max(a, b)}
 	v, some := r.known[p]
@@ -192,11 +186,10 @@ func (r *arrangement) side(key, a, b int32) acyclic.Literal {
 	return acyclic.Literal(2*v + 1)
 }
 
-// batch is how many cycles are looked for at a time.
 const batch = 1024
 
-// nextByCycle returns a choice for two versions that were in doubt before, or
-// forbids what closes cycles if the versions are in the order of the moment.
+// nextByCycle returns a choice for two versions that were in doubt before, or forbids the cycles
+// that the current order of the versions closes.
 func (r *arrangement) nextByCycle() (acyclic.Literal, bool) {
 	if v, some := r.s.Undecided(r.last); some {
 		r.last = v
@@ -208,8 +201,7 @@ func (r *arrangement) nextByCycle() (acyclic.Literal, bool) {
 	return 0, false
 }
 
-// forbid looks for cycles, and forbids of each the orders of undecided pairs of
-// versions on which it rests.
+// forbid looks for cycles, and forbids for each the undecided orders that it needs.
 func (r *arrangement) forbid() {
 	c := r.c
 	tags := len(c.why)
@@ -242,8 +234,7 @@ func (r *arrangement) forbid() {
 	}
 }
 
-// restsOn returns the pairs of versions, the first before the second, whose order
-// no read shows and that a cycle rests on.
+// restsOn returns the pairs of versions, in order, that a cycle needs and that no read shows.
 func (c *constraints) restsOn(cycle []acyclic.Edge) []versionPair {
 	var pairs []versionPair
 	run := -1 // where an unbroken sequence of versions of one key begins
@@ -264,7 +255,6 @@ func (c *constraints) restsOn(cycle []acyclic.Edge) []versionPair {
 	return pairs
 }
 
-// orderAll links all versions in an order.
 func (c *constraints) orderAll(key int32, order []int32) {
 	for i := range order {
 		last := len(order) - 1

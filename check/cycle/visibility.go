@@ -8,37 +8,33 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// visibility judges the rules atomic, monotonicAtomic and causal: who sees a
-// transaction and reads a key that it wrote reads what it wrote or a later
-// version. Whom a transaction sees does not depend on the order of versions, so
-// each read orders some of them, once and for all, and what is left is that
-// these orders have no cycle with who read from whom: the saturation of Biswas
-// and Enea (OOPSLA 2019), which takes a single round here.
+// visibility judges the rules atomic, monotonicAtomic and causal: a transaction that sees another
+// and reads a key that the other wrote must read that write or a later version. Which transactions
+// it sees does not depend on the order of versions. So each read orders some versions once and for
+// all. The rule holds if these orders and the reads have no cycle: the saturation of Biswas and
+// Enea (OOPSLA 2019), which takes a single round here.
 type visibility struct {
 	c   *constraints
 	ctx context.Context
-	// reads and writes are what each transaction read and wrote, sorted by key.
+	// reads and writes are those of each transaction, sorted by key.
 	reads, writes grouped
 	// forced are pairs of transactions that are linked already.
 	forced elemTable
 	// session has the order of each client, if that counts.
 	session *edgeList
-	// cycle is a contradiction that does not need any order, and cases is in how
-	// many transactions there is one, if that was counted.
+	// cycle is a contradiction in any order. cases counts the transactions with one, if counted.
 	cycle []acyclic.Edge
 	cases int64
-	// met has by transaction who saw it last, plus one, and byOp are reads, for a
-	// moment; steps counts what was compared.
+	// met is, by transaction, one plus the last that saw it; byOp is scratch memory. steps counts
+	// comparisons.
 	met   []int32
 	byOp  []keyVersion
 	steps int64
 }
 
-// keyVersion is a version of a key and the operation that read or wrote it.
 type keyVersion struct{ key, version, op int32 }
 
-// grouped are versions sorted by transaction: those of t are
-// all[start[t]:start[t+1]].
+// grouped are versions by transaction: those of t are all[start[t]:start[t+1]].
 type grouped struct {
 	all   []keyVersion
 	start []int32
@@ -46,10 +42,9 @@ type grouped struct {
 
 func (g *grouped) of(txn int32) []keyVersion { return g.all[g.start[txn]:g.start[txn+1]] }
 
-// group sorts what each calls visit with by transaction; each is called twice and
-// must do the same.
+// group sorts versions by transaction. It calls each twice, which must visit the same.
 func group(txns int32, each func(visit func(txn int32, v keyVersion))) grouped {
-	// Counted two positions up and summed one position up, as in edgeList.build.
+	// Counts are two positions up and summed one position up, as in edgeList.build.
 	g := grouped{start: make([]int32, txns+2)}
 	each(func(txn int32, _ keyVersion) { g.start[txn+2]++ })
 	for t := range txns {
@@ -63,7 +58,6 @@ func group(txns int32, each func(visit func(txn int32, v keyVersion))) grouped {
 	return g
 }
 
-// newVisibility puts down who read from whom and which versions are in order.
 func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judgement) *visibility {
 	n := int32(in.h.Len())
 	c := &constraints{h: in.h, rule: j.rule, keys: keys, txns: n, nodes: n, room: edgeRoom + 16*in.h.ops.len()}
@@ -110,7 +104,6 @@ func (in *inference) newVisibility(ctx context.Context, keys []keyOrder, j judge
 	return v
 }
 
-// judge returns a contradiction, or nil.
 func (v *visibility) judge(only []bool) []acyclic.Edge {
 	if v.c.rule == causal {
 		v.judgeCausal(only)
@@ -123,8 +116,8 @@ func (v *visibility) judge(only []bool) []acyclic.Edge {
 	return acyclic.Cycle(v.ctx, int(v.c.nodes), v.c.edges)
 }
 
-// judgeAtomic looks at whom each transaction reads from. only leaves out those
-// that are known to be in no cycle, if it is not nil.
+// judgeAtomic examines the transactions that each transaction reads from. only, if not nil,
+// excludes transactions known to be in no cycle.
 func (v *visibility) judgeAtomic(only []bool) {
 	v.met = make([]int32, v.c.txns)
 	for t := range v.c.txns {
@@ -140,8 +133,8 @@ func (v *visibility) judgeAtomic(only []bool) {
 	}
 }
 
-// missed says that t missed a part of what it sees. Each transaction that it sees
-// is looked at once: from the first operation of t on that saw any of it.
+// missed reports whether t missed a part of what it sees. It examines each seen transaction once:
+// at the first operation of t that saw any of it.
 func (v *visibility) missed(t int32) bool {
 	v.byOp = append(v.byOp[:0], v.reads.of(t)...)
 	slices.SortFunc(v.byOp, func(a, b keyVersion) int { return cmp.Compare(a.op, b.op) })
@@ -165,10 +158,10 @@ func (v *visibility) missed(t int32) bool {
 	return false
 }
 
-// compare holds what t reads against what seen wrote, of which t sees by. It
-// returns true, and keeps the first case, if t missed some of that. The fewer of
-// the two are looked for among the others, which makes it O(n^1.5) for all of n
-// operations (Moldrup and Pavlogiannis, PLDI 2025, lemma on read atomic).
+// compare compares the reads of t with the writes of seen, which t sees by an operation. It returns
+// true, and keeps the first case, if t missed a write. It looks up the fewer of the two among the
+// others, which makes O(n^1.5) for n operations in total (Moldrup and Pavlogiannis, PLDI 2025,
+// lemma on read atomic).
 func (v *visibility) compare(t, seen int32, by keyVersion) bool {
 	reads, writes := v.reads.of(t), v.writes.of(seen)
 	for len(reads) > 0 && len(writes) > 0 {
@@ -196,8 +189,7 @@ func (v *visibility) compare(t, seen int32, by keyVersion) bool {
 	return false
 }
 
-// skipTo leaves out what is of keys before key, in steps that are doubled until
-// they are too long.
+// skipTo skips keys before key, in steps that double until they are too long.
 func skipTo(sorted []keyVersion, key int32) []keyVersion {
 	step := 1
 	for step < len(sorted) && sorted[step].key < key {
@@ -212,8 +204,8 @@ func (v *visibility) edge(r reason) acyclic.Edge {
 	return acyclic.Edge{From: r.from, To: r.to, Tag: v.c.tag(r)}
 }
 
-// readOlder says that the version that t read is known to come before another, which
-// t sees. If their order is open, the other is put first.
+// readOlder reports whether the version that t read is known to precede another that t sees. If
+// their order is open, it puts the version that was read later.
 func (v *visibility) readOlder(t int32, r keyVersion, version int32) bool {
 	k := &v.c.keys[r.key]
 	if r.version == version {
@@ -228,7 +220,7 @@ func (v *visibility) readOlder(t int32, r keyVersion, version int32) bool {
 	return false
 }
 
-// force reports whether two transactions are to be linked, which they are once.
+// force reports whether two transactions must be linked, which happens once.
 func (v *visibility) force(from, to int32) bool {
 	known := len(v.forced.entries)
 	v.forced.put(int64(from)<<32 | int64(to))

@@ -6,22 +6,20 @@ import (
 	"assay/check"
 )
 
-// balances follows each account through its versions and compares the balance at
-// each version with what was acknowledged and what audits read.
+// balances follows each account through its versions and compares the balance of each version
+// with the acknowledged balances and with audits.
 type balances struct {
 	*versionOrder
 	audits *auditCheck // nil if there are none
-	// agreed is how many acknowledged balances were as they had to be.
 	agreed int64
 
 	account uint32 // id-1
-	// balance is the account's balance at the current version; other is the
-	// balance without the last acknowledgment that was wrong.
+	// balance is the balance at the current version; other is the balance as if the last wrong
+	// acknowledgment had not counted.
 	balance, other int64
 	past           past
-	// sure is false after a gap or a version that was given twice, until the
-	// next acknowledgment; exact is false from then on, because only the lowest
-	// 32 bits of what was acknowledged are known.
+	// known is false after a gap or a repeated version, until the next acknowledgment. From then
+	// on exact is false, because only the lowest 32 bits of an acknowledgment are known.
 	known, exact bool
 	// unreliable is true if rows of the account have no slot.
 	unreliable bool
@@ -51,10 +49,8 @@ func (b *balances) follow() {
 	b.checkReadingsAbove()
 }
 
-// versionState is what is known of one version.
 type versionState struct{ exists, ambiguous bool }
 
-// apply moves the account on to a slot.
 func (b *balances) apply(at uint32) versionState {
 	if b.slots[at] == 0 {
 		b.known = false
@@ -79,8 +75,7 @@ func (b *balances) apply(at uint32) versionState {
 	return versionState{exists: true}
 }
 
-// compareAcknowledged compares the lowest 32 bits of an acknowledged balance with the
-// balance.
+// compareAcknowledged compares the lowest 32 bits of an acknowledged balance with the balance.
 func (b *balances) compareAcknowledged(n, at, told uint32) {
 	off := int64(int32(told - uint32(b.balance))) // the nearest with these bits
 	switch {
@@ -112,8 +107,6 @@ func (b *balances) addMismatch(n, at uint32, off int64) {
 	})
 }
 
-// acknowledgedBalances returns what was acknowledged with entry n; see
-// operation.balances.
 func (j *Judge) acknowledgedBalances(n uint32) (balances [sides]uint32, ok bool) {
 	b, i := j.operation(n)
 	if b == nil || !b.states[i].has(acknowledged) {

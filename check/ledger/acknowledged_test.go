@@ -9,8 +9,8 @@ import (
 	"assay/check"
 )
 
-// What is acknowledged is told once for each time that it departs from what
-// was acknowledged before and from the journal.
+// An acknowledged balance is reported once each time it departs from the earlier ones and the
+// journal.
 func TestHowOftenAcknowledgedBalancesAreTold(t *testing.T) {
 	for _, c := range []struct {
 		off   [4]int64 // what is added to the acknowledged balances of versions 1 to 4
@@ -44,7 +44,7 @@ func TestAcknowledgedBalancesBesideOtherWrongs(t *testing.T) {
 		whole       bool
 		convicted   string
 	}{
-		// 0 is what was added to both accounts together.
+		// 0 is the sum of both accounts' additions.
 		{"as another account would have it", testHistory{give(1, 1, 2, 1, 0, 9).but(off(2, -1005))}, true, "order:acknowledged-balance"},
 		{"a gap in which nothing changed, then a wrong one",
 			testHistory{give(1, 1, 2, 1, 0, 9).but(gap), give(3, 1, 1, 2, 0, 9).but(gap), give(1, 3, 4, 1, 0, 9), give(1, 4, 5, 1, 0, 9).but(off(0, 5))},
@@ -69,7 +69,6 @@ func TestAcknowledgedBalancesBesideOtherWrongs(t *testing.T) {
 	}
 }
 
-// The fields of evidence say what the text says.
 func TestFieldsOfFullAudits(t *testing.T) {
 	pay := give(1, 1, 2, 1, 10, 20)
 	for name, c := range map[string]struct {
@@ -100,9 +99,8 @@ func TestFieldsOfAnAlteredRow(t *testing.T) {
 	}
 }
 
-// Operations of a kind of their own are no audits; of audits that cannot be
-// understood the first is named; one that ended before it began may have ended
-// at any time.
+// Operations of another kind are no audits. The first audit that cannot be understood is named. An
+// audit whose end precedes its start may have ended at any time.
 func TestOddAudits(t *testing.T) {
 	pay := give(1, 1, 2, 1, 4, 9)
 	r := testHistory{pay, readAll(10, 20, 5, 0, 1), read(10, 20, 1, 1)}.run()
@@ -125,7 +123,6 @@ func TestOddAudits(t *testing.T) {
 	}
 }
 
-// Of two audits that exclude each other, the one did not see what the other saw.
 func TestWordsOfALongFork(t *testing.T) {
 	s := testHistory{give(1, 1, 2, 1, 0, 99), give(3, 1, 4, 1, 0, 99), read(0, 99, 1, 1, 3, 0), read(0, 99, 1, 0, 3, 1)}
 	got := s.run().results(t)["snapshots"].Evidence

@@ -11,7 +11,6 @@ import (
 	"assay/history"
 )
 
-// alter changes what audits read, and adds audits of all accounts.
 func (p *puzzle) alter() {
 	for i := range p.ops {
 		if op := &p.ops[i]; op.Kind == kindAudit && p.rng.IntN(2) == 0 {
@@ -30,8 +29,8 @@ func (p *puzzle) alter() {
 	}
 }
 
-// reading is what is wrong with what an audit read, each account for itself,
-// by the lowest account; "" if nothing is.
+// reading returns the error in an audit's readings, each account alone, for the lowest account; ""
+// if there is none.
 func (p *puzzle) reading(op history.Op) string {
 	audited := p.books.Audited(op.Client, op.Seq)
 	for _, account := range slices.Sorted(slices.Values(audited)) {
@@ -53,7 +52,7 @@ func (p *puzzle) reading(op history.Op) string {
 	return ""
 }
 
-// readingAll is what is wrong with an audit of all accounts.
+// readingAll returns the error in an audit of all accounts.
 func (p *puzzle) readingAll(op history.Op) string {
 	var least, most int64 // transfers that it must and can have seen
 	for _, v := range p.vertices() {
@@ -80,8 +79,7 @@ func (p *puzzle) readingAll(op history.Op) string {
 	return ""
 }
 
-// TestReadingsAreJudgedExactly holds what is told of balances and versions
-// that audits read against the journal, one audit after the other.
+// The findings on balances and versions that audits read agree with the journal, audit by audit.
 func TestReadingsAreJudgedExactly(t *testing.T) {
 	count := map[string]int{}
 	for seed := range uint64(2000) {
@@ -119,8 +117,8 @@ func TestReadingsAreJudgedExactly(t *testing.T) {
 	}
 }
 
-// A row that no client can have made excuses only the accounts that it names;
-// what transfer its id would be says nothing.
+// A row with an id that no client makes excuses only the accounts that it names, and not those of
+// the id's transfer.
 func TestAForeignRowExcusesItsAccountsOnly(t *testing.T) {
 	gap := testHistory{give(1, 1, 3, 1, 0, 9), give(1, 3, 3, 2, 0, 9).but(unheard)}
 	for account, want := range map[int64]string{1: "", 5: "order:missing-version"} {
@@ -152,7 +150,7 @@ func TestTransfersWithAnAccountThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Nor does one of them keep a way from being told.
+// A transfer with an unknown account does not hide a stale order.
 func TestAWayBesideAnAccountThatIsNotThere(t *testing.T) {
 	for _, account := range []int64{99, 4} {
 		got := testHistory{give(account, 1, 1, 2, 0, 9), give(3, 1, 1, 1, 10, 20)}.run().results(t)["order"]
@@ -162,7 +160,6 @@ func TestAWayBesideAnAccountThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Rows beyond the numbers that there are find no room.
 func TestEntriesAreBounded(t *testing.T) {
 	full, nearly := make([][]uint32, maxEntries>>chunkBits+1), make([][]uint32, maxEntries>>chunkBits)
 	nearly[len(nearly)-1] = make([]uint32, chunkEntries-1)
@@ -190,7 +187,6 @@ func TestEntriesAreBounded(t *testing.T) {
 	}
 }
 
-// Entries grow without being copied, and little of them takes little room.
 func TestEntriesGrow(t *testing.T) {
 	var e entries
 	for n := range uint32(2*chunkEntries + 1) {

@@ -11,18 +11,16 @@ import (
 	"assay/history"
 )
 
-// audits are the audits that committed according to the history.
 type audits struct {
 	partial  []audit
 	readings []reading
 	full     []fullAudit
-	// index and start are what byAccount returned of as many readings.
+	// index and start are the last result of byAccount.
 	index, start []uint32
-	// malformed is why an audit could not be understood.
-	malformed string
+	malformed    string
 }
 
-// audit is one of some accounts: readings from to from+count.
+// audit is an audit of some accounts. Its readings are from to from+count.
 type audit struct {
 	seq        uint64
 	first, end int64
@@ -33,7 +31,6 @@ type audit struct {
 
 func (a *audit) name() string { return fmt.Sprintf("audit %d of client %d", a.seq, a.client) }
 
-// reading is what an audit read of one account.
 type reading struct {
 	balance, version int64
 	account, audit   uint32
@@ -46,11 +43,10 @@ type fullAudit struct {
 	client                  int32
 }
 
-// maxReadings keeps their numbers, and those of audits, within 32 bits beside
-// those of entries.
+// maxReadings keeps the numbers of readings, and of audits after the entries, within 32 bits.
 const maxReadings = 1 << 30
 
-// audit takes an operation that ended and is not a transfer.
+// audit takes a finished operation that is not a transfer.
 func (j *Judge) audit(op *history.Op) {
 	a := &j.audits
 	switch {
@@ -81,7 +77,7 @@ func (j *Judge) audit(op *history.Op) {
 	}
 }
 
-// lasting is the end of an operation, or the end of time if it makes no sense.
+// lasting is the operation's end, or math.MaxInt64 if its end precedes its start.
 func lasting(op *history.Op) int64 {
 	if op.End < op.First {
 		return math.MaxInt64
@@ -89,8 +85,7 @@ func lasting(op *history.Op) int64 {
 	return op.End
 }
 
-// readable is true if the accounts are there and distinct, and a balance and a
-// version was given for each.
+// readable reports whether the accounts exist and differ, and each has a balance and a version.
 func (j *Judge) readable(accounts []int64, values int) bool {
 	if len(accounts) == 0 || values != 2*len(accounts) || len(j.audits.readings)+len(accounts) > maxReadings {
 		return false
@@ -103,15 +98,13 @@ func (j *Judge) readable(accounts []int64, values int) bool {
 	return true
 }
 
-// of returns the readings of an audit.
 func (a *audits) of(n uint32) []reading {
 	from := a.partial[n].from
 	return a.readings[from : from+a.partial[n].count]
 }
 
-// byAccount sorts the numbers of the readings by account and version. start is
-// where those of each account begin, by id-1; those of the last end where one
-// more would begin.
+// byAccount sorts the numbers of the readings by account and version. start is where the readings
+// of each account begin, by id-1; the next element is where they end.
 func (a *audits) byAccount(accounts int) (index, start []uint32) {
 	if a.start == nil || len(a.index) != len(a.readings) {
 		a.index, a.start = a.sorted(accounts)
@@ -127,8 +120,7 @@ func (a *audits) sorted(accounts int) (index, start []uint32) {
 	for i := range accounts + 1 {
 		start[i+1] += start[i]
 	}
-	// Now start[id] is where id ends, and filling from the end moves it to
-	// where id begins.
+	// start[id] is where id ends. Filling from the end moves it to where id begins.
 	index = make([]uint32, len(a.readings))
 	for n := len(a.readings) - 1; n >= 0; n-- {
 		id := a.readings[n].account
@@ -144,8 +136,7 @@ func (a *audits) sorted(accounts int) (index, start []uint32) {
 	return index, start
 }
 
-// judgeFull judges the audits of all accounts, each for the first thing that
-// is wrong with it.
+// judgeFull judges the audits of all accounts, each for its first error.
 func (a *auditCheck) judgeFull() {
 	full := a.j.audits.full
 	if len(full) == 0 {
@@ -186,13 +177,12 @@ func (x *fullAudit) evidence(found string) check.Evidence {
 	}
 }
 
-// limits are how many transfers an audit must have seen, because they had been
-// acknowledged before it started, and how many of those with a row it can have seen, because
-// they had been started before it ended.
+// limits are the fewest transfers that an audit must have seen, because they had been
+// acknowledged before it started, and the most that it can have seen, because they had a row and
+// had been started before it ended.
 type limits struct{ least, most int64 }
 
-// judgeVersions compares the sum of the versions with the transfers, each of
-// which raises it by two.
+// judgeVersions compares the versions' sum with the transfers, each of which raises it by two.
 func (a *auditCheck) judgeVersions(x *fullAudit, can limits) {
 	rows := int64(a.j.entries.len())
 	saw := x.version / 2
@@ -226,7 +216,6 @@ func (a *auditCheck) judgeVersions(x *fullAudit, can limits) {
 	}
 }
 
-// limits returns those of each full audit.
 func (a *auditCheck) limits() []limits {
 	full := a.j.audits.full
 	byFirst, byEnd := make([]int, len(full)), make([]int, len(full))
@@ -235,11 +224,11 @@ func (a *auditCheck) limits() []limits {
 	}
 	slices.SortFunc(byFirst, func(x, y int) int { return cmp.Compare(full[x].first, full[y].first) })
 	slices.SortFunc(byEnd, func(x, y int) int { return cmp.Compare(full[x].end, full[y].end) })
-	// acknowledged[i] counts the transfers that were acknowledged before the
-	// i-th audit by start and not before the one before; started[i] those that
-	// were started after the audit before the i-th by end and not after it.
+	// acknowledged[i] counts the transfers acknowledged before the i-th audit by start, but not
+	// before the previous audit. started[i] counts those started by the end of the i-th audit by
+	// end, but after the previous audit's end.
 	acknowledged, started := make([]int64, len(full)+1), make([]int64, len(full)+1)
-	// Entries that follow one another are mostly between the same audits.
+	// Successive entries are mostly between the same audits.
 	byStart, byLast := 0, 0
 	for n := range a.j.entries.len() {
 		first, end := a.j.span(n)

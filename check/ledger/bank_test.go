@@ -18,8 +18,7 @@ const (
 	opening       = 1000
 )
 
-// books builds Config over n accounts whose transfers are a plain function of
-// the id.
+// books returns a Config over n accounts whose transfers are a plain function of the id.
 func books(n int64) Config {
 	return Config{
 		Accounts: n,
@@ -47,8 +46,7 @@ func books(n int64) Config {
 	}
 }
 
-// audited has an audit of client and seq read one to four accounts that follow
-// one another.
+// audited adds audits of one to four consecutive accounts, depending on client and seq.
 func audited(b Config) Config {
 	n := b.Accounts
 	b.AuditKind, b.FullAuditKind = kindAudit, kindFullAudit
@@ -62,7 +60,6 @@ func audited(b Config) Config {
 	return b
 }
 
-// run is everything that a judge is given.
 type run struct {
 	books        Config
 	reservations []history.Reservation
@@ -107,7 +104,6 @@ func (r run) judge(t testing.TB) *Judge {
 	return j
 }
 
-// results returns the results by name.
 func (r run) results(t testing.TB) map[string]check.Result {
 	t.Helper()
 	out := map[string]check.Result{}
@@ -128,8 +124,8 @@ func has(r check.Result, kind string) bool {
 	return slices.ContainsFunc(r.Evidence, func(e check.Evidence) bool { return e.Kind == kind })
 }
 
-// bank is a small database without bugs: it keeps accounts and a journal, and
-// writes down a run as the engine would.
+// bank is a small database without bugs. It keeps accounts and a journal, and records a run as the
+// engine would.
 type bank struct {
 	run
 	rng   *rand.Rand
@@ -144,8 +140,8 @@ func newBank(seed uint64, accounts int64) *bank {
 	return b
 }
 
-// apply does a transfer and returns what a database acknowledges; ok is false
-// if the source lacks funds.
+// apply does a transfer and returns what a database acknowledges; ok is false if the source lacks
+// funds.
 func (b *bank) apply(id int64) (values []int64, ok bool) {
 	source, destination, amount := b.books.Expect(id)
 	from, to := b.state[source], b.state[destination]
@@ -159,7 +155,6 @@ func (b *bank) apply(id int64) (values []int64, ok bool) {
 	return []int64{from.balance, from.version, to.balance, to.version}, true
 }
 
-// audit reads some accounts at once.
 func (b *bank) audit(d due) {
 	op := history.Op{Client: d.client, Seq: d.seq, Attempt: 1, Kind: kindAudit, First: d.first, Start: d.first, End: d.end,
 		Last: true, Outcome: history.Committed, Final: history.Committed}
@@ -169,8 +164,7 @@ func (b *bank) audit(d due) {
 	b.ops = append(b.ops, op)
 }
 
-// due is an operation that is to be done: when it is started and ends, and at
-// which moment between it takes effect.
+// due is a planned operation: when it starts and ends, and when it takes effect.
 type due struct {
 	client         int
 	seq            uint64
@@ -178,7 +172,7 @@ type due struct {
 	late           bool // it takes effect after it ended: unknown
 }
 
-// operate does one operation with all that may befall it.
+// operate does one operation, with possible retries, errors and lost answers.
 func (b *bank) operate(d due) {
 	op := history.Op{Client: d.client, Seq: d.seq, Attempt: 1, Kind: kindTransfer, Due: d.first, First: d.first, Start: d.first, End: d.end}
 	id := b.books.ID(d.client, d.seq)
@@ -236,10 +230,9 @@ func (b *bank) operate(d due) {
 	}
 }
 
-// schedule lays out what the clients do: each one operation at a time, all at
-// once, each taking effect at some moment between its start and its end, most
-// of them just before the end. The operations come in the order in which they
-// take effect, which is the order that the accounts must agree on.
+// schedule plans the clients' operations, one at a time for each client. Each takes effect between
+// its start and its end, mostly just before the end. They are sorted by when they take effect,
+// which is the order that the accounts must agree on.
 func (b *bank) schedule(clients int, ops uint64) []due {
 	var all []due
 	for client := range clients {
@@ -259,7 +252,6 @@ func (b *bank) schedule(clients int, ops uint64) []due {
 	return all
 }
 
-// randomRun is a valid run.
 func randomRun(seed uint64, accounts int64, clients int, ops uint64) run {
 	b := newBank(seed, accounts)
 	for client := range clients {

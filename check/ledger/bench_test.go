@@ -12,7 +12,6 @@ import (
 	"assay/internal/expect"
 )
 
-// The bank of BenchmarkOrder.
 const (
 	ledgerClients  = 64
 	ledgerEach     = 156_250 // transfers of a client
@@ -21,15 +20,13 @@ const (
 	ledgerLoaded   = 1_000_000 // in each account
 )
 
-// BenchmarkOrder judges ten million committed transfers of 64 clients over a
-// hundred thousand accounts with all checks: versions, balances and times of
-// each, twenty thousand audits of eight accounts, and a hundred of all. The
-// journal comes in the order in which it was written, by client and operation
-// as a table sorted by its key gives it, or in none.
+// BenchmarkOrder judges ten million committed transfers of 64 clients over a hundred thousand
+// accounts with all checks: versions, balances and times of each, twenty thousand audits of eight
+// accounts, and a hundred of all. The journal comes in the order of writing, by client and
+// operation as a table sorted by its key gives it, or in no order.
 //
-// ns/transfer is over history, journal, accounts and results. MiB-peak is the
-// most that the process ever had in memory, of which 76 are the benchmark's
-// own; it is right only if one benchmark is run alone:
+// ns/transfer covers history, journal, accounts and results. MiB-peak is the process's largest
+// memory ever; 76 are the benchmark's own. It is right only if one benchmark runs alone:
 //
 //	go test ./check/ledger -run '^$' -bench BenchmarkOrder/written -benchtime 1x
 func BenchmarkOrder(b *testing.B) {
@@ -60,9 +57,9 @@ func BenchmarkOrder(b *testing.B) {
 	}
 }
 
-// BenchmarkFile judges transfers in the order in which they were written, as many as
-// ASSAY_TRANSFERS says (ten million), whose times and rows are in a file of the folder that
-// ASSAY_FOLDER names beyond 64 MiB of them. Nothing of the work is kept: it is done twice.
+// BenchmarkFile judges ASSAY_TRANSFERS transfers (default: ten million) in the order of writing.
+// Beyond 64 MiB, their times and rows are in a file in the folder ASSAY_FOLDER. The work is not
+// kept, but done twice.
 //
 //	ASSAY_TRANSFERS=100000000 ASSAY_FOLDER=/var/tmp go test ./check/ledger -run "^$" -bench BenchmarkFile -benchtime 1x -timeout 1h
 func BenchmarkFile(b *testing.B) {
@@ -97,7 +94,7 @@ func BenchmarkFile(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(transfers), "ns/transfer")
 }
 
-// peak is the most memory that the process ever had, in MiB.
+// peak is the largest memory of the process ever, in MiB.
 func peak(b *testing.B) float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	expect.NoError(b, err)
@@ -109,16 +106,13 @@ func peak(b *testing.B) float64 {
 	return kib / 1024
 }
 
-// replay is the work of a benchmark, done in memory.
 type replay struct {
 	books Config
 	state []account
-	// versions are those that each transfer gave, in the order in which they
-	// were done.
+	// versions are those that each transfer gave, in the order of the transfers.
 	versions [][sides]uint32
 }
 
-// newReplay keeps the versions of so many transfers.
 func newReplay(kept int) *replay {
 	r := &replay{books: audited(books(ledgerAccounts)), versions: make([][sides]uint32, kept)}
 	r.books.Opening = func(int64) int64 { return ledgerLoaded }
@@ -138,7 +132,6 @@ func newReplay(kept int) *replay {
 	return r
 }
 
-// start has the accounts as they were loaded.
 func (r *replay) start() {
 	r.state = make([]account, ledgerAccounts)
 	for i := range r.state {
@@ -146,7 +139,7 @@ func (r *replay) start() {
 	}
 }
 
-// history is a judge that has the history of so many transfers.
+// history returns a judge with the history of the given number of transfers.
 func (r *replay) history(b *testing.B, transfers uint64) *Judge {
 	j, err := New(r.books)
 	expect.NoError(b, err)
@@ -177,7 +170,6 @@ func (r *replay) judge(b *testing.B, order func(n uint64) (client int, seq uint6
 	return j
 }
 
-// transfer does transfer n and gives its record.
 func (r *replay) transfer(j *Judge, n uint64) {
 	client, seq := int(n%ledgerClients), n/ledgerClients
 	_, _, _, from, to := r.move(client, seq)
@@ -190,7 +182,6 @@ func (r *replay) transfer(j *Judge, n uint64) {
 		Outcome: history.Committed, Final: history.Committed, Values: values[:]})
 }
 
-// move does a transfer to the accounts.
 func (r *replay) move(client int, seq uint64) (source, destination, amount int64, from, to *account) {
 	source, destination, amount = r.books.Expect(r.books.ID(client, seq))
 	from, to = &r.state[source-1], &r.state[destination-1]
@@ -199,7 +190,7 @@ func (r *replay) move(client int, seq uint64) (source, destination, amount int64
 	return source, destination, amount, from, to
 }
 
-// audits gives those that are done after n transfers.
+// audits gives the judge the audits done after n transfers.
 func (r *replay) audits(j *Judge, n uint64) {
 	at := int64(n) * 1000
 	audit := func(kind uint8, client int, values []int64) {

@@ -6,8 +6,8 @@ import (
 	"assay/history"
 )
 
-// Each case changes base in a way that one check, and only the named ones,
-// must convict; twin is the nearest change that is in order.
+// Each case changes base so that the named checks, and no others, must convict. twin is the nearest
+// valid change.
 var cases = []struct {
 	name  string
 	wrong func(*run)
@@ -192,7 +192,7 @@ var cases = []struct {
 		},
 		"transfers:applied-though-failed"},
 
-	// Two wrongs that hide each other from all checks but one.
+	// Two errors that hide each other from all checks but one.
 	{"two lost updates that cancel out",
 		func(r *run) { r.set(3, 7, 0); r.set(4, -7, 0) },
 		func(r *run) { r.op(2, history.Rejected) },

@@ -8,7 +8,7 @@ import (
 	"assay/check"
 )
 
-// double gives a row the version that another one gave the same account.
+// double gives a row the version that another row gave the same account.
 func (p *puzzle) double() {
 	for range 10 {
 		a, b := &p.rows[p.rng.IntN(len(p.rows))], &p.rows[p.rng.IntN(len(p.rows))]
@@ -28,9 +28,8 @@ func (p *puzzle) double() {
 	}
 }
 
-// TestWhatIsToldIsSo holds every cycle and every way that is told against the
-// run, also where versions were given twice and where no short cycle is looked
-// for; and each must still be found.
+// Every reported cycle and path is true of the run, even with repeated versions and without a
+// search for short cycles. Every error must still be found.
 func TestWhatIsToldIsSo(t *testing.T) {
 	count := map[string]int{}
 	for seed := range uint64(2500) {
@@ -90,7 +89,6 @@ func TestWhatIsToldIsSo(t *testing.T) {
 	}
 }
 
-// verify holds a piece of evidence against the run.
 func (p *puzzle) verify(e check.Evidence, byID map[int64]*vertex) error {
 	f := e.Fields
 	steps := f["steps"]

@@ -8,14 +8,13 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// step is a dependency: one node comes before another because of an account, by id.
+// step is a dependency: from precedes to on an account, by id.
 type step struct {
 	from, to node
 	account  uint32
 }
 
-// untie finds a cycle among nodes that are in cycles with each other, reports it and takes one
-// node out of it. It returns the knots that are left.
+// untie reports a cycle in a knot and removes one of its nodes. It returns the remaining knots.
 func (s *topologicalSort) untie(nodes []node) (knots [][]node) {
 	if s.steps -= int64(len(nodes)); s.steps < 0 {
 		s.gaveUp = true
@@ -44,8 +43,7 @@ func (s *topologicalSort) untie(nodes []node) (knots [][]node) {
 	return knots
 }
 
-// unlink takes an entry of a cycle, which has a slot on both its accounts, out
-// of one of them, by id.
+// unlink removes an entry of a cycle, which has slots on both its accounts, from account id.
 func (s *topologicalSort) unlink(n node, id uint32) {
 	e := s.j.entry(n)
 	side := debit
@@ -56,8 +54,8 @@ func (s *topologicalSort) unlink(n node, id uint32) {
 	s.slots[at] = 0
 }
 
-// knot is nodes that are in cycles with each other. on are those on each account, by id, in
-// the order of their versions: of one version the entry, and then the audits that saw it.
+// knot is a set of nodes in cycles with each other. on has the nodes of each account, by id, in
+// the order of versions: for each version its entry, and then the audits that saw it.
 type knot struct {
 	nodes []node
 	on    map[uint32][]node
@@ -79,9 +77,8 @@ func (s *topologicalSort) knotOf(nodes []node) *knot {
 	return k
 }
 
-// A breadth-first search for evidence is bounded by the nodes that it reaches and
-// by those that it visits; all searches for short cycles of one sort share a
-// bound of visits.
+// Bounds of a breadth-first search for evidence: the nodes that it reaches and visits, and its
+// starts. maxSortVisits bounds all searches for short cycles in one topological sort.
 const (
 	maxSearchNodes  = 1 << 14
 	maxSearchVisits = 1 << 18
@@ -89,8 +86,8 @@ const (
 	maxSortVisits   = 1 << 24
 )
 
-// cycleOf returns the shortest cycle that was found in a knot, through one of its first nodes;
-// of audits one that needs no second audit, however long, if there is any.
+// cycleOf returns the shortest cycle found through one of a knot's first nodes. With audits it
+// prefers a cycle with only one audit, however long.
 func (s *topologicalSort) cycleOf(k *knot) []step {
 	all := func(node) bool { return true }
 	starts := k.nodes
@@ -115,7 +112,7 @@ func (s *topologicalSort) shortestOf(k *knot, starts []node, suits func(n node) 
 	return best
 }
 
-// anyCycle goes back from a node of a knot until it comes to a node again.
+// anyCycle goes back from a node of a knot until a node repeats.
 func (s *topologicalSort) anyCycle(k *knot) []step {
 	var path []step
 	seen := map[node]int{}
@@ -132,8 +129,7 @@ func (s *topologicalSort) anyCycle(k *knot) []step {
 	}
 }
 
-// shortest is a shortest cycle through a node of a knot, over nodes that suit, be it the node
-// itself; nil if none was found.
+// shortest returns a shortest cycle through a node, over nodes that suit; nil if none was found.
 func (s *topologicalSort) shortest(k *knot, through node, suits func(n node) bool) []step {
 	looks := min(s.visits, maxSearchVisits)
 	s.visits -= looks
@@ -147,8 +143,7 @@ func (s *topologicalSort) shortest(k *knot, through node, suits func(n node) boo
 	return merge(way)
 }
 
-// search goes back from a node breadth first, and returns the shortest path that
-// leads to it from another; nil if none was found.
+// search goes back from to, breadth first. It returns the shortest path from from to to, or nil.
 func search(from, to node, back func(n node, visit func(step) bool)) []step {
 	next := map[node]step{}
 	queue := []node{to}
@@ -172,8 +167,8 @@ func search(from, to node, back func(n node, visit func(step) bool)) []step {
 	return way
 }
 
-// earlier visits the nodes of a knot that come before a node on one of its accounts, until visit
-// returns false. An audit comes before another one if there is an entry between them.
+// earlier visits the nodes of a knot that precede a node on one of its accounts, until visit
+// returns false. An audit precedes another only if there is an entry between them.
 func (s *topologicalSort) earlier(k *knot, n node, visit func(step) bool) {
 	s.each(n, func(id, _ uint32) bool {
 		var waiting []node // audits that no entry follows
@@ -195,8 +190,8 @@ func (s *topologicalSort) earlier(k *knot, n node, visit func(step) bool) {
 	})
 }
 
-// before is the step numbered k of those from what comes right before a node; false if there
-// are not so many. One from a node to itself stands for an audit that is excluded.
+// before returns the k-th step to a node from its direct predecessors; false if there are fewer. A
+// step from a node to itself stands for an excluded audit.
 func (s *topologicalSort) before(n node, k int) (x step, some bool) {
 	s.each(n, func(id, top uint32) bool {
 		x = step{n, n, id}
@@ -225,8 +220,8 @@ func (s *topologicalSort) before(n node, k int) (x step, some bool) {
 	return x, some
 }
 
-// each visits the accounts of a node, by id, with the slot below which there is what comes
-// before it: an entry's own, of an audit the one above the version that it read.
+// each visits the accounts of a node, by id. The predecessors of the node have slots below top: an
+// entry's own slot, and for an audit the slot after the version that it read.
 func (c *versionOrder) each(n node, visit func(id, top uint32) bool) {
 	if c.isAudit(n) {
 		for _, r := range c.j.audits.of(n - c.j.entries.len()) {
@@ -245,8 +240,7 @@ func (c *versionOrder) each(n node, visit func(id, top uint32) bool) {
 	}
 }
 
-// previous is the last filled slot of an account, by id, before a given one;
-// -1 if there is none.
+// previous returns the last filled slot of an account, by id, before a slot; -1 if there is none.
 func (c *versionOrder) previous(id, at uint32) int64 {
 	for at > c.bounds[id-1] {
 		if at--; c.slots[at] != 0 {
@@ -256,7 +250,7 @@ func (c *versionOrder) previous(id, at uint32) int64 {
 	return -1
 }
 
-// between are the readings of an account, by id, at a version from one up to another.
+// between returns the readings of an account, by id, at versions in [from, to).
 func (a *auditCheck) between(id uint32, from, to int64) []uint32 {
 	all := a.index[a.start[id-1]:a.start[id]]
 	at := func(version int64) int {
@@ -268,8 +262,7 @@ func (a *auditCheck) between(id uint32, from, to int64) []uint32 {
 	return all[at(from):at(to)]
 }
 
-// merge joins steps on one account that follow one another. The steps of a
-// cycle end where they begin.
+// merge joins successive steps on one account. A cycle's first and last step are successive too.
 func merge(steps []step) []step {
 	var out []step
 	for _, x := range steps {

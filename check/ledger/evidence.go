@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	// shownSteps bounds how much of a long cycle or path is written out,
-	// maxCycleSteps how long a cycle is listed.
+	// shownSteps bounds the steps written out, maxCycleSteps the length of a listed cycle.
 	shownSteps    = 6
 	maxCycleSteps = 50
 )
@@ -19,7 +18,6 @@ func (c *versionOrder) isAudit(n node) bool { return n >= c.j.entries.len() }
 
 func (c *versionOrder) audit(n node) *audit { return &c.j.audits.partial[n-c.j.entries.len()] }
 
-// operationID is the id of a node's operation.
 func (c *versionOrder) operationID(n node) int64 {
 	if c.isAudit(n) {
 		return c.j.config.ID(int(c.audit(n).client), c.audit(n).seq)
@@ -27,8 +25,7 @@ func (c *versionOrder) operationID(n node) int64 {
 	return c.j.id(n)
 }
 
-// versionAt is the version that an entry gave an account, by id, or that an
-// audit read there.
+// versionAt is the version that an entry gave an account, by id, or that an audit read there.
 func (c *versionOrder) versionAt(n node, id uint32) int64 {
 	if !c.isAudit(n) {
 		version, _ := c.gave(n, id)
@@ -42,8 +39,7 @@ func (c *versionOrder) versionAt(n node, id uint32) int64 {
 	return 0
 }
 
-// nodeNames names nodes; what was named in full is named in short when it
-// comes again.
+// nodeNames returns a function that names nodes: in full at first, later in short.
 func (c *versionOrder) nodeNames() func(n node) string {
 	named := map[node]bool{}
 	return func(n node) string {
@@ -59,8 +55,7 @@ func (c *versionOrder) nodeNames() func(n node) string {
 	}
 }
 
-// dependency describes why one node comes before another, and the kind of the
-// dependency, see check.Step.
+// dependency describes why one node precedes another. For kind see check.Step.
 func (c *versionOrder) dependency(x step, name func(n node) string) (kind, text string) {
 	from, to := c.versionAt(x.from, x.account), c.versionAt(x.to, x.account)
 	switch {
@@ -78,8 +73,8 @@ func (c *versionOrder) dependency(x step, name func(n node) string) (kind, text 
 	}
 }
 
-// describeSteps writes steps out, and puts them into fields by number: id_1 comes before
-// the next id on account_1, where they have version_1 and next_version_1.
+// describeSteps writes steps out and numbers their fields: id_1 precedes the next id on account_1,
+// where the two have version_1 and next_version_1.
 func (c *versionOrder) describeSteps(steps []step, name func(n node) string, fields map[string]int64) string {
 	var parts []string
 	for i, x := range steps[:min(len(steps), shownSteps)] {
@@ -98,8 +93,8 @@ func (c *versionOrder) describeSteps(steps []step, name func(n node) string, fie
 	return strings.Join(parts, "; ")
 }
 
-// cycleEvidence lists a cycle of steps. If they only lead from one node to another, the
-// last had been acknowledged before the first was started, as back describes.
+// cycleEvidence lists a cycle of steps. If the steps are only a path, its last node was
+// acknowledged before its first was started; back says so.
 func (c *versionOrder) cycleEvidence(steps []step, back string) *check.Cycle {
 	if len(steps) == 0 || len(steps) > maxCycleSteps {
 		return nil
@@ -129,7 +124,6 @@ func (c *versionOrder) cycleEvidence(steps []step, back string) *check.Cycle {
 	return cycle
 }
 
-// describe returns what a node did.
 func (c *versionOrder) describe(n node) string {
 	if !c.isAudit(n) {
 		id := c.j.id(n)
@@ -174,8 +168,7 @@ func (s *topologicalSort) addSkew(cycle []step) {
 	})
 }
 
-// addTornRead reports a cycle of an audit and a transfer that it saw on one account
-// and not on the other.
+// addTornRead reports an audit that saw only one side of a transfer: a cycle of the two.
 func (a *auditCheck) addTornRead(cycle []step) {
 	missed, saw, n := cycle[0], cycle[1], cycle[1].from
 	audit := missed.from - a.j.entries.len()
@@ -194,8 +187,7 @@ func (a *auditCheck) addTornRead(cycle []step) {
 	})
 }
 
-// addStale reports that a node comes after one that was started only when it
-// had been acknowledged.
+// addStale reports that early follows late, although it had ended before late was started.
 func (s *topologicalSort) addStale(late, early node) {
 	start, _ := s.span(late)
 	_, end := s.span(early)
@@ -212,8 +204,8 @@ func (s *topologicalSort) addStale(late, early node) {
 	into.Add(kind, func() check.Evidence {
 		name := s.nodeNames()
 		fields := map[string]int64{"early_id": s.operationID(early), "acknowledged_ns": end, "late_id": s.operationID(late), "started_ns": start}
-		// Only what was still in flight when the late one started can be on the
-		// path: what had been acknowledged would have been reported.
+		// The path can only contain nodes still in flight when late started: an earlier one would
+		// have been reported itself.
 		way := merge(search(late, early, func(n node, visit func(step) bool) {
 			for k := 0; ; k++ {
 				x, some := s.before(n, k)
@@ -232,5 +224,4 @@ func (s *topologicalSort) addStale(late, early node) {
 	})
 }
 
-// seconds writes nanoseconds since the start of the run.
 func seconds(ns int64) string { return fmt.Sprintf("%.6f s", float64(ns)/1e9) }

@@ -8,7 +8,6 @@ import (
 	"assay/check"
 )
 
-// What was looked at is parts with figures.
 func TestDetailsCountWhatWasJudged(t *testing.T) {
 	s := testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 0, 9).but(unheard), give(3, 1, 4, 1, 0, 9).but(unknown),
 		read(10, 20, 1, 2, 2, 2), readAll(10, 20, 6, 6000, 6)}
@@ -23,7 +22,6 @@ func TestDetailsCountWhatWasJudged(t *testing.T) {
 	}
 }
 
-// Each kind of audit is judged if it is the only one.
 func TestOneKindOfAuditAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		audit   testOp
@@ -49,7 +47,6 @@ func TestOneKindOfAuditAlone(t *testing.T) {
 	}
 }
 
-// The fields say what was read and what should have been.
 func TestFieldsOfWrongReadings(t *testing.T) {
 	s := testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1).but(func(d *testOp) { d.told = map[int]int64{0: 7} })}
 	got := s.run().results(t)["snapshots"].Evidence
@@ -59,8 +56,8 @@ func TestFieldsOfWrongReadings(t *testing.T) {
 	}
 }
 
-// An audit that missed what a transfer told too late had missed as well is
-// told too, unless that transfer began after it.
+// An audit that missed what a transfer of stale order also missed is reported too, unless that
+// transfer began after it.
 func TestAnAuditBesideAStaleOrder(t *testing.T) {
 	for _, c := range []struct {
 		audit testOp
@@ -80,7 +77,7 @@ func TestAnAuditBesideAStaleOrder(t *testing.T) {
 	}
 }
 
-// An audit of which something is wrong proves nothing about others.
+// A wrong audit proves nothing about others.
 func TestTheWayDoesNotLeadOverAWrongAudit(t *testing.T) {
 	late, early, between := give(1, 1, 6, 1, 20, 30), give(3, 2, 5, 1, 0, 9), give(3, 1, 4, 1, 0, 30)
 	saw := read(15, 30, 1, 1, 4, 0)

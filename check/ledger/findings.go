@@ -6,7 +6,6 @@ import (
 	"assay/check"
 )
 
-// The kinds of evidence.
 const (
 	kindSum            = "sum"
 	kindNegative       = "negative"
@@ -27,46 +26,45 @@ const (
 	kindAcknowledged    = "acknowledged"
 )
 
-// The kinds of evidence that only some isolation levels forbid. G0, G1a and so on are names of A. Adya, "Weak Consistency: A
-// Generalized Theory and Optimistic Implementations for Distributed
-// Transactions", 1999, and of the checker Elle (K. Kingsbury, P. Alvaro,
-// "Elle: Inferring Isolation Anomalies from Experimental Observations", 2020).
+// The kinds of evidence that only some isolation levels forbid. G0, G1a and so on are names of
+// A. Adya, "Weak Consistency: A Generalized Theory and Optimistic Implementations for Distributed
+// Transactions", 1999, and of the checker Elle (K. Kingsbury, P. Alvaro, "Elle: Inferring
+// Isolation Anomalies from Experimental Observations", 2020). The checks order and snapshots
+// report them.
 const (
-	// Of order. A lost update: two transfers gave an account one version, so
-	// that one of them did not see the other.
+	// KindLostUpdate is two transfers that gave an account the same version: one did not see the
+	// other. It and the next kinds are of order.
 	KindLostUpdate = "lost-update"
-	// A dirty write, G0: a cycle of transfers, each of which changed an
-	// account before the next.
+	// KindDirtyWrite, G0, is a cycle of transfers that each changed an account before the next.
 	KindDirtyWrite = "dirty-write"
-	// Not real time: a transfer comes before one that had been acknowledged
-	// when it was first started. In snapshots: as an audit between them shows.
+	// KindStaleOrder breaks real time: a transfer precedes one acknowledged before it was first
+	// started. In snapshots an audit between the two shows it.
 	KindStaleOrder = "stale-order"
-	// A version that no transfer gave, though later ones were given.
+	// KindMissingVersion is a version that no transfer gave, although later ones were given.
 	KindMissingVersion = "missing-version"
-	// A version that the account cannot have had.
+	// KindImpossibleVersion is a version that the account cannot have had.
 	KindImpossibleVersion = "impossible-version"
-	// A balance was acknowledged that the order of the account does not give.
+	// KindAcknowledgedBalance is an acknowledged balance that the account's order does not give.
 	KindAcknowledgedBalance = "acknowledged-balance"
 
-	// Of snapshots. Read skew, G-single: an audit saw a transfer, or what came
-	// after it, and did not see all of it.
+	// KindReadSkew, G-single, is an audit that saw a transfer, or a later one, only in part. It
+	// and the next kinds are of snapshots.
 	KindReadSkew = "read-skew"
-	// A long fork, G-nonadjacent: several audits saw transfers in orders that
-	// exclude each other.
+	// KindLongFork, G-nonadjacent, is several audits that saw transfers in contradictory orders.
 	KindLongFork = "long-fork"
-	// A dirty read, G1a: an audit saw a balance that was never committed.
+	// KindDirtyRead, G1a, is an audit that saw a balance that was never committed.
 	KindDirtyRead = "dirty-read"
-	// An audit saw what a transfer without an answer had done, and that is gone: a server
-	// showed what the others never took over.
+	// KindGoneRead is an audit that saw an unanswered transfer that is gone: one server showed it
+	// and the others never got it.
 	KindGoneRead = "gone-read"
-	// A version was read that no transfer gave.
+	// KindNoSuchVersion is a version that was read and that no transfer gave.
 	KindNoSuchVersion = "no-such-version"
-	// Not real time: an audit missed what was acknowledged before it started.
+	// KindStaleRead breaks real time: an audit missed a transfer acknowledged before it started.
 	KindStaleRead = "stale-read"
-	// Not real time: an audit saw what started after it had ended.
+	// KindFutureRead breaks real time: an audit saw a transfer started after it had ended.
 	KindFutureRead = "future-read"
-	// A full audit found another sum of balances than was loaded, another
-	// number of accounts, or versions that whole transfers cannot give.
+	// KindAuditSum and the next two are full audits with a wrong sum of balances, with a wrong
+	// number of accounts, or with versions that whole transfers cannot give.
 	KindAuditSum      = "audit-sum"
 	KindAuditCount    = "audit-count"
 	KindAuditVersions = "audit-versions"
@@ -82,5 +80,4 @@ const (
 		KindStaleOrder + " " + KindAuditSum + " " + KindAuditCount + " " + KindAuditVersions
 )
 
-// newFindings has no findings of the kinds of a check.
 func newFindings(kinds string) check.Findings { return check.NewFindings(strings.Fields(kinds)...) }

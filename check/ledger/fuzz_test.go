@@ -10,8 +10,8 @@ import (
 	"assay/internal/expect"
 )
 
-// FuzzJudge gives a judge whatever comes, in whatever order: it must never
-// panic, must answer each check, and must count what it lists.
+// FuzzJudge gives a judge arbitrary input in any order. It must not panic, must answer each check,
+// and must count what it lists.
 func FuzzJudge(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10"))
@@ -59,7 +59,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// input makes numbers of bytes, mostly small ones and those at the edges.
+// input makes numbers of bytes, mostly small ones and extreme ones.
 type input []byte
 
 func (in *input) byte() byte {

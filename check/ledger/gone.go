@@ -10,9 +10,9 @@ import (
 	"assay/history"
 )
 
-// unanswered is a transfer with an attempt that had no answer: a server may have committed
-// it and shown it, and the others not have taken it over. If it has no row in the end it is
-// gone; if it has one and was repeated, that may be another attempt's.
+// unanswered is a transfer with an unanswered attempt: a server may have committed and shown it,
+// and the others may not have got it. It is gone if it has no row in the end. If it has a row and
+// was repeated, the row may be of another attempt.
 type unanswered struct {
 	client   int
 	seq      uint64
@@ -20,7 +20,7 @@ type unanswered struct {
 	repeated bool
 }
 
-// doubt keeps the transfers with an attempt without an answer, 32 bytes each.
+// doubt keeps the transfers with an unanswered attempt, 32 bytes each.
 func (j *Judge) doubt(op *history.Op) {
 	if !j.audited() || op.Outcome != history.Unknown {
 		return
@@ -30,11 +30,11 @@ func (j *Judge) doubt(op *history.Op) {
 	}
 }
 
-// gone are the transfers that may have been shown and taken back, each once, by account.
+// gone holds the transfers that may have been shown and taken back, each once.
 type gone struct {
 	j         *Judge
 	byAccount map[int64][]unanswered
-	// without are when those that have no row were first started, in the order of time.
+	// without has, in ascending order, the first starts of the transfers without a row.
 	without []int64
 }
 
@@ -60,7 +60,6 @@ func newGone(j *Judge) *gone {
 	return g
 }
 
-// startedBy is how many of those without a row had been started at a moment.
 func (g *gone) startedBy(at int64) int64 {
 	n, _ := slices.BinarySearchFunc(g.without, at, func(first, at int64) int {
 		if first <= at {
@@ -71,30 +70,28 @@ func (g *gone) startedBy(at int64) int64 {
 	return int64(n)
 }
 
-// state is an account's balance at a version, where it is known.
 type state struct {
 	version, balance int64
 	known, exact     bool // of what is not exact, the lowest 32 bits are known
 }
 
 const (
-	// pastStates is how many earlier states of an account are kept, and so the most
-	// transfers that are looked for behind one reading; of more than mostDoubted on an
-	// account, any may be behind it.
+	// pastStates is how many earlier states of an account are kept. It also bounds the
+	// transfers that can explain one reading. If an account has more than mostDoubted, any of
+	// them may explain it.
 	pastStates  = 16
 	mostDoubted = 12
 )
 
-// past are the last states of an account, by version.
+// past is a ring of the last states of an account, by version.
 type past [pastStates]state
 
-// keep keeps the account's present state.
 func (b *balances) keep(version int64) {
 	b.past[version%pastStates] = state{version, b.balance, b.known, b.exact}
 }
 
-// explains looks for transfers that had no answer and that make of an earlier state what was
-// read: each raises the version by one and moves its amount. It returns their names.
+// explains looks for unanswered transfers that turn an earlier state into the reading: each raises
+// the version by one and moves its amount. It returns their names.
 func (g *gone) explains(p *past, r *reading, end int64) (names string, ok bool) {
 	var doubted []unanswered
 	for _, u := range g.byAccount[int64(r.account)] {
@@ -133,7 +130,7 @@ func (g *gone) explains(p *past, r *reading, end int64) (names string, ok bool) 
 	return "", false
 }
 
-// goneRead convicts the audit of a reading that transfers without an answer explain.
+// goneRead convicts the audit of a reading that unanswered transfers explain.
 func (b *balances) goneRead(r *reading) bool {
 	x := &b.audits.audits.partial[r.audit]
 	names, ok := b.audits.gone.explains(&b.past, r, x.end)

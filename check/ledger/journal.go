@@ -21,9 +21,8 @@ func (j *Judge) Row(r Row) {
 	}
 }
 
-// operationOf finds the operation that a row belongs to. The row is sound if it
-// is the operation's first and as asked for; the block may then still be nil,
-// if the history is incomplete.
+// operationOf finds the operation of a row. The row is sound if it is the operation's first and
+// equals the request. b may then still be nil, if the history is incomplete.
 func (j *Judge) operationOf(r Row) (b *block, i int, sound bool) {
 	client, seq, ok := j.config.Split(r.ID)
 	if !ok {
@@ -50,8 +49,8 @@ func (j *Judge) operationOf(r Row) (b *block, i int, sound bool) {
 	return b, i, asked && m.rows() == 1
 }
 
-// applyRow adds the row to the two accounts that it names, whether or not the
-// transfer was asked for: the accounts are compared with the journal as it is.
+// applyRow adds the row to its two accounts, requested or not: accounts are compared with the
+// journal as it is.
 func (j *Judge) applyRow(r Row) {
 	if a := j.account(r.Source); a != nil {
 		a.effect -= r.Amount
@@ -72,9 +71,8 @@ func (j *Judge) account(id int64) *account {
 	return &j.accounts[id-1]
 }
 
-// unreservedRow is a row of an operation that nobody may have started. If the
-// history is incomplete, its reservation may be what is missing, and the row is
-// as sound as it looks.
+// unreservedRow takes a row of an operation without a reservation. If the history is incomplete,
+// the reservation may be missing, and the row is as sound as it looks.
 func (j *Judge) unreservedRow(r Row, client int, seq uint64) bool {
 	if j.incomplete[History] != "" {
 		return j.compare(r)
@@ -93,7 +91,7 @@ func (j *Judge) foreignRow(r Row, why string) {
 	})
 }
 
-// compare reports whether a row is the transfer that its id stands for.
+// compare reports whether a row is the transfer of its id.
 func (j *Judge) compare(r Row) bool {
 	source, destination, amount := j.config.Expect(r.ID)
 	if r.Source == source && r.Destination == destination && r.Amount == amount {
@@ -117,48 +115,43 @@ func rowFields(r Row) map[string]int64 {
 		"source_version": r.SourceVersion, "destination_version": r.DestinationVersion}
 }
 
-// The two sides of a transfer.
 const (
 	debit = iota
 	credit
 	sides
 )
 
-// entry is a journal row as the order is judged by it: account and version by side. A side
-// is left out with account 0 and version 0 if there is no such account, or if no such version
-// can be.
+// entry is a journal row for the check of order: account and version by side. A side with an
+// unknown account or an impossible version is left out, with 0 for both.
 type entry struct{ account, version [sides]uint32 }
 
 const (
 	unrecordedBit = 1 << 31
-	// maxEntries keeps the numbers of entries, with those of audits behind
-	// them, within 32 bits, and the unrecorded, which are fewer, within 31.
+	// maxEntries keeps the numbers of entries and of the audits after them within 32 bits, and
+	// those of the unrecorded, which are fewer, within 31.
 	maxEntries = 1 << 30
-	// maxSearched keeps those of slots within 32 bits, even if each account has
-	// room for twice its rows.
+	// maxSearched keeps the numbers of slots within 32 bits, even with two slots for each row.
 	maxSearched = 1 << 29
 	maxBlocks   = unrecordedBit >> blockBits
 )
 
-// entries are the rows that the order is judged by, as they were read, in chunks, so that
-// they grow without being copied. Of each only its operation is kept: its accounts and its
-// amount are those that were asked for, or it is no entry, and its versions are in the
-// operation's page.
+// entries are the rows for the check of order, as read, in chunks that are never copied. Only the
+// operation of a row is kept. An entry has the accounts and the amount of the operation's request,
+// and its versions are in the operation's page.
 type entries struct {
-	// owners are the number of the operation's block and its position there; with
-	// unrecordedBit set, an index of unrecorded.
+	// owners hold the number of the operation's block and the position there; with
+	// unrecordedBit, an index of unrecorded.
 	owners [][]uint32
-	// unrecorded are rows whose operation an incomplete history lacks.
+	// unrecorded are rows of operations missing from an incomplete history.
 	unrecorded []unrecordedRow
-	// written are so many entries in full, which are written out where they are searched for
-	// what is wrong: that looks at each again and again.
+	// written are the first writtenUpTo entries in full, for a search for errors, which reads
+	// each often.
 	written     [][]entry
 	writtenUpTo uint32
-	// excluded are the accounts, by id-1, of which a version may be missing
-	// because its row is no entry, or named an impossible one: that is evidence
-	// already.
+	// excluded are the accounts, by id-1, that may lack a version because a row of theirs is no
+	// entry or had an impossible version. That is evidence already.
 	excluded bits
-	// tooMany is how many rows found no room.
+	// tooMany counts the rows without room.
 	tooMany int64
 }
 
@@ -195,9 +188,9 @@ func (e *entries) add(owner uint32) {
 	e.owners[last] = append(e.owners[last], owner)
 }
 
-// excludeRow keeps the accounts of a row that the check of transfers reports, or
-// that moves money from an account to itself, out of the check of versions, so
-// that one error is not reported three times.
+// excludeRow excludes from the check of versions the accounts of a row that the check of transfers
+// reports, or that moves money from an account to itself. So one error is not reported three
+// times.
 func (j *Judge) excludeRow(r Row) {
 	accounts := []int64{r.Source, r.Destination}
 	if _, _, ok := j.config.Split(r.ID); ok {
@@ -219,8 +212,7 @@ func (j *Judge) excludeAccount(id int64) {
 	j.entries.excluded.set(uint32(id - 1))
 }
 
-// addEntry keeps a row of operation i of block b for the order; b is nil if the
-// history lacks it.
+// addEntry keeps a row of operation i of block b for order; b is nil if the history lacks it.
 func (j *Judge) addEntry(r Row, b *block, i int) {
 	if j.entries.len() == maxEntries || b != nil && b.number >= maxBlocks {
 		j.entries.tooMany++
@@ -240,8 +232,7 @@ func (j *Judge) addEntry(r Row, b *block, i int) {
 	}
 }
 
-// versionOf is the version that a row gave an account, for its entry; 0 if the side is left
-// out.
+// versionOf returns the version that a row gave an account; 0 if the side is left out.
 func (j *Judge) versionOf(r Row, account, version int64) uint32 {
 	switch {
 	case j.account(account) == nil:
@@ -260,7 +251,6 @@ func (j *Judge) versionOf(r Row, account, version int64) uint32 {
 	}
 }
 
-// writeEntries writes all entries out, unless that was done.
 func (j *Judge) writeEntries() {
 	e := &j.entries
 	if e.writtenUpTo == e.len() {
@@ -275,10 +265,9 @@ func (j *Judge) writeEntries() {
 	}
 }
 
-// entry is entry n, which was written out.
+// entry returns entry n, which must be written out.
 func (j *Judge) entry(n uint32) *entry { return &j.entries.written[n>>chunkBits][n%chunkEntries] }
 
-// makeEntry is entry n by its row and what was asked for.
 func (j *Judge) makeEntry(n uint32) entry {
 	var e entry
 	if b, i := j.operation(n); b != nil {
@@ -295,7 +284,6 @@ func (j *Judge) makeEntry(n uint32) entry {
 	return e
 }
 
-// id is the transfer of entry n.
 func (j *Judge) id(n uint32) int64 {
 	b, i := j.operation(n)
 	if b == nil {
@@ -304,8 +292,7 @@ func (j *Judge) id(n uint32) int64 {
 	return j.config.ID(b.key.client(), b.key.seq(i))
 }
 
-// operation is the block and the position of entry n; the block is nil if the
-// history lacks it.
+// operation returns the block and position of entry n; b is nil if the history lacks it.
 func (j *Judge) operation(n uint32) (*block, int) {
 	owner := j.entries.owner(n)
 	if owner&unrecordedBit != 0 {
@@ -314,7 +301,6 @@ func (j *Judge) operation(n uint32) (*block, int) {
 	return j.ops.at(owner)
 }
 
-// span is when the transfer of entry n was first started and acknowledged.
 func (j *Judge) span(n uint32) (first, end int64) {
 	b, i := j.operation(n)
 	if b == nil {
@@ -323,7 +309,6 @@ func (j *Judge) span(n uint32) (first, end int64) {
 	return b.page[i].span()
 }
 
-// transfer names one in a text.
 func (j *Judge) transfer(id int64) string {
 	client, seq, _ := j.config.Split(id) // others have no entry
 	return fmt.Sprintf("transfer %d (client %d, operation %d)", id, client, seq)

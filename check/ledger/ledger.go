@@ -1,54 +1,49 @@
-// Package ledger judges a bank by the history of what was asked and
-// acknowledged, the journal rows that the transfers wrote, and the accounts as
-// read back after the run. It has six checks.
+// Package ledger judges a bank by the history of requests and acknowledgments, the journal rows
+// that the transfers wrote, and the accounts as read back after the run. It has six checks.
 //
-//   - total: the accounts hold in sum what was loaded, none is below zero, and
-//     they are exactly the accounts that were loaded.
-//   - accounts: each balance is what was loaded plus credits minus debits of
-//     the journal, and each version counts the journal's rows of the account.
-//   - transfers: a committed transfer has exactly one row, a rejected or failed
-//     one has none, an unknown one has none or one, and every row is, field by
-//     field, the transfer that its id stands for.
-//   - order: each account got its versions 1 to n once each, all accounts
-//     agree on one order of the transfers, that order agrees with real time,
-//     and the balances that were acknowledged follow from it.
-//   - snapshots: an audit done during the run, in one transaction, saw one
-//     state of that order: of every transfer both sides or neither, and all
-//     that was acknowledged before it began.
+//   - total: the accounts are exactly those loaded, hold in sum what was loaded, and none is
+//     below zero.
+//   - accounts: each balance is the loaded balance plus credits minus debits of the journal, and
+//     each version counts the account's journal rows.
+//   - transfers: a committed transfer has exactly one row, a rejected or failed one none, an
+//     unknown one none or one. Every row is, field by field, the transfer of its id.
+//   - order: each account got its versions 1 to n once each. All accounts agree on one order of
+//     the transfers, which agrees with real time and gives the acknowledged balances.
+//   - snapshots: an audit during the run, in one transaction, saw one state of that order: both
+//     sides of every transfer or neither, and everything acknowledged before it began.
 //   - replicas: each replica has the primary's accounts and journal (Replicas).
 //
-// A restored backup is judged by the first four of its own state, and by a seventh:
+// A restored backup gets the first four, judged by its own state, and a seventh:
 //
 //   - restored: it is the state of one moment (Judge.Restored).
 //
-// None of them alone is enough. The total cannot see an acknowledged transfer
-// that vanished with both its sides; the accounts cannot see it if its row
-// vanished too; the transfers cannot see a balance that no row explains; and
-// none of the three sees what was wrong only while the run went on.
+// No check suffices alone. total misses an acknowledged transfer that vanished with both its
+// sides; accounts misses it if its row vanished too; transfers misses a balance that no row
+// explains. All three miss an error that existed only during the run.
 //
-// One error is reported once. A row that the check of transfers reports (foreign,
-// altered, doubled) is left out of the order, and the gap that it leaves is not
-// reported; of a version that was given twice the order follows the row that was
-// read first; after a gap, a repeated version or a wrong balance the balances are
-// taken up again from the next acknowledgment; and an audit is reported for the
-// first error found in it.
+// One error is reported once:
+//   - A row that transfers reports (foreign, altered, doubled) is left out of the order, and its
+//     gap is not reported.
+//   - If a version was given twice, the order follows the row read first.
+//   - After a gap, a repeated version or a wrong balance, the balances resume at the next
+//     acknowledgment.
+//   - An audit is reported for its first error.
 //
-// All takes linear time, and of memory
+// Everything takes linear time, and this memory:
 //
 //	operation   1 outcome, 16 times, 8 balances, 8 versions, 2 for finding it   35 bytes
 //	row         4 its operation                                                  4 bytes
 //	account    65, and 24 more if there are audits                              89 bytes
 //
-// so 39 bytes a transfer: 390 MB for ten million transfers, 3.9 GB for a
-// hundred million, and 89 MB for a million accounts. Where something is wrong, a
-// row takes 36 more, 16 for its accounts and versions, 8 for its two slots by version and 12 for
-// its place in the order, and an account 8 for their bounds.
-// A transfer with an attempt that had no answer takes 32 more, if there are audits.
-// A partial audit of k accounts takes 45 bytes and 28 for each of the k,
-// with 4 for each account of the bank once; a full one 56.
+// That is 39 bytes a transfer: 390 MB for ten million transfers, 3.9 GB for a hundred million, and
+// 89 MB for a million accounts. If something is wrong, a row takes 36 more: 16 for its accounts
+// and versions, 8 for its two slots by version and 12 for its place in the order. An account then
+// takes 8 more for their bounds. With audits, a transfer with an unanswered attempt takes 32 more.
+// A partial audit of k accounts takes 45 bytes, 28 for each of the k, and once 4 for each account
+// of the bank. A full audit takes 56.
 //
-// The package imports no workload, database or load: what it needs of the
-// workload is given as functions (Config).
+// The package imports no workload, database or load: it gets what it needs of the workload as
+// functions (Config).
 package ledger
 
 import (
@@ -59,45 +54,41 @@ import (
 	"assay/history"
 )
 
-// Config describes the workload to the judge. The functions must be pure.
+// Config describes the workload to the judge. Its functions must be pure.
 type Config struct {
-	// Accounts is how many there are, ids 1 to Accounts; 1 to MaxAccounts.
+	// Accounts is the number of accounts, 1 to MaxAccounts. Their ids are 1 to Accounts.
 	Accounts int64
-	// Opening is the balance that account id was loaded with.
+	// Opening is the balance with which account id was loaded.
 	Opening func(id int64) int64
-	// Expect is the transfer that belongs to an id.
+	// Expect returns the transfer of an id.
 	Expect func(id int64) (source, destination, amount int64)
-	// ID is the id of a client's operation, and Split its inverse; ok is false
-	// for an id that no client can have made.
+	// ID returns the id of a client's operation. Split is its inverse; ok is false for other ids.
 	ID    func(client int, seq uint64) int64
 	Split func(id int64) (client int, seq uint64, ok bool)
-	// TransferKind is history.Op.Kind of a transfer. Operations of another
-	// kind have no row.
+	// TransferKind is history.Op.Kind of a transfer. Other operations have no row.
 	TransferKind uint8
 
-	// AuditKind is history.Op.Kind of an audit of some accounts, 0 if none are
-	// done. Its Values are balance and version of each account that Audited
-	// names, in that order; the accounts are distinct. Audited is called once
-	// for each committed audit, while Op takes it.
+	// AuditKind is history.Op.Kind of an audit of some accounts, or 0. Its Values are the balance
+	// and the version of each account that Audited names, in that order. The accounts are
+	// distinct. Op calls Audited once for each committed audit.
 	AuditKind uint8
 	Audited   func(client int, seq uint64) []int64
-	// FullAuditKind is history.Op.Kind of an audit of all accounts, 0 if none
-	// are done. Its Values are how many there are, the sum of their balances
-	// and the sum of their versions.
+	// FullAuditKind is history.Op.Kind of an audit of all accounts, or 0. Its Values are the
+	// number of accounts, the sum of their balances and the sum of their versions.
 	FullAuditKind uint8
-	// Earlier is true if the journal and the accounts are of an earlier state than that
-	// after the history, such as a backup's: a committed transfer need not have a row.
-	// Results are then those of what is there, and Restored says what is not.
+	// Earlier is true if the journal and the accounts precede the end of the history, as a
+	// backup's do: then a committed transfer need not have a row. Results judges what is there,
+	// and Restored reports the missing transfers.
 	Earlier bool
 
-	// Folder is where a file without a name takes times, balances and versions, 32 of the 39
-	// bytes of each transfer, beyond Memory bytes of them, on Linux; the system then has
-	// in memory what is looked at. With "", and where there is no room, all is in memory.
+	// Folder gets an unnamed file for times, balances and versions (32 of the 39 bytes of each
+	// transfer) beyond Memory bytes of them, on Linux. The system keeps the parts in use in
+	// memory. If Folder is "", or has no room, everything is in memory.
 	Folder string
 	Memory int64
 }
 
-// MaxAccounts is the most accounts that a Judge keeps.
+// MaxAccounts is the most accounts that a Judge takes.
 const MaxAccounts = 1 << 30
 
 // Row is one row of the journal as read back.
@@ -111,15 +102,12 @@ type Row struct {
 	DestinationVersion int64
 }
 
-// Part is one of the three sources that are compared with one another.
+// Part is one of the three sources that are compared with each other.
 type Part uint8
 
 const (
-	// History is the record of the run.
 	History Part = iota
-	// Journal is the rows.
 	Journal
-	// Accounts is the balances.
 	Accounts
 	parts
 )
@@ -135,22 +123,19 @@ func (p Part) String() string {
 	}
 }
 
-// Judge takes its input in two steps: first the whole history (Op and Reserve
-// in any order), then, in any order, the journal (Row, in any order) and the
-// accounts (Account, by ascending id). Results may then be asked for, more
-// than once. A Judge is not safe for concurrent use.
+// Judge takes its input in two steps: first the whole history (Op and Reserve in any order), and
+// then the journal (Row, in any order) and the accounts (Account, by ascending id), in any order.
+// After that, Results may be called several times. A Judge is not safe for concurrent use.
 type Judge struct {
 	config   Config
 	ops      operations
 	reserved map[int]uint64
 	entries  entries
-	// otherVersions are the operations that were acknowledged with other versions than their
-	// first row has.
+	// otherVersions are operations acknowledged with other versions than their first row has.
 	otherVersions []operationAt
-	// proof goes through the entries as they come; nil if none came yet, or if the history
-	// went on meanwhile.
+	// proof replays the entries as they come; nil before the first, and after the history grew.
 	proof *orderProof
-	// searchable is how many entries are searched for what is wrong.
+	// searchable bounds the entries that are searched for errors.
 	searchable uint32
 	audits     audits
 	unanswered []unanswered
@@ -173,18 +158,16 @@ type operationAt struct {
 	i int
 }
 
-// account is one account, as read back and as the journal has it.
 type account struct {
 	balance, version int64
-	// effect is credits minus debits; touched counts the journal's rows. All
-	// sums wrap around like the machine's, so that equality still decides.
+	// effect is credits minus debits; touched counts the journal's rows. Sums wrap around, so
+	// equality still decides.
 	effect, touched int64
-	// proven is beside them, in the same line of the processor's cache.
+	// proven is here to share the processor's cache line.
 	proven provenAccount
 }
 
-// New returns a judge without input. It returns an error if the configuration
-// cannot be used.
+// New returns a judge without input, or an error if the configuration cannot be used.
 func New(b Config) (*Judge, error) {
 	if b.Accounts < 1 || b.Accounts > MaxAccounts {
 		return nil, fmt.Errorf("ledger: %d accounts; want 1 to %d", b.Accounts, MaxAccounts)
@@ -214,15 +197,13 @@ func (b *Config) validateAudits() error {
 	return nil
 }
 
-// Close gives back the file that Config.Folder has. The judge must not be used any more;
-// its results may be.
+// Close frees the file in Config.Folder. The judge must not be used afterwards, its results may.
 func (j *Judge) Close() error { return j.ops.spill.close() }
 
-// Incomplete records that a part was not read to its end, or was damaged, and
-// why. Nothing is then concluded from an absence in that part, and what would be
-// valid by it is unknown. What is wrong stays wrong. A history that merely ends early (the run was cut or killed) is not
-// incomplete, because reservations tell what may be missing from it. Of several
-// reasons for one part the first is kept.
+// Incomplete records why a part was damaged or not read to its end. Then nothing is concluded
+// from an absence in the part: valid becomes unknown, and violations stay. A history that ends
+// early (the run was cut or killed) is not incomplete, because reservations tell what may be
+// missing. The first reason for a part is kept.
 func (j *Judge) Incomplete(part Part, reason string) {
 	if part < parts && j.incomplete[part] == "" {
 		j.incomplete[part] = reason
@@ -239,12 +220,11 @@ func (j *Judge) Reserve(r history.Reservation) {
 	j.reserved[r.Client] = max(j.reserved[r.Client], r.UpTo)
 }
 
-// Op takes one attempt of the history. Only the attempt with Last decides, by
-// its Final outcome and Kind; an operation that has none, because the run was
-// killed, is unknown. Op.Values of a committed transfer may have what was
-// acknowledged: the source's balance and version, then the destination's; the
-// versions are then compared with the row's, and the balances with the order. The
-// op is not kept.
+// Op takes one attempt of the history and does not keep op. Only the attempt with Last decides, by
+// its Final outcome and Kind. An operation without one, because the run was killed, is unknown.
+// Values of a committed transfer may hold the acknowledged balance and version of the source, and
+// then those of the destination. The versions are compared with the row's, and the balances with
+// the order.
 func (j *Judge) Op(op *history.Op) {
 	j.historyGrows()
 	block, i := j.ops.make(op.Client, op.Seq)
@@ -282,8 +262,7 @@ func (j *Judge) Op(op *history.Op) {
 	}
 }
 
-// historyGrows guards against rows that were judged before the history was
-// whole, which could be taken for foreign.
+// historyGrows marks a history that grew after rows, which may then have looked foreign.
 func (j *Judge) historyGrows() {
 	if j.rowsRead > 0 {
 		j.Incomplete(History, "it went on after the journal had begun")

@@ -10,9 +10,8 @@ import (
 	"assay/history"
 )
 
-// tiny is a bank of four accounts that were loaded with 1000 each, and an odd
-// one: transfer n of client 0 moves 10*(n+1) from account 1 to account 2,
-// except that numbers 6 and 7 are alike.
+// tiny is a bank of four accounts with 1000 each and one odd account. Transfer n of client 0 moves
+// 10*(n+1) from account 1 to account 2; numbers 6 and 7 are alike.
 func tiny() run {
 	b := books(4)
 	b.Expect = func(id int64) (source, destination, amount int64) {
@@ -28,8 +27,8 @@ func tiny() run {
 	}
 }
 
-// op records the end of a transfer of client 0. With versions, what is
-// acknowledged are the balances that it makes of those that are there.
+// op records the end of a transfer of client 0. With versions it acknowledges them, and the current
+// balances after the transfer.
 func (r *run) op(seq uint64, final history.Outcome, versions ...int64) {
 	op := history.Op{Seq: seq, Attempt: 1, Last: true, Kind: kindTransfer, Outcome: final, Final: final}
 	if len(versions) == 2 {
@@ -39,13 +38,11 @@ func (r *run) op(seq uint64, final history.Outcome, versions ...int64) {
 	r.ops = append(r.ops, op)
 }
 
-// journal adds the right row of a transfer.
 func (r *run) journal(seq uint64, sourceVersion, destinationVersion int64) {
 	s, d, a := r.books.Expect(int64(seq))
 	r.rows = append(r.rows, Row{int64(seq), s, d, a, sourceVersion, destinationVersion})
 }
 
-// move changes the two accounts of a transfer as it should.
 func (r *run) move(seq uint64) {
 	s, d, a := r.books.Expect(int64(seq))
 	r.set(s, -a, 1)
@@ -56,7 +53,6 @@ func (r *run) reserve(upTo uint64) {
 	r.reservations = append(r.reservations, history.Reservation{UpTo: upTo})
 }
 
-// set adds to an account's balance and version.
 func (r *run) set(id, balance, version int64) {
 	for i := range r.accounts {
 		if r.accounts[i].id == id {
@@ -66,7 +62,7 @@ func (r *run) set(id, balance, version int64) {
 	}
 }
 
-// base has transfers 0 and 1 committed and all in order.
+// base has transfers 0 and 1 committed, without errors.
 func base() run {
 	r := tiny()
 	for seq := range uint64(2) {
@@ -209,7 +205,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	}
 }
 
-// TestLost: only a transfer that was acknowledged, and has no row, may have been lost.
+// Only an acknowledged transfer without a row may be lost.
 func TestLost(t *testing.T) {
 	r := base()
 	r.op(2, history.Committed)

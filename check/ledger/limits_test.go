@@ -6,7 +6,6 @@ import (
 	"assay/check"
 )
 
-// limited judges a testHistory with limits of its searches.
 func (s testHistory) limited(t *testing.T, steps, looks int64) (order, snapshots check.Result) {
 	t.Helper()
 	j := s.run().judge(t)
@@ -18,8 +17,7 @@ func (s testHistory) limited(t *testing.T, steps, looks int64) (order, snapshots
 	return order, snapshots
 }
 
-// A search that was given up, be it for cycles of transfers or of audits,
-// leaves no snapshots valid.
+// After a search that gave up, for cycles of transfers or of audits, snapshots is not valid.
 func TestSnapshotsAfterASearchThatWasGivenUp(t *testing.T) {
 	const reason = "the transfers have no order that audits could be compared with"
 	knot := testHistory{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), read(5, 9, 5, 0)}
@@ -37,7 +35,7 @@ func TestSnapshotsAfterASearchThatWasGivenUp(t *testing.T) {
 	}
 }
 
-// The order that audits are compared with has no cycle; one that is left is not theirs.
+// Audits are compared with an order without cycles, so a cycle of transfers is not blamed on them.
 func TestAuditsAreNotBlamedForTheTransfers(t *testing.T) {
 	for _, knot := range []bool{true, false} {
 		s := testHistory{give(1, 1, 2, 2, 0, 9), give(1, 2, 2, 1, 0, 9), read(5, 9, 1, 0)}
@@ -54,11 +52,9 @@ func TestAuditsAreNotBlamedForTheTransfers(t *testing.T) {
 	}
 }
 
-// The search for short cycles gives back what it did not need, and tells a
-// longer one if it may look no further.
+// The search for short cycles returns its unused visits, and reports a longer cycle at its limit.
 func TestTheSearchForShortCyclesIsBounded(t *testing.T) {
-	// What is in the way of 1 is 2, of that 3, of that 1; but 0 and 3 are a
-	// shorter cycle.
+	// 2 precedes 1, 3 precedes 2, and 1 precedes 3; but 0 and 3 are a shorter cycle.
 	s := testHistory{give(1, 2, 2, 2, 0, 9), give(1, 1, 5, 2, 0, 9), give(5, 1, 2, 3, 0, 9), give(2, 1, 1, 3, 0, 9)}
 	steps := func(looks int64) (told, left int64) {
 		c := newVersionOrder(s.run().judge(t), newFindings(orderKinds))
@@ -78,7 +74,7 @@ func TestTheSearchForShortCyclesIsBounded(t *testing.T) {
 	if told, left := steps(1); told != 3 || left != 0 {
 		t.Errorf("%d steps, %d looks left of 1", told, left)
 	}
-	// A ring longer than a search may come to.
+	// A ring longer than a search may reach.
 	ring := func(length node) []step {
 		return search(0, 0, func(n node, visit func(step) bool) { visit(step{(n + 1) % length, n, n%2 + 1}) })
 	}
@@ -93,8 +89,7 @@ func TestTheSearchForShortCyclesIsBounded(t *testing.T) {
 	}
 }
 
-// A journal that is not whole has room for the versions of rows that it lacks,
-// but not for any number of them.
+// An incomplete journal has room for versions of missing rows, but not for any number of them.
 func TestRoomForVersions(t *testing.T) {
 	for _, c := range []struct {
 		version int64

@@ -2,9 +2,8 @@ package ledger
 
 import "assay/history"
 
-// Lost reports whether a transfer was acknowledged and has no row. It is asked when the
-// history and the journal have been given; nothing is lost of a journal that was not
-// read whole.
+// Lost reports whether a transfer was acknowledged and has no row. Call it after the history and
+// the journal were given. If the journal was not read whole, no transfer counts as lost.
 func (j *Judge) Lost(client int, seq uint64) bool {
 	block, i := j.ops.find(client, seq)
 	if block == nil || j.incomplete[Journal] != "" {

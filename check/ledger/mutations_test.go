@@ -9,7 +9,7 @@ import (
 	"assay/history"
 )
 
-// opOf is the i-th operation if it is of a kind and committed with values.
+// opOf returns the i-th operation if it has the kind and committed with values.
 func opOf(r *run, i int, kind uint8) *history.Op {
 	op := &r.ops[i%len(r.ops)]
 	if op.Kind != kind || op.Final != history.Committed || !op.Last || len(op.Values) == 0 {
@@ -18,7 +18,6 @@ func opOf(r *run, i int, kind uint8) *history.Op {
 	return op
 }
 
-// told adds to a value of an operation.
 func told(kind uint8, value int, more int64) func(r *run, i int) bool {
 	return func(r *run, i int) bool {
 		op := opOf(r, i, kind)
@@ -29,7 +28,7 @@ func told(kind uint8, value int, more int64) func(r *run, i int) bool {
 	}
 }
 
-// after is a committed row with a higher version of an account of row k.
+// after reports whether a committed row has a higher version of an account of row k.
 func (r *run) after(k int) bool {
 	row := r.rows[k]
 	return slices.ContainsFunc(r.rows, func(other Row) bool {
@@ -41,7 +40,7 @@ func (r *run) after(k int) bool {
 	})
 }
 
-// orderMutations spoil what only order and snapshots can see.
+// orderMutations spoil a run in ways that only order and snapshots can see.
 var orderMutations = []mutation{
 	{"a version given twice", "order", KindLostUpdate, func(r *run, i int) bool {
 		a := &r.rows[i%len(r.rows)]
@@ -144,8 +143,7 @@ func acknowledgedBefore(r *run, k int, at int64) bool {
 	})
 }
 
-// A valid run of which anything is missing, and parts to be, is never convicted
-// by its order.
+// The order never convicts a valid run from which something is missing, if that part is incomplete.
 func TestIncompleteRandomRunsAreNotConvicted(t *testing.T) {
 	for seed := range uint64(300) {
 		r := randomRun(seed, 3+int64(seed%20), 1+int(seed%6), 10+seed%80)

@@ -8,19 +8,19 @@ import (
 	"assay/history"
 )
 
-// opState is all that is kept of one operation: its final outcome in the two
-// lowest bits, how many rows it has in the two above, and four facts.
+// opState is the state of one operation: its final outcome in the two lowest bits, its number of
+// rows in the next two, and four facts.
 type opState uint8
 
 const (
 	outcomeBits opState = 3
 	rowUnit     opState = 1 << 2
 	rowBits     opState = 3 << 2
-	// recorded: the history holds an attempt of it.
+	// recorded: the history holds an attempt.
 	recorded opState = 1 << 4
-	// ended: the history holds its last attempt.
+	// ended: the history holds the last attempt.
 	ended opState = 1 << 5
-	// other: it was not a transfer.
+	// other: it is not a transfer.
 	other opState = 1 << 6
 	// acknowledged: the database returned the versions that it gave the accounts.
 	acknowledged opState = 1 << 7
@@ -28,7 +28,7 @@ const (
 
 func (m opState) has(fact opState) bool { return m&fact != 0 }
 
-// outcome of an operation that never ended is Unknown, the zero.
+// outcome is Unknown, the zero value, for an operation that never ended.
 func (m opState) outcome() history.Outcome { return history.Outcome(m & outcomeBits) }
 
 // rows is 0, 1, 2, or 3 for more than two.
@@ -41,8 +41,7 @@ func (m opState) addRow() opState {
 	return m + rowUnit
 }
 
-// blockBits: operations are kept in blocks of 64, so that ten thousand clients with a few
-// operations each cost 22 MB.
+// Blocks of 64 operations let ten thousand clients with few operations each take only 22 MB.
 const (
 	blockBits = 6
 	blockOps  = 1 << blockBits
@@ -56,26 +55,22 @@ type block struct {
 	states [blockOps]opState
 }
 
-// page is what is kept of the transfers of a block. It may be in a file (see spill).
+// page holds the transfers of a block. It may be in a file (see spill).
 type page [blockOps]operation
 
-// operation is when a transfer ran, with which balances it was acknowledged, and which
-// versions it gave.
 type operation struct {
-	// first is when it was first started, and end one nanosecond after it was acknowledged, 0 if
-	// it never was. Both are 0 if neither is known.
+	// first is when it was first started. end is one nanosecond after its acknowledgment, or 0
+	// without one. Both are 0 if neither is known.
 	first, end int64
-	// balances are the lowest 32 bits of the balances of the source and the
-	// destination as acknowledged. They distinguish any two balances that differ
-	// by less than 2^32.
+	// balances are the lowest 32 bits of the acknowledged balances of source and destination.
+	// They tell balances apart that differ by less than 2^32.
 	balances [sides]uint32
-	// versions are those that the row gave, each 0 if it is left out (see entries); before
-	// there is a row, the lowest 32 bits of those that were acknowledged.
+	// versions are the row's, 0 for a side left out (see entry). Before there is a row they are
+	// the lowest 32 bits of the acknowledged versions.
 	versions [sides]uint32
 }
 
-// record keeps the times of a transfer that may have had an effect, and what was
-// acknowledged with it.
+// record keeps the times of a transfer that may have had an effect, and its acknowledged values.
 func (o *operation) record(op *history.Op) {
 	if op.Last && (op.Final == history.Rejected || op.Final == history.Failed) {
 		return
@@ -93,13 +88,11 @@ func (o *operation) record(op *history.Op) {
 	}
 }
 
-// lowest are the lowest 32 bits of what the source and the destination have.
 func lowest(source, destination int64) [sides]uint32 {
 	return [sides]uint32{debit: uint32(source), credit: uint32(destination)}
 }
 
-// span is when the transfer was first started and when it was acknowledged.
-// What is not known is as wide as it can be.
+// span returns the first start and the acknowledgment, as wide as possible for unknown times.
 func (o *operation) span() (first, end int64) {
 	switch {
 	case o.first == 0 && o.end == 0:
@@ -111,8 +104,7 @@ func (o *operation) span() (first, end int64) {
 	}
 }
 
-// blockKey is the client in the upper 24 bits and the block's number within
-// the client in the lower 40.
+// blockKey is the client in the upper 24 bits, and the block's number within it in the lower 40.
 type blockKey uint64
 
 const (
@@ -122,17 +114,13 @@ const (
 
 func (k blockKey) client() int { return int(k >> 40) }
 
-// seq is the number of operation i of the block.
 func (k blockKey) seq(i int) uint64 { return uint64(k)<<24>>24<<blockBits | uint64(i) }
 
-// operations keeps the state of each operation, in blocks that are made when
-// first needed.
 type operations struct {
 	byKey map[blockKey]*block
 	list  []*block // in the order in which they were made
 	spill spill    // has room for the pages
-	// recent are blocks that were found, by a hash of their keys, since most are sought again
-	// and again.
+	// recent caches blocks by a hash of their keys, since most are looked up repeatedly.
 	recent [recentBlocks]*block
 }
 
@@ -153,13 +141,11 @@ func (o *operations) find(client int, seq uint64) (*block, int) {
 	return *recent, int(seq % blockOps)
 }
 
-// at is the block and the position of an entry's owner.
 func (o *operations) at(owner uint32) (*block, int) {
 	return o.list[owner>>blockBits], int(owner % blockOps)
 }
 
-// make is find, and makes the block if there is none. It returns nil for a
-// client or an operation beyond the limits.
+// make is find that makes a missing block. It returns nil beyond the limits.
 func (o *operations) make(client int, seq uint64) (*block, int) {
 	b, i := o.find(client, seq)
 	if b == nil && client >= 0 && client < clientLimit && seq < seqLimit {
@@ -171,7 +157,6 @@ func (o *operations) make(client int, seq uint64) (*block, int) {
 	return b, i
 }
 
-// sorted lists the blocks by client and operation.
 func (o *operations) sorted() []*block {
 	blocks := slices.Clone(o.list)
 	slices.SortFunc(blocks, func(a, b *block) int { return cmp.Compare(a.key, b.key) })

@@ -2,9 +2,9 @@ package ledger
 
 import "iter"
 
-// byStart visits the operations that have an entry, by when they were first started: each as
-// an entry's owner, and those of one client in their order. All entries must have an
-// operation, and each operation with a row must be an entry's.
+// byStart visits the operations with an entry, as owners, by when they were first started;
+// operations of one client stay in their order. All entries must have an operation, and each
+// operation with a row must have an entry.
 func (o *operations) byStart() iter.Seq[uint32] {
 	var clients clientHeap
 	blocks := o.sorted()
@@ -32,7 +32,6 @@ func (o *operations) byStart() iter.Seq[uint32] {
 	}
 }
 
-// clientOrder goes through the operations of a client that have a row.
 type clientOrder struct {
 	start  int64    // of the operation
 	blocks []*block // the first is its block
@@ -41,7 +40,6 @@ type clientOrder struct {
 
 func (c *clientOrder) owner() uint32 { return c.blocks[0].number<<blockBits | uint32(c.at) }
 
-// next goes on to the next operation, and returns false if there is none.
 func (c *clientOrder) next() bool {
 	for len(c.blocks) > 0 {
 		b := c.blocks[0]
@@ -56,10 +54,8 @@ func (c *clientOrder) next() bool {
 	return false
 }
 
-// clientHeap is a heap by start.
 type clientHeap []clientOrder
 
-// sink moves an element down until none below it is earlier.
 func (h clientHeap) sink(i int) {
 	for {
 		least := i

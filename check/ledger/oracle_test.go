@@ -10,8 +10,8 @@ import (
 	"assay/history"
 )
 
-// puzzle is a small run whose accounts agree with its journal, while versions,
-// times and audits may be anything.
+// puzzle is a small run whose accounts agree with its journal. Its versions, times and audits may
+// be anything.
 type puzzle struct {
 	run
 	rng *rand.Rand
@@ -68,7 +68,6 @@ func newPuzzle(seed uint64) *puzzle {
 	return p
 }
 
-// span is an operation about a moment.
 func (p *puzzle) span(at int64) (first, end int64) {
 	first = max(0, at-p.rng.Int64N(25))
 	return first, max(first, at+p.rng.Int64N(25)-p.rng.Int64N(6))
@@ -92,7 +91,7 @@ func (p *puzzle) transfer(client int, seq uint64, at int64, versions map[int64]i
 	}
 }
 
-// exchange gives two rows each other's version of an account.
+// exchange swaps two rows' versions of an account.
 func (p *puzzle) exchange() {
 	version := func(i int, account int64) *int64 {
 		switch r := &p.rows[i]; account {
@@ -111,7 +110,6 @@ func (p *puzzle) exchange() {
 	}
 }
 
-// balance is an account's at a version.
 func (p *puzzle) balance(account, version int64) int64 {
 	balance := p.books.Opening(account)
 	for _, r := range p.rows {
@@ -125,7 +123,7 @@ func (p *puzzle) balance(account, version int64) int64 {
 	return balance
 }
 
-// auditAnything reads about what was there at a moment.
+// auditAnything reads roughly the state at a moment.
 func (p *puzzle) auditAnything(client int, seq uint64, accounts []int64, at int64) {
 	op := history.Op{Client: client, Seq: seq, Attempt: 1, Last: true, Kind: kindAudit, Outcome: history.Committed, Final: history.Committed}
 	op.First, op.End = p.span(at)
@@ -147,14 +145,13 @@ func (p *puzzle) auditAnything(client int, seq uint64, accounts []int64, at int6
 	p.ops = append(p.ops, op)
 }
 
-// vertex is a row or an audit as the oracle sees it.
 type vertex struct {
 	audit      bool
 	first, end int64
 	versions   map[int64]int64 // given or read
 }
 
-// vertices are by id. Of two rows that gave a version, the first did.
+// vertices are by id. If two rows gave a version, the first counts.
 func (p *puzzle) vertices() map[int64]*vertex {
 	out := map[int64]*vertex{}
 	given := map[[2]int64]bool{}
@@ -185,7 +182,6 @@ func (p *puzzle) vertices() map[int64]*vertex {
 	return out
 }
 
-// precedes is the order that the accounts give.
 func precedes(a, b *vertex) bool {
 	for account, version := range a.versions {
 		other, both := b.versions[account]
@@ -196,7 +192,6 @@ func precedes(a, b *vertex) bool {
 	return false
 }
 
-// cyclic asks, in the plainest way, for a cycle.
 func cyclic(all []*vertex, edge func(a, b *vertex) bool) bool {
 	n := len(all)
 	reach := make([]bool, n*n)
@@ -220,8 +215,7 @@ func cyclic(all []*vertex, edge func(a, b *vertex) bool) bool {
 	return false
 }
 
-// shortest is the length of a shortest cycle in which each step is of one
-// account.
+// shortest is the length of a shortest cycle whose steps are of one account each.
 func shortest(all []*vertex) int64 {
 	follows := func(a, b *vertex) bool { // of two audits on an account, the later one saw more
 		for account, version := range a.versions {
@@ -255,15 +249,14 @@ func shortest(all []*vertex) int64 {
 
 func inTime(a, b *vertex) bool { return precedes(a, b) || a.end < b.first }
 
-// TestTheOrderIsJudgedExactly holds the judge against an oracle that asks all
-// pairs.
+// The judge agrees with an oracle that compares all pairs.
 func TestTheOrderIsJudgedExactly(t *testing.T) {
 	count := map[string]int{}
 	for seed := range uint64(6000) {
 		judgeExactly(t, seed, count)
 	}
-	// In these a shortest cycle leads over an audit that only a whole search
-	// finds, which comes up once in ten thousand.
+	// Here a shortest cycle leads over an audit that only a whole search finds, which happens once
+	// in ten thousand seeds.
 	for _, seed := range []uint64{55541, 68597} {
 		judgeExactly(t, seed, count)
 	}
@@ -276,7 +269,6 @@ func TestTheOrderIsJudgedExactly(t *testing.T) {
 	t.Log(count)
 }
 
-// judgeExactly holds one run against the oracle, and counts what came up.
 func judgeExactly(t *testing.T, seed uint64, count map[string]int) {
 	t.Helper()
 	p := newPuzzle(seed)
@@ -341,8 +333,8 @@ func judgeExactly(t *testing.T, seed uint64, count map[string]int) {
 	}
 }
 
-// torn counts the audits that saw one side of a transfer, as the last of its
-// account or on the other side missed as the first, and not the other.
+// torn counts the audits that saw only one side of a transfer, as the last of its account, or
+// missed the other side as the first.
 func (p *puzzle) torn(byID map[int64]*vertex) (n int64) {
 	for _, audit := range byID {
 		half := audit.audit && slices.ContainsFunc(p.rows, func(r Row) bool {
@@ -359,7 +351,6 @@ func (p *puzzle) torn(byID map[int64]*vertex) (n int64) {
 	return n
 }
 
-// count64 counts the pieces of evidence of a kind.
 func count64(r check.Result, kind string) (n int64) {
 	for _, e := range r.Evidence {
 		if e.Kind == kind {

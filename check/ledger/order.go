@@ -6,7 +6,6 @@ import (
 	"assay/check"
 )
 
-// judgeOrder judges order and, if audits were asked for, snapshots.
 func (j *Judge) judgeOrder() []check.Result {
 	found, seen := j.order.Clone(), newFindings(snapshotKinds)
 	ask := j.audited()
@@ -28,11 +27,10 @@ func (j *Judge) judgeOrder() []check.Result {
 	return []check.Result{order, snapshots}
 }
 
-// audited is true if audits are judged.
 func (j *Judge) audited() bool { return j.config.AuditKind != 0 || j.config.FullAuditKind != 0 }
 
-// compareOrder shows that nothing is wrong, or finds what is, and returns how many
-// acknowledged balances agreed; or why there are too many rows for that.
+// compareOrder proves that nothing is wrong, or finds the errors. It returns how many
+// acknowledged balances agreed, or why there are too many rows.
 func (j *Judge) compareOrder(found check.Findings, a *auditCheck) (agreed int64, tooMany string) {
 	if j.entries.tooMany > 0 {
 		return 0, fmt.Sprintf("%s journal rows are too many to be put in order", check.Count(j.rowsRead))
@@ -49,8 +47,7 @@ func (j *Judge) compareOrder(found check.Findings, a *auditCheck) (agreed int64,
 	}
 }
 
-// findErrors finds what is wrong with order and, unless a is nil, with snapshots, of which
-// proveOrder could not show that nothing is.
+// findErrors finds the errors in order and, unless a is nil, in snapshots.
 func (j *Judge) findErrors(found check.Findings, a *auditCheck) (agreed int64) {
 	c := newVersionOrder(j, found)
 	if a != nil {
@@ -59,9 +56,9 @@ func (j *Judge) findErrors(found check.Findings, a *auditCheck) (agreed int64) {
 	return c.judge(a)
 }
 
-// judge finds what is wrong with the versionOrder and, unless it is nil, with the
-// audits; it returns how many acknowledged balances agreed. It uses up the
-// version order: an entry whose slot closes a cycle loses it.
+// judge finds the errors in the version order and, unless a is nil, in the audits. It returns how
+// many acknowledged balances agreed. It uses up the version order: an entry whose slot closes a
+// cycle loses it.
 func (c *versionOrder) judge(a *auditCheck) (agreed int64) {
 	b := balances{versionOrder: c, audits: a}
 	b.followAll()
@@ -78,12 +75,11 @@ func (c *versionOrder) judge(a *auditCheck) (agreed int64) {
 	return b.agreed
 }
 
-// sound is true if the accounts' versions count whole transfers.
+// sound reports whether the accounts' versions count whole transfers.
 func (c *versionOrder) sound() bool {
 	return c.repeated+c.gaps == 0 && c.impossible == nil && c.j.entries.excluded == nil && c.j.incomplete[Journal] == ""
 }
 
-// convict puts what was found into r, and reports whether there is anything.
 func convict(r *check.Result, found check.Findings, looked string) bool {
 	found.AddTo(r)
 	if r.Verdict == check.Violated {
@@ -106,29 +102,25 @@ func (j *Judge) orderResult(r *check.Result, found check.Findings, agreed int64,
 	}
 }
 
-// versionOrder are the entries in the order of each account: entry by version.
+// versionOrder holds the entries of each account by version.
 type versionOrder struct {
 	j *Judge
-	// bounds describes where the slots of each account begin, by id-1; those of
-	// the last end where one more would begin. A slot stands for a version,
-	// from 1; an account has as many as its highest version, but if the journal
-	// is whole at most twice its entries.
+	// bounds is where the slots of each account begin, by id-1; the next element is where they
+	// end. A slot stands for a version, from 1. An account has as many slots as its highest
+	// version; but at most twice its entries if the journal is whole.
 	bounds []uint32
-	// slots are the entry's number and one; 0 if no entry gave the version.
+	// slots hold the entry's number plus one; 0 if no entry gave the version.
 	slots []uint32
-	// ambiguous are the slots whose version was given twice, impossible the accounts,
-	// by id-1, that were given a version without a slot; nil if none.
+	// ambiguous are the slots whose version was given twice. impossible are the accounts, by
+	// id-1, that were given a version without a slot.
 	ambiguous, impossible bits
 	found                 check.Findings // of order
 	// repeated and gaps count the slots with an error.
 	repeated, gaps int64
-	// steps bounds the search for cycles of each sort, visits that for short
-	// ones.
+	// steps bounds each topological sort's search for cycles, visits its search for short ones.
 	steps, visits int64
 }
 
-// newVersionOrder puts the entries into their slots, and finds the versions that
-// were given twice and those that are missing.
 func newVersionOrder(j *Judge, found check.Findings) *versionOrder {
 	j.writeEntries()
 	c := &versionOrder{j: j, found: found}
@@ -152,7 +144,6 @@ func newVersionOrder(j *Judge, found check.Findings) *versionOrder {
 	return c
 }
 
-// setBounds gives each account its slots.
 func (c *versionOrder) setBounds() {
 	entries := &c.j.entries
 	count, highest := make([]uint32, len(c.j.accounts)+1), make([]uint32, len(c.j.accounts))
@@ -169,7 +160,7 @@ func (c *versionOrder) setBounds() {
 	for _, top := range highest {
 		all += uint64(top)
 	}
-	// Of a journal that is not whole, rows may be missing before each version.
+	// In an incomplete journal, rows may be missing before each version.
 	roomy := c.j.incomplete[Journal] != "" && all <= 16*uint64(entries.len()) && all < 1<<32
 	var sum uint32
 	for i, top := range highest {
@@ -184,8 +175,7 @@ func (c *versionOrder) setBounds() {
 	c.bounds, c.slots = count, make([]uint32, sum)
 }
 
-// slotOf is where the entry belongs on one side; ok is false if there is no such
-// slot.
+// slotOf returns the entry's slot on one side; ok is false if there is no such slot.
 func (c *versionOrder) slotOf(e *entry, side int) (at uint32, ok bool) {
 	id, version := e.account[side], e.version[side]
 	if id == 0 || version > c.bounds[id]-c.bounds[id-1] {
@@ -200,7 +190,6 @@ func (c *versionOrder) ownSlot(n uint32, e *entry, side int) (at uint32, ok bool
 	return at, ok && c.slots[at] == n+1
 }
 
-// version is the version of an account's slot.
 func (c *versionOrder) version(account, at uint32) int64 { return int64(at-c.bounds[account]) + 1 }
 
 func (c *versionOrder) fillSlot(n uint32, e *entry, side int, at uint32) {
@@ -223,7 +212,7 @@ func (c *versionOrder) fillSlot(n uint32, e *entry, side int, at uint32) {
 	})
 }
 
-// addImpossible reports a version above what so few rows can have reached.
+// addImpossible reports a version that so few rows cannot have reached.
 func (c *versionOrder) addImpossible(n, id, version uint32) {
 	if c.j.incomplete[Journal] != "" || c.j.entries.excluded.has(id-1) {
 		return
@@ -241,8 +230,7 @@ func (c *versionOrder) addImpossible(n, id, version uint32) {
 	})
 }
 
-// findGaps reports the versions of an account that are missing below one that is
-// there, unless that is explained already.
+// findGaps reports an account's missing versions below an existing one, unless already explained.
 func (c *versionOrder) findGaps(account uint32) {
 	if c.j.entries.excluded.has(account) || c.impossible.has(account) {
 		return

@@ -5,37 +5,33 @@ import (
 	"math"
 )
 
-// orderProof shows that nothing is wrong with order and snapshots. It replays the journal,
-// as a database replays its log, and keeps the balance and the version of each account.
+// orderProof proves that nothing is wrong with order and snapshots. It replays the journal, as a
+// database replays its log, and keeps the balance and the version of each account.
 //
-// A row is applied when each of its two accounts has the version before the one that the row
-// gave it. Until then the row is parked. An audit is applied when each account that it read
-// has the version that it read, and until then no account goes on from such a version.
-// If every row and every audit was applied in the end, each account was given the versions
-// from 1 on once each, and the order of applying is a serial order of all transfers and
-// audits. Meanwhile two things are compared:
+// A row is applied when both its accounts have the version before the one that the row gave. Until
+// then the row is parked. An audit is applied when each account that it read has the version that
+// it read; until then no account moves past such a version. If every row and every audit was
+// applied in the end, each account got the versions from 1 on once each, and the order of
+// applying is a serial order of all transfers and audits. The replay also checks that:
 //
-//   - Each balance that was acknowledged or read is the one of its version.
+//   - Each balance that was acknowledged or read is that of its version.
 //   - The serial order agrees with real time. Each account keeps the latest start of all that
-//     comes before in that order. If a row or an audit had ended before that start, it should
-//     have come first.
+//     precedes it in that order. If a row or an audit ended before that start, it should have
+//     come first.
 //
-// The replay only says whether all is right. If it is not, versionOrder and its users look for
-// what is wrong. They would do for a right journal too, but take eight times the time and half
-// as much memory again.
+// The replay only says whether everything is right. If not, versionOrder and its users look for
+// the error. They would also do for a right journal, but take eight times the time and half as
+// much memory again.
 type orderProof struct {
 	j        *Judge
 	accounts []account // the judge's, each with how far it has come
-	// read are the accounts as audits read them, and index the readings by account and
-	// version; both are nil if no audits are judged.
+	// read holds the accounts as audits read them, index the readings in order; nil without audits.
 	read  []readAccount
 	index []uint32
-	// parked are rows that cannot be applied yet, each by the account and the version for which
-	// it waits.
+	// parked are rows that cannot be applied yet, by the account and version that they wait for.
 	parked map[accountVersion]uint32
-	// ready are rows that were parked and are to be tried again.
-	ready []uint32
-	// waiting is for how many accounts each audit waits, and unseen how many audits wait.
+	ready  []uint32
+	// waiting is how many accounts each audit waits for, unseen how many audits wait.
 	waiting []uint32
 	unseen  int
 	agreed  int64  // acknowledged balances
@@ -45,7 +41,7 @@ type orderProof struct {
 	crowded bool
 }
 
-// transfer is a row, by its operation (see entries.owners), and what was asked for.
+// transfer is a row by its operation (see entries.owners), with the request.
 type transfer struct {
 	owner                       uint32
 	source, destination, amount int64
@@ -53,40 +49,36 @@ type transfer struct {
 
 type accountVersion struct{ account, version uint32 }
 
-// provenAccount is how far the replay has come on an account.
 type provenAccount struct {
 	balance int64
-	// latest is the latest start of all that comes before the account's next row.
+	// latest is the latest start of all that precedes the account's next row.
 	latest  int64
 	version uint32
-	// pending is how many audits of the present version were not applied, and parked how many
-	// rows wait for the account.
+	// pending counts the unapplied audits of the current version, parked the rows that wait.
 	pending, parked uint32
-	// next is the version of the next reading; noReading if there is none.
+	// next is the version of the next reading, or noReading.
 	next uint32
 }
 
-// readAccount is what audits read of an account.
+// readAccount holds the audits' readings of an account.
 //
-// Several audits may read one version of an account, at different times: none of them comes
-// before another, but all come before the account's next row. So the row is compared with the
-// starts of these audits too (provenAccount.latest), and an audit only with the starts of what
-// came before all of them (before).
+// Several audits may read one version of an account, at different times. None precedes another,
+// but all precede the account's next row. So the row is compared with the starts of these audits
+// too (provenAccount.latest), and an audit only with the starts before all of them (before).
 type readAccount struct {
-	// version is the version at which an audit of this account was applied last, and before
-	// what provenAccount.latest was when the first audit of that version was applied.
+	// version is the version at which an audit was last applied. before is provenAccount.latest
+	// as it was when the first audit of that version was applied.
 	version uint32
 	before  int64
-	// reading is the first reading in orderProof.index of a version that the account has not
-	// reached, and last is where the readings of the account end.
+	// reading is the first reading in orderProof.index of a version not reached, and last is
+	// where the account's readings end.
 	reading, last uint32
 }
 
 // noReading is a version that no account reaches.
 const noReading = math.MaxUint32
 
-// maxParked bounds the rows that are parked. If more are, the order in which the journal was
-// read says nothing about the order of the commits.
+// maxParked bounds the parked rows. With more, the journal's order is unlike the order of commits.
 const maxParked = 1 << 16
 
 // proveOrder returns how many acknowledged balances agreed, and true if nothing is wrong.
@@ -94,8 +86,8 @@ func (j *Judge) proveOrder() (agreed int64, proven bool) {
 	if j.order.Count() > 0 || j.entries.excluded != nil || len(j.entries.unrecorded) > 0 || j.incomplete[Journal] != "" {
 		return 0, false
 	}
-	// A table gives its rows in the order of writing, which is about the order of the commits,
-	// or in the order of their key, or in none.
+	// A table returns its rows in the order of writing, which resembles the order of the commits,
+	// or in the order of their key, or in no order.
 	p := j.proof
 	if p == nil || p.crowded {
 		p = newOrderProof(j)
@@ -104,7 +96,6 @@ func (j *Judge) proveOrder() (agreed int64, proven bool) {
 	return p.agreed, p.done()
 }
 
-// enterAll enters the rows of these operations.
 func (p *orderProof) enterAll(owners iter.Seq[uint32]) {
 	for owner := range owners {
 		if p.enter(p.transfer(owner)); p.failed {
@@ -113,12 +104,11 @@ func (p *orderProof) enterAll(owners iter.Seq[uint32]) {
 	}
 }
 
-// done reports whether all was applied, and nothing was wrong.
 func (p *orderProof) done() bool {
 	return !p.failed && len(p.parked) == 0 && p.unseen == 0 && p.passed == p.j.entries.len()
 }
 
-// newOrderProof begins a replay. It takes the place of the one before.
+// newOrderProof begins a replay. It replaces the one before, which shares its accounts.
 func newOrderProof(j *Judge) *orderProof {
 	p := &orderProof{j: j, accounts: j.accounts, parked: map[accountVersion]uint32{}}
 	for i := range p.accounts {
@@ -145,14 +135,13 @@ func newOrderProof(j *Judge) *orderProof {
 	return p
 }
 
-// transfer is what an operation was asked for.
 func (p *orderProof) transfer(owner uint32) transfer {
 	b, i := p.j.ops.at(owner)
 	source, destination, amount := p.j.config.Expect(p.j.config.ID(b.key.client(), b.key.seq(i)))
 	return transfer{owner, source, destination, amount}
 }
 
-// enter applies a row, and those that were parked until then.
+// enter applies a row, and the parked rows that become ready.
 func (p *orderProof) enter(t transfer) {
 	if p.failed {
 		return
@@ -165,7 +154,6 @@ func (p *orderProof) enter(t transfer) {
 	}
 }
 
-// pass applies a row, or parks it.
 func (p *orderProof) pass(t transfer) {
 	b, i := p.j.ops.at(t.owner)
 	o := &b.page[i]
@@ -209,7 +197,6 @@ func (p *orderProof) park(owner uint32, until accountVersion) {
 	p.accounts[until.account-1].proven.parked++
 }
 
-// apply moves both accounts of a row on, and reports whether that agrees with real time.
 func apply(source, destination *provenAccount, amount, first, end int64) bool {
 	latest := max(source.latest, destination.latest)
 	if latest > end {
@@ -225,7 +212,6 @@ func apply(source, destination *provenAccount, amount, first, end int64) bool {
 	return true
 }
 
-// arrive does what can be done when an account, by id, has come to a version.
 func (p *orderProof) arrive(id uint32) {
 	if a := &p.accounts[id-1].proven; a.next <= a.version {
 		p.reach(a, &p.read[id-1])
@@ -233,8 +219,7 @@ func (p *orderProof) arrive(id uint32) {
 	p.release(id)
 }
 
-// reach takes the readings of the account's version, and applies the audits that wait for no
-// other account.
+// reach takes the readings of the account's version and applies the audits that are then complete.
 func (p *orderProof) reach(a *provenAccount, read *readAccount) {
 	for read.reading < read.last && !p.failed {
 		r := &p.j.audits.readings[p.index[read.reading]]
@@ -254,7 +239,7 @@ func (p *orderProof) reach(a *provenAccount, read *readAccount) {
 	a.next = p.next(read)
 }
 
-// next is the version of an account's next reading, or the nearest that can be one.
+// next returns the version of an account's next reading, limited to 0 to noReading.
 func (p *orderProof) next(read *readAccount) uint32 {
 	if read.reading == read.last {
 		return noReading
@@ -262,7 +247,7 @@ func (p *orderProof) next(read *readAccount) uint32 {
 	return uint32(min(max(p.j.audits.readings[p.index[read.reading]].version, 0), noReading))
 }
 
-// release has the next row of an account tried again, if it is parked.
+// release makes the next row of an account ready, if it is parked.
 func (p *orderProof) release(id uint32) {
 	a := &p.accounts[id-1].proven
 	if a.parked == 0 {

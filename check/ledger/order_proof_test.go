@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestTheProofAgreesWithTheSearchForErrors compares the two ways of judging order and
-// snapshots: one of them finds nothing wrong if and only if the other does.
+// The proof and the search for errors agree: one finds nothing wrong exactly if the other does.
 func TestTheProofAgreesWithTheSearchForErrors(t *testing.T) {
 	var proven, refuted int
 	for seed := range uint64(3000) {
@@ -32,7 +31,6 @@ func TestTheProofAgreesWithTheSearchForErrors(t *testing.T) {
 	}
 }
 
-// compareProof reports whether the order was proven.
 func compareProof(t *testing.T, name string, j *Judge) bool {
 	t.Helper()
 	agreed, proven := j.proveOrder()
@@ -60,8 +58,7 @@ func compareProof(t *testing.T, name string, j *Judge) bool {
 	return proven
 }
 
-// TestValidRunsAreProven: what is judged most often is judged the quick way, in whatever
-// order the journal is read.
+// A valid run is proven the quick way, in whatever order the journal is read.
 func TestValidRunsAreProven(t *testing.T) {
 	for seed := range uint64(60) {
 		r := randomRun(seed, 30, 1+int(seed%5), 200)
@@ -75,8 +72,8 @@ func TestValidRunsAreProven(t *testing.T) {
 	}
 }
 
-// TestOperationsByStart compares the order in which operations are visited with the plainest:
-// that whose client comes next which was started first.
+// The order of operations by start equals the simplest one: next comes the client whose next
+// operation started first.
 func TestOperationsByStart(t *testing.T) {
 	for seed := range uint64(20) {
 		j := randomRun(seed, 30, 1+int(seed%5), 9000).judge(t)
@@ -120,8 +117,7 @@ func TestOperationsByStart(t *testing.T) {
 	}
 }
 
-// TestAJournalInNoOrder: more entries wait than have room, so that they are taken by the
-// starts of their operations.
+// More entries wait than have room, so they are taken by the starts of their operations.
 func TestAJournalInNoOrder(t *testing.T) {
 	r := randomRun(3, 40, 5, 40_000)
 	slices.SortFunc(r.rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })

@@ -97,7 +97,6 @@ func TestOrderTales(t *testing.T) {
 	})
 }
 
-// What the check of transfers convicts is not told again by the order.
 func TestTheOrderDoesNotRepeatTransfers(t *testing.T) {
 	whole := testHistory{give(1, 1, 2, 1, 0, 9), give(1, 2, 2, 2, 10, 19), give(1, 3, 3, 1, 20, 29), give(3, 2, 1, 4, 30, 39),
 		read(40, 50, 1, 4, 2, 2, 3, 2), readAll(40, 50, 6, 6000, 8)}
@@ -146,8 +145,8 @@ func TestTheOrderDoesNotRepeatTransfers(t *testing.T) {
 	}
 }
 
-// An account that was given a version beyond all rows is not told to lack
-// others, nor does it matter that another account was as well.
+// An account with an impossible version is not also reported for gaps, even if another account has
+// one.
 func TestNoGapsBelowAnImpossibleVersion(t *testing.T) {
 	for want, s := range map[string]testHistory{
 		"2 impossible-version":                    {give(1, 2, 3, 1, 0, 9), give(1, 50, 3, 2, 0, 9).but(unheard), give(2, 50, 3, 3, 0, 9).but(unheard)},
@@ -159,7 +158,6 @@ func TestNoGapsBelowAnImpossibleVersion(t *testing.T) {
 	}
 }
 
-// After a gap the balances are taken up again from what was acknowledged.
 func TestBalancesAfterAGap(t *testing.T) {
 	gap := func(d *testOp) { d.absent = true }
 	large := func(d *testOp) { d.amount, d.absent = 1<<33, true }
@@ -188,7 +186,6 @@ func TestBalancesAfterAGap(t *testing.T) {
 	}
 }
 
-// A workload that moves money from an account to itself has no order there.
 func TestTransfersToItselfHaveNoOrder(t *testing.T) {
 	self := give(1, 1, 1, 1, 0, 9)
 	results := testHistory{self, give(1, 2, 2, 1, 0, 9), give(3, 1, 2, 2, 10, 20), read(15, 30, 2, 2, 3, 1), readAll(10, 20, 6, 6000, 5)}.run().results(t)
@@ -197,8 +194,7 @@ func TestTransfersToItselfHaveNoOrder(t *testing.T) {
 	}
 }
 
-// Where versions do not count transfers, full audits are not compared with
-// their number.
+// If versions do not count transfers, full audits are not compared with the number of transfers.
 func TestFullAuditsAreNotCountedWhereVersionsAreInDisorder(t *testing.T) {
 	all := readAll(15, 20, 6, 6000, 3)
 	for name, s := range map[string]testHistory{

@@ -64,8 +64,8 @@ func TestOrderOfReadingDoesNotMatter(t *testing.T) {
 	}
 }
 
-// mutation spoils a valid run in one place; i chooses the place. It returns
-// false if the place does not lend itself to it. kind may be several, of which one must be named.
+// mutation spoils a valid run in one place, which i chooses. It returns false if the place does not
+// suit. One of the kinds in kind must be reported.
 type mutation struct {
 	name  string
 	check string
@@ -78,8 +78,8 @@ func rowOf(r *run, op history.Op) int {
 	return slices.IndexFunc(r.rows, func(row Row) bool { return row.ID == id })
 }
 
-// flip gives the i-th operation another final outcome, if it had the one that
-// is asked for and has a row or not.
+// flip changes the i-th operation's final outcome from one to another, if it has a row or not, as
+// asked.
 func flip(from, to history.Outcome, withRow bool) func(r *run, i int) bool {
 	return func(r *run, i int) bool {
 		op := &r.ops[i%len(r.ops)]
@@ -91,8 +91,7 @@ func flip(from, to history.Outcome, withRow bool) func(r *run, i int) bool {
 	}
 }
 
-// acknowledgedRow returns the row of the i-th operation if its versions were
-// acknowledged.
+// acknowledgedRow returns the row of the i-th operation if its versions were acknowledged.
 func acknowledgedRow(r *run, i int) *Row {
 	op := r.ops[i%len(r.ops)]
 	if op.Kind != kindTransfer || op.Final != history.Committed || len(op.Values) != 4 {
@@ -249,7 +248,6 @@ func TestEverySingleMutationIsFound(t *testing.T) {
 	}
 }
 
-// Whatever a history may leave open must not convict.
 func TestNearMissesStayValid(t *testing.T) {
 	misses := map[string]func(r *run, i int) bool{
 		"committed told as unknown": flip(history.Committed, history.Unknown, true),

@@ -10,29 +10,26 @@ import (
 	"assay/history"
 )
 
-// State streams the content of one copy of the bank: accounts and journal rows,
-// each in any order. It is called at most twice and must give the same both
-// times.
+// State streams the content of one copy of the bank: accounts and journal rows, each in any order.
+// It is called at most twice and must give the same both times.
 type State func(account func(id, balance, version int64), row func(Row)) error
 
 // Primary is the copy that the others are compared with.
 type Primary struct {
 	State State
-	// Accounts and Rows are how many it has, if it was read whole before (see Judge.Read).
+	// Accounts and Rows are its size, if it was read whole before (see Judge.Read).
 	Accounts, Rows int64
 }
 
-// Replica is one copy to be compared with the primary's.
+// Replica is a copy to compare with the primary.
 type Replica struct {
 	// Name is shown in evidence.
 	Name string
 	// State is its content; nil if it was not read.
 	State State
-	// Same is true of a copy whose content is known to be the primary's, which is not read
-	// again.
+	// Same is true if its content is known to be the primary's, and is not read again.
 	Same bool
-	// Incomplete, if not empty, is why it was not read to its end, or that it
-	// had not caught up; it is then not compared.
+	// Incomplete, if not empty, says why it is not compared: not read to its end, or not caught up.
 	Incomplete string
 }
 
@@ -49,15 +46,13 @@ const (
 // CheckReplicas is the name of the check of replicas.
 const CheckReplicas = "replicas"
 
-// Replicas is the check "replicas": each replica has the accounts and the
-// journal that the primary has. Outcome, which may be nil, is what the history
-// has of a transfer (Judge.Outcome); it is only shown. Replicas
-// returns the first error of a State.
+// Replicas is the check "replicas": each replica has the primary's accounts and journal. outcome,
+// which may be nil, gives a transfer's outcome in the history (Judge.Outcome), only to be shown.
+// Replicas returns the first error of a State.
 //
-// A state of any size is read into two megabytes of sums of fingerprints, in
-// groups of ids, unless all others are known to be the same. Where the sums differ both states are read again, and as many
-// groups as have room, some hundred thousand rows, are compared row by row; of
-// the others only the counts are.
+// A state of any size is read into two megabytes of sums of fingerprints, in groups of ids, unless
+// all replicas are known to be the same. If sums differ, both states are read again. The groups
+// that fit, some hundred thousand rows, are compared row by row, the others only by counts.
 func Replicas(primary Primary, replicas []Replica, outcome func(id int64) (history.Outcome, bool)) (check.Result, error) {
 	c := comparison{primary: primary, outcome: outcome, room: compareRoom, found: newFindings(replicaKinds)}
 	return c.judge(replicas)
@@ -109,7 +104,7 @@ func (c *comparison) judge(replicas []Replica) (r check.Result, err error) {
 	return r, nil
 }
 
-// Read is how many accounts and rows were given; none of a state that is not whole.
+// Read returns the number of accounts and rows given; 0 for a state that is not whole.
 func (j *Judge) Read() (accounts, rows int64) {
 	if j.incomplete[Accounts] != "" || j.incomplete[Journal] != "" {
 		return 0, 0
@@ -117,8 +112,7 @@ func (j *Judge) Read() (accounts, rows int64) {
 	return j.accountsRead, j.rowsRead
 }
 
-// Outcome is what the history has of a transfer; ok is false if it does not
-// know it.
+// Outcome returns a transfer's outcome in the history; ok is false if it is not there.
 func (j *Judge) Outcome(id int64) (outcome history.Outcome, ok bool) {
 	client, seq, ok := j.config.Split(id)
 	if !ok {
@@ -131,10 +125,9 @@ func (j *Judge) Outcome(id int64) (outcome history.Outcome, ok bool) {
 	return b.states[i].outcome(), true
 }
 
-// item is an account or a row.
 type item struct {
 	key
-	// content is balance and version; or the rest of the row.
+	// content is an account's balance and version, or the rest of a row.
 	content [5]int64
 }
 
@@ -151,7 +144,6 @@ func rowItem(r Row) item {
 	return item{key{r.ID, true}, [5]int64{r.Source, r.Destination, r.Amount, r.SourceVersion, r.DestinationVersion}}
 }
 
-// groups is how many sums there are of a state.
 const groups = 1 << 16
 
 func (k key) hash() uint64 {
@@ -163,8 +155,8 @@ func (k key) hash() uint64 {
 
 func (k key) group() int { return int(k.hash() % groups) }
 
-// fingerprint has each value of the content change what it was before by a bijection, and
-// mixes what came of them, so that sums of fingerprints agree by chance alone.
+// fingerprint applies a bijection for each value of the content and mixes the results, so that
+// sums of fingerprints agree only by chance.
 func (x item) fingerprint() uint64 {
 	h := x.hash()
 	for _, v := range x.content {
@@ -174,8 +166,8 @@ func (x item) fingerprint() uint64 {
 	return fingerprint(int64(h), 0)
 }
 
-// fingerprint hashes with the finalizer of SplitMix64 (G. Steele, D. Lea,
-// C. Flood, "Fast splittable pseudorandom number generators", 2014).
+// fingerprint hashes with the finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood, "Fast
+// splittable pseudorandom number generators", 2014).
 func fingerprint(sourceVersion, destinationVersion int64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, v := range [2]int64{sourceVersion, destinationVersion} {
@@ -186,7 +178,6 @@ func fingerprint(sourceVersion, destinationVersion int64) uint64 {
 	return h
 }
 
-// sums are the groups of one state.
 type sums struct {
 	accounts, rows int64
 	group          [groups]struct{ count, sum uint64 }
@@ -209,11 +200,9 @@ func sumUp(s State) (*sums, error) {
 	return out, err
 }
 
-// compareRoom is how many accounts and rows of both states are kept to be
-// compared one by one.
+// compareRoom bounds the accounts and rows of both states that are compared one by one.
 const compareRoom = 1 << 18
 
-// comparison compares one replica after the other with the primary.
 type comparison struct {
 	primary Primary
 	sums    *sums
@@ -221,7 +210,7 @@ type comparison struct {
 	replica *Replica
 	room    int64 // accounts and rows of both states that are kept
 	found   check.Findings
-	// unnamed is true if groups were compared by their counts only.
+	// unnamed is true if groups were compared only by counts.
 	unnamed bool
 }
 
@@ -263,7 +252,7 @@ func (c *comparison) compare() error {
 	return nil
 }
 
-// count adds what is not listed one by one.
+// count adds findings that are not listed one by one.
 func (c *comparison) count(kind string, n int64, what string) {
 	c.found.AddMany(kind, n, func() check.Evidence {
 		return check.Evidence{
@@ -273,7 +262,6 @@ func (c *comparison) count(kind string, n int64, what string) {
 	})
 }
 
-// name compares the items of some groups one by one.
 func (c *comparison) compareItems(groups map[int]bool) error {
 	here, there := map[key][]item{}, map[key][]item{}
 	err := visit(c.primary.State, groups, func(x item) { here[x.key] = append(here[x.key], x) })
@@ -315,7 +303,6 @@ func (c *comparison) compareItems(groups map[int]bool) error {
 	return nil
 }
 
-// visit gives the items of some groups.
 func visit(s State, groups map[int]bool, keep func(item)) error {
 	visit := func(x item) {
 		if groups[x.group()] {
@@ -326,8 +313,8 @@ func visit(s State, groups map[int]bool, keep func(item)) error {
 		func(r Row) { visit(rowItem(r)) })
 }
 
-// addDifference reports what differs of one id: the items that only the primary has, and
-// those that only the replica has.
+// addDifference reports the items of one id that only the primary has (here), or only the replica
+// (there).
 func (c *comparison) addDifference(here, there []item) {
 	both := min(len(here), len(there))
 	for i := range both {
@@ -359,7 +346,6 @@ func (c *comparison) add(kind string, x item, text string) {
 	})
 }
 
-// describe names an item and its content.
 func (c *comparison) describe(x item) string {
 	name := fmt.Sprintf("account %d is", x.id)
 	if x.row {

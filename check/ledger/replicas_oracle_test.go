@@ -10,8 +10,6 @@ import (
 	"assay/internal/expect"
 )
 
-// TestReplicasAreJudgedExactly holds the judge of replicas against a count of
-// what two copies of a small bank hold.
 func TestReplicasAreJudgedExactly(t *testing.T) {
 	verdicts := map[check.Verdict]int{}
 	for seed := range uint64(300) {
@@ -80,7 +78,6 @@ func spoilCopy(rng *rand.Rand, c *copyOf) {
 	}
 }
 
-// difference counts, in the plainest way, what differs by kind.
 func difference(primary, replica copyOf) map[string]int64 {
 	type holding struct{ here, there map[item]int64 }
 	ids := map[key]holding{}
@@ -116,8 +113,8 @@ func difference(primary, replica copyOf) map[string]int64 {
 	return out
 }
 
-// counted holds what was found against what differs. With room for all it is
-// the same; with less, no more of either side is told than differs.
+// counted compares the findings with the differences. With room for all they are equal; with less,
+// no more of either side is reported than differs.
 func counted(c *comparison, want map[string]int64, all bool) error {
 	var found, differ int64
 	for _, kind := range strings.Fields(replicaKinds) {

@@ -12,7 +12,6 @@ import (
 	"assay/internal/expect"
 )
 
-// copyOf is a state as it can be read.
 type copyOf struct {
 	accounts []held
 	rows     []Row
@@ -61,8 +60,7 @@ func TestEqualReplicas(t *testing.T) {
 	}
 }
 
-// A copy that is known to be the primary's is not read, and counts; of one that had not caught
-// up that is not said.
+// A copy known to be the primary's is not read, and counts. A copy that had not caught up does not.
 func TestReplicasThatAreTheSame(t *testing.T) {
 	r := base()
 	j := r.judge(t)
@@ -148,7 +146,7 @@ func TestDifferencesOfSeveralReplicasAreCounted(t *testing.T) {
 	expect.Text(t, r.Evidence[0], r.Evidence[0].Text, "transfer 250, ")
 }
 
-// More differs than is kept to be compared one by one: the counts still hold.
+// More differs than fits for comparison one by one: the counts still hold.
 func TestReplicasThatDifferInNearlyEverything(t *testing.T) {
 	const rows = 3 * compareRoom
 	primary := sampleCopy(10, rows)
@@ -185,7 +183,7 @@ func TestReplicasThatDifferInNearlyEverything(t *testing.T) {
 	}
 }
 
-// That some differences were only counted is parts, whatever comes after.
+// The detail says that some differences were only counted, whatever comes after.
 func TestReplicasThatWereCountedOnlyOnce(t *testing.T) {
 	primary := sampleCopy(2, 3)
 	other := primary.clone()
@@ -215,7 +213,7 @@ func TestReplicasThatWereCountedOnlyOnce(t *testing.T) {
 	}
 }
 
-// Accounts are told before rows, each by id, and with what the primary holds.
+// Accounts are reported before rows, each by id, with the primary's content.
 func TestDifferencesAreToldInOrder(t *testing.T) {
 	primary := sampleCopy(12, 40)
 	replica := copyOf{accounts: slices.Clone(primary.accounts[2:]), rows: slices.Clone(primary.rows[4:])}
@@ -252,7 +250,7 @@ func TestReplicasThatCannotBeJudged(t *testing.T) {
 			t.Errorf("%s: %v %s, %v", name, r.Verdict, r.Detail, err)
 		}
 	}
-	// What is wrong with one replica stays wrong.
+	// A finding on one replica stays.
 	r, err := Replicas(Primary{State: state}, []Replica{{Name: "a"}, {Name: "b", State: sampleCopy(3, 2).state}}, nil)
 	if err != nil || r.Verdict != check.Violated || !strings.HasPrefix(r.Evidence[0].Text, "transfer 2 is 20") {
 		t.Errorf("%v %s, %v", r.Verdict, r.Detail, err)
@@ -262,7 +260,7 @@ func TestReplicasThatCannotBeJudged(t *testing.T) {
 func TestReplicasThatCannotBeRead(t *testing.T) {
 	broken := errors.New("torn")
 	whole := sampleCopy(3, 3)
-	// fails lets a state be read some times and then not again.
+	// fails returns a state that can be read some times and then fails.
 	fails := func(times int, c copyOf) State {
 		return func(account func(id, balance, version int64), row func(Row)) error {
 			if times--; times < 0 {

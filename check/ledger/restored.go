@@ -12,61 +12,57 @@ import (
 // CheckRestored is the name of the check of restored backups.
 const CheckRestored = "restored"
 
-// The kinds of evidence of a restored backup, beside those of the other checks.
+// The kinds of evidence of a restored backup, besides those of the other checks.
 const (
-	// A transfer is there that was started when one that is missing had been acknowledged.
+	// A transfer is there that was started after a missing one had been acknowledged.
 	kindNoMoment = "no-moment"
-	// A transfer is missing that had been acknowledged before the moment that was asked for.
+	// A transfer is missing that had been acknowledged before the requested moment.
 	kindBeforeTarget = "missing-before-target"
-	// A transfer is there that was started after that moment.
+	// A transfer is there that was started after the requested moment.
 	kindAfterTarget = "beyond-target"
-	// A transfer is missing that the only node had acknowledged before its backup was begun.
+	// A transfer is missing that the only node had acknowledged before its backup began.
 	kindBeforeBackup = "missing-before-backup"
 
 	restoredKinds = kindNoMoment + " " + kindBeforeTarget + " " + kindAfterTarget + " " + kindBeforeBackup
 )
 
-// targetGrain is how exact a server keeps the time of a commit.
+// targetGrain is the resolution of a server's commit times.
 const targetGrain = int64(time.Microsecond)
 
-// Backup is what was restored. Times are nanoseconds since the start of the run.
+// Backup says what was restored. Times are nanoseconds since the start of the run.
 type Backup struct {
 	// Name is shown in evidence.
 	Name string
-	// Begun is when the backup was begun.
+	// Begun is when the backup began.
 	Begun int64
-	// Target is the moment whose state was asked for; negative for that of the backup.
+	// Target is the requested moment; negative for the backup's own.
 	Target int64
-	// Alone is true of a backup of the only node, in which nothing may be missing that had
-	// been acknowledged when it was begun. Others may lag behind the one that answers.
+	// Alone is true for a backup of the only node, which must contain everything acknowledged
+	// when it began. Other nodes may lag behind the one that answers.
 	Alone bool
 }
 
-// Moment is where in the history a restored state lies.
+// Moment is the moment of the history to which a restored state belongs.
 type Moment struct {
-	// From is when the last of its transfers was started, To when the first that it lacks
-	// had been acknowledged: the moment is between them. math.MinInt64 and math.MaxInt64
-	// where there is no such transfer.
+	// From is when the last of its transfers was started, To when the first missing one had been
+	// acknowledged. The moment is between them. Without such a transfer they are math.MinInt64
+	// and math.MaxInt64.
 	From, To int64
-	// Lacks is how many acknowledged transfers are not there, LacksBegun how many of them
-	// had been acknowledged when the backup was begun.
+	// Lacks counts the missing acknowledged transfers, LacksBegun those acknowledged before Begun.
 	Lacks, LacksBegun int64
 }
 
-// Restored is the check "restored" of a judge whose state is Earlier: it is one that the
-// database can have been in at one moment, whole transactions and all that came before any
-// of them.
+// Restored is the check "restored" of a judge whose state is Earlier: the database can have been
+// in this state at one moment. It has whole transactions, and everything that preceded any of them.
 //
-// The other checks say that each account was given the versions from 1 on by whole
-// transfers, so that what is there has all that came before it on an account. What had been
-// acknowledged before it was started came before it too. Where both hold of each transfer
-// that is there, they are the beginning of an order of all: that of the accounts and of real
-// time. Of a backup of the only node, all is there that had been acknowledged when it was
-// begun. For a moment that was asked for, all that had been acknowledged before it is there,
-// and nothing that was started after it.
+// The other checks say that whole transfers gave each account its versions from 1 on, so that
+// everything before a transfer on its accounts is there. Whatever was acknowledged before the
+// transfer was started precedes it too. If both hold for each transfer that is there, they are a
+// prefix of an order of all transfers that agrees with the accounts and with real time. A backup
+// of the only node contains everything acknowledged when it began. A requested moment needs
+// everything acknowledged before it, and nothing started after it.
 //
-// Of a state that was not read whole no Moment is known; it is then the zero value, which no
-// known one is.
+// If the state was not read whole, the Moment is the zero value, which no known moment has.
 func (j *Judge) Restored(b Backup) (check.Result, Moment) {
 	r, missing := check.Result{Name: CheckRestored}, ""
 	for _, one := range j.Results() {
@@ -95,7 +91,6 @@ func (j *Judge) Restored(b Backup) (check.Result, Moment) {
 	return r, m
 }
 
-// findMoment goes over every transfer once.
 func (j *Judge) findMoment(b Backup, found check.Findings) Moment {
 	m := Moment{From: math.MinInt64, To: math.MaxInt64}
 	var last, absent int64
@@ -135,8 +130,7 @@ func (j *Judge) findMoment(b Backup, found check.Findings) Moment {
 	return m
 }
 
-// compareBegin holds a transfer that is missing, and had been acknowledged when the backup was
-// begun, against what the backup is of.
+// compareBegin judges a missing transfer that had been acknowledged when the backup began.
 func (j *Judge) compareBegin(b Backup, id, end int64, found check.Findings) {
 	if !b.Alone {
 		return
@@ -150,7 +144,6 @@ func (j *Judge) compareBegin(b Backup, id, end int64, found check.Findings) {
 	})
 }
 
-// compareTarget holds a transfer against the moment that was asked for.
 func (j *Judge) compareTarget(b Backup, id int64, there bool, first, end int64, found check.Findings) {
 	switch {
 	case b.Target < 0:
@@ -171,7 +164,6 @@ func (j *Judge) compareTarget(b Backup, id int64, there bool, first, end int64, 
 	}
 }
 
-// between says when the moment is.
 func (m Moment) between() string {
 	switch {
 	case m.From == math.MinInt64 && m.To == math.MaxInt64:
@@ -184,7 +176,6 @@ func (m Moment) between() string {
 	return "between " + seconds(m.From) + " and " + seconds(m.To)
 }
 
-// lacking says what is missing of what was acknowledged.
 func (m Moment) lacking(b Backup) string {
 	return fmt.Sprintf("it lacks %s, %s of which had been acknowledged when the backup was begun at %s",
 		check.Counted(m.Lacks, "acknowledged transfer", "acknowledged transfers"), check.Count(m.LacksBegun), seconds(b.Begun))

@@ -10,7 +10,6 @@ import (
 	"assay/history"
 )
 
-// earlier is the run whose state is that of the kept rows alone.
 func earlier(r run, keep func(Row) bool) run {
 	r = r.clone()
 	r.books.Earlier, r.books.AuditKind, r.books.FullAuditKind = true, 0, 0
@@ -30,7 +29,6 @@ func earlier(r run, keep func(Row) bool) run {
 	return r
 }
 
-// restoredWithout is the check's answer where the rows of these clients are missing.
 func restoredWithout(t *testing.T, s testHistory, b Backup, missing ...int) (check.Result, Moment) {
 	t.Helper()
 	r := earlier(s.run(), func(row Row) bool { return !slices.Contains(missing, int(row.ID>>40)) })
@@ -82,7 +80,7 @@ func TestRestoredStates(t *testing.T) {
 	}
 }
 
-// TestHalfATransferIsRestored: one of the accounts is older than the rows.
+// One of the accounts is older than the rows.
 func TestHalfATransferIsRestored(t *testing.T) {
 	s := testHistory{give(1, 1, 2, 1, 0, 10), give(3, 1, 4, 1, 20, 30)}
 	r := earlier(s.run(), func(row Row) bool { return row.ID>>40 == 0 })
@@ -93,7 +91,6 @@ func TestHalfATransferIsRestored(t *testing.T) {
 	}
 }
 
-// TestAStateThatWasNotReadWhole decides nothing.
 func TestAStateThatWasNotReadWhole(t *testing.T) {
 	r := earlier(testHistory{give(1, 1, 2, 1, 0, 10)}.run(), func(Row) bool { return true })
 	r.incomplete = map[Part]string{Journal: "it was cut", Accounts: "it was cut"}
@@ -102,8 +99,8 @@ func TestAStateThatWasNotReadWhole(t *testing.T) {
 	}
 }
 
-// TestEveryMomentOfARun takes the state after each operation of random runs, which are
-// valid, and the same with one transfer taken out of the middle, which is not.
+// The state after each operation of random runs is valid. With one transfer taken out of the middle
+// it is not.
 func TestEveryMomentOfARun(t *testing.T) {
 	for seed := range uint64(60) {
 		b := newBank(seed, 7)
@@ -135,7 +132,6 @@ func TestEveryMomentOfARun(t *testing.T) {
 	}
 }
 
-// acknowledgedBeyond counts the committed transfers that are not there.
 func (b *bank) acknowledgedBeyond(there map[int64]bool) (n int64) {
 	for _, op := range b.ops {
 		if op.Kind == kindTransfer && op.Last && op.Final == history.Committed && !there[b.books.ID(op.Client, op.Seq)] {
@@ -145,7 +141,7 @@ func (b *bank) acknowledgedBeyond(there map[int64]bool) (n int64) {
 	return n
 }
 
-// takeOneOut takes a transfer away that another came after on the same account.
+// takeOneOut removes a transfer that another follows on the same account.
 func (b *bank) takeOneOut(t *testing.T, seed uint64) {
 	t.Helper()
 	for i, row := range b.rows {

@@ -13,30 +13,28 @@ import (
 
 // Tally counts what was judged.
 type Tally struct {
-	// The transfers by their outcome in the history. Unknown includes those
-	// whose record never came but which have a row.
+	// Counts has the transfers by outcome. Unknown includes those with a row and without a record.
 	history.Counts
 	// UnknownApplied is how many of Unknown have a row.
 	UnknownApplied int64
-	// Rows is how many were read.
+	// Rows is the number of rows read.
 	Rows int64
 }
 
-// Results judges what was given so far: total, accounts, transfers, order and, if
-// audits are done, snapshots, in this order. It changes nothing.
+// Results judges the input so far: total, accounts, transfers, order and, if audits are judged,
+// snapshots. It changes nothing.
 func (j *Judge) Results() []check.Result {
 	transfers, tally := j.judgeTransfers()
 	results := []check.Result{j.judgeTotal(), j.judgeAccounts(), j.transfersResult(transfers, tally)}
 	return append(results, j.judgeOrder()...)
 }
 
-// Tally counts what was given so far.
+// Tally counts the input so far.
 func (j *Judge) Tally() Tally {
 	_, tally := j.judgeTransfers()
 	return tally
 }
 
-// loaded is what all accounts held together in the beginning.
 func (j *Judge) loaded() *big.Int {
 	sum := new(big.Int)
 	for id := int64(1); id <= j.config.Accounts; id++ {
@@ -49,7 +47,7 @@ func (j *Judge) judgeTotal() check.Result {
 	r := check.Result{Name: "total"}
 	found := j.total.Clone()
 	loaded := j.loaded()
-	// A journal without an account is that of accounts that were there.
+	// A journal without accounts shows that there were accounts, which are now missing.
 	whole := j.incomplete[Accounts] == "" && j.accountsRead+j.rowsRead > 0
 	if whole {
 		j.findMissing(found)
@@ -162,11 +160,9 @@ func (j *Judge) compareAccounts(found check.Findings) (compared int64) {
 	return compared
 }
 
-// judgeTransfers goes over every operation once.
 func (j *Judge) judgeTransfers() (check.Findings, Tally) {
 	found := j.transfers.Clone()
-	// An absence is a violation only if there was something to be read and it was
-	// read to the end.
+	// An absence is a violation only if there was something to read and it was read to the end.
 	absence := j.incomplete[Journal] == "" && j.rowsRead+j.accountsRead > 0
 	lost := absence && !j.config.Earlier
 	var counts [1 << 8]int64
@@ -193,8 +189,8 @@ func (j *Judge) judgeTransfers() (check.Findings, Tally) {
 	return found, j.tally(&counts)
 }
 
-// violationKind returns the kind of what is wrong with an operation, empty if nothing.
-// Operations that are no transfers have neither an outcome nor rows.
+// violationKind returns the kind of an operation's violation, or "". Operations that are no
+// transfers have neither an outcome nor rows.
 func violationKind(m opState) string {
 	switch outcome, rows := m.outcome(), m.rows(); {
 	case outcome == history.Committed && rows == 0:
@@ -232,8 +228,8 @@ func (j *Judge) transferEvidence(m opState, client int, seq uint64) check.Eviden
 	}
 }
 
-// findOtherVersions reports the transfers that were acknowledged with other versions than
-// their row has, but for those of which something is reported already.
+// findOtherVersions reports the transfers acknowledged with other versions than their row has,
+// unless another violation of theirs is reported already.
 func (j *Judge) findOtherVersions(found check.Findings, reported *[1 << 8]string) {
 	inOrder := func(a, b operationAt) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.i, b.i)) }
 	for _, o := range slices.SortedFunc(slices.Values(j.otherVersions), inOrder) {
@@ -296,9 +292,8 @@ func (j *Judge) transfersResult(found check.Findings, t Tally) check.Result {
 
 func journalRows(n int64) string { return check.Counted(n, "journal row", "journal rows") }
 
-// unproven sets the detail and returns true if nothing wrong is no proof of
-// anything: nothing was done, nothing was read, or one of the parts that the
-// check rests on is not whole.
+// unproven sets the detail and returns true if the absence of errors proves nothing: nothing was
+// done or read, or a needed part is not whole.
 func (j *Judge) unproven(r *check.Result, needs ...Part) bool {
 	switch {
 	case j.rowsRead+j.accountsRead == 0:

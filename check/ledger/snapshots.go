@@ -7,21 +7,17 @@ import (
 	"assay/check"
 )
 
-// auditCheck compares the partial audits with the version order.
 type auditCheck struct {
 	*versionOrder
 	audits *audits
 	gone   *gone
 	// index and start are the readings by account and version.
 	index, start []uint32
-	// out are the audits that are not judged any further: something was found,
-	// or what they read is in doubt.
+	// excluded are audits not judged further: an error was found, or their readings are in doubt.
 	excluded []bool
-	// doubtful is how many are out because of doubts.
 	doubtful int64
-	// spent is true if the search for cycles was given up.
-	gaveUp bool
-	found  check.Findings // of snapshots
+	gaveUp   bool
+	found    check.Findings // of snapshots
 }
 
 func newAuditCheck(c *versionOrder, seen check.Findings) *auditCheck {
@@ -37,7 +33,7 @@ func (a *auditCheck) reading(r *reading) check.Evidence {
 		"account": int64(r.account), "version": r.version, "balance": r.balance}}
 }
 
-// convict reports what is wrong with an audit, once.
+// convict reports an audit's error, once.
 func (a *auditCheck) convict(audit uint32, kind string, tell func() check.Evidence) {
 	if !a.excluded[audit] {
 		a.excluded[audit] = true
@@ -45,8 +41,7 @@ func (a *auditCheck) convict(audit uint32, kind string, tell func() check.Eviden
 	}
 }
 
-// checkReadings judges the readings of a version; those of lower versions than 1, if
-// it is 0.
+// checkReadings judges the readings of a version; for version 0 also those below it.
 func (b *balances) checkReadings(version int64, p versionState) {
 	if b.audits == nil {
 		return
@@ -72,12 +67,11 @@ func (b *balances) checkReadings(version int64, p versionState) {
 	}
 }
 
-// checkReadingsAbove judges the readings of versions above the highest.
 func (b *balances) checkReadingsAbove() {
 	b.checkReadings(math.MaxInt64, versionState{})
 }
 
-// complete is true if an absent version of the account was certainly not given.
+// complete reports whether a version of the account that is absent was certainly not given.
 func (b *balances) complete() bool {
 	return b.j.incomplete[Journal] == "" && !b.unreliable
 }
@@ -108,9 +102,8 @@ func (b *balances) dirtyRead(r *reading) {
 	})
 }
 
-// findTornReads finds the audits that saw one side of a transfer and not the other,
-// as far as the transfer is the last that they saw of an account or the first
-// that they did not. What is torn otherwise is a cycle.
+// findTornReads finds the audits that saw only one side of a transfer, if the transfer is the last
+// that they saw on an account or the first that they missed. Other torn reads are found as cycles.
 func (a *auditCheck) findTornReads() {
 	for n := range a.audits.partial {
 		a.findTornIn(uint32(n))
@@ -148,8 +141,7 @@ func (a *auditCheck) findTornIn(audit uint32) {
 	}
 }
 
-// gave is the version that entry n gave an account, by id; ok is false if it is
-// not one of its two.
+// gave is the version that entry n gave an account, by id; ok is false if it is not its account.
 func (c *versionOrder) gave(n, id uint32) (version int64, ok bool) {
 	e := c.j.entry(n)
 	for side := range sides {
@@ -190,8 +182,7 @@ func (j *Judge) snapshotsResult(r *check.Result, seen check.Findings, a *auditCh
 	}
 }
 
-// auditsText names the audits of some accounts and those of all of them; there
-// is at least one, if the text is to be used.
+// auditsText names the audits of some accounts and of all accounts; there must be at least one.
 func auditsText(partial, accounts, full int64) string {
 	some := check.Counted(partial, "audit", "audits") + " of " + check.Counted(accounts, "account", "accounts")
 	switch {

@@ -137,10 +137,10 @@ func TestSnapshotTales(t *testing.T) {
 	})
 }
 
-// withdrawn is a transfer that had no answer and has no row.
+// withdrawn is a transfer without an answer and without a row.
 func withdrawn(d testOp) testOp { d.outcome, d.absent = history.Unknown, true; return d }
 
-// moved is what an audit read beside what the versions make its first balance.
+// moved changes an audit's first balance from the one of its version.
 func moved(by int64) func(*testOp) { return func(d *testOp) { d.told = map[int]int64{0: by} } }
 
 func TestAuditsThatCannotBeJudged(t *testing.T) {
@@ -178,7 +178,6 @@ func TestAuditsThatCannotBeJudged(t *testing.T) {
 	}
 }
 
-// TestWhatFullAuditsCanHaveSeen counts in the plainest way.
 func TestWhatFullAuditsCanHaveSeen(t *testing.T) {
 	for seed := range uint64(30) {
 		j := randomRun(seed, 10, 4, 100).judge(t)
@@ -202,7 +201,7 @@ func TestWhatFullAuditsCanHaveSeen(t *testing.T) {
 	}
 }
 
-// What is there and wrong convicts also in a damaged journal or history.
+// A wrong row convicts even in a damaged journal or history.
 func TestIncompletePartsConvictTheOrder(t *testing.T) {
 	knot := testHistory{give(1, 1, 2, 2, 0, 9), give(1, 3, 2, 1, 0, 9), give(3, 3, 4, 7, 5, 6), give(3, 3, 5, 7, 5, 6), read(5, 9, 3, 3, 4, 6)}
 	for _, part := range []Part{History, Journal} {
@@ -237,7 +236,6 @@ func TestAuditsNeedTheirBooks(t *testing.T) {
 	}
 }
 
-// More rows than there is room for are not judged, and not valid.
 func TestMoreRowsThanCanBePutInOrder(t *testing.T) {
 	j := testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}.run().judge(t)
 	j.entries.tooMany = 1
@@ -246,7 +244,7 @@ func TestMoreRowsThanCanBePutInOrder(t *testing.T) {
 			t.Errorf("%s is %v: %s", r.Name, r.Verdict, r.Detail)
 		}
 	}
-	// What can be shown of them is shown; what is wrong is not searched for.
+	// Above the limit a proof is still tried, but errors are not searched for.
 	j = testHistory{give(1, 1, 2, 1, 0, 9), read(5, 9, 1, 1, 2, 1)}.run().judge(t)
 	j.searchable = 0
 	for _, r := range j.Results()[3:] {

@@ -2,12 +2,11 @@ package ledger
 
 import "unsafe"
 
-// spill gives room for pages: in memory up to a limit, and then in a file without a name,
-// which the system writes and reads as it needs memory for other things. Transfers are looked
-// at in about the order of time, so that of those far from the present one little is needed.
-// Where there can be no such file, all is memory.
+// spill allocates pages: in memory up to a limit, and then in an unnamed file, which the system
+// pages out. Transfers are used roughly in the order of time, so few pages are in use at a time.
+// If there can be no file, everything is in memory.
 type spill struct {
-	// folder is where the file is made; empty if there is to be none.
+	// folder gets the file; empty for none.
 	folder      string
 	limit, kept int64 // bytes of memory
 	file        *spillFile
@@ -16,11 +15,9 @@ type spill struct {
 
 const (
 	pageSize = int64(unsafe.Sizeof(page{}))
-	// extent is by how much the file grows, in pages.
-	extent = 64 << 20 / int(pageSize)
+	extent   = 64 << 20 / int(pageSize)
 )
 
-// page is an empty page.
 func (s *spill) page() *page {
 	if s.folder != "" && s.kept+pageSize > s.limit {
 		if p := s.ofFile(); p != nil {
@@ -32,7 +29,6 @@ func (s *spill) page() *page {
 	return new(page)
 }
 
-// ofFile is a page in the file, nil if it cannot be had.
 func (s *spill) ofFile() *page {
 	var err error
 	if s.file == nil {
@@ -51,7 +47,7 @@ func (s *spill) ofFile() *page {
 	return p
 }
 
-// close gives the file back. Its pages must not be used any more.
+// close frees the file. Its pages must not be used afterwards.
 func (s *spill) close() error {
 	if s.file == nil {
 		return nil

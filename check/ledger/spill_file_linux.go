@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// spillFile is a file that has no name and stands in the address space of the process.
+// spillFile is an unnamed file mapped into memory.
 type spillFile struct {
 	file    *os.File
 	extents [][]byte
@@ -25,8 +25,8 @@ func newSpillFile(folder string) (*spillFile, error) {
 	return &spillFile{file: file}, nil
 }
 
-// grow returns so many more bytes, all zero. The disk has room for them from then on:
-// writing to a page that finds none would end the process.
+// grow returns size more bytes, all zero. It allocates them on disk, because writing to a mapped
+// page without disk space would end the process.
 func (m *spillFile) grow(size int) ([]byte, error) {
 	fd := int(m.file.Fd())
 	err := syscall.Fallocate(fd, 0, m.size, int64(size))

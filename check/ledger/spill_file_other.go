@@ -4,7 +4,7 @@ package ledger
 
 import "errors"
 
-// spillFile is there on Linux alone: elsewhere all is kept in memory.
+// spillFile exists only on Linux: elsewhere everything is kept in memory.
 type spillFile struct{}
 
 func newSpillFile(string) (*spillFile, error) { return nil, errors.ErrUnsupported }

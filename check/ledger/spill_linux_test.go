@@ -27,7 +27,6 @@ func (r run) inFile(t *testing.T) *Judge {
 	return j
 }
 
-// What is kept in a file is judged like what is kept in memory, right or wrong.
 func TestRowsInAFile(t *testing.T) {
 	r := randomRun(11, 50, 3, 8192)
 	compare := func(name string, want check.Verdict) {
@@ -47,7 +46,7 @@ func TestRowsInAFile(t *testing.T) {
 	compare("a spoiled run", check.Violated)
 }
 
-// Memory is used first, and where there can be no file it is used for all.
+// Memory is used first, and for everything if there can be no file.
 func TestSpill(t *testing.T) {
 	folder := t.TempDir()
 	s := spill{folder: folder, limit: 2 * pageSize}

@@ -10,10 +10,9 @@ import (
 	"assay/history"
 )
 
-// testHistory is a few operations of clients of their own: element n is operation 0
-// of client n. Accounts are 1 to 6 with 1000 each; balances at the end, and
-// what is acknowledged and read unless it is told otherwise, are what the
-// versions make them.
+// testHistory is a few operations, each of its own client: element n is operation 0 of client n.
+// Accounts are 1 to 6 with 1000 each. Final, acknowledged and read balances are those of the
+// versions, unless an element says otherwise.
 type testHistory []testOp
 
 type testOp struct {
@@ -21,14 +20,12 @@ type testOp struct {
 	versions                    [2]int64
 	outcome                     history.Outcome
 	first, end                  int64
-	// reads are the accounts and versions of an audit, or for a full audit its
-	// values.
+	// reads are the accounts and versions of an audit, or the values of a full audit.
 	reads []int64
 	kind  uint8
 	// told is added to what is acknowledged or read, by place in Values.
 	told map[int]int64
-	// unheard: nothing is acknowledged but the outcome. absent: no row.
-	// unrecorded: no record.
+	// unheard: only the outcome is acknowledged. absent: no row. unrecorded: no record.
 	unheard, absent, unrecorded bool
 }
 
@@ -38,12 +35,11 @@ func give(source, version, destination, other int64, first, end int64) testOp {
 		outcome: history.Committed, first: first, end: end, kind: kindTransfer}
 }
 
-// read is an audit of accounts and versions, one after the other.
+// read is an audit of alternating accounts and versions.
 func read(first, end int64, reads ...int64) testOp {
 	return testOp{outcome: history.Committed, first: first, end: end, reads: reads, kind: kindAudit}
 }
 
-// readAll is an audit of all accounts.
 func readAll(first, end int64, count, balances, versions int64) testOp {
 	return testOp{outcome: history.Committed, first: first, end: end, reads: []int64{count, balances, versions}, kind: kindFullAudit}
 }
@@ -108,10 +104,9 @@ func (s testHistory) run() run {
 	return r
 }
 
-// gone: it had no answer and has no row, as if it had never been.
+// gone: it has no answer and no row.
 func (d *testOp) gone() bool { return d.absent && d.outcome == history.Unknown }
 
-// balance is an account's at a version.
 func (s testHistory) balance(account, version int64) int64 {
 	balance := int64(opening)
 	for _, d := range s {
@@ -128,15 +123,13 @@ func (s testHistory) balance(account, version int64) int64 {
 	return balance
 }
 
-// tale is a testHistory in which something is wrong, and the nearest one in which
-// all is in order.
+// tale is a testHistory with an error, and the nearest one without.
 type tale struct {
 	name        string
 	wrong, twin testHistory
 	// convicted is "check:kind" for each kind of evidence.
 	convicted string
-	// text is part of the first piece of evidence.
-	text string
+	text      string
 }
 
 func judgeTales(t *testing.T, tales []tale) {

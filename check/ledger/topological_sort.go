@@ -8,37 +8,34 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// A node of the order is an entry, by its number, or an audit, by its number
-// after the entries. A node and one stands for it where 0 stands for none.
+// A node is an entry, by its number, or an audit, by its number after the entries. Where 0 means
+// no node, a node is stored plus one.
 type node = uint32
 
-// topologicalSort goes through all nodes in an order that agrees with every account: an entry
-// comes after all that came before it on both its accounts, an audit after the entries that it
-// saw, and the first entry of an account that it did not see only after it. Nodes in cycles
-// with each other, which have no such order, are a strongly connected component of more than
-// one; these are looked for first, and their cycles reported and broken.
+// topologicalSort goes through all nodes in an order that agrees with every account. An entry
+// follows all that precede it on both its accounts. An audit follows the entries that it saw, and
+// precedes the first entry of an account that it did not see. Nodes in cycles with each other
+// have no such order. They are a strongly connected component with more than one node; these
+// components are found first, and their cycles reported and broken.
 //
-// Meanwhile each account keeps the node with the latest start of all that
-// came before. If a node was acknowledged before that, order and real time
-// disagree. One start is enough to find every disagreement: if there is a
-// cycle of several real-time edges, A acknowledged before B started and C
-// acknowledged before D started, then also A before D or C before B, which
-// closes a cycle with one edge less.
+// Each account keeps the preceding node with the latest start. If a node was acknowledged before
+// that, order and real time disagree. One start suffices to find every disagreement. Take a cycle
+// of several real-time edges: A acknowledged before B started, and C acknowledged before D
+// started. Then also A before D or C before B, which closes a cycle with one edge less.
 type topologicalSort struct {
 	*versionOrder
 	audits   *auditCheck // nil in the sort of the transfers alone
 	progress []accountProgress
-	// steps bounds the search for cycles, visits that for short ones; gaveUp is
-	// true if the former was given up.
+	// steps bounds the search for cycles, and sets gaveUp; visits bounds the search for short ones.
 	steps, visits int64
 	gaveUp        bool
 }
 
-// accountProgress is what came before on an account.
+// accountProgress holds the preceding nodes on an account, each plus one.
 type accountProgress struct {
-	// plain and audited are the nodes and one with the latest start that came
-	// before over entries alone and over an audit; read is the one over the
-	// audits of the present version, which comes before the next entry only.
+	// plain has the latest start of those before the account's current version by way of entries
+	// alone, audited by way of an audit. read has the latest by way of the audits of the current
+	// version, which precede only the next entry.
 	plain, audited, read node
 	start                int64 // of plain
 }
@@ -148,7 +145,7 @@ func (s *topologicalSort) passAudit(n node) {
 	}
 }
 
-// start is when a node was first started, for 0 the beginning of time.
+// start is when a node was first started; math.MinInt64 for 0.
 func (s *topologicalSort) start(n node) int64 {
 	if n == 0 {
 		return math.MinInt64
@@ -157,7 +154,7 @@ func (s *topologicalSort) start(n node) int64 {
 	return first
 }
 
-// later is the one that started later. It does not look unless it must.
+// later returns the node that started later. It looks up starts only if it must.
 func (s *topologicalSort) later(a, b node) node {
 	if a == b || b == 0 || a != 0 && s.start(a) >= s.start(b) {
 		return a

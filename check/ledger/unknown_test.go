@@ -10,7 +10,6 @@ import (
 	"assay/internal/expect"
 )
 
-// What was not looked at is never valid.
 func TestUnknownNotValid(t *testing.T) {
 	const all = "total accounts transfers order"
 	for _, c := range []struct {
@@ -80,8 +79,7 @@ func (r run) without(parts ...Part) run {
 	return r
 }
 
-// What is absent from a part that is incomplete convicts nobody; what is there
-// and wrong does.
+// An absence in an incomplete part convicts nothing; a wrong row does.
 func TestIncompletePartsConvictByPresenceOnly(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -245,8 +243,8 @@ func TestOperationsBeyondTheLimitsHaveNoPlace(t *testing.T) {
 	}
 }
 
-// TestNoAccountLeft: a journal is that of accounts that were there. What else needs accounts
-// is unknown.
+// A journal without accounts means that accounts are missing. Checks that need accounts are
+// unknown.
 func TestNoAccountLeft(t *testing.T) {
 	r := base()
 	r.accounts = nil

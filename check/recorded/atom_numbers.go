@@ -6,8 +6,8 @@ import (
 	"assay/history/exchange"
 )
 
-// wholeNumbers gives whole numbers a number each. Most histories count their values and
-// offsets up from zero: those that do not leap take four bytes each. The zero value is empty.
+// wholeNumbers assigns numbers to whole numbers. Most histories count values and offsets up from
+// zero: without leaps each takes four bytes. The zero value is empty.
 type wholeNumbers struct {
 	dense  []int32 // one more than the number, 0 for none
 	sparse map[int64]int32
@@ -25,7 +25,7 @@ func (w *wholeNumbers) numberOf(v int64) (number int32, known bool) {
 	return number, known
 }
 
-// set gives a number that is not negative to a whole number that has none yet.
+// set assigns number, which must not be negative, to a whole number without one.
 func (w *wholeNumbers) set(v int64, number int32) {
 	const ahead = 1 << 10
 	w.count++
@@ -42,7 +42,6 @@ func (w *wholeNumbers) set(v int64, number int32) {
 	w.dense[v] = number + 1
 }
 
-// sorted are the whole numbers, ascending, and the number of each.
 func (w *wholeNumbers) sorted() (all []int64, numbers []int32) {
 	all = make([]int64, 0, w.count)
 	for v := range w.sparse {
@@ -61,8 +60,7 @@ func (w *wholeNumbers) sorted() (all []int64, numbers []int32) {
 	return all, numbers
 }
 
-// atomNumbers gives each atom a number. Whole numbers, which most atoms are, take the
-// least room.
+// atomNumbers assigns numbers to atoms. Most atoms are whole numbers, which take the least memory.
 type atomNumbers struct {
 	whole wholeNumbers
 	other map[exchange.Atom]int32

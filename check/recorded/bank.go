@@ -21,31 +21,27 @@ const (
 )
 
 const (
-	// maxTotals bounds the different totals that are kept; a history with more
-	// is wrong whatever they are.
+	// maxTotals bounds the different totals kept; a history with more is wrong in any case.
 	maxTotals = 4096
-	// perTotal bounds the reads that are listed of each.
-	perTotal = 3
-	// maxShown bounds the accounts that are listed of a read.
-	maxShown = 20
+	perTotal  = 3
+	maxShown  = 20
 )
 
-// Bank is what a history of a bank itself does not tell.
+// Bank holds facts about a bank that its history does not tell.
 type Bank struct {
-	// Total is what the balances must add up to; nil means the total that most reads saw.
+	// Total is the sum of the balances; nil means the total that most reads saw.
 	Total *int64
 	// NegativeAllowed means that accounts may go below zero.
 	NegativeAllowed bool
-	// Accounts are the names of all accounts, each of which a read must show,
-	// and no other. Without them, nobody knows whether an account that a read
-	// lacks was there.
+	// Accounts names all accounts, and every read must show exactly these. Without it, nothing
+	// tells whether an account missing from a read existed.
 	Accounts []string
 }
 
-// Open returns a judge of a bank in which clients move money between accounts and read all
-// of them at once (jepsen.tests.bank): whether each read shows the same total, and no
-// account below zero. check/ledger checks workload bank far more closely, by its journal.
-// What is kept grows with the number of accounts only.
+// Open returns a judge of a bank, whose clients move money between accounts and read all accounts
+// at once (jepsen.tests.bank). Each read must show the same total, and no account below zero.
+// Memory grows only with the number of accounts. check/ledger checks workload bank far more
+// closely, by its journal.
 func (o Bank) Open() Judge {
 	b := &bank{o: o, totals: map[string]*readsOfTotal{}, accounts: map[string]struct{}{}, sizes: map[int]int64{},
 		found: newFindings(kindMissing, kindNegative, kindLacking, kindForeign)}
@@ -67,35 +63,30 @@ type bank struct {
 
 	found *findings // of the other kinds
 
-	// accounts are those that were given, or else all that any read or transfer named.
+	// accounts are the given accounts, or else all that a read or transfer named.
 	accounts map[string]struct{}
-	// sizes counts the reads by how many accounts they have; shortest is one of
-	// those with the fewest.
+	// sizes counts the reads by their number of accounts; shortest is a read with the fewest.
 	sizes    map[int]int64
 	shortest *bankRead
 }
 
-// readsOfTotal is what is kept of the reads that saw one total.
 type readsOfTotal struct {
 	total *big.Int
 	reads int64
 	first []check.Evidence
 }
 
-// bankRead is one read of all accounts that was answered.
 type bankRead struct {
 	by       Operation
 	accounts []exchange.Account
 }
 
-// NotKeyed is the error of an operation of an independent key in a history that began
-// without any.
+// NotKeyed is the error of an operation with an independent key in a history that began without.
 func NotKeyed(o *exchange.Operation) error {
 	return fmt.Errorf("a value of the independent key %s, in a history that began without such keys", o.Key)
 }
 
-// Add takes a transfer or a read of all accounts. A read that did not come back with any
-// account is counted.
+// Add takes a transfer or a read of all accounts. A read without accounts is only counted.
 func (b *bank) Add(o *exchange.Operation) error {
 	by := operationOf(o)
 	switch {
@@ -128,7 +119,6 @@ func (r *bankRead) evidence(kind, format string, args ...any) check.Evidence {
 	return e
 }
 
-// read judges one read. Nothing of it is kept but words.
 func (b *bank) read(r *bankRead) {
 	b.reads++
 	b.compareAccounts(r)
@@ -179,8 +169,7 @@ func (r *bankRead) list() string {
 	return strings.Join(parts, ", ")
 }
 
-// compareAccounts judges the accounts of a read by those that were given, or takes note
-// of them.
+// compareAccounts judges the accounts of a read by the given accounts, or notes them.
 func (b *bank) compareAccounts(r *bankRead) {
 	if len(b.o.Accounts) == 0 {
 		for i := range r.accounts {
@@ -209,7 +198,6 @@ func (b *bank) compareAccounts(r *bankRead) {
 	}
 }
 
-// absent names accounts that a read lacks, a few of them.
 func (b *bank) absent(r *bankRead) string {
 	lacks := maps.Clone(b.accounts)
 	for i := range r.accounts {
@@ -222,8 +210,8 @@ func (b *bank) absent(r *bankRead) string {
 	return strings.Join(out, ", ")
 }
 
-// undecided describes the reads that lack an account which others have, if
-// nobody said which accounts there are; it is empty if there are none.
+// undecided describes the reads that lack an account of other reads, if no accounts were given;
+// it is empty if there are none.
 func (b *bank) undecided() string {
 	short := int64(0)
 	for size, reads := range b.sizes {
@@ -238,7 +226,7 @@ func (b *bank) undecided() string {
 		check.Counted(short, "read lacks", "reads lack"), &b.shortest.by, b.absent(b.shortest))
 }
 
-// Result returns the answer over all that was seen so far.
+// Result returns the answer over all operations so far.
 func (b *bank) Result(context.Context) check.Result {
 	r := check.Result{Name: "balances"}
 	should := b.should()
@@ -270,8 +258,7 @@ func (b *bank) Result(context.Context) check.Result {
 	return r
 }
 
-// should returns the total that was given, or else the one that most reads saw, of equals
-// the first.
+// should returns the given total, or else the most frequent one, and among equals the first.
 func (b *bank) should() *big.Int {
 	most := readsOfTotal{total: new(big.Int)}
 	for _, s := range b.order {
@@ -285,8 +272,7 @@ func (b *bank) should() *big.Int {
 	return most.total
 }
 
-// wrong adds the reads that saw another total than they should, one of each
-// total first, and returns how many there are.
+// wrong adds the reads of a wrong total, one of each total first, and returns their number.
 func (b *bank) wrong(r *check.Result, should *big.Int) int64 {
 	wrong := b.beyond
 	for depth := range perTotal {
@@ -308,7 +294,6 @@ func (b *bank) wrong(r *check.Result, should *big.Int) int64 {
 	return wrong
 }
 
-// compare describes by how much a total is off, and from what.
 func (b *bank) compare(is, should *big.Int) string {
 	off := new(big.Int).Sub(is, should)
 	word := "more"

@@ -10,8 +10,8 @@ import (
 	"assay/history/exchange"
 )
 
-// minimal is a history written by hand. Each wrong one stands beside those that differ
-// from it in one thing and are right, or show nothing.
+// minimal is a history written by hand. Each wrong one stands beside histories that differ in one
+// thing and are right, or show nothing.
 type minimal struct {
 	kind, events string
 	want         check.Verdict
@@ -302,8 +302,8 @@ func TestLogs(t *testing.T) {
 	})
 }
 
-// Cycles of transactions, beside histories that differ in one thing and have none,
-// and what a log that promises less allows.
+// Cycles of transactions stand beside histories that differ in one thing and have none, and beside
+// what a log with weaker promises allows.
 func TestCycles(t *testing.T) {
 	const (
 		begin  = "0 invoke txn [[:send 1 10] [:poll]]; 1 invoke txn [[:send 2 20] [:poll]]; "
@@ -378,7 +378,6 @@ func TestBanks(t *testing.T) {
 	})
 }
 
-// What no history of the kind has is refused.
 func TestUnfitOperations(t *testing.T) {
 	for kind, events := range map[string][]string{
 		"set": {"0 invoke enqueue 1", "0 invoke add", "0 invoke add [1 2]", "0 invoke add 1; 0 ok add 2", "0 invoke read 1",
@@ -414,7 +413,6 @@ func TestUnfitOperations(t *testing.T) {
 	}
 }
 
-// When the time is over, nothing is said.
 func TestTimeIsOver(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -16,20 +16,17 @@ const (
 	kindG2     = "G2"
 )
 
-// causal judges a causal register (jepsen.tests.causal): it holds 0, then 1, 2
-// and so on are written, and each operation is causally after the one that its
-// link names, so that it must see what that one left. Histories have many of
-// them, each of a key of its own. Operations take effect in the order in which they
-// completed, which is that of their causes.
+// causal judges a causal register (jepsen.tests.causal). It holds 0, and then 1, 2 and so on are
+// written. Each operation causally follows the one that its link names, and must see the state
+// left by it. Operations take effect in the order of their completions, which is the order of
+// their causes. A history has many registers, each with its own key.
 type causal struct {
-	// values are what the register can hold, one unless a write was of unknown
-	// outcome; unsure are those writes.
+	// values are what the register can hold: one, unless a write's outcome was unknown (unsure).
 	values, unsure []int64
 	last           exchange.Value // the position of the operation before
 	linked         bool           // last is known
 	count, reads   int64
-	// broken means that an operation has contradicted the others: what follows is
-	// not judged.
+	// broken means that an operation contradicted the others: later ones are not judged.
 	broken bool
 	f      *findings
 }
@@ -90,7 +87,7 @@ func (c *causal) add(by *Operation, format string, args ...any) {
 	c.f.add(kindCausal, by, format, args...)
 }
 
-// settle adds what writes of unknown outcome may have left by now.
+// settle adds the values that writes of unknown outcome may have left by now.
 func (c *causal) settle() {
 	for more := true; more; {
 		more = false
@@ -110,9 +107,9 @@ func (c *causal) result(context.Context) check.Result {
 	return c.f.result("causal", plural(c.count, "operation")+" of a causal register", "", c.reads == 0, "no read was answered, so nothing can be said")
 }
 
-// pairs judges pairs of inserts, each of which is to happen only if a predicate
-// read finds no row of the other (jepsen.tests.adya): of each key, at most one is
-// acknowledged. Two are Adya's G2: serializability forbids them.
+// pairs judges pairs of inserts (jepsen.tests.adya). Each insert may happen only if a predicate
+// read finds no row of the other, so at most one of each key may be acknowledged. Two are Adya's
+// G2, which serializability forbids.
 type pairs struct {
 	first   map[exchange.Atom]Operation
 	inserts int64

@@ -1,7 +1,6 @@
 package recorded
 
-// chunkedList is a long list that grows without being copied, so that it takes what its
-// elements take.
+// chunkedList is a list that grows without copying, so it takes little more than its elements.
 type chunkedList[T any] struct {
 	chunks [][]T
 	len    int32
@@ -21,5 +20,5 @@ func (l *chunkedList[T]) add(v T) {
 	l.len++
 }
 
-// at returns an element, which stays where it is.
+// at returns an element, whose address does not change.
 func (l *chunkedList[T]) at(i int32) *T { return &l.chunks[i>>chunkBits][i%chunkLen] }

@@ -10,10 +10,9 @@ import (
 	"assay/history/exchange"
 )
 
-// comments judges blind writes of identifiers and reads of all of them
-// (CockroachDB's comments, jepsen.tests.causal-reverse): who sees a write sees
-// all that were acknowledged before it began. Serializability allows otherwise,
-// strict serializability does not.
+// comments judges blind writes of identifiers and reads of all of them (CockroachDB's comments,
+// jepsen.tests.causal-reverse). A read that sees a write must see all writes acknowledged before
+// that write began. Strict serializability requires this, serializability does not.
 type comments struct {
 	elements
 	reads []commentsRead
@@ -24,8 +23,7 @@ type commentsRead struct {
 	saw []exchange.Atom
 }
 
-// newComments judges a :write of an identifier and a :read answered with a list or a set
-// of them.
+// newComments judges a :write of an identifier and a :read answered with a list or set of them.
 func newComments() *judge {
 	c := &comments{elements: newElements(writeWords())}
 	return &judge{[]function{{word: "write", take: putting(c.add)}, {word: "read", take: answered(c.read)}}, c.result}
@@ -37,7 +35,7 @@ func (c *comments) read(by Operation, answer *exchange.Value) error {
 	return err
 }
 
-// writeOf is the write of an identifier that may have been seen.
+// writeOf returns the first write of an identifier that may have taken effect.
 func (c *comments) writeOf(n int32) *Operation { return &c.all[c.of[n].first] }
 
 func (c *comments) result(context.Context) check.Result {
@@ -61,8 +59,7 @@ func (c *comments) result(context.Context) check.Result {
 	return f.result("comments", detail, missing, saw == 0, "no read saw a write, so nothing can be said")
 }
 
-// judge compares what a read saw with what was acknowledged before the last of
-// it began: as many, or it missed one.
+// judge compares the seen writes with those acknowledged before the last seen one began.
 func (c *comments) judge(read *commentsRead, ids []int32, f *findings) {
 	last := int32(-1)
 	seen := make(map[int32]bool, len(read.saw))
@@ -94,18 +91,16 @@ func (c *comments) judge(read *commentsRead, ids []int32, f *findings) {
 		c.names[last], c.names[missed], c.writeOf(missed), c.writeOf(last), before-there)
 }
 
-// parts judges clients that write the parts of a key one after the other,
-// each in a transaction of its own, and read them in the opposite order
-// (CockroachDB's sequential): who finds a part finds all that were
-// written before it, and so all that it reads after it.
+// parts judges clients that write the parts of a key one after the other, each in its own
+// transaction, and read them in the opposite order (CockroachDB's sequential). A reader that finds
+// a part must find all parts written before it, which it reads later.
 type parts struct {
 	writes, reads, some, all, none int64
 	f                              *findings
 }
 
-// newSequential judges a :write of a key, and a :read of a key that is answered
-// with [key parts], the part that was written last first and nil for what
-// was not found.
+// newSequential judges a :write of a key, and a :read of a key answered with [key parts]: the
+// part written last comes first, and nil stands for a part that was not found.
 func newSequential() *judge {
 	s := &parts{f: newFindings(kindGap)}
 	return &judge{[]function{{word: "write", take: putting(s.write)}, {word: "read", take: s.read}}, s.result}

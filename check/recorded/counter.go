@@ -19,16 +19,16 @@ const (
 	kindBack   = "went-back"
 )
 
-// counter judges a counter that begins at 0: whether one order of the additions and
-// the reads explains all reads, in which what ended comes before what began later.
+// counter judges a counter that begins at 0. One order of the additions and reads must explain
+// all reads and keep real time.
 //
-// Four rules say that there is none, the first three in time n log n. A read is at
-// least the sum of what was acknowledged before it began, and at most that of all that
-// was begun before it ended (jepsen.checker/counter; where there are decrements, those
-// that may or may not have taken effect lower the least and not the most). It is the
-// sum of all that was acknowledged before it and of some of the others. Of two reads,
-// one after the other, the second differs from the first by no more than was in flight
-// between. And if none of these finds anything, an order is looked for.
+// Three rules in time n log n convict without a search:
+//   - A read is at least the sum acknowledged before it began, and at most the sum begun before
+//     it ended (jepsen.checker/counter). Decrements of unknown effect lower only the least value.
+//   - A read is the sum of everything acknowledged before it, and of some of the others.
+//   - A read that follows another differs from it by at most what was in flight between.
+//
+// If they find nothing, a search looks for an order.
 type counter struct {
 	tally // of the additions
 	adds  []increment
@@ -44,13 +44,11 @@ type increment struct {
 type counterRead struct {
 	by    Operation
 	value int64
-	// acknowledged are the amounts acknowledged before the read began, begun
-	// those begun before it ended.
+	// acknowledged was acknowledged before the read began, begun was begun before it ended.
 	acknowledged, begun amounts
 	wrong               bool
 }
 
-// amounts are sums of the positive and of the negative ones.
 type amounts struct{ up, down int64 }
 
 func (a *amounts) add(v int64) {
@@ -61,7 +59,7 @@ func (a *amounts) add(v int64) {
 	}
 }
 
-// newCounter judges an :add of a whole number, and a :read that is answered with one.
+// newCounter judges an :add of a whole number, and a :read answered with one.
 func newCounter() *judge {
 	c := &counter{}
 	return &judge{[]function{{word: "add", take: putting(c.increment)}, {word: "read", take: answered(c.read)}}, c.result}
@@ -113,7 +111,6 @@ func (c *counter) result(ctx context.Context) check.Result {
 	return f.resultAs("counter", detail, missing, false, "")
 }
 
-// moments are the moments of all operations in the order of time.
 func (c *counter) moments() []moment {
 	return moments(len(c.adds)+len(c.reads), func(op int) (invoke, complete int64) {
 		a, r := c.at(moment{op: int32(op)})
@@ -124,7 +121,6 @@ func (c *counter) moments() []moment {
 	})
 }
 
-// at returns the addition or the read of a moment.
 func (c *counter) at(m moment) (*increment, *counterRead) {
 	if i := int(m.op); i < len(c.adds) {
 		return &c.adds[i], nil
@@ -132,7 +128,7 @@ func (c *counter) at(m moment) (*increment, *counterRead) {
 	return nil, &c.reads[int(m.op)-len(c.adds)]
 }
 
-// judgeBounds finds reads of less than was acknowledged, or of more than was begun.
+// judgeBounds finds reads below the acknowledged sum or above the begun sum.
 func (c *counter) judgeBounds(order []moment, f *findings) {
 	var acknowledged, begun amounts
 	for _, m := range order {
@@ -169,14 +165,14 @@ func (r *counterRead) judge(f *findings) {
 
 func (r *counterRead) valueField() field { return field{"value", r.value} }
 
-// Bounds of what is tried to find a sum: of one read, and of all.
+// Bounds of the steps to find a sum: for one read, and for all.
 const (
 	mostSums = 1 << 12
 	sumSteps = 1 << 26
 )
 
-// judgeSums finds reads that no set of additions adds up to: of those that were begun
-// before the read ended, with all that were acknowledged before it began.
+// judgeSums finds reads that no set of additions explains. The set has all additions acknowledged
+// before the read began, and some of those begun before it ended.
 func (c *counter) judgeSums(f *findings) {
 	var open []increment // not acknowledged before the read began
 	next, left := 0, sumSteps
@@ -203,9 +199,9 @@ func (c *counter) judgeSums(f *findings) {
 	}
 }
 
-// addsUp reports whether some of the amounts add up to rest, each taken at most as often
-// as it is there. Beyond mostSums, or the steps that are left, it is true unless the
-// greatest common divisor of the amounts says otherwise.
+// addsUp reports whether some of the amounts add up to rest; count says how often each exists.
+// Beyond mostSums or the steps left it returns true, unless the greatest common divisor of the
+// amounts excludes it.
 func addsUp(rest int64, count map[int64]int64, left *int) bool {
 	divisor := int64(0)
 	for amount := range count {
@@ -234,12 +230,12 @@ func addsUp(rest int64, count map[int64]int64, left *int) bool {
 	return sums[rest]
 }
 
-// judgePairs finds reads that differ from one that ended before them by more than was
-// in flight between: where nothing is taken away, a counter never goes back. Of all
-// earlier reads the one is kept that leaves the least room on each side.
+// judgePairs finds reads that differ from an earlier one by more than was in flight between.
+// Without decrements this means that a counter never goes back. On each side it keeps the
+// earlier read that leaves the least room.
 //
-// What had been acknowledged before the earlier read began is in both; what was begun
-// before the later one ended may be in that alone.
+// Both reads contain the amounts acknowledged before the earlier one began. Only the later one
+// may contain amounts begun before its end.
 func (c *counter) judgePairs(order []moment, f *findings) {
 	var low, high *counterRead
 	least, most := int64(math.MinInt64), int64(math.MaxInt64)

@@ -5,24 +5,21 @@ import (
 	"slices"
 )
 
-// Bounds of the search for an order: of states at one moment, and of steps. Of amounts of
-// unknown outcome that differ there are mostInFlight.
+// Bounds of the states at a moment, and of the steps. mostInFlight bounds the unknown amounts.
 const (
 	mostCounterStates = 1 << 13
 	counterSteps      = 1 << 21
 )
 
-// counterState is one way in which all that has ended took effect: the sum, which of the
-// additions and reads in flight took effect already, and how often each amount of
-// unknown outcome did.
+// counterState is one way in which all ended operations took effect: the sum, the additions and
+// reads in flight that took effect, and how often each amount of unknown outcome did.
 type counterState struct {
 	sum         int64
 	added, read slots
 	spent       string
 }
 
-// counterOrder is a search in which a read takes effect as soon as it can, because it
-// leaves the counter as it is.
+// counterOrder is the search. A read changes nothing, so it takes effect as soon as it can.
 type counterOrder struct {
 	search[counterState]
 	adds, reads         [mostInFlight]int64 // amounts and values by slot
@@ -31,8 +28,8 @@ type counterOrder struct {
 	begun               []byte  // how many of each were begun
 }
 
-// judgeOrder looks for one order that explains all reads. It returns false if it was
-// given up, and adds the first read that no order explains.
+// judgeOrder looks for one order that explains all reads, and adds the first read that none
+// explains. It returns false if it gave up.
 func (c *counter) judgeOrder(ctx context.Context, order []moment, f *findings) (whole bool) {
 	s := counterOrder{search: search[counterState]{present: map[counterState]bool{{}: true}, most: mostCounterStates, steps: counterSteps}}
 	slot := map[int32]int{} // by operation
@@ -73,7 +70,6 @@ func (c *counter) judgeOrder(ctx context.Context, order []moment, f *findings) (
 	return whole
 }
 
-// beginUnknown makes one more addition possible from now on.
 func (s *counterOrder) beginUnknown(amount int64) bool {
 	at := slices.Index(s.unknown, amount)
 	if at < 0 {
@@ -87,7 +83,7 @@ func (s *counterOrder) beginUnknown(amount int64) bool {
 	return s.begun[at] < 255
 }
 
-// seeing lets the reads in flight take effect that see the sum of a state.
+// seeing lets all reads in flight of the state's sum take effect.
 func (s *counterOrder) seeing(x counterState) counterState {
 	(s.readsUsed &^ x.read).each(func(slot int) {
 		if s.reads[slot] == x.sum {
@@ -97,7 +93,6 @@ func (s *counterOrder) seeing(x counterState) counterState {
 	return x
 }
 
-// next yields the states after one more addition.
 func (s *counterOrder) next(x counterState, yield func(counterState)) {
 	(s.addsUsed &^ x.added).each(func(slot int) {
 		y := x

@@ -16,7 +16,6 @@ func (c *clients) fails(effect func() (exchange.Value, bool)) func() (exchange.V
 	}
 }
 
-// collection is a set, a queue, a counter or a generator of identifiers.
 func (c *clients) collection(kind string) func(int64) act {
 	var last, sum, given int64
 	var values []int64 // in the order in which they were put in
@@ -110,8 +109,7 @@ func (c *clients) collection(kind string) func(int64) act {
 	}
 }
 
-// rows are single writes and reads of many, which may miss what they ought to see, or
-// inserts that are let through.
+// rows are single writes and reads of many, which may miss some, or inserts that should be refused.
 func (c *clients) rows(kind string) func(int64) act {
 	var written []int64
 	var next, clock int64
@@ -184,7 +182,7 @@ func (c *clients) rows(kind string) func(int64) act {
 	}
 }
 
-// locks are one lock, which lets a second holder in or gives out a token again.
+// locks is one lock, which may admit a second holder or repeat a token.
 func (c *clients) locks(kind string) func(int64) act {
 	var holder, depth, token int64 = -1, 0, 0
 	has := map[int64]int64{} // how often each process believes to hold it
@@ -219,7 +217,7 @@ func (c *clients) locks(kind string) func(int64) act {
 	}
 }
 
-// logs are two logs: clients send, and poll from where they are. At the end they read all.
+// logs are two logs: clients send, and poll from their positions. At the end they read everything.
 func (c *clients) logs() func(int64) act {
 	var logs [2][]int64
 	at := map[[2]int64]int{}
@@ -290,8 +288,7 @@ func (c *clients) logs() func(int64) act {
 	}
 }
 
-// registers are two registers, whose transactions may read what was there before the last
-// one.
+// registers are two registers, whose transactions may read the state before the last transaction.
 func (c *clients) registers() func(int64) act {
 	now, old := map[int64]int64{}, map[int64]int64{}
 	return func(int64) act {

@@ -2,16 +2,13 @@ package recorded
 
 import "assay/history/exchange"
 
-// attempts are all operations that were to put one element in.
 type attempts struct {
-	// first is the one that began first of those that may have taken effect,
-	// and acknowledged the one that was acknowledged first; failed is one of the
-	// others. Each is a number into all, or -1.
+	// first began first among those that may have taken effect. acknowledged was acknowledged
+	// first. failed is one of the failed. Each is an index of all, or -1.
 	first, acknowledged, failed int32
 	possible, certain           int32
 }
 
-// elements are the attempts by element.
 type elements struct {
 	tally
 	words words
@@ -20,14 +17,12 @@ type elements struct {
 	names []exchange.Atom // by number
 	index atomNumbers
 	of    []attempts
-	// again is an element that was put in more than once, by operations that may
-	// have taken effect.
+	// again is an element that several operations may have put in.
 	again *exchange.Atom
 }
 
 func newElements(w words) elements { return elements{words: w, index: newAtomNumbers()} }
 
-// add takes note of an attempt.
 func (e *elements) add(_ *exchange.Operation, by Operation, a exchange.Atom) error {
 	n, known := e.index.numberOf(a)
 	if !known {
@@ -59,10 +54,9 @@ func (e *elements) add(_ *exchange.Operation, by Operation, a exchange.Atom) err
 	return nil
 }
 
-// words are how it is told of an element that it cannot have been seen.
 type words struct{ nobody, failed, failure, early, future, field string }
 
-// putWords are the words of collections, writeWords those of registers.
+// putWords are for collections, writeWords for registers.
 func putWords() words {
 	return words{"which nobody put in", "failed to put it in", "failed-element", "anybody began to put it in: first, %s", "future-element", "element"}
 }
@@ -71,11 +65,9 @@ func writeWords() words {
 	return words{"which nobody wrote", "failed to write it", "failed-write-read", "%s began to write it", kindFuture, ""}
 }
 
-// kinds are the kinds of what judgeSeen adds.
 func (w *words) kinds() []string { return []string{kindUnexpected, w.failure, w.future} }
 
-// judgeSeen judges one element that an operation saw. It returns false, and adds why,
-// if the element cannot have been there.
+// judgeSeen reports whether an element that an operation saw can have been there, or adds why not.
 func (e *elements) judgeSeen(a exchange.Atom, by *Operation, verb string, f *findings) bool {
 	n, known := e.index.numberOf(a)
 	switch {
@@ -91,7 +83,6 @@ func (e *elements) judgeSeen(a exchange.Atom, by *Operation, verb string, f *fin
 	return false
 }
 
-// element is one as evidence has it.
 func (e *elements) element(a exchange.Atom) any {
 	if e.words.field == "" {
 		return a

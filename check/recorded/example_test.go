@@ -10,7 +10,7 @@ import (
 	"assay/history/exchange"
 )
 
-// Two accounts with 100 in all; one read sees money that is not there.
+// Two accounts hold 100 in all; one read sees money that does not exist.
 func Example() {
 	in, err := exchange.NewReader(strings.NewReader(`
 {:process 0, :type :invoke, :f :transfer, :value {:from 1, :to 2, :amount 5}} {:process 0, :type :ok, :f :transfer, :value {:from 1, :to 2, :amount 5}}
@@ -28,6 +28,6 @@ func Example() {
 	fmt.Println(err == io.EOF, r.Verdict, r.Found)
 	fmt.Println(r.Evidence[0].Text)
 	// Output:
-	// true violated 1
-	// read by process 0 (operation 4) saw a total of 110 in 2 accounts (1: 50, 2: 60), 10 more than the 100 that there are
+	// true violated 1 read by process 0 (operation 4) saw a total of 110 in 2 accounts (1: 50, 2:
+	// 60), 10 more than the 100 that there are
 }

@@ -14,9 +14,8 @@ import (
 	"assay/history/exchange"
 )
 
-// opened returns a judge of a kind, "set", of one by a model, "kafka read-committed", of a
-// bank with what is known of it, "bank 100 negative :a :b", and of whichever kind of the
-// form the operations show, "set?".
+// opened returns a judge: of a kind ("set"), by a model ("kafka read-committed"), of a bank with
+// known facts ("bank 100 negative :a :b"), or of the kind that the operations show ("set?").
 func opened(kind string) Judge {
 	words := strings.Fields(kind)
 	if words[0] == "bank" {
@@ -42,7 +41,6 @@ func opened(kind string) Judge {
 	panic(kind + " is no kind of history")
 }
 
-// readAs returns the operations of a history in EDN.
 func readAs(kind exchange.Kind, text string) (all []exchange.Operation, err error) {
 	r, err := exchange.NewReader(strings.NewReader(text))
 	if err != nil {
@@ -63,8 +61,7 @@ func readAs(kind exchange.Kind, text string) (all []exchange.Operation, err erro
 	}
 }
 
-// edn writes a history in EDN of events such as "0 invoke add 1", separated
-// by semicolons.
+// edn writes a history in EDN from events such as "0 invoke add 1", separated by semicolons.
 func edn(short string) string {
 	var b strings.Builder
 	for _, event := range strings.Split(short, ";") {
@@ -77,7 +74,7 @@ func edn(short string) string {
 	return b.String()
 }
 
-// mustRead returns the operations of a history that is written as edn takes it.
+// mustRead returns the operations of a history in the form of edn.
 func mustRead(t *testing.T, short string) []exchange.Operation {
 	t.Helper()
 	kind := exchange.AsWritten
@@ -91,7 +88,6 @@ func mustRead(t *testing.T, short string) []exchange.Operation {
 	return ops
 }
 
-// judged gives a history to a judge, which must take it.
 func judged(t *testing.T, j Judge, ops []exchange.Operation) check.Result {
 	t.Helper()
 	for i := range ops {
@@ -102,8 +98,8 @@ func judged(t *testing.T, j Judge, ops []exchange.Operation) check.Result {
 	return j.Result(t.Context())
 }
 
-// expectAll gives each short history to a judge and compares the verdict. What the judge
-// says in words, evidence and its kinds included, must contain says.
+// expectAll gives each short history to a judge and compares the verdict. The judge's words,
+// evidence and its kinds included, must contain says.
 func expectAll(t *testing.T, cases []minimal) {
 	t.Helper()
 	for _, c := range cases {
@@ -121,8 +117,8 @@ func expectAll(t *testing.T, cases []minimal) {
 	}
 }
 
-// FuzzJudges gives judges whatever comes, in any order of the operations and as it would
-// be read: none may panic, and each must count what it lists.
+// FuzzJudges gives judges arbitrary operations in any order, as a reader would return them. None
+// may panic, and each must count what it lists.
 func FuzzJudges(f *testing.F) {
 	for _, seed := range []string{
 		"0 invoke add 1; 0 ok add 1; 1 invoke read; 1 ok read [1 1 2]", "0 invoke enqueue 1; 1 invoke drain; 1 ok drain [1 2]",

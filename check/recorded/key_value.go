@@ -13,14 +13,13 @@ import (
 	"assay/history/exchange"
 )
 
-// mostMemory bounds what the search for an order of one key's operations keeps, in bytes.
+// mostMemory bounds the search for an order of one key's operations, in bytes.
 const mostMemory = 1 << 30
 
-// keyValues judges a store of texts by key, each empty at first (the key-value histories of
-// porcupine, of MIT's course 6.824): whether the operations of each key can be put in one order
-// that keeps real time, in which an append adds to the text and a get returns all of it. It is
-// porcupine's search; without puts every text is a beginning of the longest that was read, so
-// that there are few.
+// keyValues judges a store of texts by key, each empty at first: the key-value histories of
+// porcupine and of MIT's course 6.824. The operations of each key must fit in one order that keeps
+// real time. An append adds to the text, and a get returns all of it. porcupine searches for the
+// order. Without puts every text is a prefix of the longest one read, so there are few states.
 type keyValues struct {
 	byKey map[exchange.Atom]int
 	keys  []exchange.Atom
@@ -29,7 +28,6 @@ type keyValues struct {
 	gets  int64
 }
 
-// textStep is one operation on a key.
 type textStep struct {
 	by   Operation
 	word string
@@ -37,14 +35,13 @@ type textStep struct {
 	sum  textSum
 }
 
-// The functions.
 const (
 	wordGet    = "get"
 	wordPut    = "put"
 	wordAppend = "append"
 )
 
-// newKeyValue judges a :get, :put or :append with a text for its value and a field :key.
+// newKeyValue judges a :get, :put or :append with a text as value and a field :key.
 func newKeyValue() *judge {
 	s := &keyValues{byKey: map[exchange.Atom]int{}}
 	return &judge{[]function{
@@ -93,7 +90,6 @@ func (s *keyValues) result(ctx context.Context) check.Result {
 	return f.result("key-value", detail, missing, s.gets == 0, "nothing was read, so nothing can be said")
 }
 
-// judge looks for an order of the operations of one key.
 func (s *keyValues) judge(ctx context.Context, key exchange.Atom, steps []textStep, f *findings) (missing string) {
 	search := textSearch{ctx: ctx, steps: steps, begin: map[textSum]bool{{}: true}}
 	longest := ""
@@ -127,20 +123,18 @@ func (s *keyValues) judge(ctx context.Context, key exchange.Atom, steps []textSt
 	return ""
 }
 
-// textSearch looks for an order of the operations of one key.
 type textSearch struct {
 	ctx   context.Context
 	steps []textStep
-	// begin are the beginnings of the longest text that was read, which has so many bytes; put
-	// means that there are puts, after which a text may be another one.
+	// begin holds the prefixes of the longest text read, which has longest bytes. put means that
+	// there are puts, after which a text need not be such a prefix.
 	begin   map[textSum]bool
 	longest int
 	put     bool
-	// stopped is why the search ended without an answer.
 	stopped string
 }
 
-// explains reports whether an order explains all that had happened until then.
+// explains reports whether an order explains everything up to a moment.
 func (s *textSearch) explains(until int64) bool {
 	var all []porcupine.Operation
 	for i := range s.steps {
@@ -174,7 +168,7 @@ func (s *textSearch) explains(until int64) bool {
 	}, all)
 }
 
-// apply is what an operation leaves of a text, false if it cannot be there.
+// apply returns the text after an operation; ok is false if the operation cannot stand here.
 func (s *textSearch) apply(held textSum, step *textStep) (after textSum, ok bool) {
 	switch {
 	case step.word == wordGet:
@@ -191,7 +185,6 @@ func (s *textSearch) apply(held textSum, step *textStep) (after textSum, ok bool
 	return beyond(), after.length > s.longest
 }
 
-// excerpt is the end of a text, which is what was appended last.
 func excerpt(text string) string {
 	const most = 80
 	if len(text) <= most {
@@ -200,14 +193,14 @@ func excerpt(text string) string {
 	return "..." + text[len(text)-most:]
 }
 
-// textSum stands for a text: its length and its polynomial hash modulo 2^61-1. Two texts of a
-// history have the same with a probability of their length in 2^61.
+// textSum stands for a text: its length and its polynomial hash modulo 2^61-1. Two different texts
+// have the same sum with a probability of their length in 2^61.
 type textSum struct {
 	length int
 	hash   uint64
 }
 
-// beyond stands for all texts that are longer than any that was read.
+// beyond stands for all texts longer than any that was read.
 func beyond() textSum { return textSum{length: -1} }
 
 const (
@@ -215,7 +208,6 @@ const (
 	hashBase    = 0x1234567_89abcdef % hashModulus
 )
 
-// add is the sum of the text with another one behind it.
 func (s textSum) add(text string) textSum {
 	for i := range len(text) {
 		hi, lo := bits.Mul64(s.hash, hashBase)

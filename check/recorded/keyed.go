@@ -10,8 +10,7 @@ import (
 	"assay/history/exchange"
 )
 
-// Keyed judges each key of a history by itself (jepsen.independent): the
-// values are pairs of a key and what the operation of that key would have.
+// Keyed judges each key of a history alone (jepsen.independent): values are pairs of key and value.
 type Keyed struct {
 	open  func() Judge
 	byKey map[exchange.Atom]int
@@ -19,13 +18,13 @@ type Keyed struct {
 	of    []Judge
 }
 
-// NewKeyed returns a judge that opens one for each key.
+// NewKeyed returns a judge that opens a judge for each key.
 func NewKeyed(open func() Judge) *Keyed { return &Keyed{open: open, byKey: map[exchange.Atom]int{}} }
 
-// Keys returns how many there are.
+// Keys returns the number of keys.
 func (k *Keyed) Keys() int { return len(k.keys) }
 
-// Add hands an operation on to the judge of its key.
+// Add passes an operation to the judge of its key.
 func (k *Keyed) Add(o *exchange.Operation) error {
 	key, inner, err := ofKey(o)
 	if err != nil {
@@ -41,7 +40,6 @@ func (k *Keyed) Add(o *exchange.Operation) error {
 	return k.of[n].Add(&inner)
 }
 
-// ofKey returns the key of an operation, and the operation without it.
 func ofKey(o *exchange.Operation) (exchange.Atom, exchange.Operation, error) {
 	inner := *o
 	if o.Function != exchange.Other {
@@ -65,8 +63,8 @@ func ofKey(o *exchange.Operation) (exchange.Atom, exchange.Operation, error) {
 	return key.Atom, inner, nil
 }
 
-// Result returns the answer over all keys: violated if one is, valid if all are.
-// The evidence of each violated key is listed once before any is listed twice.
+// Result returns the answer over all keys: violated if one is, valid if all are. It lists one
+// piece of evidence of each violated key before a second of any.
 func (k *Keyed) Result(ctx context.Context) check.Result {
 	var r check.Result
 	count := map[check.Verdict]int{}
@@ -102,7 +100,6 @@ func (k *Keyed) Result(ctx context.Context) check.Result {
 	return r
 }
 
-// withKey says of evidence which key it is of.
 func withKey(key exchange.Atom, evidence []check.Evidence) []check.Evidence {
 	for i := range evidence {
 		evidence[i].Text = "key " + key.String() + ": " + evidence[i].Text

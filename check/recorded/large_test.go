@@ -13,8 +13,8 @@ import (
 	"assay/internal/expect"
 )
 
-// A long history is judged in time that grows with it: reads of a set are as long as what
-// they saw.
+// A long history is judged in time that grows linearly with it; reads of a set are as long as their
+// content.
 func TestLargeHistories(t *testing.T) {
 	const n = 200_000
 	for kind, words := range map[string][]string{"set": {"add"}, "queue": {"enqueue"}, "counter": {"add"}, "unique-ids": {"generate"},
@@ -54,8 +54,8 @@ func TestLargeHistories(t *testing.T) {
 	}
 }
 
-// In a long log, what is wrong at its end is found, and what is right is not called wrong. A
-// value that stands at many offsets is counted at each.
+// In a long log, errors at the end are found, and right logs are not convicted. A value that stands
+// at many offsets is counted at each.
 func TestLongLogs(t *testing.T) {
 	const n = 3000 // more than the journal keeps together
 	sends, polls := "", ""
@@ -78,7 +78,6 @@ func TestLongLogs(t *testing.T) {
 	})
 }
 
-// What is proved without a search is proved of a counter of any length.
 func TestLongCounters(t *testing.T) {
 	begin, end := "", ""
 	for p := range 400 { // all in flight at once
@@ -95,11 +94,10 @@ func TestLongCounters(t *testing.T) {
 			t.Errorf("%v %+v, want %s", r.Verdict, r.Evidence, kind)
 		}
 	}
-	// Where too much is in flight, what no rule finds is not looked for, and that is said.
+	// With too much in flight there is no search, and the detail says so.
 	expectAll(t, []minimal{{"counter", begin + "0 invoke read; 0 ok read 25" + end, check.Valid, "whether one order explains them all was not decided"}})
 }
 
-// The same history gives the same evidence, also where not all of it is listed.
 func TestEvidenceIsTheSameAgain(t *testing.T) {
 	events := "9 invoke read; 9 ok read [{:val 99 :sts 9}]; "
 	for v := range 30 {
@@ -114,7 +112,7 @@ func TestEvidenceIsTheSameAgain(t *testing.T) {
 	}
 }
 
-// An operation that is not linked to the one before it contradicts it.
+// An operation that is not linked to the one before contradicts it.
 func TestLinksOfACausalRegister(t *testing.T) {
 	const text = `{:process 0, :type :invoke, :f :read-init} {:process 0, :type :ok, :f :read-init, :value 0, :position 5, :link :init}
 {:process 0, :type :invoke, :f :read} {:process 0, :type :ok, :f :read, :value 0, :position 6, :link LINK}`
@@ -138,8 +136,8 @@ func see(id int64, balances ...int64) exchange.Operation {
 
 var moved = exchange.Operation{Function: exchange.Transfer, Outcome: history.Committed, Movement: exchange.Movement{From: exchange.Int64(0), To: exchange.Int64(1)}}
 
-// What is kept of a bank is bounded, what is counted is not, and each wrong total is
-// heard before any has its second.
+// The evidence of a bank is bounded, the counts are not, and each wrong total is listed before a
+// second read of any.
 func TestFloods(t *testing.T) {
 	ops := []exchange.Operation{moved, see(7, 7, 0), see(7, 7, 0), see(7, 7, 0)}
 	for i := range int64(3 * maxTotals) {
@@ -163,8 +161,8 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// A bank that moves money at once is not convicted; the same with one balance
-// changed is, whichever it is and in whatever order the reads come.
+// A bank with atomic transfers is not convicted. With one balance changed it is, whichever it is
+// and in whatever order the reads come.
 func TestEveryMutationIsFound(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for range 200 {

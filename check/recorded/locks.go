@@ -17,22 +17,19 @@ const (
 	kindFence      = "fence-not-increasing"
 )
 
-// lock judges clients that acquire and release one lock. A history is right if its
-// operations can be put in an order that keeps real time and that the model of the lock
-// allows (linearizability). The models are those of Knossos (knossos.model/mutex: anybody
-// may release it) and of Jepsen's tests of Hazelcast (owner, reentrant and fenced
-// mutexes). Each is decided exactly.
+// lock judges clients that acquire and release one lock, for linearizability. The models are
+// those of Knossos (knossos.model/mutex: any process may release it) and of Jepsen's tests of
+// Hazelcast (owner, reentrant and fenced mutexes). Each is decided exactly.
 type lock struct {
 	name string
-	// Only the process releases an owned lock that acquired it. Of a reentrant one its
-	// owner may acquire it again, and releases it as often. Of a fenced one each acquire is
-	// answered with a token, greater than those of all owners before.
+	// Only its owner may release an owned lock. The owner of a reentrant lock may acquire it
+	// again, and releases it as often. Each acquire of a fenced lock is answered with a token,
+	// greater than the tokens of all owners before.
 	reentrant, fenced bool
 	ops               []lockOp // without those that failed
 	acquires, failed  int64
 }
 
-// lockOp is one operation of a lock.
 type lockOp struct {
 	by      Operation
 	release bool
@@ -79,14 +76,14 @@ func (l *lock) result(context.Context) check.Result {
 	return f.result(l.name, detail, "", l.acquires == 0, "the lock was never acquired, so nothing was put to the test")
 }
 
-// takeTurns finds what is wrong where acquires and releases only take turns.
+// takeTurns judges a lock whose acquires and releases must alternate.
 //
-// It goes through time and puts an operation in the order as late as it can, when
-// it completes. If the lock is not in the state for it, one of the other kind goes
-// before it that was begun by then: that which has to complete first. Any
-// order that explains the history can be brought into this one: what was put
-// in earlier than needed are pairs of an acquire and a release, which can go in
-// later; and of two releases, the one that has more time can take the other's place.
+// It moves through time and places each operation in the order as late as it can, at its
+// completion. If the lock is in the wrong state then, an operation of the other kind in flight
+// goes before it: the one that must complete first. Any order that explains the history can be
+// transformed into this one. Operations placed earlier than needed are pairs of an acquire and a
+// release, which can go later. Of two releases, the one with more time can take the other's
+// place.
 func (l *lock) takeTurns(f *findings) {
 	var pending [2][]*lockOp // acquires and releases, the one that completes first at the end
 	side := map[bool]int{true: 1}
@@ -123,7 +120,6 @@ func (l *lock) takeTurns(f *findings) {
 	}
 }
 
-// withoutDone drops what is in the order already from the end.
 func withoutDone(pending []*lockOp) []*lockOp {
 	for len(pending) > 0 && pending[len(pending)-1].done {
 		pending = pending[:len(pending)-1]
@@ -131,25 +127,22 @@ func withoutDone(pending []*lockOp) []*lockOp {
 	return pending
 }
 
-// ownership is the time in which a process certainly held the lock.
+// ownership is a time in which a process certainly held the lock.
 type ownership struct {
 	by         *lockOp // the acquire
 	start, end int64
 }
 
-// owner is what one process has done so far.
 type owner struct {
 	ownership ownership
 	depth     int
-	// unsure counts the operations of unknown outcome that may have made the
-	// lock deeper than depth.
+	// unsure counts the unknown operations that may have made the lock deeper than depth.
 	unsure int
 }
 
-// ownerships are the times in which a process certainly holds a lock that only it may
-// release: from the end of the acquire to the beginning of the release. The history is
-// right exactly if no two are at the same time: each operation can then be at that end of
-// its time.
+// ownerships returns the times in which a process certainly holds a lock that only it may
+// release: from the end of the acquire to the beginning of the release. The history is right
+// exactly if no two overlap: each operation can then take effect at that end of its time.
 func (l *lock) ownerships(f *findings) []ownership {
 	slices.SortFunc(l.ops, func(a, b lockOp) int { return byInvoke(&a.by, &b.by) })
 	owners := map[int64]*owner{}
@@ -175,8 +168,7 @@ func (l *lock) ownerships(f *findings) []ownership {
 	return all
 }
 
-// step takes the next operation of a process. It returns whether the process does not
-// certainly hold the lock any more.
+// step takes a process's next operation, and returns whether it stops certainly holding the lock.
 func (l *lock) step(of *owner, op *lockOp, f *findings) (ended bool) {
 	sure := op.by.Acknowledged()
 	switch {
@@ -206,8 +198,7 @@ func (l *lock) step(of *owner, op *lockOp, f *findings) (ended bool) {
 	return false
 }
 
-// compare finds ownerships at the same time, and tokens that are not greater than
-// those before.
+// compare finds ownerships that overlap, and tokens that are not greater than those before.
 func (l *lock) compare(all []ownership, f *findings) {
 	var last ownership
 	var fence *lockOp

@@ -10,7 +10,6 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// evidence describes a cycle, without the moments between its actions.
 func (d *dependencies) evidence(kind string, cycle []acyclic.Edge) check.Evidence {
 	actions := int(d.j.all.len)
 	cycle = slices.DeleteFunc(slices.Clone(cycle), func(e acyclic.Edge) bool { return int(e.From) >= actions })

@@ -8,7 +8,7 @@ import (
 	"assay/check/cycle/acyclic"
 )
 
-// relations are ways in which one action comes before another, as a set.
+// relations is a set of the ways in which one action precedes another.
 type relations uint8
 
 const (
@@ -18,20 +18,19 @@ const (
 	realtime
 )
 
-// String names one of them.
+// String names a single relation.
 func (r relations) String() string {
 	return map[relations]string{ww: "ww", wr: "wr", rw: "rw", realtime: "realtime"}[r]
 }
 
-// reason is why one action comes before another.
 type reason struct {
 	kind            relations
 	message, before int32 // what was sent or polled, of ww and rw also what stands before it
 }
 
-// dependencies are the graph of actions. Beyond the actions come nodes that stand for
-// moments of real time. A long history has many edges, so that only where they lead is
-// kept: why is looked for again, of those that can be in a cycle.
+// dependencies is the graph of actions. The nodes after the actions stand for moments of real
+// time. A long history has many edges, so only their targets are kept. Reasons are computed again
+// for the edges that can be in a cycle.
 type dependencies struct {
 	j       *journal
 	nodes   int
@@ -41,10 +40,10 @@ type dependencies struct {
 	reasons []reason
 }
 
-// adjacency has for node v the nodes to[start[v]:start[v+1]].
+// adjacency has the targets to[start[v]:start[v+1]] of node v.
 type adjacency struct{ start, to []int32 }
 
-// dependencies needs the offsets of all partitions in order (journal.positions).
+// dependencies needs the sorted offsets of all partitions (journal.positions).
 func (j *journal) dependencies() *dependencies {
 	d := &dependencies{j: j, nodes: int(j.all.len), edges: map[relations]adjacency{}, found: map[relations][]int32{}}
 	d.moments = moments(int(j.all.len), func(i int) (int64, int64) {
@@ -59,7 +58,7 @@ func (j *journal) dependencies() *dependencies {
 	return d
 }
 
-// known reports whether it is certain who sent a message.
+// known reports whether the sender of a message is certain.
 func (m *message) known() bool { return m.sent >= 0 && !m.again }
 
 // each calls visit with each edge of one relation, always in the same order.
@@ -83,7 +82,7 @@ func (d *dependencies) each(kind relations, visit func(from, to int32, why reaso
 	}
 }
 
-// eachSend visits who sent two values that follow each other in a log.
+// eachSend visits the senders of consecutive values in a log.
 func (d *dependencies) eachSend(visit func(from, to int32, why reason)) {
 	for _, p := range d.j.order {
 		var last *message
@@ -101,7 +100,7 @@ func (d *dependencies) eachSend(visit func(from, to int32, why reason)) {
 	}
 }
 
-// eachPolled visits those who sent what an action polled.
+// eachPolled visits the senders of the values that an action polled.
 func (d *dependencies) eachPolled(i int32, visit func(from, to int32, why reason)) {
 	for s := range d.j.stepsOf(i) {
 		if s.send() {
@@ -113,16 +112,15 @@ func (d *dependencies) eachPolled(i int32, visit func(from, to int32, why reason
 	}
 }
 
-// highestPolled is the last value of each log that an action polled, in the order of
-// steps.
+// highestPolled is the last value of each log that an action polled, in the order of steps.
 type highestPolled struct {
 	of    []int32 // one more than the step, by the log's place in the journal, or 0
 	steps []*sighting
 }
 
-// eachLacked visits those who sent the next value behind the last that an action polled of
-// a log. A log does not promise that the one comes before the other: a poll returns as
-// much of it as it likes.
+// eachLacked visits the sender of the next value after the last one that an action polled from a
+// log. A log does not promise that the action precedes this sender: a poll returns any part of
+// the log.
 func (d *dependencies) eachLacked(i int32, highest *highestPolled, visit func(from, to int32, why reason)) {
 	if highest.of == nil {
 		highest.of = make([]int32, len(d.j.order))
@@ -155,8 +153,8 @@ func (d *dependencies) eachLacked(i int32, highest *highestPolled, visit func(fr
 	}
 }
 
-// eachMoment has a node for each acknowledgement, which leads to the next one and
-// to what is begun between the two.
+// eachMoment has a node for each acknowledgement. Edges lead from it to the next acknowledgement
+// and to the actions that begin between the two.
 func (d *dependencies) eachMoment(visit func(from, to int32, why reason)) {
 	last, at := int32(-1), d.j.all.len
 	for _, m := range d.moments {
@@ -175,14 +173,13 @@ func (d *dependencies) eachMoment(visit func(from, to int32, why reason)) {
 	}
 }
 
-// adjacent returns the edges of one relation.
 func (d *dependencies) adjacent(kind relations) adjacency {
 	a, known := d.edges[kind]
 	if known {
 		return a
 	}
-	// Summed one position up: while the edges are filled in, start[v+1] is where the
-	// next of v goes, and ends as the end of v.
+	// Counts are summed one position up. While the edges are filled in, start[v+1] is where v's
+	// next edge goes; in the end it is the end of v.
 	a.start = make([]int32, d.nodes+2)
 	d.each(kind, func(from, _ int32, _ reason) { a.start[from+2]++ })
 	for v := range d.nodes {
@@ -197,8 +194,7 @@ func (d *dependencies) adjacent(kind relations) adjacency {
 	return a
 }
 
-// components numbers the strongly connected components of some relations by node; nil if
-// these have no cycle, or if ctx ended.
+// components numbers the strongly connected components; nil if there is no cycle, or if ctx ended.
 func (d *dependencies) components(ctx context.Context, of relations) []int32 {
 	for more, number := range d.found {
 		if more == of || number == nil && of&^more == 0 {
@@ -228,8 +224,7 @@ func (d *dependencies) components(ctx context.Context, of relations) []int32 {
 	return number
 }
 
-// within are the edges of some relations that lead from one node to another of the same
-// component. The tag of each is its reason.
+// within returns the edges of some relations inside a component, tagged with their reasons.
 func (d *dependencies) within(number []int32, of relations) []acyclic.Edge {
 	var edges []acyclic.Edge
 	d.reasons = d.reasons[:0]
@@ -247,8 +242,7 @@ func (d *dependencies) within(number []int32, of relations) []acyclic.Edge {
 	return edges
 }
 
-// cycles adds what the log promises not to have, and returns the names of what it
-// has and may have.
+// cycles adds the forbidden cycles, and returns the names of the permitted ones that exist.
 func (j *journal) cycles(ctx context.Context, f *findings) (permitted []string) {
 	d := j.dependencies()
 	look := func(kind string, forbidden bool, of relations) {
@@ -261,7 +255,7 @@ func (j *journal) cycles(ctx context.Context, f *findings) (permitted []string) 
 			}
 		}
 	}
-	// What has no cycle has none in its parts: those are not looked at again.
+	// Relations without a cycle have none in a subset, which is then not searched.
 	d.components(ctx, wr|realtime)
 	if d.components(ctx, ww|wr|rw) != nil {
 		d.components(ctx, ww|wr)

@@ -6,14 +6,12 @@ import (
 	"slices"
 )
 
-// client is where one process is in the logs.
 type client struct {
 	polled, sent map[*partition]position
 	assignment   assignment
 	before       []saved // the positions that an action is undone to
 }
 
-// assignment is how a client was given the logs that it polls.
 type assignment uint8
 
 const (
@@ -22,8 +20,7 @@ const (
 	subscribed // by the server, which may take them away and give others at any time
 )
 
-// position is the last offset of a log that a client polled or was told, the action in
-// which that was, and how the client had been given the log.
+// position is a client's last offset of a log, the action that saw it, and how it got the log.
 type position struct {
 	offset int64
 	in     int32
@@ -36,8 +33,7 @@ type saved struct {
 	known bool
 }
 
-// positions follows each process through what it polled and sent, in the order of
-// its operations.
+// positions follows the polls and sends of each process, in the order of its operations.
 func (j *journal) positions(f *findings) {
 	for _, p := range j.order {
 		p.sortOffsets()
@@ -79,14 +75,12 @@ func (j *journal) positions(f *findings) {
 	}
 }
 
-// sortOffsets brings what stands in a log into its order.
 func (p *partition) sortOffsets() {
 	p.offsets, p.standing = p.at.sorted()
 	p.at = wholeNumbers{}
 }
 
-// move keeps the positions in those logs that an assignment covers. One of unknown
-// outcome leaves at most these.
+// move keeps the positions in the assigned logs; with an unknown outcome, at most these.
 func (c *client) move(a *action, m move) {
 	switch {
 	case m.word == "crash":
@@ -105,8 +99,7 @@ func (c *client) move(a *action, m move) {
 	maps.DeleteFunc(c.sent, left)
 }
 
-// sendStep compares a value with the one that was sent before it to the same log: in the
-// same action, or in one that was acknowledged.
+// sendStep compares a sent value with the previous one, of the same or an acknowledged action.
 func (j *journal) sendStep(c *client, i int32, s step, f *findings) {
 	m, seen := j.messageOf(s)
 	a, offset := j.all.at(i), seen.offset
@@ -127,8 +120,7 @@ func (j *journal) sendStep(c *client, i int32, s step, f *findings) {
 	c.sent[m.on] = position{offset: offset, in: i}
 }
 
-// pollStep compares a value that was polled with the one polled before of the same
-// log: it follows it, with nothing between them that is known to be there.
+// pollStep compares a polled value with the previous one, which it must follow without a gap.
 func (j *journal) pollStep(c *client, i int32, s step, f *findings) {
 	m, seen := j.messageOf(s)
 	last, known := c.polled[m.on]
@@ -137,8 +129,7 @@ func (j *journal) pollStep(c *client, i int32, s step, f *findings) {
 	if !inner {
 		c.before = append(c.before, saved{m.on, last, known})
 	}
-	// A client that subscribed is taken to where its group is, and so is one that was
-	// subscribed before.
+	// A client that subscribes, or was subscribed before, is moved to its group's position.
 	taken := last.by == subscribed || last.by == assigned && c.assignment == subscribed
 	if !known || taken && (!inner || s.first()) {
 		return

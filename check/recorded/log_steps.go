@@ -2,9 +2,9 @@ package recorded
 
 import "iter"
 
-// step is one send, or one value of one poll: its sighting, and in the lowest bits whether
-// it is a send and whether it is the first value of its key in its poll. A long history
-// has millions of them, and few sightings.
+// step is one send, or one value of one poll: its sighting, and in the lowest bits whether it is a
+// send and whether it is the first value of its key in its poll. A long history has millions of
+// steps, and few sightings.
 type step uint32
 
 const (
@@ -28,20 +28,19 @@ func (s step) send() bool      { return s&sendBit != 0 }
 func (s step) first() bool     { return s&firstBit != 0 }
 func (s step) sighting() int32 { return int32(s >> stepBits) }
 
-// sighting is a message at an offset, as often as it was told to be there.
 type sighting struct {
 	offset  int64
 	message int32
 	before  int32 // the sighting of the same message before it, or -1
-	// standing is the message that was first seen at the offset, -1 until that is known.
+	// standing is the message first seen at the offset; -1 until that is known.
 	standing int32
 }
 
-// fewSightings is how many of one message are compared with a new one. A message has
-// one, unless its log is broken; beyond, one may be there twice, which takes room alone.
+// fewSightings bounds the sightings of a message that a new one is compared with. A message has
+// one, unless its log is broken. Beyond the bound a sighting may be stored twice, which only costs
+// memory.
 const fewSightings = 8
 
-// sighting returns the number of a message at an offset.
 func (j *journal) sighting(message int32, offset int64) int32 {
 	m := j.messages.at(message)
 	at := m.seen
@@ -61,7 +60,6 @@ func (j *journal) sighting(message int32, offset int64) int32 {
 	return at
 }
 
-// stepsOf are the steps of an action.
 func (j *journal) stepsOf(action int32) iter.Seq[step] {
 	from := int32(0)
 	if action > 0 {
@@ -74,7 +72,6 @@ func (j *journal) stepsOf(action int32) iter.Seq[step] {
 	}
 }
 
-// messageOf returns what a step sent or polled, and where that was seen.
 func (j *journal) messageOf(s step) (*message, *sighting) {
 	seen := j.sightings.at(s.sighting())
 	return j.messages.at(seen.message), seen

@@ -1,7 +1,7 @@
 package recorded
 
-// provenCommitted reports whether what the action sent is in the logs. Of one that failed
-// it is not: then who polled it is wrong.
+// provenCommitted reports whether the action's sends are certainly in the logs. The sends of a
+// failed action are not: then a poll of them is wrong.
 func (j *journal) provenCommitted(i int32) bool {
 	by := &j.all.at(i).by
 	if by.Acknowledged() || !by.Possible() {
@@ -15,7 +15,7 @@ func (j *journal) provenCommitted(i int32) bool {
 	return false
 }
 
-// values judges each value that an action sent or polled, whatever came before.
+// values judges each value that an action sent or polled, regardless of order.
 func (j *journal) values(i int32, f *findings) {
 	a, sends := j.all.at(i), false
 	for s := range j.stepsOf(i) {
@@ -52,7 +52,6 @@ func (j *journal) values(i int32, f *findings) {
 	}
 }
 
-// sent reports whether the action sent a message.
 func (j *journal) sent(i, message int32) bool {
 	for s := range j.stepsOf(i) {
 		if s.send() && j.sightings.at(s.sighting()).message == message {
@@ -77,9 +76,8 @@ func (j *journal) polledValue(a *action, m *message, own bool, f *findings) {
 	}
 }
 
-// lost adds the values that were committed and never polled, though what has a higher
-// offset was. It returns how many that were acknowledged have no higher one that was
-// polled.
+// lost adds the committed values that were never polled although a higher offset was. It returns
+// the number of acknowledged values without a higher polled offset.
 func (j *journal) lost(f *findings) (unseen int64) {
 	for _, p := range j.order {
 		var last *message // the one with the highest offset that was polled

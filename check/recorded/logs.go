@@ -11,7 +11,7 @@ import (
 	"assay/history/exchange"
 )
 
-// The anomalies and their names are those of jepsen.tests.kafka
+// The anomalies have their names from jepsen.tests.kafka
 // (https://jepsen-io.github.io/jepsen/jepsen.tests.kafka.html).
 const (
 	kindLostWrite     = "lost-write"
@@ -30,18 +30,17 @@ const (
 	kindLogG2         = "G2"
 )
 
-// noOffset is the offset of a send that was not told one.
+// noOffset is the offset of a send that was told none.
 const noOffset = -1
 
-// journal judges a log such as Kafka's: clients send values to keys (partitions), where
-// each gets an offset, and poll them.
+// journal judges a log such as Kafka's: clients send values to partitions (keys) and poll them.
 type journal struct {
-	// Kafka's own promise is that what is polled was committed. A transaction that polls
-	// what another sent comes after it, and so does one that is begun when the other
-	// is acknowledged: these have no cycle (G1c, G1c-realtime). The sends of
-	// transactions may stand in each other's midst, unless sendsInOrder says that
-	// they come one after the other (no G0; Adya's PL-1). By pollsInOrder, sends and polls together have no
-	// cycle (no G1c; PL-2), and by pollsComplete none with what polls lack (no G2; PL-3).
+	// Kafka promises only that a polled value was committed. So a transaction follows those
+	// whose sends it polls, and those acknowledged before it began: these relations have no cycle
+	// (G1c, G1c-realtime). The sends of transactions may interleave. With sendsInOrder they may
+	// not (no G0; Adya's PL-1). With pollsInOrder, sends and polls together have no cycle (no
+	// G1c; PL-2). With pollsComplete, neither have they with the values that polls lack (no G2;
+	// PL-3).
 	sendsInOrder, pollsInOrder, pollsComplete bool
 
 	keys      map[exchange.Atom]*partition
@@ -56,24 +55,20 @@ type journal struct {
 	did                  []step // room for the steps of one action
 }
 
-// action is one operation of a client.
 type action struct {
 	by Operation
-	// end is how many steps there are up to its last.
+	// end is the number of steps up to its last.
 	end int32
-	// committed means that what it sent is in the logs: it was acknowledged, or was not
-	// heard of and something that it sent was polled.
+	// committed means that its sends are in the logs: acknowledged, or unknown and one was polled.
 	committed bool
 }
 
-// move is the function of an action that may leave a client at another position, and the
-// keys that it names.
+// move is an action that may change a client's position, with the keys that it names.
 type move struct {
 	word string
 	keys []*partition
 }
 
-// partition is one log.
 type partition struct {
 	key      exchange.Atom
 	index    int32 // in the journal's order
@@ -84,7 +79,7 @@ type partition struct {
 	standing []int32      // the message at each of the offsets
 }
 
-// message is one value of a log. sent and failed are actions into journal.all, or -1.
+// message is one value of a log. sent and failed are actions in journal.all, or -1.
 type message struct {
 	value        exchange.Atom
 	on           *partition
@@ -97,8 +92,8 @@ type message struct {
 }
 
 // newLog judges :send, :poll and :txn of [[:send k v] [:poll]], answered with
-// [[:send k [offset v]] [:poll {k [[offset v] ...]}]]; :assign and :subscribe of a list
-// of keys; :crash.
+// [[:send k [offset v]] [:poll {k [[offset v] ...]}]]; :assign and :subscribe of a list of keys;
+// :crash.
 func newLog(_, model string) *judge {
 	j := &journal{keys: map[exchange.Atom]*partition{}, moves: map[int32]move{}, pollsComplete: model == string(cycle.Serializable)}
 	j.pollsInOrder = j.pollsComplete || model == string(cycle.ReadCommitted)
@@ -110,7 +105,6 @@ func newLog(_, model string) *judge {
 	}, j.result}
 }
 
-// move takes what may leave a client at another position.
 func (j *journal) move(o *exchange.Operation, by Operation) error {
 	m := move{word: o.Word}
 	if at := answerOrRequest(o); at.Form == exchange.List {
@@ -126,9 +120,9 @@ func (j *journal) move(o *exchange.Operation, by Operation) error {
 	return nil
 }
 
-// answerOrRequest is what an operation did as far as its completion tells, else what it was to do.
-// What a client was told holds though its transaction failed: nobody may be given what
-// was not committed, and an offset that is given is given to no other value.
+// answerOrRequest returns what an operation did according to its completion, or else its request.
+// The answers inside a failed transaction count too: no client may be given an uncommitted
+// value, and an offset once given belongs to no other value.
 func answerOrRequest(o *exchange.Operation) *exchange.Value {
 	if o.Told.Form == exchange.List {
 		return &o.Told
@@ -136,7 +130,6 @@ func answerOrRequest(o *exchange.Operation) *exchange.Value {
 	return value(o)
 }
 
-// act takes what sends and polls.
 func (j *journal) act(o *exchange.Operation, by Operation) error {
 	did := answerOrRequest(o)
 	if did.Form != exchange.List {
@@ -231,8 +224,8 @@ func (j *journal) poll(by *Operation, answer *exchange.Value) error {
 	return nil
 }
 
-// partition returns the log of a key. JSON has the keys of a poll as strings, so
-// that a string that is a whole number is taken for that number.
+// partition returns the log of a key. JSON has the keys of a poll as strings, so a string that is
+// a whole number stands for the number.
 func (j *journal) partition(key exchange.Atom) *partition {
 	if key.Kind == exchange.String {
 		if whole, err := exchange.ParseAtom(key.Text); err == nil && whole.Kind == exchange.Number && whole.String() == key.Text {
@@ -248,7 +241,6 @@ func (j *journal) partition(key exchange.Atom) *partition {
 	return p
 }
 
-// message returns the number of a value in its log.
 func (j *journal) message(on *partition, value exchange.Atom) int32 {
 	n, known := on.number.numberOf(value)
 	if !known {

@@ -13,10 +13,10 @@ import (
 
 const kindLongFork = "long-fork"
 
-// forks judges single writes, each of a key of its own, and reads of groups
-// of keys (jepsen.tests.long-fork): of two reads of a group, one has seen all that
-// the other has. Parallel snapshot isolation allows two reads that
-// each miss what the other saw, snapshot isolation does not.
+// forks judges single writes, each of its own key, and reads of groups of keys
+// (jepsen.tests.long-fork). Of two reads of a group, one must have seen everything that the other
+// saw. Parallel snapshot isolation allows two reads that each miss a write seen by the other;
+// snapshot isolation does not.
 type forks struct {
 	elements // the keys that were written
 	values   map[exchange.Atom]exchange.Atom
@@ -25,13 +25,11 @@ type forks struct {
 	reads    int64
 }
 
-// group are the reads of the same keys.
 type group struct {
 	keys  []exchange.Atom
 	reads []groupRead
 }
 
-// groupRead is which keys of a group one read saw written.
 type groupRead struct {
 	by     Operation
 	values []exchange.Atom // nil for what it did not see
@@ -46,7 +44,6 @@ func newLongFork() *judge {
 	return &judge{[]function{{word: "write", take: l.take}, {word: "read", take: l.take}, {word: "txn", take: l.take, hidden: true}}, l.result}
 }
 
-// keyed is a key and its value.
 type keyed struct{ key, value exchange.Atom }
 
 func (l *forks) take(o *exchange.Operation, by Operation) error {
@@ -111,8 +108,8 @@ func compareAtoms(a, b exchange.Atom) int {
 	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Int, b.Int), cmp.Compare(a.Text, b.Text))
 }
 
-// The reads of a group form a chain exactly if, in the order of how much they
-// saw, each has seen all that the one before it has.
+// result sorts the reads of a group by how much they saw. They form a chain exactly if each has
+// seen everything that the one before saw.
 func (l *forks) result(context.Context) check.Result {
 	f := newFindings(append([]string{kindLongFork}, l.words.kinds()...)...)
 	var compared, saw int64
@@ -142,14 +139,13 @@ func (l *forks) result(context.Context) check.Result {
 	return r
 }
 
-// judge judges what a read saw of one key.
 func (l *forks) judge(key exchange.Atom, read *groupRead, value exchange.Atom, f *findings) {
 	if l.judgeSeen(key, &read.by, "saw", f) && l.again == nil && l.values[key] != value {
 		f.add(kindUnexpected, &read.by, "saw %s as the value of %s, to which %s was written", value, key, l.values[key])
 	}
 }
 
-// compare adds a fork if each read saw what the other did not. less saw no more keys.
+// compare adds a fork if each read saw a key that the other did not. less saw no more keys.
 func (g *group) compare(less, more *groupRead, f *findings) {
 	for k := range g.keys {
 		if !less.saw(k) || more.saw(k) {

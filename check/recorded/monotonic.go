@@ -14,10 +14,9 @@ import (
 
 const kindOrder = "out-of-order"
 
-// monotonic judges rows each of which holds one more than the greatest before it,
-// and the time of its transaction (CockroachDB's monotonic): in the order of those
-// times, the values of the last read ascend, no row is lost, and none is
-// there twice, or before it was added.
+// monotonic judges rows that hold a transaction's time and a value, one more than the greatest
+// before (CockroachDB's monotonic). In the order of the times, the values of the last read must
+// ascend. No row may be lost, doubled, or there before it was added.
 type monotonic struct {
 	added       map[int64]Operation // by value
 	last        Operation
@@ -83,7 +82,7 @@ func rowOf(v *exchange.Value) (row, error) {
 		r.text = fmt.Sprint(time.Atom.Int)
 	}
 	r.text = strings.TrimSuffix(r.text, "M") // Clojure's decimal
-	// A number is of bounded size: an exponent could make it any.
+	// An exponent could give the number any size.
 	ok := len(r.text) <= 100 && !strings.ContainsAny(r.text, "eEpPx_")
 	if ok {
 		r.time, ok = new(big.Rat).SetString(r.text)

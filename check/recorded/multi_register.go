@@ -10,15 +10,14 @@ import (
 	"assay/history/exchange"
 )
 
-// mostRegisters bounds the states of the registers that are kept at one time.
+// mostRegisters bounds the states of the registers kept at one time.
 const mostRegisters = 100_000
 
-// registers judges transactions that read and write several registers, which hold nil at
-// first (knossos.model, multi-register): whether all can be put in one order that keeps
-// real time, in which each read returns what was written last (linearizability of the map
-// of all registers, which for transactions is strict serializability). A value may be
-// written often, which check/cycle does not take. It is a search, and writes of unknown
-// outcome are in flight for good.
+// registers judges transactions that read and write several registers, which are nil at first
+// (knossos.model, multi-register). All must fit in one order that keeps real time, in which each
+// read returns the last value written: linearizability of the map, which for transactions is
+// strict serializability. A value may be written several times, unlike in check/cycle. The judge
+// is a search, in which writes of unknown outcome stay in flight for good.
 type registers struct {
 	all             []transaction
 	keys            map[exchange.Atom]int32
@@ -40,8 +39,7 @@ type transaction struct {
 	slot  int
 }
 
-// newMultiRegister judges a :txn of steps such as [:read k nil] or [:write k v] (or :r
-// and :w).
+// newMultiRegister judges a :txn of steps such as [:read k nil] or [:write k v] (or :r and :w).
 func newMultiRegister() *judge {
 	r := &registers{keys: map[exchange.Atom]int32{}, values: map[exchange.Atom]int32{{}: 0}}
 	return &judge{[]function{{word: "txn", take: r.add}}, r.result}
@@ -94,15 +92,14 @@ func numberOf(of map[exchange.Atom]int32, a exchange.Atom) int32 {
 	return n
 }
 
-// configuration is what the registers hold, 4 bytes each, and which of the
-// operations in flight have taken effect.
+// configuration is the content of the registers, 4 bytes each, and the operations in flight that
+// have taken effect.
 type configuration struct {
 	registers string
 	done      slots
 }
 
-// apply returns what the registers hold after a transaction, false if they do
-// not hold what it read.
+// apply returns the registers after a transaction; false if they do not hold the values read.
 func apply(registers string, steps []registerStep) (string, bool) {
 	held := []byte(registers)
 	for _, s := range steps {

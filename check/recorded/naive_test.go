@@ -13,8 +13,8 @@ import (
 	"assay/history/exchange"
 )
 
-// explained tries every order of the operations: the definition, and nothing else. step
-// returns what an operation leaves of a state, false if it cannot be there.
+// explained tries every order of the operations, by the definition alone. step returns the state
+// after an operation; false if the operation cannot stand there.
 func explained[S any](ops []exchange.Operation, state S, step func(S, *exchange.Operation) (S, bool)) bool {
 	done := true
 	for i := range ops {
@@ -33,7 +33,6 @@ func explained[S any](ops []exchange.Operation, state S, step func(S, *exchange.
 	return done
 }
 
-// held is a lock as its models have it.
 type held struct{ holder, depth int64 }
 
 func (h held) step(kind string, op *exchange.Operation) (held, bool) {
@@ -53,7 +52,7 @@ func stepCounter(sum int64, op *exchange.Operation) (int64, bool) {
 	return sum, op.Outcome == history.Committed && op.Answer.Atom.Int == sum
 }
 
-// stepQueue is a queue without order, of the elements 0 and 1: how many of each there are.
+// stepQueue is an unordered queue of the elements 0 and 1: the count of each.
 func stepQueue(in [2]int, op *exchange.Operation) ([2]int, bool) {
 	switch {
 	case op.Word == "enqueue":
@@ -65,7 +64,7 @@ func stepQueue(in [2]int, op *exchange.Operation) ([2]int, bool) {
 	return in, true
 }
 
-// anyQueue puts two elements in again and again, and takes them out by chance.
+// anyQueue puts two elements in repeatedly, and takes them out at random.
 func anyQueue(r *rand.Rand) []exchange.Operation {
 	c := &clients{Rand: r, processes: 3, left: 3 + r.IntN(5), crash: 0.1}
 	return c.history(func(int64) act {
@@ -86,7 +85,7 @@ func stepText(held string, op *exchange.Operation) (string, bool) {
 	return held, op.Outcome == history.Committed && strings.TrimSuffix(op.Answer.String(), "nil") == held
 }
 
-// anyTexts appends digits, and in half of the histories puts them.
+// anyTexts appends digits, and in half of the histories also puts them.
 func anyTexts(r *rand.Rand) []exchange.Operation {
 	c := &clients{Rand: r, processes: 3, left: 3 + r.IntN(4), crash: 0.1}
 	change, was := []string{"append", "put"}[:1+r.IntN(2)], int64(0)
@@ -122,7 +121,7 @@ func stepRegisters(before map[exchange.Atom]exchange.Atom, op *exchange.Operatio
 	return after, true
 }
 
-// anyCounter is a small history of whatever: right or wrong by chance.
+// anyCounter is a small random history, right or wrong by chance.
 func anyCounter(r *rand.Rand) []exchange.Operation {
 	amounts := [][]int64{{1}, {5}, {1, 2}, {5, 3}, {2, -1}, {4, -4, 2}}[r.IntN(6)]
 	c := &clients{Rand: r, processes: 4, left: 3 + r.IntN(6), crash: 0.2}
@@ -136,7 +135,7 @@ func anyCounter(r *rand.Rand) []exchange.Operation {
 	})
 }
 
-// The judges agree with all orders tried, on small histories of any kind.
+// The judges agree with a search through all orders, on small histories of any kind.
 func TestAgainstAllOrders(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 11))
 	lock := func(kind string, crash float64) func() ([]exchange.Operation, bool) {
@@ -198,7 +197,6 @@ func TestAgainstAllOrders(t *testing.T) {
 	}
 }
 
-// certain reports whether an operation with that word was acknowledged.
 func certain(o *exchange.Operation, word string) bool {
 	return o.Word == word && o.Outcome == history.Committed
 }
@@ -244,7 +242,6 @@ func TestCounterAgainstAllPairs(t *testing.T) {
 	}
 }
 
-// counted is how often one kind was found.
 func counted(r check.Result, kind string) (n int64) {
 	for _, f := range r.Findings {
 		if f.Kind == kind {
@@ -254,7 +251,7 @@ func counted(r check.Result, kind string) (n int64) {
 	return n
 }
 
-// outcome is what jepsen.checker/set-full says of an element, found by going through all
+// outcome is the answer of jepsen.checker/set-full for an element, found by going through all
 // reads.
 func outcome(ops []exchange.Operation, add *exchange.Operation) string {
 	known, present, absent := int64(exchange.Never), int64(-1), int64(-1)
@@ -312,7 +309,7 @@ func TestSetFullAgainstEachElement(t *testing.T) {
 	}
 }
 
-// What a total queue finds is what multisets say, of histories where all ended.
+// For histories in which every operation ended, a total queue's findings agree with multisets.
 func TestTotalQueueAgainstMultisets(t *testing.T) {
 	lost := 0
 	for seed := range uint64(300) {
@@ -350,7 +347,7 @@ func TestTotalQueueAgainstMultisets(t *testing.T) {
 	}
 }
 
-// Forks and gaps are those that all pairs of reads, and of a read and a write, show.
+// Forks and gaps agree with all pairs of reads, and of a read and a write.
 func TestAgainstAllPairs(t *testing.T) {
 	bad := map[string]int{}
 	for seed := range uint64(300) {
@@ -400,8 +397,7 @@ func forked(a, b *exchange.Operation) bool {
 	return more && less
 }
 
-// gap reports whether a read saw a write, and not one acknowledged before that
-// began.
+// gap reports whether a read saw a write and missed one acknowledged before that began.
 func gap(ops []exchange.Operation, read *exchange.Operation) bool {
 	for i := range ops {
 		for k := range ops {

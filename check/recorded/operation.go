@@ -12,21 +12,21 @@ import (
 	"assay/history/exchange"
 )
 
-// Operation says who did an operation and when. It is what is kept of one.
+// Operation says who did an operation and when.
 type Operation struct {
-	// ID is how the reader of a report finds it again.
+	// ID identifies the operation to the reader of a report.
 	ID, Process int64
-	// Invoke and Complete order the operations: one precedes another if it
-	// completed before the other was invoked. Complete is never unless the
-	// operation was acknowledged, for what is unknown may still take effect.
+	// Invoke and Complete order the operations: one precedes another if it completed before the
+	// other was invoked. Complete is never unless the operation was acknowledged, because an
+	// unknown one may still take effect.
 	Invoke, Complete int64
-	// InvokeTime and CompleteTime are nanoseconds since the history began, or
-	// exchange.NoTime. They are shown and not judged.
+	// InvokeTime and CompleteTime are nanoseconds since the history began, or exchange.NoTime.
+	// They are shown, not judged.
 	InvokeTime, CompleteTime int64
 	Outcome                  history.Outcome
 }
 
-// never is the completion of what was not acknowledged.
+// never is the completion of an operation that was not acknowledged.
 const never = math.MaxInt64
 
 func operationOf(o *exchange.Operation) Operation {
@@ -43,7 +43,7 @@ func operationOf(o *exchange.Operation) Operation {
 // Acknowledged reports whether the operation certainly took effect.
 func (o *Operation) Acknowledged() bool { return o.Outcome == history.Committed }
 
-// Possible reports whether the operation took effect or may have done so.
+// Possible reports whether the operation may have taken effect.
 func (o *Operation) Possible() bool { return o.Acknowledged() || o.Outcome == history.Unknown }
 
 // Before reports whether o ended before other began.
@@ -61,8 +61,8 @@ func (o *Operation) String() string {
 	return fmt.Sprintf("process %d (operation %d%s)", o.Process, o.ID, when)
 }
 
-// field is a value that evidence has in its text and, if it is a whole number of 64
-// bits, as data under its name.
+// field is a value in the text of evidence. If it is a whole number of 64 bits, it is also data
+// under its name.
 type field struct {
 	name  string
 	value any
@@ -70,8 +70,8 @@ type field struct {
 
 func (f field) String() string { return fmt.Sprint(f.value) }
 
-// evidence returns what was wrong with the operation. The text follows its name. The
-// first *Operation among args is another one that the evidence rests on.
+// evidence describes what was wrong with the operation. The text follows its name. The first
+// *Operation among args is another operation that the evidence rests on.
 func (o *Operation) evidence(kind, format string, args ...any) check.Evidence {
 	e := check.Evidence{Kind: kind, Fields: map[string]int64{"operation": o.ID, "process": o.Process},
 		Text: o.String() + " " + fmt.Sprintf(format, args...)}
@@ -96,15 +96,14 @@ func (o *Operation) evidence(kind, format string, args ...any) check.Evidence {
 	return e
 }
 
-// moment is when an operation began, or was acknowledged.
 type moment struct {
 	at    int64
 	op    int32
 	ended bool
 }
 
-// moments are the moments of n operations in the order of time; of two at once a beginning
-// comes first. times returns when one began and was acknowledged, or never.
+// moments returns the moments of n operations by time; at equal times an invocation comes first.
+// times returns when an operation began and when it was acknowledged, or never.
 func moments(n int, times func(op int) (invoke, complete int64)) []moment {
 	all := make([]moment, 0, 2*n)
 	for op := range n {
@@ -128,6 +127,5 @@ func moments(n int, times func(op int) (invoke, complete int64)) []moment {
 	return all
 }
 
-// byInvoke and byComplete order operations by when they began and by when they ended.
 func byInvoke(a, b *Operation) int   { return cmp.Compare(a.Invoke, b.Invoke) }
 func byComplete(a, b *Operation) int { return cmp.Compare(a.Complete, b.Complete) }

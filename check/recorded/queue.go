@@ -9,15 +9,14 @@ import (
 	"assay/history/exchange"
 )
 
-// identifiers judges a generator of identifiers (jepsen.checker/unique-ids): none
-// is given out twice.
+// identifiers judges a generator of identifiers (jepsen.checker/unique-ids), all to be different.
 type identifiers struct {
 	given         map[string]Operation // who was given it first
 	again         *findings
 	asked, gotten int64
 }
 
-// newUniqueIDs judges a :generate that is answered with an identifier.
+// newUniqueIDs judges a :generate answered with an identifier.
 func newUniqueIDs() *judge {
 	u := &identifiers{given: map[string]Operation{}, again: newFindings(kindDuplicate)}
 	return &judge{[]function{{word: "generate", take: asking(u.generate)}}, u.result}
@@ -49,34 +48,32 @@ func (u *identifiers) result(context.Context) check.Result {
 	return u.again.resultAs("unique-ids", detail, "", u.gotten == 0, "no identifier was given, so nothing can be said")
 }
 
-// queue judges a queue without regard to its order (jepsen.checker/queue with an
-// unordered queue): each element that came out had been put in before, and came
-// out at most as often. As total queue (jepsen.checker/total-queue) it wants
-// everything that was acknowledged to come out; the history must end with an
-// empty queue, by a :drain or by as many :dequeues as it takes.
+// queue judges a queue regardless of order (jepsen.checker/queue with an unordered queue). Each
+// element that came out must have been put in before, and at least as often. As a total queue
+// (jepsen.checker/total-queue) every acknowledged element must come out; the history must then
+// end with an empty queue, by a :drain or by enough :dequeues.
 type queue struct {
 	elements
 	name     string // "" is a total queue if there are drains
 	dequeues []dequeue
-	// taken are the dequeues of unknown outcome, each of which may have removed
-	// one element; drained the drains, which may have removed any number.
+	// taken are the dequeues of unknown outcome, which may each have removed one element; drained
+	// the drains of unknown outcome, which may have removed any number.
 	taken, drained int64
 	drains         int64
-	// emptied is when the last drain that was acknowledged began: what was put
-	// in later may be left. Without drains the user says that all came out.
+	// emptied is when the last acknowledged drain began: later elements may be left. Without
+	// drains the user says that all came out.
 	emptied int64
 	last    map[int64]int64 // when each process last began to dequeue
 }
 
-// dequeue is one element that came out.
 type dequeue struct {
 	by      Operation
 	element exchange.Atom
 }
 
-// newQueue judges an :enqueue of an element, a :dequeue answered with one, and a :drain
-// answered with a list, or with a word such as :exhausted, if what it took out is told by
-// dequeues of the same process within it. What a dequeue is invoked with means nothing.
+// newQueue judges an :enqueue of an element, a :dequeue answered with one, and a :drain answered
+// with a list. The answer of a :drain may also be a word such as :exhausted, if the same process
+// reports the elements by dequeues within the drain. The request of a dequeue means nothing.
 func newQueue(name, _ string) *judge {
 	q := &queue{elements: newElements(putWords()), name: name, last: map[int64]int64{}}
 	return &judge{[]function{
@@ -122,7 +119,7 @@ func (q *queue) drain(o *exchange.Operation, by Operation) error {
 	return err
 }
 
-// total reports whether nothing may be left.
+// total reports whether no element may be left.
 func (q *queue) total() bool { return q.name == "total-queue" || q.name == "" && q.drains > 0 }
 
 func (q *queue) result(context.Context) check.Result {
@@ -160,12 +157,11 @@ func (q *queue) result(context.Context) check.Result {
 	return f.result(name, detail, missing, len(q.dequeues) == 0, "nothing came out, so nothing can be said")
 }
 
-// uses are what one element was put in by, in the order in which that began, and what it came
-// out by, in the order in which that ended. What came out is what was put in by something that
-// had begun by then, each of them once.
+// uses lists the operations that put one element in, by invocation, and those that took it out,
+// by completion. Each that took it out needs one that put it in and had begun by then.
 type uses struct{ in, out []int32 }
 
-// surplus adds an element that came out more often than anybody had begun to put it in by then.
+// surplus adds an element that came out more often than it had been begun to be put in.
 func (q *queue) surplus(n int32, u *uses, f *findings) {
 	times := func(n int) string {
 		if n == 1 {
@@ -195,8 +191,8 @@ func (q *queue) surplus(n int32, u *uses, f *findings) {
 	}
 }
 
-// left returns the acknowledged enqueues of an element, of those before the queue was emptied,
-// that none of the dequeues can have taken: each takes one of those that began before it ended.
+// left returns the acknowledged enqueues of an element before the queue was emptied that no
+// dequeue can have taken. Each dequeue takes one enqueue that began before the dequeue ended.
 func (q *queue) left(u *uses) (left []int32) {
 	next := len(u.out) - 1
 	for _, i := range slices.Backward(u.in) {
@@ -213,9 +209,9 @@ func (q *queue) left(u *uses) (left []int32) {
 	return left
 }
 
-// lost adds what a total queue does not give back: the elements that were acknowledged,
-// before it was emptied, and that no dequeue can have taken. It returns why that cannot
-// be told, if so: what is missing may have been taken by an operation of unknown outcome.
+// lost adds the elements that a total queue did not give back: acknowledged before it was
+// emptied, and taken by no dequeue. It returns the reason if this cannot be told, because
+// operations of unknown outcome may have taken them.
 func (q *queue) lost(uses []uses, f *findings) string {
 	if !q.total() {
 		return ""

@@ -1,12 +1,12 @@
-// Package recorded judges histories that other tools recorded: of sets, queues, counters
-// and generators of identifiers, of locks, of logs such as Kafka's, of banks, of
-// transactions over registers, and of which writes reads see, and in which order. The
-// kinds and their rules are those of Jepsen's checkers and tests
-// (https://jepsen-io.github.io/jepsen/) and of Knossos (https://github.com/jepsen-io/knossos).
+// Package recorded judges histories that other tools recorded: sets, queues, counters, generators
+// of identifiers, locks, logs such as Kafka's, banks, transactions over registers, and which
+// writes reads see and in which order. The kinds and their rules are those of Jepsen's checkers
+// and tests (https://jepsen-io.github.io/jepsen/) and of Knossos
+// (https://github.com/jepsen-io/knossos).
 //
-// A judge takes operations in any order and keeps what they say in memory. Unless its
-// kind says otherwise it decides in time n log n, without a search: an operation of
-// unknown outcome may have taken effect or not, whichever explains the rest.
+// A judge takes operations in any order and keeps them in memory. Unless its kind says otherwise
+// it decides in time n log n, without a search. An operation of unknown outcome may have taken
+// effect or not, whichever explains the rest.
 package recorded
 
 import (
@@ -22,41 +22,37 @@ import (
 	"assay/history/exchange"
 )
 
-// Judge judges a history of one kind, operation by operation. It is not safe for
-// concurrent use.
+// Judge judges a history of one kind, operation by operation. It is not safe for concurrent use.
 type Judge interface {
-	// Add takes the next operation, which is valid until Add returns. An error
-	// means that histories of this kind have no such operation.
+	// Add takes the next operation, which is valid until Add returns. An error means that
+	// histories of this kind have no such operation.
 	Add(*exchange.Operation) error
-	// Result returns the answer over all operations, by the name of the kind;
-	// unknown if ctx ends before a search does.
+	// Result returns the answer under the kind's name; unknown if ctx ends before a search.
 	Result(context.Context) check.Result
 }
 
-// Checker is a form of histories, and the kinds that have it.
+// Checker is a form of histories, with the kinds that have it.
 type Checker struct {
 	Names []string
-	// Models are the consistency models by which it may be judged beside its own rule.
+	// Models are the consistency models that may be asked for besides the kind's own rule.
 	Models []string
-	// Keyed means that the values may be pairs of a key and a value
-	// (jepsen.independent), each key judged by itself.
+	// Keyed means that values may be pairs of a key and a value (jepsen.independent). Each key is
+	// then judged alone.
 	Keyed bool
-	// Asked means that the form is that of another kind, so that it must be asked
-	// for by its name.
+	// Asked means that another kind has the same form, so this one must be asked for by name.
 	Asked bool
-	// open returns a judge of the kind of that name; "" leaves the kind to the judge.
+	// open returns a judge of the named kind; "" lets the judge find the kind.
 	open func(name, model string) *judge
 }
 
-// Open returns a judge of one of the kinds, "" for the one that the operations show, by
-// one of the models or "".
+// Open returns a judge of the named kind and model. With "" as name the operations show the kind;
+// "" as model is the kind's own rule.
 func (c *Checker) Open(name, model string) Judge { return c.open(name, model) }
 
-// linearizable is the model by which a set that is seen late is judged.
+// linearizable is the model in which elements of a set must be seen at once.
 const linearizable = "linearizable"
 
-// Checkers returns all, beside those of the kinds that package exchange reads into
-// operations of their own.
+// Checkers returns all checkers but those of kinds for which package exchange has operations.
 func Checkers() []Checker {
 	plain := func(open func() *judge) func(_, _ string) *judge { return func(_, _ string) *judge { return open() } }
 	return []Checker{
@@ -78,28 +74,26 @@ func Checkers() []Checker {
 	}
 }
 
-// judge is the functions that histories of a kind have, and how they are judged.
 type judge struct {
 	functions []function
 	result    func(context.Context) check.Result
 }
 
-// function takes the operations of one function. One that is hidden is not named among
-// those that are known.
+// function takes the operations of one function. A hidden function is not listed in errors.
 type function struct {
 	word   string
 	take   taker
 	hidden bool
 }
 
-// taker takes one operation. An error of type unfit is what it ought to have been.
+// taker takes one operation. An error of type unfit names what the operation should have been.
 type taker func(o *exchange.Operation, by Operation) error
 
 type unfit string
 
 func (u unfit) Error() string { return string(u) }
 
-// Add takes one operation.
+// Add implements Judge.
 func (j *judge) Add(o *exchange.Operation) error {
 	at := slices.IndexFunc(j.functions, func(f function) bool { return f.word == o.Word })
 	if at < 0 {
@@ -112,7 +106,6 @@ func (j *judge) Add(o *exchange.Operation) error {
 	return err
 }
 
-// known names the functions in words.
 func (j *judge) known() string {
 	var words []string
 	for _, f := range j.functions {
@@ -124,10 +117,10 @@ func (j *judge) known() string {
 	return strings.TrimPrefix(strings.Join(words[:last], ", ")+" and "+words[last], " and ")
 }
 
-// Result returns the answer over all operations.
+// Result implements Judge.
 func (j *judge) Result(ctx context.Context) check.Result { return j.result(ctx) }
 
-// putting takes operations of one element, which an acknowledgement repeats or leaves out.
+// putting takes operations on one element, which an acknowledgement repeats or leaves out.
 func putting(take func(o *exchange.Operation, by Operation, element exchange.Atom) error) taker {
 	return func(o *exchange.Operation, by Operation) error {
 		if o.Request.Form != exchange.Scalar || o.Request.IsNil() {
@@ -140,8 +133,8 @@ func putting(take func(o *exchange.Operation, by Operation, element exchange.Ato
 	}
 }
 
-// asking takes operations that are invoked with nil, or with the one element that they
-// answer: some tools put that there, and where the invocation is missing there is nothing else.
+// asking takes operations invoked with nil, or with the element that they answer: some tools put
+// it there, and without an invocation there is nothing else.
 func asking(take taker) taker {
 	return func(o *exchange.Operation, by Operation) error {
 		if !o.Request.IsNil() && !o.Uninvoked && !(by.Acknowledged() && o.Request.Form == exchange.Scalar && o.Request.Equal(&o.Answer)) {
@@ -151,8 +144,7 @@ func asking(take taker) taker {
 	}
 }
 
-// answered takes operations that are invoked with nil, and those that were acknowledged
-// alone.
+// answered takes the acknowledged operations that asking accepts, and ignores the others.
 func answered(take func(by Operation, answer *exchange.Value) error) taker {
 	return asking(func(o *exchange.Operation, by Operation) error {
 		if !by.Acknowledged() {
@@ -162,8 +154,7 @@ func answered(take func(by Operation, answer *exchange.Value) error) taker {
 	})
 }
 
-// value returns the answer of an operation that was acknowledged with one, else its
-// request.
+// value returns the answer of an acknowledged operation if it has one, and otherwise its request.
 func value(o *exchange.Operation) *exchange.Value {
 	if o.Outcome == history.Committed && !o.Answer.IsNil() {
 		return &o.Answer
@@ -183,7 +174,6 @@ func elementsOf(v *exchange.Value) ([]exchange.Atom, error) {
 	return all, nil
 }
 
-// number returns a whole number of 64 bits.
 func number(v *exchange.Value, want unfit) (int64, error) {
 	if v.Form != exchange.Scalar || v.Atom.Kind != exchange.Number {
 		return 0, want

@@ -11,27 +11,28 @@ import (
 
 const kindStale = "stale"
 
-// set judges a set, by its last reads or by all.
+// set judges a set, by its last reads or by all reads.
 //
-// The last are those that began after all additions, or else the very last
-// (jepsen.checker/set): each element whose addition was acknowledged is in them, and
-// nothing that nobody added.
+// The last reads are those that began after all additions, or else the very last one
+// (jepsen.checker/set). They must contain each acknowledged element, and nothing that was not
+// added.
 //
-// Of all reads (jepsen.checker/set-full), an element is known from when its addition was
-// acknowledged, or from when a read that saw it ended. It is lost if a read begun after
-// that missed it and no read begun later saw it; stable if the last to begin saw it;
-// stale if it is stable and a read begun after it was known missed it; else never read.
-// A stale element is a violation of a linearizable set. Of any other, an element may take
-// a while to be seen.
+// Among all reads (jepsen.checker/set-full), an element is known from the acknowledgement of its
+// addition, or from the end of a read that saw it. It is:
+//   - lost if a read begun after that missed it and no later one saw it;
+//   - stable if the last read to begin saw it;
+//   - stale if it is stable and a read begun after it was known missed it;
+//   - otherwise never read.
+//
+// A stale element violates a linearizable set. In another set an element may become visible late.
 type set struct {
 	elements
-	// every judges all reads, fits the last if these began after all additions.
+	// every judges all reads; fits means that the last reads began after all additions.
 	every, fits, linearizable bool
 	reads                     []setRead
 	lastAdd                   int64 // when the last addition was invoked
 }
 
-// setRead is what one read saw.
 type setRead struct {
 	by   Operation
 	saw  []int32         // elements by number
@@ -39,7 +40,7 @@ type setRead struct {
 	dup  []int32         // what it saw more than once
 }
 
-// newSet judges an :add of an element and a :read that is answered with a list or a set.
+// newSet judges an :add of an element and a :read answered with a list or set.
 func newSet(name, model string) *judge {
 	late := model == linearizable
 	s := &set{elements: newElements(putWords()), every: late || name == "set-full", fits: name == "", linearizable: late, lastAdd: -1}
@@ -70,7 +71,6 @@ func (s *set) read(by Operation, answer *exchange.Value) error {
 	return nil
 }
 
-// distinct removes repetitions from a sorted list and returns them.
 func distinct(sorted []int32) (once, again []int32) {
 	once = sorted[:0]
 	for i, n := range sorted {
@@ -108,8 +108,7 @@ func (s *set) result(context.Context) check.Result {
 	return f.resultAs("set", detail, missing, s.tally.all() == 0, "nothing was added, so nothing was put to the test")
 }
 
-// judge judges one of the last reads. It returns how many elements it saw, and
-// how many of them were not acknowledged.
+// judge judges one of the last reads: how many elements it saw, and how many unacknowledged ones.
 func (s *set) judge(read *setRead, f *findings) (present, recovered int64) {
 	seen := make([]bool, len(s.of))
 	for _, n := range s.resolve(read, f) {
@@ -127,8 +126,7 @@ func (s *set) judge(read *setRead, f *findings) (present, recovered int64) {
 	return present, recovered
 }
 
-// resolve returns what a read saw of what was added, each element once, and adds
-// what it cannot have seen.
+// resolve returns the elements that a read saw, each once, and adds those it cannot have seen.
 func (s *set) resolve(read *setRead, f *findings) []int32 {
 	saw := make([]int32, 0, len(read.saw)+len(read.more))
 	for _, n := range read.saw {
@@ -152,15 +150,13 @@ func (s *set) resolve(read *setRead, f *findings) []int32 {
 	return saw
 }
 
-// timeline is what the reads say of one element, which are numbers of reads in
-// the order of their invocations, or -1.
+// timeline describes the reads of one element. Reads are numbered by invocation; -1 is none.
 type timeline struct {
 	lastPresent, lastAbsent int32
 	known                   int64 // when it was known to be there, or never
 	knownBy                 int32 // the read that showed it, or -1 for the addition
 }
 
-// full judges every read.
 func (s *set) full() check.Result {
 	kinds := append(append([]string{kindLost}, s.words.kinds()...), kindDuplicate)
 	if s.linearizable {
@@ -188,13 +184,11 @@ func (s *set) full() check.Result {
 	return f.result("set-full", detail, "", stable == 0, "no element was ever known to stay, so nothing can be said")
 }
 
-// timelines goes through the reads from the last one backwards. The reads that
-// saw an element are listed with it, so that the last one that did not is found
-// in as many steps as it has reads behind that.
+// timelines goes through the reads backwards. For each element it follows the reads that saw it,
+// and so finds the last read that did not, in as many steps as reads follow that one.
 func (s *set) timelines(f *findings) []timeline {
 	lines := make([]timeline, len(s.of))
-	// until is, for each element, the last read that is not yet known to have
-	// seen it: all behind it did.
+	// until is each element's last read not yet known to have seen it: all later ones did.
 	until := make([]int32, len(lines))
 	for n := range lines {
 		lines[n] = timeline{lastPresent: -1, known: never, knownBy: -1}
@@ -221,7 +215,7 @@ func (s *set) timelines(f *findings) []timeline {
 	}
 	for n := range lines {
 		lines[n].lastAbsent = -1
-		// A read that ended before the element was added says nothing of it.
+		// A read that ended before the addition began says nothing about the element.
 		if i, first := until[n], s.of[n].first; i >= 0 && first >= 0 && s.reads[i].by.Complete > s.all[first].Invoke {
 			lines[n].lastAbsent = i
 		}
@@ -229,8 +223,8 @@ func (s *set) timelines(f *findings) []timeline {
 	return lines
 }
 
-// addMissed adds an element that a read did not see though it was known: its addition
-// had been acknowledged, or another read had seen it.
+// addMissed adds an element that a read missed although it was known: its addition had been
+// acknowledged, or another read had seen it.
 func (s *set) addMissed(f *findings, kind string, n int, l *timeline) {
 	after := "no read that began later saw it"
 	if kind == kindStale {

@@ -11,17 +11,17 @@ import (
 	"assay/history/exchange"
 )
 
-// act is what a client is about to do. effect carries it out and returns the
-// answer, or false if it failed and had no effect.
+// act is a client's next operation. effect carries it out and returns the answer, or false if it
+// failed without effect.
 type act struct {
 	word    string
 	request exchange.Value
 	effect  func() (exchange.Value, bool)
 }
 
-// clients work with a database in memory: their operations take effect one after the
-// other, at some moment between invocation and completion. Some crash: nobody knows then
-// whether the operation took effect, which it may do at any later time, or never.
+// clients work with a database in memory. Operations take effect one after the other, between
+// invocation and completion. Some clients crash: the operation may then take effect at any later
+// time, or never.
 type clients struct {
 	*rand.Rand
 	processes int
@@ -32,7 +32,7 @@ type clients struct {
 	struck    int
 }
 
-// strikes says whether a bug does so.
+// strikes reports whether a bug strikes now.
 func (c *clients) strikes(bug string) bool {
 	hit := c.bug == bug && c.IntN(cmp.Or(c.odds, 6)) == 0
 	if hit {
@@ -54,9 +54,9 @@ func (p *pending) takeEffect() {
 	}
 }
 
-// history lets the clients do what next returns for each, and returns the
-// operations in the order in which a reader would: as they completed, and then
-// those that did not. A client that crashed goes on as another process.
+// history lets each client do the acts that next returns. It returns the operations as a reader
+// would: by completion, and then the incomplete ones. A crashed client continues as another
+// process.
 func (c *clients) history(next func(process int64) act) []exchange.Operation {
 	var all []exchange.Operation
 	var crashed []*pending
@@ -136,7 +136,6 @@ func word(text string) exchange.Value {
 	return exchange.Value{Atom: exchange.Atom{Kind: exchange.Keyword, Text: text}}
 }
 
-// simulate makes a history of one kind. With a bug, it says how often that struck.
 func simulate(seed uint64, kind, bug string) (ops []exchange.Operation, struck int) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	c := &clients{Rand: random, processes: 1 + random.IntN(6), left: 40 + random.IntN(60), crash: float64(seed%4) / 25, bug: bug}
@@ -157,7 +156,7 @@ func simulate(seed uint64, kind, bug string) (ops []exchange.Operation, struck i
 	return c.history(next), c.struck
 }
 
-// What is right is never convicted, whatever crashed; most of what a bug struck is, by its
+// Right histories are never convicted, whatever crashed. Most histories with a bug are, by its
 // name.
 func TestSimulatedHistories(t *testing.T) {
 	type bug struct {

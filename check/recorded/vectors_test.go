@@ -8,9 +8,9 @@ import (
 	"assay/check"
 )
 
-// vector is a history of which it is publicly known what Jepsen's own tests expect of its
-// checker (jepsen.checker-test, jepsen.tests.*-test). kinds are the anomalies that it
-// names, beside those that it allows; our verdict is valid, violated or unknown.
+// vector is a history with the expectation of Jepsen's own public tests (jepsen.checker-test,
+// jepsen.tests.*-test). kinds are the anomalies that the checker names, besides those that it
+// allows. Our verdict is valid, violated or unknown.
 type vector struct {
 	kind, events string
 	kinds        []string
@@ -33,7 +33,7 @@ func expectVectors(t *testing.T, vectors []vector) {
 	}
 }
 
-// Logs, as jepsen.tests.kafka-test has them.
+// Logs are from jepsen.tests.kafka-test.
 func TestPublicVectorsOfLogs(t *testing.T) {
 	of := func(parts ...string) string { return strings.Join(parts, "; ") }
 	twice := func(process, f, asked, kind, told string) string {
@@ -127,9 +127,9 @@ func TestPublicVectorsOfLogs(t *testing.T) {
 	})
 }
 
-// Queues, counters and sets, as jepsen.checker-test has them, and what reads see, as
-// jepsen.tests.causal-reverse-test and jepsen.tests.long-fork-test do. Where Jepsen calls
-// valid what put nothing to the test, the verdict is unknown here.
+// Queues, counters and sets are from jepsen.checker-test, and reads from
+// jepsen.tests.causal-reverse-test and jepsen.tests.long-fork-test. If nothing was put to the test,
+// Jepsen says valid, and we say unknown.
 func TestPublicVectorsOfCollections(t *testing.T) {
 	const (
 		valid, violated, unknown = check.Valid, check.Violated, check.Unknown
@@ -148,7 +148,7 @@ func TestPublicVectorsOfCollections(t *testing.T) {
 		{"queue", "1 ok dequeue 1", []string{"unexpected"}, violated},
 		{"total-queue", "", nil, unknown},
 		{"total-queue", "1 invoke enqueue 1; 2 invoke enqueue 2; 2 ok enqueue 2; 3 invoke dequeue 1; 3 ok dequeue 1; 3 invoke dequeue 2; 3 ok dequeue 2", nil, valid},
-		// The dequeue that never ended may have taken one of the two: the other tells.
+		// The dequeue that never ended may have taken one of the two: the other is lost.
 		{"total-queue", "1 invoke enqueue :hung; 2 invoke enqueue :enqueued; 2 ok enqueue :enqueued; 3 invoke enqueue :dup; 3 ok enqueue :dup; 4 invoke dequeue; 5 invoke dequeue; 5 ok dequeue :wtf; 6 invoke dequeue; 6 ok dequeue :dup; 7 invoke dequeue; 7 ok dequeue :dup",
 			[]string{"duplicate", "unexpected"}, violated},
 
@@ -179,11 +179,11 @@ func TestPublicVectorsOfCollections(t *testing.T) {
 		{"comments", write12 + "0 invoke read; 0 ok read [1]", nil, valid},
 		{"comments", write12 + "0 invoke read; 0 ok read [2]", []string{"earlier-write-missing"}, violated},
 		{"comments", write12 + "0 invoke write 3; 0 ok write 3; 0 invoke write 4; 0 ok write 4; 0 invoke write 5; 0 ok write 5; 0 invoke read; 0 ok read [1 2 3 4 5]", nil, valid},
-		// There, one process does these at the same time, which is malformed here.
+		// Jepsen's history has one process do these concurrently, which is malformed here.
 		{"comments", "0 invoke write 2; 1 invoke write 1; 1 ok write 1; 1 invoke read; 0 ok write 2; 1 ok read [1 2]", nil, valid},
 		{"comments", "0 invoke write 1; 1 invoke write 2; 0 ok write 1; 0 invoke read; 1 ok write 2; 0 ok read [2 1]", nil, valid},
 
-		// There, nobody writes what is read.
+		// In Jepsen's history no process writes what is read.
 		{"long-fork", "0 invoke write [[:w 0 1]]; 0 ok write [[:w 0 1]]; 0 invoke write [[:w 1 1]]; 0 ok write [[:w 1 1]]; 0 invoke write [[:w 2 1]]; 0 ok write [[:w 2 1]]; " +
 			"1 invoke read [[:r 0 nil] [:r 1 nil] [:r 2 nil]]; 2 invoke read [[:r 2 nil] [:r 0 nil] [:r 1 nil]]; 1 ok read [[:r 0 1] [:r 1 1] [:r 2 nil]]; 2 ok read [[:r 2 1] [:r 0 1] [:r 1 nil]]", []string{"long-fork"}, violated},
 	})

@@ -1,17 +1,16 @@
-// Package reduce makes a failing input small by delta debugging: the algorithm
-// ddmin of Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
-// Input", IEEE Transactions on Software Engineering 28(2), 2002.
+// Package reduce makes a failing input small by delta debugging: the algorithm ddmin of Zeller
+// and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE Transactions on
+// Software Engineering 28(2), 2002.
 package reduce
 
 import "context"
 
-// Minimize returns which of the parts 0 to n-1 are enough to fail, in their
-// order, and whether it came to an end: then fails is false as soon as any one of
-// them is left out. fails is called with parts in their order, which it must not
-// keep; that all n parts together fail is taken for granted.
+// Minimize returns the smallest failing set of the parts 0 to n-1 that it found, in order. All
+// n parts together are assumed to fail. whole is true if the search ended: then no single part
+// can be left out. It is false if ctx ended first.
 //
-// It calls fails at most n²+3n times, and about 2 log n times for each part that
-// stays if few do. When ctx ends, it returns the smallest failing set so far.
+// fails gets parts in order and must not keep the slice. It is called at most n²+3n times, and
+// about 2 log n times for each part that stays if few do.
 func Minimize(ctx context.Context, n int, fails func(parts []int) bool) (parts []int, whole bool) {
 	parts = make([]int, n)
 	for i := range parts {
@@ -40,8 +39,7 @@ func Minimize(ctx context.Context, n int, fails func(parts []int) bool) (parts [
 	return parts, true
 }
 
-// split tries each piece alone, and then all but one piece. It returns what
-// fails, nil if nothing does.
+// split tries each piece alone, and then all but one piece. It returns nil if nothing fails.
 func split(ctx context.Context, parts []int, pieces int, fails func([]int) bool) (smaller []int, isPiece bool) {
 	for i := range pieces {
 		from, to := i*len(parts)/pieces, (i+1)*len(parts)/pieces

@@ -9,8 +9,6 @@ import (
 	"assay/check/reduce"
 )
 
-// TestMinimizeFindsExactlyWhatIsNeeded: of a random set of needed parts, all of
-// them stay and nothing else.
 func TestMinimizeFindsExactlyWhatIsNeeded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := range 60 {
@@ -42,8 +40,7 @@ func TestMinimizeFindsExactlyWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestMinimizeOfAlternatives: where several sets fail, none of the parts that
-// stay can be left out.
+// If several sets fail, no part that stays can be left out.
 func TestMinimizeOfAlternatives(t *testing.T) {
 	fails := func(parts []int) bool { return len(parts) >= 3 }
 	if got, whole := reduce.Minimize(t.Context(), 50, fails); len(got) != 3 || !whole {
@@ -54,7 +51,7 @@ func TestMinimizeOfAlternatives(t *testing.T) {
 	}
 }
 
-// TestMinimizeEndsWithItsContext: what fails by then is returned.
+// When its context ends, Minimize returns the smallest failing set so far.
 func TestMinimizeEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0

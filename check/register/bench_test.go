@@ -8,7 +8,6 @@ import (
 	"assay/check"
 )
 
-// BenchmarkCheck judges histories of an atomic register with ten clients.
 func BenchmarkCheck(b *testing.B) {
 	for name, a := range map[string]atomicRegister{
 		"unique values, one key, 300,000":           {clients: 10, ops: 300_000, keys: 1, unknown: true},

@@ -14,7 +14,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// brute tries every order of every subset: the definition, and nothing else.
+// brute tries every order of every subset, by the definition alone.
 func brute(ops []Op, initial string) bool {
 	placed := make([]bool, len(ops))
 	var try func(value string) bool
@@ -56,7 +56,7 @@ func brute(ops []Op, initial string) bool {
 	return try(initial)
 }
 
-// direct asks porcupine without any of our preparation.
+// direct asks porcupine without our preparation.
 func direct(ops []Op) bool {
 	model := porcupine.Model{
 		Init: func() any { return Nil },
@@ -95,7 +95,6 @@ func build(t testing.TB, ops []Op) *History {
 	return &h
 }
 
-// judge checks ops and looks after what holds of any result.
 func judge(t testing.TB, ops []Op) check.Result {
 	t.Helper()
 	return judgeIn(context.Background(), t, ops)
@@ -137,7 +136,6 @@ func show(ops []Op) string {
 	return b.String()
 }
 
-// anything returns a small history of whatever: right or wrong by chance.
 func anything(r *rand.Rand) []Op {
 	values := 1 + r.IntN(3)
 	value := func() string {
@@ -191,7 +189,7 @@ func TestAgreesWithTheDefinition(t *testing.T) {
 		for _, e := range got.Evidence {
 			seen[e.Kind]++
 		}
-		// The search alone, with a cut wherever there can be one, says the same.
+		// The search alone, with a cut wherever possible, gives the same verdict.
 		h := build(t, ops)
 		h.numberOf(Nil)
 		s := newSearcher(context.Background(), len(h.values), 1<<30)
@@ -212,8 +210,8 @@ func TestAgreesWithTheDefinition(t *testing.T) {
 	}
 }
 
-// atomicRegister makes a history as an atomic register would: each operation
-// takes effect at one moment between its invocation and its completion.
+// atomicRegister makes histories of an atomic register: each operation takes effect at one moment
+// between its invocation and its completion.
 type atomicRegister struct {
 	clients, ops, keys, values int
 	sets, unknown, gaps        bool
@@ -324,8 +322,7 @@ func TestAnAtomicRegisterIsNotConvicted(t *testing.T) {
 	}
 }
 
-// One thing is changed in a valid history; what that makes of it, porcupine
-// says without any of our preparation.
+// After one change in a valid history, the verdict agrees with porcupine without our preparation.
 func TestMutations(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	convicted := 0

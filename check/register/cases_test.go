@@ -12,7 +12,7 @@ import (
 	"assay/history"
 )
 
-// The short forms of hand-written histories: times are milliseconds.
+// The short forms of hand-written histories, with times in milliseconds.
 func at(process, begin, end int64, o Op) Op {
 	o.ID, o.Process = begin, process
 	o.Invoke, o.Complete = begin, end
@@ -36,7 +36,6 @@ func cas(process, begin, end int64, from, to string) Op {
 func unknown(o Op) Op { o.Outcome = history.Unknown; return o }
 func failed(o Op) Op  { o.Outcome = history.Failed; return o }
 
-// Each wrong history stands beside a valid one that differs in one thing.
 func TestMinimalCases(t *testing.T) {
 	for _, c := range []struct {
 		kind, text string
@@ -128,7 +127,7 @@ func TestInitialValue(t *testing.T) {
 	}
 }
 
-// Of each key, the most telling comes before any has its second.
+// The most telling finding of each key is listed before a second of any.
 func TestEachKeyIsHeard(t *testing.T) {
 	var ops []Op
 	for key := range 3 {
@@ -156,8 +155,8 @@ func TestEachKeyIsHeard(t *testing.T) {
 	}
 }
 
-// TestWhatWasKnown: what a moment leaves open may have taken effect, but for reads, which
-// say nothing yet, and what begins later is not there.
+// An operation open at a moment may have taken effect, but an open read says nothing. Operations
+// that begin later are absent.
 func TestWhatWasKnown(t *testing.T) {
 	ops := []op{
 		{invoke: 1, complete: 9, kind: Read},
@@ -188,9 +187,9 @@ func TestNothingIsUnknown(t *testing.T) {
 	}
 }
 
-// knot is a history that only an exhaustive search finds wrong: each of some values is
-// replaced by each other one, all at the same time, so that in every order of them the
-// first value is there again at the end, where another is read.
+// knot is a history that only an exhaustive search finds wrong. Each of some values is replaced by
+// each other one, concurrently. So in every order the first value is there again at the end, when
+// another is read.
 func knot(key string) []Op {
 	const values = 6
 	ops := []Op{write(99, 0, 0, "0")}
@@ -217,7 +216,7 @@ func needsASearch() []Op {
 	return ops
 }
 
-// worn is a context that ends after it was asked some times.
+// worn is a context that ends after some calls.
 type worn struct {
 	context.Context
 	left int
@@ -250,7 +249,7 @@ func TestLimitsEndInUnknown(t *testing.T) {
 	}
 }
 
-// What was found before the end is still found, and the rest is said.
+// A violation found before the end stays, and the detail reports the rest.
 func TestAViolationOutlivesTheLimit(t *testing.T) {
 	bad := read(0, 1, 2, "7")
 	bad.Key = "bad"
@@ -262,8 +261,7 @@ func TestAViolationOutlivesTheLimit(t *testing.T) {
 	}
 }
 
-// If the limit ends the search for the one operation that is wrong, the
-// violation stands.
+// If the limit ends the search for the wrong operation, the violation stays.
 func TestAViolationWithoutDetails(t *testing.T) {
 	ops := []Op{write(0, 1, 2, "1"), write(1, 1, 9, "2"), unknown(write(4, 9, 9, "1")), read(3, 4, 5, "2"), cas(2, 7, 8, "1", "3")}
 	h := build(t, append(ops, write(2, 10, 11, "1")))
@@ -282,8 +280,8 @@ func TestAViolationWithoutDetails(t *testing.T) {
 	}
 }
 
-// Crashed writes are what makes such histories hard. Those that nobody saw are
-// left out, and those that somebody must have seen are as good as done.
+// Crashed writes make histories hard. Unseen ones are left out, and those that must have been seen
+// are as good as done.
 func TestCrashedWritesAreNoBurden(t *testing.T) {
 	var ops []Op
 	for i := range int64(200) {

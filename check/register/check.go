@@ -10,23 +10,19 @@ import (
 	"assay/check"
 )
 
-// Options describes what a history itself does not tell, and how much may be spent
-// on it.
+// Options holds facts that the history does not tell, and limits.
 type Options struct {
-	// Initial is the value that each register has before the first write; empty
-	// is Nil.
+	// Initial is each register's value before the first write; empty means Nil.
 	Initial string
-	// Memory bounds what the search for an order may keep at one time, in
-	// bytes; 0 is 1 GiB. A key that needs more ends as unknown.
+	// Memory bounds what the search for an order keeps at a time, in bytes; 0 means 1 GiB. A key
+	// that needs more ends as unknown.
 	Memory int64
 }
 
-// name is the name of the check.
 const name = "linearizable"
 
-// Check judges a history. It is a pure function but for ctx: when that ends,
-// the keys that were not judged by then are unknown, and so is the verdict
-// unless a violation was found.
+// Check judges a history. When ctx ends, the remaining keys are unknown, and so is the verdict
+// unless a violation was found. Apart from ctx, Check is a pure function.
 func Check(ctx context.Context, h *History, o Options) check.Result {
 	r := check.Result{Name: name}
 	c := h.counts
@@ -81,7 +77,7 @@ func Check(ctx context.Context, h *History, o Options) check.Result {
 	return r
 }
 
-// judge judges one key. whole is false if a limit ended that without a verdict.
+// judge judges one key. whole is false if a limit ended it without a verdict.
 func (s *searcher) judge(k *keyed, initial int32) (seq *sequence, f findings, whole bool) {
 	if s.ctx.Err() != nil {
 		s.stopped = outOfTime
@@ -101,12 +97,12 @@ func (s *searcher) judge(k *keyed, initial int32) (seq *sequence, f findings, wh
 	return s.countThenSearch(seq)
 }
 
-// quickMemory is what a first search may keep: most histories need less.
+// quickMemory bounds a first search, in bytes. It is enough for most histories.
 const quickMemory = 32 << 20
 
-// countThenSearch judges what no rule has decided. A short search for an order explains
-// most. Where that is lost, counting convicts, then going through all states decides, and
-// if these are too many the search has all the memory that there is for it.
+// countThenSearch judges a key that no rule has decided. A short search for an order suffices
+// for most keys. Otherwise counting may convict, or walking all states may decide. If there are
+// too many states, a search with all the memory follows.
 func (s *searcher) countThenSearch(seq *sequence) (_ *sequence, f findings, whole bool) {
 	memory := s.memory
 	s.memory = min(memory, quickMemory)
@@ -141,7 +137,6 @@ func allEvidence(values []string, seq *sequence, f *findings, room int) []check.
 	return all
 }
 
-// unjudged counts the keys without a verdict.
 type unjudged struct {
 	count    int
 	first    string

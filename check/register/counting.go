@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// countingSteps bounds what is looked at to count, over all values of one register.
+// countingSteps bounds the operations examined by countChanges, over all values of a register.
 const countingSteps = 1 << 27
 
-// countChanges finds values to which the register changed more often than they were
-// written. Along operations that come one after the other in real time, each that finds
-// a value after another was there needs a write of its own, which took effect between
-// the two: without such a write for each, no order explains them. That is a necessary
-// condition, which needs no search: it takes n log n for each value.
+// countChanges finds values to which the register changed more often than they were written.
+// Take operations that follow one another in real time. Each that finds a value after another
+// value was there needs its own write, which took effect between the two. Without such a write
+// for each, no order explains them. This condition is necessary, and needs no search: it takes
+// n log n for each value.
 func (s *sequence) countChanges(f *findings) {
 	seen := map[int32]int{}
 	for i := range s.ops {
@@ -37,13 +37,13 @@ func (s *sequence) countChanges(f *findings) {
 	}
 }
 
-// changes looks for operations one after the other that need the most writes of a value.
+// changes finds the chain of consecutive operations that needs the most writes of a value.
 type changes struct {
 	s *sequence
-	// certain are places of what took effect, by when it began and by when it ended.
+	// begun and ended are places of the operations that took effect, by start and by end.
 	begun, ended []int32
-	// need and before are by place how many writes the best way to it needs, and the
-	// operation before it there, -1 for none.
+	// need is, by place, the number of writes that the best chain to the operation needs. before
+	// is the previous operation of this chain, or -1.
 	need, before []int32
 }
 
@@ -59,10 +59,10 @@ func newChanges(s *sequence) *changes {
 	return c
 }
 
-// chain returns the operations one after the other that need the most writes of v, by
-// place; nil if one or none is needed.
+// chain returns, by place, the chain of operations that needs the most writes of v; nil if at
+// most one is needed.
 func (c *changes) chain(v int32) []int32 {
-	// The best ways that end with v in the register, and with something else.
+	// with and without are the best chains that leave v, or another value, in the register.
 	type way struct{ need, at int32 }
 	const none = int32(-1 << 30)
 	with, without := way{none, -1}, way{0, -1}
@@ -109,10 +109,10 @@ func (c *changes) chain(v int32) []int32 {
 	return chain
 }
 
-// matchWrites gives each change to v along a chain a write of its own, of those that can
-// have taken effect between the two operations the one that was acknowledged first: both
-// ends of what can be between ascend along the chain, so that no other choice does
-// better. It adds the first change that has none.
+// matchWrites assigns to each change to v along a chain a write of its own. Among the writes that
+// can have taken effect between the two operations it takes the first acknowledged. Both ends of
+// this interval ascend along the chain, so no other choice does better. It adds the first change
+// without a write.
 func (s *sequence) matchWrites(v int32, chain []int32, f *findings) {
 	in := map[int32]bool{}
 	for _, i := range chain {
@@ -150,7 +150,7 @@ func (s *sequence) matchWrites(v int32, chain []int32, f *findings) {
 	}
 }
 
-// byCompletion is a heap of operations, the one that was acknowledged first on top.
+// byCompletion is a heap with the first acknowledged operation on top.
 type byCompletion []*op
 
 func (h byCompletion) Len() int           { return len(h) }

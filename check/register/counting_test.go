@@ -10,8 +10,8 @@ import (
 	"assay/history"
 )
 
-// changing is a register of which one client reads one value after the other, so often,
-// while writes of each are in flight all the time.
+// changing is a register from which one client reads changes alternating values, while writes of
+// each are in flight all the time.
 func changing(values, writes, changes int, outcome history.Outcome) []Op {
 	var ops []Op
 	for i := range values * writes {
@@ -26,8 +26,8 @@ func changing(values, writes, changes int, outcome history.Outcome) []Op {
 	return ops
 }
 
-// Where a value was found after another more often than it was written, that alone
-// convicts: a search through all orders of so many writes has no end.
+// More changes to a value than writes of it convict alone: a search through all orders of so many
+// writes would not end.
 func TestCountingDecides(t *testing.T) {
 	for _, c := range []struct{ values, writes, changes int }{
 		{2, 30, 35}, {3, 30, 35}, {2, 67, 100}, {3, 67, 100}, {5, 40, 42}, {2, 500, 501},
@@ -43,7 +43,6 @@ func TestCountingDecides(t *testing.T) {
 	}
 }
 
-// There may be writes enough, but not at the time.
 func TestCountingKeepsTime(t *testing.T) {
 	ops := changing(2, 60, 50, history.Committed)
 	for i := range ops {
@@ -57,7 +56,6 @@ func TestCountingKeepsTime(t *testing.T) {
 	}
 }
 
-// Whatever counting convicts is not linearizable by the definition.
 func TestCountingConvictsNobodyWithoutGuilt(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 21))
 	convicted := 0
@@ -80,7 +78,6 @@ func TestCountingConvictsNobodyWithoutGuilt(t *testing.T) {
 	}
 }
 
-// A register of few values that many write at once is not convicted.
 func TestCountingOfAnAtomicRegister(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 22))
 	for range 200 {
@@ -95,7 +92,7 @@ func TestCountingOfAnAtomicRegister(t *testing.T) {
 	}
 }
 
-// What writes enough explain is explained: those that do the same stand for each other.
+// Enough writes explain everything, because equal ones stand for each other.
 func TestManyWritesOfFewValues(t *testing.T) {
 	for _, c := range []struct{ values, writes, changes int }{
 		{2, 35, 30}, {2, 100, 67}, {3, 100, 67}, {5, 40, 38}, {3, 67, 67},
@@ -109,8 +106,7 @@ func TestManyWritesOfFewValues(t *testing.T) {
 	}
 }
 
-// The search by states agrees with porcupine on histories of an atomic register in which
-// one thing is changed.
+// The search by states agrees with porcupine on histories of an atomic register with one change.
 func TestStatesAgreeWithASearchForAnOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 23))
 	convicted := 0

@@ -19,8 +19,7 @@ const (
 	kindUnexplained = "unexplained"       // what no order explains
 )
 
-// sources are the writers of one value, for asking which of them can be what an
-// observation saw.
+// sources are the writers of one value, to find which of them an observation can have seen.
 type sources struct {
 	invoke []int64 // ascending
 	latest []int64 // the latest completion of these and those before
@@ -41,8 +40,7 @@ func (s *sequence) sources() map[int32]sources {
 	return all
 }
 
-// until returns the latest completion of the writers that were invoked by the
-// time at; ok is false if there are none.
+// until returns the latest completion of the writers invoked by at; ok is false without any.
 func (f sources) until(at int64) (latest int64, ok bool) {
 	n, _ := slices.BinarySearchFunc(f.invoke, at, func(invoke, at int64) int {
 		if invoke <= at {
@@ -56,8 +54,7 @@ func (f sources) until(at int64) (latest int64, ok bool) {
 	return f.latest[n-1], true
 }
 
-// directViolations finds what is wrong without any search. Each finding alone proves that
-// the history is not linearizable.
+// directViolations finds violations without a search; each is a proof.
 func (s *sequence) directViolations(f *findings) {
 	sources := s.sources()
 	seen := map[int32]bool{}
@@ -81,8 +78,7 @@ func (s *sequence) directViolations(f *findings) {
 		case !known:
 			latest = math.MinInt64
 		}
-		// All that can have written v, w not among it, is done with before w
-		// begins, and w before o begins.
+		// Every possible writer of v has ended before w begins, and w has ended before o begins.
 		if w := overwritten.before(o.invoke); w != nil && w.invoke > latest {
 			kind := kindStale
 			if !seen[w.value] {
@@ -94,7 +90,7 @@ func (s *sequence) directViolations(f *findings) {
 	s.duplicates(f)
 }
 
-// unwritten adds an observation of a value that was not written before.
+// unwritten adds an observation of a value that was not written before it.
 func (s *sequence) unwritten(f *findings, o *op, v int32, later bool) {
 	if later {
 		w := &s.ops[s.writers[v][0]]
@@ -124,8 +120,7 @@ func (s *sequence) stale(kind string, o *op, v int32, w *op) finding {
 	return found
 }
 
-// duplicates finds values that were replaced by more compare-and-sets than they
-// were written: each takes one away.
+// duplicates finds values replaced by more compare-and-sets than writes: each takes one write away.
 func (s *sequence) duplicates(f *findings) {
 	if !s.sets {
 		return
@@ -152,8 +147,7 @@ func (s *sequence) duplicates(f *findings) {
 	}
 }
 
-// latestWrites answers which certain write, done before some time, was begun
-// last, for times that ascend.
+// latestWrites finds, for ascending times, the last begun certain write that had ended before.
 type latestWrites struct {
 	byEnd []*op
 	best  *op
@@ -170,8 +164,7 @@ func newLatestWrites(ops []op) *latestWrites {
 	return l
 }
 
-// before returns the last begun of the certain writes that were complete before
-// at, or nil. at must not descend.
+// before returns the last begun certain write complete before at, or nil. at must not descend.
 func (l *latestWrites) before(at int64) *op {
 	for len(l.byEnd) > 0 && l.byEnd[0].complete < at {
 		if w := l.byEnd[0]; l.best == nil || w.invoke > l.best.invoke {

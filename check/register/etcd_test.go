@@ -16,7 +16,6 @@ import (
 	"assay/internal/expect"
 )
 
-// readExchange hands a history that was read from a file over to the judge.
 func readExchange(t *testing.T, src io.Reader) *History {
 	t.Helper()
 	r, err := exchange.NewReader(src)
@@ -38,10 +37,9 @@ func readExchange(t *testing.T, src io.Reader) *History {
 	}
 }
 
-// TestEtcdOfJepsen reads the histories of etcd that come with porcupine, which
-// Jepsen recorded in 2014, when etcd answered reads without consensus
-// (aphyr.com/posts/316-jepsen-etcd-and-consul). Its tests say which are
-// linearizable. The files stay where they are, in the module's own folder.
+// The histories of etcd in porcupine are from Jepsen, 2014, when etcd answered reads without
+// consensus (aphyr.com/posts/316-jepsen-etcd-and-consul). porcupine's tests say which are
+// linearizable. The files stay in the module's own folder.
 func TestEtcdOfJepsen(t *testing.T) {
 	valid := []int{2, 5, 7, 18, 25, 31, 38, 45, 48, 49, 51, 53, 56, 67, 75, 76, 80, 87, 92, 98, 100, 101, 102}
 	const failedToStart = 95 // an empty file

@@ -9,7 +9,6 @@ import (
 	"assay/history"
 )
 
-// evidenceText formats findings about one key.
 type evidenceText struct {
 	values []string
 	seq    *sequence
@@ -73,7 +72,6 @@ func (t *evidenceText) text(f *finding) string {
 	return t.unexplained(f)
 }
 
-// origin describes where a stale value came from.
 func (t *evidenceText) origin(f *finding) string {
 	if len(f.with) < 2 {
 		return fmt.Sprintf("the initial value %s", t.values[f.value])
@@ -81,7 +79,7 @@ func (t *evidenceText) origin(f *finding) string {
 	return fmt.Sprintf("%s, set before that by the %s", t.values[f.value], t.op(f.with[1]))
 }
 
-// done describes what ended before a stale value was overwritten.
+// done describes the last event before a stale value was overwritten.
 func (t *evidenceText) done(f *finding) string {
 	if len(f.with) < 2 {
 		return "the beginning, when the register held " + t.values[f.value]
@@ -126,7 +124,6 @@ func (t *evidenceText) ops(ops []*op) string {
 	return strings.Join(parts, ", ")
 }
 
-// op describes what an operation did, who did it and when.
 func (t *evidenceText) op(o *op) string {
 	if o == nil {
 		return "beginning"
@@ -166,7 +163,6 @@ func when(o *op) string {
 
 func seconds(ns int64) string { return fmt.Sprintf("%.6f s", float64(ns)/1e9) }
 
-// after describes how long after the end of w the operation o began.
 func after(w, o *op) string {
 	if w.completeTime == NoTime || o.invokeTime == NoTime || w.outcome != history.Committed || o.invokeTime < w.completeTime {
 		return "some time"
@@ -181,7 +177,7 @@ func times(n int) string {
 	return strconv.Itoa(n) + " times"
 }
 
-// untouched reports whether no write was certainly done before at.
+// untouched reports whether no certain write had ended before at.
 func (s *sequence) untouched(at int64) bool {
 	for i := range s.ops {
 		if o := &s.ops[i]; o.kind != Read && o.certain() && o.complete < at {

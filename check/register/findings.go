@@ -7,32 +7,26 @@ import (
 	"assay/check"
 )
 
-// finding is one thing that is wrong, before it is put into words.
 type finding struct {
 	kind string
-	// subject is the operation that is wrong, with are those that prove it, as
-	// their kind has them.
+	// subject is the wrong operation; with prove it, in an order that the kind defines.
 	subject *op
 	with    []*op
-	// value is what the subject observed, other the second value of an order.
+	// value is the value that subject observed. other is the second value of kindOrder.
 	value, other int32
-	// could is what the subject could have observed, order explains what was
-	// before it.
+	// could are the values possible for subject; order explains the operations before it.
 	could []int32
 	order []*op
-	// changes is how often the register changed to value, and writes how often that was
-	// written.
+	// changes is how often the register changed to value, writes how often value was written.
 	changes, writes int
 }
 
-// findings gathers what is wrong with one key, bounded by kind.
 type findings struct {
 	found int64
 	list  []finding
 	kinds map[string]int
 }
 
-// perKind bounds what is listed of one kind and key.
 const perKind = 5
 
 func (f *findings) add(one finding) {
@@ -45,21 +39,20 @@ func (f *findings) add(one finding) {
 	}
 }
 
-// inOrder returns what is listed, most telling kinds first.
+// inOrder returns the listed findings, most telling kinds first.
 func (f *findings) inOrder() []finding {
 	rank := map[string]int{kindGarbage: 0, kindDirty: 1, kindFuture: 2, kindDuplicate: 3, kindLost: 4, kindStale: 5, kindOrder: 6, kindFew: 7, kindUnexplained: 8}
 	slices.SortStableFunc(f.list, func(a, b finding) int { return cmp.Compare(rank[a.kind], rank[b.kind]) })
 	return f.list
 }
 
-// evidence gathers what is wrong with all keys, so that each key has its most
-// telling finding listed before any has a second.
+// evidence gathers all keys' findings. The most telling of each key comes before a second of any.
 type evidence struct {
 	found int64
 	keys  [][]check.Evidence
 }
 
-// room describes how many of a key's findings need to be put into words.
+// room is how many of a key's findings need words.
 func (e *evidence) room() int { return max(1, check.MaxEvidence-len(e.keys)) }
 
 func (e *evidence) into(r *check.Result) {

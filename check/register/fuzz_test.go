@@ -9,14 +9,13 @@ import (
 	"assay/history"
 )
 
-// fuzzLimit ends one execution long before a second, on the busiest machine;
-// the worst of thirty thousand took 4 ms. A fuzzing engine whose time is up while
-// an execution is under way fails with "context deadline exceeded", which is not
-// a finding: there is no input to it.
+// fuzzLimit ends one execution long before a second, even on a busy machine; the worst of thirty
+// thousand took 4 ms. A fuzzing engine whose time ends during an execution fails with "context
+// deadline exceeded", which is no finding: it comes without an input.
 const fuzzLimit = 300 * time.Millisecond
 
-// FuzzCheck makes small histories of whatever bytes, and compares with the
-// definition. One that is not judged in time is compared with nothing.
+// FuzzCheck makes small histories of bytes, and compares the verdict with the definition, if there
+// is one in time.
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte("\x01\x00\x01\x01\x11\x02\x02\x22"))
 	f.Add([]byte("\x12\x00\x21\x00\x45\x31\x62\x33\x22\x11\x90\x00\x11\x31\x42"))
@@ -34,7 +33,6 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// opsOf reads a history of at most seven operations from whatever bytes.
 func opsOf(data []byte) []Op {
 	var ops []Op
 	for len(data) >= 4 && len(ops) < 7 {

@@ -7,7 +7,7 @@ import (
 	"assay/history"
 )
 
-// Kind is what an operation did.
+// Kind is the kind of an operation.
 type Kind uint8
 
 const (
@@ -15,43 +15,39 @@ const (
 	Read Kind = iota + 1
 	// Write set the register to Value.
 	Write
-	// CompareAndSet set the register to Value if it held From. One that found
-	// another value is a Failed one.
+	// CompareAndSet set the register to Value if it held From, and is Failed if it did not.
 	CompareAndSet
 )
 
-// Nil is the value of a register that was never written, unless Options says
-// otherwise.
+// Nil is the value of a register before its first write, unless Options says otherwise.
 const Nil = "nil"
 
-// NoTime is a time that is not known.
+// NoTime is an unknown time.
 const NoTime = -1
 
 // Op is one operation, as its client saw it.
 type Op struct {
-	// ID is how the reader of a report finds the operation again.
+	// ID identifies the operation to the reader of a report.
 	ID      int64
 	Process int64
 	Kind    Kind
-	// Key names the register. Empty is a name like any other.
+	// Key names the register. The empty name is valid.
 	Key string
-	// Value and From are values as they are to be shown; two values are the
-	// same exactly if their texts are. Value of a read counts only if it is
-	// committed.
+	// Value and From are values as shown. Two values are equal exactly if their texts are. Value
+	// of a read counts only if the read is committed.
 	Value, From string
-	// Invoke and Complete are moments of one clock, in any unit: one operation
-	// precedes another in real time if it completed strictly before the other
-	// was invoked. Complete counts only for a committed operation.
+	// Invoke and Complete are moments of one clock, in any unit. One operation precedes another
+	// if it completed strictly before the other was invoked. Complete counts only for a committed
+	// operation.
 	Invoke, Complete int64
-	// InvokeTime and CompleteTime are nanoseconds since the history began, or
-	// NoTime; they are shown and not judged.
+	// InvokeTime and CompleteTime are nanoseconds since the beginning, or NoTime; only shown.
 	InvokeTime, CompleteTime int64
-	// Outcome reports whether it took effect. One of unknown outcome may take
-	// effect at any time after its invocation, or never.
+	// Outcome says whether the operation took effect. If unknown, it may take effect at any time
+	// after its invocation, or never.
 	Outcome history.Outcome
 }
 
-// InputError describes why an operation cannot be judged.
+// InputError says why an operation cannot be judged.
 type InputError struct {
 	ID     int64
 	Reason string
@@ -59,10 +55,9 @@ type InputError struct {
 
 func (e *InputError) Error() string { return fmt.Sprintf("register: operation %d: %s", e.ID, e.Reason) }
 
-// never is the completion of what may still take effect.
+// never is the completion of an operation that may still take effect.
 const never = math.MaxInt64
 
-// op is an operation as it is kept.
 type op struct {
 	id, process              int64
 	invoke, complete         int64
@@ -70,14 +65,13 @@ type op struct {
 	value, from              int32 // numbers of values
 	kind                     Kind
 	outcome                  history.Outcome
-	// seen means that the outcome was unknown, but that others saw the effect
-	// before complete.
+	// seen is true for an unknown outcome whose effect others saw before complete.
 	seen bool
-	// pending is true for an operation looked at as it was before it completed.
+	// pending is true if the operation is judged as before its completion.
 	pending bool
 }
 
-// certain reports whether the operation took effect for sure.
+// certain reports whether the operation certainly took effect.
 func (o *op) certain() bool { return !o.pending && (o.outcome == history.Committed || o.seen) }
 
 // observes returns the value that the operation found, if that is certain.
@@ -92,14 +86,13 @@ func (o *op) observes() (int32, bool) {
 	}
 }
 
-// keyed is the history of one key.
 type keyed struct {
 	name string
 	ops  []op
 }
 
-// History is a history of registers: 72 bytes an operation, beside the names of
-// keys and values. The zero value is ready. It is not safe for concurrent use.
+// History is a history of registers. It takes 72 bytes an operation, and the names of keys and
+// values. The zero value is ready. It is not safe for concurrent use.
 type History struct {
 	keys   []keyed
 	byName map[string]int
@@ -108,16 +101,14 @@ type History struct {
 	counts counts
 }
 
-// counts describes what is in a history.
 type counts struct {
 	ops, reads, writes, sets, unknown, failed int
-	// observed counts the committed reads and compare-and-sets: without one,
-	// nothing is known of what any write did.
+	// observed counts the committed reads and compare-and-sets: without one, no effect of any
+	// write is known.
 	observed int
 }
 
-// Add appends one operation. It returns an *InputError, and adds nothing, if
-// that is not well-formed.
+// Add appends one operation. If o is not well-formed it returns an *InputError and adds nothing.
 func (h *History) Add(o Op) error {
 	switch {
 	case o.Kind < Read || o.Kind > CompareAndSet:
@@ -174,7 +165,6 @@ func (h *History) count(o *Op) {
 	}
 }
 
-// numberOf returns the number of a value, giving it one at its first use.
 func (h *History) numberOf(value string) int32 {
 	if n, known := h.number[value]; known {
 		return n

@@ -9,16 +9,14 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// searcher asks porcupine whether operations are linearizable, within the
-// limits of time and memory.
+// searcher asks porcupine whether operations are linearizable, within limits of time and memory.
 type searcher struct {
 	ctx context.Context
-	// memory bounds what one question may keep, in bytes.
+	// memory bounds what one question keeps, in bytes.
 	memory int64
-	// states are the values as porcupine wants them, made once.
+	// states holds the values boxed for porcupine.
 	states []any
-	// piece is the least that is judged at once: cutting costs some questions
-	// at each cut.
+	// piece is the smallest number of operations judged at once: each cut costs several questions.
 	piece int
 
 	steps   int64
@@ -42,8 +40,8 @@ func newSearcher(ctx context.Context, values int, memory int64) *searcher {
 	return s
 }
 
-// step is the register. An operation of unknown outcome always fits: one that
-// is placed after all others has had no effect yet.
+// step is the register's transition. An operation of unknown outcome always fits: placed after
+// all others, it has had no effect yet.
 func step(value int32, o *op) (bool, int32) {
 	switch {
 	case o.kind == Read:
@@ -57,11 +55,10 @@ func step(value int32, o *op) (bool, int32) {
 	}
 }
 
-// model is the register for one question of n operations. When a limit is
-// reached it refuses every further step, which ends the search; porcupine has
-// no other way to be cancelled from outside.
+// model is the register for one question of n operations. At a limit it refuses every further
+// step, because porcupine cannot be cancelled in another way.
 func (s *searcher) model(initial int32, n int) porcupine.Model {
-	// porcupine keeps a set of operations and a state for each step taken.
+	// porcupine keeps a set of operations and a state for each step.
 	const overhead = 160
 	perStep := int64(n/8 + overhead)
 	s.left = s.memory
@@ -88,8 +85,7 @@ func (s *searcher) model(initial int32, n int) porcupine.Model {
 	}
 }
 
-// linearizable reports whether ops are linearizable from a register that has the value
-// initial. The answer is worth nothing once s is stopped.
+// linearizable reports whether ops are linearizable; meaningless once s is stopped.
 func (s *searcher) linearizable(ops []op, initial int32) bool {
 	if s.ctx.Err() != nil {
 		s.stopped = outOfTime
@@ -100,7 +96,6 @@ func (s *searcher) linearizable(ops []op, initial int32) bool {
 	return porcupine.CheckOperations(s.model(initial, len(ops)), operations(ops))
 }
 
-// linearizableFrom reports whether ops are linearizable from any of the values.
 func (s *searcher) linearizableFrom(ops []op, initial []int32) (from int32, ok bool) {
 	for _, v := range initial {
 		if s.linearizable(ops, v) {
@@ -110,8 +105,7 @@ func (s *searcher) linearizableFrom(ops []op, initial []int32) (from int32, ok b
 	return 0, false
 }
 
-// order returns ops in an order that explains them, nil if there is none or the
-// search was stopped.
+// order returns an order of ops that explains them; nil if there is none or the search stopped.
 func (s *searcher) order(ops []op, initial int32) []*op {
 	result, info := porcupine.CheckOperationsVerbose(s.model(initial, len(ops)), operations(ops), 0)
 	if result != porcupine.Ok || s.stopped != notStopped {
@@ -146,9 +140,8 @@ func operations(ops []op) []porcupine.Operation {
 	return all
 }
 
-// segment returns how many of the operations, which are in the order of their
-// invocations, can be judged without the others: all of them are complete
-// before the next begins.
+// segment returns how many of the operations, sorted by invocation, can be judged alone: all of
+// them have completed before the next begins.
 func (s *searcher) segment(ops []op) int {
 	latest := ops[0].complete
 	for i := 1; i < len(ops); i++ {
@@ -160,9 +153,9 @@ func (s *searcher) segment(ops []op) int {
 	return len(ops)
 }
 
-// search looks for an order that explains the sequence, one piece after the
-// other: the values that the register can have after a piece are those with which the next begins. If
-// there is no such order it adds why. It returns false if a limit was reached.
+// search looks for an order that explains the sequence, piece by piece. Each piece begins with
+// the values that the register can have after the piece before. If there is no order it adds the
+// reason. It returns false at a limit.
 func (s *searcher) search(seq *sequence, f *findings) bool {
 	rest, holds := seq.ops, []int32{seq.initial}
 	for len(rest) > 0 {
@@ -189,9 +182,8 @@ func (s *searcher) search(seq *sequence, f *findings) bool {
 	return true
 }
 
-// finals returns what the register can hold when all of ops, which all
-// complete, have taken effect. It asks that of each value whose write may have
-// been the last.
+// finals returns the values that the register can hold after all of ops, which must all complete.
+// It tries each value whose write may have been last.
 func (s *searcher) finals(ops []op, initial []int32) []int32 {
 	var lastBegun int64
 	var candidates []int32
@@ -220,8 +212,8 @@ func (s *searcher) finals(ops []op, initial []int32) []int32 {
 	return after
 }
 
-// explain finds the first operation that cannot be placed: the shortest
-// beginning of ops that no order explains ends with its completion.
+// explain finds the first operation that cannot be placed. Its completion ends the shortest
+// prefix of ops that no order explains.
 func (s *searcher) explain(ops []op, holds []int32, f *findings) {
 	var ends []int64
 	for i := range ops {
@@ -253,8 +245,8 @@ func (s *searcher) explain(ops []op, holds []int32, f *findings) {
 	f.add(found)
 }
 
-// until returns the operations as they stood just after end: what was not
-// complete then may or may not have taken effect.
+// until returns the operations as they stood just after end. An incomplete operation may or may
+// not have taken effect.
 func until(ops []op, end int64) []op {
 	var known []op
 	for _, o := range ops {
@@ -272,8 +264,8 @@ func until(ops []op, end int64) []op {
 	return known
 }
 
-// alternatives finds what the observation at place at could have seen instead,
-// and an order of all that was before.
+// alternatives finds the values that the observation at place at could have seen, and an order
+// of all operations before it.
 func (s *searcher) alternatives(ops []op, at int, holds []int32, found *finding) {
 	const (
 		mostValues = 100
@@ -285,7 +277,7 @@ func (s *searcher) alternatives(ops []op, at int, holds []int32, found *finding)
 			values = append(values, o.value)
 		}
 	}
-	// As if it had not been answered yet, nothing was wrong.
+	// Without the answer of this operation, the prefix has an order.
 	before := slices.Clone(ops)
 	before[at].pending = true
 	if before[at].kind == Read {

@@ -7,33 +7,30 @@ import (
 	"assay/history"
 )
 
-// sequence is the history of one key, without what cannot matter, and with what
-// follows from it at once.
+// sequence is the history of one key without irrelevant operations, and with direct inferences.
 type sequence struct {
 	key     string
 	initial int32
 	// ops are in the order of their invocations.
 	ops []op
-	// failed are the writes that had certainly no effect.
+	// failed are the writes that certainly had no effect.
 	failed []op
-	// writers are the operations that set a value, by value: places in ops.
+	// writers are the places in ops of the operations that set a value.
 	writers map[int32][]int
-	// sets means that there are compare-and-sets, unique that each value is
-	// written at most once, and the initial one never.
+	// sets is true if there are compare-and-sets. unique is true if each value is written at
+	// most once, and the initial value never.
 	sets, unique bool
 }
 
-// prepare leaves out what has no effect and shows nothing: failed operations,
-// and reads of unknown outcome.
+// prepare leaves out operations that have no effect and show nothing: failed operations, and
+// reads of unknown outcome.
 //
-// A write of unknown outcome is left out as well if its value is never needed:
-// not observed for certain, nor what a needed compare-and-set of unknown
-// outcome expects. No operation sits between such a write and the next in any
-// explanation, so that leaving it out spoils none; and without it, it is as if
-// it took effect after everything.
+// It also leaves out a write of unknown outcome if its value is never needed. A value is needed
+// if it is certainly observed, or if a needed compare-and-set of unknown outcome expects it. No
+// operation stands between an unneeded write and the next write in any explanation. So leaving
+// it out spoils no explanation, and amounts to an effect after everything.
 //
-// If what is needed can only be its doing, it took effect before it was first
-// observed.
+// If only one operation can have set an observed value, it took effect before the observation.
 func prepare(k *keyed, initial int32) *sequence {
 	s := &sequence{key: k.name, initial: initial, writers: map[int32][]int{}}
 	needed := neededValues(k.ops)
@@ -93,9 +90,8 @@ func neededValues(ops []op) map[int32]bool {
 	return needed
 }
 
-// infer finds operations of unknown outcome that certainly took effect. One
-// that is a compare-and-set shows what it found, so that more may follow; after
-// a few rounds the rest is left to the search.
+// infer finds operations of unknown outcome that certainly took effect. A compare-and-set that
+// did so shows the value that it found, so more may follow. After some rounds the search decides.
 func (s *sequence) infer() {
 	const rounds = 8
 	first := map[int32]int64{} // the first completion of what observed a value

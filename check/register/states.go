@@ -5,27 +5,28 @@ import (
 	"slices"
 )
 
-// status is how an operation in flight stands in one state of the register.
+// The standing of an operation in flight in one state of the register.
 const (
 	fresh  = '0' // it has not taken effect
 	free   = '1' // a read that took effect; a write that need not be seen
 	effect = '2' // a write or compare-and-set that took effect
 )
 
-// registerState is one way in which all that has ended took effect: what the register
-// holds, and how each operation in flight stands, by its slot.
+// registerState is one way in which all ended operations took effect: the register's value, and
+// the standing of each operation in flight, by slot.
 type registerState struct {
 	value    int32
 	standing string
 }
 
-// stateSearch goes through time with all states that are possible (the search of Wing
-// and Gong, JPDC 17, 1993, breadth first: an operation takes effect when it must, or
-// before another that must). It is quick where many write few values at once, because
-// operations that do the same stand for each other: of those in flight the one that was
-// acknowledged first takes effect first, which leaves the most for later. A write need
-// not be seen if another takes effect while it is in flight, just before which it can be
-// placed, or if the register holds its value anyway.
+// stateSearch moves through time with the set of all possible states. It is the search of Wing
+// and Gong (JPDC 17, 1993), breadth first: an operation takes effect when it must, or before
+// another that must. It is quick if many clients write few values at once, because equal
+// operations stand for each other: among those in flight, the first acknowledged takes effect
+// first, which leaves the most for later.
+//
+// A write need not be seen if another write takes effect while it is in flight: it can be placed
+// just before that. It need not be seen either if the register holds its value anyway.
 type stateSearch struct {
 	s        *searcher
 	ops      []*op // by slot, nil if it is not used
@@ -38,8 +39,8 @@ type stateSearch struct {
 	could    []int32
 }
 
-// Bounds: of the operations in flight at once, of the states that are compared with each
-// other, and of the steps, each of which looks at one operation of one state.
+// Bounds of the operations in flight, of the states compared with each other, and of the steps,
+// each of which looks at one operation in one state.
 const (
 	mostInFlight = 1 << 10
 	mostCompared = 1 << 10
@@ -52,8 +53,8 @@ type moment struct {
 	ended bool
 }
 
-// searchStates reports whether ops are linearizable from a register that has the value
-// initial; decided is false if there were too many states.
+// searchStates reports whether ops are linearizable from a register with the value initial.
+// decided is false if there were too many states.
 func (s *searcher) searchStates(ops []op, initial int32) (c *stateSearch, decided bool) {
 	c = &stateSearch{s: s, present: map[registerState]bool{{value: initial}: true}, seen: map[int32][]reached{}, left: s.memory, steps: mostSteps}
 	slots := map[*op]int{}
@@ -79,8 +80,8 @@ func (s *searcher) searchStates(ops []op, initial int32) (c *stateSearch, decide
 	return c, true
 }
 
-// moments are the beginnings of all operations, and the ends of those that took effect,
-// in the order of time; of two at once a beginning comes first.
+// moments returns all invocations, and the completions of operations that took effect, by time.
+// At equal times an invocation comes first.
 func moments(ops []op) []moment {
 	all := make([]moment, 0, 2*len(ops))
 	for i := range ops {
@@ -102,7 +103,6 @@ func moments(ops []op) []moment {
 	return all
 }
 
-// begin gives an operation a slot.
 func (c *stateSearch) begin(o *op) int {
 	slot := slices.Index(c.ops, nil)
 	if slot < 0 {
@@ -128,8 +128,8 @@ func (c *stateSearch) begin(o *op) int {
 	return slot
 }
 
-// settle is a state after the register took on a value, by a plain write or not: reads of
-// it take effect, and writes of it, or all, need not be seen.
+// settle returns the state after the register took on a value; written says whether by a plain
+// write. Reads of the value take effect. Writes of it, or all writes if written, need not be seen.
 func (c *stateSearch) settle(value int32, standing []byte, written bool) registerState {
 	for slot, o := range c.ops {
 		if o == nil || standing[slot] != fresh || o.kind == CompareAndSet {
@@ -143,16 +143,15 @@ func (c *stateSearch) settle(value int32, standing []byte, written bool) registe
 	return registerState{value, string(standing)}
 }
 
-// reached is a state on the way to the end of an operation. late means that the one
-// before it needed nothing more, so that it counts only if the operation takes effect
-// now: it is the last moment at which it can.
+// reached is a state on the way to the end of an operation. late means that the state before it
+// needed nothing more. Then it counts only if the operation takes effect now, at the last moment.
 type reached struct {
 	registerState
 	late bool
 }
 
-// end keeps the states in which the operation in the slot took effect, after others in
-// flight where need be, and frees the slot. It returns false if there are too many.
+// end keeps the states in which the slot's operation took effect, if need be after others in
+// flight, and frees the slot. It returns false if there are too many states.
 func (c *stateSearch) end(slot int) bool {
 	after := map[registerState]bool{}
 	clear(c.seen)
@@ -199,8 +198,7 @@ func (c *stateSearch) end(slot int) bool {
 	return true
 }
 
-// worse reports whether a state that was seen on the way to the end of the operation in
-// the slot is as good.
+// worse reports whether a state seen on the way to the end of the slot's operation is as good.
 func (c *stateSearch) worse(x reached, slot int) bool {
 	for _, y := range c.seen[x.value] {
 		c.steps -= int64(len(x.standing)) / 8
@@ -211,8 +209,8 @@ func (c *stateSearch) worse(x reached, slot int) bool {
 	return false
 }
 
-// each calls next with the states after one more operation took effect that changes what
-// the register holds, of those that do the same after the first.
+// each calls next with each state after one more operation that changes the register. Of equal
+// operations only the first takes effect.
 func (c *stateSearch) each(x registerState, next func(registerState)) {
 	before := (*op)(nil)
 	for _, at := range c.byClass {
@@ -230,7 +228,6 @@ func (c *stateSearch) each(x registerState, next func(registerState)) {
 	}
 }
 
-// sameClass compares what two operations do.
 func sameClass(a, b *op) int {
 	if kind := cmp.Compare(a.kind, b.kind); kind != 0 || a.kind != CompareAndSet {
 		return cmp.Or(kind, cmp.Compare(a.value, b.value))
@@ -238,7 +235,7 @@ func sameClass(a, b *op) int {
 	return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.value, b.value))
 }
 
-// best leaves out states of which another is better in every respect.
+// best leaves out each state that is no better than another.
 func (c *stateSearch) best(all map[registerState]bool) map[registerState]bool {
 	if len(all) < 2 || len(all) > mostCompared {
 		return all
@@ -257,7 +254,7 @@ func (c *stateSearch) best(all map[registerState]bool) map[registerState]bool {
 	return all
 }
 
-// better reports whether whatever explains the rest from y does so from x.
+// better reports whether every explanation of the rest from y also works from x.
 func (c *stateSearch) better(x, y registerState) bool {
 	if x.value != y.value {
 		return false
@@ -271,7 +268,6 @@ func (c *stateSearch) better(x, y registerState) bool {
 	return true
 }
 
-// unexplained is the finding of what no state explains.
 func (c *stateSearch) unexplained() finding {
 	f := finding{kind: kindUnexplained, subject: c.hopeless, could: slices.Clone(c.could)}
 	f.value, _ = c.hopeless.observes()

@@ -2,13 +2,12 @@ package register
 
 import "math"
 
-// cluster is what is known of one value: the operation that set it and those
-// that observed it. In any explanation they stand together, but for
-// compare-and-sets, which are the last of one cluster and the first of another.
+// cluster holds the operation that set a value and those that observed it. They stand together
+// in any explanation. A compare-and-set is the last of one cluster and the first of another.
 type cluster struct {
 	value int32
-	// first ended first, last began last of all; first is nil for the initial
-	// value, which is there before everything.
+	// first ended first and last began last. first is nil for the initial value, which precedes
+	// everything.
 	first, last *op
 }
 
@@ -21,7 +20,6 @@ func (c *cluster) ends() int64 {
 
 func (c *cluster) begins() int64 { return c.last.invoke }
 
-// clusters returns the clusters of a sequence whose values are unique.
 func (s *sequence) clusters() []cluster {
 	place := map[int32]int{}
 	var all []cluster
@@ -56,9 +54,9 @@ func (s *sequence) clusters() []cluster {
 	return all
 }
 
-// conflicts finds pairs of values of which each must come before the other; see
-// Conflicts. If there are no compare-and-sets, and directViolations finds nothing, a
-// history without such a pair is linearizable.
+// conflicts finds pairs of values that must each come before the other; see Conflicts. Without
+// such a pair the history is linearizable, if it has no compare-and-sets and directViolations
+// finds nothing.
 func (s *sequence) conflicts(f *findings) {
 	all := s.clusters()
 	zones := make([]Zone, len(all))
@@ -68,8 +66,7 @@ func (s *sequence) conflicts(f *findings) {
 	Conflicts(zones, func(forward, other int) { f.add(conflict(&all[forward], &all[other])) })
 }
 
-// conflict names the four operations: a.first ended before b.last began, and
-// b.first before a.last.
+// conflict names the four operations: a.first ended before b.last began, b.first before a.last.
 func conflict(a, b *cluster) finding {
 	return finding{kind: kindOrder, subject: a.last, with: []*op{a.first, b.last, b.first}, value: a.value, other: b.value}
 }

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Zone is what decides of one value of a register whose values are unique (Gibbons and
-// Korach, "Testing Shared Memories", SIAM J. Comput. 26(4), 1997, section 4): Ends is
-// when the first of the operations that wrote or read it ended, and Begins when the
-// last of them began. An operation of unknown outcome that somebody saw ends at the
-// latest when it was seen first; the initial value's write has ended before all else.
+// Zone is the part of one value's history that decides, if values are unique (Gibbons and
+// Korach, "Testing Shared Memories", SIAM J. Comput. 26(4), 1997, section 4). Ends is the first
+// end of an operation that wrote or read the value, and Begins the last beginning. An operation
+// of unknown outcome ends at the latest when it was first seen. The initial value's write has
+// ended before everything.
 type Zone struct{ Ends, Begins int64 }
 
-// forward means that something of the value ended before something else of it began:
-// it was the register's value all the while.
+// forward means that an operation on the value ended before another began: it was held in between.
 func (z Zone) forward() bool { return z.Ends < z.Begins }
 
-// Conflicts finds pairs of values of which each must come before the other: something
-// of the one ended before something of the other began, both ways round. Each such
-// pair proves that the history is not linearizable; where reads return what was
-// written, and nothing before its write began, a history without such a pair is
-// linearizable. If there are such pairs at least one is given: by its places in the
-// list, the first a value that was the register's all the while. It takes n log n.
+// Conflicts finds pairs of values that must each come before the other: an operation on each
+// ended before an operation on the other began. Such a pair proves that the history is not
+// linearizable. A history without such a pair is linearizable if each read returns a written
+// value, and no value before its write began.
+//
+// Conflicts gives at least one pair if there is one, by the places in zones. The first of the
+// pair is a forward zone. It takes n log n.
 func Conflicts(zones []Zone, give func(forward, other int)) {
 	var held []int // the forward ones, by when they end
 	for i, z := range zones {

@@ -5,34 +5,31 @@ import (
 	"slices"
 )
 
-// Conflict is why one transaction comes before another.
+// Conflict says why one transaction comes before another.
 type Conflict struct {
-	// From and To are numbers of executions, and Before and After of their events.
+	// From and To number executions; Before and After number their events.
 	From, To, Before, After int
 	// Kind is ww, wr or rw.
 	Kind string
-	// Sure is true if the times, or what was read, prove the order and that both are on one
-	// row; Told says by which of them.
+	// Sure is true if the order, and that both events are on one row, are proven; Told says how.
 	Sure bool
 	Told Told
 }
 
-// Told is by what the order of two transactions is known.
+// Told is how the order of two transactions is known.
 type Told uint8
 
 const (
-	// ByTimes: one was over before the other could have been seen, or begun.
+	// ByTimes: the times of statements and commits give the order.
 	ByTimes Told = iota + 1
-	// ByAnswers: the same read gave something else to one that had not seen it.
+	// ByAnswers: the same read got another answer on the other side of the write.
 	ByAnswers
 )
 
-// longestCycle bounds the transactions of a cycle.
 const longestCycle = 5
 
-// Cycle returns the shortest cycle of conflicts in which a transaction is, one that is proven
-// before one that is not; nil if none is found. Of executions that follow one another no order
-// explains a cycle.
+// Cycle returns the shortest cycle of conflicts through a transaction, a proven cycle first; nil
+// if there is none. No order of the executions explains a cycle.
 func Cycle(all []*Execution, of int, level Level) []Conflict {
 	g := &conflicts{all: all, level: level, known: map[[2]int]Conflict{}}
 	for _, sure := range []bool{true, false} {
@@ -43,14 +40,13 @@ func Cycle(all []*Execution, of int, level Level) []Conflict {
 	return nil
 }
 
-// conflicts are the conflicts of some executions, each looked for once.
 type conflicts struct {
 	all   []*Execution
 	level Level
 	known map[[2]int]Conflict
 }
 
-// shortest is the shortest cycle through one, breadth first.
+// shortest returns the shortest cycle through one transaction, by a breadth-first search.
 func (g *conflicts) shortest(of int, sure bool) []Conflict {
 	via := map[int]Conflict{}
 	level := []int{of}
@@ -76,7 +72,6 @@ func (g *conflicts) shortest(of int, sure bool) []Conflict {
 	return nil
 }
 
-// pathTo is the path to the beginning of the last conflict, and that.
 func pathTo(via map[int]Conflict, start int, last Conflict) []Conflict {
 	path := []Conflict{last}
 	for at := last.From; at != start; at = via[at].From {
@@ -86,8 +81,7 @@ func pathTo(via map[int]Conflict, start int, last Conflict) []Conflict {
 	return path
 }
 
-// conflict is why one comes before another, the best that is known; its Kind is empty if
-// nothing is.
+// conflict returns the surest known conflict of two transactions; its Kind is empty without one.
 func (g *conflicts) conflict(from, to int) Conflict {
 	at := [2]int{from, to}
 	if c, known := g.known[at]; known || from == to {
@@ -116,7 +110,7 @@ func (g *conflicts) conflict(from, to int) Conflict {
 	return best
 }
 
-// between is why an event of one transaction comes before one of another, if both are on one row.
+// between returns why event a precedes event b, if both are on one row.
 func (g *conflicts) between(from, to int, a, b *Event) Conflict {
 	x, y := g.all[from], g.all[to]
 	switch {
@@ -158,7 +152,7 @@ func onOneRow(a, b *Event) (may, certain bool) {
 	return true, sameRow(a, b) || selects(a, b) || selects(b, a)
 }
 
-// selects reports whether all of a condition is known to be so of the row of the other.
+// selects reports whether the condition of by certainly holds for the row of of.
 func selects(by, of *Event) bool {
 	if by.Key != "" || len(by.Fixed) != len(by.Condition) {
 		return false
@@ -171,9 +165,9 @@ func selects(by, of *Event) bool {
 	return true
 }
 
-// answersDiffer reports whether a read gave something else to a transaction that had certainly seen
-// what a writer wrote, or had certainly not, and whether nothing but that write explains it: each
-// other one had been seen by both, or by neither.
+// answersDiffer looks for the same read with another answer in a third transaction: one that had
+// certainly seen the writer if saw is set, and otherwise one that certainly had not. alone is
+// true if no other transaction's write explains the difference.
 func (g *conflicts) answersDiffer(writer, reader int, read *Event, saw bool) (differ, alone bool) {
 	w, own := g.all[writer], g.all[reader]
 	for i, z := range g.all {
@@ -195,7 +189,7 @@ func (g *conflicts) answersDiffer(writer, reader int, read *Event, saw bool) (di
 	return differ, false
 }
 
-// alone reports whether no other transaction wrote what a read reads between two moments.
+// alone reports whether no transaction outside but wrote what read reads between two moments.
 func (g *conflicts) alone(but []*Execution, from, to int64, read *Event) bool {
 	for _, v := range g.all {
 		if slices.Contains(but, v) || v.CommitEnd < from || v.CommitStart > to {

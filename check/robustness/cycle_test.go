@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// event is one in milliseconds.
 func event(start, end int64, relation, key string, writes bool, text, answer string, fixed map[string]string, condition ...string) Event {
 	e := Event{Start: start, End: end, Text: text, Answer: answer, Fixed: fixed, Condition: condition}
 	e.Operation = Operation{Relation: relation, Key: key, Reads: []string{All}}
@@ -16,7 +15,7 @@ func event(start, end int64, relation, key string, writes bool, text, answer str
 }
 
 // race is a run of PostgreSQL 15.18 at serializable, in microseconds: a batch is closed, a receipt
-// goes into it, and a report over it sums what it says.
+// is added to it, and a report sums the batch.
 func race(sum string, reportBegins int64) []*Execution {
 	batch := func(of string) map[string]string { return map[string]string{"batch": of} }
 	return []*Execution{
@@ -29,8 +28,8 @@ func race(sum string, reportBegins int64) []*Execution {
 	}
 }
 
-// TestCycleOfThree: the times prove two conflicts and the answers the third, or two of them; where
-// the report saw the receipt there is no cycle.
+// The times prove two conflicts and the answers the third, or two of them. If the report saw the
+// receipt there is no cycle.
 func TestCycleOfThree(t *testing.T) {
 	kinds := func(all []Conflict) (text []string) {
 		for _, c := range all {
@@ -57,8 +56,8 @@ func TestCycleOfThree(t *testing.T) {
 	}
 }
 
-// TestCycleOfAnUnknownWrite: one read saw a change and missed the next, of which only one is known.
-// Other reads before and after it differ, so that each alone would prove either.
+// One read saw a change and missed the next, and only one of the changes is known. Other reads
+// before and after differ, so each alone would prove either.
 func TestCycleOfAnUnknownWrite(t *testing.T) {
 	read := func(start int64, answer string) *Execution {
 		return &Execution{Events: []Event{event(start, start+10, "control", "control 1", false, "batch", answer, nil)}, CommitStart: start + 20, CommitEnd: start + 30}
@@ -69,8 +68,7 @@ func TestCycleOfAnUnknownWrite(t *testing.T) {
 	}
 }
 
-// TestCycleNeedsProof: a second transaction that may have changed what was read leaves it open
-// which of the two was seen.
+// If a second transaction may have changed the read data, it is open which of the two was seen.
 func TestCycleNeedsProof(t *testing.T) {
 	all := race("(10)", 1556)
 	all = append(all, &Execution{Events: []Event{event(500, 510, "control", "control 1", true, "update", "", nil)}, CommitStart: 520, CommitEnd: 2000})

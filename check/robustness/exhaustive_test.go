@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The oracle plays every interleaving of a few transactions over a few rows under the
-// rules of a level, one operation at a time, and looks for cycles among what committed.
+// The oracle plays every interleaving of a few transactions over a few rows by the rules of a
+// level, one operation at a time, and looks for cycles among the committed ones.
 
 // played is one transaction of an interleaving: a template whose keys are rows.
 type played struct {
@@ -16,7 +16,7 @@ type played struct {
 	rows       map[string]int
 }
 
-// version is the value of a column of a row, by who wrote it; -1 is the opening one.
+// version is a value of a column of a row, by its writer; -1 is the initial one.
 type version struct {
 	writer    int
 	committed int // its moment; -1 while it is not
@@ -53,7 +53,6 @@ type oracle struct {
 	cyclic   bool
 }
 
-// rowsOf are the rows that an operation is on.
 func (o *oracle) rowsOf(who int, op *Operation) []int {
 	if op.Key == "" {
 		return []int{0, 1}
@@ -68,8 +67,8 @@ func columnsOf(names []string) []string {
 	return names
 }
 
-// visible is how many versions of a cell a transaction sees at a moment; one more than the
-// last of others if its own is the newest.
+// visible is how many versions of a cell a transaction sees at a moment. It is one more than those
+// of others if its own is the newest.
 func (o *oracle) visible(who int, of cell, moment int) int {
 	seen := 0
 	for i, v := range o.versions[of] {
@@ -80,7 +79,7 @@ func (o *oracle) visible(who int, of cell, moment int) int {
 	return seen
 }
 
-// play goes on with every transaction that can, and takes each step back.
+// play continues with every transaction that can proceed, and undoes each step.
 func (o *oracle) play() {
 	if o.cyclic || o.steps > 400_000 {
 		return
@@ -153,7 +152,7 @@ func (o *oracle) step(who int) {
 	o.at[who]--
 }
 
-// changedSince is whether another has committed a change of a row after the snapshot.
+// changedSince reports whether another committed a change of a row after the snapshot.
 func (o *oracle) changedSince(who int, relation string, row int) bool {
 	for _, column := range []string{columnA, columnB, Row} {
 		for _, v := range o.versions[cell{relation, row, column}] {
@@ -194,7 +193,6 @@ func (o *oracle) commit(who int) {
 	}
 }
 
-// cycle looks for one among the dependencies.
 func (o *oracle) cycle() bool {
 	n := len(o.all)
 	edges := make([][]bool, n)
@@ -230,7 +228,6 @@ func (o *oracle) cycle() bool {
 	return slices.ContainsFunc([]int{0, 1, 2}[:n], func(i int) bool { return edges[i][i] })
 }
 
-// someTemplate draws a transaction of up to three operations.
 func someTemplate(r *rand.Rand, name string) Template {
 	t := Template{Name: name}
 	column := func() []string { return []string{[]string{columnA, columnB}[r.IntN(2)]} }
@@ -255,8 +252,8 @@ func someTemplate(r *rand.Rand, name string) Template {
 	return t
 }
 
-// instances gives all ways to lay the keys of a template on rows, equal keys on one row
-// and different ones on different rows.
+// instances returns all ways to assign rows to the keys of a template: equal keys to one row,
+// different ones to different rows.
 func instances(t Template) (all []played) {
 	for _, x := range []int{0, 1} {
 		for _, y := range []int{0, 1} {
@@ -266,7 +263,7 @@ func instances(t Template) (all []played) {
 	return all
 }
 
-// shown is whether some interleaving of some transactions of the set is not serializable.
+// shown reports whether an interleaving of some transactions of the set is not serializable.
 func shown(set []Template, level Level, three bool) bool {
 	var all []played
 	for _, t := range set {
@@ -292,8 +289,8 @@ func shown(set []Template, level Level, three bool) bool {
 	return false
 }
 
-// TestRobustIsNeverWrong plays all interleavings of two and of three transactions of small
-// random sets: what is called robust must not show a cycle.
+// All interleavings of two and three transactions of small random sets are played. A set called
+// robust must not show a cycle.
 func TestRobustIsNeverWrong(t *testing.T) {
 	for _, level := range []Level{ReadCommitted, FixedReads, Snapshot} {
 		robust, found, missed := 0, 0, 0

@@ -1,9 +1,8 @@
 package robustness
 
-// The anomalies by their names (H. Berenson et al., "A Critique of ANSI SQL Isolation
-// Levels", SIGMOD 1995; A. Adya, "Weak Consistency", MIT 1999; A. Fekete, E. O'Neil,
-// P. O'Neil, "A Read-Only Transaction Anomaly Under Snapshot Isolation", SIGMOD Record
-// 33(3), 2004).
+// The names of the anomalies (H. Berenson et al., "A Critique of ANSI SQL Isolation Levels",
+// SIGMOD 1995; A. Adya, "Weak Consistency", MIT 1999; A. Fekete, E. O'Neil, P. O'Neil, "A
+// Read-Only Transaction Anomaly Under Snapshot Isolation", SIGMOD Record 33(3), 2004).
 const (
 	LostUpdate    = "lost update"
 	WriteSkew     = "write skew"
@@ -15,7 +14,6 @@ const (
 	ReadOnlyCycle = "read-only anomaly"
 )
 
-// name is the anomaly of a danger, as what Left reads and where it is entered tell it.
 func (a *analysis) name(d Danger) string {
 	t := &a.set[d.Left]
 	read, returned := &t.Operations[d.Read], &t.Operations[d.Returned]
@@ -40,9 +38,9 @@ func readsOnly(t *Template) bool {
 	return true
 }
 
-// nameOf names a cycle of two transactions: the first reads a row that the second writes,
-// and then the same row, or another, which it writes or reads; anti is whether the second
-// had read what the first then writes. Nothing is lost by a write that adds to what is there.
+// nameOf names a cycle of two transactions. The first reads a row that the second writes. Then
+// it writes or reads the same row, or another. anti is true if the second had read what the
+// first then writes. A write that adds to the row's value loses nothing.
 func nameOf(sameRow, byKey bool, returned *Operation, anti bool) string {
 	writes := len(returned.Writes) > 0
 	switch {

@@ -1,99 +1,93 @@
 // Package robustness says whether every run of a set of transactions is serializable at an
-// isolation level that does not promise it, from what each transaction reads and writes.
-// Such a set is called robust against the level.
+// isolation level that does not promise it. It judges by what each transaction reads and
+// writes. Such a set is called robust against the level.
 //
-// The condition is that of B. Vandevoort, B. Ketsman, C. Koch, F. Neven, "Robustness against
-// Read Committed for Transaction Templates" (PVLDB 14(11), 2021) and "Detecting Robustness
-// against MVRC for Transaction Programs with Predicate Reads" (EDBT 2023): a schedule that
-// is not serializable has a cycle of dependencies in which a transaction is left by a
-// dependency against the order of commits, and entered either by an antidependency or at
-// an operation behind the one that it is left from. For snapshot isolation it is that of
-// A. Fekete et al., "Making Snapshot Isolation Serializable" (ACM TODS 30(2), 2005): two
-// antidependencies in a row. M. Alomari and A. Fekete, "Serializable use of Read Committed
-// isolation level" (AICCSA 2015), call such operations vulnerable.
+// For read committed the condition is by B. Vandevoort, B. Ketsman, C. Koch, F. Neven,
+// "Robustness against Read Committed for Transaction Templates" (PVLDB 14(11), 2021) and
+// "Detecting Robustness against MVRC for Transaction Programs with Predicate Reads" (EDBT 2023).
+// A schedule that is not serializable has a cycle of dependencies. The cycle leaves one of its
+// transactions by a dependency against the order of commits. It enters this transaction either
+// by an antidependency or at a later operation than it left. For snapshot isolation the
+// condition is two antidependencies in a row: A. Fekete et al., "Making Snapshot Isolation
+// Serializable" (ACM TODS 30(2), 2005). M. Alomari and A. Fekete, "Serializable use of Read
+// Committed isolation level" (AICCSA 2015), call such operations vulnerable.
 //
-// The answer errs to one side: a set that is called robust is, and one that is not called
-// so may be.
+// The answer errs on one side: a set called robust is robust; a set not called robust may be.
 //
 // It knows no SQL and no database.
 package robustness
 
 import "slices"
 
-// Level is what a database does at an isolation level.
+// Level is an isolation level by what a database does at it.
 type Level uint8
 
 const (
-	// Unknown is a level of which nothing is known.
 	Unknown Level = iota
-	// ReadUncommitted may show what is not committed.
+	// ReadUncommitted may show uncommitted data.
 	ReadUncommitted
-	// ReadCommitted has each plain read see what was committed when it began. An operation
-	// that locks sees what is committed once it has the lock, and keeps the lock.
+	// ReadCommitted shows a plain read the data committed when the read began. An operation that
+	// locks sees the data committed when it gets the lock, and keeps the lock.
 	ReadCommitted
-	// FixedReads has plain reads see what was committed at the first of them, and is
-	// otherwise ReadCommitted: repeatable read of InnoDB.
+	// FixedReads shows plain reads the data committed at the first of them. Otherwise it is
+	// ReadCommitted. It is InnoDB's repeatable read.
 	FixedReads
-	// Snapshot has all reads see what was committed when the transaction began, and refuses
-	// a write of a row that another has changed since.
+	// Snapshot shows all reads the data committed when the transaction began. It refuses to write
+	// a row that another transaction has changed since.
 	Snapshot
-	// Serializable is as if one transaction followed the other.
+	// Serializable behaves as if one transaction followed the other.
 	Serializable
 )
 
-// All stands for all columns of a table, and Row for the row itself: that it is there.
+// All stands for all columns of a table, and Row for the existence of the row.
 const (
 	All = "*"
 	Row = "(row)"
 )
 
-// Operation is one step of a transaction. It happens at one moment, or locks each row at
-// the moment at which it reads it.
+// Operation is one step of a transaction. It happens at one moment, or locks each row when it
+// reads the row.
 type Operation struct {
 	// Relation is a table.
 	Relation string `json:"table"`
-	// Key names the row within the template: operations with the same relation and key
-	// are on the same row, and with other keys on others. It is empty for rows that a
-	// condition selects.
+	// Key names the row within the template. Operations with the same relation and key are on
+	// the same row, with another key on another row. It is empty if a condition selects the rows.
 	Key string `json:"row,omitempty"`
-	// Reads and Writes are columns. What makes or removes a row writes All, and a plain
-	// read also reads Row.
+	// Reads and Writes are columns. An insert or delete writes All. A plain read also reads Row.
 	Reads  []string `json:"reads,omitempty"`
 	Writes []string `json:"writes,omitempty"`
-	// Locks is true if each row that is read or written is locked against writers until
-	// the end, and was there. It is true of all that writes.
+	// Locks is true if each row existed and stays locked against writers until the end of the
+	// transaction. It is true for every write.
 	Locks bool `json:"locks,omitempty"`
-	// Adds is true if what is written is made from what is there at that moment, so that
-	// no other write is lost by it.
+	// Adds is true if the write is computed from the row's current value, so that no write is lost.
 	Adds bool `json:"adds,omitempty"`
-	// Statement is the caller's number for where it comes from.
+	// Statement is the caller's number for the operation's origin.
 	Statement int `json:"statement"`
 }
 
-// Template is a transaction with its rows left open.
+// Template is a transaction without particular rows.
 type Template struct {
 	Name       string
 	Operations []Operation
 }
 
-// Danger is a cycle that the level permits: transaction Left reads what Over writes before
-// Over commits, and Into, which is Over or depends on it, has Left depend on itself.
+// Danger is a cycle that the level permits. Left reads what Over writes before Over commits. Into
+// is Over or depends on it, and Left depends on Into.
 type Danger struct {
-	// Anomaly is its name in the literature.
 	Anomaly string
-	// Left, Over and Into are numbers of templates, and the others operations of these.
+	// Left, Over and Into number templates. The other fields number their operations.
 	Left, Over, Into    int
 	Read, Written       int // of Left, and of Over
 	Returning, Returned int // of Into, and of Left
 	same                bool
 }
 
-// Two is whether two transactions suffice.
+// Two reports whether two transactions suffice.
 func (d Danger) Two() bool { return d.same }
 
-// Robust says whether the set is robust against the level, and if not, by which dangers,
-// those of two transactions first. Of a level of which nothing is known, and of read
-// uncommitted with any conflict at all, it is not, without a danger.
+// Robust says whether the set is robust against the level, and returns the dangers if not, those
+// of two transactions first. At an unknown level, and at read uncommitted with any conflict, the
+// set is not robust, and no danger is returned.
 func Robust(set []Template, level Level) (robust bool, dangers []Danger) {
 	a := &analysis{set: set, level: level}
 	switch level {
@@ -112,7 +106,7 @@ func Robust(set []Template, level Level) (robust bool, dangers []Danger) {
 	return false, nil
 }
 
-// rank puts dangers of two transactions first, and among them those that lose something.
+// rank orders dangers: two transactions first, and lost updates and write skews first among them.
 func rank(d Danger) int {
 	at := slices.Index([]string{LostUpdate, WriteSkew}, d.Anomaly)
 	if at < 0 {
@@ -127,13 +121,11 @@ func rank(d Danger) int {
 type analysis struct {
 	set   []Template
 	level Level
-	// reaches says of two templates whether instances of them are joined by conflicts, at
-	// least one.
+	// reaches says whether a chain of at least one conflict joins instances of two templates.
 	reaches [][]bool
 	dangers []Danger
 }
 
-// mostDangers bounds what is listed.
 const mostDangers = 50
 
 func meet(a, b []string) bool {
@@ -145,11 +137,10 @@ func meet(a, b []string) bool {
 
 func (o *Operation) reads() bool { return len(o.Reads) > 0 }
 
-// plain reports whether it reads without a lock.
+// plain reports whether the operation reads without a lock.
 func (o *Operation) plain() bool { return o.reads() && !o.Locks }
 
-// conflict reports whether two operations of two transactions are on the same row and
-// column, and one of them writes.
+// conflict reports whether both may touch the same row and column, and one writes it.
 func conflict(a, b *Operation) bool {
 	return a.Relation == b.Relation && (meet(a.Reads, b.Writes) || meet(a.Writes, b.Reads) || meet(a.Writes, b.Writes))
 }
@@ -176,8 +167,7 @@ func (a *analysis) joined(i, k int) bool {
 	return false
 }
 
-// reach is the transitive closure (S. Warshall, "A Theorem on Boolean Matrices", JACM 9(1),
-// 1962).
+// reach is the transitive closure (S. Warshall, "A Theorem on Boolean Matrices", JACM 9(1), 1962).
 func (a *analysis) reach() {
 	a.reaches = make([][]bool, len(a.set))
 	for i := range a.set {
@@ -195,8 +185,7 @@ func (a *analysis) reach() {
 	}
 }
 
-// from looks for dangers in which a transaction of template left is left against the order
-// of commits.
+// from looks for dangers that leave a transaction of template left against the order of commits.
 func (a *analysis) from(left int) {
 	t := &a.set[left]
 	for r := range t.Operations {
@@ -213,8 +202,7 @@ func (a *analysis) from(left int) {
 	}
 }
 
-// vulnerable reports whether a plain read of a template may see a row as it was before a
-// write of another transaction that commits first.
+// vulnerable reports whether a plain read may miss a write of a transaction that commits first.
 func (a *analysis) vulnerable(t *Template, read int, write *Operation) bool {
 	r := &t.Operations[read]
 	if r.Relation != write.Relation || !meet(r.Reads, write.Writes) {
@@ -223,8 +211,8 @@ func (a *analysis) vulnerable(t *Template, read int, write *Operation) bool {
 	return !a.guarded(t, read)
 }
 
-// guarded reports whether no other can write the row between a plain read and the end of
-// the transaction: it is locked before the read, or, with a snapshot, written at any time.
+// guarded reports whether no other transaction can write the row between a plain read and the
+// end of the transaction: the row is locked before the read or, with a snapshot, ever written.
 func (a *analysis) guarded(t *Template, read int) bool {
 	r := &t.Operations[read]
 	if r.Key == "" {
@@ -258,7 +246,7 @@ func firstPlain(t *Template) int {
 	return slices.IndexFunc(t.Operations, func(o Operation) bool { return o.plain() })
 }
 
-// position is the moment of an operation among those of its transaction.
+// position is the moment of an operation within its transaction.
 func (a *analysis) position(t *Template, i int) int {
 	if a.level == FixedReads && t.Operations[i].plain() {
 		return firstPlain(t)
@@ -266,7 +254,6 @@ func (a *analysis) position(t *Template, i int) int {
 	return i
 }
 
-// back looks for the ways on which the transaction that was left is entered.
 func (a *analysis) back(d Danger) {
 	t := &a.set[d.Left]
 	for into := range a.set {
@@ -286,7 +273,7 @@ func (a *analysis) back(d Danger) {
 	}
 }
 
-// add keeps one danger of each read and what writes over it, the gravest.
+// add keeps the gravest danger for each read and write over it.
 func (a *analysis) add(d Danger) {
 	i := slices.IndexFunc(a.dangers, func(x Danger) bool { return x.Left == d.Left && x.Read == d.Read && x.Over == d.Over })
 	switch {
@@ -297,8 +284,8 @@ func (a *analysis) add(d Danger) {
 	}
 }
 
-// enters reports whether a dependency on operation from of a transaction of template into
-// may enter the transaction that was left at operation to so that a cycle can be.
+// enters reports whether a dependency on operation from of template into may lead back to
+// operation to of the transaction that was left, so that a cycle is possible.
 func (a *analysis) enters(d Danger, into, from, to int) bool {
 	t, other := &a.set[d.Left], &a.set[into]
 	in, out := &other.Operations[from], &t.Operations[to]
@@ -306,17 +293,17 @@ func (a *analysis) enters(d Danger, into, from, to int) bool {
 		return false
 	}
 	if anti := meet(in.Reads, out.Writes); a.level == Snapshot {
-		// Both must be antidependencies between transactions that overlap.
+		// Both must be antidependencies between concurrent transactions.
 		return anti && !(len(in.Writes) > 0) && !a.guarded(other, from)
 	} else if anti && in.plain() && !a.guarded(other, from) {
 		return true
 	}
-	// The other has committed before this operation: it must come behind the read.
+	// The other transaction has committed before this operation, which must follow the read.
 	return conflict(in, out) && a.position(t, d.Read) < a.position(t, to) && !a.heldBefore(t, d.Read, to)
 }
 
-// heldBefore reports whether the row of operation to is locked before a read, so that
-// whoever wrote it had committed before the read, too.
+// heldBefore reports whether the row of operation to is locked before a read, so that its last
+// writer had also committed before the read.
 func (a *analysis) heldBefore(t *Template, read, to int) bool {
 	o := &t.Operations[to]
 	if o.Key == "" {

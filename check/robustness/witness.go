@@ -2,39 +2,35 @@ package robustness
 
 import "slices"
 
-// Event is an operation that was done. Its Key is the row's own, the same in all
-// transactions.
+// Event is an executed operation. Its Key identifies the row in all transactions.
 type Event struct {
 	Operation
-	// Start and End are when its statement was sent and answered, in nanoseconds of the
-	// run's clock.
+	// Start and End are when the statement was sent and answered, in nanoseconds of the run's
+	// clock.
 	Start, End int64
-	// Rows are the keys of rows that a condition has selected, as far as its answer has
-	// them.
+	// Rows are the keys of the rows that a condition selected, as far as the answer shows them.
 	Rows []string
-	// Condition are the columns by which rows are selected, and Fixed those that have one
-	// value in each row that is meant.
+	// Condition are the columns that select rows, Fixed those with one value in all selected rows.
 	Condition []string
 	Fixed     map[string]string
-	// Text is the statement without its values, and Answer what a read gave.
+	// Text is the statement without its values, and Answer the result of a read.
 	Text, Answer string
 }
 
-// Execution is a transaction that committed.
+// Execution is a committed transaction.
 type Execution struct {
 	Events []Event
-	// CommitStart is a moment before COMMIT was sent, and CommitEnd one after it was
-	// acknowledged.
+	// CommitStart is a moment before COMMIT was sent, CommitEnd one after it was acknowledged.
 	CommitStart, CommitEnd int64
 }
 
-// Witness names an anomaly that two transactions have shown, by the times at which they did
-// things: no order of the two explains it. It is empty if the times prove none. stale and
-// over are the read and the write of the first by which they cannot be in order.
+// Witness names an anomaly that the times of two transactions prove: no order of the two
+// explains them. It is empty if the times prove none. read and returned are the two events of
+// first that cannot be in order with second.
 //
-// A read that was answered before the other's COMMIT was sent has not seen what that wrote.
-// A statement that was sent when the other's COMMIT was acknowledged comes behind it, but
-// for a plain read of an older snapshot.
+// A read answered before the other's COMMIT was sent has not seen the other's writes. A
+// statement sent after the other's COMMIT was acknowledged follows it, unless it is a plain read
+// of an older snapshot.
 func Witness(first, second *Execution, level Level) (anomaly string, read, returned int) {
 	for r := range first.Events {
 		stale := &first.Events[r]
@@ -52,7 +48,6 @@ func Witness(first, second *Execution, level Level) (anomaly string, read, retur
 	return "", 0, 0
 }
 
-// sameRow reports whether two events are certainly on one row.
 func sameRow(a, b *Event) bool {
 	switch {
 	case a.Key == "":
@@ -63,8 +58,7 @@ func sameRow(a, b *Event) bool {
 	return a.Key == b.Key
 }
 
-// unseen reports whether a read of one transaction is of something that the other wrote
-// and had not committed then.
+// unseen reports whether other wrote what a read reads, and the read certainly missed it.
 func unseen(of *Execution, read *Event, other *Execution, level Level) bool {
 	if seenBy(of, read, level) >= other.CommitStart {
 		return false
@@ -78,7 +72,7 @@ func unseen(of *Execution, read *Event, other *Execution, level Level) bool {
 	return false
 }
 
-// seenBy is a moment at which what a plain read sees was certainly fixed.
+// seenBy is a moment by which the data that a plain read sees was certainly fixed.
 func seenBy(of *Execution, read *Event, level Level) int64 {
 	if level == FixedReads || level == Snapshot {
 		for i := range of.Events {
@@ -90,8 +84,8 @@ func seenBy(of *Execution, read *Event, level Level) int64 {
 	return read.End
 }
 
-// behind reports whether an event of a transaction depends on the other; anti is whether
-// that had read what the event then wrote.
+// behind reports whether an event of a transaction depends on the other transaction. anti is
+// true if the other had read what the event then wrote.
 func behind(other, of *Execution, event *Event, level Level) (anti, is bool) {
 	for i := range other.Events {
 		o := &other.Events[i]

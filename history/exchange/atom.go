@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// AtomKind describes what an Atom is.
+// AtomKind is the kind of an Atom.
 type AtomKind uint8
 
 const (
-	// Nil is nothing: a value that was never written.
+	// Nil is no value, such as that of an unwritten register.
 	Nil AtomKind = iota
 	// Number is a whole number of 64 bits, in Int.
 	Number
@@ -18,14 +18,13 @@ const (
 	Big
 	// Bool is true or false, 1 or 0 in Int.
 	Bool
-	// String is text.
+	// String is a text.
 	String
-	// Keyword is a word such as :x; Text has it without its first colon.
+	// Keyword is a word such as :x; Text omits the first colon.
 	Keyword
 )
 
-// Atom is a key or a value. Two atoms are equal as Go values (==) exactly if
-// they are the same key or value.
+// Atom is a key or a value. Atoms are the same exactly if they are equal as Go values (==).
 type Atom struct {
 	Kind AtomKind
 	Int  int64
@@ -35,8 +34,7 @@ type Atom struct {
 // Int64 returns the atom of a whole number.
 func Int64(v int64) Atom { return Atom{Kind: Number, Int: v} }
 
-// String writes the atom as EDN does, so that two atoms have the same text
-// exactly if they are equal: nil, 5, true, "five", :five.
+// String writes the atom as EDN: nil, 5, true, "five", :five. Different atoms differ in text.
 func (a Atom) String() string {
 	switch a.Kind {
 	case Number:
@@ -54,8 +52,7 @@ func (a Atom) String() string {
 	}
 }
 
-// ParseAtom reads an atom as EDN writes it, and so as String does. Its error
-// describes what was found instead of one.
+// ParseAtom reads an atom as EDN and String write it. Its error quotes other text.
 func ParseAtom(text string) (Atom, error) {
 	in, t := newInput(strings.NewReader(text)), &tree{}
 	r := ednReader{in: in, tree: t}

@@ -9,7 +9,6 @@ import (
 	"assay/internal/expect"
 )
 
-// BenchmarkRead reads a history of 100,000 transactions of three operations.
 func BenchmarkRead(b *testing.B) {
 	for _, format := range []Format{EDN, JSON} {
 		var out bytes.Buffer

@@ -5,50 +5,46 @@ import (
 	"slices"
 )
 
-// unnamed is the process of an event that names none.
+// unnamed is the process of an event without one.
 const unnamed = -1
 
-// inFlight are the operations that were invoked and not completed yet, by process.
+// inFlight holds the operations invoked and not completed, by process.
 type inFlight map[int64]*Operation
 
-// empty takes out all operations, and returns them from the last to the first.
+// empty removes all operations and returns them from the last to the first.
 func (f inFlight) empty() []*Operation {
 	all := slices.SortedFunc(maps.Values(f), func(a, b *Operation) int { return int(b.Invoke - a.Invoke) })
 	clear(f)
 	return all
 }
 
-// clients are who did the operations of a history. Mostly its events name a process,
-// which invokes an operation and completes it. Two other forms are read as well:
+// clients assigns the events of a history to processes. Usually each event names its process,
+// which invokes an operation and completes it. Two other forms are read too:
 //
-// No event names a process. Then each operation is one of a process of its own, and a
-// completion belongs to the invocation that asked for the same.
+//   - No event names a process. Each operation then gets a process of its own, and a completion
+//     belongs to an invocation that asked for the same.
+//   - A process only completes operations. Each of them then began at any time after the one
+//     before, or after the beginning of the history.
 //
-// A process invokes nothing, and only completes. Then each of its operations began at
-// any time after the one before it, or after the history began.
-//
-// What is a mixture of these is refused: the beginning of a history that is cut off would
-// look like that, and what was written there would seem to be written by nobody.
+// A mixture is refused: a history without its beginning looks like that, and would show values
+// that no operation wrote.
 type clients struct {
 	any, named bool
 	line       int // of the first event
-	// next is the process of the next operation that names none, and asked has those
-	// in flight, by what they asked for.
+	// next is the next process for operations without one; asked are those in flight, by signature.
 	next  int64
 	asked map[string][]*Operation
-	// invoked are the processes that invoked anything, and ended those that did not.
+	// invoked holds the processes that invoked anything, ended those that only completed.
 	invoked map[int64]struct{}
 	ended   map[int64]ending
 }
 
-// ending is the last completion of a process that invoked nothing.
 type ending struct {
 	line   int
 	moment int64
 }
 
-// note refuses an event that names a process in a history of others that do not, or
-// the other way round.
+// note refuses a history in which some events name a process and others do not.
 func (c *clients) note(e *event) error {
 	named := e.process != unnamed
 	if !c.any {
@@ -64,7 +60,6 @@ func (c *clients) note(e *event) error {
 	}
 }
 
-// invoke returns the process of an invocation.
 func (c *clients) invoke(e *event) (int64, error) {
 	if before, ended := c.ended[e.process]; ended {
 		return 0, e.bad("an invocation by a process that completed, on line %d, what it had not invoked; "+
@@ -83,7 +78,6 @@ func (c *clients) invoke(e *event) (int64, error) {
 	return c.next - 1, nil
 }
 
-// signature is what an operation asks for.
 func signature(op *Operation) string {
 	t := eventText{edn: true}
 	t.raw(op.name())
@@ -91,7 +85,7 @@ func signature(op *Operation) string {
 	return string(t.buf)
 }
 
-// ask takes note of an operation that names no process.
+// ask notes an operation in flight without a process.
 func (c *clients) ask(op *Operation) {
 	if c.asked == nil {
 		c.asked = map[string][]*Operation{}
@@ -100,8 +94,8 @@ func (c *clients) ask(op *Operation) {
 	c.asked[s] = append(c.asked[s], op)
 }
 
-// take returns an operation in flight that asked for the same, nil if there is none.
-// Which of several it is nobody knows: it may have begun when the first of them did.
+// take returns an operation in flight with the same request; nil if there is none. If there are
+// several, the completed one is not known: it gets the earliest invocation of them.
 func (c *clients) take(asked *Operation) *Operation {
 	s := signature(asked)
 	same := c.asked[s]
@@ -117,8 +111,7 @@ func (c *clients) take(asked *Operation) *Operation {
 	return op
 }
 
-// completed returns the operation in flight that an event completes; nil if its process
-// invokes nothing.
+// completed returns the operation that an event completes; nil if its process invokes nothing.
 func (r *Reader) completed(e *event) (*Operation, error) {
 	op := r.open[e.process]
 	if e.process == unnamed {
@@ -135,8 +128,9 @@ func (r *Reader) completed(e *event) (*Operation, error) {
 	return nil, e.bad("process %d completes (%s) what it has not invoked", e.process, e.kind)
 }
 
-// completedUnnamed returns the operation in flight that asked for what an event says that
-// was done; if none did, the one of its function, nil if there are several.
+// completedUnnamed returns the operation in flight with the request that the event repeats. If
+// there is none it returns the only operation in flight with its function, and nil if several
+// have it.
 func (r *Reader) completedUnnamed(e *event) *Operation {
 	asked := Operation{Function: e.function, Word: e.word}
 	if e.value != none && r.tree.request(e, &asked) == nil {
@@ -163,7 +157,7 @@ func (r *Reader) completedUnnamed(e *event) *Operation {
 	return r.clients.take(only)
 }
 
-// uninvoked returns an operation of which the history has the completion alone.
+// uninvoked returns an operation of which the history has only the completion.
 func (r *Reader) uninvoked(e *event, at int64) (*Operation, error) {
 	if e.function == 0 {
 		return nil, e.errWithoutFunction()
@@ -178,7 +172,7 @@ func (r *Reader) uninvoked(e *event, at int64) (*Operation, error) {
 	if op.Index = e.index; op.Index == NoIndex {
 		op.Index = r.count - 1
 	}
-	// The moment behind each completion is that at which the process's next one begins.
+	// The process's next operation may begin at the moment after this completion.
 	at = max(at, 1)
 	r.events = at + 2
 	op.Invoke = c.ended[e.process].moment
@@ -198,7 +192,7 @@ func (r *Reader) uninvoked(e *event, at int64) (*Operation, error) {
 	return op, r.end(e, op, at)
 }
 
-// forgetReads drops what a transaction saw that was not acknowledged.
+// forgetReads drops what an unacknowledged transaction saw.
 func (o *Operation) forgetReads() {
 	for i := range o.Txn {
 		if m := &o.Txn[i]; !m.Kind.writes() {
@@ -207,9 +201,8 @@ func (o *Operation) forgetReads() {
 	}
 }
 
-// Unnamed reports whether the events name no process, as far as they were read.
+// Unnamed reports whether the events read so far name no process.
 func (r *Reader) Unnamed() bool { return r.clients.any && !r.clients.named }
 
-// Uninvoked reports whether processes complete what they did not invoke, as far as was
-// read.
+// Uninvoked reports whether processes completed operations that they did not invoke, so far.
 func (r *Reader) Uninvoked() bool { return len(r.clients.ended) > 0 }

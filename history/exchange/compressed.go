@@ -9,12 +9,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow bounds what a decompressor keeps: the window of zstd --long=27,
-// the largest that zstd itself unpacks without being told to. All else that is
-// read is bounded by what is in flight, however much a small file unpacks to.
+// maxWindow bounds a decompressor's memory, in bytes. It is the window of zstd --long=27, the
+// largest that zstd unpacks by default. All other memory is bounded by the operations in flight,
+// even if a small file unpacks to a large one.
 const maxWindow = 128 << 20
 
-// The bytes with which a file of another kind begins.
 const (
 	gzipMagic = "\x1f\x8b"
 	zstdMagic = "\x28\xb5\x2f\xfd"
@@ -22,8 +21,7 @@ const (
 	textMark = "\xef\xbb\xbf"
 )
 
-// otherFiles are kinds of files that hold no history as they stand, and what is to be
-// done with them.
+// otherFiles lists kinds of files that hold no history as they are, with advice.
 func otherFiles() []struct{ magic, name, advice string } {
 	const unpack = "decompress it first, or use gzip or zstd"
 	return []struct{ magic, name, advice string }{
@@ -35,9 +33,8 @@ func otherFiles() []struct{ magic, name, advice string } {
 	}
 }
 
-// plainText returns the text of a history: in itself, or what it is the
-// compressed form of, without its byte order mark. It refuses what is in
-// another encoding than UTF-8, or is compressed otherwise.
+// plainText returns the text of a history, unpacked if need be, without a byte order mark. It
+// refuses an encoding other than UTF-8 and an unknown compression.
 func plainText(in *input) (*input, error) {
 	head := in.ahead(8)
 	var unpack io.Reader
@@ -46,7 +43,7 @@ func plainText(in *input) (*input, error) {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
 		unpack, err = gzip.NewReader(in)
 	case bytes.HasPrefix(head, []byte(zstdMagic)):
-		// One decoder at a time has no goroutine that would have to be ended.
+		// A decoder with concurrency 1 has no goroutine that must be ended.
 		unpack, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	}
 	if err != nil {
@@ -70,9 +67,8 @@ func plainText(in *input) (*input, error) {
 	return in, nil
 }
 
-// wideEncoding names the encoding of a text that begins with head if its
-// characters are of more than one byte each, by its mark, or by the zeros of
-// its first two characters.
+// wideEncoding names the encoding of a text with more than one byte for each character. It
+// judges by the mark in head, or by the zeros of the first two characters.
 func wideEncoding(head []byte) string {
 	zero := func(i int) bool { return i < len(head) && head[i] == 0 }
 	switch {
@@ -90,13 +86,12 @@ func wideEncoding(head []byte) string {
 	return ""
 }
 
-// unpacked is the text of a compressed file.
 type unpacked struct {
 	from *input
 	text io.Reader
 }
 
-// Read returns errors of the file as they are, and damage as a *FormatError.
+// Read returns an error of the file unchanged, and damage as a *FormatError.
 func (u *unpacked) Read(p []byte) (int, error) {
 	n, err := u.text.Read(p)
 	if err != nil && err != io.EOF {
@@ -105,7 +100,6 @@ func (u *unpacked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// damaged is the error of a compressed file that cannot be unpacked.
 func damaged(from *input, err error) error {
 	if from.err != nil && from.err != io.EOF {
 		return fmt.Errorf("exchange: read a history: %w", from.err)
@@ -113,7 +107,7 @@ func damaged(from *input, err error) error {
 	return &FormatError{Line: 1, Reason: fmt.Sprintf("the compressed file cannot be unpacked any further (%v); is it cut short or damaged", err)}
 }
 
-// Read hands on what was read ahead, and then the source.
+// Read returns first the bytes read ahead, and then those of the source.
 func (in *input) Read(p []byte) (int, error) {
 	if !in.fill() {
 		return 0, in.err

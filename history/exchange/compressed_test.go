@@ -74,8 +74,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// What a small file unpacks to is read as a stream, and no operation of it is
-// larger than one of a file that is not compressed.
+// A small file that unpacks to a large one is read as a stream, and none of its operations may be
+// larger than in a plain file.
 func TestABombIsBounded(t *testing.T) {
 	var blank bytes.Buffer
 	w, err := zstd.NewWriter(&blank, zstd.WithEncoderConcurrency(1))
@@ -90,7 +90,7 @@ func TestABombIsBounded(t *testing.T) {
 	if ops, _, err := tryRead(&blank); err != nil || len(ops) != 0 {
 		t.Errorf("%d operations, %v", len(ops), err)
 	}
-	// A frame that asks for a window of 3.75 TB.
+	// A frame with a window of 3.75 TB.
 	huge := zstdMagic + "\x00\xff\x01\x00\x00"
 	if _, _, err := tryRead(strings.NewReader(huge)); err == nil || !strings.Contains(err.Error(), "window") {
 		t.Errorf("a huge window: %v", err)

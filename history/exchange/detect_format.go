@@ -6,17 +6,16 @@ import (
 	"io"
 )
 
-// Format is how a history is written.
+// Format is the format of a history.
 type Format uint8
 
 const (
-	// EDN is one map an operation, one after the other or in one vector.
+	// EDN is one map for each operation, in sequence or in one vector.
 	EDN Format = iota + 1
-	// JSON is one object an operation, each on a line of its own or all in one
-	// array.
+	// JSON is one object for each operation, each on its own line or all in one array.
 	JSON
-	// Log is the text that Jepsen logs and writes to history.txt: a process, a
-	// type, a function and a value on each line.
+	// Log is the text of Jepsen's log and history.txt: a process, a type, a function and a value
+	// on each line.
 	Log
 )
 
@@ -34,8 +33,7 @@ func (f Format) String() string {
 	}
 }
 
-// detect looks at the beginning of a file. A file without anything is a history
-// without operations.
+// detect finds the format from a file's beginning. An empty file has no operations.
 func detect(in *input) (Format, error) {
 	head := in.ahead(len(in.buf))
 	if in.err != nil && in.err != io.EOF {

@@ -5,18 +5,17 @@ import (
 	"strconv"
 )
 
-// ednReader reads forms of the extensible data notation. Tags are passed over,
-// and what they tag is read as it stands, so that records (#jepsen.history.Op)
-// read like maps, but for that of a tuple, which is one of an independent key and its
-// value: that reads like a list of the two. Beyond the specification it reads what Clojure prints into
-// Jepsen's histories: ratios, ##NaN, regular expressions, namespaces of maps.
+// ednReader reads forms of the extensible data notation. It skips tags and reads the tagged form,
+// so records (#jepsen.history.Op) read like maps. The exception is a tuple's tag, for an
+// independent key and its value: it reads like a list of the two. Beyond the specification it
+// reads what Clojure prints into Jepsen's histories: ratios, ##NaN, regular expressions and
+// namespaces of maps.
 type ednReader struct {
 	in   *input
 	tree *tree
 }
 
-// blank consumes what means nothing: white space, commas, comments, and forms
-// discarded by #_.
+// blank skips white space, commas, comments, and forms discarded by #_.
 func (r *ednReader) blank(depth int) error {
 	for {
 		for r.in.pos < r.in.end && (r.in.buf[r.in.pos] == ' ' || r.in.buf[r.in.pos] == ',') { // the usual first
@@ -55,7 +54,6 @@ func (r *ednReader) blank(depth int) error {
 	}
 }
 
-// value reads one form into the tree.
 func (r *ednReader) value(depth int) error {
 	c, err := r.in.begin(r, r.tree, depth)
 	if err != nil {
@@ -82,7 +80,6 @@ func (r *ednReader) value(depth int) error {
 	return r.token()
 }
 
-// sequence reads a collection from its opening bracket to its closing one.
 func (r *ednReader) sequence(kind nodeKind, closing byte, depth int) error {
 	r.in.skip()
 	at := r.tree.open(kind)
@@ -111,7 +108,6 @@ func (r *ednReader) sequence(kind nodeKind, closing byte, depth int) error {
 	}
 }
 
-// dispatch reads what begins with a #, which is consumed already.
 func (r *ednReader) dispatch(depth int) error {
 	c, ok := r.in.peek()
 	if !ok {
@@ -149,8 +145,7 @@ func (r *ednReader) dispatch(depth int) error {
 	return nil
 }
 
-// raw appends the bytes up to the next delimiter to the tree's text and
-// returns where they begin.
+// raw appends the bytes up to the next delimiter to the tree's text and returns their start.
 func (r *ednReader) raw() (int, error) {
 	start, err := r.in.word(r.tree, ednDelimiter, "a word")
 	if err == nil && !whole(r.tree.text[start:]) {
@@ -172,7 +167,7 @@ func (r *ednReader) keyword() error {
 	return nil
 }
 
-// character reads \a, \newline, \u0041 and their like.
+// character reads characters such as \a, \newline and \u0041.
 func (r *ednReader) character() error {
 	r.in.skip()
 	c, ok := r.in.take()
@@ -186,7 +181,6 @@ func (r *ednReader) character() error {
 	return err
 }
 
-// token reads a number, a symbol, nil, true or false.
 func (r *ednReader) token() error {
 	if r.in.number(r.tree, ednDelimiter) {
 		return nil
@@ -217,8 +211,8 @@ func (r *ednReader) token() error {
 	return nil
 }
 
-// ednSpace reports whether c is white space as Clojure's reader has it (Java's,
-// and the comma). Other control characters, zero among them, are none.
+// ednSpace reports whether c is white space for Clojure's reader (Java's, and the comma). Other
+// control characters, such as zero, are not.
 func ednSpace(c byte) bool {
 	return c == ' ' || c == ',' || '\t' <= c && c <= '\r' || 0x1c <= c && c <= 0x1f
 }
@@ -241,7 +235,6 @@ func symbolStart(c byte) bool {
 
 func digit(c byte) bool { return '0' <= c && c <= '9' }
 
-// digits returns how many bytes from i on are digits.
 func digits(b []byte, i int) int {
 	n := i
 	for n < len(b) && digit(b[n]) {

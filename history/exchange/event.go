@@ -5,7 +5,6 @@ import (
 	"math"
 )
 
-// eventType is what an event tells about its operation.
 type eventType uint8
 
 const (
@@ -28,7 +27,7 @@ func (t eventType) String() string {
 	}
 }
 
-// event is one event of a client, or of something else that is passed over.
+// event is one event of a client, or of another process that is ignored.
 type event struct {
 	line        int
 	client      bool
@@ -38,15 +37,14 @@ type event struct {
 	word        string   // of a function that is not known, or of a transaction that is called otherwise
 	value       int      // the node in the tree, or none
 	index, time int64
-	// position and link are those of a causal register, or none.
+	// position and link belong to a causal register; none for other events.
 	position, link int
 	key            int // of the field beside the value, or none
 }
 
-// none is a node that is not there: the same as nil.
+// none is a node that is absent, which means nil.
 const none = -1
 
-// event reads the event in the map that is the tree's first form.
 func (t *tree) event(line int) (event, error) {
 	e := event{line: line, value: none, index: NoIndex, time: NoTime, position: none, link: none, key: none}
 	var fields eventFields
@@ -91,7 +89,6 @@ func (t *tree) event(line int) (event, error) {
 // eventFields are the nodes of type, process, f, value, index, time, position, link and key.
 type eventFields [9]int
 
-// valueAndOrder finds what an event carries, and its index and time.
 func (t *tree) valueAndOrder(e *event, fields *eventFields) error {
 	if fields[3] != 0 {
 		e.value = fields[3]
@@ -115,13 +112,12 @@ func (t *tree) valueAndOrder(e *event, fields *eventFields) error {
 	return nil
 }
 
-// errWithoutFunction is the error of an event that names no function, and is none of a
-// transaction.
+// errWithoutFunction is the error of an event without a function, outside a transaction.
 func (e *event) errWithoutFunction() error {
 	return e.bad("an operation without a function (f), whose value is not a list of operations such as [:r 1 nil]")
 }
 
-// fields finds the values of an event's fields, 0 for what is not there.
+// fields finds the values of an event's fields; 0 for an absent field.
 func (t *tree) fields(line int, found *eventFields) error {
 	if len(t.nodes) == 0 || !t.is(0, mapNode) {
 		return &FormatError{Line: line, Reason: "an operation that is not a map"}
@@ -172,7 +168,6 @@ func (t *tree) eventType(at int) eventType {
 	return eventTypeOf(word)
 }
 
-// eventTypeOf is the type of this name, or 0.
 func eventTypeOf(word string) eventType {
 	switch word {
 	case "invoke":
@@ -193,7 +188,6 @@ func (t *tree) function(at int) Function {
 	return functionOf(word)
 }
 
-// functionOf is the function of this name, 0 if that is none that is known.
 func functionOf(word string) Function {
 	for f := Transaction; f <= Transfer; f++ {
 		if word == f.String() {
@@ -203,7 +197,7 @@ func functionOf(word string) Function {
 	return 0
 }
 
-// counter returns an index or a time, -1 if the history does not tell it.
+// counter returns an index or a time; -1 if the history does not give it.
 func (t *tree) counter(at int) (int64, bool) {
 	switch {
 	case at == 0 || t.is(at, nilNode):

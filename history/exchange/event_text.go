@@ -6,14 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// text writes events as EDN or as JSON, which differ in their separators and
-// in that JSON has strings where EDN has keywords.
+// eventText writes events as EDN or JSON, which differ in separators and in keywords.
 type eventText struct {
 	edn bool
 	buf []byte
 }
 
-// event writes one line.
 func (t *eventText) event(op *Operation, kind eventType, index, time int64) {
 	t.raw("{")
 	t.field("index", true)
@@ -41,8 +39,8 @@ func (t *eventText) event(op *Operation, kind eventType, index, time int64) {
 	t.raw("}\n")
 }
 
-// value writes what was asked for, and with answered what was answered; of an
-// independent key, both in a pair.
+// value writes the request of an operation, or with answered its answer. An independent key and
+// the value are written as a pair.
 func (t *eventText) value(op *Operation, answered bool) {
 	if !op.Keyed {
 		t.valueOfKey(op, answered)
@@ -172,7 +170,6 @@ func (t *eventText) accounts(accounts []Account) {
 func (t *eventText) raw(s string)   { t.buf = append(t.buf, s...) }
 func (t *eventText) number(v int64) { t.buf = strconv.AppendInt(t.buf, v, 10) }
 
-// next separates the elements of a list.
 func (t *eventText) next() {
 	if t.edn {
 		t.raw(" ")
@@ -181,7 +178,6 @@ func (t *eventText) next() {
 	}
 }
 
-// field writes the name of a map's entry.
 func (t *eventText) field(name string, first bool) {
 	switch {
 	case t.edn && !first:
@@ -197,7 +193,6 @@ func (t *eventText) field(name string, first bool) {
 	}
 }
 
-// word writes a keyword, in JSON a string.
 func (t *eventText) word(s string) {
 	if t.edn && keywordText(s) {
 		t.raw(":")
@@ -207,7 +202,7 @@ func (t *eventText) word(s string) {
 	t.quote(s)
 }
 
-// keywordText reports whether a keyword of this text can be read again.
+// keywordText reports whether a keyword with this text can be read back.
 func keywordText(s string) bool {
 	return s != "" && utf8.ValidString(s) && strings.IndexFunc(s, func(c rune) bool {
 		return c < utf8.RuneSelf && ednDelimiter(byte(c))
@@ -238,7 +233,7 @@ func (t *eventText) atom(a Atom) {
 	}
 }
 
-// quote writes a string such that EDN and JSON read the same.
+// quote writes a string that EDN and JSON read alike.
 func (t *eventText) quote(s string) {
 	t.raw(`"`)
 	for _, c := range s { // what is not UTF-8 becomes U+FFFD

@@ -9,7 +9,7 @@ import (
 	"assay/history/exchange"
 )
 
-// A history of Jepsen's is read operation by operation, whatever its form.
+// A history of Jepsen's is read operation by operation, whatever its format.
 func ExampleReader() {
 	const recorded = `
 {:index 0, :time 10, :type :invoke, :process 0, :f :txn, :value [[:append 5 1]]}

@@ -4,37 +4,31 @@ import (
 	"slices"
 )
 
-// reading is how the operations of a history are read.
 type reading uint8
 
 const (
-	// undecided means that no operation has told it yet.
 	undecided reading = iota
-	// ofKnownForm are transactions, registers and banks.
+	// ofKnownForm reads transactions, registers and banks.
 	ofKnownForm
-	// asWritten are all others, and those for which Untyped was called: each
-	// with its function's word and its values.
+	// asWritten reads all other histories, and after Untyped any, by function's word and values.
 	asWritten
 )
 
-// heldEvent is an event that was read while it was not known how to read it.
 type heldEvent struct {
 	line int
 	tree tree
 	err  error
 }
 
-// Untyped makes the reader give every operation with its word and its values as
-// they were written, whatever they look like. It is called before anything was read.
+// Untyped makes Next return each operation's word and values as written. Call it before reading.
 func (r *Reader) Untyped() { r.reading = asWritten }
 
-// Typed makes the reader take the operations for those of a kind: transactions,
-// registers or a bank. It is called before anything was read.
+// Typed makes Next read transactions, registers or a bank only. Call it before reading.
 func (r *Reader) Typed(kind Kind) { r.reading, r.tree.only = ofKnownForm, kind }
 
-// decideReading reads ahead until an operation tells how the history is to be
-// read: its function, or the form of its value. Where none does, it is read as
-// one of a known form, or as written if it has a function that no known form has.
+// decideReading reads ahead until an operation decides the reading by its function or by the
+// form of its value. If none does, the history is read as a known form; but as written if an
+// operation has no function of a known form.
 func (r *Reader) decideReading() {
 	wrote, written := false, false
 	for r.reading == undecided {
@@ -61,8 +55,8 @@ func (r *Reader) decideReading() {
 	}
 }
 
-// ofLongFork reports whether an event is one that histories of long forks have: a :write
-// of one register, or a :read of registers, each as a transaction has it.
+// ofLongFork reports whether an event may belong to a history of long forks: a :write of one
+// register, or a :read of registers, each written as in a transaction.
 func (t *tree) ofLongFork(e *event) bool {
 	at, ok := t.microOps(e.value)
 	if !ok || e.function != Read && e.function != Write {
@@ -81,7 +75,6 @@ func (t *tree) ofLongFork(e *event) bool {
 	return e.function == Read || steps == 1
 }
 
-// nextEvent reads the next event into the tree and returns its line.
 func (r *Reader) nextEvent() (int, error) {
 	if r.reading == undecided {
 		r.decideReading()
@@ -99,7 +92,6 @@ func (r *Reader) nextEvent() (int, error) {
 	return line, err
 }
 
-// ofRegisterKey reports whether an event writes a register of an independent key.
 func (t *tree) ofRegisterKey(e *event) bool {
 	if e.value == none || e.function != Write && e.function != CompareAndSet {
 		return false
@@ -109,8 +101,7 @@ func (t *tree) ofRegisterKey(e *event) bool {
 	return pair && known && t.is(second, listNode) == (e.function == CompareAndSet)
 }
 
-// reading returns how a history is read that has this event; undecided if
-// others have it as well. wrote means that something was written before.
+// reading returns how a history with this event is read. wrote: an earlier event wrote.
 func (t *tree) reading(e *event, wrote bool) reading {
 	if _, ok := t.microOps(e.value); ok && e.function != Transaction {
 		if t.ofLongFork(e) {
@@ -160,8 +151,7 @@ func (t *tree) reading(e *event, wrote bool) reading {
 	return undecided
 }
 
-// balances reports whether a value may be the balances of accounts, or the elements
-// of a set.
+// balances reports whether a value may be balances of accounts, or elements of a set.
 func (t *tree) balances(at int) bool {
 	if !t.is(at, listNode) {
 		return false
@@ -174,8 +164,8 @@ func (t *tree) balances(at int) bool {
 	return true
 }
 
-// readingOfTransaction looks at the operations of a transaction. Those that are spelled
-// :read and :write are of one map of registers, unless a list is appended to as well.
+// readingOfTransaction looks at the steps of a transaction. Steps spelled :read and :write
+// belong to one map of registers, unless another step says otherwise.
 func (t *tree) readingOfTransaction(e *event) reading {
 	at := e.value
 	if at == none || !t.is(at, listNode) {

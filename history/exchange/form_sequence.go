@@ -2,13 +2,12 @@ package exchange
 
 import "io"
 
-// forms gives the maps of a file that has one after the other, or one list of
-// them.
+// forms returns the maps of a file, which are in sequence or in one list.
 type forms struct {
 	in     *input
 	tree   *tree
 	syntax syntax
-	// commas means that those of a list have commas between them.
+	// commas means that commas separate the maps of a list.
 	commas bool
 
 	begun   bool
@@ -48,8 +47,7 @@ func (f *forms) next() (int, error) {
 	return line, f.syntax.value(0)
 }
 
-// inList steps over the comma before the next element. At the end of the list
-// it returns io.EOF, if nothing follows.
+// inList skips the comma before the next element; io.EOF if the list and the file end.
 func (f *forms) inList(c byte, ok bool) (more bool, err error) {
 	switch {
 	case !ok:

@@ -9,8 +9,7 @@ import (
 	"assay/internal/expect"
 )
 
-// told describes operations in short: of each its process, when it began and ended, its
-// outcome and what it did.
+// told describes operations in short: process, beginning and end, outcome and steps.
 func told(t *testing.T, text string) string {
 	t.Helper()
 	ops, r, err := tryRead(strings.NewReader(text))
@@ -33,10 +32,9 @@ func told(t *testing.T, text string) string {
 	return fmt.Sprintf("%v %t %t: ", r.Kind(), r.Unnamed(), r.Uninvoked()) + strings.Join(all, "; ")
 }
 
-// The same operations are read however a history is written.
 func TestFormsOfHistories(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		// Completions without invocations: each began at any time after its process's one before.
+		// Completions without invocations: each began at any time after the process's previous one.
 		{`{:process 0 :type :ok :value [[:append :a 1] [:r :b [1]]]} {:process 1 :type :info :value [[:append :b 1] [:r :a [1]]]} {:process 0 :type :fail :value [[:append :a 2]]}`,
 			"list-append false true: 0 0-1 committed txn [[:append :a 1] [:r :b [1]]]; 1 0-3 unknown txn [[:append :b 1] [:r :a nil]]; 0 2-5 failed txn [[:append :a 2]]"},
 		{`{:process 0, :type :info, :f :txn, :value [[:append 3 1] [:r 2 [1]]]} {:process 0, :type :ok, :f :txn, :value [[:r 3 [1]]]}`,
@@ -62,7 +60,7 @@ func TestFormsOfHistories(t *testing.T) {
 		{`{:type :invoke :f :enqueue :value 1} {:type :invoke :f :enqueue :value 2} {:type :fail :f :enqueue :value 1} {:type :invoke :f :dequeue} {:type :ok :f :dequeue :value 2}`,
 			"other true false: 0 0-2 failed enqueue 1; 2 3-4 committed dequeue 2; 1 1-- unknown enqueue 2"},
 
-		// Transactions by any name, and their operations by the words that there are.
+		// Transactions with any name, and all words for their steps.
 		{`{:process 0 :type :invoke :f :transact :value [[:append 1 2]]} {:process 0 :type :info :f :transact} {:process 1 :type :invoke :f :transact :value []} {:process 1 :type :ok :f :transact :value []}`,
 			"list-append false false: 0 0-1 unknown transact [[:append 1 2]]; 1 2-3 committed transact []"},
 		{`{:process 0 :type :invoke :f :write :value [[:w 1 2]]} {:process 0 :type :ok :f :write :value [[:w 1 2]]} {:process 0 :type :invoke :f :txn :value [[:r 1] [:w 1 3]]} {:process 0 :type :ok :f :txn :value [[:r 1] [:w 1 3]]}`,
@@ -93,7 +91,7 @@ func TestFormsOfHistories(t *testing.T) {
 	}
 }
 
-// A kind that is asked for is how a history is read, or the line says why it cannot be.
+// A history is read as the requested kind, or the error names the line that does not fit.
 func TestKindsThatAreAskedFor(t *testing.T) {
 	const read = `{:process 0 :type :invoke :f :txn :value [[:read 1 nil]]} {:process 0 :type :ok :f :txn :value [[:read 1 nil]]}`
 	for _, c := range []struct {

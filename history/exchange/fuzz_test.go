@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzRead gives the reader whatever comes. It must not panic, must say where
-// what it cannot read is, and what it can read must survive being written and
-// read again.
+// FuzzRead gives the reader arbitrary bytes. It must not panic, and must say where it cannot read.
+// What it can read must survive being written and read again.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		`{:type :invoke, :f :txn, :value [[:r 8 nil] [:append "x" 1N]], :process 2, :time 123, :index 0}
@@ -72,8 +71,7 @@ b"}`,
 	})
 }
 
-// forget drops what a history does not keep: what a transaction that was not
-// acknowledged is said to have read.
+// forget drops what a history does not keep: the reads of an unacknowledged transaction.
 func forget(o *Operation) {
 	if o.Outcome.String() == "committed" {
 		return

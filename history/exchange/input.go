@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// FormatError describes where a history cannot be read, and why.
+// FormatError says where and why a history cannot be read.
 type FormatError struct {
 	// Line counts from 1.
 	Line   int
@@ -15,13 +15,12 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
-// bufferSize is the least that is read at once.
 const bufferSize = 256 << 10
 
-// maxIdleReads is how many reads in a row may return nothing, as bufio's.
+// maxIdleReads bounds consecutive reads that return nothing, as in bufio.
 const maxIdleReads = 100
 
-// input is a stream of bytes that knows its line.
+// input is a stream of bytes that counts lines.
 type input struct {
 	src      io.Reader
 	buf      []byte
@@ -45,7 +44,7 @@ func (in *input) fill() bool {
 	return in.pos < in.end
 }
 
-// read adds at least one byte to the buffer, which has room, or sets err.
+// read adds at least one byte to the buffer, which must have room, or sets err.
 func (in *input) read() {
 	for range maxIdleReads {
 		var n int
@@ -58,8 +57,7 @@ func (in *input) read() {
 	in.err = io.ErrNoProgress
 }
 
-// ahead returns what comes next, at least n bytes of it if there are so many
-// and the buffer has room, without consuming it.
+// ahead returns the next bytes, unconsumed: n or more if there are as many and the buffer has room.
 func (in *input) ahead(n int) []byte {
 	n = min(n, len(in.buf))
 	if in.end-in.pos < n && in.err == nil {
@@ -81,7 +79,6 @@ func (in *input) peek() (c byte, ok bool) {
 	return in.buf[in.pos], true
 }
 
-// skip consumes the byte that peek returned.
 func (in *input) skip() {
 	if in.buf[in.pos] == '\n' {
 		in.line++
@@ -89,7 +86,6 @@ func (in *input) skip() {
 	in.pos++
 }
 
-// take consumes and returns the next byte.
 func (in *input) take() (c byte, ok bool) {
 	if c, ok = in.peek(); ok {
 		in.skip()
@@ -97,7 +93,6 @@ func (in *input) take() (c byte, ok bool) {
 	return c, ok
 }
 
-// bad returns an error at the present line.
 func (in *input) bad(format string, args ...any) error {
 	if err := in.broken(); err != nil {
 		return err
@@ -105,8 +100,7 @@ func (in *input) bad(format string, args ...any) error {
 	return &FormatError{Line: in.line, Reason: fmt.Sprintf(format, args...)}
 }
 
-// unexpected returns an error about the next byte, which is c: it stands where
-// something else was wanted.
+// unexpected returns an error about the next byte c, which stands in place of wanted.
 func (in *input) unexpected(c byte, wanted string) error {
 	if c == 0 {
 		return in.zero(in.base + int64(in.pos))
@@ -114,13 +108,12 @@ func (in *input) unexpected(c byte, wanted string) error {
 	return in.bad("found %q where %s was expected", c, wanted)
 }
 
-// zero returns the error of a zero byte outside a text.
 func (in *input) zero(at int64) error {
 	return in.bad("byte %d of the history (from 0) is zero, and so is no part of one; "+
 		"zeros at the end are what a crash leaves of a file: cut them off, and judge what is before them", at)
 }
 
-// broken returns the error of the source, if it was one, and not its end.
+// broken returns the error of the source; nil at its end.
 func (in *input) broken() error {
 	if in.pos < in.end || in.err == nil || in.err == io.EOF {
 		return nil
@@ -136,7 +129,6 @@ func (in *input) sourceBroken() error {
 	return fmt.Errorf("exchange: read a history: %w", in.err)
 }
 
-// tooShort is the error of a form that does not end.
 func (in *input) tooShort(what string) error {
 	return in.bad("the file ends inside %s; is it cut short", what)
 }

@@ -2,9 +2,8 @@ package exchange
 
 import "io"
 
-// logReader finds the operations among the lines of a log. What stands before
-// an operation on its line (time, level, logger) and all other lines are passed
-// over.
+// logReader finds the operations in the lines of a log. It ignores text before an operation
+// (time, level, logger) and all other lines.
 type logReader struct {
 	in    *input
 	tree  *tree
@@ -39,8 +38,7 @@ func (l *logReader) next() (int, error) {
 	}
 }
 
-// readLine reads one line without its end. more is false at the end of the
-// file.
+// readLine reads one line without its end. more is false at the end of the file.
 func (l *logReader) readLine() (more bool, err error) {
 	l.line = l.line[:0]
 	for {
@@ -60,8 +58,8 @@ func (l *logReader) readLine() (more bool, err error) {
 	}
 }
 
-// operationIn returns where in a line an operation begins: a process, a type
-// and a function. It returns -1 if there is none.
+// operationIn returns where in a line an operation begins, which is a process, a type and a
+// function; -1 if there is none.
 func operationIn(line []byte) int {
 	process, typed := -1, -1 // where these words began, if they are the last ones
 	for at := 0; at < len(line); {
@@ -93,7 +91,7 @@ func operationIn(line []byte) int {
 
 func logSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
-// parse builds the map that EDN would have had.
+// parse builds the map that EDN would have.
 func (l *logReader) parse(number int, text []byte) error {
 	t := l.tree
 	in := &input{buf: text, end: len(text), err: io.EOF, line: number}

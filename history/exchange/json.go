@@ -2,7 +2,7 @@ package exchange
 
 import "strconv"
 
-// jsonReader reads JSON (RFC 8259) into the same trees as EDN.
+// jsonReader reads JSON (RFC 8259) into the trees that EDN has.
 type jsonReader struct {
 	in   *input
 	tree *tree
@@ -40,7 +40,6 @@ func (r *jsonReader) value(depth int) error {
 	return r.literal()
 }
 
-// sequence reads an array or an object.
 func (r *jsonReader) sequence(kind nodeKind, closing byte, depth int) error {
 	r.in.skip()
 	at := r.tree.open(kind)
@@ -72,7 +71,7 @@ func (r *jsonReader) sequence(kind nodeKind, closing byte, depth int) error {
 	}
 }
 
-// key reads the name of an object's member and the colon behind it.
+// key reads a member's name and the colon after it.
 func (r *jsonReader) key(depth int) error {
 	if err := r.blank(depth); err != nil {
 		return err
@@ -122,12 +121,10 @@ func (r *jsonReader) literal() error {
 	return nil
 }
 
-// jsonDelimiter reports whether c is no part of a number or a literal.
 func jsonDelimiter(c byte) bool {
 	return !digit(c) && c != '-' && c != '+' && c != '.' && (c|0x20 < 'a' || c|0x20 > 'z')
 }
 
-// jsonWhole reports whether b is a whole number as JSON writes it.
 func jsonWhole(b []byte) bool {
 	i := 0
 	if b[0] == '-' {
@@ -137,7 +134,6 @@ func jsonWhole(b []byte) bool {
 	return n > 0 && i+n == len(b) && (n == 1 || b[i] != '0')
 }
 
-// jsonInexact reports whether b is another number of JSON's.
 func jsonInexact(b []byte) bool {
 	i := 0
 	if b[0] == '-' {

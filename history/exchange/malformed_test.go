@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// Each malformed history stands beside what it should have been.
 func TestMalformedHistories(t *testing.T) {
 	const (
 		invoke = `{:process 0, :type :invoke, :f :read, :value nil}` + "\n"

@@ -2,8 +2,8 @@ package exchange
 
 import "slices"
 
-// microOps returns the list of operations such as [:r 1 nil] that a value is, which may
-// be that of an independent key. ok is false for anything else, and for an empty list.
+// microOps returns the value as a list of steps such as [:r 1 nil], also if it is paired with an
+// independent key. ok is false for anything else, and for an empty list.
 func (t *tree) microOps(value int) (at int, ok bool) {
 	if value == none || !t.is(value, listNode) {
 		return none, false
@@ -18,8 +18,7 @@ func (t *tree) microOps(value int) (at int, ok bool) {
 	return value, microWord(t.wordBytes(first+1)) != 0
 }
 
-// microWord is what the word at the beginning of an operation of a transaction asks
-// for, 0 for none that is known. A read is GetNothing until it is answered.
+// microWord returns the step that a word names, or 0. A read is GetNothing until it is answered.
 func microWord(word []byte) MicroKind {
 	switch string(word) {
 	case "append":
@@ -32,7 +31,7 @@ func microWord(word []byte) MicroKind {
 	return 0
 }
 
-// wordBytes is the text of a keyword or a string, nil for anything else.
+// wordBytes returns the text of a keyword or a string; nil for anything else.
 func (t *tree) wordBytes(at int) []byte {
 	if k := t.nodes[at].kind; k != keywordNode && k != stringNode {
 		return nil
@@ -40,7 +39,7 @@ func (t *tree) wordBytes(at int) []byte {
 	return t.bytes(at)
 }
 
-// microOp reads one operation of a transaction. A read of two parts, [:r 1], is one of nil.
+// microOp reads one step of a transaction. A read of two parts, [:r 1], reads nil.
 func (t *tree) microOp(e *event, at int, m *MicroOp) error {
 	end := t.after(at)
 	f := at + 1

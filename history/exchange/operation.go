@@ -8,14 +8,14 @@ import (
 	"assay/history"
 )
 
-// Function is what an operation did.
+// Function is the function of an operation.
 type Function uint8
 
 const (
 	// Transaction ran the micro-operations in Txn.
 	Transaction Function = iota + 1
-	// Read read the register Key and saw Value. In a history of a bank, it is
-	// a read of the accounts that did not come back with any.
+	// Read read the register Key and saw Value. In the history of a bank it is a read of the
+	// accounts that got no answer.
 	Read
 	// Write set the register Key to Value.
 	Write
@@ -25,8 +25,7 @@ const (
 	Transfer
 	// ReadAccounts read the accounts of a bank and saw Accounts.
 	ReadAccounts
-	// Other is any other function, or one that was read as written: Word,
-	// Request and Answer tell it.
+	// Other is any other function, or one read as written: see Word, Request and Answer.
 	Other
 )
 
@@ -48,7 +47,7 @@ func (f Function) String() string {
 	}
 }
 
-// MicroKind is what one micro-operation of a transaction did.
+// MicroKind is the kind of a step of a transaction.
 type MicroKind uint8
 
 const (
@@ -60,8 +59,7 @@ const (
 	GetList
 	// GetValue read the register Key and saw Value.
 	GetValue
-	// GetNothing read Key and found a list or a register that was never
-	// written, or the answer is not known.
+	// GetNothing read Key and found an unwritten list or register, or its answer is unknown.
 	GetNothing
 )
 
@@ -73,89 +71,81 @@ type MicroOp struct {
 	List  []Atom
 }
 
-// Account is what a read of a bank saw of one account.
+// Account is one account as a read of a bank saw it.
 type Account struct {
 	ID      Atom
 	Balance int64
-	// Missing means that the read had no balance for it.
+	// Missing means that the read had no balance for the account.
 	Missing bool
 }
 
-// Movement is what a transfer was to do.
+// Movement is the request of a transfer.
 type Movement struct {
 	From, To Atom
 	Amount   int64
 }
 
 const (
-	// Never is the completion of an operation of which nothing more was heard.
+	// Never is the completion of an operation without one.
 	Never = math.MaxInt64
-	// NoTime is a time that the history does not tell.
+	// NoTime is a time that the history does not give.
 	NoTime = -1
-	// NoIndex is an index that the history does not tell.
+	// NoIndex is an index that the history does not give.
 	NoIndex = -1
 )
 
 // Operation is one operation, as its process saw it.
 type Operation struct {
-	// Line and EndLine are where its invocation and its completion begin in
-	// the file, from 1; EndLine is 0 without a completion.
+	// Line and EndLine are where the invocation and the completion begin in the file, from 1;
+	// EndLine is 0 without a completion.
 	Line, EndLine int
-	// Index is the number that the history gives to the invocation, or NoIndex.
+	// Index is the history's number of the invocation, or NoIndex.
 	Index int64
-	// Process is the client that did it: one operation after the other.
+	// Process is the client, which does one operation after the other.
 	Process  int64
 	Function Function
-	// Outcome is Committed for ok, Failed for fail, and Unknown otherwise.
+	// Outcome is Committed for ok, Failed for fail, and otherwise Unknown.
 	Outcome history.Outcome
-	// Invoke and Complete order the operations: one precedes another in real
-	// time if it completed strictly before the other was invoked. A reader
-	// counts events; a writer takes any one clock. Complete is Never if there
-	// was no completion.
+	// Invoke and Complete order the operations: one precedes another in real time if it
+	// completed strictly before the other was invoked. A reader counts events; a writer takes
+	// any single clock. Complete is Never without a completion.
 	Invoke, Complete int64
-	// InvokeTime and CompleteTime are nanoseconds since the history began, or
-	// NoTime. They are for people: Jepsen's clocks do not order events.
+	// InvokeTime and CompleteTime are nanoseconds since the history began, or NoTime. They are
+	// for people: Jepsen's clocks do not order events.
 	InvokeTime, CompleteTime int64
 
-	// Txn is the answer of a transaction that was committed, and the request
-	// of any other.
+	// Txn is the answer of a committed transaction, and the request of any other.
 	Txn []MicroOp
-	// Key is the key of an independent history (jepsen.independent): values were
-	// pairs of it and what the operation itself had, or the key stood beside the value, as
-	// a field of its own. Keyed is false if there was none. Value and From are a register's.
+	// Key is the key of an independent history (jepsen.independent), if Keyed. The key and the
+	// value were a pair, or the key was a field of its own. Value and From are a register's.
 	Keyed            bool
 	Key, Value, From Atom
 	Movement         Movement
 	Accounts         []Account
-	// Listed means that the accounts of a read were a list of balances, which reads
-	// of other kinds answer with as well.
+	// Listed means that a read's accounts were a list of balances, as other kinds' reads have too.
 	Listed bool
 
-	// Uninvoked means that the history has no invocation of it. Then Invoke is the
-	// earliest moment at which it can have begun, Line and Index are those of its
-	// completion, and Request is the same as Answer.
+	// Uninvoked means that the history lacks the invocation. Then Invoke is the earliest
+	// possible beginning, Line and Index are the completion's, and Request equals Answer.
 	Uninvoked bool
-	// Unnamed means that the history names no process: Process is one of its own.
+	// Unnamed means that the history names no process: the reader chose Process.
 	Unnamed bool
-	// Word is the function of an operation that is read as written, or of a transaction
-	// that is not called txn. Request and Answer are the values of the invocation and of
-	// the acknowledgement of an operation that is read as written.
-	// Position and Link are fields of the acknowledgement beside its value.
+	// Word is the function of an operation read as written, or of a transaction not called txn.
+	// Request and Answer are the values of the invocation and of the acknowledgement of an
+	// operation read as written. Position and Link are fields of the acknowledgement.
 	Word string
-	// Told is the value of a completion that was none, of such an operation.
+	// Told is the value of such an operation's completion that acknowledged nothing.
 	Request, Answer, Told Value
 	Position, Link        Value
 
 	// beside means that the key was a field of its own.
 	beside bool
-	// room is where the lists of Request, Answer and the like are.
+	// room holds the lists of Request, Answer and Told.
 	room []Value
 }
 
-// name is the operation's function, with its article.
 func (o *Operation) name() string { return withArticle(o.Function, o.Word) }
 
-// withArticle is a function, or the word of another, with its article.
 func withArticle(f Function, word string) string {
 	if word == "" {
 		word = f.String()
@@ -166,8 +156,7 @@ func withArticle(f Function, word string) string {
 	return "a " + word
 }
 
-// ID is how a reader of a report finds the operation again: its index, or else
-// the number of its event in the file, from 0.
+// ID identifies the operation in a report: its index, or else the number of its event, from 0.
 func (o *Operation) ID() int64 {
 	if o.Index != NoIndex {
 		return o.Index
@@ -190,7 +179,7 @@ func (o *Operation) Clone() *Operation {
 	return &c
 }
 
-// reset empties o, keeping its room.
+// reset empties o and keeps its memory.
 func (o *Operation) reset() {
 	room := o.room[:0]
 	if cap(room) > roomKept {
@@ -199,8 +188,6 @@ func (o *Operation) reset() {
 	*o = Operation{Txn: o.Txn[:0], Accounts: o.Accounts[:0], room: room}
 }
 
-// grow adds an empty micro-operation, with the room of one that was there
-// before.
 func (o *Operation) grow() *MicroOp {
 	if len(o.Txn) < cap(o.Txn) {
 		o.Txn = o.Txn[:len(o.Txn)+1]
@@ -212,21 +199,21 @@ func (o *Operation) grow() *MicroOp {
 	return m
 }
 
-// Kind is what a history is a history of.
+// Kind is the kind of a history.
 type Kind uint8
 
 const (
-	// NoKind is a history whose operations fit more than one kind, or of none.
+	// NoKind is a history whose operations fit several kinds, or none.
 	NoKind Kind = iota
-	// ListAppend are transactions that append to lists and read them.
+	// ListAppend has transactions that append to lists and read them.
 	ListAppend
-	// ReadWrite are transactions that write registers and read them.
+	// ReadWrite has transactions that write registers and read them.
 	ReadWrite
-	// Bank are transfers between accounts and reads of all accounts.
+	// Bank has transfers between accounts and reads of all accounts.
 	Bank
-	// Register are reads, writes and compare-and-sets of single registers.
+	// Register has reads, writes and compare-and-sets of single registers.
 	Register
-	// AsWritten are operations of any other kind.
+	// AsWritten has operations of any other kind.
 	AsWritten
 )
 
@@ -248,11 +235,10 @@ func (k Kind) String() string {
 	}
 }
 
-// Transactions reports whether the history is one of transactions.
+// Transactions reports whether the history consists of transactions.
 func (k Kind) Transactions() bool { return k == ListAppend || k == ReadWrite }
 
-// history returns what a history is that has such a step, NoKind if that cannot be
-// told.
+// history returns the kind of history that has such a step; NoKind if several have.
 func (k MicroKind) history() Kind {
 	switch k {
 	case Append, GetList:
@@ -264,8 +250,7 @@ func (k MicroKind) history() Kind {
 	}
 }
 
-// kind returns what a history is that has this operation, NoKind if that
-// cannot be told.
+// kind returns the kind of history that has this operation; NoKind if several have.
 func (o *Operation) kind() Kind {
 	switch o.Function {
 	case Transaction:

@@ -1,8 +1,7 @@
 package exchange
 
-// readAhead reads the events of a source on another processor, before they are wanted.
-// Each goroutine reads one batch and ends, so that nothing has to be closed if nobody asks
-// for more.
+// readAhead reads the events of a source on another processor. Each goroutine reads one batch
+// and ends, so an abandoned reader needs no Close.
 type readAhead struct {
 	source source
 	tree   tree  // into which the source reads
@@ -12,7 +11,6 @@ type readAhead struct {
 	read   chan struct{} // closed when coming is read; nil before the first
 }
 
-// batch are some events, and why none follows.
 type batch struct {
 	nodes  []node
 	text   []byte
@@ -24,8 +22,8 @@ type batch struct {
 // placed is where an event begins in the nodes of a batch, and its line.
 type placed struct{ first, line int }
 
-// A batch ends with the event that reaches one of these sizes. One that took more room
-// than largeBatch, such as a read of everything, does not keep it.
+// A batch ends with the event that reaches batchNodes or batchText. A batch with more nodes than
+// largeBatch, such as a read of everything, does not keep its memory.
 const (
 	batchNodes = 1 << 14
 	batchText  = 256 << 10
@@ -36,7 +34,6 @@ func newReadAhead(into *tree) *readAhead {
 	return &readAhead{into: into, now: &batch{}, coming: &batch{}}
 }
 
-// next implements source.
 func (a *readAhead) next() (line int, err error) {
 	if a.read == nil {
 		a.begin()
@@ -64,7 +61,6 @@ func (a *readAhead) next() (line int, err error) {
 	return e.line, nil
 }
 
-// begin reads the batch that comes.
 func (a *readAhead) begin() {
 	read, b := make(chan struct{}), a.coming
 	a.read = read

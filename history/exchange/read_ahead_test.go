@@ -9,8 +9,8 @@ import (
 	"assay/internal/expect"
 )
 
-// A history is read through many batches, with events and strings across the borders of
-// what is read at once, and an event of many times the size of a batch.
+// A history is read in many batches, with events and strings across their borders, and one event of
+// many times a batch's size.
 func TestManyBatches(t *testing.T) {
 	const each = 9000
 	for _, format := range []Format{EDN, JSON} {
@@ -48,7 +48,6 @@ func TestManyBatches(t *testing.T) {
 	}
 }
 
-// What is read ahead ends by itself if nobody asks for more.
 func TestNobodyAsksForMore(t *testing.T) {
 	text := strings.Repeat("{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value 1}\n", 20_000)
 	before := runtime.NumGoroutine()

@@ -7,36 +7,31 @@ import (
 	"assay/history"
 )
 
-// maxOpen bounds the operations in flight at one time.
 const maxOpen = 1 << 20
 
-// source gives one event after the other: it reads the next one into the tree
-// and returns the line on which it begins, or io.EOF.
+// source reads one event into the tree. next returns its first line, or io.EOF.
 type source interface {
 	next() (line int, err error)
 }
 
-// Reader reads a history. It is not safe for concurrent use. What it keeps is
-// the operations in flight.
+// Reader reads a history, keeping the operations in flight. It is not safe for concurrent use.
 type Reader struct {
 	format Format
 	tree   *tree
 	source source
 	open   inFlight
 	drains inFlight // those within which their process dequeues
-	// clients are who did the operations, and labels are the words by which the
-	// history calls transactions beside txn.
+	// labels are the words besides txn by which the history calls transactions.
 	clients clients
 	labels  map[string]struct{}
-	// given is what Next returned last; free are operations to use again.
+	// given is the last operation that Next returned; free are operations to reuse.
 	given *Operation
 	free  []*Operation
 	ahead []*Operation // read by Decide
-	// left are, at the end, the operations that were never completed.
+	// left are, at the end, the operations without a completion.
 	left []*Operation
 	kind Kind
-	// begun is set with the first operation, which began on line since; txns
-	// means that it was a transaction.
+	// begun is set by the first operation, on line since; txns means that it was a transaction.
 	begun, txns bool
 	since       int
 
@@ -50,8 +45,8 @@ type Reader struct {
 	err    error
 }
 
-// NewReader finds out in which format src is, which may be compressed with
-// gzip or zstd. It returns a *FormatError if it is in none, and any error of src.
+// NewReader finds the format of src, which may be compressed with gzip or zstd. It returns a
+// *FormatError if src has no known format, and any error of src.
 func NewReader(src io.Reader) (*Reader, error) {
 	in, err := plainText(newInput(src))
 	if err != nil {
@@ -79,19 +74,16 @@ func NewReader(src io.Reader) (*Reader, error) {
 // Format returns the format of the history.
 func (r *Reader) Format() Format { return r.format }
 
-// Kind returns what the history is a history of, as far as it was read. Of
-// transactions that both append and write it is what came first. Decide says it
-// before the first operation.
+// Kind returns the kind of the history, as far as it was read. If transactions both append and
+// write, the first of these decides. Call Decide to know it before the first operation.
 func (r *Reader) Kind() Kind { return r.kind }
 
-// lookAhead bounds the operations that Decide reads ahead.
 const lookAhead = 1 << 14
 
-// Decide reads ahead until it is clear what the history is a history of, and
-// returns that; NoKind only if there are no operations. What was read is still
-// to come from Next. Where all that was read fits two kinds, it is the one that
-// needs less: transactions that read nothing are ListAppend, and reads without
-// answers are Register.
+// Decide reads ahead until the kind of the history is clear and returns the kind; NoKind only
+// without operations. Next still returns the operations read. If they fit two kinds, the simpler
+// one is taken: ListAppend for transactions that read nothing, Register for reads without
+// answers.
 func (r *Reader) Decide() (Kind, error) {
 	for r.kind == NoKind && len(r.ahead) < lookAhead {
 		op, err := r.next()
@@ -115,10 +107,9 @@ func (r *Reader) Decide() (Kind, error) {
 	}
 }
 
-// Next returns the next operation, in the order in which they completed, and
-// at the end those that never did. It is valid until the next call. Next
-// returns io.EOF at the end, a *FormatError if the history is malformed, and
-// any error of the source; the same again when it is called again.
+// Next returns the operations in the order of their completions, and at the end those without
+// one. An operation is valid until the next call. Next returns io.EOF at the end, a *FormatError
+// if the history is malformed, and any error of the source; later calls repeat the error.
 func (r *Reader) Next() (*Operation, error) {
 	if len(r.ahead) == 0 {
 		return r.next()
@@ -155,7 +146,6 @@ func (r *Reader) next() (*Operation, error) {
 	return r.leftOver()
 }
 
-// leftOver returns the operations that were never completed, one by one.
 func (r *Reader) leftOver() (*Operation, error) {
 	if len(r.open)+len(r.drains) > 0 {
 		r.left = append(r.open.empty(), r.drains.empty()...) // the first is taken last
@@ -175,14 +165,12 @@ func (r *Reader) leftOver() (*Operation, error) {
 	return op, nil
 }
 
-// release gives up the memory that reading takes, at the end: what was read is
-// then judged, and the Reader may be kept for what it tells.
+// release frees the memory of reading, since callers may keep the Reader.
 func (r *Reader) release() {
 	r.source, r.given, r.free, r.left, r.now = nil, nil, nil, nil, event{}
 	*r.tree = tree{only: r.tree.only}
 }
 
-// event reads the next event.
 func (r *Reader) event(e *event) error {
 	line, err := r.nextEvent()
 	if err != nil {
@@ -192,7 +180,7 @@ func (r *Reader) event(e *event) error {
 	return err
 }
 
-// step reads one event. It returns the operation that it completes, or nil.
+// step reads one event. It returns the operation that the event completes, or nil.
 func (r *Reader) step() (*Operation, error) {
 	e := &r.now
 	if err := r.event(e); err != nil {
@@ -229,9 +217,9 @@ func (r *Reader) step() (*Operation, error) {
 	return r.complete(e, at)
 }
 
-// nameTransaction makes an event one of a transaction, whatever its function is called,
-// if its value is a list of operations such as [:r 1 nil], or if such an event had that
-// function before.
+// nameTransaction makes an event one of a transaction, whatever its function is called, if its
+// value is a list of steps such as [:r 1 nil], or if an earlier event with this function had
+// such a value.
 func (r *Reader) nameTransaction(e *event) {
 	if r.reading != ofKnownForm || !e.client || e.function == 0 || e.function == Transaction || r.tree.only == Register || r.tree.only == Bank {
 		return
@@ -279,8 +267,6 @@ func (r *Reader) invoke(e *event, at int64) error {
 	return nil
 }
 
-// unused returns an empty operation, one that was given out before if there is
-// one.
 func (r *Reader) unused() *Operation {
 	n := len(r.free)
 	if n == 0 {
@@ -321,7 +307,6 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 	return op, nil
 }
 
-// end enters how an operation ended.
 func (r *Reader) end(e *event, op *Operation, at int64) error {
 	op.EndLine, op.Complete, op.CompleteTime = e.line, at, e.time
 	switch e.kind {
@@ -339,7 +324,6 @@ func (r *Reader) end(e *event, op *Operation, at int64) error {
 	return nil
 }
 
-// known is the kind as far as it was read.
 func (r *Reader) known() string {
 	switch {
 	case r.kind != NoKind:
@@ -351,7 +335,7 @@ func (r *Reader) known() string {
 	}
 }
 
-// noteKind keeps transactions, banks and registers apart.
+// noteKind refuses a mixture of transactions, banks and registers.
 func (r *Reader) noteKind(op *Operation) error {
 	if r.txns && r.kind != NoKind && op.Function == Transaction {
 		return nil

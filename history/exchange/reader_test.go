@@ -13,7 +13,6 @@ import (
 	"assay/internal/expect"
 )
 
-// readAll returns copies of all operations, in words that are easy to compare.
 func readAll(t *testing.T, text string) ([]Operation, *Reader) {
 	t.Helper()
 	ops, r, err := tryRead(strings.NewReader(text))
@@ -41,7 +40,7 @@ func tryRead(src io.Reader) ([]Operation, *Reader, error) {
 	}
 }
 
-// say writes what an operation did, without when.
+// say writes what an operation did, without times.
 func say(o *Operation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s", o.Process, o.Function)
@@ -231,7 +230,6 @@ func TestWhenAndWhere(t *testing.T) {
 	}
 }
 
-// Of processes that crashed, some tools use the number again.
 func TestAProcessGoesOnAfterInfo(t *testing.T) {
 	ops, _ := readAll(t, `{:process 0, :type :invoke, :f :write, :value 1}
 {:process 0, :type :info, :f :write, :value 1}
@@ -310,7 +308,6 @@ func TestSourceErrorsAreNotMalformedInput(t *testing.T) {
 	}
 }
 
-// A reader keeps what is in flight, not what it has read.
 func TestMemoryDoesNotGrowWithTheHistory(t *testing.T) {
 	const each = 20_000
 	src, out := io.Pipe()

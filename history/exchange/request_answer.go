@@ -2,7 +2,6 @@ package exchange
 
 import "slices"
 
-// request reads what an invocation asks for into op.
 func (t *tree) request(e *event, op *Operation) error {
 	op.Function = e.function
 	if key, known := t.atom(max(e.key, 0)); e.key != none && known && e.function != Transaction && e.function != Transfer {
@@ -18,8 +17,8 @@ func (t *tree) request(e *event, op *Operation) error {
 	case Transfer:
 		return t.transfer(e, op)
 	case Read:
-		// What a read is invoked with means nothing, but for the key in [key nil]:
-		// some tools put there what the read will see.
+		// The value of a read's invocation means nothing, except the key in [key nil]: some tools
+		// put there the value that the read will see.
 		if e.value == none || op.beside {
 			return nil
 		}
@@ -46,7 +45,7 @@ func (t *tree) request(e *event, op *Operation) error {
 	}
 }
 
-// answer reads what an acknowledgement says into op, which has its request.
+// answer reads an acknowledgement into op, which has its request.
 func (t *tree) answer(e *event, op *Operation) error {
 	switch op.Function {
 	case Other:
@@ -76,7 +75,6 @@ func (t *tree) answer(e *event, op *Operation) error {
 	return nil
 }
 
-// readAnswer reads what a read of a register, or of a bank's accounts, saw.
 func (t *tree) readAnswer(e *event, op *Operation) error {
 	value := e.value
 	if op.beside {
@@ -116,8 +114,8 @@ func (t *tree) readAnswer(e *event, op *Operation) error {
 	return t.scalar(e, value, &op.Value)
 }
 
-// unaskedKey returns the key and the value of a register that a read which was invoked
-// without a key answers with, in a history of independent keys.
+// unaskedKey returns the key and the value in the answer of a read that was invoked without a
+// key, in a history of independent keys.
 func (t *tree) unaskedKey(value int) (key, second int, ok bool) {
 	if value == none || !t.keyed && t.only != Register {
 		return 0, 0, false
@@ -128,9 +126,8 @@ func (t *tree) unaskedKey(value int) (key, second int, ok bool) {
 	return key, second, ok
 }
 
-// txnAnswer reads what an acknowledged transaction did into op, which has what
-// it was invoked with. One that did something else than it was asked for is
-// malformed: nobody can tell which of the two is true.
+// txnAnswer reads an acknowledged transaction into op, which has its request. A transaction that
+// did other steps than requested is malformed: it is not known which list is true.
 func (t *tree) txnAnswer(e *event, op *Operation) error {
 	t.asked, op.Txn = op.Txn, t.asked
 	key, keyed := op.Key, op.Keyed
@@ -148,7 +145,6 @@ func (e *event) errOtherKey(op *Operation) error {
 	return e.bad("process %d invoked a transaction on line %d and is answered with one of another independent key", e.process, op.Line)
 }
 
-// sameSteps refuses an answer to another transaction than was asked for.
 func (e *event) sameSteps(op *Operation, asked, answered int, same func(step int) bool) error {
 	if asked != answered {
 		return e.bad("process %d invoked a transaction of %d operations on line %d and is answered with %d",
@@ -162,7 +158,7 @@ func (e *event) sameSteps(op *Operation, asked, answered int, same func(step int
 	return nil
 }
 
-// same reports whether both do the same, whatever they read.
+// same reports whether both steps do the same, whatever they read.
 func (m *MicroOp) same(other *MicroOp) bool {
 	if m.Key != other.Key || m.Kind.writes() != other.Kind.writes() {
 		return false
@@ -172,7 +168,6 @@ func (m *MicroOp) same(other *MicroOp) bool {
 
 func (k MicroKind) writes() bool { return k == Append || k == Put }
 
-// txn reads the micro-operations of a transaction.
 func (t *tree) txn(e *event, op *Operation) error {
 	op.Txn = op.Txn[:0]
 	value, err := t.independent(e, op, listNode)
@@ -190,8 +185,8 @@ func (t *tree) txn(e *event, op *Operation) error {
 	return nil
 }
 
-// independent returns the value of an event without the independent key that it
-// may have, which it enters into op: a pair of an atom and a value of this kind.
+// independent returns the value of an event without its independent key, if it is a pair of an
+// atom and a value of this kind. It sets the key in op.
 func (t *tree) independent(e *event, op *Operation, kind nodeKind) (int, error) {
 	if e.value == none {
 		return none, nil
@@ -238,8 +233,8 @@ func (t *tree) transfer(e *event, op *Operation) error {
 	return t.scalar(e, to, &op.Movement.To)
 }
 
-// accounts reads a map from account to balance. In JSON the accounts are
-// strings, so a string that is a whole number is taken for that number.
+// accounts reads a map from account to balance. JSON has strings as accounts, so a string that
+// is a whole number stands for the number.
 func (t *tree) accounts(e *event, at int, op *Operation) error {
 	for key, end := at+1, t.after(at); key < end; {
 		value := t.after(key)
@@ -261,8 +256,7 @@ func (t *tree) accounts(e *event, at int, op *Operation) error {
 	return t.distinctAccounts(e, op.Accounts)
 }
 
-// distinctAccounts refuses a map with one key twice: which of the balances was
-// read, nobody can tell.
+// distinctAccounts refuses a map with one key twice: it is not known which balance was read.
 func (t *tree) distinctAccounts(e *event, accounts []Account) error {
 	clear(t.accountsSeen)
 	if t.accountsSeen == nil {
@@ -277,7 +271,7 @@ func (t *tree) distinctAccounts(e *event, accounts []Account) error {
 	return nil
 }
 
-// accountList reads a list of balances, of the accounts 0, 1, 2 and so on.
+// accountList reads a list of balances, for the accounts 0, 1, 2 and so on.
 func (t *tree) accountList(e *event, at int, op *Operation) error {
 	for child := range t.children(at) {
 		a := Account{ID: Int64(int64(len(op.Accounts)))}

@@ -5,18 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// What EDN and JSON have in common.
-
-// syntax reads one form at a time.
+// syntax reads forms of EDN or JSON, one at a time.
 type syntax interface {
-	// blank consumes what stands between forms.
+	// blank skips the text between forms.
 	blank(depth int) error
-	// value reads one form into the tree.
 	value(depth int) error
 }
 
-// begin goes to the next form, which is to be one in a tree, and returns the byte with
-// which it begins.
+// begin goes to the next form and returns its first byte.
 func (in *input) begin(s syntax, t *tree, depth int) (byte, error) {
 	if depth > maxDepth || len(t.nodes) >= maxNodes || len(t.text) >= maxText {
 		return 0, in.bad("one operation is larger than %d forms, %d bytes of text or %d levels", maxNodes, maxText, maxDepth)
@@ -31,8 +27,7 @@ func (in *input) begin(s syntax, t *tree, depth int) (byte, error) {
 	return c, nil
 }
 
-// word appends the bytes up to the next delimiter to the tree's text and returns where
-// they begin. No line ends in it.
+// word appends the bytes up to a delimiter to the tree's text, and returns their start.
 func (in *input) word(t *tree, delimiter func(byte) bool, what string) (start int, err error) {
 	for start = len(t.text); in.pos < in.end || in.fill(); {
 		end, text := in.pos, in.buf[:in.end]
@@ -51,9 +46,8 @@ func (in *input) word(t *tree, delimiter func(byte) bool, what string) (start in
 	return start, in.broken()
 }
 
-// number reads what most values of long histories are: a whole number of few digits that
-// ends in the buffer, as all formats write it. ok is false, and nothing was read, for
-// anything else.
+// number reads the most common value of long histories: a short whole number that ends in the
+// buffer. Otherwise ok is false, and nothing is consumed.
 func (in *input) number(t *tree, delimiter func(byte) bool) (ok bool) {
 	const few = 18 // cannot overflow
 	v := int64(0)
@@ -71,8 +65,7 @@ func (in *input) number(t *tree, delimiter func(byte) bool) (ok bool) {
 	return false
 }
 
-// literal adds what the text from start on stands for, if that is nothing, which is called
-// null, true or false.
+// literal adds null (the format's word for nil), true or false, if the text from start is one.
 func (t *tree) literal(start int, null string) bool {
 	kind, num := boolNode, int64(0)
 	switch string(t.text[start:]) {
@@ -89,18 +82,16 @@ func (t *tree) literal(start int, null string) bool {
 	return true
 }
 
-// escapes are what a backslash in a string begins.
 type escapes uint8
 
 const (
 	jsonEscapes escapes = iota
-	// ednEscapes are octal ones as well. Such a string may have control characters.
+	// ednEscapes include octal ones. Such a string may contain control characters.
 	ednEscapes
-	// noEscapes are those of a regular expression, where a backslash stands for itself.
+	// noEscapes is for regular expressions, where a backslash stands for itself.
 	noEscapes
 )
 
-// quoted reads a string whose opening quote is consumed already.
 func (in *input) quoted(t *tree, how escapes) (err error) {
 	start := len(t.text)
 	for {
@@ -133,7 +124,7 @@ func (in *input) quoted(t *tree, how escapes) (err error) {
 	}
 }
 
-// plain consumes what of a string stands for itself, as far as it is in the buffer.
+// plain consumes the part of a string in the buffer that has no escape and no end.
 func (in *input) plain() []byte {
 	text := in.buf[in.pos:in.end]
 	for i, c := range text {
@@ -146,8 +137,7 @@ func (in *input) plain() []byte {
 	return text
 }
 
-// escape reads what follows a backslash inside a string and appends what it
-// stands for.
+// escape reads an escape after its backslash and appends its character.
 func (in *input) escape(text []byte, how escapes) ([]byte, error) {
 	c, ok := in.take()
 	switch {
@@ -185,8 +175,8 @@ func (in *input) escape(text []byte, how escapes) ([]byte, error) {
 	return text, in.bad("%q is not an escape in a string", "\\"+string(rune(c)))
 }
 
-// unicode reads the four digits of a \u escape, and the second such escape of
-// a character that needs two. Half of one alone becomes U+FFFD.
+// unicode reads the four digits of a \u escape, and the second escape of a surrogate pair. Half a
+// pair becomes U+FFFD.
 func (in *input) unicode(text []byte) ([]byte, error) {
 	v, err := in.hex()
 	if err != nil {

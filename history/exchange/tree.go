@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-// nodeKind is what a node of a parsed operation is.
 type nodeKind uint8
 
 const (
@@ -24,36 +23,32 @@ const (
 	mapNode    // its children are key, value, key, value, ...
 )
 
-// node is one form. A form is followed by its children, so that a whole
-// operation is one flat array that is used again for the next.
+// node is one form, followed by its children, so an operation is one flat array, which is reused.
 type node struct {
 	kind nodeKind
-	// size counts the nodes of the form, itself included.
+	// size counts the nodes of the form, including itself.
 	size int32
-	// num is a number, or where its text begins and ends.
+	// num is a number, or the start and end of a text.
 	num int64
 }
 
-// The largest operation that is read: 2^22 forms take 64 MiB.
+// Bounds of an operation: 2^22 forms take 64 MiB.
 const (
 	maxNodes = 1 << 22
 	maxText  = 64 << 20
 	maxDepth = 500
 )
 
-// tree is one operation, as it was written.
 type tree struct {
 	nodes []node
 	text  []byte
-	// asked is what the transaction that was read last was invoked with.
-	asked []MicroOp
-	// accountsSeen are the accounts of the read that was read last.
+	// asked is the request of the transaction read last.
+	asked        []MicroOp
 	accountsSeen map[Atom]struct{}
-	// keyed means that registers were written by independent keys, and only is the
-	// kind that was asked for, NoKind for any.
+	// keyed means that independent keys were written. only is the kind given to Typed, or NoKind.
 	keyed bool
 	only  Kind
-	// keywords are those that were read, so that each is kept once.
+	// keywords holds each keyword read once.
 	keywords map[string]string
 }
 
@@ -71,13 +66,12 @@ func (t *tree) add(kind nodeKind, num int64) {
 	t.nodes = append(t.nodes, node{kind: kind, size: 1, num: num})
 }
 
-// addText adds a form whose text was appended to t.text from start on.
+// addText adds a form with the text in t.text from start on.
 func (t *tree) addText(kind nodeKind, start int) {
 	t.add(kind, int64(start)<<32|int64(len(t.text)))
 }
 
-// addNumber adds the number whose text was appended from start on. It returns
-// false if that is no number.
+// addNumber adds the number with the text from start on; false if it is no number.
 func (t *tree) addNumber(start int, exact, inexact func([]byte) bool) bool {
 	digits := t.text[start:]
 	if !exact(digits) {
@@ -98,8 +92,7 @@ func (t *tree) addNumber(start int, exact, inexact func([]byte) bool) bool {
 	return true
 }
 
-// trimNumber brings a whole number into its one shortest form, in place: no
-// plus, no leading zeros, no N at the end.
+// trimNumber brings a whole number, in place, to its shortest form: no plus, leading zeros or N.
 func trimNumber(digits []byte) []byte {
 	n := len(digits)
 	if digits[n-1] == 'N' {
@@ -119,7 +112,7 @@ func trimNumber(digits []byte) []byte {
 	return digits[:copy(digits, digits[i:n])]
 }
 
-// wholeNumber returns the number, or false if it needs more than 64 bits.
+// wholeNumber returns the number; false if it needs more than 64 bits.
 func wholeNumber(digits []byte) (int64, bool) {
 	if len(digits) < 19 { // cannot overflow
 		var v int64
@@ -139,7 +132,6 @@ func wholeNumber(digits []byte) (int64, bool) {
 	return v, err == nil
 }
 
-// bytes returns the text of a node that has one.
 func (t *tree) bytes(at int) []byte {
 	n := t.nodes[at]
 	switch n.kind {
@@ -149,8 +141,7 @@ func (t *tree) bytes(at int) []byte {
 	return nil
 }
 
-// word returns the text of a keyword or a string, which mean the same where a
-// field or a function is named: JSON has no keywords.
+// word returns a keyword's or string's text. As names they mean the same: JSON has no keywords.
 func (t *tree) word(at int) (string, bool) {
 	if k := t.nodes[at].kind; k != keywordNode && k != stringNode {
 		return "", false
@@ -160,7 +151,6 @@ func (t *tree) word(at int) (string, bool) {
 
 func (t *tree) is(at int, kind nodeKind) bool { return t.nodes[at].kind == kind }
 
-// children are the forms in the one at at.
 func (t *tree) children(at int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for child, end := at+1, t.after(at); child < end && yield(child); child = t.after(child) {
@@ -168,7 +158,7 @@ func (t *tree) children(at int) iter.Seq[int] {
 	}
 }
 
-// after returns the form behind the one at at.
+// after returns the place after the form at at.
 func (t *tree) after(at int) int { return at + int(t.nodes[at].size) }
 
 // pair returns both elements of a list of two; ok is false for anything else.
@@ -186,8 +176,8 @@ func (t *tree) pair(at int) (first, second int, ok bool) {
 	return first, second, t.after(second) == end
 }
 
-// asPair makes the tree's last form, if it is a map of two entries, the list of their
-// values: records such as {:key 1, :value 2} are written so.
+// asPair makes the form at at, if it is a map of two entries, the list of their values. It must be
+// the tree's last form. Records such as {:key 1, :value 2} are pairs.
 func (t *tree) asPair(at int) {
 	if !t.is(at, mapNode) || t.nodes[at].size < 5 {
 		return
@@ -203,8 +193,7 @@ func (t *tree) asPair(at int) {
 	t.close(at)
 }
 
-// atom returns the form as an Atom. It returns false for what no key or value
-// can be.
+// atom returns the form as an Atom; false if it cannot be a key or a value.
 func (t *tree) atom(at int) (Atom, bool) {
 	n := t.nodes[at]
 	switch n.kind {
@@ -224,7 +213,6 @@ func (t *tree) atom(at int) (Atom, bool) {
 	return Atom{}, false
 }
 
-// keyword returns the text of a keyword.
 func (t *tree) keyword(text []byte) string {
 	const most = 1 << 12
 	known, ok := t.keywords[string(text)]
@@ -240,7 +228,6 @@ func (t *tree) keyword(text []byte) string {
 	return known
 }
 
-// describe names a form in an error, in a few words.
 func (t *tree) describe(at int) string {
 	switch n := t.nodes[at]; n.kind {
 	case nilNode:
@@ -262,7 +249,6 @@ func (t *tree) describe(at int) string {
 	}
 }
 
-// short bounds what an error quotes.
 func short(text []byte) string {
 	const most = 40
 	s := strings.ToValidUTF8(string(text[:min(len(text), most)]), "")
@@ -272,5 +258,5 @@ func short(text []byte) string {
 	return s
 }
 
-// whole checks that a text is UTF-8: all the formats say so.
+// whole reports whether a text is UTF-8, which all the formats require.
 func whole(text []byte) bool { return utf8.Valid(text) }

@@ -8,8 +8,7 @@ import (
 	"assay/internal/expect"
 )
 
-// How a history is read is told by its operations, also where the first ones
-// fit several kinds.
+// The operations decide how a history is read, even if the first ones fit several kinds.
 func TestHowAHistoryIsRead(t *testing.T) {
 	const (
 		read  = `{:process 0, :type :invoke, :f :read} `
@@ -51,7 +50,6 @@ func TestHowAHistoryIsRead(t *testing.T) {
 	}
 }
 
-// Values are given as they were written, whatever they look like.
 func TestValuesAsWritten(t *testing.T) {
 	const text = `{:process 0, :type :invoke, :f :read, :value [:k nil]}
 {:process 0, :type :ok, :f :read, :value [:k {"a" #{1 2.5}, :b (x)}], :position 7, :link :init}

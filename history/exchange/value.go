@@ -6,32 +6,31 @@ import (
 	"strings"
 )
 
-// Form is what a Value is made of.
+// Form is the form of a Value.
 type Form uint8
 
 const (
-	// Scalar is one atom, nil included.
+	// Scalar is one atom, which may be nil.
 	Scalar Form = iota
 	// List is a vector, a list or a set.
 	List
-	// Map has its keys and values in turn.
+	// Map has keys and values alternately.
 	Map
-	// Inexact is a decimal, a ratio or another number that is not whole, or a
-	// symbol; Atom.Text is what was written.
+	// Inexact is a symbol or a number that is not whole, such as a ratio; Atom.Text is as written.
 	Inexact
 )
 
-// Value is a value of an operation as it was written. The zero value is nil.
+// Value is a value of an operation as written. The zero value is nil.
 type Value struct {
 	Form  Form
 	Atom  Atom
 	Items []Value
 }
 
-// IsNil reports whether there is nothing.
+// IsNil reports whether the value is nil.
 func (v *Value) IsNil() bool { return v.Form == Scalar && v.Atom.Kind == Nil }
 
-// Equal reports whether both are the same.
+// Equal reports whether both values are the same.
 func (v *Value) Equal(other *Value) bool {
 	return v.Form == other.Form && v.Atom == other.Atom &&
 		slices.EqualFunc(v.Items, other.Items, func(a, b Value) bool { return a.Equal(&b) })
@@ -45,8 +44,7 @@ func (v *Value) Pair() (first, second *Value, ok bool) {
 	return &v.Items[0], &v.Items[1], true
 }
 
-// Field returns the value of a map under a keyword or a string, nil if there is
-// none.
+// Field returns the value of a map under a keyword or a string; nil if there is none.
 func (v *Value) Field(name string) *Value {
 	if v.Form != Map {
 		return nil
@@ -60,7 +58,7 @@ func (v *Value) Field(name string) *Value {
 	return nil
 }
 
-// Word returns the text of a keyword or a string, "" for anything else.
+// Word returns the text of a keyword or a string; "" for anything else.
 func (v *Value) Word() string {
 	if v.Form == Scalar && (v.Atom.Kind == Keyword || v.Atom.Kind == String) {
 		return v.Atom.Text
@@ -68,7 +66,7 @@ func (v *Value) Word() string {
 	return ""
 }
 
-// String writes the value as EDN does, and of a long list its beginning.
+// String writes the value as EDN does, but only the beginning of a long list.
 func (v *Value) String() string {
 	const most = 20
 	open, end := "[", "]"
@@ -91,11 +89,10 @@ func (v *Value) String() string {
 	return open + strings.Join(parts, " ") + end
 }
 
-// roomKept is the most room for values that an operation keeps for the one that is
-// read into it next.
+// roomKept bounds the values whose memory an operation keeps for its next use.
 const roomKept = 1 << 10
 
-// carve returns room for some values, which is the operation's until it is reset.
+// carve returns room for n values, which belongs to the operation until it is reset.
 func (o *Operation) carve(n int) []Value {
 	if n > cap(o.room)-len(o.room) {
 		o.room = make([]Value, 0, max(n, min(2*cap(o.room), roomKept)))
@@ -105,7 +102,7 @@ func (o *Operation) carve(n int) []Value {
 	return o.room[first : first+n : first+n]
 }
 
-// value returns the form as a Value of an operation. It shares nothing with the tree.
+// value returns the form as a Value, which shares nothing with the tree.
 func (t *tree) value(at int, op *Operation) Value {
 	var v Value
 	if at != none {
@@ -114,7 +111,6 @@ func (t *tree) value(at int, op *Operation) Value {
 	return v
 }
 
-// valueInto is value, for a place that may hold another one.
 func (t *tree) valueInto(v *Value, at int, op *Operation) {
 	switch n := &t.nodes[at]; n.kind {
 	case intNode:
@@ -153,7 +149,6 @@ func (v Value) Clone() Value {
 	return v
 }
 
-// anyValue writes a value of any form.
 func (t *eventText) anyValue(v *Value) {
 	switch v.Form {
 	case Scalar:
@@ -201,8 +196,7 @@ func (t *eventText) mapValue(v *Value) {
 	t.raw("}")
 }
 
-// symbolText reports whether this text is read again as the same number or
-// symbol.
+// symbolText reports whether this text reads back as the same number or symbol.
 func symbolText(s string) bool {
 	return keywordText(s) && s[0] != ':' && s[0] != '\\' && s[0] != '#' && (ednInexact([]byte(s)) && digit(s[0]) || !digit(s[0]) && s[0] != '-' && s[0] != '+' && symbolStart(s[0]))
 }

@@ -12,16 +12,15 @@ import (
 
 // Output describes how a Writer writes.
 type Output struct {
-	// Format is EDN or JSON; either has one event on each line.
+	// Format is EDN or JSON; both have one event on each line.
 	Format Format
-	// Processes is how many processes there are: above every
-	// Operation.Process. After an operation of unknown outcome its process is
-	// given the next number that leaves the same remainder, as in Jepsen,
-	// because a process that does not know what it did does nothing more.
+	// Processes is the number of processes: above every Operation.Process. After an operation
+	// of unknown outcome a process does nothing more, as in Jepsen: its client continues under
+	// the next number with the same remainder.
 	Processes int64
-	// Window is how far the operations may be from the order of their events:
-	// none begins more than Window before the latest end of those added before
-	// it. A Span finds it. The writer keeps what ended within a window.
+	// Window bounds the disorder of the added operations: none begins more than Window before
+	// the latest end of those added before. A Span finds it. The writer keeps the operations that
+	// ended within a window.
 	Window int64
 }
 
@@ -32,8 +31,7 @@ type Span struct {
 	widest int64
 }
 
-// See takes note of the next operation, with Never for the end of one that did
-// not end.
+// See notes the next operation; complete is Never if it has no end.
 func (s *Span) See(invoke, complete int64) {
 	if s.ended {
 		s.widest = max(s.widest, minus(s.latest, invoke))
@@ -47,10 +45,10 @@ func (s *Span) See(invoke, complete int64) {
 	}
 }
 
-// Window returns the smallest window that fits what was seen.
+// Window returns the smallest window that fits all operations seen.
 func (s *Span) Window() int64 { return s.widest }
 
-// minus is a - b for b not above a, at most the largest number.
+// minus is max(a-b, 0), bounded by the largest number.
 func minus(a, b int64) int64 {
 	if b >= a {
 		return 0
@@ -61,13 +59,12 @@ func minus(a, b int64) int64 {
 	return math.MaxInt64
 }
 
-// Writer writes operations as the events of a history, in the order of their
-// times. It is not safe for concurrent use.
+// Writer writes operations as the events of a history, in the order of their times. It is not
+// safe for concurrent use.
 //
-// Of two events at the same time, an invocation is written before a completion,
-// so that the history orders no more than the times do. The exception is a
-// process that begins its next operation at the very time at which it ended the
-// one before.
+// At equal times an invocation is written before a completion, so the history orders no more
+// than the times do. The exception is a process that begins an operation at the very time at
+// which it ended the one before.
 type Writer struct {
 	out     *bufio.Writer
 	o       Output
@@ -81,7 +78,6 @@ type Writer struct {
 	current map[int64]*written
 }
 
-// written is an operation on its way out.
 type written struct {
 	op     *Operation
 	closed bool
@@ -101,7 +97,7 @@ func NewWriter(w io.Writer, o Output) (*Writer, error) {
 	}, nil
 }
 
-// Add writes one operation, sooner or later. Of op, only a copy is kept.
+// Add writes one operation, possibly later. It keeps a copy of op.
 func (w *Writer) Add(op *Operation) error {
 	if err := w.validate(op); err != nil {
 		return err
@@ -151,7 +147,7 @@ func (w *Writer) push(e pendingEvent) {
 	heap.Push(&w.events, e)
 }
 
-// Close writes what is left. It does not close what is written to.
+// Close writes the remaining events. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	for len(w.events) > 0 {
 		if err := w.emit(heap.Pop(&w.events).(pendingEvent)); err != nil {
@@ -214,14 +210,13 @@ func (w *Writer) line(op *Operation, kind eventType, time int64) error {
 	return nil
 }
 
-// pendingEvent is an event that waits for what may come before it.
+// pendingEvent waits for events that may come before it.
 type pendingEvent struct {
 	at, seq   int64
 	completes bool
 	of        *written
 }
 
-// pendingEvents is a heap.
 type pendingEvents []pendingEvent
 
 func (p pendingEvents) Len() int      { return len(p) }

@@ -79,8 +79,7 @@ func write(t *testing.T, o Output, ops []Operation) string {
 	return out.String()
 }
 
-// randomAtom covers what atoms there are. JSON has neither keywords nor, as
-// names of accounts, anything but strings.
+// randomAtom covers all atoms. JSON has no keywords, and only strings as names of accounts.
 func randomAtom(r *rand.Rand, plain bool) Atom {
 	switch n := r.IntN(12); {
 	case n < 7 || plain && n != 11:
@@ -157,8 +156,8 @@ func randomAction(r *rand.Rand, kind Kind, plain bool, o *Operation) {
 	}
 }
 
-// randomOps returns operations in the order in which they end, of processes
-// that do one after the other, at times that are sometimes the same.
+// randomOps returns operations by completion, of processes that do one after the other, with some
+// equal times.
 func randomOps(r *rand.Rand, kind Kind, plain bool, processes int) []Operation {
 	var ops []Operation
 	free := make([]int64, processes)
@@ -195,7 +194,7 @@ func randomOps(r *rand.Rand, kind Kind, plain bool, processes int) []Operation {
 	return ops
 }
 
-// full says all that a history keeps of an operation.
+// full describes everything that a history keeps of an operation.
 func full(o *Operation, processes int64) string {
 	return fmt.Sprintf("%d %s %d %d %v", o.Process%processes, strings.SplitN(say(o), " ", 2)[1], o.InvokeTime, o.CompleteTime, o.Complete == Never)
 }
@@ -234,8 +233,8 @@ func sameOps(t *testing.T, want, got []Operation, processes int64) {
 	}
 }
 
-// sameOrder looks whether what was in order is in order, and what was
-// concurrent is concurrent but where a process itself forbids it.
+// sameOrder checks that ordered operations stay ordered, and concurrent ones concurrent, unless a
+// process itself forbids it.
 func sameOrder(t *testing.T, want, got []Operation, processes int64) {
 	t.Helper()
 	byProcess := func(ops []Operation) map[int64][]Operation {
@@ -249,8 +248,8 @@ func sameOrder(t *testing.T, want, got []Operation, processes int64) {
 		return all
 	}
 	w, g := byProcess(want), byProcess(got)
-	// A moment at which some process ends one operation and begins the next
-	// cannot be told in a sequence without ordering more than there was.
+	// If a process ends one operation and begins the next at one moment, a sequence of events
+	// cannot show it without ordering more operations than the times do.
 	tied := map[int64]bool{}
 	for _, list := range w {
 		for i := range len(list) - 1 {
@@ -314,7 +313,6 @@ func TestWriterRefuses(t *testing.T) {
 	}
 }
 
-// What is further back than the window is written and forgotten.
 func TestWriterKeepsAWindow(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, Output{Format: JSON, Processes: 4, Window: 10})

@@ -38,8 +38,8 @@ func random(r *rand.Rand) problem {
 	return p
 }
 
-// forbidden looks for a forbidden cycle by the definition: the transitive
-// closure of the public edges closes one of the edges.
+// forbidden looks for a forbidden cycle by the definition: the transitive closure of the public
+// edges closes one of the edges.
 func forbidden(nodes int, edges []Edge) bool {
 	reach := make([][]bool, nodes)
 	for v := range reach {
@@ -118,7 +118,7 @@ func TestSolveAgreesWithAllChoices(t *testing.T) {
 	}
 }
 
-// solve chooses everything, and forbids what closes a private edge then.
+// solve decides every alternative, and then forbids the choices that close a private edge.
 func (p problem) solve(s *Solver) Result {
 	for i, sides := range p.sides {
 		for side := range sides {

@@ -2,12 +2,11 @@ package acyclic
 
 import "slices"
 
-// clause is a set of literals of which at least one must hold. The first two of
-// a learned one are watched.
+// clause is a set of literals; at least one must hold. The first two of a learned clause
+// are watched.
 type clause struct {
 	literals []Literal
-	// from are the clauses from which this one was learned, none if it is a
-	// cycle or forbidden.
+	// from are the clauses from which it was learned; empty for a cycle or a forbidden set.
 	from []int32
 }
 
@@ -17,7 +16,7 @@ func (s *Solver) addClause(c clause) int32 {
 	return int32(len(s.clauses) - 1)
 }
 
-// propagateClauses assigns what clauses with the false literal l.Not() leave.
+// propagateClauses assigns what the clauses with the false literal l.Not() still require.
 func (s *Solver) propagateClauses(l Literal) int32 {
 	wrong := l.Not()
 	watching := s.watchers[wrong]
@@ -46,8 +45,7 @@ func (s *Solver) propagateClauses(l Literal) int32 {
 	return -1
 }
 
-// attach takes back all choices and adds what is forbidden. It returns a clause
-// that is broken without any choice, or -1.
+// attach undoes all choices and adds the forbidden sets. It returns a clause still broken, or -1.
 func (s *Solver) attach() int32 {
 	s.cancel(0)
 	for _, lits := range s.forbidden {
@@ -73,7 +71,6 @@ func (s *Solver) attach() int32 {
 	return -1
 }
 
-// rewatch finds another literal to watch in place of the second.
 func (s *Solver) rewatch(c int32, lits []Literal) bool {
 	for k := 2; k < len(lits); k++ {
 		if s.truth(lits[k]) >= 0 {
@@ -85,8 +82,8 @@ func (s *Solver) rewatch(c int32, lits []Literal) bool {
 	return false
 }
 
-// learn derives from a broken clause what must hold at an earlier level (the
-// first unique implication point), goes back there and assigns it.
+// learn derives from a broken clause a literal that must hold at an earlier level (the first unique
+// implication point), goes back there and assigns it.
 func (s *Solver) learn(c int32) {
 	now := int32(len(s.limits))
 	learned := clause{literals: []Literal{0}}
@@ -146,8 +143,7 @@ func (s *Solver) backjump(learned clause) {
 	s.assign(lits[0], c)
 }
 
-// explain fills in the core: the alternatives of all cycles from which a clause
-// that is broken without any choice was derived.
+// explain sets the core: the alternatives of all cycles from which the broken clause c was derived.
 func (s *Solver) explain(c int32) {
 	done := make(map[int32]bool)
 	var todo []int32

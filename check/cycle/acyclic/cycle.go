@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// effort is how many edges are looked at for a shorter cycle once there is one.
+// effort bounds the edges examined for a shorter cycle after the first.
 const effort = 1 << 22
 
-// finder looks for cycles in edges sorted by where they come from.
 type finder struct {
 	ctx   context.Context
 	edges []Edge
@@ -24,9 +23,8 @@ type finder struct {
 	best  []Edge
 }
 
-// Cycle returns a forbidden cycle of these edges, nil if there is none or ctx
-// ended first. It is short, though not always the shortest: its first edge is
-// private if one is.
+// Cycle returns a forbidden cycle of these edges; nil if there is none or ctx ended first. It is
+// short, but not always the shortest. Its private edge, if any, comes first.
 func Cycle(ctx context.Context, nodes int, edges []Edge) []Edge {
 	var best []Edge
 	newFinder(ctx, nodes, edges).each(func(f *finder) bool {
@@ -36,11 +34,11 @@ func Cycle(ctx context.Context, nodes int, edges []Edge) []Edge {
 	return best
 }
 
-// Cycles returns forbidden cycles that begin with different edges, at most so
-// many. There are none only if there is no forbidden cycle or ctx ended first.
+// Cycles returns at most the given number of forbidden cycles that begin with different edges.
+// It returns none only if there is no forbidden cycle or ctx ended first.
 //
-// It is quick if the public edges have an order that is close to that of rank:
-// what closes a private edge is between its ends there.
+// It is quick if the public edges have a topological order close to rank: then the path that
+// closes a private edge lies between its ends.
 func Cycles(ctx context.Context, nodes int, edges []Edge, rank []int64, most int) [][]Edge {
 	var all [][]Edge
 	g := newGraph(nodes, edges, func(i int) Literal { return Literal(i) })
@@ -79,7 +77,7 @@ func newFinder(ctx context.Context, nodes int, edges []Edge) *finder {
 	return f
 }
 
-// each calls visit whenever best was replaced by a cycle, until it returns true.
+// each calls visit for each new best cycle, until visit returns true.
 func (f *finder) each(visit func(*finder) bool) {
 	for i, e := range f.edges {
 		if f.all[e.From] != f.all[e.To] || e.From == e.To {
@@ -110,8 +108,7 @@ func (f *finder) arrange(nodes int) {
 	}
 }
 
-// close looks for the shortest public way from the end of an edge to its
-// beginning, if that makes a shorter cycle than the best.
+// close looks for the shortest public path that closes an edge to a shorter cycle than the best.
 func (f *finder) close(first int32) bool {
 	e := f.edges[first]
 	f.round++
@@ -161,16 +158,14 @@ func (f *finder) keep(first int32) bool {
 	return true
 }
 
-// Components numbers the strongly connected components of a graph from 1, a component
-// after all that can be reached from it, and gives the number of each node's.
+// Components returns the number of each node's strongly connected component. Components are
+// numbered from 1; a component's number is higher than those of all components reachable from it.
 func Components(nodes int, edges []Edge) []int32 {
 	f := &finder{edges: edges}
 	f.arrange(nodes)
 	return f.components(func(Edge) bool { return true })
 }
 
-// components numbers the strongly connected components of the edges that are
-// wanted, a component after all that can be reached from it.
 func (f *finder) components(wanted func(Edge) bool) []int32 {
 	number, _ := Numbers(context.Background(), len(f.start)-1, func(v, n int32) (int32, bool) {
 		at := f.start[v] + n
@@ -185,8 +180,8 @@ func (f *finder) components(wanted func(Edge) bool) []int32 {
 	return number
 }
 
-// Numbers is Components of a graph whose edges are kept elsewhere, see Visit. count is how
-// many components there are. number is nil, and count 0, if ctx ended first.
+// Numbers is Components of a graph whose edges are kept elsewhere (see Visit). count is the number
+// of components. number is nil and count 0 if ctx ended first.
 func Numbers(ctx context.Context, nodes int, next func(node, n int32) (to int32, some bool)) (number []int32, count int) {
 	number = make([]int32, nodes)
 	if !Visit(ctx, nodes, next, func(members []int32) {
@@ -200,9 +195,9 @@ func Numbers(ctx context.Context, nodes int, next func(node, n int32) (to int32,
 	return number, count
 }
 
-// Visit calls visit with each strongly connected component of a graph, a component after all
-// that can be reached from it. next returns where the nth edge of a node leads, if there are
-// so many. The slice is reused. It stops early, with false, when ctx ends.
+// Visit calls visit with each strongly connected component of a graph, after all components
+// reachable from it. next returns the target of the nth edge of a node, if there is one. The slice
+// is reused. Visit returns false if ctx ended first.
 //
 // It is Tarjan's algorithm (SIAM J. Comput. 1972) without recursion.
 func Visit(ctx context.Context, nodes int, next func(node, n int32) (to int32, some bool), visit func(members []int32)) bool {

@@ -11,8 +11,7 @@ type arc struct {
 	literal Literal
 }
 
-// graph keeps the public edges that are there now, in a topological order. An
-// order outlives the edges that are taken back.
+// graph holds the public edges in a topological order. The order outlives edges that are removed.
 type graph struct {
 	out, in  [][]arc // public
 	position []int32 // by node
@@ -26,8 +25,8 @@ type graph struct {
 	behind []int32
 }
 
-// newGraph gives the arc of edge i what literal says. What leads into a node is left out:
-// only a graph that is added to needs it, see linkBack.
+// newGraph gives the arc of edge i the literal of i. It omits the arcs into a node: only a graph to
+// which edges are added needs them (see linkBack).
 func newGraph(nodes int, edges []Edge, literal func(i int) Literal) graph {
 	g := graph{
 		out:      arcsRoom(nodes, edges, func(e Edge) int32 { return e.From }),
@@ -41,7 +40,6 @@ func newGraph(nodes int, edges []Edge, literal func(i int) Literal) graph {
 	return g
 }
 
-// linkBack fills in what leads into each node, by the edges of newGraph.
 func (g *graph) linkBack(edges []Edge, literal func(i int) Literal) {
 	g.in = arcsRoom(len(g.out), edges, func(e Edge) int32 { return e.To })
 	for i, e := range edges {
@@ -51,7 +49,6 @@ func (g *graph) linkBack(edges []Edge, literal func(i int) Literal) {
 	}
 }
 
-// arcsRoom has by node room for the public edges that have it at one end.
 func arcsRoom(nodes int, edges []Edge, end func(Edge) int32) [][]arc {
 	count, total := make([]int32, nodes), int32(0)
 	for _, e := range edges {
@@ -67,7 +64,7 @@ func arcsRoom(nodes int, edges []Edge, end func(Edge) int32) [][]arc {
 	return arcs
 }
 
-// Position is the place of a node in the order of the moment.
+// Position is a node's place in the current order.
 func (g *graph) Position(node int32) int32 { return g.position[node] }
 
 // Moved returns the nodes whose position changed since the last call.
@@ -82,7 +79,6 @@ func (g *graph) link(e Edge, l Literal) {
 	g.in[e.To] = append(g.in[e.To], arc{e.From, l})
 }
 
-// undo takes back what was inserted after a moment.
 func (g *graph) undo(mark int) {
 	for i := len(g.log) - 1; i >= mark; i-- {
 		e := g.log[i]
@@ -92,8 +88,8 @@ func (g *graph) undo(mark int) {
 	g.log = g.log[:mark]
 }
 
-// insert adds a public edge. If it closes a cycle, it returns the literals of its
-// edges, at least l, and adds nothing.
+// insert adds a public edge. If the edge closes a cycle, insert adds nothing and returns the
+// literals of the cycle, at least l.
 func (g *graph) insert(e Edge, l Literal) []Literal {
 	if g.position[e.From] > g.position[e.To] {
 		if broken := g.reorder(e); broken != nil {
@@ -105,8 +101,7 @@ func (g *graph) insert(e Edge, l Literal) []Literal {
 	return nil
 }
 
-// reach looks along public edges for a way from one node to another, no
-// further than the other's position. What was seen is in ahead.
+// reach looks for a public path, no further than the end's position. ahead gets the nodes seen.
 func (g *graph) reach(from, to int32) bool {
 	limit := g.position[to]
 	g.round++
@@ -127,7 +122,6 @@ func (g *graph) reach(from, to int32) bool {
 	return false
 }
 
-// way appends the literals of the way by which a node was reached.
 func (g *graph) way(literals []Literal, to int32) []Literal {
 	for v := to; g.via[v].node >= 0; v = g.via[v].node {
 		if l := g.via[v].literal; l != static {
@@ -137,8 +131,7 @@ func (g *graph) way(literals []Literal, to int32) []Literal {
 	return literals
 }
 
-// reorder makes the order allow a public edge against it, or returns the
-// literals of a way back.
+// reorder makes the order allow a public edge, or returns the literals of a path back.
 func (g *graph) reorder(e Edge) []Literal {
 	if g.reach(e.To, e.From) {
 		return g.way(make([]Literal, 0, 8), e.From)
@@ -172,8 +165,8 @@ func (g *graph) reorder(e Edge) []Literal {
 	return nil
 }
 
-// sort makes the first topological order: of the nodes that can come next, the
-// one with the lowest rank. It returns false if there is a cycle.
+// sort makes the first topological order: among the nodes that can come next, the lowest rank
+// does. It returns false if there is a cycle.
 func (g *graph) sort(rank []int64) bool {
 	waiting := make([]int32, len(g.out))
 	for _, arcs := range g.out {
@@ -202,7 +195,6 @@ func (g *graph) sort(rank []int64) bool {
 	return int(place) == len(g.out)
 }
 
-// byRank is a heap of nodes.
 type byRank struct {
 	rank  []int64
 	nodes []int32

@@ -1,18 +1,15 @@
-// Package acyclic decides whether a direction can be chosen for each of a set
-// of alternatives such that a graph stays free of forbidden cycles. It knows
-// nothing of transactions.
+// Package acyclic chooses one side for each of a set of alternatives such that a graph stays free
+// of forbidden cycles, or shows that this is impossible. It knows nothing of transactions.
 //
-// An edge is public or private. A cycle is forbidden if at most one of its
-// edges is private: with public edges alone the graph must have a topological
-// order, and a private edge must not be closed by public ones.
+// An edge is public or private. A cycle is forbidden if at most one of its edges is private. So the
+// public edges must have a topological order, and no public path may close a private edge.
 //
-// The search is conflict-driven clause learning (Marques-Silva and Sakallah,
-// "GRASP", IEEE Trans. Computers 1999) with the graph as its theory: the public
-// edges are kept in a topological order as they come (Pearce and Kelly, "A
-// Dynamic Topological Sort Algorithm for Directed Acyclic Graphs", JEA 2006),
-// and a cycle becomes a clause. Alternatives are made while the search goes on,
-// where the order of the moment breaks a rule, so that their number is that of
-// the doubtful cases and not of all pairs.
+// The search is conflict-driven clause learning (Marques-Silva and Sakallah, "GRASP", IEEE Trans.
+// Computers 1999) with the graph as its theory. The public edges are kept in an online topological
+// order (Pearce and Kelly, "A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs", JEA
+// 2006), and a cycle becomes a clause. The caller adds alternatives during the search, only where
+// the current order breaks a rule. There are then as many as doubtful cases, and not one for each
+// pair.
 package acyclic
 
 import (
@@ -20,36 +17,34 @@ import (
 	"slices"
 )
 
-// Edge says that one node comes before another. Tag is the caller's.
+// Edge says that one node comes before another. Tag belongs to the caller.
 type Edge struct {
 	From, To int32
 	Tag      int32
 	Private  bool
 }
 
-// Literal is one side of an alternative: twice its number for the first, plus
-// one for the second.
+// Literal is one side of an alternative: twice its number, plus one for the second side.
 type Literal int32
 
-// Not is the other side.
+// Not returns the other side.
 func (l Literal) Not() Literal { return l ^ 1 }
 
-// Alternative is the number of the alternative.
+// Alternative returns the number of the alternative.
 func (l Literal) Alternative() int32 { return int32(l >> 1) }
 
-// Result is how a search ended.
+// Result says how a search ended.
 type Result uint8
 
 const (
-	// Undecided: the context or the memory that a search may use ended first.
+	// Undecided means that the context or the search's memory ended first.
 	Undecided Result = iota
-	// Possible: no rule is broken in the order of the moment; see Position.
+	// Possible means that the current order breaks no rule; see Position.
 	Possible
-	// Impossible: whatever is chosen closes a cycle; see Core.
+	// Impossible means that every choice closes a cycle; see Core.
 	Impossible
 )
 
-// maxLiterals bounds the memory of what is learned.
 const maxLiterals = 1 << 26
 
 const (
@@ -72,15 +67,14 @@ type Solver struct {
 	clauses  []clause
 	watchers [][]int32 // by literal that became false
 	literals int       // in all clauses
-	// forbidden are the clauses of Forbid that no watcher has yet.
+	// forbidden are the clauses of Forbid that are not attached yet.
 	forbidden [][]Literal
 	core      []int32
 	seen      []bool
 }
 
-// New makes a solver of a graph without forbidden cycles. Nodes are ordered by
-// rank where the edges leave a choice. It returns nil if the public edges have
-// a cycle.
+// New makes a solver for a graph without forbidden cycles. rank orders the nodes as far as the
+// edges allow. New returns nil if the public edges have a cycle.
 func New(nodes int, edges []Edge, rank []int64) *Solver {
 	always := func(int) Literal { return static }
 	s := &Solver{graph: newGraph(nodes, edges, always)}
@@ -91,9 +85,8 @@ func New(nodes int, edges []Edge, rank []int64) *Solver {
 	return s
 }
 
-// Add makes an alternative: either all edges of first are there or all of
-// second. The edges must not lead from a node to itself. Private ones are the
-// caller's to look after, by Forbid.
+// Add makes an alternative: the graph gets either all edges of first or all of second. No edge may
+// lead from a node to itself. The caller must guard private edges with Forbid.
 func (s *Solver) Add(first, second []Edge) int32 {
 	v := int32(len(s.value))
 	private := func(e Edge) bool { return e.Private }
@@ -105,8 +98,8 @@ func (s *Solver) Add(first, second []Edge) int32 {
 	return v
 }
 
-// Forbid says that these sides cannot all be chosen, since their edges close a
-// forbidden cycle. It is called by what Solve asks.
+// Forbid says that these sides cannot all be chosen, because their edges close a forbidden cycle.
+// Only the next function of Solve may call it.
 func (s *Solver) Forbid(sides []Literal) {
 	for i := range sides {
 		sides[i] = sides[i].Not()
@@ -115,8 +108,7 @@ func (s *Solver) Forbid(sides []Literal) {
 	s.forbidden = append(s.forbidden, slices.Compact(sides))
 }
 
-// Undecided returns an alternative of which no side is chosen now, looking from
-// one on and then from the first.
+// Undecided returns an alternative without a chosen side, searching from from on and then from 0.
 func (s *Solver) Undecided(from int32) (v int32, some bool) {
 	n := int32(len(s.value))
 	if len(s.trail) == int(n) {
@@ -127,7 +119,7 @@ func (s *Solver) Undecided(from int32) (v int32, some bool) {
 	return v, true
 }
 
-// Saved is the side of an alternative that was chosen last, if any.
+// Saved returns the last chosen side of an alternative, if any.
 func (s *Solver) Saved(v int32) (Literal, bool) {
 	if s.saved[v] == 0 {
 		return 0, false
@@ -142,14 +134,12 @@ func sideOf(v int32, value int8) Literal {
 	return Literal(2*v + 1)
 }
 
-// Core returns, after Impossible, the alternatives that together have no way
-// out, sorted.
+// Core returns, after Impossible, the alternatives that together have no solution, sorted.
 func (s *Solver) Core() []int32 { return s.core }
 
-// Solve searches. Whenever all that follows from the choices so far was done,
-// it asks next for another choice of an alternative that is not decided, or to
-// call Forbid; next returns false if it did, or if the order of the moment breaks
-// no rule.
+// Solve searches. After each choice and its consequences it calls next. next returns a side of an
+// undecided alternative and true. It returns false after calling Forbid, or if the current order
+// breaks no rule.
 func (s *Solver) Solve(ctx context.Context, next func() (Literal, bool)) Result {
 	conflicts, budget, round := 0, 0, 0
 	for {
@@ -222,7 +212,6 @@ func (s *Solver) assign(l Literal, reason int32) {
 	s.trail = append(s.trail, l)
 }
 
-// cancel takes back all choices above a level.
 func (s *Solver) cancel(level int) {
 	if len(s.limits) <= level {
 		return
@@ -237,8 +226,7 @@ func (s *Solver) cancel(level int) {
 	s.head = min(s.head, len(s.trail))
 }
 
-// propagate does what follows from the choices, and returns a clause that they
-// break, or -1.
+// propagate assigns the consequences of the choices, and returns a clause that they break, or -1.
 func (s *Solver) propagate() int32 {
 	for s.head < len(s.trail) {
 		l := s.trail[s.head]
