@@ -11,8 +11,8 @@ import (
 	"assay/report"
 )
 
-// sentence says first which group is faster, by how much and how surely, and what their
-// acknowledgements are worth if that differs.
+// sentence says which group is faster, by how much and how surely, and how the worth of their
+// acknowledgements differs.
 func (c *Comparison) sentence() string {
 	names := tableMetrics(c.A.Runs[0].Result)
 	at := slices.IndexFunc(c.Rows, func(r Row) bool { return slices.Contains(names, r.Metric) && r.metric.timed() })
@@ -34,7 +34,7 @@ func (c *Comparison) sentence() string {
 	return text
 }
 
-// furthest says which group of a series has the highest figure beside which has the lowest.
+// furthest names the groups with the highest and the lowest figure.
 func furthest(groups []Group, comparisons []*Comparison) []string {
 	if len(comparisons) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func furthest(groups []Group, comparisons []*Comparison) []string {
 	return []string{(&Comparison{A: low, B: high, Rows: comparisons[0].Rows[at : at+1]}).sentence()}
 }
 
-// differing says what else differs between the groups: their settings, where neither names them.
+// differing lists settings that differ between the groups, unless their names tell them.
 func (c *Comparison) differing() (all []string) {
 	a, b := c.A.Runs[0].Result, c.B.Runs[0].Result
 	say := func(name, x, y string) {
@@ -82,7 +82,6 @@ func (c *Comparison) differing() (all []string) {
 
 func orDefault(text string) string { return cmp.Or(text, "(default)") }
 
-// settingsIn are the settings of a run's database that were told, each once.
 func settingsIn(r *report.Result) (all []report.Setting) {
 	for _, s := range slices.Concat(r.Database.Settings, r.Database.Changed) {
 		if value(all, s.Name) == "" {
@@ -92,7 +91,7 @@ func settingsIn(r *report.Result) (all []report.Setting) {
 	return all
 }
 
-// madeOf says in one line when, on which machine and of what the groups were made.
+// madeOf says when, on which machine and of what the groups were made.
 func madeOf(groups []Group) string {
 	var days, machines, versions []string
 	for _, g := range groups {
