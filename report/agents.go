@@ -19,8 +19,7 @@ type Agent struct {
 	// OffsetErrorMillis.
 	OffsetMillis      float64 `json:"offset_ms"`
 	OffsetErrorMillis float64 `json:"offset_error_ms"`
-	// Delivered is true if the run's history has all that it recorded.
-	Delivered bool `json:"delivered"`
+	Delivered         bool    `json:"delivered"`
 	// Lost says why it was given up during the run; empty if it was not.
 	Lost string `json:"lost,omitempty"`
 }

@@ -42,7 +42,6 @@ func (r *Result) answerOf(t *Threshold) Answer {
 	return AnswerOf(t.Kept, !r.Measurement.Invalid() && !t.Undecided)
 }
 
-// unanswered says why a threshold has no answer.
 func (r *Result) unanswered(t *Threshold) string {
 	if r.Measurement.Invalid() {
 		return NotAnswered.String() + ": the measurement that it rests on is invalid"

@@ -12,8 +12,7 @@ type Availability struct {
 	Read   string         `json:"read"`
 	Writes history.Counts `json:"writes"`
 	Reads  history.Counts `json:"reads"`
-	// Rows is how many rows are there at the end.
-	Rows int64 `json:"rows"`
+	Rows   int64          `json:"rows"`
 	// Lost counts acknowledged inserts whose row is missing.
 	Lost int64 `json:"lost"`
 	// Duplicates counts operations with more than one row, Surplus their rows beyond the first.

@@ -10,10 +10,9 @@ import (
 // Backup is a backup made during the load, or a restore beside the database.
 type Backup struct {
 	// Number counts the run's backups from 1. Restore counts restores; it is 0 for a backup.
-	Number  int `json:"number"`
-	Restore int `json:"restore,omitempty"`
-	// By is the program or the interface that made the backup.
-	By string `json:"by"`
+	Number  int    `json:"number"`
+	Restore int    `json:"restore,omitempty"`
+	By      string `json:"by"`
 	// Bytes is the backup's size, Seconds the time to make or to restore it.
 	Bytes   int64   `json:"bytes"`
 	Seconds float64 `json:"seconds"`
@@ -21,9 +20,8 @@ type Backup struct {
 	// backup's own.
 	Target *float64 `json:"target_s,omitempty"`
 	// Before and During are the load before it and meanwhile; nil if not measured.
-	Before *Felt `json:"before,omitempty"`
-	During *Felt `json:"during,omitempty"`
-	// Moment is where in the history the restored state lies; nil if unknown.
+	Before *Felt   `json:"before,omitempty"`
+	During *Felt   `json:"during,omitempty"`
 	Moment *Moment `json:"moment,omitempty"`
 }
 

@@ -10,8 +10,7 @@ import (
 
 // BarChart has a bar for each row of a table, with its interval and its single runs.
 type BarChart struct {
-	Title string
-	// Along names the axis.
+	Title  string
 	Along  string
 	Format func(float64) string
 	Bars   []Bar
@@ -48,8 +47,7 @@ type DrawnBars struct {
 	Ticks                         []tick
 	Heads                         []barsHead
 	Bars                          []drawnBar
-	// Cut is how many bars found no room.
-	Cut int
+	Cut                           int
 }
 
 type barsHead struct {

@@ -17,13 +17,10 @@ type Bug struct {
 	// operations that it names.
 	Check   check.Result
 	Finding check.Evidence
-	// Moment is in UTC; empty if unknown.
-	Moment string
+	Moment  string
 	// Causes are other possible explanations.
-	Causes []Cause
-	// Scenario is the run's scenario file.
-	Scenario string
-	// Environment describes the machine.
+	Causes      []Cause
+	Scenario    string
 	Environment []Setting
 	// Logs are the servers' lines around the moment, by file name.
 	Logs []Setting
@@ -130,7 +127,6 @@ func (b Bug) again() string {
 	return fmt.Sprintf("cat > scenario.yaml <<'%s'\n%s\n%s\nassay run %s --scenario scenario.yaml --repeat 20", end, strings.TrimSpace(b.Scenario), end, b.Result.Workload)
 }
 
-// plainLines makes each line of a text plain.
 func plainLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -142,7 +138,6 @@ func plainLines(text string) string {
 // widePicture is in characters: the widest line of a mailing list's archive.
 const widePicture = 100
 
-// history shows the sessions side by side in the order of time.
 func (b Bug) history() []Table {
 	x := b.Finding.Smallest
 	if x == nil || len(x.Operations) == 0 {

@@ -9,7 +9,6 @@ import (
 	"assay/check"
 )
 
-// card is one of the figures at the top of the page.
 type card struct{ Name, Value, Note string }
 
 // keyCards is how many cards stand above the first chart.

@@ -40,7 +40,6 @@ func courseOf(r *Result) course {
 	return c
 }
 
-// drawnSeries has intervals long enough for their percentiles.
 func drawnSeries(r *Result) *Series {
 	if r.Merged != nil && points(r.Merged) > 0 {
 		return r.Merged
@@ -158,7 +157,6 @@ func omittedPercentiles(times LineChart) string {
 	return ""
 }
 
-// sizesChart joins the sizes after each round.
 func sizesChart(r *Result) LineChart {
 	after := map[float64]string{}
 	chart := LineChart{Title: "Size on disk over time", Across: sinceStart, Up: "size", Low: true,

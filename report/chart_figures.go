@@ -65,7 +65,6 @@ func filledUp(cells []string, length int) []string {
 	return cells
 }
 
-// drawTogether lays out charts over the same axis with one table.
 func drawTogether(place, title string, charts []LineChart) (all []DrawnChart, f Figures) {
 	if len(charts) == 0 {
 		return nil, f

@@ -8,7 +8,6 @@ import (
 	"assay/internal/quantity"
 )
 
-// position is a value of Across before scaling.
 func (c LineChart) position(v float64) float64 {
 	switch {
 	case c.Percentiles && c.Operations > 0:
@@ -19,7 +18,6 @@ func (c LineChart) position(v float64) float64 {
 	return v
 }
 
-// height is a value of Up before scaling.
 func (c LineChart) height(v float64) float64 {
 	switch {
 	case c.Logarithmic:

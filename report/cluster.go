@@ -10,8 +10,7 @@ import (
 type Cluster struct {
 	Spec string `json:"spec"`
 	// Network is "own", or why the nodes use loopback.
-	Network string `json:"network"`
-	// StartSeconds lasted until the cluster took work.
+	Network      string        `json:"network"`
 	StartSeconds float64       `json:"start_s"`
 	Nodes        []ClusterNode `json:"nodes"`
 	// Beside lists servers that clients came through or that chose the primary.
@@ -38,9 +37,8 @@ type Pooler struct {
 	Program string `json:"program"`
 	Address string `json:"address"`
 	// Mode is how long a client keeps a connection: a transaction or a session.
-	Mode string `json:"mode"`
-	// Connections is the most to the primary.
-	Connections int `json:"connections"`
+	Mode        string `json:"mode"`
+	Connections int    `json:"connections"`
 }
 
 // Proxy sent clients to the node that took writes.
@@ -48,8 +46,7 @@ type Proxy struct {
 	// Program is its name and version, such as HAProxy 2.6.12; Address is host:port.
 	Program string `json:"program"`
 	Address string `json:"address"`
-	// Check is what it asked the nodes.
-	Check string `json:"check"`
+	Check   string `json:"check"`
 }
 
 // BesideServer is a server beside the nodes, without limits.
@@ -70,8 +67,7 @@ type ClusterNode struct {
 	DiskWrite int64   `json:"disk_write_limit_bytes_per_second"`
 	// Bandwidth holds each way.
 	Bandwidth int64 `json:"network_limit_bits_per_second,omitempty"`
-	// Pod is null unless the node is a pod.
-	Pod *Pod `json:"pod,omitempty"`
+	Pod       *Pod  `json:"pod,omitempty"`
 }
 
 // Pod is a node of Kubernetes.

@@ -13,13 +13,11 @@ import (
 // Conviction supports the claim that a vendor's promise was broken. The checks' evidence has the
 // transactions.
 type Conviction struct {
-	// Database is the product and its version.
 	Database string `json:"database"`
 	// Asked is the isolation level that assay asked for, InForce the server's answer; empty if
 	// there is none.
 	Asked   string `json:"level_asked,omitempty"`
 	InForce string `json:"level_in_force,omitempty"`
-	// Promise is cited from the page Manual.
 	Promise string `json:"promise"`
 	Manual  string `json:"manual,omitempty"`
 	// Causes are other possible explanations.
@@ -55,11 +53,10 @@ func (c *Conviction) With(cause Cause) {
 
 // Chance is the share of runs that showed something.
 type Chance struct {
-	Shown int `json:"shown"`
-	Runs  int `json:"runs"`
-	// Low and High bound the share.
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
+	Shown int     `json:"shown"`
+	Runs  int     `json:"runs"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
 }
 
 // ChanceOf computes the share with its interval.

@@ -8,9 +8,6 @@ import (
 	"assay/check"
 )
 
-// The text about a cycle of transactions, shared by all forms of the report.
-
-// dependency is a reason why one transaction precedes another.
 type dependency struct{ Kind, Meaning string }
 
 // dependencies: ww, wr and rw are the direct dependencies of A. Adya, "Weak Consistency: A
@@ -27,7 +24,6 @@ func dependencies() []dependency {
 	}
 }
 
-// legend explains the named dependencies of some cycles.
 func legend(cycles ...*check.Cycle) []dependency {
 	return slices.DeleteFunc(dependencies(), func(d dependency) bool {
 		return !slices.ContainsFunc(cycles, func(c *check.Cycle) bool {

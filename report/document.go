@@ -27,8 +27,7 @@ var chartStyle string
 type Document struct {
 	Title string
 	// Answers are whole sentences with what the reader wants to know first.
-	Answers []string
-	// Verdicts come with the gravest first.
+	Answers  []string
 	Verdicts []DocumentVerdict
 	Tables   []Table
 	Charts   []LineChart
@@ -37,8 +36,7 @@ type Document struct {
 	Command string
 	// Picture is the file of a picture that Markdown shows, or empty.
 	Picture string
-	// Home links to the list of all runs, if not empty.
-	Home string
+	Home    string
 }
 
 // Append adds a document under the heading name.

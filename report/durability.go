@@ -21,11 +21,9 @@ type Durability struct {
 	Window *float64 `json:"window_ms"`
 	// OneNode is Window when one node loses its power.
 	OneNode *float64 `json:"window_one_node_ms"`
-	// Source is the settings that decide, Manual the chapter.
-	Source string `json:"source"`
-	Manual string `json:"manual,omitempty"`
-	// Tried is true if this run cut a node's power.
-	Tried bool `json:"tried"`
+	Source  string   `json:"source"`
+	Manual  string   `json:"manual,omitempty"`
+	Tried   bool     `json:"tried"`
 }
 
 // Lost is the acknowledged work that power cuts lost.

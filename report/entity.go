@@ -7,10 +7,9 @@ import (
 
 // Entity is the work of a web service's storage.
 type Entity struct {
-	Writes Flow `json:"writes"`
-	Reads  Flow `json:"reads"`
-	// Rows is how many entities are there at the end.
-	Rows int64 `json:"rows"`
+	Writes Flow  `json:"writes"`
+	Reads  Flow  `json:"reads"`
+	Rows   int64 `json:"rows"`
 	// Compared counts reads compared with what was written, Wrong those that differed.
 	Compared int64 `json:"reads_compared"`
 	Wrong    int64 `json:"reads_wrong"`

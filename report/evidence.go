@@ -14,7 +14,6 @@ const (
 	shownSteps = 8
 )
 
-// checks writes each check's answer, and then what was wrong.
 func (t *textWriter) checks(r *Result) {
 	width := 0
 	for _, c := range r.Checks {

@@ -32,7 +32,6 @@ func Smallest(c check.Result, kind string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// pageWidth is in characters.
 const pageWidth = 80
 
 // ExplainConviction writes why a conviction is believed, for the terminal.

@@ -16,24 +16,20 @@ type History struct {
 	// Format is how the file is written, Kind what its operations are.
 	Format string `json:"format"`
 	Kind   string `json:"kind"`
-	// Model is what it was judged against; Asked is true if the user named it.
-	Model string `json:"model"`
-	Asked bool   `json:"asked"`
+	Model  string `json:"model"`
+	Asked  bool   `json:"asked"`
 	// Promise is unknown, since another tool recorded the history.
 	Promise Promise       `json:"promise"`
 	Verdict check.Verdict `json:"verdict"`
-	// Reason says why the verdict is unknown; empty otherwise.
-	Reason string `json:"reason,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
 	// Anomalies are those found that the model forbids, Permitted those that it allows.
 	Anomalies []string `json:"anomalies"`
 	Permitted []string `json:"permitted"`
 	// RuledOut are the weakest models ruled out, AlsoNot the stronger ones.
-	RuledOut []string `json:"ruled_out"`
-	AlsoNot  []string `json:"also_not"`
-	// Evidence proves each anomaly once.
+	RuledOut []string         `json:"ruled_out"`
+	AlsoNot  []string         `json:"also_not"`
 	Evidence []check.Evidence `json:"evidence"`
-	// Detail is one sentence with figures.
-	Detail string `json:"detail"`
+	Detail   string           `json:"detail"`
 }
 
 // Exit is the code that assay ends with.

@@ -27,11 +27,9 @@ var pageScript string
 
 // Page is what the HTML report shows beside the result.
 type Page struct {
-	// Environment describes the machine of assay.
 	Environment []Setting
 	// Command repeats the run; without secrets.
-	Command string
-	// Scenario is the text of the run's scenario file.
+	Command  string
 	Scenario string
 	Servers  ServerCharts
 }
@@ -85,16 +83,14 @@ type page struct {
 	// that some runs lack is a list of one or none.
 	Committed, Further, ServerCharts, Curve, Sizes []DrawnChart
 	OverTime, Looks                                Figures
-	// AllCommitted is true if no operation ended otherwise.
-	AllCommitted bool
+	AllCommitted                                   bool
 	// RoundCharts show how long rounds and their operations took; Tasks has the figures.
 	RoundCharts []DrawnBars
 	Tasks       []DrawnChart
 	// IntervalText is the length of the charts' intervals. LeftOut names percentiles without a
 	// line.
 	IntervalText, LeftOut string
-	// Course is true if the charts over time are of the whole run.
-	Course bool
+	Course                bool
 }
 
 func newPage(r *Result, p Page) *page {
@@ -151,7 +147,6 @@ type shownStep struct {
 	Class, Next string
 }
 
-// finding is the first piece of evidence of a violated check.
 type finding struct{ ID, Name, Text string }
 
 // anchor makes a stable link target of letters, digits and hyphens.

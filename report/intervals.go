@@ -41,7 +41,6 @@ func (f figureInterval) share() string {
 	return upToShare(f.interval.Share(f.figure))
 }
 
-// intervalsOf are the intervals of the mean, p50, p95, p99 and p99.9.
 func intervalsOf(l *Latency) [5]figureInterval {
 	i := l.Intervals
 	if i == nil {

@@ -28,8 +28,7 @@ type FileError struct {
 	Path string
 	// Problem says what is wrong and what can be done.
 	Problem string
-	// Err is the cause, or nil.
-	Err error
+	Err     error
 }
 
 func (e *FileError) Error() string { return e.Path + ": " + e.Problem }
@@ -99,7 +98,6 @@ func readFile(path, kind, missing string, v any) error {
 	return nil
 }
 
-// readBounded reads at most one byte more than maxFile.
 func readBounded(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

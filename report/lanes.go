@@ -31,7 +31,6 @@ type lanes struct {
 	lines   []string
 }
 
-// moment is an invocation or a completion.
 type moment struct {
 	at   int64
 	ends bool

@@ -8,15 +8,13 @@ import (
 
 // LineChart is a chart of lines over a common axis, drawn without a script.
 type LineChart struct {
-	Title string
-	// Across and Up name the axes.
+	Title      string
 	Across, Up string
 	// Percentiles gives each further nine of Across the same width, up to the slowest of
 	// Operations (0 if unknown).
 	Percentiles bool
 	Operations  int64
-	// Low is true of a chart among many.
-	Low bool
+	Low         bool
 	// Logarithmic leaves out values of 0 and less. Rare makes only the part above 1 logarithmic,
 	// so that a large line hides no small one.
 	Logarithmic, Rare bool

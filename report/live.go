@@ -31,13 +31,11 @@ type Live struct {
 	// Elapsed is the time of work; 0 before it and -1 after it.
 	Elapsed   float64 `json:"elapsed_seconds"`
 	Measuring bool    `json:"measuring"`
-	// Warmup and Duration are planned; Duration is 0 if unknown.
-	Warmup   float64 `json:"warmup_seconds"`
-	Duration float64 `json:"duration_seconds"`
+	Warmup    float64 `json:"warmup_seconds"`
+	Duration  float64 `json:"duration_seconds"`
 	// Ops is how many operations are planned; 0 if a duration is.
-	Ops     uint64 `json:"ops"`
-	Clients int    `json:"clients"`
-	// Outcomes count the whole work so far.
+	Ops      uint64         `json:"ops"`
+	Clients  int            `json:"clients"`
 	Outcomes history.Counts `json:"outcomes"`
 	// PerSecond and Latency are over the committed work so far.
 	PerSecond float64     `json:"committed_per_second"`
@@ -51,12 +49,11 @@ type Live struct {
 // LivePoint is one stretch of the work.
 type LivePoint struct {
 	// Second is its end, since the start of the work.
-	Second    float64 `json:"s"`
-	PerSecond float64 `json:"per_second"`
-	P50       float64 `json:"p50_ms"`
-	P99       float64 `json:"p99_ms"`
-	// Uncommitted is how many operations did not commit.
-	Uncommitted int64 `json:"uncommitted"`
+	Second      float64 `json:"s"`
+	PerSecond   float64 `json:"per_second"`
+	P50         float64 `json:"p50_ms"`
+	P99         float64 `json:"p99_ms"`
+	Uncommitted int64   `json:"uncommitted"`
 }
 
 // LiveFault is a fault that was injected.

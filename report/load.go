@@ -40,7 +40,6 @@ func namesOfRounds(r *Result) []string {
 	return names
 }
 
-// inBrief leaves out the middle of a long list.
 func inBrief(names []string) []string {
 	const most = 8
 	if len(names) <= most {

@@ -5,8 +5,7 @@ import "assay/measure"
 // Measurement reports whether the figures may be believed.
 type Measurement struct {
 	// Verdict is "valid", "wide" or "invalid" (measure.Grade).
-	Verdict string `json:"verdict"`
-	// Reasons say why it is not valid.
+	Verdict string   `json:"verdict"`
 	Reasons []string `json:"reasons"`
 }
 

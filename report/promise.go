@@ -68,7 +68,6 @@ func ruled(r *Result, v check.Verdict) string {
 	return strings.Join(parts, "; ")
 }
 
-// asked says how a model that the user asked for fared; empty without one.
 func asked(r *Result) string {
 	switch {
 	case r.Promise == nil || r.Promise.Asked == "":

@@ -37,8 +37,7 @@ type RampDegradation struct {
 	Gain     *float64 `json:"gain_share,omitempty"`
 	GainLow  *float64 `json:"gain_low_share,omitempty"`
 	GainHigh *float64 `json:"gain_high_share,omitempty"`
-	// Fell is true if the throughput fell there at once.
-	Fell bool `json:"fell,omitempty"`
+	Fell     bool     `json:"fell,omitempty"`
 }
 
 const rampRows = 20

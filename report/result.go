@@ -40,8 +40,7 @@ type Result struct {
 	// them.
 	NotApplicable []check.NotApplicable `json:"not_applicable,omitempty"`
 	// Unasked says that nothing should be judged. An unknown verdict is then no failure.
-	Unasked string `json:"unasked,omitempty"`
-	// Promise is nil if the run was not judged.
+	Unasked string   `json:"unasked,omitempty"`
 	Promise *Promise `json:"promise,omitempty"`
 	// Conviction is null unless a promise was broken.
 	Conviction *Conviction `json:"conviction,omitempty"`
@@ -73,12 +72,10 @@ type Result struct {
 	// Corrected estimates the response time of operations that keep the clients' usual pace while
 	// the database stalls; see Correction. It is null in an open loop, in rounds, and if nothing
 	// committed.
-	Corrected  *Latency    `json:"latency_corrected,omitempty"`
-	Correction *Correction `json:"latency_correction,omitempty"`
-	// Outcomes counts every operation of the run, warm-up included.
-	Outcomes history.Counts `json:"outcomes"`
-	// Measured counts the operations of the measured part.
-	Measured history.Counts `json:"outcomes_measured"`
+	Corrected  *Latency       `json:"latency_corrected,omitempty"`
+	Correction *Correction    `json:"latency_correction,omitempty"`
+	Outcomes   history.Counts `json:"outcomes"`
+	Measured   history.Counts `json:"outcomes_measured"`
 	// Errors counts attempts by error class, most frequent first.
 	Errors  []ErrorCount `json:"errors"`
 	Retries Retries      `json:"retries"`
@@ -104,17 +101,12 @@ type Result struct {
 	Thresholds []Threshold `json:"thresholds"`
 	Client     Client      `json:"client"`
 	// Machine is null if other use of assay's machine is unknown.
-	Machine *Machine `json:"machine,omitempty"`
-	// Servers is null if the servers were not watched.
-	Servers *servers.Summary `json:"servers,omitempty"`
-	// Notes are remarks that make nothing invalid.
-	Notes []string `json:"notes"`
-	// Kinds are empty if there is one kind of operation.
-	Kinds []Kind `json:"kinds,omitempty"`
-	// Cost is nil without a price.
-	Cost *Cost `json:"cost,omitempty"`
-	// Overhead is nil if it was not measured.
-	Overhead *Overhead `json:"overhead,omitempty"`
+	Machine  *Machine         `json:"machine,omitempty"`
+	Servers  *servers.Summary `json:"servers,omitempty"`
+	Notes    []string         `json:"notes"`
+	Kinds    []Kind           `json:"kinds,omitempty"`
+	Cost     *Cost            `json:"cost,omitempty"`
+	Overhead *Overhead        `json:"overhead,omitempty"`
 	// Agents are empty if this process did the work.
 	Agents []Agent `json:"agents,omitempty"`
 	// RunNotes are the run's own Notes. Judging again keeps them and remakes the others.
@@ -161,9 +153,8 @@ func ValueOf(all []Setting, name string) string {
 
 // Database is what was tested.
 type Database struct {
-	Product string `json:"product"`
-	Version string `json:"version"`
-	// Address has no password.
+	Product  string    `json:"product"`
+	Version  string    `json:"version"`
 	Address  string    `json:"address"`
 	Settings []Setting `json:"settings"`
 	// Changed are the server's non-default settings; nil if it does not tell.
@@ -179,8 +170,7 @@ type Database struct {
 	// SharedCPUs and SharedMemory mean that all nodes share the machine's figures above.
 	SharedCPUs   bool `json:"vcpu_shared,omitempty"`
 	SharedMemory bool `json:"ram_shared,omitempty"`
-	// Embedded is true if the database ran inside the assay process.
-	Embedded bool `json:"embedded"`
+	Embedded     bool `json:"embedded"`
 	// Promise is the consistency model promised at the isolation level in force, where the
 	// workload asks.
 	Promise string `json:"promised_model,omitempty"`
@@ -190,11 +180,10 @@ type Database struct {
 type Data struct {
 	// Bytes is tables and indexes by the database's count; the parts are 0 if it cannot tell them
 	// apart.
-	Bytes   int64 `json:"bytes"`
-	Tables  int64 `json:"tables_bytes"`
-	Indexes int64 `json:"indexes_bytes"`
-	// Rows counts rows by table.
-	Rows map[string]int64 `json:"rows"`
+	Bytes   int64            `json:"bytes"`
+	Tables  int64            `json:"tables_bytes"`
+	Indexes int64            `json:"indexes_bytes"`
+	Rows    map[string]int64 `json:"rows"`
 	// Measured says what Bytes counts if it is not space on disk.
 	Measured string `json:"measured,omitempty"`
 	// Loaded is Bytes after loading and before the work; nil if unknown.
@@ -257,11 +246,9 @@ type Fault struct {
 	// RecoveredAfter is from injection to the first commit after the longest time without one.
 	RecoveredAfter float64 `json:"recovered_after_ms"`
 	// Proven is true if the fault was seen to take effect, as Proof describes.
-	Proven bool   `json:"proven"`
-	Proof  string `json:"proof"`
-	// Healing says how its end was seen.
+	Proven  bool   `json:"proven"`
+	Proof   string `json:"proof"`
 	Healing string `json:"healing"`
-	// Problem is what went wrong with the fault itself, or why it was skipped.
 	Problem string `json:"problem,omitempty"`
 	Skipped bool   `json:"skipped,omitempty"`
 	// Primary took writes when the fault began; empty if none did or unknown.
@@ -281,10 +268,9 @@ type Fault struct {
 	ReadOutage  float64 `json:"read_outage_ms"`
 	ReadsAway   bool    `json:"reads_away,omitempty"`
 	// LongestCall is the longest single attempt meanwhile; a lower bound if the run's end cut it.
-	LongestCall    float64 `json:"longest_call_ms"`
-	LongestCallCut bool    `json:"longest_call_cut,omitempty"`
-	// Errors are the attempts meanwhile that did not commit.
-	Errors []ErrorCount `json:"errors"`
+	LongestCall    float64      `json:"longest_call_ms"`
+	LongestCallCut bool         `json:"longest_call_cut,omitempty"`
+	Errors         []ErrorCount `json:"errors"`
 	// Backup is nil unless the fault is a backup or a restore.
 	Backup *Backup `json:"backup,omitempty"`
 }
@@ -313,8 +299,7 @@ type Client struct {
 	StalledSeconds float64       `json:"stalled_s,omitempty"`
 	// ConnectMillis is how long all sessions took to open before the start.
 	ConnectMillis float64 `json:"connect_ms"`
-	// Hung is how many clients never returned from their last operation.
-	Hung int `json:"clients_hung,omitempty"`
+	Hung          int     `json:"clients_hung,omitempty"`
 	// Counted was counted during the run, and the history must agree with it; nil if the run was
 	// killed.
 	Counted *Counted `json:"counted,omitempty"`

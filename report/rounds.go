@@ -22,8 +22,7 @@ type Round struct {
 	PerSecond   float64        `json:"committed_per_second"`
 	// RowsPerSecond counts rows written or returned; 0 if the workload does not count them.
 	RowsPerSecond float64 `json:"rows_per_second,omitempty"`
-	// Service is the time of each committed operation.
-	Service Latency `json:"service_time"`
+	Service       Latency `json:"service_time"`
 	// Tasks are the first 2,000 committed operations in order of their beginning, if the workload
 	// wants them: seconds since the round's start, and duration in milliseconds.
 	Tasks [][2]float64 `json:"tasks,omitempty"`
@@ -38,7 +37,6 @@ func (r *Round) EndSecond() float64 { return r.StartSecond + r.Seconds }
 
 // RoundSize is what the rows took after a round.
 type RoundSize struct {
-	// Bytes is on disk, by the database's count.
 	Bytes int64 `json:"bytes"`
 	// Payload is the bytes that the Rows held.
 	Rows    int64 `json:"rows"`
@@ -95,7 +93,6 @@ func times(timed bool, these ...float64) []string {
 	return cells
 }
 
-// roundFacts names all facts in order of appearance.
 func roundFacts(rounds []Round) []string {
 	var names []string
 	for _, x := range rounds {

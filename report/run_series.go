@@ -9,7 +9,6 @@ import (
 // FileSeries is in the folder of a series of runs.
 const FileSeries = "series.json"
 
-// The files of a study's folder.
 const (
 	FileStudy       = "study.yaml"
 	FileArticle     = "study.html"
@@ -49,9 +48,8 @@ type SeriesRun struct {
 	// Folder is within the folder of the series.
 	Folder        string `json:"folder"`
 	Configuration string `json:"configuration"`
-	// Repeat counts from 1.
-	Repeat int    `json:"repeat"`
-	Seed   uint64 `json:"seed"`
+	Repeat        int    `json:"repeat"`
+	Seed          uint64 `json:"seed"`
 	// State is StateWaiting, StateDone or StateFailed. A run with a result is done, whatever its
 	// verdict.
 	State string `json:"state"`
@@ -64,7 +62,6 @@ type SeriesRun struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// The states of a run in a series.
 const (
 	StateWaiting = "waiting"
 	StateDone    = "done"

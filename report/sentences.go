@@ -85,7 +85,6 @@ func measurementLine(r *Result) string {
 	return "INVALID, do not believe the figures, because"
 }
 
-// reasonsLine is a shorter measurementLine.
 func reasonsLine(r *Result) string {
 	if n := int64(len(r.Measurement.Reasons)); n > 0 {
 		return "INVALID, for " + check.Counted(n, "reason", "reasons") + " given above"
@@ -163,7 +162,6 @@ func when(condition bool, text string) string {
 	return ""
 }
 
-// joined joins the parts that are not empty.
 func joined(between string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
 }
@@ -176,7 +174,6 @@ func pairs(settings []Setting) string {
 	return strings.Join(parts, ", ")
 }
 
-// readable groups the digits of numbers.
 func readable(settings []Setting) []Setting {
 	better := slices.Clone(settings)
 	for i := range better {

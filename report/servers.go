@@ -91,7 +91,6 @@ func accountTable(s *servers.Summary) Table {
 	return t
 }
 
-// serverReasons says what transactions waited for, and what is unknown of the servers and why.
 func serverReasons(s *servers.Summary) (reasons []string) {
 	if s.Waits != "" {
 		reasons = append(reasons, s.Waits)

@@ -10,7 +10,6 @@ import (
 	"assay/check"
 )
 
-// Bounds of what a summary shows of the evidence of one check.
 const (
 	summaryFindings = 3
 	summaryText     = 300

@@ -16,14 +16,12 @@ type Table struct {
 	Title string
 	Head  []string
 	Rows  [][]string
-	// Words are further columns of words, aligned left.
 	Words []int
 	// Wide are columns that the terminal leaves out if the first would get less than half of a
 	// line.
 	Wide []int
 	// Cut lets the terminal cut the first column instead of wrapping it.
-	Cut bool
-	// Whole keeps the terminal from cutting cells.
+	Cut   bool
 	Whole bool
 	// Parts are headings in pages and Markdown, by the first row below.
 	Parts map[int]string
@@ -86,7 +84,6 @@ func Doubtful(cell string) string { return cell + doubt }
 // Doubted reports whether a cell is Doubtful.
 func (t Table) Doubted(cell string) bool { return strings.HasSuffix(cell, doubt) }
 
-// latencyTable adds the number of operations if counted.
 func latencyTable(r *Result, counted bool) Table {
 	t := Table{Title: "Latency", Head: []string{"latency", "mean", "p50", "p95", "p99", "p99.9", "max"}}
 	if counted {
@@ -236,7 +233,6 @@ func (f *Fault) TookOver() bool { return f.NewPrimary != "" && f.NewPrimary != f
 
 func (f *Fault) cameBack() bool { return f.NewPrimary != "" && f.NewPrimary == f.Primary }
 
-// newPrimary says who took writes afterwards and when, or that the primary was not replaced.
 func (f *Fault) newPrimary() string {
 	switch {
 	case f.PrimaryStayed != "":
@@ -287,7 +283,6 @@ func settingTable(title, what string, settings []Setting) Table {
 	return t
 }
 
-// further holds the figures of no other table.
 func further(r *Result) []Setting {
 	facts := []Setting{{"retries", retriesLine(r)}}
 	for _, line := range dataLines(r) {
@@ -302,7 +297,6 @@ func further(r *Result) []Setting {
 	return append(facts, Setting{"tester", testerLine(r)})
 }
 
-// transfers is nil if unknown.
 func transfers(r *Result) *int64 {
 	for _, name := range []string{"transfers", "transfer", "assay_transfer", "journal", "entries"} {
 		if n, known := r.Data.Rows[name]; known {

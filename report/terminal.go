@@ -60,7 +60,6 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	return t.writeTo(w)
 }
 
-// setup leaves out usual values.
 func (t *textWriter) setup(r *Result) {
 	brief := *r
 	if r.Outcomes.Unknown == 0 {
@@ -132,7 +131,6 @@ func (t *textWriter) rounds(r *Result) {
 	}
 }
 
-// operations writes a line for a single outcome, otherwise a table.
 func (t *textWriter) operations(r *Result) {
 	m, all := &r.Measured, &r.Outcomes
 	if m.Committed == m.Total() && all.Committed == all.Total() {
@@ -174,7 +172,6 @@ func (t *textWriter) remarks(r *Result) {
 	}
 }
 
-// manyFaults is how many faults are listed one by one.
 const manyFaults = 8
 
 func (t *textWriter) faults(r *Result) {
@@ -197,7 +194,6 @@ func (t *textWriter) faults(r *Result) {
 	}
 }
 
-// judgements writes measurement, thresholds and checks.
 func (t *textWriter) judgements(r *Result) {
 	t.painted(measurementColor(&r.Measurement), "measurement", measurementLine(r))
 	for _, reason := range r.Measurement.Reasons {
@@ -268,7 +264,6 @@ func measurementColor(m *Measurement) string {
 	return yellow
 }
 
-// spark draws the throughput over the run; see Sparkline.
 func spark(s *Series, width int) (string, float64) {
 	if s.IntervalSeconds <= 0 {
 		return "", 0

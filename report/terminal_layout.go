@@ -43,7 +43,6 @@ func (t *textWriter) line(color, text string) {
 
 func (t *textWriter) gap() { t.b.WriteByte('\n') }
 
-// field writes a label and its values, each beginning a line.
 func (t *textWriter) field(label string, values ...string) {
 	for _, value := range values {
 		t.entry(noColor, label, "", value)
@@ -62,7 +61,6 @@ func (t *textWriter) entry(color, label, head, text string) {
 	t.block(color, pad(plain(label), labelWidth), head, text)
 }
 
-// block is entry behind a label of any width.
 func (t *textWriter) block(color, label, head, text string) {
 	head, text = plain(head), plain(text)
 	before := utf8.RuneCountInString(label)

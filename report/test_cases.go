@@ -11,7 +11,6 @@ import (
 	"assay/report/junit"
 )
 
-// The kinds of failures and errors in test reports.
 const (
 	kindViolated  = "violated"
 	kindAllowed   = "allowed"

@@ -32,12 +32,10 @@ type IsolationTest struct {
 	Result string `json:"result"`
 	How    string `json:"how"`
 	// Forbidden is true if the database promises that the finding does not happen.
-	Forbidden bool `json:"forbidden"`
-	// Steps are what the transactions did, in order.
-	Steps []string `json:"steps"`
+	Forbidden bool     `json:"forbidden"`
+	Steps     []string `json:"steps"`
 }
 
-// The results of an isolation test.
 const (
 	IsolationPassed    = "passed"
 	NotIsolated        = "not isolated"

@@ -12,14 +12,11 @@ type WorkloadFigures struct {
 
 // section is a part of a report that only some runs have.
 type section struct {
-	// ID is unique in the page.
 	ID, Title string
-	// Text stands above the figures.
-	Text   string
-	Tables []Table
+	Text      string
+	Tables    []Table
 	// lines are the pages' charts.
-	lines []LineChart
-	// label and line are the section in short.
+	lines       []LineChart
 	label, line string
 	// kinds is true if the tables include the kinds of operations.
 	kinds bool

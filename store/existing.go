@@ -36,7 +36,6 @@ func (a Attachment) String() string { return a.Text + " of " + a.Table }
 // ShapeError means that an existing table lacks the shape that the workload needs. Nothing was
 // changed.
 type ShapeError struct {
-	// Table is in the database's words.
 	Table string
 	// Differs names each missing or different thing.
 	Differs []string

@@ -21,9 +21,7 @@ var ErrOwnWrites = errors.New("it takes writes of its own, and is no standby of 
 
 // Replica is one member.
 type Replica struct {
-	// Name is in the database's words.
-	Name string
-	// Primary is true of the member that takes writes.
+	Name    string
 	Primary bool
 }
 
@@ -41,8 +39,7 @@ const (
 	// Occasions is a number that only grows.
 	Occasions Unit = "count"
 	// Time is nanoseconds summed over all sessions, which only grow.
-	Time Unit = "time"
-	// Gauge is the value at the moment.
+	Time  Unit = "time"
 	Gauge Unit = "gauge"
 )
 
@@ -59,7 +56,6 @@ type Compacting interface {
 	// Compactions names the database's commands, the mildest first. An *OptionError says why
 	// there are none.
 	Compactions() ([]string, error)
-	// Compact runs one of them to its end.
 	Compact(ctx context.Context, name string) error
 	// FileSize is Size plus the free space in the files.
 	FileSize(ctx context.Context) (Size, error)

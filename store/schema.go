@@ -99,7 +99,6 @@ func (t *Table) Floor(column string) (least int64, ok bool) {
 type Type uint8
 
 const (
-	// Integer has 64 bits.
 	Integer Type = iota
 	Boolean
 	// String has at most Column.Length characters.
@@ -107,7 +106,6 @@ const (
 	// ASCII is a String of ASCII characters, compared byte by byte.
 	ASCII
 	UUID
-	// Ints is a list of integers.
 	Ints
 )
 

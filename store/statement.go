@@ -42,8 +42,7 @@ type Statement struct {
 	Values  []Expression
 	// Set are an Update's assignments. All see the row as it was before. An assignment that reads
 	// a column comes before the one that changes it, because products differ otherwise.
-	Set []Assignment
-	// Where are conditions which all must hold; none for all rows.
+	Set   []Assignment
 	Where []Condition
 	// Order and Limit are for a Read; Limit 0 is no limit.
 	Order      []string
@@ -97,8 +96,7 @@ const (
 
 // Expression is a value in a statement.
 type Expression struct {
-	Source Source
-	// Parameter counts from 1.
+	Source    Source
 	Parameter int
 	Number    int64
 	// Column is a column of the changed row, as it was before. With Table and Key it is a column

@@ -101,7 +101,6 @@ func SessionGuarantees() []string {
 
 // Level is an isolation level.
 type Level struct {
-	// Name is in the database's words.
 	Name string
 	// Isolation is for Target.Isolation. Options are parameters of the address, each NAME=VALUE.
 	Isolation string
@@ -168,7 +167,6 @@ type Learner interface {
 
 // Call is a statement with its parameters.
 type Call struct {
-	// Statement is its index in the session's list.
 	Statement  int
 	Parameters []Value
 	// Row gets the rows; it is nil if and only if the statement gives none. If Want is not 0 and

@@ -13,8 +13,7 @@ import (
 // Target says where the database is and how to talk to it.
 type Target struct {
 	// Address is the database's URL, password included. Never print or log it; use Redact.
-	Address string
-	// ConnectTimeout bounds the first contact; see FirstContact.
+	Address        string
 	ConnectTimeout time.Duration
 	// Isolation names one of the database's levels; empty means the driver's default.
 	Isolation string
@@ -69,11 +68,10 @@ const (
 // Marker is how assay recognizes its schema. A driver stores it in what it creates and looks for
 // it before it drops or changes anything.
 type Marker struct {
-	Run      string `json:"run"`
-	Workload string `json:"workload"`
-	// Version is assay's version.
-	Version string    `json:"version"`
-	Created time.Time `json:"created"`
+	Run      string    `json:"run"`
+	Workload string    `json:"workload"`
+	Version  string    `json:"version"`
+	Created  time.Time `json:"created"`
 	// Rows is how many rows (accounts) loading was to create.
 	Rows   int64 `json:"rows"`
 	Loaded bool  `json:"loaded"`
@@ -178,17 +176,15 @@ type Topology struct {
 type Size struct {
 	Bytes int64 `json:"bytes"`
 	// Tables and Indexes are 0 if the database cannot tell them apart.
-	Tables  int64 `json:"tables_bytes"`
-	Indexes int64 `json:"indexes_bytes"`
-	// Rows counts the rows by table.
-	Rows map[string]int64 `json:"rows,omitempty"`
+	Tables  int64            `json:"tables_bytes"`
+	Indexes int64            `json:"indexes_bytes"`
+	Rows    map[string]int64 `json:"rows,omitempty"`
 	// Measured says what Bytes counts if it is not space on disk.
 	Measured string `json:"measured,omitempty"`
 }
 
 // UnreachableError means that no connection could be made in time.
 type UnreachableError struct {
-	// Address is printable.
 	Address string
 	Err     error
 }
@@ -201,12 +197,10 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // BlockedError means that the database was reached, but something that others can end held it up.
 type BlockedError struct {
-	// Address is printable.
 	Address string
 	// By is what holds up Doing.
 	Doing, By string
-	// For is how long assay waited.
-	For time.Duration
+	For       time.Duration
 }
 
 func (e *BlockedError) Error() string {
@@ -215,7 +209,6 @@ func (e *BlockedError) Error() string {
 
 // AuthError means that the database was reached and refused the user.
 type AuthError struct {
-	// Address is printable.
 	Address string
 	User    string
 	// Reason is the server's, without any secret.

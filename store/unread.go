@@ -11,9 +11,8 @@ import (
 type Unread struct {
 	// Rows counts rows with a value that their column cannot hold; First is the first one's
 	// error.
-	Rows  int64  `json:"rows,omitempty"`
-	First string `json:"first,omitempty"`
-	// Tables are missing.
+	Rows   int64    `json:"rows,omitempty"`
+	First  string   `json:"first,omitempty"`
 	Tables []string `json:"tables,omitempty"`
 }
 
@@ -70,7 +69,6 @@ type NoTableError struct {
 func (e *NoTableError) Error() string { return e.Err.Error() }
 func (e *NoTableError) Unwrap() error { return e.Err }
 
-// decoded remembers an error of decoding.
 type decoded struct {
 	Row
 	err error

@@ -17,7 +17,6 @@ const (
 	// Real is a floating-point number and Nothing is NULL. Both need an Open Schema.
 	Real
 	Nothing
-	// Tree is a Document.
 	Tree
 )
 

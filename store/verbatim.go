@@ -55,8 +55,7 @@ type UserText struct {
 	Parameters []*string // nil is NULL
 	Protocol   Protocol
 	Kind       TextKind
-	// Keep has Results keep the columns and the last row.
-	Keep bool
+	Keep       bool
 }
 
 // TextKind is what the sender of a UserText knows of its effect.

@@ -203,7 +203,6 @@ func (f *adviseFlags) command(cmd *cobra.Command) string {
 	return report.CommandLine(append(words, "--seed", strconv.FormatUint(f.plan.Base.Load.Seed, 10)))
 }
 
-// show writes and prints the report, and returns the error with the exit code.
 func (f *adviseFlags) show(cmd *cobra.Command, a *advise.Advice, command string) error {
 	out := cmd.OutOrStdout()
 	d := a.Document(command)

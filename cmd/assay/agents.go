@@ -123,7 +123,6 @@ func (f *agentFlags) count() (n int, local bool, err error) {
 	return n, local, nil
 }
 
-// open reaches the user's engine or starts one.
 func (f *agentFlags) open(ctx context.Context, stderr io.Writer) (*agents.Engine, error) {
 	address, err := engineAddress("--engine", f.engine, stderr)
 	if err != nil {

@@ -31,7 +31,6 @@ import (
 type appFlags struct {
 	plan        application.Plan
 	db, compare string
-	// cluster starts servers of assay's own, to which faults happen.
 	cluster     string
 	faults      []string
 	invariants  string
@@ -95,7 +94,6 @@ and with --must-survive if it stopped.`,
 	return cmd
 }
 
-// spoken are the protocols of assay's proxy.
 const spoken = "PostgreSQL (postgres://), MySQL (mysql://), MariaDB (mariadb://) and MongoDB (mongodb://)"
 
 func product(address string) (application.Product, error) {
@@ -160,7 +158,6 @@ func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// otherServer runs the application on two servers.
 func (f *appFlags) otherServer(cmd *cobra.Command) error {
 	other := *f
 	address, err := databaseAddress(f.compare, cmd.ErrOrStderr())

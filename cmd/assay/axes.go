@@ -92,7 +92,6 @@ func spread(from, to string) ([]float64, error) {
 	return append(values, high), nil
 }
 
-// alternativesMark separates the values of a text flag.
 const alternativesMark = "|"
 
 // axes are the choices of the flags: one for a single value, several for what a series varies.
@@ -139,7 +138,6 @@ func (f *runFlags) axes(cmd *cobra.Command, base runner.Scenario) ([]series.Axis
 	return slices.DeleteFunc(axes, func(a series.Axis) bool { return len(a.Choices) == 0 }), nil
 }
 
-// targets are the databases or the clusters.
 func (f *runFlags) targets(cmd *cobra.Command, base runner.Scenario) ([]series.Axis, error) {
 	clusters := series.Axis{Name: "cluster"}
 	for _, spec := range f.clusters {

@@ -124,7 +124,6 @@ func (f *checkFlags) addOutput(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.verbose, "verbose", false, "of a run's folder: print its whole report, and not only what was judged")
 }
 
-// folder judges a saved run.
 func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	for _, name := range []string{"test", "initial", "total", "assume", "accounts", "negative-balances", "timeout", "memory"} {
 		if cmd.Flags().Changed(name) {
@@ -192,7 +191,6 @@ func (f *checkFlags) historyOptions(cmd *cobra.Command) (histories.Options, erro
 	return o, nil
 }
 
-// file judges another tool's history.
 func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	for _, name := range []string{"db", "engine", "hgrm", "verbose"} {
 		if cmd.Flags().Changed(name) {

@@ -76,7 +76,6 @@ func specLines() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// optionLines lists the products' options, a line for each product.
 func optionLines() string {
 	var b strings.Builder
 	shared := len(cluster.OptionNames(""))
@@ -119,7 +118,6 @@ func oneOf(name string, found []cluster.Record) error {
 	return usageError{fmt.Errorf("%s are %d clusters, %s; name the id of one", name, len(found), strings.Join(ids, ", "))}
 }
 
-// chosen returns the clusters of this spec or id, or all.
 func chosen(args []string) ([]cluster.Record, error) {
 	records, err := cluster.Records()
 	if err != nil || len(args) == 0 {
@@ -154,7 +152,6 @@ func printStatus(out io.Writer, records []cluster.Record, orphans []string) erro
 	return nil
 }
 
-// stateOf says whose the cluster is.
 func stateOf(r cluster.Record) string {
 	age := time.Since(r.Started).Round(time.Second)
 	switch {
@@ -276,7 +273,6 @@ func downOrphans(out io.Writer, others int) error {
 	return errors.Join(failed...)
 }
 
-// endBound is how long a kept cluster may take to stop.
 const endBound = 2 * time.Minute
 
 // endKeeper asks the process that keeps a cluster to stop it, and waits.

@@ -14,14 +14,12 @@ import (
 	"assay/report/compare"
 )
 
-// comparedFlags are shared by assay compare and assay trend.
 type comparedFlags struct {
 	allow        []string
 	format, page string
 	json         bool
 }
 
-// add adds the flags to a command that prints what noun names.
 func (f *comparedFlags) add(cmd *cobra.Command, noun, page string) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.allow, "allow", nil, "conditions in which the runs may differ: "+strings.Join(compare.Conditions(), ", ")+", or all")
@@ -149,7 +147,6 @@ func (f *compareFlags) options() (compare.Options, error) {
 	return o, nil
 }
 
-// show prints the comparisons, writes the page, and returns the error with the exit code.
 func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, command string) error {
 	d := compare.Document(all, command)
 	if f.picture != "" {

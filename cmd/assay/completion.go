@@ -96,7 +96,6 @@ func faultsBegun() []string {
 	return all
 }
 
-// completeSpecs completes a cluster's spec: the cluster, then its options.
 func completeSpecs(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	all := clusterSpecs()
 	if at := strings.LastIndexByte(begun, ','); at >= 0 {
@@ -109,7 +108,6 @@ func completeSpecs(_ *cobra.Command, _ []string, begun string) ([]string, cobra.
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeClusters completes the argument of cluster status and down with ids.
 func completeClusters(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	records, err := cluster.Records()
 	if err != nil {

@@ -44,7 +44,6 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a command line that cannot be understood.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }

@@ -18,7 +18,6 @@ import (
 	"assay/workload/definition"
 )
 
-// What of a run is exported.
 const (
 	exportHistory    = "history"
 	exportOperations = "operations"

@@ -22,7 +22,6 @@ import (
 	"assay/workload/definition"
 )
 
-// perSecond is a flag value such as "100" or "100/s".
 type perSecond struct{ value *float64 }
 
 func (p perSecond) String() string {
@@ -43,7 +42,6 @@ func (p perSecond) Set(text string) error {
 
 func (p perSecond) Type() string { return "per-second" }
 
-// shareOfAll is a share in percent.
 type shareOfAll struct{ value *float64 }
 
 func (p shareOfAll) String() string {
@@ -64,7 +62,6 @@ func (p shareOfAll) Set(text string) error {
 
 func (p shareOfAll) Type() string { return "percent" }
 
-// runFlags are the flags of every workload.
 type runFlags struct {
 	workload             definition.Workload
 	scenario             runner.Scenario
@@ -145,7 +142,6 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// addFlag adds a flag of the workload's own.
 func addFlag(flags *pflag.FlagSet, f definition.Flag) {
 	switch v := f.Value.(type) {
 	case *string:
@@ -199,7 +195,6 @@ func seedOf(folder string) uint64 {
 	return rand.Uint64N(1_000_000_000)
 }
 
-// finish sets what depends on several flags.
 func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (series.Plan, error) {
 	p := series.Plan{Repeats: f.repeat}
 	if cmd.Flags().Changed("ops") && cmd.Flags().Changed("duration") {

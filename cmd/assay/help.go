@@ -15,7 +15,6 @@ type helpGroup struct {
 	names []string
 }
 
-// flagGroups are the flags of all runs, in the order of help.
 func flagGroups() []helpGroup {
 	return []helpGroup{
 		{"Database and cluster", []string{"db", "cluster", "isolation", "option", "connect-timeout", "use-existing", "drop", "kubernetes", "nodes", "servers", "no-server-stats"}},
@@ -99,7 +98,6 @@ func examplesOf(cmd *cobra.Command) string {
 	return "\nExamples:\n" + cmd.Example + "\n"
 }
 
-// firstFlags are the most used flags, and the names of the workload's own.
 func firstFlags(cmd *cobra.Command) string {
 	var b strings.Builder
 	most := usedMost()

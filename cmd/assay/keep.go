@@ -51,7 +51,6 @@ func newClusterUp() *cobra.Command {
 	return cmd
 }
 
-// keeperError is an error of the keeping process.
 type keeperError struct {
 	text string
 	code int
@@ -127,7 +126,6 @@ func newClusterKeep() *cobra.Command {
 	return cmd
 }
 
-// keepCluster keeps a cluster until the context ends.
 func keepCluster(cmd *cobra.Command, text, servers string, reports *json.Encoder) error {
 	spec, err := cluster.ParseSpec(text)
 	if err != nil {

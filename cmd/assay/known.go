@@ -98,7 +98,6 @@ func (f *knownFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// chosenRow is the bug of this name, or the file's.
 func chosenRow(rows []known.Row, name string) ([]known.Row, error) {
 	if filepath.Ext(name) == ".yaml" {
 		text, err := os.ReadFile(name)
@@ -121,7 +120,6 @@ func chosenRow(rows []known.Row, name string) ([]known.Row, error) {
 	return nil, usageError{fmt.Errorf("no bug %q is known; assay known lists them%s", name, spelling.Hint(name, "", names))}
 }
 
-// list prints the bugs with the recorded searches' findings.
 func (f *knownFlags) list(out io.Writer, rows []known.Row) error {
 	hunts, err := known.Recorded()
 	switch {

@@ -107,7 +107,6 @@ func limit(limited bool, words, of string) string {
 	return words
 }
 
-// cleanBound is how long the removal of one object may take.
 const cleanBound = time.Minute
 
 func newKubernetesClean() *cobra.Command {

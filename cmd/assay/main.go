@@ -37,7 +37,6 @@ func main() {
 	os.Exit(code)
 }
 
-// run carries out one command line and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(version(), args)
 	root.SetArgs(args)

@@ -19,7 +19,6 @@ const stepSummary = "GITHUB_STEP_SUMMARY"
 // onOutput is a file name for standard output.
 const onOutput = "-"
 
-// pipelineFlags are files for the programs around assay.
 type pipelineFlags struct {
 	junit, summary string
 	// appends adds the summary to its file. asked is false if only the environment asks for it.

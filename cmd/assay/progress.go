@@ -55,7 +55,6 @@ func isTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// bar is a terminal line that is redrawn in place.
 type bar struct {
 	out   io.Writer
 	drawn time.Time

@@ -73,7 +73,6 @@ func referencePages() map[string]string {
 	return pages
 }
 
-// aboutKind holds for everything on a page.
 func aboutKind() map[string]string {
 	return map[string]string{
 		"workloads": "Each has the flags below beside those of all runs. `assay run NAME --help` has examples, and `--help-all` all flags.\n" +
@@ -93,7 +92,6 @@ func aboutKind() map[string]string {
 	}
 }
 
-// page is Markdown under construction.
 type page struct{ strings.Builder }
 
 func (p *page) paragraph(texts ...string) {

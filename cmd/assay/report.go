@@ -62,7 +62,6 @@ table with plain numbers.`,
 	return cmd
 }
 
-// holdsRuns reports whether a folder may hold several runs.
 func holdsRuns(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -92,7 +92,6 @@ func (f *checkFlags) writeSmallest(cmd *cobra.Command, path, format, out string)
 	return showReproduction(cmd, r)
 }
 
-// notThere refuses to overwrite a file.
 func notThere(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return usageError{fmt.Errorf("%s exists; name another file with --out", path)}
@@ -100,7 +99,6 @@ func notThere(path string) error {
 	return nil
 }
 
-// writeBugReport writes the page about a run's finding.
 func writeBugReport(cmd *cobra.Command, folder, out string, timeout time.Duration) error {
 	forms := map[string]func(report.Document, io.Writer) error{".md": report.Document.Markdown, ".html": report.Document.HTML}
 	write := forms[filepath.Ext(out)]
@@ -134,7 +132,6 @@ func writeBugReport(cmd *cobra.Command, folder, out string, timeout time.Duratio
 	return err
 }
 
-// showReproduction says what was written and how it is judged.
 func showReproduction(cmd *cobra.Command, r runner.Reproduction) error {
 	out := cmd.OutOrStdout()
 	told := check.Result{Name: r.Kind, Verdict: check.Violated, Evidence: []check.Evidence{r.Evidence}, Found: 1}

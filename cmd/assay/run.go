@@ -108,7 +108,6 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 
 const percentilesUsage = "write the response times of the measured part to this file as HdrHistogram's percentile text, in ms"
 
-// openFiles checks that the files for other programs can be written.
 func (f *runFlags) openFiles(cmd *cobra.Command, p series.Plan) error {
 	if f.percentiles != "" && severalRuns(p) {
 		return usageError{errors.New("--hgrm takes one run, and a series has several; assay check DIR --hgrm FILE writes the response times of each")}
@@ -208,7 +207,6 @@ func (f *runFlags) watched() string {
 // printed. judged leaves out the figures.
 type shown struct{ asJSON, quiet, verbose, judged, explain, elsewhere bool }
 
-// show prints a result and returns the error with its exit code.
 func show(out io.Writer, o runner.Outcome, form shown) error {
 	var err error
 	switch {

@@ -72,7 +72,6 @@ func (s *screen) follow() {
 	}
 }
 
-// print shows a text above the screen.
 func (s *screen) print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,14 +97,12 @@ func (s *screen) print(text string) {
 	_, _ = io.WriteString(s.out.file, b.String()) // the terminal may be gone
 }
 
-// head sets what the screen says of the series.
 func (s *screen) head(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heading = text
 }
 
-// close removes the screen. The text above it stays.
 func (s *screen) close() {
 	s.once.Do(func() {
 		close(s.stop)
@@ -180,7 +177,6 @@ func barOf(share float64, width int) string {
 
 func toSecond(d time.Duration) string { return d.Round(time.Second).String() }
 
-// figureLines are throughput and response time over time, and the outcomes.
 func figureLines(l *report.Live, width int) []string {
 	var rates, times []float64
 	for _, p := range l.Points {
@@ -216,7 +212,6 @@ func figureLines(l *report.Live, width int) []string {
 	return append(lines, outcomes)
 }
 
-// nodesLine names the nodes, with the fault in effect on each.
 func nodesLine(l *report.Live, width int) string {
 	var parts []string
 	hurt := false

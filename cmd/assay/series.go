@@ -32,7 +32,6 @@ func runSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) e
 	return f.pipeline.finish(out, answer{name: "assay", suites: ofSeries(s, folder, ""), summary: seriesDocument(s, folder).Markdown}, err)
 }
 
-// seriesDocument is what a series found, or why it found nothing.
 func seriesDocument(s *report.RunSeries, folder string) report.Document {
 	groups, err := compare.Read(folder)
 	if err == nil {
@@ -80,7 +79,6 @@ func describeInterruption(stderr io.Writer, folder string) {
 	fmt.Fprintf(stderr, "interrupted; the same command with --out %s goes on\n", folder)
 }
 
-// showSeries prints the runs' findings, and returns the error with the exit code.
 func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags) error {
 	code := exitOfSeries(s)
 	end := exitError(code)
@@ -134,7 +132,6 @@ func exitOfSeries(all ...*report.RunSeries) int {
 	return exitValid
 }
 
-// seriesProgress writes a line before and after each run.
 type seriesProgress struct {
 	out   io.Writer
 	quiet bool

@@ -32,7 +32,6 @@ type studyFlags struct {
 	publish        string
 }
 
-// mostAgain is how often a study repeats a run whose measurement is invalid.
 const mostAgain = 3
 
 func newStudy(version string) *cobra.Command {
@@ -150,7 +149,6 @@ func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
 	return f.makeAll(cmd, version, s, plans)
 }
 
-// choose leaves out the experiments that --only does not name.
 func (f *studyFlags) choose(s *study.Study) error {
 	var known []string
 	for _, e := range s.Experiments {
@@ -255,7 +253,6 @@ func (f *studyFlags) write(whole *article.Article, plans []plannedExperiment, gr
 		writeTo(filepath.Join(f.out, report.FileRuns), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
 }
 
-// describe prints the answers, how each experiment ended, and where the article is.
 func (f *studyFlags) describe(out io.Writer, whole *article.Article, plans []plannedExperiment, made []*report.RunSeries) error {
 	if whole != nil && !f.quiet {
 		d := report.Document{Title: whole.Title}
@@ -277,7 +274,6 @@ func (f *studyFlags) describe(out io.Writer, whole *article.Article, plans []pla
 	return err
 }
 
-// describeSeries prints how an experiment ended, and which runs could not be made.
 func describeSeries(out io.Writer, name string, s *report.RunSeries) error {
 	var failed []string
 	for _, r := range s.Runs {

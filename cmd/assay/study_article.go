@@ -73,7 +73,6 @@ func (p plannedExperiment) work() (w compare.Work) {
 	return w
 }
 
-// configurations are the experiment's groups, without runs.
 func configurations(e study.Experiment) (groups []compare.Group) {
 	for _, c := range e.Configurations {
 		groups = append(groups, compare.Group{Values: settingsOf(c.Values)})
@@ -168,7 +167,6 @@ func (f *studyFlags) command(s *study.Study) string {
 	return text
 }
 
-// facts say where, when and of what all runs were made.
 func (f *studyFlags) facts(plans []plannedExperiment, groups map[string][]compare.Group) (facts []report.Setting) {
 	var machines, databases, versions, rules []string
 	runs, again, first, last := 0, 0, "", ""
@@ -270,13 +268,11 @@ func pairingOf(q study.Question, c study.Compared) (compare.Pairing, error) {
 
 func titleOf(e study.Experiment) string { return cmp.Or(e.Title, sentence(e.Name)) }
 
-// sentence makes an experiment's name a heading.
 func sentence(name string) string {
 	text := strings.ReplaceAll(name, "-", " ")
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// answerOf is the runs' answer to a question, with its figures.
 func answerOf(q study.Question, groups map[string][]compare.Group) (article.Answer, [][]string) {
 	out := article.Answer{Ask: q.Ask, Known: true}
 	var sentences []string

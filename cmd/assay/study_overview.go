@@ -9,7 +9,6 @@ import (
 	"assay/runner/study"
 )
 
-// checkOverviews finds overviews that cannot be shown, before any run.
 func checkOverviews(s *study.Study) error {
 	of := map[string][]compare.Group{}
 	for _, e := range s.Experiments {

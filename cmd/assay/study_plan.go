@@ -26,13 +26,11 @@ import (
 	"assay/store"
 )
 
-// plannedExperiment is an experiment and its series.
 type plannedExperiment struct {
 	experiment study.Experiment
 	plan       series.Plan
-	// seeded is true if the file names the seed.
-	seeded  bool
-	sharing agentFlags
+	seeded     bool
+	sharing    agentFlags
 }
 
 // plan turns an experiment into a series. It leaves out what a database does not serve, with the
@@ -110,7 +108,6 @@ func (f *studyFlags) configured(stderr io.Writer, e study.Experiment, c study.Co
 	return p, own.sharing, err
 }
 
-// plainCause strips what pflag writes around an error.
 func plainCause(err error) error {
 	if cause := errors.Unwrap(err); cause != nil {
 		return cause
@@ -139,7 +136,6 @@ func located(err error, path string, e study.Experiment, c study.Configuration) 
 	return &study.Error{Path: path, Position: at, Problem: err.Error()}
 }
 
-// flagOf names the flag of an error; empty if unknown.
 func flagOf(err error) string {
 	if e, is := errors.AsType[*flagProblem](err); is {
 		return e.flag

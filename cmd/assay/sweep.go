@@ -115,7 +115,6 @@ func sweepOf(s *report.RunSeries, folder string) (*compare.Sweep, error) {
 	return compare.NewSweep(s.Workload, groups, s.Seed)
 }
 
-// search finds the highest rate that keeps the objective.
 func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.Sweep, p series.Plan, folder string) ([]series.Try, error) {
 	if f.objective == "" {
 		return nil, nil

@@ -185,7 +185,6 @@ func (l *Loop) run(s *seat) {
 	}
 }
 
-// watch gives the loop to another goroutine if a task keeps it.
 func (l *Loop) watch(s *seat) {
 	tick := time.NewTicker(patience)
 	defer tick.Stop()

@@ -34,7 +34,6 @@ func newSocketWait(of socket) *socketWait {
 	return p
 }
 
-// wait returns when there is something to read, or soon.
 func (p *socketWait) wait() {
 	if p.raw != nil {
 		_ = p.raw.Control(p.poll) // fails if it is closed, as the read will

@@ -18,9 +18,8 @@ import (
 type Process struct {
 	PID, Parent int
 	// Name is the process's own choice, so it may hold anything.
-	Name  string
-	State byte
-	// Kernel is true of a kernel thread.
+	Name   string
+	State  byte
 	Kernel bool
 	// Ticks is the time in user and system mode, Children that of children waited for, and
 	// Started the start since boot, all in clock ticks (TicksPerSecond). Started distinguishes

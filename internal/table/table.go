@@ -20,8 +20,7 @@ type Format string
 
 const (
 	// CSV is RFC 4180 with a header, LF at line ends, and nothing for a missing value.
-	CSV Format = "csv"
-	// JSON is one object on each line.
+	CSV  Format = "csv"
 	JSON Format = "json"
 	// Parquet is Apache Parquet, compressed with zstd.
 	Parquet Format = "parquet"

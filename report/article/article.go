@@ -17,22 +17,18 @@ import (
 type Article struct {
 	// Name is the study's; Origin uses it.
 	Name, Title string
-	// ChartPrefix begins the names of chart files.
 	ChartPrefix string
 	// Setup is what all experiments share.
 	Question, Setup string
 	// Compared has the figures behind the Answers. Only the page shows them.
 	Answers  []Answer
 	Compared report.Table
-	// Lead is a section with one chart, which shows the answers.
-	Lead Section
+	Lead     Section
 	// Facts are about the whole: when, on what machine, in which size.
-	Facts []report.Setting
-	// Overviews are tables over several sections.
+	Facts     []report.Setting
 	Overviews []report.Table
 	Sections  []Section
-	// LeftOut names configurations that were not run, and why.
-	LeftOut []string
+	LeftOut   []string
 	// Command repeats the study; without secrets.
 	Command string
 }
@@ -47,15 +43,13 @@ type Section struct {
 	// Problem says why the figures are not laid out as asked for; empty if they are.
 	Problem string
 	Tables  []report.Table
-	// Source is where the reported figures are from.
-	Source string
-	Lines  []report.LineChart
-	Bars   []report.BarChart
+	Source  string
+	Lines   []report.LineChart
+	Bars    []report.BarChart
 	// Notes are what a reader must know to believe the figures.
 	Notes    []string
 	Findings []Finding
-	// Runs are tables of single runs, and of what only some experiments have.
-	Runs []report.Table
+	Runs     []report.Table
 }
 
 // Finding is what was found wrong in the runs of one configuration.
@@ -77,8 +71,7 @@ func FindingTitle(section, configuration string) string {
 // Answer is the runs' answer to a part of the question.
 type Answer struct {
 	Ask, Sentence string
-	// Known is false if the runs say nothing.
-	Known bool
+	Known         bool
 }
 
 // Mark is a question mark before an unknown answer.

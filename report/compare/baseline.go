@@ -19,7 +19,6 @@ type baseline struct {
 
 const baselineFormat = 1
 
-// maxBaseline is in bytes.
 const maxBaseline = 64 << 20
 
 // WriteBaseline writes a group as a baseline, without the course of its runs over time and the

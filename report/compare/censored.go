@@ -130,7 +130,6 @@ func shares(parts []float64) []float64 {
 	return parts
 }
 
-// joinedChances are the chances of the sum of two numbers.
 func joinedChances(a, b []float64) []float64 {
 	all := make([]float64, len(a)+len(b)-1)
 	for i, p := range a {
@@ -150,7 +149,6 @@ func cutAt(all []observation, value float64) bool {
 	return slices.ContainsFunc(all, func(o observation) bool { return o.cut && o.value <= value })
 }
 
-// upperMiddle is the median, or the greater of the two middle values.
 func upperMiddle(all []observation) float64 {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b observation) int { return cmp.Compare(a.value, b.value) })
 	return sorted[len(sorted)/2].value

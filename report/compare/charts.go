@@ -11,7 +11,6 @@ import (
 	"assay/report"
 )
 
-// pieces is how many equal pieces of the measured part are drawn.
 const pieces = 60
 
 // charts draws throughput over the measured part and response time by percentile. It leaves out
@@ -105,7 +104,6 @@ func byPercentile(g Group) report.ChartLine {
 	return line
 }
 
-// at interpolates a curve at a quantile.
 func at(curve [][2]float64, q float64) (float64, bool) {
 	i := slices.IndexFunc(curve, func(p [2]float64) bool { return p[0] >= q })
 	switch {

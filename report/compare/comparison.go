@@ -11,7 +11,6 @@ import (
 // alpha is the allowed error of the first kind.
 const alpha = 0.05
 
-// confidence is for the interval of a group's median.
 const confidence = 0.95
 
 // Options of a comparison.
@@ -43,9 +42,8 @@ type Row struct {
 	P float64
 	// Significant is true if P is below 0.05, which needs four runs on each side.
 	Significant bool
-	// Better is the direction of a change.
-	Better bool
-	metric metric
+	Better      bool
+	metric      metric
 }
 
 // Compare compares b with a. It returns *DifferentError if they must not be compared, and
@@ -89,7 +87,6 @@ func newRow(m metric, a, b Group) Row {
 	return row
 }
 
-// observed are the metric's figures in the believed runs.
 func observed(m metric, g Group) (all []observation) {
 	for _, r := range g.believedFor(m) {
 		if v, ok := m.of(r.Result); ok {
@@ -112,7 +109,6 @@ func valuesIn(all []observation) (values []float64) {
 // do not.
 func (m metric) timed() bool { return m.unit != sizeBytes && m.unit != operations }
 
-// doubted reports whether the group's figure must not be believed.
 func (g Group) doubted(m metric) bool { return g.unbelieved() && m.timed() }
 
 func (g Group) believedFor(m metric) []Run {

@@ -135,7 +135,6 @@ func unlikeDurability(found []Difference, a, b Group) []Difference {
 	return []Difference{{condDurability, survives + x, survives + y}}
 }
 
-// worth is that of an acknowledgement of a group's first run; empty if unknown.
 func worth(g Group) string {
 	if d := g.Runs[0].Result.Durability; d != nil {
 		return d.Class

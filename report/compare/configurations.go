@@ -20,10 +20,8 @@ type Layout struct {
 	Columns []string
 	// Sort is the column to sort by, the best or the smallest first; empty keeps the file's
 	// order.
-	Sort string
-	// Group are axes whose values head groups of rows.
-	Group []string
-	// Reported are figures of another source.
+	Sort     string
+	Group    []string
 	Reported []Reported
 }
 
@@ -32,7 +30,6 @@ type LayoutError struct{ Problem string }
 
 func (e *LayoutError) Error() string { return e.Problem }
 
-// figureName is the metric's name for an author's name.
 func figureName(name string) string {
 	if name = strings.TrimSpace(name); name == "tps" {
 		return "throughput"
@@ -127,7 +124,6 @@ type configurationTable struct {
 	columns []column
 }
 
-// column is a fact or a metric.
 type column struct {
 	name   string
 	fact   func(*report.Result) string
@@ -205,7 +201,6 @@ func middleOf(m metric, g Group) float64 {
 	return quantity.Median(values)
 }
 
-// compareValues orders numbers by size, and words as text.
 func compareValues(a, b string) int {
 	x, notX := strconv.ParseFloat(a, 64)
 	y, notY := strconv.ParseFloat(b, 64)

@@ -90,7 +90,6 @@ func figureTables(all []*Comparison) []report.Table {
 // HowToRead explains the figures of tables.
 const HowToRead = "Figures are medians over the runs of a group. ± is half their 95 % confidence interval: of fewer than 6 runs half their range, of a single run its own. ?: no valid measurement. ~: chance makes such a difference (Mann-Whitney U test, p ≥ 0.05). At least: the run's end cut it (Gehan's test)."
 
-// against lists problems of the groups' runs and how precise they are.
 func against(groups ...Group) []string {
 	return slices.Concat(Remarks(groups), Imprecise(groups))
 }
@@ -163,7 +162,6 @@ func notes(all []*Comparison) []string {
 
 func counted(g Group) string { return check.Counted(int64(len(g.Runs)), "run", "runs") }
 
-// reasons says why measurements are invalid, each with the number of runs.
 func (g Group) reasons() string {
 	count := map[string]int{}
 	for _, r := range g.Runs {
@@ -256,7 +254,6 @@ func all(groups []Group) Group {
 	return whole
 }
 
-// summaryMetrics are the workload's main figures.
 func summaryMetrics(r *report.Result) []string {
 	switch {
 	case len(r.Rounds) > 0:

@@ -80,7 +80,6 @@ func (e effect) between(a, b observation) (low, high float64) {
 	return low, high
 }
 
-// none is the ratio or difference of equal figures.
 func (e effect) none() float64 {
 	if e.differences {
 		return 0
@@ -165,7 +164,6 @@ func (e effect) chance() string {
 	return strings.Replace("p="+probabilityText(e.p), "=<", "<", 1)
 }
 
-// most is the largest difference within the interval.
 func (e effect) most() string {
 	far := max(math.Abs(e.low-e.none()), math.Abs(e.high-e.none()))
 	switch {

@@ -30,7 +30,6 @@ func facts() map[string]func(*report.Result) string {
 	}
 }
 
-// spec is what was asked for of assay's own servers.
 func spec(r *report.Result) string {
 	if r.Cluster == nil {
 		return quantity.None

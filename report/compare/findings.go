@@ -25,7 +25,6 @@ func FindingsOf(groups []Group) (all []Found) {
 	return all
 }
 
-// kindFound is one kind of finding of one check, over the runs of a group.
 type kindFound struct {
 	check, kind string
 	found       int64

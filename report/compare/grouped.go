@@ -21,7 +21,6 @@ func (g Group) parted(axes []string) (part, rest string) {
 	return settingsText(inside, ", "), settingsText(outside, ", ")
 }
 
-// together moves items of one part together, in the order of each part's first item.
 func together[T any](all []T, of func(T) Group, axes []string) []T {
 	part := func(one T) string {
 		name, _ := of(one).parted(axes)

@@ -9,10 +9,9 @@ import (
 
 // jsonComparison is what --json writes. Fields are added, never renamed.
 type jsonComparison struct {
-	Format int         `json:"format"`
-	Groups []jsonGroup `json:"groups"`
-	Rows   []jsonRow   `json:"rows"`
-	// Differences are those that --allow let pass.
+	Format      int          `json:"format"`
+	Groups      []jsonGroup  `json:"groups"`
+	Rows        []jsonRow    `json:"rows"`
 	Differences []Difference `json:"differences"`
 	Gates       []GateResult `json:"gates"`
 }

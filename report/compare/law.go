@@ -11,7 +11,6 @@ import (
 	"assay/report/scalability"
 )
 
-// lawPoints is at how many loads the law is drawn.
 const lawPoints = 60
 
 // fitLaw fits the scalability law to the throughput of the groups' runs; of gives a run's load.
@@ -38,7 +37,6 @@ func fitLaw(groups []Group, of func(Group, Run) float64, seed uint64) (law *scal
 	return &found, unbelieved
 }
 
-// lawLine draws the law within the measured loads.
 func lawLine(name string, l *scalability.Law) report.ChartLine {
 	line := report.ChartLine{Name: name, Fitted: true}
 	for i := range lawPoints + 1 {
@@ -48,7 +46,6 @@ func lawLine(name string, l *scalability.Law) report.ChartLine {
 	return line
 }
 
-// peakText says where the law's throughput is highest, in units.
 func peakText(l *scalability.Law, unit string) string {
 	switch peak, measured := l.Peak(); {
 	case l.Sigma.Value >= 1:

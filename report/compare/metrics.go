@@ -35,7 +35,6 @@ const (
 // costName is the cost of a million committed operations, if a price was given.
 const costName = "cost"
 
-// metric is one figure of a run.
 type metric struct {
 	// name is as in thresholds (package measure), if these have the figure.
 	name, unit   string
@@ -47,7 +46,6 @@ type metric struct {
 	interval func(r *report.Result) *measure.Interval
 }
 
-// metrics are those of any run, in the order of tables.
 func metrics() []metric {
 	all := []metric{
 		{"throughput", perSecond, true, func(r *report.Result) (float64, bool) { return r.Throughput.PerSecond, r.Throughput.Seconds > 0 },
@@ -177,7 +175,6 @@ func readOutage(r *report.Result) (float64, bool) {
 	return longest, known
 }
 
-// newPrimary is the longest time from a fault to another primary.
 func newPrimary(r *report.Result) (float64, bool) {
 	return longestOfFaults(r, func(f *report.Fault) float64 {
 		if !f.TookOver() {
@@ -207,9 +204,8 @@ type roundFigure struct {
 	// subject is a sentence's word for it, before the round's name.
 	subject      string
 	moreIsBetter bool
-	// compared is true of figures that comparisons include by default.
-	compared bool
-	get      func(*report.Round) (float64, bool)
+	compared     bool
+	get          func(*report.Round) (float64, bool)
 }
 
 func roundFigures() []roundFigure {
@@ -270,7 +266,6 @@ func roundMetrics(r *report.Result) (all []metric) {
 	return all
 }
 
-// metricsOf are the metrics that the runs of all groups have.
 func metricsOf(groups []Group) []metric {
 	all := metrics()
 	if first := groups[0].Runs; len(first) > 0 {
@@ -298,7 +293,6 @@ func everyRunHas(groups []Group, m metric) bool {
 	return true
 }
 
-// format writes a value with its unit, as reports do.
 func (m metric) format(v float64) string {
 	switch m.unit {
 	case perSecond:

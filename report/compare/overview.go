@@ -33,7 +33,6 @@ type OverviewColumn struct {
 	Ratio string
 }
 
-// What an overview shows that is no figure.
 const (
 	ShowVerdict = "verdict"
 	// ShowAnomalies are the kinds of findings, with the promised consistency model.

@@ -37,7 +37,6 @@ func (g Group) ends() string {
 	return strings.Join(parts, "; ")
 }
 
-// anomalies are the kinds of findings in a group, and the promised model.
 func (g Group) anomalies() string {
 	var names []string
 	for _, k := range g.kinds() {

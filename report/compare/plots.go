@@ -26,8 +26,7 @@ const (
 	overRoundsWord      = "rounds"
 	overPercentilesWord = "percentile"
 	tasksWord           = "each task of"
-	// noPlotWord alone draws nothing.
-	noPlotWord = "none"
+	noPlotWord          = "none"
 )
 
 // PlotForms says how a plot is written.
@@ -179,7 +178,6 @@ func (p Plot) doesNotVary(axes []string) error {
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// addPoint adds a point to the line of a name, which it makes if needed.
 func addPoint(c *report.LineChart, name string, x, y float64) {
 	at := slices.IndexFunc(c.Lines, func(l report.ChartLine) bool { return l.Name == name })
 	if at < 0 {
@@ -211,7 +209,6 @@ func (p Plot) tasks(groups []Group) report.LineChart {
 	return report.TimesOfTasks("Time of each task, "+p.figure, names, rounds)
 }
 
-// overRounds draws the medians of what each round took, or left on the disk.
 func (p Plot) overRounds(groups []Group) (report.LineChart, error) {
 	figures := roundFigures()
 	at := slices.IndexFunc(figures, func(f roundFigure) bool { return f.name == p.figure })

@@ -24,8 +24,7 @@ type Answer struct {
 	Sentence string
 	// Known is false if the runs say nothing.
 	Known bool
-	// Rows have the figures of each pair, under AnswerHead.
-	Rows [][]string
+	Rows  [][]string
 }
 
 // AnswerHead heads the rows of answers.
@@ -76,8 +75,7 @@ type Work struct {
 	// Own are figures that only some workloads have.
 	Own            []string
 	Faults, Ramped bool
-	// Priced is true if the nodes have a price.
-	Priced bool
+	Priced         bool
 }
 
 // Check returns a *PairingError for configurations or a figure that no run will have.
@@ -167,7 +165,6 @@ func (p Pairing) sentence(m metric, believed, doubted []pair) string {
 	return fmt.Sprintf("With %s, %s %s.", with, subject, strings.Join(clauses, "; it "))
 }
 
-// whyNot lists the reasons of sides without a valid measurement.
 func whyNot(pairs []pair) string {
 	var runs []Run
 	for _, one := range pairs {
@@ -180,7 +177,6 @@ func whyNot(pairs []pair) string {
 	return Group{Runs: runs}.reasons()
 }
 
-// figure is the metric if all runs of the pairs have it.
 func (p Pairing) figure(pairs []pair) (metric, error) {
 	var groups []Group
 	for _, one := range pairs {
@@ -239,7 +235,6 @@ func (p Pairing) than(e effect) string {
 
 func (p Pairing) other() string { return strings.Join(alone(p.b, p.a), " & ") }
 
-// alone are the words that only this side has.
 func alone(side, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(side), func(word string) bool { return slices.Contains(other, word) })
 }
@@ -261,7 +256,6 @@ func runsOf(e effect) string {
 	return fmt.Sprintf("%d to %d runs each", least, most)
 }
 
-// conditions are the pairs' values beside the compared ones.
 func (p Pairing) conditions(pairs []pair) string {
 	var axes []string
 	values := map[string][]string{}

@@ -19,7 +19,6 @@ const (
 	degradationName = "degradation"
 )
 
-// degradation is the number of clients beyond which more brought little.
 func degradation(r *report.Result) (clients float64, found bool) {
 	if r.Ramp == nil || r.Ramp.Degradation.Clients == nil {
 		return 0, false
@@ -57,7 +56,6 @@ func degradationStates(g Group) string {
 	return cmp.Or(strings.Join(parts, ", "), quantity.None)
 }
 
-// byClients has a line for each group whose clients grew.
 func byClients(title string, groups []Group) report.LineChart {
 	return report.LineChart{Title: title, Across: "clients that had begun", Up: "committed a second, median over the runs", Format: quantity.Figure,
 		Lines: linesOf(groups, rampLine)}
@@ -101,7 +99,6 @@ func rampLine(g Group) report.ChartLine {
 	return line
 }
 
-// perClients joins windows with the same number of clients.
 func perClients(points []measure.RampPoint) (curve [][2]float64) {
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	for _, p := range points {

@@ -106,7 +106,6 @@ func (r Reported) figure(name string) (float64, bool) {
 	return 0, false
 }
 
-// mostColumns is how many a reader can take in.
 const mostColumns = 8
 
 // split makes tables of at most mostColumns, each with the first columns that name its rows.

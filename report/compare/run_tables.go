@@ -66,7 +66,6 @@ func (w *workTables) tables() []report.Table {
 	return filled(w.faults, w.availability, w.entities, w.rounds)
 }
 
-// roundsTable has the medians of each round of each group, if there are rounds.
 func roundsTable(groups []Group) []report.Table {
 	t := report.Table{Title: "Rounds by configuration", Head: []string{"", "round", "took", "±", "rows", "±", "p50", "±"}, Words: []int{1}}
 	for _, g := range groups {
@@ -84,7 +83,6 @@ func roundsTable(groups []Group) []report.Table {
 	return filled(t)
 }
 
-// filled are the tables with rows.
 func filled(tables ...report.Table) []report.Table {
 	return slices.DeleteFunc(tables, func(t report.Table) bool { return len(t.Rows) == 0 })
 }

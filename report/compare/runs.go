@@ -43,7 +43,6 @@ func Runs(groups []Group) report.Document {
 	return d
 }
 
-// believed marks a figure whose measurement is invalid.
 func believed(x *report.Result, figure string) string {
 	if x.Measurement.Invalid() {
 		return report.Doubtful(figure)

@@ -16,7 +16,6 @@ type Spread struct {
 	// Low and High are the median's 95 % confidence interval, the run's own interval if there is
 	// one run, or the smallest and the largest value of too few runs.
 	Low, High float64
-	// Confident is true of a confidence interval.
 	Confident bool
 	Runs      int
 	// AtLeast and HighAtLeast are true if runs' ends cut what the median, or High, rests on.
@@ -58,7 +57,6 @@ func (g Group) written(m metric, s Spread) string {
 	return g.believable(m, s.written(m))
 }
 
-// medianAndShare are the cells of the median and of half its interval.
 func (g Group) medianAndShare(m metric) []string {
 	if m.of == nil || !everyRunHas([]Group{g}, m) {
 		return []string{quantity.None, ""}
@@ -67,7 +65,6 @@ func (g Group) medianAndShare(m metric) []string {
 	return []string{g.written(m, s), shareText(s)}
 }
 
-// written is the median, perhaps as a lower bound.
 func (s Spread) written(m metric) string {
 	if s.AtLeast {
 		return quantity.AtLeast + m.format(s.Median)

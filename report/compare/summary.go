@@ -34,7 +34,6 @@ func (c *Comparison) sentence() string {
 	return text
 }
 
-// furthest names the groups with the highest and the lowest figure.
 func furthest(groups []Group, comparisons []*Comparison) []string {
 	if len(comparisons) == 0 {
 		return nil

@@ -23,10 +23,9 @@ type Sweep struct {
 	Unbelieved bool
 	// Objective is what was asked for, or empty. Rate is the highest rate of arrivals a second
 	// that kept it twice; 0 if none did.
-	Objective string
-	Rate      float64
-	Tried     int
-	// Unanswered is true if the answer to the objective rests on invalid measurements.
+	Objective  string
+	Rate       float64
+	Tried      int
 	Unanswered bool
 }
 
@@ -45,7 +44,6 @@ func NewSweep(workload string, groups []Group, seed uint64) (*Sweep, error) {
 
 func (g Group) clients() int { return g.Runs[0].Result.Load.Clients }
 
-// figure is the median of a metric; false if a run lacks it.
 func (g Group) figure(name string) (float64, bool) {
 	m, _ := find(metrics(), name)
 	values := valuesOf(m, g)

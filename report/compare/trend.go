@@ -20,16 +20,14 @@ const fewestForTrend = 10
 // TrendOptions of a search for changes.
 type TrendOptions struct {
 	// Allow names the conditions in which the runs may differ.
-	Allow []string
-	// MinChange is the least reported change, as a share.
+	Allow     []string
 	MinChange float64
 }
 
 // Trend is where the figures of a group's runs changed.
 type Trend struct {
-	Group   Group
-	Metrics []MetricTrend
-	// Differences are the allowed ones.
+	Group       Group
+	Metrics     []MetricTrend
 	Differences []Difference
 	// Unmeasured counts runs left out because they measured nothing.
 	Unmeasured int
@@ -115,7 +113,6 @@ func (m MetricTrend) better(c trend.ChangePoint) bool {
 	return (c.After > c.Before) == m.metric.moreIsBetter
 }
 
-// chart shows each run's figure, and the mean between changes.
 func (m MetricTrend) chart() report.LineChart {
 	each, mean := report.ChartLine{Name: "each run"}, report.ChartLine{Name: "mean between changes"}
 	at, next := stat.Mean(m.Values, nil), 0

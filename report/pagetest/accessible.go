@@ -10,7 +10,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// finding is a broken rule of axe-core, and where.
 type finding struct {
 	ID     string `json:"id"`
 	Help   string `json:"help"`

@@ -29,7 +29,6 @@ type Knee struct {
 	// Gain is what a client adds after the bend, as a share of what one added before; below 0 it
 	// costs throughput.
 	Gain Parameter
-	// Fall is true if the throughput fell at the bend at once.
 	Fall bool
 }
 
@@ -44,8 +43,7 @@ const (
 	KneeFromStart KneeState = "from the start"
 	// KneeNotReached means that a client is shown to add more than that up to the end.
 	KneeNotReached KneeState = "not reached"
-	// KneeNotKnown means that the points show neither.
-	KneeNotKnown KneeState = "not known"
+	KneeNotKnown   KneeState = "not known"
 )
 
 // MostGain is the most that a client adds after the knee, as a share of what one added before.
@@ -56,8 +54,7 @@ const (
 	// fewest clients.
 	LeastKneePoints = 15
 	leastGrowth     = 2
-	// leastAfter is the least share of the points after the bend.
-	leastAfter = 0.1
+	leastAfter      = 0.1
 	// fallEvidence is by how much the Bayesian information criterion must prefer a fall (R. E.
 	// Kass, A. E. Raftery, "Bayes Factors", JASA 90, 1995: above 10 is very strong).
 	fallEvidence = 10
@@ -65,9 +62,8 @@ const (
 	// residuals.
 	bentParameters  = 3
 	mostCorrelation = 0.9
-	// finer is how many places for the bend are tried from one point to the next.
-	finer         = 4
-	kneeResamples = 500
+	finer           = 4
+	kneeResamples   = 500
 )
 
 // ErrNoGrowth means that the points are too few, or their clients too alike.
@@ -169,7 +165,6 @@ func (b bent) block(points []Point) int {
 	return max(1, int(math.Round(math.Pow(2*r/(1-r*r), 2.0/3)*math.Cbrt(float64(len(points))))))
 }
 
-// sums are the sums over points that least squares need.
 type sums struct{ n, x, xx, y, xy, yy float64 }
 
 func (s sums) minus(o sums) sums {

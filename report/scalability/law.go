@@ -41,7 +41,6 @@ type Parameter struct{ Value, Low, High float64 }
 // ErrTooFew means that the points do not determine the law.
 var ErrTooFew = errors.New("the law has three parameters, and needs points at four numbers of clients or more")
 
-// leastLoads is how many different numbers of clients a fit needs.
 const leastLoads = 4
 
 const resamples = 1000

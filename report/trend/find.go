@@ -24,7 +24,6 @@ func Defaults() Options { return Options{Window: 50, MaxP: 0.001} }
 
 // ChangePoint is where the values changed.
 type ChangePoint struct {
-	// Index is the index of the first changed value.
 	Index int
 	// Before and After are the means up to the neighbouring change points.
 	Before, After float64
@@ -74,7 +73,6 @@ func scale(series []float64) []float64 {
 	return logs
 }
 
-// candidates are the change points of windows that overlap by half.
 func candidates(series []float64, o Options) []int {
 	var found []int
 	for start := 0; start < len(series); {

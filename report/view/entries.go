@@ -29,29 +29,25 @@ const (
 	stateNone       = "no run"
 )
 
-// entry is one folder in the list.
 type entry struct {
 	// Path is relative to the shown folder ("."), with slashes.
 	Path string
 	Kind string
 	// Verdict is a run's verdict, or one of the states.
-	Verdict string
-	// Problem says why there is no verdict, or what is wrong.
+	Verdict                     string
 	Problem                     string
 	Workload, Database, Version string
 	Started                     time.Time
 	Clients, Faults             int
 	// PerSecond, P50 and P99 are 0 if there are none.
 	PerSecond, P50, P99 float64
-	// Invalid is true if the measurement is.
-	Invalid bool
+	Invalid             bool
 	// Configuration is what a run varies in its series, or its cluster.
 	Configuration string
 	// Series is the path of the run's series.
 	Series      string
 	Done, Total int
-	// Report is true if the folder has a page.
-	Report bool
+	Report      bool
 }
 
 // Name is what the list calls it.

@@ -17,12 +17,10 @@ type livePage struct {
 	Path string
 	*report.Live
 	// Share is the stage's progress in percent; -1 if unknown.
-	Share  int
-	Left   string
-	Charts []report.DrawnChart
-	// Recent are the latest points, the newest first.
-	Recent []report.LivePoint
-	// Events is the address of the page's events.
+	Share       int
+	Left        string
+	Charts      []report.DrawnChart
+	Recent      []report.LivePoint
 	Events      string
 	Uncommitted int64
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// pageLength is how many folders one page of the list has.
 const pageLength = 200
 
 type filter struct {

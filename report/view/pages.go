@@ -14,7 +14,6 @@ import (
 	"assay/report/compare"
 )
 
-// write writes a whole page, or says that it could not be made.
 func (s *Server) write(w http.ResponseWriter, status int, name string, data any) {
 	var page bytes.Buffer
 	if err := s.templates.ExecuteTemplate(&page, name, data); err != nil {
@@ -26,7 +25,6 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, data any)
 	_, _ = w.Write(page.Bytes()) // fails if the browser has gone
 }
 
-// problem is a page that says why there is no other.
 func (s *Server) problem(w http.ResponseWriter, status int, text string) {
 	s.write(w, status, "problem.html", text)
 }
@@ -131,7 +129,6 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	s.document(w, d)
 }
 
-// command is the same comparison on the command line.
 func (s *Server) command(paths []string, differ bool) string {
 	words := []string{"assay", "compare"}
 	for _, at := range paths {
@@ -152,7 +149,6 @@ func unlike(c *compare.Comparison) (report.DocumentVerdict, bool) {
 	return report.DocumentVerdict{Text: fmt.Sprintf("%s and %s were not made alike: they differ in %s", c.A.Name, c.B.Name, strings.Join(names, ", "))}, len(names) > 0
 }
 
-// groups reads what to compare, or answers why it cannot.
 func (s *Server) groups(w http.ResponseWriter, at string) ([]compare.Group, bool) {
 	folder, found := s.locate(at)
 	if !found {
@@ -167,7 +163,6 @@ func (s *Server) groups(w http.ResponseWriter, at string) ([]compare.Group, bool
 	return groups, true
 }
 
-// series shows a series as far as it is made.
 func (s *Server) series(w http.ResponseWriter, r *http.Request) {
 	at := r.PathValue("path")
 	groups, ok := s.groups(w, at)

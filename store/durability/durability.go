@@ -19,7 +19,6 @@ import (
 // Class says what an acknowledged transaction survives.
 type Class string
 
-// The classes, from the weakest on.
 const (
 	// None: it may be lost when the server's process is killed.
 	None Class = "none"
@@ -148,7 +147,6 @@ func (s settings) of(product string) Guarantee {
 	return Guarantee{}
 }
 
-// is reports whether a setting has one of the values, in any case.
 func (s settings) is(name string, values ...string) bool {
 	for _, v := range values {
 		if strings.EqualFold(s[name], v) {

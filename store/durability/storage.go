@@ -10,8 +10,7 @@ import (
 
 // storage is a product's way of storing tables that its other settings do not cover.
 type storage struct {
-	way string
-	// transactions is true if statements on such tables can be undone.
+	way          string
 	transactions bool
 	// survives is what their content survives. Anything else loses all.
 	survives     Class

@@ -19,10 +19,8 @@ type Circumstances struct {
 	Settings []durability.Setting
 	// Version is the server's. It selects the rules and the manual's version.
 	Version string
-	// Model is the consistency model promised at the isolation level, where a workload asks.
-	Model string
-	// Nodes is how many hold data.
-	Nodes int
+	Model   string
+	Nodes   int
 	// Tables are all that the workload uses, if known.
 	Tables []string
 	// Happened is what was done to the database during the work and took effect.

@@ -13,8 +13,7 @@ type Fault struct {
 	// At is when it began, CutAt when the power went, and Healed when it was over.
 	At, CutAt, Healed                      int64
 	Kills, CutsPower, Divides, StandsStill bool
-	// HitPrimary is true if it hit the primary, TookOver if another node took over.
-	HitPrimary, TookOver bool
+	HitPrimary, TookOver                   bool
 	// NoProcess and NoPower count the data nodes without one then, for whatever reason. Away is
 	// how many were away while a node was back without its data; 0 if none was.
 	NoProcess, NoPower, Away int
@@ -63,7 +62,6 @@ func (f Fault) Moments(g durability.Guarantee, nodes int) (all []Moment) {
 	return all
 }
 
-// emptied is the window of loss after nodes came back without data.
 func (f Fault) emptied(g durability.Guarantee, nodes int) time.Duration {
 	if f.Away == 0 {
 		return 0

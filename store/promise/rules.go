@@ -61,7 +61,6 @@ func (x condition) holds(facts map[string]string) bool {
 	return slices.Contains(x.values, value) != x.not
 }
 
-// rule takes a promise away.
 type rule struct {
 	products   []string // none for all
 	properties []Property
