@@ -6,7 +6,7 @@ import (
 	"assay/internal/quantity"
 )
 
-// CheckDurability is the check of a run of which nothing is left.
+// CheckDurability is the check of a run that lost everything.
 const CheckDurability = "durability"
 
 // Durability is the worth of an acknowledgement by the database's manual, under the settings that

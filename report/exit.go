@@ -20,8 +20,8 @@ const (
 
 // Exit is how assay ends with this result.
 type Exit struct {
-	// Code is for the gravest reason, in this order: a violation; no verdict, something asked for
-	// and not done, or an invalid measurement that a threshold or --strict rests on; a missed
+	// Code is for the gravest reason, in this order: a violation; no verdict, an unfulfilled
+	// request, or an invalid measurement that a threshold or --strict rests on; a missed
 	// threshold.
 	Code int `json:"code"`
 	// Reasons are all that is against the run, the gravest first. They are empty with code 0,

@@ -42,8 +42,8 @@ func ExplainConviction(w io.Writer, c *Conviction, o TextOptions) error {
 	return t.writeTo(w)
 }
 
-// explanation tells one piece of evidence of each kind in the order of time: a picture of the
-// smallest part of the history, what was done, and why that cannot be.
+// explanation tells one piece of evidence of each kind in the order of time. It draws the
+// smallest part of the history, and says what was done and why that cannot be.
 func (t *textWriter) explanation(c check.Result) {
 	shown := map[string]bool{}
 	for _, e := range c.Evidence {

@@ -79,8 +79,8 @@ type page struct {
 	Key, More []card
 	// CheckViews starts with the checks that found something wrong.
 	CheckViews []checkView
-	// OverTime has the figures of Committed and Further, Looks those of ServerCharts. A chart
-	// that some runs lack is a list of one or none.
+	// OverTime has the figures of Committed and Further, Looks the figures of ServerCharts. A
+	// chart that some runs lack is a list of one or none.
 	Committed, Further, ServerCharts, Curve, Sizes []DrawnChart
 	OverTime, Looks                                Figures
 	AllCommitted                                   bool

@@ -12,8 +12,8 @@ import (
 )
 
 // clean returns a deep copy of r for JSON and for all reports. Slices and maps that are always
-// written are never nil, times are in UTC, and numbers that are not finite are replaced: the
-// measurement is then invalid and names them.
+// written are never nil, and times are in UTC. Numbers that are not finite are replaced, which
+// makes the measurement invalid and names them.
 func clean(r *Result) *Result {
 	var odd []string
 	copied := copyValue(reflect.ValueOf(*r), "", &odd).Interface().(Result)

@@ -28,14 +28,14 @@ type Promise struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// What the exit code follows: the verdict, or also what is allowed.
+// The exit code follows the verdict, or any finding, even an allowed one.
 const (
 	JudgePromise = "promise"
 	JudgeFound   = "found"
 )
 
-// ruled says in one line what the checks with a verdict found, by which settings that is allowed
-// or open, and the manual's pages; empty if there is nothing.
+// ruled says in one line what the checks with a verdict found, which settings allow that or leave
+// it open, and the manual's pages. It is empty without findings.
 func ruled(r *Result, v check.Verdict) string {
 	type ruling struct{ source, manual string }
 	var order []ruling

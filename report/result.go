@@ -225,7 +225,7 @@ type Loading struct {
 // Fault is one injected fault. Times of -1 are unknown or never came.
 type Fault struct {
 	Action string `json:"action"`
-	// Target is as asked for; Nodes are those that it fell on.
+	// Target is as asked for; Nodes are the nodes that it hit.
 	Target string `json:"target"`
 	// Asked is the whole fault as asked for, with added defaults of when and how long. Runs of
 	// earlier versions lack it.

@@ -30,7 +30,7 @@ type RunSeries struct {
 	Repeats int    `json:"repeats"`
 	// Common is what all runs share, as one text. A series continues only with the same text.
 	Common string `json:"common"`
-	// Configurations are what is compared; an only one has no values.
+	// Configurations are compared with each other; an only one has no values.
 	Configurations []Configuration `json:"configurations"`
 	// Runs are in the order in which they are made: each configuration once, then each again.
 	Runs []SeriesRun `json:"runs"`

@@ -183,7 +183,7 @@ func readable(settings []Setting) []Setting {
 }
 
 // readableText groups the digits of numbers that stand alone in a text, as in "2000, each of the
-// last 1000", not of parts of a word, a range or an address.
+// last 1000". It leaves parts of a word, a range or an address alone.
 func readableText(text string) string {
 	words := strings.Split(text, " ")
 	for i, word := range words {

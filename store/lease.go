@@ -20,11 +20,11 @@ type Leaser interface {
 	// Lease returns the lease, expired or not, or nil. It changes nothing.
 	Lease(ctx context.Context) (*Lease, error)
 
-	// TakeLease takes the lease for ttl if there is none, it has expired, it is the holder's own,
-	// or its token is gone, whose process has ended (empty: none). Otherwise it gives *HeldError.
-	// One of several concurrent callers succeeds. It makes what the lease needs; a schema of our
-	// name without our mark gives *ForeignError and stays untouched. Create and Drop then treat
-	// the lease as this Database's.
+	// TakeLease takes the lease for ttl if there is none or it has expired. It also replaces the
+	// holder's own lease, and one with the token gone, whose process has ended (empty: no such
+	// token). Otherwise it gives *HeldError. One of several concurrent callers succeeds. It makes
+	// what the lease needs; a schema of our name without our mark gives *ForeignError and stays
+	// untouched. Create and Drop then treat the lease as this Database's.
 	TakeLease(ctx context.Context, holder Holder, ttl time.Duration, gone string) error
 
 	// RenewLease sets the expiry of the lease with this token to ttl from now, even if it has

@@ -121,8 +121,8 @@ type Reader interface {
 //
 // The driver decides how an attempt ended, by its table of errors: Failed only with proof of no
 // effect, otherwise Unknown. A row is valid until its callback returns. After a reply that is not
-// Committed another goroutine may still be in a callback: do not read what it writes. Parameters
-// may be read as long.
+// Committed another goroutine may still be in a callback and read parameters: do not read what
+// the callback writes.
 type Session interface {
 	// Run does one statement as its own transaction. A read has no effect, so anything but
 	// Committed is Failed.
@@ -153,8 +153,8 @@ type Session interface {
 
 // Transaction is a transaction under way. The caller leaves it with its first error.
 type Transaction interface {
-	// Do does a statement. row gets its rows; it is nil for a statement that gives none, of which
-	// changed counts the rows.
+	// Do does a statement. row gets its rows, or is nil if it gives none; then changed counts the
+	// changed rows.
 	Do(ctx context.Context, statement int, row func(Row) error, parameters ...Value) (changed int64, err error)
 }
 

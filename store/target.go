@@ -150,7 +150,7 @@ const (
 const SettingLedBy = "led by"
 
 // SettingGroupSize is the number of members of a MySQL group. SettingReplicas counts the replicas
-// of a MySQL or MariaDB primary, SettingConfirming those that can confirm commits.
+// of a MySQL or MariaDB primary, SettingConfirming the replicas that can confirm commits.
 const (
 	SettingGroupSize  = "members of the group"
 	SettingReplicas   = "replicas"

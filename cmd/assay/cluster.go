@@ -247,8 +247,7 @@ func downEngines(out io.Writer) (int, error) {
 	return len(removed), err
 }
 
-// downOrphans removes namespaces and limits without a cluster. others counts what else was
-// removed.
+// downOrphans removes namespaces and limits without a cluster. others counts what else there was.
 func downOrphans(out io.Writer, others int) error {
 	orphans, err := cluster.Orphans()
 	if err != nil {

@@ -65,7 +65,7 @@ func exitCode(err error, stderr io.Writer) int {
 	return codeOf(err)
 }
 
-// oneLine keeps the line breaks only in the last lines of a server's log.
+// oneLine says "interrupted" in place of Go's words for it.
 func oneLine(err error) string {
 	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
 }

@@ -14,7 +14,7 @@ import (
 	"assay/cluster"
 )
 
-// sameInterrupt is how long a further signal is an echo of the first: timeout(1), make and
+// sameInterrupt is how long a further signal is an echo of the first. timeout(1), make and
 // terminals signal both a program and its group, so that it comes twice.
 const sameInterrupt = 500 * time.Millisecond
 

@@ -111,8 +111,8 @@ func newClusterKeep() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "hold SPEC", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Not cmd.OutOrStdout(), which hides that nobody reads: a cluster unknown to up has
-			// no owner and must end.
+			// Not cmd.OutOrStdout(), which hides a closed pipe: a cluster unknown to up has no
+			// owner and must end.
 			reports := json.NewEncoder(os.Stdout)
 			err := keepCluster(cmd, args[0], servers, reports)
 			if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// output is standard output or standard error. Once its reader has gone (head has its lines, the
-// terminal is closed), it drops what is written without an error, so that the run goes on and its
-// exit code stays. It returns other errors, such as a full disk.
+// output is standard output or standard error. Its reader may go away: head has its lines, the
+// terminal is closed. Then output drops all writes without an error, so that the run goes on and
+// its exit code stays. It returns other errors, such as a full disk.
 type output struct {
 	file *os.File
 	// screen, if set, shows above itself what is written.

@@ -57,7 +57,7 @@ func checkQuestions(s *study.Study, plans []plannedExperiment) error {
 	return nil
 }
 
-// work is what is known of an experiment's runs before they are made.
+// work describes an experiment's runs before they are made.
 func (p plannedExperiment) work() (w compare.Work) {
 	for _, c := range p.plan.Configurations {
 		w.Faults = w.Faults || len(c.Scenario.Faults) > 0

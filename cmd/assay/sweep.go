@@ -186,8 +186,8 @@ type savedSweep struct {
 }
 
 // show writes the page and sweep.json, prints the sweep, and returns the error with the exit
-// code: a threshold's for an objective that no rate keeps, no verdict's for one on invalid
-// measurements.
+// code. That is a threshold's if no rate keeps the objective, and no verdict's if the answer
+// rests on invalid measurements.
 func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compare.Sweep, tries []series.Try, folder string) error {
 	out, d := cmd.OutOrStdout(), sweep.Document("")
 	peak, _ := sweep.Best()

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// conn is a connection that can wait in a loop. It starts in the runtime's poller, moves to a
-// loop with its first exchange there, and returns to the poller when it is used outside of an
-// exchange. It is never in both: the runtime's poller would wake a thread for all that arrives.
+// conn is a connection that can wait in a loop. It starts in the runtime's poller and moves to a
+// loop with its first exchange there. Use outside of an exchange returns it. It is never in both:
+// the runtime's poller would wake a thread for all that arrives.
 type conn struct {
 	local, remote net.Addr
 	// Fields of the exchange under way, for its goroutine alone.

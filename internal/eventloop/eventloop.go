@@ -1,6 +1,6 @@
 // Package eventloop runs many callers, each with its own connection, in turns on one thread, and
 // waits for all connections by one call. It is for clients that send little and wait for the
-// answer: the runtime's poller parks a goroutine and wakes threads for each answer, which costs
+// answer. The runtime's poller parks a goroutine and wakes threads for each answer, which costs
 // more than the exchange.
 //
 // A caller's code is ordinary. It is a coroutine (iter.Pull), and yields when its connection has

@@ -21,7 +21,7 @@ type Process struct {
 	Name   string
 	State  byte
 	Kernel bool
-	// Ticks is the time in user and system mode, Children that of children waited for, and
+	// Ticks is the time in user and system mode, Children the same of children waited for, and
 	// Started the start since boot, all in clock ticks (TicksPerSecond). Started distinguishes
 	// processes with the same PID.
 	Ticks, Children int64

@@ -9,9 +9,9 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns the first known word with the fewest edits from text. found is false if it
-// needs more than one edit, or two for words of five letters or more. Swapped letters are one
-// edit, and case does not matter. text itself is no answer.
+// Nearest returns the first known word with the fewest edits from text: at most one, or two for
+// words of five letters or more. Swapped letters are one edit, and case does not matter. text
+// itself is no answer.
 func Nearest(text string, known []string) (nearest string, found bool) {
 	small := strings.ToLower(text)
 	least := 3

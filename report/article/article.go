@@ -1,6 +1,6 @@
 // Package article makes a study's publishable page, as one self-contained HTML page and as
-// Markdown: question, answers with a chart, a section for each experiment, the set-up, and what
-// was left out.
+// Markdown. It has the question, the answers with a chart, a section for each experiment, the
+// set-up, and what was left out.
 //
 // It lays out what package compare has found. It must not know how runs are made or where they
 // lie, nor the form of a study's file.
@@ -13,7 +13,7 @@ import (
 	"assay/report"
 )
 
-// Article is what is published. Its prose is Markdown without raw HTML.
+// Article is a study to be published. Its prose is Markdown without raw HTML.
 type Article struct {
 	// Name is the study's; Origin uses it.
 	Name, Title string

@@ -10,9 +10,9 @@ import (
 // pair is two groups that differ only in the compared property.
 type pair struct{ a, b Group }
 
-// effect is how a figure differs between the sides of pairs: the median of the ratios of every
-// run to every run of its pair, and its 95 % interval. This is the Hodges-Lehmann estimate of the
-// U test, or of van Elteren's for several pairs (P. van Elteren, "On the combination of
+// effect is how a figure differs between the sides of pairs. It is the median of the ratios of
+// every run to every run of its pair, with its 95 % interval. This is the Hodges-Lehmann estimate
+// of the U test, or of van Elteren's for several pairs (P. van Elteren, "On the combination of
 // independent two-sample tests of Wilcoxon", 1960). The interval holds 1 if the test shows no
 // difference.
 type effect struct {

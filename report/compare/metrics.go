@@ -79,8 +79,9 @@ func metrics() []metric {
 	}...)
 }
 
-// layoutMetrics are those that an author may name: metrics, more on the data's size, the servers'
-// cost of a committed operation, and, unless r is nil, those of its rounds and statements.
+// layoutMetrics are the metrics that an author may name: beside metrics, more on the data's size,
+// the servers' cost of a committed operation, and, unless r is nil, its rounds' and statements'
+// figures.
 func layoutMetrics(r *report.Result) []metric {
 	all := append(metrics(), []metric{
 		{"indexes", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Indexes), r.Data.Indexes > 0 }, nil},

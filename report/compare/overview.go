@@ -15,13 +15,13 @@ import (
 // columns that each show one experiment.
 type Overview struct {
 	Title string
-	// Rows is the axis, and Values those of its values that have a row.
+	// Rows is the axis; each of Values has a row.
 	Rows    string
 	Values  []string
 	Columns []OverviewColumn
 }
 
-// OverviewColumn is what is shown of one experiment.
+// OverviewColumn shows one thing of one experiment.
 type OverviewColumn struct {
 	Title string
 	// Show is a metric, a fact or one of the words below; empty is ShowVerdict.

@@ -187,7 +187,7 @@ func addPoint(c *report.LineChart, name string, x, y float64) {
 	c.Lines[at].Points = append(c.Lines[at].Points, [2]float64{x, y})
 }
 
-// without names the group by its values but that of an axis.
+// without names the group by its values except an axis's.
 func (g Group) without(axis string) string {
 	rest := slices.DeleteFunc(slices.Clone(g.Values), func(v report.Setting) bool { return v.Name == axis })
 	return cmp.Or(settingsText(rest, ", "), "measured")

@@ -11,8 +11,8 @@ import (
 	"assay/report"
 )
 
-// Pairing compares a figure of the configurations with one side's values to those with the other
-// side's.
+// Pairing compares a figure between the configurations with one side's values and with the
+// other's.
 type Pairing struct {
 	text, called string
 	a, b         []string
@@ -68,7 +68,7 @@ func wordsOf(side string) (all []string) {
 	return all
 }
 
-// Work is what is known of the configurations' runs before they are made.
+// Work describes the configurations' runs before they are made.
 type Work struct {
 	// Rounds names possible rounds; an empty name stands for any.
 	Rounds []string
@@ -190,7 +190,7 @@ func (p Pairing) figure(pairs []pair) (metric, error) {
 	return m, nil
 }
 
-// clauses say how the figure differs: once if all pairs agree, otherwise for those that show
+// clauses say how the figure differs: once if all pairs agree, otherwise for the pairs that show
 // more, less, or nothing.
 func (p Pairing) clauses(m metric, pairs []pair) (all []string) {
 	if len(pairs) == 0 {
@@ -347,9 +347,9 @@ func (p Pairing) side(groups []Group, values, other []string, axes map[string]bo
 	return all, nil
 }
 
-// axesWith are the axes in which the group has these values, such as "postgres:2",
-// "cluster=postgres:2", "postgres" for all clusters of it, or "kill primary" for all faults that
-// begin so. It is nil unless the group has all.
+// axesWith are the axes in which the group has these values; nil unless it has all. A value is
+// such as "postgres:2", "cluster=postgres:2", "postgres" for all clusters of it, or "kill
+// primary" for all faults that begin so.
 func (g Group) axesWith(values []string) (axes []string) {
 	for _, word := range values {
 		at := slices.IndexFunc(g.Values, func(v report.Setting) bool {

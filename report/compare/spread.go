@@ -13,8 +13,8 @@ import (
 // Spread is a median over runs, and its interval.
 type Spread struct {
 	Median float64
-	// Low and High are the median's 95 % confidence interval, the run's own interval if there is
-	// one run, or the smallest and the largest value of too few runs.
+	// Low and High are the median's 95 % confidence interval, or the interval of an only run.
+	// With too few runs they are the smallest and the largest value.
 	Low, High float64
 	Confident bool
 	Runs      int

@@ -10,8 +10,8 @@ import (
 // Knee is the number of clients beyond which more of them add little or nothing to the
 // throughput, in a load whose clients grow.
 //
-// It is the bend of the two straight lines nearest to the points by squared distance, the first
-// of which goes through the origin. These are the asymptotic bounds of a closed system, X(N) <=
+// It is the bend of the two straight lines nearest to the points by squared distance. The first
+// line goes through the origin. These are the asymptotic bounds of a closed system, X(N) <=
 // min(N/R, Xmax) (P. J. Denning, J. P. Buzen, "The Operational Analysis of Queueing Network
 // Models", ACM Computing Surveys 10, 1978), with a free slope after the bend. A fall at the bend
 // is taken if it fits far better (see fallEvidence).
@@ -32,7 +32,7 @@ type Knee struct {
 	Fall bool
 }
 
-// KneeState is what is known of a knee.
+// KneeState says whether there is a knee.
 type KneeState string
 
 const (
@@ -58,7 +58,7 @@ const (
 	// fallEvidence is by how much the Bayesian information criterion must prefer a fall (R. E.
 	// Kass, A. E. Raftery, "Bayes Factors", JASA 90, 1995: above 10 is very strong).
 	fallEvidence = 10
-	// bentParameters counts those of the lines. mostCorrelation is the largest taken from
+	// bentParameters counts the lines' parameters. mostCorrelation is the largest taken from
 	// residuals.
 	bentParameters  = 3
 	mostCorrelation = 0.9
@@ -122,10 +122,11 @@ func interval(value float64, drawn []float64) Parameter {
 	return Parameter{value, min(p.Low, value), max(p.High, value)}
 }
 
-// bent are two straight lines that meet at bend clients, or of which the second starts lower.
+// bent are two straight lines that meet at bend clients. With a fall the second starts lower
+// there.
 type bent struct {
 	bend, before float64
-	// start is the second line's height at the bend, after its slope.
+	// start is the second line's height at the bend, and after its slope.
 	start, after float64
 	fall         bool
 	// last is the most clients, squares the sum of the squared distances.

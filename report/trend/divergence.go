@@ -26,9 +26,9 @@ func (d distances) between(a, b, c, to int) float64 {
 	return d.sums[b][to] - d.sums[a][to] - d.sums[b][c] + d.sums[a][c]
 }
 
-// split finds where the values from start to end divide with the largest divergence between the
-// first part and the following values, up to any value before the end (Matteson and James,
-// equation 7, with the distance to the power of 1); 0 for fewer than two values.
+// split divides the values from start to end where the first part and the values after it, up to
+// any value before the end, differ most (Matteson and James, equation 7, with the distance to the
+// power of 1). It returns 0 for fewer than two values.
 func (d distances) split(start, end int) (at int, divergence float64) {
 	divergence = math.Inf(-1)
 	for t := start + 1; t < end; t++ {

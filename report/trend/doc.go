@@ -1,6 +1,6 @@
-// Package trend finds where a series of figures changed, such as a nightly run's throughput: the
-// E-divisive means of Matteson and James, with the t-test and the windows of Hunter (now Apache
-// Otava), so that the answer does not depend on chance.
+// Package trend finds where a series of figures changed, such as a nightly run's throughput. It
+// uses the E-divisive means of Matteson and James, with the t-test and the windows of Hunter (now
+// Apache Otava) for a reproducible answer.
 //
 // It is given numbers and must know nothing of runs.
 //

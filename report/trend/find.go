@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Options of a search. The zero value finds nothing: use Defaults.
+// Options of a search. The zero value is invalid: use Defaults.
 type Options struct {
 	// Window is how many values are compared at a time, at least 4, so that a change is not
 	// compared with last year's values.
@@ -136,8 +136,8 @@ func strongest(series, scaled []float64, at []int, o Options) []ChangePoint {
 	}
 }
 
-// worst is the change point to drop: the largest P above the limit, or else the smallest change
-// not above its limit; ok is false if there is none.
+// worst is the change point to drop: the one with the largest P above the limit, or else the one
+// with the smallest change not above its limit. ok is false if there is none.
 func worst(points []ChangePoint, o Options) (i int, ok bool) {
 	largest, smallest := 0, 0
 	for i, c := range points {

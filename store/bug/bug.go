@@ -40,9 +40,9 @@ type Act struct {
 	// Table, or Tables, limit the act to their rows; empty for any.
 	Table  string
 	Tables []string
-	// Columns are those that the act alters, or of which one must have changed for the act to
-	// leave a trace. For Adds they mark the added row as belonging to nobody, beside the key.
-	// Empty for any but the key.
+	// Columns are altered by the act, or one of them must have changed for the act to leave a
+	// trace. For Adds they mark, beside the key, that nobody wrote the row. Empty for any but the
+	// key.
 	Columns []string
 	// To is what the transaction must have done to the row; empty for what Does says, or for
 	// anything.
@@ -140,8 +140,7 @@ const (
 // LateApply is the name of the bug Late.
 const LateApply = "late-apply"
 
-// Late is the bug that every workload with bugs has. done says what is done, such as "insert
-// done".
+// Late is in every workload that has bugs. done says what happens late, such as "insert done".
 func Late(done string) Bug {
 	return Bug{Name: LateApply, Act: Act{Does: Delays, Calls: 64}, Doc: "unknown is answered and the " + done +
 		" up to 64 calls later, at the latest before Settle returns; that is allowed and must be found valid"}

@@ -44,11 +44,11 @@ func confirming(names string) (waited, named int) {
 	return waited, named
 }
 
-// AllowsEmptied is how long before an event acknowledged work may be lost, if this many of all
-// nodes were away, the primary among them or not, and some came back without data. It is
-// Unbounded unless the remaining nodes have everything. "To prevent changing the write quorum,
-// never rotate more than one replica set member at a time" (MongoDB manual, "Resync a Member of a
-// Replica Set").
+// AllowsEmptied is how long before an event acknowledged work may be lost if nodes came back
+// without data while this many of all were away, the primary among them or not. It is Unbounded
+// unless the remaining nodes have everything. "To prevent changing the write quorum, never rotate
+// more than one replica set member at a time" (MongoDB manual, "Resync a Member of a Replica
+// Set").
 func (g Guarantee) AllowsEmptied(away, all int, primary bool) time.Duration {
 	if primary && g.Failover != 0 || away >= all || away > 1 && 2*away >= all {
 		return Unbounded

@@ -1,6 +1,6 @@
-// Package durability says what an acknowledgement is worth: what the product's manual promises of
-// an acknowledged transaction, under the settings that the server reports, when a process is
-// killed, or one or all machines lose their power.
+// Package durability says what an acknowledgement is worth under the settings that a server
+// reports. It covers a killed process, a loss of power of one machine and of all, by the
+// product's manual.
 //
 // It must not know any driver, cluster or report: it is a function of a product's name and
 // settings.
@@ -47,7 +47,7 @@ type Guarantee struct {
 	OneNode, AllNodes time.Duration
 	// Killed and AllKilled are the same for killed processes whose machines stay up.
 	Killed, AllKilled time.Duration
-	// Failover lasts from the takeover until the old primary is back.
+	// Failover is for a takeover by another node, until the old primary is back.
 	Failover time.Duration
 	// Returning is for how long an old primary that is back may take writes, which are then lost
 	// too.
@@ -102,7 +102,7 @@ func (g Guarantee) AllowsKilled(killed, all int) time.Duration {
 	return g.Killed
 }
 
-// Setting is one that a server reports.
+// Setting is a setting that a server reports.
 type Setting struct{ Name, Value string }
 
 type settings map[string]string

@@ -52,7 +52,7 @@ func (s settings) led(g Guarantee) Guarantee {
 }
 
 // goesOn cites the page that lets a primary acknowledge commits alone once it can wait for no
-// standby, whatever the settings say at the moment; empty if none does.
+// standby, whatever its settings say then. It is empty if none does.
 func (s settings) goesOn(by string) string {
 	switch {
 	case by == "Patroni" && s.is("synchronous_mode", "on"):

@@ -33,8 +33,7 @@ type Moment struct {
 	Allowed time.Duration
 }
 
-// Moments are those of a fault on this many nodes. A power cut is one even if nothing may be
-// lost.
+// Moments of a fault on this many nodes. A power cut is one even if nothing may be lost.
 func (f Fault) Moments(g durability.Guarantee, nodes int) (all []Moment) {
 	add := func(allowed time.Duration, until int64) {
 		if allowed != 0 {

@@ -15,8 +15,8 @@ const (
 	settingLedBy        = "led by"
 	settingStandbys     = "synchronous_standby_names"
 
-	// factMajority: a write waits for a majority. factSerializable: transactions are as one after
-	// the other. factOverlap: R + W > N.
+	// factMajority: a write waits for a majority. factSerializable: transactions run as if
+	// serially. factOverlap: R + W > N.
 	factMajority     = "a majority acknowledges"
 	factSerializable = "serializable"
 	factOverlap      = "reads overlap writes"
