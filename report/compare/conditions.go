@@ -59,7 +59,7 @@ func conditionsOf(r Run) map[string]string {
 	return map[string]string{
 		condWorkload:   joined(" ", x.Workload, settingsText(x.Options, " ")),
 		condLoad:       load(x),
-		condIsolation:  value(x.Database.Settings, "isolation"),
+		condIsolation:  report.ValueOf(x.Database.Settings, "isolation"),
 		condDurability: durability(x),
 		condFaults:     faults(x),
 		condMachine:    machine(r.Machine),
@@ -72,15 +72,6 @@ func settingsText(all []report.Setting, separator string) string {
 		parts = append(parts, s.Name+"="+s.Value)
 	}
 	return strings.Join(parts, separator)
-}
-
-func value(all []report.Setting, name string) string {
-	for _, s := range all {
-		if s.Name == name {
-			return s.Value
-		}
-	}
-	return ""
 }
 
 func joined(separator string, parts ...string) string {

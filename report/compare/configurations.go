@@ -174,7 +174,7 @@ func (t *configurationTable) sort(by string, like *report.Result) error {
 	}
 	if slices.Contains(t.axes, by) {
 		slices.SortStableFunc(t.groups, func(a, b Group) int {
-			return compareValues(value(a.Values, by), value(b.Values, by))
+			return compareValues(report.ValueOf(a.Values, by), report.ValueOf(b.Values, by))
 		})
 		return nil
 	}
@@ -237,7 +237,7 @@ func (t *configurationTable) table() report.Table {
 		}
 		var row []string
 		for _, axis := range axes {
-			row = append(row, cmp.Or(value(g.Values, axis), quantity.None))
+			row = append(row, cmp.Or(report.ValueOf(g.Values, axis), quantity.None))
 		}
 		if len(axes) == 0 {
 			row = append(row, g.Name)

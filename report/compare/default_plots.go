@@ -47,7 +47,7 @@ func defaultPlots(groups []Group) (plots []Plot, group []string) {
 func numbers(groups []Group, axis string) int {
 	found := map[float64]bool{}
 	for _, g := range groups {
-		v, err := strconv.ParseFloat(value(g.Values, axis), 64)
+		v, err := strconv.ParseFloat(report.ValueOf(g.Values, axis), 64)
 		if err != nil {
 			return 0
 		}

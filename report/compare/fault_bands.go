@@ -24,7 +24,7 @@ func overTimeByFault(title string, groups []Group) (charts []report.LineChart) {
 	}
 	for _, of := range order {
 		for i, g := range parts[of] {
-			if len(order) > 1 && value(g.Values, "fault") != "" { // the title has it
+			if len(order) > 1 && report.ValueOf(g.Values, "fault") != "" { // the title has it
 				parts[of][i].Name = g.without("fault")
 			}
 		}

@@ -79,7 +79,7 @@ func (p Plot) addLaws(chart *report.LineChart, groups []Group) {
 		lines = append(lines, line)
 		own := slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return g.without(p.over) != line.Name })
 		at := func(g Group, _ Run) float64 {
-			x, _ := strconv.ParseFloat(value(g.Values, p.over), 64) // it is drawn there
+			x, _ := strconv.ParseFloat(report.ValueOf(g.Values, p.over), 64) // it is drawn there
 			return x
 		}
 		law, unbelieved := fitLaw(own, at, own[0].Runs[0].Result.Seed)

@@ -144,7 +144,7 @@ func (o Overview) cell(c OverviewColumn, row string, of Experiment) (cell, link 
 		parts[at].names = append(parts[at].names, name)
 	}
 	for _, g := range of.Groups {
-		if value(g.Values, o.Rows) != row || !c.takes(g) {
+		if report.ValueOf(g.Values, o.Rows) != row || !c.takes(g) {
 			continue
 		}
 		text, err := o.written(c, g, of)
@@ -157,7 +157,7 @@ func (o Overview) cell(c OverviewColumn, row string, of Experiment) (cell, link 
 		}
 	}
 	for _, l := range of.LeftOut {
-		if g := (Group{Values: l.Values}); value(l.Values, o.Rows) == row && c.takes(g) {
+		if g := (Group{Values: l.Values}); report.ValueOf(l.Values, o.Rows) == row && c.takes(g) {
 			say(g, l.Why)
 		}
 	}
@@ -182,7 +182,7 @@ func (o Overview) written(c OverviewColumn, g Group, of Experiment) (string, err
 	var base *Group
 	if c.Ratio != "" {
 		for i, other := range of.Groups {
-			if len(other.Runs) > 0 && value(other.Values, o.Rows) == c.Ratio && alikeBut(g, other, map[string]bool{o.Rows: true}) {
+			if len(other.Runs) > 0 && report.ValueOf(other.Values, o.Rows) == c.Ratio && alikeBut(g, other, map[string]bool{o.Rows: true}) {
 				base = &of.Groups[i]
 			}
 		}

@@ -93,7 +93,7 @@ func Plots(groups []Group, plots []Plot, group []string) (lines []report.LineCha
 		case tasksWord:
 			lines = append(lines, p.tasks(chosen))
 		case rampWord:
-			lines = append(lines, byClients("Throughput by active clients", chosen))
+			lines = append(lines, byClients(chosen))
 		case overPercentilesWord:
 			chart := timesByPercentile(chosen)
 			chart.Title = capital(p.text)
@@ -147,7 +147,7 @@ func (p Plot) lines(groups []Group) (report.LineChart, error) {
 	}
 	chart := report.LineChart{Title: capital(m.name) + " by " + p.over, Across: p.over, Up: m.name + ", median over the runs", Format: m.format}
 	for _, g := range groups {
-		of := value(g.Values, p.over)
+		of := report.ValueOf(g.Values, p.over)
 		if of == "" {
 			return chart, p.doesNotVary(axesOf(groups))
 		}

@@ -261,7 +261,7 @@ func (p Pairing) conditions(pairs []pair) string {
 	values := map[string][]string{}
 	for _, one := range pairs {
 		for _, v := range one.a.Values {
-			if value(one.b.Values, v.Name) != v.Value || slices.Contains(one.a.axesWith(alone(p.a, p.b)), v.Name) {
+			if report.ValueOf(one.b.Values, v.Name) != v.Value || slices.Contains(one.a.axesWith(alone(p.a, p.b)), v.Name) {
 				continue
 			}
 			if values[v.Name] == nil {
@@ -376,7 +376,7 @@ func valuesOfAll(groups []Group) (all []string) {
 
 func alikeBut(a, b Group, axes map[string]bool) bool {
 	same := func(v report.Setting) bool {
-		return axes[v.Name] || value(b.Values, v.Name) == v.Value
+		return axes[v.Name] || report.ValueOf(b.Values, v.Name) == v.Value
 	}
 	return !slices.ContainsFunc(a.Values, func(v report.Setting) bool { return !same(v) })
 }

@@ -56,9 +56,11 @@ func degradationStates(g Group) string {
 	return cmp.Or(strings.Join(parts, ", "), quantity.None)
 }
 
-func byClients(title string, groups []Group) report.LineChart {
-	return report.LineChart{Title: title, Across: "clients that had begun", Up: "committed a second, median over the runs", Format: quantity.Figure,
-		Lines: linesOf(groups, rampLine)}
+func byClients(groups []Group) report.LineChart {
+	return report.LineChart{
+		Title: "Throughput by active clients", Across: "clients that had begun", Up: "committed a second, median over the runs",
+		Format: quantity.Figure, Lines: linesOf(groups, rampLine),
+	}
 }
 
 // rampLine is the median throughput at the first run's numbers of clients, marked at the median

@@ -53,7 +53,7 @@ func (t *configurationTable) beside(reported []Reported) report.Table {
 	for _, r := range reported {
 		var theirs, ours []string
 		for _, axis := range axes {
-			theirs = append(theirs, cmp.Or(value(r.Values, axis), quantity.None))
+			theirs = append(theirs, cmp.Or(report.ValueOf(r.Values, axis), quantity.None))
 		}
 		ours = slices.Clone(theirs)
 		theirs, ours = append(theirs, "reported"), append(ours, "ours")
@@ -136,7 +136,7 @@ func split(t report.Table, names int) (all []report.Table) {
 
 func (r Reported) isAbout(g Group) bool {
 	for _, v := range r.Values {
-		if value(g.Values, v.Name) != v.Value {
+		if report.ValueOf(g.Values, v.Name) != v.Value {
 			return false
 		}
 	}

@@ -63,7 +63,7 @@ func (c *Comparison) differing() (all []string) {
 	}
 	x, y := settingsIn(a), settingsIn(b)
 	for _, s := range slices.Concat(x, y) {
-		was, is := value(x, s.Name), value(y, s.Name)
+		was, is := report.ValueOf(x, s.Name), report.ValueOf(y, s.Name)
 		if a.Database.Product != b.Database.Product && (was == "" || is == "") {
 			continue // the other product has no such thing
 		}
@@ -83,7 +83,7 @@ func orDefault(text string) string { return cmp.Or(text, "(default)") }
 
 func settingsIn(r *report.Result) (all []report.Setting) {
 	for _, s := range slices.Concat(r.Database.Settings, r.Database.Changed) {
-		if value(all, s.Name) == "" {
+		if report.ValueOf(all, s.Name) == "" {
 			all = append(all, s)
 		}
 	}
