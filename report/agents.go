@@ -15,8 +15,7 @@ type Agent struct {
 	// Clients is its share of the run's clients, Operations what they did.
 	Clients    int   `json:"clients"`
 	Operations int64 `json:"operations"`
-	// OffsetMillis is how far its clock was ahead of the coordinator's, within plus or minus
-	// OffsetErrorMillis.
+	// OffsetMillis is how far its clock was ahead, plus or minus OffsetErrorMillis.
 	OffsetMillis      float64 `json:"offset_ms"`
 	OffsetErrorMillis float64 `json:"offset_error_ms"`
 	Delivered         bool    `json:"delivered"`

@@ -21,8 +21,7 @@ type Availability struct {
 	// UnknownDone and FailedDone count operations that ended unknown or failed and have a row.
 	UnknownDone int64 `json:"unknown_done"`
 	FailedDone  int64 `json:"failed_done"`
-	// Met counts writes whose repetition met its own row, MetGone those whose row is missing at
-	// the end.
+	// Met counts writes whose repetition met its own row, MetGone such rows missing at the end.
 	Met     int64 `json:"met_own_row,omitempty"`
 	MetGone int64 `json:"met_own_row_gone,omitempty"`
 	// Stale counts reads that missed a row acknowledged before; StaleBy is the longest such time.
@@ -31,14 +30,12 @@ type Availability struct {
 	// HungWrites and HungReads count calls without a time limit that hung until the run's end.
 	HungWrites int64 `json:"hung_writes"`
 	HungReads  int64 `json:"hung_reads"`
-	// LongestWrite and LongestRead are the longest single calls, and lower bounds if the run's
-	// end cut them.
+	// LongestWrite and LongestRead are single calls; lower bounds if the run's end cut them.
 	LongestWrite    float64 `json:"longest_write_ms"`
 	LongestWriteCut bool    `json:"longest_write_cut,omitempty"`
 	LongestRead     float64 `json:"longest_read_ms"`
 	LongestReadCut  bool    `json:"longest_read_cut,omitempty"`
-	// WriteOutage and ReadOutage are the longest times without a success, and lower bounds if the
-	// run's end cut them.
+	// WriteOutage and ReadOutage are the longest times without success; lower bounds if cut.
 	WriteOutage float64 `json:"write_outage_ms"`
 	WritesAway  bool    `json:"writes_away,omitempty"`
 	ReadOutage  float64 `json:"read_outage_ms"`

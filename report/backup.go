@@ -16,8 +16,8 @@ type Backup struct {
 	// Bytes is the backup's size, Seconds the time to make or to restore it.
 	Bytes   int64   `json:"bytes"`
 	Seconds float64 `json:"seconds"`
-	// Target is the moment to be restored, in seconds since the start of the run; nil for the
-	// backup's own.
+	// Target is the moment to restore, in seconds since the run's start; nil for the backup's
+	// own.
 	Target *float64 `json:"target_s,omitempty"`
 	// Before and During are the load before it and meanwhile; nil if not measured.
 	Before *Felt   `json:"before,omitempty"`
@@ -40,8 +40,7 @@ type Felt struct {
 type Moment struct {
 	From *float64 `json:"from_s,omitempty"`
 	To   *float64 `json:"to_s,omitempty"`
-	// Lacks counts missing acknowledged operations, LacksBegun those acknowledged before the
-	// backup began.
+	// Lacks counts missing acknowledged operations, LacksBegun the ones older than the backup.
 	Lacks      int64 `json:"lacks"`
 	LacksBegun int64 `json:"lacks_begun"`
 }

@@ -29,8 +29,7 @@ type Bar struct {
 	AtLeast, Doubted bool
 }
 
-// Measures of a chart of bars, in units of its picture. A name stands above its bar or, in
-// groups, left of it.
+// Measures in units of the picture. A name stands above its bar or, in groups, left of it.
 const (
 	barStep, barName, barThick        = 46, 16, 16
 	headStep, groupedStep, groupGap   = 22, 20, 10

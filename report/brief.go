@@ -85,8 +85,7 @@ func headline(r *Result) string {
 	return strings.Join(parts, " · ")
 }
 
-// verdict writes the verdict, each check that is not valid with its first finding, and the other
-// checks in a line.
+// verdict shows each check that is not valid with its first finding, and names the valid ones.
 func (t *textWriter) verdict(r *Result) {
 	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
 	if r.Promise != nil && r.Promise.Advice != "" && r.Verdict != check.Valid {

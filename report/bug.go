@@ -9,12 +9,11 @@ import (
 	"assay/check"
 )
 
-// Bug is a finding on one page for the database vendor's engineer, who must believe and reproduce
-// it.
+// Bug is a finding on one page, for the vendor's engineer who must believe and reproduce it.
 type Bug struct {
 	Result *Result
-	// Finding is a finding of Check, with the smallest part of the history that shows it or the
-	// operations that it names.
+	// Finding is of Check, with the smallest part of the history, or the operations that it
+	// names.
 	Check   check.Result
 	Finding check.Evidence
 	Moment  string

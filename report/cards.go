@@ -86,8 +86,7 @@ func outageCards(r *Result) []card {
 	return figures
 }
 
-// roundCards are the figures of rounds: size on disk and rows a second, or else the best rate and
-// the longest operation.
+// roundCards are size on disk and rows a second, or else the best rate and longest operation.
 func roundCards(r *Result) []card {
 	figures := []card{{"rounds", strconv.Itoa(len(r.Rounds)), "in " + seconds(r.Throughput.Seconds)}}
 	if sized := sizedRounds(r); len(sized) > 0 {

@@ -90,8 +90,7 @@ func (c course) committed() LineChart {
 	return chart
 }
 
-// uncommitted has a line for each outcome but committed, so that many rejected operations hide no
-// unknown one.
+// uncommitted has a line for each other outcome, so that rejected operations hide no unknown one.
 func (c course) uncommitted() LineChart {
 	chart := c.chart("Not committed, per second", "operations a second", short)
 	chart.Rare = true
@@ -103,8 +102,7 @@ func (c course) uncommitted() LineChart {
 	return chart
 }
 
-// times are the response times. A percentile that is the maximum, for lack of operations, has no
-// line.
+// times are the response times. Too few operations for a percentile leave out its line.
 func (c course) times() LineChart {
 	chart := c.chart("Response time of committed operations", "response time", millis)
 	chart.Logarithmic = true
@@ -136,8 +134,7 @@ func (c course) charts() []LineChart {
 // leastMillis is drawn in place of shorter times.
 const leastMillis = 0.001
 
-// typical is the usual number of operations in an interval with committed ones; 0 if there is
-// none.
+// typical is the usual number of operations in an interval with committed ones, or 0.
 func (c course) typical() int64 {
 	counts := slices.DeleteFunc(slices.Clone(c.series.Committed[:points(c.series)]), func(n int64) bool { return n <= 0 })
 	if len(counts) == 0 {
@@ -174,8 +171,7 @@ func sizesChart(r *Result) LineChart {
 	return chart
 }
 
-// curveChart gives each further nine the same width. The longest time stands where one operation
-// of all is slower.
+// curveChart gives each further nine the same width, and the slowest operation the last place.
 func curveChart(r *Result) LineChart {
 	chart := LineChart{Title: "By percentile", Across: "percentile", Up: "time", Percentiles: true, Logarithmic: true, Format: quantity.Milliseconds}
 	for _, of := range []struct {

@@ -9,8 +9,7 @@ import (
 	template "github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
-// chartPicture is a chart as a file of its own, with title, legend and the marks of the page's
-// chart.
+// chartPicture is a chart as a file of its own, with a title and a legend.
 type chartPicture struct {
 	Title, Description, Mark string
 	Width, Height, Left, Top int
@@ -95,8 +94,7 @@ func (p *chartPicture) write(w io.Writer) error {
 	return nil
 }
 
-// pictureStyle puts the page's colors into the charts' style, light and dark, since not every
-// viewer knows variables.
+// pictureStyle puts the page's colors into the charts' style: not every viewer knows variables.
 func pictureStyle() string {
 	light, dark, _ := strings.Cut(pageStyle, "@media screen and (prefers-color-scheme: dark)")
 	return colored(light) + "@media (prefers-color-scheme: dark) {\n" + colored(dark) + "}\n"

@@ -18,16 +18,13 @@ type Cluster struct {
 	// Pooler and Proxy are null if assay started none.
 	Pooler *Pooler `json:"pooler,omitempty"`
 	Proxy  *Proxy  `json:"proxy,omitempty"`
-	// TookOver is the node that takes writes at the end, if no fault was seen to cause that;
-	// empty otherwise.
+	// TookOver takes writes at the end, though no fault was seen to cause that; empty otherwise.
 	TookOver string `json:"took_over,omitempty"`
 	// Events are the cluster's own acts, such as restarting a group.
 	Events []ClusterEvent `json:"events"`
-	// Settled says how long after the last fault all nodes were equal again, or what prevented
-	// it.
+	// Settled says how long after the last fault all nodes were equal, or what prevented it.
 	Settled string `json:"settled"`
-	// TwoPrimaries is true if another node beside the primary took writes at the end; Settled
-	// names it.
+	// TwoPrimaries is true if two nodes took writes at the end; Settled names the second.
 	TwoPrimaries bool `json:"two_primaries,omitempty"`
 }
 

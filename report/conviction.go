@@ -10,12 +10,10 @@ import (
 	"assay/measure"
 )
 
-// Conviction supports the claim that a vendor's promise was broken. The checks' evidence has the
-// transactions.
+// Conviction supports the claim of a broken promise. The checks' evidence has the transactions.
 type Conviction struct {
 	Database string `json:"database"`
-	// Asked is the isolation level that assay asked for, InForce the server's answer; empty if
-	// there is none.
+	// Asked is the isolation level that assay asked for, InForce the server's answer, or empty.
 	Asked   string `json:"level_asked,omitempty"`
 	InForce string `json:"level_in_force,omitempty"`
 	Promise string `json:"promise"`
@@ -101,8 +99,7 @@ func (c *Conviction) Table() Table {
 
 const mostConvictions = 3
 
-// Statements lists what the transactions of at most three pieces of evidence sent, in order of
-// time.
+// Statements lists the transactions' statements in up to three pieces of evidence, by time.
 func Statements(checks []check.Result) (all []Table) {
 	for _, c := range checks {
 		for _, e := range c.Evidence {

@@ -41,8 +41,7 @@ type Cost struct {
 	Currency string  `json:"currency,omitempty"`
 	Nodes    int     `json:"nodes"`
 	PerHour  float64 `json:"per_hour"`
-	// PerMillion is for a million committed operations at the measured throughput; 0 if none
-	// committed.
+	// PerMillion is for a million commits at the measured throughput; 0 if there was none.
 	PerMillion float64 `json:"per_million_committed,omitempty"`
 	// PerGigabyteMonth and PerMillionRowsMonth are for what the database held; 0 if that is
 	// unknown or below a tenth of the unit.

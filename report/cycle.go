@@ -66,8 +66,7 @@ func inShort(c *check.Cycle) string {
 
 func after(c *check.Cycle, i int) check.Step { return c.Steps[(i+1)%len(c.Steps)] }
 
-// class is a dependency's kind if it has a name. Other text must not reach an attribute of the
-// page.
+// class is a dependency's kind if it has a name: other text must not reach an attribute.
 func class(kind string) string {
 	for _, d := range dependencies() {
 		if d.Kind == kind {

@@ -42,8 +42,7 @@ func dataLabel(r *Result) string {
 	return "data on disk"
 }
 
-// dataInShort leaves out the rows if there is a size, and the place if it is the database's
-// address.
+// dataInShort leaves out the rows if there is a size, and the place if it is the address.
 func dataInShort(r *Result) []string {
 	if r.Data.Bytes <= 0 {
 		return dataLines(r)

@@ -31,8 +31,7 @@ type Lost struct {
 	Operations int64 `json:"operations"`
 	// Beyond is how many the manual does not allow to be lost.
 	Beyond int64 `json:"beyond_window"`
-	// Newest and Oldest say how many milliseconds before the cut they were acknowledged; nil if
-	// none is lost.
+	// Newest and Oldest are milliseconds from acknowledgement to the cut; nil if none is lost.
 	Newest *float64 `json:"newest_ms"`
 	Oldest *float64 `json:"oldest_ms"`
 	Text   string   `json:"text"`

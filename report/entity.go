@@ -16,8 +16,7 @@ type Entity struct {
 	// Lost counts missing acknowledged entities, Altered those that differ from what was written.
 	Lost    int64 `json:"lost"`
 	Altered int64 `json:"altered"`
-	// Stale counts reads that missed an entity acknowledged before; StaleBy is the longest such
-	// time.
+	// Stale counts reads that missed an older acknowledged entity; StaleBy is the longest time.
 	Stale   int64   `json:"stale_reads"`
 	StaleBy float64 `json:"stale_by_ms"`
 	// UnknownDone and FailedDone count writes that ended unknown or failed and are there.
@@ -28,8 +27,7 @@ type Entity struct {
 // Flow sums up the operations of one kind.
 type Flow struct {
 	Outcomes history.Counts `json:"outcomes"`
-	// PerSecond and Max are committed operations a second in the measured part: the average, and
-	// the best whole second.
+	// PerSecond and Max are commits a second in the measured part: the mean and the best second.
 	PerSecond float64 `json:"committed_per_second"`
 	Max       float64 `json:"max_per_second"`
 	// Response times of committed operations in milliseconds; 0 if there are none.

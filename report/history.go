@@ -91,8 +91,7 @@ func (h *History) Text(w io.Writer, o TextOptions) error {
 	return t.writeTo(w)
 }
 
-// verdict adds what was judged and missed. Another tool's history says nothing about the vendor's
-// promise.
+// verdict adds what was judged and missed. The vendor's promise is unknown here.
 func (h *History) verdict(word string) string {
 	if h.Reason != "" {
 		word += ": " + h.Reason

@@ -87,8 +87,7 @@ type page struct {
 	// RoundCharts show how long rounds and their operations took; Tasks has the figures.
 	RoundCharts []DrawnBars
 	Tasks       []DrawnChart
-	// IntervalText is the length of the charts' intervals. LeftOut names percentiles without a
-	// line.
+	// IntervalText is the charts' interval. LeftOut names percentiles without a line.
 	IntervalText, LeftOut string
 	Course                bool
 }

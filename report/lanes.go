@@ -12,8 +12,7 @@ import (
 	"assay/internal/quantity"
 )
 
-// The picture of an excerpt in text: time goes down, and each process has a column with its
-// operations.
+// The picture of an excerpt in text: time goes down, and each process has a column.
 
 const (
 	narrowLane = 17 // columns of a lane that has room for what was done
@@ -95,8 +94,7 @@ func byStatement(x *check.Excerpt) *check.Excerpt {
 	return &apart
 }
 
-// momentsOf are in the order of time. At the same time invocations come first, unless they are of
-// one process.
+// momentsOf sorts by time. At the same time invocations come first, unless of one process.
 func momentsOf(x *check.Excerpt) []moment {
 	var all []moment
 	for i := range x.Operations {

@@ -10,8 +10,7 @@ import (
 type LineChart struct {
 	Title      string
 	Across, Up string
-	// Percentiles gives each further nine of Across the same width, up to the slowest of
-	// Operations (0 if unknown).
+	// Percentiles gives each further nine of Across equal width, up to one of Operations.
 	Percentiles bool
 	Operations  int64
 	Low         bool

@@ -92,8 +92,7 @@ func (l *Live) Share() (float64, bool) {
 	return 0, false
 }
 
-// ReadLive reads the live.json of a folder. It returns a *FileError if there is none that this
-// version reads.
+// ReadLive reads a folder's live.json. It returns a *FileError if this version finds none.
 func ReadLive(folder string) (*Live, error) {
 	var l Live
 	if err := readFile(filepath.Join(folder, FileLive), "live state", "the run is not being made", &l); err != nil {

@@ -9,8 +9,7 @@ type Measurement struct {
 	Reasons []string `json:"reasons"`
 }
 
-// Invalid reports whether the figures are shown to be wrong. Wide figures are right within their
-// interval.
+// Invalid reports whether figures are wrong. Wide figures are right within their interval.
 func (m *Measurement) Invalid() bool { return m.Verdict != string(measure.Valid) && !m.Wide() }
 
 // Wide reports whether the throughput's interval is wide.

@@ -27,8 +27,7 @@ func clean(r *Result) *Result {
 	return &copied
 }
 
-// copyValue copies v deeply. path is v's name in JSON. odd gets each name of numbers that were
-// not finite once.
+// copyValue copies deeply. path is v's JSON name. odd gets the names of non-finite numbers once.
 func copyValue(v reflect.Value, path string, odd *[]string) reflect.Value {
 	if t, ok := v.Interface().(time.Time); ok {
 		return reflect.ValueOf(t.Round(0).UTC()) // Round drops the monotonic clock

@@ -10,8 +10,7 @@ import (
 // Ramp is the work by number of clients, in a closed loop whose clients began one after the other
 // during the measured part.
 type Ramp struct {
-	// WindowSeconds is the length of each point's window. The windows end shortly after the last
-	// client began.
+	// WindowSeconds is each point's window. The windows end shortly after the last client began.
 	WindowSeconds float64             `json:"window_s"`
 	Points        []measure.RampPoint `json:"points"`
 	Degradation   RampDegradation     `json:"degradation"`
@@ -19,8 +18,7 @@ type Ramp struct {
 
 // RampDegradation is the number of clients beyond which more bring little or nothing.
 type RampDegradation struct {
-	// State is reached, from the start, not reached or not known (scalability.KneeState). Text is
-	// a sentence with figures.
+	// State is a scalability.KneeState. Text is a sentence with figures.
 	State string `json:"state"`
 	Text  string `json:"text"`
 	// Clients is the point with its 95 % confidence interval, null without one. If it is at the
@@ -28,8 +26,7 @@ type RampDegradation struct {
 	Clients     *float64 `json:"clients,omitempty"`
 	ClientsLow  *float64 `json:"clients_low,omitempty"`
 	ClientsHigh *float64 `json:"clients_high,omitempty"`
-	// AtMillis is when this many clients worked, since the start of the run. PerSecond is the
-	// fitted throughput there.
+	// AtMillis is when this many clients worked. PerSecond is the fitted throughput there.
 	AtMillis  *float64 `json:"at_ms,omitempty"`
 	PerSecond *float64 `json:"committed_per_second,omitempty"`
 	// Gain is what a client adds beyond the point, as a share of what one added before, with its

@@ -36,8 +36,7 @@ type Result struct {
 	// Verdict combines the checks: violated dominates unknown dominates allowed dominates valid.
 	Verdict check.Verdict  `json:"verdict"`
 	Checks  []check.Result `json:"checks"`
-	// NotApplicable are checks without a subject under the run's options. The verdict ignores
-	// them.
+	// NotApplicable are checks without a subject in this run. The verdict ignores them.
 	NotApplicable []check.NotApplicable `json:"not_applicable,omitempty"`
 	// Unasked says that nothing should be judged. An unknown verdict is then no failure.
 	Unasked string   `json:"unasked,omitempty"`
@@ -52,8 +51,7 @@ type Result struct {
 	// Exit follows from the rest and is set when the result is written.
 	Exit *Exit `json:"exit,omitempty"`
 
-	// Unanswered is what was asked for and not done, such as a fault not proven to have taken
-	// effect.
+	// Unanswered is what was asked for and not done, such as a fault not proven to take effect.
 	Unanswered []string `json:"unanswered,omitempty"`
 
 	Measurement Measurement `json:"measurement"`
@@ -66,8 +64,7 @@ type Result struct {
 	// committed operations that were due in the measured part.
 	Latency     Latency `json:"latency"`
 	ServiceTime Latency `json:"service_time"`
-	// Uncommitted is the response time of all other operations of the measured part, so that no
-	// hang is left out.
+	// Uncommitted is the response time of all other measured operations, hangs included.
 	Uncommitted Latency `json:"latency_uncommitted"`
 	// Corrected estimates the response time of operations that keep the clients' usual pace while
 	// the database stalls; see Correction. It is null in an open loop, in rounds, and if nothing
@@ -171,15 +168,13 @@ type Database struct {
 	SharedCPUs   bool `json:"vcpu_shared,omitempty"`
 	SharedMemory bool `json:"ram_shared,omitempty"`
 	Embedded     bool `json:"embedded"`
-	// Promise is the consistency model promised at the isolation level in force, where the
-	// workload asks.
+	// Promise is the model promised at the isolation level in force, where the workload asks.
 	Promise string `json:"promised_model,omitempty"`
 }
 
 // Data is what the data takes on disk.
 type Data struct {
-	// Bytes is tables and indexes by the database's count; the parts are 0 if it cannot tell them
-	// apart.
+	// Bytes is tables and indexes by the database's count; the parts may be unknown (0).
 	Bytes   int64            `json:"bytes"`
 	Tables  int64            `json:"tables_bytes"`
 	Indexes int64            `json:"indexes_bytes"`
@@ -230,8 +225,7 @@ type Fault struct {
 	// Asked is the whole fault as asked for, with added defaults of when and how long. Runs of
 	// earlier versions lack it.
 	Asked string `json:"asked,omitempty"`
-	// Source says where the fault is from, such as a Chaos Mesh file; empty if it was given
-	// directly.
+	// Source says where the fault is from, such as a Chaos Mesh file; empty if given directly.
 	Source         string    `json:"source,omitempty"`
 	Nodes          []string  `json:"nodes"`
 	InjectedAt     time.Time `json:"injected_at"`
@@ -277,8 +271,7 @@ type Fault struct {
 
 // Client is how assay itself fared.
 type Client struct {
-	// CPUShare is assay's share of the processors it may use, 0 to 1, over the measured part; -1
-	// if unknown.
+	// CPUShare is assay's share of its processors, 0 to 1, when measured; -1 if unknown.
 	CPUShare float64 `json:"cpu_share"`
 	CPUs     int     `json:"cpus"`
 	// PeakMemory is assay's largest resident size; 0 if unknown.
@@ -293,15 +286,13 @@ type Client struct {
 	// response time, 0 to 1; nil in a closed loop.
 	OwnLagShareP50 *float64 `json:"own_lag_share_p50,omitempty"`
 	OwnLagShareP99 *float64 `json:"own_lag_share_p99,omitempty"`
-	// Stalls are the first MaxStalls times in which assay did not run, StalledSeconds their
-	// total.
+	// Stalls are the first MaxStalls times when assay did not run, StalledSeconds their total.
 	Stalls         []ClientStall `json:"stalls,omitempty"`
 	StalledSeconds float64       `json:"stalled_s,omitempty"`
 	// ConnectMillis is how long all sessions took to open before the start.
 	ConnectMillis float64 `json:"connect_ms"`
 	Hung          int     `json:"clients_hung,omitempty"`
-	// Counted was counted during the run, and the history must agree with it; nil if the run was
-	// killed.
+	// Counted was counted in the run and must equal the history; nil if the run was killed.
 	Counted *Counted `json:"counted,omitempty"`
 }
 

@@ -50,8 +50,7 @@ type SeriesRun struct {
 	Configuration string `json:"configuration"`
 	Repeat        int    `json:"repeat"`
 	Seed          uint64 `json:"seed"`
-	// State is StateWaiting, StateDone or StateFailed. A run with a result is done, whatever its
-	// verdict.
+	// State is StateWaiting, StateDone (there is a result, whatever its verdict) or StateFailed.
 	State string `json:"state"`
 	// Seconds includes judging.
 	Seconds float64 `json:"seconds,omitempty"`

@@ -11,8 +11,7 @@ import (
 	"assay/measure/servers"
 )
 
-// ServerCharts are what the servers did over time. At is where the intervals end, in seconds
-// since the run's start.
+// ServerCharts show the servers. At is where intervals end, in seconds since the run's start.
 type ServerCharts struct {
 	At     []float64
 	Charts []servers.Chart
@@ -135,8 +134,7 @@ func (t *textWriter) growth(r *Result) {
 	}
 }
 
-// servers writes a line a node, and what the limit was. A database inside of assay gets a line
-// only if its limit is clear.
+// servers writes a line a node, and the limit. An embedded database needs a clear limit for it.
 func (t *textWriter) servers(r *Result) {
 	s := r.Servers
 	if s == nil {

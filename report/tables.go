@@ -17,8 +17,7 @@ type Table struct {
 	Head  []string
 	Rows  [][]string
 	Words []int
-	// Wide are columns that the terminal leaves out if the first would get less than half of a
-	// line.
+	// Wide columns are left out on the terminal if the first would get less than half a line.
 	Wide []int
 	// Cut lets the terminal cut the first column instead of wrapping it.
 	Cut   bool
@@ -56,8 +55,7 @@ func (t Table) narrow() Table {
 // Left reports whether a column is aligned left.
 func (t Table) Left(column int) bool { return column == 0 || slices.Contains(t.Words, column) }
 
-// Mark is the tick or cross that a cell begins with, or empty. Pages hide it from screen readers,
-// since words repeat it.
+// Mark is a cell's tick or cross, or empty. Screen readers skip it, since words repeat it.
 func (t Table) Mark(cell string) string {
 	for _, m := range []string{mark(true), mark(false)} {
 		if strings.HasPrefix(cell, m+" ") {
@@ -77,8 +75,7 @@ func (t Table) Unmarked(cell string) string {
 
 const doubt = nbsp + "?"
 
-// Doubtful marks a figure of an invalid measurement with a question mark, and in pages with a
-// color.
+// Doubtful marks a figure of an invalid measurement with a question mark and a color.
 func Doubtful(cell string) string { return cell + doubt }
 
 // Doubted reports whether a cell is Doubtful.

@@ -55,8 +55,7 @@ func (t *textWriter) painted(color, label, value string) { t.entry(color, label,
 // item writes text under the values, wrapped behind its own start.
 func (t *textWriter) item(start, text string) { t.entry(noColor, "", "  "+start, text) }
 
-// entry writes a label, a head in color, and text wrapped behind the head, or below if there is
-// too little room.
+// entry writes a label, a head in color, and text behind the head, or below if it has no room.
 func (t *textWriter) entry(color, label, head, text string) {
 	t.block(color, pad(plain(label), labelWidth), head, text)
 }

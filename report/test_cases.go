@@ -69,8 +69,7 @@ func newSuite(workload, product, configuration string) *suite {
 	return s
 }
 
-// className joins parts by full stops, which readers take for borders of packages, so it replaces
-// those within parts.
+// className joins parts by full stops, readers' borders of packages, and replaces those within.
 func className(parts ...string) string {
 	var whole []string
 	for _, part := range parts {
@@ -103,8 +102,7 @@ func runCase(r *Result) junit.Case {
 	return c
 }
 
-// checkCase is the answer of one check. An allowed finding is skipped and shown, unless any
-// finding fails the run.
+// checkCase skips an allowed finding, with its text, unless any finding fails the run.
 func checkCase(r *Result, c check.Result) junit.Case {
 	out := junit.Case{Name: c.Name, Text: evidenceLines(c), Message: answer(c)}
 	switch {

@@ -51,8 +51,7 @@ type TPCCTransaction struct {
 	// Share is the percentage of all measured transactions, LeastShare the specification's least.
 	Share      float64 `json:"share_percent"`
 	LeastShare float64 `json:"least_share_percent"`
-	// Response times of committed ones in milliseconds; 0 if there are none. LimitP90 is the
-	// specification's.
+	// Response times in milliseconds; 0 without commits. LimitP90 is the specification's.
 	Mean     float64 `json:"mean_ms"`
 	P90      float64 `json:"p90_ms"`
 	Longest  float64 `json:"longest_ms"`

@@ -2,8 +2,7 @@ package report
 
 // YCSB is the result of YCSB's mixes.
 type YCSB struct {
-	// Records is how many are there at the end, Lost how many are missing or older than an
-	// acknowledged write.
+	// Records is how many are there at the end, Lost how many miss an acknowledged write.
 	Records int64 `json:"records"`
 	Lost    int64 `json:"lost"`
 	// Compared counts records that operations returned or missed, Wrong those that nobody wrote.

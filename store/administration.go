@@ -11,7 +11,6 @@ type Administration interface {
 	Describe(ctx context.Context) (Product, error)
 
 	// Find returns what an earlier run left under our mark, or nil. A lease alone is nothing.
-	// It changes nothing.
 	Find(ctx context.Context) (*Leftover, error)
 
 	Marker(ctx context.Context) (*Marker, error)

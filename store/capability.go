@@ -37,8 +37,7 @@ const (
 	Documents Capability = "documents"
 )
 
-// Lacks gives the reason for each missing capability, as a clause: "Cassandra has no transaction
-// over several partitions".
+// Lacks has a reason for each capability: "Cassandra has no transaction over several partitions".
 type Lacks map[Capability]string
 
 // LacksAllBut lacks all capabilities but these, for one reason.

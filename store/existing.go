@@ -9,14 +9,11 @@ import (
 	"time"
 )
 
-// ExistingTables is a Database that can work on tables which assay did not make
-// (Schema.Existing).
+// ExistingTables is a Database that can work on the user's tables (Schema.Existing).
 type ExistingTables interface {
-	// CheckShape gives *ShapeError unless the schema's tables exist with their columns and keys.
-	// It changes nothing.
+	// CheckShape gives *ShapeError unless the tables exist with their columns and keys.
 	CheckShape(ctx context.Context) error
-	// Attached lists what hangs on a table, named as in statements; none if there is no such
-	// table.
+	// Attached lists what hangs on a table of a statement; none if there is no such table.
 	Attached(ctx context.Context, table string) ([]Attachment, error)
 	// WorkFor sets the run for which sessions open. No mark tells it.
 	WorkFor(holder Holder)
@@ -26,15 +23,13 @@ type ExistingTables interface {
 type Attachment struct {
 	// Table and Text are in the database's words.
 	Table, Text string
-	// Alters is true if it can change, hide, add or drop rows, so that a read may differ from
-	// what was written.
+	// Alters is true if reads may then differ from writes: it changes, hides, adds or drops rows.
 	Alters bool
 }
 
 func (a Attachment) String() string { return a.Text + " of " + a.Table }
 
-// ShapeError means that an existing table lacks the shape that the workload needs. Nothing was
-// changed.
+// ShapeError means that an existing table lacks the needed shape. Nothing was changed.
 type ShapeError struct {
 	Table string
 	// Differs names each missing or different thing.

@@ -42,8 +42,7 @@ type Holder struct {
 	Run   string `json:"run"`
 	// Host is the machine's name, for people.
 	Host string `json:"host"`
-	// Machine identifies a running system, within which PID and Started identify a process. It is
-	// empty if unknown.
+	// Machine identifies a running system, and in it PID and Started a process; empty if unknown.
 	Machine string `json:"machine"`
 	PID     int    `json:"pid"`
 	// Started is when the process began, as its system counts.
@@ -59,8 +58,7 @@ type Lease struct {
 	Remaining time.Duration `json:"remaining_ns"`
 }
 
-// NewLease returns the lease whose holder a driver kept as JSON. Unreadable JSON gives an unknown
-// holder.
+// NewLease decodes the holder that a driver kept as JSON, or leaves it unknown.
 func NewLease(token string, holder []byte, since time.Time, remaining time.Duration) *Lease {
 	l := &Lease{Since: since.UTC(), Remaining: remaining}
 	if json.Unmarshal(holder, &l.Holder) != nil {
@@ -70,14 +68,12 @@ func NewLease(token string, holder []byte, since time.Time, remaining time.Durat
 	return l
 }
 
-// Excludes reports whether the lease keeps out the bearer of this token, which may be empty. A
-// nil lease keeps nobody out.
+// Excludes reports whether the lease keeps out this token, which may be empty. nil does not.
 func (l *Lease) Excludes(token string) bool {
 	return l != nil && l.Remaining > 0 && l.Token != token
 }
 
-// Admit gives *HeldError if the lease on the schema called name keeps out the bearer of this
-// token.
+// Admit gives *HeldError if the lease on the schema called name keeps out this token.
 func (l *Lease) Admit(name, token string) error {
 	if l.Excludes(token) {
 		return &HeldError{Name: name, Lease: *l}
@@ -93,8 +89,7 @@ func (l *Lease) MayTake(name string, holder Holder, gone string) error {
 	return l.Admit(name, holder.Token)
 }
 
-// MayRenew gives *HeldError for a lease of another token, alive or not, and *NoSchemaError for
-// none.
+// MayRenew gives *HeldError for another token, alive or not, and *NoSchemaError for no lease.
 func (l *Lease) MayRenew(name, token string) error {
 	switch {
 	case l == nil:
@@ -105,8 +100,7 @@ func (l *Lease) MayRenew(name, token string) error {
 	return nil
 }
 
-// Taken remembers the holder for whom a Database last took the lease; zero before. It is safe for
-// concurrent use.
+// Taken is the holder for whom a Database last took the lease. It is safe for concurrent use.
 type Taken struct{ holder atomic.Pointer[Holder] }
 
 // Set records the holder.
@@ -125,8 +119,8 @@ type HeldError struct {
 	// Name is the schema, database, file or prefix.
 	Name  string
 	Lease Lease
-	// Open means that the expired lease's holder seems to have the database open still, so that
-	// it cannot be made anew.
+	// Open means that the expired holder seems to have the database open, which prevents a new
+	// one.
 	Open bool
 }
 

@@ -8,8 +8,7 @@ import (
 
 // Replicated is a Database with members that hold the same rows.
 type Replicated interface {
-	// Replicas returns the members that hold data, and the reason for each that cannot be reached
-	// or compared (ErrOwnWrites).
+	// Replicas returns data members, and why others cannot be reached or compared (ErrOwnWrites).
 	Replicas(ctx context.Context) (members []Replica, unreachable map[string]error, err error)
 	// CatchUp waits until a member has all that was acknowledged before the call.
 	CatchUp(ctx context.Context, member Replica) error
@@ -27,8 +26,7 @@ type Replica struct {
 
 // Counting is a Database whose server reports its locks and who waits for them.
 type Counting interface {
-	// Waits returns the same names in the same order each time. It is called several times a
-	// second while work goes on.
+	// Waits returns the same names in the same order. It is called several times a second.
 	Waits(ctx context.Context) ([]Wait, error)
 }
 
@@ -53,8 +51,7 @@ type Wait struct {
 
 // Compacting is a Database with commands that give back space.
 type Compacting interface {
-	// Compactions names the database's commands, the mildest first. An *OptionError says why
-	// there are none.
+	// Compactions are the database's commands, the mildest first; *OptionError if there are none.
 	Compactions() ([]string, error)
 	Compact(ctx context.Context, name string) error
 	// FileSize is Size plus the free space in the files.
@@ -65,8 +62,7 @@ type Compacting interface {
 type Engined interface {
 	// Engines names the storage engines or compressors, the default first.
 	Engines(ctx context.Context) ([]string, error)
-	// CreateOn is Create with one of them. chosen is false if the user asked for none or there is
-	// no other.
+	// CreateOn is Create with one of them. chosen is false if the user had or made no choice.
 	CreateOn(ctx context.Context, mark Marker, engine string, chosen bool) error
 }
 

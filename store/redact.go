@@ -37,8 +37,7 @@ func Redact(address string) string {
 	return scheme + "://" + authority + path
 }
 
-// Said makes an error printable: one line of bounded length without possible secrets. nil stays
-// nil.
+// Said makes an error printable: one bounded line without possible secrets. nil stays nil.
 func Said(err error) error {
 	if err == nil {
 		return nil
@@ -73,8 +72,7 @@ func (s said) Error() string {
 	return text
 }
 
-// HoldsPassword reports whether an address holds a password, in its proper place or by mistake
-// elsewhere.
+// HoldsPassword reports whether an address holds a password, even in a wrong place.
 func HoldsPassword(address string) bool {
 	_, rest, found := strings.Cut(address, "://")
 	if !found {

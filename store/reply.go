@@ -11,8 +11,7 @@ import (
 type Reply struct {
 	// Outcome is Unknown unless the driver knows better.
 	Outcome history.Outcome
-	// Duplicate is true, with Failed, if the key to be inserted was there: an earlier attempt had
-	// effect.
+	// Duplicate is true, with Failed, if the key was there: an earlier attempt had effect.
 	Duplicate bool
 	// Confirmed is true, with Duplicate, if the database answers for that row as for an
 	// acknowledged one, with the guarantee asked for. A driver needs a page of the manual to say
@@ -36,8 +35,7 @@ func (r *Reply) Answer(kind uint8) load.Answer {
 	return load.Answer{Kind: kind, Outcome: r.Outcome, Class: r.Class, Disconnected: r.Broken, Said: Said(r.Err)}
 }
 
-// Conflict reports whether the database refused the attempt to isolate its transaction from
-// another.
+// Conflict reports whether the database refused the attempt for the sake of isolation.
 func (r *Reply) Conflict() bool {
 	switch r.Class {
 	case ClassSerialization, ClassDeadlock, ClassLockTimeout:
@@ -46,8 +44,7 @@ func (r *Reply) Conflict() bool {
 	return false
 }
 
-// Unrefused returns the outcome of an operation that no rule can refuse: Rejected becomes
-// Unknown.
+// Unrefused is the outcome if no rule can refuse the operation: Rejected becomes Unknown.
 func (r *Reply) Unrefused() history.Outcome {
 	if r.Outcome == history.Rejected {
 		return history.Unknown
@@ -97,8 +94,7 @@ const (
 	ClassShutdown      = "server shutting down"
 	ClassOther         = "other error"
 	ClassConstraint    = "constraint violated"
-	// ClassBeyond means that the client has used up its operation or attempt numbers; nothing was
-	// sent.
+	// ClassBeyond means that the client's numbers are used up; nothing was sent.
 	ClassBeyond = "beyond the last number"
 )
 

@@ -11,8 +11,7 @@ import (
 type Columns[T any] struct {
 	// Names are the columns, the key first.
 	Names []string
-	// Fields points to each column's field in a T, in the order of Names: *int64, *bool or
-	// *string.
+	// Fields points to each column's field in a T, as in Names: *int64, *bool or *string.
 	Fields func(*T) []any
 }
 

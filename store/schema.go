@@ -7,11 +7,9 @@ import (
 
 // Schema is what a workload keeps in a database.
 type Schema struct {
-	// Workload is as in the mark. It names the database, schema, keyspace or prefix of the
-	// tables.
+	// Workload is as in the mark. It names the tables' database, schema, keyspace or prefix.
 	Workload string
-	// Space replaces that name by default where the address may choose it; empty for one made of
-	// Workload.
+	// Space is the default of that name where the address may choose it; empty for Workload's.
 	Space  string
 	Tables []Table
 	// Transactions is true if sessions run transactions of several statements, which name their
@@ -39,8 +37,7 @@ func (s *Schema) Table(name string) *Table {
 	return &s.Tables[i]
 }
 
-// Table is one table. Its primary key is its first KeyColumns columns, or the first column if
-// that is 0.
+// Table has its first KeyColumns columns as primary key, or the first if that is 0.
 type Table struct {
 	Name       string
 	Columns    []Column

@@ -11,8 +11,7 @@ type Verb uint8
 const (
 	// Read gives Columns of the rows that satisfy Where, sorted by Order, at most Limit.
 	Read Verb = iota + 1
-	// Count gives one row: the number of rows that satisfy Where, and the sum of each of Columns
-	// (0 of no rows).
+	// Count gives one row: the number of rows that satisfy Where, and the sums of Columns.
 	Count
 	// Insert adds Rows rows of Values for Columns, which are all columns of the table. An
 	// existing key is refused (Unique).
@@ -31,8 +30,7 @@ const (
 
 // Statement is done many times by a session, with other parameters each time.
 type Statement struct {
-	// Name is one word, unique within the session. It names the prepared statement and the action
-	// in errors.
+	// Name is one word, unique in the session, for the prepared statement and for errors.
 	Name  string
 	Verb  Verb
 	Table string

@@ -16,14 +16,12 @@ type Statistics interface {
 
 // Statistic is one figure that a server keeps.
 type Statistic struct {
-	// Name is for people and unique in its list. Figures of the same Chart are drawn together and
-	// share a Unit.
+	// Name is for people and unique in its list. Figures of a Chart share a picture and a Unit.
 	Name  string `json:"name"`
 	Chart string `json:"chart"`
 	// Unit is "bytes", "s", "%", or empty for a number.
 	Unit string `json:"unit,omitempty"`
-	// Counter is true of a figure that only grows while the server runs. Its growth a second
-	// matters.
+	// Counter is true of a figure that only grows until a restart. Its growth a second matters.
 	Counter bool    `json:"counter,omitempty"`
 	Means   Meaning `json:"means,omitempty"`
 }
@@ -48,8 +46,7 @@ const (
 	Paused Meaning = "paused"
 )
 
-// Reading has the figures of one server at one moment by name. What the server does not tell is
-// absent.
+// Reading has one server's figures at one moment by name. Unknown ones are absent.
 type Reading struct {
 	// Server identifies the server and its start. Counters of another one are not comparable.
 	Server string             `json:"server"`
@@ -58,8 +55,7 @@ type Reading struct {
 
 // NamedValue is a figure with the server's name for it.
 type NamedValue struct {
-	// Key is the server's name. The value is multiplied by Scale (0 means 1), then Offset is
-	// added.
+	// Key is the server's name. The figure is value*Scale + Offset; Scale 0 means 1.
 	Key           string
 	Scale, Offset float64
 	Statistic

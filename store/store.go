@@ -29,12 +29,10 @@ type Database interface {
 	// run left under our mark. The lease outlives it.
 	Create(ctx context.Context, mark Marker) error
 
-	// Load adds rows by the database's fastest way. Several goroutines call it with disjoint
-	// rows, before FinishLoad.
+	// Load adds rows fast. Several goroutines call it with disjoint rows, before FinishLoad.
 	Load(ctx context.Context, rows Rows) error
 
-	// FinishLoad makes late keys and indexes, refreshes the planner's statistics, and sets
-	// Marker.Loaded.
+	// FinishLoad makes late keys and indexes, refreshes statistics, and sets Marker.Loaded.
 	FinishLoad(ctx context.Context) error
 
 	// Session opens one client's session for these statements, usually one connection. Without a
@@ -124,8 +122,7 @@ type Reader interface {
 // Committed another goroutine may still be in a callback and read parameters: do not read what
 // the callback writes.
 type Session interface {
-	// Run does one statement as its own transaction. A read has no effect, so anything but
-	// Committed is Failed.
+	// Run does one statement as a transaction. For a read anything but Committed is Failed.
 	Run(ctx context.Context, call Call) Reply
 
 	// Insert adds rows by ordinary statements, and Load by the fastest way for a client. With
@@ -153,13 +150,11 @@ type Session interface {
 
 // Transaction is a transaction under way. The caller leaves it with its first error.
 type Transaction interface {
-	// Do does a statement. row gets its rows, or is nil if it gives none; then changed counts the
-	// changed rows.
+	// Do does a statement. row gets its rows, or is nil; then changed counts changed rows.
 	Do(ctx context.Context, statement int, row func(Row) error, parameters ...Value) (changed int64, err error)
 }
 
-// Learner is a Session that takes further statements, also within a Transaction, which an error
-// then ends.
+// Learner is a Session that takes further statements. An error within a Transaction must end it.
 type Learner interface {
 	// Learn makes a statement known and returns its index.
 	Learn(ctx context.Context, s Statement) (int, error)

@@ -94,8 +94,7 @@ type Product struct {
 	// Changed are the server's non-default settings; nil if it does not tell.
 	Changed  []Setting `json:"changed,omitzero"`
 	Topology Topology  `json:"topology"`
-	// Embedded is true if the database runs inside the assay process, so that their processor
-	// time cannot be told apart.
+	// Embedded is true if the database shares assay's process and so its processor time.
 	Embedded bool `json:"embedded"`
 }
 
@@ -107,8 +106,7 @@ type Setting struct {
 
 const longestChanged = 200
 
-// Changed returns the non-default settings of a server by name. It leaves out ports, paths, logs
-// and possible secrets.
+// Changed returns non-default settings by name, without ports, paths, logs and secrets.
 func Changed(values map[string]string) []Setting {
 	all := []Setting{}
 	of := []string{"password", "passphrase", "secret", "port", "socket", "bind", "bindip", "dbpath", "datadir", "basedir", "tmpdir", "dir", "directory", "directories", "path",
@@ -127,15 +125,13 @@ func Changed(values map[string]string) []Setting {
 	return all
 }
 
-// SettingBugs names the setting that lists seeded bugs (driver/bugs). Findings then say nothing
-// of the product.
+// SettingBugs lists seeded bugs (driver/bugs). Findings then say nothing of the product.
 const SettingBugs = "seeded bugs"
 
 // SettingUnjudged names the setting that says why nothing can be judged.
 const SettingUnjudged = "not judged"
 
-// SettingStoredAs begins the names of settings that list tables stored in an unusual way; package
-// durability reads them.
+// SettingStoredAs begins settings of tables stored in an unusual way, for package durability.
 const SettingStoredAs = "stored as "
 
 // SettingAltering names the setting that lists what can alter rows of existing tables;
@@ -157,8 +153,7 @@ const (
 	SettingConfirming = "replicas that confirm"
 )
 
-// StrikesPrefix and a seeded bug's name make the key in Size.Rows of how often the bug took
-// effect.
+// StrikesPrefix and a bug's name are the key in Size.Rows of how often the bug took effect.
 const StrikesPrefix = "strikes of "
 
 // Topology is the size of the installation; zero means unknown.
@@ -266,8 +261,7 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s exists and was not made by assay; it was left untouched; %s", e.Name, e.Hint)
 }
 
-// OptionError means that the user asked for something that does not exist, such as an unknown
-// option or isolation level.
+// OptionError means an unknown or impossible option, such as an unknown isolation level.
 type OptionError struct {
 	Option, Value string
 	// Reason says what is wrong, without any secret; empty if Want makes it clear.

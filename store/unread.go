@@ -9,8 +9,7 @@ import (
 // Unread collects what exists but cannot be given as rows, so that the rest can be read. One
 // goroutine at a time uses it.
 type Unread struct {
-	// Rows counts rows with a value that their column cannot hold; First is the first one's
-	// error.
+	// Rows counts rows with a value that their column cannot hold; First is the first error.
 	Rows   int64    `json:"rows,omitempty"`
 	First  string   `json:"first,omitempty"`
 	Tables []string `json:"tables,omitempty"`
@@ -52,8 +51,7 @@ func Unreadable(ctx context.Context, table string, err error) bool {
 	return true
 }
 
-// lacks notes a missing table. The error stays, since it may have ended the view; the next view
-// skips the table.
+// lacks notes a missing table for the next view. The error stays: it may have ended this one.
 func (u *Unread) lacks(table string) {
 	if u != nil && !slices.Contains(u.Tables, table) {
 		u.Tables = append(u.Tables, table)

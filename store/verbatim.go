@@ -64,8 +64,8 @@ type TextKind uint8
 const (
 	// Anything may do anything, even commit a part.
 	Anything TextKind = iota
-	// NoEffect changes nothing in the database and neither begins nor ends a transaction: a
-	// query, SET, SAVEPOINT.
+	// NoEffect changes nothing and neither begins nor ends a transaction: a query, SET,
+	// SAVEPOINT.
 	NoEffect
 	// Writes changes rows; Defines changes tables and the like.
 	Writes

@@ -87,8 +87,7 @@ func joinLine(e *agents.Engine) string {
 	return "assay agent --join '" + agents.Redact(e.Join()) + "'"
 }
 
-// whereabouts says where agents can reach an engine that listens on loopback, and what to do
-// about it.
+// whereabouts says how agents can reach an engine that listens on loopback.
 func whereabouts(e *agents.Engine) string {
 	u, err := url.Parse(e.Join())
 	if !e.Embedded() || err != nil {

@@ -24,8 +24,7 @@ var faultFile = sync.OnceValue(func() *regexp.Regexp {
 // mostFaultFile bounds what is read of a file, in bytes.
 const mostFaultFile = 2 << 20
 
-// translated replaces files of Chaos Mesh by the faults that their objects mean, and prints a
-// note of each.
+// translated replaces files of Chaos Mesh by the faults in them, and prints a note of each.
 func translated(cmd *cobra.Command, s runner.Scenario, texts []string) ([]string, error) {
 	var all []string
 	for _, text := range texts {

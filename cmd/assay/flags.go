@@ -159,8 +159,7 @@ func addFlag(flags *pflag.FlagSet, f definition.Flag) {
 	}
 }
 
-// provided reports whether all clusters are Kubernetes manifests, whose database address only the
-// user knows.
+// provided reports whether all clusters are Kubernetes manifests, whose address the user gives.
 func (f *runFlags) provided(s runner.Scenario) bool {
 	if len(f.clusters) == 0 {
 		return runner.IsManifest(s.Cluster)

@@ -45,8 +45,7 @@ func usedMost() map[string][2]string {
 
 const helpAll = "help-all"
 
-// explainFlags makes --help show the most used flags, and --help-all all of them by groups, the
-// workload's own last.
+// explainFlags makes --help show the most used flags, and --help-all all flags by groups.
 func explainFlags(cmd *cobra.Command) {
 	all := cmd.Flags().Bool(helpAll, false, "show all flags")
 	do := cmd.RunE

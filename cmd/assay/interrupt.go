@@ -55,8 +55,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 	}
 }
 
-// endingSignals end a program by default. SIGKILL cannot be caught. A hangup ignored by nohup
-// stays ignored.
+// endingSignals end a program by default. A hangup ignored by nohup stays ignored.
 func endingSignals() []os.Signal {
 	all := append([]os.Signal{
 		os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGABRT,
@@ -68,8 +67,7 @@ func endingSignals() []os.Signal {
 	return all
 }
 
-// leave ends the program at once. If it has started servers, it becomes a program that removes
-// them first.
+// leave ends the program. If it has started servers, it becomes a program that removes them.
 func leave(stderr io.Writer) {
 	records, err := cluster.Records()
 	for _, r := range records {

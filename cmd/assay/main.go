@@ -46,8 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitCode(err, stderr)
 }
 
-// newRoot has only the command that the arguments ask for, or all: making all flags takes longer
-// than most commands.
+// newRoot has only the command asked for, or all: making all flags takes longer than most commands.
 func newRoot(version string, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assay",
@@ -167,8 +166,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError{fmt.Errorf("%w; %s --help has all%s", err, cmd.CommandPath(), hint)}
 }
 
-// onlyWithin is for a command that only has subcommands. Without an argument it gives the
-// question as an error.
+// onlyWithin is for a command that only has subcommands. question is the error without any.
 func onlyWithin(question, problem, want string) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

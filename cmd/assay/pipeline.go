@@ -33,8 +33,7 @@ func (f *pipelineFlags) add(flags *pflag.FlagSet) {
 // printed reports whether the summary replaces the printed result.
 func (f *pipelineFlags) printed() bool { return f.summary == onOutput }
 
-// open checks, before any work, that the files can be written. asJSON is true if standard output
-// holds JSON.
+// open checks, before any work, that the files can be written. asJSON: standard output has JSON.
 func (f *pipelineFlags) open(flags *pflag.FlagSet, asJSON bool, stderr io.Writer) error {
 	if f.printed() && asJSON {
 		return usageError{errors.New("--summary - and --json exclude each other: both are for standard output")}
@@ -96,8 +95,7 @@ type answer struct {
 	summary func(io.Writer) error
 }
 
-// finish writes the files of a printed answer. It returns shown, or why a file could not be
-// written.
+// finish writes the files of a printed answer. It returns shown, or why a write failed.
 func (f *pipelineFlags) finish(out io.Writer, a answer, shown error) error {
 	err := f.write(out, a)
 	if err != nil && errors.As(shown, new(resultError)) {

@@ -100,8 +100,7 @@ func doneOf(done, total int64, took time.Duration, format func(int64) string) st
 	return fmt.Sprintf("%s of %s (%d%%), %s/s, %v left", format(done), format(total), 100*done/total, format(int64(rate)), left)
 }
 
-// reading shows on a terminal how far another tool's history was read. A small history, or a nil
-// reading, shows nothing.
+// reading shows on a terminal how far a large history was read. A nil reading shows nothing.
 type reading struct {
 	began time.Time
 	mu    sync.Mutex // what reads the file may still be at it when all is over

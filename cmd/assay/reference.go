@@ -192,8 +192,7 @@ func (p *page) fault(a fault.Action) {
 	p.paragraph(append(all, on)...)
 }
 
-// recordCheck is the check of assay's own record, in every workload, and primaryCheck one of
-// clusters.
+// recordCheck is every workload's check of assay's own record, primaryCheck one of clusters.
 const (
 	recordCheck    = "record"
 	primaryCheck   = "primary"

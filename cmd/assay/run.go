@@ -127,8 +127,7 @@ func openPercentiles(path string) error {
 	return writable(path)
 }
 
-// writePercentiles writes the response times of a printed result, if path is set, and returns the
-// command's error.
+// writePercentiles writes a result's response times, if path is set, and returns the final error.
 func writePercentiles(path string, o runner.Outcome, shown error) error {
 	if path == "" {
 		return shown
@@ -140,8 +139,7 @@ func writePercentiles(path string, o runner.Outcome, shown error) error {
 	return errors.Join(shown, err)
 }
 
-// options carries out runs silently, and starts agents and, for --metrics or --otlp, metrics. end
-// stops these.
+// options also starts agents and, for --metrics or --otlp, metrics. end stops these.
 func (f *runFlags) options(cmd *cobra.Command, version string) (o runner.Options, end func(), err error) {
 	stderr := cmd.ErrOrStderr()
 	o = runner.Options{Version: version, Out: f.out, Servers: f.servers, Progress: silence{stderr}}
@@ -161,8 +159,7 @@ func (f *runFlags) options(cmd *cobra.Command, version string) (o runner.Options
 	return o, func() { dismiss(); stop() }, nil
 }
 
-// watch offers the runs' figures to others until stop. Its later errors are notes, since the run
-// has its result.
+// watch offers the runs' figures to others until stop. Its later errors are only notes.
 func (f *runFlags) watch(ctx context.Context, version string, stderr io.Writer) (m *monitor.Metrics, stop func(), err error) {
 	m = monitor.New(version)
 	var ends []io.Closer

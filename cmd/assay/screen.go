@@ -34,8 +34,7 @@ type screen struct {
 	once    sync.Once
 }
 
-// progress shows a run on a screen, with its status, if there is a terminal and lines are not asked
-// for.
+// progress is a screen, with its status, if there is a terminal and lines are not asked for.
 func (f *runFlags) progress(stderr io.Writer) (closingProgress, *runner.Status) {
 	if s := f.screen(stderr); s != nil {
 		return s, s.status
@@ -246,8 +245,7 @@ func cut(line string, width int) string {
 	return string([]rune(line)[:width-1]) + "…"
 }
 
-// emphasis marks a line with an attribute of ECMA-48 (1 bold, 31 red, 33 yellow), unless NO_COLOR
-// is set.
+// emphasis sets a line's attribute (1 bold, 31 red, 33 yellow), unless NO_COLOR is set.
 func emphasis(attribute, line string) string {
 	if attribute != "1" && os.Getenv("NO_COLOR") != "" {
 		return line

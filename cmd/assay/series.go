@@ -110,8 +110,7 @@ func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags) 
 	return end
 }
 
-// exitOfSeries is the gravest code: a violation, then a run that could not be made, no verdict, a
-// missed threshold.
+// exitOfSeries is the gravest code. A run that could not be made comes right after a violation.
 func exitOfSeries(all ...*report.RunSeries) int {
 	had := map[int]bool{}
 	for _, s := range all {

@@ -176,8 +176,7 @@ func (f *studyFlags) open(path string, text []byte) (err error) {
 	return history.WriteFile(filepath.Join(f.out, report.FileStudy), text)
 }
 
-// makeAll makes the missing runs, writes the tables, and returns the error with the gravest run's
-// exit code.
+// makeAll makes the missing runs, writes the tables, and returns the gravest run's error.
 func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study, plans []plannedExperiment) error {
 	out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	var all []*report.RunSeries
@@ -234,8 +233,7 @@ func (f *studyFlags) answer(s *study.Study, plans []plannedExperiment, made []*r
 	return a
 }
 
-// addResults adds the runs of an experiment to groups. A series without results adds nothing,
-// which the article says.
+// addResults adds an experiment's runs to groups. Without results it adds nothing.
 func (f *studyFlags) addResults(groups map[string][]compare.Group, p plannedExperiment) map[string][]compare.Group {
 	if own, err := compare.Read(filepath.Join(f.out, p.experiment.Name)); err == nil {
 		groups[p.experiment.Name] = own

@@ -195,8 +195,7 @@ func printPlan(out io.Writer, s *study.Study, plans []plannedExperiment, size st
 
 const notPossible = "not possible: "
 
-// leftOut is what the file leaves out, with reasons. An unserved workload goes before any reason
-// of the file.
+// leftOut is what the file leaves out. An unserved workload comes before the file's own reason.
 func leftOut(e study.Experiment) []study.LeftOut {
 	all := slices.Clone(e.LeftOut)
 	for i, l := range all {

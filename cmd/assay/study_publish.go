@@ -19,8 +19,7 @@ func nameOf(s *study.Study) string {
 	return strings.TrimSuffix(filepath.Base(s.Path), filepath.Ext(s.Path))
 }
 
-// mayPublish refuses, before any run, to overwrite files in --publish that are not this study's. It
-// returns a usageError.
+// mayPublish returns a usageError if --publish would overwrite files that are not this study's.
 func (f *studyFlags) mayPublish(s *study.Study) error {
 	if f.publish == "" {
 		return nil
@@ -56,8 +55,7 @@ func (f *studyFlags) writePublished(out io.Writer, a *article.Article) error {
 	return err
 }
 
-// writeArticle writes an article with page and charts into a folder, and removes its obsolete
-// charts.
+// writeArticle writes an article, its page and charts, and removes its obsolete charts.
 func writeArticle(a *article.Article, folder, text, page string) error {
 	files := a.ChartFiles()
 	charts := filepath.Join(folder, report.FolderCharts)

@@ -10,8 +10,7 @@ import (
 
 type build struct {
 	Version string `json:"version"`
-	// Commit is the revision of the build, empty if unknown; Modified is true if files differed
-	// from it.
+	// Commit is empty if unknown; Modified is true if files differed from it.
 	Commit   string `json:"commit"`
 	Modified bool   `json:"modified"`
 	Go       string `json:"go"`

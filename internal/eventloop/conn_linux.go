@@ -93,8 +93,7 @@ func Detach(from net.Conn) {
 	}
 }
 
-// setLone says whether the exchange under way is the only one. It writes nothing if nothing
-// changes, as Detach does.
+// setLone says whether this exchange is the only one. Like Detach it writes only changes.
 func setLone(of net.Conn, lone bool) {
 	if c := below(of); c != nil && c.lone != lone {
 		c.lone = lone
@@ -274,8 +273,7 @@ func (c *conn) Close() error {
 	return os.NewSyscallError("close", unix.Close(fd))
 }
 
-// SetDeadline implements net.Conn. During an exchange a future deadline takes effect only at its
-// end.
+// SetDeadline implements net.Conn. A future deadline takes effect only after an exchange.
 func (c *conn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -355,8 +353,7 @@ func (c inLoop) Control(f func(fd uintptr)) error {
 	return nil
 }
 
-// Read implements syscall.RawConn. It calls f once: a function that wants another call gets an
-// error.
+// Read implements syscall.RawConn. It calls f once, and fails if f wants another call.
 func (c inLoop) Read(f func(fd uintptr) (done bool)) error { return c.once(f) }
 
 // Write implements syscall.RawConn, as Read does.

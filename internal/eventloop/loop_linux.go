@@ -142,8 +142,8 @@ func (t *task) leave(waits *conn, more bool) bool {
 	return true
 }
 
-// heldUp excludes a task that kept others waiting: for a second, and twice as long at each
-// repetition within 10 s.
+// heldUp excludes a task that kept others waiting for 1 s, doubled at each repetition within 10
+// s.
 func (t *task) heldUp() {
 	now := time.Now()
 	if now.Sub(t.until) > 10*time.Second {
@@ -216,8 +216,7 @@ func (l *Loop) next() *task {
 	return t
 }
 
-// gather collects ready tasks, and waits if there is nothing else to do. It is false when the
-// last task has ended.
+// gather collects ready tasks, and waits if there are none. It is false when all have ended.
 func (l *Loop) gather() bool {
 	l.mu.Lock()
 	if l.users == 0 {

@@ -17,8 +17,7 @@ type socketWait struct {
 	of   [1]unix.PollFd
 }
 
-// socketWaitMillis is how long it waits before Go's poller takes over, which notices the end of a
-// context.
+// socketWaitMillis is the wait before Go's poller takes over, which notices a context's end.
 const socketWaitMillis = 1
 
 func newSocketWait(of socket) *socketWait {

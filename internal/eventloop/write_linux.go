@@ -36,8 +36,7 @@ func Write(ctx context.Context, to net.Conn, p []byte) (n int, err error) {
 	return n, nil
 }
 
-// part returns the socket to the runtime's poller for good. A task waiting for it continues
-// there.
+// part returns the socket to the runtime's poller for good. A waiting task continues there.
 func (c *conn) part() (socket, error) {
 	c.mu.Lock()
 	if c.fd >= 0 {

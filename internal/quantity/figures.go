@@ -32,8 +32,8 @@ func Lasted(ms float64, cut bool) string {
 	return Milliseconds(ms)
 }
 
-// Figure writes a number with at least three significant digits and its whole integer part:
-// 0.0123, 7.03, 45.2, 2,263.
+// Figure writes three significant digits or more, and the whole integer part: 0.0123, 45.2,
+// 2,263.
 func Figure(v float64) string {
 	size := math.Abs(v)
 	switch {
@@ -59,8 +59,7 @@ func Short(v float64) string {
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
 }
 
-// scaled writes v in the first unit whose limit is above v. It compares after rounding, so that
-// 999.96 ms becomes 1.00 s.
+// scaled picks the first unit whose limit exceeds the rounded v: 999.96 ms becomes 1.00 s.
 func scaled(v float64, units []scaleUnit) string {
 	for i, u := range units {
 		text := Figure(v / u.size)

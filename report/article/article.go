@@ -62,8 +62,7 @@ type Finding struct {
 // ID is its link target, as common Markdown renderers make it from the heading.
 func (f Finding) ID() string { return fileWord(f.Title) }
 
-// FindingTitle uses only letters and digits, so that pages and Markdown make the same link target
-// of it.
+// FindingTitle has only letters and digits, so that all renderers make the same link of it.
 func FindingTitle(section, configuration string) string {
 	return "Found in " + strings.ReplaceAll(fileWord(section+" "+configuration), "-", " ")
 }
@@ -82,8 +81,7 @@ func (a Answer) Mark() string {
 	return report.DocumentVerdict{Unsure: true}.Mark()
 }
 
-// TakeLead moves a section's chart to the lead: the figure over what varies, or else its bars, or
-// else the first chart.
+// TakeLead moves a section's chart to the lead: the figure's lines, or its bars, or the first.
 func (a *Article) TakeLead(section, figure string) {
 	at := slices.IndexFunc(a.Sections, func(s Section) bool { return s.Name == section })
 	if at < 0 {
@@ -107,8 +105,7 @@ func (a *Article) TakeLead(section, figure string) {
 	}
 }
 
-// Headline says how all experiments' runs ended, the gravest first. Experiments without findings
-// share a line.
+// Headline says how the runs ended, the gravest first. Experiments without findings share a line.
 func (a *Article) Headline() []report.DocumentVerdict {
 	var bad, unsure []report.DocumentVerdict
 	var unmeasured, good []string

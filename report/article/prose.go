@@ -9,8 +9,7 @@ import (
 	"github.com/yuin/goldmark"
 )
 
-// prose turns Markdown into HTML. By goldmark's default it drops raw HTML and links that run
-// scripts.
+// prose turns Markdown into HTML. goldmark drops raw HTML and links that run scripts.
 func prose(text string) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := goldmark.New().Convert([]byte(text), &b); err != nil {

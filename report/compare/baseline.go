@@ -21,8 +21,7 @@ const baselineFormat = 1
 
 const maxBaseline = 64 << 20
 
-// WriteBaseline writes a group as a baseline, without the course of its runs over time and the
-// evidence of their checks.
+// WriteBaseline leaves out the course of the runs over time and the checks' evidence.
 func WriteBaseline(w io.Writer, g Group) error {
 	b := baseline{Format: baselineFormat, Name: g.Name}
 	for _, run := range g.Runs {

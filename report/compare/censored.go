@@ -14,8 +14,7 @@ type observation struct {
 	cut   bool
 }
 
-// cut reports whether the run's end cut the metric. One cut outage of several is enough, since it
-// may be the longest.
+// cut reports whether the run's end cut the metric. One cut outage may be the longest.
 func (m metric) cut(r *report.Result) bool {
 	of := func(is func(*report.Fault) bool) bool {
 		return slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return !f.Skipped && is(&f) })
@@ -143,8 +142,7 @@ func joinedChances(a, b []float64) []float64 {
 	return all
 }
 
-// cutAt reports whether a value in the order of these is a lower bound: a cut figure at or below
-// it may belong above it.
+// cutAt reports whether a value is a lower bound: a cut figure at or below it may be above it.
 func cutAt(all []observation, value float64) bool {
 	return slices.ContainsFunc(all, func(o observation) bool { return o.cut && o.value <= value })
 }

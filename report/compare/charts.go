@@ -66,8 +66,7 @@ func overTime(g Group) report.ChartLine {
 	return line
 }
 
-// rateWithin is the committed operations a second in the intervals that begin in a part; false if
-// none does.
+// rateWithin is the commits a second in the intervals that begin in a part; false if none does.
 func rateWithin(s *report.Series, from, to float64) (float64, bool) {
 	count, width := int64(0), 0.0
 	for i, start := range s.Start {

@@ -24,8 +24,7 @@ type Options struct {
 type Comparison struct {
 	A, B Group
 	Rows []Row
-	// Differences are the allowed ones, and the worth of acknowledgements if databases or options
-	// were varied on purpose.
+	// Differences are the allowed ones, and the worth of acknowledgements if that was varied.
 	Differences []Difference
 	Gates       []GateResult
 }
@@ -105,8 +104,7 @@ func valuesIn(all []observation) (values []float64) {
 	return values
 }
 
-// timed reports whether a metric rests on the measurement. Sizes on disk and counts of operations
-// do not.
+// timed reports whether a metric needs the measurement, unlike sizes and counts of operations.
 func (m metric) timed() bool { return m.unit != sizeBytes && m.unit != operations }
 
 func (g Group) doubted(m metric) bool { return g.unbelieved() && m.timed() }
@@ -118,8 +116,7 @@ func (g Group) believedFor(m metric) []Run {
 	return g.Runs
 }
 
-// moved are a metric's values times a factor, to test whether another group lies beyond a share
-// of them.
+// moved are a metric's values times a factor, to test for a difference beyond a share.
 func (g Group) moved(m metric, factor float64) []observation {
 	all := observed(m, g)
 	for i := range all {
@@ -156,8 +153,7 @@ func (g Group) count(is func(*report.Result) bool) (n int) {
 	return n
 }
 
-// believed are the runs without an invalid measurement, or all runs if every one is invalid,
-// which remarks say.
+// believed are the runs without an invalid measurement, or all runs if every one is invalid.
 func (g Group) believed() []Run {
 	runs := slices.DeleteFunc(slices.Clone(g.Runs), func(r Run) bool { return r.Result.Measurement.Invalid() })
 	if len(runs) == 0 {

@@ -15,11 +15,9 @@ import (
 
 // Layout is an author's wish for the table of an experiment's configurations.
 type Layout struct {
-	// Columns are metrics and facts (nodes, vcpu and the like) by name; empty means the
-	// workload's main figures.
+	// Columns are metrics and facts (nodes, vcpu ...); empty means the workload's main figures.
 	Columns []string
-	// Sort is the column to sort by, the best or the smallest first; empty keeps the file's
-	// order.
+	// Sort is a column, the best or the smallest first; empty keeps the file's order.
 	Sort     string
 	Group    []string
 	Reported []Reported

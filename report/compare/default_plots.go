@@ -7,8 +7,7 @@ import (
 	"assay/report"
 )
 
-// defaultPlots are for an experiment whose file names no charts, by its kind. group are the axes
-// that group bars.
+// defaultPlots are for a file that names no charts. group are the axes that group bars.
 func defaultPlots(groups []Group) (plots []Plot, group []string) {
 	r := groups[0].Runs[0].Result
 	axes := axesOf(groups)

@@ -20,8 +20,7 @@ type effect struct {
 	pairs  []pair
 	// differences replace ratios if a figure is 0.
 	differences bool
-	// middleLow and middleHigh are equal unless the run's end cut figures; then they bound the
-	// median.
+	// middleLow and middleHigh are equal, or bounds if the run's end cut figures.
 	middleLow, middleHigh float64
 	// low and high are infinite if the run's end cut what would tell.
 	low, high float64

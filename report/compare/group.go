@@ -20,8 +20,7 @@ type Group struct {
 	// difference there refuses nothing.
 	Values []report.Setting
 	Runs   []Run
-	// Failed counts runs that could not be made, the last for the reason Problem. Waiting counts
-	// runs not made yet.
+	// Failed runs could not be made, the last because of Problem. Waiting ones are not made yet.
 	Failed, Waiting int
 	Problem         string
 	// Again is how often runs were repeated for invalid measurements.

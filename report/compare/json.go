@@ -46,8 +46,7 @@ type jsonRow struct {
 	BAtLeast bool `json:"b_at_least,omitempty"`
 }
 
-// WriteJSON writes comparisons for programs: rows as {metric, a, b, change, p, significant} and
-// more.
+// WriteJSON writes rows as {metric, a, b, change, p, significant} and more.
 func WriteJSON(w io.Writer, all []*Comparison) error {
 	out := jsonComparison{Format: 1, Groups: []jsonGroup{}, Rows: []jsonRow{}, Differences: []Difference{}, Gates: []GateResult{}}
 	for _, g := range groupsOf(all) {

@@ -71,8 +71,7 @@ func scales(axis string) bool {
 	return slices.Contains([]string{"clients", "workers", "loaders", "agents", "cpu", "nodes", "shards", "replicas"}, axis)
 }
 
-// addLaws adds the law of each line with enough points to a chart of throughput, with a sentence
-// of its coefficients.
+// addLaws adds the law of each line with enough points, and a sentence of its coefficients.
 func (p Plot) addLaws(chart *report.LineChart, groups []Group) {
 	var lines []report.ChartLine
 	for _, line := range chart.Lines {

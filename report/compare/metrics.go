@@ -111,8 +111,7 @@ func layoutMetrics(r *report.Result) []metric {
 	return all
 }
 
-// bestSecond is the most that committed in a second of the measured part or, in a long run, in
-// one step of its course.
+// bestSecond is the best commits a second of the measured part, or of a step of a long run.
 func bestSecond(r *report.Result) (best float64, known bool) {
 	s := &r.Series
 	if s.IntervalSeconds <= 0 {
@@ -142,8 +141,7 @@ func ofAvailability(get func(*report.Availability) int64) func(*report.Result) (
 	}
 }
 
-// errorShare is the percentage of measured operations that failed or ended unknown; 0 if none
-// did.
+// errorShare is the percentage of measured operations that failed or are unknown; 0 if none.
 func errorShare(r *report.Result) (float64, bool) {
 	all := r.Measured.Total()
 	if all == 0 {
@@ -152,8 +150,7 @@ func errorShare(r *report.Result) (float64, bool) {
 	return 100 * float64(r.Measured.Failed+r.Measured.Unknown) / float64(all), true
 }
 
-// outage is the longest time without a successful write, in a fault or anywhere in workload
-// availability.
+// outage is the longest time without a write, in faults or anywhere in workload availability.
 func outage(r *report.Result) (float64, bool) {
 	longest, known := 0.0, false
 	for _, f := range r.Faults {

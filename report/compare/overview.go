@@ -37,8 +37,7 @@ const (
 	ShowVerdict = "verdict"
 	// ShowAnomalies are the kinds of findings, with the promised consistency model.
 	ShowAnomalies = "anomalies"
-	// ShowDurability is the worth of an acknowledgement, ShowLoss the acknowledged work that
-	// power cuts lost.
+	// ShowDurability is the worth of an acknowledgement, ShowLoss the loss at power cuts.
 	ShowDurability = "durability"
 	ShowLoss       = "power-cut loss"
 )
@@ -86,8 +85,7 @@ func (c OverviewColumn) show(like *report.Result) (shown, error) {
 	return nil, &LayoutError{fmt.Sprintf("an overview cannot show %q; there are %s", name, known(name, slices.Concat(slices.Collect(maps.Keys(words)), slices.Collect(maps.Keys(facts()))), all))}
 }
 
-// Check returns a *LayoutError for what no run can have. of are the experiment's configurations,
-// including those left out.
+// Check returns a *LayoutError for what no run can have. of includes left-out configurations.
 func (c OverviewColumn) Check(of []Group) error {
 	if !slices.ContainsFunc(of, c.takes) {
 		return &LayoutError{fmt.Sprintf("no configuration of %s has %s; values are %s", c.Of, strings.Join(c.Where, " and "), strings.Join(valuesOfAll(of), ", "))}
@@ -101,8 +99,7 @@ func (c OverviewColumn) Check(of []Group) error {
 
 func (c OverviewColumn) takes(g Group) bool { return len(c.Where) == 0 || g.axesWith(c.Where) != nil }
 
-// Table lays out the experiments by name. What has no run yet is empty. It returns a
-// *LayoutError.
+// Table leaves cells without a run empty. It returns a *LayoutError.
 func (o Overview) Table(of map[string]Experiment) (report.Table, error) {
 	t := report.Table{Title: o.Title, Head: []string{o.Rows}, Links: map[[2]int]string{}}
 	for i, c := range o.Columns {

@@ -121,8 +121,7 @@ func (g Group) loss() string {
 	return text
 }
 
-// powerCut reports whether a node lost its power. Durability is nil if assay does not know the
-// database's promise.
+// powerCut reports whether a node lost its power. Durability is nil for an unknown product.
 func powerCut(r *report.Result) bool {
 	return r.Durability != nil && r.Durability.Tried ||
 		slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return f.CutAt != nil })

@@ -11,8 +11,7 @@ import (
 	"assay/report"
 )
 
-// Pairing compares a figure between the configurations with one side's values and with the
-// other's.
+// Pairing compares a figure between the configurations of two sides.
 type Pairing struct {
 	text, called string
 	a, b         []string
@@ -190,8 +189,7 @@ func (p Pairing) figure(pairs []pair) (metric, error) {
 	return m, nil
 }
 
-// clauses say how the figure differs: once if all pairs agree, otherwise for the pairs that show
-// more, less, or nothing.
+// clauses are one if all pairs agree, otherwise for pairs that show more, less, or nothing.
 func (p Pairing) clauses(m metric, pairs []pair) (all []string) {
 	if len(pairs) == 0 {
 		return nil
@@ -322,8 +320,7 @@ func (p Pairing) pairs(groups []Group) (pairs []pair, err error) {
 	return pairs, nil
 }
 
-// side are the groups with runs and all values of a side. It adds the axes of values that the
-// other side lacks.
+// side are the groups with runs and a side's values. It adds axes that the other side lacks.
 func (p Pairing) side(groups []Group, values, other []string, axes map[string]bool) (all []Group, err error) {
 	matched := false
 	for _, g := range groups {

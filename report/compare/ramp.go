@@ -63,8 +63,7 @@ func byClients(groups []Group) report.LineChart {
 	}
 }
 
-// rampLine is the median throughput at the first run's numbers of clients, marked at the median
-// point of degradation.
+// rampLine is the median throughput by clients, marked at the median point of degradation.
 func rampLine(g Group) report.ChartLine {
 	line := report.ChartLine{Name: g.Name}
 	var curves [][][2]float64

@@ -12,8 +12,7 @@ import (
 	"assay/report"
 )
 
-// Runs has a line for each run: what it ran on, how fast it was, how long operations took, and
-// the size on disk.
+// Runs has a line for each run: machine, throughput, response times and size on disk.
 func Runs(groups []Group) report.Document {
 	whole := all(groups)
 	d := report.Document{Title: check.Counted(int64(len(whole.Runs)), "run", "runs")}
@@ -70,8 +69,7 @@ func rows(r *report.Result) (n int64) {
 	return n
 }
 
-// RunsCSV writes a line for each run with plain numbers, whose units are in the first line.
-// Unknown figures are empty.
+// RunsCSV writes plain numbers, with units in the first line. Unknown figures are empty.
 func RunsCSV(w io.Writer, groups []Group) error {
 	head := []string{"folder", "workload", "product", "version", "verdict", "measurement", "exit", "seed", "clients", "nodes", "loaded_rows", "committed", "rejected", "failed", "unknown"}
 	columns := metrics()

@@ -11,8 +11,7 @@ import (
 	"assay/report"
 )
 
-// sentence says which group is faster, by how much and how surely, and how the worth of their
-// acknowledgements differs.
+// sentence says which group is faster, how surely, and how their durability differs.
 func (c *Comparison) sentence() string {
 	names := tableMetrics(c.A.Runs[0].Result)
 	at := slices.IndexFunc(c.Rows, func(r Row) bool { return slices.Contains(names, r.Metric) && r.metric.timed() })

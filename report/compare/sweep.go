@@ -17,8 +17,7 @@ type Sweep struct {
 	Workload string
 	// Groups are in ascending order of load.
 	Groups []Group
-	// Law is nil if there are too few loads. Unbelieved means that it needed invalid
-	// measurements.
+	// Law is nil if there are too few loads. Unbelieved means that it uses invalid measurements.
 	Law        *scalability.Law
 	Unbelieved bool
 	// Objective is what was asked for, or empty. Rate is the highest rate of arrivals a second
@@ -134,8 +133,7 @@ func (s *Sweep) notes() []string {
 	return append(lines, lawText("Universal Scalability Law", "clients", s.Law, s.Unbelieved))
 }
 
-// answer says the rate that keeps the objective, or else the peak and the knee, and why either is
-// unknown.
+// answer says the rate that keeps the objective, or else peak and knee, or why it is unknown.
 func (s *Sweep) answer(peak string) string {
 	if !slices.ContainsFunc(s.Groups, func(g Group) bool { return !g.unbelieved() }) {
 		peak = "The peak and the knee are not known, since no measurement is valid (" + all(s.Groups).reasons() + ")."

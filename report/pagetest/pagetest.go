@@ -187,8 +187,7 @@ func (tab *Tab) Check(name string, besides ...func(where string, width int64)) {
 	}
 }
 
-// settle waits until a resized page is drawn: the browser tells the page of a width only with the
-// next frame.
+// settle waits until a resized page is drawn: it learns its width only with the next frame.
 func (tab *Tab) settle(width int64) {
 	tab.t.Helper()
 	drawn := fmt.Sprintf(`new Promise((done) => {

@@ -23,11 +23,11 @@ import (
 // measures how often the answer is wrong.
 type Knee struct {
 	State KneeState
-	// Clients is where the lines meet, PerSecond the throughput there. A knee FromStart is at the
-	// fewest clients.
+	// Clients is where the lines meet, PerSecond the throughput there; FromStart the fewest
+	// clients.
 	Clients, PerSecond Parameter
-	// Gain is what a client adds after the bend, as a share of what one added before; below 0 it
-	// costs throughput.
+	// Gain is what a client adds after the bend, as a share of before; below 0 it costs
+	// throughput.
 	Gain Parameter
 	Fall bool
 }
@@ -38,8 +38,7 @@ type KneeState string
 const (
 	// KneeReached means that a client is shown to add less than MostGain.
 	KneeReached KneeState = "reached"
-	// KneeFromStart means that this holds from the fewest clients on: the bend is at or below
-	// them.
+	// KneeFromStart means that this holds from the fewest clients on: the bend may be below.
 	KneeFromStart KneeState = "from the start"
 	// KneeNotReached means that a client is shown to add more than that up to the end.
 	KneeNotReached KneeState = "not reached"
@@ -50,16 +49,15 @@ const (
 const MostGain = 0.25
 
 const (
-	// LeastKneePoints is how many points a knee needs, and leastGrowth the least ratio of most to
-	// fewest clients.
+	// LeastKneePoints is how many points a knee needs, leastGrowth how many times the clients grow.
 	LeastKneePoints = 15
 	leastGrowth     = 2
-	leastAfter      = 0.1
+	// leastAfter is the least share of the points after the bend.
+	leastAfter = 0.1
 	// fallEvidence is by how much the Bayesian information criterion must prefer a fall (R. E.
 	// Kass, A. E. Raftery, "Bayes Factors", JASA 90, 1995: above 10 is very strong).
 	fallEvidence = 10
-	// bentParameters counts the lines' parameters. mostCorrelation is the largest taken from
-	// residuals.
+	// mostCorrelation is the largest taken from residuals.
 	bentParameters  = 3
 	mostCorrelation = 0.9
 	finer           = 4
@@ -122,8 +120,7 @@ func interval(value float64, drawn []float64) Parameter {
 	return Parameter{value, min(p.Low, value), max(p.High, value)}
 }
 
-// bent are two straight lines that meet at bend clients. With a fall the second starts lower
-// there.
+// bent are two lines that meet at bend clients. With a fall the second starts lower there.
 type bent struct {
 	bend, before float64
 	// start is the second line's height at the bend, and after its slope.

@@ -2,8 +2,7 @@ package trend
 
 import "math"
 
-// distances has in sums[i][j] the sum of distances over all pairs of a value before i and one
-// before j.
+// distances has in sums[i][j] the sum over pairs of a value before i and one before j.
 type distances struct{ sums [][]float64 }
 
 func newDistances(series []float64) distances {

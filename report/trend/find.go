@@ -90,8 +90,7 @@ func candidates(series []float64, o Options) []int {
 	return found
 }
 
-// divide splits a series where its parts differ most, and then the parts, while the difference is
-// significant.
+// divide splits a series where its parts differ most, and then the parts, while significant.
 func divide(series []float64, maxP float64) []int {
 	pairs := newDistances(series)
 	var points []int
@@ -111,8 +110,7 @@ func divide(series []float64, maxP float64) []int {
 	}
 }
 
-// strongest drops the weakest candidate until all are significant and large enough beside their
-// neighbours.
+// strongest drops the weakest candidate until all are significant and large enough.
 func strongest(series, scaled []float64, at []int, o Options) []ChangePoint {
 	for {
 		var points []ChangePoint

@@ -131,8 +131,7 @@ type scan struct {
 	configurations map[string]string
 }
 
-// entries lists the folder. It rereads only changed files, one at a time. cut is true if there
-// are too many.
+// entries lists the folder. It rereads only changed files. cut is true if there are too many.
 func (s *Server) entries() (all []entry, cut bool, err error) {
 	s.scanning.Lock()
 	defer s.scanning.Unlock()
@@ -145,8 +144,7 @@ func (s *Server) entries() (all []entry, cut bool, err error) {
 	return c.entries, c.cut, nil
 }
 
-// visit adds a folder and those below, and reports whether any is a run or a series. It follows
-// no symbolic links.
+// visit adds a folder and those below, and reports whether any is an entry. It skips symlinks.
 func (c *scan) visit(at, series string, depth int) (found bool) {
 	if c.folders++; len(c.entries) >= maxEntries || c.folders > maxFolders {
 		c.cut = true
@@ -284,8 +282,7 @@ func (c *scan) series(at string, has map[string]fs.FileInfo) entry {
 	return e
 }
 
-// judge gives a series or study the gravest verdict of its runs, and their database if it is the
-// same.
+// judge gives a series or study its runs' gravest verdict, and their database if it is one.
 func (e *entry) judge(runs []entry) {
 	gravity := []string{"valid", "allowed", stateUnreadable, stateStopped, "unknown", stateRunning, "violated"}
 	for i, r := range runs {

@@ -90,8 +90,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	s.problem(w, http.StatusOK, fmt.Sprintf("%s is not being made now and has no report: %s The command assay check %s judges what a killed run left.", at, why, folder))
 }
 
-// events sends fragments of the page as server-sent events once a second until the run has ended,
-// and then "end".
+// events sends fragments of the page as server-sent events each second, and "end" at last.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.following <- struct{}{}:

@@ -51,8 +51,7 @@ func address(route, at, name string) string {
 	return strings.Join(parts, "/")
 }
 
-// served are the files that may be opened, with their types. Histories and logs are not among
-// them.
+// served are the files that may be opened, with types. Histories and logs are not among them.
 func served() map[string]string {
 	return map[string]string{
 		report.FileReport: "text/html; charset=utf-8", report.FileResult: "application/json", report.FileSeries: "application/json",

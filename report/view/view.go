@@ -155,8 +155,7 @@ func isLoopback(host string) bool {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Serve answers connections until ctx ends, and closes the listener and the server. It returns nil
-// if ctx ended it.
+// Serve answers until ctx ends, which is no error, and closes the listener and the server.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,

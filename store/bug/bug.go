@@ -15,8 +15,7 @@ type Bug struct {
 	// Kinds are what the check finds. One of them comes if the bug took effect often enough; a
 	// single time may show as something else. Empty where the kind depends on what is left.
 	Kinds []string
-	// Model is the consistency model to judge against, so that Kinds are named; empty for the
-	// promised model.
+	// Model is the model to judge against for Kinds to be named; empty for the promised one.
 	Model string
 	// Tests are the tests of workload isolation, beside "all", in which the bug can take effect.
 	Tests []string
@@ -110,12 +109,11 @@ const (
 )
 
 const (
-	// ReadsMiddle sees some rows, or columns of one row, as a transaction left them and others as
-	// it found them.
+	// ReadsMiddle sees some rows or columns after a transaction and others before it.
 	ReadsMiddle Does = "reads the middle"
 	// ReadsSkewed sees one row before and another after the same transaction.
 	ReadsSkewed Does = "reads skewed"
-	// ReadsForked misses a transaction that an earlier reader saw, and sees one which that reader
+	// ReadsForked misses a transaction that an earlier reader saw, and sees another that it
 	// missed.
 	ReadsForked Does = "reads a fork"
 	// ReadsOlder sees a row as it was before its last change.

@@ -80,8 +80,7 @@ func cassandra(s settings) Guarantee {
 	return alone(within(window), window, source, manual)
 }
 
-// replicas returns the copies over all data centres, and the fewest that a write at this level
-// waits for.
+// replicas returns the copies in all data centres, and the fewest that a write waits for.
 func (s settings) replicas() (all, waited int) {
 	var centres []int
 	for part := range strings.SplitSeq(s["replication"], ",") {

@@ -22,8 +22,7 @@ type Class string
 const (
 	// None: it may be lost when the server's process is killed.
 	None Class = "none"
-	// ProcessCrash: it survives the end of the process. A loss of power may lose it, however old
-	// it is.
+	// ProcessCrash: a killed process loses nothing, but a loss of power may lose even old work.
 	ProcessCrash Class = "process crash"
 	// SystemCrashWithin: it survives a loss of power once it is older than a documented time.
 	SystemCrashWithin Class = "system crash with loss"
@@ -49,8 +48,7 @@ type Guarantee struct {
 	Killed, AllKilled time.Duration
 	// Failover is for a takeover by another node, until the old primary is back.
 	Failover time.Duration
-	// Returning is for how long an old primary that is back may take writes, which are then lost
-	// too.
+	// Returning is how long a returning old primary may take writes, which are then lost too.
 	Returning time.Duration
 	// StoodStill replaces Failover if the old primary's processes stood still and went on.
 	StoodStill time.Duration
@@ -85,8 +83,7 @@ func (g Guarantee) Text() string {
 	return text + "; a failover may lose what no other node has"
 }
 
-// Allows is how long before a power cut of this many nodes acknowledged work may be lost. A
-// majority counts as all.
+// Allows is how old lost work may be if this many nodes lost power. A majority counts as all.
 func (g Guarantee) Allows(cut, all int) time.Duration {
 	if 2*cut > all {
 		return g.AllNodes
@@ -167,8 +164,7 @@ func (s settings) source(names ...string) string {
 	return strings.Join(parts, ", ")
 }
 
-// duration reads a time such as 200ms or 1s; a bare number is in unit. If it cannot be read, the
-// result is otherwise.
+// duration reads a time such as 200ms; a bare number is in unit. The default is otherwise.
 func (s settings) duration(name string, unit, otherwise time.Duration) time.Duration {
 	text := s[name]
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
@@ -363,8 +359,7 @@ func etcd(s settings) Guarantee {
 // sqliteFolder is how soon file systems write a changed folder: ext4 every 5 s (ext4(5), commit).
 const sqliteFolder = 5 * time.Second
 
-// sqlite follows SQLite's documentation, "Pragma statements supported by SQLite" (synchronous,
-// journal_mode).
+// sqlite follows SQLite's "Pragma statements supported by SQLite" (synchronous, journal_mode).
 func sqlite(s settings) Guarantee {
 	const manual = `SQLite documentation, "Pragma statements supported by SQLite" (synchronous, journal_mode)`
 	source := s.source("journal_mode", "synchronous")

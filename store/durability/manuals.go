@@ -20,8 +20,7 @@ func manuals() []manual {
 	return []manual{
 		{"PostgreSQL manual", "PostgreSQL", 1, "18"},
 		{"MySQL manual", "MySQL", 2, "9.7"},
-		// From 12.3 on InnoDB can hold the binary log, which changes what sync_binlog and
-		// AFTER_SYNC mean.
+		// From 12.3 InnoDB can hold the binary log, which changes sync_binlog and AFTER_SYNC.
 		{"MariaDB Galera Cluster documentation", "MariaDB", 2, "12.2"},
 		{"MariaDB documentation", "MariaDB", 2, "12.2"},
 		{"MongoDB manual", "MongoDB", 2, "8.0"},

@@ -67,7 +67,7 @@ func (e Events) allows(g durability.Guarantee, several bool) (window time.Durati
 type Ruling struct {
 	// Promised is true if the manual rules the finding out, and nil if that is unknown.
 	Promised *bool
-	// Source is the settings and their meaning, Manual the page; empty if no setting weakens the
+	// Source is the settings and their meaning, Manual the page; empty if none weakens the
 	// promise.
 	Source, Manual string
 }
@@ -161,8 +161,7 @@ func (c *Circumstances) ofLoss(p Property) (Ruling, bool) {
 	return unknown(c.source(g)+" allows to lose what was acknowledged before an event of this run, and when this was is not told", g.Manual), true
 }
 
-// OfLevel returns the ruling on a finding that the isolation level, or the promised model, does
-// not rule out.
+// OfLevel rules on a finding that the isolation level, or the promised model, allows.
 func (c *Circumstances) OfLevel(p Property) Ruling {
 	if r := c.Of(p); r.Promised != nil && !*r.Promised {
 		return r
@@ -245,8 +244,7 @@ func number(text string) int {
 	return n
 }
 
-// overlaps reports whether Cassandra's replicas for a read always include one that has the write:
-// R + W > N.
+// overlaps reports whether Cassandra's reads meet the latest write: R + W > N.
 func overlaps(facts map[string]string) bool {
 	copies := 0
 	for part := range strings.SplitSeq(facts["replication"], ",") {
@@ -265,8 +263,7 @@ func overlaps(facts map[string]string) bool {
 	return asked(facts["consistency of writes"])+asked(facts["consistency of reads"]) > copies
 }
 
-// Merge joins the rulings on several findings. One broken promise breaks all, and an unknown one
-// is no excuse.
+// Merge joins rulings. One broken promise breaks all, and an unknown one is no excuse.
 func Merge(rulings []Ruling) Ruling {
 	if len(rulings) == 0 {
 		return Ruling{}

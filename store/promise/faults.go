@@ -7,8 +7,7 @@ import (
 	"assay/store/durability"
 )
 
-// Fault is a fault that took effect. Times are nanoseconds of one clock; 0 means that it never
-// came.
+// Fault took effect. Times are nanoseconds of one clock; 0 means never.
 type Fault struct {
 	// At is when it began, CutAt when the power went, and Healed when it was over.
 	At, CutAt, Healed                      int64
@@ -80,8 +79,7 @@ func (e Events) With(f Fault, g durability.Guarantee, nodes int) Events {
 // End is the last time at which lost work may have been acknowledged.
 func (m Moment) End() int64 { return max(m.At, m.Until) }
 
-// Before is how long before the moment an operation was acknowledged. An answer on its way counts
-// as acknowledged.
+// Before is how long before it an operation was acknowledged; an answer may be on its way.
 func (m Moment) Before(acknowledged int64) time.Duration {
 	return time.Duration(max(m.At-acknowledged, 0))
 }

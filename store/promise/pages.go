@@ -2,8 +2,7 @@ package promise
 
 import "assay/store/durability"
 
-// Page cites the manual's page on isolation levels, with the version; empty for an unknown
-// product.
+// Page cites the manual's page on isolation levels; empty for an unknown product.
 func Page(product, version string) string {
 	title := map[string]string{
 		"PostgreSQL":  `"Transaction Isolation"`,

@@ -18,8 +18,7 @@ const (
 	Rules Property = ""
 	// Atomicity: a transaction is there as a whole or not at all.
 	Atomicity Property = "atomicity"
-	// Isolation: transactions neither overwrite what they have not seen nor show what their model
-	// forbids.
+	// Isolation: transactions overwrite nothing unseen and show nothing that their model forbids.
 	Isolation Property = "isolation"
 	// Snapshot: a transaction reads one state between two commits.
 	Snapshot Property = "snapshot"

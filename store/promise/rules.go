@@ -130,8 +130,7 @@ func sqlRules() []rule {
 			"led by=repmgr, synchronous_standby_names={synchronous_standby_names}", `repmgr manual, "Automatic failover with repmgrd" (it does not say that the standby which is promoted is one that has confirmed the commits)`},
 		{[]string{"TiDB"}, []Property{Recency}, []condition{is("tidb_read_staleness"), isNot("tidb_read_staleness", "0", "(none)")}, 0, false,
 			"tidb_read_staleness={tidb_read_staleness}", `TiDB documentation, "Read Historical Data Using the tidb_read_staleness System Variable" (queries outside of interactive transactions)`},
-		// A primary shows a commit after its wait for the log and for standbys, a standby in the
-		// log's order.
+		// A primary shows a commit after its wait for log and standbys, a standby in log order.
 		{[]string{"PostgreSQL"}, []Property{Recency, CommitOrder}, []condition{is(settingReads), isNot(settingReads, "the primary")}, severalNodes, false,
 			"reads answered by {reads are answered by}", `PostgreSQL manual, "Hot Standby" (data on a standby takes some time to arrive, so that it is eventually consistent with the primary)`},
 		{[]string{"PostgreSQL"}, []Property{Recency, Snapshot}, nil, severalNodes | failover, true,
