@@ -12,23 +12,20 @@ import (
 type Agent struct {
 	ID   string `json:"id"`
 	Host string `json:"host"`
-	// Clients is how many of the run's it had, Operations how many these did.
+	// Clients is its share of the run's clients, Operations what they did.
 	Clients    int   `json:"clients"`
 	Operations int64 `json:"operations"`
-	// OffsetMillis is how far its clock was ahead of the coordinator's, and
-	// OffsetErrorMillis how far that may be off, either way.
+	// OffsetMillis is how far its clock was ahead, plus or minus OffsetErrorMillis.
 	OffsetMillis      float64 `json:"offset_ms"`
 	OffsetErrorMillis float64 `json:"offset_error_ms"`
-	// Delivered is true if all that it recorded is in the run's history.
-	Delivered bool `json:"delivered"`
-	// Lost says why it was given up while the run went on; empty if it was not.
+	Delivered         bool    `json:"delivered"`
+	// Lost says why it was given up during the run; empty if it was not.
 	Lost string `json:"lost,omitempty"`
 }
 
-// mostHosts bounds how many machines of agents a report names.
 const mostHosts = 8
 
-// agentsLine says who did the work; empty where one process did.
+// agentsLine is empty where one process did all the work.
 func agentsLine(r *Result) string {
 	if len(r.Agents) == 0 {
 		return ""

@@ -1,17 +1,17 @@
 package report
 
-// Answer is what a threshold, a gate or an objective got. Table, text, page and test report take
-// mark, word and colour from it.
+// Answer says whether a threshold, a gate or an objective was kept. All forms of the report take
+// mark, word and color from it.
 type Answer uint8
 
 const (
-	// NotAnswered: the measurement that it rests on is invalid, or the run's end cut the figure.
+	// NotAnswered: its measurement is invalid, or the run's end cut the figure.
 	NotAnswered Answer = iota
 	Kept
 	Missed
 )
 
-// AnswerOf is the answer of something that was kept or not, by figures that hold or not.
+// AnswerOf is NotAnswered unless the figures hold.
 func AnswerOf(kept, holds bool) Answer {
 	switch {
 	case !holds:
@@ -22,28 +22,26 @@ func AnswerOf(kept, holds bool) Answer {
 	return Missed
 }
 
-// Mark stands before it.
+// Mark is the sign before the answer.
 func (a Answer) Mark() string { return [...]string{"?", mark(true), mark(false)}[a] }
 
-// String says beside the mark what it means, for those who do not see it.
+// String is the word beside the mark, for readers who do not see it.
 func (a Answer) String() string { return [...]string{"not answered", "kept", "MISSED"}[a] }
 
-// Class is the one of its box in pages.
+// Class is the style of its box in pages.
 func (a Answer) Class() string { return [...]string{"unsure", "valid", "violated"}[a] }
 
 func (a Answer) color() string { return [...]string{yellow, green, red}[a] }
 
-// Verdict is a line of a document about it.
+// Verdict is the answer as a line of a document.
 func (a Answer) Verdict(text string) DocumentVerdict {
 	return DocumentVerdict{Text: text, Good: a == Kept, Unsure: a == NotAnswered}
 }
 
-// answerOf is whether a threshold of the run was kept.
 func (r *Result) answerOf(t *Threshold) Answer {
 	return AnswerOf(t.Kept, !r.Measurement.Invalid() && !t.Undecided)
 }
 
-// unanswered is why a threshold of the run is.
 func (r *Result) unanswered(t *Threshold) string {
 	if r.Measurement.Invalid() {
 		return NotAnswered.String() + ": the measurement that it rests on is invalid"
@@ -51,7 +49,7 @@ func (r *Result) unanswered(t *Threshold) string {
 	return NotAnswered.String() + ", since the run's end cut the figure: " + missedThreshold(t)
 }
 
-// answerOfAll is whether all thresholds of the run were: one that is missed counts first.
+// answerOfAll is of all thresholds: a missed one counts first.
 func answerOfAll(r *Result) Answer {
 	all := Kept
 	for i := range r.Thresholds {

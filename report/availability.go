@@ -6,51 +6,42 @@ import (
 	"cmp"
 )
 
-// Availability is what became of writes and reads under the client's policy.
+// Availability is the result of writes and reads under the client's policy.
 type Availability struct {
 	Policy string         `json:"policy"`
 	Read   string         `json:"read"`
 	Writes history.Counts `json:"writes"`
 	Reads  history.Counts `json:"reads"`
-	// Rows is how many rows were there in the end.
-	Rows int64 `json:"rows"`
-	// Lost counts acknowledged inserts that are not there.
+	Rows   int64          `json:"rows"`
+	// Lost counts acknowledged inserts whose row is missing.
 	Lost int64 `json:"lost"`
-	// Duplicates counts operations with more than one row, Surplus the rows
-	// beyond the first of each.
+	// Duplicates counts operations with more than one row, Surplus their rows beyond the first.
 	Duplicates int64 `json:"duplicates"`
 	Surplus    int64 `json:"surplus_rows"`
-	// UnknownDone counts operations that ended unknown and have a row,
-	// FailedDone those that ended as failed and have one all the same.
+	// UnknownDone and FailedDone count operations that ended unknown or failed and have a row.
 	UnknownDone int64 `json:"unknown_done"`
 	FailedDone  int64 `json:"failed_done"`
-	// Met counts writes that a repetition ended by meeting its own row, MetGone those of
-	// them whose row is not there in the end.
+	// Met counts writes whose repetition met its own row, MetGone such rows missing at the end.
 	Met     int64 `json:"met_own_row,omitempty"`
 	MetGone int64 `json:"met_own_row_gone,omitempty"`
-	// Stale counts reads that missed a row acknowledged before they began;
-	// StaleBy is the longest that one had then been acknowledged.
+	// Stale counts reads that missed a row acknowledged before; StaleBy is the longest such time.
 	Stale   int64   `json:"stale_reads"`
 	StaleBy float64 `json:"stale_by_ms"`
-	// HungWrites and HungReads count calls without a time limit that hung
-	// until the run ended.
+	// HungWrites and HungReads count calls without a time limit that hung until the run's end.
 	HungWrites int64 `json:"hung_writes"`
 	HungReads  int64 `json:"hung_reads"`
-	// LongestWrite and LongestRead are the longest single calls. Those that the run's end cut
-	// lasted at least so long.
+	// LongestWrite and LongestRead are single calls; lower bounds if the run's end cut them.
 	LongestWrite    float64 `json:"longest_write_ms"`
 	LongestWriteCut bool    `json:"longest_write_cut,omitempty"`
 	LongestRead     float64 `json:"longest_read_ms"`
 	LongestReadCut  bool    `json:"longest_read_cut,omitempty"`
-	// WriteOutage and ReadOutage are the longest times without a success. They lasted at least
-	// so long where the run's end cut them.
+	// WriteOutage and ReadOutage are the longest times without success; lower bounds if cut.
 	WriteOutage float64 `json:"write_outage_ms"`
 	WritesAway  bool    `json:"writes_away,omitempty"`
 	ReadOutage  float64 `json:"read_outage_ms"`
 	ReadsAway   bool    `json:"reads_away,omitempty"`
 }
 
-// availabilityTable shows what became of writes and reads.
 func availabilityTable(a *Availability) Table {
 	t := Table{Title: "Availability", Head: []string{"policy " + a.Policy + ", reads from " + a.Read, "writes", "reads"}}
 	row := func(name, writes, reads string) { t.Rows = append(t.Rows, []string{name, writes, reads}) }
@@ -68,7 +59,6 @@ func availabilityTable(a *Availability) Table {
 	return t
 }
 
-// availabilityLine is the same in short.
 func availabilityLine(a *Availability) string {
 	hung := a.HungWrites + a.HungReads
 	longest, cut := a.LongestWrite, a.LongestWriteCut
@@ -81,7 +71,6 @@ func availabilityLine(a *Availability) string {
 		when(hung > 0, "; "+check.Counted(hung, "call", "calls")+" hung to the end")
 }
 
-// losses describes what was lost, doubled or stale, or that nothing was.
 func losses(a *Availability) string {
 	return cmp.Or(joined(", ",
 		when(a.Lost > 0, check.Counted(a.Lost, "acknowledged write", "acknowledged writes")+" lost"),

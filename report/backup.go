@@ -7,25 +7,21 @@ import (
 	"assay/internal/quantity"
 )
 
-// Backup is a backup that was made while the load went on, or what was restored of one
-// beside the database.
+// Backup is a backup made during the load, or a restore beside the database.
 type Backup struct {
-	// Number counts the backups of a run from 1. Restore counts what was restored, and is 0
-	// of a backup.
-	Number  int `json:"number"`
-	Restore int `json:"restore,omitempty"`
-	// By is the program or the interface that made the backup.
-	By string `json:"by"`
-	// Bytes is how large the backup is, Seconds how long it took to make or to restore it.
+	// Number counts the run's backups from 1. Restore counts restores; it is 0 for a backup.
+	Number  int    `json:"number"`
+	Restore int    `json:"restore,omitempty"`
+	By      string `json:"by"`
+	// Bytes is the backup's size, Seconds the time to make or to restore it.
 	Bytes   int64   `json:"bytes"`
 	Seconds float64 `json:"seconds"`
-	// Target is the moment whose state was to be restored, in seconds since the start of the
-	// run; nil for that of the backup.
+	// Target is the moment to restore, in seconds since the run's start; nil for the backup's
+	// own.
 	Target *float64 `json:"target_s,omitempty"`
-	// Before is the load before it, During meanwhile; nil where that was not measured.
-	Before *Felt `json:"before,omitempty"`
-	During *Felt `json:"during,omitempty"`
-	// Moment is where in the history the restored state lies; nil where that is not known.
+	// Before and During are the load before it and meanwhile; nil if not measured.
+	Before *Felt   `json:"before,omitempty"`
+	During *Felt   `json:"during,omitempty"`
 	Moment *Moment `json:"moment,omitempty"`
 }
 
@@ -38,19 +34,17 @@ type Felt struct {
 	Max       float64 `json:"max_ms"`
 }
 
-// Moment is between two moments, in seconds since the start of the run: when the last
-// transaction that is there was started, and when the first one that is missing had been
-// acknowledged; nil where there is none.
+// Moment lies between two times, in seconds since the start of the run: the start of the last
+// transaction that is there, and the acknowledgement of the first one that is missing. Each is
+// nil if there is none.
 type Moment struct {
 	From *float64 `json:"from_s,omitempty"`
 	To   *float64 `json:"to_s,omitempty"`
-	// Lacks is how many acknowledged operations are missing, LacksBegun how many of them had
-	// been acknowledged when the backup was begun.
+	// Lacks counts missing acknowledged operations, LacksBegun the ones older than the backup.
 	Lacks      int64 `json:"lacks"`
 	LacksBegun int64 `json:"lacks_begun"`
 }
 
-// backupText says how large a backup is, how long it took, and what the load felt.
 func (f *Fault) backupText() string {
 	b := f.Backup
 	if b == nil {

@@ -8,13 +8,10 @@ import (
 	"assay/internal/quantity"
 )
 
-// BarChart is a bar for each row of a table, with its interval and the single runs it
-// stands for, drawn without a script.
+// BarChart has a bar for each row of a table, with its interval and its single runs.
 type BarChart struct {
-	Title string
-	// Along names the axis.
-	Along string
-	// Format writes a value.
+	Title  string
+	Along  string
 	Format func(float64) string
 	Bars   []Bar
 }
@@ -22,20 +19,17 @@ type BarChart struct {
 // Bar is one bar.
 type Bar struct {
 	Name string
-	// Group heads bars that are read side by side, and follow each other. In a chart of such
-	// bars, those of one name have one color.
+	// Group heads consecutive bars to be compared. Bars of one name then have one color.
 	Group string
-	// Value is drawn as the bar's length, Low to High as a line over its end; they are
-	// equal if nothing is known of an interval.
+	// Value is the bar's length, Low to High the interval; all are equal if no interval is known.
 	Value, Low, High float64
 	// Runs are the values of single runs, drawn as points.
 	Runs []float64
-	// AtLeast is true if the value is a lower bound, Doubted if it is not to be believed.
+	// AtLeast is true if the value is a lower bound, Doubted if it must not be believed.
 	AtLeast, Doubted bool
 }
 
-// The measures of a chart of bars, in the units of its picture: each bar has its name above
-// it, or, in groups, left of it.
+// Measures in units of the picture. A name stands above its bar or, in groups, left of it.
 const (
 	barStep, barName, barThick        = 46, 16, 16
 	headStep, groupedStep, groupGap   = 22, 20, 10
@@ -52,11 +46,9 @@ type DrawnBars struct {
 	Ticks                         []tick
 	Heads                         []barsHead
 	Bars                          []drawnBar
-	// Cut is how many bars there was no room for.
-	Cut int
+	Cut                           int
 }
 
-// barsHead heads the bars of a group.
 type barsHead struct {
 	Text string
 	Y    float64
@@ -119,7 +111,6 @@ func (c BarChart) Draw(id string) DrawnBars {
 	return d
 }
 
-// barsLeftOf is where the bars begin, and whether they stand in groups.
 func barsLeftOf(bars []Bar) (left float64, grouped bool) {
 	longest := 0
 	for _, b := range bars {
@@ -132,7 +123,6 @@ func barsLeftOf(bars []Bar) (left float64, grouped bool) {
 	return min(math.Ceil(barsLeft+letterWidth*float64(longest+2)), mostBarsLeft), true
 }
 
-// drawn is a bar without its place from above.
 func (c BarChart) drawn(b Bar, along scale) drawnBar {
 	place := func(v float64) float64 {
 		if along.high <= 0 {

@@ -10,11 +10,10 @@ import (
 	"assay/measure"
 )
 
-// briefText bounds what the brief summary says of one thing.
 const briefText = 150
 
-// Brief writes the summary for the end of a run, in about twelve lines: the verdict, each failed check,
-// the figures with their intervals, and where the report is. Text has all.
+// Brief writes the summary for the end of a run in about twelve lines: the verdict, failed
+// checks, figures with intervals, and the report's place.
 func Brief(w io.Writer, r *Result, o TextOptions) error {
 	r = clean(r)
 	t := newTextWriter(o)
@@ -51,7 +50,7 @@ func Brief(w io.Writer, r *Result, o TextOptions) error {
 	return t.writeTo(w)
 }
 
-// Judged writes what was judged of a saved run, without its figures.
+// Judged writes the judgement of a saved run, without its figures.
 func Judged(w io.Writer, r *Result, o TextOptions) error {
 	r = clean(r)
 	t := newTextWriter(o)
@@ -71,7 +70,6 @@ func Judged(w io.Writer, r *Result, o TextOptions) error {
 	return t.writeTo(w)
 }
 
-// headline is what was tested, under which load and faults.
 func headline(r *Result) string {
 	parts := []string{subject(r), check.Counted(int64(r.Load.Clients), "client", "clients")}
 	if len(r.Rounds) > 0 {
@@ -87,8 +85,7 @@ func headline(r *Result) string {
 	return strings.Join(parts, " · ")
 }
 
-// verdict writes the verdict, each check that is not valid with the first that it found, and the others in
-// a line.
+// verdict shows each check that is not valid with its first finding, and names the valid ones.
 func (t *textWriter) verdict(r *Result) {
 	t.painted(verdictColor(r.Verdict), "verdict", verdictLine(r))
 	if r.Promise != nil && r.Promise.Advice != "" && r.Verdict != check.Valid {
@@ -120,7 +117,6 @@ func (t *textWriter) verdict(r *Result) {
 	}
 }
 
-// responseLine has the figures that matter, with their intervals.
 func responseLine(l *Latency) string {
 	if l.Count == 0 {
 		return none
@@ -128,7 +124,6 @@ func responseLine(l *Latency) string {
 	return fmt.Sprintf("p50 %s%s   p99 %s%s   max %s", millis(l.P50), plusMinusAt(l, 1), millis(l.P99), plusMinusAt(l, 3), millis(l.Max))
 }
 
-// endsLine counts how the measured operations ended.
 func endsLine(r *Result) string {
 	m := &r.Measured
 	parts := []string{check.Count(m.Committed) + " committed"}
@@ -146,7 +141,7 @@ func endsLine(r *Result) string {
 	return strings.Join(parts, " · ")
 }
 
-// outages writes what the faults did to writes and reads: of several the longest.
+// outages writes the longest outage of writes and of reads by the faults.
 func (t *textWriter) outages(r *Result) {
 	if len(r.Faults) == 0 {
 		return
@@ -159,7 +154,6 @@ func (t *textWriter) outages(r *Result) {
 	t.field("outage", text)
 }
 
-// thresholds writes what was asked of the figures.
 func (t *textWriter) thresholds(r *Result) {
 	for i, h := range r.Thresholds {
 		a := r.answerOf(&h)
@@ -167,7 +161,6 @@ func (t *textWriter) thresholds(r *Result) {
 	}
 }
 
-// measuredLine says whether the figures may be believed, and why not.
 func measuredLine(r *Result) string {
 	switch reasons := r.Measurement.Reasons; {
 	case r.Measurement.Wide():

@@ -9,27 +9,23 @@ import (
 	"assay/check"
 )
 
-// Bug is a finding, for an engineer of the database's vendor: all that is needed to believe it and
-// to see it again, on one page.
+// Bug is a finding on one page, for the vendor's engineer who must believe and reproduce it.
 type Bug struct {
 	Result *Result
-	// Check has found it, and Finding is it, with the smallest part of the history that shows it, or
-	// what is known of the operations that it names.
+	// Finding is of Check, with the smallest part of the history, or the operations that it
+	// names.
 	Check   check.Result
 	Finding check.Evidence
-	// Moment is when it was in UTC; empty if that is not known.
-	Moment string
-	// Causes are what else could explain it.
-	Causes []Cause
-	// Scenario is the run's scenario file, which does it again.
-	Scenario string
-	// Environment describes the machine.
+	Moment  string
+	// Causes are other possible explanations.
+	Causes      []Cause
+	Scenario    string
 	Environment []Setting
-	// Logs are the servers' lines around the moment, by the file's name.
+	// Logs are the servers' lines around the moment, by file name.
 	Logs []Setting
 }
 
-// Document is the page.
+// Document makes the page.
 func (b Bug) Document() Document {
 	r := clean(b.Result)
 	d := Document{Title: b.title(r)}
@@ -56,7 +52,6 @@ func (b Bug) title(r *Result) string {
 	return product(r) + ": " + cmp.Or(b.Finding.Kind, b.Check.Name) + " in workload " + r.Workload + when(level(r) != "", " at "+level(r))
 }
 
-// level is the isolation level at which the transactions ran; empty where there is none.
 func level(r *Result) string {
 	if r.Conviction != nil && r.Conviction.InForce != "" {
 		return r.Conviction.InForce
@@ -64,7 +59,6 @@ func level(r *Result) string {
 	return ValueOf(r.Database.Settings, "isolation")
 }
 
-// kinds are all that the check has found.
 func (b Bug) kinds() string {
 	var all []string
 	for _, f := range b.Check.Findings {
@@ -73,7 +67,6 @@ func (b Bug) kinds() string {
 	return strings.Join(all, ", ")
 }
 
-// promised says what is promised of the finding and by which page, and what was found.
 func (b Bug) promised(r *Result) (all []Setting) {
 	switch {
 	case r.Seeded != "":
@@ -89,7 +82,7 @@ func (b Bug) promised(r *Result) (all []Setting) {
 	return append(all, Setting{"found", evidenceText(b.Finding)})
 }
 
-// tested are versions and settings, and what was done to them.
+// tested lists versions, settings and what was done to the servers.
 func (b Bug) tested(r *Result) []Setting {
 	all := []Setting{{"database", product(r)}}
 	add := func(name, value string) {
@@ -127,13 +120,12 @@ func (b Bug) tested(r *Result) []Setting {
 	return all
 }
 
-// again is the lines of a shell that do the run again.
+// again returns shell lines that repeat the run.
 func (b Bug) again() string {
 	const end = "END_OF_SCENARIO"
 	return fmt.Sprintf("cat > scenario.yaml <<'%s'\n%s\n%s\nassay run %s --scenario scenario.yaml --repeat 20", end, strings.TrimSpace(b.Scenario), end, b.Result.Workload)
 }
 
-// plainLines is a text of which each line is plain.
 func plainLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -142,10 +134,9 @@ func plainLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// widePicture is the width of the picture: a line of a mailing list's archive has no more.
+// widePicture is in characters: the widest line of a mailing list's archive.
 const widePicture = 100
 
-// history is what the sessions did, side by side in the order of time.
 func (b Bug) history() []Table {
 	x := b.Finding.Smallest
 	if x == nil || len(x.Operations) == 0 {

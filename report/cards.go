@@ -9,19 +9,17 @@ import (
 	"assay/check"
 )
 
-// card is one of the figures at the top of the page.
 type card struct{ Name, Value, Note string }
 
-// keyCards is how many of the cards stand above the first chart, as what the run is for.
+// keyCards is how many cards stand above the first chart.
 const keyCards = 3
 
-// Figure is the value without how far off it may be, which is Off.
 func (c card) Figure() string {
 	figure, _, _ := strings.Cut(c.Value, " ±")
 	return figure
 }
 
-// Off is how far off the figure may be, empty if that is not known.
+// Off is the figure's uncertainty, empty if unknown.
 func (c card) Off() string {
 	_, off, known := strings.Cut(c.Value, " ±")
 	return when(known, "±"+off)
@@ -47,8 +45,7 @@ func cards(r *Result) []card {
 	return figures
 }
 
-// rateCards are the figures of a run of one piece. Over several rounds, each with
-// work of its own, they would be means of what has nothing in common.
+// rateCards are for a run of one piece. Means over rounds of different work say nothing.
 func rateCards(r *Result) []card {
 	figures := []card{{"committed/s", figure(r.Throughput.PerSecond) + plusMinus(&r.Throughput), "over " + seconds(r.Throughput.Seconds)}}
 	if r.Throughput.Offered > 0 {
@@ -61,8 +58,7 @@ func rateCards(r *Result) []card {
 	return figures
 }
 
-// outageCards show the longest time without a successful write, or read, of all
-// that overlap a fault.
+// outageCards show the longest outage of writes, or reads, over all faults.
 func outageCards(r *Result) []card {
 	var figures []card
 	for _, kind := range []struct {
@@ -90,9 +86,7 @@ func outageCards(r *Result) []card {
 	return figures
 }
 
-// roundCards are the figures that a workload of rounds is run for: what the rows
-// took on disk, how many rows a second were written and read, or else the best
-// rate and the longest operation.
+// roundCards are size on disk and rows a second, or else the best rate and longest operation.
 func roundCards(r *Result) []card {
 	figures := []card{{"rounds", strconv.Itoa(len(r.Rounds)), "in " + seconds(r.Throughput.Seconds)}}
 	if sized := sizedRounds(r); len(sized) > 0 {
@@ -119,7 +113,6 @@ func roundCards(r *Result) []card {
 	return figures
 }
 
-// sizeCards show the most that the rows took on disk and what they took last.
 func sizeCards(sized []Round) []card {
 	most, last := sized[0], sized[len(sized)-1]
 	for _, x := range sized {
@@ -131,7 +124,6 @@ func sizeCards(sized []Round) []card {
 	return append(figures, card{"on disk, at last", size(last.Size.Bytes), "after " + last.Name + sizeNote(last.Size)})
 }
 
-// sizeNote describes how often the payload would fit in.
 func sizeNote(s *RoundSize) string {
 	if s.Payload <= 0 {
 		return ""
@@ -139,8 +131,8 @@ func sizeNote(s *RoundSize) string {
 	return fmt.Sprintf(", %s times the payload", figure(float64(s.Bytes)/float64(s.Payload)))
 }
 
-// rowCards show the rows per second of each kind of round. Rounds of one kind have
-// a name in common before a comma; the last of them counts, when caches are warm.
+// rowCards show the rows per second of each kind of round. A kind is the name before a comma. Its
+// last round counts, when caches are warm.
 func rowCards(rounds []Round) []card {
 	var figures []card
 	var kinds []string

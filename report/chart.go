@@ -9,13 +9,11 @@ import (
 
 // course is a run over time, as its charts show it.
 type course struct {
-	// series has intervals long enough for their percentiles.
 	series *Series
-	// end is where the last interval ends: with the run, and so maybe earlier than its length says.
+	// end is where the last interval ends, at the run's end.
 	end float64
-	// axis is where the axis of all charts ends: servers may have been looked at after the end.
-	axis float64
-	// bands are the parts of the run that are marked.
+	// axis is where all charts end, since looks at servers may go on after the run.
+	axis  float64
 	bands []Band
 }
 
@@ -42,7 +40,6 @@ func courseOf(r *Result) course {
 	return c
 }
 
-// drawnSeries is the series with intervals long enough for their percentiles.
 func drawnSeries(r *Result) *Series {
 	if r.Merged != nil && points(r.Merged) > 0 {
 		return r.Merged
@@ -50,7 +47,6 @@ func drawnSeries(r *Result) *Series {
 	return &r.Series
 }
 
-// seriesEnd is where the run ends, as far as its intervals tell.
 func seriesEnd(r *Result) float64 {
 	s := &r.Series
 	if points(s) == 0 {
@@ -61,7 +57,6 @@ func seriesEnd(r *Result) float64 {
 
 const sinceStart = "seconds since the start of the run"
 
-// chart is one of the charts over the time of the run.
 func (c course) chart(title, up string, format func(float64) string) LineChart {
 	return LineChart{Title: title, Across: sinceStart, Up: up, Low: true, Levels: true, Format: format, Bands: c.bands}
 }
@@ -76,7 +71,7 @@ func (c course) line(name string, of func(i int) float64) ChartLine {
 	return line
 }
 
-// rate is a line of operations a second. The run may end within its last interval.
+// rate is in operations a second. The run may end within its last interval.
 func (c course) rate(name string, counts []int64) ChartLine {
 	line := c.line(name, func(i int) float64 {
 		width := min(c.series.IntervalSeconds, c.end-c.series.Start[i])
@@ -95,8 +90,7 @@ func (c course) committed() LineChart {
 	return chart
 }
 
-// uncommitted has a line for each other end that operations had. Many rejected ones must not hide
-// one that is unknown.
+// uncommitted has a line for each other outcome, so that rejected operations hide no unknown one.
 func (c course) uncommitted() LineChart {
 	chart := c.chart("Not committed, per second", "operations a second", short)
 	chart.Rare = true
@@ -108,8 +102,7 @@ func (c course) uncommitted() LineChart {
 	return chart
 }
 
-// times are the response times. A percentile of so few operations that it is the maximum by
-// definition has no line.
+// times are the response times. Too few operations for a percentile leave out its line.
 func (c course) times() LineChart {
 	chart := c.chart("Response time of committed operations", "response time", millis)
 	chart.Logarithmic = true
@@ -131,7 +124,6 @@ func (c course) times() LineChart {
 	return chart
 }
 
-// charts are all that have a line; none of a run without intervals.
 func (c course) charts() []LineChart {
 	if points(c.series) == 0 {
 		return nil
@@ -139,10 +131,10 @@ func (c course) charts() []LineChart {
 	return slices.DeleteFunc([]LineChart{c.committed(), c.uncommitted(), c.times()}, func(x LineChart) bool { return len(x.Lines) == 0 })
 }
 
-// leastMillis is what shorter times are drawn as.
+// leastMillis is drawn in place of shorter times.
 const leastMillis = 0.001
 
-// typical is how many operations an interval with committed ones mostly has; 0 if none has.
+// typical is the usual number of operations in an interval with committed ones, or 0.
 func (c course) typical() int64 {
 	counts := slices.DeleteFunc(slices.Clone(c.series.Committed[:points(c.series)]), func(n int64) bool { return n <= 0 })
 	if len(counts) == 0 {
@@ -152,7 +144,6 @@ func (c course) typical() int64 {
 	return counts[len(counts)/2]
 }
 
-// omittedPercentiles describes which percentiles have no line in the chart of times, and why.
 func omittedPercentiles(times LineChart) string {
 	switch len(times.Lines) {
 	case 3:
@@ -163,7 +154,6 @@ func omittedPercentiles(times LineChart) string {
 	return ""
 }
 
-// sizesChart joins the sizes that were asked for after each round; without lines if nobody did.
 func sizesChart(r *Result) LineChart {
 	after := map[float64]string{}
 	chart := LineChart{Title: "Size on disk over time", Across: sinceStart, Up: "size", Low: true,
@@ -181,8 +171,7 @@ func sizesChart(r *Result) LineChart {
 	return chart
 }
 
-// curveChart spreads the percentiles so that each further nine takes the same room. The longest
-// time stands where one operation of all is slower.
+// curveChart gives each further nine the same width, and the slowest operation the last place.
 func curveChart(r *Result) LineChart {
 	chart := LineChart{Title: "By percentile", Across: "percentile", Up: "time", Percentiles: true, Logarithmic: true, Format: quantity.Milliseconds}
 	for _, of := range []struct {
@@ -197,7 +186,6 @@ func curveChart(r *Result) LineChart {
 	return chart
 }
 
-// drawn is the chart in a page; none if it has no lines.
 func drawn(id string, c LineChart) []DrawnChart {
 	if len(c.Lines) == 0 {
 		return nil

@@ -10,32 +10,28 @@ import (
 	"assay/internal/quantity"
 )
 
-// Band is a part of the axis below of a chart of lines, such as the time of a fault.
+// Band marks a part of Across in a chart of lines, such as the time of a fault.
 type Band struct {
 	Name string
 	// To is infinite if there is no end.
 	From, To float64
-	// Unmeasured is true of a part that no fault made: it is not measured.
+	// Unmeasured marks time that is not measured, without any fault.
 	Unmeasured bool
 }
 
-// drawnBand is a band as it is drawn, with its name above the lines.
 type drawnBand struct {
 	Name, Class           string
 	Left, Width, Label, Y float64
 }
 
 const (
-	// leastBand is how wide a band is at least, so that one of an instant is seen.
-	leastBand = 2
-	// bandRows is how many rows of names there are at most, labelStep high each, and bandGap is
-	// between two names.
+	// leastBand is the least width, so that an instant is seen.
+	leastBand                    = 2
 	bandRows, labelStep, bandGap = 3, 15, 8
 )
 
-// bands are those that lie in the picture at least in part, and in how many rows their names stand.
-// Of several of one name the first has it. A name without room is left out, also one of an unmeasured
-// band that is wider than that.
+// bands returns the visible bands and how many rows their names take. Only the first band of a
+// name is labelled. A name without room is left out, as is one wider than its unmeasured band.
 func (c LineChart) bands(x scale) (all []drawnBand, rows int) {
 	named := map[string]bool{}
 	var ends [bandRows]float64
@@ -54,8 +50,7 @@ func (c LineChart) bands(x scale) (all []drawnBand, rows int) {
 	return all, rows
 }
 
-// label sets the name into the first row in which the names so far leave room, and returns how many
-// rows that takes.
+// label puts the name into the first row with room, and returns the rows used so far.
 func (d *drawnBand) label(name string, ends *[bandRows]float64) (rows int) {
 	name = cut(name, mostLetters)
 	width := letterWidth * float64(len([]rune(name)))
@@ -79,7 +74,7 @@ func (c LineChart) seenBands(x scale) []Band {
 	return seen
 }
 
-// within names the bands that a value of the axis below lies in.
+// within names the bands at a value of Across.
 func (c LineChart) within(v float64) string {
 	var names []string
 	for _, b := range c.Bands {
@@ -90,7 +85,7 @@ func (c LineChart) within(v float64) string {
 	return cmp.Or(strings.Join(names, "; "), none)
 }
 
-// Remarks say what the chart's curves and bands are.
+// Remarks explain the chart's curves and bands.
 func (c LineChart) Remarks() []string {
 	var lines []string
 	x, _ := c.scales()

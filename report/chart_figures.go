@@ -14,14 +14,13 @@ import (
 
 // Figures are the table of one chart, or of several over the same axis.
 type Figures struct {
-	// Place is its place in a link; empty for the table of one chart, which stands below that.
+	// Place is its link; empty for a table below its own chart.
 	Place string
 	Table Table
-	// Rows are where on the axis the rows are.
+	// Rows names the axis of the rows.
 	Rows string
 }
 
-// figuresOf makes the table of charts, whose lines have a column each.
 func figuresOf(place, title string, charts ...LineChart) Figures {
 	t := Table{Title: title, Head: []string{charts[0].Across}}
 	columns := 0
@@ -59,7 +58,6 @@ func figuresOf(place, title string, charts ...LineChart) Figures {
 	return Figures{place, t, strings.Join(places, " ")}
 }
 
-// filledUp has so many cells.
 func filledUp(cells []string, length int) []string {
 	for len(cells) < length {
 		cells = append(cells, none)
@@ -67,7 +65,6 @@ func filledUp(cells []string, length int) []string {
 	return cells
 }
 
-// drawTogether lays out charts over the same axis, which share a table.
 func drawTogether(place, title string, charts []LineChart) (all []DrawnChart, f Figures) {
 	if len(charts) == 0 {
 		return nil, f
@@ -81,7 +78,6 @@ func drawTogether(place, title string, charts []LineChart) (all []DrawnChart, f 
 	return all, figuresOf(place, title, charts...)
 }
 
-// moment writes a value of Across in the table.
 func (c LineChart) moment(at float64) string {
 	switch {
 	case c.Moment != nil:

@@ -9,8 +9,7 @@ import (
 	template "github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
-// chartPicture is a chart as a file of its own: with the marks of the page's chart, its title
-// and what its lines mean.
+// chartPicture is a chart as a file of its own, with a title and a legend.
 type chartPicture struct {
 	Title, Description, Mark string
 	Width, Height, Left, Top int
@@ -20,24 +19,23 @@ type chartPicture struct {
 	Legend                   []legendItem
 }
 
-// legendItem says what a line is, or is a remark if it has no class.
+// legendItem explains a line, or is a remark if it has no class.
 type legendItem struct {
 	Class, Text string
 	X, Y        int
 }
 
-// The measures of a picture around its chart, in its own units.
+// Measures around the chart, in units of the picture.
 const (
 	pictureEdge, pictureTitle = 16, 44
 	legendStep, legendGap     = 20, 24
-	// letterWidth is how wide a letter of a legend is at most, as a rule, and legendLine how
-	// wide its line with the room behind it.
+	// letterWidth is the widest that letters of a legend usually are.
 	letterWidth, legendLine = 6.6, 36
 	mostLetters             = 110
 )
 
-// SVG writes the chart as a picture that needs nothing beside it and can be read where a page is
-// dark too. origin is kept in it, for those who find the file.
+// SVG writes the chart as a self-contained picture for light and dark pages. It keeps origin, to
+// tell a finder where it comes from.
 func (c LineChart) SVG(w io.Writer, origin string) error {
 	d := c.Draw("")
 	p := chartPicture{Title: c.Title, Description: d.Description, Mark: origin, Lines: &d}
@@ -66,7 +64,7 @@ func (c LineChart) SVG(w io.Writer, origin string) error {
 	return p.write(w)
 }
 
-// SVG writes the chart as a picture, as that of lines is written.
+// SVG writes the chart as a self-contained picture; see LineChart.SVG.
 func (c BarChart) SVG(w io.Writer, origin string) error {
 	d := c.Draw("")
 	p := chartPicture{Title: c.Title, Description: d.Description, Mark: origin, Bars: &d}
@@ -78,7 +76,6 @@ func (c BarChart) SVG(w io.Writer, origin string) error {
 	return p.write(w)
 }
 
-// frame makes room around a chart of this size.
 func (p *chartPicture) frame(width, height int) {
 	p.Left, p.Top = pictureEdge, pictureTitle
 	p.Width, p.Height = width+2*pictureEdge, pictureTitle+height+pictureEdge
@@ -97,14 +94,12 @@ func (p *chartPicture) write(w io.Writer) error {
 	return nil
 }
 
-// pictureStyle is the style of charts with the page's colors put in, since not all that shows
-// pictures knows variables: those of a light page, and of a dark one where the reader wants that.
+// pictureStyle puts the page's colors into the charts' style: not every viewer knows variables.
 func pictureStyle() string {
 	light, dark, _ := strings.Cut(pageStyle, "@media screen and (prefers-color-scheme: dark)")
 	return colored(light) + "@media (prefers-color-scheme: dark) {\n" + colored(dark) + "}\n"
 }
 
-// colored is the style of charts with the colors that a style sheet names.
 func colored(sheet string) string {
 	text := chartStyle
 	for _, found := range regexp.MustCompile(`(--[a-z0-9-]+): ([^;]+);`).FindAllStringSubmatch(sheet, -1) {

@@ -8,7 +8,6 @@ import (
 	"assay/internal/quantity"
 )
 
-// position is where a value of Across lies before it is scaled.
 func (c LineChart) position(v float64) float64 {
 	switch {
 	case c.Percentiles && c.Operations > 0:
@@ -19,7 +18,6 @@ func (c LineChart) position(v float64) float64 {
 	return v
 }
 
-// height is the same of Up.
 func (c LineChart) height(v float64) float64 {
 	switch {
 	case c.Logarithmic:
@@ -30,7 +28,6 @@ func (c LineChart) height(v float64) float64 {
 	return v
 }
 
-// scale maps values from low to high onto the picture.
 type scale struct{ low, high, from, to float64 }
 
 func (s scale) place(v float64) float64 {
@@ -65,7 +62,6 @@ func (c LineChart) scales() (x, y scale) {
 	return x, y
 }
 
-// across are the marks of the axis below.
 func (c LineChart) across(s scale) []tick {
 	var ticks []tick
 	if c.Percentiles {
@@ -86,7 +82,7 @@ func (c LineChart) across(s scale) []tick {
 	return ticks
 }
 
-// whole reports whether Across has whole numbers alone, such as clients.
+// whole reports whether Across has whole numbers only, such as clients.
 func (c LineChart) whole() bool {
 	for _, line := range c.Lines {
 		if slices.ContainsFunc(line.Points, func(p [2]float64) bool { return p[0] != math.Trunc(p[0]) }) {
@@ -96,7 +92,6 @@ func (c LineChart) whole() bool {
 	return true
 }
 
-// up are the marks of the axis at the left.
 func (c LineChart) up(s scale) []tick {
 	var values []float64
 	switch {
@@ -128,8 +123,7 @@ func (c LineChart) text(v float64) string {
 	return unbroken(c.Format(v))
 }
 
-// round returns values between low and high in steps of 1, 2 or 5 times a power of
-// ten.
+// round returns values between low and high in steps of 1, 2 or 5 times a power of ten.
 func round(low, high float64) []float64 {
 	if !(high > low) {
 		return []float64{low}

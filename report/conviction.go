@@ -10,38 +10,33 @@ import (
 	"assay/measure"
 )
 
-// Conviction is what somebody needs who is to believe that a vendor's promise was broken. What
-// the transactions did is in the evidence of the checks.
+// Conviction supports the claim of a broken promise. The checks' evidence has the transactions.
 type Conviction struct {
-	// Database is the product and its version.
 	Database string `json:"database"`
-	// Asked is the isolation level that assay asked for, and InForce what the server said;
-	// empty where there are none, or nobody asked.
+	// Asked is the isolation level that assay asked for, InForce the server's answer, or empty.
 	Asked   string `json:"level_asked,omitempty"`
 	InForce string `json:"level_in_force,omitempty"`
-	// Promise is what is promised there, and Manual the page that says so.
 	Promise string `json:"promise"`
 	Manual  string `json:"manual,omitempty"`
-	// Causes are what else could explain it.
+	// Causes are other possible explanations.
 	Causes []Cause `json:"causes"`
-	// Command shows it again, in so many of the runs that were made.
+	// Command reproduces it, with this Chance.
 	Command string  `json:"command,omitempty"`
 	Chance  *Chance `json:"chance,omitempty"`
 }
 
-// Cause is something else that could explain a finding.
+// Cause is another possible explanation of a finding.
 type Cause struct {
 	Name string `json:"name"`
-	// RuledOut is true if it does not, and Detail says why, or why that is not known.
+	// Detail says why the cause is ruled out, or why that is unknown.
 	RuledOut bool   `json:"ruled_out"`
 	Detail   string `json:"detail"`
 }
 
-// causeScript is the name of CauseScript.
 const causeScript = "the script itself"
 
-// CauseScript says that one client alone has kept what a script declares, in so many transactions;
-// with none it is not ruled out.
+// CauseScript says that a single client kept a script's declarations over this many transactions;
+// 0 does not rule the script out.
 func CauseScript(alone int64) Cause {
 	if alone == 0 {
 		return Cause{Name: causeScript, Detail: "no run of one client alone came to an end"}
@@ -49,21 +44,20 @@ func CauseScript(alone int64) Cause {
 	return Cause{Name: causeScript, RuledOut: true, Detail: "one client alone kept what must hold in " + check.Counted(alone, "transaction", "transactions")}
 }
 
-// With has the cause in place of another one of its name.
+// With replaces the cause of the same name.
 func (c *Conviction) With(cause Cause) {
 	c.Causes = append(slices.DeleteFunc(slices.Clone(c.Causes), func(x Cause) bool { return x.Name == cause.Name }), cause)
 }
 
-// Chance is in how many of the runs something was shown.
+// Chance is the share of runs that showed something.
 type Chance struct {
-	Shown int `json:"shown"`
-	Runs  int `json:"runs"`
-	// Low and High are the interval of the share.
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
+	Shown int     `json:"shown"`
+	Runs  int     `json:"runs"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
 }
 
-// ChanceOf is the chance of so many runs.
+// ChanceOf computes the share with its interval.
 func ChanceOf(shown, runs int) *Chance {
 	i := measure.OfTries(shown, runs)
 	return &Chance{Shown: shown, Runs: runs, Low: i.Low, High: i.High}
@@ -73,7 +67,6 @@ func (c *Chance) String() string {
 	return fmt.Sprintf("shown in %d of %s (95 %%: %.3g to %.3g %%)", c.Shown, check.Counted(int64(c.Runs), "run", "runs"), 100*c.Low, 100*c.High)
 }
 
-// lines are the conviction in words.
 func (c *Conviction) lines() (all []string) {
 	all = append(all, "database: "+c.Database)
 	switch {
@@ -95,7 +88,7 @@ func (c *Conviction) lines() (all []string) {
 	return all
 }
 
-// Table is the conviction as a table of one column.
+// Table has one column, the conviction in words.
 func (c *Conviction) Table() Table {
 	t := Table{Title: "Why this is believed", Head: []string{"what speaks for it"}}
 	for _, line := range c.lines() {
@@ -104,11 +97,9 @@ func (c *Conviction) Table() Table {
 	return t
 }
 
-// mostConvictions bounds the pieces of evidence that are shown with all their statements.
 const mostConvictions = 3
 
-// Statements are what the transactions of evidence sent, each in the order of time; of at most
-// three pieces.
+// Statements lists the transactions' statements in up to three pieces of evidence, by time.
 func Statements(checks []check.Result) (all []Table) {
 	for _, c := range checks {
 		for _, e := range c.Evidence {
@@ -159,18 +150,16 @@ func statementsOf(e check.Evidence) (t Table) {
 	return t
 }
 
-// Noted reports whether the statements of an excerpt were noted, and nothing in words.
+// Noted reports whether an operation has statements and no steps in words.
 func Noted(x *check.Excerpt) bool {
 	return slices.ContainsFunc(x.Operations, func(o check.Operation) bool { return len(o.Statements) > 0 && len(o.Steps) == 0 })
 }
 
-// whoDid says who did a transaction.
 func whoDid(o *check.Operation) string {
 	return fmt.Sprintf(" (%sclient %d, operation %d%s)", when(o.Transaction != "", o.Transaction+", "), o.Process, o.ID,
 		when(o.Attempt > 0, fmt.Sprintf(", attempt %d", o.Attempt)))
 }
 
-// conviction writes what was done and why it is believed.
 func (t *textWriter) conviction(r *Result) {
 	if r.Conviction == nil {
 		return
@@ -191,7 +180,6 @@ func (t *textWriter) believed(c *Conviction) {
 	}
 }
 
-// convictionTables are the same for pages and Markdown.
 func convictionTables(r *Result) []Table {
 	if r.Conviction == nil {
 		return nil

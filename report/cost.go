@@ -8,23 +8,23 @@ import (
 	"sync"
 )
 
-// Price is what one node costs.
+// Price is the price of one node.
 type Price struct {
 	PerHour  float64
 	Currency string // empty if it is not said
 }
 
-// PriceForm is how users give a price.
+// PriceForm tells users how to give a price.
 const PriceForm = "what a node costs, such as 0.17/h, 0.17 USD/h or 120 EUR/month"
 
 var priceText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?|\.[0-9]+) ?([A-Za-z]{3})?/(h|day|month)$`)
 })
 
-// hoursOfMonth is an average month's hours, as clouds reckon.
+// hoursOfMonth is the average that clouds use.
 const hoursOfMonth = 730
 
-// ParsePrice reads a price; false if it is none, or nothing.
+// ParsePrice reads a price; false if the text is none.
 func ParsePrice(text string) (Price, bool) {
 	parts := priceText().FindStringSubmatch(text)
 	if parts == nil {
@@ -35,21 +35,21 @@ func ParsePrice(text string) (Price, bool) {
 	return Price{amount / hours, strings.ToUpper(parts[2])}, err == nil && amount > 0
 }
 
-// Cost is what the nodes cost, arbiters included.
+// Cost is the price of all nodes, arbiters included.
 type Cost struct {
 	Price    string  `json:"price_per_node"`
 	Currency string  `json:"currency,omitempty"`
 	Nodes    int     `json:"nodes"`
 	PerHour  float64 `json:"per_hour"`
-	// PerMillion is of a million committed operations at the measured throughput; 0 if nothing was committed.
+	// PerMillion is for a million commits at the measured throughput; 0 if there was none.
 	PerMillion float64 `json:"per_million_committed,omitempty"`
-	// PerGigabyteMonth is of a month for each GB that the database held, PerMillionRowsMonth for
-	// each million rows; 0 if that is not known, or it held less than a tenth of that.
+	// PerGigabyteMonth and PerMillionRowsMonth are for what the database held; 0 if that is
+	// unknown or below a tenth of the unit.
 	PerGigabyteMonth    float64 `json:"per_gb_month,omitempty"`
 	PerMillionRowsMonth float64 `json:"per_million_rows_month,omitempty"`
 }
 
-// CostOf is what nodes of a price cost, by what the run did and held.
+// CostOf computes the nodes' cost for what the run did and held.
 func CostOf(r *Result, text string, p Price) *Cost {
 	c := &Cost{Price: text, Currency: p.Currency, Nodes: 1}
 	switch d := &r.Database; {
@@ -81,7 +81,6 @@ func CostOf(r *Result, text string, p Price) *Cost {
 	return c
 }
 
-// costLine says it in words.
 func costLine(c *Cost) string {
 	money := func(v float64) string { return strings.TrimSpace(short(v) + " " + c.Currency) }
 	line := fmt.Sprintf("%s an hour for %d × %s", money(c.PerHour), c.Nodes, c.Price)

@@ -8,17 +8,12 @@ import (
 	"assay/check"
 )
 
-// The text about a cycle of transactions, the same in the terminal summary,
-// Markdown and HTML.
-
-// dependency is a reason for which one transaction comes before another.
 type dependency struct{ Kind, Meaning string }
 
-// dependencies are all that have a name. ww, wr and rw are the direct
-// dependencies of A. Adya, "Weak Consistency: A Generalized Theory and
-// Optimistic Implementations for Distributed Transactions", 1999; process and
-// realtime are those that K. Kingsbury, P. Alvaro, "Elle: Inferring Isolation
-// Anomalies from Experimental Observations", 2020, adds.
+// dependencies: ww, wr and rw are the direct dependencies of A. Adya, "Weak Consistency: A
+// Generalized Theory and Optimistic Implementations for Distributed Transactions", 1999. K.
+// Kingsbury, P. Alvaro, "Elle: Inferring Isolation Anomalies from Experimental Observations",
+// 2020, adds process and realtime.
 func dependencies() []dependency {
 	return []dependency{
 		{"ww", "write, write: the second wrote on top of what the first had written"},
@@ -29,8 +24,6 @@ func dependencies() []dependency {
 	}
 }
 
-// legend describes what the dependencies of some cycles mean; what has no name is
-// left out.
 func legend(cycles ...*check.Cycle) []dependency {
 	return slices.DeleteFunc(dependencies(), func(d dependency) bool {
 		return !slices.ContainsFunc(cycles, func(c *check.Cycle) bool {
@@ -39,8 +32,6 @@ func legend(cycles ...*check.Cycle) []dependency {
 	})
 }
 
-// cycleOf is the cycle of a piece of evidence, nil if there is nothing to
-// show.
 func cycleOf(e check.Evidence) *check.Cycle {
 	if e.Cycle == nil || len(e.Cycle.Steps) == 0 {
 		return nil
@@ -48,9 +39,7 @@ func cycleOf(e check.Evidence) *check.Cycle {
 	return e.Cycle
 }
 
-// evidenceText is the text of a piece of evidence. The steps of a cycle are
-// listed below it, so a text that only repeats all of them in one sentence is
-// replaced by a shorter one.
+// evidenceText shortens a text that only repeats the steps of the cycle listed below it.
 func evidenceText(e check.Evidence) string {
 	c := cycleOf(e)
 	if c == nil || !strings.HasPrefix(e.Text, c.Steps[0].Name) {
@@ -64,7 +53,6 @@ func evidenceText(e check.Evidence) string {
 	return inShort(c)
 }
 
-// inShort describes what a cycle is.
 func inShort(c *check.Cycle) string {
 	switch s := c.Steps; len(s) {
 	case 1:
@@ -76,11 +64,9 @@ func inShort(c *check.Cycle) string {
 	}
 }
 
-// after is the step that follows another one.
 func after(c *check.Cycle, i int) check.Step { return c.Steps[(i+1)%len(c.Steps)] }
 
-// class is the kind of a dependency, if it has a name: anything else must not
-// get into an attribute that styles go by.
+// class is a dependency's kind if it has a name: other text must not reach an attribute.
 func class(kind string) string {
 	for _, d := range dependencies() {
 		if d.Kind == kind {

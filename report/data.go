@@ -9,11 +9,9 @@ import (
 	"assay/check"
 )
 
-// strikes begins the names in Data.Rows that count how often a seeded bug has taken
-// effect, and are no tables.
+// strikes begins the names in Data.Rows that count effects of seeded bugs, not rows.
 const strikes = "strikes of "
 
-// dataLines say what the data takes on disk.
 func dataLines(r *Result) []string {
 	var lines, rows []string
 	if r.Data.Bytes > 0 {
@@ -37,7 +35,6 @@ func dataLines(r *Result) []string {
 	return lines
 }
 
-// dataLabel names the figure of dataSize.
 func dataLabel(r *Result) string {
 	if r.Data.Measured != "" {
 		return "data size"
@@ -45,8 +42,7 @@ func dataLabel(r *Result) string {
 	return "data on disk"
 }
 
-// dataInShort is dataLines without the rows, where there is a size, and
-// without the place, where that is the database's address.
+// dataInShort leaves out the rows if there is a size, and the place if it is the address.
 func dataInShort(r *Result) []string {
 	if r.Data.Bytes <= 0 {
 		return dataLines(r)
@@ -70,14 +66,12 @@ func dataSize(r *Result) string {
 	return joined("; ", line, growth(r))
 }
 
-// leastGrowth is the least growth in bytes that is divided by the rows that were
-// added. Databases take space in steps, of some ten pages for each table and
-// index, which are more than the rows of a short run.
+// leastGrowth is in bytes. Databases grow in steps of some ten pages for each table and index, so
+// less growth says nothing about the bytes of a row.
 const leastGrowth = 1 << 20
 
-// growth describes what each transfer added to the data since the accounts were
-// loaded, in rows and in whatever else the database keeps of it; empty if the size
-// after loading is not known or nothing was added.
+// growth says what each transfer added to the data since the accounts were loaded; empty if the
+// size after loading is unknown or nothing was added.
 func growth(r *Result) string {
 	n := transfers(r)
 	if r.Data.Loaded == nil || n == nil || *n == 0 {

@@ -23,27 +23,23 @@ var chartTemplate string
 //go:embed assets/chart.css
 var chartStyle string
 
-// Document is a report over several runs: what it is about, tables, charts and
-// remarks, in every form that a single run's report has.
+// Document is a report over several runs, in every form that a single run's report has.
 type Document struct {
 	Title string
-	// Answers are whole sentences that say first what the reader wants to know.
-	Answers []string
-	// Verdicts are lines that say how it ends, the gravest first.
+	// Answers are whole sentences with what the reader wants to know first.
+	Answers  []string
 	Verdicts []DocumentVerdict
 	Tables   []Table
 	Charts   []LineChart
 	Notes    []string
-	// Command makes the same again; without secrets.
+	// Command repeats the runs; without secrets.
 	Command string
-	// Picture, if not empty, is the file of a picture to which Markdown refers.
+	// Picture is the file of a picture that Markdown shows, or empty.
 	Picture string
-	// Home, if not empty, is a link to the list of all runs.
-	Home string
+	Home    string
 }
 
-// Append adds a document to this one, whose tables, charts and remarks are headed by
-// name.
+// Append adds a document under the heading name.
 func (d *Document) Append(name string, more Document) {
 	for _, answer := range more.Answers {
 		d.Answers = append(d.Answers, name+": "+answer)
@@ -69,14 +65,14 @@ func (d *Document) Append(name string, more Document) {
 type DocumentVerdict struct {
 	Text string
 	Good bool
-	// Unsure is true if the line is neither good nor bad: nothing wrong was found, and
-	// not all of it is to be believed; or what was found is allowed. Good is false then.
+	// Unsure is true if the line is neither good nor bad: something is allowed or not to be
+	// believed. Good is false then.
 	Unsure bool
-	// Unmeasured is true if every run is valid, and the measurement of some is not. Unsure is true then.
+	// Unmeasured is true if all runs are valid and some measurement is not. Unsure is true then.
 	Unmeasured bool
 }
 
-// Mark is the tick or cross before the text, or a question mark.
+// Mark is a tick, a cross or a question mark.
 func (v DocumentVerdict) Mark() string {
 	if v.Unsure {
 		return "?"
@@ -84,7 +80,7 @@ func (v DocumentVerdict) Mark() string {
 	return mark(v.Good)
 }
 
-// Class is the line's in pages: valid, violated or unsure.
+// Class is the line's style in pages: valid, violated or unsure.
 func (v DocumentVerdict) Class() string {
 	switch {
 	case v.Unsure:
@@ -163,7 +159,7 @@ func (d Document) Markdown(w io.Writer) error {
 	return m.Write(w)
 }
 
-// CSV writes the first table, whose figures keep their units.
+// CSV writes the first table, with units.
 func (d Document) CSV(w io.Writer) error {
 	var lines [][]string
 	for _, t := range d.Tables[:min(1, len(d.Tables))] {
@@ -181,12 +177,10 @@ func (d Document) CSV(w io.Writer) error {
 	return nil
 }
 
-// documentPage is what the template of documents is given.
 type documentPage struct {
 	Document
 	Policy string
 	Style  template.CSS
-	// Tabled are the tables and Drawn the charts, each with its place in a link.
 	Tabled []tabled
 	Drawn  []DrawnChart
 }
@@ -196,8 +190,8 @@ type tabled struct {
 	Table
 }
 
-// Templates are the templates of documents, for pages that look like them: "table" writes a
-// Table, "lines" a DrawnChart and "chart" the same with its figures.
+// Templates are for pages that look like documents: "table" writes a Table, "lines" a DrawnChart
+// and "chart" a DrawnChart with its figures.
 func Templates() (*template.Template, error) {
 	parsed, err := parsePage()
 	if err == nil {
@@ -212,7 +206,7 @@ func Templates() (*template.Template, error) {
 // Style is the style sheet of all pages.
 func Style() string { return pageStyle + "\n" + documentStyle + "\n" + chartStyle }
 
-// HTML writes the document as one page that needs nothing beside it. Every figure of a chart stands in a table too.
+// HTML writes the document as one self-contained page. Tables repeat every figure of a chart.
 func (d Document) HTML(w io.Writer) error {
 	parsed, err := Templates()
 	if err != nil {

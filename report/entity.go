@@ -5,38 +5,32 @@ import (
 	"assay/history"
 )
 
-// Entity is what a web service's storage did.
+// Entity is the work of a web service's storage.
 type Entity struct {
-	Writes Flow `json:"writes"`
-	Reads  Flow `json:"reads"`
-	// Rows is how many entities were there in the end.
-	Rows int64 `json:"rows"`
-	// Compared counts the reads that were compared with what was written, Wrong
-	// the ones that differed.
+	Writes Flow  `json:"writes"`
+	Reads  Flow  `json:"reads"`
+	Rows   int64 `json:"rows"`
+	// Compared counts reads compared with what was written, Wrong those that differed.
 	Compared int64 `json:"reads_compared"`
 	Wrong    int64 `json:"reads_wrong"`
-	// Lost counts acknowledged entities that are not there, Altered those that
-	// are not as they were written.
+	// Lost counts missing acknowledged entities, Altered those that differ from what was written.
 	Lost    int64 `json:"lost"`
 	Altered int64 `json:"altered"`
-	// Stale counts reads that missed an entity acknowledged before they began;
-	// StaleBy is the longest that one had then been acknowledged.
+	// Stale counts reads that missed an older acknowledged entity; StaleBy is the longest time.
 	Stale   int64   `json:"stale_reads"`
 	StaleBy float64 `json:"stale_by_ms"`
-	// UnknownDone counts writes that ended unknown and are there, FailedDone
-	// those that ended as failed and are there all the same.
+	// UnknownDone and FailedDone count writes that ended unknown or failed and are there.
 	UnknownDone int64 `json:"unknown_done"`
 	FailedDone  int64 `json:"failed_done"`
 }
 
-// Flow is what operations of one kind came to.
+// Flow sums up the operations of one kind.
 type Flow struct {
 	Outcomes history.Counts `json:"outcomes"`
-	// PerSecond and Max are committed operations a second in the measured part:
-	// on average, and in the best whole second.
+	// PerSecond and Max are commits a second in the measured part: the mean and the best second.
 	PerSecond float64 `json:"committed_per_second"`
 	Max       float64 `json:"max_per_second"`
-	// Response times of the committed ones in milliseconds; 0 if there are none.
+	// Response times of committed operations in milliseconds; 0 if there are none.
 	Mean    float64 `json:"mean_ms"`
 	P50     float64 `json:"p50_ms"`
 	P95     float64 `json:"p95_ms"`
@@ -44,7 +38,6 @@ type Flow struct {
 	Longest float64 `json:"longest_ms"`
 }
 
-// entityTable shows writes and reads side by side.
 func entityTable(e *Entity) Table {
 	t := Table{Title: "Writes and reads", Head: []string{"", "writes", "reads"}}
 	row := func(name, writes, reads string) { t.Rows = append(t.Rows, []string{name, writes, reads}) }
@@ -73,7 +66,6 @@ func entityTable(e *Entity) Table {
 	return t
 }
 
-// entityLine is the same in short.
 func entityLine(e *Entity) string {
 	return "writes " + figure(e.Writes.PerSecond) + "/s (at most " + figure(e.Writes.Max) + "), mean " + millis(e.Writes.Mean) +
 		"; reads " + figure(e.Reads.PerSecond) + "/s (at most " + figure(e.Reads.Max) + "), mean " + millis(e.Reads.Mean) +

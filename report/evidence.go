@@ -8,14 +8,12 @@ import (
 	"assay/check"
 )
 
-// Bounds of what the terminal shows of all checks; the other reports show all
-// that the result holds.
+// Bounds of the evidence on the terminal, over all checks. The other reports show all.
 const (
 	shownKinds = 3
 	shownSteps = 8
 )
 
-// checks writes each check's answer, and below all of them what was wrong.
 func (t *textWriter) checks(r *Result) {
 	width := 0
 	for _, c := range r.Checks {
@@ -46,8 +44,7 @@ func (t *textWriter) checks(r *Result) {
 	t.conviction(r)
 }
 
-// answer is the detail of a check behind its verdict, which goes without
-// saying where it is valid.
+// answer is a check's detail. A valid verdict goes without saying.
 func answer(c check.Result) string {
 	switch {
 	case c.Detail == "":
@@ -59,8 +56,8 @@ func answer(c check.Result) string {
 	}
 }
 
-// evidence writes the first piece of each of so many kinds, and how to see the
-// rest. It returns of how many.
+// evidence writes the first piece of each of this many kinds and how to see the rest. It returns
+// the number of kinds written.
 func (t *textWriter) evidence(c check.Result, kinds int) int {
 	const indent = "  "
 	t.line(bold, "evidence of "+c.Name)
@@ -86,7 +83,6 @@ func (t *textWriter) evidence(c check.Result, kinds int) int {
 	return len(shown)
 }
 
-// rest describes where more evidence is than was shown, if there is more.
 func (t *textWriter) rest(c check.Result, shown int) string {
 	listed := int64(len(c.Evidence))
 	switch {
@@ -98,8 +94,7 @@ func (t *textWriter) rest(c check.Result, shown int) string {
 	return "; " + t.complete + " lists all " + check.Count(listed)
 }
 
-// cycle draws the steps below each other, with a line on their left that leads
-// back to the first.
+// cycle draws the steps below each other, with a line on their left back to the first.
 func (t *textWriter) cycle(c *check.Cycle, indent string) {
 	width := 2
 	for _, s := range c.Steps {
@@ -127,8 +122,7 @@ func (t *textWriter) cycle(c *check.Cycle, indent string) {
 	}
 }
 
-// railed writes text behind a start, and each further line of it behind a
-// rail that is as wide.
+// railed writes text behind start, and further lines behind rail, which is as wide.
 func (t *textWriter) railed(start, rail, text string) {
 	for i, part := range wrap(plain(text), t.width-utf8.RuneCountInString(rail)) {
 		if i > 0 {

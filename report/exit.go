@@ -20,17 +20,16 @@ const (
 
 // Exit is how assay ends with this result.
 type Exit struct {
-	// Code is the exit code of the gravest reason: a violation, then no verdict, something
-	// that was asked for and not done, or an invalid measurement that a threshold or
-	// --strict rests on, then a missed threshold.
+	// Code is for the gravest reason, in this order: a violation; no verdict, an unfulfilled
+	// request, or an invalid measurement that a threshold or --strict rests on; a missed
+	// threshold.
 	Code int `json:"code"`
-	// Reasons are all that is against the run, the gravest first, also those
-	// that did not decide the code; empty with code 0, which a measurement that
-	// nothing rests on may have, whatever it is worth.
+	// Reasons are all that is against the run, the gravest first. They are empty with code 0,
+	// which a run with an invalid measurement may have.
 	Reasons []string `json:"reasons"`
 }
 
-// ExitOf describes how assay ends with r.
+// ExitOf says how assay ends with r.
 func ExitOf(r *Result) Exit {
 	e := Exit{Reasons: []string{}}
 	add := func(code int, reason string) {
@@ -81,7 +80,6 @@ func reason(what string, more ...string) string {
 	return what
 }
 
-// checksWith names the checks that have found something, of those that ended so.
 func checksWith(r *Result, ended ...check.Verdict) string {
 	var parts []string
 	for _, c := range r.Checks {
@@ -105,13 +103,11 @@ func undecidedChecks(r *Result) string {
 	return strings.Join(parts, "; ")
 }
 
-// noSubject says that no check of the workload was applicable.
 func noSubject(r *Result) string {
 	n := r.NotApplicable[0]
 	return "no check of the workload is applicable (" + n.Name + ": " + n.Reason + ")"
 }
 
-// sentence begins with a capital letter and ends with a full stop.
 func sentence(text string) string {
 	first, width := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[width:] + "."

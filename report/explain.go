@@ -16,8 +16,8 @@ func Explain(w io.Writer, c check.Result, o TextOptions) error {
 	return t.writeTo(w)
 }
 
-// Smallest is the first finding of a check in words, of this kind if there is one, with the smallest
-// part of the history that shows it where there is one.
+// Smallest puts a check's first finding into words, preferring this kind, with the smallest part
+// of the history that shows it, if known.
 func Smallest(c check.Result, kind string) string {
 	if len(c.Evidence) == 0 {
 		return c.Detail
@@ -32,7 +32,6 @@ func Smallest(c check.Result, kind string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// pageWidth is the width of a history on a page.
 const pageWidth = 80
 
 // ExplainConviction writes why a conviction is believed, for the terminal.
@@ -43,9 +42,8 @@ func ExplainConviction(w io.Writer, c *Conviction, o TextOptions) error {
 	return t.writeTo(w)
 }
 
-// explanation tells the evidence of a check in the order of time, one piece of
-// each kind: a picture of the smallest part of the history that shows it, what
-// was done, and why that cannot be.
+// explanation tells one piece of evidence of each kind in the order of time. It draws the
+// smallest part of the history, and says what was done and why that cannot be.
 func (t *textWriter) explanation(c check.Result) {
 	shown := map[string]bool{}
 	for _, e := range c.Evidence {
@@ -72,7 +70,6 @@ func (t *textWriter) explanation(c check.Result) {
 	}
 }
 
-// excerpt draws the smallest part of a history and tells it.
 func (t *textWriter) excerpt(x *check.Excerpt) {
 	size := fmt.Sprintf("%s of %s, the smallest part of the history that shows it", check.Counted(int64(len(x.Operations)), "operation", "operations"), check.Count(x.Of))
 	if !x.Minimal {

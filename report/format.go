@@ -10,14 +10,11 @@ import (
 	"assay/internal/quantity"
 )
 
-// none stands for a fact that nobody knows.
 const none = quantity.None
 
-// nbsp keeps a figure and its unit on one line. The terminal summary and
-// Markdown turn it into a space once lines are broken.
+// nbsp keeps a figure and its unit on one line. Terminal and Markdown replace it by a space after
+// lines are broken.
 const nbsp = "\u00a0"
-
-// The figures of package quantity, each on one line with its unit.
 
 func figure(v float64) string            { return quantity.Figure(v) }
 func short(v float64) string             { return quantity.Short(v) }
@@ -29,8 +26,7 @@ func memory(n int64) string              { return unbroken(quantity.Memory(n)) }
 
 func unbroken(text string) string { return strings.ReplaceAll(text, " ", nbsp) }
 
-// percent writes part of whole. It says 0 and 100 only where that is exactly
-// so: one operation of a million that is missing must not be rounded away.
+// percent says 0 and 100 only if that is exact: one missing operation of a million must show.
 func percent(part, whole int64) string {
 	if whole <= 0 {
 		return none
@@ -49,8 +45,7 @@ func percent(part, whole int64) string {
 	return strconv.FormatFloat(share, 'f', 2, 64) + nbsp + "%"
 }
 
-// plain replaces what could steer a terminal or break a line: text may come
-// from a database.
+// plain removes control characters and line breaks: text from a database could steer a terminal.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -65,7 +60,7 @@ func plain(s string) string {
 	}, s)
 }
 
-// CommandLine is a command's words as a shell takes them.
+// CommandLine quotes a command's words for a shell.
 func CommandLine(args []string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./,:+", c)
@@ -79,7 +74,7 @@ func CommandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// cut shortens text to at most so many letters.
+// cut shortens text to at most this many letters.
 func cut(text string, most int) string {
 	runes := []rune(plain(text))
 	if len(runes) <= most {
@@ -88,5 +83,5 @@ func cut(text string, most int) string {
 	return string(runes[:most-1]) + "…"
 }
 
-// tenth rounds; one tenth of a pixel is not seen.
+// tenth rounds to a tenth of a pixel, which is not seen.
 func tenth(v float64) float64 { return math.Round(v*10)/10 + 0 } // 0 instead of -0

@@ -37,8 +37,7 @@ type Head struct {
 	Faults []struct{} `json:"faults"`
 }
 
-// ReadHead reads the head of the result.json of a run's folder. It returns the errors
-// of ReadJSON.
+// ReadHead reads the head of the result.json in a folder, with the errors of ReadJSON.
 func ReadHead(folder string) (*Head, error) {
 	path := filepath.Join(folder, FileResult)
 	var h Head

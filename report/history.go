@@ -12,31 +12,24 @@ import (
 
 // History is the judgement of a history that another tool recorded.
 type History struct {
-	// Path is the file as it was named.
 	Path string `json:"-"`
-	// Format and Kind are how it is written and what it is a history of.
+	// Format is how the file is written, Kind what its operations are.
 	Format string `json:"format"`
 	Kind   string `json:"kind"`
-	// Model is what it was judged against; Asked is true if the user named it.
-	Model string `json:"model"`
-	Asked bool   `json:"asked"`
-	// Promise is what the vendor of the database promises: nobody knows, of a
-	// history that another tool recorded.
+	Model  string `json:"model"`
+	Asked  bool   `json:"asked"`
+	// Promise is unknown, since another tool recorded the history.
 	Promise Promise       `json:"promise"`
 	Verdict check.Verdict `json:"verdict"`
-	// Reason says why the verdict is unknown; empty otherwise.
-	Reason string `json:"reason,omitempty"`
-	// Anomalies are the names of those found that the model forbids, Permitted
-	// of those that it allows.
+	Reason  string        `json:"reason,omitempty"`
+	// Anomalies are those found that the model forbids, Permitted those that it allows.
 	Anomalies []string `json:"anomalies"`
 	Permitted []string `json:"permitted"`
-	// RuledOut are the weakest models that are ruled out, AlsoNot those above.
-	RuledOut []string `json:"ruled_out"`
-	AlsoNot  []string `json:"also_not"`
-	// Evidence proves the anomalies, one of each.
+	// RuledOut are the weakest models ruled out, AlsoNot the stronger ones.
+	RuledOut []string         `json:"ruled_out"`
+	AlsoNot  []string         `json:"also_not"`
 	Evidence []check.Evidence `json:"evidence"`
-	// Detail is one sentence with figures.
-	Detail string `json:"detail"`
+	Detail   string           `json:"detail"`
 }
 
 // Exit is the code that assay ends with.
@@ -51,7 +44,7 @@ func (h *History) Exit() int {
 	}
 }
 
-// JSON writes the judgement, with [] for lists that are empty.
+// JSON writes the judgement, with [] for empty lists.
 func (h *History) JSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -98,8 +91,7 @@ func (h *History) Text(w io.Writer, o TextOptions) error {
 	return t.writeTo(w)
 }
 
-// verdict adds to the word what was judged, and what was missed. That the vendor
-// promises it is not known of another tool's history.
+// verdict adds what was judged and missed. The vendor's promise is unknown here.
 func (h *History) verdict(word string) string {
 	if h.Reason != "" {
 		word += ": " + h.Reason

@@ -27,20 +27,15 @@ var pageScript string
 
 // Page is what the HTML report shows beside the result.
 type Page struct {
-	// Environment describes the machine that assay ran on.
 	Environment []Setting
-	// Command runs the same again; without secrets.
-	Command string
-	// Scenario is the run's scenario file, as text.
+	// Command repeats the run; without secrets.
+	Command  string
 	Scenario string
-	// Servers are the charts of what the servers were doing.
-	Servers ServerCharts
+	Servers  ServerCharts
 }
 
-// HTML writes the report as one page that needs nothing beside it: it works
-// from a file, and its content security policy forbids it any connection.
-// Every figure of a chart stands in a table too, so that the page is complete
-// where scripts do not run.
+// HTML writes the report as one self-contained page that works from a file and may open no
+// connection. Tables repeat the figures of charts for readers without scripts.
 func HTML(w io.Writer, r *Result, p Page) error {
 	parsed, err := Templates()
 	if err == nil {
@@ -52,8 +47,8 @@ func HTML(w io.Writer, r *Result, p Page) error {
 	return nil
 }
 
-// parsePage parses the template of pages, which has the tables of a result by name. A template
-// calls functions and no methods: the linker would keep every method of the program for it.
+// parsePage parses the template of pages, which looks up a result's tables by name. A template
+// calls functions and no methods: otherwise the linker keeps every method of the program.
 func parsePage() (*template.Template, error) {
 	return template.New("page").Funcs(template.FuncMap{
 		"throughputTable": throughputTable, "latencyTable": latencyTable, "outcomeTable": outcomeTable, "errorTable": errorTable,
@@ -71,34 +66,30 @@ func parsePage() (*template.Template, error) {
 	}).Parse(pageTemplate)
 }
 
-// page is what the template is given. Result is clean.
+// page is the data of the template. Result is clean.
 type page struct {
 	*Result
 	Page
 	// Title heads the page in lists of windows.
 	Title, Policy string
 	Style         template.CSS
-	// First is what a violated run's page says first; nil if no check has evidence.
+	// First is shown first on a violated run's page; nil without evidence.
 	First *finding
-	// Key are the figures that the run is for, at most three, More the others.
+	// Key are up to three figures that the run is for.
 	Key, More []card
-	// CheckViews are the checks, those that found something wrong first.
+	// CheckViews starts with the checks that found something wrong.
 	CheckViews []checkView
-	// Committed and the charts in Further have their figures in OverTime, ServerCharts in Looks. Of a
-	// chart that some runs do not have, there is one or none.
+	// OverTime has the figures of Committed and Further, Looks the figures of ServerCharts. A
+	// chart that some runs lack is a list of one or none.
 	Committed, Further, ServerCharts, Curve, Sizes []DrawnChart
 	OverTime, Looks                                Figures
-	// AllCommitted is true if no operation ended otherwise.
-	AllCommitted bool
-	// RoundCharts are how long the rounds took, and the times of their operations; Tasks has the
-	// time of each.
+	AllCommitted                                   bool
+	// RoundCharts show how long rounds and their operations took; Tasks has the figures.
 	RoundCharts []DrawnBars
 	Tasks       []DrawnChart
-	// IntervalText is the length of the charts' intervals, LeftOut describes which
-	// percentiles have no line.
+	// IntervalText is the charts' interval. LeftOut names percentiles without a line.
 	IntervalText, LeftOut string
-	// Course is true if the charts over time are of the whole run.
-	Course bool
+	Course                bool
 }
 
 func newPage(r *Result, p Page) *page {
@@ -123,9 +114,8 @@ func newPage(r *Result, p Page) *page {
 	return v
 }
 
-// Policy is the content security policy of a page with this style. It allows that and the script
-// of all pages by their hash, and nothing else, neither a connection nor an image, font, frame or
-// form: nothing that came from a database can run even if it got into the page.
+// Policy is the content security policy of a page with this style. It allows only this style and
+// the pages' script, each by its hash: nothing that came from a database can run or connect.
 func Policy(style string) string {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -134,7 +124,6 @@ func Policy(style string) string {
 	return "default-src 'none'; style-src " + hash(style) + "; script-src " + hash(pageScript) + "; base-uri 'none'; form-action 'none'"
 }
 
-// checkView is a check as the page shows it.
 type checkView struct {
 	check.Result
 	// ID is unique in the page.
@@ -143,32 +132,28 @@ type checkView struct {
 	Shown []shownEvidence
 }
 
-// shownEvidence is a piece of evidence, with its cycle if it has one.
 type shownEvidence struct {
 	check.Evidence
 	Summary string
 	Steps   []shownStep
 	Legend  []dependency
-	// Lanes is a picture in text of the smallest part of the history.
+	// Lanes is a text picture of the smallest part of the history.
 	Lanes string
 }
 
-// shownStep is a step of a cycle in words.
 type shownStep struct {
 	check.Step
 	Class, Next string
 }
 
-// finding is the first piece of evidence of a violated check.
 type finding struct{ ID, Name, Text string }
 
-// anchor makes a text the place of a link, the same whenever the text is: letters and
-// digits, joined by hyphens.
+// anchor makes a stable link target of letters, digits and hyphens.
 func anchor(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), "-")
 }
 
-// unique returns the anchor of a text that taken does not have yet, and enters it there.
+// unique returns an anchor that is new to taken, and adds it.
 func unique(taken map[string]bool, text string) string {
 	id := anchor(text)
 	for n := 2; id == "" || taken[id]; n++ {

@@ -17,33 +17,27 @@ const (
 	FileEnvironment = "environment.json"
 )
 
-// Format is the version of the form of result.json that this package writes
-// and reads.
+// Format is the version of result.json's form that this package writes and reads.
 const Format = 1
 
-// maxFile bounds what ReadJSON takes into memory; a result of a week's run in
-// intervals of a second is below it.
+// maxFile bounds what ReadJSON reads into memory. A week in intervals of a second fits.
 const maxFile = 256 << 20
 
-// FileError means that a file or folder does not hold what is to be read from it: a result, a
-// series, or what can be compared.
+// FileError means that a file or folder does not hold what should be read from it.
 type FileError struct {
-	// Path is as it was named.
 	Path string
-	// Problem describes what is wrong and what can be done.
+	// Problem says what is wrong and what can be done.
 	Problem string
-	// Err is the cause, if there is one.
-	Err error
+	Err     error
 }
 
 func (e *FileError) Error() string { return e.Path + ": " + e.Problem }
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// WriteJSON writes r as result.json: indented, fields in a fixed order, a
-// newline at the end. The same result always gives the same bytes. Empty lists
-// are written as []. A number that is not finite is written as 0 (as -1 where
-// that stands for none), and the measurement is then invalid and names it.
+// WriteJSON writes r as result.json: indented, fields in a fixed order, a newline at the end. The
+// same result gives the same bytes. Empty lists are []. A number that is not finite becomes 0 (-1
+// where that means none), and the measurement is then invalid and names it.
 func WriteJSON(w io.Writer, r *Result) error {
 	text, err := json.MarshalIndent(clean(r), "", "  ")
 	if err != nil {
@@ -55,9 +49,8 @@ func WriteJSON(w io.Writer, r *Result) error {
 	return nil
 }
 
-// ReadJSON reads a result that WriteJSON wrote. It returns a *FileError if the
-// file is missing, cannot be read, is not a result or is of another format
-// version. Fields that a newer version added are passed over.
+// ReadJSON reads a result of WriteJSON. It returns a *FileError if the file is missing,
+// unreadable, no result or of another format version. It ignores unknown fields.
 func ReadJSON(path string) (*Result, error) {
 	var r Result
 	if err := readFile(path, "result", missingResult, &r); err != nil {
@@ -75,9 +68,8 @@ func ReadJSON(path string) (*Result, error) {
 
 const missingResult = "name the folder of a run that has ended, or its result.json"
 
-// readFile reads a file of JSON that assay wrote, of maxFile bytes at most and of this
-// version's format. It returns a *FileError, which says what to do if there is no such
-// file.
+// readFile reads JSON that assay wrote, of at most maxFile bytes and of this format. The
+// *FileError for a missing file says what to do.
 func readFile(path, kind, missing string, v any) error {
 	text, err := readBounded(path)
 	switch {
@@ -106,7 +98,6 @@ func readFile(path, kind, missing string, v any) error {
 	return nil
 }
 
-// readBounded reads at most one byte more than maxFile.
 func readBounded(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -116,7 +107,7 @@ func readBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxFile+1))
 }
 
-// cause is err without the operation and the path that os puts before it.
+// cause strips the operation and the path that os adds.
 func cause(err error) string {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {

@@ -2,14 +2,12 @@ package report
 
 import "assay/check"
 
-// Kind is what the operations of one kind came to.
+// Kind sums up the operations of one kind.
 type Kind struct {
-	// Name is the kind's, such as read.
 	Name string `json:"kind"`
 	Flow
 }
 
-// kindTable shows the kinds of operations one below the other.
 func kindTable(kinds []Kind) Table {
 	t := Table{Title: "Kinds of operations", Head: []string{"kind", "/s", "mean", "p50", "p95", "p99", "max", "not done"}}
 	for _, k := range kinds {

@@ -12,10 +12,8 @@ import (
 	"assay/internal/quantity"
 )
 
-// The picture of an excerpt in text: time goes down, each process has a column,
-// and in it what it did between an invocation and its completion.
+// The picture of an excerpt in text: time goes down, and each process has a column.
 
-// Bounds of what is drawn.
 const (
 	narrowLane = 17 // columns of a lane that has room for what was done
 	bareLane   = 5  // columns of a lane that has names only
@@ -23,7 +21,6 @@ const (
 	mostEvents = 60
 )
 
-// lanes lays an excerpt out.
 type lanes struct {
 	excerpt *check.Excerpt
 	columns map[int64]int // process to lane
@@ -33,15 +30,13 @@ type lanes struct {
 	lines   []string
 }
 
-// moment is an invocation or a completion.
 type moment struct {
 	at   int64
 	ends bool
 	of   *check.Operation
 }
 
-// drawLanes returns the lines of the picture, at most so wide; nil if the excerpt is
-// too large for one.
+// drawLanes draws lines of at most this width; nil if the excerpt is too large.
 func drawLanes(x *check.Excerpt, width int) []string {
 	l := lanes{excerpt: x, columns: map[int64]int{}}
 	var heads []string
@@ -76,11 +71,11 @@ func drawLanes(x *check.Excerpt, width int) []string {
 	return l.lines
 }
 
-// LaneOfFaults is the process of an operation that is a fault.
+// LaneOfFaults is the process of faults.
 const LaneOfFaults = -1
 
-// byStatement has each statement as an operation of its own, in the order of time. What was sent
-// together with the next statement stands above that.
+// byStatement makes each statement an operation, in the order of time. A statement sent together
+// with the next one stands above it.
 func byStatement(x *check.Excerpt) *check.Excerpt {
 	apart := *x
 	apart.Operations = nil
@@ -99,8 +94,7 @@ func byStatement(x *check.Excerpt) *check.Excerpt {
 	return &apart
 }
 
-// momentsOf are in the order of time; of two at the same, invocations come first
-// unless they are of one process.
+// momentsOf sorts by time. At the same time invocations come first, unless of one process.
 func momentsOf(x *check.Excerpt) []moment {
 	var all []moment
 	for i := range x.Operations {
@@ -129,7 +123,6 @@ func rank(m moment) int {
 	return 0
 }
 
-// processName names a lane.
 func processName(o *check.Operation) string {
 	switch {
 	case o.ID < 0:
@@ -158,8 +151,7 @@ func clockName(c check.Clock) string {
 	return "time"
 }
 
-// time is a moment as it is shown: the number of an event, or how long after the
-// first.
+// time is the number of an event, or the time since the first.
 func (l *lanes) time(at int64) string {
 	if l.excerpt.Clock == check.Events {
 		return strconv.FormatInt(at, 10)
@@ -168,7 +160,6 @@ func (l *lanes) time(at int64) string {
 	return quantity.Milliseconds(float64(microseconds) / 1000)
 }
 
-// begin draws an invocation with all that was done.
 func (l *lanes) begin(m moment, width int) {
 	at := l.columns[m.of.Process]
 	l.running[at] = nil
@@ -196,7 +187,6 @@ func (l *lanes) begin(m moment, width int) {
 	}
 }
 
-// end draws a completion.
 func (l *lanes) end(m moment) {
 	at := l.columns[m.of.Process]
 	cell := "└ " + m.of.Outcome
@@ -210,7 +200,7 @@ func (l *lanes) end(m moment) {
 	l.row(l.time(m.at), at, cell, "")
 }
 
-// bar stands for an operation that goes on, dotted if it never came to an end.
+// bar stands for an operation under way, dotted if it never ended.
 func bar(o *check.Operation) string {
 	if o.Complete < o.Invoke {
 		return "┊"
@@ -218,8 +208,7 @@ func bar(o *check.Operation) string {
 	return "│"
 }
 
-// row writes a line with one cell and the bars of the others, and text behind
-// them.
+// row writes a line with one cell, the bars of the other lanes, and text behind them.
 func (l *lanes) row(time string, at int, cell, text string) {
 	line := pad(time, l.clock)
 	for i, o := range l.running {
@@ -235,7 +224,6 @@ func (l *lanes) row(time string, at int, cell, text string) {
 	l.lines = append(l.lines, strings.TrimRight(line+text, " "))
 }
 
-// story tells what each operation did, in the order of time.
 func story(x *check.Excerpt) []string {
 	var lines []string
 	for i := range x.Operations {
@@ -258,7 +246,6 @@ func story(x *check.Excerpt) []string {
 	return lines
 }
 
-// ending says how an operation ended.
 func ending(o *check.Operation) string {
 	switch o.Outcome {
 	case "committed":
@@ -270,8 +257,7 @@ func ending(o *check.Operation) string {
 	}
 }
 
-// among says which of the operations before the i-th were over when that began,
-// and which went on.
+// among says which operations before the i-th had ended when it began, and which went on.
 func among(x *check.Excerpt, i int) string {
 	var over, on []string
 	for k := range i {
@@ -301,7 +287,6 @@ func verb(n int, one, many string) string {
 	return many
 }
 
-// listed joins names: "T1, T2 and T3".
 func listed(names []string) string {
 	if n := len(names); n > 1 {
 		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]

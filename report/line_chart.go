@@ -8,44 +8,37 @@ import (
 
 // LineChart is a chart of lines over a common axis, drawn without a script.
 type LineChart struct {
-	Title string
-	// Across and Up name the axes.
+	Title      string
 	Across, Up string
-	// Percentiles is true if Across is a quantile, drawn so that each further nine
-	// takes the same room, up to the slowest of so many Operations; 0 is not known.
+	// Percentiles gives each further nine of Across equal width, up to one of Operations.
 	Percentiles bool
 	Operations  int64
-	// Low is true of a chart that stands among many.
-	Low bool
-	// Logarithmic is true if Up is drawn so; values of 0 and less are left out then. Rare is true
-	// if it is so above 1 alone, where much of one line must not hide a little of another.
+	Low         bool
+	// Logarithmic leaves out values of 0 and less. Rare makes only the part above 1 logarithmic,
+	// so that a large line hides no small one.
 	Logarithmic, Rare bool
-	// Format writes a value of Up, and Moment one of Across for the table; nil is a number.
+	// Format writes a value of Up, and Moment one of Across for the table; nil writes a number.
 	Format, Moment func(float64) string
-	// Levels is true if a line holds each value until its next point, and Scattered if points alone
-	// are drawn.
+	// Levels holds each value until the next point. Scattered draws points alone.
 	Levels, Scattered bool
 	Lines             []ChartLine
-	// Bands are parts of Across in seconds that are marked.
+	// Bands are in the seconds of Across.
 	Bands []Band
-	// Notes are sentences about the lines.
 	Notes []string
 }
 
-// ChartLine is one line, its points ascending. A value of NaN is a gap.
+// ChartLine is one line, its points ascending. NaN is a gap.
 type ChartLine struct {
 	Name   string
 	Points [][2]float64
-	// Head heads its column in the table of figures; empty for its name.
+	// Head heads its column in the table of figures; empty for Name.
 	Head string
-	// Fitted is true of a curve through the points of the line before, which is not in the
-	// table of the chart's figures.
+	// Fitted is true of a curve through the line before. It is not in the table.
 	Fitted bool
-	// Mark is a place that matters; nil if there is none.
-	Mark *ChartMark
+	Mark   *ChartMark
 }
 
-// The size of a chart, in the units of its picture.
+// Sizes in the units of the picture.
 const (
 	chartWidth, chartHeight, lowHeight = 860, 320, 220
 	chartLeft, chartRight              = 76, 30
@@ -55,7 +48,7 @@ const (
 	smallestLogarithmic, roomAbove     = 1e-6, 1.05
 )
 
-// tall is the chart's height, without the names of bands above it.
+// tall is the height without the names of bands.
 func (c LineChart) tall() int {
 	if c.Low {
 		return lowHeight
@@ -66,7 +59,7 @@ func (c LineChart) tall() int {
 // DrawnChart is a chart as the template "lines" writes it.
 type DrawnChart struct {
 	ID, Title, Description, Across, Up string
-	// Above is the room for the names of bands, in Height.
+	// Above is the part of Height for the names of bands.
 	Width, Height, Above         int
 	Left, Right, Top, Foot, Deep float64
 	Vertical, Horizontal         []tick
@@ -87,15 +80,14 @@ type drawnLine struct {
 	// Class is line-1 to line-6, and further words.
 	Class string
 	Path  string
-	// Column is that of the table with the figures; 0 for a line that is in none.
+	// Column is the line's column in the table; 0 for none.
 	Column int
-	// Points are drawn too where they are few, since a line between few of them hides
-	// where something was measured.
+	// Points mark measurements if there are few, since a line hides where they are.
 	Points [][2]float64
 	Mark   *drawnPlace
 }
 
-// mostPoints is up to how many points of a line are drawn; one of more than manyPoints is thin.
+// A line of up to mostPoints has points drawn, and one of more than manyPoints is thin.
 const mostPoints, manyPoints = 20, 400
 
 const lineClasses = 6
@@ -109,7 +101,7 @@ func (c LineChart) Draw(id string) DrawnChart {
 	return d
 }
 
-// draw lays the chart out without a table, of which the lines have the columns from this one on.
+// draw numbers the lines' columns of a shared table from column on.
 func (c LineChart) draw(id string, column int) DrawnChart {
 	x, y := c.scales()
 	bands, rows := c.bands(x)
@@ -139,7 +131,6 @@ func (c LineChart) draw(id string, column int) DrawnChart {
 	return d
 }
 
-// path is a line with gaps for what is not drawn, and its points if they are few.
 func (c LineChart) path(line ChartLine, x, y scale) (path string, points [][2]float64) {
 	var b strings.Builder
 	last, goesOn := [2]float64{}, false
@@ -176,10 +167,9 @@ func (c LineChart) path(line ChartLine, x, y scale) (path string, points [][2]fl
 	return b.String(), points
 }
 
-// draws reports whether a value of Up is drawn.
 func (c LineChart) draws(v float64) bool { return !math.IsNaN(v) && (!c.Logarithmic || v > 0) }
 
-// lineClass is that of a line by its number; a fitted one has the color of its own line.
+// lineClass gives a fitted line the color of the line before.
 func lineClass(i int, fitted bool) string {
 	class := fmt.Sprintf("line-%d", max(i, 0)%lineClasses+1)
 	if i >= lineClasses { // the colors are used up

@@ -7,73 +7,65 @@ import (
 	"assay/history"
 )
 
-// FileLive is in the folder of a run while it is being made, and is removed when the
-// run ends. A killed run leaves it.
+// FileLive is in a run's folder until the run ends. A killed run leaves it.
 const FileLive = "live.json"
 
-// Live is what live.json holds: how a run goes, for those who watch it. It is
-// written once a second and bounded: long runs have fewer points a second. No
-// judgement rests on it.
+// Live is live.json, by which users watch a run. It is written once a second and bounded: long
+// runs have fewer points. No judgement rests on it.
 type Live struct {
 	// Format is the version of this form, now 1.
 	Format   int    `json:"format"`
 	Version  string `json:"version"`
 	Workload string `json:"workload"`
-	// Database is the product and its version, or its address without a password
-	// while the product is not known; empty until then if the run itself starts it.
+	// Database is the product and its version or, while unknown, its address without a password.
+	// It is empty until the run has started the database itself.
 	Database string    `json:"database"`
 	Started  time.Time `json:"started"`
 	Updated  time.Time `json:"updated"`
-	// Stage is what the run does now, and StageBegan since when.
+	// StageBegan is when Stage, the present activity, began.
 	Stage      string    `json:"stage"`
 	StageBegan time.Time `json:"stage_began"`
 	// Rows of TotalRows of the stage are done; TotalRows is 0 if unknown.
 	Rows      int64 `json:"rows"`
 	TotalRows int64 `json:"total_rows"`
-	// Elapsed is the length of the work so far; 0 before and -1 after it.
+	// Elapsed is the time of work; 0 before it and -1 after it.
 	Elapsed   float64 `json:"elapsed_seconds"`
 	Measuring bool    `json:"measuring"`
-	// Warmup and Duration are planned; Duration is 0 where it is not known.
-	Warmup   float64 `json:"warmup_seconds"`
-	Duration float64 `json:"duration_seconds"`
-	// Ops is how many operations are planned; 0 if it is a duration.
-	Ops     uint64 `json:"ops"`
-	Clients int    `json:"clients"`
-	// Outcomes count the whole work so far.
+	Warmup    float64 `json:"warmup_seconds"`
+	Duration  float64 `json:"duration_seconds"`
+	// Ops is how many operations are planned; 0 if a duration is.
+	Ops      uint64         `json:"ops"`
+	Clients  int            `json:"clients"`
 	Outcomes history.Counts `json:"outcomes"`
-	// PerSecond is over the work so far, and Latency the response time of what it
-	// committed.
+	// PerSecond and Latency are over the committed work so far.
 	PerSecond float64     `json:"committed_per_second"`
 	Latency   Latency     `json:"latency"`
 	Points    []LivePoint `json:"points"`
 	Faults    []LiveFault `json:"faults"`
 	Nodes     []string    `json:"nodes"`
-	// Notes are the latest remarks.
-	Notes []string `json:"notes"`
+	Notes     []string    `json:"notes"`
 }
 
 // LivePoint is one stretch of the work.
 type LivePoint struct {
 	// Second is its end, since the start of the work.
-	Second    float64 `json:"s"`
-	PerSecond float64 `json:"per_second"`
-	P50       float64 `json:"p50_ms"`
-	P99       float64 `json:"p99_ms"`
-	// Uncommitted is how many operations did not commit.
-	Uncommitted int64 `json:"uncommitted"`
+	Second      float64 `json:"s"`
+	PerSecond   float64 `json:"per_second"`
+	P50         float64 `json:"p50_ms"`
+	P99         float64 `json:"p99_ms"`
+	Uncommitted int64   `json:"uncommitted"`
 }
 
 // LiveFault is a fault that was injected.
 type LiveFault struct {
 	Text  string   `json:"text"`
 	Nodes []string `json:"nodes"`
-	// Injected and Healed are seconds since the start of the work; Healed is -1 until
-	// it is.
+	// Injected and Healed are seconds since the start of the work; Healed is -1 until then.
 	Injected float64 `json:"injected_s"`
 	Healed   float64 `json:"healed_s"`
 }
 
-// Left estimates how long the work still takes; false if nothing says it.
+// Left estimates the time until the work ends; false if unknown.
 func (l *Live) Left() (time.Duration, bool) {
 	var seconds float64
 	switch done := float64(l.Outcomes.Total()); {
@@ -89,7 +81,7 @@ func (l *Live) Left() (time.Duration, bool) {
 	return time.Duration(max(seconds, 0) * float64(time.Second)), true
 }
 
-// Share is how much of the present stage is done, 0 to 1; false if nothing says it.
+// Share is the done part of the present stage, 0 to 1; false if unknown.
 func (l *Live) Share() (float64, bool) {
 	switch left, known := l.Left(); {
 	case l.Elapsed > 0 && known:
@@ -100,8 +92,7 @@ func (l *Live) Share() (float64, bool) {
 	return 0, false
 }
 
-// ReadLive reads the live.json of a run's folder. It returns a *FileError if there is
-// none, or it is none that this version reads.
+// ReadLive reads a folder's live.json. It returns a *FileError if this version finds none.
 func ReadLive(folder string) (*Live, error) {
 	var l Live
 	if err := readFile(filepath.Join(folder, FileLive), "live state", "the run is not being made", &l); err != nil {

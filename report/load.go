@@ -8,8 +8,6 @@ import (
 	"assay/check"
 )
 
-// What work was asked for, in the words of all reports.
-
 func loadLine(r *Result) string {
 	l := &r.Load
 	if names := namesOfRounds(r); len(names) > 0 {
@@ -30,8 +28,7 @@ func loadLine(r *Result) string {
 		when(l.TimeoutSeconds > 0, "timeout "+seconds(l.TimeoutSeconds)))
 }
 
-// namesOfRounds are the rounds that a run was to be worked in, or else those that
-// it was.
+// namesOfRounds are the planned rounds, or else the rounds made.
 func namesOfRounds(r *Result) []string {
 	if len(r.Load.Rounds) > 0 {
 		return r.Load.Rounds
@@ -43,7 +40,6 @@ func namesOfRounds(r *Result) []string {
 	return names
 }
 
-// inBrief leaves out the middle of a long list.
 func inBrief(names []string) []string {
 	const most = 8
 	if len(names) <= most {

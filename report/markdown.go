@@ -10,8 +10,7 @@ import (
 	"assay/check"
 )
 
-// Markdown writes the result for an issue or a wiki, in the dialect that
-// GitHub and GitLab share.
+// Markdown writes the result for an issue or a wiki, in the common dialect of GitHub and GitLab.
 func Markdown(w io.Writer, r *Result) error {
 	r = clean(r)
 	m := &MarkdownText{}
@@ -70,8 +69,8 @@ func Markdown(w io.Writer, r *Result) error {
 	return m.Write(w)
 }
 
-// MarkdownText is a text in the dialect of Markdown, written block by block, which are parted by one
-// empty line. Its zero value is empty.
+// MarkdownText is Markdown made block by block, with an empty line between. Its zero value is
+// empty.
 type MarkdownText struct{ blocks []string }
 
 // Write writes the text.
@@ -85,7 +84,7 @@ func (m *MarkdownText) Write(w io.Writer) error {
 
 func (m *MarkdownText) raw(text string) { m.blocks = append(m.blocks, text) }
 
-// Image adds a picture by the path of its file, with the text that stands for it.
+// Image adds a picture file with its alternative text.
 func (m *MarkdownText) Image(text, path string) {
 	m.raw("![" + escape(text) + "](" + reference(path) + ")")
 }
@@ -108,7 +107,6 @@ func (m *MarkdownText) table(t Table) {
 	m.rows(t)
 }
 
-// rows writes a table without its title.
 func (m *MarkdownText) rows(t Table) {
 	if t.Drawn != "" {
 		m.fenced(t.Drawn)
@@ -143,7 +141,7 @@ func (m *MarkdownText) rows(t Table) {
 	m.raw(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// fenced writes a text that stands as it is; no line of it ends the block.
+// fenced writes a text unchanged; no line of it ends the block.
 func (m *MarkdownText) fenced(text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -152,7 +150,6 @@ func (m *MarkdownText) fenced(text string) {
 	m.raw(fence + "text\n" + strings.TrimRight(text, "\n") + "\n" + fence)
 }
 
-// filled writes a table unless it is empty.
 func (m *MarkdownText) filled(t Table) {
 	if len(t.Rows) > 0 {
 		m.table(t)
@@ -178,15 +175,15 @@ func (m *MarkdownText) Verdict(v DocumentVerdict) {
 	}
 }
 
-// Answer adds a question and what the runs say to it.
+// Answer adds a question and the runs' answer.
 func (m *MarkdownText) Answer(ask, answer string) {
 	m.raw("**" + escape(ask) + "** " + escape(answer))
 }
 
-// Line adds a paragraph whose text stands as it is.
+// Line adds a paragraph of plain text.
 func (m *MarkdownText) Line(text string) { m.raw(escape(text)) }
 
-// Raw adds what is Markdown already, unless it is empty.
+// Raw adds Markdown, unless it is empty.
 func (m *MarkdownText) Raw(text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		m.raw(text)
@@ -202,7 +199,6 @@ func (m *MarkdownText) Settings(all []Setting) {
 	m.Items(lines)
 }
 
-// checks writes each check's answer, and below the table the evidence.
 func (m *MarkdownText) checks(r *Result) {
 	m.table(checkTable(r))
 	m.filled(promiseTable(r))
@@ -235,7 +231,6 @@ func (m *MarkdownText) checks(r *Result) {
 	}
 }
 
-// stepLines are the steps of a cycle as a list inside an item.
 func stepLines(c *check.Cycle) []string {
 	var lines []string
 	for i, s := range c.Steps {
@@ -246,8 +241,7 @@ func stepLines(c *check.Cycle) []string {
 	return lines
 }
 
-// escape makes text stand as it is in Markdown, also inside a table: text may
-// come from a database.
+// escape protects text that may come from a database, also inside a table.
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range plain(text) {
@@ -270,7 +264,6 @@ func escape(text string) string {
 	return b.String()
 }
 
-// reference is the path of a file as a link has it.
 func reference(path string) string {
 	link := &url.URL{Path: filepath.ToSlash(path)}
 	return strings.NewReplacer("(", "%28", ")", "%29").Replace(link.String())

@@ -11,11 +11,9 @@ import (
 	"assay/measure"
 )
 
-// clean returns a deep copy of r that JSON can hold and that reads the same in
-// all reports: slices and maps that are always written are never nil, times
-// are in UTC, and a number that is not finite is replaced. Since a figure that
-// is no number cannot be believed, the copy's measurement is then invalid and
-// describes which figure it was.
+// clean returns a deep copy of r for JSON and for all reports. Slices and maps that are always
+// written are never nil, and times are in UTC. Numbers that are not finite are replaced, which
+// makes the measurement invalid and names them.
 func clean(r *Result) *Result {
 	var odd []string
 	copied := copyValue(reflect.ValueOf(*r), "", &odd).Interface().(Result)
@@ -29,8 +27,7 @@ func clean(r *Result) *Result {
 	return &copied
 }
 
-// copyValue copies v deeply. path is v's name in JSON; the names of numbers
-// that were not finite are added to odd, each once.
+// copyValue copies deeply. path is v's JSON name. odd gets the names of non-finite numbers once.
 func copyValue(v reflect.Value, path string, odd *[]string) reflect.Value {
 	if t, ok := v.Interface().(time.Time); ok {
 		return reflect.ValueOf(t.Round(0).UTC()) // Round drops the monotonic clock
@@ -86,7 +83,6 @@ func copyStruct(v reflect.Value, path string, odd *[]string) reflect.Value {
 	return fresh
 }
 
-// absent is the number that stands for "none" in the named field.
 func absent(path string) float64 {
 	switch path {
 	case "client.cpu_share", "series.p50_ms", "series.p95_ms", "series.p99_ms", "series.max_ms",
@@ -96,14 +92,12 @@ func absent(path string) float64 {
 	return 0
 }
 
-// points is how many intervals all slices of the series cover; in a sound
-// result that is the length of each.
+// points is the shortest length of the series' slices; sound ones have the same.
 func points(s *Series) int {
 	return min(len(s.Start), len(s.Committed), len(s.Rejected), len(s.Failed), len(s.Unknown),
 		len(s.P50), len(s.P95), len(s.P99), len(s.Max))
 }
 
-// even reports whether all slices of the series have one length.
 func even(s *Series) bool {
 	return points(s) == max(len(s.Start), len(s.Committed), len(s.Rejected), len(s.Failed),
 		len(s.Unknown), len(s.P50), len(s.P95), len(s.P99), len(s.Max))

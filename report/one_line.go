@@ -8,10 +8,9 @@ import (
 	"assay/check"
 )
 
-// Line writes the result as one line: the verdict, the throughput, the 99th
-// percentile ("-" if nothing was committed), or of a run in rounds how many
-// there were and how long they took, whether the figures may be believed, and
-// behind the exit code all that is against the run.
+// Line writes the verdict, the throughput and the 99th percentile ("-" if nothing committed), or
+// the number and length of rounds. Then come the measurement's validity, the exit code and all
+// that is against the run.
 func Line(w io.Writer, r *Result) error {
 	r = clean(r)
 	p99, measurement := none, r.Measurement.Verdict

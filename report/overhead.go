@@ -1,7 +1,7 @@
 package report
 
-// ClientProcessor is the processor time that assay used per operation of the measured
-// part, in microseconds, and whether it is known. An embedded database's own work is in it.
+// ClientProcessor is assay's processor time per measured operation, in microseconds, and whether
+// it is known. It includes an embedded database.
 func (r *Result) ClientProcessor() (float64, bool) {
 	all := r.Measured.Total()
 	if all == 0 || r.Client.CPUShare < 0 || r.Throughput.Seconds <= 0 {
@@ -10,9 +10,9 @@ func (r *Result) ClientProcessor() (float64, bool) {
 	return r.Client.CPUShare * float64(r.Client.CPUs) * r.Throughput.Seconds / float64(all) * 1e6, true
 }
 
-// ServerProcessor is the processor time that the servers used per committed operation of the
-// measured part, in microseconds, and whether it is known of all of them. Of an embedded
-// database, which has no server, it is what assay used beyond its own (Overhead).
+// ServerProcessor is the servers' processor time per committed measured operation, in
+// microseconds, and whether it is known of all. For an embedded database it is assay's time
+// beyond Overhead.
 func (r *Result) ServerProcessor() (float64, bool) {
 	if r.Database.Embedded {
 		if r.Overhead == nil || r.Measured.Committed == 0 {
@@ -36,17 +36,17 @@ func (r *Result) ServerProcessor() (float64, bool) {
 	return inUse / r.Throughput.PerSecond * 1e6, seen
 }
 
-// Overhead is what the same clients took at the run's pace, in an open loop, on a store
-// that answers at once: assay's own part in the run's figures.
+// Overhead is what the same clients cost in an open loop at the run's pace on a store that
+// answers at once: assay's own part of the figures.
 type Overhead struct {
-	// Rate is the pace in operations a second, Seconds how long it was kept.
+	// Rate is in operations a second, kept for Seconds.
 	Rate    float64 `json:"operations_per_second"`
 	Seconds float64 `json:"seconds"`
 	// P50 and P99 are the response time, in milliseconds.
 	P50 float64 `json:"p50_ms"`
 	P99 float64 `json:"p99_ms"`
-	// CPU is the processor time per operation in microseconds, RunCPU the run's
-	// own, which has an embedded database's work in it.
+	// CPU is processor time per operation in microseconds. RunCPU is the run's, including an
+	// embedded database.
 	CPU    float64 `json:"cpu_us"`
 	RunCPU float64 `json:"run_cpu_us"`
 }

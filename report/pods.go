@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// podTable shows the pods that the run was attached to.
 func podTable(c *Cluster) Table {
 	t := Table{Title: "Pods", Head: []string{"pod", "address", "machine", "memory", "processors", "volumes"}, Words: []int{0, 1, 2, 5}}
 	for _, n := range c.Nodes {

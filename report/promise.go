@@ -7,40 +7,35 @@ import (
 	"assay/check"
 )
 
-// Promise reports whether the database kept what its vendor promises. That is not
-// always what the checks were judged against: the user may ask for another
-// consistency model, and miss that alone.
+// Promise reports whether the database kept its vendor's promise. The checks may be judged
+// against another consistency model that the user asked for.
 type Promise struct {
-	// Model is the consistency model that the vendor promises at the isolation
-	// level in force; empty where the workload has none, and its checks are what
-	// every database promises.
+	// Model is the model promised at the isolation level in force; empty if the workload has
+	// none, so that its checks test what every database promises.
 	Model string `json:"model"`
-	// Asked is the model that the checks were judged against, if the user named
-	// another than Model; empty otherwise.
+	// Asked is the model judged against, if the user named another than Model.
 	Asked string `json:"asked_model,omitempty"`
-	// Kept is nil if that is not decided, or bugs were seeded.
+	// Kept is nil if undecided, or if bugs were seeded.
 	Kept *bool `json:"kept"`
-	// Source is the settings by which what was found is allowed, or by which it is not
-	// known whether it is, and Manual the pages that say so; empty if a promise was broken
-	// or nothing was found.
+	// Source is the settings that allow the findings or leave them open, Manual the pages. Both
+	// are empty after a broken promise and without findings.
 	Source string `json:"source,omitempty"`
 	Manual string `json:"manual,omitempty"`
-	// Detail describes what was found, or why nothing is known; empty where all is valid.
+	// Detail says what was found, or why nothing is known; empty if all is valid.
 	Detail string `json:"detail,omitempty"`
-	// Advice describes what the transactions of a user ask too little for, or why that is
-	// not known, and what shows it; empty where they have nothing to do with it.
+	// Advice says what a user's transactions ask too little for, with the proof, or why that is
+	// unknown; empty if they are not the cause.
 	Advice string `json:"advice,omitempty"`
 }
 
-// What the exit code follows: the verdict, or also what is allowed.
+// The exit code follows the verdict, or any finding, even an allowed one.
 const (
 	JudgePromise = "promise"
 	JudgeFound   = "found"
 )
 
-// ruled says in one line what the checks with a verdict have found, by which settings it is
-// allowed or left open, and where the manual says so. It is empty where nothing of the kind was
-// found.
+// ruled says in one line what the checks with a verdict found, which settings allow that or leave
+// it open, and the manual's pages. It is empty without findings.
 func ruled(r *Result, v check.Verdict) string {
 	type ruling struct{ source, manual string }
 	var order []ruling
@@ -73,7 +68,6 @@ func ruled(r *Result, v check.Verdict) string {
 	return strings.Join(parts, "; ")
 }
 
-// asked says how a model that the user asked for fared; empty if none was.
 func asked(r *Result) string {
 	switch {
 	case r.Promise == nil || r.Promise.Asked == "":
@@ -84,7 +78,7 @@ func asked(r *Result) string {
 	return r.Promise.Asked + " was asked"
 }
 
-// conviction says of a violation whose it is; empty where that is not known.
+// conviction says whose a violation is; empty if unknown.
 func conviction(r *Result) string {
 	switch {
 	case r.Seeded != "":
@@ -95,7 +89,6 @@ func conviction(r *Result) string {
 	return joined("; ", "a promise of the vendor's is broken", asked(r))
 }
 
-// meaning describes what a verdict means for the database.
 func meaning(r *Result) string {
 	advice := ""
 	if r.Promise != nil && r.Promise.Advice != "" {
@@ -116,7 +109,7 @@ func meaning(r *Result) string {
 	return "It is not known whether the database kept its promise. That is not the same as valid."
 }
 
-// promiseTable shows the findings that are no broken promise, or are not known to be one.
+// promiseTable shows findings that break no promise, or perhaps none.
 func promiseTable(r *Result) Table {
 	t := Table{Title: "What is promised of the findings", Head: []string{"check", "finding", "found", "about", "promised", "by which settings, and where it says so"}, Words: []int{0, 1, 3, 4, 5}}
 	for _, c := range r.Checks {
@@ -130,8 +123,8 @@ func promiseTable(r *Result) Table {
 	return t
 }
 
-// renewVerdict gives a result of an earlier version, in which all that was found was a
-// violation, the verdict that it has today. What is seeded stays violated: it is no vendor's.
+// renewVerdict gives an earlier version's result, where every finding was a violation, its
+// present verdict. Seeded bugs stay violations: no vendor makes them.
 func renewVerdict(r *Result) {
 	if r.Verdict != check.Violated || r.Seeded != "" || r.Promise == nil || r.Promise.Kept != nil && !*r.Promise.Kept {
 		return

@@ -7,45 +7,39 @@ import (
 	"assay/measure"
 )
 
-// Ramp is the work by the number of clients, of a closed loop whose clients began one after
-// the other within the measured part.
+// Ramp is the work by number of clients, in a closed loop whose clients began one after the other
+// during the measured part.
 type Ramp struct {
-	// WindowSeconds is the length of each point's window. The windows end a little after
-	// all clients had begun.
+	// WindowSeconds is each point's window. The windows end shortly after the last client began.
 	WindowSeconds float64             `json:"window_s"`
 	Points        []measure.RampPoint `json:"points"`
 	Degradation   RampDegradation     `json:"degradation"`
 }
 
-// RampDegradation is the number of clients from which on more of them bring little or nothing.
+// RampDegradation is the number of clients beyond which more bring little or nothing.
 type RampDegradation struct {
-	// State is reached, from the start, not reached or not known (scalability.KneeState),
-	// and Text says so in one sentence with figures.
+	// State is a scalability.KneeState. Text is a sentence with figures.
 	State string `json:"state"`
 	Text  string `json:"text"`
-	// Clients is the point with its 95 % confidence interval, null where there is none; of
-	// a point from the start the fewest clients that there were.
+	// Clients is the point with its 95 % confidence interval, null without one. If it is at the
+	// start, it is the fewest clients there were.
 	Clients     *float64 `json:"clients,omitempty"`
 	ClientsLow  *float64 `json:"clients_low,omitempty"`
 	ClientsHigh *float64 `json:"clients_high,omitempty"`
-	// AtMillis is when so many clients worked, in milliseconds since the start of the run,
-	// PerSecond the throughput with them by the fitted lines.
+	// AtMillis is when this many clients worked. PerSecond is the fitted throughput there.
 	AtMillis  *float64 `json:"at_ms,omitempty"`
 	PerSecond *float64 `json:"committed_per_second,omitempty"`
-	// Gain is what a further client brings from there on, as a share of what one brought
-	// before, with its 95 % confidence interval; null where that is not known.
+	// Gain is what a client adds beyond the point, as a share of what one added before, with its
+	// 95 % confidence interval; null if unknown.
 	Gain     *float64 `json:"gain_share,omitempty"`
 	GainLow  *float64 `json:"gain_low_share,omitempty"`
 	GainHigh *float64 `json:"gain_high_share,omitempty"`
-	// Fell is true if the throughput fell there at once.
-	Fell bool `json:"fell,omitempty"`
+	Fell     bool     `json:"fell,omitempty"`
 }
 
-// rampRows is how many windows a table has at most.
 const rampRows = 20
 
-// Lines draw the ramp: throughput and response time over the number of clients, with the
-// point of degradation.
+// Lines draw throughput and response time over clients, with the point of degradation.
 func (p *Ramp) Lines() []LineChart {
 	speed := ChartLine{Name: "committed a second"}
 	times := []ChartLine{{Name: "p50"}, {Name: "p99"}}
@@ -67,8 +61,8 @@ func (p *Ramp) Lines() []LineChart {
 	}
 }
 
-// P99At is the 99th percentile of the response time in the window whose number of clients is
-// nearest; -1 if nothing was committed in it.
+// P99At is the 99th percentile of the response time in the window of the nearest number of
+// clients; -1 if nothing committed in it.
 func (p *Ramp) P99At(clients float64) float64 {
 	nearest := measure.RampPoint{Clients: -1e9, P99: -1}
 	for _, x := range p.Points {
@@ -79,7 +73,6 @@ func (p *Ramp) P99At(clients float64) float64 {
 	return nearest.P99
 }
 
-// rampTable has some of the windows, from the first to the last.
 func rampTable(p *Ramp) Table {
 	t := Table{Title: "Throughput and response time by clients", Head: []string{"clients", "committed/s", "p50", "p99", "errors", "at"}}
 	n := len(p.Points)
@@ -96,7 +89,6 @@ func rampTable(p *Ramp) Table {
 	return t
 }
 
-// rampSection is its part of a report.
 func rampSection(p *Ramp) section {
 	return section{ID: "ramp", Title: "More and more clients", Text: p.Degradation.Text, Tables: []Table{rampTable(p)}, lines: p.Lines(),
 		label: "ramp", line: p.Degradation.Text}

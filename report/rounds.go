@@ -13,25 +13,22 @@ import (
 type Round struct {
 	Name    string `json:"name"`
 	Clients int    `json:"clients"`
-	// Apart is true if it is not in the run's own throughput and latency.
+	// Apart keeps it out of the run's throughput and latency.
 	Apart bool `json:"apart,omitempty"`
-	// StartSecond is since the start of the run, Seconds how long it took.
+	// StartSecond is since the start of the run.
 	StartSecond float64        `json:"start_s"`
 	Seconds     float64        `json:"seconds"`
 	Outcomes    history.Counts `json:"outcomes"`
 	PerSecond   float64        `json:"committed_per_second"`
-	// RowsPerSecond is how many rows were written or returned a second; 0 where
-	// the workload does not count them.
+	// RowsPerSecond counts rows written or returned; 0 if the workload does not count them.
 	RowsPerSecond float64 `json:"rows_per_second,omitempty"`
-	// Service is the time of each committed operation.
-	Service Latency `json:"service_time"`
-	// Tasks are the first 2,000 committed operations as they began, where the workload has them
-	// told: when, in seconds since the round's start, and how long they took, in milliseconds.
+	Service       Latency `json:"service_time"`
+	// Tasks are the first 2,000 committed operations in order of their beginning, if the workload
+	// wants them: seconds since the round's start, and duration in milliseconds.
 	Tasks [][2]float64 `json:"tasks,omitempty"`
-	// Size is what the rows took after the round; null where that is not known.
+	// Size is taken after the round; null if unknown.
 	Size *RoundSize `json:"size,omitempty"`
-	// Facts are what the workload or the server says of the round, such as the
-	// rows that were read, or the share of time spent in waiting for locks.
+	// Facts are from the workload or the server, such as rows read or the share of lock waits.
 	Facts []Setting `json:"facts,omitempty"`
 }
 
@@ -40,14 +37,12 @@ func (r *Round) EndSecond() float64 { return r.StartSecond + r.Seconds }
 
 // RoundSize is what the rows took after a round.
 type RoundSize struct {
-	// Bytes is on disk, as the database counts them.
 	Bytes int64 `json:"bytes"`
-	// Rows is how many rows there were, Payload the bytes that they held.
+	// Payload is the bytes that the Rows held.
 	Rows    int64 `json:"rows"`
 	Payload int64 `json:"payload_bytes"`
 }
 
-// roundTable shows the stretches of a run that is worked in several.
 func roundTable(r *Result) Table {
 	t := Table{Title: "Rounds", Head: []string{"round", "clients", "took", "committed", "per second", "mean", "p50", "p95", "p99", "max"}}
 	for _, x := range r.Rounds {
@@ -58,8 +53,7 @@ func roundTable(r *Result) Table {
 	return t
 }
 
-// roundFactTable shows what the workload and the server say of the rounds. Beside
-// the times it would be wider than a window.
+// roundFactTable is a table of its own: beside the times it would be wider than a window.
 func roundFactTable(r *Result) Table {
 	facts := roundFacts(r.Rounds)
 	t := Table{Title: "What else is known of the rounds", Head: append([]string{"round"}, facts...)}
@@ -87,12 +81,10 @@ func roundFactTable(r *Result) Table {
 	return t
 }
 
-// sizedRounds are those after which the size on disk is known.
 func sizedRounds(r *Result) []Round {
 	return slices.DeleteFunc(slices.Clone(r.Rounds), func(x Round) bool { return x.Size == nil })
 }
 
-// times are some times in milliseconds, or none of them if nothing was timed.
 func times(timed bool, these ...float64) []string {
 	cells := make([]string, len(these))
 	for i, ms := range these {
@@ -101,7 +93,6 @@ func times(timed bool, these ...float64) []string {
 	return cells
 }
 
-// roundFacts are the names of all facts, in the order in which they come up.
 func roundFacts(rounds []Round) []string {
 	var names []string
 	for _, x := range rounds {
@@ -123,8 +114,7 @@ func factOf(facts []Setting, name string) string {
 	return none
 }
 
-// narrowRounds shows the rounds without their facts, so narrow that it fits into a
-// terminal.
+// narrowRounds leaves out the facts to fit a terminal.
 func narrowRounds(r *Result) Table {
 	t := roundTable(r)
 	for _, row := range append([][]string{t.Head}, t.Rows...) {
@@ -134,7 +124,6 @@ func narrowRounds(r *Result) Table {
 	return t.firstColumns(8)
 }
 
-// factsLine is what is known of a round beside its times.
 func factsLine(x *Round) string {
 	var parts []string
 	for _, f := range x.Facts {
@@ -143,7 +132,7 @@ func factsLine(x *Round) string {
 	return strings.Join(parts, "; ")
 }
 
-// TimesOfTasks draws the time of each operation of rounds, each with its name; nothing if none is told.
+// TimesOfTasks draws the time of each operation of named rounds; nothing if there are no Tasks.
 func TimesOfTasks(title string, names []string, rounds []Round) LineChart {
 	chart := LineChart{Title: title, Across: "seconds since the round began", Up: "time of each task", Scattered: true, Format: quantity.Milliseconds}
 	for i, r := range rounds {
@@ -154,7 +143,7 @@ func TimesOfTasks(title string, names []string, rounds []Round) LineChart {
 	return chart
 }
 
-// tasksChart has the last rounds, as many as there are colors.
+// tasksChart has only the last rounds, one for each color.
 func tasksChart(r *Result) LineChart {
 	last := r.Rounds[max(0, len(r.Rounds)-lineClasses):]
 	var names []string
@@ -164,7 +153,6 @@ func tasksChart(r *Result) LineChart {
 	return TimesOfTasks("Time of each task", names, last)
 }
 
-// drawRounds draws how long each round took, and the times of its operations.
 func drawRounds(rounds []Round) (all []DrawnBars) {
 	took := BarChart{Title: "Length of the rounds", Along: "how long the round took", Format: quantity.Seconds}
 	times := BarChart{Title: "Times of the rounds' operations", Along: "99th percentile, with the median and the longest", Format: quantity.Milliseconds}

@@ -9,8 +9,6 @@ import (
 // FileSeries is in the folder of a series of runs.
 const FileSeries = "series.json"
 
-// The files of a study's folder: the study as it was made, its article as a page and as
-// Markdown, the folder of its charts, and a line for each run.
 const (
 	FileStudy       = "study.yaml"
 	FileArticle     = "study.html"
@@ -19,25 +17,22 @@ const (
 	FileRuns        = "runs.csv"
 )
 
-// RunSeries is what series.json holds: several runs of one workload that belong
-// together. Its form is fixed, like the form of Result.
+// RunSeries is series.json: several runs of one workload that belong together. Fields are added,
+// never renamed.
 type RunSeries struct {
 	// Format is the version of this form, now 1.
 	Format   int       `json:"format"`
 	Version  string    `json:"version"`
 	Workload string    `json:"workload"`
 	Started  time.Time `json:"started"`
-	// Seed is the seed of the first repeat; repeat n has Seed+n-1, in every
-	// configuration.
+	// Seed is of the first repeat; repeat n has Seed+n-1, in every configuration.
 	Seed    uint64 `json:"seed"`
 	Repeats int    `json:"repeats"`
-	// Common is what all runs share, as one text: a series is gone on with only if
-	// it is the same.
+	// Common is what all runs share, as one text. A series continues only with the same text.
 	Common string `json:"common"`
-	// Configurations are what is compared; one without values is the only one.
+	// Configurations are compared with each other; an only one has no values.
 	Configurations []Configuration `json:"configurations"`
-	// Runs are in the order in which they are made: each configuration once, then
-	// each again.
+	// Runs are in the order in which they are made: each configuration once, then each again.
 	Runs []SeriesRun `json:"runs"`
 }
 
@@ -50,26 +45,22 @@ type Configuration struct {
 
 // SeriesRun is one run of a series.
 type SeriesRun struct {
-	// Folder is within the series' own.
+	// Folder is within the folder of the series.
 	Folder        string `json:"folder"`
 	Configuration string `json:"configuration"`
-	// Repeat counts from 1.
-	Repeat int    `json:"repeat"`
-	Seed   uint64 `json:"seed"`
-	// State is StateWaiting, StateDone or StateFailed. A run that could not be made
-	// has failed; one that has a result is done, whatever its verdict.
+	Repeat        int    `json:"repeat"`
+	Seed          uint64 `json:"seed"`
+	// State is StateWaiting, StateDone (there is a result, whatever its verdict) or StateFailed.
 	State string `json:"state"`
-	// Seconds is how long it took, judging included.
+	// Seconds includes judging.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Again is how often it was made again since its measurement was invalid.
+	// Again counts repetitions for an invalid measurement.
 	Again int `json:"again,omitempty"`
 	// Exit is how assay would have ended with this run alone.
-	Exit *Exit `json:"exit,omitempty"`
-	// Problem is why a run failed.
+	Exit    *Exit  `json:"exit,omitempty"`
 	Problem string `json:"problem,omitempty"`
 }
 
-// The states of a run in a series.
 const (
 	StateWaiting = "waiting"
 	StateDone    = "done"
@@ -86,8 +77,8 @@ func (s *RunSeries) Count(state string) (n int) {
 	return n
 }
 
-// ReadSeries reads the series.json of a folder. It returns a *FileError if there is
-// none, it is too large, or it is none that this version reads.
+// ReadSeries reads the series.json of a folder. It returns a *FileError if there is none that
+// this version reads, or it is too large.
 func ReadSeries(folder string) (*RunSeries, error) {
 	path := filepath.Join(folder, FileSeries)
 	var s RunSeries

@@ -10,10 +10,8 @@ import (
 	"assay/internal/quantity"
 )
 
-// The sentences that the terminal summary, Markdown and HTML share. All of them
-// expect a clean result.
+// Sentences of all forms of the report. They expect a clean result.
 
-// timeForm is how moments are written in all reports.
 const timeForm = "2006-01-02 15:04:05 UTC"
 
 // subject is what was tested: "bank on PostgreSQL 17.5".
@@ -29,7 +27,6 @@ func product(r *Result) string {
 	return name
 }
 
-// verdictLine says in one line what the checks found.
 func verdictLine(r *Result) string {
 	named := map[check.Verdict][]string{} // check names by verdict
 	for _, c := range r.Checks {
@@ -67,7 +64,6 @@ func verdictLine(r *Result) string {
 	return "UNKNOWN: the checks give no verdict"
 }
 
-// foundBy counts what the checks have found that ended so.
 func foundBy(r *Result, ended check.Verdict) (n int64) {
 	for _, c := range r.Checks {
 		if c.Verdict == ended {
@@ -77,7 +73,6 @@ func foundBy(r *Result, ended check.Verdict) (n int64) {
 	return n
 }
 
-// measurementLine reports in one line whether the measurement is valid.
 func measurementLine(r *Result) string {
 	switch {
 	case r.Measurement.Wide():
@@ -90,7 +85,6 @@ func measurementLine(r *Result) string {
 	return "INVALID, do not believe the figures, because"
 }
 
-// reasonsLine is measurementLine in a few words, for the end of the summary.
 func reasonsLine(r *Result) string {
 	if n := int64(len(r.Measurement.Reasons)); n > 0 {
 		return "INVALID, for " + check.Counted(n, "reason", "reasons") + " given above"
@@ -98,8 +92,6 @@ func reasonsLine(r *Result) string {
 	return "INVALID"
 }
 
-// thresholdsLine says in one line how many thresholds were kept, and which were
-// not.
 func thresholdsLine(r *Result) string {
 	total, answer := int64(len(r.Thresholds)), answerOfAll(r)
 	var names []string
@@ -122,7 +114,6 @@ func thresholdsLine(r *Result) string {
 	}
 }
 
-// setup describes what was tested and how, in the order in which it is read.
 func setup(r *Result) []Setting {
 	facts := []Setting{{"database", joined(", ", product(r), r.Database.Address)}}
 	add := func(name, value string) {
@@ -164,7 +155,6 @@ func setup(r *Result) []Setting {
 	return facts
 }
 
-// when is text if the condition holds, and else empty.
 func when(condition bool, text string) string {
 	if condition {
 		return text
@@ -172,7 +162,6 @@ func when(condition bool, text string) string {
 	return ""
 }
 
-// joined puts what is not empty together.
 func joined(between string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
 }
@@ -185,7 +174,6 @@ func pairs(settings []Setting) string {
 	return strings.Join(parts, ", ")
 }
 
-// readable groups the digits of numbers, which a result holds as they are.
 func readable(settings []Setting) []Setting {
 	better := slices.Clone(settings)
 	for i := range better {
@@ -194,9 +182,8 @@ func readable(settings []Setting) []Setting {
 	return better
 }
 
-// readableText groups the digits of the numbers in a text that stand for
-// themselves, as in "2000, each of the last 1000". What is part of a word, a
-// range or an address stays.
+// readableText groups the digits of numbers that stand alone in a text, as in "2000, each of the
+// last 1000". It leaves parts of a word, a range or an address alone.
 func readableText(text string) string {
 	words := strings.Split(text, " ")
 	for i, word := range words {
@@ -211,7 +198,6 @@ func readableText(text string) string {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// machines describes the installation, as far as it is known.
 func machines(d *Database) string {
 	var parts, node, shared []string
 	whole := func(n *int, one, many string) {
@@ -244,7 +230,6 @@ func machines(d *Database) string {
 	return joined(", ", parts...)
 }
 
-// retriesLine describes what the retry policy did.
 func retriesLine(r *Result) string {
 	t := &r.Retries
 	if t.Retried == 0 {
@@ -266,7 +251,6 @@ func loadingLine(l *Loading) string {
 	return joined("; ", parts...)
 }
 
-// loadingFault describes a fault while rows were loaded.
 func loadingFault(f *Fault) string {
 	if f.Skipped {
 		return f.name() + " skipped: " + f.Problem
@@ -275,7 +259,6 @@ func loadingFault(f *Fault) string {
 		when(!f.Proven, ", "+notProven) + when(f.Problem != "", ": "+f.Problem)
 }
 
-// errorsLine describes what attempts failed of.
 func errorsLine(r *Result) string {
 	parts := make([]string, len(r.Errors))
 	for i, e := range r.Errors {
@@ -287,7 +270,6 @@ func errorsLine(r *Result) string {
 	return strings.Join(parts, ", ")
 }
 
-// rateLines say how much was committed, and how evenly.
 func rateLines(r *Result) []string {
 	t := &r.Throughput
 	lines := []string{fmt.Sprintf("%s committed/s%s over %s", figure(t.PerSecond), plusMinus(t), seconds(t.Seconds)) +
@@ -303,7 +285,6 @@ func rateLines(r *Result) []string {
 	return lines
 }
 
-// overheadLine says what of the figures is assay's own.
 func overheadLine(r *Result) string {
 	o := r.Overhead
 	share := func(own, all float64) string { return when(all > 0, fmt.Sprintf(" (%.1f"+nbsp+"%%)", 100*own/all)) }
@@ -312,7 +293,6 @@ func overheadLine(r *Result) string {
 		millis(o.CPU/1000), share(o.CPU, o.RunCPU), figure(o.Rate), seconds(o.Seconds))
 }
 
-// testerLine describes how assay itself fared.
 func testerLine(r *Result) string {
 	c := &r.Client
 	return cmp.Or(joined(", ",
@@ -324,7 +304,6 @@ func testerLine(r *Result) string {
 		when(c.ConnectMillis > 0, "connecting took "+millis(c.ConnectMillis))), "unknown")
 }
 
-// faultLine describes when a fault acted and when work went on.
 func faultLine(f *Fault) string {
 	if f.Skipped {
 		return "skipped at " + f.injected() + ": " + f.Problem
@@ -339,8 +318,7 @@ func faultLine(f *Fault) string {
 		f.backupText() + when(!f.Proven, "; "+notProven) + when(f.Problem != "", "; "+f.Problem)
 }
 
-// injected is when the fault acted on the clock of all figures, which runs from
-// the start of the run, and on the one by which it was asked for.
+// injected gives the time since the start of the run, and on the clock of the request.
 func (f *Fault) injected() string {
 	text := seconds(f.InjectedSecond) + " of the run"
 	if f.InjectedMeasured != nil {
@@ -349,7 +327,6 @@ func (f *Fault) injected() string {
 	return text
 }
 
-// healing is when the fault was healed, at or after so many seconds.
 func (f *Fault) healing(preposition string) string {
 	if f.healed() {
 		return "healed " + preposition + " " + seconds(f.HealedSecond)
@@ -357,7 +334,6 @@ func (f *Fault) healing(preposition string) string {
 	return "never healed"
 }
 
-// notProven stands beside a fault of which nothing was seen.
 const notProven = "not proven to have taken effect"
 
 func (f *Fault) healed() bool { return f.HealedSecond > f.InjectedSecond }

@@ -11,15 +11,14 @@ import (
 	"assay/measure/servers"
 )
 
-// ServerCharts are what the servers were doing over the time of a run. At is where
-// the intervals end, in seconds since its start.
+// ServerCharts show the servers. At is where intervals end, in seconds since the run's start.
 type ServerCharts struct {
 	At     []float64
 	Charts []servers.Chart
 }
 
-// drawn lays them out over the time of the run, also where the first or the last look is missing.
-// Figures that are 0 all the time stand in the table alone.
+// drawn lays the charts out over the whole run, even if the first or the last look is missing.
+// Figures that are always 0 are only in the table.
 func (s ServerCharts) drawn(c course) (shown []DrawnChart, f Figures) {
 	var charts []LineChart
 	for _, of := range s.Charts {
@@ -45,7 +44,6 @@ func (s ServerCharts) drawn(c course) (shown []DrawnChart, f Figures) {
 	return shown, f
 }
 
-// serverFigure writes a value in a chart's unit.
 func serverFigure(v float64, unit string) string {
 	switch {
 	case math.IsNaN(v):
@@ -62,7 +60,6 @@ func serverFigure(v float64, unit string) string {
 	return short(v) + unit
 }
 
-// knownFigure writes a value that may not be known.
 func knownFigure(v *float64, unit string) string {
 	if v == nil {
 		return none
@@ -70,7 +67,6 @@ func knownFigure(v *float64, unit string) string {
 	return serverFigure(*v, unit)
 }
 
-// nodeTable shows what each node used over the measured part.
 func nodeTable(s *servers.Summary) Table {
 	t := Table{Title: "Servers and tester over the measured part", Head: []string{"node", "processors", "in use, median", "in use, most",
 		"memory, most", "threads, most", "written to disk", "read from disk", "network in", "network out", "seen"}}
@@ -86,7 +82,6 @@ func nodeTable(s *servers.Summary) Table {
 	return t
 }
 
-// accountTable shows the database's own account over the measured part.
 func accountTable(s *servers.Summary) Table {
 	t := Table{Title: "The database's own account over the measured part", Head: []string{"figure", "median", "mean", "most"}}
 	for _, f := range s.Account {
@@ -95,7 +90,6 @@ func accountTable(s *servers.Summary) Table {
 	return t
 }
 
-// serverReasons says what transactions waited for, and what is not known of the servers, and why.
 func serverReasons(s *servers.Summary) (reasons []string) {
 	if s.Waits != "" {
 		reasons = append(reasons, s.Waits)
@@ -119,7 +113,6 @@ func serverReasons(s *servers.Summary) (reasons []string) {
 	return reasons
 }
 
-// nodeLine is a node in the terminal's summary.
 func nodeLine(n *servers.NodeSummary) string {
 	cpus := check.Counted(int64(n.CPUs), "processor", "processors")
 	if n.CPUs != math.Trunc(n.CPUs) {
@@ -135,15 +128,13 @@ func nodeLine(n *servers.NodeSummary) string {
 		when(n.Samples < n.Of, fmt.Sprintf("not seen in %d of %d", n.Of-n.Samples, n.Of)))
 }
 
-// growth writes what certainly grew over a long run.
 func (t *textWriter) growth(r *Result) {
 	for i := 0; r.Servers != nil && i < len(r.Servers.Growth); i++ {
 		t.field(when(i == 0, "growth"), r.Servers.Growth[i].Text())
 	}
 }
 
-// servers writes a line a node, and what the limit was. Of a database inside of assay,
-// whose use is the tester's, only a limit that is clear is worth a line.
+// servers writes a line a node, and the limit. An embedded database needs a clear limit for it.
 func (t *textWriter) servers(r *Result) {
 	s := r.Servers
 	if s == nil {

@@ -10,15 +10,13 @@ import (
 	"assay/check"
 )
 
-// Bounds of what a summary shows of the evidence of one check.
 const (
 	summaryFindings = 3
 	summaryText     = 300
 )
 
-// Summary writes what a reader of a pipeline wants to see of a result first, as Markdown:
-// the verdict, the figures with their intervals, the checks, thresholds and faults.
-// Markdown has all. page is where the report is, empty for nowhere.
+// Summary writes Markdown for a reader of a pipeline: the verdict, the figures with their
+// intervals, the checks, thresholds and faults. page is where the report is, or empty.
 func Summary(w io.Writer, r *Result, page string) error {
 	r = clean(r)
 	m := &MarkdownText{}
@@ -47,7 +45,6 @@ func Summary(w io.Writer, r *Result, page string) error {
 	return m.Write(w)
 }
 
-// figureTable has a line for each figure of a run, with its interval.
 func figureTable(r *Result) Table {
 	t := Table{Head: []string{"figure", "measured", "± (95 %)"}}
 	share := ""
@@ -75,7 +72,6 @@ func figureTable(r *Result) Table {
 	return t
 }
 
-// firstColumns is the table without the columns from n on.
 func (t Table) firstColumns(n int) Table {
 	t.Head = t.Head[:n]
 	for i := range t.Rows {
@@ -85,7 +81,6 @@ func (t Table) firstColumns(n int) Table {
 	return t
 }
 
-// firstFindings writes the first findings of a check, each cut to a line or two.
 func (m *MarkdownText) firstFindings(c check.Result) {
 	if len(c.Evidence) == 0 {
 		return

@@ -10,36 +10,31 @@ import (
 	"assay/history"
 )
 
-// Table is a table for any report. The first column names the row, the others
-// are figures, except for those listed in Words.
+// Table is a table for any report. The first column names the row; the others, except Words, are
+// figures.
 type Table struct {
 	Title string
 	Head  []string
 	Rows  [][]string
-	// Words are the columns, beside the first, that hold words: they are
-	// aligned left.
 	Words []int
-	// Wide are columns that the terminal leaves out where the first would have less than
-	// half of a line beside them.
+	// Wide columns are left out on the terminal if the first would get less than half a line.
 	Wide []int
-	// Cut is true if the first column is cut on the terminal where it has no room, and not
-	// wrapped: pages have it whole.
-	Cut bool
-	// Whole is true if no cell is cut on the terminal: they are known to have room.
+	// Cut lets the terminal cut the first column instead of wrapping it.
+	Cut   bool
 	Whole bool
-	// Parts head rows in pages and Markdown, by the row from which on they hold.
+	// Parts are headings in pages and Markdown, by the first row below.
 	Parts map[int]string
-	// Links are where cells lead in pages and Markdown, by row and column: the place of a
-	// heading on the same page. The first column has none.
+	// Links are places of headings on the same page, by row and column, for pages and Markdown.
+	// The first column has none.
 	Links map[[2]int]string
-	// Drawn, if not empty, is a text that stands as it is, in place of the rows.
+	// Drawn, if not empty, is text shown unchanged instead of rows.
 	Drawn string
 }
 
-// Link is where a cell leads, empty if nowhere.
+// Link is where a cell leads, or empty.
 func (t Table) Link(row, column int) string { return t.Links[[2]int{row, column}] }
 
-// narrow is the table without its Wide columns; these are behind all Words.
+// narrow leaves out the Wide columns, which come after all Words.
 func (t Table) narrow() Table {
 	without := func(cells []string) (kept []string) {
 		for i, cell := range cells {
@@ -60,8 +55,7 @@ func (t Table) narrow() Table {
 // Left reports whether a column is aligned left.
 func (t Table) Left(column int) bool { return column == 0 || slices.Contains(t.Words, column) }
 
-// Mark is the tick or cross that a cell begins with, empty if it has none. Pages hide
-// it from screen readers, since words beside it say the same.
+// Mark is a cell's tick or cross, or empty. Screen readers skip it, since words repeat it.
 func (t Table) Mark(cell string) string {
 	for _, m := range []string{mark(true), mark(false)} {
 		if strings.HasPrefix(cell, m+" ") {
@@ -79,18 +73,14 @@ func (t Table) Unmarked(cell string) string {
 	return cell
 }
 
-// doubt ends the figure of a cell that is not to be believed.
 const doubt = nbsp + "?"
 
-// Doubtful is the cell of a figure that is not to be believed, since its measurement is
-// invalid. Text and Markdown have the question mark, pages a color too.
+// Doubtful marks a figure of an invalid measurement with a question mark and a color.
 func Doubtful(cell string) string { return cell + doubt }
 
 // Doubted reports whether a cell is Doubtful.
 func (t Table) Doubted(cell string) bool { return strings.HasSuffix(cell, doubt) }
 
-// latencyTable shows the distributions of the result; counted adds how many
-// operations each holds.
 func latencyTable(r *Result, counted bool) Table {
 	t := Table{Title: "Latency", Head: []string{"latency", "mean", "p50", "p95", "p99", "p99.9", "max"}}
 	if counted {
@@ -138,7 +128,6 @@ func latencyTable(r *Result, counted bool) Table {
 	return t
 }
 
-// outcomeTable shows how operations ended.
 func outcomeTable(r *Result) Table {
 	t := Table{Title: "Outcomes", Head: []string{"operations", "measured", "share", "whole run", "share"}}
 	m, all := &r.Measured, &r.Outcomes
@@ -159,7 +148,6 @@ func outcomeTable(r *Result) Table {
 	return t
 }
 
-// errorTable shows what attempts failed of.
 func errorTable(r *Result) Table {
 	t := Table{Title: "Errors", Head: []string{"errors", "ended as", "attempts", "share"}, Words: []int{1}}
 	said := slices.ContainsFunc(r.Errors, func(e ErrorCount) bool { return e.First != "" })
@@ -176,7 +164,6 @@ func errorTable(r *Result) Table {
 	return t
 }
 
-// throughputTable shows how much was committed, and how evenly.
 func throughputTable(r *Result) Table {
 	p := &r.Throughput
 	t := Table{Title: "Throughput", Head: []string{"throughput", "figure"}}
@@ -200,7 +187,6 @@ func throughputTable(r *Result) Table {
 	return t
 }
 
-// thresholdTable shows each limit beside what was measured.
 func thresholdTable(r *Result) Table {
 	t := Table{Title: "Thresholds", Head: []string{"threshold", "measured", "result"}, Words: []int{2}}
 	for _, h := range r.Thresholds {
@@ -209,7 +195,6 @@ func thresholdTable(r *Result) Table {
 	return t
 }
 
-// checkTable shows each check's answer.
 func checkTable(r *Result) Table {
 	t := Table{Title: "Checks", Head: []string{"check", "verdict", "detail"}, Words: []int{1, 2}}
 	for _, c := range r.Checks {
@@ -221,7 +206,6 @@ func checkTable(r *Result) Table {
 	return t
 }
 
-// faultTable shows when faults acted and what they did to the work.
 func faultTable(r *Result) Table {
 	t := Table{Title: "Faults", Head: []string{"fault", "injected at", "healed at (of the run)", "write outage", "read outage", "longest call",
 		"new primary", "errors", "proof"}, Words: []int{0, 6, 7, 8}}
@@ -240,14 +224,12 @@ func faultTable(r *Result) Table {
 	return t
 }
 
-// TookOver reports whether a node took writes afterwards that had not before the fault. Where it
-// is not known who had, that is assumed.
+// TookOver reports whether another node took writes afterwards. If the primary before is unknown,
+// it is assumed to be another.
 func (f *Fault) TookOver() bool { return f.NewPrimary != "" && f.NewPrimary != f.Primary }
 
-// cameBack reports whether the primary took writes again, and nobody in its place.
 func (f *Fault) cameBack() bool { return f.NewPrimary != "" && f.NewPrimary == f.Primary }
 
-// newPrimary is who took writes afterwards, and when, or that nobody replaced the primary.
 func (f *Fault) newPrimary() string {
 	switch {
 	case f.PrimaryStayed != "":
@@ -258,7 +240,6 @@ func (f *Fault) newPrimary() string {
 	return known(f.NewPrimary != "", f.NewPrimary+" after "+millis(f.NewPrimaryAfter))
 }
 
-// name is the fault as asked for, with the nodes that it fell on.
 func (f *Fault) name() string {
 	text := f.Action + " " + f.Target
 	if nodes := strings.Join(f.Nodes, ", "); nodes != "" && nodes != f.Target {
@@ -267,7 +248,7 @@ func (f *Fault) name() string {
 	return text
 }
 
-// proof describes how the fault was seen to act and to end, what went wrong, and where it is from.
+// proof says how the fault was seen to act and to end, what went wrong, and its source.
 func (f *Fault) proof() string {
 	from := ""
 	if f.Source != "" {
@@ -291,7 +272,6 @@ func ErrorCounts(errors []ErrorCount) string {
 	return strings.Join(parts, ", ")
 }
 
-// settingTable shows settings or facts in two columns of words.
 func settingTable(title, what string, settings []Setting) Table {
 	t := Table{Title: title, Head: []string{what, "value"}, Words: []int{1}}
 	for _, s := range settings {
@@ -300,7 +280,6 @@ func settingTable(title, what string, settings []Setting) Table {
 	return t
 }
 
-// further holds the figures that stand in no other table.
 func further(r *Result) []Setting {
 	facts := []Setting{{"retries", retriesLine(r)}}
 	for _, line := range dataLines(r) {
@@ -315,7 +294,6 @@ func further(r *Result) []Setting {
 	return append(facts, Setting{"tester", testerLine(r)})
 }
 
-// transfers is how many transfers the database holds, nil if that is not known.
 func transfers(r *Result) *int64 {
 	for _, name := range []string{"transfers", "transfer", "assay_transfer", "journal", "entries"} {
 		if n, known := r.Data.Rows[name]; known {
@@ -325,11 +303,8 @@ func transfers(r *Result) *int64 {
 	return nil
 }
 
-// processors is a number of them, which may be a share of one.
 func processors(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 
-// known is text if the condition holds, and else the text for what nobody knows.
 func known(is bool, text string) string { return cmp.Or(when(is, text), none) }
 
-// limited is text if the condition holds, and else that there is no limit.
 func limited(is bool, text string) string { return cmp.Or(when(is, text), "no limit") }

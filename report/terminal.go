@@ -14,20 +14,18 @@ import (
 
 // TextOptions describes how the terminal summary is written.
 type TextOptions struct {
-	// Width is the number of columns; 0 means 80, and less than 72 means 72.
+	// Width is in columns; 0 means 80, and less than 72 means 72.
 	Width int
-	// Color marks verdicts with ANSI colors. Words say the same without.
+	// Color marks verdicts with ANSI colors. Words say the same.
 	Color bool
-	// Report is where the full report is, named in the last line; empty leaves
-	// that line out.
+	// Report is where the full report is, for the last line; empty omits it.
 	Report string
 	// Explain tells the evidence in the order of time, with a picture.
 	Explain bool
 }
 
-// Text writes the summary for the terminal: what a user wants to know at the
-// end of a run, and as the last lines the verdict and where the report is.
-// What goes without saying is left out; the other reports have it.
+// Text writes the summary for the terminal, ending with the verdict and the report's place. What
+// goes without saying is only in the other reports.
 func Text(w io.Writer, r *Result, o TextOptions) error {
 	r = clean(r)
 	t := newTextWriter(o)
@@ -62,7 +60,6 @@ func Text(w io.Writer, r *Result, o TextOptions) error {
 	return t.writeTo(w)
 }
 
-// setup writes how the run was set up, without what is as it mostly is.
 func (t *textWriter) setup(r *Result) {
 	brief := *r
 	if r.Outcomes.Unknown == 0 {
@@ -75,7 +72,6 @@ func (t *textWriter) setup(r *Result) {
 	}
 }
 
-// inSummary reports whether a setting belongs into the summary.
 func inSummary(s Setting) bool {
 	switch s.Name {
 	case "loaded", "started", "run":
@@ -88,9 +84,8 @@ func inSummary(s Setting) bool {
 	return true
 }
 
-// delays are the latencies without what adds nothing: service times that are
-// the response times, as is the rule in a closed loop, and what did not commit,
-// unless something of it took longer than all that did.
+// delays leaves out service times equal to the response times, as in most closed loops, and
+// uncommitted operations unless one took longer than all committed ones.
 func delays(r *Result) Table {
 	t := latencyTable(r, false)
 	response := t.Rows[0][1:]
@@ -101,11 +96,10 @@ func delays(r *Result) Table {
 	return t
 }
 
-// sparkLegend is the room for the scale behind the course of the throughput.
+// sparkLegend is the room for the scale behind the sparkline.
 const sparkLegend = 18
 
-// measured writes throughput and its course, marked if it is not to be
-// believed: whoever reads only this line must see it.
+// measured marks the throughput if it must not be believed, for those who read only this line.
 func (t *textWriter) measured(r *Result) {
 	t.gap()
 	lines := rateLines(r)
@@ -121,8 +115,7 @@ func (t *textWriter) measured(r *Result) {
 	}
 }
 
-// rounds writes what each round took, and what else is known of it. Throughput
-// and latency over rounds of different work would mean nothing.
+// rounds writes each round's figures. Throughput and latency over different work mean nothing.
 func (t *textWriter) rounds(r *Result) {
 	t.gap()
 	took := check.Counted(int64(len(r.Rounds)), "round", "rounds") + " in " + seconds(r.Throughput.Seconds)
@@ -138,8 +131,6 @@ func (t *textWriter) rounds(r *Result) {
 	}
 }
 
-// operations writes how operations ended: a line if there is one answer, and
-// otherwise a table of the answers that there were.
 func (t *textWriter) operations(r *Result) {
 	m, all := &r.Measured, &r.Outcomes
 	if m.Committed == m.Total() && all.Committed == all.Total() {
@@ -152,7 +143,6 @@ func (t *textWriter) operations(r *Result) {
 	}
 }
 
-// remarks writes what is worth knowing beside the figures.
 func (t *textWriter) remarks(r *Result) {
 	if len(r.Errors) > 0 {
 		t.field("errors", errorsLine(r))
@@ -182,7 +172,6 @@ func (t *textWriter) remarks(r *Result) {
 	}
 }
 
-// manyFaults is how many faults are listed one by one; the report has them all.
 const manyFaults = 8
 
 func (t *textWriter) faults(r *Result) {
@@ -205,7 +194,6 @@ func (t *textWriter) faults(r *Result) {
 	}
 }
 
-// judgements writes what was judged: measurement, thresholds, checks.
 func (t *textWriter) judgements(r *Result) {
 	t.painted(measurementColor(&r.Measurement), "measurement", measurementLine(r))
 	for _, reason := range r.Measurement.Reasons {
@@ -228,10 +216,9 @@ func checkMark(v check.Verdict) string {
 	return "?"
 }
 
-// notApplicableMark stands where a check has no verdict because it has no subject.
+// notApplicableMark stands before a check without a subject.
 const notApplicableMark = "-"
 
-// mark is a tick or a cross.
 func mark(good bool) string {
 	if good {
 		return "✓"
@@ -250,7 +237,6 @@ func measuredFigure(h *Threshold) string {
 	return short(h.Measured) + nbsp + h.Unit
 }
 
-// ANSI colors.
 const (
 	noColor = ""
 	bold    = "\x1b[1m"
@@ -270,8 +256,7 @@ func verdictColor(v check.Verdict) string {
 	return yellow
 }
 
-// measurementColor is none of the verdict's red: figures that are not to be believed
-// break no promise.
+// measurementColor is never the verdict's red: doubtful figures break no promise.
 func measurementColor(m *Measurement) string {
 	if m.Verdict == string(measure.Valid) {
 		return green
@@ -279,9 +264,6 @@ func measurementColor(m *Measurement) string {
 	return yellow
 }
 
-// spark draws committed operations over the whole run in at most width
-// characters, each the mean of as many intervals, and returns the rate that
-// the full height stands for.
 func spark(s *Series, width int) (string, float64) {
 	if s.IntervalSeconds <= 0 {
 		return "", 0
@@ -293,9 +275,8 @@ func spark(s *Series, width int) (string, float64) {
 	return Sparkline(rates, width)
 }
 
-// Sparkline draws values in at most width characters, each the mean of as many values,
-// and returns what the full height stands for. It is empty for fewer than two values
-// and for zeros.
+// Sparkline draws values in at most width characters, each the mean of equally many values. It
+// returns the value of the full height. It is empty for fewer than two values and for zeros.
 func Sparkline(values []float64, width int) (string, float64) {
 	n := len(values)
 	if n < 2 || width < 1 {

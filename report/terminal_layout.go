@@ -10,16 +10,14 @@ import (
 // labelWidth is the column at which values start.
 const labelWidth = 14
 
-// textWriter lays the summary out: a label, and beside it values that are
-// wrapped at the width.
+// textWriter writes labels, each with values beside it, wrapped at the width.
 type textWriter struct {
 	b     strings.Builder
 	width int
 	color bool
-	// complete names the place that holds everything; the terminal shows a part.
+	// complete names the place that holds everything.
 	complete string
-	// explain tells evidence in the order of time.
-	explain bool
+	explain  bool
 }
 
 func newTextWriter(o TextOptions) *textWriter {
@@ -30,7 +28,6 @@ func newTextWriter(o TextOptions) *textWriter {
 	return t
 }
 
-// writeTo writes all that was laid out.
 func (t *textWriter) writeTo(w io.Writer) error {
 	if _, err := io.WriteString(w, strings.ReplaceAll(t.b.String(), nbsp, " ")); err != nil {
 		return fmt.Errorf("write the summary: %w", err)
@@ -38,7 +35,6 @@ func (t *textWriter) writeTo(w io.Writer) error {
 	return nil
 }
 
-// line writes one line of its own.
 func (t *textWriter) line(color, text string) {
 	for _, part := range wrap(plain(text), t.width) {
 		t.b.WriteString(t.paint(color, part) + "\n")
@@ -47,7 +43,6 @@ func (t *textWriter) line(color, text string) {
 
 func (t *textWriter) gap() { t.b.WriteByte('\n') }
 
-// field writes a label and its values, each on a line of its own or more.
 func (t *textWriter) field(label string, values ...string) {
 	for _, value := range values {
 		t.entry(noColor, label, "", value)
@@ -55,19 +50,16 @@ func (t *textWriter) field(label string, values ...string) {
 	}
 }
 
-// painted writes a label and a colored value.
 func (t *textWriter) painted(color, label, value string) { t.entry(color, label, value, "") }
 
 // item writes text under the values, wrapped behind its own start.
 func (t *textWriter) item(start, text string) { t.entry(noColor, "", "  "+start, text) }
 
-// entry writes a label, a head that may be colored, and text that is wrapped
-// behind the head, or all of it if that leaves too little room.
+// entry writes a label, a head in color, and text behind the head, or below if it has no room.
 func (t *textWriter) entry(color, label, head, text string) {
 	t.block(color, pad(plain(label), labelWidth), head, text)
 }
 
-// block is entry behind a label of any width.
 func (t *textWriter) block(color, label, head, text string) {
 	head, text = plain(head), plain(text)
 	before := utf8.RuneCountInString(label)
@@ -91,7 +83,7 @@ func (t *textWriter) block(color, label, head, text string) {
 	b.WriteByte('\n')
 }
 
-// paint colors text but not the spaces at its end.
+// paint leaves the spaces at the end uncolored.
 func (t *textWriter) paint(color, text string) string {
 	if !t.color || color == noColor {
 		return text
@@ -100,11 +92,10 @@ func (t *textWriter) paint(color, text string) string {
 	return color + body + reset + text[len(body):]
 }
 
-// widest bounds all columns but the first; it has room for any figure.
+// widest bounds all columns but the first; any figure fits.
 const widest = 26
 
-// table writes the table with its figures aligned right. A first column that
-// is too wide is wrapped or, with Cut, cut.
+// table aligns figures right. Too wide a first column is wrapped or, with Cut, cut.
 func (t *textWriter) table(tb Table) {
 	if tb.Drawn != "" {
 		t.gap()
@@ -154,8 +145,7 @@ func (t *textWriter) table(tb Table) {
 	}
 }
 
-// fitted makes the cells of a row plain and cuts those that are no figures and
-// would push the figures off the line.
+// fitted makes a row's cells plain, and cuts words that push figures off the line.
 func (t Table) fitted(row []string) []string {
 	cells := make([]string, len(row))
 	for i, cell := range row {
@@ -167,8 +157,8 @@ func (t Table) fitted(row []string) []string {
 	return cells
 }
 
-// shortened is a text with an ellipsis for what goes beyond a width. What is behind its last colon
-// stays, if that is short: it says what figure of the thing a row has.
+// shortened ends a cut text with an ellipsis. A short rest behind its last colon stays, since it
+// says which figure the row has.
 func shortened(text string, width int) string {
 	runes := []rune(text)
 	tail := ""
@@ -188,8 +178,8 @@ func align(text string, width int, left bool) string {
 	return space + text
 }
 
-// wrap breaks text at spaces into lines of at most width characters. What is
-// longer than a line is broken inside. There is always at least one line.
+// wrap breaks text at spaces into lines of at most width characters, and words longer than a
+// line. It returns at least one line.
 func wrap(text string, width int) []string {
 	width = max(1, width)
 	var lines []string

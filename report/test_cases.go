@@ -11,7 +11,6 @@ import (
 	"assay/report/junit"
 )
 
-// The kinds of failures and errors, as test reports show them.
 const (
 	kindViolated  = "violated"
 	kindAllowed   = "allowed"
@@ -21,10 +20,10 @@ const (
 	kindNotDone   = "not done"
 )
 
-// Tests are the checks, the thresholds and the measurement of a result as test cases.
-// configuration is what tells the run from others of its series, empty if it is alone. No
-// case has failed or is in error if and only if the exit code is 0. Names stay the same from
-// run to run: figures, versions and seeds are in texts and properties.
+// Tests gives a result's checks, thresholds and measurement as test cases. configuration tells
+// the run from others of its series, if any. Some case fails or is in error if and only if the
+// exit code is not 0. Names stay the same from run to run: figures, versions and seeds are in
+// texts and properties.
 func Tests(r *Result, configuration string) junit.Suite {
 	r = clean(r)
 	s := newSuite(r.Workload, r.Database.Product, configuration)
@@ -57,10 +56,8 @@ func NotMade(workload, configuration, problem string) junit.Suite {
 	return s.Suite
 }
 
-// caseRun is the case of the run itself.
 const caseRun = "run"
 
-// suite adds what all of its cases share.
 type suite struct {
 	junit.Suite
 	class string
@@ -72,8 +69,7 @@ func newSuite(workload, product, configuration string) *suite {
 	return s
 }
 
-// className puts the parts together by full stops, which readers take for the borders of
-// packages, so that a part has none.
+// className joins parts by full stops, readers' borders of packages, and replaces those within.
 func className(parts ...string) string {
 	var whole []string
 	for _, part := range parts {
@@ -89,11 +85,10 @@ func (s *suite) add(c junit.Case) {
 	s.Cases = append(s.Cases, c)
 }
 
-// spaced has usual spaces for those that do not break.
 func spaced(text string) string { return strings.ReplaceAll(text, nbsp, " ") }
 
-// runCase is whether all was done that was asked for. It has the time of the whole run, and
-// the others have none, so that a reader who adds them up is right.
+// runCase says whether all was done that was asked for. It alone has a time, the whole run's, so
+// that readers may add times up.
 func runCase(r *Result) junit.Case {
 	c := junit.Case{Name: caseRun, Seconds: r.Ended.Sub(r.Started).Seconds(), Answer: junit.Passed}
 	if len(r.Unanswered) > 0 {
@@ -107,8 +102,7 @@ func runCase(r *Result) junit.Case {
 	return c
 }
 
-// checkCase is the answer of one check. What is allowed is skipped, and shown all the same,
-// unless whatever is found fails.
+// checkCase skips an allowed finding, with its text, unless any finding fails the run.
 func checkCase(r *Result, c check.Result) junit.Case {
 	out := junit.Case{Name: c.Name, Text: evidenceLines(c), Message: answer(c)}
 	switch {
@@ -124,7 +118,6 @@ func checkCase(r *Result, c check.Result) junit.Case {
 	return out
 }
 
-// evidenceLines is the evidence of a check as text.
 func evidenceLines(c check.Result) string {
 	var lines []string
 	for _, e := range c.Evidence {
@@ -165,8 +158,7 @@ func thresholdCase(r *Result, t *Threshold) junit.Case {
 	return c
 }
 
-// Tests is the judgement of another tool's history as one test case, which has the name of
-// its file.
+// Tests gives the judgement as one test case with the name of its file.
 func (h *History) Tests() junit.Suite {
 	s := &suite{class: className("assay", "check"), Suite: junit.Suite{Name: "histories"}}
 	for _, p := range []Setting{{"file", h.Path}, {"kind", h.Kind}, {"format", h.Format}, {"model", h.Model}} {

@@ -8,62 +8,56 @@ import (
 	"assay/history"
 )
 
-// TPCC is what a run of workload tpcc came to. It is no result of the TPC's.
+// TPCC is the result of workload tpcc. It is not a TPC result.
 type TPCC struct {
 	// TpmC is committed New-Orders a minute in the measured part.
 	TpmC       float64 `json:"tpmc_like"`
 	Warehouses int64   `json:"warehouses"`
 	ThinkTimes bool    `json:"think_times"`
-	// MostTpmC is what so many warehouses can reach with think times; 0 without.
+	// MostTpmC is the most for this many warehouses with think times; 0 without.
 	MostTpmC     float64           `json:"most_tpmc,omitempty"`
 	Transactions []TPCCTransaction `json:"transactions"`
-	// IsolationTests are the tests of clause 3.4.2; none if they were not tried.
+	// IsolationTests are the tests of clause 3.4.2, if they were tried.
 	IsolationTests []IsolationTest `json:"isolation_tests,omitempty"`
 }
 
-// IsolationTest is what came of one of TPC-C's isolation tests.
+// IsolationTest is the result of one of TPC-C's isolation tests.
 type IsolationTest struct {
 	Test    int    `json:"test"`
 	Between string `json:"between"`
-	// Phenomenon is what must not come about, P0 to P3 as in clause 3.4.1.
+	// Phenomenon is forbidden: P0 to P3 as in clause 3.4.1.
 	Phenomenon string `json:"phenomenon"`
-	// Result is one of the words below. How is how the transactions were kept apart, what
-	// was found, or why it was not played.
+	// Result is one of the words below. How says how the transactions were kept apart, what was
+	// found, or why it was not played.
 	Result string `json:"result"`
 	How    string `json:"how"`
-	// Forbidden is whether the database promises that what was found does not come about.
-	Forbidden bool `json:"forbidden"`
-	// Steps are what the transactions did, in their order.
-	Steps []string `json:"steps"`
+	// Forbidden is true if the database promises that the finding does not happen.
+	Forbidden bool     `json:"forbidden"`
+	Steps     []string `json:"steps"`
 }
 
-// The results of an isolation test.
 const (
 	IsolationPassed    = "passed"
 	NotIsolated        = "not isolated"
 	IsolationNotPlayed = "not played"
 )
 
-// TPCCTransaction is one of the five.
+// TPCCTransaction is one of the five kinds.
 type TPCCTransaction struct {
 	Name string `json:"name"`
-	// Outcomes counts all of the run, Measured those that were committed in the
-	// measured part.
+	// Outcomes counts the whole run, Measured the committed ones of the measured part.
 	Outcomes history.Counts `json:"outcomes"`
 	Measured int64          `json:"measured"`
-	// Share is of all that were measured, in a hundred, and LeastShare the least that
-	// the specification wants.
+	// Share is the percentage of all measured transactions, LeastShare the specification's least.
 	Share      float64 `json:"share_percent"`
 	LeastShare float64 `json:"least_share_percent"`
-	// Response times of the committed ones in milliseconds; 0 if there are none.
-	// LimitP90 is the specification's.
+	// Response times in milliseconds; 0 without commits. LimitP90 is the specification's.
 	Mean     float64 `json:"mean_ms"`
 	P90      float64 `json:"p90_ms"`
 	Longest  float64 `json:"longest_ms"`
 	LimitP90 float64 `json:"limit_p90_ms"`
 }
 
-// tpccTable shows the five transactions.
 func tpccTable(x *TPCC) Table {
 	t := Table{Title: "Transactions: " + tpccLine(x),
 		Head: []string{"", "committed", "rolled back", "failed", "unknown", "share %", "mean", "p90", "longest", "limit of p90"}}
@@ -76,7 +70,6 @@ func tpccTable(x *TPCC) Table {
 	return t
 }
 
-// tpccLine is the figure in short.
 func tpccLine(x *TPCC) string {
 	line := figure(x.TpmC) + " tpmC-like (committed New-Orders a minute)"
 	if x.MostTpmC > 0 {
@@ -85,7 +78,6 @@ func tpccLine(x *TPCC) string {
 	return line
 }
 
-// isolationTable shows the isolation tests.
 func isolationTable(x *TPCC) Table {
 	t := Table{Title: "Isolation tests of clause 3.4.2", Head: []string{"test", "between", "must not show", "result", "how"}}
 	for _, k := range x.IsolationTests {

@@ -2,7 +2,7 @@ package report
 
 import "fmt"
 
-// WorkloadFigures are what only the runs of one workload have, each nil in runs of others.
+// WorkloadFigures are figures of single workloads, each nil in runs of others.
 type WorkloadFigures struct {
 	Availability *Availability `json:"availability,omitempty"`
 	Entity       *Entity       `json:"entity,omitempty"`
@@ -12,16 +12,13 @@ type WorkloadFigures struct {
 
 // section is a part of a report that only some runs have.
 type section struct {
-	// ID is unique in the page.
 	ID, Title string
-	// Text is a sentence above the figures; empty if there is none.
-	Text   string
-	Tables []Table
-	// lines are charts, which pages have.
-	lines []LineChart
-	// label and line are the same in short.
+	Text      string
+	Tables    []Table
+	// lines are the pages' charts.
+	lines       []LineChart
 	label, line string
-	// kinds is true if the tables have the kinds of operations, too.
+	// kinds is true if the tables include the kinds of operations.
 	kinds bool
 }
 
@@ -33,7 +30,6 @@ func (s section) Drawn() (all []DrawnChart) {
 	return all
 }
 
-// sections are the parts of the report that only some runs have.
 func sections(r *Result) (all []section) {
 	if r.Ramp != nil {
 		all = append(all, rampSection(r.Ramp))

@@ -1,9 +1,8 @@
 package store
 
-// Document is a document, its fields in their order. Each value is nil, int64, float64,
-// bool, string, a Document or []any, which has such values. It is a row of a database that
-// lacks SQL and not Language, and a statement in its language: a command as the database
-// has it, such as {find: COLLECTION, filter: {}}.
+// Document is a list of fields in order. Values are nil, int64, float64, bool, string, Document
+// or []any of such values. A database that lacks SQL and has Language takes it as row and as
+// statement: a command such as {find: COLLECTION, filter: {}}.
 type Document []Field
 
 // Field is one field of a Document.
@@ -12,7 +11,7 @@ type Field struct {
 	Value any
 }
 
-// Value is the value of a field; nil if there is none.
+// Value returns a field's value; nil if there is no such field.
 func (d Document) Value(name string) any {
 	for _, f := range d {
 		if f.Name == name {
@@ -22,5 +21,5 @@ func (d Document) Value(name string) any {
 	return nil
 }
 
-// Command is the Text of a Native that is a Document: its only parameter.
+// Command is the Text of a Native whose only parameter is a Document.
 const Command = "$1"

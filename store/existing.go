@@ -9,36 +9,30 @@ import (
 	"time"
 )
 
-// ExistingTables is the part of a Database that can work on tables which assay did not make
-// (Schema.Existing).
+// ExistingTables is a Database that can work on the user's tables (Schema.Existing).
 type ExistingTables interface {
-	// CheckShape gives *ShapeError unless the tables of the schema are there, with its
-	// columns and its key. It changes nothing.
+	// CheckShape gives *ShapeError unless the tables exist with their columns and keys.
 	CheckShape(ctx context.Context) error
-	// Attached lists what hangs on a table, as statements call it; nothing of a name that is
-	// no table's.
+	// Attached lists what hangs on a table of a statement; none if there is no such table.
 	Attached(ctx context.Context, table string) ([]Attachment, error)
-	// WorkFor says for which run sessions are opened from now on; no mark tells it.
+	// WorkFor sets the run for which sessions open. No mark tells it.
 	WorkFor(holder Holder)
 }
 
-// Attachment is what its owner has put on a table, such as a trigger or a constraint.
+// Attachment is what a table's owner has put on it, such as a trigger or a constraint.
 type Attachment struct {
-	// Table and Text are as the database calls them.
+	// Table and Text are in the database's words.
 	Table, Text string
-	// Alters is true if it can change, hide, add or drop rows: what is read then need not be
-	// what was written, and nobody promises that it is.
+	// Alters is true if reads may then differ from writes: it changes, hides, adds or drops rows.
 	Alters bool
 }
 
 func (a Attachment) String() string { return a.Text + " of " + a.Table }
 
-// ShapeError means that a table which was there before does not have the shape that the
-// workload needs. Nothing was changed.
+// ShapeError means that an existing table lacks the needed shape. Nothing was changed.
 type ShapeError struct {
-	// Table is as the database calls it.
 	Table string
-	// Differs is what is missing or different, each by its name.
+	// Differs names each missing or different thing.
 	Differs []string
 }
 
@@ -46,18 +40,17 @@ func (e *ShapeError) Error() string {
 	return fmt.Sprintf("existing table %s cannot be used: %s; nothing was changed", e.Table, strings.Join(e.Differs, "; "))
 }
 
-// NotOursError means that something was asked for that is only done to what assay made.
+// NotOursError refuses an action that assay does only to what it made.
 type NotOursError struct{ Doing string }
 
 func (e *NotOursError) Error() string {
 	return e.Doing + ": the tables were there before and are not assay's; nothing was changed"
 }
 
-// OnExisting is a database whose tables were there before, as a run uses it: sessions and
-// views go to them, and whatever makes, marks, drops or alters something never reaches the
-// driver. What hangs on a table that the target has written, and alters rows, is refused where
-// the workload knows each row, and told by Describe where it does not (Schema.Open). The error
-// is a *OptionError of a database that cannot, or a *ShapeError.
+// OnExisting wraps a database whose tables existed before. Sessions and views reach them. No call
+// that makes, marks, drops or alters something reaches the driver. If something on a written
+// table alters rows, a schema that is not Open is refused, and otherwise Describe tells it. The
+// error is a *ShapeError, or an *OptionError of a database that cannot do this.
 func OnExisting(ctx context.Context, db Database, target Target, open bool) (Database, error) {
 	tables, can := As[ExistingTables](db)
 	if !can {
@@ -95,17 +88,16 @@ func OnExisting(ctx context.Context, db Database, target Target, open bool) (Dat
 	return e, nil
 }
 
-// existing is a Database on tables that are not assay's. The mark and the lease of a run are
-// in memory alone: they keep nobody else out.
+// existing keeps mark and lease in memory alone: they keep nobody else out.
 type existing struct {
 	Database
 	tables ExistingTables
-	// altering can change what is read of what was written, and beside does not.
+	// altering can change written rows; beside cannot.
 	altering, beside []string
 	mark             atomic.Pointer[Marker]
 }
 
-// Describe tells also what hangs on the tables.
+// Describe adds what hangs on the tables.
 func (e *existing) Describe(ctx context.Context) (Product, error) {
 	p, err := e.Database.Describe(ctx)
 	for name, all := range map[string][]string{SettingAltering: e.altering, SettingAttached: e.beside} {
@@ -116,7 +108,6 @@ func (e *existing) Describe(ctx context.Context) (Product, error) {
 	return p, err
 }
 
-// Refuses implements Verbatims.
 func (e *existing) Refuses(by Protocol) string {
 	of, is := As[Verbatims](e.Database)
 	if !is {
@@ -131,7 +122,7 @@ func (e *existing) Find(context.Context) (*Leftover, error) { return nil, nil }
 
 func (e *existing) Removable(context.Context) error { return nil }
 
-// Create makes nothing. From then on Marker gives this mark.
+// Create makes nothing but the mark that Marker returns.
 func (e *existing) Create(_ context.Context, mark Marker) error {
 	e.mark.Store(&mark)
 	return nil
@@ -143,7 +134,7 @@ func (e *existing) FinishLoad(context.Context) error { return &NotOursError{"fin
 
 func (e *existing) Drop(context.Context) error { return &NotOursError{"drop tables"} }
 
-// Size is not asked for: some databases refresh statistics or alter tables for it.
+// Size returns nothing: some databases refresh statistics or alter tables to answer.
 func (e *existing) Size(context.Context) (Size, error) { return Size{}, nil }
 
 func (e *existing) Lease(context.Context) (*Lease, error) { return nil, nil }

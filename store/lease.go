@@ -8,52 +8,41 @@ import (
 	"time"
 )
 
-// Leaser is the part of a Database by which a run owns the workload's schema while
-// it lives, so that two runs on one database do not convict it of each other's
-// work.
+// Leaser is the part of a Database by which a run owns the workload's schema while it lives. Two
+// runs on one schema would convict the database of each other's work.
 //
-// The lease is a row (document, key, file) of its own beside the mark, with an
-// expiry that the run keeps moving on. It is data, and no advisory lock of the
-// database's: data survives a failover and a connection pooler and is the same on
-// all nodes, while GET_LOCK is local to a Galera node, an advisory lock of
-// PostgreSQL's is gone with its connection and has no effect in CockroachDB, and
-// other databases have none. Whether it has expired is judged by the database's
-// clock, so that the clocks of the machines that assay runs on do not matter.
+// The lease is a row (document, key, file) beside the mark, with an expiry that the run keeps
+// extending. It is data because data survives failovers and poolers and is the same on all nodes.
+// Advisory locks do not: GET_LOCK is local to a Galera node, and PostgreSQL's end with their
+// connection and do nothing in CockroachDB. The database's clock decides expiry, so clocks of
+// assay's machines do not matter.
 type Leaser interface {
-	// Lease returns the lease that is there, expired or not, or nil if there is
-	// none. It changes nothing.
+	// Lease returns the lease, expired or not, or nil. It changes nothing.
 	Lease(ctx context.Context) (*Lease, error)
 
-	// TakeLease gives the lease to the holder for so long from now, if there is
-	// none, or it has expired, or it is the holder's own already, or its token is
-	// gone, whose process is known to have ended (empty: none is). Else it gives
-	// *HeldError. Of several that try at the same time one succeeds. It makes what
-	// it needs to keep the lease; something of our name without our mark gives
-	// *ForeignError and stays untouched. From then on the lease counts as this
-	// Database's in Create and Drop.
+	// TakeLease takes the lease for ttl if there is none or it has expired. It also replaces the
+	// holder's own lease, and one with the token gone, whose process has ended (empty: no such
+	// token). Otherwise it gives *HeldError. One of several concurrent callers succeeds. It makes
+	// what the lease needs; a schema of our name without our mark gives *ForeignError and stays
+	// untouched. Create and Drop then treat the lease as this Database's.
 	TakeLease(ctx context.Context, holder Holder, ttl time.Duration, gone string) error
 
-	// RenewLease moves the expiry of the lease with this token to so long from
-	// now, also if it has expired meanwhile. If another has it, alive or not,
-	// that gives *HeldError; if there is none, *NoSchemaError.
+	// RenewLease sets the expiry of the lease with this token to ttl from now, even if it has
+	// expired. Another token, alive or not, gives *HeldError; no lease, *NoSchemaError.
 	RenewLease(ctx context.Context, token string, ttl time.Duration) error
 
-	// ReleaseLease ends the lease with this token. One that is not there, or is
-	// another's, is left alone without an error.
+	// ReleaseLease ends the lease with this token. A missing or foreign lease is no error.
 	ReleaseLease(ctx context.Context, token string) error
 }
 
 // Holder says who holds a lease.
 type Holder struct {
-	// Token is unique to one taking of a lease; the same run may be judged by
-	// another process later.
+	// Token is unique to one taking of a lease: another process may judge the same run later.
 	Token string `json:"token"`
-	// Run identifies the run.
-	Run string `json:"run"`
-	// Host is the name of the machine, for people.
+	Run   string `json:"run"`
+	// Host is the machine's name, for people.
 	Host string `json:"host"`
-	// Machine identifies a running system and its table of processes: within it,
-	// PID and Started identify a process. Empty if that cannot be known.
+	// Machine identifies a running system, and in it PID and Started a process; empty if unknown.
 	Machine string `json:"machine"`
 	PID     int    `json:"pid"`
 	// Started is when the process began, as its system counts.
@@ -63,15 +52,13 @@ type Holder struct {
 // Lease is a lease as the database has it.
 type Lease struct {
 	Holder
-	// Since is when it was taken, by the database's clock; zero if that is not
-	// known.
+	// Since is by the database's clock; zero if unknown.
 	Since time.Time `json:"since"`
-	// Remaining is the time until it expires; 0 or less if it has.
+	// Remaining is 0 or less once the lease has expired.
 	Remaining time.Duration `json:"remaining_ns"`
 }
 
-// NewLease is the lease of a holder that a driver has kept as the JSON of Holder.
-// What cannot be read is the lease of an unknown holder.
+// NewLease decodes the holder that a driver kept as JSON, or leaves it unknown.
 func NewLease(token string, holder []byte, since time.Time, remaining time.Duration) *Lease {
 	l := &Lease{Since: since.UTC(), Remaining: remaining}
 	if json.Unmarshal(holder, &l.Holder) != nil {
@@ -81,15 +68,12 @@ func NewLease(token string, holder []byte, since time.Time, remaining time.Durat
 	return l
 }
 
-// Excludes reports whether the lease keeps out whoever has this token, empty for
-// none. A nil lease keeps nobody out.
+// Excludes reports whether the lease keeps out this token, which may be empty. nil does not.
 func (l *Lease) Excludes(token string) bool {
 	return l != nil && l.Remaining > 0 && l.Token != token
 }
 
-// Admit gives *HeldError if the lease, of what is called name, keeps out whoever has
-// this token. It, and the two below, are what drivers say of a lease that they have
-// read.
+// Admit gives *HeldError if the lease on the schema called name keeps out this token.
 func (l *Lease) Admit(name, token string) error {
 	if l.Excludes(token) {
 		return &HeldError{Name: name, Lease: *l}
@@ -97,7 +81,7 @@ func (l *Lease) Admit(name, token string) error {
 	return nil
 }
 
-// MayTake is Admit for one that takes the lease, whose process of this token is gone.
+// MayTake is Admit for a taker who knows that the process of the token gone has ended.
 func (l *Lease) MayTake(name string, holder Holder, gone string) error {
 	if l != nil && l.Token == gone {
 		return nil
@@ -105,8 +89,7 @@ func (l *Lease) MayTake(name string, holder Holder, gone string) error {
 	return l.Admit(name, holder.Token)
 }
 
-// MayRenew gives *HeldError if the lease has another token, alive or not, and
-// *NoSchemaError if there is none.
+// MayRenew gives *HeldError for another token, alive or not, and *NoSchemaError for no lease.
 func (l *Lease) MayRenew(name, token string) error {
 	switch {
 	case l == nil:
@@ -117,14 +100,13 @@ func (l *Lease) MayRenew(name, token string) error {
 	return nil
 }
 
-// Taken is the holder for whom a Database has taken the lease last, for drivers; the
-// zero Holder before. It is safe for concurrent use.
+// Taken is the holder for whom a Database last took the lease. It is safe for concurrent use.
 type Taken struct{ holder atomic.Pointer[Holder] }
 
-// Set enters the holder.
+// Set records the holder.
 func (t *Taken) Set(h Holder) { t.holder.Store(&h) }
 
-// Holder is the last one entered.
+// Holder returns the last one recorded.
 func (t *Taken) Holder() Holder {
 	if h := t.holder.Load(); h != nil {
 		return *h
@@ -137,8 +119,8 @@ type HeldError struct {
 	// Name is the schema, database, file or prefix.
 	Name  string
 	Lease Lease
-	// Open says that the lease has expired and that its holder, as far as can be told,
-	// still has the database open, so that nobody can make it anew.
+	// Open means that the expired holder seems to have the database open, which prevents a new
+	// one.
 	Open bool
 }
 

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Redact returns the address in a form that can be printed: the password, and
-// query parameters whose name speaks of a secret, are replaced by "xxxxx". An
-// address that cannot be parsed is reduced to its scheme, because it may hold
-// a password in a place where nobody looks for one.
+// Redact returns a printable form of an address: "xxxxx" replaces the password and query
+// parameters that may be secret. An address that cannot be parsed is reduced to its scheme,
+// because it may hold a password anywhere.
 func Redact(address string) string {
 	scheme, rest, found := strings.Cut(address, ":")
 	if !found {
@@ -27,8 +26,7 @@ func Redact(address string) string {
 		}
 		authority = user + authority[at:]
 	}
-	// A password with an unescaped "/", "?" or "#" ends up in the tail, or
-	// where a port should be.
+	// A password with an unescaped "/", "?" or "#" ends up in the tail, or in place of a port.
 	if strings.Contains(tail, "@") || !portsAreNumbers(authority) {
 		return scheme + "://(unreadable)"
 	}
@@ -39,8 +37,7 @@ func Redact(address string) string {
 	return scheme + "://" + authority + path
 }
 
-// Said is an error as it can be shown: in one line of a bounded length, without what could be a
-// secret. nil stays nil.
+// Said makes an error printable: one bounded line without possible secrets. nil stays nil.
 func Said(err error) error {
 	if err == nil {
 		return nil
@@ -50,7 +47,6 @@ func Said(err error) error {
 
 type said struct{ error }
 
-// mostSaid bounds the text of an error that is kept.
 const mostSaid = 400
 
 func (s said) Unwrap() error { return s.error }
@@ -76,8 +72,7 @@ func (s said) Error() string {
 	return text
 }
 
-// HoldsPassword reports whether an address that a user wrote holds a password,
-// in its proper place or where one could have gone by mistake.
+// HoldsPassword reports whether an address holds a password, even in a wrong place.
 func HoldsPassword(address string) bool {
 	_, rest, found := strings.Cut(address, "://")
 	if !found {
@@ -98,7 +93,7 @@ func HoldsPassword(address string) bool {
 	return false
 }
 
-// RootCause is the innermost of an error's causes, without a library's words around it.
+// RootCause returns an error's innermost cause, without a library's words around it.
 func RootCause(err error) error {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		err = inner
@@ -106,9 +101,9 @@ func RootCause(err error) error {
 	return err
 }
 
-// MalformedReason says why a library could not read an address, without any
-// part of it in which a password could be: empty if that cannot be told apart.
-// The library's error must be the one inside of its quotation of the address.
+// MalformedReason says why a library could not read an address, without any part of it that may
+// hold a password; empty if that cannot be told apart. err must be the error inside the library's
+// quotation of the address.
 func MalformedReason(address string, err error) string {
 	if strings.HasSuffix(Redact(address), "://(unreadable)") {
 		return "a port is no number, or the password has a character that must be written as %40 (@), %3A (:), %2F (/), %3F (?) or %23 (#)"
@@ -119,8 +114,7 @@ func MalformedReason(address string, err error) string {
 	return err.Error()
 }
 
-// quotesPassword reports whether a text has the address's password in it, as it
-// is written or as it is meant.
+// quotesPassword reports whether a text has the address's password, escaped or not.
 func quotesPassword(text, address string) bool {
 	_, rest, _ := strings.Cut(address, "://")
 	user := rest[:max(strings.LastIndexByte(rest, '@'), 0)]
@@ -144,8 +138,7 @@ func quotesPassword(text, address string) bool {
 	return false
 }
 
-// Redacted reports whether Redact took something out of this address, so that
-// it cannot be used to connect.
+// Redacted reports whether Redact changed this address, so that it cannot be used to connect.
 func Redacted(address string) bool {
 	return strings.Contains(address, ":xxxxx@") || strings.Contains(address, "=xxxxx") ||
 		strings.HasSuffix(address, "://(unreadable)")
@@ -174,8 +167,7 @@ func portsAreNumbers(authority string) bool {
 	return true
 }
 
-// keyFiles are the parameters that name the file of a key, which is no secret:
-// what is in it never gets into an address.
+// keyFiles are parameters that name a key's file, which is no secret.
 func keyFiles() []string {
 	return []string{"sslkey", "ssl-key", "tlskeyfile", "tlscertificatekeyfile", "sslclientcertificatekeyfile"}
 }

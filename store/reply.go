@@ -7,41 +7,35 @@ import (
 	"assay/load"
 )
 
-// Reply is how one attempt of an operation ended, as a driver's session says. A
-// workload whose operations give more back embeds it in a Reply of its own.
+// Reply is how one attempt of an operation ended, as the driver's session says.
 type Reply struct {
 	// Outcome is Unknown unless the driver knows better.
 	Outcome history.Outcome
-	// Duplicate is true, with Failed, if what was to be inserted was already
-	// there under its key: this attempt had no effect, an earlier one had.
+	// Duplicate is true, with Failed, if the key was there: an earlier attempt had effect.
 	Duplicate bool
-	// Confirmed is true, of a refusal by a key that is there, if the database answers for that
-	// row as for one that it has acknowledged with the guarantee that was asked for. A driver
-	// says so only with the page of the manual.
+	// Confirmed is true, with Duplicate, if the database answers for that row as for an
+	// acknowledged one, with the guarantee asked for. A driver needs a page of the manual to say
+	// so.
 	Confirmed bool
-	// Broken is true if the session cannot be used any more and is to be
-	// replaced. After Unknown it is replaced in any case.
+	// Broken is true if the session must be replaced. After Unknown it is replaced anyway.
 	Broken bool
-	// Class is a short stable word for the error, empty if there was none; see
-	// the constants. Never data or an address.
+	// Class is a short stable word for the error (a Class constant), empty without one. It holds
+	// no data or address.
 	Class string
-	// Err is the error itself, for logs; without secrets.
+	// Err is for logs, without secrets.
 	Err error
-	// Violated is, with Failed, the constraint that refused it.
+	// Violated is, with Failed, the constraint that refused the attempt.
 	Violated Violation
-	// Affected is, with Committed, how many rows a Run has changed, as the database counts
-	// them.
+	// Affected is, with Committed, how many rows a Run changed by the database's count.
 	Affected int64
 }
 
-// Answer is what the reply says to the load engine, for an operation of this
-// kind.
+// Answer translates the reply for the load engine.
 func (r *Reply) Answer(kind uint8) load.Answer {
 	return load.Answer{Kind: kind, Outcome: r.Outcome, Class: r.Class, Disconnected: r.Broken, Said: Said(r.Err)}
 }
 
-// Conflict reports whether the database has refused the attempt to keep its transaction
-// apart from another one.
+// Conflict reports whether the database refused the attempt for the sake of isolation.
 func (r *Reply) Conflict() bool {
 	switch r.Class {
 	case ClassSerialization, ClassDeadlock, ClassLockTimeout:
@@ -50,8 +44,7 @@ func (r *Reply) Conflict() bool {
 	return false
 }
 
-// Unrefused is the outcome of an operation that no rule can refuse, so that no driver may
-// say Rejected: what was said so is unknown.
+// Unrefused is the outcome if no rule can refuse the operation: Rejected becomes Unknown.
 func (r *Reply) Unrefused() history.Outcome {
 	if r.Outcome == history.Rejected {
 		return history.Unknown
@@ -59,17 +52,15 @@ func (r *Reply) Unrefused() history.Outcome {
 	return r.Outcome
 }
 
-// Repeated completes the answer to an attempt, counted from 1, of an operation that has
-// the same id in each of its attempts. unsure is whether an earlier attempt is unknown;
-// what is returned is the same for the next attempt.
+// Repeated completes the answer to an attempt, counted from 1, of an operation that keeps its id
+// over all attempts. unsure says whether an earlier attempt is unknown; the result is unsure for
+// the next one.
 //
-// A duplicate after an attempt that is unknown ends the repeating: the row is there. It is
-// as durable as the database says of that state, which is no acknowledgement with the
-// guarantee that was asked for unless it is Confirmed: the operation stays unknown. At a
-// first attempt nobody but this operation uses its id, so something between here and the
-// database has sent it twice: this says nothing against the database, and the row may be
-// there. After attempts that all failed a duplicate stays failed, and the judge will find
-// the row: what had certainly no effect has left one.
+// A duplicate after an unknown attempt ends the repeating: the row is there. The operation stays
+// unknown unless Confirmed, because the database need not keep that row as an acknowledged one. A
+// duplicate at the first attempt means that something on the way sent the operation twice, since
+// only it uses the id: the outcome is Unknown. A duplicate after attempts that all failed stays
+// failed, and the judge will find the row that should not be there.
 func (r *Reply) Repeated(answer *load.Answer, attempt int, unsure bool) bool {
 	switch {
 	case r.Outcome == history.Committed:
@@ -84,13 +75,13 @@ func (r *Reply) Repeated(answer *load.Answer, attempt int, unsure bool) bool {
 	return unsure || answer.Outcome == history.Unknown
 }
 
-// Error classes that all drivers and workloads share; each may add its own. They
-// are kept in histories and reports, so their texts stay as they are.
+// Error classes that drivers and workloads share; each may add its own. Histories and reports
+// keep their texts, so these never change.
 const (
-	// ClassDuplicate is said of every insert, of a transfer or of something else.
+	// ClassDuplicate applies to every insert, not only to transfers.
 	ClassDuplicate = "duplicate transfer id"
-	// ClassMet: the attempt found what an earlier one without an answer has left. The
-	// operation is not repeated, and stays unknown.
+	// ClassMet means that the attempt found the row of an earlier one without an answer. The
+	// operation is not repeated and stays unknown.
 	ClassMet           = "met its own row"
 	ClassSerialization = "serialization failure"
 	ClassDeadlock      = "deadlock"
@@ -102,17 +93,13 @@ const (
 	ClassReadOnly      = "read only"
 	ClassShutdown      = "server shutting down"
 	ClassOther         = "other error"
-	// ClassConstraint says that a constraint refused a statement.
-	ClassConstraint = "constraint violated"
-	// ClassBeyond says that the client has done as many operations or attempts
-	// as can be numbered; nothing was sent.
+	ClassConstraint    = "constraint violated"
+	// ClassBeyond means that the client's numbers are used up; nothing was sent.
 	ClassBeyond = "beyond the last number"
 )
 
-// Connection is one client's session on a database, which it replaces when it cannot be
-// used any more. It is used by one goroutine.
+// Connection is one client's session, replaced when it breaks. One goroutine uses it.
 type Connection[N interface{ Close() }] struct {
-	// Open opens a session.
 	Open      func(ctx context.Context) (N, error)
 	session   N
 	connected bool
@@ -125,7 +112,7 @@ func Connect[N interface{ Close() }](ctx context.Context, open func(context.Cont
 	return c, err
 }
 
-// Session returns the session, a new one if there is none that can be used.
+// Session returns the session, and opens one if there is none.
 func (c *Connection[N]) Session(ctx context.Context) (N, error) {
 	if c.connected {
 		return c.session, nil
@@ -142,7 +129,7 @@ func Unsent(err error) Reply {
 	return Reply{Outcome: history.Failed, Class: ClassConnect, Err: err, Broken: true}
 }
 
-// After gives the session up if it cannot be used after an attempt that ended so.
+// After gives up the session if it cannot be used after such an attempt.
 func (c *Connection[N]) After(outcome history.Outcome, broken bool) {
 	if broken || outcome == history.Unknown {
 		c.Close()
@@ -157,7 +144,7 @@ func (c *Connection[N]) Close() {
 	}
 }
 
-// Inquire has run make the inquiry of a batch that has ended so, if it is to be made.
+// Inquire runs the batch's Inquiry if a reply like this calls for it.
 func (b *Batch) Inquire(r Reply, run func(Call) Reply) Reply {
 	if b.Inquiry == nil || r.Violated != Floor && r.Violated != Absent {
 		return r

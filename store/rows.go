@@ -7,16 +7,15 @@ import (
 	"slices"
 )
 
-// Columns says how values of T are stored.
+// Columns maps the fields of T to a table.
 type Columns[T any] struct {
-	// Names are the names of the columns (fields of a document), the key first.
+	// Names are the columns, the key first.
 	Names []string
-	// Fields is where each column is in a T, in the order of Names: *int64, *bool or
-	// *string.
+	// Fields points to each column's field in a T, as in Names: *int64, *bool or *string.
 	Fields func(*T) []any
 }
 
-// RowsOf are values as rows of a table, which one goroutine at a time asks for.
+// RowsOf makes rows of values. One goroutine at a time uses them.
 func RowsOf[T any](table string, c Columns[T], values []T) Rows {
 	var v T
 	fields := c.Fields(&v)
@@ -26,7 +25,7 @@ func RowsOf[T any](table string, c Columns[T], values []T) Rows {
 	}}
 }
 
-// Taken is an error unless n, of which a server says that it has taken them, are all rows.
+// Taken fails unless n, the number of rows that a server says it took, is all.
 func (r Rows) Taken(n int64) error {
 	if n == int64(r.Count) {
 		return nil
@@ -49,8 +48,7 @@ func AppendFields(into []Value, fields []any) []Value {
 	return into
 }
 
-// Each gives every row of a table to use, decoded, in the order of these columns, and has
-// the database count the rows of the same state: what it did not give is not lost.
+// Each decodes every row of a table, in the order of these columns; see Whole.
 func Each[T any](ctx context.Context, r Reader, table string, c Columns[T], use func(T) error, order ...string) error {
 	var v T
 	fields := c.Fields(&v)
@@ -62,9 +60,8 @@ func Each[T any](ctx context.Context, r Reader, table string, c Columns[T], use 
 	})
 }
 
-// Whole gives Columns of every row of a Read's table, and has the database count the rows
-// of the same state; see Whole. In ReadAll the error of the callback is returned as
-// it came.
+// Whole reads s.Columns of every row of s.Table. It has the database count the rows of the same
+// state, so that an incomplete read is not taken for lost rows.
 func Whole(ctx context.Context, r Reader, s Statement, row func(Row) error) error {
 	var read, counted int64
 	var stopped error
@@ -108,14 +105,12 @@ func Whole(ctx context.Context, r Reader, s Statement, row func(Row) error) erro
 	return Complete(s.Table, read, counted)
 }
 
-// callbackError marks an error of a workload's callback.
 type callbackError struct{ err error }
 
 func (e *callbackError) Error() string { return e.err.Error() }
 func (e *callbackError) Unwrap() error { return e.err }
 
-// ReadAll reads in one View. An error of a callback of Each or Whole is returned as it
-// came.
+// ReadAll reads in one View, and returns an error of a callback of Each or Whole unchanged.
 func ReadAll(ctx context.Context, view func(context.Context, func(Reader) error) error, read func(Reader) error) error {
 	err := view(ctx, read)
 	if callback, is := errors.AsType[*callbackError](err); is {

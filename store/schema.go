@@ -7,34 +7,28 @@ import (
 
 // Schema is what a workload keeps in a database.
 type Schema struct {
-	// Workload is as in the mark. It names what the tables lie in: a database, a schema, a
-	// keyspace or a prefix of keys.
+	// Workload is as in the mark. It names the tables' database, schema, keyspace or prefix.
 	Workload string
-	// Space is the default name of what the tables lie in, where the address may name
-	// another; empty for one that is made of Workload.
+	// Space is the default of that name where the address may choose it; empty for Workload's.
 	Space  string
 	Tables []Table
-	// Transactions is true if sessions run transactions of several statements, which name
-	// their isolation level when they begin. Judged is true if that level is: where the
-	// target names none, it is the one that the server gives its sessions now, asked for
-	// by name.
+	// Transactions is true if sessions run transactions of several statements, which name their
+	// isolation level at the start. Judged is true if that level is judged: if the target names
+	// none, transactions ask by name for the server's current default.
 	Transactions, Judged bool
-	// Open is true if tables are made, in the schema, that are not among Tables, and
-	// statements are sent whose texts and types are not known beforehand.
+	// Open is true if sessions send statements unknown beforehand and make tables beyond Tables.
 	Open bool
-	// Reads is true if Target.Read may send statements that read to another server than
-	// those that write.
+	// Reads is true if Target.Read may send reads to another server than writes.
 	Reads bool
-	// Existing is true if the tables were there before and are not assay's: they are not
-	// made, marked, altered or dropped, and their names and those of their columns are as
-	// the database has them, without a prefix.
+	// Existing is true if the tables are the user's. They are not made, marked, altered or
+	// dropped, and all names are as in the database, without a prefix.
 	Existing bool
-	// Durable is true if what is written outside of transactions is to be acknowledged as
-	// safely as transactions are, where the address leaves that open.
+	// Durable is true if writes outside of transactions are to be acknowledged as safely as
+	// transactions, where the address leaves that open.
 	Durable bool
 }
 
-// Table is the table of this name; nil if there is none.
+// Table returns the table of this name, or nil.
 func (s *Schema) Table(name string) *Table {
 	i := slices.IndexFunc(s.Tables, func(t Table) bool { return t.Name == name })
 	if i < 0 {
@@ -43,37 +37,35 @@ func (s *Schema) Table(name string) *Table {
 	return &s.Tables[i]
 }
 
-// Table is one table. Its primary key is its first column, or its first KeyColumns columns
-// if that is not 0.
+// Table has its first KeyColumns columns as primary key, or the first if that is 0.
 type Table struct {
 	Name       string
 	Columns    []Column
 	KeyColumns int
 	Floors     []Minimum
 	Indexes    []Index
-	// Loaded is true if rows are put in before FinishLoad, and LateKey if its key may be
-	// made then.
+	// Loaded is true if rows come in before FinishLoad, and LateKey if the key may be made then.
 	Loaded, LateKey bool
 	// Grows is true if sessions insert into it although its key is made late.
 	Grows bool
-	// Updated is true if its rows are changed all the time, in columns that no index has.
+	// Updated is true if sessions keep changing its rows, in columns outside all indexes.
 	Updated bool
-	// Within is the name of the table in whose rows those of this one lie, of a database
-	// that keeps documents; empty for a table by itself. The key begins with the key of
-	// that table, in the same order. Rows are inserted when the outer row is there.
+	// Within names the table whose rows hold this one's, where the database keeps documents;
+	// empty for a separate table. The key begins with that table's key. The outer row is inserted
+	// first.
 	Within string
-	// Unread is true if no statement names rows by the key: a database that has a table of
-	// its own for each way to read needs none for this one.
+	// Unread is true if no statement names rows by the key, so that a database with one table per
+	// way of reading needs none for it.
 	Unread bool
 }
 
-// Keys is how many columns the key has.
+// Keys is the number of key columns.
 func (t *Table) Keys() int { return max(t.KeyColumns, 1) }
 
-// Key are the names of the columns of the primary key.
+// Key names the columns of the primary key.
 func (t *Table) Key() []string { return t.Names()[:t.Keys()] }
 
-// Names are the names of all columns.
+// Names lists all columns.
 func (t *Table) Names() (names []string) {
 	for _, c := range t.Columns {
 		names = append(names, c.Name)
@@ -81,7 +73,7 @@ func (t *Table) Names() (names []string) {
 	return names
 }
 
-// Column is the column of this name; nil if there is none.
+// Column returns the column of this name, or nil.
 func (t *Table) Column(name string) *Column {
 	i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
 	if i < 0 {
@@ -90,7 +82,7 @@ func (t *Table) Column(name string) *Column {
 	return &t.Columns[i]
 }
 
-// Floor is the least that a column may hold; ok is false if it has no such bound.
+// Floor is the least value of a column; ok is false if it has no bound.
 func (t *Table) Floor(column string) (least int64, ok bool) {
 	for _, f := range t.Floors {
 		if f.Column == column {
@@ -104,16 +96,13 @@ func (t *Table) Floor(column string) (least int64, ok bool) {
 type Type uint8
 
 const (
-	// Integer has 64 bits.
 	Integer Type = iota
 	Boolean
-	// String is text of at most Column.Length characters.
+	// String has at most Column.Length characters.
 	String
-	// ASCII is a String that has no other characters, and is compared byte by byte.
+	// ASCII is a String of ASCII characters, compared byte by byte.
 	ASCII
-	// UUID has 16 bytes.
 	UUID
-	// Ints is a list of integers.
 	Ints
 )
 
@@ -122,14 +111,14 @@ type Column struct {
 	Name   string
 	Type   Type
 	Length int
-	// Derived is true if its value is taken from another row by the statement that inserts
-	// it (Left), which is refused if there is no such row (Absent).
+	// Derived is true if the inserting statement takes its value from another row (Left). Without
+	// that row the insert is refused (Absent).
 	Derived bool
-	// Narrow is true of an Integer of 32 bits, where a database tells them apart.
+	// Narrow is true of an Integer of 32 bits, where a database distinguishes it.
 	Narrow bool
 }
 
-// Integers are columns of the type Integer.
+// Integers makes columns of the type Integer.
 func Integers(names ...string) (columns []Column) {
 	for _, name := range names {
 		columns = append(columns, Column{Name: name})
@@ -137,40 +126,35 @@ func Integers(names ...string) (columns []Column) {
 	return columns
 }
 
-// Minimum is the least that a column may hold. A statement that would leave less is refused
-// (Floor).
+// Minimum is a column's least value. A statement that would go below it is refused (Floor).
 type Minimum struct {
 	Name, Column string
 	Least        int64
 }
 
-// Index is one over columns of its table.
+// Index is an index of its table.
 type Index struct {
 	Name    string
 	Columns []string
-	// Late is true if it may be made when the table has been loaded.
+	// Late is true if the index may be made after loading.
 	Late bool
-	// Unique is true if no two rows may be alike in these columns; a second one is a
-	// violation of the kind Unique.
+	// Unique is true if rows may not be equal in these columns. A second one violates Unique.
 	Unique bool
-	// Unread is true if no statement reads by it, and keeping it is all that it is for.
+	// Unread is true if no statement reads by it: only its upkeep matters.
 	Unread bool
-	// Bucket divides it.
 	Bucket Bucket
 }
 
-// Bucket divides an index, whose first column is an Integer, into parts: number n has the
-// values from n*Size on, up to the next. A database that spreads rows by a hash has the
-// rows of a part together, under its number in a column of this Name, and asks one part
-// after the other for a range. Without a Size the index is not divided.
+// Bucket divides an index, whose first column is an Integer, into parts of Size values: part n
+// begins at n*Size. A database that spreads rows by hash stores a part together, under its number
+// in a column Name, and reads a range part by part. Size 0 does not divide.
 type Bucket struct {
 	Name string
 	Size int64
 }
 
-// Check returns an error unless a list of statements can be done on the schema: names of
-// tables and columns are there, parameters have numbers from 1 on, and each verb has what
-// it needs. A driver whose statements come from elsewhere than a workload need not call it.
+// Check returns an error unless the statements fit the schema: tables and columns exist,
+// parameters count from 1, and each verb has what it needs.
 func (s *Schema) Check(statements []Statement) error {
 	for i := range statements {
 		if err := statements[i].check(s); err != nil {

@@ -5,65 +5,54 @@ import (
 	"fmt"
 )
 
-// Verb is what a statement does.
+// Verb is the kind of a statement.
 type Verb uint8
 
 const (
-	// Read gives Columns of the rows that satisfy Where, in the order of Order, at most
-	// Limit of them.
+	// Read gives Columns of the rows that satisfy Where, sorted by Order, at most Limit.
 	Read Verb = iota + 1
-	// Count gives one row: how many rows satisfy Where, and the sum of each of Columns
-	// over them, 0 of none.
+	// Count gives one row: the number of rows that satisfy Where, and the sums of Columns.
 	Count
-	// Insert adds Rows rows with Columns, which are all columns of the table, of Values. A
-	// key that is there already is refused (Unique).
+	// Insert adds Rows rows of Values for Columns, which are all columns of the table. An
+	// existing key is refused (Unique).
 	Insert
-	// Put sets Columns, which are all columns of the table, of the row with the key among
-	// them to Values. A row that is not there is made.
+	// Put is Insert of one row that replaces a row with its key.
 	Put
-	// Append adds Values[1] to the end of the list in Columns[1] of the row with the key
-	// Values[0] in Columns[0]. A row that is not there is made.
+	// Append adds Values[1] to the list in Columns[1] of the row whose key in Columns[0] is
+	// Values[0]. It makes a missing row.
 	Append
-	// Update does Set on the rows that satisfy Where and gives Columns, if there are any,
-	// of each as it leaves it. A row that Where names by its key and that is not there is
-	// no error.
+	// Update does Set on the rows that satisfy Where and gives their Columns, if any, as it
+	// leaves them. A missing row is no error.
 	Update
-	// Delete takes the rows away that satisfy Where.
 	Delete
-	// Native is Text in the database's own language.
 	Native
 )
 
-// Statement is one that a session does many times, with other parameters.
+// Statement is done many times by a session, with other parameters each time.
 type Statement struct {
-	// Name is one word, unique within the session: the statement's name where it is
-	// prepared, and what it does in errors.
+	// Name is one word, unique in the session, for the prepared statement and for errors.
 	Name  string
 	Verb  Verb
 	Table string
-	// Columns and Values are as Verb says. Without Values of an Insert or a Put they are
-	// its parameters in their order, one row after the other.
+	// Columns and Values are as Verb says. An Insert or Put without Values takes its parameters
+	// in order, row by row.
 	Columns []string
 	Values  []Expression
-	// Set are assignments of an Update. All see the row as it was before; so that every
-	// product agrees, one that reads a column comes before the one that changes it.
-	Set []Assignment
-	// Where are conditions, which all must hold; none for all rows.
+	// Set are an Update's assignments. All see the row as it was before. An assignment that reads
+	// a column comes before the one that changes it, because products differ otherwise.
+	Set   []Assignment
 	Where []Condition
-	// Order are the columns by which a Read sorts, and Limit, unless it is zero, the most
-	// rows that it gives.
+	// Order and Limit are for a Read; Limit 0 is no limit.
 	Order      []string
 	Descending bool
 	Limit      Expression
-	// Lock is true if the rows that a Read gives cannot be changed by others until the
-	// transaction ends.
+	// Lock keeps others from changing the rows that a Read gives until the transaction ends.
 	Lock bool
 	// Rows is how many rows an Insert adds; 0 means 1.
 	Rows int
-	// Text is the text of a Native, with parameters as $1, $2. Tables are those whose full
-	// names it has as %[1]s, %[2]s; without any it is sent as it is. Without SQL it is
-	// Command. Gives is true if it
-	// gives rows, Reads if it changes nothing.
+	// Text is a Native's text, with parameters $1, $2 and so on. %[1]s, %[2]s stand for the full
+	// names of Tables; without Tables it is sent unchanged. Without SQL it is Command. Gives is
+	// true if it gives rows, Reads if it changes nothing.
 	Text         string
 	Tables       []string
 	Gives, Reads bool
@@ -84,7 +73,7 @@ func (s *Statement) GivesRows() bool {
 // ReadsOnly reports whether the statement changes nothing.
 func (s *Statement) ReadsOnly() bool { return s.Verb == Read || s.Verb == Count || s.Reads }
 
-// Value is the expression of column number column in row number row of an Insert or a Put.
+// Value is the expression for a row and a column of an Insert or a Put, counted from 0.
 func (s *Statement) Value(row, column int) Expression {
 	if s.Values == nil {
 		return Parameter(row*len(s.Columns) + column + 1)
@@ -92,11 +81,10 @@ func (s *Statement) Value(row, column int) Expression {
 	return s.Values[column]
 }
 
-// Source is where an Expression has its value from.
+// Source says where an Expression has its value from.
 type Source uint8
 
 const (
-	// FromNothing is the zero Expression, which has no value.
 	FromNothing Source = iota
 	FromParameter
 	FromNumber
@@ -106,41 +94,38 @@ const (
 
 // Expression is a value in a statement.
 type Expression struct {
-	Source Source
-	// Parameter is its number, from 1.
+	Source    Source
 	Parameter int
-	// Number is the value itself.
-	Number int64
-	// Column is one of the row that is changed, as it was, or with Table and Key that of
-	// the row with this key, as an earlier statement of the same transaction has left it.
+	Number    int64
+	// Column is a column of the changed row, as it was before. With Table and Key it is a column
+	// of that row, as an earlier statement of the transaction left it.
 	Column, Table string
 	Key           []Expression
 }
 
-// Parameter is the value of parameter number n, from 1.
+// Parameter is the value of parameter n, from 1.
 func Parameter(n int) Expression { return Expression{Source: FromParameter, Parameter: n} }
 
 // Number is an integer.
 func Number(n int64) Expression { return Expression{Source: FromNumber, Number: n} }
 
-// Old is the value of a column of the row that is changed, as it was before.
+// Old is a column of the changed row, as it was before.
 func Old(column string) Expression { return Expression{Source: FromColumn, Column: column} }
 
-// Left is the value of a column of the row with this key, as an earlier statement of the
-// same batch has left it and given it back. Without such a row the batch is refused
-// (Absent).
+// Left is a column of the row with this key, as an earlier statement of the same batch left it
+// and gave it. Without that row the batch is refused (Absent).
 func Left(table, column string, key ...Expression) Expression {
 	return Expression{Source: FromLeft, Table: table, Column: column, Key: key}
 }
 
-// Assignment changes a column: to Value, or by adding Value if Add is true.
+// Assignment sets a column to Value, or adds Value if Add is true.
 type Assignment struct {
 	Column string
 	Add    bool
 	Value  Expression
 }
 
-// Set assigns a value, and Add adds one.
+// Set assigns a value.
 func Set(column string, value Expression) Assignment { return Assignment{Column: column, Value: value} }
 
 // Add adds a value.
@@ -152,25 +137,23 @@ func Add(column string, value Expression) Assignment {
 type Comparison uint8
 
 const (
-	// Equal is equality with a value, In with one of the Keys of a parameter.
+	// Equal compares with a value, In with each of the Keys of a parameter.
 	Equal Comparison = iota
 	In
-	// AtLeast and Below compare with a value.
 	AtLeast
 	Below
 	// MultipleOf is true of a number that the value divides.
 	MultipleOf
 )
 
-// Condition is one on a column.
+// Condition is a condition on a column.
 type Condition struct {
 	Column string
 	Is     Comparison
 	Value  Expression
 }
 
-// Where are conditions of equality of columns with the parameters from 1 on, in their
-// order.
+// Where makes conditions: each column equals the parameter of its position, from 1.
 func Where(columns ...string) (all []Condition) {
 	for i, c := range columns {
 		all = append(all, Condition{Column: c, Value: Parameter(i + 1)})
@@ -178,18 +161,15 @@ func Where(columns ...string) (all []Condition) {
 	return all
 }
 
-// ErrNotCounted is the error of a Count in a View of a database that counts in no one
-// state.
+// ErrNotCounted is the error of a Count in a View of a database that counts in no one state.
 var ErrNotCounted = errors.New("the database does not count the rows of one state")
 
-// ErrRollback is in the error with which a Transaction's work has everything rolled back
-// though nothing is wrong. The reply is Failed and has that error, and the session can be
-// used again.
+// ErrRollback is the error by which a Transaction's work rolls back on purpose. The reply is
+// Failed with that error, and the session stays usable.
 var ErrRollback = errors.New("the transaction was rolled back on purpose")
 
-// ClassDuplicateKey is the class of a row whose key is there already, where that is not a
-// repetition: inserted by a transaction that went before under the same number or, at
-// levels that do not see it, at the same time.
+// ClassDuplicateKey is the class of a key that exists and is no repetition: an earlier or a
+// concurrent transaction inserted it under the same number.
 const ClassDuplicateKey = "duplicate key"
 
 func (s *Statement) check(schema *Schema) error {

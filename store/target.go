@@ -12,36 +12,27 @@ import (
 
 // Target says where the database is and how to talk to it.
 type Target struct {
-	// Address is the database's URL, password included. It must not be printed
-	// or logged; Redact makes a printable form.
-	Address string
-	// ConnectTimeout bounds the first contact; see FirstContact.
+	// Address is the database's URL, password included. Never print or log it; use Redact.
+	Address        string
 	ConnectTimeout time.Duration
-	// Isolation names one of the database's own isolation levels; empty means
-	// the driver's default.
+	// Isolation names one of the database's levels; empty means the driver's default.
 	Isolation string
-	// Read names the member that answers reads where the workload lets the user
-	// choose: ReadPrimary (also if empty), ReadSecondaryPreferred or
-	// ReadNearest. A driver whose database has no such choice returns
-	// *OptionError for any but ReadPrimary.
+	// Read names the member that answers reads where the workload lets the user choose; empty is
+	// ReadPrimary. A driver without that choice returns *OptionError for others.
 	Read string
-	// Schema names the form of the tables where the workload lets the user choose,
-	// as the workload's package has it; empty for its default. A driver that does not
-	// have the form returns *OptionError.
-	Schema string
-	// Records is the shape of the workload's records, where it lets the user choose.
-	Records RecordShape
-	// Existing has the workload use tables that are there already; see Schema.
+	// Schema names a form of the tables, as the workload's package defines it; empty is its
+	// default. A driver without that form returns *OptionError.
+	Schema   string
+	Records  RecordShape
 	Existing bool
-	// Written and ReadOnly are, of an Existing schema, the tables that the run writes, and
-	// those that it reads alone, as its statements call them.
+	// Written and ReadOnly are the tables of an Existing schema that the run writes, and those
+	// that it only reads, named as in statements.
 	Written, ReadOnly []string
-	// Seed feeds whatever the driver draws by chance (the timeouts
-	// of driver/mem, the bugs of driver/bugs).
+	// Seed feeds the driver's random choices (timeouts of driver/mem, bugs of driver/bugs).
 	Seed uint64
 }
 
-// DefaultConnectTimeout is used where a target says nothing.
+// DefaultConnectTimeout replaces a ConnectTimeout of 0.
 const DefaultConnectTimeout = 10 * time.Second
 
 // FirstContact is how long the first contact may take.
@@ -52,83 +43,70 @@ func (t Target) FirstContact() time.Duration {
 	return t.ConnectTimeout
 }
 
-// RecordShape is how records of one table are; the zero value is the workload's default.
+// RecordShape is the shape of one table's records; zero is the workload's default.
 type RecordShape struct {
-	// Table and Key are what the table and the column of the key are called; the key is a
-	// text of at most KeyLength characters if Texts is true, and else an Integer.
+	// Table and Key name the table and its key column. The key is a text of at most KeyLength
+	// characters if Texts is true, otherwise an Integer.
 	Table, Key string
 	Texts      bool
 	KeyLength  int
-	// Prefix begins the names of the fields, of which there are Fields of at most Length
-	// characters each.
+	// Prefix begins the names of the Fields fields, of at most Length characters each.
 	Prefix         string
 	Fields, Length int
 }
 
-// Readers are who may answer reads.
+// Readers are the values of Target.Read.
 func Readers() []string { return []string{ReadPrimary, ReadSecondaryPreferred, ReadNearest} }
 
-// Which member answers reads; the words are MongoDB's (manual, "Read
-// Preference").
+// Which member answers reads, in MongoDB's words (manual, "Read Preference").
 const (
 	ReadPrimary            = "primary"
 	ReadSecondaryPreferred = "secondary-preferred"
 	ReadNearest            = "nearest"
 )
 
-// Marker is how assay knows a schema as its own. A driver stores it inside what
-// it creates and looks for it before it drops or changes anything.
+// Marker is how assay recognizes its schema. A driver stores it in what it creates and looks for
+// it before it drops or changes anything.
 type Marker struct {
-	// Run identifies the run that created the schema.
-	Run string `json:"run"`
-	// Workload is the workload's name.
-	Workload string `json:"workload"`
-	// Version is assay's version.
-	Version string `json:"version"`
-	// Created is when, in UTC.
-	Created time.Time `json:"created"`
-	// Rows is the number of rows (accounts) that loading was to create.
-	Rows int64 `json:"rows"`
-	// Loaded is true once loading has finished.
-	Loaded bool `json:"loaded"`
+	Run      string    `json:"run"`
+	Workload string    `json:"workload"`
+	Version  string    `json:"version"`
+	Created  time.Time `json:"created"`
+	// Rows is how many rows (accounts) loading was to create.
+	Rows   int64 `json:"rows"`
+	Loaded bool  `json:"loaded"`
 }
 
-// Leftover describes what an earlier run left behind under our mark.
+// Leftover is what an earlier run left under our mark.
 type Leftover struct {
 	Marker Marker
-	// Rows is how many rows (accounts) are there.
-	Rows int64
+	Rows   int64
 }
 
 // Product is what the database says of itself.
 type Product struct {
-	// Name is the product's own name: "PostgreSQL", "MongoDB", "SQLite".
-	Name string `json:"name"`
-	// Version is as the server gives it.
+	// Name is the product's own: "PostgreSQL", "MongoDB", "SQLite".
+	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Settings are those that decide what a result means: isolation level,
-	// durability, write concern, replication. Never an address or a password.
+	// Settings decide what a result means: isolation level, durability, write concern,
+	// replication. They never hold an address or a password.
 	Settings []Setting `json:"settings"`
-	// Changed are those of the server that are not its defaults; nil if it does not tell.
-	Changed []Setting `json:"changed,omitzero"`
-	// Topology is what is known of the machines; zero fields are unknown.
-	Topology Topology `json:"topology"`
-	// Embedded is true if the database runs inside the assay process, so that
-	// assay's own use of the processor cannot be told from the database's.
+	// Changed are the server's non-default settings; nil if it does not tell.
+	Changed  []Setting `json:"changed,omitzero"`
+	Topology Topology  `json:"topology"`
+	// Embedded is true if the database shares assay's process and so its processor time.
 	Embedded bool `json:"embedded"`
 }
 
-// Setting is one name and value, kept in order.
+// Setting is a name and a value.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// longestChanged bounds the value of a setting that is kept.
 const longestChanged = 200
 
-// Changed are a server's settings that are not its defaults, in order of their names, but for those that
-// are of the place alone (ports, paths, logs) or may be secret.
+// Changed returns non-default settings by name, without ports, paths, logs and secrets.
 func Changed(values map[string]string) []Setting {
 	all := []Setting{}
 	of := []string{"password", "passphrase", "secret", "port", "socket", "bind", "bindip", "dbpath", "datadir", "basedir", "tmpdir", "dir", "directory", "directories", "path",
@@ -147,43 +125,38 @@ func Changed(values map[string]string) []Setting {
 	return all
 }
 
-// SettingBugs names the setting that lists the bugs that the database was opened
-// with on purpose (driver/bugs). What is found then says nothing of the product.
+// SettingBugs lists seeded bugs (driver/bugs). Findings then say nothing of the product.
 const SettingBugs = "seeded bugs"
 
-// SettingUnjudged names the setting that says why nothing that the database answers
-// can be judged.
+// SettingUnjudged names the setting that says why nothing can be judged.
 const SettingUnjudged = "not judged"
 
-// SettingStoredAs begins the names of settings that list tables which the server stores in
-// a way of which its other settings do not speak, as package durability reads them.
+// SettingStoredAs begins settings of tables stored in an unusual way, for package durability.
 const SettingStoredAs = "stored as "
 
-// SettingAltering names the setting that lists what hangs on tables which were there before and
-// can change what is read of what was written; SettingAttached lists the rest.
+// SettingAltering names the setting that lists what can alter rows of existing tables;
+// SettingAttached lists what else hangs on them.
 const (
 	SettingAltering = "altering existing tables"
 	SettingAttached = "attached to existing tables"
 )
 
-// SettingLedBy names the setting that is the program by which the nodes are led, such as
-// Patroni, where it is not the database itself that chooses its primary.
+// SettingLedBy names the setting with the program that leads the nodes, such as Patroni, unless
+// the database chooses its primary itself.
 const SettingLedBy = "led by"
 
-// SettingGroupSize is how many members a group of MySQL's has, SettingReplicas how many replicas a
-// primary of MySQL's or MariaDB's, and SettingConfirming how many of these can confirm a commit.
+// SettingGroupSize is the number of members of a MySQL group. SettingReplicas counts the replicas
+// of a MySQL or MariaDB primary, SettingConfirming the replicas that can confirm commits.
 const (
 	SettingGroupSize  = "members of the group"
 	SettingReplicas   = "replicas"
 	SettingConfirming = "replicas that confirm"
 )
 
-// StrikesPrefix and the name of a seeded bug are the name under which Size.Rows has
-// how often the bug has taken effect.
+// StrikesPrefix and a bug's name are the key in Size.Rows of how often the bug took effect.
 const StrikesPrefix = "strikes of "
 
-// Topology is the size of the installation as far as the database tells; zero
-// means unknown.
+// Topology is the size of the installation; zero means unknown.
 type Topology struct {
 	Nodes            int   `json:"nodes,omitempty"`
 	Shards           int   `json:"shards,omitempty"`
@@ -194,24 +167,19 @@ type Topology struct {
 	DiskBytesPerNode int64 `json:"disk_bytes_per_node,omitempty"`
 }
 
-// Size is what the data takes on disk, asked of the database, in bytes.
+// Size is the space on disk in bytes, by the database's account.
 type Size struct {
-	// Bytes is tables and indexes together.
 	Bytes int64 `json:"bytes"`
-	// Tables and Indexes are its parts, where the database can tell them
-	// apart; both are 0 where it cannot.
-	Tables  int64 `json:"tables_bytes"`
-	Indexes int64 `json:"indexes_bytes"`
-	// Rows counts the rows by the name of their table.
-	Rows map[string]int64 `json:"rows,omitempty"`
-	// Measured says what Bytes is where it is not the use of the disk; empty
-	// where it is.
+	// Tables and Indexes are 0 if the database cannot tell them apart.
+	Tables  int64            `json:"tables_bytes"`
+	Indexes int64            `json:"indexes_bytes"`
+	Rows    map[string]int64 `json:"rows,omitempty"`
+	// Measured says what Bytes counts if it is not space on disk.
 	Measured string `json:"measured,omitempty"`
 }
 
 // UnreachableError means that no connection could be made in time.
 type UnreachableError struct {
-	// Address is printable.
 	Address string
 	Err     error
 }
@@ -222,15 +190,12 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// BlockedError means that the database was reached and kept from going on by something that
-// others can end.
+// BlockedError means that the database was reached, but something that others can end held it up.
 type BlockedError struct {
-	// Address is printable.
 	Address string
-	// Doing is what was being done, and By what keeps it from going on.
+	// By is what holds up Doing.
 	Doing, By string
-	// For is how long it was waited for.
-	For time.Duration
+	For       time.Duration
 }
 
 func (e *BlockedError) Error() string {
@@ -239,10 +204,8 @@ func (e *BlockedError) Error() string {
 
 // AuthError means that the database was reached and refused the user.
 type AuthError struct {
-	// Address is printable.
 	Address string
-	// User is the user's name, if one was given.
-	User string
+	User    string
 	// Reason is the server's, without any secret.
 	Reason string
 }
@@ -251,8 +214,8 @@ func (e *AuthError) Error() string {
 	return fmt.Sprintf("%s refused user %q: %s; check the user and the password (ASSAY_DB keeps it off the command line)", e.Address, e.User, e.Reason)
 }
 
-// LevelError means that the server runs a session's transactions at another isolation level
-// than the run is judged by: something on the way, or in the server, has changed it.
+// LevelError means that transactions run at another isolation level than asked for: the server,
+// or something on the way, changed it.
 type LevelError struct{ Asked, InForce string }
 
 func (e *LevelError) Error() string {
@@ -260,8 +223,7 @@ func (e *LevelError) Error() string {
 		"configuration changes the level: connect without it, or ask for the level in force with --isolation", e.InForce, e.Asked)
 }
 
-// KeepsLevel is a *LevelError unless the level that a server says is in force is the one that
-// was asked for, in whatever case.
+// KeepsLevel is a *LevelError unless the level in force is the one asked for, in any case.
 func KeepsLevel(asked, inForce string) error {
 	inForce = strings.ToLower(strings.ReplaceAll(inForce, "-", " "))
 	if asked = strings.ToLower(asked); asked == "" || inForce == "" || inForce == asked {
@@ -270,21 +232,19 @@ func KeepsLevel(asked, inForce string) error {
 	return &LevelError{Asked: asked, InForce: inForce}
 }
 
-// ForeignError means that a schema (database, file) of the name that assay
-// uses exists and does not carry assay's mark. It was not touched.
+// ForeignError means that a schema (database, file) of assay's name exists without assay's mark,
+// or holds what others made. It was not touched.
 type ForeignError struct {
-	// Name is the schema, database or file.
 	Name string
 	// Hint says what the user can do, in this database's words.
 	Hint string
-	// Others is what others have made inside of a schema that assay made, or on what is in
-	// it, each with its kind and its name; empty if the schema itself is not assay's.
+	// Others names what others made in or on a schema that assay made, each with its kind; empty
+	// if the schema is not assay's.
 	Others []string
-	// Lost is how a mark of assay's may have been lost, if it may.
+	// Lost says how a mark of assay's may have been lost; empty if it was not.
 	Lost string
 }
 
-// mostOthers is how many of Others an error names.
 const mostOthers = 5
 
 func (e *ForeignError) Error() string {
@@ -301,13 +261,10 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s exists and was not made by assay; it was left untouched; %s", e.Name, e.Hint)
 }
 
-// OptionError means that the user asked for something that does not exist:
-// an unknown option in an address, an isolation level that the database lacks.
+// OptionError means an unknown or impossible option, such as an unknown isolation level.
 type OptionError struct {
-	// Option and Value are what was given.
 	Option, Value string
-	// Reason says what is wrong with it, without any secret; empty if that is
-	// clear from Want.
+	// Reason says what is wrong, without any secret; empty if Want makes it clear.
 	Reason string
 	// Want lists what would be accepted.
 	Want string
@@ -329,7 +286,6 @@ func (e *OptionError) Error() string {
 
 // NoSchemaError means that there is nothing of ours to read.
 type NoSchemaError struct {
-	// Name is the schema, database or file that was looked for.
 	Name string
 }
 
@@ -337,10 +293,9 @@ func (e *NoSchemaError) Error() string {
 	return fmt.Sprintf("%s does not exist or holds nothing of assay's; was it dropped since the run?", e.Name)
 }
 
-// IncompleteError means that reading back gave other rows than the database itself
-// counts in the same state. What was not read is then not known to be lost.
+// IncompleteError means that a read gave other rows than the database counts in the same state.
+// Rows not read are then not known to be lost.
 type IncompleteError struct {
-	// Table is its full name, or that of a collection.
 	Table         string
 	Read, Counted int64
 }
@@ -350,8 +305,7 @@ func (e *IncompleteError) Error() string {
 		e.Table, e.Read, e.Counted)
 }
 
-// Complete gives *IncompleteError unless as many rows of a table were read as the database
-// counts.
+// Complete gives *IncompleteError if the two numbers of a table's rows differ.
 func Complete(table string, read, counted int64) error {
 	if read != counted {
 		return &IncompleteError{Table: table, Read: read, Counted: counted}

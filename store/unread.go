@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// Unread takes account of what a database has and cannot give as rows while a schema is read
-// as a whole: that is no reason to lose the rest. It is for one goroutine at a time.
+// Unread collects what exists but cannot be given as rows, so that the rest can be read. One
+// goroutine at a time uses it.
 type Unread struct {
-	// Rows have a value that their column cannot hold; First is what is wrong with the first.
-	Rows  int64  `json:"rows,omitempty"`
-	First string `json:"first,omitempty"`
-	// Tables are not there.
+	// Rows counts rows with a value that their column cannot hold; First is the first error.
+	Rows   int64    `json:"rows,omitempty"`
+	First  string   `json:"first,omitempty"`
 	Tables []string `json:"tables,omitempty"`
 }
 
@@ -21,16 +20,15 @@ type (
 	unmarkedKey struct{}
 )
 
-// WithoutMark has what is read with the context be read although assay's mark is gone from it.
+// WithoutMark lets reads with the context go on without assay's mark.
 func WithoutMark(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unmarkedKey{}, true)
 }
 
-// IsUnmarked reports whether a context is of WithoutMark.
+// IsUnmarked reports whether the context comes from WithoutMark.
 func IsUnmarked(ctx context.Context) bool { return ctx.Value(unmarkedKey{}) != nil }
 
-// WithUnread has what Whole reads with the context go on where something cannot be read. These
-// tables are known not to be there.
+// WithUnread lets Whole go on where something cannot be read. The missing tables are skipped.
 func WithUnread(ctx context.Context, missing []string) (context.Context, *Unread) {
 	u := &Unread{Tables: slices.Clone(missing)}
 	return context.WithValue(ctx, unreadKey{}, u), u
@@ -41,8 +39,7 @@ func unreadOf(ctx context.Context) *Unread {
 	return u
 }
 
-// Unreadable takes account of a row of a table that cannot be decoded, and reports whether
-// reading goes on.
+// Unreadable counts a row that cannot be decoded, and reports whether reading goes on.
 func Unreadable(ctx context.Context, table string, err error) bool {
 	u := unreadOf(ctx)
 	if u == nil || err == nil {
@@ -54,15 +51,14 @@ func Unreadable(ctx context.Context, table string, err error) bool {
 	return true
 }
 
-// lacks takes account of a table that is not there. The error stays, since it may have ended
-// the view; another one passes over the table.
+// lacks notes a missing table for the next view. The error stays: it may have ended this one.
 func (u *Unread) lacks(table string) {
 	if u != nil && !slices.Contains(u.Tables, table) {
 		u.Tables = append(u.Tables, table)
 	}
 }
 
-// NoTableError means that a table is not there that the schema has.
+// NoTableError means that a table of the schema is missing.
 type NoTableError struct {
 	Table string
 	Err   error
@@ -71,7 +67,6 @@ type NoTableError struct {
 func (e *NoTableError) Error() string { return e.Err.Error() }
 func (e *NoTableError) Unwrap() error { return e.Err }
 
-// decoded is a Row that remembers that it could not be decoded.
 type decoded struct {
 	Row
 	err error

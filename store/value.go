@@ -2,29 +2,25 @@ package store
 
 import "fmt"
 
-// Kind is what a Value is.
+// Kind is the type of a Value.
 type Kind uint8
 
 const (
-	// Int is an integer of 64 bits.
 	Int Kind = iota
 	Bool
 	Text
 	Bytes
-	// List is a list of integers that is stored in a column of the type Ints.
+	// List is a list of integers stored in a column of the type Ints.
 	List
 	// Keys is a list of integers that a column is compared with (In).
 	Keys
-	// Real is a number of floating point, and Nothing is NULL. They are of a Schema that
-	// is Open.
+	// Real is a floating-point number and Nothing is NULL. Both need an Open Schema.
 	Real
 	Nothing
-	// Tree is a Document.
 	Tree
 )
 
-// Value is one parameter. Whoever made it leaves what it refers to alone until the call
-// is over.
+// Value is one parameter. Do not change what it refers to until the call is over.
 type Value struct {
 	Kind     Kind
 	Number   int64 // of Int, and 0 or 1 of Bool
@@ -35,7 +31,7 @@ type Value struct {
 	Document Document
 }
 
-// OfInt, and the functions like it, make a Value.
+// OfInt is a 64-bit integer.
 func OfInt(n int64) Value { return Value{Number: n} }
 
 // OfInts are integers.
@@ -55,10 +51,10 @@ func OfBool(b bool) Value {
 	return Value{Kind: Bool}
 }
 
-// OfText is text in UTF-8.
+// OfText is UTF-8 text.
 func OfText(s string) Value { return Value{Kind: Text, Text: s} }
 
-// OfBytes is a value of UUID, or of another type of bytes.
+// OfBytes is a UUID or another type of bytes.
 func OfBytes(b []byte) Value { return Value{Kind: Bytes, Bytes: b} }
 
 // OfList is a value of the type Ints, of at least one element.
@@ -67,11 +63,10 @@ func OfList(list []int64) Value { return Value{Kind: List, Numbers: list} }
 // OfDocument is a Document.
 func OfDocument(d Document) Value { return Value{Kind: Tree, Document: d} }
 
-// OfKeys is what a column is compared with by In, of at least one element.
+// OfKeys is for the comparison In, of at least one element.
 func OfKeys(keys []int64) Value { return Value{Kind: Keys, Numbers: keys} }
 
-// Values are a Row of values, of which one that is scanned is of the type that the caller
-// takes it for.
+// Values are a Row of values. A scanned value must be of the type that the caller expects.
 type Values []Value
 
 // Scan implements Row.

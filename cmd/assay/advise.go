@@ -24,7 +24,6 @@ import (
 	"assay/workload/script"
 )
 
-// adviseFlags are the flags of assay advise.
 type adviseFlags struct {
 	plan        advise.Plan
 	db, out     string
@@ -96,7 +95,6 @@ func (f *adviseFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// validate finishes the plan.
 func (f *adviseFlags) validate(cmd *cobra.Command, files []string) error {
 	s := &f.plan.Base
 	given, _ := definition.Lookup(s.Config, "script")
@@ -178,14 +176,13 @@ func (f *adviseFlags) run(cmd *cobra.Command, version string, files []string) (e
 // roundsProgress writes a line before each run, and one after a run that could not be made.
 type roundsProgress struct{ seriesProgress }
 
-// Ended implements series.Progress.
 func (p *roundsProgress) Ended(r report.SeriesRun, result *report.Result) {
 	if result == nil {
 		p.seriesProgress.Ended(r, nil)
 	}
 }
 
-// command is the command line again, without a password.
+// command repeats the command line without a password.
 func (f *adviseFlags) command(cmd *cobra.Command) string {
 	words := append([]string{"assay", "advise"}, f.plan.Base.Config.(*script.Config).Files()...)
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -206,7 +203,6 @@ func (f *adviseFlags) command(cmd *cobra.Command) string {
 	return report.CommandLine(append(words, "--seed", strconv.FormatUint(f.plan.Base.Load.Seed, 10)))
 }
 
-// show writes the report and prints it, and returns the error that carries the exit code.
 func (f *adviseFlags) show(cmd *cobra.Command, a *advise.Advice, command string) error {
 	out := cmd.OutOrStdout()
 	d := a.Document(command)

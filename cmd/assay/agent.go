@@ -16,7 +16,6 @@ import (
 	"assay/runner/agents"
 )
 
-// agentCommand is assay agent.
 type agentCommand struct {
 	join, pool, folder string
 	wait, late         time.Duration
@@ -95,14 +94,13 @@ func (f *agentCommand) run(ctx context.Context, version string, stdin io.Reader,
 	})
 }
 
-// clock is the system's, or one that is wrong on purpose: all that an agent says of
-// time comes from it.
+// clock is the source of all times of an agent, which a test can make wrong.
 func (f *agentCommand) clock() agents.Clock {
 	right := agents.NewClock()
 	return func() int64 { return right() + int64(f.clockOffset) }
 }
 
-// connect reaches the engine, which may be started later than the agent.
+// connect reaches the engine, which may start later than the agent.
 func (f *agentCommand) connect(ctx context.Context, address string) (*agents.Engine, error) {
 	limit, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
@@ -119,8 +117,7 @@ func (f *agentCommand) connect(ctx context.Context, address string) (*agents.Eng
 	}
 }
 
-// knownAddress is the database's address as the agent knows it. It is safe for
-// concurrent use.
+// knownAddress is the database's address. It is safe for concurrent use.
 type knownAddress struct {
 	mu   sync.Mutex
 	text string
@@ -132,7 +129,7 @@ func (k *knownAddress) get() string {
 	return k.text
 }
 
-// read takes addresses, a line each, until there are no more.
+// read takes addresses, a line each, until the end of the input.
 func (k *knownAddress) read(from io.Reader) {
 	for lines := bufio.NewScanner(from); lines.Scan(); {
 		k.mu.Lock()

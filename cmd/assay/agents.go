@@ -25,20 +25,18 @@ import (
 const (
 	engineVariable = "ASSAY_ENGINE"
 	secretVariable = "ASSAY_ENGINE_SECRET"
-	// localPrefix begins an --agents whose agents are started here.
+	// localPrefix in --agents starts agents on this machine.
 	localPrefix = "local:"
-	// mostAgents bounds --agents.
 	mostAgents  = 1000
 	engineUsage = "the NATS through which agents are reached, with JetStream: nats://HOST:PORT or tls://...?ca=FILE&creds=FILE; may come from " + engineVariable
 )
 
-// agentFlags are the flags of a run whose work is shared out.
 type agentFlags struct {
 	agents, engine, loss string
 	timeout              time.Duration
 }
 
-// add adds them. Of a workload whose --engine is a database's it leaves that out.
+// add leaves out --engine if the workload has such a flag for a database's engine.
 func (f *agentFlags) add(flags *pflag.FlagSet, ownEngine bool) {
 	flags.StringVar(&f.agents, "agents", "", "wait for so many agents and share the work among them; local:N starts them here")
 	if !ownEngine {
@@ -48,8 +46,8 @@ func (f *agentFlags) add(flags *pflag.FlagSet, ownEngine bool) {
 	addTime(flags, &f.timeout, "agent-timeout", 10*time.Second, "with --agents: an agent that is silent for so long is lost, and stops by itself")
 }
 
-// share starts what agents need; a is nil if none were asked for. close ends it. watched is
-// the flag that asks for figures of the clients of this process, if one does.
+// share starts what agents need; a is nil if none were asked for. close ends it. watched is the
+// flag that asks for figures of this process's clients, if any.
 func (f *agentFlags) share(ctx context.Context, watched string, stderr io.Writer) (a *runner.Agents, close func(), err error) {
 	if f.agents == "" {
 		return nil, func() {}, nil
@@ -81,8 +79,7 @@ func (f *agentFlags) share(ctx context.Context, watched string, stderr io.Writer
 	return a, func() { children.close(); engine.Close() }, nil
 }
 
-// joinLine is the command that starts an agent. That of the user's own engine names no
-// credentials: the user has them.
+// joinLine is the command that starts an agent. It shows no credentials of a user's own engine.
 func joinLine(e *agents.Engine) string {
 	if e.Embedded() {
 		return engineVariable + "='" + e.Join() + "' assay agent"
@@ -90,8 +87,7 @@ func joinLine(e *agents.Engine) string {
 	return "assay agent --join '" + agents.Redact(e.Join()) + "'"
 }
 
-// whereabouts says where agents must be to reach an engine that listens on loopback, and
-// what to do about it.
+// whereabouts says how agents can reach an engine that listens on loopback.
 func whereabouts(e *agents.Engine) string {
 	u, err := url.Parse(e.Join())
 	if !e.Embedded() || err != nil {
@@ -103,7 +99,7 @@ func whereabouts(e *agents.Engine) string {
 	return ""
 }
 
-// number is how many agents there are to be; 0 if the work is not shared.
+// number is how many agents are asked for; 0 if the work is not shared.
 func (f *agentFlags) number() (int, error) {
 	if f.agents == "" {
 		return 0, nil
@@ -126,7 +122,6 @@ func (f *agentFlags) count() (n int, local bool, err error) {
 	return n, local, nil
 }
 
-// open reaches the user's engine or starts one.
 func (f *agentFlags) open(ctx context.Context, stderr io.Writer) (*agents.Engine, error) {
 	address, err := engineAddress("--engine", f.engine, stderr)
 	if err != nil {
@@ -141,8 +136,8 @@ func (f *agentFlags) open(ctx context.Context, stderr io.Writer) (*agents.Engine
 	return agents.Start(address, os.Getenv(secretVariable))
 }
 
-// engineAddress is the address of an engine that a flag names, or else the environment;
-// it may be empty. A password on the command line is warned of.
+// engineAddress is from the flag, or else from the environment; it may be empty. It warns of a
+// password on the command line.
 func engineAddress(flag, address string, stderr io.Writer) (string, error) {
 	if path, is := strings.CutPrefix(address, filePrefix); is {
 		return addressInFile(path)
@@ -156,8 +151,8 @@ func engineAddress(flag, address string, stderr io.Writer) (string, error) {
 	return address, nil
 }
 
-// localAgents are agents that this process has started. They end when it ends, by their
-// standard input, and are told the databases' addresses there.
+// localAgents are agents that this process starts. Closing their standard input ends them, and it
+// brings them the databases' addresses.
 type localAgents struct {
 	all []*localAgent
 }
@@ -196,7 +191,7 @@ func (l *localAgents) processes() (all []int) {
 	return all
 }
 
-// address tells the agents the whole address of the next run's database.
+// address sends the agents the next run's database address with its password.
 func (l *localAgents) address(address string) error {
 	for i, a := range l.all {
 		if _, err := io.WriteString(a.input, address+"\n"); err != nil {
@@ -206,7 +201,6 @@ func (l *localAgents) address(address string) error {
 	return nil
 }
 
-// localEnd is how long an agent may take to end.
 const localEnd = 30 * time.Second
 
 func (l *localAgents) close() {
@@ -220,7 +214,7 @@ func (l *localAgents) close() {
 	}
 }
 
-// lastLines keeps the end of what a process writes. It is safe for concurrent use.
+// lastLines keeps the end of a process's output. It is safe for concurrent use.
 type lastLines struct {
 	mu   sync.Mutex
 	text []byte

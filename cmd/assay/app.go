@@ -28,18 +28,16 @@ import (
 	"assay/workload/script"
 )
 
-// appFlags are the flags of assay app.
 type appFlags struct {
 	plan        application.Plan
 	db, compare string
-	// cluster are servers of assay's own, and faults what is done to them.
 	cluster     string
 	faults      []string
 	invariants  string
 	rules       *script.Rules
 	out         string
 	json, quiet bool
-	// serve and control are where a proxy listens that stays.
+	// serve and control are where a proxy that stays listens.
 	serve, control string
 	event          *wire.Fault
 }
@@ -96,10 +94,8 @@ and with --must-survive if it stopped.`,
 	return cmd
 }
 
-// spoken are the protocols that assay can stand in for.
 const spoken = "PostgreSQL (postgres://), MySQL (mysql://), MariaDB (mariadb://) and MongoDB (mongodb://)"
 
-// product is the server behind an address.
 func product(address string) (application.Product, error) {
 	scheme, _, _ := strings.Cut(address, ":")
 	switch scheme {
@@ -116,7 +112,6 @@ func product(address string) (application.Product, error) {
 	return nil, usageError{fmt.Errorf("assay app does not speak the protocol of %s: addresses; it speaks %s", scheme, spoken)}
 }
 
-// validate finishes the plan.
 func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 	p := &f.plan
 	switch {
@@ -163,7 +158,6 @@ func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// otherServer runs the application on two servers.
 func (f *appFlags) otherServer(cmd *cobra.Command) error {
 	other := *f
 	address, err := databaseAddress(f.compare, cmd.ErrOrStderr())
@@ -200,7 +194,6 @@ func (f *appFlags) otherServer(cmd *cobra.Command) error {
 	return nil
 }
 
-// reach has the plan lead to a database.
 func (f *appFlags) reach(address string) (err error) {
 	p := &f.plan
 	if p.Product, err = product(address); err != nil {
@@ -230,8 +223,7 @@ func (f *appFlags) reach(address string) (err error) {
 	return nil
 }
 
-// open finds the database that is named, or starts servers of assay's own. The returned function
-// ends these.
+// open finds the named database or starts servers. end stops these.
 func (f *appFlags) open(cmd *cobra.Command) (end func() error, err error) {
 	end = func() error { return nil }
 	if f.invariants != "" {
@@ -273,7 +265,6 @@ func (f *appFlags) open(cmd *cobra.Command) (end func() error, err error) {
 	return servers.Cluster.Close, f.reach(address)
 }
 
-// tell prints what goes on.
 func (f *appFlags) tell(cmd *cobra.Command) func(string) {
 	return func(text string) {
 		if !f.quiet {
@@ -282,7 +273,7 @@ func (f *appFlags) tell(cmd *cobra.Command) func(string) {
 	}
 }
 
-// command is the command line again, without a password and without --event.
+// command repeats the command line without a password and --event.
 func (f *appFlags) command(cmd *cobra.Command, args []string) string {
 	words := []string{"assay", "app"}
 	switch {
@@ -354,7 +345,7 @@ func (f *appFlags) run(cmd *cobra.Command, args []string) (err error) {
 	return exitError(map[check.Verdict]int{check.Violated: exitViolated, check.Unknown: exitNoVerdict}[r.Ends])
 }
 
-// stay serves tests until it is interrupted, and prints what has passed.
+// stay serves tests until interrupted, and prints what has passed.
 func (f *appFlags) stay(ctx context.Context, out, stderr io.Writer) error {
 	s, err := application.Serve(f.plan.Product, f.serve, f.control, f.event)
 	if err != nil {

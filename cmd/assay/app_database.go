@@ -12,11 +12,10 @@ import (
 	"assay/workload/script"
 )
 
-// ownDatabase is what the application's database is called on servers of assay's own, if they have
-// none when they start.
+// ownDatabase is the application's database on servers that start without one.
 const ownDatabase = "app"
 
-// withDatabase is the address of a database on servers of assay's own.
+// withDatabase returns the address of a database on servers of assay's own.
 func withDatabase(ctx context.Context, address string) (string, error) {
 	u, err := url.Parse(address)
 	switch {

@@ -15,8 +15,7 @@ import (
 	"assay/store"
 )
 
-// numbers is a flag value such as "8", "1,2,4", "1..64", which doubles from 1 to
-// 64, or "10..50+10", which adds.
+// numbers is a flag value such as "8", "1,2,4", "1..64" (doubling) or "10..50+10" (adding).
 type numbers struct {
 	values []float64
 	text   string
@@ -29,10 +28,8 @@ func (n *numbers) set(v float64) {
 func (n *numbers) String() string { return n.text }
 func (n *numbers) Type() string   { return "numbers" }
 
-// maxNumbers bounds what one list may stand for.
 const maxNumbers = 1000
 
-// Set implements pflag.Value.
 func (n *numbers) Set(text string) error {
 	var values []float64
 	for _, part := range strings.Split(text, ",") {
@@ -66,7 +63,7 @@ func number(text string) (float64, error) {
 	return v, nil
 }
 
-// spread is the values of a range, both ends included.
+// spread includes both ends of a range.
 func spread(from, to string) ([]float64, error) {
 	end, by, adds := strings.Cut(to, "+")
 	low, err := number(from)
@@ -95,11 +92,9 @@ func spread(from, to string) ([]float64, error) {
 	return append(values, high), nil
 }
 
-// alternativesMark parts the values of a flag that is text.
 const alternativesMark = "|"
 
-// axes are the choices that the flags leave: one for what has one value, several for
-// what a series varies.
+// axes are the choices of the flags: one for a single value, several for what a series varies.
 func (f *runFlags) axes(cmd *cobra.Command, base runner.Scenario) ([]series.Axis, error) {
 	targets, err := f.targets(cmd, base)
 	if err != nil {
@@ -143,7 +138,6 @@ func (f *runFlags) axes(cmd *cobra.Command, base runner.Scenario) ([]series.Axis
 	return slices.DeleteFunc(axes, func(a series.Axis) bool { return len(a.Choices) == 0 }), nil
 }
 
-// targets are the databases or the clusters.
 func (f *runFlags) targets(cmd *cobra.Command, base runner.Scenario) ([]series.Axis, error) {
 	clusters := series.Axis{Name: "cluster"}
 	for _, spec := range f.clusters {
@@ -177,8 +171,8 @@ func (f *runFlags) targets(cmd *cobra.Command, base runner.Scenario) ([]series.A
 // none is the alternative that leaves a flag out.
 const none = "none"
 
-// alternatives makes an axis of each flag of a repeatable kind that has several
-// values. What the others say stays. A value may stand for several, which expand tells.
+// alternatives makes an axis of each repeated flag with several values. The other flags stay as
+// they are. expand says what values one text stands for.
 func alternatives(name string, flags []string, expand func([]string) ([]string, error), set func(s *runner.Scenario, all []string)) ([]series.Axis, error) {
 	var axes []series.Axis
 	chosen := make([][]string, len(flags))

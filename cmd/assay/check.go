@@ -21,7 +21,6 @@ import (
 	"assay/runner/histories"
 )
 
-// checkFlags are the flags of assay check.
 type checkFlags struct {
 	histories.Options      // as far as flags have the types of its fields
 	db, engine             string
@@ -84,7 +83,7 @@ the folder.`,
 	return cmd
 }
 
-// addHistory adds what a history of another tool does not tell itself.
+// addHistory adds flags for what another tool's history does not tell itself.
 func (f *checkFlags) addHistory(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Test, "test", "", "of a FILE: the kind of its history, where its operations do not tell it: "+strings.Join(histories.TestNames(), ", "))
 	flags.StringSliceVar(&f.Assume, "assume", nil, "of a FILE of transactions: what else orders the writes of a key: linearizable-keys, sequential-keys, and of registers wfr-keys; what is found then breaks the model or the assumption")
@@ -94,7 +93,6 @@ func (f *checkFlags) addHistory(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.NegativeBalances, "negative-balances", false, "of a FILE of a bank: accounts may go below zero")
 }
 
-// run prints the models, or judges a file or a folder.
 func (f *checkFlags) run(cmd *cobra.Command, version string, args []string) error {
 	if f.models {
 		if err := alone(cmd, "models", args); err != nil {
@@ -126,7 +124,6 @@ func (f *checkFlags) addOutput(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.verbose, "verbose", false, "of a run's folder: print its whole report, and not only what was judged")
 }
 
-// folder judges a saved run.
 func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	for _, name := range []string{"test", "initial", "total", "assume", "accounts", "negative-balances", "timeout", "memory"} {
 		if cmd.Flags().Changed(name) {
@@ -161,7 +158,6 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	return f.pipeline.finish(out, ofResult(outcome.Result, outcome.Report), writePercentiles(f.percentiles, outcome, err))
 }
 
-// historyOptions are what the flags say of another tool's history.
 func (f *checkFlags) historyOptions(cmd *cobra.Command) (histories.Options, error) {
 	if f.Timeout <= 0 {
 		return histories.Options{}, usageError{fmt.Errorf("--timeout %v cannot be used; want more than 0, such as 10m", f.Timeout)}
@@ -195,7 +191,6 @@ func (f *checkFlags) historyOptions(cmd *cobra.Command) (histories.Options, erro
 	return o, nil
 }
 
-// file judges another tool's history.
 func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	for _, name := range []string{"db", "engine", "hgrm", "verbose"} {
 		if cmd.Flags().Changed(name) {
@@ -210,8 +205,8 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	if bar != nil {
 		o.Read = bar.show
 	}
-	// A history is held in flat arrays that cost the collector nothing to look at:
-	// it may come often, so that little more is taken than what is held.
+	// A history lies in flat arrays that the collector need not scan. Frequent collections cost
+	// little and hold memory down.
 	defer runner.CollectAfter(10)()
 	history, err := histories.Check(cmd.Context(), path, o)
 	bar.close()
@@ -234,7 +229,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	return f.pipeline.finish(out, answer{name: "assay check", suites: []junit.Suite{history.Tests()}, summary: history.Summary}, exitError(history.Exit()))
 }
 
-// alone refuses whatever is given beside a flag that judges nothing.
+// alone refuses other arguments beside a flag that judges nothing.
 func alone(cmd *cobra.Command, name string, args []string) error {
 	err := error(nil)
 	cmd.Flags().Visit(func(other *pflag.Flag) {
@@ -248,7 +243,7 @@ func alone(cmd *cobra.Command, name string, args []string) error {
 	return err
 }
 
-// printModels lists the models with what a verdict on each rests on.
+// printModels lists the models with the basis of each verdict.
 func printModels(out io.Writer) error {
 	for _, m := range cycle.Models() {
 		if _, err := fmt.Fprintf(out, "%-34s %s\n", m, cycle.Basis(m)); err != nil {

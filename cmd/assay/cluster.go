@@ -67,7 +67,7 @@ assay/servers in the user's cache folder if it is not set; make servers fills it
 	return cmd
 }
 
-// specLines lists all clusters that can be started, a line a product.
+// specLines lists all clusters that can be started, a line for each product.
 func specLines() string {
 	var b strings.Builder
 	for _, p := range cluster.Products() {
@@ -76,7 +76,6 @@ func specLines() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// optionLines lists the products' own options, a line a product.
 func optionLines() string {
 	var b strings.Builder
 	shared := len(cluster.OptionNames(""))
@@ -107,7 +106,7 @@ func newClusterStatus() *cobra.Command {
 	}
 }
 
-// oneOf refuses to end several clusters by what they have in common.
+// oneOf refuses a name that several clusters share.
 func oneOf(name string, found []cluster.Record) error {
 	if len(found) < 2 {
 		return nil
@@ -119,7 +118,6 @@ func oneOf(name string, found []cluster.Record) error {
 	return usageError{fmt.Errorf("%s are %d clusters, %s; name the id of one", name, len(found), strings.Join(ids, ", "))}
 }
 
-// chosen returns the clusters of this spec or id; all without one.
 func chosen(args []string) ([]cluster.Record, error) {
 	records, err := cluster.Records()
 	if err != nil || len(args) == 0 {
@@ -154,7 +152,6 @@ func printStatus(out io.Writer, records []cluster.Record, orphans []string) erro
 	return nil
 }
 
-// stateOf says who the cluster belongs to.
 func stateOf(r cluster.Record) string {
 	age := time.Since(r.Started).Round(time.Second)
 	switch {
@@ -241,8 +238,7 @@ func down(ctx context.Context, out io.Writer, records []cluster.Record) error {
 	return errors.Join(failed...)
 }
 
-// downEngines removes what engines of agents left whose processes were killed, and
-// returns how many.
+// downEngines removes what killed engines of agents left, and counts it.
 func downEngines(out io.Writer) (int, error) {
 	removed, err := agents.RemoveRemains()
 	for _, folder := range removed {
@@ -251,8 +247,7 @@ func downEngines(out io.Writer) (int, error) {
 	return len(removed), err
 }
 
-// downOrphans removes namespaces and limits of no cluster's; others is how much else
-// there was.
+// downOrphans removes namespaces and limits without a cluster. others counts what else there was.
 func downOrphans(out io.Writer, others int) error {
 	orphans, err := cluster.Orphans()
 	if err != nil {
@@ -277,10 +272,9 @@ func downOrphans(out io.Writer, others int) error {
 	return errors.Join(failed...)
 }
 
-// endBound is how long a kept cluster may take to end in order.
 const endBound = 2 * time.Minute
 
-// endKeeper asks the process that keeps a cluster to end it, and waits.
+// endKeeper asks the process that keeps a cluster to stop it, and waits.
 func endKeeper(ctx context.Context, r cluster.Record) error {
 	process, err := os.FindProcess(r.Owner.PID)
 	if err != nil {
@@ -304,5 +298,5 @@ func endKeeper(ctx context.Context, r cluster.Record) error {
 	return nil
 }
 
-// addressFile holds the address with its password, for its owner alone.
+// addressFile holds the address with its password, readable by its owner only.
 func addressFile(folder string) string { return filepath.Join(folder, "address") }

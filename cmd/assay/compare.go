@@ -14,14 +14,12 @@ import (
 	"assay/report/compare"
 )
 
-// comparedFlags are those that assay compare and assay trend have in common.
 type comparedFlags struct {
 	allow        []string
 	format, page string
 	json         bool
 }
 
-// add adds them to a command that prints what noun names.
 func (f *comparedFlags) add(cmd *cobra.Command, noun, page string) {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.allow, "allow", nil, "conditions in which the runs may differ: "+strings.Join(compare.Conditions(), ", ")+", or all")
@@ -31,7 +29,6 @@ func (f *comparedFlags) add(cmd *cobra.Command, noun, page string) {
 	completeFlag(cmd, "format", documentFormats()...)
 }
 
-// compareFlags are the flags of assay compare.
 type compareFlags struct {
 	comparedFlags
 	gates    []string
@@ -97,7 +94,6 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return f.show(cmd, all, "assay compare "+report.CommandLine(args))
 }
 
-// comparisons are the comparisons of all pairs of groups.
 func comparisons(groups [][]compare.Group, o compare.Options) (all []*compare.Comparison, err error) {
 	pairs, err := compare.Pairs(groups)
 	if err != nil {
@@ -113,7 +109,6 @@ func comparisons(groups [][]compare.Group, o compare.Options) (all []*compare.Co
 	return all, nil
 }
 
-// groupsOf reads the groups of each argument.
 func groupsOf(args []string) (groups [][]compare.Group, err error) {
 	for _, arg := range args {
 		read, err := compare.Read(arg)
@@ -152,8 +147,6 @@ func (f *compareFlags) options() (compare.Options, error) {
 	return o, nil
 }
 
-// show prints the comparisons, writes the page, and returns the error that carries
-// the exit code.
 func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, command string) error {
 	d := compare.Document(all, command)
 	if f.picture != "" {
@@ -178,8 +171,7 @@ func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, comma
 	return f.pipeline.finish(cmd.OutOrStdout(), answer{name: "assay compare", suites: compare.Tests(all), summary: d.Markdown}, err)
 }
 
-// present writes a document as the page, and prints all others, or what noun names as
-// JSON.
+// present writes a document as the page, and prints all others, or JSON of what noun names.
 func (f *comparedFlags) present(cmd *cobra.Command, noun string, asJSON func(io.Writer) error, page report.Document, all ...report.Document) (err error) {
 	if f.page != "" {
 		if err := writeTo(f.page, page.HTML); err != nil {
@@ -204,7 +196,6 @@ func (f *comparedFlags) present(cmd *cobra.Command, noun string, asJSON func(io.
 
 func documentFormats() []string { return []string{"text", "markdown", "csv"} }
 
-// showDocument prints a document in one of the formats.
 func showDocument(out io.Writer, d report.Document, format, page string) error {
 	switch format {
 	case "markdown":
@@ -222,8 +213,7 @@ func keepBaseline(path string, groups []compare.Group) error {
 	return writeTo(path, func(w io.Writer) error { return compare.WriteBaseline(w, groups[0]) })
 }
 
-// writeTo writes a file with what write gives; one that could not be written whole
-// is removed, unless it is a device or a pipe, which is not ours.
+// writeTo writes a file. It removes an incomplete one, but never a device or a pipe.
 func writeTo(path string, write func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {

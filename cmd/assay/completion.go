@@ -14,8 +14,7 @@ import (
 	"assay/workload/definition"
 )
 
-// flagValues returns what can be written behind a flag, for flags whose values
-// have names; more is true if the user goes on writing behind them.
+// flagValues returns a flag's named values; more is true if the user writes on behind them.
 func flagValues(flag string) (values []string, more bool) {
 	switch flag {
 	case "db":
@@ -41,7 +40,6 @@ func flagValues(flag string) (values []string, more bool) {
 	return nil, false
 }
 
-// completeValues has a shell complete the values of the command's flags.
 func completeValues(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		values, more := flagValues(f.Name)
@@ -58,7 +56,7 @@ func completeValues(cmd *cobra.Command) {
 		if more {
 			directive |= cobra.ShellCompDirectiveNoSpace
 		}
-		// Fails for a flag that the command does not have, or twice for one.
+		// It fails if the command lacks the flag, or has it completed already.
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values, directive))
 	})
 	for _, c := range cmd.Commands() {
@@ -66,8 +64,7 @@ func completeValues(cmd *cobra.Command) {
 	}
 }
 
-// ownFlag is the flag of this name of a workload's own; the zero Flag if there is
-// none.
+// ownFlag is a workload's own flag of this name, or the zero Flag.
 func ownFlag(workload, name string) definition.Flag {
 	w, err := catalog.WorkloadOf(workload)
 	if err != nil {
@@ -77,7 +74,6 @@ func ownFlag(workload, name string) definition.Flag {
 	return f
 }
 
-// clusterSpecs are all clusters that can be started.
 func clusterSpecs() []string {
 	var all []string
 	for _, p := range cluster.Products() {
@@ -86,7 +82,7 @@ func clusterSpecs() []string {
 	return all
 }
 
-// faultsBegun are all actions with each of their targets, or with an example of it.
+// faultsBegun are all actions with each target, or an example of it.
 func faultsBegun() []string {
 	var all []string
 	for _, a := range fault.Actions() {
@@ -100,7 +96,6 @@ func faultsBegun() []string {
 	return all
 }
 
-// completeSpecs completes a cluster's spec: which one, then its options.
 func completeSpecs(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	all := clusterSpecs()
 	if at := strings.LastIndexByte(begun, ','); at >= 0 {
@@ -113,8 +108,6 @@ func completeSpecs(_ *cobra.Command, _ []string, begun string) ([]string, cobra.
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeClusters completes the argument of cluster status and down with the
-// ids of those that there are.
 func completeClusters(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	records, err := cluster.Records()
 	if err != nil {
@@ -127,7 +120,6 @@ func completeClusters(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFlag has a shell complete a flag of the command with these values.
 func completeFlag(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 }

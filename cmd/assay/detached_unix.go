@@ -4,6 +4,5 @@ package main
 
 import "syscall"
 
-// detached starts a process in a session of its own, which no signal of our
-// terminal reaches.
+// detached starts a process in its own session, out of reach of our terminal's signals.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

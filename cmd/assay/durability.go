@@ -15,7 +15,6 @@ import (
 	"assay/runner/powercuts"
 )
 
-// durabilityFlags are the flags of assay durability.
 type durabilityFlags struct {
 	scenario     powercuts.Trials
 	servers, out string
@@ -94,7 +93,7 @@ func (f *durabilityFlags) run(cmd *cobra.Command, version string) error {
 	return f.pipeline.finish(out, ofTrials(f.scenario.Cluster, trials), exitError(code))
 }
 
-// ofTrials is the answer of all settings: a case for each power cut.
+// ofTrials has a case for each power cut.
 func ofTrials(cluster string, trials []powercuts.Trial) answer {
 	s := junit.Suite{Name: "durability of " + cluster}
 	for _, t := range trials {
@@ -118,7 +117,6 @@ func ofTrials(cluster string, trials []powercuts.Trial) answer {
 	}}
 }
 
-// trialCells are the columns of one trial.
 func trialCells(t powercuts.Trial) []string {
 	survives := "not known"
 	if t.Durability != nil {
@@ -135,7 +133,7 @@ func trialHead() []string {
 	return []string{"setting", "survives", "power cut", "acknowledged", "lost", "commits again", "verdict"}
 }
 
-// lostCell is how many were lost, and how long before the cut they were acknowledged.
+// lostCell says how many were lost, and how long before the cut they were acknowledged.
 func lostCell(l *report.Lost) string {
 	switch {
 	case l == nil:
@@ -157,7 +155,7 @@ func trialsMarkdown(trials []powercuts.Trial) string {
 	return strings.TrimPrefix(p.String(), "\n")
 }
 
-// trialsText writes a block for each trial, which fits into 80 columns.
+// trialsText writes a block of 80 columns for each trial.
 func trialsText(trials []powercuts.Trial) string {
 	var b strings.Builder
 	for _, t := range trials {

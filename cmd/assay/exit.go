@@ -33,7 +33,7 @@ import (
 	"assay/workload/script"
 )
 
-// The exit codes, fixed for those who script assay.
+// The exit codes, fixed for scripts.
 const (
 	exitValid       = report.ExitValid
 	exitViolated    = report.ExitViolated
@@ -44,18 +44,16 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a command line that cannot be understood.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// resultError is a run that ended with a result, which was shown already.
+// resultError is a run whose result was shown already.
 type resultError struct{ code int }
 
 func (e resultError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
-// exitCode prints an error that was not shown yet, as one line, and returns
-// the code for it.
+// exitCode prints an error that was not shown yet as one line, and returns its code.
 func exitCode(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitValid
@@ -67,13 +65,12 @@ func exitCode(err error, stderr io.Writer) int {
 	return codeOf(err)
 }
 
-// oneLine is the error as it is printed. The last lines of a server's log stay
-// lines.
+// oneLine says "interrupted" in place of Go's words for it.
 func oneLine(err error) string {
 	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
 }
 
-// usageErrors tell of each kind of error that is the user's to mend whether it is that.
+// usageErrors test for each kind of error that the user must fix.
 func usageErrors() []func(error) bool {
 	return []func(error) bool{
 		isA[usageError], isA[*store.OptionError], isA[*store.ShapeError], isA[*load.PlanError], isA[*catalog.SchemeError], isA[*measure.ThresholdError],
@@ -112,15 +109,15 @@ func codeOf(err error) int {
 	return exitCannotRun
 }
 
-// exhausted reports whether the system had too little of something, or its disk failed:
-// whatever could not be read or made then, the user has not asked for the wrong thing.
+// exhausted reports whether the system lacked a resource or its disk failed. The user's command
+// is then not at fault.
 func exhausted(err error) bool {
 	return slices.ContainsFunc([]error{
 		syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.EIO,
 	}, func(lack error) bool { return errors.Is(err, lack) })
 }
 
-// exitError is the error that carries the code of a result that was shown; nil for 0.
+// exitError is the error with the code of a shown result; nil for 0.
 func exitError(code int) error {
 	if code == exitValid {
 		return nil

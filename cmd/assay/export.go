@@ -18,14 +18,12 @@ import (
 	"assay/workload/definition"
 )
 
-// What of a run is exported.
 const (
 	exportHistory    = "history"
 	exportOperations = "operations"
 	exportSeries     = "series"
 )
 
-// exportPlan is what the flags of an export ask for.
 type exportPlan struct{ format, what, test, out string }
 
 func newExport() *cobra.Command {
@@ -79,7 +77,7 @@ func (p exportPlan) run(cmd *cobra.Command, folder string) error {
 	return nil
 }
 
-// settle finds out what is written, and refuses what does not go together.
+// settle chooses what is written, and refuses flags that do not go together.
 func (p *exportPlan) settle(folder string) error {
 	forms := map[string][]string{
 		"edn": {exportHistory}, "json": {exportHistory, exportOperations, exportSeries},
@@ -104,8 +102,8 @@ func (p *exportPlan) settle(folder string) error {
 	return nil
 }
 
-// hasHistory reports whether other checkers know the run's workload. Of a folder that
-// cannot be read it is true: the export says why.
+// hasHistory reports whether other checkers know the run's workload. It is true of an unreadable
+// folder: the export says why.
 func hasHistory(folder string) bool {
 	s, err := runner.ReadScenario(filepath.Join(folder, runner.FileScenario))
 	if err != nil {

@@ -16,16 +16,15 @@ import (
 	"assay/runner"
 )
 
-// faultFile is a --fault that names a file, and when what has no schedule in it happens.
+// faultFile matches a --fault that names a file, and when its objects without a schedule happen.
 var faultFile = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(\S.*\.ya?ml)(?:\s+(.*))?$`)
 })
 
-// mostFaultFile is how long a file of faults may be, in bytes, beyond what is read of one.
+// mostFaultFile bounds what is read of a file, in bytes.
 const mostFaultFile = 2 << 20
 
-// translated are faults with files of Chaos Mesh in the place of which what their objects
-// come to stands. What that is, is told in notes.
+// translated replaces files of Chaos Mesh by the faults in them, and prints a note of each.
 func translated(cmd *cobra.Command, s runner.Scenario, texts []string) ([]string, error) {
 	var all []string
 	for _, text := range texts {
@@ -46,8 +45,7 @@ func translated(cmd *cobra.Command, s runner.Scenario, texts []string) ([]string
 	return all, nil
 }
 
-// faultsOfFile reads a file of Chaos Mesh, for the pods that are selected or for nodes of
-// assay's own.
+// faultsOfFile reads a Chaos Mesh file for the selected pods or for assay's own nodes.
 func faultsOfFile(path, rest, pods string) ([]chaosmesh.Translation, error) {
 	var where chaosmesh.Where
 	if target, err := kubernetes.ParseTarget(pods); err == nil { // what is wrong is told later
@@ -70,14 +68,12 @@ func faultsOfFile(path, rest, pods string) ([]chaosmesh.Translation, error) {
 	return chaosmesh.Read(path, text, where)
 }
 
-// firstTime writes what it has not written before: the configurations of an experiment have
-// the same notes.
+// firstTime writes each text once, since the configurations of an experiment have the same notes.
 type firstTime struct {
 	to   io.Writer
 	seen map[string]bool
 }
 
-// Write implements io.Writer.
 func (w *firstTime) Write(text []byte) (int, error) {
 	if w.seen[string(text)] {
 		return len(text), nil

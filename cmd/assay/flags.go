@@ -22,7 +22,6 @@ import (
 	"assay/workload/definition"
 )
 
-// perSecond is a flag value such as "100" or "100/s".
 type perSecond struct{ value *float64 }
 
 func (p perSecond) String() string {
@@ -43,7 +42,6 @@ func (p perSecond) Set(text string) error {
 
 func (p perSecond) Type() string { return "per-second" }
 
-// shareOfAll is a share in percent.
 type shareOfAll struct{ value *float64 }
 
 func (p shareOfAll) String() string {
@@ -64,7 +62,6 @@ func (p shareOfAll) Set(text string) error {
 
 func (p shareOfAll) Type() string { return "percent" }
 
-// runFlags are the flags that every workload shares.
 type runFlags struct {
 	workload             definition.Workload
 	scenario             runner.Scenario
@@ -72,26 +69,23 @@ type runFlags struct {
 	out, servers         string
 	json, quiet, verbose bool
 	plain                bool
-	// What may have several values, one for each configuration of a series.
+	// Each may have several values, one for each configuration of a series.
 	databases, clusters []string
 	clients             numbers
 	rates               numbers
 	repeat              int
-	// untilValid is how often a run of a study is made again while its measurement is invalid.
+	// untilValid is how often a study repeats a run whose measurement is invalid.
 	untilValid int
-	// sharing says who does the work.
-	sharing agentFlags
-	// metrics is where to serve figures for Prometheus, empty for nowhere.
+	sharing    agentFlags
+	// metrics is where to serve figures for Prometheus, or empty.
 	metrics string
-	// otlp is where to send them by OTLP, empty for nowhere.
+	// otlp is where to send figures by OTLP, or empty.
 	otlp string
-	// pipeline are files for the programs around assay, percentiles one of them that a run
-	// alone has.
+	// pipeline are files for the programs around assay; percentiles is one for a single run.
 	pipeline    pipelineFlags
 	percentiles string
 }
 
-// serversUsage says where server programs come from.
 const serversUsage = "a folder that holds server programs, searched first; then come the system's, then those of the folder ASSAY_SERVERS"
 
 func (f *runFlags) add(cmd *cobra.Command) {
@@ -148,7 +142,6 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// addFlag adds a flag of the workload's own.
 func addFlag(flags *pflag.FlagSet, f definition.Flag) {
 	switch v := f.Value.(type) {
 	case *string:
@@ -166,8 +159,7 @@ func addFlag(flags *pflag.FlagSet, f definition.Flag) {
 	}
 }
 
-// provided reports whether all clusters are manifests of Kubernetes, whose database has
-// an address that only the user knows.
+// provided reports whether all clusters are Kubernetes manifests, whose address the user gives.
 func (f *runFlags) provided(s runner.Scenario) bool {
 	if len(f.clusters) == 0 {
 		return runner.IsManifest(s.Cluster)
@@ -175,8 +167,8 @@ func (f *runFlags) provided(s runner.Scenario) bool {
 	return !slices.ContainsFunc(f.clusters, func(c string) bool { return !runner.IsManifest(c) })
 }
 
-// resolve turns the flags into the plan of a series, mostly of one run. With
-// --scenario, the file's values stand where no flag was given.
+// resolve turns the flags into the plan of a series, usually of one run. A value of --scenario
+// holds where no flag is given.
 func (f *runFlags) resolve(cmd *cobra.Command) (series.Plan, error) {
 	set := cmd.Flags().Changed
 	if f.scenarioFile != "" {
@@ -192,7 +184,7 @@ func (f *runFlags) resolve(cmd *cobra.Command) (series.Plan, error) {
 	return f.finish(cmd, s)
 }
 
-// seedOf is the seed of the series that goes on in a folder, or else a new one.
+// seedOf is the seed of the series to continue in a folder, or else a new one.
 func seedOf(folder string) uint64 {
 	if folder != "" {
 		if before, err := report.ReadSeries(folder); err == nil {
@@ -202,7 +194,6 @@ func seedOf(folder string) uint64 {
 	return rand.Uint64N(1_000_000_000)
 }
 
-// finish fills what does not come from one flag alone.
 func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (series.Plan, error) {
 	p := series.Plan{Repeats: f.repeat}
 	if cmd.Flags().Changed("ops") && cmd.Flags().Changed("duration") {
@@ -252,7 +243,7 @@ func (f *runFlags) finish(cmd *cobra.Command, s runner.Scenario) (series.Plan, e
 	return p, s.Validate()
 }
 
-// fromFile sets the given flags again, on top of the file's values.
+// fromFile applies the given flags on top of the file's values.
 func (f *runFlags) fromFile(cmd *cobra.Command) (series.Plan, error) {
 	base, err := runner.ReadScenario(f.scenarioFile)
 	if err != nil {
@@ -287,21 +278,19 @@ func (f *runFlags) fromFile(cmd *cobra.Command) (series.Plan, error) {
 
 const (
 	databaseVariable = "ASSAY_DB"
-	// filePrefix and environmentPrefix begin a --db that says where the address
-	// is to be found.
+	// filePrefix and environmentPrefix begin a --db that says where the address is.
 	filePrefix        = "@"
 	environmentPrefix = "env:"
 	databaseUsage     = "the database's address, @FILE or env:NAME that holds it; may come from " + databaseVariable + " (all three keep a password off the command line)"
 )
 
-// mostAddress is how long a file with an address may be, in bytes.
+// mostAddress is in bytes.
 const mostAddress = 64 << 10
 
-// databaseAddress returns the address that a --db names, password included, or
-// that of the environment if there is no --db; both may be empty. libpq's form of
-// keywords and values is returned as the URL that it means. A password
-// on the command line is warned of: every user of the machine can read it.
-// Errors are usage errors and hold nothing of the address.
+// databaseAddress returns the address of --db, or else of the environment, with its password; it
+// may be empty. It turns libpq's keywords and values into a URL. It warns of a password on the
+// command line, which every user of the machine can read. Errors are usage errors and hold
+// nothing of the address.
 func databaseAddress(db string, stderr io.Writer) (string, error) {
 	address, written, err := namedAddress(db)
 	if err == nil {
@@ -316,7 +305,7 @@ func databaseAddress(db string, stderr io.Writer) (string, error) {
 	return address, nil
 }
 
-// namedAddress is the address that a --db names, and whether it is written there.
+// namedAddress is the address that --db names, and whether --db contains it.
 func namedAddress(db string) (address string, written bool, err error) {
 	if path, is := strings.CutPrefix(db, filePrefix); is {
 		address, err = addressInFile(path)
@@ -335,7 +324,6 @@ func namedAddress(db string) (address string, written bool, err error) {
 	return db, true, nil
 }
 
-// addressInFile reads a file that holds an address and nothing else.
 func addressInFile(path string) (string, error) {
 	bad := func(err error) (string, error) { return "", fmt.Errorf("--db @%s: %w", path, err) }
 	file, err := os.Open(path)

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// foreign are flags of other load generators by what they are called here, each list parted by
-// blanks: of pgbench, sysbench, YCSB, k6, hey, wrk, locust, JMeter, vegeta, HammerDB and psql.
+// foreign maps our flags to those of other load generators, separated by blanks: of pgbench,
+// sysbench, YCSB, k6, hey, wrk, locust, JMeter, vegeta, HammerDB and psql.
 func foreign() map[string]string {
 	return map[string]string{
 		"clients":      "-c -u --client --concurrency --concurrent --connection --connections --conns --num-clients --terminals --thread --threads --threadcount --user --users --virtual-users --vu --vus --workers",
@@ -32,8 +32,8 @@ func foreign() map[string]string {
 	}
 }
 
-// hintOfForeign names our flag behind one of another program's, or is empty. assay uses
-// processors as it needs them, so that a count of threads beside the clients (-j) means nothing.
+// hintOfForeign names our flag for another program's, or is empty. A count of threads (-j) has no
+// counterpart: assay uses processors as needed.
 func hintOfForeign(unknown *pflag.NotExistError, has func(name string) bool) string {
 	word := "--" + strings.ReplaceAll(strings.ToLower(unknown.GetSpecifiedName()), "_", "-")
 	if short := unknown.GetSpecifiedShortnames(); short != "" {

@@ -10,13 +10,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpGroup is some flags or commands that help shows together.
 type helpGroup struct {
 	title string
 	names []string
 }
 
-// flagGroups are the flags that all runs share, in the order in which help has them.
 func flagGroups() []helpGroup {
 	return []helpGroup{
 		{"Database and cluster", []string{"db", "cluster", "isolation", "option", "connect-timeout", "use-existing", "drop", "kubernetes", "nodes", "servers", "no-server-stats"}},
@@ -28,7 +26,7 @@ func flagGroups() []helpGroup {
 	}
 }
 
-// usedMost are the flags that --help shows, each with what it says and an example.
+// usedMost are the flags that --help shows, each with a text and an example.
 func usedMost() map[string][2]string {
 	return map[string][2]string{
 		"db":        {"the database to test", "--db postgres://me@localhost/test"},
@@ -45,11 +43,9 @@ func usedMost() map[string][2]string {
 	}
 }
 
-// helpAll is the flag that shows all flags.
 const helpAll = "help-all"
 
-// explainFlags has the command show its most used flags by --help, and all of them, by groups,
-// by --help-all; that of the workload comes last.
+// explainFlags makes --help show the most used flags, and --help-all all flags by groups.
 func explainFlags(cmd *cobra.Command) {
 	all := cmd.Flags().Bool(helpAll, false, "show all flags")
 	do := cmd.RunE
@@ -76,8 +72,8 @@ func explainFlags(cmd *cobra.Command) {
 	})
 }
 
-// wrapFlags has the usual help show flags in lines that fit a terminal of 80 columns. It goes without
-// a template, whose execution would have the linker keep all methods of the program.
+// wrapFlags makes the usual help fit 80 columns. It uses no template, since executing one makes
+// the linker keep all methods of the program.
 func wrapFlags(root *cobra.Command) {
 	usual := root.UsageFunc()
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
@@ -101,7 +97,6 @@ func examplesOf(cmd *cobra.Command) string {
 	return "\nExamples:\n" + cmd.Example + "\n"
 }
 
-// firstFlags are the most used flags by groups, and the names of the workload's own.
 func firstFlags(cmd *cobra.Command) string {
 	var b strings.Builder
 	most := usedMost()
@@ -126,7 +121,6 @@ func firstFlags(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// allFlags are all flags that the command takes, by groups.
 func allFlags(cmd *cobra.Command) string {
 	var b strings.Builder
 	write := func(title string, flags *pflag.FlagSet) {
@@ -171,7 +165,7 @@ func ofWorkload(cmd *cobra.Command) iter.Seq[*pflag.Flag] {
 	}
 }
 
-// commandGroups are the commands by what they are for; the last group has those that cobra adds.
+// commandGroups sorts commands by purpose; cobra's own are in the last group.
 func commandGroups() []helpGroup {
 	return []helpGroup{
 		{"Test a database", []string{"run", "app", "sweep", "advise", "isolation-matrix", "durability", "known", "hunt", "study"}},
@@ -182,7 +176,6 @@ func commandGroups() []helpGroup {
 	}
 }
 
-// groupCommands has the program's help list its commands by groups.
 func groupCommands(root *cobra.Command) {
 	groups := commandGroups()
 	last := groups[len(groups)-1].title

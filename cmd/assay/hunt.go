@@ -18,7 +18,6 @@ import (
 	"assay/workload/isolation"
 )
 
-// huntFlags are the flags of assay hunt.
 type huntFlags struct {
 	cluster, goals, plan, resume, servers, out string
 	workloads, options                         []string
@@ -118,7 +117,7 @@ func (f *huntFlags) run(cmd *cobra.Command, version string) error {
 	return nil
 }
 
-// state is the hunt that is asked for, or the one that goes on.
+// state is a new hunt, or the one to continue.
 func (f *huntFlags) state(cmd *cobra.Command, version string) (*hunt.State, error) {
 	if f.resume != "" {
 		for _, other := range []string{"cluster", "workload", "goal", "option", "plan", "random", "seed", "out"} {

@@ -14,19 +14,18 @@ import (
 	"assay/cluster"
 )
 
-// sameInterrupt is how long a further signal is the first one's echo: timeout(1),
-// make and terminals send one to a program and to its group, and it comes twice.
+// sameInterrupt is how long a further signal is an echo of the first. timeout(1), make and
+// terminals signal both a program and its group, so that it comes twice.
 const sameInterrupt = 500 * time.Millisecond
 
-// interruptible returns a context that ends with the first signal that asks the
-// program to end, so that a run can end in order. The second one leaves at once.
+// interruptible returns a context that ends with the first signal, so that a run can end in
+// order. The second signal leaves at once.
 func interruptible(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, endingSignals()...)
-	// A write to a closed pipe is an error (see output) and not the end of the
-	// program, which is what happens on standard output and standard error
-	// while nobody is notified. Nothing reads the channel.
+	// Without a handler, a write to a closed pipe on standard output or standard error ends the
+	// program (see output). Nothing reads the channel.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		if _, ok := <-signals; !ok {
@@ -56,8 +55,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 	}
 }
 
-// endingSignals are those that end a program unless it does something about
-// them. SIGKILL cannot be caught. A hangup that is ignored (nohup) stays so.
+// endingSignals end a program by default. A hangup ignored by nohup stays ignored.
 func endingSignals() []os.Signal {
 	all := append([]os.Signal{
 		os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGABRT,
@@ -69,8 +67,7 @@ func endingSignals() []os.Signal {
 	return all
 }
 
-// leave ends the program at once. If it has started servers, it becomes a
-// program that takes them away first.
+// leave ends the program. If it has started servers, it becomes a program that removes them.
 func leave(stderr io.Writer) {
 	records, err := cluster.Records()
 	for _, r := range records {
@@ -85,11 +82,9 @@ func leave(stderr io.Writer) {
 	os.Exit(exitInterrupted)
 }
 
-// removeBound is how long it may take to take servers away.
 const removeBound = 30 * time.Second
 
-// newClusterRemoveOwn is what assay becomes when it leaves at once; it is not
-// for people.
+// newClusterRemoveOwn is what leave becomes; it is not for people.
 func newClusterRemoveOwn() *cobra.Command {
 	return &cobra.Command{
 		Use: removeOwn, Hidden: true, Args: cobra.NoArgs,

@@ -8,12 +8,11 @@ import (
 
 func moreEndingSignals() []os.Signal { return []os.Signal{syscall.SIGSYS, syscall.SIGSTKFLT} }
 
-// becomeRemover replaces this program, as it stands, by one that takes its
-// clusters away; it returns only with an error. All threads end with the
-// replacement, and the kernel kills their servers, so that nothing is at work
-// that could make what has just been removed.
+// becomeRemover replaces this program by one that removes its clusters; it returns only with an
+// error. exec ends all threads, and the kernel then kills their servers, so that nothing can
+// recreate what is removed.
 func becomeRemover() error {
-	// The file may have been replaced since; this is the one that runs.
+	// The program's file may have been replaced; this is the running one.
 	err := syscall.Exec("/proc/self/exe", []string{os.Args[0], "cluster", removeOwn}, os.Environ())
 	return fmt.Errorf("start assay cluster %s: %w", removeOwn, err)
 }

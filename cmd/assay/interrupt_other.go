@@ -9,6 +9,5 @@ import (
 
 func moreEndingSignals() []os.Signal { return nil }
 
-// becomeRemover cannot be done here: the servers' processes cannot be found
-// once their parent has gone.
+// becomeRemover fails: the servers' processes cannot be found once their parent has gone.
 func becomeRemover() error { return errors.ErrUnsupported }

@@ -9,7 +9,6 @@ import (
 	"assay/runner"
 )
 
-// matrixFlags are the flags of assay isolation-matrix.
 type matrixFlags struct {
 	scenario    runner.MatrixScenario
 	db, servers string

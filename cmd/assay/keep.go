@@ -17,13 +17,12 @@ import (
 	"assay/cluster"
 )
 
-// keeperReport is what the process that keeps a cluster reports to the one that started it:
-// one line of JSON.
+// keeperReport is one line of JSON from the process that keeps a cluster to its starter.
 type keeperReport struct {
 	Record  cluster.Record `json:"record"`
 	Folder  string         `json:"folder"`
 	Seconds float64        `json:"seconds"`
-	// Error is why there is no cluster, Code the exit code that goes with it.
+	// Error says why there is no cluster; Code is the exit code for that.
 	Error string `json:"error,omitempty"`
 	Code  int    `json:"code,omitempty"`
 }
@@ -52,7 +51,6 @@ func newClusterUp() *cobra.Command {
 	return cmd
 }
 
-// keeperError is an error of the process that was to keep the cluster.
 type keeperError struct {
 	text string
 	code int
@@ -60,9 +58,8 @@ type keeperError struct {
 
 func (e keeperError) Error() string { return e.text }
 
-// startKeeper starts a process of our own program that keeps the cluster after
-// we have ended, and waits until the cluster works. When ctx ends first, the
-// process is asked to end as well, and nothing is left.
+// startKeeper starts a process of our program that keeps the cluster after we end, and waits
+// until the cluster works. If ctx ends first, that process ends too and leaves nothing.
 func startKeeper(ctx context.Context, spec, servers string) (keeperReport, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -70,7 +67,7 @@ func startKeeper(ctx context.Context, spec, servers string) (keeperReport, error
 	}
 	cmd := exec.Command(self, "cluster", "hold", spec, "--servers", servers)
 	cmd.SysProcAttr = detached()
-	// It outlives us, so that nothing of ours may be its standard error.
+	// It outlives us, so its standard error must not be ours.
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return keeperReport{}, err
@@ -114,8 +111,8 @@ func newClusterKeep() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "hold SPEC", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// Not cmd.OutOrStdout(), which hides that nobody reads: a cluster
-			// that up does not know of is nobody's, and ends.
+			// Not cmd.OutOrStdout(), which hides a closed pipe: a cluster unknown to up has no
+			// owner and must end.
 			reports := json.NewEncoder(os.Stdout)
 			err := keepCluster(cmd, args[0], servers, reports)
 			if err != nil {
@@ -129,7 +126,6 @@ func newClusterKeep() *cobra.Command {
 	return cmd
 }
 
-// keepCluster keeps a cluster until the context ends.
 func keepCluster(cmd *cobra.Command, text, servers string, reports *json.Encoder) error {
 	spec, err := cluster.ParseSpec(text)
 	if err != nil {
@@ -147,8 +143,7 @@ func keepCluster(cmd *cobra.Command, text, servers string, reports *json.Encoder
 	return errors.Join(err, c.Close())
 }
 
-// announce writes the address where its user finds it, and reports that the
-// cluster works.
+// announce writes the address for the user, and reports that the cluster works.
 func announce(c *cluster.Cluster, took time.Duration, reports *json.Encoder) error {
 	r, err := c.Record()
 	if err != nil {

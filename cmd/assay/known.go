@@ -19,7 +19,6 @@ import (
 	"assay/runner/known"
 )
 
-// knownFlags are the flags of assay known.
 type knownFlags struct {
 	all, json, page, brokenOnly bool
 	repeat                      int
@@ -99,7 +98,6 @@ func (f *knownFlags) run(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// chosenRow is the bug of this name, or the file's.
 func chosenRow(rows []known.Row, name string) ([]known.Row, error) {
 	if filepath.Ext(name) == ".yaml" {
 		text, err := os.ReadFile(name)
@@ -122,7 +120,6 @@ func chosenRow(rows []known.Row, name string) ([]known.Row, error) {
 	return nil, usageError{fmt.Errorf("no bug %q is known; assay known lists them%s", name, spelling.Hint(name, "", names))}
 }
 
-// list prints the bugs, with what the recorded searches found.
 func (f *knownFlags) list(out io.Writer, rows []known.Row) error {
 	hunts, err := known.Recorded()
 	switch {
@@ -144,7 +141,7 @@ func (f *knownFlags) list(out io.Writer, rows []known.Row) error {
 	return err
 }
 
-// search looks for one bug in the broken one, and as often in the mended one.
+// search looks for a bug in the broken server, and equally often in the fixed one.
 func (f *knownFlags) search(cmd *cobra.Command, r known.Row, folder string) (code int, err error) {
 	out := cmd.OutOrStdout()
 	fmt.Fprintf(out, "%s: %s\n  assay %s\n", r.Name, r.Bug, report.CommandLine(r.Command(r.Broken, "")))
@@ -201,7 +198,6 @@ func (f *knownFlags) hunt(cmd *cobra.Command, r known.Row, value string, bound i
 	return h, known.Append(f.record, h)
 }
 
-// answerLine is a run's answer in a line.
 func answerLine(found bool, result *report.Result, by check.Result) string {
 	if found {
 		return "found: " + by.Name + " " + by.Verdict.String()
@@ -209,7 +205,7 @@ func answerLine(found bool, result *report.Result, by check.Result) string {
 	return "not found: the verdict is " + result.Verdict.String()
 }
 
-// try makes one run. Its exit code says nothing that its result does not.
+// try makes one run. Its result says all that its exit code does.
 func (f *knownFlags) try(cmd *cobra.Command, words []string, folder string) (*report.Result, error) {
 	words = append(words, "--out", folder, "--quiet")
 	if f.servers != "" {

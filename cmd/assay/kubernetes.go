@@ -32,7 +32,7 @@ selector fits for the database's nodes.`,
 	return cmd
 }
 
-// errMissingRights is a check that has found something missing, which was shown.
+// errMissingRights is a failed check that was shown.
 var errMissingRights = resultError{exitCannotRun}
 
 func newKubernetesCheck() *cobra.Command {
@@ -107,7 +107,6 @@ func limit(limited bool, words, of string) string {
 	return words
 }
 
-// cleanBound is how long one thing may take to go.
 const cleanBound = time.Minute
 
 func newKubernetesClean() *cobra.Command {

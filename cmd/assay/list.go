@@ -29,7 +29,6 @@ func newList() *cobra.Command {
 	return cmd
 }
 
-// listWidth is the width that lists keep to.
 const listWidth = 80
 
 func listText(out io.Writer) error {
@@ -91,8 +90,7 @@ func listMatrix(b *strings.Builder) {
 	}
 }
 
-// hang writes a text in lines of listWidth behind a head, further lines below
-// its first.
+// hang writes a text in lines of listWidth behind a head, with further lines indented.
 func hang(b *strings.Builder, head, text string) {
 	lines := wrapped(head, text, listWidth, strings.Repeat(" ", len(head)))
 	b.WriteString(strings.TrimRight(lines, " ") + "\n")

@@ -1,9 +1,8 @@
-// Command assay puts a database under real work, accounts for every single
-// operation, and reports how fast it was and whether it kept its promises.
+// Command assay puts a database under real work, accounts for every single operation, and reports
+// how fast it was and whether it kept its promises.
 //
-// This package is wiring: each command in its own file reads its flags, calls
-// the packages that do the work, and turns what comes back into words and an
-// exit code.
+// This package is wiring: each command, in its own file, reads its flags, calls the packages that
+// do the work, and turns the outcome into words and an exit code.
 package main
 
 import (
@@ -25,8 +24,8 @@ import (
 )
 
 func main() {
-	// What ends the program itself, as when no memory is left, ends it by SIGABRT: the code
-	// that Go gives otherwise is 2, which is that of a wrong command line.
+	// A crash of the program, as without memory, ends by SIGABRT. Go's usual code for it is 2,
+	// which means a wrong command line here.
 	debug.SetTraceback("crash")
 	if disk.Child() {
 		os.Exit(disk.Serve())
@@ -38,7 +37,6 @@ func main() {
 	os.Exit(code)
 }
 
-// run carries out one command line and returns its exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(version(), args)
 	root.SetArgs(args)
@@ -48,9 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitCode(err, stderr)
 }
 
-// newRoot has the command that the arguments ask for, and all of them if these name
-// none: the flags of all commands and workloads take longer to make than most commands
-// to be carried out.
+// newRoot has only the command asked for, or all: making all flags takes longer than most commands.
 func newRoot(version string, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "assay",
@@ -93,14 +89,11 @@ rests on an invalid measurement; 5 could not run.`,
 	return root
 }
 
-// maker makes the command of this name.
 type maker struct {
 	name string
 	make func() *cobra.Command
 }
 
-// commands are the commands of the program; what makes one knows the arguments if they ask for
-// it.
 func commands(version string, args []string) []maker {
 	of := func(name string, make func(version string) *cobra.Command) maker {
 		return maker{name: name, make: func() *cobra.Command { return make(version) }}
@@ -115,7 +108,7 @@ func commands(version string, args []string) []maker {
 	}
 }
 
-// asked are the workloads of a command's arguments: the one that they name first, or all.
+// asked is the workload that a command's arguments name first, or all.
 func asked(args []string) []definition.Workload {
 	all := catalog.Workloads()
 	if len(args) > 1 {
@@ -126,7 +119,6 @@ func asked(args []string) []definition.Workload {
 	return all
 }
 
-// version is what the build knows of itself.
 func version() string {
 	const unknown = "development"
 	info, ok := debug.ReadBuildInfo()
@@ -144,8 +136,7 @@ func version() string {
 	return unknown
 }
 
-// unknownWord is the error for a word that is none of the command's own, with
-// the one that may have been meant.
+// unknownWord is the error for an unknown word, with the known one that may be meant.
 func unknownWord(cmd *cobra.Command, word, problem, want string) error {
 	var known []string
 	for _, c := range cmd.Commands() {
@@ -156,7 +147,7 @@ func unknownWord(cmd *cobra.Command, word, problem, want string) error {
 	return usageError{fmt.Errorf("%s %q; %s%s", problem, word, want, spelling.Hint(word, "", known))}
 }
 
-// flagError adds to an unknown flag's error the flag that may have been meant.
+// flagError adds to an unknown flag's error the flag that may be meant.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -175,8 +166,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError{fmt.Errorf("%w; %s --help has all%s", err, cmd.CommandPath(), hint)}
 }
 
-// onlyWithin is a command that does nothing itself: question is asked without an argument,
-// and any argument is an unknown word.
+// onlyWithin is for a command that only has subcommands. question is the error without any.
 func onlyWithin(question, problem, want string) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {

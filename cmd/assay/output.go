@@ -12,18 +12,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// output is standard output or standard error, whose reader may go away while
-// assay works: the pipe is closed (head has its lines), the terminal is gone.
-// From then on nobody reads what is written, which is no reason to stop a run
-// or to end with another exit code; so it is dropped without an error. Other
-// errors, such as a full disk, are returned.
+// output is standard output or standard error. Its reader may go away: head has its lines, the
+// terminal is closed. Then output drops all writes without an error, so that the run goes on and
+// its exit code stays. It returns other errors, such as a full disk.
 type output struct {
 	file *os.File
-	// screen, if there is one, is given what is written, to show it above itself.
+	// screen, if set, shows above itself what is written.
 	screen atomic.Pointer[screen]
 }
 
-// descriptor is what tells whether a writer is a terminal, and how wide.
+// descriptor tells whether a writer is a terminal, and how wide.
 type descriptor interface{ Fd() uintptr }
 
 func (o *output) Fd() uintptr { return o.file.Fd() }
@@ -41,14 +39,12 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// printJSON prints a value as indented JSON.
 func printJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
 }
 
-// tableFlags are the flags of commands that print a table of what they found.
 type tableFlags struct{ json, markdown, quiet bool }
 
 func (f *tableFlags) add(flags *pflag.FlagSet, jsonUsage, markdownUsage string) {
@@ -64,7 +60,7 @@ func (f *tableFlags) validate() error {
 	return nil
 }
 
-// print prints what was found, which noun names, in the form that was asked for.
+// print prints what was found, named by noun, in the chosen form.
 func (f *tableFlags) print(out io.Writer, noun string, found any, markdown, text func() string) error {
 	var err error
 	switch {

@@ -13,31 +13,27 @@ import (
 	"assay/report/junit"
 )
 
-// stepSummary names the file to which a step of GitHub Actions appends what is shown of it.
+// stepSummary names the file to which a step of GitHub Actions appends its summary.
 const stepSummary = "GITHUB_STEP_SUMMARY"
 
-// onOutput is the name of a file that stands for standard output.
+// onOutput is a file name for standard output.
 const onOutput = "-"
 
-// pipelineFlags are the files beside standard output that the programs around assay read.
 type pipelineFlags struct {
 	junit, summary string
-	// appends is true if the summary is added to what its file holds; asked is false if
-	// the environment alone asks for it.
+	// appends adds the summary to its file. asked is false if only the environment asks for it.
 	appends, asked bool
 }
 
-// add adds the flags to those of a command that has an answer.
 func (f *pipelineFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.junit, "junit", "", "write checks and thresholds as test cases to this file, in JUnit's XML form")
 	flags.StringVar(&f.summary, "summary", "", "write a short summary in Markdown to this file, - for standard output instead of what is printed; without the flag it is appended to the file that "+stepSummary+" names, if that is set")
 }
 
-// printed reports whether the summary takes the place of what is printed.
+// printed reports whether the summary replaces the printed result.
 func (f *pipelineFlags) printed() bool { return f.summary == onOutput }
 
-// open looks whether the files can be written, before any work is done for them. asJSON is
-// true if standard output holds JSON.
+// open checks, before any work, that the files can be written. asJSON: standard output has JSON.
 func (f *pipelineFlags) open(flags *pflag.FlagSet, asJSON bool, stderr io.Writer) error {
 	if f.printed() && asJSON {
 		return usageError{errors.New("--summary - and --json exclude each other: both are for standard output")}
@@ -67,7 +63,7 @@ func (f *pipelineFlags) open(flags *pflag.FlagSet, asJSON bool, stderr io.Writer
 	return nil
 }
 
-// refuseOutput refuses standard output for a file that has no place there.
+// refuseOutput refuses standard output for files that cannot share it.
 func refuseOutput(name, path string) error {
 	if path == onOutput {
 		return usageError{fmt.Errorf("--%s wants the name of a file; standard output has the result", name)}
@@ -75,8 +71,8 @@ func refuseOutput(name, path string) error {
 	return nil
 }
 
-// writable opens a file as it is opened later, and leaves none where there was none. A pipe
-// is not opened: it may have no reader yet.
+// writable opens a file as it will be opened later, and leaves no new one. It does not open a
+// pipe, which may have no reader yet.
 func writable(path string) error {
 	info, missing := os.Stat(path)
 	if missing == nil && !info.IsDir() && !info.Mode().IsRegular() {
@@ -93,15 +89,13 @@ func writable(path string) error {
 	return err
 }
 
-// answer is what the files are made of.
 type answer struct {
 	name    string
 	suites  []junit.Suite
 	summary func(io.Writer) error
 }
 
-// finish writes the files of an answer that was printed already, and returns what the
-// command ends with: shown, or why a file could not be written.
+// finish writes the files of a printed answer. It returns shown, or why a write failed.
 func (f *pipelineFlags) finish(out io.Writer, a answer, shown error) error {
 	err := f.write(out, a)
 	if err != nil && errors.As(shown, new(resultError)) {
@@ -110,7 +104,7 @@ func (f *pipelineFlags) finish(out io.Writer, a answer, shown error) error {
 	return errors.Join(shown, err)
 }
 
-// failed writes the files of a command that has no answer, and returns why.
+// failed writes the files of a command without an answer, and returns why.
 func (f *pipelineFlags) failed(out io.Writer, what string, why error) error {
 	problem := oneLine(why)
 	return errors.Join(why, f.write(out, answer{name: "assay " + what, suites: []junit.Suite{report.NotMade(what, "", problem)},
@@ -134,8 +128,7 @@ func (f *pipelineFlags) write(out io.Writer, a answer) error {
 	return errors.Join(problems...)
 }
 
-// appendTo appends what write gives to a file, after an empty line: the Markdown before it
-// may end within a paragraph.
+// appendTo appends after an empty line, since the Markdown before may end within a paragraph.
 func appendTo(path string, write func(io.Writer) error) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
@@ -148,14 +141,13 @@ func appendTo(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// ofResult is the answer of a run.
 func ofResult(r *report.Result, page string) answer {
 	return answer{name: "assay", suites: []junit.Suite{report.Tests(r, "")},
 		summary: func(w io.Writer) error { return report.Summary(w, r, page) }}
 }
 
-// ofSeries is the answer of the runs of a series, in its folder. experiment is the one of
-// the study that it is, or empty. The reason for a run that has no result is in its case.
+// ofSeries is the answer of a series' runs. experiment is the study's, or empty. The case of a
+// run without a result says why.
 func ofSeries(s *report.RunSeries, folder, experiment string) (suites []junit.Suite) {
 	for _, r := range s.Runs {
 		configuration := experiment

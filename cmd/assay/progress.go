@@ -16,8 +16,8 @@ import (
 	"assay/runner"
 )
 
-// progress shows on standard error how a run goes: a bar while rows are
-// loaded or read if it is a terminal, else a line now and then.
+// progress shows a run on standard error: on a terminal a bar while rows are loaded or read,
+// otherwise a line now and then.
 type progress struct {
 	out      io.Writer
 	terminal bool
@@ -29,7 +29,7 @@ type progress struct {
 	warming  bool // the latest line was of the warm-up
 }
 
-// silence is the progress of --quiet; what the user must know is still shown.
+// silence is the progress of --quiet; it still shows what the user must know.
 type silence struct{ out io.Writer }
 
 func (silence) Stage(string)                                  {}
@@ -55,14 +55,13 @@ func isTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// bar is a line of a terminal that is drawn again in place.
 type bar struct {
 	out   io.Writer
 	drawn time.Time
 	width int // of what stands there
 }
 
-// draw says how much is done, since when. total is at most 0 if nobody knows it.
+// draw shows how much is done since began. total is at most 0 if unknown.
 func (b *bar) draw(done, total int64, began time.Time, format func(int64) string) {
 	if time.Since(b.drawn) < 100*time.Millisecond {
 		return
@@ -81,7 +80,7 @@ func (b *bar) put(line string) {
 	b.width = width
 }
 
-// clear takes it away, and reports whether there was one.
+// clear removes the bar, and reports whether there was one.
 func (b *bar) clear() bool {
 	shown := b.width > 0
 	if shown {
@@ -92,7 +91,6 @@ func (b *bar) clear() bool {
 	return shown
 }
 
-// doneOf says how much is done, how fast, and how long the rest takes.
 func doneOf(done, total int64, took time.Duration, format func(int64) string) string {
 	rate := float64(done) / took.Seconds()
 	if total <= 0 {
@@ -102,8 +100,7 @@ func doneOf(done, total int64, took time.Duration, format func(int64) string) st
 	return fmt.Sprintf("%s of %s (%d%%), %s/s, %v left", format(done), format(total), 100*done/total, format(int64(rate)), left)
 }
 
-// reading shows on a terminal how far a history of another tool was read. A small
-// one shows nothing. The nil value shows nothing either.
+// reading shows on a terminal how far a large history was read. A nil reading shows nothing.
 type reading struct {
 	began time.Time
 	mu    sync.Mutex // what reads the file may still be at it when all is over
@@ -111,8 +108,7 @@ type reading struct {
 	over  bool
 }
 
-// newReading returns nil where nothing is to be shown: if out is no terminal, so
-// that files and pipes stay free of it.
+// newReading returns nil if out is no terminal, to keep files and pipes clean.
 func newReading(out io.Writer, quiet bool) *reading {
 	if quiet || !isTerminal(out) {
 		return nil
@@ -120,7 +116,7 @@ func newReading(out io.Writer, quiet bool) *reading {
 	return &reading{bar: bar{out: out}, began: time.Now()}
 }
 
-// show takes how many bytes were read, of how many; 0 if nobody knows.
+// show takes bytes; total is 0 if unknown.
 func (r *reading) show(done, total int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,7 +132,6 @@ func (r *reading) show(done, total int64) {
 	}
 }
 
-// close ends the display.
 func (r *reading) close() {
 	if r == nil {
 		return
@@ -147,7 +142,7 @@ func (r *reading) close() {
 	r.over = true
 }
 
-// textWidth is how many columns the summary may have.
+// textWidth is the width of the summary in columns.
 func textWidth(out io.Writer) int {
 	if file, ok := out.(descriptor); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
@@ -168,8 +163,8 @@ func (p *progress) Note(text string) {
 	fmt.Fprintln(p.out, wrapped("", "note: "+text, textWidth(p.out), "      "))
 }
 
-// wrapped breaks a text behind a head between words into lines of at most width columns;
-// the second and later ones begin with indent. A longer word has a line of its own.
+// wrapped breaks a text behind a head into lines of at most width columns, indented from the
+// second on. A longer word has its own line.
 func wrapped(head, text string, width int, indent string) string {
 	var out strings.Builder
 	out.WriteString(head)
@@ -190,7 +185,7 @@ func wrapped(head, text string, width int, indent string) string {
 	return out.String()
 }
 
-// barAfter keeps short stages free of a bar that would only flash.
+// barAfter keeps short stages free of a flashing bar.
 const barAfter = 300 * time.Millisecond
 
 func (p *progress) Rows(done, total int64) {
@@ -205,8 +200,7 @@ func (p *progress) Rows(done, total int64) {
 	}
 }
 
-// Working prints one line a second: sysbench's habit, with percentiles. It is
-// narrow enough for a terminal of 80 columns.
+// Working prints one line a second, like sysbench, with percentiles, in 80 columns.
 func (p *progress) Working(elapsed time.Duration, measuring bool, now measure.Snapshot) {
 	if !p.headed {
 		p.headed = true

@@ -16,7 +16,7 @@ import (
 	"assay/workload/definition"
 )
 
-// newReference is for those who change assay: docs/reference is what it writes.
+// newReference writes docs/reference, for developers of assay.
 func newReference() *cobra.Command {
 	return &cobra.Command{
 		Use:    "reference DIR",
@@ -37,8 +37,8 @@ func newReference() *cobra.Command {
 	}
 }
 
-// referencePages returns the four pages by the names of their files. Each has a section
-// for each workload, database, fault or check, under the name that the program knows it by.
+// referencePages returns the four pages by file name. Each has a section for each workload,
+// database, fault or check, under its name in the program.
 func referencePages() map[string]string {
 	sections := map[string]*page{}
 	section := func(kind, name string) *page {
@@ -73,7 +73,6 @@ func referencePages() map[string]string {
 	return pages
 }
 
-// aboutKind is what is true of everything on a page.
 func aboutKind() map[string]string {
 	return map[string]string{
 		"workloads": "Each has the flags below beside those of all runs. `assay run NAME --help` has examples, and `--help-all` all flags.\n" +
@@ -93,7 +92,6 @@ func aboutKind() map[string]string {
 	}
 }
 
-// page is Markdown under construction.
 type page struct{ strings.Builder }
 
 func (p *page) paragraph(texts ...string) {
@@ -194,8 +192,7 @@ func (p *page) fault(a fault.Action) {
 	p.paragraph(append(all, on)...)
 }
 
-// recordCheck is the check of the tester itself, of every workload, and primaryCheck that of a
-// cluster.
+// recordCheck is every workload's check of assay's own record, primaryCheck one of clusters.
 const (
 	recordCheck    = "record"
 	primaryCheck   = "primary"
@@ -245,7 +242,6 @@ func (p *page) check(name string) {
 	}
 }
 
-// bugLine is a bug, and the kinds of findings that show it.
 func bugLine(b bug.Bug) string {
 	line := "`" + b.Name + "`: " + b.Doc
 	if len(b.Kinds) > 0 {

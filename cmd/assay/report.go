@@ -62,7 +62,6 @@ table with plain numbers.`,
 	return cmd
 }
 
-// holdsRuns reports whether a folder is none of a single run, and may hold several.
 func holdsRuns(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -79,7 +78,6 @@ func holdsRuns(folder string) bool {
 	return series
 }
 
-// reportRuns shows tables with a line for each run.
 func reportRuns(out io.Writer, folders []string, format string) error {
 	read, err := groupsOf(folders)
 	if err != nil {
@@ -97,7 +95,6 @@ func reportRuns(out io.Writer, folders []string, format string) error {
 	return showDocument(out, compare.Runs(groups), format, "")
 }
 
-// oneArgument wants exactly one argument and says which.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch {

@@ -69,7 +69,6 @@ servers' logs of the moment, and what was ruled out. --out page.html makes it HT
 	return cmd
 }
 
-// writeSmallest writes the smallest history in a form to a file.
 func (f *checkFlags) writeSmallest(cmd *cobra.Command, path, format, out string) error {
 	forms := map[string]exchange.Format{"edn": exchange.EDN, "json": exchange.JSON}
 	form, known := forms[format]
@@ -93,7 +92,6 @@ func (f *checkFlags) writeSmallest(cmd *cobra.Command, path, format, out string)
 	return showReproduction(cmd, r)
 }
 
-// notThere refuses to write over a file.
 func notThere(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return usageError{fmt.Errorf("%s exists; name another file with --out", path)}
@@ -101,7 +99,6 @@ func notThere(path string) error {
 	return nil
 }
 
-// writeBugReport writes the page about a run's finding.
 func writeBugReport(cmd *cobra.Command, folder, out string, timeout time.Duration) error {
 	forms := map[string]func(report.Document, io.Writer) error{".md": report.Document.Markdown, ".html": report.Document.HTML}
 	write := forms[filepath.Ext(out)]
@@ -135,7 +132,6 @@ func writeBugReport(cmd *cobra.Command, folder, out string, timeout time.Duratio
 	return err
 }
 
-// showReproduction tells what was written and how it is judged.
 func showReproduction(cmd *cobra.Command, r runner.Reproduction) error {
 	out := cmd.OutOrStdout()
 	told := check.Result{Name: r.Kind, Verdict: check.Violated, Evidence: []check.Evidence{r.Evidence}, Found: 1}

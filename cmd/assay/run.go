@@ -16,7 +16,6 @@ import (
 	"assay/workload/definition"
 )
 
-// newRun runs one of these workloads.
 func newRun(version string, workloads []definition.Workload) *cobra.Command {
 	var names []string
 	for _, w := range workloads {
@@ -39,7 +38,6 @@ assay is started in; the scenario.yaml that a run leaves holds the whole path.`,
 	return cmd
 }
 
-// newRunOf is the command that runs one workload.
 func newRunOf(version string, w definition.Workload) *cobra.Command {
 	f := &runFlags{workload: w, scenario: runner.Defaults(w)}
 	cmd := &cobra.Command{
@@ -82,7 +80,6 @@ func newRunOf(version string, w definition.Workload) *cobra.Command {
 	return cmd
 }
 
-// atMostOne refuses a second argument.
 func atMostOne(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return usageError{fmt.Errorf("there are %d files; name one", len(args))}
@@ -111,7 +108,6 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 
 const percentilesUsage = "write the response times of the measured part to this file as HdrHistogram's percentile text, in ms"
 
-// openFiles looks whether the files for other programs can be written.
 func (f *runFlags) openFiles(cmd *cobra.Command, p series.Plan) error {
 	if f.percentiles != "" && severalRuns(p) {
 		return usageError{errors.New("--hgrm takes one run, and a series has several; assay check DIR --hgrm FILE writes the response times of each")}
@@ -131,8 +127,7 @@ func openPercentiles(path string) error {
 	return writable(path)
 }
 
-// writePercentiles writes the response times of a result that was printed already, if
-// somebody wants them, and returns what the command ends with.
+// writePercentiles writes a result's response times, if path is set, and returns the final error.
 func writePercentiles(path string, o runner.Outcome, shown error) error {
 	if path == "" {
 		return shown
@@ -144,8 +139,7 @@ func writePercentiles(path string, o runner.Outcome, shown error) error {
 	return errors.Join(shown, err)
 }
 
-// options is how the runs of a command are carried out in silence, with what is started
-// for them: agents, and the metrics if --metrics or --otlp asks for them. end ends that.
+// options also starts agents and, for --metrics or --otlp, metrics. end stops these.
 func (f *runFlags) options(cmd *cobra.Command, version string) (o runner.Options, end func(), err error) {
 	stderr := cmd.ErrOrStderr()
 	o = runner.Options{Version: version, Out: f.out, Servers: f.servers, Progress: silence{stderr}}
@@ -165,8 +159,7 @@ func (f *runFlags) options(cmd *cobra.Command, version string) (o runner.Options
 	return o, func() { dismiss(); stop() }, nil
 }
 
-// watch offers the figures of the runs to others from now on. stop ends that; what went wrong
-// then is a note, since the run has its result.
+// watch offers the runs' figures to others until stop. Its later errors are only notes.
 func (f *runFlags) watch(ctx context.Context, version string, stderr io.Writer) (m *monitor.Metrics, stop func(), err error) {
 	m = monitor.New(version)
 	var ends []io.Closer
@@ -196,7 +189,7 @@ func (f *runFlags) watch(ctx context.Context, version string, stderr io.Writer) 
 	return m, stop, nil
 }
 
-// watched is the flag that offers figures to others, empty if none does.
+// watched is the flag that offers figures to others, or empty.
 func (f *runFlags) watched() string {
 	switch {
 	case f.metrics != "":
@@ -207,12 +200,10 @@ func (f *runFlags) watched() string {
 	return ""
 }
 
-// shown is the form in which a result is printed; elsewhere is not at all, since something
-// else is. Of a run that is judged again its figures are known already.
+// shown is the form of a printed result. elsewhere prints nothing, since something else is
+// printed. judged leaves out the figures.
 type shown struct{ asJSON, quiet, verbose, judged, explain, elsewhere bool }
 
-// show prints a result in the form that was asked for and returns the error
-// that carries its exit code.
 func show(out io.Writer, o runner.Outcome, form shown) error {
 	var err error
 	switch {

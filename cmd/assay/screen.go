@@ -18,10 +18,9 @@ import (
 	"assay/runner"
 )
 
-// screen shows on a terminal how a run goes, in a few lines that are drawn again in
-// place. It reads nothing, changes no mode of the terminal, hides no cursor and needs
-// no other screen, so that there is nothing to restore however the program ends. What
-// is written to standard error meanwhile comes above it.
+// screen shows a run on a terminal in a few lines redrawn in place. It reads no input, changes no
+// terminal mode, hides no cursor and needs no alternate screen, so that nothing must be restored
+// after a crash. Writes to standard error appear above it.
 type screen struct {
 	silence
 	out         *output
@@ -35,8 +34,7 @@ type screen struct {
 	once    sync.Once
 }
 
-// progress is how a run's progress is shown: on a screen if there is a terminal for it
-// and nobody wants lines, whose status is then kept.
+// progress is a screen, with its status, if there is a terminal and lines are not asked for.
 func (f *runFlags) progress(stderr io.Writer) (closingProgress, *runner.Status) {
 	if s := f.screen(stderr); s != nil {
 		return s, s.status
@@ -44,7 +42,7 @@ func (f *runFlags) progress(stderr io.Writer) (closingProgress, *runner.Status) 
 	return newProgress(stderr, f.quiet), nil
 }
 
-// screen starts a screen; nil if there is to be none.
+// screen is nil if there is to be none.
 func (f *runFlags) screen(stderr io.Writer) *screen {
 	out, ours := stderr.(*output)
 	kind := os.Getenv("TERM")
@@ -57,7 +55,6 @@ func (f *runFlags) screen(stderr io.Writer) *screen {
 	return s
 }
 
-// screenTick is how often the screen is drawn anew.
 const screenTick = 250 * time.Millisecond
 
 func (s *screen) follow() {
@@ -74,7 +71,6 @@ func (s *screen) follow() {
 	}
 }
 
-// print shows a text above the screen, which it draws anew.
 func (s *screen) print(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,14 +96,12 @@ func (s *screen) print(text string) {
 	_, _ = io.WriteString(s.out.file, b.String()) // the terminal may be gone
 }
 
-// head sets what the screen says of the series.
 func (s *screen) head(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heading = text
 }
 
-// close takes the screen away. What was printed above it stays.
 func (s *screen) close() {
 	s.once.Do(func() {
 		close(s.stop)
@@ -120,12 +114,11 @@ func (s *screen) close() {
 	})
 }
 
-// The widest screen, in columns: longer lines are hard to read.
+// Longer lines, in columns, are hard to read.
 const maxScreenWidth = 110
 
-// drawStatus lays out how a run goes in lines of at most width columns, and at most
-// height of them, the least important left out first. Heading is what is said of a
-// series.
+// drawStatus lays out a run in at most height lines of width columns, and leaves out the least
+// important first. heading is about the series.
 func drawStatus(l *report.Live, heading string, width, height int, now time.Time) []string {
 	width = max(min(width, maxScreenWidth), 10)
 	if l.Stage == "" {
@@ -152,7 +145,7 @@ func drawStatus(l *report.Live, heading string, width, height int, now time.Time
 	return lines[:max(min(len(lines), height), 1)]
 }
 
-// progressLine is a bar with what is done and the time left, where that is known.
+// progressLine has the time left only if it is known.
 func progressLine(l *report.Live, width int, now time.Time) string {
 	took := now.Sub(l.StageBegan)
 	if l.Elapsed > 0 {
@@ -181,10 +174,8 @@ func barOf(share float64, width int) string {
 	return strings.Repeat("█", done) + strings.Repeat("░", width-done)
 }
 
-// toSecond is a time to the second.
 func toSecond(d time.Duration) string { return d.Round(time.Second).String() }
 
-// figureLines are throughput and response time with their course, and the outcomes.
 func figureLines(l *report.Live, width int) []string {
 	var rates, times []float64
 	for _, p := range l.Points {
@@ -220,7 +211,6 @@ func figureLines(l *report.Live, width int) []string {
 	return append(lines, outcomes)
 }
 
-// nodesLine names the nodes, with the fault that is in effect on each.
 func nodesLine(l *report.Live, width int) string {
 	var parts []string
 	hurt := false
@@ -248,7 +238,6 @@ func faultLine(f report.LiveFault, width int) string {
 	return cut(fmt.Sprintf("%-14s%.1f s: %s %s, %s", "fault", f.Injected, f.Text, strings.Join(f.Nodes, ", "), end), width)
 }
 
-// cut shortens a line to some columns.
 func cut(line string, width int) string {
 	if utf8.RuneCountInString(line) <= width {
 		return line
@@ -256,8 +245,7 @@ func cut(line string, width int) string {
 	return string([]rune(line)[:width-1]) + "…"
 }
 
-// emphasis marks a line with an attribute of ECMA-48 (1 bold, 31 red, 33 yellow). NO_COLOR wants no
-// colors.
+// emphasis sets a line's attribute (1 bold, 31 red, 33 yellow), unless NO_COLOR is set.
 func emphasis(attribute, line string) string {
 	if attribute != "1" && os.Getenv("NO_COLOR") != "" {
 		return line

@@ -18,7 +18,6 @@ import (
 	"assay/runner/series"
 )
 
-// runSeries makes the runs of a plan and shows them together.
 func runSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) error {
 	s, folder, err := makeSeries(cmd, version, p, f)
 	out, cut := cmd.OutOrStdout(), s != nil && errors.As(err, new(resultError))
@@ -33,7 +32,6 @@ func runSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) e
 	return f.pipeline.finish(out, answer{name: "assay", suites: ofSeries(s, folder, ""), summary: seriesDocument(s, folder).Markdown}, err)
 }
 
-// seriesDocument is what a series found, or why it found nothing.
 func seriesDocument(s *report.RunSeries, folder string) report.Document {
 	groups, err := compare.Read(folder)
 	if err == nil {
@@ -46,12 +44,11 @@ func seriesDocument(s *report.RunSeries, folder string) report.Document {
 	return d
 }
 
-// notMade says why a run has no result.
 func notMade(r report.SeriesRun) string {
 	return fmt.Sprintf("%s, repeat %d: could not be made: %s", r.Configuration, r.Repeat, cmp.Or(r.Problem, "the series was interrupted"))
 }
 
-// makeSeries makes the runs of a plan that are not made yet.
+// makeSeries makes the missing runs of a plan.
 func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) (*report.RunSeries, string, error) {
 	stderr := cmd.ErrOrStderr()
 	each, end, err := f.options(cmd, version)
@@ -77,13 +74,11 @@ func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) 
 	return s, folder, err
 }
 
-// describeInterruption says how a series, or a study, goes on that was interrupted.
+// describeInterruption says how to continue an interrupted series or study.
 func describeInterruption(stderr io.Writer, folder string) {
 	fmt.Fprintf(stderr, "interrupted; the same command with --out %s goes on\n", folder)
 }
 
-// showSeries prints what the runs of a series found, and returns the error that
-// carries the exit code.
 func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags) error {
 	code := exitOfSeries(s)
 	end := exitError(code)
@@ -115,8 +110,7 @@ func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags) 
 	return end
 }
 
-// exitOfSeries is the gravest code of their runs: a violation, then a run that could
-// not be made, then no verdict, then a missed threshold.
+// exitOfSeries is the gravest code. A run that could not be made comes right after a violation.
 func exitOfSeries(all ...*report.RunSeries) int {
 	had := map[int]bool{}
 	for _, s := range all {
@@ -137,15 +131,13 @@ func exitOfSeries(all ...*report.RunSeries) int {
 	return exitValid
 }
 
-// seriesProgress writes a line before each run and one after it.
 type seriesProgress struct {
 	out   io.Writer
 	quiet bool
-	// screen, if there is one, shows which run it is.
+	// screen, if set, shows which run it is.
 	screen *screen
 }
 
-// Begins implements series.Progress.
 func (p *seriesProgress) Begins(number, total int, r report.SeriesRun, left time.Duration) {
 	if p.quiet {
 		return
@@ -164,7 +156,6 @@ func (p *seriesProgress) Begins(number, total int, r report.SeriesRun, left time
 	fmt.Fprintln(p.out, wrapped("", strings.Join(parts, ", "), textWidth(p.out), "  "))
 }
 
-// Ended implements series.Progress.
 func (p *seriesProgress) Ended(r report.SeriesRun, result *report.Result) {
 	switch {
 	case result == nil:

@@ -17,7 +17,6 @@ import (
 	"assay/workload/entity"
 )
 
-// serveFlags are the flags of assay serve.
 type serveFlags struct {
 	db, listen     string
 	parameters     []string

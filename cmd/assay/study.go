@@ -24,7 +24,6 @@ import (
 	"assay/runner/study"
 )
 
-// studyFlags are the flags of assay study.
 type studyFlags struct {
 	runFlags       // out, servers and quiet of them
 	size           string
@@ -33,7 +32,6 @@ type studyFlags struct {
 	publish        string
 }
 
-// mostAgain is how often a study makes a run again whose measurement is invalid.
 const mostAgain = 3
 
 func newStudy(version string) *cobra.Command {
@@ -83,7 +81,7 @@ study.html and study.md with its charts, and runs.csv with a line for each run.
 	return cmd
 }
 
-// vocabulary has the flags of each workload that can be used in a study.
+// vocabulary has each workload's flags that a study can use.
 func vocabulary() study.Vocabulary {
 	v := study.Vocabulary{}
 	ofCommand := []string{"out", "scenario", "json", "quiet", "verbose", "servers", "junit", "summary", "hgrm"}
@@ -151,7 +149,6 @@ func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {
 	return f.makeAll(cmd, version, s, plans)
 }
 
-// choose leaves out the experiments that --only does not name.
 func (f *studyFlags) choose(s *study.Study) error {
 	var known []string
 	for _, e := range s.Experiments {
@@ -166,8 +163,8 @@ func (f *studyFlags) choose(s *study.Study) error {
 	return nil
 }
 
-// open makes the study's folder, or takes that of this study, and keeps the file in
-// it. A folder of other things is refused with a *runner.FolderError.
+// open makes or reuses the study's folder and keeps the file in it. It refuses a folder of other
+// things with a *runner.FolderError.
 func (f *studyFlags) open(path string, text []byte) (err error) {
 	if _, missing := os.Stat(filepath.Join(f.out, report.FileStudy)); f.out == "" || missing != nil {
 		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
@@ -179,8 +176,7 @@ func (f *studyFlags) open(path string, text []byte) (err error) {
 	return history.WriteFile(filepath.Join(f.out, report.FileStudy), text)
 }
 
-// makeAll makes the runs of all experiments that are not made yet, writes the tables,
-// and returns the error that carries the exit code: of the gravest run.
+// makeAll makes the missing runs, writes the tables, and returns the gravest run's error.
 func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study, plans []plannedExperiment) error {
 	out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	var all []*report.RunSeries
@@ -225,7 +221,6 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 	return f.pipeline.finish(out, f.answer(s, plans, all), cut)
 }
 
-// answer has the runs of all experiments.
 func (f *studyFlags) answer(s *study.Study, plans []plannedExperiment, made []*report.RunSeries) answer {
 	a, whole := answer{name: "assay study"}, report.Document{Title: s.Title}
 	for i, series := range made {
@@ -238,8 +233,7 @@ func (f *studyFlags) answer(s *study.Study, plans []plannedExperiment, made []*r
 	return a
 }
 
-// addResults reads the runs of an experiment and adds them to groups, which have those of
-// others. One without a result adds nothing, which the article says.
+// addResults adds an experiment's runs to groups. Without results it adds nothing.
 func (f *studyFlags) addResults(groups map[string][]compare.Group, p plannedExperiment) map[string][]compare.Group {
 	if own, err := compare.Read(filepath.Join(f.out, p.experiment.Name)); err == nil {
 		groups[p.experiment.Name] = own
@@ -247,8 +241,7 @@ func (f *studyFlags) addResults(groups map[string][]compare.Group, p plannedExpe
 	return groups
 }
 
-// write writes the article of the experiments that are made so far and the table of their
-// runs into the study's folder.
+// write writes the article and the table of runs so far into the study's folder.
 func (f *studyFlags) write(whole *article.Article, plans []plannedExperiment, groups map[string][]compare.Group) error {
 	var runs []compare.Group
 	for _, p := range plans {
@@ -258,7 +251,6 @@ func (f *studyFlags) write(whole *article.Article, plans []plannedExperiment, gr
 		writeTo(filepath.Join(f.out, report.FileRuns), func(w io.Writer) error { return compare.RunsCSV(w, runs) }))
 }
 
-// describe writes the answers, how each experiment ended, and where the article is.
 func (f *studyFlags) describe(out io.Writer, whole *article.Article, plans []plannedExperiment, made []*report.RunSeries) error {
 	if whole != nil && !f.quiet {
 		d := report.Document{Title: whole.Title}
@@ -280,8 +272,6 @@ func (f *studyFlags) describe(out io.Writer, whole *article.Article, plans []pla
 	return err
 }
 
-// describeSeries writes how an experiment ended, and which of its runs could not be
-// made.
 func describeSeries(out io.Writer, name string, s *report.RunSeries) error {
 	var failed []string
 	for _, r := range s.Runs {

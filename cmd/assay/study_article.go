@@ -17,8 +17,7 @@ import (
 	"assay/workload/definition"
 )
 
-// checkProse says what of the columns, charts and claims cannot be used, before any run is
-// made, as far as that needs no run.
+// checkProse finds unusable columns, charts and claims before any run, as far as possible.
 func checkProse(s *study.Study) error {
 	for _, e := range s.Experiments {
 		wanted, err := plots(e)
@@ -40,7 +39,7 @@ func checkProse(s *study.Study) error {
 	return nil
 }
 
-// checkQuestions says what the questions ask that no run has, before any is made.
+// checkQuestions finds questions that no run answers, before any run.
 func checkQuestions(s *study.Study, plans []plannedExperiment) error {
 	for _, q := range s.Questions {
 		for _, c := range q.Compare {
@@ -58,7 +57,7 @@ func checkQuestions(s *study.Study, plans []plannedExperiment) error {
 	return nil
 }
 
-// work is what is known of an experiment's runs before they are made.
+// work describes an experiment's runs before they are made.
 func (p plannedExperiment) work() (w compare.Work) {
 	for _, c := range p.plan.Configurations {
 		w.Faults = w.Faults || len(c.Scenario.Faults) > 0
@@ -74,7 +73,6 @@ func (p plannedExperiment) work() (w compare.Work) {
 	return w
 }
 
-// configurations are the groups that the experiment will have, without runs.
 func configurations(e study.Experiment) (groups []compare.Group) {
 	for _, c := range e.Configurations {
 		groups = append(groups, compare.Group{Values: settingsOf(c.Values)})
@@ -108,7 +106,7 @@ func plots(e study.Experiment) (all []compare.Plot, err error) {
 	return all, nil
 }
 
-// article lays out what the experiments have so far; groups are by the experiment's name.
+// article lays out the experiments so far; groups are by experiment name.
 func (f *studyFlags) article(s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) *article.Article {
 	a := &article.Article{Name: nameOf(s), Title: s.Title, Question: s.Question, Setup: s.Description, Command: f.command(s), Facts: f.facts(plans, groups)}
 	var whole []compare.Group
@@ -135,7 +133,7 @@ func (f *studyFlags) article(s *study.Study, plans []plannedExperiment, groups m
 	return a
 }
 
-// leadOf is the experiment whose chart shows the answers, and the figure.
+// leadOf is the experiment and the figure of the chart that shows the answers.
 func leadOf(s *study.Study) (experiment, figure string) {
 	for _, q := range s.Questions {
 		if len(q.Compare) > 0 {
@@ -149,8 +147,8 @@ func leadOf(s *study.Study) (experiment, figure string) {
 	return "", ""
 }
 
-// command makes the study again. The folder is left out: it is the reader's own, as what is
-// above the file of a study is if its path is absolute.
+// command repeats the study. It leaves out the folder, and the directories of the file's absolute
+// path: these are the reader's own.
 func (f *studyFlags) command(s *study.Study) string {
 	path := s.Path
 	if filepath.IsAbs(path) {
@@ -169,7 +167,6 @@ func (f *studyFlags) command(s *study.Study) string {
 	return text
 }
 
-// facts are about all runs: where and when they were made, and of what.
 func (f *studyFlags) facts(plans []plannedExperiment, groups map[string][]compare.Group) (facts []report.Setting) {
 	var machines, databases, versions, rules []string
 	runs, again, first, last := 0, 0, "", ""
@@ -239,7 +236,7 @@ func sectionOf(e study.Experiment, groups []compare.Group) article.Section {
 	return section
 }
 
-// settingsOf are values as series and reports have them, without passwords.
+// settingsOf are values as reports show them, without passwords.
 func settingsOf(values []study.Value) (all []report.Setting) {
 	for _, v := range values {
 		text := v.Text
@@ -253,7 +250,7 @@ func settingsOf(values []study.Value) (all []report.Setting) {
 
 const flagDatabase = "db"
 
-// pairingOf reads a comparison, in which addresses stand as reports have them: without passwords.
+// pairingOf reads a comparison with addresses as reports show them, without passwords.
 func pairingOf(q study.Question, c study.Compared) (compare.Pairing, error) {
 	words := strings.Split(c.Text, " ")
 	for i, word := range words {
@@ -269,16 +266,13 @@ func pairingOf(q study.Question, c study.Compared) (compare.Pairing, error) {
 	return compare.ParsePairing(strings.Join(words, " "), q.With)
 }
 
-// titleOf heads an experiment.
 func titleOf(e study.Experiment) string { return cmp.Or(e.Title, sentence(e.Name)) }
 
-// sentence is the name of an experiment as a heading.
 func sentence(name string) string {
 	text := strings.ReplaceAll(name, "-", " ")
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// answerOf is what the runs say to a question, and the figures that it rests on.
 func answerOf(q study.Question, groups map[string][]compare.Group) (article.Answer, [][]string) {
 	out := article.Answer{Ask: q.Ask, Known: true}
 	var sentences []string

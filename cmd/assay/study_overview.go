@@ -9,7 +9,6 @@ import (
 	"assay/runner/study"
 )
 
-// checkOverviews says what of the overviews cannot be shown, before any run is made.
 func checkOverviews(s *study.Study) error {
 	of := map[string][]compare.Group{}
 	for _, e := range s.Experiments {
@@ -42,7 +41,6 @@ func overviewOf(s *study.Study, o study.Overview) compare.Overview {
 	return out
 }
 
-// overviews are the tables over what the experiments have so far.
 func overviews(s *study.Study, plans []plannedExperiment, groups map[string][]compare.Group) (all []report.Table) {
 	of := map[string]compare.Experiment{}
 	for _, p := range plans {

@@ -26,18 +26,15 @@ import (
 	"assay/store"
 )
 
-// plannedExperiment is an experiment with the series that makes it.
 type plannedExperiment struct {
 	experiment study.Experiment
 	plan       series.Plan
-	// seeded is true if the file names the seed.
-	seeded bool
-	// sharing says who does the work.
-	sharing agentFlags
+	seeded     bool
+	sharing    agentFlags
 }
 
-// plan turns an experiment into a series. What a database does not serve is left out, with the
-// reason. A value that cannot be used gives a *study.Error with its position.
+// plan turns an experiment into a series. It leaves out what a database does not serve, with the
+// reason. An unusable value gives a *study.Error with its position.
 func (f *studyFlags) plan(cmd *cobra.Command, s *study.Study, e study.Experiment) (plannedExperiment, error) {
 	out := plannedExperiment{experiment: e}
 	out.experiment.Configurations, out.experiment.LeftOut = nil, leftOut(e)
@@ -111,7 +108,6 @@ func (f *studyFlags) configured(stderr io.Writer, e study.Experiment, c study.Co
 	return p, own.sharing, err
 }
 
-// plainCause leaves out what pflag writes around an error.
 func plainCause(err error) error {
 	if cause := errors.Unwrap(err); cause != nil {
 		return cause
@@ -119,7 +115,7 @@ func plainCause(err error) error {
 	return err
 }
 
-// flagProblem is a value that a flag does not take.
+// flagProblem is a value that a flag refuses.
 type flagProblem struct {
 	flag string
 	err  error
@@ -128,7 +124,7 @@ type flagProblem struct {
 func (e *flagProblem) Error() string { return e.err.Error() }
 func (e *flagProblem) Unwrap() error { return e.err }
 
-// located is an error as one of the study's file, at the flag that it is about.
+// located points an error at its flag in the study's file.
 func located(err error, path string, e study.Experiment, c study.Configuration) error {
 	at := e.At
 	name := flagOf(err)
@@ -140,7 +136,6 @@ func located(err error, path string, e study.Experiment, c study.Configuration) 
 	return &study.Error{Path: path, Position: at, Problem: err.Error()}
 }
 
-// flagOf names the flag that an error is about; empty if it is not known.
 func flagOf(err error) string {
 	if e, is := errors.AsType[*flagProblem](err); is {
 		return e.flag
@@ -164,8 +159,7 @@ func flagOf(err error) string {
 	return ""
 }
 
-// printPlan prints each run as its command, in the order in which they are made, and
-// about what all of them take.
+// printPlan prints each run as its command, in order, and the approximate time of all.
 func printPlan(out io.Writer, s *study.Study, plans []plannedExperiment, size string) error {
 	var text strings.Builder // which takes everything
 	var whole runner.Estimate
@@ -199,11 +193,9 @@ func printPlan(out io.Writer, s *study.Study, plans []plannedExperiment, size st
 	return nil
 }
 
-// notPossible begins why a database does not serve a workload.
 const notPossible = "not possible: "
 
-// leftOut is what the file leaves out for a reason. That the database does not serve the workload
-// comes before any reason of the file's.
+// leftOut is what the file leaves out. An unserved workload comes before the file's own reason.
 func leftOut(e study.Experiment) []study.LeftOut {
 	all := slices.Clone(e.LeftOut)
 	for i, l := range all {
@@ -223,7 +215,6 @@ func leftOut(e study.Experiment) []study.LeftOut {
 	return all
 }
 
-// leftOutLines say what of an experiment is not run, and why.
 func leftOutLines(e study.Experiment) (lines []string) {
 	for _, l := range e.LeftOut {
 		var values []string
@@ -247,7 +238,7 @@ func estimateText(e runner.Estimate) string {
 	return text
 }
 
-// command is the command of one run, repeat counted from 0.
+// command is the command of one run; repeat counts from 0.
 func (p plannedExperiment) command(c study.Configuration, repeat int) string {
 	words := []string{"assay", "run", p.experiment.Workload}
 	for _, flag := range c.Flags {

@@ -15,13 +15,11 @@ import (
 	"assay/runner/study"
 )
 
-// nameOf is the name of a study: that of its file.
 func nameOf(s *study.Study) string {
 	return strings.TrimSuffix(filepath.Base(s.Path), filepath.Ext(s.Path))
 }
 
-// mayPublish looks for pages in --publish that bear the study's name and are not its own, before
-// any run is made. It returns a usageError.
+// mayPublish returns a usageError if --publish would overwrite files that are not this study's.
 func (f *studyFlags) mayPublish(s *study.Study) error {
 	if f.publish == "" {
 		return nil
@@ -41,7 +39,7 @@ func (f *studyFlags) mayPublish(s *study.Study) error {
 	return nil
 }
 
-// writePublished writes the article into --publish, if that is given, and tells where.
+// writePublished writes the article into --publish, if given, and says where.
 func (f *studyFlags) writePublished(out io.Writer, a *article.Article) error {
 	if f.publish == "" {
 		return nil
@@ -57,8 +55,7 @@ func (f *studyFlags) writePublished(out io.Writer, a *article.Article) error {
 	return err
 }
 
-// writeArticle writes an article, its page and its charts into a folder, and removes the charts of
-// the same study that the article does not have.
+// writeArticle writes an article, its page and charts, and removes its obsolete charts.
 func writeArticle(a *article.Article, folder, text, page string) error {
 	files := a.ChartFiles()
 	charts := filepath.Join(folder, report.FolderCharts)
@@ -80,7 +77,7 @@ func writeArticle(a *article.Article, folder, text, page string) error {
 	return errors.Join(writeTo(filepath.Join(folder, text), a.Markdown), writeTo(filepath.Join(folder, page), a.HTML))
 }
 
-// removeCharts removes the charts of an origin but those to keep.
+// removeCharts removes the charts of an origin except those in keep.
 func removeCharts(folder, origin string, keep map[string]bool) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -42,10 +42,8 @@ and confirms it by a second run.`,
 	return cmd
 }
 
-// sweepClients is what is swept unless --clients says otherwise.
 const sweepClients = "1..64"
 
-// sweepFlags are the flags of a sweep of one workload.
 type sweepFlags struct {
 	runFlags
 	objective string
@@ -109,7 +107,6 @@ func (f *sweepFlags) run(cmd *cobra.Command, version string) error {
 	return f.pipeline.finish(out, answer{name: "assay sweep", suites: suites, summary: sweep.Document("").Markdown}, f.show(cmd, s, sweep, tries, folder))
 }
 
-// sweepOf is what the runs of a series in a folder show.
 func sweepOf(s *report.RunSeries, folder string) (*compare.Sweep, error) {
 	groups, err := compare.Read(folder)
 	if err != nil {
@@ -118,7 +115,6 @@ func sweepOf(s *report.RunSeries, folder string) (*compare.Sweep, error) {
 	return compare.NewSweep(s.Workload, groups, s.Seed)
 }
 
-// search finds the highest rate that keeps the objective.
 func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.Sweep, p series.Plan, folder string) ([]series.Try, error) {
 	if f.objective == "" {
 		return nil, nil
@@ -158,20 +154,19 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		return kept, nil
 	})
 	sweep.Objective, sweep.Rate, sweep.Tried = f.objective, rate, len(tries)
-	// The rate rests on the runs at that rate; that there is none rests on all of them.
+	// A rate rests on the runs at that rate; that there is none rests on all runs.
 	sweep.Unanswered = slices.Contains(invalid, rate) || rate == 0 && len(invalid) > 0
 	return tries, err
 }
 
-// keeps reports whether a run in an open loop kept its thresholds, and began all that
-// was due.
+// keeps reports whether an open-loop run kept its thresholds and began all that was due.
 func keeps(r *report.Result) bool {
 	missed := slices.ContainsFunc(r.Thresholds, func(t report.Threshold) bool { return !t.Kept })
 	return !missed && r.Load.Unserved == 0 && r.Verdict != check.Violated
 }
 
-// doubtful reports whether what a run says of its thresholds is not to be believed. That
-// arrivals were never served, or that what was late is too late, is what was asked of it.
+// doubtful reports whether a run's answer must not be believed. Unserved arrivals are an answer:
+// the rate was too high.
 func doubtful(r *report.Result) bool {
 	return r.Measurement.Invalid() && r.Load.Unserved == 0
 }
@@ -186,13 +181,13 @@ type savedSweep struct {
 	Objective string           `json:"slo,omitempty"`
 	Rate      float64          `json:"slo_rate_per_second,omitempty"`
 	Tries     []series.Try     `json:"slo_tries,omitempty"`
-	// Unanswered is true if Rate, or that there is none, rests on invalid measurements.
+	// Unanswered is true if Rate, or its absence, rests on invalid measurements.
 	Unanswered bool `json:"slo_unanswered,omitempty"`
 }
 
-// show writes the page and sweep.json, prints the sweep, and returns the error that
-// carries the exit code: of an objective that no rate keeps, that of a threshold; of one
-// that rests on invalid measurements, that of no verdict.
+// show writes the page and sweep.json, prints the sweep, and returns the error with the exit
+// code. That is a threshold's if no rate keeps the objective, and no verdict's if the answer
+// rests on invalid measurements.
 func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compare.Sweep, tries []series.Try, folder string) error {
 	out, d := cmd.OutOrStdout(), sweep.Document("")
 	peak, _ := sweep.Best()

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// seconds is a flag value such as 10s, or a number without a unit, which is of seconds.
+// seconds is a flag value such as 10s, or a bare number of seconds.
 type seconds struct{ value *time.Duration }
 
 func (s seconds) String() string {
@@ -33,7 +33,6 @@ func (s seconds) Set(text string) error {
 
 func (s seconds) Type() string { return "duration" }
 
-// addTime adds a flag that is a time.
 func addTime(flags *pflag.FlagSet, value *time.Duration, name string, standard time.Duration, usage string) {
 	*value = standard
 	flags.Var(seconds{value}, name, usage)

@@ -13,7 +13,6 @@ import (
 	"assay/report/compare"
 )
 
-// trendFlags are the flags of assay trend.
 type trendFlags struct {
 	comparedFlags
 	minChange, group string

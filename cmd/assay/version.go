@@ -8,11 +8,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// build is what this program is made of.
 type build struct {
 	Version string `json:"version"`
-	// Commit is the revision that it was built from, empty if the build does
-	// not know; Modified is true if files differed from it.
+	// Commit is empty if unknown; Modified is true if files differed from it.
 	Commit   string `json:"commit"`
 	Modified bool   `json:"modified"`
 	Go       string `json:"go"`

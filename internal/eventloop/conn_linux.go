@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// conn is a connection that can wait in a loop. It is in one from its first exchange there,
-// and in the runtime's poller before, and again when it is read or written outside of an
-// exchange. It is never in both, since the runtime's would wake a thread for all that comes.
+// conn is a connection that can wait in a loop. It starts in the runtime's poller and moves to a
+// loop with its first exchange there. Use outside of an exchange returns it. It is never in both:
+// the runtime's poller would wake a thread for all that arrives.
 type conn struct {
 	local, remote net.Addr
-	// Of the exchange under way; used by its goroutine alone.
+	// Fields of the exchange under way, for its goroutine alone.
 	task *task
 	lone bool        // it is the only one, and waits in the kernel
 	wait *socketWait // nil until it does
@@ -34,8 +34,7 @@ type conn struct {
 	waiting  *task
 }
 
-// socket is a *net.TCPConn or a *net.UnixConn, and an *os.File from the time on when it is back
-// from a loop.
+// socket is a *net.TCPConn or a *net.UnixConn and, once back from a loop, an *os.File.
 type socket interface {
 	io.ReadWriteCloser
 	syscall.Conn
@@ -44,8 +43,7 @@ type socket interface {
 	SetWriteDeadline(time.Time) error
 }
 
-// Wrap returns a connection as one that can wait in a loop, or as it is if it is no plain
-// socket.
+// Wrap makes a plain socket able to wait in a loop. It returns other connections unchanged.
 func Wrap(of net.Conn) net.Conn {
 	c := &conn{local: of.LocalAddr(), remote: of.RemoteAddr(), fd: -1}
 	switch of := of.(type) {
@@ -59,7 +57,7 @@ func Wrap(of net.Conn) net.Conn {
 	return c
 }
 
-// below is the connection of Wrap's that this one is, or that TLS goes over; nil if there is none.
+// below is the wrapped connection itself or under TLS; nil if there is none.
 func below(of net.Conn) *conn {
 	if encrypted, is := of.(*tls.Conn); is {
 		of = encrypted.NetConn()
@@ -68,10 +66,10 @@ func below(of net.Conn) *conn {
 	return c
 }
 
-// Attach begins an exchange on a connection of Wrap's, or on TLS over one: until Detach, reads wait in the loop
-// of the caller that this context was given to. Nobody else may be reading or writing, and
-// meanwhile others may only close the connection and call SetDeadline. Without such a caller,
-// and for other connections, it does nothing, and reads wait as they do everywhere.
+// Attach begins an exchange on a wrapped connection, or on TLS over one: until Detach, reads wait
+// in the loop of the caller with this context. No read or write may be under way. During the
+// exchange other goroutines may only close the connection and call SetDeadline. Without such a
+// caller, and for other connections, it does nothing.
 func Attach(ctx context.Context, to net.Conn) {
 	c, t := below(to), taskOf(ctx)
 	if c == nil || t == nil || t.excluded() {
@@ -87,16 +85,15 @@ func Attach(ctx context.Context, to net.Conn) {
 	}
 }
 
-// Detach ends an exchange. Where there is none in a loop it changes nothing, since another
-// goroutine may be reading then: pgx reads in the background while it writes much.
+// Detach ends an exchange. Outside of one it writes nothing, since another goroutine may be
+// reading: pgx reads in the background during large writes.
 func Detach(from net.Conn) {
 	if c := below(from); c != nil && c.task != nil {
 		c.task = nil
 	}
 }
 
-// setLone says whether the exchange under way is the only one. Like Detach it changes nothing where
-// nothing was said.
+// setLone says whether this exchange is the only one. Like Detach it writes only changes.
 func setLone(of net.Conn, lone bool) {
 	if c := below(of); c != nil && c.lone != lone {
 		c.lone = lone
@@ -139,7 +136,7 @@ func (c *conn) unwatch() {
 	}
 }
 
-// await has the task wait in its loop, which calls it; false if there is nothing to wait for.
+// await makes the task wait in its loop, which calls it; false if there is nothing to wait for.
 func (c *conn) await(t *task) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,10 +155,10 @@ func (c *conn) await(t *task) bool {
 	return true
 }
 
-// expired reports whether the deadline is over. c.mu is held.
+// expired: c.mu is held.
 func (c *conn) expired() bool { return !c.deadline.IsZero() && !time.Now().Before(c.deadline) }
 
-// disturb ends the wait of a task, if there is one. c.mu is held.
+// disturb ends a task's wait, if any. c.mu is held.
 func (c *conn) disturb() {
 	if c.waiting != nil {
 		c.loop.post(arrival{conn: c})
@@ -215,13 +212,13 @@ func (c *conn) Write(p []byte) (n int, err error) {
 	return n + rest, err
 }
 
-// leave has the rest of an exchange be outside of the loop.
+// leave continues the exchange outside of the loop.
 func (c *conn) leave(t *task) {
 	c.task = nil
 	t.yield(nil)
 }
 
-// try does a call that does not block on the socket in the loop.
+// try makes a call that does not block on the socket in the loop.
 func (c *conn) try(name string, call func(fd int, p []byte) (int, error), p []byte) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -244,7 +241,7 @@ func (c *conn) try(name string, call func(fd int, p []byte) (int, error), p []by
 	return 0, &net.OpError{Op: name, Net: c.remote.Network(), Source: c.local, Addr: c.remote, Err: err}
 }
 
-// outside returns the connection as the runtime's poller has it.
+// outside returns the connection to the runtime's poller.
 func (c *conn) outside() (socket, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -276,8 +273,7 @@ func (c *conn) Close() error {
 	return os.NewSyscallError("close", unix.Close(fd))
 }
 
-// SetDeadline implements net.Conn. Within an exchange one that is not over yet holds from
-// its end on.
+// SetDeadline implements net.Conn. A future deadline takes effect only after an exchange.
 func (c *conn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -312,7 +308,7 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 	return plain.SetWriteDeadline(t)
 }
 
-// SetLinger is as that of *net.TCPConn.
+// SetLinger works as on *net.TCPConn.
 func (c *conn) SetLinger(seconds int) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -344,7 +340,6 @@ func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	return c.plain.SyscallConn()
 }
 
-// inLoop is a connection that a loop has.
 type inLoop struct{ *conn }
 
 // Control implements syscall.RawConn.
@@ -358,8 +353,7 @@ func (c inLoop) Control(f func(fd uintptr)) error {
 	return nil
 }
 
-// Read implements syscall.RawConn, once: a function that is to be called again when there is
-// something to read gets an error.
+// Read implements syscall.RawConn. It calls f once, and fails if f wants another call.
 func (c inLoop) Read(f func(fd uintptr) (done bool)) error { return c.once(f) }
 
 // Write implements syscall.RawConn, as Read does.

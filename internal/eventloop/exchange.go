@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Exchange is what goes on on one connection, one exchange after the other. Each ends with its
-// context: a read or a write fails then as by a deadline that is over. It is used by one
-// goroutine at a time.
+// Exchange is a series of exchanges on one connection. When its context ends, reads and writes
+// fail as after a deadline. One goroutine at a time uses it.
 type Exchange struct {
-	// Alone, if it is not nil, reports whether nobody else exchanges anything. What is outside
-	// of a loop then waits in the kernel.
+	// Alone, if not nil, reports whether no other exchange goes on. Reads outside of a loop then
+	// wait in the kernel.
 	Alone   func() bool
 	conn    net.Conn
 	ctx     context.Context // of the one that goes on, or of the last
@@ -20,7 +19,7 @@ type Exchange struct {
 	expired chan struct{}   // expire was called
 }
 
-// NewExchange is for a connection whose deadlines nobody else sets while an exchange goes on.
+// NewExchange needs sole control of the connection's deadlines during exchanges.
 func NewExchange(conn net.Conn) *Exchange {
 	x := &Exchange{conn: conn, expired: make(chan struct{}, 1)}
 	x.expire = func() {
@@ -30,7 +29,7 @@ func NewExchange(conn net.Conn) *Exchange {
 	return x
 }
 
-// Begin begins one. If it is to be in the loop of its caller, it is as Attach has it.
+// Begin begins an exchange. inLoop attaches it to the caller's loop; see Attach.
 func (x *Exchange) Begin(ctx context.Context, inLoop bool) {
 	if inLoop {
 		Attach(ctx, x.conn)
@@ -41,13 +40,13 @@ func (x *Exchange) Begin(ctx context.Context, inLoop bool) {
 	x.ctx, x.unwatch = ctx, context.AfterFunc(ctx, x.expire)
 }
 
-// Err is the error of the context of the one that goes on, or of the last.
+// Err is the error of the present or last exchange's context.
 func (x *Exchange) Err() error { return x.ctx.Err() }
 
-// Begun reports whether one goes on.
+// Begun reports whether an exchange goes on.
 func (x *Exchange) Begun() bool { return x.unwatch != nil }
 
-// End ends the one that goes on, if there is one, and what it has of a loop.
+// End ends the exchange, if any, and detaches it.
 func (x *Exchange) End() {
 	if !x.Begun() {
 		return

@@ -14,16 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a caller may have the loop to itself. It is noticed within twice
-// that time.
+// patience is how long a caller may keep the loop. Excess is noticed within twice that time.
 const patience = 20 * time.Millisecond
 
-// Loop has callers take turns on one goroutine, and waits for their connections by one
-// epoll(7). It ends with the last of them.
+// Loop runs callers in turns on one goroutine, and waits for their connections by one epoll(7).
+// It ends with the last caller.
 type Loop struct {
 	epoll, wakeup int // descriptors
 
-	// Of the goroutine that has the loop.
+	// Fields of the goroutine that has the loop.
 	watched map[int32]*conn // by descriptor; those that were closed may stay
 	ready   []*task         // from the first on
 	first   int
@@ -37,19 +36,18 @@ type Loop struct {
 	ended  chan struct{}
 }
 
-// arrival is handed to the loop by another goroutine: a task that waits for a connection,
-// or, without a task, a connection whose task is not to wait any longer.
+// arrival comes from another goroutine: a task that waits for a connection or, without a task, a
+// connection whose task must not wait any longer.
 type arrival struct {
 	task *task
 	conn *conn
 }
 
-// task is a caller: a function that runs as a coroutine. Each time it waits, or leaves the
-// loop, it gives way to the goroutine that has resumed it, which is the loop's or, while it
-// does what may block, one of its own.
+// task is a caller, run as a coroutine. When it waits or leaves the loop, it yields to the
+// goroutine that resumed it: the loop's, or its own while it may block.
 type task struct {
 	loop *Loop
-	// next runs it until it gives way: for a connection, or for none to leave the loop. It is
+	// next runs it until it yields for a connection, or for nil to leave the loop. It returns
 	// false when the function has returned.
 	next  func() (*conn, bool)
 	yield func(*conn) bool // gives way; called by the function alone
@@ -58,7 +56,6 @@ type task struct {
 	until   time.Time // it stays out of the loop until then
 }
 
-// taskKey is the key of a context's task.
 type taskKey struct{}
 
 func taskOf(ctx context.Context) *task {
@@ -66,7 +63,7 @@ func taskOf(ctx context.Context) *task {
 	return t
 }
 
-// New starts a loop. It ends after Release when all that Go has started has returned.
+// New starts a loop. It ends after Release when all functions of Go have returned.
 func New() (*Loop, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -77,7 +74,7 @@ func New() (*Loop, error) {
 		_ = unix.Close(epoll) // nothing was written to it
 		return nil, os.NewSyscallError("eventfd", err)
 	}
-	// By its edges, so that it need not be read.
+	// Edge-triggered, so that it need not be read.
 	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(wakeup)}
 	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, wakeup, &event); err != nil {
 		_, _ = unix.Close(epoll), unix.Close(wakeup)
@@ -90,9 +87,8 @@ func New() (*Loop, error) {
 	return l, nil
 }
 
-// Go runs a function beside the others of the loop, and returns at once. Its context is for
-// Attach and for Leave, and is used by the goroutine of the function alone: what
-// the function starts on another goroutine must not get it.
+// Go runs a function in the loop, and returns at once. Only the function's own goroutine may use
+// its context, which is for Attach and Leave.
 func (l *Loop) Go(ctx context.Context, f func(ctx context.Context)) {
 	l.mu.Lock()
 	l.users++
@@ -110,7 +106,7 @@ func (l *Loop) Go(ctx context.Context, f func(ctx context.Context)) {
 	go t.alone()
 }
 
-// Release says that Go is called no more.
+// Release says that Go is not called any more.
 func (l *Loop) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,23 +115,21 @@ func (l *Loop) Release() {
 	}
 }
 
-// Leave has the caller go on on a goroutine of its own, where it may block without keeping
-// others waiting. It is in the loop again when it waits for a connection that it has attached.
-// Without a loop it does nothing.
+// Leave moves the caller to a goroutine of its own, where it may block. It returns to the loop
+// when it waits for an attached connection. Without a loop it does nothing.
 func Leave(ctx context.Context) {
 	if t := taskOf(ctx); t != nil {
 		t.yield(nil)
 	}
 }
 
-// alone runs the task on the goroutine that calls until it waits for a connection.
+// alone runs the task on the calling goroutine until it waits for a connection.
 func (t *task) alone() {
 	for t.leave(t.next()) {
 	}
 }
 
-// leave takes what next has returned on another goroutine than the loop's: it is true if
-// the task is to go on there.
+// leave takes next's result outside of the loop. It is true if the task continues there.
 func (t *task) leave(waits *conn, more bool) bool {
 	switch {
 	case !more:
@@ -148,8 +142,8 @@ func (t *task) leave(waits *conn, more bool) bool {
 	return true
 }
 
-// heldUp keeps a task out of the loop that has kept others waiting: for a second, and twice
-// as long each time that it happens again soon.
+// heldUp excludes a task that kept others waiting for 1 s, doubled at each repetition within 10
+// s.
 func (t *task) heldUp() {
 	now := time.Now()
 	if now.Sub(t.until) > 10*time.Second {
@@ -159,13 +153,12 @@ func (t *task) heldUp() {
 	t.holdups++
 }
 
-// excluded reports whether the task is to stay out of the loop.
 func (t *task) excluded() bool { return t.holdups > 0 && time.Now().Before(t.until) }
 
-// seat is the place of the goroutine that has the loop. A task that blocks within the
-// loop, by whatever it calls, keeps that goroutine, and the loop gets another.
+// seat is the place of the goroutine that has the loop. A task that blocks in the loop keeps the
+// goroutine, and the loop gets another.
 type seat struct {
-	// turn is odd while a task runs; 0 then says that the loop is another's by now.
+	// turn is odd while a task runs; 0 then means that another goroutine has the loop.
 	turn atomic.Uint64
 }
 
@@ -192,7 +185,6 @@ func (l *Loop) run(s *seat) {
 	}
 }
 
-// watch gives the loop to another goroutine where a task keeps it.
 func (l *Loop) watch(s *seat) {
 	tick := time.NewTicker(patience)
 	defer tick.Stop()
@@ -211,7 +203,7 @@ func (l *Loop) watch(s *seat) {
 	}
 }
 
-// next waits for a task that can go on; nil when the last has ended.
+// next waits for a ready task; nil when the last has ended.
 func (l *Loop) next() *task {
 	for l.first == len(l.ready) {
 		l.ready, l.first = l.ready[:0], 0
@@ -224,8 +216,7 @@ func (l *Loop) next() *task {
 	return t
 }
 
-// gather looks for tasks that can go on, and waits for one if there is nothing to be done.
-// It is false when the last task has ended.
+// gather collects ready tasks, and waits if there are none. It is false when all have ended.
 func (l *Loop) gather() bool {
 	l.mu.Lock()
 	if l.users == 0 {
@@ -260,15 +251,15 @@ func (l *Loop) gather() bool {
 	return true
 }
 
-// await has a task wait until there is something to read.
+// await lets a task wait until there is something to read.
 func (l *Loop) await(t *task, c *conn) {
 	if !c.await(t) {
 		l.ready = append(l.ready, t)
 	}
 }
 
-// stir has the task go on that waits for a connection. Where there is none, nobody reads
-// what has come, and the connection is not watched until somebody does.
+// stir makes a connection's waiting task ready. Without one, the data has no reader, and the
+// connection is not watched until it has one.
 func (l *Loop) stir(c *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -280,7 +271,6 @@ func (l *Loop) stir(c *conn) {
 	c.waiting = nil
 }
 
-// post hands something to the loop.
 func (l *Loop) post(a arrival) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -296,7 +286,7 @@ func (l *Loop) wake() {
 	_, _ = unix.Write(l.wakeup, binary.NativeEndian.AppendUint64(nil, 1)) // it is never full
 }
 
-// forget ends the watch over a descriptor that is about to be closed.
+// forget ends the watch over a descriptor before it is closed.
 func (l *Loop) forget(fd int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,10 +2,10 @@ package eventloop
 
 import "context"
 
-// Loops share callers; where there are none, each caller has a goroutine of its own.
+// Loops share callers. If there are none, each caller has its own goroutine.
 type Loops []*Loop
 
-// Several starts n loops, or as many as the system allows.
+// Several starts n loops, or fewer if the system does not allow them.
 func Several(n int) (all Loops) {
 	for range n {
 		loop, err := New()
@@ -17,7 +17,7 @@ func Several(n int) (all Loops) {
 	return all
 }
 
-// Start has caller number n work.
+// Start runs the work of caller number n.
 func (l Loops) Start(ctx context.Context, n int, work func(context.Context)) {
 	if len(l) == 0 {
 		go work(ctx)

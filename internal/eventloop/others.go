@@ -23,7 +23,7 @@ func (*Loop) Release() {}
 // Leave does nothing.
 func Leave(context.Context) {}
 
-// Wrap returns the connection as it is.
+// Wrap returns the connection unchanged.
 func Wrap(of net.Conn) net.Conn { return of }
 
 // Attach does nothing.

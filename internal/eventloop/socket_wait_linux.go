@@ -7,18 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketWait waits in the kernel for what a socket gets, as pgbench does, and not in Go's
-// poller, which parks the goroutine and wakes threads by futex(2); see docs/internals/performance.md.
-// It holds a thread and one of the runtime's processors, so that it is for an only caller, and
-// where there is a second processor.
+// socketWait waits in the kernel for a socket to become readable, as pgbench does. Go's poller
+// parks the goroutine and wakes threads by futex(2); see docs/internals/performance.md. The wait
+// holds a thread and a processor of the runtime, so it is for a single caller and needs a second
+// processor.
 type socketWait struct {
 	raw  syscall.RawConn
 	poll func(fd uintptr)
 	of   [1]unix.PollFd
 }
 
-// socketWaitMillis is how long it waits before Go's poller does. The end of a context is
-// noticed there.
+// socketWaitMillis is the wait before Go's poller takes over, which notices a context's end.
 const socketWaitMillis = 1
 
 func newSocketWait(of socket) *socketWait {
@@ -34,7 +33,6 @@ func newSocketWait(of socket) *socketWait {
 	return p
 }
 
-// wait returns when there is something to read, or soon.
 func (p *socketWait) wait() {
 	if p.raw != nil {
 		_ = p.raw.Control(p.poll) // fails if it is closed, as the read will

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Write writes to a connection that another caller may be reading in its loop. A socket whose buffer
-// is full leaves loops for good, and the caller leaves its own until it waits there again.
+// Write writes to a connection that another caller may be reading in its loop. A socket with a
+// full buffer leaves loops for good; the caller leaves its loop until it waits there again.
 func Write(ctx context.Context, to net.Conn, p []byte) (n int, err error) {
 	c, is := to.(*conn)
 	if !is {
@@ -36,8 +36,7 @@ func Write(ctx context.Context, to net.Conn, p []byte) (n int, err error) {
 	return n, nil
 }
 
-// part gives the socket, if a loop has it, back to the runtime's poller for good. Who waits for it in
-// the loop goes on there.
+// part returns the socket to the runtime's poller for good. A waiting task continues there.
 func (c *conn) part() (socket, error) {
 	c.mu.Lock()
 	if c.fd >= 0 {
@@ -48,7 +47,6 @@ func (c *conn) part() (socket, error) {
 	return c.outside()
 }
 
-// out reports whether it is to stay out of loops.
 func (c *conn) out() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

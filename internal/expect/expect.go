@@ -1,5 +1,4 @@
-// Package expect has in one line what tests say most often: that there is no error, what
-// a text holds, and that what was opened can be closed.
+// Package expect has the most frequent steps of tests in one line each.
 //
 // It is for tests alone, and imports no other package of assay.
 package expect
@@ -20,7 +19,7 @@ func NoError(t testing.TB, errs ...error) {
 	}
 }
 
-// Text wants all parts in a text. About is what the text is of.
+// Text wants all parts in a text, which about describes.
 func Text(t testing.TB, about any, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -30,7 +29,7 @@ func Text(t testing.TB, about any, text string, parts ...string) {
 	}
 }
 
-// AtEnd has something closed or ended after the test, which must be possible.
+// AtEnd calls end after the test, which fails on its error.
 func AtEnd(t testing.TB, end func() error) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -40,15 +39,15 @@ func AtEnd(t testing.TB, end func() error) {
 	})
 }
 
-// Within is a context that ends with the test, or before it after a time.
+// Within returns a context that ends with the test, or earlier after bound.
 func Within(t testing.TB, bound time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// Patiently is a context for what an idle machine does in seconds and one with twenty times the load
-// in minutes. Its bound is there to end a test that hangs, and measures nothing.
+// Patiently is a context that only ends a hanging test. Work of seconds on an idle machine may
+// take minutes under twenty times the load.
 func Patiently(t testing.TB) context.Context { return Within(t, Patience) }
 
 // Patience is how long Patiently waits.

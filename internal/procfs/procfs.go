@@ -1,5 +1,5 @@
-// Package procfs reads what Linux tells of processes in /proc. Other systems have no
-// such files: there no process is found.
+// Package procfs reads Linux's /proc for processes. Other systems have no such files, so it finds
+// none there.
 //
 // It imports no other package of assay.
 package procfs
@@ -14,35 +14,31 @@ import (
 	"strings"
 )
 
-// Process is what /proc/PID/stat tells of a process (proc_pid_stat(5)).
+// Process is what /proc/PID/stat says of a process (proc_pid_stat(5)).
 type Process struct {
 	PID, Parent int
-	// Name is as the process gives it to itself, so it may hold anything.
-	Name  string
-	State byte
-	// Kernel is true for a thread of the kernel's own.
+	// Name is the process's own choice, so it may hold anything.
+	Name   string
+	State  byte
 	Kernel bool
-	// Ticks is the time in user and system mode, Children that of the children that it has waited
-	// for, and Started when it began, since the system did: all in clock ticks, TicksPerSecond. A
-	// process and a later one of the same PID differ in Started.
+	// Ticks is the time in user and system mode, Children the same of children waited for, and
+	// Started the start since boot, all in clock ticks (TicksPerSecond). Started distinguishes
+	// processes with the same PID.
 	Ticks, Children int64
 	Started         uint64
 	Threads         int64
 }
 
-// TicksPerSecond is USER_HZ, in which Linux tells times on every architecture that Go
-// runs on (proc(5), sysconf(3)).
+// TicksPerSecond is USER_HZ on every architecture of Go (proc(5), sysconf(3)).
 const TicksPerSecond = 100
 
-// Ended reports whether the process is only waiting for its parent to ask how it
-// ended.
+// Ended reports whether the process has ended but its parent has not asked how.
 func (p Process) Ended() bool { return strings.IndexByte("ZXx", p.State) >= 0 }
 
-// Stopped reports whether the process can do nothing: it is stopped, by a signal or by
-// a tracer, or has ended.
+// Stopped reports whether the process cannot run: stopped by a signal or tracer, or ended.
 func (p Process) Stopped() bool { return p.State == 'T' || p.State == 't' || p.Ended() }
 
-// Read returns a process. The error of one that is not there is os.ErrProcessDone.
+// Read returns a process, or os.ErrProcessDone.
 func Read(pid int) (Process, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	switch {
@@ -54,7 +50,7 @@ func Read(pid int) (Process, error) {
 	return parse(pid, string(text))
 }
 
-// All returns the processes that can be seen.
+// All returns the visible processes.
 func All() []Process {
 	folders, _ := filepath.Glob("/proc/[0-9]*") // fails for a malformed pattern only
 	all := make([]Process, 0, len(folders))
@@ -70,17 +66,17 @@ func All() []Process {
 	return all
 }
 
-// Table is the processes of one moment, for who wants several trees: each reading of
-// /proc costs as much as there are processes.
+// Table is all processes at one moment. It serves several trees, since reading /proc costs as
+// much as there are processes.
 type Table struct {
 	processes map[int]Process
 	children  map[int][]int
 }
 
-// Now reads the processes that can be seen.
+// Now reads the visible processes.
 func Now() Table { return TableOf(All()) }
 
-// TableOf is the table of these processes.
+// TableOf makes a table of these processes.
 func TableOf(all []Process) Table {
 	t := Table{make(map[int]Process, len(all)), make(map[int][]int)}
 	for _, p := range all {
@@ -90,8 +86,7 @@ func TableOf(all []Process) Table {
 	return t
 }
 
-// Tree returns a process and its descendants, parents before children; nil if it was
-// not there.
+// Tree returns a process and its descendants, parents before children; nil if it is missing.
 func (t Table) Tree(root int) []Process {
 	first, is := t.processes[root]
 	if !is {
@@ -106,8 +101,7 @@ func (t Table) Tree(root int) []Process {
 	return tree
 }
 
-// Tree returns a process and its descendants, parents before children. The error of
-// one that is not there is os.ErrProcessDone.
+// Tree returns a process and its descendants, parents before children, or os.ErrProcessDone.
 func Tree(root int) ([]Process, error) {
 	if _, err := Read(root); err != nil {
 		return nil, err
@@ -123,7 +117,7 @@ func Tree(root int) ([]Process, error) {
 const kernelThread = 0x00200000
 
 func parse(pid int, text string) (Process, error) {
-	// The name is in parentheses, which it may hold as well.
+	// The name is in parentheses, and may contain some.
 	opened, closed := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	if opened < 0 || closed < opened {
 		return Process{}, malformed(pid)

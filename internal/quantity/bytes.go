@@ -1,6 +1,5 @@
-// Package quantity reads sizes as users give them (400MiB, 1.5GB, 500kB) and
-// writes figures, times and sizes with their units for reports and messages
-// (1.48 ms, 2,263, 31.5 MB).
+// Package quantity reads sizes as users give them (400MiB, 1.5GB, 500kB), and writes figures,
+// times and sizes with their units (1.48 ms, 2,263, 31.5 MB).
 //
 // It imports no other package of assay and sets no limits to sizes.
 package quantity
@@ -18,18 +17,15 @@ type unit struct {
 	bytes int64
 }
 
-// binary are the powers of two, the greatest first.
 func binary() []unit { return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} }
 
-// all are the powers of two and of ten. B is the end of every other name and
-// comes last.
+// all ends with B, because every other name ends in it.
 func all() []unit {
 	return append(binary(), unit{"GB", 1e9}, unit{"MB", 1e6}, unit{"kB", 1e3}, unit{"B", 1})
 }
 
-// Parse reads a number of bytes from 0 to less than 2^60, such as 400MiB,
-// 1.5GiB or 20MB, to the nearest whole one. A bare number is bytes. Nothing may
-// stand between the number and the unit, and capitals count.
+// Parse reads bytes from 0 to less than 2^60, such as 400MiB, 1.5GiB or 20MB, rounded to a whole
+// number. A bare number is bytes. No space may precede the unit, and case matters.
 func Parse(text string) (bytes int64, err error) {
 	number, factor := text, int64(1)
 	for _, u := range all() {
@@ -45,7 +41,6 @@ func Parse(text string) (bytes int64, err error) {
 	return bytes, nil
 }
 
-// parse reads a number of units of this size.
 func parse(number string, factor int64) (int64, error) {
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(n >= 0 && n*float64(factor) < 1<<60) {
@@ -54,13 +49,11 @@ func parse(number string, factor int64) (int64, error) {
 	return int64(math.Round(n * float64(factor))), nil
 }
 
-// Format writes bytes as a whole number of the first unit in which it is one,
-// powers of two before powers of ten: 1MiB, 1500kB, 1025B. Parse reads what
-// Parse gave and Format wrote as the same number.
+// Format writes bytes in the first unit that gives a whole number, powers of two first: 1MiB,
+// 1500kB, 1025B. Parse reads it back exactly.
 func Format(bytes int64) string { return format(bytes, all()) }
 
-// FormatBinary is Format with powers of two alone; what is a whole number of
-// none is written bare, such as 1025.
+// FormatBinary is Format with powers of two alone, or a bare number such as 1025.
 func FormatBinary(bytes int64) string { return format(bytes, binary()) }
 
 func format(n int64, units []unit) string {
@@ -72,11 +65,9 @@ func format(n int64, units []unit) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// bits are the powers of ten of bits.
 func bits() []unit { return []unit{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}, {"bit", 1}} }
 
-// ParseBits is Parse for a number of bits, such as 1Gbit, 100Mbit or 500kbit. A bare number
-// is none.
+// ParseBits is Parse for bits, such as 1Gbit, 100Mbit or 500kbit. A bare number is refused.
 func ParseBits(text string) (n int64, err error) {
 	for _, u := range bits() {
 		if rest, found := strings.CutSuffix(text, u.name); found {
@@ -89,5 +80,5 @@ func ParseBits(text string) (n int64, err error) {
 	return 0, fmt.Errorf("%q is not a number of bits, such as 1Gbit", text)
 }
 
-// FormatBits is Format for a number of bits.
+// FormatBits is Format for bits.
 func FormatBits(n int64) string { return format(n, bits()) }

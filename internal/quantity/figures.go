@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// None stands for a figure that is not known.
+// None stands for an unknown figure.
 const None = "-"
 
-// Known writes what somebody knows.
+// Known writes a value, or None for nil.
 func Known[V any](v *V, format func(V) string) string {
 	if v == nil {
 		return None
@@ -18,10 +18,10 @@ func Known[V any](v *V, format func(V) string) string {
 	return format(*v)
 }
 
-// AtLeast stands before a figure that was cut: all that is known is that it is not less.
+// AtLeast precedes a figure that was cut and is a lower bound.
 const AtLeast = "at least "
 
-// Lasted writes a time in milliseconds, which may have been cut; a negative one is not known.
+// Lasted writes milliseconds, which may have been cut; negative ones are unknown.
 func Lasted(ms float64, cut bool) string {
 	switch {
 	case ms < 0:
@@ -32,8 +32,8 @@ func Lasted(ms float64, cut bool) string {
 	return Milliseconds(ms)
 }
 
-// Figure writes a number with at least three significant digits and all of
-// its whole part: 0.0123, 7.03, 45.2, 2,263.
+// Figure writes three significant digits or more, and the whole integer part: 0.0123, 45.2,
+// 2,263.
 func Figure(v float64) string {
 	size := math.Abs(v)
 	switch {
@@ -44,8 +44,7 @@ func Figure(v float64) string {
 	case size < 0.001 || size >= 1e15:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	// Rounding first decides how many digits are left of the point: 99.96 is
-	// 100, not 100.0.
+	// Rounding first decides how many digits are left of the point: 99.96 is 100, not 100.0.
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(size, 'g', 3, 64), 64)
 	decimals := max(0, 2-int(math.Floor(math.Log10(rounded))))
 	return Grouped(strconv.FormatFloat(v, 'f', decimals, 64))
@@ -60,8 +59,7 @@ func Short(v float64) string {
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
 }
 
-// scaled writes v in the first unit in which it is below that unit's limit.
-// Limits are compared after rounding, so that 999.96 ms becomes 1.00 s.
+// scaled picks the first unit whose limit exceeds the rounded v: 999.96 ms becomes 1.00 s.
 func scaled(v float64, units []scaleUnit) string {
 	for i, u := range units {
 		text := Figure(v / u.size)
@@ -73,7 +71,7 @@ func scaled(v float64, units []scaleUnit) string {
 	return None
 }
 
-// scaleUnit is one step of a scale: values below this many of it are written in it.
+// scaleUnit is one step of a scale, for values of less than below units.
 type scaleUnit struct {
 	name  string
 	size  float64
@@ -118,7 +116,7 @@ func Seconds(s float64) string {
 	return strings.Join(words[:min(2, len(words))], " ")
 }
 
-// Duration writes a time as flags and faults take it, without units that are 0: 1m instead of 1m0s.
+// Duration writes a time for flags and faults, without units that are 0: 1m instead of 1m0s.
 func Duration(d time.Duration) string {
 	text := d.String()
 	for _, unit := range []string{"m0s", "h0m"} {
@@ -152,7 +150,7 @@ func Memory(n int64) string {
 	return number + " " + name
 }
 
-// Grouped puts commas into the whole part of a decimal number.
+// Grouped puts commas into the integer part of a decimal number.
 func Grouped(number string) string {
 	sign := ""
 	if strings.HasPrefix(number, "-") {

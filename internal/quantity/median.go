@@ -2,8 +2,7 @@ package quantity
 
 import "slices"
 
-// Median is the middle one of some values, or the mean of the two in the middle; 0 of
-// none.
+// Median is the middle value, or the mean of the two middle ones; 0 of none.
 func Median(values []float64) float64 {
 	n := len(values)
 	if n == 0 {

@@ -1,7 +1,6 @@
-// Package spelling describes which known word a user may have meant by one that is
-// not known.
+// Package spelling suggests the known word that a user may have meant by an unknown one.
 //
-// It does not depend on what the words stand for.
+// It does not depend on the words' meaning.
 package spelling
 
 import (
@@ -10,10 +9,9 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns the known word that is the fewest edits away from text, the
-// first of several; found is false if none is near enough: two edits for words
-// of five letters and more, one for shorter ones, two swapped letters being one, capitals and small letters
-// being the same. The word itself is no answer.
+// Nearest returns the first known word with the fewest edits from text: at most one, or two for
+// words of five letters or more. Swapped letters are one edit, and case does not matter. text
+// itself is no answer.
 func Nearest(text string, known []string) (nearest string, found bool) {
 	small := strings.ToLower(text)
 	least := 3
@@ -33,8 +31,8 @@ func Nearest(text string, known []string) (nearest string, found bool) {
 	return nearest, found
 }
 
-// swapped reports whether two neighbouring letters in the wrong order are all
-// the difference: one mistake of a typist, and two edits.
+// swapped reports whether two neighbouring letters in the wrong order are the only difference:
+// one mistake of a typist, and two edits.
 func swapped(a, b string) bool {
 	if len(a) != len(b) {
 		return false
@@ -47,8 +45,7 @@ func swapped(a, b string) bool {
 	return false
 }
 
-// Hint is "; did you mean X?" with the word that Nearest finds, written behind
-// prefix, or nothing.
+// Hint is "; did you mean X?" with prefix and the word of Nearest, or empty.
 func Hint(text, prefix string, known []string) string {
 	if nearest, found := Nearest(text, known); found {
 		return "; did you mean " + prefix + nearest + "?"

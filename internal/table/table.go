@@ -1,7 +1,6 @@
-// Package table writes rows of plain values as CSV, JSON lines or Parquet, for
-// programs that analyse data.
+// Package table writes rows of plain values as CSV, JSON lines or Parquet.
 //
-// It must not know what the rows are.
+// It must not know the meaning of the rows.
 package table
 
 import (
@@ -19,30 +18,26 @@ import (
 // Format is how rows are written.
 type Format string
 
-// The formats.
 const (
-	// CSV is RFC 4180 with a line of names, lines that end in LF, and nothing where
-	// there is no value.
-	CSV Format = "csv"
-	// JSON is one object on each line.
+	// CSV is RFC 4180 with a header, LF at line ends, and nothing for a missing value.
+	CSV  Format = "csv"
 	JSON Format = "json"
 	// Parquet is Apache Parquet, compressed with zstd.
 	Parquet Format = "parquet"
 )
 
-// rowGroup is how many rows are held in memory until they are written as Parquet.
+// rowGroup is how many rows of Parquet are held in memory.
 const rowGroup = 64 << 10
 
-// Writer writes rows of one type: a struct whose fields are of type string, bool,
-// int64, float64 or *float64, with a tag "parquet" that begins with the name of the
-// column and a tag "json" that is the same name. It is not safe for concurrent use.
+// Writer writes rows of one struct type, with fields of type string, bool, int64, float64 or
+// *float64. The tag "parquet" begins with the column's name, and the tag "json" is that name. It
+// is not safe for concurrent use.
 type Writer[T any] struct {
 	add   func(row *T) error
 	close func() error
 }
 
-// NewWriter writes the head of the table. Errors are w's, and one for a format
-// that does not exist.
+// NewWriter writes the head of the table. Errors are w's, or for an unknown format.
 func NewWriter[T any](w io.Writer, f Format) (*Writer[T], error) {
 	switch f {
 	case CSV:
@@ -63,7 +58,7 @@ func NewWriter[T any](w io.Writer, f Format) (*Writer[T], error) {
 	}
 }
 
-// Add writes a row. The caller keeps it.
+// Add writes a row, which the caller keeps.
 func (w *Writer[T]) Add(row *T) error {
 	if err := w.add(row); err != nil {
 		return fmt.Errorf("write a row: %w", err)
@@ -71,7 +66,7 @@ func (w *Writer[T]) Add(row *T) error {
 	return nil
 }
 
-// Close writes what is left. It does not close what is below.
+// Close writes the remaining rows. It does not close the underlying writer.
 func (w *Writer[T]) Close() error {
 	if err := w.close(); err != nil {
 		return fmt.Errorf("end a table: %w", err)
@@ -104,7 +99,6 @@ func newCSV[T any](w io.Writer) (*Writer[T], error) {
 	}, nil
 }
 
-// text is a value as CSV has it.
 func text(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Pointer:

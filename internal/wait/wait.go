@@ -1,4 +1,4 @@
-// Package wait has the waiting that something cuts short: the end of a context, or of a call.
+// Package wait has waits that the end of a context, or of a call, cuts short.
 //
 // It imports no other package of assay.
 package wait
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Pause waits so long, or returns the error of ctx.
+// Pause waits for d, or returns the error of ctx.
 func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 || ctx.Err() != nil {
 		return ctx.Err()
@@ -23,7 +23,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Ended waits so long for the end of a call.
+// Ended waits up to within for the end of a call.
 func Ended(ended <-chan error, within time.Duration) (err error, over bool) {
 	select {
 	case err := <-ended:

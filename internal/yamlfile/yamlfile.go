@@ -1,5 +1,5 @@
-// Package yamlfile reads small YAML files that users write, and tells what is wrong in them by line and
-// column. It must not know what they are about.
+// Package yamlfile reads users' small YAML files, and reports problems by line and column. It
+// must not know their meaning.
 package yamlfile
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Error is a file that cannot be used. Line and Column count from 1.
+// Error is an unusable file. Line and Column count from 1.
 type Error struct {
 	Path         string
 	Line, Column int
@@ -23,7 +23,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Problem)
 }
 
-// Decode reads a file's text into a struct, which must have all keys that are there. The error is an *Error.
+// Decode reads text into a struct that must have all of its keys. The error is an *Error.
 func Decode(path string, text []byte, into any) error {
 	err := yaml.UnmarshalWithOptions(text, into, yaml.DisallowUnknownField())
 	if err == nil {
@@ -35,8 +35,8 @@ func Decode(path string, text []byte, into any) error {
 	return at(path, nil, 0, err.Error())
 }
 
-// Refuse is the *Error of a value: that of a key such as faults[0], or of the beginning of the file if
-// the key is not there. The problem begins so many bytes within the value.
+// Refuse is the *Error of a key's value, such as of faults[0], or of the file's beginning if the
+// key is missing. The problem starts within bytes into the value.
 func Refuse(path string, text []byte, key string, within int, problem string) *Error {
 	t := tokenOf(text, key)
 	if t != nil && within > 0 && (t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType) {
@@ -53,7 +53,7 @@ func at(path string, t *token.Token, within int, problem string) *Error {
 	return e
 }
 
-// tokenOf is where the value of a key stands; nil if it is not there.
+// tokenOf is the value of a key; nil if missing.
 func tokenOf(text []byte, key string) *token.Token {
 	path, err := yaml.PathString("$." + key)
 	if err != nil {

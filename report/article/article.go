@@ -1,10 +1,9 @@
-// Package article makes the page of a study that a reader would publish: its question, the
-// answers and a chart that shows them, for each experiment a paragraph, tables with a row for each
-// configuration and charts, the set-up, and what was left out; as one HTML page that needs nothing
-// beside it, and as Markdown.
+// Package article makes a study's publishable page, as one self-contained HTML page and as
+// Markdown. It has the question, the answers with a chart, a section for each experiment, the
+// set-up, and what was left out.
 //
-// It lays out what package compare has found. It must not know how runs are made, where
-// they lie, nor the form of a study's file.
+// It lays out what package compare has found. It must not know how runs are made or where they
+// lie, nor the form of a study's file.
 package article
 
 import (
@@ -14,77 +13,67 @@ import (
 	"assay/report"
 )
 
-// Article is what is published. Its prose is Markdown, of which raw HTML is left out.
+// Article is a study to be published. Its prose is Markdown without raw HTML.
 type Article struct {
-	// Name is the study's, by which Origin knows its files.
+	// Name is the study's; Origin uses it.
 	Name, Title string
-	// ChartPrefix begins the name of each chart's file.
 	ChartPrefix string
-	// Question is what the study wants to know, Setup what all experiments share.
+	// Setup is what all experiments share.
 	Question, Setup string
-	// Answers are to the parts of the question. Compared has the figures that they rest on, which the
-	// text leaves to the page.
+	// Compared has the figures behind the Answers. Only the page shows them.
 	Answers  []Answer
 	Compared report.Table
-	// Lead is a section that has one chart alone: that which shows the answers.
-	Lead Section
+	Lead     Section
 	// Facts are about the whole: when, on what machine, in which size.
-	Facts []report.Setting
-	// Overviews are tables over several sections.
+	Facts     []report.Setting
 	Overviews []report.Table
 	Sections  []Section
-	// LeftOut are configurations that were not run, and why.
-	LeftOut []string
-	// Command makes the same again; without secrets.
+	LeftOut   []string
+	// Command repeats the study; without secrets.
 	Command string
 }
 
 // Section is one experiment.
 type Section struct {
-	// Name is unique in the article, and its place in a link.
+	// Name is unique in the article, and its link target.
 	Name, Title string
 	// Before and After are paragraphs around the figures.
 	Before, After string
 	Verdict       report.DocumentVerdict
-	// Problem is why the figures are not laid out as was asked for; empty if they are.
+	// Problem says why the figures are not laid out as asked for; empty if they are.
 	Problem string
 	Tables  []report.Table
-	// Source is where the reported figures are from.
-	Source string
-	Lines  []report.LineChart
-	Bars   []report.BarChart
+	Source  string
+	Lines   []report.LineChart
+	Bars    []report.BarChart
 	// Notes are what a reader must know to believe the figures.
-	Notes []string
-	// Findings are what was found wrong.
+	Notes    []string
 	Findings []Finding
-	// Runs are tables of single runs, and of what only some experiments have.
-	Runs []report.Table
+	Runs     []report.Table
 }
 
 // Finding is what was found wrong in the runs of one configuration.
 type Finding struct {
-	// Title is in no other heading of the article.
+	// Title is unique among the article's headings.
 	Title string
 	Lines []string
 }
 
-// ID is its place in a link: what the usual renderers of Markdown make of the heading.
+// ID is its link target, as common Markdown renderers make it from the heading.
 func (f Finding) ID() string { return fileWord(f.Title) }
 
-// FindingTitle heads the findings of a configuration in a section: in letters and digits alone,
-// so that its place in links is the same in pages and in Markdown.
+// FindingTitle has only letters and digits, so that all renderers make the same link of it.
 func FindingTitle(section, configuration string) string {
 	return "Found in " + strings.ReplaceAll(fileWord(section+" "+configuration), "-", " ")
 }
 
-// Answer is what the runs say to a part of the question.
+// Answer is the runs' answer to a part of the question.
 type Answer struct {
 	Ask, Sentence string
-	// Known is false if they say nothing.
-	Known bool
+	Known         bool
 }
 
-// Mark is a question mark before what is not known.
+// Mark is a question mark before an unknown answer.
 func (a Answer) Mark() string {
 	if a.Known {
 		return ""
@@ -92,8 +81,7 @@ func (a Answer) Mark() string {
 	return report.DocumentVerdict{Unsure: true}.Mark()
 }
 
-// TakeLead makes a chart of a section the one that shows the answers: of this figure over what
-// varies, or else bars of it, or else the first that there is.
+// TakeLead moves a section's chart to the lead: the figure's lines, or its bars, or the first.
 func (a *Article) TakeLead(section, figure string) {
 	at := slices.IndexFunc(a.Sections, func(s Section) bool { return s.Name == section })
 	if at < 0 {
@@ -117,8 +105,7 @@ func (a *Article) TakeLead(section, figure string) {
 	}
 }
 
-// Headline is how the runs of all experiments ended, the gravest first. Experiments without a
-// finding share a line.
+// Headline says how the runs ended, the gravest first. Experiments without findings share a line.
 func (a *Article) Headline() []report.DocumentVerdict {
 	var bad, unsure []report.DocumentVerdict
 	var unmeasured, good []string

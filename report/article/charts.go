@@ -12,8 +12,7 @@ import (
 // ChartFile is a chart as a file beside the article.
 type ChartFile struct {
 	// Path is relative to the article's folder, with slashes.
-	Path string
-	// Write writes the picture.
+	Path  string
 	Write func(io.Writer) error
 	// section counts from 1; 0 is the lead.
 	section int
@@ -21,7 +20,7 @@ type ChartFile struct {
 	remarks []string
 }
 
-// Origin is in every file of the article, and in no file of another study's article.
+// Origin is in every file of the article, and differs between studies.
 func (a *Article) Origin() string { return "Written by assay study " + fileWord(a.Name) + "." }
 
 // ChartFiles are the files of all charts, in the order of the article.
@@ -42,7 +41,7 @@ func (a *Article) ChartFiles() (files []ChartFile) {
 	return files
 }
 
-// chartName is a chart's in its file's name and in links, the same as long as its title is.
+// chartName is for files and links, and changes only with the title.
 func chartName(taken map[string]int, section, title string) string {
 	name := section + "-" + fileWord(title)
 	if taken[name]++; taken[name] > 1 {
@@ -51,7 +50,7 @@ func chartName(taken map[string]int, section, title string) string {
 	return name
 }
 
-// fileWord is a text as a part of a file's name: small letters, digits and hyphens.
+// fileWord turns text into small letters, digits and hyphens.
 func fileWord(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	return strings.Join(words, "-")

@@ -8,7 +8,7 @@ import (
 	"assay/report"
 )
 
-// Markdown writes the article, which refers to its charts by the names of their files.
+// Markdown writes the article, which refers to its charts by file name.
 func (a *Article) Markdown(w io.Writer) error {
 	var m report.MarkdownText
 	m.Raw("<!-- " + a.Origin() + " -->")

@@ -16,7 +16,6 @@ var pageTemplate string
 //go:embed assets/article.css
 var pageStyle string
 
-// page is what the template is given.
 type page struct {
 	*Article
 	Origin, Policy  string
@@ -34,7 +33,7 @@ type pageSection struct {
 	DrawnBars     []report.DrawnBars
 }
 
-// HTML writes the article as one page that needs nothing beside it.
+// HTML writes the article as one self-contained page.
 func (a *Article) HTML(w io.Writer) error {
 	parsed, err := report.Templates()
 	if err == nil {

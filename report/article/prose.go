@@ -9,8 +9,7 @@ import (
 	"github.com/yuin/goldmark"
 )
 
-// prose turns Markdown into HTML. Raw HTML and links that run scripts are left out, which is
-// goldmark's default.
+// prose turns Markdown into HTML. goldmark drops raw HTML and links that run scripts.
 func prose(text string) (template.HTML, error) {
 	var b bytes.Buffer
 	if err := goldmark.New().Convert([]byte(text), &b); err != nil {
@@ -19,8 +18,7 @@ func prose(text string) (template.HTML, error) {
 	return template.HTML(b.String()), nil
 }
 
-// below makes the headings of prose in Markdown deeper, so that they stand below the
-// section's.
+// below makes headings in prose deeper than the section's.
 func below(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	fenced := false

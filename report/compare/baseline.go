@@ -10,10 +10,8 @@ import (
 	"assay/report"
 )
 
-// baseline is a group of runs in a file of its own, small enough to be kept beside
-// the source of what is tested.
+// baseline is a group of runs in one file, small enough to be kept beside the tested source.
 type baseline struct {
-	// Format is the version of this form, now 1.
 	Format int    `json:"baseline_format"`
 	Name   string `json:"name"`
 	Runs   []Run  `json:"runs"`
@@ -21,11 +19,9 @@ type baseline struct {
 
 const baselineFormat = 1
 
-// maxBaseline bounds what a baseline may take in memory, in bytes.
 const maxBaseline = 64 << 20
 
-// WriteBaseline writes a group as a baseline. The course of its runs over time and
-// the evidence of their checks are left out: their folders have them.
+// WriteBaseline leaves out the course of the runs over time and the checks' evidence.
 func WriteBaseline(w io.Writer, g Group) error {
 	b := baseline{Format: baselineFormat, Name: g.Name}
 	for _, run := range g.Runs {

@@ -8,15 +8,13 @@ import (
 	"assay/report"
 )
 
-// observation is a figure of a run. One that the run's end cut is not less than its value, and
-// no more is known of it.
+// observation is a run's figure. A cut one is a lower bound: the run's end cut it.
 type observation struct {
 	value float64
 	cut   bool
 }
 
-// cut reports whether the run's end cut its figure of the metric. Of several outages that one is
-// cut is enough: it may have become the longest.
+// cut reports whether the run's end cut the metric. One cut outage may be the longest.
 func (m metric) cut(r *report.Result) bool {
 	of := func(is func(*report.Fault) bool) bool {
 		return slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return !f.Skipped && is(&f) })
@@ -32,21 +30,22 @@ func (m metric) cut(r *report.Result) bool {
 	return false
 }
 
-// surely reports whether a is longer than b, whatever was cut off either.
+// surely reports whether a is longer than b, whatever was cut off.
 func (a observation) surely(b observation) bool {
 	return !b.cut && (a.value > b.value || a.value == b.value && a.cut)
 }
 
-// mostDivided is of up to how many runs all ways to divide them between the groups are counted. Beyond
-// it the normal distribution tells the sum.
+// mostDivided is the most runs for which all divisions between the groups are counted. Beyond it
+// a normal distribution approximates the sum.
 const mostDivided = 60
 
-// probability is the two-sided P that groups which do not differ lie as far apart as those of these
-// pairs: by the generalized Wilcoxon test for censored values (E. Gehan, "A generalized Wilcoxon test
-// for comparing arbitrarily singly-censored samples", Biometrika 52, 1965) with Mantel's scores: for
-// each value how many are surely less, less how many are surely greater (N. Mantel, "Ranking
-// procedures for arbitrarily restricted observation", Biometrics 23, 1967). Without cut values that is
-// the U test, or van Elteren's of several pairs. It is exact where runs of both groups end as late.
+// probability is the two-sided P that equal groups lie this far apart, by the generalized
+// Wilcoxon test for censored values (E. Gehan, "A generalized Wilcoxon test for comparing
+// arbitrarily singly-censored samples", Biometrika 52, 1965). A value's score is the number of
+// surely lesser values minus the number of surely greater ones (N. Mantel, "Ranking procedures
+// for arbitrarily restricted observation", Biometrics 23, 1967). Without cut values that is the U
+// test, or van Elteren's for several pairs. It is exact if the runs of both groups end at the
+// same time.
 func probability(pairs ...[2][]observation) (p float64) {
 	sum, middle, chances := 0, 0, []float64{1}
 	for _, one := range pairs {
@@ -77,7 +76,7 @@ func probability(pairs ...[2][]observation) (p float64) {
 	return min(p, 1)
 }
 
-// divisions are the chances of each sum of n of these ranks, taken by chance.
+// divisions are the chances of each sum of n ranks drawn at random.
 func divisions(ranks []int, n int) []float64 {
 	sorted := slices.Sorted(slices.Values(ranks))
 	most, all := 0, 0
@@ -104,7 +103,7 @@ func divisions(ranks []int, n int) []float64 {
 	return shares(ways[n])
 }
 
-// normalSums are about the same chances, of ranks with this mean.
+// normalSums approximates divisions for ranks with this mean.
 func normalSums(ranks []int, n, most int, mean float64) []float64 {
 	squares, of := 0.0, float64(len(ranks))
 	for _, rank := range ranks {
@@ -119,7 +118,6 @@ func normalSums(ranks []int, n, most int, mean float64) []float64 {
 	return shares(sums)
 }
 
-// shares divides by the sum.
 func shares(parts []float64) []float64 {
 	whole := 0.0
 	for _, part := range parts {
@@ -131,7 +129,6 @@ func shares(parts []float64) []float64 {
 	return parts
 }
 
-// joinedChances are the chances of the sum of two numbers.
 func joinedChances(a, b []float64) []float64 {
 	all := make([]float64, len(a)+len(b)-1)
 	for i, p := range a {
@@ -145,13 +142,11 @@ func joinedChances(a, b []float64) []float64 {
 	return all
 }
 
-// cutAt reports whether a figure at this value in the order of these is only a lower bound: one
-// that is not above it was cut, and may belong above it.
+// cutAt reports whether a value is a lower bound: a cut figure at or below it may be above it.
 func cutAt(all []observation, value float64) bool {
 	return slices.ContainsFunc(all, func(o observation) bool { return o.cut && o.value <= value })
 }
 
-// upperMiddle is the greater of the two values in the middle, or the one.
 func upperMiddle(all []observation) float64 {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b observation) int { return cmp.Compare(a.value, b.value) })
 	return sorted[len(sorted)/2].value

@@ -11,12 +11,10 @@ import (
 	"assay/report"
 )
 
-// pieces is in how many pieces of equal length the measured part is drawn.
 const pieces = 60
 
-// charts draws the groups together: throughput over the measured part, and response
-// time by percentile. Groups whose runs do not have them, such as baselines and runs
-// in rounds, are left out; a chart of fewer than two lines too.
+// charts draws throughput over the measured part and response time by percentile. It leaves out
+// groups without these, such as baselines and runs in rounds, and charts of fewer than two lines.
 func charts(groups []Group) []report.LineChart {
 	both := []report.LineChart{throughputOverTime(groups), timesByPercentile(groups)}
 	return slices.DeleteFunc(both, func(c report.LineChart) bool { return len(c.Lines) < 2 })
@@ -32,7 +30,6 @@ func timesByPercentile(groups []Group) report.LineChart {
 		Up: "response time, median over the runs", Percentiles: true, Logarithmic: true, Format: quantity.Milliseconds, Lines: linesOf(groups, byPercentile)}
 }
 
-// linesOf has the line of each group that has one.
 func linesOf(groups []Group, of func(Group) report.ChartLine) (lines []report.ChartLine) {
 	for _, g := range groups {
 		if line := of(g); len(line.Points) > 1 {
@@ -42,8 +39,8 @@ func linesOf(groups []Group, of func(Group) report.ChartLine) (lines []report.Ch
 	return lines
 }
 
-// overTime is the median throughput of a group's runs, piece by piece. A run
-// that was measured for another time than the first has no part in it.
+// overTime is the median throughput of a group's runs, piece by piece. Runs measured for another
+// time than the first do not count.
 func overTime(g Group) report.ChartLine {
 	line := report.ChartLine{Name: g.Name}
 	first := &g.Runs[0].Result.Series
@@ -69,8 +66,7 @@ func overTime(g Group) report.ChartLine {
 	return line
 }
 
-// rateWithin is how many operations committed a second in the intervals that begin
-// in a part of the measured part; false if there is none.
+// rateWithin is the commits a second in the intervals that begin in a part; false if none does.
 func rateWithin(s *report.Series, from, to float64) (float64, bool) {
 	count, width := int64(0), 0.0
 	for i, start := range s.Start {
@@ -86,8 +82,7 @@ func rateWithin(s *report.Series, from, to float64) (float64, bool) {
 	return float64(count) / width, true
 }
 
-// byPercentile is the median, over the runs of a group, of the response time at
-// each of some percentiles.
+// byPercentile is the median response time of a group's runs at some percentiles.
 func byPercentile(g Group) report.ChartLine {
 	line := report.ChartLine{Name: g.Name}
 	for _, q := range []float64{0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999, 0.99999} {
@@ -108,7 +103,6 @@ func byPercentile(g Group) report.ChartLine {
 	return line
 }
 
-// at is a curve's value at a quantile, straight between its points.
 func at(curve [][2]float64, q float64) (float64, bool) {
 	i := slices.IndexFunc(curve, func(p [2]float64) bool { return p[0] >= q })
 	switch {
@@ -121,8 +115,8 @@ func at(curve [][2]float64, q float64) (float64, bool) {
 	return a[1] + (b[1]-a[1])*(q-a[0])/(b[0]-a[0]), true
 }
 
-// Picture draws what changed as an SVG: for each figure both groups as multiples of A's median, each
-// with its interval, so that all figures have one axis. A figure whose median is 0 has no multiples.
+// Picture draws an SVG of both groups, with intervals, as multiples of A's median, so that all
+// figures share an axis. It leaves out figures whose median is 0.
 func Picture(w io.Writer, all []*Comparison) error {
 	chart := report.BarChart{Title: title(all), Along: "median of the runs, as a multiple of A's, with its interval",
 		Format: func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }}

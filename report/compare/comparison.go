@@ -8,27 +8,23 @@ import (
 	"assay/report"
 )
 
-// alpha is the error of the first kind that is allowed: how often a difference is
-// claimed of two groups that do not differ.
+// alpha is the allowed error of the first kind.
 const alpha = 0.05
 
-// confidence is the confidence of the interval in which a group's median lies.
 const confidence = 0.95
 
 // Options of a comparison.
 type Options struct {
 	// Allow names the conditions in which the groups may differ.
 	Allow []string
-	// Gates are limits on changes.
 	Gates []Gate
 }
 
-// Comparison is group B seen against group A.
+// Comparison compares group B with group A.
 type Comparison struct {
 	A, B Group
 	Rows []Row
-	// Differences are those that were allowed, and what an acknowledgement is worth where
-	// that differs because databases or their options were varied on purpose.
+	// Differences are the allowed ones, and the worth of acknowledgements if that was varied.
 	Differences []Difference
 	Gates       []GateResult
 }
@@ -37,23 +33,20 @@ type Comparison struct {
 type Row struct {
 	Metric string
 	Unit   string
-	// A and B are medians over the runs of a group.
+	// A and B are medians over a group's runs.
 	A, B Spread
-	// Change is B divided by A, less 1; not finite where A is 0 and B is not.
+	// Change is B/A - 1; not finite if A is 0 and B is not.
 	Change float64
-	// P is how likely groups that do not differ are to differ as much by chance.
+	// P is the chance that equal groups differ as much.
 	P float64
-	// Significant is true if P is below 0.05; it cannot be with fewer than four
-	// runs on each side.
+	// Significant is true if P is below 0.05, which needs four runs on each side.
 	Significant bool
-	// Better is true if the change, if there is one, is to the good.
-	Better bool
-	metric metric
+	Better      bool
+	metric      metric
 }
 
-// Compare lays b beside a. It returns *DifferentError if they must not be compared,
-// and *GateError if a gate cannot be judged by so few runs or names a figure that
-// they do not have.
+// Compare compares b with a. It returns *DifferentError if they must not be compared, and
+// *GateError if a gate names a figure they lack or needs more runs.
 func Compare(a, b Group, o Options) (*Comparison, error) {
 	found := differences(a, b)
 	if refused := notAllowed(found, o.Allow); len(refused) > 0 {
@@ -73,7 +66,6 @@ func Compare(a, b Group, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-// notAllowed are the differences that nobody allowed.
 func notAllowed(found []Difference, allow []string) []Difference {
 	return slices.DeleteFunc(slices.Clone(found), func(d Difference) bool {
 		return d.Condition == condDurability || slices.Contains(allow, d.Condition) || slices.Contains(allow, "all")
@@ -94,7 +86,6 @@ func newRow(m metric, a, b Group) Row {
 	return row
 }
 
-// observed are the figures of the runs that are believed for the metric.
 func observed(m metric, g Group) (all []observation) {
 	for _, r := range g.believedFor(m) {
 		if v, ok := m.of(r.Result); ok {
@@ -104,7 +95,6 @@ func observed(m metric, g Group) (all []observation) {
 	return all
 }
 
-// valuesOf are the same without whether they were cut.
 func valuesOf(m metric, g Group) []float64 { return valuesIn(observed(m, g)) }
 
 func valuesIn(all []observation) (values []float64) {
@@ -114,14 +104,11 @@ func valuesIn(all []observation) (values []float64) {
 	return values
 }
 
-// timed reports whether a metric rests on the measurement: what data takes on disk, and what
-// became of operations, does not.
+// timed reports whether a metric needs the measurement, unlike sizes and counts of operations.
 func (m metric) timed() bool { return m.unit != sizeBytes && m.unit != operations }
 
-// doubted reports whether the group's figure of a metric is not to be believed.
 func (g Group) doubted(m metric) bool { return g.unbelieved() && m.timed() }
 
-// believedFor are the runs of a group of which a metric is believed.
 func (g Group) believedFor(m metric) []Run {
 	if m.timed() {
 		return g.believed()
@@ -129,8 +116,7 @@ func (g Group) believedFor(m metric) []Run {
 	return g.Runs
 }
 
-// moved are the values of a metric of a group, times a factor, for a test of whether another
-// group lies beyond a share of them.
+// moved are a metric's values times a factor, to test for a difference beyond a share.
 func (g Group) moved(m metric, factor float64) []observation {
 	all := observed(m, g)
 	for i := range all {
@@ -139,23 +125,21 @@ func (g Group) moved(m metric, factor float64) []observation {
 	return all
 }
 
-// Violated is how many runs of a group have a database that broke its word.
+// Violated counts runs whose database broke its promise.
 func (g Group) Violated() int { return g.ended(check.Violated) }
 
-// Valid is how many runs of a group have a database in which nothing wrong was found.
+// Valid counts runs without findings.
 func (g Group) Valid() int { return g.ended(check.Valid) }
 
-// ended is how many runs of a group have this verdict.
 func (g Group) ended(v check.Verdict) int {
 	return g.count(func(r *report.Result) bool { return r.Verdict == v })
 }
 
-// wide is how many runs of a group have a wide measurement.
 func (g Group) wide() int {
 	return g.count(func(r *report.Result) bool { return r.Measurement.Wide() })
 }
 
-// Invalid is how many runs of a group have an invalid measurement.
+// Invalid counts runs with an invalid measurement.
 func (g Group) Invalid() int {
 	return g.count(func(r *report.Result) bool { return r.Measurement.Invalid() })
 }
@@ -169,8 +153,7 @@ func (g Group) count(is func(*report.Result) bool) (n int) {
 	return n
 }
 
-// believed are the runs of a group whose measurement is not invalid: all of them if
-// none is so, which remarks then say.
+// believed are the runs without an invalid measurement, or all runs if every one is invalid.
 func (g Group) believed() []Run {
 	runs := slices.DeleteFunc(slices.Clone(g.Runs), func(r Run) bool { return r.Result.Measurement.Invalid() })
 	if len(runs) == 0 {
@@ -179,5 +162,4 @@ func (g Group) believed() []Run {
 	return runs
 }
 
-// unbelieved reports whether every run of a group has an invalid measurement.
 func (g Group) unbelieved() bool { return g.Invalid() == len(g.Runs) }

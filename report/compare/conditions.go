@@ -9,8 +9,8 @@ import (
 	"assay/report"
 )
 
-// The conditions under which two groups must have run alike to be compared. Those of condSeed and
-// condDurability refuse nothing: the first is chance, and the second is said beside the answer.
+// The conditions that must be alike in compared groups. condSeed refuses nothing because it is
+// chance, and condDurability because the answer mentions it.
 const (
 	condWorkload   = "workload"
 	condLoad       = "load"
@@ -21,20 +21,19 @@ const (
 	condMachine    = "machine"
 )
 
-// Conditions are their names, as Options.Allow takes them.
+// Conditions are the names for Options.Allow.
 func Conditions() []string {
 	return []string{condWorkload, condLoad, condSeed, condIsolation, condDurability, condFaults, condMachine}
 }
 
-// Difference is a condition in which two groups, or the runs of one, are not
-// alike.
+// Difference is a condition in which two groups, or the runs of one, differ.
 type Difference struct {
 	Condition string `json:"condition"`
 	A         string `json:"a"`
 	B         string `json:"b"`
 }
 
-// DifferentError means that groups must not be compared; B is empty for the runs of one.
+// DifferentError means that groups must not be compared. B is empty for the runs of one group.
 type DifferentError struct {
 	A, B        string
 	Differences []Difference
@@ -54,21 +53,19 @@ func (e *DifferentError) Error() string {
 		e.A, e.B, strings.Join(parts, ", "), strings.Join(names, ","))
 }
 
-// conditionsOf are the conditions of one run, by name. Those that are not known are
-// empty, and differ from none.
+// conditionsOf are a run's conditions by name. Unknown ones are empty and differ from none.
 func conditionsOf(r Run) map[string]string {
 	x := r.Result
 	return map[string]string{
 		condWorkload:   joined(" ", x.Workload, settingsText(x.Options, " ")),
 		condLoad:       load(x),
-		condIsolation:  value(x.Database.Settings, "isolation"),
+		condIsolation:  report.ValueOf(x.Database.Settings, "isolation"),
 		condDurability: durability(x),
 		condFaults:     faults(x),
 		condMachine:    machine(r.Machine),
 	}
 }
 
-// settingsText are values with their names.
 func settingsText(all []report.Setting, separator string) string {
 	var parts []string
 	for _, s := range all {
@@ -77,22 +74,11 @@ func settingsText(all []report.Setting, separator string) string {
 	return strings.Join(parts, separator)
 }
 
-func value(all []report.Setting, name string) string {
-	for _, s := range all {
-		if s.Name == name {
-			return s.Value
-		}
-	}
-	return ""
-}
-
-// joined are the parts that are not empty.
 func joined(separator string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), separator)
 }
 
-// load is what was asked for. How long it is measured does not make figures
-// incomparable, so that is not in it.
+// load leaves out the length of the measurement, which does not make figures incomparable.
 func load(r *report.Result) string {
 	text := fmt.Sprintf("clients=%d %s", r.Load.Clients, r.Load.Loop)
 	if r.Load.Loop == "open" && r.Load.Rate > 0 {
@@ -104,10 +90,10 @@ func load(r *report.Result) string {
 	return text
 }
 
-// durabilitySettings are those settings of all products that decide when a
-// transaction is acknowledged and what is lost by a crash: PostgreSQL's manual,
-// "Write Ahead Log"; MariaDB's, "InnoDB System Variables" and "Binary Log"; MongoDB's,
-// "Write Concern"; Cassandra's, "Commit log"; SQLite's, "Pragma statements supported by SQLite".
+// durabilitySettings of all products decide when a transaction is acknowledged and what a crash
+// loses: PostgreSQL's manual, "Write Ahead Log"; MariaDB's, "InnoDB System Variables" and "Binary
+// Log"; MongoDB's, "Write Concern"; Cassandra's, "Commit log"; SQLite's, "Pragma statements
+// supported by SQLite".
 func durabilitySettings() []string {
 	return []string{
 		"fsync", "synchronous_commit", "full_page_writes", "synchronous_standby_names",
@@ -117,8 +103,7 @@ func durabilitySettings() []string {
 	}
 }
 
-// durability holds the product too, since one product's settings cannot be told
-// from another's by their text.
+// durability includes the product, since settings of different products may have the same text.
 func durability(r *report.Result) string {
 	var found []report.Setting
 	for _, s := range r.Database.Settings {
@@ -129,9 +114,8 @@ func durability(r *report.Result) string {
 	return joined(" ", r.Database.Product+":", settingsText(found, " "))
 }
 
-// unlikeDurability is a difference in what an acknowledgement is worth, unless it is
-// among those found: groups that were varied on purpose may be compared, but not without
-// a word.
+// unlikeDurability is a difference in the worth of acknowledgements unless found has it already.
+// Groups varied on purpose may be compared, but the reader must learn it.
 func unlikeDurability(found []Difference, a, b Group) []Difference {
 	x, y := worth(a), worth(b)
 	known := slices.ContainsFunc(found, func(d Difference) bool { return d.Condition == condDurability })
@@ -142,8 +126,6 @@ func unlikeDurability(found []Difference, a, b Group) []Difference {
 	return []Difference{{condDurability, survives + x, survives + y}}
 }
 
-// worth is what an acknowledgement of a group's first run is worth; empty if that is not
-// known.
 func worth(g Group) string {
 	if d := g.Runs[0].Result.Durability; d != nil {
 		return d.Class
@@ -151,11 +133,10 @@ func worth(g Group) string {
 	return ""
 }
 
-// forEver is how a fault was asked for that lasted as long as the work.
+// forEver ends a request for a fault that lasts as long as the work.
 const forEver = " for ever"
 
-// faults are what was done to the nodes. When it was done does not make figures
-// incomparable, but that it was never undone while there was work does.
+// faults leaves out when a fault came. That it was never undone during the work does count.
 func faults(r *report.Result) string {
 	var all []string
 	for _, f := range r.Faults {
@@ -177,7 +158,7 @@ func machine(m Machine) string {
 	return fmt.Sprintf("%s/%s %s, %d processors, %d GiB", m.OS, m.Architecture, m.CPU, m.CPUs, (m.MemoryBytes+1<<29)>>30)
 }
 
-// varies tells which condition a name that a series varies belongs to.
+// varies maps the name of what a series varies to conditions.
 func varies(name string) []string {
 	switch name {
 	case "clients", "rate":
@@ -192,8 +173,8 @@ func varies(name string) []string {
 	return []string{condWorkload}
 }
 
-// differences of two groups in the conditions that neither varies on purpose. What
-// differs within a group is a difference of that group from itself.
+// differences of two groups leave out conditions that either varies on purpose. A condition that
+// differs within a group counts as a difference from itself.
 func differences(a, b Group) []Difference {
 	var all []Difference
 	ofA, ofB := inGroup(a, &all), inGroup(b, &all)
@@ -212,8 +193,7 @@ func differences(a, b Group) []Difference {
 	return all
 }
 
-// inGroup returns the conditions of the runs of one group, and adds those in which
-// they differ.
+// inGroup returns the conditions of one group's runs, and adds those in which they differ to all.
 func inGroup(g Group, all *[]Difference) map[string]string {
 	first := conditionsOf(g.Runs[0])
 	for _, name := range Conditions() {

@@ -13,26 +13,21 @@ import (
 	"assay/report"
 )
 
-// Layout is what an author wants of the table of an experiment's configurations.
+// Layout is an author's wish for the table of an experiment's configurations.
 type Layout struct {
-	// Columns are figures by the names of metrics, and facts (nodes, vcpu and the like). Empty means the
-	// figures that the workload is run for.
+	// Columns are metrics and facts (nodes, vcpu ...); empty means the workload's main figures.
 	Columns []string
-	// Sort is the column by which rows are sorted, the best or the smallest first; empty for
-	// the order of the file.
-	Sort string
-	// Group are axes under whose values the rows stand.
-	Group []string
-	// Reported are figures of another source.
+	// Sort is a column, the best or the smallest first; empty keeps the file's order.
+	Sort     string
+	Group    []string
 	Reported []Reported
 }
 
-// LayoutError is a layout that does not fit the runs.
+// LayoutError means that a layout does not fit the runs.
 type LayoutError struct{ Problem string }
 
 func (e *LayoutError) Error() string { return e.Problem }
 
-// figureName is a metric by the name that an author may use.
 func figureName(name string) string {
 	if name = strings.TrimSpace(name); name == "tps" {
 		return "throughput"
@@ -40,9 +35,8 @@ func figureName(name string) string {
 	return name
 }
 
-// Check says what of a layout, and of the plots beside it, no run can have: figures of
-// rounds, whose names hold a colon, are known once there are runs. It returns a
-// *LayoutError.
+// Check finds what no run can have of a layout and its plots, and returns a *LayoutError. Figures
+// of rounds, whose names hold a colon, pass: they are known only from runs.
 func (l Layout) Check(axes []string, plots []Plot) error {
 	all := layoutMetrics(nil)
 	isMetric := func(name string) bool {
@@ -81,9 +75,9 @@ func (l Layout) Check(axes []string, plots []Plot) error {
 	return nil
 }
 
-// Configurations has a row for each group: what varies, how its runs ended unless all are valid, and
-// the columns of the layout, each figure with half its interval; then what another source has
-// reported, in a table of its own with ours below it. It returns a *LayoutError.
+// Configurations has a row for each group: what varies, how its runs ended unless all are valid,
+// and the layout's columns, each figure with half its interval. Another source's figures follow
+// in a table of their own, with ours below. It returns a *LayoutError.
 func Configurations(groups []Group, l Layout) (tables []report.Table, err error) {
 	t := configurationTable{groups: slices.Clone(groups), axes: axesOf(groups), part: l.Group}
 	had := withResults(groups)
@@ -120,16 +114,14 @@ func axesOf(groups []Group) (axes []string) {
 	return axes
 }
 
-// configurationTable is the table as it is put together.
 type configurationTable struct {
 	groups []Group
 	axes   []string
-	// part are the axes under whose values rows stand.
+	// part are the axes whose values head groups of rows.
 	part    []string
 	columns []column
 }
 
-// column is a fact or a metric.
 type column struct {
 	name   string
 	fact   func(*report.Result) string
@@ -165,7 +157,7 @@ func unknownColumn(what, name string, all []metric) error {
 	return &LayoutError{fmt.Sprintf("there is no %s %q; there are %s", what, name, known(name, slices.Collect(maps.Keys(facts())), all))}
 }
 
-// known lists these words and figures, with the one that may have been meant.
+// known lists these words and figures and suggests the one that may have been meant.
 func known(name string, words []string, all []metric) string {
 	for _, m := range all {
 		words = append(words, m.name)
@@ -180,7 +172,7 @@ func (t *configurationTable) sort(by string, like *report.Result) error {
 	}
 	if slices.Contains(t.axes, by) {
 		slices.SortStableFunc(t.groups, func(a, b Group) int {
-			return compareValues(value(a.Values, by), value(b.Values, by))
+			return compareValues(report.ValueOf(a.Values, by), report.ValueOf(b.Values, by))
 		})
 		return nil
 	}
@@ -198,7 +190,7 @@ func (t *configurationTable) sort(by string, like *report.Result) error {
 	return nil
 }
 
-// middleOf is the median of a metric; 0 of a group that does not have it.
+// middleOf is the median of a metric; 0 for a group without it.
 func middleOf(m metric, g Group) float64 {
 	values := valuesOf(m, g)
 	if len(values) == 0 {
@@ -207,7 +199,6 @@ func middleOf(m metric, g Group) float64 {
 	return quantity.Median(values)
 }
 
-// compareValues orders numbers by their size, and other words as they are.
 func compareValues(a, b string) int {
 	x, notX := strconv.ParseFloat(a, 64)
 	y, notY := strconv.ParseFloat(b, 64)
@@ -244,7 +235,7 @@ func (t *configurationTable) table() report.Table {
 		}
 		var row []string
 		for _, axis := range axes {
-			row = append(row, cmp.Or(value(g.Values, axis), quantity.None))
+			row = append(row, cmp.Or(report.ValueOf(g.Values, axis), quantity.None))
 		}
 		if len(axes) == 0 {
 			row = append(row, g.Name)
@@ -264,7 +255,6 @@ func (t *configurationTable) table() report.Table {
 	return out
 }
 
-// cell is a figure with half its interval, or a fact.
 func (c column) cell(g Group) string {
 	switch {
 	case len(g.Runs) == 0:

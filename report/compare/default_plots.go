@@ -7,8 +7,7 @@ import (
 	"assay/report"
 )
 
-// defaultPlots are what is drawn of an experiment whose file names no charts, by its kind, and
-// the axes by which bars are grouped if it names none of these either.
+// defaultPlots are for a file that names no charts. group are the axes that group bars.
 func defaultPlots(groups []Group) (plots []Plot, group []string) {
 	r := groups[0].Runs[0].Result
 	axes := axesOf(groups)
@@ -43,11 +42,11 @@ func defaultPlots(groups []Group) (plots []Plot, group []string) {
 	return plots, group
 }
 
-// numbers is how many different values an axis has; 0 if one of them is no number.
+// numbers counts an axis's different values; 0 if one is no number.
 func numbers(groups []Group, axis string) int {
 	found := map[float64]bool{}
 	for _, g := range groups {
-		v, err := strconv.ParseFloat(value(g.Values, axis), 64)
+		v, err := strconv.ParseFloat(report.ValueOf(g.Values, axis), 64)
 		if err != nil {
 			return 0
 		}

@@ -11,8 +11,8 @@ import (
 	"assay/report"
 )
 
-// Document lays comparisons out for a reader: of one, a table with a line for each
-// metric; of several, a table for each metric with a line for each group.
+// Document shows one comparison with a row for each metric, or several with a table for each
+// metric and a row for each group.
 func Document(all []*Comparison, command string) report.Document {
 	d := report.Document{Title: title(all), Command: command, Tables: figureTables(all)}
 	for _, c := range all {
@@ -36,7 +36,6 @@ func title(all []*Comparison) string {
 	return fmt.Sprintf("%s: %s against %s", c.A.Runs[0].Result.Workload, c.B.Name, c.A.Name)
 }
 
-// pairTable has a line for each metric of two groups.
 func pairTable(c *Comparison) report.Table {
 	t := report.Table{Head: []string{"", "A", "±", "B", "±", "change", "p"}, Cut: true}
 	for _, r := range c.Rows {
@@ -45,9 +44,8 @@ func pairTable(c *Comparison) report.Table {
 	return t
 }
 
-// tableMetrics are the metrics that have a table over several comparisons, by a run of
-// these. Work in rounds has throughput and times of its rounds alone, since all rounds
-// together are a mixture.
+// tableMetrics are the metrics with a table over several comparisons. Work in rounds has only the
+// throughput and times of each round, since all rounds together are a mixture.
 func tableMetrics(r *report.Result) []string {
 	switch {
 	case len(r.Rounds) > 0:
@@ -62,8 +60,6 @@ func tableMetrics(r *report.Result) []string {
 	return []string{"throughput", "p50", "p99", "errors", "outage", "new primary", "size"}
 }
 
-// figureTables are the table of one comparison, or of several one for each metric with a line for
-// each group.
 func figureTables(all []*Comparison) []report.Table {
 	if len(all) == 1 {
 		return []report.Table{pairTable(all[0])}
@@ -91,15 +87,14 @@ func figureTables(all []*Comparison) []report.Table {
 	return tables
 }
 
-// HowToRead says what the figures of tables are.
+// HowToRead explains the figures of tables.
 const HowToRead = "Figures are medians over the runs of a group. ± is half their 95 % confidence interval: of fewer than 6 runs half their range, of a single run its own. ?: no valid measurement. ~: chance makes such a difference (Mann-Whitney U test, p ≥ 0.05). At least: the run's end cut it (Gehan's test)."
 
-// against is what is against the runs of groups, and how surely they are known.
 func against(groups ...Group) []string {
 	return slices.Concat(Remarks(groups), Imprecise(groups))
 }
 
-// Imprecise says of how many runs the throughput is not known well; nothing if there is none.
+// Imprecise says how many runs have a wide throughput; nothing if none has.
 func Imprecise(groups []Group) []string {
 	wide, runs := 0, 0
 	for _, g := range groups {
@@ -111,8 +106,7 @@ func Imprecise(groups []Group) []string {
 	return []string{fmt.Sprintf("Throughput is known within more than 10 %% only in %d of %s, which were too short for it: measure longer.", wide, check.Counted(int64(runs), "run", "runs"))}
 }
 
-// Remarks are what is against the runs of groups: a sentence for each kind, with the groups that
-// have such runs.
+// Remarks has a sentence for each kind of problem, with the groups whose runs have it.
 func Remarks(groups []Group) (lines []string) {
 	say := func(text string, count func(Group) int) {
 		var named []string
@@ -144,7 +138,6 @@ func Remarks(groups []Group) (lines []string) {
 	return lines
 }
 
-// notes are what a reader must know to believe the figures.
 func notes(all []*Comparison) []string {
 	var lines []string
 	if len(all) == 1 {
@@ -169,7 +162,6 @@ func notes(all []*Comparison) []string {
 
 func counted(g Group) string { return check.Counted(int64(len(g.Runs)), "run", "runs") }
 
-// reasons are why measurements of a group are invalid, each with the number of its runs.
 func (g Group) reasons() string {
 	count := map[string]int{}
 	for _, r := range g.Runs {
@@ -189,7 +181,6 @@ func (g Group) reasons() string {
 	return cmp.Or(strings.Join(parts, ", "), "no reason is kept")
 }
 
-// groupsOf are the groups of comparisons, each once.
 func groupsOf(all []*Comparison) []Group {
 	var groups []Group
 	for _, c := range all {
@@ -216,29 +207,28 @@ func verdicts(all []*Comparison) []report.DocumentVerdict {
 	return lines
 }
 
-// Missed reports whether any gate of the comparisons was missed.
+// Missed reports whether any gate was missed.
 func Missed(all []*Comparison) bool {
 	return slices.ContainsFunc(all, func(c *Comparison) bool {
 		return slices.ContainsFunc(c.Gates, func(g GateResult) bool { return g.Missed })
 	})
 }
 
-// Unanswered reports whether any gate of the comparisons rests on invalid measurements.
+// Unanswered reports whether any gate rests on invalid measurements.
 func Unanswered(all []*Comparison) bool {
 	return slices.ContainsFunc(all, func(c *Comparison) bool {
 		return slices.ContainsFunc(c.Gates, func(g GateResult) bool { return g.Invalid })
 	})
 }
 
-// Summary lays the groups of a series out: a line for each, and how each differs from
-// the first.
+// Summary has a line for each group of a series, and how each differs from the first.
 func Summary(workload string, groups []Group) report.Document {
 	d := report.Document{Title: fmt.Sprintf("%s: a series of %s", workload, counted(all(groups)))}
 	had := withResults(groups)
 	d.Tables = slices.Concat([]report.Table{summaryTable(had)}, roundsTable(had), availabilityTable(had))
 	var comparisons []*Comparison
 	for _, g := range had[1:] {
-		// What a series varies on purpose is no difference; the rest is told as one.
+		// Differences varied on purpose are allowed here; others are shown as differences.
 		if c, err := Compare(had[0], g, Options{Allow: []string{"all"}}); err == nil {
 			comparisons = append(comparisons, c)
 		}
@@ -264,7 +254,6 @@ func all(groups []Group) Group {
 	return whole
 }
 
-// summaryMetrics are the figures of a group's line: those that its workload is run for.
 func summaryMetrics(r *report.Result) []string {
 	switch {
 	case len(r.Rounds) > 0:
@@ -277,9 +266,7 @@ func summaryMetrics(r *report.Result) []string {
 	return []string{"throughput", "p50", "p99"}
 }
 
-// summaryTable has a line for each group, as the reports of single runs have one for
-// each figure. What a group does not have, since none of its faults made it, is left out of
-// its line.
+// summaryTable has a line for each group, and a column for each figure that some group has.
 func summaryTable(groups []Group) report.Table {
 	t := report.Table{Head: []string{"", "runs", "valid"}}
 	if len(groups) == 0 {
@@ -302,7 +289,7 @@ func summaryTable(groups []Group) report.Table {
 	return t
 }
 
-// VerdictOf is how the runs of all groups ended.
+// VerdictOf says how the runs of all groups ended.
 func VerdictOf(groups []Group) report.DocumentVerdict {
 	whole := all(groups)
 	for _, g := range groups {
@@ -319,7 +306,6 @@ func VerdictOf(groups []Group) report.DocumentVerdict {
 	return v
 }
 
-// verdict is how the runs of a group ended.
 func (g Group) verdict() report.DocumentVerdict {
 	var parts []string
 	for _, v := range []check.Verdict{check.Violated, check.Unknown, check.Allowed, check.Valid} {

@@ -7,30 +7,29 @@ import (
 	"strings"
 )
 
-// pair is two groups that differ in nothing but what is compared.
+// pair is two groups that differ only in the compared property.
 type pair struct{ a, b Group }
 
-// effect is how a figure of one side of pairs differs from the other side's: the ratio that lies in
-// the middle of those of every run to every run of its pair, and the 95 % interval of it. That is
-// the Hodges-Lehmann estimate of the U test, or of van Elteren's, which joins several pairs (P. van
-// Elteren, "On the combination of independent two-sample tests of Wilcoxon", 1960). So the interval
-// holds 1 if the test shows no difference.
+// effect is how a figure differs between the sides of pairs. It is the median of the ratios of
+// every run to every run of its pair, with its 95 % interval. This is the Hodges-Lehmann estimate
+// of the U test, or of van Elteren's for several pairs (P. van Elteren, "On the combination of
+// independent two-sample tests of Wilcoxon", 1960). The interval holds 1 if the test shows no
+// difference.
 type effect struct {
 	metric metric
 	pairs  []pair
-	// differences in place of ratios are taken where a figure is 0.
+	// differences replace ratios if a figure is 0.
 	differences bool
-	// middleLow and middleHigh are the same unless the run's end cut figures; then the one is
-	// what it is at least, or the other what it is at most.
+	// middleLow and middleHigh are equal, or bounds if the run's end cut figures.
 	middleLow, middleHigh float64
-	// low and high are infinite where the run's end cut what would tell.
+	// low and high are infinite if the run's end cut what would tell.
 	low, high float64
-	// enough is false if so few runs can show nothing; the interval is that of all ratios then.
+	// enough is false if this few runs can show nothing. The interval is then of all ratios.
 	enough bool
 	p      float64
 }
 
-// effectOf is the effect in pairs whose groups all have the figure.
+// effectOf expects pairs whose groups all have the figure.
 func effectOf(m metric, pairs []pair) effect {
 	e := effect{metric: m, pairs: pairs, differences: slices.ContainsFunc(pairs, func(p pair) bool {
 		return slices.ContainsFunc(slices.Concat(valuesOf(m, p.a), valuesOf(m, p.b)), func(v float64) bool { return v <= 0 })
@@ -64,7 +63,7 @@ func effectOf(m metric, pairs []pair) effect {
 	return e
 }
 
-// between is where the ratio, or difference, of two figures lies: the run's end may have cut them.
+// between bounds the ratio, or difference, of figures that may be cut.
 func (e effect) between(a, b observation) (low, high float64) {
 	v := a.value - b.value
 	if !e.differences {
@@ -80,7 +79,6 @@ func (e effect) between(a, b observation) (low, high float64) {
 	return low, high
 }
 
-// none is the ratio or difference of figures that are the same.
 func (e effect) none() float64 {
 	if e.differences {
 		return 0
@@ -88,7 +86,7 @@ func (e effect) none() float64 {
 	return 1
 }
 
-// rankChances are the chances of each U of two groups of so many runs that do not differ.
+// rankChances are the chances of each U of two equal groups.
 func rankChances(n, m int) []float64 {
 	ranks := make([]int, n+m)
 	for i := range ranks {
@@ -97,7 +95,7 @@ func rankChances(n, m int) []float64 {
 	return divisions(ranks, n)[n*(n-1)/2:]
 }
 
-// shown is 1 if the first side's figure is shown to be higher, -1 if lower, 0 if neither is.
+// shown is 1 if the first side's figure is shown to be higher, -1 if lower, otherwise 0.
 func (e effect) shown() int {
 	switch {
 	case !e.enough:
@@ -109,7 +107,6 @@ func (e effect) shown() int {
 	return 0
 }
 
-// change says in words how the first side's figure lies to the other's.
 func (e effect) change() string {
 	prefix, v := "", e.middleLow
 	switch {
@@ -135,7 +132,6 @@ func (e effect) change() string {
 	return prefix + percentText(v-1) + " %" + word
 }
 
-// interval is where that lies, in the same words.
 func (e effect) interval() string {
 	write, unit := func(v float64) string { return percentText(v - 1) }, " %"
 	switch down := e.middleLow < e.none() && e.high <= e.none(); {
@@ -163,12 +159,10 @@ func (e effect) interval() string {
 	return write(low) + " to " + write(high) + unit
 }
 
-// chance writes how likely figures that do not differ are to lie as far apart.
 func (e effect) chance() string {
 	return strings.Replace("p="+probabilityText(e.p), "=<", "<", 1)
 }
 
-// most is the largest difference that the interval leaves room for.
 func (e effect) most() string {
 	far := max(math.Abs(e.low-e.none()), math.Abs(e.high-e.none()))
 	switch {
@@ -182,7 +176,7 @@ func (e effect) most() string {
 	return "at most " + percentText(far) + " %"
 }
 
-// timesText and percentText write two digits, or all that are before the point.
+// timesText and percentText write two digits, or all digits before the point.
 func timesText(v float64) string {
 	if v >= 9.95 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

@@ -30,7 +30,6 @@ func facts() map[string]func(*report.Result) string {
 	}
 }
 
-// spec is what was asked for of the servers, if they are assay's own.
 func spec(r *report.Result) string {
 	if r.Cluster == nil {
 		return quantity.None
@@ -38,7 +37,7 @@ func spec(r *report.Result) string {
 	return r.Cluster.Spec
 }
 
-// bandwidth is what the nodes' links pass in a second; nil if there is no limit.
+// bandwidth is in bits a second; nil if there is no limit.
 func bandwidth(r *report.Result) *int64 {
 	if r.Cluster == nil || len(r.Cluster.Nodes) == 0 || r.Cluster.Nodes[0].Bandwidth == 0 {
 		return nil

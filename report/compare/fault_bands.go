@@ -10,8 +10,8 @@ import (
 	"assay/report"
 )
 
-// overTimeByFault is a chart of throughput over time for each fault among the groups, in which
-// the time of the fault is marked. Groups with the same faults, or none, are drawn together.
+// overTimeByFault charts throughput over time for each set of faults, with the faults marked.
+// Groups with the same faults, or none, share a chart.
 func overTimeByFault(title string, groups []Group) (charts []report.LineChart) {
 	var order []string
 	parts := map[string][]Group{}
@@ -24,7 +24,7 @@ func overTimeByFault(title string, groups []Group) (charts []report.LineChart) {
 	}
 	for _, of := range order {
 		for i, g := range parts[of] {
-			if len(order) > 1 && value(g.Values, "fault") != "" { // the title has it
+			if len(order) > 1 && report.ValueOf(g.Values, "fault") != "" { // the title has it
 				parts[of][i].Name = g.without("fault")
 			}
 		}
@@ -38,7 +38,7 @@ func overTimeByFault(title string, groups []Group) (charts []report.LineChart) {
 	return charts
 }
 
-// faultsAsked are the faults of the group's first run that were done, each once.
+// faultsAsked names each fault done in the group's first run once.
 func (g Group) faultsAsked() string {
 	var names []string
 	for i := range g.Runs[0].Result.Faults {
@@ -51,8 +51,8 @@ func (g Group) faultsAsked() string {
 
 func asked(f *report.Fault) string { return cmp.Or(f.Asked, f.Action+" "+f.Target) }
 
-// bandsOf are the times of the faults of groups that have the same ones, in seconds of the
-// measured part: medians over all their runs. One that was never healed has no end.
+// bandsOf are the median times of the groups' common faults, in seconds of the measured part. A
+// fault that was never healed has no end.
 func bandsOf(groups []Group) (bands []report.Band) {
 	for i := range groups[0].Runs[0].Result.Faults {
 		var from, to []float64

@@ -10,13 +10,12 @@ import (
 
 // Found is what was found wrong in the runs of a group.
 type Found struct {
-	// Group is the group's name, Lines a sentence for each kind of finding, with one of them
-	// as an example.
+	// Lines has a sentence with an example for each kind of finding.
 	Group string
 	Lines []string
 }
 
-// FindingsOf are those of the groups that have any.
+// FindingsOf skips groups without findings.
 func FindingsOf(groups []Group) (all []Found) {
 	for _, g := range groups {
 		if lines := g.findings(); len(lines) > 0 {
@@ -26,18 +25,17 @@ func FindingsOf(groups []Group) (all []Found) {
 	return all
 }
 
-// kindFound is one kind of finding of one check, over the runs of a group.
 type kindFound struct {
 	check, kind string
 	found       int64
-	// runs is how many runs have some, last the number of the last of them.
+	// runs counts the runs with such findings, last is the number of the last.
 	runs, last int
-	// gravest is that of a run in which it is furthest from being allowed.
+	// gravest is of a run where it is least allowed.
 	gravest check.Finding
 	example string
 }
 
-// kinds are the kinds of findings in the runs of a group, in the order in which they are met.
+// kinds are in the order of their first appearance.
 func (g Group) kinds() (all []*kindFound) {
 	at := map[[2]string]*kindFound{}
 	for i, r := range g.Runs {
@@ -66,7 +64,7 @@ func (g Group) kinds() (all []*kindFound) {
 	return all
 }
 
-// gravity orders findings: what is allowed, what is not known to be, a broken promise.
+// gravity orders findings: allowed, unknown, a broken promise.
 func gravity(f check.Finding) int {
 	switch {
 	case f.Promised == nil:
@@ -101,13 +99,12 @@ func (g Group) findings() (lines []string) {
 	return lines
 }
 
-// source is by which settings a finding is allowed, or may be, and the page that says so; empty
-// if nobody has said.
+// source is the settings that allow a finding, or may, and the page; empty if unknown.
 func source(f check.Finding) string {
 	return strings.Trim(f.Source+"; "+f.Manual, "; ")
 }
 
-// FoundAnswer says whether anything wrong was found in the runs of these groups, and what first.
+// FoundAnswer says whether anything wrong was found in the groups' runs, and what first.
 func FoundAnswer(groups []Group) Answer {
 	whole := all(groups)
 	faults := 0
@@ -149,5 +146,4 @@ func FoundAnswer(groups []Group) Answer {
 	return Answer{Sentence: sentence + ".", Known: whole.ended(check.Unknown) == 0}
 }
 
-// mostExamples is how many configurations a sentence names.
 const mostExamples = 3

@@ -20,22 +20,20 @@ type GateResult struct {
 	Gate string `json:"gate"`
 	// Missed is true if the change is shown to be beyond the limit.
 	Missed bool `json:"missed"`
-	// Invalid is true if it rests on invalid measurements, so that it says nothing.
+	// Invalid is true if the gate rests on invalid measurements and says nothing.
 	Invalid bool `json:"measurement_invalid,omitempty"`
-	// P is how likely groups whose change is just the limit are to look as bad.
-	P float64 `json:"p"`
-	// Detail says it in words.
-	Detail string `json:"detail"`
+	// P is the chance that groups whose change equals the limit look as bad.
+	P      float64 `json:"p"`
+	Detail string  `json:"detail"`
 }
 
-// GateError is a gate that cannot be understood, or not be judged.
+// GateError is a gate that cannot be understood or judged.
 type GateError struct{ Text, Problem string }
 
 func (e *GateError) Error() string { return fmt.Sprintf("gate %q: %s", e.Text, e.Problem) }
 
-// ParseGate reads METRIC OPERATOR CHANGE: a metric as in the table, one of < <= >
-// >=, and the change of B against A in percent, such as -5% or +10%. Spaces are
-// optional. It returns a *GateError.
+// ParseGate reads METRIC OPERATOR CHANGE: a metric as in the table, one of < <= > >=, and B's
+// change against A in percent, such as -5% or +10%. Spaces are optional. It returns a *GateError.
 func ParseGate(text string) (Gate, error) {
 	refuse := func(format string, args ...any) (Gate, error) {
 		return Gate{}, &GateError{text, fmt.Sprintf(format, args...) + "; write METRIC OPERATOR CHANGE, such as 'throughput>-5%' or 'p99<+10%'"}
@@ -64,11 +62,9 @@ func ParseGate(text string) (Gate, error) {
 	return g, nil
 }
 
-// judge tests, with the U test, whether B lies beyond the limit: A's values are
-// moved by the limit, and B has to be worse than they are, one-sided. The error of
-// the first kind is divided by the number of gates (Bonferroni), so that all of them
-// together raise a false alarm in at most one of twenty comparisons of the same with
-// the same.
+// judge tests with a one-sided U test whether B is worse than A moved by the limit. The error of
+// the first kind is divided by the number of gates (Bonferroni): all gates together raise at most
+// one false alarm in twenty comparisons of equal groups.
 func (g Gate) judge(c *Comparison, gates int) (GateResult, error) {
 	at := slices.IndexFunc(c.Rows, func(r Row) bool { return r.Metric == g.metric })
 	if at < 0 {
@@ -114,8 +110,7 @@ func (g Gate) judge(c *Comparison, gates int) (GateResult, error) {
 	return result, nil
 }
 
-// least is the smallest one-sided P that so many runs can give: one arrangement of
-// all.
+// least is the smallest one-sided P of this many runs: one arrangement of all.
 func (r Row) least() float64 { return leastOf(r.A.Runs, r.B.Runs) }
 
 func leastOf(a, b int) float64 {

@@ -13,19 +13,17 @@ import (
 	"assay/report"
 )
 
-// Group is runs of the same, which are one side of a comparison.
+// Group is runs of the same configuration, one side of a comparison.
 type Group struct {
-	// Name is what tables call it.
 	Name string
-	// Values are of what the series of the group varies on purpose, such as 8 of
-	// "clients": a difference there refuses nothing.
+	// Values are of what the group's series varies on purpose, such as 8 of "clients". A
+	// difference there refuses nothing.
 	Values []report.Setting
 	Runs   []Run
-	// Failed is how many runs of the series could not be made, Waiting how many were
-	// not made yet. Problem is why the last of those that failed could not be made.
+	// Failed runs could not be made, the last because of Problem. Waiting ones are not made yet.
 	Failed, Waiting int
 	Problem         string
-	// Again is how often runs were made again since their measurements were invalid.
+	// Again is how often runs were repeated for invalid measurements.
 	Again int
 }
 
@@ -36,8 +34,7 @@ type Run struct {
 	Result  *report.Result `json:"result"`
 }
 
-// Machine is the machine that assay ran on, from environment.json. It is empty if
-// that file is not there.
+// Machine is assay's machine from environment.json; empty without that file.
 type Machine struct {
 	OS           string `json:"os"`
 	Architecture string `json:"architecture"`
@@ -46,9 +43,9 @@ type Machine struct {
 	MemoryBytes  uint64 `json:"memory_bytes"`
 }
 
-// Read returns the groups of an argument: the configurations of a series' folder,
-// the run of a run's folder or result.json, all runs of a folder that holds such
-// folders, or a baseline that WriteBaseline wrote. Errors are *report.FileError.
+// Read returns an argument's groups: the configurations of a series' folder, the run of a folder
+// or result.json, all runs of a folder of such folders, or a baseline. Errors are
+// *report.FileError.
 func Read(path string) ([]Group, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -132,7 +129,6 @@ func readSeries(folder string) ([]Group, error) {
 	return groups, nil
 }
 
-// readFolders takes all runs that a folder holds as one group.
 func readFolders(folder string) ([]Group, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -156,9 +152,8 @@ func readFolders(folder string) ([]Group, error) {
 	return []Group{g}, nil
 }
 
-// Pairs returns what is to be compared with what: the first group of all arguments
-// with each other one. If several arguments are series of the same configurations,
-// each configuration is compared with its namesake.
+// Pairs returns what to compare: the first group of all arguments with each other one. If the
+// arguments are series of the same configurations, each is compared with its namesake.
 func Pairs(arguments [][]Group) ([][2]Group, error) {
 	if len(arguments) > 1 && len(arguments[0]) > 1 && sameNames(arguments) {
 		var pairs [][2]Group
@@ -192,7 +187,7 @@ func sameNames(arguments [][]Group) bool {
 	return true
 }
 
-// withRuns leaves out pairs with a side that has no run, unless there are no others.
+// withRuns leaves out pairs with an empty side, unless there are no others.
 func withRuns(pairs [][2]Group) ([][2]Group, error) {
 	had := slices.DeleteFunc(slices.Clone(pairs), func(p [2]Group) bool { return len(p[0].Runs) == 0 || len(p[1].Runs) == 0 })
 	if len(had) == 0 {

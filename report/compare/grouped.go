@@ -7,8 +7,8 @@ import (
 	"assay/report"
 )
 
-// parted names a group by its values of some axes and by the rest; what a source has reported
-// alone may lack values.
+// parted splits a group's name into its values of some axes and the rest. A reported
+// configuration may lack values.
 func (g Group) parted(axes []string) (part, rest string) {
 	var inside, outside []report.Setting
 	for _, v := range g.Values {
@@ -21,8 +21,6 @@ func (g Group) parted(axes []string) (part, rest string) {
 	return settingsText(inside, ", "), settingsText(outside, ", ")
 }
 
-// together orders what has groups so that those of one part follow each other, in the order in
-// which the parts come first.
 func together[T any](all []T, of func(T) Group, axes []string) []T {
 	part := func(one T) string {
 		name, _ := of(one).parted(axes)
@@ -39,7 +37,7 @@ func together[T any](all []T, of func(T) Group, axes []string) []T {
 	return all
 }
 
-// figures are the metrics of a chart of bars: several of one unit stand under each configuration.
+// figures are the metrics of a chart of bars, which must share a unit.
 func (p Plot) figures(groups []Group) (all []metric, err error) {
 	for _, name := range strings.Split(p.figure, " and ") {
 		one := p
@@ -56,8 +54,8 @@ func (p Plot) figures(groups []Group) (all []metric, err error) {
 	return all, nil
 }
 
-// bars has a bar for each group that has the figure, under the values of the axes by which
-// bars are grouped; of several figures a bar for each, under the group.
+// bars has a bar for each group and figure, under the values of the grouping axes or, with
+// several figures, under the group.
 func (p Plot) bars(groups []Group, axes []string) (report.BarChart, error) {
 	figures, err := p.figures(groups)
 	if err != nil {

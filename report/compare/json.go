@@ -9,10 +9,9 @@ import (
 
 // jsonComparison is what --json writes. Fields are added, never renamed.
 type jsonComparison struct {
-	Format int         `json:"format"`
-	Groups []jsonGroup `json:"groups"`
-	Rows   []jsonRow   `json:"rows"`
-	// Differences are those that --allow let pass.
+	Format      int          `json:"format"`
+	Groups      []jsonGroup  `json:"groups"`
+	Rows        []jsonRow    `json:"rows"`
 	Differences []Difference `json:"differences"`
 	Gates       []GateResult `json:"gates"`
 }
@@ -26,7 +25,7 @@ type jsonGroup struct {
 	Waiting  int    `json:"waiting"`
 }
 
-// jsonRow is one metric of two groups. Change is null where A is 0.
+// jsonRow is one metric of two groups. Change is null if A is 0.
 type jsonRow struct {
 	GroupA      string   `json:"group_a"`
 	GroupB      string   `json:"group_b"`
@@ -42,13 +41,12 @@ type jsonRow struct {
 	P           float64  `json:"p"`
 	Significant bool     `json:"significant"`
 	Better      bool     `json:"better"`
-	// AAtLeast and BAtLeast are true of medians that the end of runs cut.
+	// AAtLeast and BAtLeast mean that runs' ends cut the medians.
 	AAtLeast bool `json:"a_at_least,omitempty"`
 	BAtLeast bool `json:"b_at_least,omitempty"`
 }
 
-// WriteJSON writes comparisons for programs: rows as
-// {metric, a, b, change, p, significant} and more.
+// WriteJSON writes rows as {metric, a, b, change, p, significant} and more.
 func WriteJSON(w io.Writer, all []*Comparison) error {
 	out := jsonComparison{Format: 1, Groups: []jsonGroup{}, Rows: []jsonRow{}, Differences: []Difference{}, Gates: []GateResult{}}
 	for _, g := range groupsOf(all) {
@@ -68,7 +66,6 @@ func WriteJSON(w io.Writer, all []*Comparison) error {
 	return writeJSON(w, out, "  ", "comparison")
 }
 
-// writeJSON writes a value, which what names.
 func writeJSON(w io.Writer, value any, indent, what string) error {
 	text, err := json.MarshalIndent(value, "", indent)
 	if err == nil {

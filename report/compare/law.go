@@ -11,12 +11,10 @@ import (
 	"assay/report/scalability"
 )
 
-// lawPoints is at how many loads the law is drawn.
 const lawPoints = 60
 
-// fitLaw fits the scalability law to the throughput of the groups' runs, at what of says of
-// each. It is nil if there are too few loads; unbelieved is true if the valid measurements are
-// too few, so that invalid ones are among its points.
+// fitLaw fits the scalability law to the throughput of the groups' runs; of gives a run's load.
+// It is nil if there are too few loads. unbelieved means that it needed invalid measurements.
 func fitLaw(groups []Group, of func(Group, Run) float64, seed uint64) (law *scalability.Law, unbelieved bool) {
 	var points, believed []scalability.Point
 	for _, g := range groups {
@@ -39,7 +37,6 @@ func fitLaw(groups []Group, of func(Group, Run) float64, seed uint64) (law *scal
 	return &found, unbelieved
 }
 
-// lawLine is the law as a line of a chart, within what was measured.
 func lawLine(name string, l *scalability.Law) report.ChartLine {
 	line := report.ChartLine{Name: name, Fitted: true}
 	for i := range lawPoints + 1 {
@@ -49,7 +46,6 @@ func lawLine(name string, l *scalability.Law) report.ChartLine {
 	return line
 }
 
-// peakText says where throughput is highest by the law, which is a number of units.
 func peakText(l *scalability.Law, unit string) string {
 	switch peak, measured := l.Peak(); {
 	case l.Sigma.Value >= 1:
@@ -63,7 +59,6 @@ func peakText(l *scalability.Law, unit string) string {
 	}
 }
 
-// whole is a number without its fraction, unless it is small.
 func whole(v float64) string {
 	if v < 10 {
 		return quantity.Short(math.Round(v*10) / 10)
@@ -71,20 +66,19 @@ func whole(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
-// scales reports whether an axis is of what work is shared among, of which the law speaks.
+// scales reports whether an axis counts what shares the work, as the law wants.
 func scales(axis string) bool {
 	return slices.Contains([]string{"clients", "workers", "loaders", "agents", "cpu", "nodes", "shards", "replicas"}, axis)
 }
 
-// addLaws adds to a chart of throughput by an axis the law of each line that has points enough,
-// with a sentence of its coefficients.
+// addLaws adds the law of each line with enough points, and a sentence of its coefficients.
 func (p Plot) addLaws(chart *report.LineChart, groups []Group) {
 	var lines []report.ChartLine
 	for _, line := range chart.Lines {
 		lines = append(lines, line)
 		own := slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return g.without(p.over) != line.Name })
 		at := func(g Group, _ Run) float64 {
-			x, _ := strconv.ParseFloat(value(g.Values, p.over), 64) // it is drawn there
+			x, _ := strconv.ParseFloat(report.ValueOf(g.Values, p.over), 64) // it is drawn there
 			return x
 		}
 		law, unbelieved := fitLaw(own, at, own[0].Runs[0].Result.Seed)

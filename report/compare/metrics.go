@@ -10,7 +10,6 @@ import (
 	"assay/report"
 )
 
-// Units of metrics.
 const (
 	perSecond    = "/s"
 	milliseconds = "ms"
@@ -33,24 +32,20 @@ const (
 	newPrimaryName  = "new primary"
 )
 
-// costName is what a million committed operations cost, where a price was said.
+// costName is the cost of a million committed operations, if a price was given.
 const costName = "cost"
 
-// metric is one figure of a run.
 type metric struct {
-	// name is as in thresholds (package measure) where there is the same one.
-	name, unit string
-	// moreIsBetter is false of times, sizes and errors.
+	// name is as in thresholds (package measure), if these have the figure.
+	name, unit   string
 	moreIsBetter bool
-	// of takes it of a run; ok is false if the run does not have it.
+	// of reads it from a run; ok is false if the run does not have it.
 	of func(r *report.Result) (value float64, ok bool)
-	// interval is the 95 % confidence interval of a single run, nil if it has none; it is
-	// nil of metrics that never have one.
+	// interval is a run's 95 % confidence interval, nil if it has none. The function is nil for
+	// metrics that never have one.
 	interval func(r *report.Result) *measure.Interval
 }
 
-// metrics are those that any run may have, in the order of tables. Those of rounds
-// depend on the run (roundMetrics).
 func metrics() []metric {
 	all := []metric{
 		{"throughput", perSecond, true, func(r *report.Result) (float64, bool) { return r.Throughput.PerSecond, r.Throughput.Seconds > 0 },
@@ -84,9 +79,9 @@ func metrics() []metric {
 	}...)
 }
 
-// layoutMetrics are those by whose names an author may ask: all of metrics, what says more of
-// the data's size, what a committed operation cost the servers, and those of a run's rounds and
-// statements, but where r is nil.
+// layoutMetrics are the metrics that an author may name: beside metrics, more on the data's size,
+// the servers' cost of a committed operation, and, unless r is nil, its rounds' and statements'
+// figures.
 func layoutMetrics(r *report.Result) []metric {
 	all := append(metrics(), []metric{
 		{"indexes", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Indexes), r.Data.Indexes > 0 }, nil},
@@ -116,8 +111,7 @@ func layoutMetrics(r *report.Result) []metric {
 	return all
 }
 
-// bestSecond is the most that was committed in a second of the measured part, or, of a long run, in
-// one step of its course.
+// bestSecond is the best commits a second of the measured part, or of a step of a long run.
 func bestSecond(r *report.Result) (best float64, known bool) {
 	s := &r.Series
 	if s.IntervalSeconds <= 0 {
@@ -138,7 +132,6 @@ func bestSecond(r *report.Result) (best float64, known bool) {
 	return best, known
 }
 
-// ofAvailability counts operations of a run of workload availability.
 func ofAvailability(get func(*report.Availability) int64) func(*report.Result) (float64, bool) {
 	return func(r *report.Result) (float64, bool) {
 		if r.Availability == nil {
@@ -148,8 +141,7 @@ func ofAvailability(get func(*report.Availability) int64) func(*report.Result) (
 	}
 }
 
-// errorShare is how many of the measured operations failed or ended unknown, in
-// percent. A run in which none did has the share 0.
+// errorShare is the percentage of measured operations that failed or are unknown; 0 if none.
 func errorShare(r *report.Result) (float64, bool) {
 	all := r.Measured.Total()
 	if all == 0 {
@@ -158,8 +150,7 @@ func errorShare(r *report.Result) (float64, bool) {
 	return 100 * float64(r.Measured.Failed+r.Measured.Unknown) / float64(all), true
 }
 
-// outage is the longest time without a successful write that a fault, or any time
-// of workload availability, had.
+// outage is the longest time without a write, in faults or anywhere in workload availability.
 func outage(r *report.Result) (float64, bool) {
 	longest, known := 0.0, false
 	for _, f := range r.Faults {
@@ -173,7 +164,6 @@ func outage(r *report.Result) (float64, bool) {
 	return longest, known
 }
 
-// readOutage is the same of reads, where there were any.
 func readOutage(r *report.Result) (float64, bool) {
 	longest, known := longestOfFaults(r, func(f *report.Fault) float64 { return f.ReadOutage })
 	if r.Availability != nil {
@@ -183,7 +173,6 @@ func readOutage(r *report.Result) (float64, bool) {
 	return longest, known
 }
 
-// newPrimary is how long after a fault there was another primary, at the longest.
 func newPrimary(r *report.Result) (float64, bool) {
 	return longestOfFaults(r, func(f *report.Fault) float64 {
 		if !f.TookOver() {
@@ -193,12 +182,11 @@ func newPrimary(r *report.Result) (float64, bool) {
 	})
 }
 
-// longestCall is the longest attempt of those that were under way in a fault.
 func longestCall(r *report.Result) (float64, bool) {
 	return longestOfFaults(r, func(f *report.Fault) float64 { return f.LongestCall })
 }
 
-// longestOfFaults is the longest of a time, which is negative of a fault that has none.
+// longestOfFaults ignores negative times, which mean none.
 func longestOfFaults(r *report.Result, of func(*report.Fault) float64) (longest float64, known bool) {
 	longest = -1
 	for i := range r.Faults {
@@ -209,15 +197,13 @@ func longestOfFaults(r *report.Result, of func(*report.Fault) float64) (longest 
 	return longest, longest >= 0
 }
 
-// roundFigure is a figure of a round of a run that is worked in several.
 type roundFigure struct {
 	name, unit string
-	// subject is how a sentence calls it, before the round's name.
+	// subject is a sentence's word for it, before the round's name.
 	subject      string
 	moreIsBetter bool
-	// compared is true of figures that comparisons have without being asked.
-	compared bool
-	get      func(*report.Round) (float64, bool)
+	compared     bool
+	get          func(*report.Round) (float64, bool)
 }
 
 func roundFigures() []roundFigure {
@@ -236,7 +222,6 @@ func roundFigures() []roundFigure {
 	}
 }
 
-// metricOf is the figure as a metric of the round of a name.
 func (f roundFigure) metricOf(round string) metric {
 	return metric{round + ": " + f.name, f.unit, f.moreIsBetter, func(r *report.Result) (float64, bool) {
 		for i := range r.Rounds {
@@ -248,7 +233,6 @@ func (f roundFigure) metricOf(round string) metric {
 	}, nil}
 }
 
-// subject is what a sentence calls the figure.
 func (m metric) subject() string {
 	round, figure, _ := cutLast(m.name, ": ")
 	if strings.Contains(round, ",") {
@@ -269,7 +253,6 @@ func roundFigureNames() (names []string) {
 	return names
 }
 
-// roundMetrics are the metrics of the rounds of a run.
 func roundMetrics(r *report.Result) (all []metric) {
 	for i := range r.Rounds {
 		for _, f := range roundFigures() {
@@ -281,7 +264,6 @@ func roundMetrics(r *report.Result) (all []metric) {
 	return all
 }
 
-// metricsOf are the metrics that the runs of all groups have.
 func metricsOf(groups []Group) []metric {
 	all := metrics()
 	if first := groups[0].Runs; len(first) > 0 {
@@ -290,7 +272,6 @@ func metricsOf(groups []Group) []metric {
 	return slices.DeleteFunc(all, func(m metric) bool { return !everyRunHas(groups, m) })
 }
 
-// find is the metric of a name; false if there is none among these.
 func find(all []metric, name string) (metric, bool) {
 	at := slices.IndexFunc(all, func(m metric) bool { return m.name == name })
 	if at < 0 {
@@ -310,7 +291,6 @@ func everyRunHas(groups []Group, m metric) bool {
 	return true
 }
 
-// format writes a value with its unit, as reports do.
 func (m metric) format(v float64) string {
 	switch m.unit {
 	case perSecond:

@@ -11,38 +11,33 @@ import (
 	"assay/report"
 )
 
-// Overview is a table over several experiments: a row for each value of an axis that they
-// share, and a column for each thing that is shown of one of them.
+// Overview is a table over several experiments: a row for each value of a shared axis, and
+// columns that each show one experiment.
 type Overview struct {
 	Title string
-	// Rows is the axis, and Values are those of it that have a row.
+	// Rows is the axis; each of Values has a row.
 	Rows    string
 	Values  []string
 	Columns []OverviewColumn
 }
 
-// OverviewColumn is what is shown of one experiment.
+// OverviewColumn shows one thing of one experiment.
 type OverviewColumn struct {
 	Title string
-	// Show is a metric or a fact by its name, or one of the words below; empty for ShowVerdict.
+	// Show is a metric, a fact or one of the words below; empty is ShowVerdict.
 	Show string
-	// Of names the experiment, Where are values that its configurations must have, as in a
-	// claim.
+	// Of names the experiment. Where are values that its configurations must have, as in a claim.
 	Of    string
 	Where []string
-	// Ratio is the row to whose figure each figure is a ratio; empty for the figures
-	// themselves.
+	// Ratio is the row that the figures are divided by; empty for the figures themselves.
 	Ratio string
 }
 
-// What an overview shows that is no figure.
 const (
-	// ShowVerdict is how the runs ended.
 	ShowVerdict = "verdict"
-	// ShowAnomalies are the kinds of findings, beside the consistency model that is promised.
+	// ShowAnomalies are the kinds of findings, with the promised consistency model.
 	ShowAnomalies = "anomalies"
-	// ShowDurability is what an acknowledgement is worth, ShowLoss what power cuts took of what
-	// was acknowledged.
+	// ShowDurability is the worth of an acknowledgement, ShowLoss the loss at power cuts.
 	ShowDurability = "durability"
 	ShowLoss       = "power-cut loss"
 )
@@ -51,7 +46,7 @@ const (
 type Experiment struct {
 	Groups  []Group
 	LeftOut []LeftOut
-	// Found are the links to what was found in the runs of a group, by its name.
+	// Found links to the findings of a group, by its name.
 	Found map[string]string
 }
 
@@ -61,11 +56,10 @@ type LeftOut struct {
 	Why    string
 }
 
-// shown writes what a column shows of a group that has runs; base has the figures of which the
-// group's are ratios, nil if none are asked for.
+// shown writes a group's cell; base has the figures to divide by, or is nil.
 type shown func(g Group, base *Group) string
 
-// show is how a column's cells are written. It returns a *LayoutError.
+// show returns a *LayoutError for an unknown word.
 func (c OverviewColumn) show(like *report.Result) (shown, error) {
 	words := map[string]shown{
 		ShowVerdict:    func(g Group, _ *Group) string { return g.ends() },
@@ -91,8 +85,7 @@ func (c OverviewColumn) show(like *report.Result) (shown, error) {
 	return nil, &LayoutError{fmt.Sprintf("an overview cannot show %q; there are %s", name, known(name, slices.Concat(slices.Collect(maps.Keys(words)), slices.Collect(maps.Keys(facts()))), all))}
 }
 
-// Check says what of a column no run can have; of are the configurations of its experiment,
-// those that are left out among them. It returns a *LayoutError.
+// Check returns a *LayoutError for what no run can have. of includes left-out configurations.
 func (c OverviewColumn) Check(of []Group) error {
 	if !slices.ContainsFunc(of, c.takes) {
 		return &LayoutError{fmt.Sprintf("no configuration of %s has %s; values are %s", c.Of, strings.Join(c.Where, " and "), strings.Join(valuesOfAll(of), ", "))}
@@ -104,11 +97,9 @@ func (c OverviewColumn) Check(of []Group) error {
 	return err
 }
 
-// takes reports whether the column is about a group.
 func (c OverviewColumn) takes(g Group) bool { return len(c.Where) == 0 || g.axesWith(c.Where) != nil }
 
-// Table lays the experiments out, by their names. What has no run yet is empty. It returns a
-// *LayoutError.
+// Table leaves cells without a run empty. It returns a *LayoutError.
 func (o Overview) Table(of map[string]Experiment) (report.Table, error) {
 	t := report.Table{Title: o.Title, Head: []string{o.Rows}, Links: map[[2]int]string{}}
 	for i, c := range o.Columns {
@@ -131,15 +122,13 @@ func (o Overview) Table(of map[string]Experiment) (report.Table, error) {
 	return t, nil
 }
 
-// cellPart is what a cell says of one configuration or of several alike.
 type cellPart struct {
 	names []string
 	text  string
 }
 
-// cell is what a column has in a row: the configurations of its experiment that have the
-// row's value, each with its other values before it, those alike together. The link leads to
-// what was found in the first that has findings.
+// cell lists the experiment's configurations that have the row's value, each after its other
+// values, equal ones together. link leads to the first one's findings.
 func (o Overview) cell(c OverviewColumn, row string, of Experiment) (cell, link string, err error) {
 	var parts []cellPart
 	say := func(g Group, text string) {
@@ -152,7 +141,7 @@ func (o Overview) cell(c OverviewColumn, row string, of Experiment) (cell, link 
 		parts[at].names = append(parts[at].names, name)
 	}
 	for _, g := range of.Groups {
-		if value(g.Values, o.Rows) != row || !c.takes(g) {
+		if report.ValueOf(g.Values, o.Rows) != row || !c.takes(g) {
 			continue
 		}
 		text, err := o.written(c, g, of)
@@ -165,7 +154,7 @@ func (o Overview) cell(c OverviewColumn, row string, of Experiment) (cell, link 
 		}
 	}
 	for _, l := range of.LeftOut {
-		if g := (Group{Values: l.Values}); value(l.Values, o.Rows) == row && c.takes(g) {
+		if g := (Group{Values: l.Values}); report.ValueOf(l.Values, o.Rows) == row && c.takes(g) {
 			say(g, l.Why)
 		}
 	}
@@ -179,7 +168,6 @@ func (o Overview) cell(c OverviewColumn, row string, of Experiment) (cell, link 
 	return cmp.Or(strings.Join(texts, "; "), quantity.None), link, nil
 }
 
-// written is what the column shows of a group.
 func (o Overview) written(c OverviewColumn, g Group, of Experiment) (string, error) {
 	if len(g.Runs) == 0 {
 		return g.notMade(), nil
@@ -191,7 +179,7 @@ func (o Overview) written(c OverviewColumn, g Group, of Experiment) (string, err
 	var base *Group
 	if c.Ratio != "" {
 		for i, other := range of.Groups {
-			if len(other.Runs) > 0 && value(other.Values, o.Rows) == c.Ratio && alikeBut(g, other, map[string]bool{o.Rows: true}) {
+			if len(other.Runs) > 0 && report.ValueOf(other.Values, o.Rows) == c.Ratio && alikeBut(g, other, map[string]bool{o.Rows: true}) {
 				base = &of.Groups[i]
 			}
 		}

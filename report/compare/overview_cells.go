@@ -11,7 +11,6 @@ import (
 	"assay/report"
 )
 
-// notMade says why a group has no run.
 func (g Group) notMade() string {
 	if g.Failed > 0 {
 		return "could not be made: " + g.Problem
@@ -19,7 +18,7 @@ func (g Group) notMade() string {
 	return quantity.None
 }
 
-// ends is how the runs of a group ended, the gravest first.
+// ends says how the runs of a group ended, the gravest first.
 func (g Group) ends() string {
 	var parts []string
 	good, bad := report.DocumentVerdict{Good: true}.Mark(), report.DocumentVerdict{}.Mark()
@@ -38,7 +37,6 @@ func (g Group) ends() string {
 	return strings.Join(parts, "; ")
 }
 
-// anomalies are the kinds of findings in the runs of a group, and the model that is promised.
 func (g Group) anomalies() string {
 	var names []string
 	for _, k := range g.kinds() {
@@ -68,7 +66,7 @@ func (g Group) anomalies() string {
 	return first.Database.Promise + " " + kept + "; " + text
 }
 
-// durability is what an acknowledgement was worth, which is the same in all runs of a group.
+// durability is the same in all runs of a group.
 func (g Group) durability() string {
 	d := g.Runs[0].Result.Durability
 	if d == nil {
@@ -77,8 +75,7 @@ func (g Group) durability() string {
 	return d.Class + " (" + d.Source + ")"
 }
 
-// loss is what power cuts took in the runs of a group. It is not known where the database
-// could not be read.
+// loss is what power cuts lost in a group; unknown if the database could not be read.
 func (g Group) loss() string {
 	var all, beyond int64
 	var times []float64
@@ -124,15 +121,13 @@ func (g Group) loss() string {
 	return text
 }
 
-// powerCut is whether a node lost its power. Durability is nil of a database whose promise
-// assay does not know.
+// powerCut reports whether a node lost its power. Durability is nil for an unknown product.
 func powerCut(r *report.Result) bool {
 	return r.Durability != nil && r.Durability.Tried ||
 		slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return f.CutAt != nil })
 }
 
-// figureOver is a metric over the runs of a group: the median and where it lies, or the sum of
-// what is counted.
+// figureOver is the median with its interval, or the sum of what is counted.
 func (g Group) figureOver(m metric) string {
 	if !everyRunHas([]Group{g}, m) {
 		return quantity.None
@@ -158,7 +153,6 @@ func (s Spread) high(m metric) string {
 	return Spread{Median: s.High, AtLeast: s.HighAtLeast}.written(m)
 }
 
-// believable marks a figure of a group that is not to be believed.
 func (g Group) believable(m metric, text string) string {
 	if g.doubted(m) {
 		return report.Doubtful(text)
@@ -166,8 +160,7 @@ func (g Group) believable(m metric, text string) string {
 	return text
 }
 
-// ratio is a group's median of a metric as a multiple of another's, and in which range it lies if
-// both medians lie anywhere in theirs.
+// ratio is the multiple of another group's median, with the range that both intervals allow.
 func (g Group) ratio(m metric, base *Group) string {
 	if base == nil || !everyRunHas([]Group{g, *base}, m) {
 		return quantity.None

@@ -14,11 +14,10 @@ import (
 // Plot is what an author wants drawn of an experiment.
 type Plot struct {
 	text string
-	// figure is drawn against over: an axis, overTimeWord, overRoundsWord,
-	// overPercentilesWord, or nothing, which is a bar for each configuration. With tasksWord it is
-	// the name of a round.
+	// over is an axis, overTimeWord, overRoundsWord, overPercentilesWord, or empty for a bar for
+	// each configuration. With tasksWord figure is the name of a round.
 	figure, over string
-	// of are values of the configurations that are drawn; all of them if it is empty.
+	// of are values that drawn configurations must have; empty draws all.
 	of []string
 }
 
@@ -27,8 +26,7 @@ const (
 	overRoundsWord      = "rounds"
 	overPercentilesWord = "percentile"
 	tasksWord           = "each task of"
-	// noPlotWord alone has nothing drawn.
-	noPlotWord = "none"
+	noPlotWord          = "none"
 )
 
 // PlotForms says how a plot is written.
@@ -62,8 +60,8 @@ func ParsePlot(text string) (Plot, error) {
 	return p, nil
 }
 
-// Plots draws what is asked for, bars under the values of the axes of group; nothing asked for is
-// what belongs to the kind of work. It returns a *LayoutError.
+// Plots draws plots, or without any the defaults for the kind of work. group are the axes that
+// group bars. It returns a *LayoutError.
 func Plots(groups []Group, plots []Plot, group []string) (lines []report.LineChart, bars []report.BarChart, err error) {
 	had := withResults(groups)
 	if len(had) == 0 {
@@ -95,7 +93,7 @@ func Plots(groups []Group, plots []Plot, group []string) (lines []report.LineCha
 		case tasksWord:
 			lines = append(lines, p.tasks(chosen))
 		case rampWord:
-			lines = append(lines, byClients("Throughput by active clients", chosen))
+			lines = append(lines, byClients(chosen))
 		case overPercentilesWord:
 			chart := timesByPercentile(chosen)
 			chart.Title = capital(p.text)
@@ -112,14 +110,12 @@ func Plots(groups []Group, plots []Plot, group []string) (lines []report.LineCha
 	return lines, bars, nil
 }
 
-// Check says if none of the configurations has the values that the plot is of. It returns a
-// *LayoutError.
+// Check returns a *LayoutError if no configuration has the plot's values.
 func (p Plot) Check(groups []Group) error {
 	_, err := p.chosen(groups)
 	return err
 }
 
-// chosen are the groups that the plot is of.
 func (p Plot) chosen(groups []Group) ([]Group, error) {
 	if len(p.of) == 0 {
 		return groups, nil
@@ -151,7 +147,7 @@ func (p Plot) lines(groups []Group) (report.LineChart, error) {
 	}
 	chart := report.LineChart{Title: capital(m.name) + " by " + p.over, Across: p.over, Up: m.name + ", median over the runs", Format: m.format}
 	for _, g := range groups {
-		of := value(g.Values, p.over)
+		of := report.ValueOf(g.Values, p.over)
 		if of == "" {
 			return chart, p.doesNotVary(axesOf(groups))
 		}
@@ -182,7 +178,6 @@ func (p Plot) doesNotVary(axes []string) error {
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// addPoint enters a point of the line of a name, which is made if there is none.
 func addPoint(c *report.LineChart, name string, x, y float64) {
 	at := slices.IndexFunc(c.Lines, func(l report.ChartLine) bool { return l.Name == name })
 	if at < 0 {
@@ -192,14 +187,14 @@ func addPoint(c *report.LineChart, name string, x, y float64) {
 	c.Lines[at].Points = append(c.Lines[at].Points, [2]float64{x, y})
 }
 
-// without names the group by its values but that of an axis.
+// without names the group by its values except an axis's.
 func (g Group) without(axis string) string {
 	rest := slices.DeleteFunc(slices.Clone(g.Values), func(v report.Setting) bool { return v.Name == axis })
 	return cmp.Or(settingsText(rest, ", "), "measured")
 }
 
-// tasks draws the time of each operation of a round, of one run of each group: the first whose
-// measurement is valid, or the first.
+// tasks draws the time of each operation of a round, in the first run of each group with a valid
+// measurement, or else the first run.
 func (p Plot) tasks(groups []Group) report.LineChart {
 	var names []string
 	var rounds []report.Round
@@ -214,8 +209,6 @@ func (p Plot) tasks(groups []Group) report.LineChart {
 	return report.TimesOfTasks("Time of each task, "+p.figure, names, rounds)
 }
 
-// overRounds draws what each round of the work took, or left on the disk: medians over the
-// runs of each group.
 func (p Plot) overRounds(groups []Group) (report.LineChart, error) {
 	figures := roundFigures()
 	at := slices.IndexFunc(figures, func(f roundFigure) bool { return f.name == p.figure })

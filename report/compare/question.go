@@ -11,21 +11,19 @@ import (
 	"assay/report"
 )
 
-// Pairing is what a question compares: a figure of the configurations that have the values of one
-// side with that of those that have the other side's.
+// Pairing compares a figure between the configurations of two sides.
 type Pairing struct {
 	text, called string
 	a, b         []string
 	metric       string
 }
 
-// Answer is what the runs say to a question.
+// Answer is the runs' answer to a question.
 type Answer struct {
 	Sentence string
-	// Known is false if they say nothing.
+	// Known is false if the runs say nothing.
 	Known bool
-	// Rows have the figures of each pair, under AnswerHead.
-	Rows [][]string
+	Rows  [][]string
 }
 
 // AnswerHead heads the rows of answers.
@@ -38,9 +36,9 @@ type PairingError struct{ Text, Problem string }
 
 func (e *PairingError) Error() string { return fmt.Sprintf("compare %q: %s", e.Text, e.Problem) }
 
-// ParsePairing reads SIDE against SIDE in FIGURE. A side is values of what varies, joined by &:
-// "postgres:2", "cluster=postgres:2 & clients=16", or "postgres" for all clusters of it. Called is
-// what the sentence calls the first side; empty for its values. It returns a *PairingError.
+// ParsePairing reads SIDE against SIDE in FIGURE. A side is values joined by &: "postgres:2",
+// "cluster=postgres:2 & clients=16", or "postgres" for all clusters of it. called is the
+// sentence's name for the first side; empty for its values. It returns a *PairingError.
 func ParsePairing(text, called string) (Pairing, error) {
 	p := Pairing{text: strings.TrimSpace(text), called: called}
 	sides, figure, found := cutLast(p.text, " in ")
@@ -69,19 +67,17 @@ func wordsOf(side string) (all []string) {
 	return all
 }
 
-// Work is what is known of the runs of configurations before they are made.
+// Work describes the configurations' runs before they are made.
 type Work struct {
-	// Rounds are the names of the rounds that they may have; one that is empty stands for others.
+	// Rounds names possible rounds; an empty name stands for any.
 	Rounds []string
 	// Own are figures that only some workloads have.
 	Own            []string
 	Faults, Ramped bool
-	// Priced is true if it is known what their nodes cost.
-	Priced bool
+	Priced         bool
 }
 
-// Check says before any run what no run will have: configurations of these values, and the figure.
-// It returns a *PairingError.
+// Check returns a *PairingError for configurations or a figure that no run will have.
 func (p Pairing) Check(groups []Group, w Work) error {
 	for i := range groups {
 		groups[i].Runs = make([]Run, 1) // as if there were one
@@ -130,7 +126,7 @@ func unknownFigure(name string, all []metric) string {
 }
 
 // Answer says which side's figure is higher, by how much and how surely. It returns a
-// *PairingError if there is no such pair, or no such figure.
+// *PairingError if no pair has the figure.
 func (p Pairing) Answer(groups []Group) (Answer, error) {
 	pairs, err := p.pairs(groups)
 	if err != nil {
@@ -155,7 +151,6 @@ func (p Pairing) Answer(groups []Group) (Answer, error) {
 	return out, nil
 }
 
-// sentence says how the figure differs, and of which pairs that is not known.
 func (p Pairing) sentence(m metric, believed, doubted []pair) string {
 	clauses := p.clauses(m, believed)
 	if len(doubted) > 0 {
@@ -169,7 +164,6 @@ func (p Pairing) sentence(m metric, believed, doubted []pair) string {
 	return fmt.Sprintf("With %s, %s %s.", with, subject, strings.Join(clauses, "; it "))
 }
 
-// whyNot are the reasons of the sides without a valid measurement.
 func whyNot(pairs []pair) string {
 	var runs []Run
 	for _, one := range pairs {
@@ -182,7 +176,6 @@ func whyNot(pairs []pair) string {
 	return Group{Runs: runs}.reasons()
 }
 
-// figure is the one that all runs of the pairs have.
 func (p Pairing) figure(pairs []pair) (metric, error) {
 	var groups []Group
 	for _, one := range pairs {
@@ -196,8 +189,7 @@ func (p Pairing) figure(pairs []pair) (metric, error) {
 	return m, nil
 }
 
-// clauses say how the figure differs: once if all pairs agree, and otherwise for those that show
-// the one, the other, and nothing.
+// clauses are one if all pairs agree, otherwise for pairs that show more, less, or nothing.
 func (p Pairing) clauses(m metric, pairs []pair) (all []string) {
 	if len(pairs) == 0 {
 		return nil
@@ -219,7 +211,7 @@ func (p Pairing) clauses(m metric, pairs []pair) (all []string) {
 	return all
 }
 
-// clause is what follows "with ... throughput".
+// clause follows "with ... throughput".
 func (p Pairing) clause(e effect) string {
 	than, at := p.than(e), p.conditions(e.pairs)
 	runs := runsOf(e)
@@ -241,12 +233,10 @@ func (p Pairing) than(e effect) string {
 
 func (p Pairing) other() string { return strings.Join(alone(p.b, p.a), " & ") }
 
-// alone are the words of a side that the other one does not have.
 func alone(side, other []string) []string {
 	return slices.DeleteFunc(slices.Clone(side), func(word string) bool { return slices.Contains(other, word) })
 }
 
-// runsOf says how many runs an effect rests on.
 func runsOf(e effect) string {
 	least, most := len(observed(e.metric, e.pairs[0].a)), 0
 	for _, one := range e.pairs {
@@ -264,13 +254,12 @@ func runsOf(e effect) string {
 	return fmt.Sprintf("%d to %d runs each", least, most)
 }
 
-// conditions are the values that pairs have beside what is compared, if there are any.
 func (p Pairing) conditions(pairs []pair) string {
 	var axes []string
 	values := map[string][]string{}
 	for _, one := range pairs {
 		for _, v := range one.a.Values {
-			if value(one.b.Values, v.Name) != v.Value || slices.Contains(one.a.axesWith(alone(p.a, p.b)), v.Name) {
+			if report.ValueOf(one.b.Values, v.Name) != v.Value || slices.Contains(one.a.axesWith(alone(p.a, p.b)), v.Name) {
 				continue
 			}
 			if values[v.Name] == nil {
@@ -290,7 +279,6 @@ func (p Pairing) conditions(pairs []pair) string {
 	return strings.Join(parts, "; ")
 }
 
-// answerRow has the figures of one pair.
 func answerRow(e effect) []string {
 	a, b := e.pairs[0].a, e.pairs[0].b
 	x, y := a.spread(e.metric), b.spread(e.metric)
@@ -308,7 +296,7 @@ func answerRow(e effect) []string {
 	return []string{a.Name, b.Name, e.metric.name, a.written(e.metric, x), b.written(e.metric, y), ratio, interval, p}
 }
 
-// pairs are the groups with runs that differ in nothing but what the sides name.
+// pairs are groups with runs that differ only in what the sides name.
 func (p Pairing) pairs(groups []Group) (pairs []pair, err error) {
 	axes := map[string]bool{}
 	a, err := p.side(groups, p.a, p.b, axes)
@@ -332,8 +320,7 @@ func (p Pairing) pairs(groups []Group) (pairs []pair, err error) {
 	return pairs, nil
 }
 
-// side are the groups with all values of a side, which have runs, and enters the axes of
-// those that the other side does not have.
+// side are the groups with runs and a side's values. It adds axes that the other side lacks.
 func (p Pairing) side(groups []Group, values, other []string, axes map[string]bool) (all []Group, err error) {
 	matched := false
 	for _, g := range groups {
@@ -357,9 +344,9 @@ func (p Pairing) side(groups []Group, values, other []string, axes map[string]bo
 	return all, nil
 }
 
-// axesWith are the axes in which the group has these values, written "postgres:2",
-// "cluster=postgres:2", "postgres" for all clusters of it, or "kill primary" for all faults
-// that begin so; nil if it does not have all.
+// axesWith are the axes in which the group has these values; nil unless it has all. A value is
+// such as "postgres:2", "cluster=postgres:2", "postgres" for all clusters of it, or "kill
+// primary" for all faults that begin so.
 func (g Group) axesWith(values []string) (axes []string) {
 	for _, word := range values {
 		at := slices.IndexFunc(g.Values, func(v report.Setting) bool {
@@ -386,7 +373,7 @@ func valuesOfAll(groups []Group) (all []string) {
 
 func alikeBut(a, b Group, axes map[string]bool) bool {
 	same := func(v report.Setting) bool {
-		return axes[v.Name] || value(b.Values, v.Name) == v.Value
+		return axes[v.Name] || report.ValueOf(b.Values, v.Name) == v.Value
 	}
 	return !slices.ContainsFunc(a.Values, func(v report.Setting) bool { return !same(v) })
 }

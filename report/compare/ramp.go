@@ -13,14 +13,12 @@ import (
 	"assay/report"
 )
 
-// rampWord is the plot of throughput by active clients, and degradationName the metric of
-// the point on it.
+// rampWord plots throughput by active clients. degradationName is the metric of the point on it.
 const (
 	rampWord        = "ramp"
 	degradationName = "degradation"
 )
 
-// degradation is the number of clients from which on more of them brought little.
 func degradation(r *report.Result) (clients float64, found bool) {
 	if r.Ramp == nil || r.Ramp.Degradation.Clients == nil {
 		return 0, false
@@ -39,7 +37,7 @@ func degradationInterval(r *report.Result) *measure.Interval {
 	return &measure.Interval{Low: *d.ClientsLow, High: *d.ClientsHigh}
 }
 
-// degradationStates says what the runs of a group found where not all found a point.
+// degradationStates says what runs found if not all found a point.
 func degradationStates(g Group) string {
 	counts := map[string]int{}
 	for _, r := range g.Runs {
@@ -58,14 +56,14 @@ func degradationStates(g Group) string {
 	return cmp.Or(strings.Join(parts, ", "), quantity.None)
 }
 
-// byClients draws throughput by active clients, a line for each group whose clients grew.
-func byClients(title string, groups []Group) report.LineChart {
-	return report.LineChart{Title: title, Across: "clients that had begun", Up: "committed a second, median over the runs", Format: quantity.Figure,
-		Lines: linesOf(groups, rampLine)}
+func byClients(groups []Group) report.LineChart {
+	return report.LineChart{
+		Title: "Throughput by active clients", Across: "clients that had begun", Up: "committed a second, median over the runs",
+		Format: quantity.Figure, Lines: linesOf(groups, rampLine),
+	}
 }
 
-// rampLine is the median throughput of a group's runs at the numbers of clients that the first
-// of them had, with the median of the points of degradation that were found.
+// rampLine is the median throughput by clients, marked at the median point of degradation.
 func rampLine(g Group) report.ChartLine {
 	line := report.ChartLine{Name: g.Name}
 	var curves [][][2]float64
@@ -102,7 +100,6 @@ func rampLine(g Group) report.ChartLine {
 	return line
 }
 
-// perClients is the throughput by clients, each number once: windows with as many are one.
 func perClients(points []measure.RampPoint) (curve [][2]float64) {
 	sums, counts := map[float64]float64{}, map[float64]float64{}
 	for _, p := range points {

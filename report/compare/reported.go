@@ -11,18 +11,16 @@ import (
 	"assay/report"
 )
 
-// Reported is what another source says of one configuration.
+// Reported is another source's figures of one configuration.
 type Reported struct {
-	// Values name the configuration by what varies; one that none of the groups has is a row
-	// of its own.
+	// Values name the configuration. If no group has them, it is a row of its own.
 	Values []report.Setting
-	// Figures are by column, in the metric's own unit: a second, ms, bytes, %.
+	// Figures are by column, in the metric's unit: a second, ms, bytes, %.
 	Figures map[string]float64
 	// Remark says why there is no run of it, or what differs.
 	Remark string
 }
 
-// allAxes are the axes of the configurations, and those that a source alone has.
 func (t *configurationTable) allAxes(reported []Reported) []string {
 	axes := slices.Clone(t.axes)
 	for _, r := range reported {
@@ -37,8 +35,8 @@ func (t *configurationTable) allAxes(reported []Reported) []string {
 	return all
 }
 
-// beside has two rows for each configuration of another source: what that reports, and ours with
-// the ratio to it, each with its machine and size.
+// beside has two rows for each reported configuration: the source's figures, and ours with the
+// ratio, each with its machine and size.
 func (t *configurationTable) beside(reported []Reported) report.Table {
 	axes := t.allAxes(reported)
 	out := report.Table{Title: "Reported elsewhere, and ours", Head: append(slices.Clone(axes), "source")}
@@ -55,7 +53,7 @@ func (t *configurationTable) beside(reported []Reported) report.Table {
 	for _, r := range reported {
 		var theirs, ours []string
 		for _, axis := range axes {
-			theirs = append(theirs, cmp.Or(value(r.Values, axis), quantity.None))
+			theirs = append(theirs, cmp.Or(report.ValueOf(r.Values, axis), quantity.None))
 		}
 		ours = slices.Clone(theirs)
 		theirs, ours = append(theirs, "reported"), append(ours, "ours")
@@ -83,7 +81,6 @@ func (t *configurationTable) beside(reported []Reported) report.Table {
 	return out
 }
 
-// machineAndSize are those of one of our runs.
 func machineAndSize(r Run) string {
 	d := &r.Result.Database
 	var parts []string
@@ -100,7 +97,6 @@ func machineAndSize(r Run) string {
 	return strings.Join(append(parts, check.Counted(r.Result.Loading.Rows, "row", "rows")), ", ")
 }
 
-// figure is one that is reported.
 func (r Reported) figure(name string) (float64, bool) {
 	for reported, v := range r.Figures {
 		if figureName(reported) == name {
@@ -110,7 +106,6 @@ func (r Reported) figure(name string) (float64, bool) {
 	return 0, false
 }
 
-// mostColumns is how many a table has that a reader can still take in.
 const mostColumns = 8
 
 // split makes tables of at most mostColumns, each with the first columns that name its rows.
@@ -139,10 +134,9 @@ func split(t report.Table, names int) (all []report.Table) {
 	return all
 }
 
-// isAbout reports whether it is about a group.
 func (r Reported) isAbout(g Group) bool {
 	for _, v := range r.Values {
-		if value(g.Values, v.Name) != v.Value {
+		if report.ValueOf(g.Values, v.Name) != v.Value {
 			return false
 		}
 	}

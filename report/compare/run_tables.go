@@ -10,8 +10,7 @@ import (
 	"assay/report"
 )
 
-// workTables are tables about what only some runs have: faults, availability, entities
-// and rounds. A table without lines is left out.
+// workTables are about what only some runs have. An empty one is left out.
 type workTables struct{ faults, availability, entities, rounds report.Table }
 
 func newWorkTables() *workTables {
@@ -23,7 +22,6 @@ func newWorkTables() *workTables {
 	}
 }
 
-// add enters what a run has.
 func (w *workTables) add(name string, r *report.Result) {
 	for _, f := range r.Faults {
 		primary := quantity.None
@@ -64,13 +62,10 @@ func (w *workTables) add(name string, r *report.Result) {
 	}
 }
 
-// tables are those that have lines.
 func (w *workTables) tables() []report.Table {
 	return filled(w.faults, w.availability, w.entities, w.rounds)
 }
 
-// roundsTable has a line for each round of each group: medians over its runs. It is none
-// for work that is not done in rounds.
 func roundsTable(groups []Group) []report.Table {
 	t := report.Table{Title: "Rounds by configuration", Head: []string{"", "round", "took", "±", "rows", "±", "p50", "±"}, Words: []int{1}}
 	for _, g := range groups {
@@ -88,13 +83,11 @@ func roundsTable(groups []Group) []report.Table {
 	return filled(t)
 }
 
-// filled are the tables that have lines.
 func filled(tables ...report.Table) []report.Table {
 	return slices.DeleteFunc(tables, func(t report.Table) bool { return len(t.Rows) == 0 })
 }
 
-// availabilityTable counts over all runs of each group what was lost, done twice and read
-// stale; none for other workloads.
+// availabilityTable counts lost, doubled and stale operations over all runs of each group.
 func availabilityTable(groups []Group) []report.Table {
 	t := report.Table{Title: "Over all runs", Head: []string{"", "lost", "done twice", "stale reads"}}
 	for _, g := range groups {

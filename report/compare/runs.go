@@ -12,8 +12,7 @@ import (
 	"assay/report"
 )
 
-// Runs lays single runs out, a line each: what they ran on and how fast, how long
-// operations took, and what the data takes on disk.
+// Runs has a line for each run: machine, throughput, response times and size on disk.
 func Runs(groups []Group) report.Document {
 	whole := all(groups)
 	d := report.Document{Title: check.Counted(int64(len(whole.Runs)), "run", "runs")}
@@ -43,7 +42,6 @@ func Runs(groups []Group) report.Document {
 	return d
 }
 
-// believed is a measured figure of a run, marked if its measurement is invalid.
 func believed(x *report.Result, figure string) string {
 	if x.Measurement.Invalid() {
 		return report.Doubtful(figure)
@@ -71,8 +69,7 @@ func rows(r *report.Result) (n int64) {
 	return n
 }
 
-// RunsCSV writes a line for each run with plain numbers, whose units the first line
-// names. What is not known is empty.
+// RunsCSV writes plain numbers, with units in the first line. Unknown figures are empty.
 func RunsCSV(w io.Writer, groups []Group) error {
 	head := []string{"folder", "workload", "product", "version", "verdict", "measurement", "exit", "seed", "clients", "nodes", "loaded_rows", "committed", "rejected", "failed", "unknown"}
 	columns := metrics()
@@ -91,7 +88,6 @@ func RunsCSV(w io.Writer, groups []Group) error {
 	return nil
 }
 
-// plainRun is the line of one run, with plain numbers.
 func plainRun(r Run, columns []metric) []string {
 	x := r.Result
 	nodes := ""

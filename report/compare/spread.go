@@ -10,22 +10,19 @@ import (
 	"assay/internal/quantity"
 )
 
-// Spread is a median over runs, and where it lies.
+// Spread is a median over runs, and its interval.
 type Spread struct {
 	Median float64
-	// Low and High are the 95 % confidence interval of the median if there are
-	// enough runs for one, of a single run its own, and otherwise the smallest and the
-	// largest value.
+	// Low and High are the median's 95 % confidence interval, or the interval of an only run.
+	// With too few runs they are the smallest and the largest value.
 	Low, High float64
-	// Confident is true if they are a confidence interval.
 	Confident bool
 	Runs      int
-	// AtLeast is true if the end of runs cut what the median rests on, HighAtLeast if it did so
-	// of High.
+	// AtLeast and HighAtLeast are true if runs' ends cut what the median, or High, rests on.
 	AtLeast, HighAtLeast bool
 }
 
-// Share is half the width of the interval, of the median; 0 if that is 0.
+// Share is half the interval's width divided by the median; 0 if that is 0.
 func (s Spread) Share() float64 {
 	if s.Median == 0 {
 		return 0
@@ -33,8 +30,7 @@ func (s Spread) Share() float64 {
 	return (s.High - s.Low) / 2 / math.Abs(s.Median)
 }
 
-// spread is the spread of a metric over the runs of a group. With one run it is that
-// run's own interval, which does not hold the differences between runs.
+// spread of one run is its own interval, which does not include differences between runs.
 func (g Group) spread(m metric) Spread {
 	s := spreadOf(observed(m, g))
 	if runs := g.believedFor(m); len(runs) == 1 && m.interval != nil {
@@ -56,13 +52,11 @@ func spreadOf(all []observation) Spread {
 	return spread
 }
 
-// written is the median of a metric over the runs of a group, marked where it is not to be
-// believed.
+// written is the median, marked if it must not be believed.
 func (g Group) written(m metric, s Spread) string {
 	return g.believable(m, s.written(m))
 }
 
-// medianAndShare are two cells of a table: the median, and half the interval.
 func (g Group) medianAndShare(m metric) []string {
 	if m.of == nil || !everyRunHas([]Group{g}, m) {
 		return []string{quantity.None, ""}
@@ -71,7 +65,6 @@ func (g Group) medianAndShare(m metric) []string {
 	return []string{g.written(m, s), shareText(s)}
 }
 
-// written is the median, which may be a lower bound.
 func (s Spread) written(m metric) string {
 	if s.AtLeast {
 		return quantity.AtLeast + m.format(s.Median)
@@ -79,7 +72,7 @@ func (s Spread) written(m metric) string {
 	return m.format(s.Median)
 }
 
-// shareText is half the interval as a share; empty where nothing is known of it.
+// shareText is half the interval as a share; empty if unknown.
 func shareText(s Spread) string {
 	if s.HighAtLeast || s.Runs < 2 && !s.Confident {
 		return ""
@@ -87,7 +80,7 @@ func shareText(s Spread) string {
 	return fmt.Sprintf("%.0f %%", math.Ceil(100*s.Share()))
 }
 
-// changeText is a tilde where there is no difference to be seen.
+// changeText is a tilde if no difference is shown.
 func (r Row) changeText() string {
 	if !r.Significant {
 		return "~"
@@ -95,11 +88,10 @@ func (r Row) changeText() string {
 	return r.changed()
 }
 
-// changed is the change of B's median against A's, as far as runs that were cut tell it.
+// changed allows for runs that were cut.
 func (r Row) changed() string { return boundOf(r.A, r.B, changeText(r.Change)) }
 
-// boundOf writes the ratio of one median to another, or what follows from it, as the bound that it
-// is where one of them is a lower bound.
+// boundOf writes text, a ratio or what follows from it, as a bound if one of the medians is one.
 func boundOf(to, of Spread, text string) string {
 	switch {
 	case to.AtLeast && of.AtLeast:

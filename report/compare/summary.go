@@ -11,8 +11,7 @@ import (
 	"assay/report"
 )
 
-// sentence says first which group is faster, by how much and how surely, and what their
-// acknowledgements are worth if that differs.
+// sentence says which group is faster, how surely, and how their durability differs.
 func (c *Comparison) sentence() string {
 	names := tableMetrics(c.A.Runs[0].Result)
 	at := slices.IndexFunc(c.Rows, func(r Row) bool { return slices.Contains(names, r.Metric) && r.metric.timed() })
@@ -34,7 +33,6 @@ func (c *Comparison) sentence() string {
 	return text
 }
 
-// furthest says which group of a series has the highest figure beside which has the lowest.
 func furthest(groups []Group, comparisons []*Comparison) []string {
 	if len(comparisons) == 0 {
 		return nil
@@ -54,7 +52,7 @@ func furthest(groups []Group, comparisons []*Comparison) []string {
 	return []string{(&Comparison{A: low, B: high, Rows: comparisons[0].Rows[at : at+1]}).sentence()}
 }
 
-// differing says what else differs between the groups: their settings, where neither names them.
+// differing lists settings that differ between the groups, unless their names tell them.
 func (c *Comparison) differing() (all []string) {
 	a, b := c.A.Runs[0].Result, c.B.Runs[0].Result
 	say := func(name, x, y string) {
@@ -64,7 +62,7 @@ func (c *Comparison) differing() (all []string) {
 	}
 	x, y := settingsIn(a), settingsIn(b)
 	for _, s := range slices.Concat(x, y) {
-		was, is := value(x, s.Name), value(y, s.Name)
+		was, is := report.ValueOf(x, s.Name), report.ValueOf(y, s.Name)
 		if a.Database.Product != b.Database.Product && (was == "" || is == "") {
 			continue // the other product has no such thing
 		}
@@ -82,17 +80,16 @@ func (c *Comparison) differing() (all []string) {
 
 func orDefault(text string) string { return cmp.Or(text, "(default)") }
 
-// settingsIn are the settings of a run's database that were told, each once.
 func settingsIn(r *report.Result) (all []report.Setting) {
 	for _, s := range slices.Concat(r.Database.Settings, r.Database.Changed) {
-		if value(all, s.Name) == "" {
+		if report.ValueOf(all, s.Name) == "" {
 			all = append(all, s)
 		}
 	}
 	return all
 }
 
-// madeOf says in one line when, on which machine and of what the groups were made.
+// madeOf says when, on which machine and of what the groups were made.
 func madeOf(groups []Group) string {
 	var days, machines, versions []string
 	for _, g := range groups {

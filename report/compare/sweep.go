@@ -15,24 +15,21 @@ import (
 // Sweep is throughput and response time against load.
 type Sweep struct {
 	Workload string
-	// Groups are the runs of each load, in ascending order.
+	// Groups are in ascending order of load.
 	Groups []Group
-	// Law is nil if there are too few loads for it. Unbelieved is true if it is fitted to
-	// invalid measurements too, since the others are too few.
+	// Law is nil if there are too few loads. Unbelieved means that it uses invalid measurements.
 	Law        *scalability.Law
 	Unbelieved bool
-	// Objective is what was asked for, empty if nothing was; Rate is the highest
-	// arrivals a second at which it was kept, twice; 0 if none was found.
-	Objective string
-	Rate      float64
-	Tried     int
-	// Unanswered is true if what was found for the objective rests on invalid
-	// measurements.
+	// Objective is what was asked for, or empty. Rate is the highest rate of arrivals a second
+	// that kept it twice; 0 if none did.
+	Objective  string
+	Rate       float64
+	Tried      int
 	Unanswered bool
 }
 
-// NewSweep takes the groups of a series that varies the clients alone, and fits the
-// law to its runs. It returns a *report.FileError if no run has a result.
+// NewSweep takes the groups of a series that varies only the clients, and fits the law. It
+// returns a *report.FileError if no run has a result.
 func NewSweep(workload string, groups []Group, seed uint64) (*Sweep, error) {
 	s := &Sweep{Workload: workload}
 	s.Groups = withResults(groups)
@@ -46,7 +43,6 @@ func NewSweep(workload string, groups []Group, seed uint64) (*Sweep, error) {
 
 func (g Group) clients() int { return g.Runs[0].Result.Load.Clients }
 
-// figure is the median of a metric of a group; false if a run does not have it.
 func (g Group) figure(name string) (float64, bool) {
 	m, _ := find(metrics(), name)
 	values := valuesOf(m, g)
@@ -56,8 +52,7 @@ func (g Group) figure(name string) (float64, bool) {
 	return quantity.Median(values), true
 }
 
-// believed are the groups that have a run whose measurement is not invalid; all groups
-// if there is none.
+// believed are the groups with a measurement that is not invalid, or all groups if there is none.
 func (s *Sweep) believed() []Group {
 	groups := slices.DeleteFunc(slices.Clone(s.Groups), Group.unbelieved)
 	if len(groups) == 0 {
@@ -79,9 +74,9 @@ func (s *Sweep) Best() (clients int, perSecond float64) {
 // Largest is the largest load.
 func (s *Sweep) Largest() int { return s.Groups[len(s.Groups)-1].clients() }
 
-// Knee is the measured load with the most throughput for its response time, X/R
-// (L. Kleinrock, "Power and deterministic rules of thumb", ICC 1979): beyond it
-// clients wait longer and get little for it.
+// Knee is the measured load with the most throughput for its response time, X/R (L. Kleinrock,
+// "Power and deterministic rules of thumb", ICC 1979). Beyond it clients wait longer for little
+// gain.
 func (s *Sweep) Knee() (clients int) {
 	power := 0.0
 	for _, g := range s.believed() {
@@ -94,7 +89,7 @@ func (s *Sweep) Knee() (clients int) {
 	return clients
 }
 
-// Document lays the sweep out for a reader.
+// Document shows the sweep.
 func (s *Sweep) Document(command string) report.Document {
 	d := report.Document{Title: s.Workload + ": throughput and response time against load", Command: command}
 	load := report.Table{Head: []string{"clients", "runs", "throughput", "±", "p50", "±", "p99", "±", ""}}
@@ -124,7 +119,7 @@ func (s *Sweep) Document(command string) report.Document {
 	if s.Objective != "" {
 		d.Verdicts = append(d.Verdicts, report.AnswerOf(s.Rate > 0, !s.Unanswered).Verdict(s.objectiveText()))
 	}
-	// Without the axis, since one number of clients was asked for, there is none.
+	// There is no axis, and so no chart, if there was one number of clients.
 	d.Charts, _, _ = Plots(s.Groups, []Plot{{figure: "throughput", over: "clients"}, {figure: "p50", over: "clients"}, {figure: "p99", over: "clients"}}, nil)
 	return d
 }
@@ -138,8 +133,7 @@ func (s *Sweep) notes() []string {
 	return append(lines, lawText("Universal Scalability Law", "clients", s.Law, s.Unbelieved))
 }
 
-// answer says the rate that keeps the objective, or else the peak and the knee, and why either is not
-// known.
+// answer says the rate that keeps the objective, or else peak and knee, or why it is unknown.
 func (s *Sweep) answer(peak string) string {
 	if !slices.ContainsFunc(s.Groups, func(g Group) bool { return !g.unbelieved() }) {
 		peak = "The peak and the knee are not known, since no measurement is valid (" + all(s.Groups).reasons() + ")."

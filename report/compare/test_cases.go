@@ -7,9 +7,8 @@ import (
 	"assay/report/junit"
 )
 
-// Tests are the gates of comparisons as test cases: one case for each gate and comparison,
-// and one for a comparison without gates, which has no answer but its figures. Both hold the
-// figures as text.
+// Tests has a case for each gate and comparison, and one that always passes for a comparison
+// without gates. All hold the figures as text.
 func Tests(all []*Comparison) []junit.Suite {
 	var suites []junit.Suite
 	for _, c := range all {
@@ -36,7 +35,6 @@ func Tests(all []*Comparison) []junit.Suite {
 	return suites
 }
 
-// lines are the figures of both groups, a line for each.
 func (c *Comparison) lines() (lines []string) {
 	for _, r := range c.Rows {
 		lines = append(lines, fmt.Sprintf("%s: %s (%s to %s) against %s (%s to %s), change %s, p %s", r.Metric,
@@ -46,7 +44,7 @@ func (c *Comparison) lines() (lines []string) {
 	return lines
 }
 
-// Tests is the objective of a sweep as a test case; none if there was no objective.
+// Tests is the objective of a sweep as a test case, if there was one.
 func (s *Sweep) Tests() []junit.Suite {
 	if s.Objective == "" {
 		return nil

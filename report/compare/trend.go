@@ -14,29 +14,26 @@ import (
 	"assay/report/trend"
 )
 
-// fewestForTrend is how many runs can show a change: five before and five after it, as
-// many as a comparison wants of each.
+// fewestForTrend can show a change: five runs before and five after it, as in a comparison.
 const fewestForTrend = 10
 
 // TrendOptions of a search for changes.
 type TrendOptions struct {
 	// Allow names the conditions in which the runs may differ.
-	Allow []string
-	// MinChange is the least change that is reported, as a share.
+	Allow     []string
 	MinChange float64
 }
 
-// Trend is where the figures of runs changed, one group of runs after the other.
+// Trend is where the figures of a group's runs changed.
 type Trend struct {
-	Group   Group
-	Metrics []MetricTrend
-	// Differences are those that were allowed.
+	Group       Group
+	Metrics     []MetricTrend
 	Differences []Difference
-	// Unmeasured is how many runs were left out since they measured nothing.
+	// Unmeasured counts runs left out because they measured nothing.
 	Unmeasured int
 }
 
-// MetricTrend is one figure of all runs, in the order in which they began.
+// MetricTrend is one figure of all runs, in the order of their start.
 type MetricTrend struct {
 	Metric, Unit string
 	Values       []float64
@@ -44,9 +41,8 @@ type MetricTrend struct {
 	metric       metric
 }
 
-// FindTrend looks for the runs where the figures of a group changed. It returns an
-// *report.FileError if there are too few runs, and a *DifferentError if they must not be
-// compared.
+// FindTrend looks for the runs where a group's figures changed. It returns a *report.FileError
+// for too few runs, and a *DifferentError if they must not be compared.
 func FindTrend(g Group, o TrendOptions) (*Trend, error) {
 	t := &Trend{Group: g}
 	t.Group.Runs = slices.DeleteFunc(slices.Clone(g.Runs), func(r Run) bool { return r.Result.Throughput.Seconds <= 0 })
@@ -68,7 +64,7 @@ func FindTrend(g Group, o TrendOptions) (*Trend, error) {
 	return t, nil
 }
 
-// Document lays a trend out for a reader.
+// Document shows a trend.
 func (t *Trend) Document(command string) report.Document {
 	d := report.Document{Title: fmt.Sprintf("%s: %s of %s", t.Group.Runs[0].Result.Workload, counted(t.Group), t.Group.Name), Command: command}
 	changes := report.Table{Title: "Changes", Head: []string{"at run", "figure", "before", "after", "change", "p"}, Words: []int{1}}
@@ -117,7 +113,6 @@ func (m MetricTrend) better(c trend.ChangePoint) bool {
 	return (c.After > c.Before) == m.metric.moreIsBetter
 }
 
-// chart shows the figure of each run, and the mean between changes.
 func (m MetricTrend) chart() report.LineChart {
 	each, mean := report.ChartLine{Name: "each run"}, report.ChartLine{Name: "mean between changes"}
 	at, next := stat.Mean(m.Values, nil), 0
@@ -134,7 +129,6 @@ func (m MetricTrend) chart() report.LineChart {
 	return report.LineChart{Title: capital(m.Metric), Across: "run", Up: m.Metric, Format: m.metric.format, Lines: []report.ChartLine{each, mean}}
 }
 
-// jsonTrend is the form for programs.
 type jsonTrend struct {
 	Format  int               `json:"format"`
 	Name    string            `json:"name"`
@@ -166,8 +160,8 @@ type jsonChange struct {
 	Better bool     `json:"better"`
 }
 
-// WriteTrends writes trends for programs: {trends[] {runs, metrics[] {metric, values,
-// changes[] {run, before, after, change, p}}}}.
+// WriteTrends writes trends for programs: {trends[] {runs, metrics[] {metric, values, changes[]
+// {run, before, after, change, p}}}}.
 func WriteTrends(w io.Writer, all []*Trend) error {
 	out := struct {
 		Trends []jsonTrend `json:"trends"`

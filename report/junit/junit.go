@@ -1,7 +1,7 @@
-// Package junit writes test reports in JUnit's XML form, as Jenkins, GitLab and the readers
-// for GitHub take it: suites of cases, each passed, failed, in error or skipped.
+// Package junit writes test reports in JUnit's XML form, as Jenkins, GitLab and GitHub's readers
+// take it.
 //
-// It knows nothing of databases, runs or checks, and reads nothing.
+// It must know nothing of databases, runs or checks, and reads nothing.
 package junit
 
 import (
@@ -13,37 +13,34 @@ import (
 	"time"
 )
 
-// Answer is how a case ended. The zero value is InError, so that a case of which nobody
-// said how it ended is not taken for one that passed.
+// Answer is how a case ended. The zero value is InError, so that a forgotten answer never passes.
 type Answer int
 
 const (
 	// InError means that there is no answer.
 	InError Answer = iota
-	// Passed, Failed and Skipped are as JUnit has them.
 	Passed
 	Failed
 	Skipped
 )
 
-// Case is one thing that was looked at. A reader tells cases apart by Class and Name, over
-// many reports, so that both are the same in the next one.
+// Case is one thing that was tested. Readers identify it by Class and Name over many reports, so
+// these must not change.
 type Case struct {
 	Class, Name string
 	Seconds     float64
 	Answer      Answer
-	// Kind is the sort of failure or error, one or two words; Message is the reason in one
-	// line. Both are shown of cases that did not pass, the message also of those that were
-	// skipped.
+	// Kind is the sort of failure or error in a word or two. Message is the reason in one line.
+	// Both are shown unless the case passed; a skipped case has only Message.
 	Kind, Message string
-	// Text is what there is to read beside: evidence of what failed, figures of what passed.
+	// Text is the evidence of a failure, or the figures of a pass.
 	Text string
 }
 
 // Property is a fact about a suite.
 type Property struct{ Name, Value string }
 
-// Suite is what one run looked at.
+// Suite is the cases of one run.
 type Suite struct {
 	Name string
 	// Started is left out if it is zero.
@@ -53,7 +50,6 @@ type Suite struct {
 	Cases      []Case
 }
 
-// count is how many cases of a suite have this answer.
 func (s *Suite) count(a Answer) (n int) {
 	for _, c := range s.Cases {
 		if c.Answer == a {
@@ -63,9 +59,9 @@ func (s *Suite) count(a Answer) (n int) {
 	return n
 }
 
-// The elements, in the order in which the schema of Jenkins' xUnit plugin wants them
-// (junit-10.xsd). Attributes and text are escaped by the encoder, which writes U+FFFD for
-// what XML cannot hold; a CDATA section would let that through.
+// The elements, in the order that the schema of Jenkins' xUnit plugin wants (junit-10.xsd). The
+// encoder escapes attributes and text, and writes U+FFFD for what XML cannot hold; a CDATA
+// section would let that through.
 type (
 	suitesElement struct {
 		XMLName  xml.Name       `xml:"testsuites"`
@@ -113,7 +109,7 @@ type (
 	}
 )
 
-// Write writes suites as one report, which has a name.
+// Write writes suites as one named report.
 func Write(w io.Writer, name string, suites []Suite) error {
 	all, seconds := suitesElement{Name: name}, 0.0
 	for _, s := range suites {
@@ -166,5 +162,5 @@ func (c Case) element() caseElement {
 	return e
 }
 
-// timeOf is a time in seconds, without an exponent.
+// timeOf is in seconds, without an exponent.
 func timeOf(seconds float64) string { return strconv.FormatFloat(max(seconds, 0), 'f', 3, 64) }

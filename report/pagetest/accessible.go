@@ -10,7 +10,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// finding is a rule of axe-core that a page breaks, and where.
 type finding struct {
 	ID     string `json:"id"`
 	Help   string `json:"help"`
@@ -29,11 +28,10 @@ func (f finding) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// rules are the success criteria of WCAG 2.1 at the levels A and AA, and what is good
-// practice beside them. A fold that is closed hides what is in it from the look, so that
-// all are opened for it and closed again. Of the rows of a table that differ in nothing but
-// their words the first is looked at: a page of a study has thousands, and axe-core takes
-// seconds for each hundred. The others are taken out for as long.
+// rules are the success criteria of WCAG 2.1 at levels A and AA and good practice. All closed
+// folds are opened meanwhile, since they hide their content from axe-core. Of table rows that
+// differ only in words, all but the first are taken out meanwhile: a study's page has thousands,
+// and axe-core takes seconds for each hundred.
 const rules = `(async () => {
 	const folds = [...document.querySelectorAll("details:not([open])")];
 	for (const f of folds) f.open = true;
@@ -54,7 +52,7 @@ const rules = `(async () => {
 	return JSON.stringify(found.violations);
 })()`
 
-// Inaccessible returns what axe-core finds wrong with the page as it stands.
+// Inaccessible returns axe-core's findings on the page as it stands.
 func (tab *Tab) Inaccessible() []string {
 	tab.t.Helper()
 	if !Evaluate[bool](tab, `typeof axe === "object"`) {
@@ -77,7 +75,7 @@ func (tab *Tab) Inaccessible() []string {
 	return all
 }
 
-// axe is axe-core's text, from the folder that scripts/install-servers.sh fills.
+// axe is the text of axe-core, which scripts/install-servers.sh installs.
 func axe(tab *Tab) string {
 	tab.t.Helper()
 	folder := os.Getenv("ASSAY_SERVERS")

@@ -1,5 +1,4 @@
-// Package pagetest opens pages in a real browser, Chromium, for the tests of whatever
-// makes or serves pages.
+// Package pagetest opens pages in Chromium for tests of whatever makes or serves pages.
 package pagetest
 
 import (
@@ -20,16 +19,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// widths are those of a telephone, a notebook and a large screen, in pixels.
+// widths are pixels of a telephone, a notebook and a large screen.
 func widths() []int64 { return []int64{400, 1280, 1920} }
 
-// inspected are the widths at which axe-core looks at a page, each with the colors that the reader
-// prefers there. What it finds follows from the width or from the colors: no style of ours asks
-// for both. A large screen has the page of a notebook.
+// inspected are the widths for axe-core, with the preferred colors. Our styles never depend on
+// both width and colors, so two pairs find all. A large screen has the page of a notebook.
 func inspected() map[int64]string { return map[int64]string{400: "light", 1280: "dark"} }
 
-// Start starts a browser of the test's own. It ends with the test, with all of its
-// processes and its profile.
+// Start starts a browser that ends with the test, with all its processes and its profile.
 func Start(t *testing.T) context.Context {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
@@ -62,8 +59,7 @@ type Tab struct {
 	complaints []string
 }
 
-// Open opens an address in a tab of its own, in light colors. The tab closes with the
-// test.
+// Open opens an address in a new tab, in light colors. The tab closes with the test.
 func Open(t *testing.T, browser context.Context, address string, width int64) *Tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(browser)
@@ -94,7 +90,7 @@ func (tab *Tab) complain(text string) {
 	tab.complaints = append(tab.complaints, text)
 }
 
-// Complaints are what the browser complained of so far.
+// Complaints are the browser's complaints so far.
 func (tab *Tab) Complaints() []string {
 	tab.mutex.Lock()
 	defer tab.mutex.Unlock()
@@ -111,7 +107,7 @@ func Evaluate[T any](tab *Tab, script string) T {
 	return value
 }
 
-// prefers has the page's reader prefer these colors from now on.
+// prefers sets the reader's preferred colors.
 func (tab *Tab) prefers(colors string) {
 	tab.t.Helper()
 	if err := chromedp.Do(tab.Context, scheme(colors)); err != nil {
@@ -137,14 +133,14 @@ func (tab *Tab) picture(name string) {
 	}
 }
 
-// Layout is what a browser makes of any page.
+// Layout is a browser's rendering of any page.
 type Layout struct {
 	// Beyond is how many pixels of the page lie to the right of the window.
 	Beyond float64 `json:"beyond"`
 	Dark   bool    `json:"dark"`
 	Title  string  `json:"title"`
-	// Unnamed are controls without a name for screen readers, pictures without a
-	// description and tables without heads.
+	// Unnamed are controls without a name for screen readers, pictures without a description and
+	// tables without heads.
 	Unnamed []string `json:"unnamed"`
 }
 
@@ -160,10 +156,9 @@ const layout = `(() => {
 	};
 })()`
 
-// Check wants a page to be in order at all widths, in light or dark colors: nothing beyond the
-// window, nothing without a name, nothing that axe-core finds, no complaint of the browser. What
-// is wanted besides is called at each width. A picture of each is kept in the folder that
-// ASSAY_SCREENSHOTS names, if it is set.
+// Check tests a page at all widths, in light or dark colors: nothing beyond the window, nothing
+// unnamed, no finding of axe-core, no complaint of the browser. It calls besides at each width.
+// Pictures are kept in the folder ASSAY_SCREENSHOTS, if that is set.
 func (tab *Tab) Check(name string, besides ...func(where string, width int64)) {
 	tab.t.Helper()
 	for _, width := range widths() {
@@ -192,8 +187,7 @@ func (tab *Tab) Check(name string, besides ...func(where string, width int64)) {
 	}
 }
 
-// settle waits until a window has its new width and the page has drawn itself anew:
-// the browser tells the page of a width only with the next frame.
+// settle waits until a resized page is drawn: it learns its width only with the next frame.
 func (tab *Tab) settle(width int64) {
 	tab.t.Helper()
 	drawn := fmt.Sprintf(`new Promise((done) => {
@@ -210,7 +204,6 @@ func (tab *Tab) settle(width int64) {
 	}
 }
 
-// scheme has the page believe that its reader prefers these colors.
 func scheme(name string) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{

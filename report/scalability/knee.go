@@ -7,77 +7,68 @@ import (
 	"slices"
 )
 
-// Knee is the number of clients from which on more of them bring little, or nothing, of
-// the throughput that each brought before, in a load whose clients grow.
+// Knee is the number of clients beyond which more of them add little or nothing to the
+// throughput, in a load whose clients grow.
 //
-// It is the bend of two straight lines, the first of which goes through the origin, that
-// are nearest to the points by their squared distance: the asymptotic bounds of a closed
-// system, X(N) <= min(N/R, Xmax) (P. J. Denning, J. P. Buzen, "The Operational Analysis of
-// Queueing Network Models", ACM Computing Surveys 10, 1978), with a slope after the bend that is
-// free. Where a fall at the bend is nearer by far, there is one (see fallEvidence).
+// It is the bend of the two straight lines nearest to the points by squared distance. The first
+// line goes through the origin. These are the asymptotic bounds of a closed system, X(N) <=
+// min(N/R, Xmax) (P. J. Denning, J. P. Buzen, "The Operational Analysis of Queueing Network
+// Models", ACM Computing Surveys 10, 1978), with a free slope after the bend. A fall at the bend
+// is taken if it fits far better (see fallEvidence).
 //
-// The intervals come from a bootstrap over the residuals, whose signs change block by
-// block, so that noise that grows with the throughput, and a correlation between
-// neighbours, are in them (C. F. J. Wu, "Jackknife, Bootstrap and Other Resampling Methods
-// in Regression Analysis", Annals of Statistics 14, 1986; X. Shao, "The Dependent Wild
-// Bootstrap", JASA 105, 2010). TestKneeRates measures how often the answer is wrong.
+// The intervals come from a bootstrap over the residuals, whose signs change block by block. This
+// allows for noise that grows with the throughput and for correlated neighbours (C. F. J. Wu,
+// "Jackknife, Bootstrap and Other Resampling Methods in Regression Analysis", Annals of
+// Statistics 14, 1986; X. Shao, "The Dependent Wild Bootstrap", JASA 105, 2010). TestKneeRates
+// measures how often the answer is wrong.
 type Knee struct {
 	State KneeState
-	// Clients is where the lines meet, PerSecond the throughput there; of a knee FromStart
-	// the fewest clients that there were.
+	// Clients is where the lines meet, PerSecond the throughput there; FromStart the fewest
+	// clients.
 	Clients, PerSecond Parameter
-	// Gain is what a further client brings after the bend, as a share of what one brought
-	// before: 1 is as much, 0 nothing, and below 0 it costs throughput.
+	// Gain is what a client adds after the bend, as a share of before; below 0 it costs
+	// throughput.
 	Gain Parameter
-	// Fall is true if the throughput fell at the bend at once.
 	Fall bool
 }
 
-// KneeState is what can be said of a knee.
+// KneeState says whether there is a knee.
 type KneeState string
 
 const (
-	// KneeReached means that a further client is shown to bring less than a quarter of what one
-	// brought before (MostGain).
+	// KneeReached means that a client is shown to add less than MostGain.
 	KneeReached KneeState = "reached"
-	// KneeFromStart is the same from the fewest clients on, so that the bend is at or below them.
+	// KneeFromStart means that this holds from the fewest clients on: the bend may be below.
 	KneeFromStart KneeState = "from the start"
-	// KneeNotReached means that a further client is shown to bring more than that up to the end.
+	// KneeNotReached means that a client is shown to add more than that up to the end.
 	KneeNotReached KneeState = "not reached"
-	// KneeNotKnown means that the points show neither.
-	KneeNotKnown KneeState = "not known"
+	KneeNotKnown   KneeState = "not known"
 )
 
-// MostGain is what a further client brings at most once the knee is reached, as a share of
-// what one brought before.
+// MostGain is the most that a client adds after the knee, as a share of what one added before.
 const MostGain = 0.25
 
 const (
-	// LeastKneePoints is how many points a knee needs, and leastGrowth how many times the
-	// clients have to grow.
+	// LeastKneePoints is how many points a knee needs, leastGrowth how many times the clients grow.
 	LeastKneePoints = 15
 	leastGrowth     = 2
 	// leastAfter is the least share of the points after the bend.
 	leastAfter = 0.1
-	// fallEvidence is by how much the Bayesian information criterion must prefer a fall at
-	// the bend (R. E. Kass, A. E. Raftery, "Bayes Factors", JASA 90, 1995: above 10 is very
-	// strong).
+	// fallEvidence is by how much the Bayesian information criterion must prefer a fall (R. E.
+	// Kass, A. E. Raftery, "Bayes Factors", JASA 90, 1995: above 10 is very strong).
 	fallEvidence = 10
-	// bentParameters is how many the lines have, and mostCorrelation the largest that is
-	// taken from residuals.
+	// mostCorrelation is the largest taken from residuals.
 	bentParameters  = 3
 	mostCorrelation = 0.9
-	// finer is how many places for the bend are tried from one point to the next.
-	finer = 4
-	// kneeResamples is how often the points are drawn again.
-	kneeResamples = 500
+	finer           = 4
+	kneeResamples   = 500
 )
 
-// ErrNoGrowth means that the points are too few for a knee, or their clients too alike.
+// ErrNoGrowth means that the points are too few, or their clients too alike.
 var ErrNoGrowth = errors.New("a knee needs 15 points, and twice as many clients at the end as at the start")
 
-// FindKnee looks for the knee of points in ascending order of their clients, whose
-// throughput may be 0. The seed is of the bootstrap. It returns ErrNoGrowth.
+// FindKnee looks for the knee of points in ascending order of clients. Throughput may be 0. The
+// seed is for the bootstrap. It returns ErrNoGrowth.
 func FindKnee(points []Point, seed uint64) (Knee, error) {
 	n := len(points)
 	if n < LeastKneePoints || points[n-1].Clients < leastGrowth*points[0].Clients {
@@ -124,17 +115,15 @@ func FindKnee(points []Point, seed uint64) (Knee, error) {
 	return k, nil
 }
 
-// interval is a parameter whose value lies within its interval.
 func interval(value float64, drawn []float64) Parameter {
 	p := parameter(value, drawn)
 	return Parameter{value, min(p.Low, value), max(p.High, value)}
 }
 
-// bent are two straight lines that meet at bend clients, or of which the second begins
-// below the first there.
+// bent are two lines that meet at bend clients. With a fall the second starts lower there.
 type bent struct {
 	bend, before float64
-	// start is the second line's height at the bend, after its slope.
+	// start is the second line's height at the bend, and after its slope.
 	start, after float64
 	fall         bool
 	// last is the most clients, squares the sum of the squared distances.
@@ -148,7 +137,7 @@ func (b bent) at(clients float64) float64 {
 	return b.start + b.after*(clients-b.bend)
 }
 
-// gain is what a client brings on average from the bend to the end.
+// gain is what a client adds on average from the bend to the end.
 func (b bent) gain() float64 {
 	return (b.at(b.last) - b.before*b.bend) / (b.last - b.bend) / b.before
 }
@@ -159,9 +148,8 @@ func (b bent) falls() bool {
 	return b.start < 0.9*top && b.at(b.last) < top
 }
 
-// block is how many neighbours share a sign: as many as fit the correlation of the residuals
-// (E. Carlstein, "The Use of Subseries Values for Estimating the Variance", Annals of
-// Statistics 14, 1986).
+// block is how many neighbours share a sign, by the correlation of the residuals (E. Carlstein,
+// "The Use of Subseries Values for Estimating the Variance", Annals of Statistics 14, 1986).
 func (b bent) block(points []Point) int {
 	var products, squares, last float64
 	for _, p := range points {
@@ -175,15 +163,13 @@ func (b bent) block(points []Point) int {
 	return max(1, int(math.Round(math.Pow(2*r/(1-r*r), 2.0/3)*math.Cbrt(float64(len(points))))))
 }
 
-// sums are what least squares need of the points from one on.
 type sums struct{ n, x, xx, y, xy, yy float64 }
 
 func (s sums) minus(o sums) sums {
 	return sums{s.n - o.n, s.x - o.x, s.xx - o.xx, s.y - o.y, s.xy - o.xy, s.yy - o.yy}
 }
 
-// bentLines finds the nearest lines, with the bend at the clients of one of the points, or
-// between two of them.
+// bentLines finds the nearest lines, with the bend at a point's clients or between two points.
 func bentLines(points []Point, fall bool) bent {
 	n := len(points)
 	upTo := make([]sums, n+1)

@@ -1,8 +1,8 @@
-// Package scalability fits the Universal Scalability Law to measured throughput:
-// how much of the work is serial, how much clients stand in each other's way, and
-// at how many clients throughput is highest.
+// Package scalability fits the Universal Scalability Law to measured throughput: how much work is
+// serial, how much clients obstruct each other, and which number of clients has the highest
+// throughput.
 //
-// It knows numbers alone, not runs or databases.
+// It must know numbers alone, not runs or databases.
 package scalability
 
 import (
@@ -14,9 +14,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Point is the throughput that was measured under a load.
+// Point is the measured throughput of a load.
 type Point struct {
-	// Clients is above 0, PerSecond too.
+	// Both are above 0.
 	Clients, PerSecond float64
 }
 
@@ -24,13 +24,12 @@ type Point struct {
 //
 //	X(N) = Lambda N / (1 + Sigma (N-1) + Kappa N (N-1))
 //
-// with the throughput Lambda of one client, the share Sigma of the work that is
-// serial (contention), and the cost Kappa of each pair of clients (coherency). See
-// N. J. Gunther, "Guerrilla Capacity Planning", Springer 2007, chapters 4 to 6.
+// with the throughput Lambda of one client, the serial share Sigma of the work (contention), and
+// the cost Kappa of each pair of clients (coherency). See N. J. Gunther, "Guerrilla Capacity
+// Planning", Springer 2007, chapters 4 to 6.
 type Law struct {
 	Lambda, Sigma, Kappa Parameter
-	// Smallest and Largest are the numbers of clients that were measured: beyond them
-	// the law is a guess.
+	// Smallest and Largest are the measured numbers of clients. Beyond them the law is a guess.
 	Smallest, Largest float64
 	// Deviation is the standard deviation of the points from the law, as a share.
 	Deviation float64
@@ -42,16 +41,13 @@ type Parameter struct{ Value, Low, High float64 }
 // ErrTooFew means that the points do not determine the law.
 var ErrTooFew = errors.New("the law has three parameters, and needs points at four numbers of clients or more")
 
-// leastLoads is how many different numbers of clients a fit needs.
 const leastLoads = 4
 
-// resamples is how often the points are drawn again for the intervals.
 const resamples = 1000
 
-// Fit finds the law that is nearest to the points by their relative distance, under
-// Sigma and Kappa of 0 or more. The intervals come from a bootstrap over the
-// residuals (B. Efron, R. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter
-// 9), whose randomness comes from the seed. It returns ErrTooFew.
+// Fit finds the law nearest to the points by relative distance, with Sigma and Kappa of at least
+// 0. The intervals come from a bootstrap over the residuals (B. Efron, R. Tibshirani, "An
+// Introduction to the Bootstrap", 1993, chapter 9), seeded with seed. It returns ErrTooFew.
 func Fit(points []Point, seed uint64) (Law, error) {
 	loads := map[float64]bool{}
 	for _, p := range points {
@@ -92,21 +88,19 @@ func parameter(value float64, drawn []float64) Parameter {
 	return Parameter{value, drawn[len(drawn)*25/1000], drawn[len(drawn)*975/1000]}
 }
 
-// coefficients are the law without intervals.
 type coefficients struct{ lambda, sigma, kappa float64 }
 
 func (c coefficients) at(n float64) float64 {
 	return c.lambda * n / (1 + c.sigma*(n-1) + c.kappa*n*(n-1))
 }
 
-// At is the throughput that the law gives for a number of clients.
+// At is the law's throughput for a number of clients.
 func (l Law) At(clients float64) float64 {
 	return coefficients{l.Lambda.Value, l.Sigma.Value, l.Kappa.Value}.at(clients)
 }
 
-// Peak is the number of clients with the highest throughput, sqrt((1-Sigma)/Kappa),
-// and whether it is within what was measured. Without Kappa there is none: it is
-// infinite then.
+// Peak is the number of clients with the highest throughput, sqrt((1-Sigma)/Kappa), and whether
+// it was measured. It is infinite if Kappa is 0.
 func (l Law) Peak() (clients float64, measured bool) {
 	if l.Kappa.Value <= 0 {
 		return math.Inf(1), false
@@ -115,10 +109,10 @@ func (l Law) Peak() (clients float64, measured bool) {
 	return clients, clients >= l.Smallest && clients <= l.Largest
 }
 
-// nearest solves the law's linear form, N/X = a + b (N-1) + c N (N-1) with a =
-// 1/Lambda, b = Sigma/Lambda and c = Kappa/Lambda, by weighted least squares: a
-// relative error of X is the same of N/X. Of the subsets of b and c that may be 0, it
-// takes the nearest whose coefficients are 0 or more.
+// nearest solves the linear form N/X = a + b (N-1) + c N (N-1) with a = 1/Lambda, b =
+// Sigma/Lambda and c = Kappa/Lambda by weighted least squares: N/X has the relative error of X.
+// It sets b, c or both to 0 where needed, and takes the nearest law without negative
+// coefficients.
 func nearest(points []Point) coefficients {
 	best, distance := coefficients{lambda: points[0].PerSecond / points[0].Clients}, math.Inf(1)
 	for _, used := range [][]int{{0, 1, 2}, {0, 1}, {0, 2}, {0}} {

@@ -2,8 +2,7 @@ package trend
 
 import "math"
 
-// distances has the sums of the distances between the values of a series: sums[i][j] is
-// the sum over all pairs of a value before i and one before j.
+// distances has in sums[i][j] the sum over pairs of a value before i and one before j.
 type distances struct{ sums [][]float64 }
 
 func newDistances(series []float64) distances {
@@ -21,16 +20,14 @@ func newDistances(series []float64) distances {
 	return d
 }
 
-// between is the sum over all pairs of one of the values from a to b and one of those
-// from c to d, the ends left out.
+// between is the sum over pairs of a value in [a, b) and one in [c, to).
 func (d distances) between(a, b, c, to int) float64 {
 	return d.sums[b][to] - d.sums[a][to] - d.sums[b][c] + d.sums[a][c]
 }
 
-// split returns where the values from start to end differ most from those that follow
-// them, up to any value before the end: the split that makes the divergence largest
-// (Matteson and James, equation 7, with the distance to the power of 1); 0 if there are
-// fewer than two.
+// split divides the values from start to end where the first part and the values after it, up to
+// any value before the end, differ most (Matteson and James, equation 7, with the distance to the
+// power of 1). It returns 0 for fewer than two values.
 func (d distances) split(start, end int) (at int, divergence float64) {
 	divergence = math.Inf(-1)
 	for t := start + 1; t < end; t++ {

@@ -8,13 +8,12 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Options of a search. The zero value is none: use Defaults.
+// Options of a search. The zero value is invalid: use Defaults.
 type Options struct {
-	// Window is how many values are looked at at a time, at least 4: a change is
-	// compared with what was around it and not with last year.
+	// Window is how many values are compared at a time, at least 4, so that a change is not
+	// compared with last year's values.
 	Window int
-	// MaxP bounds the probability that means differ as much as at a change point though
-	// the values did not change.
+	// MaxP is the largest P of a change point.
 	MaxP float64
 	// MinChange is the least change that counts, as a share: 0.05 for 5 %.
 	MinChange float64
@@ -25,17 +24,14 @@ func Defaults() Options { return Options{Window: 50, MaxP: 0.001} }
 
 // ChangePoint is where the values changed.
 type ChangePoint struct {
-	// Index is the index of the first value that is different.
 	Index int
-	// Before and After are the means from the change point before to this one, and
-	// from this one to the next.
+	// Before and After are the means up to the neighbouring change points.
 	Before, After float64
-	// P is the probability by Student's t-test on both, on a logarithmic scale if all values are
-	// above 0.
+	// P is by Student's t-test, on a logarithmic scale if all values are above 0.
 	P float64
 }
 
-// Change is After divided by Before, less 1; not finite where Before is 0.
+// Change is After/Before - 1; not finite if Before is 0.
 func (c ChangePoint) Change() float64 { return c.After/c.Before - 1 }
 
 // magnitude is the larger of the change there and the change back.
@@ -49,25 +45,23 @@ func (c ChangePoint) magnitude() float64 {
 	return largest
 }
 
-// weaker is the factor by which the limit is weaker for candidates. Otava has 10, with a
-// t-test that takes the deviation of a sample for the population's and so finds more.
+// weaker multiplies the limit for candidates. Otava has 10, with a t-test that takes a sample's
+// deviation for the population's and so finds more.
 const weaker = 20
 
-// Find returns the change points of a series in their order. The same series gives the
-// same answer. It takes time in proportion to the length of the series, times the square
-// of the window.
+// Find returns the change points of a series in order, the same for the same series. It takes
+// time proportional to the series' length times the window's square.
 func Find(series []float64, o Options) []ChangePoint {
-	// Candidates are held to a weaker limit first, since one is tested against all
-	// that follows it in the window, also behind the next change. Once they are known,
-	// each is tested against its neighbours alone.
+	// Candidates get a weaker limit first, since each is tested against all that follows in the
+	// window, even behind the next change. Then each is tested against its neighbours alone.
 	weak := o
 	weak.MaxP = min(o.MaxP*weaker, max(0.1, o.MaxP))
 	scaled := scale(series)
 	return strongest(series, scaled, candidates(scaled, weak), o)
 }
 
-// scale takes the logarithm of figures that are all above 0. Times and rates have long
-// tails, which the t-test would take for changes, and change by factors.
+// scale takes the logarithm of positive figures. Times and rates change by factors, and the
+// t-test would take their long tails for changes.
 func scale(series []float64) []float64 {
 	if len(series) == 0 || slices.Min(series) <= 0 {
 		return series
@@ -79,7 +73,6 @@ func scale(series []float64) []float64 {
 	return logs
 }
 
-// candidates are the change points of windows that overlap by half.
 func candidates(series []float64, o Options) []int {
 	var found []int
 	for start := 0; start < len(series); {
@@ -97,8 +90,7 @@ func candidates(series []float64, o Options) []int {
 	return found
 }
 
-// divide splits a series where its parts differ most, and the parts again, as long as
-// the difference is significant.
+// divide splits a series where its parts differ most, and then the parts, while significant.
 func divide(series []float64, maxP float64) []int {
 	pairs := newDistances(series)
 	var points []int
@@ -118,8 +110,7 @@ func divide(series []float64, maxP float64) []int {
 	}
 }
 
-// strongest drops the weakest candidate again and again, until all that are left are
-// significant and large enough beside their neighbours.
+// strongest drops the weakest candidate until all are significant and large enough.
 func strongest(series, scaled []float64, at []int, o Options) []ChangePoint {
 	for {
 		var points []ChangePoint
@@ -143,8 +134,8 @@ func strongest(series, scaled []float64, at []int, o Options) []ChangePoint {
 	}
 }
 
-// worst is the change point to drop: the one with the largest P above the limit, or
-// else the smallest change that is not above it; ok is false if there is none.
+// worst is the change point to drop: the one with the largest P above the limit, or else the one
+// with the smallest change not above its limit. ok is false if there is none.
 func worst(points []ChangePoint, o Options) (i int, ok bool) {
 	largest, smallest := 0, 0
 	for i, c := range points {
@@ -164,9 +155,8 @@ func worst(points []ChangePoint, o Options) (i int, ok bool) {
 	return smallest, points[smallest].magnitude() <= o.MinChange
 }
 
-// probability is by Student's t-test with equal variances, two-sided: how likely means
-// differ as much in parts of the same. Parts without any spread are the same if
-// their means are (1), and else are not (0).
+// probability is the two-sided P of Student's t-test with equal variances. Without any spread it
+// is 1 for equal means, otherwise 0.
 func probability(a, b []float64) float64 {
 	meanA, meanB, free := stat.Mean(a, nil), stat.Mean(b, nil), float64(len(a)+len(b)-2)
 	if free < 1 || meanA == meanB {

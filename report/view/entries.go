@@ -15,7 +15,6 @@ import (
 	"assay/report"
 )
 
-// What an entry of the list is.
 const (
 	kindRun    = "run"
 	kindSeries = "series"
@@ -23,7 +22,6 @@ const (
 	kindOther  = "other"
 )
 
-// What the list has in place of a verdict.
 const (
 	stateRunning    = "running"
 	stateStopped    = "not ended"
@@ -31,30 +29,25 @@ const (
 	stateNone       = "no run"
 )
 
-// entry is one folder in the list.
 type entry struct {
-	// Path is relative to the folder that is shown, with slashes; "." is that itself.
+	// Path is relative to the shown folder ("."), with slashes.
 	Path string
 	Kind string
-	// Verdict is the verdict of a run that has ended, or one of the states.
-	Verdict string
-	// Problem is why there is no verdict, or what is wrong.
+	// Verdict is a run's verdict, or one of the states.
+	Verdict                     string
 	Problem                     string
 	Workload, Database, Version string
 	Started                     time.Time
 	Clients, Faults             int
-	// PerSecond, P50 and P99 are 0 where there are none.
+	// PerSecond, P50 and P99 are 0 if there are none.
 	PerSecond, P50, P99 float64
-	// Invalid is true if the figures are refused.
-	Invalid bool
-	// Configuration is what a run varies in its series, or the cluster that it started.
+	Invalid             bool
+	// Configuration is what a run varies in its series, or its cluster.
 	Configuration string
-	// Series is the path of the series that the run belongs to.
-	Series string
-	// Done of Total runs of a series or a study are made.
+	// Series is the path of the run's series.
+	Series      string
 	Done, Total int
-	// Report is true if the folder has a page.
-	Report bool
+	Report      bool
 }
 
 // Name is what the list calls it.
@@ -73,7 +66,7 @@ func (e entry) Page() string {
 	return address("files", e.Path, report.FileReport)
 }
 
-// Link is where the entry leads; empty if there is nothing to be seen.
+// Link is where the entry leads; empty if there is nothing to show.
 func (e entry) Link() string {
 	switch {
 	case e.Kind == kindSeries && e.Verdict != stateUnreadable:
@@ -88,7 +81,7 @@ func (e entry) Link() string {
 	return address("follow", e.Path, "")
 }
 
-// Compared reports whether it can be put beside others.
+// Compared reports whether it can be compared.
 func (e entry) Compared() bool {
 	return e.Kind == kindSeries && e.Done > 0 || e.Kind == kindRun && slices.Contains([]string{"valid", "allowed", "violated", "unknown"}, e.Verdict)
 }
@@ -110,7 +103,7 @@ func (e entry) Mark() string {
 	return "?"
 }
 
-// knownHead is what was read of a file, for as long as that is unchanged.
+// knownHead caches a file's content until the file changes.
 type knownHead struct {
 	changed time.Time
 	size    int64
@@ -124,11 +117,9 @@ const (
 	maxFolders = 100_000
 )
 
-// staleAfter is how long live.json may be unchanged before its run counts as one that
-// was killed; it is written once a second.
+// staleAfter is how old live.json, written once a second, may be before its run counts as killed.
 const staleAfter = 10 * time.Second
 
-// scan is one pass over the folder.
 type scan struct {
 	server  *Server
 	now     time.Time
@@ -140,8 +131,7 @@ type scan struct {
 	configurations map[string]string
 }
 
-// entries lists the folder. Files that are unchanged since the last time are not read
-// again, and one is read at a time. Cut is true if there are more than fit.
+// entries lists the folder. It rereads only changed files. cut is true if there are too many.
 func (s *Server) entries() (all []entry, cut bool, err error) {
 	s.scanning.Lock()
 	defer s.scanning.Unlock()
@@ -154,8 +144,7 @@ func (s *Server) entries() (all []entry, cut bool, err error) {
 	return c.entries, c.cut, nil
 }
 
-// visit enters a folder and those below it, and reports whether any is a run or a
-// series. Symbolic links are not followed.
+// visit adds a folder and those below, and reports whether any is an entry. It skips symlinks.
 func (c *scan) visit(at, series string, depth int) (found bool) {
 	if c.folders++; len(c.entries) >= maxEntries || c.folders > maxFolders {
 		c.cut = true
@@ -220,8 +209,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// run reads the head of a run. One that is being made is known by a live.json that
-// was written of late.
+// run reads the head of a run. A fresh live.json means that the run goes on.
 func (c *scan) run(at, series string, has map[string]fs.FileInfo) entry {
 	if live := has[report.FileLive]; live != nil && c.now.Sub(live.ModTime()) < staleAfter {
 		if l, err := report.ReadLive(c.file(at, "")); err == nil {
@@ -253,7 +241,6 @@ func newest(has map[string]fs.FileInfo) (at time.Time) {
 	return at
 }
 
-// headOf reads one result.
 func headOf(folder string, info fs.FileInfo) entry {
 	h, err := report.ReadHead(folder)
 	if err != nil {
@@ -279,7 +266,7 @@ func headOf(folder string, info fs.FileInfo) entry {
 	return e
 }
 
-// series reads a series, whose runs come as entries of their own.
+// series reads a series, whose runs are entries of their own.
 func (c *scan) series(at string, has map[string]fs.FileInfo) entry {
 	s, err := report.ReadSeries(c.file(at, ""))
 	if err != nil {
@@ -295,8 +282,7 @@ func (c *scan) series(at string, has map[string]fs.FileInfo) entry {
 	return e
 }
 
-// judge gives a series or a study the gravest verdict of its runs, which follow it, and
-// their database if it is the same.
+// judge gives a series or study its runs' gravest verdict, and their database if it is one.
 func (e *entry) judge(runs []entry) {
 	gravity := []string{"valid", "allowed", stateUnreadable, stateStopped, "unknown", stateRunning, "violated"}
 	for i, r := range runs {

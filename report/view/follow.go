@@ -12,23 +12,19 @@ import (
 	"assay/report"
 )
 
-// livePage is what the templates "follow.html" and "live" are given.
+// livePage is for the templates "follow.html" and "live".
 type livePage struct {
 	Path string
 	*report.Live
-	// Share is how much of the stage is done, in hundredths; -1 if nothing says it.
-	Share  int
-	Left   string
-	Charts []report.DrawnChart
-	// Recent are the latest points, the newest first.
-	Recent []report.LivePoint
-	// Events is where the page's events come from.
-	Events string
-	// Uncommitted is how many operations did not commit.
+	// Share is the stage's progress in percent; -1 if unknown.
+	Share       int
+	Left        string
+	Charts      []report.DrawnChart
+	Recent      []report.LivePoint
+	Events      string
 	Uncommitted int64
 }
 
-// recentPoints is how many of the latest points stand in the table.
 const recentPoints = 10
 
 func newLivePage(at string, l *report.Live) livePage {
@@ -56,7 +52,7 @@ func newLivePage(at string, l *report.Live) livePage {
 	return p
 }
 
-// live reads how a run goes; false if it is not being made.
+// live returns false if the run is not going on.
 func (s *Server) live(at string) (livePage, bool) {
 	folder, found := s.locate(at)
 	if !found {
@@ -69,7 +65,7 @@ func (s *Server) live(at string) (livePage, bool) {
 	return newLivePage(at, l), true
 }
 
-// follow shows a run that is being made, and leads to the report of one that is not.
+// follow shows a running run, and redirects to the report of an ended one.
 func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	at := r.PathValue("path")
 	if p, running := s.live(at); running {
@@ -94,8 +90,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request) {
 	s.problem(w, http.StatusOK, fmt.Sprintf("%s is not being made now and has no report: %s The command assay check %s judges what a killed run left.", at, why, folder))
 }
 
-// events sends how a run goes, as server-sent events, once a second until it has
-// ended: fragments of the page, and "end" at last.
+// events sends fragments of the page as server-sent events each second, and "end" at last.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.following <- struct{}{}:

@@ -9,10 +9,8 @@ import (
 	"strings"
 )
 
-// pageLength is how many folders one page of the list has.
 const pageLength = 200
 
-// filter is what the list's form asks for.
 type filter struct {
 	Text, Workload, Database, Verdict string
 	// Sort is the name of a column, Order "up" or "down".
@@ -35,7 +33,6 @@ func filterOf(q url.Values) filter {
 	return f
 }
 
-// link is the address of the list with this filter.
 func (f filter) link() string {
 	q := url.Values{}
 	for name, value := range map[string]string{"q": f.Text, "workload": f.Workload, "database": f.Database, "verdict": f.Verdict, "sort": f.Sort, "order": f.Order} {
@@ -62,15 +59,13 @@ func (f filter) takes(e entry) bool {
 	return true
 }
 
-// column is a column that the list can be sorted by.
 type column struct {
 	Key, Title string
 	Words      bool
 	compare    func(a, b entry) int
 }
 
-// first is the order in which the column is sorted at first: words from a on, figures
-// and times from the largest on.
+// first is a column's first order: words ascending, figures and times descending.
 func (c column) first() string {
 	if c.Words && c.Key != "started" {
 		return "up"
@@ -92,7 +87,7 @@ func columns() []column {
 	}
 }
 
-// heading is a column's head: a link that sorts by it, or turns the order round.
+// heading is a link that sorts by its column or reverses the order.
 type heading struct {
 	column
 	Link string
@@ -100,7 +95,6 @@ type heading struct {
 	Sorted string
 }
 
-// listPage is what the template "list" is given.
 type listPage struct {
 	Folder    string
 	Filter    filter
@@ -109,7 +103,7 @@ type listPage struct {
 	Workloads []string
 	Databases []string
 	Verdicts  []string
-	// Shown of All folders are on this page, after the filter Matching.
+	// First to Last of the Matching folders, after the filter, are on this page.
 	All, Matching, First, Last int
 	Previous, Next             string
 	Cut, Running               bool
@@ -167,7 +161,6 @@ func (f filter) at(page int) string {
 	return f.link()
 }
 
-// distinct are the values that occur, sorted.
 func distinct(all []entry, of func(entry) string) []string {
 	seen := map[string]bool{}
 	var values []string

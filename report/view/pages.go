@@ -14,7 +14,6 @@ import (
 	"assay/report/compare"
 )
 
-// write writes a page whole, or says that it could not be made.
 func (s *Server) write(w http.ResponseWriter, status int, name string, data any) {
 	var page bytes.Buffer
 	if err := s.templates.ExecuteTemplate(&page, name, data); err != nil {
@@ -26,13 +25,12 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, data any)
 	_, _ = w.Write(page.Bytes()) // fails if the browser has gone
 }
 
-// problem is a page that says why there is no other.
 func (s *Server) problem(w http.ResponseWriter, status int, text string) {
 	s.write(w, status, "problem.html", text)
 }
 
-// locate returns the folder of a path in an address, and false if it is none below
-// the one that is shown. What leaves that, by dots or by links, is none.
+// locate returns the folder of an address's path. It is false for none below the shown folder;
+// dots and links cannot leave that.
 func (s *Server) locate(at string) (folder string, found bool) {
 	if at == "" {
 		at = "."
@@ -53,8 +51,7 @@ func address(route, at, name string) string {
 	return strings.Join(parts, "/")
 }
 
-// served are the files of a run or a series that may be opened, with their types.
-// Histories and logs are not among them.
+// served are the files that may be opened, with types. Histories and logs are not among them.
 func served() map[string]string {
 	return map[string]string{
 		report.FileReport: "text/html; charset=utf-8", report.FileResult: "application/json", report.FileSeries: "application/json",
@@ -63,8 +60,8 @@ func served() map[string]string {
 	}
 }
 
-// reportPolicy is for reports, which may have come from elsewhere: they run apart
-// from this server's own pages, and can reach nothing.
+// reportPolicy is for reports, which may come from elsewhere: they run apart from this server's
+// own pages and reach nothing.
 const reportPolicy = "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
@@ -90,14 +87,12 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", info.ModTime(), file)
 }
 
-// home is where the list is.
 const home = "/"
 
-// maxCompared bounds how many folders are put side by side.
 const maxCompared = 12
 
-// compare puts runs side by side. What makes them unlike is on the page's top, and
-// refuses nothing: who looks sees it, and no gate hangs on it.
+// compare shows runs side by side. Unlike conditions are named at the top and refuse nothing,
+// since no gate depends on the page.
 func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	paths := r.URL.Query()["run"]
 	if len(paths) < 2 || len(paths) > maxCompared {
@@ -133,7 +128,6 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request) {
 	s.document(w, d)
 }
 
-// command is what compares the same on the command line.
 func (s *Server) command(paths []string, differ bool) string {
 	words := []string{"assay", "compare"}
 	for _, at := range paths {
@@ -145,7 +139,7 @@ func (s *Server) command(paths []string, differ bool) string {
 	return report.CommandLine(words)
 }
 
-// unlike says in which conditions the sides of a comparison differ.
+// unlike says in which conditions the sides differ.
 func unlike(c *compare.Comparison) (report.DocumentVerdict, bool) {
 	var names []string
 	for _, d := range c.Differences {
@@ -154,7 +148,6 @@ func unlike(c *compare.Comparison) (report.DocumentVerdict, bool) {
 	return report.DocumentVerdict{Text: fmt.Sprintf("%s and %s were not made alike: they differ in %s", c.A.Name, c.B.Name, strings.Join(names, ", "))}, len(names) > 0
 }
 
-// groups reads what is to be compared, or answers why it cannot be.
 func (s *Server) groups(w http.ResponseWriter, at string) ([]compare.Group, bool) {
 	folder, found := s.locate(at)
 	if !found {
@@ -169,7 +162,6 @@ func (s *Server) groups(w http.ResponseWriter, at string) ([]compare.Group, bool
 	return groups, true
 }
 
-// series lays out a series as far as it is made.
 func (s *Server) series(w http.ResponseWriter, r *http.Request) {
 	at := r.PathValue("path")
 	groups, ok := s.groups(w, at)

@@ -1,9 +1,8 @@
-// Package view shows the runs and series below a folder as web pages: a list, any
-// run's report, several side by side, and a run that is being made as it goes. It
-// reads files and changes nothing.
+// Package view shows the runs and series below a folder as web pages: a list, any run's report,
+// several side by side, and a running run. It reads files and changes nothing.
 //
-// It is meant for the machine's own user: it answers loopback addresses only, serves
-// only files that it knows by name, and has no users of its own.
+// It is for the machine's own user: it answers loopback addresses only, serves only files that it
+// knows by name, and has no logins.
 package view
 
 import (
@@ -46,7 +45,7 @@ func (e *FolderError) Unwrap() error { return e.Err }
 // Server shows the runs of one folder.
 type Server struct {
 	folder string
-	// root opens files below the folder and none elsewhere.
+	// root opens only files below the folder.
 	root      *os.Root
 	templates *template.Template
 	handler   http.Handler
@@ -57,8 +56,7 @@ type Server struct {
 	following chan struct{}
 }
 
-// The limits of requests. A page is written within writeTimeout, an event within
-// eventTimeout.
+// writeTimeout is for a page, eventTimeout for an event.
 const (
 	headerTimeout = 5 * time.Second
 	writeTimeout  = time.Minute
@@ -85,7 +83,6 @@ func New(folder string) (*Server, error) {
 	return s, nil
 }
 
-// functions are the functions that the templates call.
 func functions() template.FuncMap {
 	return template.FuncMap{
 		"choice": func(all []string, chosen string) any {
@@ -124,12 +121,11 @@ func (s *Server) router() http.Handler {
 	return mux
 }
 
-// policy lets pages use the style and the script of this server, and nothing else.
+// policy lets pages use only the style and the script of this server.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guarded refuses requests that name another host than this machine's loopback: a
-// page elsewhere can have its own name point here (DNS rebinding), and would then be
-// of the same origin.
+// guarded refuses requests that name a host other than this machine's loopback. A foreign page
+// could point its own name here (DNS rebinding) and then share the origin.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -146,8 +142,8 @@ func guarded(next http.Handler) http.Handler {
 	})
 }
 
-// isLoopback reports whether a host, with or without a port, is this machine by an
-// address or name that nobody else can give to another.
+// isLoopback reports whether a host, with or without a port, is this machine under an address or
+// name that cannot be given to another.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -159,8 +155,7 @@ func isLoopback(host string) bool {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Serve answers what comes in at the listener, which it closes, until ctx ends, and
-// closes the server. It returns nil if ctx ended it.
+// Serve answers until ctx ends, which is no error, and closes the listener and the server.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// spread is the guarantee of a server whose acknowledgement means that so many of the nodes have
-// the transaction, itself among them: where every loss of a minority leaves one of them, that of
-// a majority, else that of the few whose loss leaves one.
+// spread is g for a server that acknowledges a transaction once this many nodes, itself included,
+// have it. If every loss of a minority leaves a copy the class is Majority, otherwise SomeNodes.
 func spread(g Guarantee, copies, nodes int) Guarantee {
 	if nodes = max(nodes, copies); copies > (nodes-1)/2 {
 		g.Class = Majority
@@ -20,7 +19,6 @@ func spread(g Guarantee, copies, nodes int) Guarantee {
 	return g
 }
 
-// ofNodes is the class SomeNodes in words.
 func (g Guarantee) ofNodes() string {
 	return fmt.Sprintf("%s: any %d of %d, which is less than a minority", SomeNodes, g.Survives, g.Nodes)
 }
@@ -29,8 +27,8 @@ var standbysWaitedFor = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)^\s*(?:(?:ANY|FIRST)\s+)?(\d+)\s*\((.*)\)\s*$`)
 })
 
-// confirming is how many standbys a commit of PostgreSQL's waits for, and how many are named, 0 for
-// all there are (PostgreSQL manual, "Replication", synchronous_standby_names).
+// confirming returns how many standbys a PostgreSQL commit waits for, and how many are named; 0
+// means all (PostgreSQL manual, "Replication", synchronous_standby_names).
 func confirming(names string) (waited, named int) {
 	waited = 1
 	if m := standbysWaitedFor().FindStringSubmatch(names); m != nil {
@@ -46,10 +44,11 @@ func confirming(names string) (waited, named int) {
 	return waited, named
 }
 
-// AllowsEmptied is how long before an event the acknowledged may be lost, if so many of all nodes
-// were away, among them the primary or not, and some of those had come without their data: as long
-// as ever, unless the others have it all. "To prevent changing the write quorum, never rotate more
-// than one replica set member at a time" (MongoDB manual, "Resync a Member of a Replica Set").
+// AllowsEmptied is how long before an event acknowledged work may be lost if nodes came back
+// without data while this many of all were away, the primary among them or not. It is Unbounded
+// unless the remaining nodes have everything. "To prevent changing the write quorum, never rotate
+// more than one replica set member at a time" (MongoDB manual, "Resync a Member of a Replica
+// Set").
 func (g Guarantee) AllowsEmptied(away, all int, primary bool) time.Duration {
 	if primary && g.Failover != 0 || away >= all || away > 1 && 2*away >= all {
 		return Unbounded
@@ -57,15 +56,15 @@ func (g Guarantee) AllowsEmptied(away, all int, primary bool) time.Duration {
 	return 0
 }
 
-// cassandra follows the Cassandra documentation, "Storage Engine" (CommitLog:
-// commitlog_sync) and "Dynamo" (tunable consistency).
+// cassandra follows the Cassandra documentation, "Storage Engine" (CommitLog: commitlog_sync) and
+// "Dynamo" (tunable consistency).
 func cassandra(s settings) Guarantee {
 	const manual = `Cassandra documentation, "Storage Engine" (commit log) and "Dynamo" (Tunable Consistency)`
 	const usual = 10 * time.Second
 	window := time.Duration(0)
 	if s.is("commitlog_sync", "periodic") {
-		// "up to the sync period or more if the sync is delayed": until it lags by one and a half periods
-		// writes are acknowledged (periodic_commitlog_sync_lag_block, by default).
+		// "up to the sync period or more if the sync is delayed": by default, writes are
+		// acknowledged until the sync lags by 1.5 periods (periodic_commitlog_sync_lag_block).
 		window = s.duration("commitlog_sync_period", time.Millisecond, usual) * 3 / 2
 	}
 	source := s.source("consistency of writes", "replication", "commitlog_sync", "commitlog_sync_period")
@@ -81,8 +80,7 @@ func cassandra(s settings) Guarantee {
 	return alone(within(window), window, source, manual)
 }
 
-// replicas are the copies that Cassandra keeps in each data centre, and of all of them those that a
-// write at this level waits for at least.
+// replicas returns the copies in all data centres, and the fewest that a write waits for.
 func (s settings) replicas() (all, waited int) {
 	var centres []int
 	for part := range strings.SplitSeq(s["replication"], ",") {

@@ -1,10 +1,9 @@
-// Package durability says what an acknowledgement of a database is worth: what the
-// product's manual promises of a transaction that was acknowledged, under the settings
-// that the server itself reports, when a process is killed, when a machine loses its
-// power, and when all of them do.
+// Package durability says what an acknowledgement is worth under the settings that a server
+// reports. It covers a killed process, a loss of power of one machine and of all, by the
+// product's manual.
 //
-// It must not know any driver, cluster or report: it is a function of a product's name
-// and its settings.
+// It must not know any driver, cluster or report: it is a function of a product's name and
+// settings.
 package durability
 
 import (
@@ -17,19 +16,15 @@ import (
 	"assay/store"
 )
 
-// Class is what an acknowledged transaction survives.
+// Class says what an acknowledged transaction survives.
 type Class string
 
-// The classes, from the weakest on. What loses up to a known time at a system crash has
-// a class of its own; see Guarantee.Text.
 const (
 	// None: it may be lost when the server's process is killed.
 	None Class = "none"
-	// ProcessCrash: it survives the end of the process, and may be lost with the
-	// machine's power, however long before it was acknowledged.
+	// ProcessCrash: a killed process loses nothing, but a loss of power may lose even old work.
 	ProcessCrash Class = "process crash"
-	// SystemCrashWithin: it survives a loss of power if it was acknowledged longer
-	// before than a documented time.
+	// SystemCrashWithin: it survives a loss of power once it is older than a documented time.
 	SystemCrashWithin Class = "system crash with loss"
 	// SystemCrash: it survives a loss of power of the server that acknowledged it.
 	SystemCrash Class = "system crash"
@@ -39,42 +34,38 @@ const (
 	Majority Class = "majority"
 )
 
-// Unbounded is a window without a bound.
+// Unbounded is a window without a limit.
 const Unbounded time.Duration = -1
 
-// Guarantee is what is promised. The zero value is for a product that nothing is known
-// about.
+// Guarantee is what a product promises. The zero value means that nothing is known. Its times say
+// how long before an event a transaction may have been acknowledged that is then lost; 0 means
+// that none may be lost.
 type Guarantee struct {
 	Class Class
-	// OneNode is how long before a loss of power of one node, or of a minority, a
-	// transaction may have been acknowledged that is lost; AllNodes if all nodes lose
-	// it at the same time. 0 means that nothing may be lost.
+	// OneNode is for a loss of power of a minority, AllNodes of all nodes at the same time.
 	OneNode, AllNodes time.Duration
-	// Killed is the same where a server's process is killed and its machine stays, AllKilled
-	// where those of all nodes are at the same time.
+	// Killed and AllKilled are the same for killed processes whose machines stay up.
 	Killed, AllKilled time.Duration
-	// Failover is the same where another node takes over, until the old one is back.
+	// Failover is for a takeover by another node, until the old primary is back.
 	Failover time.Duration
-	// Returning is how long an old primary that is back may go on to take writes, which are
-	// lost as those before.
+	// Returning is how long a returning old primary may take writes, which are then lost too.
 	Returning time.Duration
-	// StoodStill is Failover where the old primary's processes stood still meanwhile and went on.
+	// StoodStill replaces Failover if the old primary's processes stood still and went on.
 	StoodStill time.Duration
-	// FailoverText says of what a failover loses more than Failover does; empty if the manual does
-	// not. Several is true if there is a node that could take over.
+	// FailoverText says how much a failover loses, if the manual says more than Failover. Several
+	// is true if there is a node that could take over.
 	FailoverText string
 	Several      bool
-	// Survives is how many of the Nodes may be lost, of the class SomeNodes.
+	// Survives is how many of Nodes may be lost, in the class SomeNodes.
 	Survives, Nodes int
-	// Source is the settings that decide it, as the server reports them, and Manual
-	// the chapter that says what they mean.
+	// Source is the settings that decide, as reported, and Manual the chapter that explains them.
 	Source, Manual string
 }
 
 // Known reports whether anything is known of the product.
 func (g Guarantee) Known() bool { return g.Class != "" }
 
-// Text is the class in words, with the time if it has one, and what a failover may lose.
+// Text is the class in words, with its time and what a failover may lose.
 func (g Guarantee) Text() string {
 	text := string(g.Class)
 	switch g.Class {
@@ -92,8 +83,7 @@ func (g Guarantee) Text() string {
 	return text + "; a failover may lose what no other node has"
 }
 
-// Allows is how long before a cut the acknowledged may be lost, if so many of all nodes
-// lost their power: as much as if all had, once a majority has.
+// Allows is how old lost work may be if this many nodes lost power. A majority counts as all.
 func (g Guarantee) Allows(cut, all int) time.Duration {
 	if 2*cut > all {
 		return g.AllNodes
@@ -101,8 +91,7 @@ func (g Guarantee) Allows(cut, all int) time.Duration {
 	return g.OneNode
 }
 
-// AllowsKilled is how long before a kill the acknowledged may be lost, if so many of all
-// nodes had no process: as much as if all had none, once a majority has.
+// AllowsKilled is Allows for nodes without a process.
 func (g Guarantee) AllowsKilled(killed, all int) time.Duration {
 	if 2*killed > all {
 		return longer(g.Killed, g.AllKilled)
@@ -110,13 +99,12 @@ func (g Guarantee) AllowsKilled(killed, all int) time.Duration {
 	return g.Killed
 }
 
-// Setting is one of those that a server reports.
+// Setting is a setting that a server reports.
 type Setting struct{ Name, Value string }
 
-// settings are a server's settings, by name.
 type settings map[string]string
 
-// Of is what a product promises under its settings.
+// Of returns what a product promises under its settings.
 func Of(product string, reported []Setting) Guarantee {
 	all := settings{}
 	for _, s := range reported {
@@ -135,7 +123,7 @@ func Of(product string, reported []Setting) Guarantee {
 	return g
 }
 
-// of is what the settings promise of tables that are stored as they say.
+// of ignores tables that are stored in a way of their own.
 func (s settings) of(product string) Guarantee {
 	switch product {
 	case "PostgreSQL":
@@ -156,7 +144,6 @@ func (s settings) of(product string) Guarantee {
 	return Guarantee{}
 }
 
-// is reports whether a setting has one of the values, whatever the case.
 func (s settings) is(name string, values ...string) bool {
 	for _, v := range values {
 		if strings.EqualFold(s[name], v) {
@@ -166,7 +153,7 @@ func (s settings) is(name string, values ...string) bool {
 	return false
 }
 
-// source names the settings that were reported, as name=value.
+// source lists the reported settings as name=value.
 func (s settings) source(names ...string) string {
 	var parts []string
 	for _, name := range names {
@@ -177,8 +164,7 @@ func (s settings) source(names ...string) string {
 	return strings.Join(parts, ", ")
 }
 
-// duration reads a time such as 200ms, 1s or 10000ms; without a unit it is taken to be
-// in the unit given. What cannot be read is the other value.
+// duration reads a time such as 200ms; a bare number is in unit. The default is otherwise.
 func (s settings) duration(name string, unit, otherwise time.Duration) time.Duration {
 	text := s[name]
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
@@ -190,13 +176,12 @@ func (s settings) duration(name string, unit, otherwise time.Duration) time.Dura
 	return otherwise
 }
 
-// count reads a number; 0 if it is none.
 func (s settings) count(name string) int {
 	n, _ := strconv.Atoi(s[name]) // what is no number counts for none
 	return n
 }
 
-// alone is the guarantee of a single server that may lose so much.
+// alone is the guarantee of a single server.
 func alone(class Class, window time.Duration, source, manual string) Guarantee {
 	g := Guarantee{Class: class, OneNode: window, AllNodes: window, Source: source, Manual: manual}
 	if class == None {
@@ -205,7 +190,6 @@ func alone(class Class, window time.Duration, source, manual string) Guarantee {
 	return g
 }
 
-// within is the class of a server that loses up to a window at a system crash.
 func within(window time.Duration) Class {
 	switch {
 	case window == 0:
@@ -253,8 +237,8 @@ func postgres(s settings) Guarantee {
 }
 
 // mysql follows the manuals of MariaDB ("InnoDB System Variables",
-// innodb_flush_log_at_trx_commit; "Binary Log", sync_binlog; "Galera Cluster") and of
-// MySQL (the same names; "Group Replication").
+// innodb_flush_log_at_trx_commit; "Binary Log", sync_binlog; "Galera Cluster") and of MySQL (the
+// same names; "Group Replication").
 func mysql(s settings) Guarantee {
 	const manual = `MariaDB documentation, "InnoDB System Variables"; MySQL manual, "InnoDB Startup Options and System Variables"`
 	const flushLog, rocksLog = "innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit"
@@ -306,10 +290,10 @@ func mysql(s settings) Guarantee {
 	return g
 }
 
-// lossless are the settings of semi-synchronous replication if it keeps what was acknowledged at
-// a failover, empty if it does not: a commit is seen by nobody, and not acknowledged, before a
-// replica "has received and logged" it. Where commits wait for so long in vain that the server goes on without,
-// it does not either; that is for who judges a run to know.
+// lossless returns the settings of semi-synchronous replication if a failover keeps acknowledged
+// work, otherwise "". Then a commit is neither seen nor acknowledged before a replica "has
+// received and logged" it. A server whose wait timed out goes on without; whoever judges the run
+// must know of that.
 func (s settings) lossless() string {
 	if s.count(store.SettingConfirming) == 0 {
 		return ""
@@ -323,9 +307,8 @@ func (s settings) lossless() string {
 	return ""
 }
 
-// mongodb follows the MongoDB manual, "Write Concern" (acknowledgement behaviour),
-// "Journaling" (the journal is synced every 100 ms) and "Rollbacks During Replica Set
-// Failover".
+// mongodb follows the MongoDB manual, "Write Concern" (acknowledgement behaviour), "Journaling"
+// (the journal is synced every 100 ms) and "Rollbacks During Replica Set Failover".
 func mongodb(s settings) Guarantee {
 	const manual = `MongoDB manual, "Write Concern", "Journaling" and "Rollbacks During Replica Set Failover"`
 	const interval = 100 * time.Millisecond // storage.journal.commitIntervalMs
@@ -362,9 +345,8 @@ func mongodb(s settings) Guarantee {
 }
 
 // etcd follows etcd's manual, "etcd API guarantees": "Any completed operations are durable. All
-// accessible data is also durable data." A proposal is acknowledged when a majority has it in
-// its log, which is synced ("Tuning", "Disk"). That a server was started with
-// --unsafe-no-fsync it does not tell.
+// accessible data is also durable data." A proposal is acknowledged when a majority has it in its
+// synced log ("Tuning", "Disk"). The server does not report --unsafe-no-fsync.
 func etcd(s settings) Guarantee {
 	const manual = `etcd manual, "etcd API guarantees" (Durability); "Configuration options" (--unsafe-no-fsync takes it away, and is not reported)`
 	source := s.source("members")
@@ -374,12 +356,10 @@ func etcd(s settings) Guarantee {
 	return alone(SystemCrash, 0, source, manual)
 }
 
-// sqliteFolder is how soon file systems write a changed folder by themselves: ext4 every
-// five seconds (ext4(5), commit).
+// sqliteFolder is how soon file systems write a changed folder: ext4 every 5 s (ext4(5), commit).
 const sqliteFolder = 5 * time.Second
 
-// sqlite follows SQLite's documentation, "Pragma statements supported by SQLite"
-// (synchronous, journal_mode).
+// sqlite follows SQLite's "Pragma statements supported by SQLite" (synchronous, journal_mode).
 func sqlite(s settings) Guarantee {
 	const manual = `SQLite documentation, "Pragma statements supported by SQLite" (synchronous, journal_mode)`
 	source := s.source("journal_mode", "synchronous")
@@ -389,9 +369,9 @@ func sqlite(s settings) Guarantee {
 	case s.is("synchronous", "off", "0"), s.is("synchronous", "normal", "1"):
 		return alone(ProcessCrash, Unbounded, source, manual) // in WAL it is consistent, and may end at the last checkpoint
 	case s.is("journal_mode", "delete") && s.is("synchronous", "full", "2"):
-		// "EXTRA provides additional durability if the commit is followed closely by a
-		// power loss": FULL does not sync the folder after the journal was removed.
-		// How close is up to the file system.
+		// "EXTRA provides additional durability if the commit is followed closely by a power
+		// loss": FULL does not sync the folder after removing the journal. The file system
+		// decides how close.
 		return alone(within(sqliteFolder), sqliteFolder, source, manual)
 	}
 	return alone(SystemCrash, 0, source, manual)

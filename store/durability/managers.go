@@ -9,11 +9,9 @@ import (
 	"assay/store"
 )
 
-// or is what the program that leads the nodes was told, or its default.
 func (s settings) or(name, usual string) string { return cmp.Or(s[name], usual) }
 
-// TakenOver is how long before another node took over the acknowledged may be lost, where the old
-// primary's processes stood still meanwhile or not.
+// TakenOver is how long before a takeover acknowledged work may be lost.
 func (g Guarantee) TakenOver(stoodStill bool) time.Duration {
 	if stoodStill && g.StoodStill != 0 {
 		return g.StoodStill
@@ -21,10 +19,10 @@ func (g Guarantee) TakenOver(stoodStill bool) time.Duration {
 	return g.Failover
 }
 
-// led follows the manual of the program that leads the nodes. None of them says how long an old
-// primary that is back takes writes at most: Patroni stops it "under normal circumstances" ("Watchdog
-// support"), and repmgr leaves it to whoever looks after the machines ("Concepts", fencing). It
-// matters where a failover may lose anything, of which Patroni's bounds how much but not since when.
+// led follows the manual of the program that leads the nodes. No manual bounds how long a
+// returning primary takes writes: Patroni stops it "under normal circumstances" ("Watchdog
+// support"), and repmgr leaves it to the operator ("Concepts", fencing). It matters where a
+// failover may lose anything; Patroni bounds how much, but not since when.
 func (s settings) led(g Guarantee) Guarantee {
 	by, is := s[store.SettingLedBy]
 	if !is {
@@ -33,13 +31,13 @@ func (s settings) led(g Guarantee) Guarantee {
 	g.Returning = math.MaxInt64
 	g.Source = s.source(store.SettingLedBy, "synchronous_mode") + ", " + g.Source
 	if page := s.goesOn(by); page != "" && g.Failover == 0 {
-		// What it acknowledges then nobody else has; nor is anybody promoted who does not have it.
+		// Only this node has what it acknowledges then, and no other node is promoted.
 		g.Class, g.Survives, g.Nodes, g.Manual = SystemCrash, 0, 0, g.Manual+page
 	}
 	switch by {
 	case "Patroni":
 		// "Patroni does not get to run due to high load on the system, the VM being paused by the
-		// hypervisor": then only a watchdog device guarantees that there is one primary.
+		// hypervisor": then only a watchdog device guarantees a single primary.
 		g.StoodStill = Unbounded
 		if g.Failover != 0 {
 			lag, ttl := s.or("maximum_lag_on_failover", "1 MiB"), s.or("ttl", "30 s")
@@ -53,8 +51,8 @@ func (s settings) led(g Guarantee) Guarantee {
 	return g
 }
 
-// goesOn is the page that has a primary acknowledge commits alone once no standby can be waited
-// for, whatever the settings of the moment say; empty if none does.
+// goesOn cites the page that lets a primary acknowledge commits alone once it can wait for no
+// standby, whatever its settings say then. It is empty if none does.
 func (s settings) goesOn(by string) string {
 	switch {
 	case by == "Patroni" && s.is("synchronous_mode", "on"):

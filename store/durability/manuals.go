@@ -7,22 +7,20 @@ import (
 	"strings"
 )
 
-// manual is one that rules rest on.
 type manual struct {
-	// name is as rules have it, in front of a page; of is its product, parts are how many numbers
-	// of the product's version name a version of the manual, and read is the newest that the rules
-	// are known to hold for.
+	// name is as rules cite it, before a page. of is the product. parts is how many numbers of
+	// its version name a version of the manual. read is the newest version checked against the
+	// rules.
 	name, of string
 	parts    int
 	read     string
 }
 
-// manuals are all that rules rest on.
 func manuals() []manual {
 	return []manual{
 		{"PostgreSQL manual", "PostgreSQL", 1, "18"},
 		{"MySQL manual", "MySQL", 2, "9.7"},
-		// From 12.3 on InnoDB can hold the binary log, which changes what sync_binlog and AFTER_SYNC mean.
+		// From 12.3 InnoDB can hold the binary log, which changes sync_binlog and AFTER_SYNC.
 		{"MariaDB Galera Cluster documentation", "MariaDB", 2, "12.2"},
 		{"MariaDB documentation", "MariaDB", 2, "12.2"},
 		{"MongoDB manual", "MongoDB", 2, "8.0"},
@@ -38,8 +36,8 @@ func manuals() []manual {
 	}
 }
 
-// Cite names the manuals in a text with their versions: the version of the server where the manual
-// is its product's, unless it is newer than what was read.
+// Cite adds versions to the manuals named in a text. A product's own manual gets the server's
+// version, unless that is newer than the one checked.
 func Cite(text, product, version string) string {
 	for _, m := range manuals() {
 		chosen := m.read
@@ -53,7 +51,7 @@ func Cite(text, product, version string) string {
 	return text
 }
 
-// series is the beginning of a version, such as 6.0 of 6.0.5; empty if it is none.
+// series shortens a version, such as 6.0.5 to 6.0; empty if it is none.
 func series(version string, parts int) string {
 	numbers := numbersOf(version)
 	if len(numbers) == 0 {
@@ -69,7 +67,7 @@ func series(version string, parts int) string {
 // Newer reports whether a version comes after another.
 func Newer(a, b string) bool { return slices.Compare(numbersOf(a), numbersOf(b)) > 0 }
 
-// numbersOf are the numbers with which a version begins: 10, 11 and 6 of 5.5.5-10.11.6-MariaDB.
+// numbersOf returns a version's first numbers: 10, 11 and 6 of 5.5.5-10.11.6-MariaDB.
 func numbersOf(version string) (numbers []int) {
 	version = strings.TrimPrefix(strings.TrimPrefix(version, "5.5.5-"), "v")
 	for part := range strings.SplitSeq(version, ".") {
@@ -94,7 +92,7 @@ func Cited(text string) bool {
 	})
 }
 
-// Manual is the product's manual at this version; empty if none is known.
+// Manual names the product's manual at this version; empty if none is known.
 func Manual(product, version string) string {
 	for _, m := range manuals() {
 		if m.of == product && m.of != "" && !strings.Contains(m.name, "Galera") {

@@ -2,23 +2,23 @@ package durability
 
 import "time"
 
-// redisDelay is how long a write may stay in the memory of a server that syncs its append-only
-// file every second: "it uses a different thread, and if the fsync is still in progress Redis
-// uses a buffer to delay the write(2) call up to two seconds" (Redis documentation, "Diagnosing
-// latency issues", "Latency due to AOF and disk I/O").
+// redisDelay is how long a write may stay in memory if the append-only file is synced every
+// second: "it uses a different thread, and if the fsync is still in progress Redis uses a buffer
+// to delay the write(2) call up to two seconds" (Redis documentation, "Diagnosing latency
+// issues", "Latency due to AOF and disk I/O").
 const redisDelay = 2 * time.Second
 
-// redisReturning is how long a primary that is back after a failover may take itself for the
-// primary, until the Sentinels make it a replica: "the wrong configuration must be observed for
-// some time, that is greater than the period used to broadcast new configurations" (Redis
-// documentation, "High availability with Redis Sentinel", "Sentinel reconfiguration of instances
-// outside the failover procedure"). Those are eight seconds behind a look every ten
-// (sentinel.c of release 7.0, sentinelRefreshInstanceInfo), and the time to connect.
+// redisReturning bounds how long a returning primary takes itself for the primary, until the
+// Sentinels make it a replica: "the wrong configuration must be observed for some time, that is
+// greater than the period used to broadcast new configurations" (Redis documentation, "High
+// availability with Redis Sentinel", "Sentinel reconfiguration of instances outside the failover
+// procedure"). Sentinel looks every 10 s and waits 8 s (sentinel.c of release 7.0,
+// sentinelRefreshInstanceInfo), and must connect.
 const redisReturning = 30 * time.Second
 
-// redisLeaders is the chapter on who makes another server the primary. A Redis Cluster loses in the
-// same way: "Redis Cluster uses asynchronous replication between nodes, and last failover wins
-// implicit merge function" ("Write safety"); its old primary is told by the first that it hears.
+// redisLeaders cites the chapter on failovers. A Redis Cluster loses in the same way: "Redis
+// Cluster uses asynchronous replication between nodes, and last failover wins implicit merge
+// function" ("Write safety"); the first node that its old primary hears from tells it.
 func redisLeaders(s settings) string {
 	if s.is("failover by", "Redis Cluster") {
 		return `"Redis cluster specification" (Write safety)`
@@ -29,8 +29,8 @@ func redisLeaders(s settings) string {
 // redis follows Redis's documentation, "Redis persistence" (snapshots; the append-only file and
 // appendfsync), "Redis replication" and "High availability with Redis Sentinel": "Redis uses
 // asynchronous replication", and after a failover "there is always a window for losing
-// acknowledged writes". WAIT does not change that: "it is possible to still lose a write
-// synchronously replicated to multiple replicas" ("WAIT").
+// acknowledged writes". Even with WAIT "it is possible to still lose a write synchronously
+// replicated to multiple replicas" ("WAIT").
 func redis(s settings) Guarantee {
 	manual := `Redis documentation, "Redis persistence"`
 	deciding := []string{"appendonly", "appendfsync", "save"}

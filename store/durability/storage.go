@@ -8,18 +8,15 @@ import (
 	"assay/store"
 )
 
-// storage is what a product promises of tables that are stored in a way of their own.
+// storage is a product's way of storing tables that its other settings do not cover.
 type storage struct {
-	way string
-	// transactions is true if statements on such tables can be undone.
+	way          string
 	transactions bool
-	// survives is what their content survives, Unbounded what is lost otherwise.
-	survives Class
-	// what describes it, and manual is the chapter that says so.
+	// survives is what their content survives. Anything else loses all.
+	survives     Class
 	what, manual string
 }
 
-// storages are the ways that are known, by product.
 func storages(product string) []storage {
 	switch product {
 	case "PostgreSQL":
@@ -44,8 +41,7 @@ func storages(product string) []storage {
 	return nil
 }
 
-// storedAs is what is promised of these tables, beside what the settings say. Nothing is
-// known of a way that is not listed.
+// storedAs returns the promise for such tables. Nothing is known of an unlisted way.
 func storedAs(product, way, tables string) Guarantee {
 	all := storages(product)
 	i := slices.IndexFunc(all, func(s storage) bool { return strings.EqualFold(s.way, way) })
@@ -64,9 +60,8 @@ func tableIs(tables, way string) string {
 	return "table " + tables + " is " + way
 }
 
-// WithoutTransactions describes, with the chapter that says so, the tables on which
-// statements cannot be undone, and where several statements together have no promise;
-// empty if there are none.
+// WithoutTransactions describes, with the manual's chapter, the tables whose statements cannot be
+// undone and have no promise together; empty if there are none.
 func WithoutTransactions(product string, reported []Setting) (what, manual string) {
 	for _, r := range reported {
 		way, apart := strings.CutPrefix(r.Name, store.SettingStoredAs)
@@ -79,7 +74,7 @@ func WithoutTransactions(product string, reported []Setting) (what, manual strin
 	return "", ""
 }
 
-// Apart are the tables that are stored in a way that the other settings do not cover.
+// Apart lists the tables stored in a way that the other settings do not cover.
 func Apart(reported []Setting) (tables []string) {
 	for _, r := range reported {
 		if strings.HasPrefix(r.Name, store.SettingStoredAs) {
@@ -89,12 +84,11 @@ func Apart(reported []Setting) (tables []string) {
 	return tables
 }
 
-// ranks are the classes from the weakest on.
 func ranks() []Class {
 	return []Class{None, ProcessCrash, SystemCrashWithin, SystemCrash, SomeNodes, Majority}
 }
 
-// weaker is what holds of tables of both: of each loss what one of them allows.
+// weaker combines two guarantees for tables of both: the larger window of each loss.
 func weaker(a, b Guarantee) Guarantee {
 	if !a.Known() || !b.Known() {
 		return Guarantee{}
@@ -108,7 +102,6 @@ func weaker(a, b Guarantee) Guarantee {
 	return a
 }
 
-// longer is the longer of two windows.
 func longer(a, b time.Duration) time.Duration {
 	if a < 0 || b < 0 {
 		return Unbounded

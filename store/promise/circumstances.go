@@ -12,44 +12,39 @@ import (
 	"assay/store/durability"
 )
 
-// Circumstances are what decides whether a finding is allowed.
+// Circumstances decide whether a finding is allowed.
 type Circumstances struct {
-	// Product and Settings are as the database has told them.
+	// Product and Settings are as the database reports them.
 	Product  string
 	Settings []durability.Setting
-	// Version is the server's, which chooses among the rules and the versions of the manual.
+	// Version is the server's. It selects the rules and the manual's version.
 	Version string
-	// Model is the consistency model that the vendor promises at the isolation level,
-	// where a workload asks.
-	Model string
-	// Nodes is how many hold data.
-	Nodes int
-	// Tables are all that the workload uses, where that is known.
+	Model   string
+	Nodes   int
+	// Tables are all that the workload uses, if known.
 	Tables []string
-	// Happened is what was done to the database while it worked, and was seen to take
-	// effect.
+	// Happened is what was done to the database during the work and took effect.
 	Happened Events
-	// Timed is true if what was lost at an event as the settings allow is left out
-	// already, by when it was acknowledged; else nobody knows when that was.
+	// Timed is true if losses that the settings allow at an event were left out already, by the
+	// time of their acknowledgement. Otherwise that time is unknown.
 	Timed bool
 }
 
-// Events are what can make a database lose or hide what it has acknowledged.
+// Events are what can make a database lose or hide acknowledged work.
 type Events struct {
-	// Killed: a server's process ended without warning, MostKilled: so did those of most nodes
-	// at the same time. PowerCut: so did its machine.
+	// Killed: a server's process was killed; MostKilled: those of most nodes at the same time.
+	// PowerCut: a machine lost its power.
 	Killed, MostKilled, PowerCut bool
-	// Emptied: so many nodes came back without their data that nobody may have had all of it.
+	// Emptied: so many nodes came back without data that perhaps no node had all of it.
 	Emptied bool
-	// Failover: another node took over. Divided: nodes that went on could not reach one
-	// another, or stood still and went on, so that two may have taken themselves for the
-	// primary.
+	// Failover: another node took over. Divided: running nodes could not reach one another, or
+	// stood still and went on, so that two may have taken themselves for the primary.
 	Failover, Divided bool
-	// StoodStill: so it did while the old primary's processes stood still.
+	// StoodStill: it took over while the old primary's processes stood still.
 	StoodStill bool
 }
 
-// Any reports whether there was one.
+// Any reports whether anything happened.
 func (e Events) Any() bool { return e != Events{} }
 
 // allows is how long before an event an operation may have been acknowledged that is lost.
@@ -68,13 +63,12 @@ func (e Events) allows(g durability.Guarantee, several bool) (window time.Durati
 	return window
 }
 
-// Ruling is what is known of the promise that a finding is about.
+// Ruling says what the vendor promises about a finding.
 type Ruling struct {
-	// Promised is whether the manual promises that it does not come about; nil if that is
-	// not known.
+	// Promised is true if the manual rules the finding out, and nil if that is unknown.
 	Promised *bool
-	// Source is the settings and what they mean, and Manual the page that says so; empty
-	// where no setting takes anything away.
+	// Source is the settings and their meaning, Manual the page; empty if none weakens the
+	// promise.
 	Source, Manual string
 }
 
@@ -87,7 +81,7 @@ func allowed(source, manual string) Ruling {
 
 func unknown(source, manual string) Ruling { return Ruling{Source: source, Manual: manual} }
 
-// Of is what is known of a finding about this property.
+// Of returns the ruling on a finding about this property.
 func (c *Circumstances) Of(p Property) Ruling { return c.cited(c.of(p)) }
 
 func (c *Circumstances) cited(r Ruling) Ruling {
@@ -121,7 +115,6 @@ func (c *Circumstances) of(p Property) Ruling {
 	return promised()
 }
 
-// ofRules is what the table of rules takes away.
 func (c *Circumstances) ofRules(p Property) (Ruling, bool) {
 	facts := c.facts()
 	for _, r := range rules() {
@@ -132,7 +125,6 @@ func (c *Circumstances) ofRules(p Property) (Ruling, bool) {
 	return Ruling{}, false
 }
 
-// ofStorage is what is taken away by how the tables are stored.
 func (c *Circumstances) ofStorage(p Property) (Ruling, bool) {
 	what, manual := durability.WithoutTransactions(c.Product, c.Settings)
 	if what == "" || p == Durability || p == Agreement && !c.several() {
@@ -144,8 +136,7 @@ func (c *Circumstances) ofStorage(p Property) (Ruling, bool) {
 	return allowed(what, manual), true
 }
 
-// ofLoss is what follows from the loss of what was acknowledged, where the settings allow
-// that at an event of the run.
+// ofLoss excuses what follows from losses that the settings allow at an event of the run.
 func (c *Circumstances) ofLoss(p Property) (Ruling, bool) {
 	g := durability.Of(c.Product, c.Settings)
 	h := c.Happened
@@ -170,8 +161,7 @@ func (c *Circumstances) ofLoss(p Property) (Ruling, bool) {
 	return unknown(c.source(g)+" allows to lose what was acknowledged before an event of this run, and when this was is not told", g.Manual), true
 }
 
-// OfLevel is what is known of a finding that the isolation level, or the model that is promised,
-// does not rule out.
+// OfLevel rules on a finding that the isolation level, or the promised model, allows.
 func (c *Circumstances) OfLevel(p Property) Ruling {
 	if r := c.Of(p); r.Promised != nil && !*r.Promised {
 		return r
@@ -184,16 +174,15 @@ func (c *Circumstances) OfLevel(p Property) Ruling {
 	return allowed(cmp.Or(c.Model, "the consistency that "+c.Product+" promises"), manual)
 }
 
-// OfLoss is what is known of what is gone once it is left out that the settings allow to
-// lose.
+// OfLoss returns the ruling on losses that remain after the allowed ones are left out.
 func (c *Circumstances) OfLoss() Ruling {
 	g := durability.Of(c.Product, c.Settings)
 	return c.cited(allowed(c.source(g), g.Manual))
 }
 
-// OfCopies is what is known of findings of restored backups where some of these, or all, were
-// copies of the database's file without its log: nobody promises anything of them. source is
-// what asked for them.
+// OfCopies returns the ruling on findings of restored backups if some, or all, were copies of the
+// database's file without its log: their manual promises nothing. source says what asked for
+// them.
 func OfCopies(source string, all bool) Ruling { return new(Circumstances).cited(ofCopies(source, all)) }
 
 func ofCopies(source string, all bool) Ruling {
@@ -203,13 +192,12 @@ func ofCopies(source string, all bool) Ruling {
 	return allowed(source, `SQLite documentation, "Write-Ahead Logging", "The WAL File"; "How To Corrupt An SQLite Database File"`)
 }
 
-// afterLoss are the properties with findings that may follow from a loss. A wrong total
-// does not: transactions are lost as a whole.
+// afterLoss are the properties whose findings may follow from a loss. A wrong total is not among
+// them: transactions are lost as a whole.
 func afterLoss() []Property {
 	return []Property{Durability, Isolation, Snapshot, CommitOrder, Recency, Invariant}
 }
 
-// source names the settings that decide what may be lost, in the product's words.
 func (c *Circumstances) source(g durability.Guarantee) string {
 	if c.Product == "MongoDB" {
 		return strings.Replace(g.Source, settingWriteConcern+"=", "w:", 1)
@@ -219,7 +207,6 @@ func (c *Circumstances) source(g durability.Guarantee) string {
 
 func (c *Circumstances) several() bool { return c.Nodes > 1 }
 
-// all reports whether all tables are among these.
 func (c *Circumstances) all(apart []string) bool {
 	if len(c.Tables) == 0 {
 		return false
@@ -227,7 +214,7 @@ func (c *Circumstances) all(apart []string) bool {
 	return !slices.ContainsFunc(c.Tables, func(t string) bool { return !slices.Contains(apart, t) })
 }
 
-// facts are the settings, and what follows from several of them.
+// facts are the settings and what follows from several of them.
 func (c *Circumstances) facts() map[string]string {
 	facts := map[string]string{factSerializable: "false", factVersion: c.Version, factPage: Page(c.Product, c.Version)}
 	for _, s := range c.Settings {
@@ -257,8 +244,7 @@ func number(text string) int {
 	return n
 }
 
-// overlaps reports whether the replicas that answer a read of Cassandra's are more than
-// those that may have missed a write: R + W > N.
+// overlaps reports whether Cassandra's reads meet the latest write: R + W > N.
 func overlaps(facts map[string]string) bool {
 	copies := 0
 	for part := range strings.SplitSeq(facts["replication"], ",") {
@@ -277,8 +263,7 @@ func overlaps(facts map[string]string) bool {
 	return asked(facts["consistency of writes"])+asked(facts["consistency of reads"]) > copies
 }
 
-// Merge joins what is known of several findings: one broken promise is one, and what is
-// not known is not excused.
+// Merge joins rulings. One broken promise breaks all, and an unknown one is no excuse.
 func Merge(rulings []Ruling) Ruling {
 	if len(rulings) == 0 {
 		return Ruling{}

@@ -7,36 +7,32 @@ import (
 	"assay/store/durability"
 )
 
-// Fault is one that took effect, as far as it decides what the database may lose by it. Times are
-// in nanoseconds of one clock.
+// Fault took effect. Times are nanoseconds of one clock; 0 means never.
 type Fault struct {
-	// At is when it began, CutAt when the power went, and Healed when it was over; 0 where that
-	// never came.
-	At, CutAt, Healed int64
-	// Kills, CutsPower, Divides and StandsStill are what it does to nodes.
+	// At is when it began, CutAt when the power went, and Healed when it was over.
+	At, CutAt, Healed                      int64
 	Kills, CutsPower, Divides, StandsStill bool
-	// HitPrimary is true if the primary was among them, and TookOver if another node took over.
-	HitPrimary, TookOver bool
-	// NoProcess and NoPower are how many nodes with data had none at that time, whatever had ended
-	// them. Away is how many were away while a node had come without its data; 0 if none had.
+	HitPrimary, TookOver                   bool
+	// NoProcess and NoPower count the data nodes without one then, for whatever reason. Away is
+	// how many were away while a node was back without its data; 0 if none was.
 	NoProcess, NoPower, Away int
 }
 
 // KillTakes is how long after a fault began its processes are certainly gone.
 const KillTakes = 500 * time.Millisecond
 
-// Moment is one at which a database may lose what it has acknowledged: nodes lost their power,
-// their processes were killed, or others took over.
+// Moment is a time at which a database may lose acknowledged work: nodes lost their power, lost
+// their processes, or took over.
 type Moment struct {
-	// At is in nanoseconds since the start. Until is how late, if it is later, the nodes may have
-	// acknowledged something in spite of it.
+	// At is in nanoseconds since the start. Until, if later, is how late nodes may still have
+	// acknowledged work that is lost.
 	At, Until int64
-	// Allowed is how long before it an operation may have been acknowledged that the
-	// database's manual does not promise to keep; negative for any time.
+	// Allowed is how long before At an operation may have been acknowledged that the manual does
+	// not promise to keep; negative for any time.
 	Allowed time.Duration
 }
 
-// Moments are those of a fault, of so many nodes. A power cut is one even if nothing may be lost.
+// Moments of a fault on this many nodes. A power cut is one even if nothing may be lost.
 func (f Fault) Moments(g durability.Guarantee, nodes int) (all []Moment) {
 	add := func(allowed time.Duration, until int64) {
 		if allowed != 0 {
@@ -64,7 +60,6 @@ func (f Fault) Moments(g durability.Guarantee, nodes int) (all []Moment) {
 	return all
 }
 
-// emptied is what may be lost since nodes came without their data.
 func (f Fault) emptied(g durability.Guarantee, nodes int) time.Duration {
 	if f.Away == 0 {
 		return 0
@@ -81,21 +76,20 @@ func (e Events) With(f Fault, g durability.Guarantee, nodes int) Events {
 	return e
 }
 
-// End is the last moment at which something may have been acknowledged that was lost.
+// End is the last time at which lost work may have been acknowledged.
 func (m Moment) End() int64 { return max(m.At, m.Until) }
 
-// Before is how long before it an operation was acknowledged. The answer may have been on its
-// way when it came.
+// Before is how long before it an operation was acknowledged; an answer may be on its way.
 func (m Moment) Before(acknowledged int64) time.Duration {
 	return time.Duration(max(m.At-acknowledged, 0))
 }
 
-// Allows reports whether the manual allows to lose what was acknowledged at a moment before it.
+// Allows reports whether the manual allows losing work acknowledged at a time before it.
 func (m Moment) Allows(acknowledged int64) bool {
 	return m.Allowed < 0 || m.Allowed > 0 && m.Before(acknowledged) <= m.Allowed
 }
 
-// MayLose reports whether an operation may be lost at it that began and was acknowledged then.
+// MayLose reports whether an operation that began and was acknowledged then may be lost.
 func (m Moment) MayLose(began, acknowledged int64) bool {
 	return began <= m.End() && m.Allows(acknowledged)
 }

@@ -2,8 +2,7 @@ package promise
 
 import "assay/store/durability"
 
-// Page is the page of a product's manual that says what its isolation levels promise, with the
-// version; empty of a product that is not known.
+// Page cites the manual's page on isolation levels; empty for an unknown product.
 func Page(product, version string) string {
 	title := map[string]string{
 		"PostgreSQL":  `"Transaction Isolation"`,

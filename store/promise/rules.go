@@ -7,8 +7,7 @@ import (
 	"assay/store/durability"
 )
 
-// Settings that rules speak of, by the names that drivers give them, and facts that
-// follow from them.
+// Settings as drivers name them, and facts derived from them.
 const (
 	settingWriteConcern = "write concern"
 	settingReadConcern  = "read concern"
@@ -16,17 +15,15 @@ const (
 	settingLedBy        = "led by"
 	settingStandbys     = "synchronous_standby_names"
 
-	// factMajority: a write waits for a majority. factSerializable: transactions are as
-	// one after the other. factOverlap: R + W > N.
+	// factMajority: a write waits for a majority. factSerializable: transactions run as if
+	// serially. factOverlap: R + W > N.
 	factMajority     = "a majority acknowledges"
 	factSerializable = "serializable"
 	factOverlap      = "reads overlap writes"
-	// factVersion is the server's version, and factPage the manual's page on isolation levels.
-	factVersion = "version"
-	factPage    = "isolation page"
+	factVersion      = "version"
+	factPage         = "isolation page"
 )
 
-// need is what must be so beside the settings.
 type need uint8
 
 const (
@@ -36,8 +33,8 @@ const (
 	anyEvent
 )
 
-// condition is that a setting has one of some values or, if not is true, none of them,
-// whether it is there or not. Without values it is that it is there.
+// condition requires a setting to have one of the values or, if not is true, none of them,
+// present or not. Without values it requires that the setting is present.
 type condition struct {
 	setting string
 	not     bool
@@ -46,7 +43,7 @@ type condition struct {
 
 func is(setting string, values ...string) condition { return condition{setting, false, values} }
 
-// since is that the server is of this version or of a later one, or of none that is known.
+// since requires this version or a later one; an unknown version passes.
 func since(version string) condition { return condition{factVersion, false, []string{version}} }
 
 func isNot(setting string, values ...string) condition { return condition{setting, true, values} }
@@ -64,19 +61,18 @@ func (x condition) holds(facts map[string]string) bool {
 	return slices.Contains(x.values, value) != x.not
 }
 
-// rule takes a promise away.
 type rule struct {
 	products   []string // none for all
 	properties []Property
 	when       []condition
 	needs      need
-	// open is true if the manual leaves it open.
+	// open is true if the manual leaves the question open.
 	open bool
-	// source is the settings in the product's words, {NAME} the value of one.
+	// source is the settings in the product's words; {NAME} stands for a setting's value.
 	source, manual string
 }
 
-// rules is the table. The first that matches decides.
+// rules lists all rules. The first match decides.
 func rules() []rule {
 	return slices.Concat(mongoRules(), sqlRules(), cassandraRules(), redisRules(), etcdRules(), commonRules())
 }
@@ -87,12 +83,12 @@ func mongoRules() []rule {
 	return []rule{
 		{mongo, []Property{Recency}, []condition{is(settingReads), isNot(settingReads, "primary")}, severalNodes, false,
 			"reads answered by {reads are answered by}", `MongoDB manual, "Read Preference" (members other than the primary may return stale data)`},
-		// What a transaction reads at read concern snapshot or majority is what a majority has.
+		// At read concern snapshot or majority a transaction reads what a majority has.
 		{mongo, []Property{Recency}, []condition{is(factMajority, "false"), isNot(settingReadConcern, "linearizable")}, severalNodes, false,
 			"w:{write concern}", `MongoDB manual, "Write Concern", "Read Concern \"majority\"" (what is acknowledged by fewer is not yet what such a read returns)`},
 		{mongo, []Property{Recency}, []condition{is(factMajority, "unknown"), isNot(settingReadConcern, "linearizable")}, severalNodes, true,
 			"w:{write concern}", `MongoDB manual, "getDefaultRWConcern" (who acknowledges a write is the server's default, which this user may not ask for)`},
-		// Of a transaction nothing is said to be read in the past, but that it is one snapshot.
+		// No page says that a transaction reads the past, only that it reads one snapshot.
 		{mongo, []Property{Recency}, []condition{is(settingReads), is(settingReadConcern, "snapshot"), since("5.0")}, severalNodes, false,
 			"read concern {read concern}", `MongoDB manual, "Read Concern \"snapshot\"" (outside of transactions a read is of a specific single point in time in the recent past)`},
 		{mongo, []Property{Recency}, []condition{isNot(settingReadConcern, "linearizable")}, severalNodes | divided, false,
@@ -129,13 +125,12 @@ func sqlRules() []rule {
 			"group_replication_consistency={group_replication_consistency}", consistency},
 		{mysql, []Property{Recency}, []condition{is("wsrep_cluster_size"), is("wsrep_sync_wait", "0", "2", "4", "6", "8", "10", "12", "14"), isNot("audits", "wsrep_sync_wait=1")},
 			severalNodes, false, "wsrep_sync_wait={wsrep_sync_wait}", galera},
-		// Of those that confirm commits one may be out of reach, or without repmgrd.
+		// A standby that confirms commits may be out of reach, or without repmgrd.
 		{[]string{"PostgreSQL"}, afterLoss(), []condition{is(settingLedBy, "repmgr"), is(settingStandbys), isNot(settingStandbys, "", "(none)", "unknown")}, severalNodes | failover, true,
 			"led by=repmgr, synchronous_standby_names={synchronous_standby_names}", `repmgr manual, "Automatic failover with repmgrd" (it does not say that the standby which is promoted is one that has confirmed the commits)`},
 		{[]string{"TiDB"}, []Property{Recency}, []condition{is("tidb_read_staleness"), isNot("tidb_read_staleness", "0", "(none)")}, 0, false,
 			"tidb_read_staleness={tidb_read_staleness}", `TiDB documentation, "Read Historical Data Using the tidb_read_staleness System Variable" (queries outside of interactive transactions)`},
-		// On the primary a commit is seen once it has ended its wait for the log and for standbys, and
-		// on a standby in the order of the log.
+		// A primary shows a commit after its wait for log and standbys, a standby in log order.
 		{[]string{"PostgreSQL"}, []Property{Recency, CommitOrder}, []condition{is(settingReads), isNot(settingReads, "the primary")}, severalNodes, false,
 			"reads answered by {reads are answered by}", `PostgreSQL manual, "Hot Standby" (data on a standby takes some time to arrive, so that it is eventually consistent with the primary)`},
 		{[]string{"PostgreSQL"}, []Property{Recency, Snapshot}, nil, severalNodes | failover, true,
@@ -172,7 +167,6 @@ func etcdRules() []rule {
 	}
 }
 
-// commonRules are of all products.
 func commonRules() []rule {
 	return []rule{
 		{nil, []Property{Invariant}, []condition{is(factSerializable, "false"), is("isolation")}, 0, false,
@@ -181,7 +175,6 @@ func commonRules() []rule {
 	}
 }
 
-// matches reports whether the rule decides.
 func (r *rule) matches(c *Circumstances, facts map[string]string, p Property) bool {
 	h := c.Happened
 	for needed, so := range map[need]bool{severalNodes: c.several(), failover: h.Failover, divided: h.Divided, anyEvent: h.Any()} {

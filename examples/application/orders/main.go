@@ -1,9 +1,10 @@
 // Command orders places orders with database/sql, on PostgreSQL or MariaDB:
-// go run ./examples/application/orders [naive|mended]
 //
-// The naive form tries an order again after any error, under a new number, and waits for answers
-// for ever. The mended form gives each order its number once, so that the second attempt finds
-// what the first has done, and gives each attempt a second.
+//	go run ./examples/application/orders [naive|mended]
+//
+// The naive form retries an order after any error, under a new number, and waits for answers for
+// ever. The mended form keeps the order's number, so that a retry finds what the first attempt
+// did, and gives each attempt a second.
 package main
 
 import (
