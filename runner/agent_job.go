@@ -24,8 +24,7 @@ type ShareWorker struct {
 	// Database returns the whole address, for a plan that leaves out the password; empty if
 	// unknown.
 	Database func() string
-	// open replaces openWork if not nil. Tests share one store.
-	open opener
+	open     opener
 }
 
 var _ agents.Worker = (*ShareWorker)(nil)
@@ -163,7 +162,6 @@ func (j *job) watch(ctx context.Context) (stop func()) {
 
 // foundByAgent is what an agent reports beside its history.
 type foundByAgent struct {
-	// Machine is nil if nothing is known.
 	Machine *pressure.Usage `json:"machine,omitempty"`
 	// Work has the workload's own form.
 	Work json.RawMessage `json:"work,omitempty"`

@@ -23,11 +23,9 @@ import (
 
 // Agents has other processes do a run's work.
 type Agents struct {
-	// Engine is the NATS server that reaches them.
 	Engine *agents.Engine
 	// Pool restricts which agents may take part; see agents.Options.
-	Pool string
-	// Count is how many agents the run waits for.
+	Pool  string
 	Count int
 	// Continue goes on after an agent is lost. Otherwise the run ends.
 	Continue bool
@@ -125,7 +123,6 @@ func (r *run) dismiss(ctx context.Context) {
 	}
 }
 
-// workByAgents has the agents do the operations, and merges their histories.
 func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 	r.options.Progress.Stage("agents are opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
 	slowest, err := r.group.Prepare(ctx)
@@ -160,7 +157,6 @@ func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 	return stats, nil
 }
 
-// followAgents waits until the agents' clients have ended and their histories are here.
 func (r *run) followAgents(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (load.Stats, error) {
 	now := func() int64 { return r.group.Now() - zero }
 	measured := r.measure(ctx, rounds, file, zero)

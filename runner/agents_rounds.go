@@ -13,7 +13,6 @@ import (
 	"assay/workload/definition"
 )
 
-// clientsOfRounds returns the number of clients of each round; nil without rounds.
 func (r *run) clientsOfRounds() (all []int) {
 	rounds, _ := r.store.Rounds()
 	for _, round := range rounds {

@@ -101,7 +101,6 @@ func gravest(r *report.Result) (worst check.Result, best check.Evidence) {
 	return worst, best
 }
 
-// searchSmallest looks for a smallest history; nil if there is none.
 func searchSmallest(ctx context.Context, folder string, timeout time.Duration) (*check.Excerpt, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -10,7 +10,6 @@ import (
 	"assay/runner/nodes"
 )
 
-// folderLogs holds the nodes' logs within a run's folder.
 const folderLogs = "nodes"
 
 // provide starts the scenario's servers, or finds existing ones, and sets the run's address.

@@ -14,7 +14,6 @@ const flagExisting = "--use-existing"
 
 var errExisting = errors.New("the run used existing tables, which others may have changed since; they are read back by the run alone")
 
-// validateExisting refuses what cannot be done with existing tables.
 func (s Scenario) validateExisting() error {
 	if !s.UseExisting {
 		return nil

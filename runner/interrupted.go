@@ -16,10 +16,8 @@ import (
 type InterruptedError struct {
 	// During is the stage: "loading, with 1,200 of 5,000 rows in".
 	During string
-	// Left says what remains of the run.
-	Left string
-	// Err is the error of the interrupted stage.
-	Err error
+	Left   string
+	Err    error
 }
 
 func (e *InterruptedError) Error() string {

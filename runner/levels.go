@@ -37,7 +37,6 @@ type matrix struct {
 	options Options
 	support definition.Support
 	cells   interleaving.Matrix
-	// dropped is false while a schema of this matrix exists.
 	dropped bool
 }
 
@@ -94,7 +93,6 @@ func (m *matrix) play(ctx context.Context, wanted []string) error {
 	return nil
 }
 
-// level plays one level in its own schema, which it drops.
 func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 	db, err := m.support.Open(ctx, store.Target{Address: withOptions(m.address, level.Options), ConnectTimeout: m.timeout, Isolation: level.Isolation})
 	if err != nil {

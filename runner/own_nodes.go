@@ -9,7 +9,6 @@ import (
 	"assay/report"
 )
 
-// hosts reads the file of --nodes.
 func (s Scenario) hosts() (*fault.Hosts, error) {
 	text, err := os.ReadFile(s.Nodes)
 	if err != nil {

@@ -45,7 +45,6 @@ func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (s
 	}
 }
 
-// servers tells which processes of this machine are the database's.
 func (r *run) servers() pressure.Database {
 	switch {
 	case r.cluster != nil:

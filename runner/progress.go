@@ -19,9 +19,7 @@ type Progress interface {
 	Stage(text string)
 	// Rows says how many rows of the stage are done; total is 0 if unknown.
 	Rows(done, total int64)
-	// Working comes once a second during the work.
 	Working(elapsed time.Duration, measuring bool, now measure.Snapshot)
-	// Note is a remark for the user.
 	Note(text string)
 }
 
@@ -109,7 +107,6 @@ type Monitor interface {
 	Begin(run, workload, database, version string, operations map[uint8]string)
 	// Phase is given one of the Phase constants.
 	Phase(phase string)
-	// Clients says how many clients work.
 	Clients(n int)
 	// Recorded is given each attempt of a client. It must not keep op.
 	Recorded(op *history.Op)

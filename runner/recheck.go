@@ -25,7 +25,6 @@ import (
 
 // RecheckOptions says how Recheck judges a saved run.
 type RecheckOptions struct {
-	// Version is assay's version.
 	Version string
 	// Database is the database's address; empty means the address in the scenario.
 	Database string
@@ -114,7 +113,6 @@ func (o *RecheckOptions) chooseModel(s *Scenario, r *report.Result) (own string,
 	return own, nil
 }
 
-// undecidedNow names the checks that were decided earlier and are unknown now.
 func undecidedNow(earlier, now []check.Result) string {
 	var names []string
 	for _, before := range earlier {

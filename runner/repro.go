@@ -30,7 +30,6 @@ type ReproOptions struct {
 
 // Reproduction is a smallest history, written to a file and judged again from there.
 type Reproduction struct {
-	// Kind is the kind of history, or the check that failed.
 	Kind string
 	// Evidence includes the excerpt that was written.
 	Evidence check.Evidence
@@ -136,7 +135,6 @@ func (o *ReproOptions) arguments() []string {
 	return flags
 }
 
-// reduceFile reduces another tool's history.
 func reduceFile(ctx context.Context, path string, o *ReproOptions) (string, []histories.Smallest, error) {
 	judged, of, found, err := histories.Reduce(ctx, path, o.Options)
 	if err != nil {
@@ -280,7 +278,6 @@ func writeOperations(path string, format exchange.Format, ops []exchange.Operati
 	return nil
 }
 
-// verifyWritten judges the file that was written.
 func verifyWritten(ctx context.Context, anomaly string, o ReproOptions) error {
 	judged, err := histories.Check(ctx, o.Out, o.Options)
 	if err != nil {

@@ -27,7 +27,6 @@ const (
 	reserveBytes = 512 << 10
 )
 
-// reserve makes the reserve. It returns a *FolderError if there is no room.
 func reserve(folder string) error {
 	at := filepath.Join(folder, reserveFolder)
 	err := os.Mkdir(at, 0o755)
@@ -88,7 +87,6 @@ func checkRoom(folder string, e Estimate) error {
 		Reason: fmt.Sprintf("has room for %s, and what is to be written there takes about %s", quantity.Bytes(int64(on.Free)), quantity.Bytes(e.Kept))}
 }
 
-// makeRoom makes the reserve and checks the disk, before anything is loaded.
 func (r *run) makeRoom() error {
 	agents := 0
 	if r.options.Agents != nil {

@@ -19,7 +19,6 @@ import (
 	"assay/workload/definition"
 )
 
-// embeddedBacking backs up an embedded database.
 type embeddedBacking struct {
 	driver  catalog.Driver
 	address string
@@ -77,7 +76,6 @@ func (s Scenario) validateBackups(faults []fault.Fault) error {
 
 func movesClock(f fault.Fault) bool { return fault.Recorded(f.Action).MovesClock }
 
-// embed prepares the backups of an embedded database, if faults ask for them.
 func (r *run) embed(ctx context.Context) error {
 	if len(r.scenario.Faults) == 0 || r.hasNodes() {
 		return nil
@@ -112,7 +110,6 @@ func (r *run) readRestored(ctx context.Context) error {
 	return history.WriteJSON(filepath.Join(r.folder, readback.FileRestored), all)
 }
 
-// readOne reads a restored database if it holds this run.
 func (r *run) readOne(ctx context.Context, address, folder string) (err error) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err

@@ -52,7 +52,6 @@ func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n 
 	return began, ended, nil
 }
 
-// workRounds works the rounds in this process.
 func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load.Recorder, now func() int64) (all load.Stats, err error) {
 	var clients []load.Client
 	defer func() { work.Close(clients) }()

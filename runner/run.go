@@ -27,7 +27,6 @@ import (
 
 // Options is how a run is carried out. A Scenario is what it does.
 type Options struct {
-	// Version is assay's version.
 	Version string
 	// Out is the run's folder; empty means a new folder below runs.
 	Out string
@@ -60,8 +59,7 @@ func (o Options) withDefaults() Options {
 
 // Outcome is the result of a run and its files.
 type Outcome struct {
-	Result *report.Result
-	// Folder is the run's folder, Report its page.
+	Result         *report.Result
 	Folder, Report string
 	// Responses is the distribution of response times; empty if the result was read from its file.
 	Responses measure.ResponseTimes
@@ -87,8 +85,7 @@ type run struct {
 	unrecorded bool
 	// started is time zero of the history with its monotonic reading, which the UTC time
 	// result.Started lacks.
-	started time.Time
-	// endService ends the run's web service, if any.
+	started    time.Time
 	endService func() error
 
 	// The nodes come from one of these; all are nil for a database that is only addressed.
@@ -267,7 +264,6 @@ func (r *run) reach(ctx context.Context) error {
 // opener has the contract of openWork.
 type opener func(ctx context.Context, s Scenario, address string, stallTimeout time.Duration) (*open.Work, error)
 
-// orDefault is openWork if o is nil.
 func (o opener) orDefault() opener {
 	if o == nil {
 		return openWork
@@ -283,7 +279,6 @@ func openWork(ctx context.Context, s Scenario, address string, stallTimeout time
 	}.Open(ctx, address)
 }
 
-// embeddedAddress is the database of a run that names none.
 func embeddedAddress(folder, workload string) string {
 	return schemeSQLite + filepath.Join(folder, workload+fileSQLite)
 }

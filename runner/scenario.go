@@ -67,9 +67,8 @@ type Scenario struct {
 	OtherWork float64 `yaml:"other_work_percent,omitempty"`
 	// Judge chooses what the exit code follows: the verdict (empty or report.JudgePromise), or
 	// also findings that are allowed (report.JudgeFound, "all" in earlier versions).
-	Judge string `yaml:"judge,omitempty"`
-	// NoServerStats turns off the observation of the servers.
-	NoServerStats bool `yaml:"no_server_stats,omitempty"`
+	Judge         string `yaml:"judge,omitempty"`
+	NoServerStats bool   `yaml:"no_server_stats,omitempty"`
 	// Overhead measures assay's own cost after the run.
 	Overhead bool `yaml:"overhead,omitempty"`
 	// Price is the price of a node, as report.ParsePrice reads it; empty if unknown.
@@ -77,8 +76,7 @@ type Scenario struct {
 	// UseExisting has the workload use existing tables in Database. It makes, marks, loads,
 	// alters and drops nothing.
 	UseExisting bool `yaml:"use_existing,omitempty"`
-	// Drop removes the data at the end.
-	Drop bool `yaml:"drop,omitempty"`
+	Drop        bool `yaml:"drop,omitempty"`
 }
 
 // Defaults returns the scenario of a workload without flags. The caller sets the seed, which

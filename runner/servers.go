@@ -67,7 +67,6 @@ func (r *run) serverSources() (sources func() []servers.Source, why string) {
 	return func() []servers.Source { return all }, why
 }
 
-// serverCharts are empty if nothing was observed.
 func serverCharts(folder string) report.ServerCharts {
 	record, err := servers.Read(filepath.Join(folder, FileServers))
 	if err != nil || record == nil {

@@ -26,7 +26,6 @@ import (
 	"assay/workload/definition"
 )
 
-// summarize reads back, judges and measures, and writes the result and the report.
 func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) {
 	unread, err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, r.options.Progress)
 	if lost := r.lease.IsLost(); lost != nil {
@@ -156,7 +155,6 @@ func enterSize(r *report.Result, size store.Size) {
 		Loaded: r.Data.Loaded, Kept: r.Data.Kept}
 }
 
-// keep drops the data if the scenario says so, and otherwise says where it is.
 func (r *run) keep(ctx context.Context) {
 	switch {
 	case r.scenario.Drop:
@@ -209,7 +207,6 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	return measured.Responses, c.Enter(ctx, r, judged, measured)
 }
 
-// enterFigures enters the figures of the history and of the servers.
 func enterFigures(folder string, s Scenario, r *report.Result, h figures.History) (measure.Figures, error) {
 	thresholds, err := s.thresholds()
 	if err != nil {
@@ -224,7 +221,6 @@ func enterFigures(folder string, s Scenario, r *report.Result, h figures.History
 	return measured, err
 }
 
-// enterClient enters how the tester itself fared.
 func enterClient(r *report.Result, stats load.Stats, live measure.Snapshot) {
 	r.Client.Hung = stats.Hung
 	r.Client.Counted = &report.Counted{Outcomes: live.Outcomes, Attempts: live.Attempts}

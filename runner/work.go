@@ -15,7 +15,6 @@ import (
 	"assay/runner/work"
 )
 
-// work does the operations and records them.
 func (r *run) work(ctx context.Context) (load.Stats, error) {
 	if r.group != nil {
 		return r.workByAgents(ctx)
@@ -131,7 +130,6 @@ func (r *run) settle(ctx context.Context, stats load.Stats) {
 	}
 }
 
-// observed is a configuration that asks for observers.
 type observed interface {
 	// WithoutObservers adapts it to a database without observers. The note says what that means;
 	// empty for nothing.

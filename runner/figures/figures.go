@@ -148,7 +148,6 @@ func (h History) firstPass(ramp *clientRamp) (s Survey, err error) {
 	return s, err
 }
 
-// whyCut is the reason for a cut if the history has none.
 func (h History) whyCut() string {
 	if h.Unrecorded {
 		return "its history could not be written to the end"

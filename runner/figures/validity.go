@@ -58,7 +58,6 @@ func (a Asked) enterValidity(r *report.Result, figures measure.Figures, impacts 
 	}
 }
 
-// clientsAtOnce is the largest number of clients at a time.
 func clientsAtOnce(r *report.Result) int {
 	n := r.Load.Clients
 	if len(r.Rounds) > 0 {
@@ -101,7 +100,6 @@ func otherWork(m *report.Machine) measure.OtherWork {
 	return measure.OtherWork{Others: m.Others, Steal: m.Steal, Perhaps: m.Perhaps, Unseen: m.Unseen, Busiest: strings.Join(busiest, ", ")}
 }
 
-// unprovenLoading lists faults of the loading that did not do what was asked for.
 func unprovenLoading(l *report.Loading) (reasons []string) {
 	for i := range l.Faults {
 		f := &l.Faults[i]

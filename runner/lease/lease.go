@@ -190,7 +190,6 @@ func isMissing(err error) bool {
 	return errors.As(err, &missing)
 }
 
-// renew renews the lease. After an error the lease stays ours, unless another run has taken it.
 func (l *Lease) renew(ctx context.Context) error {
 	before := l.pauses.look(time.Now())
 	err := l.attempt(ctx, func(ctx context.Context) error { return l.store.RenewLease(ctx, l.Holder.Token, TTL) })
