@@ -20,13 +20,11 @@ import (
 type Asked struct {
 	Workload string
 	Config   definition.Config
-	// Seed and Clients are the load's.
-	Seed    uint64
-	Clients int
+	Seed     uint64
+	Clients  int
 	// Isolation is one of the database's levels; empty for the driver's default.
 	Isolation string
-	// Existing means that a user's tables are used.
-	Existing bool
+	Existing  bool
 	// ConnectTimeout bounds each contact while the database is reached. StallTimeout bounds
 	// later calls without progress; 0 means a minute.
 	ConnectTimeout, StallTimeout time.Duration

@@ -33,8 +33,7 @@ type Work struct {
 	// StallTimeout bounds a call's time without progress, and the database's answer after it.
 	StallTimeout time.Duration
 	address      string // printable
-	// patience is set by BearFor; 0 means no limit.
-	patience atomic.Int64
+	patience     atomic.Int64
 	// gone means that the database did not answer. Later calls first ask whether it is back.
 	gone atomic.Bool
 }

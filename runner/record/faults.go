@@ -45,21 +45,19 @@ type Fault struct {
 	// Asked is the fault as asked for, with its times.
 	Asked string `json:"asked,omitempty"`
 	// Source is where the fault comes from, such as a file; empty for the fault's own text.
-	Source   string   `json:"source,omitempty"`
-	Nodes    []string `json:"nodes"`
-	Injected int64    `json:"injected"`
-	// Cut is when the power was cut; 0 for other faults.
-	Cut int64 `json:"cut,omitempty"`
-	// Healed is 0 until the fault is healed.
-	Healed          int64  `json:"healed,omitempty"`
-	Proven          bool   `json:"proven"`
-	Proof           string `json:"proof,omitempty"`
-	Healing         string `json:"healing,omitempty"`
-	Problem         string `json:"problem,omitempty"`
-	Skipped         bool   `json:"skipped,omitempty"`
-	Primary         string `json:"primary,omitempty"`
-	NewPrimary      string `json:"new_primary,omitempty"`
-	NewPrimaryAfter int64  `json:"new_primary_after,omitempty"`
+	Source          string   `json:"source,omitempty"`
+	Nodes           []string `json:"nodes"`
+	Injected        int64    `json:"injected"`
+	Cut             int64    `json:"cut,omitempty"`
+	Healed          int64    `json:"healed,omitempty"`
+	Proven          bool     `json:"proven"`
+	Proof           string   `json:"proof,omitempty"`
+	Healing         string   `json:"healing,omitempty"`
+	Problem         string   `json:"problem,omitempty"`
+	Skipped         bool     `json:"skipped,omitempty"`
+	Primary         string   `json:"primary,omitempty"`
+	NewPrimary      string   `json:"new_primary,omitempty"`
+	NewPrimaryAfter int64    `json:"new_primary_after,omitempty"`
 	// Backup is what a backup or restore made; nil for other faults.
 	Backup        *Backup `json:"backup,omitempty"`
 	PrimaryStayed string  `json:"primary_stayed,omitempty"`

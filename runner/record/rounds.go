@@ -29,7 +29,6 @@ func MarkRound(to load.Recorder, scope measure.RoundScope) error {
 
 // Rounds finds the rounds of a history.
 type Rounds struct {
-	// Scopes are in order.
 	Scopes []measure.RoundScope
 }
 

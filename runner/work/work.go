@@ -78,7 +78,6 @@ func Observe(ctx context.Context, observers []load.Client, plan load.Plan, to lo
 	}
 }
 
-// forever is longer than any run.
 const forever = 100 * 365 * 24 * time.Hour
 
 // behind counts what observers have read.
