@@ -189,6 +189,7 @@ func (n *slowedNode) inject(context.Context) (err error) {
 	return err
 }
 
+// pressure is zero for a server that is down and was never seen.
 func (n *slowedNode) pressure() (p pressure, err error) {
 	if n.group.folder == "" {
 		if !n.Running() {
