@@ -95,7 +95,7 @@ type task struct {
 	choice
 	servers
 	nodes   []*cluster.Node
-	backups *cluster.Backups // nil where there is no way to make any
+	backups *cluster.Backups // nil if none can be made
 	acquire acquirer
 }
 

@@ -38,7 +38,7 @@ func restart() Action {
 type endedNode struct {
 	*cluster.Node
 	end    func(context.Context, *cluster.Node) error
-	before []server.ProcessID // the processes that it had
+	before []server.ProcessID // its processes before
 }
 
 func ending(end func(context.Context, *cluster.Node) error) func(task) (injector, error) {

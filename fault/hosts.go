@@ -145,7 +145,7 @@ func (c *command) shell(ctx context.Context, text string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text)
 	cmd.Env = append(os.Environ(), "NODE="+c.name, "HOST="+machine, "PORT="+port, "VALUE="+value)
-	cmd.WaitDelay = time.Second // of what it has left behind with our pipes
+	cmd.WaitDelay = time.Second // for child processes that hold our pipes
 	return cmd
 }
 

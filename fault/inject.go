@@ -119,14 +119,14 @@ func (r *runner) healed(i *injecting, really bool) {
 
 type watch struct {
 	acted, healed chan struct{}
-	found         chan primaryFound // nil if nobody looks
+	found         chan primaryFound // nil without a watch
 }
 
 type primaryFound struct {
 	name   string
 	at     time.Time
-	lost   string // who does not take writes any more; empty if that is not known
-	stayed bool   // the old one took writes when all was healed, and no other before
+	lost   string // who lost the writes; empty if unknown
+	stayed bool   // the old primary took writes when all was healed, and no other did before
 }
 
 // watch begins to look if the fault hits the primary. A fault that separates nodes, or hits the

@@ -22,7 +22,7 @@ func grow() Action {
 type addition struct {
 	cluster *cluster.Cluster
 	acquire acquirer
-	node    *cluster.Node // the one that was added, nil before
+	node    *cluster.Node // nil before it is added
 	took    time.Duration
 }
 

@@ -76,7 +76,7 @@ func (p *Pods) strangers(ctx context.Context, f Fault, all []kubernetes.Pod) (re
 		}
 		meant, err := p.Client.Pods(ctx, kubernetes.Target{Namespace: p.Target.Namespace, Selector: s.selector})
 		if err != nil {
-			return err.Error(), "" // those that there are were looked for before
+			return err.Error(), "" // present pods were found before
 		}
 		for _, pod := range meant {
 			if !slices.ContainsFunc(all, func(own kubernetes.Pod) bool { return own.UID == pod.UID }) {

@@ -26,7 +26,7 @@ type chaos struct {
 	specs []map[string]any
 
 	made   []*kubernetes.Chaos
-	forced []string // what is not known because recovery was forced
+	forced []string // what is unknown because recovery was forced
 }
 
 func newChaos(p *Pods, f Fault, c choice, chosen []*podNode) *chaos {

@@ -133,7 +133,7 @@ func (n *darkNode) undo(ctx context.Context) (err error) {
 }
 
 func (n *darkNode) restore(ctx context.Context) (string, error) {
-	if n.Running() { // it was not cut
+	if n.Running() { // its power was not cut
 		return "it runs", nil
 	}
 	began := time.Now()

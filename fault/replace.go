@@ -23,7 +23,7 @@ const replaceBound = 10
 
 type emptiedNode struct {
 	endedNode
-	removed string // what was; empty before
+	removed string // what was removed; empty before
 }
 
 func (n *emptiedNode) inject(ctx context.Context) (err error) {

@@ -89,18 +89,18 @@ type rolling struct {
 	cluster    *cluster.Cluster
 	nodes      []*cluster.Node // in the order of their names
 	spec       cluster.Spec
-	parameters []cluster.Parameter // that spec has and the cluster's has not; empty for none
-	programs   string              // the folder of another version's; empty for none
+	parameters []cluster.Parameter // parameters that spec adds to the cluster's; empty for none
+	programs   string              // folder of another version's programs; empty for none
 	acquire    acquirer
 	steps      []*rollingStep // in the order in which they were begun
 }
 
 type rollingStep struct {
 	*cluster.Node
-	before, after server.ProcessID // the zero value where there was, or is, none
+	before, after server.ProcessID // zero if there was, or is, no process
 	took          time.Duration    // until it was back and in step; 0 if it never was
 	was, is       []string         // the values of the parameters, as the server tells them
-	takeBack      func()           // has it take the parameters that it had; nil if they stay
+	takeBack      func()           // restores the old parameters; nil if the new ones stay
 }
 
 const rollingBound = 3 * time.Minute
@@ -187,7 +187,7 @@ func (r *rolling) verify(context.Context, bool) (observation, error) {
 	var last server.ProcessID
 	for _, s := range r.steps {
 		text, proven := s.restarted(last)
-		for i, p := range r.parameters[:min(len(s.is), len(r.parameters))] { // none of a node that is not back
+		for i, p := range r.parameters[:min(len(s.is), len(r.parameters))] { // none for a node that is not back
 			text += ", " + p.Name + " is " + s.is[i]
 			if s.was[i] != "" {
 				text += " and was " + s.was[i]

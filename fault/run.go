@@ -112,7 +112,7 @@ type injecting struct {
 	// fault before it in the list that is due at the same time; nil for none.
 	selected chan struct{}
 	previous <-chan struct{}
-	dropped  bool // nothing is to be kept of it
+	dropped  bool // it is not reported
 	errors   []error
 }
 

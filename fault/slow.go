@@ -209,7 +209,7 @@ func (n *slowedNode) verify(context.Context, bool) (observation, error) {
 		return observation{}, err
 	}
 	throttled := now.throttled - n.before.throttled
-	wanted := n.limits.CPU + float64(n.limits.DiskWrite) // one of them is 0
+	wanted := n.limits.CPU + float64(n.limits.DiskWrite) // the other is 0
 	switch {
 	case now.limit != wanted:
 		return observation{text: fmt.Sprintf("the kernel's limit is %s, not %s", n.format(now.limit), n.format(wanted))}, nil

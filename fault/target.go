@@ -61,7 +61,7 @@ func parseSide(text string) (side, bool) {
 	word, selector, selects := strings.Cut(text, "[")
 	word, role, several := strings.Cut(word, " ")
 	switch {
-	case slices.Contains(cluster.Roles(), word): // one of them
+	case slices.Contains(cluster.Roles(), word): // one server of the role
 		word, role, several = TargetAny, word, !several
 	case cluster.RoleOf(word) != "" && !several:
 		return side{word: word, role: cluster.RoleOf(word), named: true}, !selects && roleName().MatchString(word)

@@ -85,7 +85,7 @@ func (f Fault) holds(g Fault) bool {
 	case f.meansAll():
 		return true
 	}
-	only := held[0].role == cluster.RolePooler || held[0].role == cluster.RoleProxy // there is no more than one
+	only := held[0].role == cluster.RolePooler || held[0].role == cluster.RoleProxy // there is at most one
 	return f.Target == g.Target && (held[0].named && !strings.Contains(held[0].word, or) || only)
 }
 
@@ -168,7 +168,7 @@ func WithMeans(s cluster.Spec, faults []Fault) cluster.Spec {
 		if a.after != "" && f.Value != nil {
 			s = s.WithArchive()
 		}
-		if !given && a.disk != nil && s.Disk != cluster.DiskFaulty { // which can do all
+		if !given && a.disk != nil && s.Disk != cluster.DiskFaulty { // which can do everything
 			s.Disk = a.disk(f)
 		}
 	}

@@ -33,13 +33,13 @@ type dispatcher struct {
 	// Used by the client whose turn it is.
 	arrivals *arrivals
 	early    float64 // nanoseconds before due to wake at
-	behind   int64   // the own lateness that the backlog may come from
+	behind   int64   // own lateness that the backlog may come from
 
 	spun atomic.Int64 // nanoseconds that all clients have watched the clock
 
 	mu        sync.Mutex
 	idle      int   // clients that wait here
-	idleSince int64 // since when there is one
+	idleSince int64 // since when some client is idle
 }
 
 type arrival struct {

@@ -16,7 +16,7 @@ func newAlarm() alarm {
 	}
 	file := os.NewFile(uintptr(fd), "timerfd")
 	raw, err := file.SyscallConn()
-	if err != nil || file.SetReadDeadline(time.Time{}) != nil { // not in the runtime's poller
+	if err != nil || file.SetReadDeadline(time.Time{}) != nil { // the runtime's poller refuses it
 		_ = file.Close() // nothing is written to it
 		return newTimerAlarm()
 	}

@@ -70,7 +70,7 @@ type engine struct {
 	lastEnd atomic.Int64
 	cut     atomic.Bool
 	busy    atomic.Int64
-	said    sync.Map // the classes of errors of which the first was kept
+	said    sync.Map // classes of errors with a recorded first error
 }
 
 func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {

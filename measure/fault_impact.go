@@ -131,7 +131,7 @@ func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, of func(*faultImpact)
 	found := Gap{From: p.last, To: op.End, Known: true, Stalled: e.scope.Stalls.Within(p.last, op.End)}
 	p.last, p.longest = op.End, max(p.longest, found.Length())
 	if found.From >= e.scope.MeasureEnd {
-		return // nothing was asked for any more
+		return // nothing was asked for
 	}
 	for _, s := range e.stretches {
 		gap, _ := of(s)

@@ -113,7 +113,7 @@ func (t *Throughput) setInterval(steps Steps, positions []int) {
 		return
 	}
 	half := lineThrough(b.times, b.rates).half()
-	if t.Seconds > 0 { // what the other steps came to is taken as it is
+	if t.Seconds > 0 { // the other steps add no noise
 		half *= min(float64(len(positions))*steps.Seconds/t.Seconds, 1)
 	}
 	low, high := max(t.PerSecond-half, 0), t.PerSecond+half

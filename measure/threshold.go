@@ -173,7 +173,7 @@ func (t Threshold) Judge(f Figures) ThresholdResult {
 	out.Measured = measured
 	out.Kept = t.within(measured)
 	out.AtLeast = t.metric.name == nameOutage && of.Outage.Open
-	if out.AtLeast && out.Kept != t.within(math.Inf(1)) { // a longer one might not be the same
+	if out.AtLeast && out.Kept != t.within(math.Inf(1)) { // the whole outage may be longer and decide otherwise
 		out.Kept, out.Undecided = false, true
 	}
 	return out

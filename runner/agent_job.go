@@ -52,7 +52,7 @@ func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share
 		d.Divide(s.Number, s.Of)
 	}
 	if len(s.Rounds) > 0 {
-		return j, nil // sessions are those of a round
+		return j, nil // a round opens its own sessions
 	}
 	j.clients, err = work.Sessions(ctx, s.Clients, scenario.ConnectTimeout, j.lease, func(ctx context.Context, i int) (load.Client, error) {
 		return db.Client(ctx, s.First+i)
@@ -171,11 +171,11 @@ type foundByAgent struct {
 func (j *job) Found() json.RawMessage {
 	found := foundByAgent{Machine: j.machine}
 	if f, is := j.store.Work.(definition.Finding); is {
-		found.Work, _ = f.Found() // it is words for what the history counts
+		found.Work, _ = f.Found() // it only words what the history counts
 	}
 	text, err := json.Marshal(found)
 	if err != nil {
-		return nil // a figure that is not one
+		return nil // a figure is not a number
 	}
 	return text
 }

@@ -27,7 +27,7 @@ func (r *run) conductRounds(ctx context.Context, rounds []load.Round, file *hist
 	defer func() {
 		r.group.EndRounds(err != nil)
 		if agents.Stopped(err) {
-			err = nil // who ended the run says why
+			err = nil // whoever ended the run says why
 		}
 	}()
 	return r.inRounds(rounds, file, func(n int, round load.Round) (start int64, cut bool, err error) {

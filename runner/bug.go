@@ -63,7 +63,7 @@ func BugReport(ctx context.Context, folder string, timeout time.Duration) (repor
 		var moments []span
 		for _, o := range x.Operations {
 			from, to := started.Add(time.Duration(o.Invoke)), started.Add(time.Duration(max(o.Invoke, o.Complete)))
-			if o.Process == report.LaneOfFaults { // what a server says of a fault is at its ends
+			if o.Process == report.LaneOfFaults { // a server logs a fault when it begins and ends
 				moments = append(moments, span{from, from}, span{to, to})
 				continue
 			}

@@ -63,7 +63,7 @@ func (s Scenario) Estimate(agents int) Estimate {
 		e.Time += working
 	}
 	e.Kept = bytesPerRun + int64(operations)*bytesPerOperation + v.Rows*bytesPerRow
-	if agents > 0 { // whose histories stay beside the one that is made of them
+	if agents > 0 { // the agents' histories stay beside the merged one
 		e.Kept += int64(operations) * bytesPerOperation
 		e.Agent = int64(operations) * bytesPerOperation / int64(agents)
 	}

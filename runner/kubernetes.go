@@ -142,7 +142,7 @@ func (p *primaryAsker) ask(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()
 	reading, err := p.account.Read(ctx)
-	if err != nil { // what hangs is not asked again
+	if err != nil { // a hung question is not repeated
 		p.account.Close()
 		p.account = nil
 		return "", fmt.Errorf("ask the database who takes writes: %w", err)

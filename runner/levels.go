@@ -72,7 +72,7 @@ func (m *matrix) play(ctx context.Context, wanted []string) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == store.SettingBugs }) { // which strike whom they like
+	if slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == store.SettingBugs }) { // seeded bugs strike any session
 		return &store.OptionError{Option: "database", Value: store.Redact(m.address), Reason: "its sessions cannot be played step by step",
 			Want: "sqlite:, postgres:, mysql:, mongodb: or mem:, without seeded bugs"}
 	}
@@ -99,7 +99,7 @@ func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, err := db.Marker(ctx); err != nil { // what is not ours gets no lease
+	if _, err := db.Marker(ctx); err != nil { // a foreign schema gets no lease
 		return err
 	}
 	id := uuid.NewString()
@@ -120,7 +120,7 @@ func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 			m.cells = append(m.cells, c)
 		})
 	}
-	if lost := own.IsLost(); lost != nil { // what is there now is another's
+	if lost := own.IsLost(); lost != nil { // the schema is another run's
 		return fmt.Errorf("another run has taken the database from this one: %w", lost)
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), readback.SettleTimeout)

@@ -95,7 +95,7 @@ func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, 
 func sentIn(folder string) (out Reproduction) {
 	_, r, err := readRun(folder)
 	if err != nil {
-		return out // to be said by who reads it
+		return out // reduceRun reports it
 	}
 	out.Conviction = r.Conviction
 	for _, c := range r.Checks {

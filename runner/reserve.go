@@ -80,7 +80,7 @@ func CreateRoom(path string, now time.Time, workload, suffix string, e Estimate)
 // be wrong by a factor of three.
 func checkRoom(folder string, e Estimate) error {
 	on, err := disk.Usage(folder)
-	if err != nil || int64(on.Free) >= e.Kept/estimateError { // where the system does not tell, writing does
+	if err != nil || int64(on.Free) >= e.Kept/estimateError { // if free space is unknown, writing will tell
 		return nil
 	}
 	return &FolderError{Path: folder, Err: syscall.ENOSPC,

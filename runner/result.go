@@ -66,7 +66,7 @@ func describe(r *report.Result, p store.Product, address, promise string) {
 	d.Nodes, d.Shards, d.Replicas = known(t.Nodes), known(t.Shards), known(t.Replicas)
 	d.CPUsPerNode, d.MemoryPerNode, d.DiskPerNode = known(float64(t.CPUsPerNode)), known(t.MemoryPerNode), known(t.DiskBytesPerNode)
 	if t.Nodes > 0 {
-		d.Arbiters = &t.Arbiters // 0 is known where the members are
+		d.Arbiters = &t.Arbiters // 0 is a known number if the nodes are known
 	}
 }
 
@@ -128,7 +128,7 @@ func writePage(path, folder string, s Scenario, r *report.Result) error {
 // readEnvironment returns the environment in the order of its fields; nil if it was not kept.
 func readEnvironment(folder string) (settings []report.Setting) {
 	text, err := os.ReadFile(filepath.Join(folder, FileEnvironment))
-	var all yaml.MapSlice // which JSON is, too, and which keeps the order
+	var all yaml.MapSlice // JSON is YAML, and MapSlice keeps the order
 	if err != nil || yaml.Unmarshal(text, &all) != nil {
 		return nil
 	}

@@ -126,7 +126,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 		return Outcome{}, r.interrupted(ctx, err, "connecting")
 	}
 	gathered := false
-	defer func() { // of a run that did not begin nothing stays, once nobody writes there any more
+	defer func() { // a run that did not begin leaves nothing
 		if !gathered && os.RemoveAll(filepath.Join(r.folder, agents.Folder)) == nil {
 			r.removeEmptyFolder()
 		}
@@ -244,7 +244,7 @@ func (r *run) reach(ctx context.Context) error {
 		if !found.Marker.Loaded {
 			state = "its loading was interrupted"
 		}
-		if found.Marker.Rows > 0 { // a script's statements may have made all
+		if found.Marker.Rows > 0 { // a script may have made all rows itself
 			state = fmt.Sprintf("%s of %s, %s", check.Count(found.Rows), check.Counted(found.Marker.Rows, "row", "rows"), state)
 		}
 		r.options.Progress.Note(fmt.Sprintf("replacing what run %s left: %s", found.Marker.Run, state))
@@ -333,7 +333,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	if r.cluster != nil && r.cluster.LedBy() != "" {
 		product.Settings = append(product.Settings, store.Setting{Name: store.SettingLedBy, Value: r.cluster.LedBy()})
-		for _, bound := range []string{"maximum_lag_on_failover", "ttl", "synchronous_mode"} { // of what a failover or a primary alone loses
+		for _, bound := range []string{"maximum_lag_on_failover", "ttl", "synchronous_mode"} { // for losses by a failover or a primary alone
 			if asked := r.cluster.Spec().Options[bound]; asked != "" {
 				product.Settings = append(product.Settings, store.Setting{Name: bound, Value: asked})
 			}
@@ -346,7 +346,7 @@ func (r *run) load(ctx context.Context) error {
 	switch {
 	case r.pods != nil:
 		describePods(&r.result.Database, r.nodes.Nodes)
-	case r.hosts != nil: // what they are made of is not known here
+	case r.hosts != nil: // the machines are unknown here
 		r.result.Database.Nodes = known(len(r.nodes.Nodes))
 	case r.nodes != nil:
 		describeNodes(&r.result.Database, r.nodes, here)

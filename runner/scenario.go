@@ -107,7 +107,7 @@ func (s *Scenario) Plan() {
 }
 
 func (s Scenario) settings() []report.Setting {
-	driver, _ := catalog.DriverFor(s.Database) // none of a database that the run makes
+	driver, _ := catalog.DriverFor(s.Database) // zero if the run makes the database
 	return s.Config.Options(driver.Support(s.Workload))
 }
 
@@ -273,7 +273,7 @@ func ReadScenario(path string) (Scenario, error) {
 // parseScenario reads the workloads' parts, each under its workload's key, and then the rest.
 // The part of a workload other than the scenario's must be well formed and has no effect.
 func parseScenario(text []byte) (Scenario, error) {
-	s := Defaults(catalog.Workloads()[0]) // of a file that names none
+	s := Defaults(catalog.Workloads()[0]) // for a file that names no workload
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil || len(file.Docs) == 0 || file.Docs[0].Body == nil {
 		return s, err

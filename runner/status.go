@@ -161,6 +161,6 @@ func (s *Status) keepIn(folder string) (stop func()) {
 	end := everySecond(write)
 	return func() {
 		end()
-		_ = os.Remove(path) // who watches is told by result.json
+		_ = os.Remove(path) // result.json tells the rest
 	}
 }

@@ -54,10 +54,10 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	live := r.live.Snapshot()
 	enterClient(r.result, stats, live)
 	switch {
-	case r.group != nil: // live figures may come twice, or not at all
+	case r.group != nil: // live figures may miss operations or have them twice
 		r.result.Client.Counted = r.agentsCounted
 	case r.unrecorded:
-		r.result.Client.Counted = nil // more than the history has
+		r.result.Client.Counted = nil // they exceed the history
 	}
 	r.result.Ended = time.Now().UTC()
 	r.keep(ctx)
@@ -127,7 +127,7 @@ func (s Scenario) cutsPower() bool {
 
 // sizeOf asks for the size on disk and enters it. A failure is only a note.
 func sizeOf(ctx context.Context, s Scenario, db definition.Work, r *report.Result) *store.Size {
-	if s.UseExisting { // it would be that of others' data
+	if s.UseExisting { // it would be the size of others' data
 		return nil
 	}
 	size, err := db.Size(ctx)
@@ -190,7 +190,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	c.Unread = record.Unread
 	var judged definition.Judgement
 	var judging errgroup.Group
-	if judge.Unjudged(r) == "" { // figures and verdicts are reckoned at once, on a processor each
+	if judge.Unjudged(r) == "" { // figures and verdicts use a processor each
 		judging.Go(func() (err error) { judged, err = c.Rules.Judge(ctx, c.Seed, c.Evidence); return err })
 	}
 	measured, err := enterFigures(folder, s, r, h)

@@ -23,7 +23,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	rounds, several := r.store.Rounds()
 	if !several {
 		r.options.Progress.Stage("opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
-		opening := time.Now() // before the clock starts: it is in no figure but its own
+		opening := time.Now() // before the clock starts: only ConnectMillis includes it
 		var err error
 		if clients, err = work.Sessions(ctx, r.scenario.Load.Clients, r.scenario.ConnectTimeout, r.lease, r.store.Client); err != nil {
 			return load.Stats{}, r.interrupted(ctx, err, "opening sessions, with all rows in")

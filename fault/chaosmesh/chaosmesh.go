@@ -165,7 +165,7 @@ func (d *document) spec(m *mapping, read func(*document, *mapping)) {
 	m.done()
 	for _, f := range d.drafts {
 		if f.length > 0 || !lasts(f.action) || f.action == "kill" || f.action == "stop" && d.pods() {
-			continue // Chaos Mesh does not look at the duration of what it ends at once
+			continue // Chaos Mesh ignores the duration of actions that end at once
 		}
 		switch {
 		case length == 0 && d.every > 0:
@@ -198,7 +198,7 @@ func (d *document) schedule(m *mapping) {
 	m.text("historyLimit") // of finished objects that are kept
 	m.text("startingDeadlineSeconds")
 	switch policy := m.text("concurrencyPolicy"); policy {
-	case "", "Forbid", "Allow": // nothing that is taken lasts until the next one is due
+	case "", "Forbid", "Allow": // no translated fault lasts until its next time
 	default:
 		m.refuse("concurrencyPolicy", "write Forbid or Allow", "there is no policy %q", policy)
 	}

@@ -56,7 +56,7 @@ func (d *document) networkChaos(m *mapping) {
 	}
 	for _, part := range []string{"loss", "delay", "bandwidth", "duplicate", "corrupt"} {
 		if part != action {
-			m.none("write an object for each: assay does one of them with a fault", part) // of which it would leave one out
+			m.none("write an object for each: assay does one of them with a fault", part) // Chaos Mesh would ignore one of them
 		}
 	}
 	if action == "partition" {

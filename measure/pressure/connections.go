@@ -119,7 +119,7 @@ func readConnections() *connections {
 	c.owners, c.of = socketOwners()
 	var tables [][]tcpSocket
 	seen := map[string]bool{}
-	own, _ := os.Readlink("/proc/self/ns/net") // without it the namespace is read as that of no name
+	own, _ := os.Readlink("/proc/self/ns/net") // without it, the namespace has an empty name
 	for _, namespace := range append([]string{"/proc/self"}, processFolders(c.of)...) {
 		name, err := os.Readlink(namespace + "/ns/net")
 		if name == "" && namespace == "/proc/self" {

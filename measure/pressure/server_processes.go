@@ -80,7 +80,7 @@ func portHolders(port string) (holders []int) {
 	sockets := slices.DeleteFunc(readTCP("/proc/self"), func(s tcpSocket) bool {
 		return !s.listens || portOf(s.local) != fmt.Sprintf("%04X", number)
 	})
-	if len(sockets) == 0 { // as long as the server is down; who has what costs more
+	if len(sockets) == 0 { // while the server is down; finding the owners is slower
 		return nil
 	}
 	owners, _ := socketOwners()

@@ -20,7 +20,7 @@ func ProcessTime(pids []int) float64 {
 func processTimes(pids []int) (seconds float64, threads int64) {
 	ticks := int64(0)
 	for _, pid := range pids {
-		p, _ := procfs.Read(pid) // nothing of one that has ended
+		p, _ := procfs.Read(pid) // zero for an ended process
 		ticks, threads = ticks+p.Ticks+p.Children, threads+p.Threads
 	}
 	return float64(ticks) / procfs.TicksPerSecond, threads

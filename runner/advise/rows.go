@@ -116,7 +116,7 @@ func (f *finding) row(s *report.RunSeries, folder string, v variant, works ...st
 		}
 	}
 	row.convict(verdicts)
-	for i, v := range verdicts { // what the level allows breaks the user's rule all the same
+	for i, v := range verdicts { // the level allows it, but it breaks the user's rule
 		if v.Verdict == check.Allowed {
 			verdicts[i].Verdict = check.Violated
 		}

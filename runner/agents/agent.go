@@ -93,7 +93,7 @@ func join(ctx context.Context, conn *nats.Conn, pool string, me Agent) (g claime
 	switch {
 	case err != nil || offer.Refused == full:
 		sleep(ctx, beatEvery)
-		return g, "", nil // nobody is there yet, or the engine is away for a moment
+		return g, "", nil // no coordinator yet, or the engine is away for a moment
 	case offer.Refused != "":
 		return g, "", &RefusedError{Reason: offer.Refused}
 	}
@@ -175,7 +175,7 @@ func (p *agentRun) work(ctx context.Context, job Job, start int64, path string) 
 	p.setState(stateWorking)
 	stats, err := job.Work(working, rec, now)
 	if working.Err() != nil && errors.Is(err, errNoCoordinator) {
-		err = nil // it was to stop, and could reserve nothing more
+		err = nil // a stopped agent can reserve nothing
 	}
 	p.compareLast(context.WithoutCancel(ctx))
 	ended()

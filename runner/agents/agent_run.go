@@ -198,7 +198,7 @@ func (p *agentRun) obey(o order) {
 	case <-p.order:
 	default:
 	}
-	p.order <- o // nobody else puts any
+	p.order <- o // only this goroutine sends
 }
 
 func (p *agentRun) halt() {

@@ -30,7 +30,7 @@ func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}, lost fu
 		left := 0
 		for i, m := range k.members {
 			if since[i].IsZero() {
-				since[i] = time.Now() // what others were waited for does not count
+				since[i] = time.Now() // time spent on other agents does not count
 			}
 			done, err := k.collectOne(ctx, m, collectors[i])
 			failing := time.Since(since[i])

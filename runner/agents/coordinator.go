@@ -164,7 +164,7 @@ func (k *Coordinator) answer(b beat) order {
 	k.mu.Unlock()
 	if m != nil {
 		for _, d := range b.Figures {
-			_ = k.config.Live.Merge(d) // what cannot be read is missing from the figures on the screen
+			_ = k.config.Live.Merge(d) // only the live display misses it
 		}
 	}
 	o.Sent = k.clock()
@@ -204,7 +204,7 @@ func (k *Coordinator) Gather(ctx context.Context, tell func(there, wanted int)) 
 		k.mu.Lock()
 		for _, m := range k.members {
 			if m.claimed && time.Since(m.heard) > k.config.Plan.Timeout {
-				m.claimed, m.Agent = false, Agent{} // it went before the run began
+				m.claimed, m.Agent = false, Agent{} // it left before the run began
 			}
 			if m.claimed {
 				there++
@@ -216,7 +216,7 @@ func (k *Coordinator) Gather(ctx context.Context, tell func(there, wanted int)) 
 			told = there
 		}
 		if there == len(k.members) {
-			_ = k.subs[0].Unsubscribe() // others look elsewhere
+			_ = k.subs[0].Unsubscribe() // agents now look elsewhere
 			return k.writeMembers()
 		}
 		if !sleep(ctx, readyEvery) {
@@ -335,9 +335,9 @@ func (k *Coordinator) Close(ctx context.Context) {
 	}
 	k.order, k.kept = orderOver, nil
 	k.mu.Unlock()
-	sleep(ctx, 2*beatEvery) // for the last to hear it
+	sleep(ctx, 2*beatEvery) // so that the last agent hears it
 	for _, s := range k.subs {
-		_ = s.Unsubscribe() // of a connection that may be gone
+		_ = s.Unsubscribe() // the connection may be gone
 	}
 	if js, err := jetstream.New(k.conn); err == nil && whole {
 		_ = js.DeleteObjectStore(ctx, bucket(k.config.Plan.Run)) // it expires by itself

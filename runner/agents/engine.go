@@ -145,7 +145,7 @@ func (e *Engine) Embedded() bool { return e.server != nil }
 // Close leaves the engine. An embedded engine tells its agents and ends.
 func (e *Engine) Close() {
 	if e.conn != nil && e.server != nil {
-		_ = e.conn.Publish(subjectClosing, nil) // who does not hear it finds it gone
+		_ = e.conn.Publish(subjectClosing, nil) // agents that miss it find the engine gone
 		_ = e.conn.FlushTimeout(requestTimeout)
 	}
 	if e.conn != nil {

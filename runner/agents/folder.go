@@ -56,7 +56,7 @@ func RemoveRemains() (removed []string, err error) {
 	for _, folder := range found {
 		owner, err := os.OpenFile(filepath.Join(folder, fileOwner), os.O_RDWR, 0)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			continue // just being made or removed, or somebody else's
+			continue // it is being made or removed, or another user's
 		}
 		if err == nil {
 			err = lock(owner)

@@ -218,7 +218,7 @@ func serve[Q, A any](k *Coordinator, subject string, answer func(Q) A) error {
 			return
 		}
 		if text, err := json.Marshal(answer(q)); err == nil {
-			_ = m.Respond(text) // one who does not hear it asks again
+			_ = m.Respond(text) // an agent that misses it asks again
 		}
 	})
 	if err == nil {

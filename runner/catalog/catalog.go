@@ -281,7 +281,7 @@ func WorkloadOf(name string) (definition.Workload, error) {
 }
 
 func bugsOf(name string) []bug.Bug {
-	of, _ := WorkloadOf(name) // none of a workload that there is not
+	of, _ := WorkloadOf(name) // zero for an unknown workload
 	return of.Bugs
 }
 

@@ -55,7 +55,7 @@ func (j *transactionJudge) Result(ctx context.Context) check.Result {
 	f.anomalies, f.permitted = append(f.anomalies, r.Anomalies...), append(f.permitted, r.Permitted...)
 	f.ruledOut = append(append(f.ruledOut, r.Not...), r.AlsoNot...)
 	f.reason = r.Reason
-	r.Evidence = r.Evidence[:len(r.Anomalies)] // nobody promises anything of a file: the model alone counts
+	r.Evidence = r.Evidence[:len(r.Anomalies)] // no vendor promises anything about a file: only the model counts
 	result := r.Result()
 	result.Verdict = r.Verdict
 	return result

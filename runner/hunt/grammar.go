@@ -128,7 +128,7 @@ func (s *Space) drawSettings(r *rand.Rand, p *Plan) {
 		}
 	}
 	if len(s.Levels) > 0 && chance(r, 75) {
-		level := s.Levels[len(s.Levels)-1] // which promises most
+		level := s.Levels[len(s.Levels)-1] // the strongest level
 		if chance(r, 50) {
 			level = oneOf(r, s.Levels...)
 		}

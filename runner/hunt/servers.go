@@ -101,7 +101,7 @@ func (s *Servers) Try(ctx context.Context, p Plan, folder string) (t Trial) {
 	if ctx.Err() != nil {
 		return t
 	}
-	if r := t.Result; r != nil && r.Cluster != nil && r.Cluster.TwoPrimaries { // for whose end the run has waited
+	if r := t.Result; r != nil && r.Cluster != nil && r.Cluster.TwoPrimaries { // the run has waited until they were over
 		t.Unhealed = r.Cluster.Settled
 	} else {
 		t.Unhealed = s.heal(ctx)

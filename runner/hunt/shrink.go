@@ -54,7 +54,7 @@ func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
 	// Two thirds of the time are for shrinking, the rest for the probability.
 	more := func() bool { return ctx.Err() == nil && time.Since(began) < h.o.ShrinkFor*2/3 }
 	tries, again := 1, false
-	for !again && tries < 4 && more() { // what is not found each time is missed by one try
+	for !again && tries < 4 && more() { // a finding that is not shown each time is missed by one try
 		tries, again = tries+1, shows(h.ground.Try, f.Plan)
 	}
 	if again {
@@ -103,7 +103,7 @@ func (s *Space) shrink(p Plan, again func(Plan) bool, more func() bool) Plan {
 			case !more():
 				return p
 			case failed[key]:
-			case again(all[i]): // and go on with what comes next, not with what failed before
+			case again(all[i]): // continue behind it, not with what failed before
 				p, changed = all[i], true
 				all = s.reductions(p)
 				i--

@@ -94,7 +94,7 @@ type watcher struct {
 	acting map[string]int // faults, by node
 	under  map[string]int // the same, by action
 	first  string         // who took writes in the beginning
-	leader string         // who does now
+	leader string         // who takes writes now
 	struck bool           // a fault has begun
 	states map[string]bool
 	pairs  map[Pair]bool

@@ -175,6 +175,6 @@ func rulingOfGone(r *report.Result, c promise.Circumstances) promise.Ruling {
 	if r.Lost != nil && r.Lost.Beyond == 0 {
 		return c.OfLoss()
 	}
-	c.Timed = true // there is nothing that may have been acknowledged at another time
+	c.Timed = true // no operation can have been acknowledged at another time
 	return c.Of(promise.Durability)
 }

@@ -104,7 +104,7 @@ func (x *rulings) enter(checks []check.Result) {
 			findings = append(findings, x.parts(c.Name, f)...)
 		}
 		merged := promise.Merge(rulingsOf(findings))
-		if len(findings) == 0 { // convicted without a finding that was counted: in doubt a promise is broken
+		if len(findings) == 0 { // no counted finding: in doubt, a promise is broken
 			merged = x.circumstances.Of(promise.Rules)
 		}
 		c.Findings, c.Promised = findings, merged.Promised

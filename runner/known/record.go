@@ -155,7 +155,7 @@ func Page(rows []Row, hunts []Hunt) string {
 	b.WriteString("\n## Commands, and the smallest histories that break a promise\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "\n### %s\n\n`assay %s`\n", r.Name, report.CommandLine(r.Command(r.Broken, "")))
-		history, _, _ := strings.Cut(Summarize(hunts, r.Name, r.Broken).History, "\n\n  ") // behind it the same in prose
+		history, _, _ := strings.Cut(Summarize(hunts, r.Name, r.Broken).History, "\n\n  ") // prose follows
 		switch {
 		case r.Page != "":
 			fmt.Fprintf(&b, "\n[The page for its vendor](%s)\n", r.Page)

@@ -150,7 +150,7 @@ func (r Row) Command(value, folder string) []string {
 // Of reports whether a finished run found the bug, and which check shows it.
 func (r Row) Of(checks []check.Result) (found bool, by check.Result) {
 	for _, c := range checks {
-		if c.Name != r.Finds.Check || c.Verdict.String() != r.Finds.Verdict && c.Verdict != check.Violated { // which is graver
+		if c.Name != r.Finds.Check || c.Verdict.String() != r.Finds.Verdict && c.Verdict != check.Violated { // the graver finding counts
 			continue
 		}
 		told := c.Detail

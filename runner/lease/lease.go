@@ -157,7 +157,7 @@ func (l *Lease) Keep(ctx context.Context) context.Context {
 			// While a schema is made anew, lease and mark may both be missing for a moment.
 			before := missing
 			if missing = isMissing(l.renew(renewing)); missing && before {
-				_ = l.Confirm(renewing) // what is not lost is asked for once more
+				_ = l.Confirm(renewing) // a lease that is not lost is asked for again
 			}
 			if l.IsLost() != nil {
 				overtaken(l.IsLost())

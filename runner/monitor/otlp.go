@@ -80,7 +80,7 @@ func Send(ctx context.Context, address, version string, m *Metrics) (*Sender, er
 	if err != nil {
 		return nil, err
 	}
-	options := []otlpmetrichttp.Option{otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{})} // what comes next has it all
+	options := []otlpmetrichttp.Option{otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{})} // the next sending has everything
 	if whole != "" {
 		options = append(options, otlpmetrichttp.WithEndpointURL(whole))
 	}

@@ -78,7 +78,7 @@ func (m *Metrics) Handler() http.Handler {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = fmt.Fprintln(w, "assay: the figures of the run are at /metrics") // who asked may be gone
+		_, _ = fmt.Fprintln(w, "assay: the figures of the run are at /metrics") // the client may be gone
 	})
 	return mux
 }

@@ -236,7 +236,7 @@ func (n *Nodes) CatchUp(ctx context.Context, mark Mark) {
 // Heal starts nodes that are down, and returns when all hold the same data.
 func (n *Nodes) Heal(ctx context.Context) error {
 	err := n.startAgain(ctx)
-	if n.EndedForGood == "" { // else nobody is there to be waited for
+	if n.EndedForGood == "" { // otherwise there is no node to wait for
 		err = errors.Join(err, n.Settled(ctx))
 	}
 	return err

@@ -155,7 +155,7 @@ func Try(ctx context.Context, s Trials, o runner.Options, give func(Trial)) erro
 			if err != nil && (number == 1 || ctx.Err() != nil) {
 				return fmt.Errorf("%s, %s: %w", by.name, target, err)
 			}
-			if err != nil { // the others are worth knowing all the same
+			if err != nil { // the other trials are still useful
 				trial = Trial{Setting: by.name, Cut: target, Recovered: -1, Verdict: check.Unknown.String(), Why: err.Error()}
 			}
 			if temporary {

@@ -162,7 +162,7 @@ func (l *Log) tookOver() (last report.ClusterEvent, took bool) {
 		case f.NewPrimary == "":
 		case place >= 0:
 			seen[place] = f.NewPrimary
-		default: // its predecessor is not known, or took over unseen
+		default: // the predecessor is unknown, or took over unseen
 			seen = append(seen[:len(seen)-1], f.NewPrimary)
 		}
 	}

@@ -155,7 +155,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Service) find(ctx context.Context, id uuid.UUID) ([]entity.Entity, *Problem) {
-	found := new([]entity.Entity) // of this call alone: a query that was given up may go on
+	found := new([]entity.Entity) // only of this call: an abandoned query may go on
 	reply := s.call(ctx, store.Call{Statement: keyvalue.Get, Parameters: []store.Value{store.OfBytes(id[:])}, Row: func(row store.Row) error {
 		e, err := entity.Of(row)
 		*found = append(*found, e)
@@ -179,7 +179,7 @@ func (s *Service) health(w http.ResponseWriter, r *http.Request) {
 
 func openapi(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(openAPI) // nobody is left to tell if the client has gone
+	_, _ = w.Write(openAPI) // the client may be gone
 }
 
 // call executes a statement within the time limit. Without a session, it has certainly failed.

@@ -93,13 +93,13 @@ func answerProblem(w http.ResponseWriter, p *Problem) {
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // nobody is left to tell if the client has gone
+	_ = json.NewEncoder(w).Encode(p) // the client may be gone
 }
 
 func answerJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // nobody is left to tell if the client has gone
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }
 
 // readJSON reads a body that must be one JSON value of v's type without unknown fields.

@@ -107,7 +107,7 @@ func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
 		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
 		WriteTimeout: bodyTimeout + s.options.Timeout + headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ConnContext: s.clients.opened, ConnState: s.clients.changed,
-		ErrorLog: discardLog(), // it tells of connections that clients cut, which is what tests do
+		ErrorLog: discardLog(), // it reports connections cut by clients, which tests do on purpose
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -193,7 +193,7 @@ func (r *reader) fill(d *draft, n node, ofSize bool) error {
 	for _, p := range sizes.pairs {
 		r.sizes[p.key] = true
 		into := d
-		if p.key != r.size { // looked at all the same
+		if p.key != r.size { // still checked
 			into = &draft{Experiment: d.Experiment, own: d.own}
 			into.axes = slices.Clone(d.axes)
 		}
