@@ -10,7 +10,7 @@ import (
 	"assay/cluster/kubernetes"
 )
 
-// Actions returns all actions in the order in which help shows them.
+// Actions returns all actions in the order of the help.
 func Actions() []Action {
 	return []Action{
 		kill(), stop(), restart(), rollingRestart(), rollingUpgrade(), switchover(), replace(), pause(), isolate(), partition(), flaky(), slowDisk(), slowCPU(), clock(), grow(), remove(),
@@ -19,74 +19,65 @@ func Actions() []Action {
 	}
 }
 
-// Action is a way to break nodes: all that assay knows of it, in one file, beside those
-// that act by the same means.
+// Action is a way to break nodes. All about it is in one file, beside actions of the same means.
 type Action struct {
 	Name string
-	// Value is what may follow the name behind "=", or as a word of its own; its Form is empty if
-	// nothing may.
+	// Value may follow the name behind "=", or as a word of its own. Its Form is empty if there
+	// is none.
 	Value Value
-	// Targets are what it can be done to; the only one need not be said.
+	// Targets are what it can be done to. If there is only one, it may be left out.
 	Targets []string
-	// Effect is what it does, in a line.
-	Effect string
-	// Pods is what it does to pods, with --kubernetes; empty if it cannot be done to
-	// them. An action without Effect is for pods alone.
+	Effect  string
+	// Pods describes what it does to pods; empty if it cannot be done to pods. An action without
+	// Effect is for pods alone.
 	Pods string
 	// Lasts is false for an action that heals itself at once.
 	Lasts bool
 
-	// What a database may lose or do under it: Kills is true if processes end at once,
-	// CutsPower if what they have not synced is lost with them, Divides if nodes or clients
-	// lose sight of nodes that may go on.
+	// Kills means that processes end at once, CutsPower that unsynced data is lost with them,
+	// Divides that nodes or clients cannot reach nodes that may go on.
 	Kills, CutsPower, Divides bool
-	// StandsStill is true if processes stop where they are and go on later, as if no time had passed.
+	// StandsStill means that processes stop and later go on as if no time had passed.
 	StandsStill bool
-	// Empties is true if nodes come back without their data, which they get from the others.
+	// Empties means that nodes return without data, which they copy from others.
 	Empties bool
-	// FailsDisk is true of what has a disk refuse or damage what servers ask of it: one may end
-	// itself by that, and is started again when it is over.
+	// FailsDisk means that a disk refuses or damages requests. A server may end itself because of
+	// that, and is started again afterwards.
 	FailsDisk bool
-	// BacksUp is true of what is done with backups: nothing is broken by it, and it can be
-	// done to a database within assay too.
+	// BacksUp is for backups: they break nothing, and work on an embedded database too.
 	BacksUp bool
-	// Resizes is true of what changes who is a member.
 	Resizes bool
-	// MovesClock is true of what has servers read another time of day.
+	// MovesClock means that servers read another time of day.
 	MovesClock bool
 
 	part part
-	// state is what a node is under the fault.
+	// state describes a node under the fault.
 	state string
-	// silences is true if the nodes do not answer us meanwhile, so that a
-	// primary that answers has come back.
+	// silences means that the nodes do not answer us, so that a primary that answers is back.
 	silences bool
-	// restarts is true if healing starts servers.
+	// restarts means that healing starts servers.
 	restarts bool
 
-	// asks is true if it takes a value that nobody can choose for the user.
+	// asks means that the user must choose the value.
 	asks bool
 
-	// after is the action that must have happened before; empty if none must.
+	// after is the action that must come before; empty for none.
 	after string
 
-	// choose picks whom it is done to where that is not one or all of the nodes; nil else.
+	// choose picks the nodes if these are not one or all; otherwise nil.
 	choose func(target string, members []member, primary string, random *rand.Rand) (choice, error)
-	// fits tells by a *TargetError of what else it takes of the members; nil for nothing.
+	// fits returns a *TargetError for unsuitable members; nil for no condition.
 	fits func(f Fault, members []member) error
-	// disk is the kind of disk that the nodes must have of their own; nil for none.
+	// disk is the kind of disk that the nodes need for themselves; nil for none.
 	disk func(f Fault) string
-	// check tells by an *UnavailableError what this machine or this cluster lacks; nil
-	// for an action that always can be done.
+	// check returns an *UnavailableError if the machine or the cluster lacks something; nil for
+	// no condition.
 	check func(f Fault, c *cluster.Cluster) error
-	// on returns what brings it about on servers; nil for an action of pods alone.
-	on func(t task) (injector, error)
-	// pods is how it is done to pods.
-	pods podMeans
+	on    func(t task) (injector, error)
+	pods  podMeans
 }
 
-// part is what of a node a fault acts on. Two faults cannot have the same
-// part of a node at once.
+// part is the part of a node that a fault acts on. Two faults cannot act on the same part at once.
 type part string
 
 const (
@@ -99,41 +90,37 @@ const (
 	partBackup  part = "backup"
 )
 
-// task is a fault that is to be brought about on servers.
 type task struct {
 	Fault
 	choice
 	servers
 	nodes   []*cluster.Node
-	backups *cluster.Backups // nil where there is no way to make any
+	backups *cluster.Backups // nil if none can be made
 	acquire acquirer
 }
 
 // podMeans is how an action is done to pods: by remove, or by Chaos Mesh.
 type podMeans struct {
-	// remove has a pod go that its controller makes again; nil for one of Chaos Mesh.
+	// remove removes a pod, which its controller makes again; nil for Chaos Mesh.
 	remove func(ctx context.Context, c *kubernetes.Client, pod kubernetes.Pod) error
-	// chaos is the kind of Chaos Mesh's objects, and spec what an object for a pod
-	// says: see the types of chaos-mesh/api, v1alpha1, and what their webhooks refuse.
-	// spec is nil for an action whose choice has cuts.
+	// chaos is the kind of Chaos Mesh's objects, and spec the spec of an object for a pod: see the
+	// types and webhooks of chaos-mesh/api, v1alpha1. spec is nil for an action with cuts.
 	chaos string
 	spec  func(f Fault, pod kubernetes.Pod) map[string]any
-	// look is what is seen of it from here beside what Chaos Mesh says; nil for nothing.
+	// look observes it from here, beside Chaos Mesh's own status; nil for nothing.
 	look func(ctx context.Context, x *chaos, n *podNode, last bool) (observation, error)
-	// shows is true if its end can be seen by connecting to the pods.
+	// shows means that connecting to the pods shows its end.
 	shows bool
-	// refuses says why a fault cannot be done to pods, and what to do instead; nil if
-	// each can.
+	// refuses says why a fault cannot be done to pods, and what to do instead; may be nil.
 	refuses func(f Fault) (reason, instead string)
 }
 
-// TakesAway reports whether nodes are away, from the others at least, as long as it lasts.
+// TakesAway reports whether nodes are away, at least from other nodes, while it lasts.
 func (a Action) TakesAway() bool {
 	return a.Lasts && !a.Resizes && !a.MovesClock && (a.part == partProcess || a.part == partNetwork)
 }
 
-// needs is the check of an action that a cluster can have done to it, or says why not; instead
-// is what to do then.
+// needs makes a check of what a cluster can do. instead advises what to do if it cannot.
 func needs(can func(*cluster.Cluster) error, instead string) func(Fault, *cluster.Cluster) error {
 	return func(f Fault, c *cluster.Cluster) error {
 		if err := can(c); err != nil {
@@ -143,7 +130,7 @@ func needs(can func(*cluster.Cluster) error, instead string) func(Fault, *cluste
 	}
 }
 
-// Summary is what it does, in a line that also says where alone it can be done.
+// Summary is its effect in a line, with where it works if not everywhere.
 func (a Action) Summary() string {
 	if a.Effect == "" {
 		return "with --kubernetes: " + a.Pods
@@ -151,7 +138,7 @@ func (a Action) Summary() string {
 	return a.Effect
 }
 
-// On says what it can be done to, and AboutTargets who nodes and servers are.
+// On lists its targets. AboutTargets explains nodes and servers.
 func (a Action) On() string {
 	switch {
 	case slices.Equal(a.Targets, serverTargets()):
@@ -164,13 +151,12 @@ func (a Action) On() string {
 	return strings.ReplaceAll(strings.Join(a.Targets, ", "), aNode, "a node by its name")
 }
 
-// AboutTargets says how nodes and the servers beside them are named, as a list in Markdown.
+// AboutTargets is a Markdown list that explains the names of nodes and of servers beside them.
 func AboutTargets() string {
 	return "- **Nodes** are " + strings.Join(nodeTargets(), "; ") + ".\n" +
 		"- **Servers beside them** are " + aRole + "."
 }
 
-// serverTargets are the targets of an action that can be done to servers beside the nodes, too.
 func serverTargets() []string { return append(nodeTargets(), aRole) }
 
 // Lookup finds the action of a name.
@@ -183,8 +169,8 @@ func Lookup(name string) (Action, bool) {
 	return all[i], true
 }
 
-// Recorded is the action that a record of a fault names, in a history or in a result: a value may
-// follow its name, also as a word of its own. Of an action that is not known it is the zero Action.
+// Recorded is the action in a record of a fault, in a history or a result, where its value may
+// follow in either form. It is zero for an unknown action.
 func Recorded(text string) Action {
 	name, _, _ := strings.Cut(text, "=")
 	name, _, _ = strings.Cut(name, " ")

@@ -17,8 +17,8 @@ const Restore = "restore"
 // WayCopy is a plain copy of the files, as they are at that moment.
 const WayCopy = "copy"
 
-// backup makes a backup of a node while it works. It has ended when the backup is made, so
-// that the time in which it acts is that which the backup took.
+// backup backs a node up while it works. The fault ends with the backup, so it acts as long as the
+// backup takes.
 func backup() Action {
 	return Action{Name: "backup", Targets: []string{TargetPrimary, TargetSecondary, TargetAny, aNode}, part: partBackup, state: "being backed up", BacksUp: true,
 		Value: oneOf("WAY", "", "the product's own way", "there is no way %q", WayCopy+", which for SQLite copies the database file alone", WayCopy),
@@ -41,8 +41,8 @@ func backup() Action {
 		}}
 }
 
-// restoreBackup restores a backup on a server beside the cluster. It has ended when that
-// takes work.
+// restoreBackup restores a backup to a server beside the cluster. It ends when that server takes
+// work.
 func restoreBackup() Action {
 	return Action{Name: Restore, Targets: []string{"backup"}, part: partBackup, state: "being restored", BacksUp: true, after: "backup",
 		Value: moment(),
@@ -70,7 +70,6 @@ func restoreBackup() Action {
 		}}
 }
 
-// moment is a moment of the measured part.
 func moment() Value {
 	v := newValue("TIME", "a time since the start of the measured part, such as 20s", time.Duration(-1), time.ParseDuration,
 		func(d time.Duration) bool { return d >= 0 && d <= mostTime }, quantity.Duration)
@@ -78,7 +77,6 @@ func moment() Value {
 	return v
 }
 
-// checkBackups tells whether backups can be made as the fault has it.
 func checkBackups(f Fault, b *cluster.Backups) error {
 	if b == nil {
 		return &UnavailableError{Action: f.Action, Reason: "assay knows no way to back this product up", Instead: "take PostgreSQL, MongoDB, MariaDB alone or with Galera, or SQLite without --cluster"}
@@ -91,10 +89,10 @@ func checkBackups(f Fault, b *cluster.Backups) error {
 	return nil
 }
 
-// backupWork is a backup that is being made or restored. It is no harm, and stays.
+// backupWork is a backup or a restore in progress. It harms nothing, and stays.
 type backupWork struct {
 	work func(context.Context) (Backup, error)
-	// nothing is said where nothing came of it, proof what is seen of it, kept what becomes of it.
+	// nothing is the text without a result, kept the text about what becomes of the result.
 	nothing, kept string
 	proof         func(Backup) string
 	made          *Backup // nil until it is
@@ -126,11 +124,11 @@ func (b *backupWork) restore(context.Context) (string, error) {
 	return b.kept, nil
 }
 
-// mostStep is how far the machine's clock may be set in the time between the start and a
-// restore to a moment: the history's times do not follow it, those of commits do.
+// mostStep is how far the machine's clock may be set between the start and a restore to a moment:
+// the history's times do not follow the clock, but the times of commits do.
 const mostStep = time.Millisecond
 
-// restoreTo restores the state of a moment, or that of the newest backup of the zero one.
+// restoreTo restores the state of a moment or, for the zero moment, of the newest backup.
 func restoreTo(ctx context.Context, backups *cluster.Backups, start, moment time.Time) (Backup, error) {
 	if now := time.Now(); !moment.IsZero() {
 		if step := now.Round(0).Sub(start.Round(0)) - now.Sub(start); step.Abs() > mostStep {
@@ -144,8 +142,7 @@ func restoreTo(ctx context.Context, backups *cluster.Backups, start, moment time
 	return Backup{Number: g.Number, Restore: g.Restore, By: g.By, Bytes: g.Bytes, Took: g.Took, Until: g.Until}, err
 }
 
-// Embedded is a database within assay itself, as the one node n1: it can be backed up, and
-// nothing else can be done to it.
+// Embedded is a database within assay, as the only node n1. It can only be backed up and restored.
 func Embedded(b *cluster.Backups) System { return embedded{b} }
 
 type embedded struct{ backups *cluster.Backups }

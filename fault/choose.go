@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// member is a node as far as the choice goes.
+// member is a node or a server beside the nodes.
 type member struct {
 	name    string
 	role    string // of a server beside the nodes; empty for a node
@@ -16,30 +16,25 @@ type member struct {
 	labels  map[string]string // of a pod
 }
 
-// Name implements named.
 func (m member) Name() string { return m.name }
 
-// cut is one node's packets that are dropped: those from the nodes in from, and
-// those to them unless only the incoming ones are meant.
+// cut drops one node's packets from the nodes in from and, without inOnly, to them.
 type cut struct {
 	node   string
 	from   []string
 	inOnly bool
 }
 
-// choice is what a fault is to be done to.
 type choice struct {
-	// seed is for what the fault itself leaves to chance.
-	seed uint64
-	// start is time zero of the schedule.
+	// seed is for the fault's own random choices.
+	seed   uint64
 	start  time.Time
 	nodes  []string
 	cuts   []cut // of a partition
 	detail string
 }
 
-// affected are the nodes that a fault acts on: those that it is done to,
-// and those that a partition parts them from.
+// affected are the nodes that a fault is done to, and those that a partition separates them from.
 func (c choice) affected() []string {
 	all := slices.Clone(c.nodes)
 	for _, cut := range c.cuts {
@@ -48,14 +43,13 @@ func (c choice) affected() []string {
 	return all
 }
 
-// randomness returns the source of one occurrence's choices. Each occurrence
-// has its own, so that the order in which they are made does not matter.
+// randomness returns the source of one occurrence's choices. Each occurrence has its own, so that
+// their order does not matter.
 func randomness(seed uint64, o Occurrence) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, uint64(o.Fault)<<32|uint64(o.Round)))
 }
 
-// choose picks the nodes. primary is the one that takes writes, empty if there
-// is none or nobody knows.
+// choose picks the nodes. primary is empty if there is none or it is unknown.
 func choose(f Fault, members []member, primary string, random *rand.Rand) (choice, error) {
 	if a, _ := Lookup(f.Action); a.choose != nil {
 		return a.choose(f.Target, members, primary, random)
@@ -76,7 +70,6 @@ func choose(f Fault, members []member, primary string, random *rand.Rand) (choic
 	return choice{nodes: nodes}, err
 }
 
-// cutNodes are the nodes of cuts.
 func cutNodes(cuts []cut) (all []string) {
 	for _, c := range cuts {
 		all = append(all, c.node)
@@ -84,12 +77,12 @@ func cutNodes(cuts []cut) (all []string) {
 	return all
 }
 
-// ofRole are the members of a role, those of the empty one the nodes.
+// ofRole are the members of a role. The empty role means the nodes.
 func ofRole(role string, members []member) []member {
 	return slices.DeleteFunc(slices.Clone(members), func(m member) bool { return m.role != role })
 }
 
-// marked are the members, of which these are the primaries.
+// marked returns the members with these marked as primaries.
 func marked(members []member, primaries []string) []member {
 	members = slices.Clone(members)
 	for i := range members {
@@ -98,7 +91,6 @@ func marked(members []member, primaries []string) []member {
 	return members
 }
 
-// primaries are the names of the nodes that take writes.
 func primaries(members []member) (all []string) {
 	for _, m := range members {
 		if m.primary {
@@ -108,7 +100,6 @@ func primaries(members []member) (all []string) {
 	return all
 }
 
-// holders are the names of the nodes that hold data.
 func holders(members []member) (all []string) {
 	for _, m := range members {
 		if !m.arbiter {

@@ -20,9 +20,8 @@ import (
 	"assay/internal/quantity"
 )
 
-// clock starts servers again under libfaketime, which has them read another
-// time of day. Their monotonic clock stays right: what waits for a time to pass
-// waits as long as it should.
+// clock restarts servers under libfaketime, which gives them another time of day. Their monotonic
+// clock stays right, so that waiting takes as long as it should.
 func clock() Action {
 	value := newValue("OFFSET", "an offset with a sign and a unit, such as +60s or -5m", time.Minute, parseOffset,
 		func(d time.Duration) bool { return d != 0 && d <= mostTime && d >= -mostTime },
@@ -50,9 +49,8 @@ func clock() Action {
 		}}}
 }
 
-// checkClock tells whether clocks can be shifted here. A program of Go's asks the kernel for
-// the time and not the C library: it has libfaketime loaded, if it is linked with that at
-// all, and its clock is right.
+// checkClock reports whether clocks can be shifted here. A Go program asks the kernel for the time,
+// not the C library, so that libfaketime has no effect even if it is loaded.
 func checkClock(f Fault, c *cluster.Cluster) error {
 	if runtime.GOOS != "linux" {
 		return &UnavailableError{Action: f.Action, Reason: "clocks are shifted on Linux only"}
@@ -76,7 +74,7 @@ func parseOffset(text string) (time.Duration, error) {
 	return time.ParseDuration(text)
 }
 
-// shiftedNode is a node with all its processes that run or ran under the library.
+// shiftedNode is a node with all processes that run or ran under the library.
 type shiftedNode struct {
 	*cluster.Node
 	env     []string
@@ -91,8 +89,8 @@ func faketimeEnv(library string, offset time.Duration) []string {
 	return []string{"LD_PRELOAD=" + library, "FAKETIME=" + seconds, "FAKETIME_DONT_FAKE_MONOTONIC=1"}
 }
 
-// findFaketime looks for the library where systems keep it. The variant for
-// programs with threads comes first: servers have many.
+// findFaketime looks in the usual folders, first for the variant for programs with threads: servers
+// have many.
 func findFaketime() (string, error) {
 	for _, folder := range []string{"/usr/lib/*/faketime", "/usr/lib64/faketime", "/usr/lib/faketime", "/usr/local/lib/faketime"} {
 		for _, name := range []string{"libfaketimeMT.so.1", "libfaketime.so.1"} {
@@ -113,8 +111,7 @@ func (n *shiftedNode) inject(ctx context.Context) error {
 	return errors.Join(err, n.recordShifted())
 }
 
-// recordShifted keeps the node's processes if they run under the library, so that
-// what it leaves of them can be taken away.
+// recordShifted notes the node's processes under the library, to remove what it leaves of them.
 func (n *shiftedNode) recordShifted() error {
 	processes, err := []server.ProcessID{{PID: n.PID()}}, error(nil)
 	if n.Running() {
@@ -124,8 +121,8 @@ func (n *shiftedNode) recordShifted() error {
 	return err
 }
 
-// verify is that the server's process has the offset in its environment and the
-// library in its memory. What its clock shows only the server itself knows.
+// verify checks that the server's process has the offset in its environment and the library in
+// memory. Only the server itself knows what its clock shows.
 func (n *shiftedNode) verify(context.Context, bool) (observation, error) {
 	if !n.Running() {
 		return observation{text: "the server is down"}, nil
@@ -140,8 +137,7 @@ func (n *shiftedNode) verify(context.Context, bool) (observation, error) {
 	return observation{proven: true, text: fmt.Sprintf("process %d runs under libfaketime with %s", n.PID(), offset)}, nil
 }
 
-// underFaketime returns the process's FAKETIME variable if it has the library
-// loaded.
+// underFaketime returns the process's FAKETIME variable if it has the library loaded.
 func underFaketime(pid int) (string, error) {
 	folder := fmt.Sprintf("/proc/%d/", pid)
 	environment, err := os.ReadFile(folder + "environ")
@@ -165,8 +161,8 @@ func underFaketime(pid int) (string, error) {
 
 func (n *shiftedNode) undo(context.Context) error { return nil }
 
-// restore starts the server with the right clock, and takes away what the
-// library has left of processes that were killed.
+// restore starts the server with the right clock, and removes what the library left of killed
+// processes.
 func (n *shiftedNode) restore(ctx context.Context) (string, error) {
 	text, err := startAgain(ctx, n.Node)
 	if err != nil {
@@ -179,22 +175,19 @@ func (n *shiftedNode) restore(ctx context.Context) (string, error) {
 	return text + " with its clock right", errors.Join(err, removeSharedFiles(n.shifted))
 }
 
-// sharedFolder is where shared memory and semaphores are (shm_overview(7),
-// sem_overview(7)).
+// sharedFolder has shared memory and semaphores (shm_overview(7), sem_overview(7)).
 const sharedFolder = "/dev/shm/"
 
-// sharedFiles are what libfaketime makes for the process in which it is loaded
-// first, and which its children share. It takes them away when that ends in
-// order; of one that is killed they stay.
+// sharedFiles are the files that libfaketime makes for the first process with it, and that its
+// children share. The library removes them when that process ends in order, not when it is killed.
 func sharedFiles(pid int) []string {
 	return []string{fmt.Sprintf("%sfaketime_shm_%d", sharedFolder, pid), fmt.Sprintf("%ssem.faketime_sem_%d", sharedFolder, pid)}
 }
 
-// removeSharedFiles takes away what libfaketime has left of processes that are gone.
 func removeSharedFiles(processes []server.ProcessID) error {
 	var failed []error
 	for _, p := range processes {
-		// Whoever has the id now may use the files.
+		// A new process with this id may use the files.
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d", p.PID)); err == nil {
 			continue
 		}

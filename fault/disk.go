@@ -16,8 +16,8 @@ import (
 )
 
 func fsyncError() Action {
-	// Reads give what was written as on ext4 and XFS, until the page is evicted, or what
-	// was synced last as on Btrfs.
+	// Reads return the new data on ext4 and XFS until the page is evicted, and the last synced
+	// data on Btrfs.
 	const written, synced = "new", "old"
 	return Action{Name: "fsync-error", Targets: nodeTargets(), Lasts: true, FailsDisk: true, part: partDisk, state: "failing to sync",
 		Value:  oneOf("READS", written, written, "reads cannot give %q", "new or old, which is what reads give after it", written, synced),
@@ -29,7 +29,7 @@ func fsyncError() Action {
 			struck: func(_ *brokenDisk, e disk.Effect) (observation, error) {
 				return observation{proven: true, text: fmt.Sprintf("the fsync of %s failed (%v)", e.File, syscall.EIO)}, nil
 			},
-			// It must be the server's, since there is but one that fails.
+			// It must be the server's write, since only one fails.
 			probe: func(*brokenDisk) (observation, error) {
 				return observation{text: "no file with unsynced writes was synced"}, nil
 			},
@@ -57,7 +57,6 @@ func diskFull() Action {
 		}}}
 }
 
-// refuseFile tries to make a file.
 func refuseFile(n *brokenDisk) (observation, error) {
 	f, err := os.CreateTemp(n.DiskFolder(), "assay-probe-")
 	if err == nil {
@@ -89,7 +88,6 @@ func readError() Action {
 		}}}
 }
 
-// refuseRead tries to read a file that is meant and is not empty.
 func refuseRead(n *brokenDisk) (observation, error) {
 	found := observation{text: "there is no file to be read that is meant"}
 	root := n.DiskFolder()
@@ -136,8 +134,8 @@ func bitFlip() Action {
 		})}
 }
 
-// seeInverted looks at the byte, which was read, from outside. That the server has written there since is
-// no sign against it.
+// seeInverted looks from outside at the byte that was read. If the server has overwritten it since,
+// that is no evidence against the fault.
 func seeInverted(n *brokenDisk, e disk.Effect) (observation, error) {
 	f, err := os.Open(filepath.Join(n.DiskFolder(), e.File))
 	if err != nil {
@@ -159,18 +157,16 @@ func inverted(e disk.Effect) string {
 	return fmt.Sprintf("byte %d of %s was %#02x and is %#02x", e.Offset, e.File, e.Was, e.Is)
 }
 
-// diskFailure is how the disks of nodes fail.
 type diskFailure struct {
 	asked func(f Fault) disk.Failure
-	// struck is what is seen of it once it has struck, probe what is seen by trying it
-	// where it never has: the last look does.
+	// struck observes a failure that has struck. probe tries one that has not, at the last look.
 	struck func(n *brokenDisk, e disk.Effect) (observation, error)
 	probe  func(n *brokenDisk) (observation, error)
-	// mended says what has become of the disk.
+	// mended says what became of the disk.
 	mended func(e disk.Effect) string
 }
 
-// brokenDisk is a node whose disk fails until it is undone.
+// brokenDisk is a node whose disk fails until undo.
 type brokenDisk struct {
 	*cluster.Node
 	diskFailure
@@ -180,7 +176,6 @@ type brokenDisk struct {
 	effect  disk.Effect   // in all, once it is undone
 }
 
-// breaking is how an action is brought about that has disks fail.
 func breaking(how diskFailure) func(task) (injector, error) {
 	return func(t task) (injector, error) {
 		failure := how.asked(t.Fault)
@@ -191,7 +186,6 @@ func breaking(how diskFailure) func(task) (injector, error) {
 	}
 }
 
-// checkFaultyDisks tells whether the nodes have disks that fail on demand.
 func checkFaultyDisks(f Fault, c *cluster.Cluster) error {
 	for _, n := range c.Nodes() {
 		if !n.CanFail() {
@@ -232,7 +226,7 @@ func (n *brokenDisk) undo(context.Context) (err error) {
 	return err
 }
 
-// restore starts a server that has ended because of its disk.
+// restore starts a server that ended because of its disk.
 func (n *brokenDisk) restore(ctx context.Context) (string, error) {
 	text, err := awaitReachable(ctx, n.Node, n.acquire)
 	return n.mended(n.effect) + text, err

@@ -34,14 +34,13 @@ func restart() Action {
 		on:     ending(stopServer)}
 }
 
-// endedNode is a node whose server is ended; healing starts it again.
+// endedNode is a node whose server is ended. Healing starts it again.
 type endedNode struct {
 	*cluster.Node
 	end    func(context.Context, *cluster.Node) error
-	before []server.ProcessID // the processes that it had
+	before []server.ProcessID // its processes before
 }
 
-// ending is how an action is brought about that ends servers.
 func ending(end func(context.Context, *cluster.Node) error) func(task) (injector, error) {
 	return func(t task) (injector, error) {
 		return onEach(t.nodes, func(n *cluster.Node) oneNode { return &endedNode{Node: n, end: end} }), nil
@@ -55,8 +54,7 @@ func (n *endedNode) inject(ctx context.Context) (err error) {
 	return n.end(ctx, n.Node)
 }
 
-// verify looks for every process that the server had before: all must be gone,
-// and the port closed.
+// verify checks that every earlier process of the server is gone, and its port closed.
 func (n *endedNode) verify(ctx context.Context, _ bool) (observation, error) {
 	alive := 0
 	for _, p := range n.before {
@@ -86,16 +84,15 @@ func (n *endedNode) restore(ctx context.Context) (string, error) {
 	return startAgain(ctx, n.Node)
 }
 
-// startTries is how often a server is started that does not come up, and
-// startPause how long to wait in between: of servers that come back together
-// one may stand in another's way for a moment.
+// A server that does not come up is started startTries times, startPause apart: servers that start
+// together may get in each other's way for a moment.
 const (
 	startTries = 3
 	startPause = time.Second
 )
 
-// retry starts a server by start. tries says for the user that the first start
-// failed; it is empty else.
+// retry calls start until it succeeds. tries says for the user that the first start failed;
+// otherwise it is empty.
 func retry(ctx context.Context, start func() error) (tries string, err error) {
 	err = start()
 	for n := 2; err != nil && n <= startTries && sleepUntil(ctx, time.Now().Add(startPause)); n++ {
@@ -105,7 +102,7 @@ func retry(ctx context.Context, start func() error) (tries string, err error) {
 	return tries, err
 }
 
-// startAgain starts the node's server; the error has the end of its log.
+// startAgain starts the node's server. Its error includes the end of the log.
 func startAgain(ctx context.Context, n *cluster.Node) (string, error) {
 	tries, err := retry(ctx, func() error { return n.Start(ctx) })
 	if err == nil {

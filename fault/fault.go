@@ -1,12 +1,11 @@
-// Package fault injects faults into a running cluster by a schedule: it kills,
-// stops and pauses servers, drops packets between them, slows them down, shifts
-// their clocks, changes who is a member, and backs them up. Each fault is proven to have taken
-// effect, is healed in the end whatever happens, and its healing is proven too.
-// An action is one value in one file, beside those that act by the same means; Actions
-// lists them, and nothing else knows any by its name.
+// Package fault injects faults into a running cluster by a schedule. It kills, stops and pauses
+// servers, drops and delays packets, slows servers down, shifts clocks, changes members, and makes
+// backups. Each fault is proven to have taken effect, is healed in any case, and its healing is
+// proven too.
 //
-// It must not know any workload, driver, history or report: the caller's Recorder
-// keeps what is to be kept.
+// An action is one value in one file, beside actions of the same means. Only Actions, which lists
+// them, knows their names. The package must not know any workload, driver, history or report.
+// The caller's Recorder keeps what is needed.
 package fault
 
 import (
@@ -17,61 +16,55 @@ import (
 	"assay/internal/quantity"
 )
 
-// Targets that are no node's name.
 const (
 	// TargetPrimary is the node that takes writes when the fault is due.
 	TargetPrimary = "primary"
-	// TargetSecondary is one of the nodes that hold data and are not it.
+	// TargetSecondary is a node with data other than the primary.
 	TargetSecondary = "secondary"
-	// TargetAny is one of the nodes that hold data.
+	// TargetAny is one of the nodes with data.
 	TargetAny = "any"
-	// TargetAll is every node, arbiters too.
+	// TargetAll is every node, including arbiters.
 	TargetAll = "all"
-	// PodPrefix goes before the name of a pod.
+	// PodPrefix precedes the name of a pod.
 	PodPrefix = "pod/"
 )
 
 // Fault is one line of the schedule, as Parse reads it.
 type Fault struct {
-	// Action is the name of what is done.
 	Action string
-	// Target is one of the Target constants, a number of nodes, or a node's name, of a pod
-	// with PodPrefix; a role of the servers beside the nodes (cluster.Roles), a number of them,
-	// or one's name; or what else the action can be done to.
+	// Target is one of the Target constants, a number of nodes, or the name of a node or, with
+	// PodPrefix, of a pod. For servers beside the nodes it is a role (cluster.Roles), a number of
+	// them, or a name. Some actions have targets of their own.
 	Target string
-	// Value is what the text says behind "=", of the type that the action takes; nil if
-	// it says nothing.
+	// Value is the text behind "=", in the action's type; nil if there is none.
 	Value any
 
-	// Loading has it happen while the opening state is loaded, not in the measured
-	// part; At and Every then count from the start of loading.
+	// Loading is for a fault while the opening state is loaded. At and Every then count from the
+	// start of loading.
 	Loading bool
-	// At is when it happens once, counted from the start of the measured part;
-	// negative means that nothing was said. It does not count if Every is set.
+	// At is when it happens once, from the start of the measured part; negative if unsaid. It is
+	// ignored if Every is set.
 	At time.Duration
-	// When is the event that it waits for, as Events describes them; empty for none. It then
-	// happens once, At after the event first came in the run.
+	// When is the event that it waits for (see Events); empty for none. It happens once, At after
+	// the event's first occurrence.
 	When string
-	// Every has it happen first after this time and then again and again; 0
-	// means once.
+	// Every is the time before it happens first and between repetitions; 0 means once.
 	Every time.Duration
-	// For is how long it lasts once it is brought about (a server may take long
-	// to end in order); Ever until the work has ended, or all rows are in; 0 means
-	// that nothing was said.
+	// For is how long it lasts after it took effect (a server may take long to end). Ever means
+	// until the work has ended or all rows are in; 0 means unsaid.
 	For time.Duration
-	// Source says where the fault is from, such as a file and its line; empty if it was
-	// written as it is.
+	// Source is where the fault comes from, such as a file and line; empty for its own text.
 	Source string
 }
 
-// Written is the fault without where it is from.
+// Written is the fault without its Source.
 func (f Fault) Written() Fault {
 	f.Source = ""
 	return f
 }
 
-// Ever is Fault.For of a fault that is healed only when the work that it disturbs is
-// over: no fault is left unhealed, since everything is read back afterwards.
+// Ever is Fault.For of a fault that is healed only after the disturbed work. Every fault is healed,
+// since everything is read back afterwards.
 const Ever time.Duration = math.MaxInt64
 
 // String is the fault as Parse reads it.
@@ -109,15 +102,14 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// whileLoading is the clause that sets Loading, forEver the time that is Ever.
+// whileLoading sets Loading, forEver means Ever.
 const (
 	whileLoading = "while loading"
 	forEver      = "ever"
 	commentMark  = "#" // behind it is Source
 )
 
-// Phases parts the faults that happen while the opening state is loaded from those of
-// the measured part, each in their order.
+// Phases separates the faults of loading from those of the measured part, each in order.
 func Phases(faults []Fault) (loading, measured []Fault) {
 	for _, f := range faults {
 		if f.Loading {
@@ -131,90 +123,81 @@ func Phases(faults []Fault) (loading, measured []Fault) {
 
 // Injection is one time that a fault happened, or was due and did not.
 type Injection struct {
-	// Number counts from 1 in the order in which they were due.
+	// Number counts from 1 in due order.
 	Number int
 	Fault  Fault
-	// Nodes are those that it was done to, in the order of their names; the one
-	// that Grow has added, once it has.
+	// Nodes are what it was done to, by name. For grow it is the node that was added.
 	Nodes []string
-	// Detail says more than Nodes where there is more to say, such as who was
-	// parted from whom, or which node was left out.
+	// Detail adds to Nodes, such as who was separated from whom, or which node was left out.
 	Detail string
-	// Due is when the schedule wanted it.
-	Due time.Time
-	// InjectedAt is when it began, zero if it never did.
+	Due    time.Time
+	// InjectedAt is when it began; zero if it did not.
 	InjectedAt time.Time
-	// CutAt is when the power was cut, of PowerCut: at that moment the servers stood
-	// still, so nothing was acknowledged after it. Zero if it never was.
+	// CutAt is when the power was cut; zero if it was not. The servers then stood still, so
+	// nothing was acknowledged after it.
 	CutAt time.Time
-	// HealedAt is when what was done was undone: packets pass, processes go on,
-	// the server that was ended serves again. Zero if that never came.
+	// HealedAt is when it was undone: packets pass, processes go on, an ended server serves again.
+	// Zero if that did not come.
 	HealedAt time.Time
-	// Proven is true if the fault was seen to take effect. Proof says how, or
-	// what was seen instead. What was not proven measures nothing.
+	// Proven means that the fault was seen to take effect. Proof says how, or what was seen
+	// instead. An unproven fault measures nothing.
 	Proven bool
 	Proof  string
-	// Healed is true if the nodes were seen to be back, Healing says how.
+	// Healed means that the nodes were seen to be back. Healing says how.
 	Healed  bool
 	Healing string
-	// Skipped is true if it was not done at all; Problem says why.
+	// Skipped means that it was not done. Problem says why.
 	Skipped bool
-	// Problem is what went wrong with the fault itself, empty if nothing.
 	Problem string
 
-	// Primary is the node that took writes when the fault began; empty if there
-	// was none or the product knows none. Of several, each with a part of the data, it is the one
-	// that lost its place, or that the fault hit.
+	// Primary took writes when the fault began; empty if there was none or it is unknown. Of
+	// several shards' primaries, it is the one that lost its place or was hit.
 	Primary string
-	// NewPrimary took writes NewPrimaryAfter InjectedAt, where the fault hit
-	// Primary, all nodes, or those who decide who it is: another node, or the same one once it
-	// was back. Empty if the primary was not hit or stayed, or none came in time.
+	// NewPrimary took writes NewPrimaryAfter InjectedAt, if the fault hit Primary, all nodes, or
+	// the servers that decide: another node, or the same node after its return. It is empty if
+	// the primary was not hit or stayed, or none came in time.
 	NewPrimary      string
 	NewPrimaryAfter time.Duration
-	// PrimaryStayed is true if the fault hit Primary, or those who decide, and did not silence
-	// it, and if no other node was seen to take writes until it was healed, when Primary did.
+	// PrimaryStayed means that the fault hit Primary, or the servers that decide, without
+	// silencing it, and that only Primary took writes until it was healed.
 	PrimaryStayed bool
 
-	// Backup is what was made, of the actions backup and restore, once it was; nil else.
+	// Backup is the result of the actions backup and restore; otherwise nil.
 	Backup *Backup
 }
 
 // Backup is what a backup or a restore made.
 type Backup struct {
-	// Number counts the backups, Restore what was restored, from 1; Restore is 0 of a backup.
+	// Number counts the backups, Restore the restores, from 1. Restore is 0 for a backup.
 	Number, Restore int
-	// By is the program or the interface that made the backup, Bytes the backup's size, Took
-	// how long this took.
+	// By is the program or interface that made the backup. Bytes is its size, Took its duration.
 	By    string
 	Bytes int64
 	Took  time.Duration
-	// Until is the moment whose state was restored; zero for that of the backup.
+	// Until is the moment whose state was restored; zero for the backup's own.
 	Until time.Time
 }
 
-// Recorder receives injections at the moment they happen. Its methods may be
-// called from several goroutines at once and should return soon: Injected
-// is called before the fault is brought about.
+// Recorder receives injections as they happen. Several goroutines may call it at once. It should
+// return soon: the fault takes effect after Injected.
 type Recorder interface {
-	// Injected is called when the fault begins, at i.InjectedAt. What is proven
-	// is not known yet.
+	// Injected is called when the fault begins, at i.InjectedAt, before anything is proven.
 	Injected(i Injection)
-	// Healed is called when it has ended, at i.HealedAt, before the nodes are
-	// seen to be back; also with a zero HealedAt, when it could not be ended.
+	// Healed is called when it has ended, at i.HealedAt, before the nodes are seen to be back. A
+	// zero HealedAt means that it could not be ended.
 	Healed(i Injection)
 }
 
 // Plan is when and how the faults of a run happen.
 type Plan struct {
-	// Start is time zero of the schedule: the start of the measured part. The
-	// zero value means the moment when Run is called.
+	// Start is time zero of the schedule: the start of the measured part. Zero means the call of
+	// Run.
 	Start time.Time
-	// Duration is the length of the measured part; faults that would last
-	// longer are healed at its end, but for those that last for ever, which are
-	// healed when the context ends. 0 means until the context ends.
+	// Duration is the length of the measured part, at whose end faults are healed. Faults that
+	// last for ever are healed when the context ends. 0 means until the context ends.
 	Duration time.Duration
-	// Seed decides every choice: the same seed makes the same ones as long as
-	// the cluster gives the same answers.
+	// Seed decides every choice: the same seed makes the same choices if the cluster gives the
+	// same answers.
 	Seed uint64
 	// HealWithin bounds the healing of each fault; 0 means 2 minutes.
 	HealWithin time.Duration

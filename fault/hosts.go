@@ -18,21 +18,19 @@ import (
 	"assay/cluster/server"
 )
 
-// Hosts is a database whose nodes are machines of the user's: what is done to them is done by commands
-// of the user's, such as ssh, and proven by what is seen of it from here. ParseHosts makes it.
+// Hosts is a database on the user's machines. The user's commands, such as ssh, do the faults, and
+// what is seen from here proves them. ParseHosts makes it.
 type Hosts struct {
-	// Primary says how the server that takes writes calls itself, host or host:port; it
-	// may be called from several goroutines.
+	// Primary returns what the server that takes writes calls itself, host or host:port. Several
+	// goroutines may call it.
 	Primary func(ctx context.Context) (string, error)
 
 	nodes []host
 	acts  map[string]hostAct
 }
 
-// host is one node.
 type host struct{ name, address string }
 
-// Name implements named.
 func (h host) Name() string { return h.name }
 
 // Addresses are the nodes' names, n1 and so on, and their addresses as host:port.
@@ -43,8 +41,8 @@ func (h *Hosts) Addresses() (names, addresses []string) {
 	return names, addresses
 }
 
-// Check tells by an *UnavailableError or a *TargetError each, joined, of faults for which the file has no
-// command, or no node.
+// Check returns a joined *UnavailableError or *TargetError for each fault without a command or node
+// in the file.
 func (h *Hosts) Check(faults []Fault) error {
 	members, _ := h.members(context.Background())
 	var failed []error
@@ -72,8 +70,8 @@ func (h *Hosts) primaries(ctx context.Context) ([]string, error) {
 	})
 }
 
-// answersTo reports whether a server that calls itself so is the node's: by its address, or by one that
-// its host's name stands for.
+// answersTo reports whether the name that a server calls itself is the node's: its address, or one
+// that its host's name resolves to.
 func (h host) answersTo(ctx context.Context, called string) bool {
 	at, port, err := net.SplitHostPort(called)
 	if err != nil {
@@ -125,23 +123,20 @@ func (h *Hosts) prepare(f Fault, c choice, _ acquirer) (injector, error) {
 	return all, nil
 }
 
-// command is an action on one node by its commands.
 type command struct {
 	host
 	hostAct
 	fault Fault
 	about Action
-	// healer undoes it should assay end before it does, even by a kill: it waits for a word that
-	// never comes then. nil where nothing is to be undone.
+	// healer undoes the action if assay ends first, even by a kill: it waits for a word, and the
+	// pipe then closes without one. It is nil if there is nothing to undo.
 	healer *exec.Cmd
 	word   io.WriteCloser
 }
 
-// commandBound is how long a command may take.
 const commandBound = time.Minute
 
-// shell is a command with what it is about in its environment: NODE, HOST, PORT, and VALUE, the fault's
-// as it is written.
+// shell is a command with NODE, HOST, PORT and VALUE, the fault's as written, in its environment.
 func (c *command) shell(ctx context.Context, text string) *exec.Cmd {
 	machine, port, _ := net.SplitHostPort(c.address)
 	value := ""
@@ -150,11 +145,10 @@ func (c *command) shell(ctx context.Context, text string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text)
 	cmd.Env = append(os.Environ(), "NODE="+c.name, "HOST="+machine, "PORT="+port, "VALUE="+value)
-	cmd.WaitDelay = time.Second // of what it has left behind with our pipes
+	cmd.WaitDelay = time.Second // for child processes that hold our pipes
 	return cmd
 }
 
-// run runs a command to its end, and returns the last line that it printed.
 func (c *command) run(ctx context.Context, text string) (last string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commandBound)
 	defer cancel()
@@ -175,7 +169,7 @@ func (c *command) run(ctx context.Context, text string) (last string, err error)
 
 func (c *command) inject(ctx context.Context) error {
 	if c.Undo != "" {
-		// A signal to the terminal's processes is for assay, which heals by itself then.
+		// A signal to the terminal's processes is meant for assay, which then heals by itself.
 		c.healer = c.shell(context.WithoutCancel(ctx), "trap '' INT TERM HUP; read -r healed || (\n"+c.Undo+"\n)")
 		var err error
 		if c.word, err = c.healer.StdinPipe(); err == nil {
@@ -190,7 +184,7 @@ func (c *command) inject(ctx context.Context) error {
 	return err
 }
 
-// verify is the command for it, or that the address does not answer.
+// verify runs the proof or, without one, checks that the address does not answer.
 func (c *command) verify(ctx context.Context, _ bool) (observation, error) {
 	if c.Proof != "" {
 		said, err := c.run(ctx, c.Proof)
@@ -209,7 +203,7 @@ func (c *command) verify(ctx context.Context, _ bool) (observation, error) {
 	return observation{proven: c.about.silences, text: c.address + " does not answer"}, nil
 }
 
-// undo takes it back, and lets the healer go once that is done: until then it would try, too.
+// undo releases the healer only after success: until then it would undo too.
 func (c *command) undo(ctx context.Context) error {
 	if c.healer == nil {
 		return nil
@@ -237,7 +231,6 @@ type lastBytes struct {
 	kept bytes.Buffer
 }
 
-// mostKept is how much lastBytes keeps at least.
 const mostKept = 4 << 10
 
 func (l *lastBytes) Write(p []byte) (int, error) {

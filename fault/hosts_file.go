@@ -11,23 +11,21 @@ import (
 	"assay/internal/yamlfile"
 )
 
-// hostsFile is the file of Hosts as it is written.
 type hostsFile struct {
 	Nodes yaml.MapSlice      `yaml:"nodes"`
 	Acts  map[string]hostAct `yaml:"acts"`
 }
 
-// hostAct is what one action is done by: commands for sh, each with what hostEnvironment has.
+// hostAct are an action's commands for sh, with the variables of hostEnvironment.
 type hostAct struct {
-	// Do brings it about, and Undo takes it back; empty for an action that does not last.
+	// Undo is empty for an action that does not last.
 	Do   string `yaml:"do"`
 	Undo string `yaml:"undo"`
-	// Proof ends with 0 while it acts. Without it, it is proven by an address that does not answer.
+	// Proof exits with 0 while it acts. Without it, an address that does not answer is the proof.
 	Proof string `yaml:"proof"`
 }
 
-// ParseHosts reads the file of nodes that are somebody else's machines, and of the commands that do
-// things to them. The error is a *yamlfile.Error.
+// ParseHosts reads the file of the user's own nodes and commands. The error is a *yamlfile.Error.
 func ParseHosts(path string, text []byte) (*Hosts, error) {
 	var f hostsFile
 	if err := yamlfile.Decode(path, text, &f); err != nil {
@@ -70,8 +68,8 @@ func ParseHosts(path string, text []byte) (*Hosts, error) {
 	return h, nil
 }
 
-// hostActions are the actions that commands can bring about: what is done to a node by its name, and has
-// no other part that assay must see to.
+// hostActions are the actions that commands can do: they are done to a node by its name, and assay
+// has no other part in them.
 func hostActions() (all []string) {
 	for _, a := range Actions() {
 		if a.aims("n1") && !a.Empties && !a.Resizes && !a.BacksUp && a.after == "" {

@@ -13,8 +13,7 @@ import (
 	"assay/cluster/server"
 )
 
-// inject brings the fault about, lets it last, and heals it. The watch that it returns
-// is to be ended.
+// inject brings the fault about, lets it last, and heals it. The caller must end the watch.
 func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	lasting := i.Fault
 	if lasting.For == Ever {
@@ -49,7 +48,7 @@ func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	return w
 }
 
-// last lets the fault act as long as it is to, or until ctx ends.
+// last lets the fault act for its time, or until ctx ends.
 func (i *injecting) last(ctx context.Context, acted time.Time) {
 	if i.occurrence.For == Ever {
 		<-ctx.Done()
@@ -65,8 +64,7 @@ func (i *injecting) addDetail(text string) {
 	i.Detail = text
 }
 
-// look keeps what is seen of the fault. That it cannot be looked at is a
-// problem only the last time.
+// look keeps what is seen of the fault. Only at the last look is a failure a problem.
 func (i *injecting) look(ctx context.Context, last bool) {
 	var seen observation
 	err := guard(func() (err error) {
@@ -83,8 +81,7 @@ func (i *injecting) look(ctx context.Context, last bool) {
 	}
 }
 
-// heal undoes the fault and sees the nodes back. It does both whatever happened
-// before.
+// heal undoes the fault and sees the nodes back, whatever happened before.
 func (r *runner) heal(ctx context.Context, i *injecting) {
 	if ctx.Err() != nil {
 		r.awaitLater(i)
@@ -120,21 +117,20 @@ func (r *runner) healed(i *injecting, really bool) {
 	r.recorder.Healed(i.Injection)
 }
 
-// watch looks for the primary after one that was hit.
 type watch struct {
 	acted, healed chan struct{}
-	found         chan primaryFound // nil if nobody looks
+	found         chan primaryFound // nil without a watch
 }
 
 type primaryFound struct {
 	name   string
 	at     time.Time
-	lost   string // who does not take writes any more; empty if that is not known
-	stayed bool   // the old one took writes when all was healed, and no other before
+	lost   string // who lost the writes; empty if unknown
+	stayed bool   // the old primary took writes when all was healed, and no other did before
 }
 
-// watch begins to look if the fault hits the primary. One that parts nodes may
-// take the writes from any primary, and so may one that hits those who decide.
+// watch begins to look if the fault hits the primary. A fault that separates nodes, or hits the
+// servers that decide, may take the writes from any primary.
 func (r *runner) watch(i *injecting) *watch {
 	w := &watch{acted: make(chan struct{}), healed: make(chan struct{})}
 	if i.about.BacksUp {
@@ -162,29 +158,26 @@ func (r *runner) watch(i *injecting) *watch {
 	return w
 }
 
-// hitsDeciders reports whether the fault is done to servers that decide who is the primary.
 func (f Fault) hitsDeciders() bool {
 	all, _ := sides(f.Target)
 	return slices.ContainsFunc(all, func(s side) bool { return cluster.Decides(s.role) })
 }
 
-// primaryLookout is what is known of the primary that a fault may cost its place.
+// primaryLookout is what is known of the primary that a fault may replace.
 type primaryLookout struct {
 	system System
 	old    string
-	// before are all that took writes before the fault, old among them: more than one where
-	// each has a part of the data.
+	// before took writes before the fault: old, and the primaries of other shards.
 	before []string
-	// silences is true if the fault keeps the old one from answering, deciders if it hits
-	// those who decide: the old one may then lose its place, and get it back.
+	// silences means that old cannot answer under the fault, deciders that the fault hits the
+	// servers that decide: old may then lose its place and get it back.
 	silences, deciders bool
 }
 
-// look asks for the primary until it is another node than the old one, or the
-// old one is seen to take writes again. A node that the fault does not silence
-// may say that it is the primary all the while, not knowing better; so it is
-// believed only once all is healed, and then as one that has stayed. Under a fault of the
-// deciders it has not if nobody was the primary for primaryLook.
+// look asks for the primary until another node takes writes, or the old one does again. A node that
+// the fault does not silence may wrongly call itself primary meanwhile. So it is believed only when
+// all is healed, and has then stayed. Under a fault of the servers that decide, it has not stayed
+// if there was no primary for primaryLook.
 func (w *watch) look(l primaryLookout) primaryFound {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -219,7 +212,7 @@ func (w *watch) look(l primaryLookout) primaryFound {
 	return primaryFound{}
 }
 
-// ask asks who takes writes, under a fault of the deciders for no longer than primaryLook.
+// ask asks who takes writes, under a fault of the servers that decide for at most primaryLook.
 func (l primaryLookout) ask(ctx context.Context) ([]string, error) {
 	if l.deciders {
 		bounded, cancel := context.WithTimeout(ctx, primaryLook)
@@ -238,7 +231,6 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// end waits for the watch and keeps what it has found.
 func (w *watch) end(i *injecting) {
 	if w.found == nil {
 		return

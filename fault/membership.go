@@ -18,11 +18,11 @@ func grow() Action {
 		on:     func(t task) (injector, error) { return &addition{cluster: t.cluster, acquire: t.acquire}, nil }}
 }
 
-// addition adds a node to the cluster; healing removes it for good.
+// addition adds a node to the cluster. Healing removes it for good.
 type addition struct {
 	cluster *cluster.Cluster
 	acquire acquirer
-	node    *cluster.Node // the one that was added, nil before
+	node    *cluster.Node // nil before it is added
 	took    time.Duration
 }
 
@@ -39,7 +39,7 @@ func (a *addition) tell(i *Injection) {
 	}
 }
 
-// verify is that the servers count the node as a member in step.
+// verify checks that the servers count the node as a member in step.
 func (a *addition) verify(ctx context.Context, _ bool) (observation, error) {
 	if a.node == nil {
 		return observation{text: "no node was added"}, nil
@@ -78,7 +78,6 @@ func remove() Action {
 		on:     func(t task) (injector, error) { return &removal{cluster: t.cluster, node: t.nodes[0]}, nil }}
 }
 
-// twoWithData tells whether a node with data is left where one goes.
 func twoWithData(f Fault, members []member) error {
 	if len(holders(ofRole("", members))) < 2 {
 		return &TargetError{Fault: f, Problem: "there is only one node with data, and it cannot leave", Want: "more nodes"}
@@ -86,8 +85,7 @@ func twoWithData(f Fault, members []member) error {
 	return nil
 }
 
-// removal takes a node out of the cluster in order; healing makes it a member
-// again, with the data that it left with.
+// removal removes a node in order. Healing makes it a member again, with the data it left with.
 type removal struct {
 	cluster *cluster.Cluster
 	node    *cluster.Node
@@ -95,8 +93,7 @@ type removal struct {
 
 func (r *removal) inject(ctx context.Context) error { return r.cluster.Remove(ctx, r.node) }
 
-// verify is that the others do not count the node as a member, and that its
-// server is gone.
+// verify checks that the others do not count the node as a member, and that its server is gone.
 func (r *removal) verify(ctx context.Context, _ bool) (observation, error) {
 	member, text, err := membership(ctx, r.cluster, r.node)
 	if err != nil {
@@ -123,13 +120,11 @@ func (r *removal) restore(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s serves again as process %d%s: %s", n.Name(), n.PID(), tries, text), err
 }
 
-// checkResizable tells whether nodes can come and go.
 func checkResizable(f Fault, c *cluster.Cluster) error {
 	return needs((*cluster.Cluster).Resizable, "take a replica set of MongoDB or a Galera cluster of MariaDB, or stop and kill instead")(f, c)
 }
 
-// awaitAcquired waits until no other fault has the node's server, which ends
-// when that is healed.
+// awaitAcquired waits until no other fault has the node's server.
 func awaitAcquired(ctx context.Context, acquire acquirer, node string) (release func(), err error) {
 	for {
 		if release, free := acquire(node); free {
@@ -141,10 +136,8 @@ func awaitAcquired(ctx context.Context, acquire acquirer, node string) (release 
 	}
 }
 
-// membershipBound is how long the servers may take to agree on their members.
 const membershipBound = 30 * time.Second
 
-// membership asks the servers until they agree.
 func membership(ctx context.Context, c *cluster.Cluster, n *cluster.Node) (member bool, text string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, membershipBound)
 	defer cancel()

@@ -17,8 +17,8 @@ import (
 	"assay/internal/quantity"
 )
 
-// isolate cuts nodes off from everybody, or from assay alone. Nothing answers
-// for what is dropped, as when a machine loses its network or its power.
+// isolate cuts nodes off from all others, or from assay alone. Dropped packets get no answer, as
+// when a machine loses its network or power.
 func isolate() Action {
 	return Action{Name: "isolate", Targets: serverTargets(), Lasts: true, Divides: true, part: partNetwork, state: "cut off", silences: true,
 		Value:  oneOf("clients", "", "from everybody", "it cannot be isolated from %q", "isolate=clients, or isolate alone to cut the node off from everybody", "clients"),
@@ -55,8 +55,7 @@ func silent(ctx context.Context, _ *chaos, n *podNode, _ bool) (observation, err
 	return observation{proven: true, text: address + " does not answer"}, nil
 }
 
-// flaky drops a share of the packets that reach or leave nodes, or of those between two sides, each
-// packet by its own chance.
+// flaky drops a share of the packets of nodes, or between two sides, each packet at random.
 func flaky() Action {
 	return Action{Name: "flaky", Targets: append(serverTargets(), aPair), Lasts: true, Divides: true, part: partLoss, state: "losing packets",
 		Value: newValue("SHARE", "a share above 0 and at most 1, such as 20% or 0.2", 0.2, parseShare,
@@ -73,7 +72,6 @@ func flaky() Action {
 		}}}
 }
 
-// delay has packets that reach or leave nodes, or those between two sides, come later.
 func delay() Action {
 	return Action{Name: "delay", Value: wait(100 * time.Millisecond), Targets: append(serverTargets(), aPair), Lasts: true, Divides: true, part: partLoss, state: "slowed",
 		Effect: "has each packet to and from the node, or between two sides, take this much longer",
@@ -97,7 +95,7 @@ func delay() Action {
 		}}}
 }
 
-// noPair refuses what is not done to one link of pods.
+// noPair refuses two sides of pods.
 func noPair(f Fault) (reason, instead string) {
 	if all, _ := sides(f.Target); len(all) == 2 {
 		return "it is done to all packets of a pod", "name one pod, or write partition for two"
@@ -114,7 +112,7 @@ func parseShare(text string) (float64, error) {
 	return share, err
 }
 
-// formatShare is in percent if that is the same share when it is read.
+// formatShare writes percent only if reading it back gives the same share.
 func formatShare(share float64) string {
 	percent := plain(share*100) + "%"
 	if back, err := parseShare(percent); err == nil && back == share {
@@ -123,26 +121,24 @@ func formatShare(share float64) string {
 	return plain(share)
 }
 
-// packetRule has packets of a node dropped, or delayed.
+// packetRule drops or delays packets of a node.
 type packetRule struct {
 	*cluster.Node
 	rule machine.Rule
-	// by is how much later packets come; those of a rule without are dropped.
+	// by is the delay; 0 means drop.
 	by      time.Duration
 	acquire acquirer
-	// dial sends a packet that the rule concerns, and makes a connection once
-	// it is gone.
+	// dial sends a packet that the rule matches, and connects once the rule is gone.
 	dial func(context.Context) error
 
-	// inForce is nil until it is.
+	// inForce is nil before inject.
 	inForce interface {
 		Packets() (int64, error)
 		Remove() error
 	}
 }
 
-// onPackets is how an action is brought about that does the same to the packets of each node, or to
-// those between the sides of a pair.
+// onPackets makes an action that applies a rule to the packets of each node, or between two sides.
 func onPackets(rule func(task) packetRule) func(task) (injector, error) {
 	return func(t task) (injector, error) {
 		if len(t.cuts) > 0 {
@@ -156,7 +152,7 @@ func onPackets(rule func(task) packetRule) func(task) (injector, error) {
 	}
 }
 
-// ofCuts has one for each cut: the rule for the packets between its node and its peers.
+// ofCuts makes an injector for each cut, with the rule for packets between its node and its peers.
 func (t task) ofCuts(rule packetRule, one func(r *packetRule, peers []*cluster.Node) oneNode) (all together, err error) {
 	for _, c := range t.cuts {
 		nodes, err := t.find(append([]string{c.node}, c.from...)...)
@@ -177,7 +173,6 @@ func (t task) ofCuts(rule packetRule, one func(r *packetRule, peers []*cluster.N
 	return all, nil
 }
 
-// checkNetwork tells whether packets can be dropped here.
 func checkNetwork(f Fault, c *cluster.Cluster) error {
 	const instead = "use kill, stop or pause instead"
 	if err := c.NoNetwork(); err != nil {
@@ -207,8 +202,7 @@ func (r *packetRule) inject(context.Context) error {
 	return err
 }
 
-// verify is that the rule has had packets to act on. If nobody has sent any, the last
-// look does.
+// verify checks that the rule acted on packets. Without any, the last look sends some.
 func (r *packetRule) verify(ctx context.Context, last bool) (observation, error) {
 	packets, probed, err := r.count(ctx, last)
 	what := "dropped"
@@ -225,9 +219,8 @@ func (r *packetRule) verify(ctx context.Context, last bool) (observation, error)
 	return observation{proven: packets > 0, text: text}, err
 }
 
-// probes is how often a packet is sent through a rule that has dropped none: by
-// then one that drops 1 % has dropped one with a chance of 1 - 0.99^200, 87 %.
-// (Each probe is at least two packets.)
+// probes is how many probes are sent through a rule that has dropped nothing. Each is at least two
+// packets, so that a rule of 1 % drops one with a probability of 1 - 0.99^200, 87 %.
 const (
 	probes     = 100
 	probeBound = 200 * time.Millisecond
@@ -267,8 +260,7 @@ func (r *packetRule) restore(ctx context.Context) (string, error) {
 	return "the rule is gone, " + text, err
 }
 
-// fromPeers tries to reach the node from the machines of others, one after the
-// other; it is reached when all have.
+// fromPeers dials the node from the machines of all peers in turn. It succeeds if all do.
 func fromPeers(n *cluster.Node, peers []*cluster.Node) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, peer := range peers {
@@ -281,9 +273,8 @@ func fromPeers(n *cluster.Node, peers []*cluster.Node) func(context.Context) err
 	}
 }
 
-// dialHere makes its socket on the calling thread, which is on a peer's
-// machine; the address is a number, so that nothing is left to a resolver on
-// another thread.
+// dialHere makes its socket on the calling thread, which is in a peer's network namespace. A
+// numeric address avoids a resolver on another thread.
 func dialHere(ctx context.Context, n *cluster.Node) error {
 	bound := dialBound
 	if deadline, has := ctx.Deadline(); has {

@@ -15,8 +15,8 @@ import (
 
 // ParseError is a text that is no fault.
 type ParseError struct {
-	// Text is the whole of it, Position the byte where it goes wrong, from 1
-	// on; one more than its length if something is missing at the end.
+	// Text is the whole text. Position is the byte where it goes wrong, from 1; one past its length
+	// if something is missing at the end.
 	Text     string
 	Position int
 	// Problem is what is wrong there, Want what is right.
@@ -27,8 +27,8 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("fault %q: at position %d: %s; want %s", e.Text, e.Position, e.Problem, e.Want)
 }
 
-// The bounds of what Parse takes. More often than each 100 ms no fault can be
-// injected and healed, and a year is longer than any run.
+// The bounds of times. A fault cannot be injected and healed more often than each 100 ms, and a
+// year is longer than any run.
 const (
 	leastEvery = 100 * time.Millisecond
 	mostTime   = 366 * 24 * time.Hour
@@ -49,9 +49,9 @@ var (
 //
 //	ACTION[=VALUE] [TARGET] [while loading] [at T | every T | when EVENT [after T]] [for T | for ever] [# SOURCE]
 //
-// where T is a duration with a unit, such as 20s or 1m30s. The clauses may come in
-// any order. What lasts for ever happens once. A target that is the only one that the action can
-// be done to may be left out, and some values are a word of their own:
+// where T is a duration with a unit, such as 20s or 1m30s. The clauses may come in any order. A
+// fault that lasts for ever happens once. An action's only target may be left out, and some values
+// are a word of their own:
 //
 //	rolling-restart [set.NAME=VALUE,...] [cluster] ...
 //
@@ -87,7 +87,6 @@ func (p *parser) fail(at int, want, problem string, a ...any) error {
 	return &ParseError{Text: p.text, Position: at, Problem: fmt.Sprintf(problem, a...), Want: want}
 }
 
-// next takes the next word.
 func (p *parser) next() (word, bool) {
 	if len(p.words) == 0 {
 		return word{at: len(p.text) + 1}, false
@@ -127,7 +126,7 @@ func (p *parser) parse() error {
 	}
 }
 
-// loss is another word for flaky, as tc-netem(8) and Chaos Mesh have it.
+// loss is another word for flaky, as in tc-netem(8) and Chaos Mesh.
 const loss = "loss"
 
 func (p *parser) action(w word) error {
@@ -202,13 +201,11 @@ func (p *parser) target() error {
 	return nil
 }
 
-// isClause reports whether a word begins a clause.
 func isClause(word string) bool {
 	return slices.Contains([]string{"while", "at", "every", "when", "after", "for"}, word)
 }
 
-// beginsWithRole reports whether a word is a role, or goes on with the other side of a pair
-// behind one.
+// beginsWithRole reports whether a word is a role, or continues a pair after one.
 func beginsWithRole(word string) bool {
 	if end := strings.IndexAny(word, ",>"); end >= 0 {
 		word = word[:end]
@@ -216,7 +213,6 @@ func beginsWithRole(word string) bool {
 	return slices.Contains(cluster.Roles(), word)
 }
 
-// clause reads while loading, at T, every T, when EVENT, after T or for T, in any order and each once.
 func (p *parser) clause(w word, seen map[string]bool) error {
 	kind := w.text
 	least := time.Duration(0)
@@ -265,7 +261,6 @@ func (p *parser) clause(w word, seen map[string]bool) error {
 	return nil
 }
 
-// phase reads the word behind while.
 func (p *parser) phase(w word, seen map[string]bool) error {
 	if seen["while"] {
 		return p.fail(w.at, "it once", "while was said already")

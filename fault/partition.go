@@ -13,20 +13,19 @@ import (
 	"assay/cluster/machine"
 )
 
-// The shapes of a partition.
 const (
-	// shapeHalves parts a minority, chosen by the seed, from the others.
+	// shapeHalves separates a minority, chosen by the seed, from the others.
 	shapeHalves = "halves"
-	// shapeOne parts one node from the others: the primary if there is one.
+	// shapeOne separates one node, if possible the primary, from the others.
 	shapeOne = "one"
 	// shapeRing leaves each node its two neighbours, in the order of the names.
 	shapeRing = "ring"
-	// shapeOneway lets the packets of one node out to the others, and none of
-	// theirs in: the primary's if there is one.
+	// shapeOneway lets packets of one node, if possible the primary, reach the others, but none of
+	// theirs reach it.
 	shapeOneway = "oneway"
 )
 
-// partition cuts nodes off from other nodes; assay still reaches all of them.
+// partition cuts nodes off from other nodes. assay still reaches all of them.
 func partition() Action {
 	return Action{Name: "partition", Targets: []string{shapeHalves, shapeOne, shapeRing, shapeOneway, aPair}, Lasts: true, Divides: true, part: partNetwork, state: "cut off",
 		Effect: "drops packets between nodes, of all or of two sides; clients reach all of them, and the other nodes see both sides",
@@ -38,7 +37,6 @@ func partition() Action {
 		pods:   podMeans{chaos: kubernetes.NetworkChaos}}
 }
 
-// fitsShape tells by a *TargetError if there are too few nodes for a shape or a pair.
 func fitsShape(f Fault, members []member) error {
 	least, nodes := leastNodes(f.Target), len(ofRole("", members))
 	all, _ := sides(f.Target)
@@ -55,7 +53,6 @@ func fitsShape(f Fault, members []member) error {
 		Want: fmt.Sprintf("at least %d nodes, or another shape", least)}
 }
 
-// fitsPair is fitsShape of two sides, if the target is such.
 func fitsPair(f Fault, members []member) error {
 	if all, _ := sides(f.Target); len(all) == 2 {
 		return fitsShape(f, members)
@@ -71,7 +68,6 @@ func partitionServers(t task) (injector, error) {
 	})
 }
 
-// choosePartition chooses who is parted from whom.
 func choosePartition(shape string, members []member, primary string, random *rand.Rand) (choice, error) {
 	all := names(ofRole("", members))
 	if pair, oneway := sides(shape); len(pair) == 2 {
@@ -103,7 +99,7 @@ func choosePartition(shape string, members []member, primary string, random *ran
 	return choice{}, fmt.Errorf("there is no partition %s", shape)
 }
 
-// leastNodes is how many nodes a partition needs to part any.
+// leastNodes is the fewest nodes that a shape can separate.
 func leastNodes(shape string) int {
 	if shape == shapeRing {
 		return 4 // of three, each is the others' neighbour
@@ -111,7 +107,6 @@ func leastNodes(shape string) int {
 	return 2
 }
 
-// parted cuts few off from the others.
 func parted(all, few []string) choice {
 	others := without(all, few)
 	var c choice
@@ -134,8 +129,8 @@ func ring(all []string) choice {
 	return c
 }
 
-// choosePair parts two sides from each other, or has the second hear nothing of the first.
-// Who is named goes first, and all are those that are left.
+// choosePair separates two sides or, with oneway, has the second hear nothing of the first. Named
+// nodes are chosen first; all means the remaining nodes.
 func choosePair(pair []side, oneway bool, members []member, primary string, random *rand.Rand) (choice, error) {
 	rank := func(s side) int {
 		switch {
@@ -189,15 +184,14 @@ func choosePair(pair []side, oneway bool, members []member, primary string, rand
 	return c, nil
 }
 
-// cutNode is a node that is cut off from peers, and who is on neither side.
+// cutNode is a node cut off from peers. third are on neither side.
 type cutNode struct {
 	*packetRule
 	peers, third []*cluster.Node
 }
 
-// verify is that packets were dropped, and at the last look that no connection can be made
-// between the node and its peers. That the others see both is told, and is no part of the
-// proof: another fault may cut them off.
+// verify checks that packets were dropped and, at the last look, that the node and its peers cannot
+// connect. Whether the others see both is reported but is no proof: another fault may cut them off.
 func (n *cutNode) verify(ctx context.Context, last bool) (observation, error) {
 	seen, err := n.packetRule.verify(ctx, last)
 	if err != nil || !last {
@@ -226,7 +220,6 @@ func (n *cutNode) verify(ctx context.Context, last bool) (observation, error) {
 	return seen, err
 }
 
-// reach tries to connect from one node's machine with another node.
 func reach(ctx context.Context, from, to *cluster.Node, bound time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()

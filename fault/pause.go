@@ -9,8 +9,7 @@ import (
 	"assay/cluster"
 )
 
-// pause stops servers where they are, as a machine does that swaps or whose
-// hypervisor has other things to do.
+// pause stops processes, as on a machine that swaps or whose hypervisor is busy.
 func pause() Action {
 	return Action{Name: "pause", Targets: serverTargets(), Lasts: true, Divides: true, StandsStill: true, part: partProcess, state: "paused", silences: true,
 		Effect: "stops all processes of the server where they are; healing lets them go on",
@@ -19,7 +18,6 @@ func pause() Action {
 		}}
 }
 
-// pausedNode is a node with what was seen of it while it was paused.
 type pausedNode struct {
 	*cluster.Node
 	acquire acquirer
@@ -28,8 +26,8 @@ type pausedNode struct {
 
 func (n *pausedNode) inject(context.Context) error { return n.Pause() }
 
-// verify is that every process of the server is stopped. One that was killed
-// after it was seen so, because it was silent, was paused.
+// verify checks that every process of the server is stopped. A process that was killed for its
+// silence after it was seen stopped counts as paused.
 func (n *pausedNode) verify(context.Context, bool) (observation, error) {
 	halted, err := n.Halted()
 	switch {

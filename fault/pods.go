@@ -13,31 +13,28 @@ import (
 	"assay/cluster/server"
 )
 
-// Pods is a database whose nodes are pods of a Kubernetes cluster. It must not be
-// copied once it is in use.
+// Pods is a database in pods of a Kubernetes cluster. It must not be copied after first use.
 type Pods struct {
 	Client *kubernetes.Client
 	Target kubernetes.Target
-	// Mark is on all that is created.
+	// Mark is put on everything that is created.
 	Mark kubernetes.Mark
-	// Primary says how the server that takes writes calls itself, host or host:port; it
-	// may be called from several goroutines.
+	// Primary returns what the server that takes writes calls itself, host or host:port. Several
+	// goroutines may call it.
 	Primary func(ctx context.Context) (string, error)
-	// RecoverWithin is how long Chaos Mesh may take to recover before it is forced; 0
-	// means DefaultRecovery.
+	// RecoverWithin is how long Chaos Mesh may take to recover before it is forced; 0 means
+	// DefaultRecovery.
 	RecoverWithin time.Duration
 
 	mu    sync.Mutex
 	known []kubernetes.Pod // as they were seen last
 }
 
-// DefaultRecovery is what is taken for Pods.RecoverWithin.
+// DefaultRecovery is the default of Pods.RecoverWithin.
 const DefaultRecovery = 45 * time.Second
 
-// lookBound is how long a look at the pods may take.
 const lookBound = 10 * time.Second
 
-// check tells whether the action can be done to these pods.
 func (p *Pods) check(ctx context.Context, f Fault) error {
 	a, _ := Lookup(f.Action)
 	all := p.pods(ctx)
@@ -71,7 +68,6 @@ func (p *Pods) check(ctx context.Context, f Fault) error {
 	return nil
 }
 
-// strangers says which pods the fault's labels mean that are none of these.
 func (p *Pods) strangers(ctx context.Context, f Fault, all []kubernetes.Pod) (reason, instead string) {
 	aimed, _ := sides(f.Target)
 	for _, s := range aimed {
@@ -80,7 +76,7 @@ func (p *Pods) strangers(ctx context.Context, f Fault, all []kubernetes.Pod) (re
 		}
 		meant, err := p.Client.Pods(ctx, kubernetes.Target{Namespace: p.Target.Namespace, Selector: s.selector})
 		if err != nil {
-			return err.Error(), "" // those that there are were looked for before
+			return err.Error(), "" // present pods were found before
 		}
 		for _, pod := range meant {
 			if !slices.ContainsFunc(all, func(own kubernetes.Pod) bool { return own.UID == pod.UID }) {
@@ -91,7 +87,7 @@ func (p *Pods) strangers(ctx context.Context, f Fault, all []kubernetes.Pod) (re
 	return "", ""
 }
 
-// look finds the pods as they are now; with an error, as they were seen last.
+// look finds the present pods; after an error, it returns those last seen.
 func (p *Pods) look(ctx context.Context) ([]kubernetes.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookBound)
 	defer cancel()
@@ -133,9 +129,8 @@ func (p *Pods) primaries(ctx context.Context) ([]string, error) {
 	})
 }
 
-// askPrimary asks until the database answers, and finds the node by what its server calls itself.
-// When it gives up, an answer that was no node's name tells more than the question that was cut
-// short.
+// askPrimary asks until the database answers, and finds the node by its server's name for itself.
+// When ctx ends, an unknown name says more than the error of the interrupted question.
 func askPrimary(ctx context.Context, ask func(context.Context) (string, error), find func(ctx context.Context, called string) (string, error)) ([]string, error) {
 	var stranger error
 	for {
@@ -174,14 +169,12 @@ func (p *Pods) prepare(f Fault, c choice, _ acquirer) (injector, error) {
 	return newChaos(p, f, c, chosen), nil
 }
 
-// podNode is a pod that a fault is done to, with whether it could be reached from here
-// before.
+// podNode is a pod under a fault. It remembers whether the pod was reachable before.
 type podNode struct {
 	kubernetes.Pod
 	reachable bool
 }
 
-// Name implements named.
 func (n *podNode) Name() string { return n.Pod.Name }
 
 func (n *podNode) tryToReach(ctx context.Context) {

@@ -16,10 +16,9 @@ import (
 	"assay/cluster/kubernetes"
 )
 
-// injectWithin is how long Chaos Mesh may take to inject.
 const injectWithin = 30 * time.Second
 
-// chaos is a fault that Chaos Mesh brings about, by one object a pod, or one a cut.
+// chaos is a fault by Chaos Mesh, with one object for each pod or cut.
 type chaos struct {
 	podMeans
 	pods  *Pods
@@ -27,13 +26,13 @@ type chaos struct {
 	specs []map[string]any
 
 	made   []*kubernetes.Chaos
-	forced []string // what is not known because recovery was forced
+	forced []string // what is unknown because recovery was forced
 }
 
 func newChaos(p *Pods, f Fault, c choice, chosen []*podNode) *chaos {
 	a, _ := Lookup(f.Action)
 	x := &chaos{podMeans: a.pods, pods: p, nodes: chosen}
-	// Should assay be killed, Chaos Mesh ends the fault by itself.
+	// If assay is killed, Chaos Mesh ends the fault by itself.
 	bound := f.For + DefaultFor + 10*time.Minute
 	for _, cut := range c.cuts {
 		spec := selecting(p.Target.Namespace, bound, cut.node)
@@ -71,7 +70,6 @@ func anyOf(names []string) (all []any) {
 	return all
 }
 
-// onVolume adds to a spec that it is about all operations on the files of the pod's volume.
 func onVolume(pod kubernetes.Pod, spec map[string]any) map[string]any {
 	v := pod.Volumes[0]
 	spec["volumePath"], spec["containerNames"], spec["percent"] = v.Path, []any{v.Container}, int64(100)
@@ -99,7 +97,7 @@ func (x *chaos) inject(ctx context.Context) error {
 	return nil
 }
 
-// verify is that Chaos Mesh says so, and that it is seen from here where it can be.
+// verify trusts Chaos Mesh's status, together with what can be seen from here.
 func (x *chaos) verify(ctx context.Context, last bool) (observation, error) {
 	seen := observation{proven: len(x.made) == len(x.specs)}
 	var texts []string
@@ -140,8 +138,8 @@ func (x *chaos) undo(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// restore waits until the pods are ready, and answer where they did before. Where Chaos
-// Mesh was forced, only what is seen from here counts.
+// restore waits until the pods are ready and answer if they did before. If Chaos Mesh was forced,
+// only what is seen from here counts.
 func (x *chaos) restore(ctx context.Context) (string, error) {
 	forced := strings.Join(x.forced, "; ")
 	text, err := describeEach(x.nodes, func(n *podNode) (string, error) { return x.awaitPod(ctx, n) })
@@ -183,7 +181,7 @@ func bandwidth() Action {
 		Pods: "leaves the pod this many bytes a second to send (Chaos Mesh)",
 		pods: podMeans{chaos: kubernetes.NetworkChaos, spec: func(f Fault, _ kubernetes.Pod) map[string]any {
 			rate := valueOf[int64](f)
-			// Rates in bps are bytes a second. What waits is at most a second's worth.
+			// Rates in bps are bytes a second. The queue holds at most a second's worth.
 			return map[string]any{"action": "bandwidth", "bandwidth": map[string]any{
 				"rate": strconv.FormatInt(rate, 10) + "bps", "limit": min(rate, 1<<30), "buffer": max(rate/100, 10_000)}}
 		}}}
@@ -209,7 +207,6 @@ func containerKill() Action {
 		}}}
 }
 
-// restarted is the last look: that the pod's containers were started once more.
 func restarted(ctx context.Context, x *chaos, n *podNode, last bool) (observation, error) {
 	if !last {
 		return observation{proven: true}, nil

@@ -16,7 +16,7 @@ func evict() Action {
 		pods: podMeans{remove: func(ctx context.Context, c *kubernetes.Client, pod kubernetes.Pod) error { return c.Evict(ctx, pod) }}}
 }
 
-// podRemoval has pods deleted or evicted; their controllers make them again.
+// podRemoval deletes or evicts pods. Their controllers make them again.
 type podRemoval struct {
 	pods   *Pods
 	nodes  []*podNode
@@ -24,14 +24,12 @@ type podRemoval struct {
 	remove func(context.Context, *kubernetes.Client, kubernetes.Pod) error
 }
 
-// deleting is a removal that gives the pod its time to end in order, or none.
 func deleting(grace bool) func(context.Context, *kubernetes.Client, kubernetes.Pod) error {
 	return func(ctx context.Context, c *kubernetes.Client, pod kubernetes.Pod) error {
 		return c.Delete(ctx, pod, grace)
 	}
 }
 
-// refusesRemoval says why a fault that removes pods cannot be done, and what to do.
 func refusesRemoval(f Fault, all []kubernetes.Pod) (reason, instead string) {
 	if f.For == Ever {
 		return "a pod that is deleted does not stay away for ever: whoever made it makes it again at once", "write pod-failure or isolate, by Chaos Mesh, with for ever"
@@ -51,7 +49,7 @@ func (r *podRemoval) inject(ctx context.Context) error {
 	})
 }
 
-// verify is that each pod, by its identity, is gone or was told to end.
+// verify checks that each pod, by its identity, is gone or was told to end.
 func (r *podRemoval) verify(ctx context.Context, _ bool) (observation, error) {
 	return observeEach(r.nodes, func(n *podNode) (observation, error) {
 		now, err := r.pods.Client.Find(ctx, n.Pod)
@@ -69,8 +67,8 @@ func (r *podRemoval) verify(ctx context.Context, _ bool) (observation, error) {
 
 func (r *podRemoval) undo(context.Context) error { return nil }
 
-// restore waits until there are as many ready pods as before, none of them a removed
-// one, and the new ones can be reached from here if the old ones could.
+// restore waits until the number of ready pods is as before, without the removed ones. New pods
+// must be reachable from here if the old ones were.
 func (r *podRemoval) restore(ctx context.Context) (string, error) {
 	reachable := allReachable(r.nodes)
 	for {
@@ -87,7 +85,6 @@ func (r *podRemoval) restore(ctx context.Context) (string, error) {
 	}
 }
 
-// back looks which pods are ready again that are none of the removed ones.
 func (p *Pods) back(ctx context.Context, removed []*podNode, reachable bool) (ready int, text string, problem error) {
 	for _, pod := range p.pods(ctx) {
 		if !pod.Ready || slices.ContainsFunc(removed, func(n *podNode) bool { return n.UID == pod.UID }) {

@@ -7,9 +7,9 @@ import (
 	"assay/cluster"
 )
 
-// Possible are the faults, without times, that a cluster of this spec can be put to again and
-// again: by targets that it has, with the disks that it has, and such that it is whole
-// afterwards. What changes its members, damages a disk or empties a node is none of them.
+// Possible are the faults, without times, that this cluster can have again and again: with its
+// targets and disks, and such that it is whole afterwards. So none changes members, damages a disk
+// or empties a node.
 func Possible(s cluster.Spec) (all []Fault) {
 	for _, a := range Actions() {
 		if a.on == nil || a.after != "" || a.Resizes || a.FailsDisk || a.Empties || a.asks {
@@ -26,7 +26,7 @@ func Possible(s cluster.Spec) (all []Fault) {
 	return all
 }
 
-// targetsOf are those that the action can name on such a cluster, without names for the same.
+// targetsOf are the action's targets on this cluster, each under one name.
 func (a Action) targetsOf(s cluster.Spec) (all []string) {
 	if s.Nodes+s.Arbiters == 1 && a.aims("n1") {
 		all = []string{"n1"}

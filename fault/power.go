@@ -12,8 +12,8 @@ import (
 	"assay/cluster/server"
 )
 
-// powerCut stops the file systems of nodes in one instant and kills their servers;
-// healing starts them from what was on the disks.
+// powerCut stops the nodes' file systems in one instant and kills their servers. Healing starts
+// them from what was on the disks.
 func powerCut() Action {
 	return Action{Name: "power-cut", Targets: nodeTargets(), Lasts: true, CutsPower: true, part: partProcess, state: "without power", silences: true, restarts: true,
 		Value:  oneOf("LOSS", disk.Worst, "worst, with disk=faulty", "a power cut cannot lose %q", "worst, some or torn, on nodes with disk=faulty", disk.Modes()...),
@@ -35,7 +35,6 @@ func powerCut() Action {
 		}}
 }
 
-// checkDisks tells whether the nodes have disks whose power can be cut.
 func checkDisks(f Fault, c *cluster.Cluster) error {
 	for _, n := range c.Nodes() {
 		if !n.HasDisk() {
@@ -50,7 +49,6 @@ func checkDisks(f Fault, c *cluster.Cluster) error {
 	return nil
 }
 
-// cutPower is a power cut, of all nodes at one moment.
 type cutPower struct {
 	together
 	nodes []*darkNode
@@ -70,9 +68,8 @@ type darkNode struct {
 
 func (p *cutPower) tell(i *Injection) { i.CutAt = p.cut }
 
-// inject has all processes stand still first, so that there is one moment after which
-// none of the nodes acknowledges anything; then the disks are cut, and then the
-// processes killed.
+// inject first stops all processes, so that after one moment no node acknowledges anything. Then it
+// cuts the disks, and then it kills the processes.
 func (p *cutPower) inject(context.Context) error {
 	err := forEach(p.nodes, func(n *darkNode) (err error) {
 		if n.before, err = n.Processes(); err != nil {
@@ -98,10 +95,9 @@ func (p *cutPower) inject(context.Context) error {
 	}))
 }
 
-// inject of one node is the whole's.
 func (n *darkNode) inject(context.Context) error { return nil }
 
-// verify is that a write was refused and that every process is gone.
+// verify checks that a write was refused and that every process is gone.
 func (n *darkNode) verify(context.Context, bool) (observation, error) {
 	alive := slices.ContainsFunc(n.before, server.ProcessID.Alive)
 	switch {
@@ -115,7 +111,6 @@ func (n *darkNode) verify(context.Context, bool) (observation, error) {
 	return observation{proven: true, text: fmt.Sprintf("a write to its disk is refused (%v), its %d processes are gone", rootCause(n.refusal), len(n.before))}, nil
 }
 
-// rootCause is the innermost of an error's causes, without the paths around it.
 func rootCause(err error) error {
 	for {
 		inner := errors.Unwrap(err)
@@ -126,7 +121,6 @@ func rootCause(err error) error {
 	}
 }
 
-// undo mounts the disk again.
 func (n *darkNode) undo(ctx context.Context) (err error) {
 	if !n.cut {
 		if n.Running() {
@@ -139,7 +133,7 @@ func (n *darkNode) undo(ctx context.Context) (err error) {
 }
 
 func (n *darkNode) restore(ctx context.Context) (string, error) {
-	if n.Running() { // it was not cut
+	if n.Running() { // its power was not cut
 		return "it runs", nil
 	}
 	began := time.Now()

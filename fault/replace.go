@@ -7,7 +7,7 @@ import (
 	"assay/cluster"
 )
 
-// replace is what becomes of a node whose machine is gone for good: one of its name comes without data.
+// replace is the loss of a node's machine for good: a new one of its name comes without data.
 func replace() Action {
 	return Action{Name: "replace", Targets: []string{TargetPrimary, TargetSecondary, TargetAny, aNode}, Lasts: true, Kills: true, Empties: true, part: partProcess, state: "being replaced", silences: true, restarts: true,
 		Effect: "ends the server as a power cut would and removes all its data; healing starts it empty, and it is healed once it is a full member that has got everything from the others",
@@ -18,13 +18,12 @@ func replace() Action {
 		}}
 }
 
-// replaceBound is for how many times as long as other faults one may take to heal: the data may be large.
+// replaceBound multiplies the time to heal, since the data to copy may be large.
 const replaceBound = 10
 
-// emptiedNode is a node whose server is ended and whose data are removed.
 type emptiedNode struct {
 	endedNode
-	removed string // what was; empty before
+	removed string // what was removed; empty before
 }
 
 func (n *emptiedNode) inject(ctx context.Context) (err error) {
@@ -36,7 +35,6 @@ func (n *emptiedNode) inject(ctx context.Context) (err error) {
 	return err
 }
 
-// verify is that the processes are gone and so are the data.
 func (n *emptiedNode) verify(ctx context.Context, last bool) (observation, error) {
 	seen, err := n.endedNode.verify(ctx, last)
 	if seen.proven = seen.proven && n.removed != ""; seen.proven {
@@ -45,7 +43,7 @@ func (n *emptiedNode) verify(ctx context.Context, last bool) (observation, error
 	return seen, err
 }
 
-// restore starts it, which takes as long as the copy does.
+// restore starts the server, which takes as long as copying the data.
 func (n *emptiedNode) restore(ctx context.Context) (string, error) {
 	began := time.Now()
 	text, err := n.endedNode.restore(ctx)

@@ -15,8 +15,6 @@ import (
 	"assay/cluster/server"
 )
 
-// rollingRestart restarts a cluster as those do who look after one: node by node, so that the
-// others go on.
 func rollingRestart() Action {
 	return Action{Name: "rolling-restart", Targets: []string{"cluster"}, part: partProcess, state: "in a rolling restart", restarts: true,
 		Value:  parameterValue(),
@@ -57,8 +55,8 @@ func rollingUpgrade() Action {
 	return a
 }
 
-// parameterValue is parameters of the servers, as a cluster's spec has them. What the product
-// takes is not known before there is a cluster.
+// parameterValue is server parameters, as in a cluster's spec. Only a cluster knows which the
+// product has.
 func parameterValue() Value {
 	v := newValue("set.NAME=VALUE", "set.NAME=VALUE, such as set.work_mem=8MB, and more of them behind commas", "",
 		func(text string) (string, error) {
@@ -70,7 +68,7 @@ func parameterValue() Value {
 	return v
 }
 
-// parametersOf are the parameters that the fault sets, and the spec that has them in place of the
+// parametersOf are the parameters that the fault sets, and the spec with them in place of the
 // cluster's own. The error is a *cluster.SpecError.
 func parametersOf(f Fault, c *cluster.Cluster) (s cluster.Spec, set []cluster.Parameter, err error) {
 	s = c.Spec()
@@ -87,30 +85,26 @@ func parametersOf(f Fault, c *cluster.Cluster) (s cluster.Spec, set []cluster.Pa
 	return s, set, nil
 }
 
-// rolling restarts nodes one after the other.
 type rolling struct {
 	cluster    *cluster.Cluster
 	nodes      []*cluster.Node // in the order of their names
 	spec       cluster.Spec
-	parameters []cluster.Parameter // that spec has and the cluster's has not; empty for none
-	programs   string              // the folder of another version's; empty for none
+	parameters []cluster.Parameter // parameters that spec adds to the cluster's; empty for none
+	programs   string              // folder of another version's programs; empty for none
 	acquire    acquirer
 	steps      []*rollingStep // in the order in which they were begun
 }
 
-// rollingStep is one node's turn.
 type rollingStep struct {
 	*cluster.Node
-	before, after server.ProcessID // the zero value where there was, or is, none
+	before, after server.ProcessID // zero if there was, or is, no process
 	took          time.Duration    // until it was back and in step; 0 if it never was
 	was, is       []string         // the values of the parameters, as the server tells them
-	takeBack      func()           // has it take the parameters that it had; nil if they stay
+	takeBack      func()           // restores the old parameters; nil if the new ones stay
 }
 
-// rollingBound is how long one node's turn may take.
 const rollingBound = 3 * time.Minute
 
-// inject goes through all nodes.
 func (r *rolling) inject(ctx context.Context) error {
 	for left := slices.Clone(r.nodes); len(left) > 0; {
 		n, err := r.next(ctx, left)
@@ -125,7 +119,7 @@ func (r *rolling) inject(ctx context.Context) error {
 	return nil
 }
 
-// next is the first of the nodes that are left which is not the primary.
+// next is the first remaining node that is not the primary, which comes last.
 func (r *rolling) next(ctx context.Context, left []*cluster.Node) (*cluster.Node, error) {
 	if len(left) == 1 {
 		return left[0], nil
@@ -140,7 +134,7 @@ func (r *rolling) next(ctx context.Context, left []*cluster.Node) (*cluster.Node
 	return left[slices.IndexFunc(left, func(n *cluster.Node) bool { return n != primary })], nil
 }
 
-// restart is one node's turn. It returns when the node is back and all that run are in step.
+// restart is one node's turn. It returns when the node is back and all running nodes are in step.
 func (r *rolling) restart(ctx context.Context, n *cluster.Node) error {
 	ctx, cancel := context.WithTimeout(ctx, rollingBound)
 	defer cancel()
@@ -176,7 +170,7 @@ func identity(n *cluster.Node) server.ProcessID {
 	return server.Identify(n.PID())
 }
 
-// values asks the node for the parameters. What cannot be asked for is empty.
+// values asks the node for the parameters; empty for those that cannot be asked for.
 func (r *rolling) values(ctx context.Context, n *cluster.Node) (all []string) {
 	for _, p := range r.parameters {
 		value, _ := n.Parameter(ctx, p.Name)
@@ -185,15 +179,15 @@ func (r *rolling) values(ctx context.Context, n *cluster.Node) (all []string) {
 	return all
 }
 
-// verify is that each node's server has started once more, later than that of the node before,
-// and that it says that it works with the parameters.
+// verify checks that each node's server restarted, after the node before, and says that it uses the
+// parameters.
 func (r *rolling) verify(context.Context, bool) (observation, error) {
 	o := observation{proven: len(r.steps) == len(r.nodes)}
 	var texts []string
 	var last server.ProcessID
 	for _, s := range r.steps {
 		text, proven := s.restarted(last)
-		for i, p := range r.parameters[:min(len(s.is), len(r.parameters))] { // none of a node that is not back
+		for i, p := range r.parameters[:min(len(s.is), len(r.parameters))] { // none for a node that is not back
 			text += ", " + p.Name + " is " + s.is[i]
 			if s.was[i] != "" {
 				text += " and was " + s.was[i]
@@ -215,8 +209,7 @@ func (r *rolling) verify(context.Context, bool) (observation, error) {
 	return o, nil
 }
 
-// restarted reports whether the node is another process, which has started after the one of
-// the node before.
+// restarted reports whether the node has another process, started after the previous node's.
 func (s *rollingStep) restarted(last server.ProcessID) (text string, proven bool) {
 	switch {
 	case s.took == 0:
@@ -229,13 +222,13 @@ func (s *rollingStep) restarted(last server.ProcessID) (text string, proven bool
 	return fmt.Sprintf("%s: process %d in place of %d, in step after %.1f s", s.Name(), s.after.PID, s.before.PID, s.took.Seconds()), true
 }
 
-// takes reports whether the server says that it works with the value, or with another one than
-// before: it may write it in another way.
+// takes reports whether the server names the value, or another value than before: it may write the
+// value differently.
 func (s *rollingStep) takes(p cluster.Parameter, i int) bool {
 	return s.is[i] != "" && (strings.EqualFold(s.is[i], p.Value) || s.is[i] != s.was[i])
 }
 
-// undo has a node that did not start with the parameters take those that it had.
+// undo gives a node that did not start with the parameters its old ones.
 func (r *rolling) undo(context.Context) error {
 	for _, s := range r.steps {
 		if s.takeBack != nil {

@@ -11,76 +11,66 @@ import (
 	"time"
 )
 
-// Bounds of a run.
 const (
-	// healWithin is what is taken for Plan.HealWithin.
 	healWithin = 2 * time.Minute
-	// primaryWait is how long a fault on the primary waits for there being one.
+	// primaryWait is how long a fault on the primary waits for one.
 	primaryWait = 30 * time.Second
-	// primaryLook is how long any other fault takes to find out who it is.
+	// primaryLook is how long other faults may take to find the primary.
 	primaryLook = 2 * time.Second
-	// primaryGrace is how long after healing a new primary is waited for.
+	// primaryGrace is how long after healing a new primary is awaited.
 	primaryGrace = 30 * time.Second
-	// longestWork is how long work is taken to last at most whose length is not known, by
-	// what ends a fault itself should assay be killed.
+	// longestWork is the assumed length of unknown work. A fault ends by itself after that if assay
+	// is killed.
 	longestWork = 24 * time.Hour
-	// mostAtOnce is how many faults may act at the same time; more are skipped.
-	mostAtOnce = 64
+	mostAtOnce  = 64
 )
 
-// Run injects the faults when they are due and heals them, until the plan's
-// duration is over, ctx ends, or no more is due. What still acts then is healed
-// at once, the latest first, by contexts that do not end with ctx. It returns
-// when all is healed or cannot be: every injection in the order in which they
-// were due, and what went wrong with the faults themselves, joined. That ctx has
-// ended, that a fault was skipped, and that one was not proven are not errors;
-// the injections report it.
+// Run injects the faults when they are due and heals them, until the plan's duration is over, ctx
+// ends, or none is left. It then heals the rest at once, the latest first, by contexts that do not
+// end with ctx. It returns all injections in due order when everything is healed or cannot be. The
+// error joins what went wrong with the faults themselves. The end of ctx, and faults that were
+// skipped or not proven, are not errors: the injections report them.
 func Run(ctx context.Context, s System, faults []Fault, plan Plan, to Recorder) ([]Injection, error) {
 	r := &runner{system: s, faults: faults, plan: plan, recorder: to}
 	return r.run(ctx)
 }
 
-// System is the nodes that faults are done to: Servers or *Pods.
+// System is the nodes that faults are done to.
 type System interface {
-	// members are the nodes as they are now; with an error, as they were seen last.
+	// members are the present nodes; with an error, those last seen.
 	members(ctx context.Context) ([]member, error)
-	// primaries returns the name of the node that takes writes as soon as there
-	// is one, and after it those of others that do where each has a part of the data.
+	// primaries returns the node that takes writes as soon as there is one, and then those of other
+	// shards.
 	primaries(ctx context.Context) ([]string, error)
-	// running reports whether the node's server has not ended.
 	running(name string) bool
-	// prepare returns the fault's injector, which has not done anything yet.
-	// Before it starts a server that it has not ended, it calls acquire.
+	// prepare returns the fault's injector, which has done nothing yet. Before the injector starts
+	// a server that it has not ended, it calls acquire.
 	prepare(f Fault, c choice, acquire acquirer) (injector, error)
-	// check tells by an *UnavailableError that the fault cannot be done here.
 	check(ctx context.Context, f Fault) error
 }
 
-// acquirer gives a node's server to the caller until release is called; free is
-// false if another fault has it.
+// acquirer reserves a node's server for the caller until release; free is false if another fault
+// has it.
 type acquirer func(node string) (release func(), free bool)
 
-// injector brings about a fault and ends it. Its methods are called in this
-// order, one after the other, each once but for verify.
+// injector brings about a fault and ends it. Its methods are called in this order, never at once,
+// and all but verify once.
 type injector interface {
-	// inject brings the fault about. After an error, undo and restore are called
-	// all the same: a part of it may have happened.
+	// inject brings the fault about. After an error, undo and restore are still called: part of it
+	// may have happened.
 	inject(ctx context.Context) error
-	// verify looks whether it has taken effect. It is called after inject and
-	// once more, last, before undo; only then may it bring about what it looks
-	// for.
+	// verify looks for the effect, after inject and, as the last look, before undo. Only the last
+	// look may cause what it looks for.
 	verify(ctx context.Context, last bool) (observation, error)
-	// undo takes it back if that is quick. Starting servers is not.
+	// undo takes the fault back, if that is quick. It starts no servers.
 	undo(ctx context.Context) error
-	// restore waits until the nodes are back, having started the servers that
-	// were ended, and describes how that was seen.
+	// restore starts ended servers, waits until the nodes are back, and describes how that was
+	// seen.
 	restore(ctx context.Context) (string, error)
 }
 
-// teller is an injector that knows more of its injection once it has injected.
 type teller interface{ tell(i *Injection) }
 
-// observation is what a look at a fault has shown.
 type observation struct {
 	proven bool
 	text   string
@@ -95,15 +85,15 @@ type runner struct {
 	mu     sync.Mutex
 	inUse  map[resource]*injecting
 	acting []*injecting // in the order of their numbers
-	// waiting are the faults, by their index, that wait: true until their event comes, false until
-	// they are due after it.
+	// waiting has the index of each fault that waits: true until its event comes, false until it is
+	// due after that.
 	waiting map[int]bool
 	looking sync.WaitGroup // for events
 	done    []Injection
 	failed  []error
 }
 
-// resource is a part of a node, of which one fault at a time disposes.
+// resource is a part of a node that one fault at a time may use.
 type resource struct {
 	node string
 	part part
@@ -118,11 +108,11 @@ type injecting struct {
 	primaries  []string // when it was selected
 	injector   injector
 	undone     chan struct{} // closed when undo has returned
-	// selected is closed when the nodes are chosen and taken; previous is that
-	// of the one due at the same time and first in the list, nil if there is none.
+	// selected is closed when the nodes are chosen and claimed. previous is the channel of the
+	// fault before it in the list that is due at the same time; nil for none.
 	selected chan struct{}
 	previous <-chan struct{}
-	dropped  bool // nothing is to be kept of it
+	dropped  bool // it is not reported
 	errors   []error
 }
 
@@ -177,7 +167,6 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 	return r.done, errors.Join(r.failed...)
 }
 
-// sleepUntil returns false if ctx ends first.
 func sleepUntil(ctx context.Context, t time.Time) bool {
 	timer := time.NewTimer(time.Until(t))
 	defer timer.Stop()
@@ -189,8 +178,7 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 	}
 }
 
-// guard turns a panic into an error: one fault's defect must not keep the
-// others from being healed.
+// guard turns a panic into an error: one fault's defect must not prevent healing the others.
 func guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -211,7 +199,6 @@ func (i *injecting) problem(err error) {
 	}
 }
 
-// keep puts the injection into the list.
 func (r *runner) keep(i *injecting) {
 	if err := errors.Join(i.errors...); err != nil {
 		i.Problem = err.Error()
@@ -228,8 +215,7 @@ func (r *runner) keep(i *injecting) {
 	r.done = append(r.done, i.Injection)
 }
 
-// one goes through one occurrence from the choice to the end of its watch for
-// a new primary.
+// one goes through one occurrence, from the choice to the end of its watch for a new primary.
 func (r *runner) one(ctx context.Context, i *injecting) {
 	defer r.keep(i)
 	i.problem(guard(func() error {
@@ -241,14 +227,13 @@ func (r *runner) one(ctx context.Context, i *injecting) {
 	}))
 }
 
-// injectAndHeal injects and heals; the nodes are free for other faults afterwards, even
-// if a new primary is still waited for.
+// injectAndHeal frees the nodes for other faults, even if a new primary is still awaited.
 func (r *runner) injectAndHeal(ctx context.Context, i *injecting) *watch {
 	defer r.release(i)
 	return r.inject(ctx, i)
 }
 
-// selectNodes chooses the nodes and reserves them; false if nothing is to be done.
+// selectNodes chooses and claims the nodes; false if there is nothing to do.
 func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
 	defer close(i.selected)
 	if i.previous != nil {
@@ -274,7 +259,6 @@ func (r *runner) selectNodes(ctx context.Context, i *injecting) bool {
 	return r.claim(ctx, i)
 }
 
-// first is the first name, empty if there is none.
 func first(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -282,8 +266,8 @@ func first(names []string) string {
 	return names[0]
 }
 
-// findPrimaries returns the names of those that take writes, none if there is none and the fault
-// can do without.
+// findPrimaries returns the nodes that take writes; none if there are none and the fault does not
+// need one.
 func (r *runner) findPrimaries(ctx context.Context, f Fault) ([]string, error) {
 	needed := f.needsPrimary()
 	bound := primaryLook
@@ -302,8 +286,8 @@ func (r *runner) findPrimaries(ctx context.Context, f Fault) ([]string, error) {
 	return primaries, nil
 }
 
-// claim reserves the nodes. Of all nodes, those that cannot be had are
-// left out; any other fault is skipped.
+// claim reserves the nodes. A fault of all nodes leaves out those that are taken; any other fault
+// is then skipped.
 func (r *runner) claim(ctx context.Context, i *injecting) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -336,7 +320,7 @@ func (r *runner) claim(ctx context.Context, i *injecting) bool {
 	return true
 }
 
-// unavailable says why a fault cannot be done to the node, empty if it can.
+// unavailable says why a fault cannot be done to the node; empty if it can.
 func (r *runner) unavailable(name string, about Action) string {
 	if holder := r.inUse[resource{name, about.part}]; holder != nil {
 		return name + " is " + holder.about.state + " already"
@@ -377,7 +361,6 @@ func (r *runner) release(i *injecting) {
 	r.acting = slices.DeleteFunc(r.acting, func(a *injecting) bool { return a == i })
 }
 
-// awaitLater waits until all later injections are undone.
 func (r *runner) awaitLater(i *injecting) {
 	r.mu.Lock()
 	var later []*injecting

@@ -7,30 +7,26 @@ import (
 
 // Occurrence is one time that a fault is due.
 type Occurrence struct {
-	// Fault is its index in the list.
 	Fault int
 	// Round counts the occurrences of this fault from 0.
 	Round int
-	// At is from the start of the run, For how long it lasts; Ever until the work
-	// has ended, 0 for an action that heals itself at once.
+	// At is from the start of the run. For is how long it lasts: Ever until the work has ended, 0
+	// for an action that heals itself at once.
 	At, For time.Duration
 }
 
-// What is taken if the schedule does not say it.
 const (
-	// DefaultAt is when a fault happens in a run whose length is not known;
-	// else it is after a quarter of the run.
+	// DefaultAt is when a fault happens in a run of unknown length. Otherwise it happens after a
+	// quarter of the run.
 	DefaultAt = 5 * time.Second
-	// DefaultFor is how long a fault lasts, but not more than half of Every,
-	// nor than a quarter of the run where its length is known.
-	DefaultFor = 15 * time.Second
-	// DefaultTimes says both for users.
+	// DefaultFor is how long a fault lasts, but at most half of Every and a quarter of a run of
+	// known length.
+	DefaultFor   = 15 * time.Second
 	DefaultTimes = "Without at or every it happens after a quarter of the measured time, or 5s where that is not known; without for it lasts 15s, but at most a quarter of that time and half of every"
 )
 
-// Explicit is the fault with everything said that Schedule otherwise takes for granted in
-// a run of this length, so that it happens alike in one of another length. A fault while
-// loading has no such length: nobody knows how long loading takes.
+// Explicit sets the times that Schedule otherwise derives from a run's length, so that the fault is
+// the same in a run of another length. Loading has no known length.
 func (f Fault) Explicit(duration time.Duration) Fault {
 	if f.Loading {
 		duration = 0
@@ -42,9 +38,9 @@ func (f Fault) Explicit(duration time.Duration) Fault {
 	return f
 }
 
-// Schedule yields when the faults that wait for no event are due in a run of this length, in
-// order of time, those of the same time in the order of the list. A duration of 0 means
-// that the length is not known; then faults with Every go on without end.
+// Schedule yields when the faults without an event are due in a run of this length, in order of
+// time and then of the list. With a duration of 0, for an unknown length, faults with Every go on
+// without end.
 func Schedule(faults []Fault, duration time.Duration) iter.Seq[Occurrence] {
 	return func(yield func(Occurrence) bool) {
 		rounds := make([]int, len(faults))
@@ -63,8 +59,7 @@ func Schedule(faults []Fault, duration time.Duration) iter.Seq[Occurrence] {
 	}
 }
 
-// occurrence is when fault i of the list happens for the round-th time, if it
-// does.
+// occurrence is the round-th time of fault i of the list, if it happens.
 func (f Fault) occurrence(i, round int, duration time.Duration) (Occurrence, bool) {
 	o := Occurrence{Fault: i, Round: round, At: f.at(duration), For: f.length(duration)}
 	if f.When != "" {

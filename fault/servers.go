@@ -39,7 +39,6 @@ func (s servers) running(name string) bool {
 	return n != nil && n.Running()
 }
 
-// log implements logging.
 func (s servers) log(name string) string {
 	if n := s.cluster.Node(name); n != nil {
 		return n.Log()
@@ -82,13 +81,12 @@ func (s servers) find(names ...string) ([]*cluster.Node, error) {
 	return all, nil
 }
 
-// oneNode is an injector for one node.
 type oneNode interface {
 	injector
 	named
 }
 
-// together does to nodes what an injector of each does, to all at the same time.
+// together runs the injectors of several nodes at the same time.
 type together []oneNode
 
 func onEach(nodes []*cluster.Node, one func(*cluster.Node) oneNode) (all together) {
@@ -114,16 +112,15 @@ func (t together) restore(ctx context.Context) (string, error) {
 	return describeEach(t, func(n oneNode) (string, error) { return n.restore(ctx) })
 }
 
-// named is a node, with what a fault has to remember of it.
 type named interface{ Name() string }
 
-// forEach does something to all nodes at the same time; the errors name the node.
+// forEach calls do for all nodes at the same time. The errors name the node.
 func forEach[N named](nodes []N, do func(N) error) error {
 	failed := make([]error, len(nodes))
 	var wait sync.WaitGroup
 	for i, n := range nodes {
 		wait.Go(func() {
-			// A panic in a goroutine of its own would end assay.
+			// A panic in this goroutine would end assay.
 			if err := guard(func() error { return do(n) }); err != nil {
 				failed[i] = fmt.Errorf("%s: %w", n.Name(), err)
 			}
@@ -133,8 +130,8 @@ func forEach[N named](nodes []N, do func(N) error) error {
 	return errors.Join(failed...)
 }
 
-// observeEach is forEach for a look at every node: a fault is proven if it is at
-// each of them. Texts are joined, with the node's name before each.
+// observeEach proves a fault if look does so for each node. It joins the texts, each after the
+// node's name.
 func observeEach[N named](nodes []N, look func(N) (observation, error)) (observation, error) {
 	seen := make([]observation, len(nodes))
 	err := forEach(nodes, func(n N) (err error) {
@@ -154,7 +151,7 @@ func observeEach[N named](nodes []N, look func(N) (observation, error)) (observa
 	return all, err
 }
 
-// describeEach is observeEach where nothing is to be proven.
+// describeEach is observeEach without proof.
 func describeEach[N named](nodes []N, do func(N) (string, error)) (string, error) {
 	all, err := observeEach(nodes, func(n N) (observation, error) {
 		text, err := do(n)
@@ -163,22 +160,18 @@ func describeEach[N named](nodes []N, do func(N) (string, error)) (string, error
 	return all.text, err
 }
 
-// dialBound is how long a connection may take before it counts as not made.
-// A node that is there answers at once, or after one lost packet (the first
-// repetition comes after a second).
+// dialBound is how long a connection may take. A node that is there answers at once, or after one
+// lost packet (which is first repeated after a second).
 const dialBound = 1500 * time.Millisecond
 
-// refuses reports whether the node's port is closed, as that of a machine
-// without the server is.
+// refuses reports whether the node's port is closed.
 func refuses(ctx context.Context, n *cluster.Node) bool {
 	return errors.Is(n.Dial(ctx, dialBound), syscall.ECONNREFUSED)
 }
 
-// awaitBack waits until a connection to the node can be made by dial. A server
-// that has ended under a fault that does not end servers is started again, as the
-// one who looks after the machines would: a cluster may kill a node that is
-// silent, so that it takes no more writes. One that another fault has ended is
-// left to that, and one that is no member any more is not wanted back.
+// awaitBack waits until dial connects to the node. It starts a server that ended under a fault that
+// does not end servers, as an operator would: a cluster may kill a silent node to stop its writes.
+// It leaves alone a server that another fault has ended, and one that is no longer a member.
 func awaitBack(ctx context.Context, n *cluster.Node, acquire acquirer, dial func() error) (string, error) {
 	for {
 		if !n.Running() {

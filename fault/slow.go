@@ -16,7 +16,6 @@ import (
 	"assay/internal/quantity"
 )
 
-// slowCPU leaves nodes a share of a processor.
 func slowCPU() Action {
 	limit := limit{controller: "cpu", files: [2]string{"cpu.cfs_quota_us", "cpu.max"}, read: cpuPressure,
 		set:    func(f Fault) machine.Limits { return machine.Limits{CPU: valueOf[float64](f)} },
@@ -28,7 +27,7 @@ func slowCPU() Action {
 		on:     limiting(limit)}
 }
 
-// cpuPressure reads the quota and how many periods ended throttled
+// cpuPressure reads the quota and the number of throttled periods
 // (Documentation/admin-guide/cgroup-v2.rst, "CPU Interface Files"; version 1:
 // Documentation/scheduler/sched-bwc.rst).
 func cpuPressure(group cgroup) (p pressure, err error) {
@@ -79,7 +78,6 @@ func quotient(quota, period string) (float64, error) {
 	return q / d, nil
 }
 
-// slowDisk leaves nodes so many bytes a second to write.
 func slowDisk() Action {
 	limit := limit{controller: "blkio", files: [2]string{"blkio.throttle.write_bps_device", "io.max"}, read: diskPressure,
 		set:    func(f Fault) machine.Limits { return machine.Limits{DiskWrite: valueOf[int64](f)} },
@@ -97,9 +95,9 @@ func slowDisk() Action {
 		on: limiting(limit)}
 }
 
-// diskPressure reads the limit on writes of the one device that has one; the
-// kernel does not count who waits for it (Documentation/admin-guide/cgroup-v2.rst,
-// "IO Interface Files"; version 1: cgroup-v1/blkio-controller.rst).
+// diskPressure reads the write limit of the one limited device. The kernel does not count waits for
+// it (Documentation/admin-guide/cgroup-v2.rst, "IO Interface Files"; version 1:
+// cgroup-v1/blkio-controller.rst).
 func diskPressure(group cgroup) (p pressure, err error) {
 	text, err := group.read(group.file)
 	if err != nil {
@@ -131,19 +129,17 @@ func diskPressure(group cgroup) (p pressure, err error) {
 	return p, nil
 }
 
-// limit is one that can be set on the machines of nodes that run.
+// limit is a limit on the machines of running nodes.
 type limit struct {
-	set func(f Fault) machine.Limits
-	// format is a limit in words.
+	set    func(f Fault) machine.Limits
 	format func(limit float64) string
-	// controller is its name in cgroups of version 1, files which have it there and in
-	// version 2, read what is in force there and what that has done.
+	// controller is its name in cgroups of version 1. files has it in versions 1 and 2. read reads
+	// what is in force and its effect.
 	controller string
 	files      [2]string
 	read       func(cgroup) (pressure, error)
 }
 
-// slowedNode is a node under a limit.
 type slowedNode struct {
 	*cluster.Node
 	limit
@@ -154,17 +150,14 @@ type slowedNode struct {
 	before      pressure
 }
 
-// pressure is what the kernel reports about a limit.
 type pressure struct {
 	// limit is in the unit of machine.Limits; 0 means none.
 	limit float64
-	// throttled is how often somebody had to wait for it; counted is false if
-	// the kernel does not count it.
+	// throttled counts waits for it, if the kernel counts them (counted).
 	throttled int64
 	counted   bool
 }
 
-// limiting is how an action is brought about that sets a limit.
 func limiting(l limit) func(task) (injector, error) {
 	return func(t task) (injector, error) {
 		return onEach(t.nodes, func(n *cluster.Node) oneNode {
@@ -173,7 +166,6 @@ func limiting(l limit) func(task) (injector, error) {
 	}
 }
 
-// tryLimit tries a limit on the first node, for a moment.
 func tryLimit(f Fault, c *cluster.Cluster, l machine.Limits) error {
 	restore, err := c.Nodes()[0].Machine().SetLimits(l)
 	if err == nil {
@@ -197,8 +189,7 @@ func (n *slowedNode) inject(context.Context) (err error) {
 	return err
 }
 
-// pressure is what the kernel reports about the limit. A server that is down has
-// the zero pressure until it was seen once.
+// pressure is zero for a server that is down and was never seen.
 func (n *slowedNode) pressure() (p pressure, err error) {
 	if n.group.folder == "" {
 		if !n.Running() {
@@ -211,15 +202,14 @@ func (n *slowedNode) pressure() (p pressure, err error) {
 	return n.read(n.group)
 }
 
-// verify is that the kernel has the limit in force, and that somebody had to
-// wait for it where that is counted.
+// verify checks that the kernel has the limit in force and, if counted, that it caused waits.
 func (n *slowedNode) verify(context.Context, bool) (observation, error) {
 	now, err := n.pressure()
 	if err != nil {
 		return observation{}, err
 	}
 	throttled := now.throttled - n.before.throttled
-	wanted := n.limits.CPU + float64(n.limits.DiskWrite) // one of them is 0
+	wanted := n.limits.CPU + float64(n.limits.DiskWrite) // the other is 0
 	switch {
 	case now.limit != wanted:
 		return observation{text: fmt.Sprintf("the kernel's limit is %s, not %s", n.format(now.limit), n.format(wanted))}, nil
@@ -250,8 +240,7 @@ func (n *slowedNode) restore(ctx context.Context) (string, error) {
 	return limit + text, err
 }
 
-// cgroup is one that a process is in, found by itself and not by asking those
-// who set the limit.
+// cgroup is a process's cgroup, found independently of the code that set the limit.
 type cgroup struct {
 	folder string
 	v2     bool
@@ -263,8 +252,8 @@ func (g cgroup) read(file string) (string, error) {
 	return string(text), err
 }
 
-// cgroupOf finds the cgroup in which the process is limited. In version 2, which is
-// taken if version 1 has no such controller, all controllers share one. See cgroups(7).
+// cgroupOf finds the cgroup that limits the process. Version 2, where all controllers share one, is
+// used if version 1 lacks the controller. See cgroups(7).
 func cgroupOf(pid int, l limit) (cgroup, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
@@ -288,8 +277,8 @@ func cgroupOf(pid int, l limit) (cgroup, error) {
 	return cgroup{}, fmt.Errorf("process %d is in no cgroup that limits its %s", pid, l.controller)
 }
 
-// below is the end of a cgroup's path, assay-ID/NAME: seen from within a
-// container the path may begin with folders that are not mounted there.
+// below is the end of a cgroup's path, assay-ID/NAME: within a container, the path may begin with
+// folders that are not mounted there.
 func below(full string) string {
 	machine := path.Base(full)
 	return path.Join(path.Base(path.Dir(full)), machine)

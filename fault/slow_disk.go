@@ -11,10 +11,8 @@ import (
 	"assay/internal/quantity"
 )
 
-// A grey failure is a disk that works, and too slowly: the server answers, is taken for sound
-// by those who ask it, and does no work.
+// A slow disk is a grey failure: the server answers and seems healthy, but does no work.
 
-// ofItsOwn says which disk the actions here need.
 const ofItsOwn = " (cluster option disk=faulty, which is taken if none is given)"
 
 func ioDelay() Action {
@@ -45,7 +43,6 @@ func diskStall() Action {
 		on:     slowing(disk.Stall)}
 }
 
-// slowing is how an action is brought about that keeps operations waiting.
 func slowing(kind disk.Kind) func(task) (injector, error) {
 	return breaking(diskFailure{
 		asked: func(f Fault) disk.Failure { return disk.Failure{Kind: kind, Wait: valueOf[time.Duration](f)} },
@@ -57,7 +54,6 @@ func slowing(kind disk.Kind) func(task) (injector, error) {
 	})
 }
 
-// heldText says what was kept waiting.
 func heldText(e disk.Effect) string {
 	held := quantity.Duration(e.Held.Round(time.Millisecond))
 	if e.Times == 1 {
@@ -66,7 +62,6 @@ func heldText(e disk.Effect) string {
 	return fmt.Sprintf("%d operations were kept waiting, the longest for %s, the last of %s", e.Times, held, e.File)
 }
 
-// probeSlow has a file of assay's own be kept waiting.
 func probeSlow(n *brokenDisk) (observation, error) {
 	const most = 500 * time.Millisecond
 	least := n.failure.Wait
@@ -85,7 +80,6 @@ func probeSlow(n *brokenDisk) (observation, error) {
 	}
 }
 
-// syncFile makes a file in the folder, syncs it and removes it.
 func syncFile(folder string) error {
 	f, err := os.CreateTemp(folder, "assay-probe-")
 	if err != nil {

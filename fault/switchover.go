@@ -8,7 +8,7 @@ import (
 	"assay/cluster"
 )
 
-// switchover is what is done before a primary's machine is looked after.
+// switchover moves the primary, as before maintenance of its machine.
 func switchover() Action {
 	return Action{Name: "switchover", Targets: []string{TargetPrimary}, part: partProcess, state: "handing over",
 		Effect: "has another node become the primary, as planned, by the product's own command: Patroni's switchover, pg_auto_failover's, MongoDB's replSetStepDown, Sentinel's failover, MySQL's group_replication_set_as_primary, etcd's move-leader",
@@ -16,7 +16,6 @@ func switchover() Action {
 		on:     func(t task) (injector, error) { return &planned{cluster: t.cluster, from: t.nodes[0]}, nil }}
 }
 
-// planned is one switchover.
 type planned struct {
 	cluster *cluster.Cluster
 	from    *cluster.Node
@@ -31,7 +30,7 @@ func (p *planned) inject(ctx context.Context) (err error) {
 	return err
 }
 
-// verify is that another node was seen as the primary.
+// verify checks that another node was seen as the primary.
 func (p *planned) verify(context.Context, bool) (observation, error) {
 	if p.to == nil {
 		return observation{text: p.from.Name() + " has not handed over"}, nil

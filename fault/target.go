@@ -15,10 +15,9 @@ import (
 	"assay/cluster/kubernetes"
 )
 
-// or stands between the names of nodes of which one is chosen.
 const or = " or "
 
-// How lists of targets describe those that are no single word.
+// Lists of targets describe these in more than a word.
 const (
 	aNode     = "a node's name such as n2 or pod/NAME, or names to choose from each time, such as n2 or n3"
 	aNumber   = "a number such as 2, 50% or 0..50% of the nodes with data"
@@ -31,25 +30,23 @@ func nodeTargets() []string {
 	return []string{TargetPrimary, TargetSecondary, TargetAny, TargetAll, aNumber, aSelector, aNode}
 }
 
-// side is a target that means nodes: what a fault is done to, or one side of a pair.
 type side struct {
-	// word is one of the Target constants, a number, or a node's name, or several with or between.
+	// word is one of the Target constants, a number, or names of nodes separated by or.
 	word string
-	// role is one of cluster.Roles if servers beside the nodes are meant.
+	// role is one of cluster.Roles for servers beside the nodes; otherwise empty.
 	role string
-	// selector is of the labels of pods; empty for all nodes.
+	// selector selects pods by labels; empty for all nodes.
 	selector string
-	// count is how many nodes are meant, percent what share of them, upTo that the share is
-	// drawn anew each time from 0 to percent; 0 where the word is no such number.
+	// count or percent is the word's number of nodes, otherwise 0. upTo means a new share from 0
+	// to percent each time.
 	count, percent int
 	upTo           bool
-	// named is true of a node's name.
-	named bool
+	named          bool
 }
 
 var numberOfNodes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([1-9][0-9]{0,3}|(0\.\.)?([1-9][0-9]?|100)%)$`) })
 
-// parseSide reads one side; it is false for what means no nodes, such as a shape.
+// parseSide returns false for a text that means no nodes, such as a shape.
 func parseSide(text string) (side, bool) {
 	if names := strings.Split(text, or); len(names) > 1 {
 		for i, name := range names {
@@ -64,7 +61,7 @@ func parseSide(text string) (side, bool) {
 	word, selector, selects := strings.Cut(text, "[")
 	word, role, several := strings.Cut(word, " ")
 	switch {
-	case slices.Contains(cluster.Roles(), word): // one of them
+	case slices.Contains(cluster.Roles(), word): // one server of the role
 		word, role, several = TargetAny, word, !several
 	case cluster.RoleOf(word) != "" && !several:
 		return side{word: word, role: cluster.RoleOf(word), named: true}, !selects && roleName().MatchString(word)
@@ -98,7 +95,7 @@ func parseSide(text string) (side, bool) {
 	return s, err == nil
 }
 
-// kind is how a list of targets describes the side.
+// kind is the side's description in lists of targets.
 func (s side) kind() string {
 	switch {
 	case s.role != "":
@@ -113,8 +110,8 @@ func (s side) kind() string {
 	return s.word
 }
 
-// sides are the one or two sides of a target, and whether only what the first sends to the
-// second is meant; none of a shape.
+// sides are the one or two sides of a target; none for a shape. oneway means only what the first
+// side sends to the second.
 func sides(target string) (all []side, oneway bool) {
 	texts, from, depth := []string{}, 0, 0
 	for i, c := range target {
@@ -138,7 +135,6 @@ func sides(target string) (all []side, oneway bool) {
 	return all, oneway
 }
 
-// aims reports whether the action can be done to a target.
 func (a Action) aims(target string) bool {
 	if slices.Contains(a.Targets, target) {
 		return true
@@ -153,13 +149,13 @@ func (a Action) aims(target string) bool {
 	return false
 }
 
-// AimsAtPrimary reports whether it is done to who takes writes, alone or parted from others.
+// AimsAtPrimary reports whether it is done to the primary, alone or separated from others.
 func (f Fault) AimsAtPrimary() bool {
 	all, _ := sides(f.Target)
 	return f.Target == shapeOne || len(all) > 0 && all[0].word == TargetPrimary
 }
 
-// Scope is the target without which of several nodes is meant.
+// Scope is the target without the choice of a node.
 func (f Fault) Scope() string {
 	all, _ := sides(f.Target)
 	if len(all) == 1 && (all[0].named || all[0].word == TargetAny || all[0].word == TargetSecondary) {
@@ -168,19 +164,18 @@ func (f Fault) Scope() string {
 	return f.Target
 }
 
-// needsPrimary reports whether the fault cannot be done without knowing who takes writes.
+// needsPrimary reports whether the fault needs a known primary.
 func (f Fault) needsPrimary() bool {
 	all, _ := sides(f.Target)
 	return slices.ContainsFunc(all, func(s side) bool { return s.word == TargetPrimary || s.word == TargetSecondary })
 }
 
-// meansAll reports whether the fault is done to every node, or to every server of a role.
+// meansAll reports whether the target is every node, or every server of a role.
 func (f Fault) meansAll() bool {
 	all, _ := sides(f.Target)
 	return len(all) == 1 && all[0].word == TargetAll && all[0].selector == ""
 }
 
-// among are the members that the side's role and selector mean.
 func (s side) among(members []member) []member {
 	members = ofRole(s.role, members)
 	if s.selector == "" {
@@ -189,12 +184,11 @@ func (s side) among(members []member) []member {
 	return slices.DeleteFunc(members, func(m member) bool { return !kubernetes.Selects(s.selector, m.labels) })
 }
 
-// missing are the nodes that the side names and that are not there.
 func (s side) missing(members []member) []string {
 	return without(strings.Split(s.word, or), names(members))
 }
 
-// check tells by a *TargetError that the side means no nodes of these.
+// check returns a *TargetError if the side means none of these nodes.
 func (s side) check(f Fault, members []member) error {
 	selected := s.among(members)
 	withData := holders(selected)
@@ -226,8 +220,8 @@ func (s side) check(f Fault, members []member) error {
 	return nil
 }
 
-// choose picks the side's nodes, in the order of the members. primary is the one that takes
-// writes, empty if there is none or nobody knows.
+// choose picks the side's nodes, in the order of the members. primary is empty if there is none or
+// it is unknown.
 func (s side) choose(members []member, primary string, random *rand.Rand) ([]string, error) {
 	members = s.among(members)
 	withData := holders(members)

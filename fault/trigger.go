@@ -13,25 +13,24 @@ import (
 	"time"
 )
 
-// The events that a fault can wait for; those of a node stand behind its name, or behind any.
+// The events of a fault. Events of a node follow its name, or any.
 const (
 	eventNewPrimary = "new primary"
 	eventNoPrimary  = "no primary"
 	eventLeaves     = "leaves"
 	eventRejoins    = "rejoins"
 	eventLogs       = "logs=" // and a regular expression
-	// Events says for users what they are.
+	// Events explains them to users.
 	Events = "An EVENT is 'new primary' (another node takes writes than before), 'no primary', 'n2 leaves' or 'any leaves' (its server ends, or a fault begins on it), 'n2 rejoins' or 'any rejoins', 'n2 logs=REGEXP' or 'any logs=REGEXP' (a new line in the log of a server that assay started matches, such as logs=checkpoint.starting; the expression has no spaces); it counts once"
 )
 
 const (
-	// lookEvery is how often nodes are looked at for events, and primaryBound how long who takes
-	// writes may be asked before there is nobody who does.
+	// lookEvery is the time between looks for events. primaryBound bounds the question who takes
+	// writes: without an answer there is no primary.
 	lookEvery    = 50 * time.Millisecond
 	primaryBound = 500 * time.Millisecond
 )
 
-// event reads the two words of an event.
 func (p *parser) event(w word, seen map[string]bool) error {
 	const want = "new primary, no primary, n2 leaves, n2 rejoins, n2 logs=REGEXP, or any in place of n2"
 	if seen["when"] {
@@ -58,7 +57,7 @@ func (p *parser) event(w word, seen map[string]bool) error {
 	return nil
 }
 
-// awaitedLine is the expression that the fault waits for in a log; nil if it waits for none.
+// awaitedLine is the expression that the fault waits for in a log; nil for none.
 func (f Fault) awaitedLine() *regexp.Regexp {
 	_, what, _ := strings.Cut(f.When, " ")
 	if pattern, logs := strings.CutPrefix(what, eventLogs); logs {
@@ -67,7 +66,7 @@ func (f Fault) awaitedLine() *regexp.Regexp {
 	return nil
 }
 
-// awaited is the node whose event the fault waits for; empty if it is another event.
+// awaited is the node whose event the fault waits for; empty for other events.
 func (f Fault) awaited() string {
 	if f.When == "" || f.awaitsPrimary() {
 		return ""
@@ -78,14 +77,12 @@ func (f Fault) awaited() string {
 
 func (f Fault) awaitsPrimary() bool { return f.When == eventNewPrimary || f.When == eventNoPrimary }
 
-// awaitsMissing reports whether it waits for a node that is none of these.
 func (f Fault) awaitsMissing(members []member) bool {
 	node := f.awaited()
 	return node != "" && node != TargetAny && !slices.Contains(names(members), node)
 }
 
-// due yields each fault at the moment when it is due, by its time or by its event, until no
-// more is or ctx ends.
+// due yields each fault when it is due, by its time or its event, until none is left or ctx ends.
 func (r *runner) due(ctx context.Context) iter.Seq2[Occurrence, time.Time] {
 	return func(yield func(Occurrence, time.Time) bool) {
 		fired, stopWatch := r.watchEvents(ctx)
@@ -121,8 +118,8 @@ func (r *runner) due(ctx context.Context) iter.Seq2[Occurrence, time.Time] {
 	}
 }
 
-// watchEvents looks for the events that faults wait for, and gives the index of each fault
-// whose time has come then, until the returned function is called, which waits for the looks.
+// watchEvents looks for events, and sends the index of each fault whose event and time have come.
+// stop waits for the looks.
 func (r *runner) watchEvents(ctx context.Context) (fired <-chan int, stop func()) {
 	primaries := false
 	lines := map[string]*regexp.Regexp{}
@@ -154,7 +151,6 @@ func (r *runner) watchEvents(ctx context.Context) (fired <-chan int, stop func()
 	return due, func() { cancel(); r.looking.Wait() }
 }
 
-// fire has the faults that wait for the event happen in their time.
 func (r *runner) fire(ctx context.Context, event string, due chan<- int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,7 +168,7 @@ func (r *runner) fire(ctx context.Context, event string, due chan<- int) {
 	}
 }
 
-// watchNodes tells when a node leaves, since its server ends or a fault begins on it, and when
+// watchNodes reports when a node leaves, because its server ends or a fault begins on it, and when
 // it is back.
 func (r *runner) watchNodes(ctx context.Context, happened func(string)) {
 	away := map[string]bool{}
@@ -192,13 +188,11 @@ func (r *runner) watchNodes(ctx context.Context, happened func(string)) {
 	}
 }
 
-// logging is a System that knows the files into which the servers of its nodes write their logs.
+// logging is a System that knows the log files of its nodes.
 type logging interface{ log(name string) string }
 
-// mostLogged bounds what is read of a log at a time.
 const mostLogged = 1 << 20
 
-// watchLogs tells when a new line of a node's log matches one of these expressions.
 func (r *runner) watchLogs(ctx context.Context, logs logging, lines map[string]*regexp.Regexp, happened func(string)) {
 	read := map[string]int64{}
 	for at := r.plan.Start; sleepUntil(ctx, at); at = time.Now().Add(lookEvery) {
@@ -216,8 +210,8 @@ func (r *runner) watchLogs(ctx context.Context, logs logging, lines map[string]*
 	}
 }
 
-// linesFrom are the whole lines of a file from a byte on, and the byte after them; without them it is the
-// file's end. A file that is shorter by now is another one.
+// linesFrom returns the whole lines of a file from a byte on, and the byte after them or, without
+// them, the file's end. A file that became shorter is a new one.
 func linesFrom(path string, from int64, them bool) (text []byte, to int64) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -241,14 +235,13 @@ func linesFrom(path string, from int64, them bool) (text []byte, to int64) {
 	return text[:whole], from + int64(whole)
 }
 
-// hit reports whether a fault acts on the node's server or network.
 func (r *runner) hit(node string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.inUse[resource{node, partProcess}] != nil || r.inUse[resource{node, partNetwork}] != nil
 }
 
-// watchPrimary tells when another node takes writes than before, and when none does.
+// watchPrimary reports when another node takes writes, and when none does.
 func (r *runner) watchPrimary(ctx context.Context, happened func(string)) {
 	before, known := "", false
 	for at := r.plan.Start; sleepUntil(ctx, at); at = time.Now().Add(lookEvery) {
@@ -270,7 +263,7 @@ func (r *runner) watchPrimary(ctx context.Context, happened func(string)) {
 	}
 }
 
-// keepUnfired keeps the faults whose event never came, as skipped ones.
+// keepUnfired reports the faults whose event never came as skipped.
 func (r *runner) keepUnfired(number int) {
 	for i, f := range r.faults {
 		still, left := r.waiting[i]

@@ -14,8 +14,7 @@ import (
 
 // TargetError is a fault on something that the cluster does not have.
 type TargetError struct {
-	Fault Fault
-	// Problem is what is wrong, Want what can be named instead.
+	Fault         Fault
 	Problem, Want string
 }
 
@@ -26,10 +25,9 @@ func (e *TargetError) Error() string {
 // UnavailableError is an action that cannot be done here.
 type UnavailableError struct {
 	Action string
-	// Reason says why, Instead what to do about it; Instead may be empty.
+	// Reason says why. Instead says what to do, and may be empty.
 	Reason, Instead string
-	// Err is the cause if there is one.
-	Err error
+	Err             error
 }
 
 func (e *UnavailableError) Error() string {
@@ -42,10 +40,9 @@ func (e *UnavailableError) Error() string {
 
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// ScheduleError is a fault that cannot happen as the schedule has it.
+// ScheduleError is a fault that cannot happen as scheduled.
 type ScheduleError struct {
-	Fault Fault
-	// Problem is what is wrong, Want what to write instead.
+	Fault         Fault
 	Problem, Want string
 }
 
@@ -53,8 +50,8 @@ func (e *ScheduleError) Error() string {
 	return fmt.Sprintf("fault %q %s; %s", e.Fault, e.Problem, e.Want)
 }
 
-// CheckSchedule tells by a *ScheduleError of faults that never happen in a run of this
-// length, or after which it would never end; 0 means that the length is not known. The
+// CheckSchedule returns a joined *ScheduleError for each fault that never happens in a run of this
+// length, or after which the run would never end. A duration of 0 means an unknown length. The
 // faults are those of one phase.
 func CheckSchedule(faults []Fault, duration time.Duration) error {
 	var failed []error
@@ -76,7 +73,7 @@ func CheckSchedule(faults []Fault, duration time.Duration) error {
 	return errors.Join(failed...)
 }
 
-// holds reports whether g, while f acts, is certain to find what it falls on taken.
+// holds reports whether g, while f acts, certainly finds its part taken.
 func (f Fault) holds(g Fault) bool {
 	a, _ := Lookup(f.Action)
 	b, _ := Lookup(g.Action)
@@ -88,19 +85,19 @@ func (f Fault) holds(g Fault) bool {
 	case f.meansAll():
 		return true
 	}
-	only := held[0].role == cluster.RolePooler || held[0].role == cluster.RoleProxy // there is no more than one
+	only := held[0].role == cluster.RolePooler || held[0].role == cluster.RoleProxy // there is at most one
 	return f.Target == g.Target && (held[0].named && !strings.Contains(held[0].word, or) || only)
 }
 
-// before reports whether f happens before g ever does.
+// before reports whether f happens before g's first time.
 func (f Fault) before(g Fault, duration time.Duration) bool {
 	first, _ := f.occurrence(0, 0, duration)
 	second, _ := g.occurrence(0, 0, duration)
 	return f.When == "" && g.When == "" && first.At < second.At
 }
 
-// CheckTargets tells by a *TargetError each, before a cluster of this spec is started, of the
-// faults on servers that it will not have.
+// CheckTargets returns, before the cluster is started, a joined *TargetError for each fault on
+// servers that it will not have.
 func CheckTargets(faults []Fault, s cluster.Spec) error {
 	var members []member
 	for _, m := range s.Members() {
@@ -113,10 +110,9 @@ func CheckTargets(faults []Fault, s cluster.Spec) error {
 	return errors.Join(failed...)
 }
 
-// Validate tells, before a run begins, which faults cannot be done to the
-// running nodes: by a *TargetError, a *server.NoPrimaryError or an
-// *UnavailableError each, joined. Limits of processor and disk are tried on the
-// first node, for a moment.
+// Validate checks, before a run begins, which faults cannot be done to the running nodes. It
+// returns a joined *TargetError, *server.NoPrimaryError or *UnavailableError for each. It tries
+// limits of processor and disk on the first node, for a moment.
 func Validate(ctx context.Context, faults []Fault, s System) error {
 	members, err := s.members(ctx)
 	if err != nil {
@@ -163,8 +159,8 @@ func checkTarget(f Fault, members []member) error {
 	return nil
 }
 
-// WithMeans gives the nodes disks of their own if a fault needs them and the spec does
-// not say which, and an archive of their log if the state of a moment is to be restored.
+// WithMeans adds to the spec what faults need and it does not choose: disks of their own, and an
+// archive of the log for restoring a moment.
 func WithMeans(s cluster.Spec, faults []Fault) cluster.Spec {
 	given := s.Disk != ""
 	for _, f := range faults {
@@ -172,7 +168,7 @@ func WithMeans(s cluster.Spec, faults []Fault) cluster.Spec {
 		if a.after != "" && f.Value != nil {
 			s = s.WithArchive()
 		}
-		if !given && a.disk != nil && s.Disk != cluster.DiskFaulty { // which can do all
+		if !given && a.disk != nil && s.Disk != cluster.DiskFaulty { // which can do everything
 			s.Disk = a.disk(f)
 		}
 	}

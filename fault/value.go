@@ -11,20 +11,17 @@ import (
 
 // Value is what may follow an action, behind "=" or as a word of its own.
 type Value struct {
-	// Form is how it is written, Default what is taken without one, in words.
 	Form, Default string
 
 	standard any // what Default means
-	// begins is how each begins that stands behind the action as a word of its own; empty for
-	// those that stand behind "=".
-	begins string
-	// want is what is right, wrong the format of what is said of a text that is not.
+	// begins is how a value begins that is a word of its own; empty for values behind "=".
+	begins      string
 	want, wrong string
 	parse       func(text string) (any, error)
 	format      func(value any) string
 }
 
-// Written is an action with what stands for its value.
+// Written is an action with its value's form.
 func (a Action) Written() string {
 	if a.Value.Form == "" {
 		return a.Name
@@ -32,7 +29,6 @@ func (a Action) Written() string {
 	return a.Name + a.Value.sign() + a.Value.Form
 }
 
-// sign stands between an action and its value.
 func (v Value) sign() string {
 	if v.begins != "" {
 		return " "
@@ -40,7 +36,7 @@ func (v Value) sign() string {
 	return "="
 }
 
-// valueOf is the fault's value, or what its action takes without one.
+// valueOf is the fault's value, or its action's default.
 func valueOf[T any](f Fault) T {
 	if value, said := f.Value.(T); said {
 		return value
@@ -50,7 +46,7 @@ func valueOf[T any](f Fault) T {
 	return standard
 }
 
-// newValue is a value of one type, which fits accepts.
+// newValue is a value of one type that fits accepts.
 func newValue[T any](form, want string, standard T, parse func(string) (T, error), fits func(T) bool, format func(T) string) Value {
 	return Value{Form: form, Default: format(standard), standard: standard, want: want, wrong: "%q cannot be used",
 		parse: func(text string) (any, error) {
@@ -63,7 +59,7 @@ func newValue[T any](form, want string, standard T, parse func(string) (T, error
 		format: func(value any) string { return format(value.(T)) }}
 }
 
-// oneOf is a value that is one of some words, and standard without one; byDefault says so.
+// oneOf is one of some words. byDefault describes the default, standard.
 func oneOf[T ~string](form string, standard T, byDefault, wrong, want string, words ...T) Value {
 	v := newValue(form, want, standard, func(text string) (T, error) { return T(text), nil },
 		func(word T) bool { return slices.Contains(words, word) }, func(word T) string { return string(word) })
@@ -71,7 +67,6 @@ func oneOf[T ~string](form string, standard T, byDefault, wrong, want string, wo
 	return v
 }
 
-// number is a value from least to most.
 func number(form, want string, standard, least, most float64) Value {
 	return newValue(form, want, standard, func(text string) (float64, error) { return strconv.ParseFloat(text, 64) },
 		func(n float64) bool { return n >= least && n <= most }, plain)
@@ -79,19 +74,16 @@ func number(form, want string, standard, least, most float64) Value {
 
 func plain(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// size is a value of bytes, in all or a second.
 func size(form, want string, standard int64) Value {
 	const least, most = 1 << 10, 1 << 50
 	return newValue(form, want, standard, quantity.Parse, func(n int64) bool { return n >= least && n <= most }, quantity.Format)
 }
 
-// wait is by how much longer something takes.
 func wait(standard time.Duration) Value {
 	return newValue("TIME", "a duration above 0 and at most an hour, such as 100ms", standard,
 		time.ParseDuration, func(d time.Duration) bool { return d > 0 && d <= time.Hour }, quantity.Duration)
 }
 
-// files is a pattern of files as disk.Match takes it.
 func files() Value {
 	v := newValue("FILES", "a pattern of files, such as *.ibd or base/*/*", "",
 		func(text string) (string, error) { return text, disk.CheckPattern(text) },
@@ -100,7 +92,6 @@ func files() Value {
 	return v
 }
 
-// containers are names of a pod's containers.
 func containers() Value {
 	v := newValue("NAMES", "names of containers, such as mongod,agent", "", func(text string) (string, error) { return text, nil },
 		containerNames().MatchString, func(text string) string { return text })

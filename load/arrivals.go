@@ -7,12 +7,10 @@ import (
 	"time"
 )
 
-// arrivals are the moments at which the operations of an open loop are due, in
-// nanoseconds since the start. How many there are and when they are due depends
-// on the plan alone, never on how the database fares, so that a slow answer
-// delays nobody's arrival (the cure of coordinated omission). They lie in
-// [0, warm-up + duration), the end excluded, or end with the last of the plan's
-// operations. They are not safe for concurrent use.
+// arrivals are the due times of an open loop's operations, in nanoseconds since the start. They
+// depend only on the plan, so that a slow answer delays no arrival (no coordinated omission). They
+// lie in [0, warm-up + duration), or end with the last of the plan's operations. They are not safe
+// for concurrent use.
 type arrivals struct {
 	plan     Plan
 	end      int64 // of the measured part; the largest int64 with Plan.Ops
@@ -26,8 +24,7 @@ func newArrivals(p Plan) *arrivals {
 	return &arrivals{plan: p, end: measureEnd(p), random: rand.New(rand.NewPCG(p.Seed, 0x6172726976616c73))}
 }
 
-// measureEnd is when the measured part of the plan ends, the moment itself
-// excluded.
+// measureEnd is the end of the plan's measured part, itself excluded.
 func measureEnd(p Plan) int64 {
 	if p.Ops > 0 && !p.Limited || p.Warmup > math.MaxInt64-p.Duration {
 		return math.MaxInt64
@@ -35,7 +32,6 @@ func measureEnd(p Plan) int64 {
 	return int64(p.Warmup + p.Duration)
 }
 
-// due returns when the next operation is due; false if there is none any more.
 func (a *arrivals) due() (at int64, ok bool) {
 	if a.plan.Arrivals == Poisson {
 		at = int64(a.next)
@@ -45,13 +41,11 @@ func (a *arrivals) due() (at int64, ok bool) {
 	return at, at < a.end && (a.plan.Ops == 0 || a.measured < a.plan.Ops)
 }
 
-// uniform returns when arrival n, from 0, is due. It is not summed up, so that
-// no error grows.
+// uniform returns when arrival n, from 0, is due. Not summing up avoids growing errors.
 func (a *arrivals) uniform(n int64) int64 {
 	return int64(math.Round((float64(n) + a.plan.Phase) * float64(time.Second) / a.plan.Rate))
 }
 
-// take takes the next operation.
 func (a *arrivals) take() {
 	if at, _ := a.due(); at >= int64(a.plan.Warmup) {
 		a.measured++
@@ -62,8 +56,7 @@ func (a *arrivals) take() {
 	}
 }
 
-// countBetween takes all that are due before to and returns how many of them
-// are due at from or later.
+// countBetween takes all arrivals due before to, and counts those due at from or later.
 func (a *arrivals) countBetween(from, to int64) (n int64) {
 	if a.plan.Arrivals == Uniform {
 		first, last := max(a.taken, a.firstAt(from)), a.firstAt(to)
@@ -79,8 +72,7 @@ func (a *arrivals) countBetween(from, to int64) (n int64) {
 	return n
 }
 
-// firstAt returns the number of the first uniform arrival that is due at the
-// moment or later.
+// firstAt returns the number of the first uniform arrival due at the moment or later.
 func (a *arrivals) firstAt(moment int64) int64 {
 	about := int64(float64(min(moment, a.end)) / float64(time.Second) * a.plan.Rate)
 	from := max(about-2, 0)

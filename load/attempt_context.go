@@ -6,12 +6,10 @@ import (
 	"time"
 )
 
-// attemptLimit bounds the attempts of one worker, which follow one another, each by a
-// context of its own. It has one timer for all of them, which is set again only when it
-// has fired: an attempt that ends long before its limit sets none. A context that nobody
-// has looked at is used for the next attempt. A context.WithTimeout for each attempt takes
-// a timer, a channel and an entry in its parent, which is more than all else that the
-// engine does for an operation.
+// attemptLimit gives each of a worker's successive attempts a context with a time limit. One timer
+// serves all attempts and is set again only when it has fired, so that most attempts set none. The
+// next attempt reuses a context that was not looked at. context.WithTimeout would need a timer, a
+// channel and an entry in its parent for each attempt, more than the engine's other work.
 type attemptLimit struct {
 	parent  context.Context
 	timeout time.Duration
@@ -26,8 +24,8 @@ type attemptLimit struct {
 	detach  func() bool
 }
 
-// newAttemptLimit returns the limit of a worker whose attempts end with parent too. now
-// is the time of the run.
+// newAttemptLimit returns the limit of a worker. The end of parent ends its attempts. now is the
+// time of the run.
 func newAttemptLimit(parent context.Context, timeout time.Duration, now int64) *attemptLimit {
 	l := &attemptLimit{parent: parent, timeout: timeout, start: time.Now().Add(-time.Duration(now))}
 	l.detach = context.AfterFunc(parent, func() {
@@ -39,8 +37,8 @@ func newAttemptLimit(parent context.Context, timeout time.Duration, now int64) *
 	return l
 }
 
-// begin returns the context of an attempt that starts at this time of the run, in
-// nanoseconds. end is to be called before the next.
+// begin returns the context of an attempt that starts at this time of the run, in nanoseconds. The
+// caller must call end before the next begin.
 func (l *attemptLimit) begin(start int64) *attemptContext {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +60,6 @@ func (l *attemptLimit) begin(start int64) *attemptContext {
 	return c
 }
 
-// expire ends the attempt whose time is over, or waits for the end of its time.
 func (l *attemptLimit) expire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,9 +75,8 @@ func (l *attemptLimit) expire() {
 	l.current.end(context.DeadlineExceeded)
 }
 
-// end ends the context of the attempt that is over, if anybody has looked at it: it may be
-// kept, and is not used again. Whoever has kept one without a look at it sees the end of
-// the next attempt instead.
+// end ends the attempt. A context that was looked at may be kept by somebody, so it is ended and
+// not reused. A context kept without a look at it ends with a later attempt.
 func (l *attemptLimit) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +87,6 @@ func (l *attemptLimit) end() {
 	l.current = nil
 }
 
-// close frees what the limit holds; there are no further attempts.
 func (l *attemptLimit) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,9 +96,8 @@ func (l *attemptLimit) close() {
 	}
 }
 
-// attemptContext is the context of one attempt. It has an AfterFunc method, by which
-// package context adds what depends on it without a goroutine. Its fields are guarded by
-// the limit's mutex.
+// attemptContext is the context of one attempt. Through its method AfterFunc, package context adds
+// dependents without a goroutine. The limit's mutex guards its fields.
 type attemptContext struct {
 	limit    *attemptLimit
 	deadline int64 // in the time of the run
@@ -115,7 +109,7 @@ type attemptContext struct {
 
 func (c *attemptContext) time() time.Time { return c.limit.start.Add(time.Duration(c.deadline)) }
 
-// end ends the context unless it has ended. The limit's mutex is held.
+// end ends the context unless it has ended. The caller holds the limit's mutex.
 func (c *attemptContext) end(err error) {
 	if c == nil || c.err != nil {
 		return
@@ -132,20 +126,18 @@ func (c *attemptContext) end(err error) {
 	c.after = nil
 }
 
-// Deadline implements context.Context.
 func (c *attemptContext) Deadline() (time.Time, bool) {
 	c.lock()
 	defer c.limit.mu.Unlock()
 	return c.time(), true
 }
 
-// lock locks the limit's mutex for one who looks at the context.
+// lock also notes that the context was looked at.
 func (c *attemptContext) lock() {
 	c.limit.mu.Lock()
 	c.used = true
 }
 
-// Done implements context.Context.
 func (c *attemptContext) Done() <-chan struct{} {
 	c.lock()
 	defer c.limit.mu.Unlock()
@@ -158,18 +150,15 @@ func (c *attemptContext) Done() <-chan struct{} {
 	return c.done
 }
 
-// Err implements context.Context.
 func (c *attemptContext) Err() error {
 	c.lock()
 	defer c.limit.mu.Unlock()
 	return c.err
 }
 
-// Value implements context.Context.
 func (c *attemptContext) Value(key any) any { return c.limit.parent.Value(key) }
 
-// AfterFunc has call called in a goroutine of its own when the context has ended, and
-// returns what prevents that, as context.AfterFunc does.
+// AfterFunc does the same as context.AfterFunc.
 func (c *attemptContext) AfterFunc(call func()) (stop func() bool) {
 	c.lock()
 	defer c.limit.mu.Unlock()

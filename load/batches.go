@@ -7,14 +7,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Batch does the things from number first on, as many as are a batch's, and
-// returns how many there were.
+// Batch does one batch of things from number first on, and returns their number.
 type Batch func(ctx context.Context, first int64) (n int, err error)
 
-// Batches has so many workers do the things numbered 1 to total, size of them
-// at a time, and calls done, from one goroutine at a time, with how many are
-// over. batch is called once for each worker, whose batches follow one another.
-// The first error ends all, and over describes how many things were done until then.
+// Batches has workers do the things numbered 1 to total in batches of size. It calls batch once for
+// each worker, and done, one call at a time, with the number of things done. The first error ends
+// all; over counts the things done by then.
 func Batches(ctx context.Context, workers int, total, size int64, batch func() Batch, done func(over, total int64)) (over int64, err error) {
 	group, working := errgroup.WithContext(ctx)
 	var next, sum atomic.Int64

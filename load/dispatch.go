@@ -7,25 +7,22 @@ import (
 )
 
 const (
-	// maxEarly bounds how long before an arrival its client is woken, and so
-	// how long it watches the clock before it starts.
+	// maxEarly bounds how long before an arrival its client wakes and watches the clock.
 	maxEarly = 100 * time.Microsecond
-	// spinShare bounds the time that clients watch the clock, as a share of one
-	// processor's time: a database inside the process needs it more.
+	// spinShare bounds the clock watching of all clients, as a share of one processor, which an
+	// embedded database may need.
 	spinShare = 0.05
-	// lateShare of the sleeps end later than was reckoned with, and earlyStep is
-	// how far one sleep moves the reckoning.
+	// lateShare of the sleeps may end later than expected. earlyStep is by how much a sleep
+	// adjusts the expectation.
 	lateShare = 0.05
 	earlyStep = 2 * time.Microsecond
 )
 
-// dispatcher hands the arrivals of an open loop to the clients that are idle,
-// each to one, in the order in which they are due. The clients queue for the
-// turn to wait for the next arrival, and the one that waits is the one that
-// works on it, so that no other goroutine has to be woken when it is due: it
-// sleeps until shortly before, gives the turn to the next client, which takes
-// its time, and watches the clock for the rest. There is no queue of arrivals: those that nobody is free for are taken later, at
-// the time at which they were due. It is safe for concurrent use.
+// dispatcher hands each arrival of an open loop to an idle client, in due order. The clients queue
+// for the turn to wait for the next arrival. The waiting client works on the arrival itself, so
+// that no other goroutine must wake: it sleeps until shortly before, passes the turn on, and
+// watches the clock for the rest. There is no queue of arrivals: while no client is idle, arrivals
+// stay, and keep their due time. It is safe for concurrent use.
 type dispatcher struct {
 	now      func() int64
 	alarm    alarm
@@ -33,27 +30,25 @@ type dispatcher struct {
 	quit     chan struct{}
 	quitOnce sync.Once
 
-	// Of the client whose turn it is.
+	// Used by the client whose turn it is.
 	arrivals *arrivals
 	early    float64 // nanoseconds before due to wake at
-	behind   int64   // the own lateness that the backlog may come from
+	behind   int64   // own lateness that the backlog may come from
 
 	spun atomic.Int64 // nanoseconds that all clients have watched the clock
 
 	mu        sync.Mutex
 	idle      int   // clients that wait here
-	idleSince int64 // since when there is one
+	idleSince int64 // since when some client is idle
 }
 
-// arrival is an operation to be done.
 type arrival struct {
 	due    int64
 	handed int64 // when it was given to its client, at most maxEarly before due
-	// own is how late it was then by the tester's fault: since it was due a
-	// client was idle for so long, or for so long before an arrival that stands
-	// in one backlog with this one. The latter is an upper bound: a delay of one
-	// operation delays those that queue behind it by no more than that
-	// (D. Lindley, The theory of queues with a single server, 1952).
+	// own is the tester's own part of the lateness at that time: how long a client was idle after
+	// due. If larger, it is the own part of an earlier arrival in the same backlog: operations
+	// queued behind a delay are delayed by no more than that (D. Lindley, The theory of queues
+	// with a single server, 1952). It is an upper bound.
 	own int64
 }
 
@@ -66,8 +61,7 @@ func newDispatcher(p Plan, now func() int64) *dispatcher {
 	return d
 }
 
-// next waits until the next operation is due and returns it. It returns false
-// when there is none any more, or after stop.
+// next waits until the next operation is due. It returns false after the last, or after stop.
 func (d *dispatcher) next() (a arrival, ok bool) {
 	d.enter()
 	select {
@@ -92,7 +86,6 @@ func (d *dispatcher) next() (a arrival, ok bool) {
 	return a, ok && !d.stopped()
 }
 
-// enter counts a client that has become idle.
 func (d *dispatcher) enter() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -101,8 +94,7 @@ func (d *dispatcher) enter() {
 	}
 }
 
-// leave counts one that is idle no longer, and returns since when there has
-// always been one.
+// leave counts a client that stops being idle, and returns since when some client has been idle.
 func (d *dispatcher) leave() (since int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -110,14 +102,13 @@ func (d *dispatcher) leave() (since int64) {
 	return d.idleSince
 }
 
-// ownLateness is arrival.own of an arrival that is being handed out.
 func (d *dispatcher) ownLateness(a arrival, idleSince int64) int64 {
 	late := max(a.handed-a.due, 0)
 	d.behind = min(max(a.handed-max(a.due, idleSince), d.behind), late)
 	return d.behind
 }
 
-// stop ends all waits, and no arrival is handed out any more.
+// stop ends all waits. No arrival is handed out afterwards.
 func (d *dispatcher) stop() {
 	d.quitOnce.Do(func() { close(d.quit) })
 	d.alarm.wake()
@@ -132,16 +123,15 @@ func (d *dispatcher) stopped() bool {
 	}
 }
 
-// unserved takes the arrivals that nobody has taken and returns how many of
-// them were due in [from, to). Hung clients may come back meanwhile.
+// unserved takes the remaining arrivals and counts those due in [from, to). Hung clients may come
+// back meanwhile.
 func (d *dispatcher) unserved(from, to int64) int64 {
 	<-d.turn
 	defer func() { d.turn <- struct{}{} }()
 	return d.arrivals.countBetween(from, to)
 }
 
-// sleepUntil sleeps until shortly before the moment. It returns false after
-// stop.
+// sleepUntil sleeps until shortly before the moment. It returns false after stop.
 func (d *dispatcher) sleepUntil(due int64) bool {
 	for {
 		now := d.now()
@@ -158,7 +148,6 @@ func (d *dispatcher) sleepUntil(due int64) bool {
 	}
 }
 
-// watchUntil watches the clock until the moment, at most maxEarly long.
 func (d *dispatcher) watchUntil(due int64) {
 	began := d.now()
 	now := began
@@ -168,8 +157,8 @@ func (d *dispatcher) watchUntil(due int64) {
 	d.spun.Add(now - began)
 }
 
-// learn moves early toward the time that all sleeps but lateShare of them end
-// late by: a quantile by stochastic approximation (H. Robbins, S. Monro, 1951).
+// learn moves early toward the lateness that only lateShare of the sleeps exceed: a quantile by
+// stochastic approximation (H. Robbins, S. Monro, 1951).
 func (d *dispatcher) learn(late int64) {
 	if float64(late) > d.early {
 		d.early = min(d.early+(1-lateShare)*float64(earlyStep), float64(maxEarly))

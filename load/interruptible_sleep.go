@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// alarm is a sleep that can be ended from outside. One goroutine sleeps at a
-// time.
+// alarm is an interruptible sleep for one goroutine at a time.
 type alarm interface {
 	// sleep returns after this long, or at once after wake.
 	sleep(d time.Duration)
 	// wake ends the sleep and all later ones. It may be called more than once.
 	wake()
-	// close frees the alarm; nobody sleeps any more.
+	// close frees the alarm. No goroutine may be sleeping.
 	close()
 }
 
-// timerAlarm sleeps by Go's timers, which may be a millisecond late where the
-// runtime waits for them in epoll_wait(2).
+// timerAlarm uses Go's timers, which may be a millisecond late when the runtime waits in
+// epoll_wait(2).
 type timerAlarm struct {
 	woken chan struct{}
 	once  sync.Once

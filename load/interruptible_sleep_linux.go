@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newAlarm returns an alarm of the kernel, or one of Go's timers where the
-// kernel gives none.
+// newAlarm returns a kernelAlarm, or a timerAlarm if the kernel refuses.
 func newAlarm() alarm {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -17,18 +16,16 @@ func newAlarm() alarm {
 	}
 	file := os.NewFile(uintptr(fd), "timerfd")
 	raw, err := file.SyscallConn()
-	if err != nil || file.SetReadDeadline(time.Time{}) != nil { // not in the runtime's poller
+	if err != nil || file.SetReadDeadline(time.Time{}) != nil { // the runtime's poller refuses it
 		_ = file.Close() // nothing is written to it
 		return newTimerAlarm()
 	}
 	return &kernelAlarm{file: file, raw: raw}
 }
 
-// kernelAlarm sleeps by timerfd_create(2). The descriptor waits in the
-// runtime's poller, which the kernel wakes on the microsecond, while the
-// poller's own time limit, by which Go's timers run, is in milliseconds. In
-// contrast to clock_nanosleep(2) the sleeper holds neither a thread nor one of
-// the runtime's processors.
+// kernelAlarm uses timerfd_create(2). The kernel wakes the runtime's poller for the descriptor with
+// microsecond precision, while the poller's own timeout for Go's timers is in milliseconds. Unlike
+// clock_nanosleep(2), it holds neither a thread nor one of the runtime's processors.
 type kernelAlarm struct {
 	file    *os.File
 	raw     syscall.RawConn

@@ -2,5 +2,4 @@
 
 package load
 
-// newAlarm returns an alarm of Go's timers.
 func newAlarm() alarm { return newTimerAlarm() }

@@ -6,16 +6,15 @@ import (
 	"assay/internal/eventloop"
 )
 
-// perLoop is how many clients a loop is made for: fewer leave a processor idle while one of
-// them works.
+// perLoop is the number of clients for a loop. With fewer, a processor idles while one works.
 const perLoop = 8
 
-// mostInLoops is the most clients that are in loops: each takes a second goroutine there while
-// it is outside, which those of databases without loops always are.
+// mostInLoops bounds the clients in loops. A client outside of its loop takes a second goroutine,
+// and clients of databases without loops always are outside.
 const mostInLoops = 512
 
-// newLoops returns the loops for a plan: at most one to two processors, since the database
-// may need some too, and all else that the process does.
+// newLoops returns at most one loop for two processors, since the database and the rest of the
+// process need some too.
 func newLoops(p Plan) eventloop.Loops {
 	if !p.Sequential || p.Arrivals != Closed || p.Clients == 1 || p.Clients > mostInLoops {
 		return nil

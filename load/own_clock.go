@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// tick is how often the own clock looks at the time. It takes some microseconds each time.
+	// tick is the time between looks, each of which takes some microseconds.
 	tick = 10 * time.Millisecond
-	// leastStall is how late a tick is that tells of a stall. Below it a tick is late on any busy
-	// machine: Go lets a goroutine run for 10 ms before it takes its processor away, and Linux a
-	// thread for some milliseconds for each other one that waits. What is above it would be seen
-	// in percentiles and outages.
+	// leastStall is the lateness of a tick that counts as a stall. On a busy machine ticks are
+	// late: Go preempts a goroutine after 10 ms, Linux a thread after some milliseconds for each
+	// waiting one. Longer lateness would show in percentiles and outages.
 	leastStall = 50 * time.Millisecond
 )
 
-// ownClock finds the times in which the process did not run: somebody stopped it, the machine
-// stood still, or its own work left no processor to the clock. It counts the goroutines that
-// wait for a processor as well.
+// ownClock finds times in which the process did not run: it was stopped, the machine stalled, or
+// the process's own work left no processor to the clock. It also counts goroutines that wait for a
+// processor.
 type ownClock struct {
 	now     func() int64
 	used    func() float64 // processor time of the process, in seconds; negative if unknown
@@ -35,7 +34,7 @@ type ownClock struct {
 	looks    float64
 }
 
-// startOwnClock has the clock run until stop; stalled is told of each stall, at its end.
+// startOwnClock runs the clock until stop. stalled is told of each stall at its end.
 func startOwnClock(now func() int64, stalled func(history.Stall)) *ownClock {
 	c := &ownClock{now: now, used: processorSeconds, stalled: stalled, quit: make(chan struct{}), last: now(), before: processorSeconds()}
 	c.ended.Go(func() {
@@ -55,13 +54,12 @@ func startOwnClock(now func() int64, stalled func(history.Stall)) *ownClock {
 	return c
 }
 
-// stop ends the clock, which has told of every stall when it returns.
+// stop returns after all stalls were told.
 func (c *ownClock) stop() {
 	close(c.quit)
 	c.ended.Wait()
 }
 
-// look takes the time. What lies beyond the tick that was due is the stall.
 func (c *ownClock) look() {
 	now, used := c.now(), c.used()
 	from := c.last + int64(tick)
@@ -72,7 +70,6 @@ func (c *ownClock) look() {
 	c.last, c.before = now, used
 }
 
-// count counts the goroutines that wait for a processor.
 func (c *ownClock) count() {
 	sample := []metrics.Sample{{Name: runnableGoroutines}}
 	if metrics.Read(sample); sample[0].Value.Kind() != metrics.KindUint64 {
@@ -83,7 +80,7 @@ func (c *ownClock) count() {
 	c.runnable, c.looks = c.runnable+float64(sample[0].Value.Uint64()), c.looks+1
 }
 
-// waiting is how many goroutines have waited for a processor, over all looks so far.
+// waiting is the sum of waiting goroutines over all looks.
 func (c *ownClock) waiting() (sum, looks float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package load does the work: clients that follow one another's steps in a
-// closed loop or answer arrivals in an open one, warm-up, ramp, retries and
-// the end in order. It describes how far the client itself stood in the way.
+// Package load does the work: clients in closed and open loops, with warm-up, ramp, retries and an
+// orderly end. It also measures how far the client itself limited the work.
 //
 // It imports no workload, database driver or checker.
 package load
@@ -15,11 +14,10 @@ import (
 type Arrivals string
 
 const (
-	// Closed starts a client's next operation when its last has ended.
+	// Closed starts a client's next operation after its last.
 	Closed Arrivals = "closed"
 	// Poisson is an open loop with exponentially distributed gaps.
 	Poisson Arrivals = "poisson"
-	// Uniform is an open loop with equal gaps.
 	Uniform Arrivals = "uniform"
 )
 
@@ -27,65 +25,58 @@ const (
 type RetryMode string
 
 const (
-	// RetryNone records the outcome and goes on.
 	RetryNone RetryMode = "none"
 	// RetryFailed repeats an attempt that certainly had no effect.
 	RetryFailed RetryMode = "failed"
-	// RetryIdempotent also repeats an attempt of unknown outcome, under the same id,
-	// and takes a duplicate for success.
+	// RetryIdempotent also repeats an unknown attempt, under the same id, and takes a duplicate
+	// for success.
 	RetryIdempotent RetryMode = "idempotent"
-	// RetryBlind repeats an attempt that had no effect and one of unknown outcome
-	// alike, as most applications do. The database cannot know two attempts for the
-	// same, so that an operation may be done more than once. An attempt that a rule
-	// refused is not repeated.
+	// RetryBlind repeats failed and unknown attempts alike, as most applications do. The database
+	// cannot recognize a repeat, so the operation may be done more than once. Rejected attempts
+	// are not repeated.
 	RetryBlind RetryMode = "blind"
 )
 
 // Plan is the load of one run.
 type Plan struct {
-	// Clients is how many clients work at once, 1 to MaxClients.
+	// Clients work at once, 1 to MaxClients.
 	Clients int `yaml:"clients" json:"clients"`
 	// Rate is arrivals a second over all clients; 0 means a closed loop.
 	Rate float64 `yaml:"rate,omitempty" json:"rate,omitempty"`
-	// Arrivals is Closed without a rate, else Poisson or Uniform.
+	// Arrivals is Closed without a rate, otherwise Poisson or Uniform.
 	Arrivals Arrivals `yaml:"arrivals" json:"arrivals"`
 	// Warmup is worked and checked but not measured.
 	Warmup time.Duration `yaml:"warmup" json:"warmup"`
-	// Duration is how long is measured; ignored if Ops is set, unless Limited is.
+	// Duration is the measured time; ignored if Ops is set without Limited.
 	Duration time.Duration `yaml:"duration" json:"duration"`
-	// Limited has the measured part end after Duration although fewer than Ops were done.
+	// Limited ends the measured part after Duration even if fewer than Ops are done.
 	Limited bool `yaml:"limited,omitempty" json:"limited,omitempty"`
-	// Ops is how many operations are measured; 0 means by Duration.
+	// Ops is the number of operations to measure; 0 means by Duration.
 	Ops uint64 `yaml:"ops,omitempty" json:"ops,omitempty"`
-	// Ramp is how many clients start each second; 0 means all at once.
+	// Ramp is the number of clients that start each second; 0 means all at once.
 	Ramp float64 `yaml:"ramp,omitempty" json:"ramp,omitempty"`
-	// Timeout bounds one attempt. With 0 only the end of the run bounds it: an attempt
-	// in flight then has a grace of five seconds, and after that is unknown, of the
-	// class history.ClassHung. 0 cannot be used with Ops, since one attempt could hold up the
-	// end.
+	// Timeout bounds one attempt. With 0, an attempt has a grace of five seconds after the end of
+	// the run, and is then unknown, of class history.ClassHung. 0 cannot be used with Ops, since
+	// one attempt could hold up the end.
 	Timeout time.Duration `yaml:"timeout" json:"timeout"`
-	// Retry describes what follows an attempt that did not commit.
-	Retry RetryMode `yaml:"retry" json:"retry"`
-	// MaxAttempts bounds the attempts of one operation when retrying; 0 means
-	// until the run ends, and cannot be used with Ops. The pauses between
-	// attempts grow to at most a tenth of a second, or a second without a
+	Retry   RetryMode     `yaml:"retry" json:"retry"`
+	// MaxAttempts bounds the attempts of one operation; 0 means until the run ends, and cannot be
+	// used with Ops. Pauses between attempts grow to a tenth of a second, or a second without a
 	// connection.
-	MaxAttempts int `yaml:"max_attempts" json:"max_attempts"`
-	// Seed feeds arrivals and the pauses between attempts.
-	Seed uint64 `yaml:"seed" json:"seed"`
-	// Sequential says that an attempt does all that it does in the goroutine it is called in,
-	// so that in a closed loop several clients may share a thread.
+	MaxAttempts int    `yaml:"max_attempts" json:"max_attempts"`
+	Seed        uint64 `yaml:"seed" json:"seed"`
+	// Sequential says that an attempt stays in its goroutine, so that clients of a closed loop may
+	// share a thread.
 	Sequential bool `yaml:"-" json:"-"`
-	// Phase, from 0 to below 1, is the part of a gap by which arrivals of equal gaps come
-	// later, so that the arrivals of several processes come in turn.
+	// Phase delays arrivals of equal gaps by a part of a gap, 0 to below 1, so that several
+	// processes' arrivals alternate.
 	Phase float64 `yaml:"-" json:"-"`
 }
 
 // MaxClients bounds Plan.Clients.
 const MaxClients = 10_000
 
-// Defaults returns the plan of a run without flags. It is long enough for a
-// steady state to be judged.
+// Defaults is a plan long enough to judge a steady state.
 func Defaults() Plan {
 	return Plan{
 		Clients: 4, Arrivals: Closed, Warmup: 2 * time.Second, Duration: 12 * time.Second,
@@ -93,7 +84,7 @@ func Defaults() Plan {
 	}
 }
 
-// PlanError is a value of the plan that cannot be used.
+// PlanError is an invalid value of the plan.
 type PlanError struct {
 	Option, Value, Want string
 }
@@ -102,7 +93,7 @@ func (e *PlanError) Error() string {
 	return fmt.Sprintf("%s %s cannot be used; want %s", e.Option, e.Value, e.Want)
 }
 
-// Validate returns a *PlanError for the first value that cannot be used.
+// Validate returns a *PlanError for the first invalid value.
 func (p Plan) Validate() error {
 	open := p.Arrivals == Poisson || p.Arrivals == Uniform
 	switch {
@@ -136,7 +127,7 @@ func (p Plan) Validate() error {
 	return nil
 }
 
-// maxAttempts is the largest bound of attempts; without one there may be more.
+// maxAttempts bounds Plan.MaxAttempts, except for 0.
 const maxAttempts = 1000
 
 func (p Plan) refuse(option string, value any, want string) error {

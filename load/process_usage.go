@@ -7,32 +7,28 @@ import (
 	"time"
 )
 
-// Usage describes how far the tester itself used its machine. A client that is
-// short of processor measures itself instead of the database.
+// Usage is the tester's own use of its machine. A client short of processors measures itself
+// instead of the database.
 type Usage struct {
-	// CPUShare is the processor time used, user and system, divided by what
-	// CPUs processors could give; -1 if it could not be measured, or the span is
-	// too short for it.
+	// CPUShare is the processor time used, user and system, as a share of CPUs processors; -1 if
+	// unknown or the span is too short.
 	CPUShare float64
-	// CPUs is how many processors the process may use.
+	// CPUs is the number of processors that the process may use.
 	CPUs int
-	// SchedulerP99 is the 99th percentile of the time that runnable goroutines
-	// waited for a processor.
+	// SchedulerP99 is the 99th percentile of goroutines' waits for a processor.
 	SchedulerP99 time.Duration
-	// Runnable is how many goroutines waited for a processor at a time, on
-	// average.
+	// Runnable is the average number of goroutines that wait for a processor.
 	Runnable float64
 }
 
 const (
 	schedulerLatencies = "/sched/latencies:seconds"
 	runnableGoroutines = "/sched/goroutines/runnable:goroutines"
-	// leastProbed is the shortest span whose use of the processors is told: what a process does
-	// at once at its beginning and end would be most of a shorter one.
+	// leastProbed is the shortest span reported: in a shorter one, the process's own beginning and
+	// end would dominate.
 	leastProbed = 100 * time.Millisecond
 )
 
-// usageProbe takes the figures at the beginning of a span.
 type usageProbe struct {
 	at              time.Time
 	cpu             float64 // seconds; negative if unknown
@@ -48,7 +44,6 @@ func startUsage(clock *ownClock) usageProbe {
 	return p
 }
 
-// since returns the usage from the probe to now.
 func (p usageProbe) since() Usage {
 	u := Usage{CPUShare: -1, CPUs: runtime.GOMAXPROCS(0)}
 	runnable, looks := p.clock.waiting()
@@ -72,8 +67,8 @@ func schedulerHistogram() (buckets []float64, counts []uint64) {
 	return h.Buckets, append([]uint64(nil), h.Counts...)
 }
 
-// quantile returns the upper bound of the bucket that holds quantile q of the
-// counts gained since before; 0 if there were none.
+// quantile returns the upper bound of the bucket with quantile q of the counts since before; 0 if
+// there were none.
 func quantile(buckets []float64, counts, before []uint64, q float64) time.Duration {
 	if len(counts) != len(before) {
 		return 0

@@ -2,5 +2,5 @@
 
 package load
 
-// processorSeconds is known on Unix alone.
+// processorSeconds is known only on Unix.
 func processorSeconds() float64 { return -1 }

@@ -4,8 +4,8 @@ package load
 
 import "syscall"
 
-// processorSeconds is the processor time that the process has used, user and system;
-// negative if it is not known (getrusage(2)).
+// processorSeconds is the process's processor time, user and system; negative if unknown
+// (getrusage(2)).
 func processorSeconds() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -11,29 +11,25 @@ import (
 )
 
 const (
-	// reserveStep is how many operation numbers a client reserves at once.
+	// reserveStep is the number of operation numbers that a client reserves at once.
 	reserveStep = 1024
-	// cutGrace is how long attempts in flight may still take after the run was cut.
+	// cutGrace is how long attempts in flight may take after the run was cut.
 	cutGrace = 5 * time.Second
-	// endGrace is the same after the run's own end, for attempts that have no
-	// time limit.
+	// endGrace is the same after the run's own end, for attempts without a time limit.
 	endGrace = 5 * time.Second
-	// hungGrace is how long after its time limit an attempt may still return
-	// before its client is given up.
+	// hungGrace is how long after its time limit an attempt may return before its client is given
+	// up.
 	hungGrace = 10 * time.Second
 )
 
-// graces are how long the end of the run waits for attempts in flight.
 type graces struct{ cut, end, hung time.Duration }
 
-// Run works the plan with these clients, which are connected already, and
-// returns when nothing is in flight any more. The run starts at the call; now
-// gives nanoseconds since then, and all times of the record are in it.
+// Run works the plan with these connected clients, and returns when nothing is in flight. The run
+// starts at the call. now gives nanoseconds since then, in which all times of the record are.
 //
-// When ctx ends no operation starts any more. Attempts in flight have a grace, and
-// their records are kept. The run ends in time whatever its clients do: a client that
-// does not come back is counted and left behind. The error is the recorder's; an unhappy
-// database is not an error here.
+// After ctx ends, no operation starts. Attempts in flight have a grace, and are recorded. The run
+// ends in time whatever its clients do: it leaves a client that does not come back behind, and
+// counts it. The error is the recorder's; failures of the database are no errors here.
 func Run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now func() int64) (Stats, error) {
 	return run(ctx, plan, clients, rec, now, graces{cut: cutGrace, end: endGrace, hung: hungGrace})
 }
@@ -57,7 +53,6 @@ func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now fun
 	return e.run(ctx, clients)
 }
 
-// engine is one run in progress.
 type engine struct {
 	plan       Plan
 	rec        Recorder
@@ -75,7 +70,7 @@ type engine struct {
 	lastEnd atomic.Int64
 	cut     atomic.Bool
 	busy    atomic.Int64
-	said    sync.Map // the classes of errors of which the first was kept
+	said    sync.Map // classes of errors with a recorded first error
 }
 
 func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
@@ -111,7 +106,7 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 	e.clock.stop()
 	stats.Late, stats.OwnLag = e.lags.merged()
 	if e.plan.Ops > 0 {
-		// The end is excluded from the measured part, the last operation not.
+		// The measured part excludes its end but includes the last operation.
 		stats.MeasureEnd = max(e.lastEnd.Load()+1, stats.MeasureStart)
 	}
 	if e.dispatcher != nil && e.plan.Ops == 0 {
@@ -123,8 +118,8 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 	return stats, e.marks(stats)
 }
 
-// phases waits through warm-up and measured part, which begins and ends at the
-// moments of the plan and not when this goroutine happens to be woken.
+// phases waits through warm-up and measured part. Both begin and end at the plan's moments, not
+// when this goroutine wakes.
 func (e *engine) phases(done <-chan struct{}) Stats {
 	var stats Stats
 	if !e.sleepUntil(int64(e.plan.Warmup)) { // cut in the warm-up
@@ -156,8 +151,8 @@ func (e *engine) phases(done <-chan struct{}) Stats {
 	return stats
 }
 
-// drain waits for the clients and returns how many never came back. It calls
-// abandon to end attempts that nothing else would end.
+// drain waits for the clients and returns how many did not come back. It calls abandon to end
+// attempts without a time limit.
 func (e *engine) drain(ctx context.Context, done <-chan struct{}, abandon func()) int {
 	patience := e.plan.Timeout + e.graces.hung
 	if e.plan.Timeout == 0 {
@@ -180,15 +175,15 @@ func (e *engine) drain(ctx context.Context, done <-chan struct{}, abandon func()
 	}
 }
 
-// recordEvent records an event at once, so that it is there after a kill too.
+// recordEvent records an event at once, so that it survives a kill.
 func (e *engine) recordEvent(name string, at int64) {
 	if err := e.rec.Mark(history.Event{At: at, Name: name}); err != nil {
 		e.abort(err)
 	}
 }
 
-// stalled records that the process did not run. In a closed loop it held up every client; an
-// open loop has it in the lateness of the arrivals.
+// stalled records that the process did not run. A closed loop's clients were all held up; an open
+// loop's lateness of arrivals shows it.
 func (e *engine) stalled(s history.Stall) {
 	if e.dispatcher == nil && e.measured(s.To) {
 		for client := range e.plan.Clients {
@@ -204,7 +199,6 @@ func (e *engine) stalled(s history.Stall) {
 	}
 }
 
-// marks records how the run ended.
 func (e *engine) marks(stats Stats) error {
 	err := e.rec.Mark(history.Event{At: stats.MeasureEnd, Name: history.EventMeasureEnd})
 	if !stats.Cut || err != nil {
@@ -213,9 +207,8 @@ func (e *engine) marks(stats Stats) error {
 	return e.rec.Mark(history.Event{At: e.now(), Name: history.EventCut, Detail: "it was ended before its time"})
 }
 
-// end stops the run at its end: a client that is at work starts nothing after
-// it. One that waits for arrivals still takes those that were due before the
-// end, so that none of them goes unserved for being the last.
+// end stops the run. A working client starts nothing more. A client that waits for arrivals still
+// takes those due before the end, so that the last are served.
 func (e *engine) end(err error) {
 	e.stopOnce.Do(func() {
 		e.failure = err
@@ -223,8 +216,7 @@ func (e *engine) end(err error) {
 	})
 }
 
-// abort stops the run before its end. The first error given to it or to end is
-// kept.
+// abort stops the run early. The first error given to abort or end is kept.
 func (e *engine) abort(err error) {
 	e.end(err)
 	if e.dispatcher != nil {
@@ -232,7 +224,6 @@ func (e *engine) abort(err error) {
 	}
 }
 
-// measured reports whether a moment belongs to the measured part of the plan.
 func (e *engine) measured(at int64) bool {
 	return at >= int64(e.plan.Warmup) && at < measureEnd(e.plan)
 }
@@ -246,8 +237,8 @@ func (e *engine) stopped() bool {
 	}
 }
 
-// sleepUntil returns at the moment, in nanoseconds since the start, or with
-// false when the run is stopped earlier.
+// sleepUntil returns at the moment, in nanoseconds since the start, or false if the run is stopped
+// earlier.
 func (e *engine) sleepUntil(moment int64) bool {
 	return e.sleep(time.Duration(moment - e.now()))
 }
@@ -266,27 +257,23 @@ func (e *engine) sleep(d time.Duration) bool {
 	}
 }
 
-// Round is one stretch of a run that is worked in several: so many clients do
-// so many operations, and the next round begins when the last of them has
-// ended.
+// Round is one stretch of a run. The next round begins when the last operation has ended.
 type Round struct {
-	// Name describes what the round is, such as "15 workers"; it is unique in a run.
+	// Name is unique in a run, such as "15 workers".
 	Name string
-	// Clients is how many work at once, Ops how many operations they do
-	// together.
+	// Clients work at once and do Ops operations together.
 	Clients int
 	Ops     uint64
-	// Ready prepares the round before its clock starts, such as by emptying
-	// caches; nil if nothing is to be prepared.
+	// Ready prepares the round before its clock starts, such as by emptying caches; nil for
+	// nothing.
 	Ready func(ctx context.Context) error
 	// Client opens the session of client n of the round, from 0.
 	Client func(ctx context.Context, n int) (Client, error)
-	// Tasks has those that its clients take; nil if they take none.
+	// Tasks are what its clients take; nil if they take none.
 	Tasks *Tasks
-	// Elsewhere is told when clients of the round in other processes begin to work and
-	// when they have ended; nil if nobody asks.
+	// Elsewhere, if not nil, is told when the round's clients in other processes begin and end.
 	Elsewhere func(working bool)
-	// Apart keeps the round out of the run's own throughput and latency; it
-	// still has its figures and is checked.
+	// Apart excludes the round from the run's own throughput and latency. It still has its figures
+	// and is checked.
 	Apart bool
 }

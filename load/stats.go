@@ -8,25 +8,21 @@ import (
 
 // Stats is what the engine knows of a run beside its history.
 type Stats struct {
-	// MeasureStart and MeasureEnd bound the measured part, in nanoseconds
-	// since the start. If the run was cut in the warm-up both are the end.
+	// MeasureStart and MeasureEnd bound the measured part, in nanoseconds since the start. They
+	// are equal if the run was cut in the warm-up.
 	MeasureStart, MeasureEnd int64
-	// Cut is true if the run was ended before its time.
-	Cut bool
-	// Unserved counts arrivals that were due in the measured part and never
-	// started, because all clients were busy; open loop only.
+	Cut                      bool
+	// Unserved counts an open loop's arrivals due in the measured part that never started, because
+	// all clients were busy.
 	Unserved int64
-	// Hung counts clients that did not come back after the time limit of their
-	// attempt, or, without one, after their attempt was taken back at the end of
-	// the run. Their last operation is unknown and has no record.
+	// Hung counts clients that did not come back after the time limit of their attempt or, without
+	// one, after the end of the run. Their last operation is unknown and has no record.
 	Hung int
-	// Late is how long after due operations started, for whatever reason, and
-	// OwnLag the part of it that is the tester's own fault, because a client was
-	// free (see arrival.own; in a closed loop, what the client did between two
-	// operations). In microseconds, measured part only.
+	// Late is how late operations started, for any reason. OwnLag is the tester's own part, while a
+	// client was free (see arrival.own; in a closed loop, the client's work between operations).
+	// Both are in microseconds, for the measured part.
 	Late, OwnLag *hdrhistogram.Histogram
-	// Self is how the process fared in the measured part.
-	Self Usage
+	Self         Usage
 }
 
 const (

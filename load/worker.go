@@ -10,7 +10,6 @@ import (
 	"assay/internal/eventloop"
 )
 
-// worker is one client at work.
 type worker struct {
 	*engine
 	id       int
@@ -66,7 +65,6 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// think pauses as the client asks for; false when the run was stopped.
 func (w *worker) think() bool {
 	if w.thinker == nil {
 		return true
@@ -74,8 +72,8 @@ func (w *worker) think() bool {
 	return w.sleep(w.thinker.Think(w.seq))
 }
 
-// next waits for the next operation; false when there is none any more. The
-// operation's number is reserved when it returns; the error is the recorder's.
+// next waits for the next operation and reserves its number; false if there is none. The error is
+// the recorder's.
 func (w *worker) next() (a arrival, ok bool, err error) {
 	if w.stopped() {
 		return arrival{}, false, nil
@@ -111,12 +109,11 @@ func (w *worker) reserve() error {
 	return w.rec.Reserve(history.Reservation{Client: w.id, UpTo: w.reserved})
 }
 
-// operation does one operation with its attempts and records each.
 func (w *worker) operation(ctx context.Context, a arrival) error {
 	op, answer := &w.op, &w.answer
 	*op = history.Op{}
 	op.Client, op.Seq, op.Due, op.First = w.id, w.seq, a.due, a.due
-	if w.dispatcher != nil { // in a closed loop nobody waits for the client's own work
+	if w.dispatcher != nil { // in a closed loop the first attempt is never late
 		op.First = w.now()
 	}
 	if w.measured(a.due) {
@@ -147,7 +144,6 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 	}
 }
 
-// keepFirst writes what the first error of each class says into the history.
 func (w *worker) keepFirst(op *history.Op, said error) {
 	if op.Error == "" || said == nil {
 		return
@@ -159,9 +155,9 @@ func (w *worker) keepFirst(op *history.Op, said error) {
 	_ = w.rec.Mark(first.Event(op.End)) // a failure stays with the recorder
 }
 
-// attempt does the attempt that w.op says, within its time limit, and leaves the answer in w.answer. One without a limit that had
-// no answer when the run's end took it back may yet take effect, whatever the
-// client thinks, and it is the end that its class tells.
+// attempt does w.op's attempt within its time limit, and sets w.answer. Without a time limit, an
+// attempt that the run's end cancelled may yet take effect, whatever the client answers. It is then
+// unknown, of class history.ClassHung.
 func (w *worker) attempt(ctx context.Context) {
 	answer := &w.answer
 	if w.limit != nil {
@@ -176,7 +172,7 @@ func (w *worker) attempt(ctx context.Context) {
 	}
 }
 
-// final is what the operation has ended as up to and including this attempt.
+// final is the operation's outcome up to and including this attempt.
 func final(op *history.Op, answer *Answer) history.Outcome {
 	switch {
 	case answer.Done && answer.Confirmed:
@@ -188,7 +184,6 @@ func final(op *history.Op, answer *Answer) history.Outcome {
 	}
 }
 
-// repeats decides by the retry policy.
 func (w *worker) repeats(op *history.Op) bool {
 	if w.plan.MaxAttempts > 0 && op.Attempt >= w.plan.MaxAttempts || w.stopped() {
 		return false
@@ -205,7 +200,7 @@ func (w *worker) repeats(op *history.Op) bool {
 	}
 }
 
-// sleep is the engine's, outside of the client's loop.
+// sleep leaves the client's loop first.
 func (w *worker) sleep(d time.Duration) bool {
 	w.leave()
 	return w.engine.sleep(d)
@@ -228,9 +223,8 @@ func (w *worker) noteEnd(end int64) {
 	}
 }
 
-// pause is a random time below first*2^(n-1), at most limit: exponential
-// backoff with full jitter (M. Brooker, "Exponential Backoff And Jitter",
-// 2015), so that those who collided do not collide again.
+// pause is a random time below first*2^(n-1), at most limit: exponential backoff with full jitter
+// (M. Brooker, "Exponential Backoff And Jitter", 2015), so that clients do not collide again.
 func pause(random *rand.Rand, n int, first, limit time.Duration) time.Duration {
 	top := limit
 	if n-1 < 20 {

@@ -11,59 +11,51 @@ import (
 
 // Degradation is the point at which the throughput fell for good.
 type Degradation struct {
-	// Found is false if there is no such point, or too little to say.
+	// Found is false if there is no such point, or too little data.
 	Found bool
-	// AtSeconds is since the start of the run, at the beginning of the first
-	// interval after the fall.
+	// AtSeconds is when the first interval after the fall begins, since the start of the run.
 	AtSeconds float64
-	// Before and After are committed operations a second: on the level from
-	// which it fell, and from then to the end of the measured part. That level
-	// begins where the fall is most certain.
+	// Before and After are committed operations a second: on the level before the fall, and
+	// from then to the end of the measured part. The level begins where the fall is most
+	// certain.
 	Before, After float64
-	// PValue bounds the probability that noise of the same kind looks so, at
-	// whatever place.
-	PValue float64
-	// Intervals is how many were looked at.
+	// PValue bounds the probability that equal noise shows such a fall anywhere.
+	PValue    float64
 	Intervals int
 }
 
-// What a fall must be to count.
 const (
-	// minChangeIntervals is how many intervals of the measured part are needed.
+	// minChangeIntervals is the number of intervals that the measured part must have.
 	minChangeIntervals = 30
-	// minLevel is the fewest intervals of a level, and minRest the least share
-	// of all that a fall must last for.
+	// minLevel is the fewest intervals of a level, minRest the smallest share of all that a
+	// fall must last.
 	minLevel = 5
 	minRest  = 0.1
-	// minFall is the least fall as a share of the level before.
-	minFall = 0.1
-	// changePValue is the largest PValue.
+	// minFall is the smallest fall, as a share of the level before.
+	minFall      = 0.1
 	changePValue = 0.01
 
-	// minLasting is the least share of the values that a level of jump must last for.
+	// minLasting is the smallest share of the values that a level of jump must last.
 	minLasting = 0.1
-	// jumpPValue is the largest probability that noise shows such a jump, smallPValue
-	// the largest for a jump below the margin.
+	// jumpPValue bounds the probability that noise shows such a jump, smallPValue for jumps
+	// below the margin.
 	jumpPValue, smallPValue = 0.003, 0.0005
 )
 
-// FindDegradation looks for the strongest fall of the throughput that lasted to
-// the end of the measured part. It takes at most MaxPoints squared steps.
+// FindDegradation looks for the strongest fall of the throughput that lasted to the end of the
+// measured part. It takes at most MaxPoints squared steps.
 //
-// The levels of the throughput are found by PELT (R. Killick, P. Fearnhead, I.
-// Eckley, "Optimal detection of changepoints with a linear computational cost",
-// JASA 107, 2012) with squared deviations from the level's mean as cost. That
-// alone finds levels in noise too. So a fall counts only if it is by a tenth at
-// least, if no later level comes back to within a tenth of the one before, if
-// it lasts for a tenth of the intervals, and if the intervals before and after
-// differ by the test of H. Mann and D. Whitney ("On a test of whether one of
-// two random variables is stochastically larger than the other", Ann. Math.
-// Stat. 18, 1947), which bears pauses and other outliers. Its statistic is
-// reduced by as much as intervals that resemble their neighbours say less than
-// independent ones (G. Bayley, J. Hammersley, "The effective number of
-// independent observations in an autocorrelated time series", Suppl. J. R.
-// Stat. Soc. 8, 1946, for a first-order process), and its p value multiplied by
-// the number of pairs of places that a level could lie between (Bonferroni).
+// PELT finds the levels (R. Killick, P. Fearnhead, I. Eckley, "Optimal detection of changepoints
+// with a linear computational cost", JASA 107, 2012), with squared deviations from the level's mean
+// as cost. Since it finds levels in noise too, a fall must be at least a tenth, last a tenth of the
+// intervals, and not be made up to within a tenth by a later level. The intervals before and after
+// must differ by the Mann-Whitney test ("On a test of whether one of two random variables is
+// stochastically larger than the other", Ann. Math. Stat. 18, 1947), which tolerates outliers.
+//
+// The test's statistic is reduced for correlated neighbours (G. Bayley, J. Hammersley, "The
+// effective number of independent observations in an autocorrelated time series", Suppl. J. R.
+// Stat. Soc. 8, 1946, for a first-order process). Its p value is multiplied by the number of pairs
+// of places between which a level could lie (Bonferroni).
 func FindDegradation(s Series) Degradation {
 	var rates, starts []float64
 	for i, whole := range s.Whole {
@@ -112,9 +104,8 @@ func (d Degradation) String() string {
 		d.AtSeconds, quantity.Figure(d.Before), quantity.Figure(d.After), 100*(d.After/d.Before-1), max(d.PValue, 1e-9), d.Intervals)
 }
 
-// jump finds the largest step that is above least and beyond this chance (see
-// FindDegradation for the tests): between two neighbouring levels, or between all
-// before the one and all from the other on.
+// jump finds the largest step above least and beyond this chance, with FindDegradation's tests:
+// between two neighbouring levels, or between all before one and all from the other on.
 func jump(values []float64, least, chance float64) (from, to float64, found bool) {
 	n := len(values)
 	places := float64(n) * float64(n) / 2
@@ -139,13 +130,13 @@ func jump(values []float64, least, chance float64) (from, to float64, found bool
 	return from, to, found
 }
 
-// changePenalty times the noise's variance and the logarithm of the length is
-// what one more level must save.
+// changePenalty, times the noise's variance and the logarithm of the length, is what one more level
+// must save.
 const changePenalty = 4
 
-// noiseOf estimates the standard deviation around the levels from the
-// differences of neighbours, which levels hardly change: the median absolute
-// one, or where most neighbours are equal the root of the mean square.
+// noiseOf estimates the standard deviation around the levels from the differences of neighbours,
+// which levels hardly change: the median absolute difference or, if most neighbours are equal, the
+// root of the mean square.
 func noiseOf(values []float64) float64 {
 	var away []float64
 	var squares float64
@@ -160,10 +151,9 @@ func noiseOf(values []float64) float64 {
 	return math.Sqrt(squares / float64(len(away)) / 2)
 }
 
-// levels returns the bounds of the segments that cost least: the squared
-// deviations from each one's mean, and the penalty for each. None has fewer than
-// least values. The first bound is 0, the last the number of values; there are no bounds
-// of too few values, or of values without noise.
+// levels returns the bounds of the segments with the least cost: squared deviations from each mean,
+// and a penalty for each. A segment has at least least values. The first bound is 0, the last the
+// number of values. There are no bounds for too few values or values without noise.
 func levels(values []float64, least int) []int {
 	n, noise := len(values), 0.0
 	if n >= minChangeIntervals {
@@ -210,7 +200,7 @@ func levels(values []float64, least int) []int {
 	return bounds
 }
 
-// below reports whether all levels from these bounds on have a lower mean.
+// below reports whether all levels from these bounds on have a mean below limit.
 func below(values []float64, bounds []int, limit float64) bool {
 	for i := 1; i < len(bounds); i++ {
 		if meanOf(values[bounds[i-1]:bounds[i]]) >= limit {
@@ -220,8 +210,8 @@ func below(values []float64, bounds []int, limit float64) bool {
 	return true
 }
 
-// inflationOf says by how much the variance of a mean exceeds the variance of the mean
-// of independent values, from the correlation of neighbours within these parts.
+// inflationOf is the ratio of a mean's variance to the variance of independent values' mean, from
+// the correlation of neighbours within these parts.
 func inflationOf(parts ...[]float64) float64 {
 	var products, squares float64
 	for _, part := range parts {
@@ -240,9 +230,8 @@ func inflationOf(parts ...[]float64) float64 {
 	return (1 + r) / (1 - r)
 }
 
-// rankTest is the probability that the values before are as much larger than
-// those after by chance, with the normal approximation, the correction for
-// ties, and the variance inflated.
+// rankTest is the probability that the values before exceed those after by chance. It uses the
+// normal approximation, the correction for ties, and the inflated variance.
 func rankTest(before, after []float64, inflation float64) float64 {
 	all := slices.Concat(before, after)
 	slices.Sort(all)

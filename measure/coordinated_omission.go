@@ -1,33 +1,29 @@
 package measure
 
-// Corrected is the response time of a closed loop as operations would have felt
-// it that came at the clients' usual pace all the time. It is an estimate beside
-// what was measured, and never in its place.
+// Corrected estimates the response time of a closed loop if operations had come at the clients'
+// usual pace all the time. It never replaces the measured time.
 //
-// A client of a closed loop waits with the database: while one answer takes 11 s
-// it asks for nothing else, and the stall counts once, where operations that came
-// by themselves would all have met it (coordinated omission; G. Tene, "How NOT to
-// measure latency", 2013; YCSB measures its "intended" latency for it). The
-// correction is HdrHistogram's recordValueWithExpectedInterval: for a response
-// time v and a usual interval i, the operations that were not asked for are
-// counted with what they would still have had to wait, v-i, v-2i and so on down
-// to i. The usual interval is the median response time of all operations,
-// committed or not; one that did not commit has stalled its client as well.
+// A client of a closed loop waits with the database: during an answer of 11 s it asks for nothing
+// else. The stall counts once, though all operations arriving by themselves would have met it
+// (coordinated omission; G. Tene, "How NOT to measure latency", 2013; YCSB's "intended" latency).
+//
+// The correction is HdrHistogram's recordValueWithExpectedInterval: for a response time v and a
+// usual interval i, it adds the waits v-i, v-2i and so on down to i of operations that were not
+// asked for. The usual interval is the median response time of all operations, committed or not,
+// since an uncommitted operation stalls its client too.
 type Corrected struct {
 	Latency
 	// IntervalMillis is the usual interval between two operations of a client.
 	IntervalMillis float64
-	// Added is how many operations of Count were not asked for.
+	// Added is the part of Count that was not asked for.
 	Added int64
 }
 
-// maxSteps is how many different waits one response time is spread over at
-// most. There are more only where v is beyond that many intervals, and then the
-// histogram does not tell them apart.
+// maxSteps bounds the different waits for one response time. Beyond that number of intervals, the
+// histogram cannot distinguish them.
 const maxSteps = 2000
 
-// corrected returns the estimate for these committed and other operations of a
-// closed loop; of no committed operation it is the zero value.
+// corrected is the estimate for a closed loop; zero if nothing committed.
 func corrected(committed, uncommitted *distribution) Corrected {
 	if committed.count() == 0 {
 		return Corrected{}
@@ -46,8 +42,7 @@ func corrected(committed, uncommitted *distribution) Corrected {
 	return Corrected{Latency: out.withCurve(), IntervalMillis: millis(usual), Added: added}
 }
 
-// recordOmitted counts the operations that were not asked for during so many
-// response times of v nanoseconds.
+// recordOmitted counts the operations omitted during times response times of v nanoseconds.
 func (d *distribution) recordOmitted(v, usual, times int64) {
 	omitted := v/usual - 1 // v-usual, v-2*usual ... down to usual
 	if omitted <= 0 {

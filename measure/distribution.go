@@ -9,12 +9,11 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The range and precision of the histograms. Values are nanoseconds; a
-// microsecond is the least that is told apart (in fact 512 ns, the power of
-// two below it). Memory is 197 kB a histogram with three digits, 28 kB with
-// two.
+// The range and precision of the histograms. Values are nanoseconds, with a resolution of 512 ns
+// (the power of two below a microsecond). A histogram with three digits takes 197 kB, with two
+// 28 kB.
 const (
-	// MaxTrackable is the longest time that a histogram tells from longer ones.
+	// MaxTrackable is the longest time that a histogram distinguishes from longer times.
 	MaxTrackable = time.Hour
 	leastTold    = time.Microsecond
 	// fine and coarse are significant decimal digits.
@@ -22,8 +21,8 @@ const (
 	coarse = 2
 )
 
-// distribution is an HDR histogram (G. Tene, hdrhistogram.org) with an exact
-// mean and maximum. It is not safe for concurrent use.
+// distribution is an HDR histogram (G. Tene, hdrhistogram.org) with an exact mean and maximum. It
+// is not safe for concurrent use.
 type distribution struct {
 	histogram *hdr.Histogram
 	sum       float64
@@ -35,8 +34,8 @@ func newDistribution(digits int) *distribution {
 	return &distribution{histogram: hdr.New(int64(leastTold), int64(MaxTrackable), digits)}
 }
 
-// record counts a time in nanoseconds. One that is negative counts as 0, one
-// beyond MaxTrackable as that, and outside counts them.
+// record counts a time in nanoseconds. Negative times count as 0, times beyond MaxTrackable as
+// MaxTrackable. outside counts both.
 func (d *distribution) record(nanos int64) {
 	tracked := min(max(nanos, 0), int64(MaxTrackable))
 	if tracked != nanos {
@@ -51,7 +50,6 @@ func (d *distribution) record(nanos int64) {
 
 func (d *distribution) count() int64 { return d.histogram.TotalCount() }
 
-// merge adds another distribution of the same precision.
 func (d *distribution) merge(other *distribution) {
 	d.outside += other.outside + d.histogram.Merge(other.histogram)
 	d.sum += other.sum
@@ -63,10 +61,9 @@ func (d *distribution) reset() {
 	d.sum, d.max, d.outside = 0, 0, 0
 }
 
-// quantile returns, in nanoseconds, the least value that at least the share q
-// of all values do not exceed (the nearest-rank definition), as far as the
-// precision goes: never below the true value, nor above the maximum. Of
-// nothing it is 0.
+// quantile returns, in nanoseconds, the smallest value that at least the share q of all values do
+// not exceed (nearest rank), within the precision: never below the true value, nor above the
+// maximum. It is 0 for no values.
 func (d *distribution) quantile(q float64) int64 {
 	n := float64(d.count())
 	// The product may lie a rounding error above a whole rank.
@@ -83,31 +80,26 @@ func (d *distribution) atRank(rank int64) int64 {
 	if rank >= n {
 		return d.max
 	}
-	// The library rounds percent of the count to the nearest rank: this one.
+	// The library rounds the percentage of the count to the nearest rank: this one.
 	return min(d.histogram.ValueAtPercentile(100*float64(rank)/float64(n)), d.max)
 }
 
-// Latency is a distribution of times in milliseconds. It has the keys of
-// result.json.
+// Latency is a distribution of times in milliseconds. It has the keys of result.json.
 type Latency struct {
-	Count int64   `json:"count"`
-	Mean  float64 `json:"mean_ms"`
-	P50   float64 `json:"p50_ms"`
-	P95   float64 `json:"p95_ms"`
-	P99   float64 `json:"p99_ms"`
-	P999  float64 `json:"p999_ms"`
-	Max   float64 `json:"max_ms"`
-	// Intervals are of the mean and the percentiles; nil where nobody looked for them,
-	// or where there is too little to tell.
+	Count     int64      `json:"count"`
+	Mean      float64    `json:"mean_ms"`
+	P50       float64    `json:"p50_ms"`
+	P95       float64    `json:"p95_ms"`
+	P99       float64    `json:"p99_ms"`
+	P999      float64    `json:"p999_ms"`
+	Max       float64    `json:"max_ms"`
 	Intervals *Intervals `json:"intervals,omitempty"`
-	// OutOfRange counts the values that were negative or above MaxTrackable.
-	// They count as 0 and as MaxTrackable in the percentiles; Mean and
-	// Max take those above at their true length.
+	// OutOfRange counts negative values and values above MaxTrackable. Percentiles count them
+	// as 0 and MaxTrackable; Mean and Max use the true length of those above.
 	OutOfRange int64 `json:"-"`
-	// Curve is the distribution for drawing: pairs of a share of the
-	// operations (above 0, the last 1) and the milliseconds that this share
-	// did not exceed, ascending in both, at most curvePoints+1 pairs, denser
-	// toward 1. It is empty in a Snapshot and where Count is 0.
+	// Curve is the distribution for drawing: pairs of a share of the operations (above 0, the
+	// last 1) and the milliseconds that the share did not exceed. Both ascend, denser toward
+	// 1, in at most curvePoints+1 pairs. It is empty in a Snapshot and if Count is 0.
 	Curve [][2]float64 `json:"curve,omitempty"`
 }
 
@@ -115,7 +107,6 @@ const curvePoints = 100
 
 func millis(nanos int64) float64 { return float64(nanos) / 1e6 }
 
-// latency returns the figures without the curve.
 func (d *distribution) latency() Latency {
 	out := Latency{Count: d.count(), OutOfRange: d.outside, Max: millis(d.max)}
 	if out.Count == 0 {
@@ -129,8 +120,7 @@ func (d *distribution) latency() Latency {
 	return out
 }
 
-// withCurve returns the figures with the curve: the share left above the k-th
-// point falls by an equal factor from point to point.
+// withCurve adds the curve: the share above a point falls by an equal factor from point to point.
 func (d *distribution) withCurve() Latency {
 	out := d.latency()
 	n := float64(out.Count)
@@ -153,13 +143,13 @@ func (d *distribution) withCurve() Latency {
 // ResponseTimes is the distribution behind Figures.Latency.
 type ResponseTimes struct{ times *distribution }
 
-// ticksPerHalf is how many lines there are from one percentile to the one half-way between it
-// and 100 %: what HdrHistogram's own programs write.
+// ticksPerHalf is the number of lines from one percentile to half-way between it and 100 %, as in
+// HdrHistogram's own programs.
 const ticksPerHalf = 5
 
 // WritePercentiles writes the distribution in milliseconds as HdrHistogram's percentile text
-// (.hgrm), which its plotters read. Mean and deviation in the last lines are those of the
-// histogram, which has three digits. Of no operation it is a text without lines of figures.
+// (.hgrm) for its plotters. The mean and deviation in the last lines are the histogram's, with
+// three digits. Without operations, there are no lines of figures.
 func (r ResponseTimes) WritePercentiles(w io.Writer) error {
 	if r.times == nil {
 		r.times = newDistribution(fine)

@@ -9,30 +9,26 @@ import (
 	"assay/history"
 )
 
-// FaultPeriod is the time in which a fault acted, in nanoseconds since the start of
-// the run.
+// FaultPeriod is the time in which a fault acted, in nanoseconds since the start of the run.
 type FaultPeriod struct {
 	Injected, Healed int64
 }
 
-// overlaps reports whether [from, to) and the period have a moment in common. The
-// moment of healing is no part of the period, unless it is the only one.
+// overlaps reports whether [from, to) and the period have a moment in common. The moment of healing
+// belongs to the period only if it is the period's only moment.
 func (d FaultPeriod) overlaps(from, to int64) bool {
 	return from < max(d.Healed, d.Injected+1) && to > d.Injected
 }
 
-// Impact is what a disturbance did to the work. Times are nanoseconds since the
-// start of the run.
+// Impact is a fault's effect on the work. Times are nanoseconds since the start of the run.
 type Impact struct {
 	FaultPeriod
-	// Writes and Reads are the longest times without a success that overlap
-	// the disturbance.
+	// Writes and Reads are the longest times without a success that overlap the fault.
 	Writes, Reads Gap
-	// LongestWrite and LongestRead are the longest attempts among those that were under way
-	// while the fault acted.
+	// LongestWrite and LongestRead are the longest attempts under way while the fault acted.
 	LongestWrite, LongestRead Call
-	// Errors counts the attempts that did not commit, by class, from the
-	// injection until writes and reads went on after it.
+	// Errors counts the attempts that did not commit, by class, from the injection until both
+	// writes and reads succeeded again.
 	Errors []ErrorCount
 	stalls Stalls
 }
@@ -40,7 +36,7 @@ type Impact struct {
 // Call is how long an attempt took.
 type Call struct {
 	Length int64
-	// Cut is true if it had no answer when the run's end took it back: it took at least Length.
+	// Cut means that the run's end cancelled the attempt: it took at least Length.
 	Cut bool
 }
 
@@ -51,28 +47,27 @@ func (c Call) longer(other Call) Call {
 	return c
 }
 
-// LongestCall is the longest attempt of either kind.
+// LongestCall is the longest attempt, write or read.
 func (i Impact) LongestCall() Call { return i.LongestWrite.longer(i.LongestRead) }
 
-// Gap is a time without a success: from the last one before it to the first
-// one after it.
+// Gap is a time without a success: from the last success before it to the first after it.
 type Gap struct {
 	From, To int64
-	// Open is true if no success came any more though it was asked for; To is then the last
-	// moment that was looked at, and the gap was at least so long.
+	// Open means that no success came though it was asked for. To is then the last moment
+	// observed, and the gap was at least this long.
 	Open bool
-	// Known is false if there were no operations of the kind at all.
+	// Known is false if there were no operations of this kind.
 	Known bool
-	// Stalled is how much of it assay itself did not run, when nobody could have succeeded.
+	// Stalled is the part in which assay itself did not run, so that nothing could succeed.
 	Stalled int64
 }
 
-// Length is the time in which assay ran and nothing succeeded, in nanoseconds. It is a lower
-// bound of a gap that is open.
+// Length is the time in which assay ran and nothing succeeded, in nanoseconds. For an open gap it
+// is a lower bound.
 func (g Gap) Length() int64 { return g.To - g.From - g.Stalled }
 
-// RecoveredAfter is from the injection to the first commit after the longest
-// time without one, in nanoseconds; -1 if none came.
+// RecoveredAfter is from the injection to the first commit after the longest time without one, in
+// nanoseconds; -1 if none came.
 func (i Impact) RecoveredAfter() int64 {
 	if i.Writes.Open || !i.Writes.Known {
 		return -1
@@ -80,31 +75,28 @@ func (i Impact) RecoveredAfter() int64 {
 	return max(i.Writes.To-i.Injected-i.stalls.Within(i.Injected, i.Writes.To), 0)
 }
 
-// ImpactFinder finds the impact of each disturbance in one pass over the history, in
-// the order in which it was recorded: by the end of the attempts, give or take
-// the moment that recording takes. Its memory does not grow with the run. It is
-// not safe for concurrent use.
+// ImpactFinder finds the impact of each fault in one pass over the history. Attempts come nearly in
+// the order of their ends, as recorded. Its memory does not grow with the run. It is not safe for
+// concurrent use.
 type ImpactFinder struct {
 	scope         Scope
 	stretches     []*faultImpact
 	writes, reads lastSuccess
 }
 
-// lastSuccess is when one kind of operation last succeeded.
 type lastSuccess struct {
 	last  int64
 	known bool
-	// failed is when an attempt last ended without a success, longest the longest gap so far.
+	// failed is when an attempt last ended without success. longest is the longest gap.
 	failed, longest int64
 }
 
-// faultImpact is an Impact that is being found; its errors are counted.
 type faultImpact struct {
 	Impact
 	counted map[errorKey]int64
 }
 
-// NewImpactFinder returns an ImpactFinder for these disturbances of a run of this scope.
+// NewImpactFinder returns an ImpactFinder for these faults of a run of this scope.
 func NewImpactFinder(scope Scope, disturbances []FaultPeriod) *ImpactFinder {
 	e := &ImpactFinder{scope: scope}
 	for _, d := range disturbances {
@@ -139,7 +131,7 @@ func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, of func(*faultImpact)
 	found := Gap{From: p.last, To: op.End, Known: true, Stalled: e.scope.Stalls.Within(p.last, op.End)}
 	p.last, p.longest = op.End, max(p.longest, found.Length())
 	if found.From >= e.scope.MeasureEnd {
-		return // nothing was asked for any more
+		return // nothing was asked for
 	}
 	for _, s := range e.stretches {
 		gap, _ := of(s)
@@ -147,7 +139,6 @@ func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, of func(*faultImpact)
 	}
 }
 
-// keepLongest keeps the gap if it overlaps the period and is the longest so far.
 func (s *faultImpact) keepLongest(found Gap, longest *Gap) {
 	if !s.overlaps(found.From, found.To) {
 		return
@@ -157,8 +148,7 @@ func (s *faultImpact) keepLongest(found Gap, longest *Gap) {
 	}
 }
 
-// attempt takes one attempt that was under way while the fault acted or while
-// the work had not gone on yet.
+// attempt takes an attempt that was under way while the fault acted or before work went on again.
 func (s *faultImpact) attempt(op *history.Op, success bool, longest *Call) {
 	if !s.overlaps(op.Start, op.End) {
 		return
@@ -171,8 +161,8 @@ func (s *faultImpact) attempt(op *history.Op, success bool, longest *Call) {
 	countError(s.counted, key)
 }
 
-// Impacts returns what was found, in the order of the disturbances. No operation starts after
-// the measured part; a time without a success that lasted until its end stays open.
+// Impacts returns the impacts in the order of the faults. No operation starts after the measured
+// part, so a time without success that lasts until its end stays open.
 func (e *ImpactFinder) Impacts() []Impact {
 	end := e.scope.MeasureEnd
 	var all []Impact
@@ -184,9 +174,9 @@ func (e *ImpactFinder) Impacts() []Impact {
 	return all
 }
 
-// close adds the gap that is still open at the end, if it overlaps the faultImpact
-// and is the longest. It is one of arrivals alone if nothing failed in it; clients that hang
-// for good leave no record, but a gap unlike any before.
+// close adds the gap still open at the end, if it overlaps the fault and is the longest. Without a
+// failure in it, it may be only a pause of arrivals. Clients that hang for good leave no record,
+// but a gap longer than any before.
 func (p lastSuccess) close(s *faultImpact, longest Gap, end int64) Gap {
 	longest.Known = p.known
 	rest := Gap{From: p.last, To: end, Known: true, Stalled: s.stalls.Within(p.last, end)}
@@ -207,8 +197,8 @@ func sortedErrors(errors map[errorKey]int64) []ErrorCount {
 	return out
 }
 
-// WithoutFaults returns the steps of the measured part without those in which a fault
-// acted or its outage lasted, or assay itself did not run, each with the position it had.
+// WithoutFaults returns the steps of the measured part in which no fault or outage acted and assay
+// itself ran, with their positions.
 func (s Steps) WithoutFaults(scope Scope, impacts []Impact) (quiet Steps, positions []int) {
 	for i := range s.Committed {
 		positions = append(positions, i)
@@ -219,14 +209,11 @@ func (s Steps) WithoutFaults(scope Scope, impacts []Impact) (quiet Steps, positi
 	})
 }
 
-// from returns the steps that begin at this many nanoseconds of the measured
-// part or later; positions are those that the steps have.
 func (s Steps) from(positions []int, start int64) (rest Steps, at []int) {
 	return s.those(positions, func(at, _ int64) bool { return at >= start })
 }
 
-// those are some of the steps, by when each begins in the measured part and how long it is,
-// with their positions.
+// those returns the wanted steps with their positions. at is the step's begin in the measured part.
 func (s Steps) those(positions []int, wanted func(at, width int64) bool) (some Steps, at []int) {
 	some.Seconds = s.Seconds
 	width := int64(math.Round(s.Seconds * 1e9))
@@ -240,8 +227,7 @@ func (s Steps) those(positions []int, wanted func(at, width int64) bool) (some S
 	return some, at
 }
 
-// touches reports whether the fault, or what it did to the writes, lay in
-// [from, to).
+// touches reports whether the fault or its effect on writes lay in [from, to).
 func (i Impact) touches(from, to int64) bool {
 	return FaultPeriod{i.Injected, max(i.Healed, i.Writes.To)}.overlaps(from, to)
 }

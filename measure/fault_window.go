@@ -6,30 +6,27 @@ import (
 	"assay/history"
 )
 
-// faultWindow is a part of the run by its faults.
+// faultWindow is a part of the run relative to its faults.
 type faultWindow uint8
 
 const (
-	// wholeRun is the whole measured part.
 	wholeRun faultWindow = iota
-	// beforeFaults is before the first injection, afterFaults from the moment on at
-	// which the last fault was healed, duringFaults while any acted. What lies between
-	// two faults is in none of them.
+	// beforeFaults ends at the first injection, duringFaults is while any fault acts, and
+	// afterFaults begins when the last fault is healed. The time between two faults is in none.
 	beforeFaults
 	duringFaults
 	afterFaults
 )
 
-// faultWindows are their names, as thresholds have them.
+// faultWindows names them as in thresholds.
 func faultWindows() map[string]faultWindow {
 	return map[string]faultWindow{"before": beforeFaults, "during": duringFaults, "after": afterFaults}
 }
 
-// FaultWindows collects the figures of the measured part before, during and after
-// the faults of a run, in one pass. An operation is of the time during faults if any
-// acted between the moment it was due and its end, and else of the window in which it
-// was due; throughput counts operations by their end. It is not safe for concurrent
-// use, and its memory does not grow with the run.
+// FaultWindows collects the figures of the measured part before, during and after faults, in one
+// pass. An operation is during faults if one acted between its due time and its end, and otherwise
+// in the window in which it was due. Throughput counts operations by their end. It is not safe for
+// concurrent use, and its memory does not grow with the run.
 type FaultWindows struct {
 	scope   Scope
 	periods []FaultPeriod
@@ -54,7 +51,7 @@ func NewFaultWindows(scope Scope, periods []FaultPeriod) *FaultWindows {
 	return w
 }
 
-// Add takes one attempt. The op is not kept.
+// Add takes one attempt and does not keep op.
 func (w *FaultWindows) Add(op *history.Op) {
 	if len(w.periods) == 0 || !op.Last {
 		return
@@ -80,7 +77,7 @@ func (w *FaultWindows) Around() (before, during Figures) {
 	return all[beforeFaults], all[duringFaults]
 }
 
-// window returns the window of [from, to); wholeRun stands for none of the three.
+// window returns the window of [from, to), or wholeRun if it is in none.
 func (w *FaultWindows) window(from, to int64) faultWindow {
 	if slices.ContainsFunc(w.periods, func(p FaultPeriod) bool { return p.overlaps(from, to) }) {
 		return duringFaults
@@ -104,7 +101,7 @@ func (w *FaultWindows) ends() (first, last int64) {
 	return first, last
 }
 
-// length is how long a window lasts within the measured part, in nanoseconds.
+// length is a window's length within the measured part, in nanoseconds.
 func (w *FaultWindows) length(of faultWindow) int64 {
 	first, last := w.ends()
 	within := func(from, to int64) int64 {
@@ -125,8 +122,8 @@ func (w *FaultWindows) length(of faultWindow) int64 {
 	return total
 }
 
-// Figures returns, for each window, the figures that thresholds can be set on:
-// outcomes, response and service time, throughput; nil for a run without faults.
+// Figures returns each window's figures for thresholds: outcomes, response and service time,
+// throughput. It is nil without faults.
 func (w *FaultWindows) Figures() map[faultWindow]Figures {
 	if len(w.periods) == 0 {
 		return nil

@@ -7,38 +7,33 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Interval is where a figure lies with a confidence of 95 %. It has the keys of
-// result.json.
+// Interval has a figure in it with a confidence of 95 %. It has the keys of result.json.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// confidence is the confidence of every Interval.
 const confidence = 0.95
 
-// Share is how far the figure may be from its bounds, as a share of it: the farther one
-// counts. It is not a number where the figure is 0.
+// Share is the distance of the figure to the farther bound, as a share of the figure. It is not a
+// number if the figure is 0.
 func (i Interval) Share(figure float64) float64 {
 	return max(i.High-figure, figure-i.Low) / figure
 }
 
-// line is the least squares line through values at their times, and the noise around
-// it.
+// line is the least squares line through values at their times, and the noise around it.
 //
-// Values that resemble their neighbours say less than independent ones. The variance is
-// inflated, and the degrees of freedom are reduced, by what the correlation of
-// neighbouring residuals costs (G. Bayley, J. Hammersley, "The effective number of
-// independent observations in an autocorrelated time series", Suppl. J. R. Stat. Soc.
-// 8, 1946, for a first-order process). That correlation is estimated too low beside a
-// fitted line, by (2+4r)/n on average (M. Kendall, "Note on bias in the estimation of
-// autocorrelation", Biometrika 41, 1954), which is added, and with many values a little
-// more (a tenth of them instead of 2): the variance grows faster than the correlation, so
-// that an estimate that errs as often to either side would leave it too small. The tests
-// of this file measure what comes of it.
+// Correlated neighbours say less than independent values. Their correlation inflates the variance
+// and reduces the degrees of freedom (G. Bayley, J. Hammersley, "The effective number of
+// independent observations in an autocorrelated time series", Suppl. J. R. Stat. Soc. 8, 1946, for
+// a first-order process). Around a fitted line the correlation is underestimated by (2+4r)/n on
+// average (M. Kendall, "Note on bias in the estimation of autocorrelation", Biometrika 41, 1954).
+// That is added, with a tenth of the number of values in place of 2 if there are many: the variance
+// grows faster than the correlation, so that an unbiased estimate would leave it too small. The
+// tests of this file measure the coverage.
 type line struct {
 	n, mean, slope float64
-	// variance is the inflated variance of one value around the line. times is the sum of the
+	// variance is the inflated variance of a value around the line. times is the sum of the
 	// squared distances of the times from their mean.
 	variance, times float64
 	free            float64
@@ -71,25 +66,23 @@ func lineThrough(times, values []float64) line {
 	return l
 }
 
-// leastCorrelation and maxCorrelation bound the correlation that is reckoned with:
-// neighbours that differ more than by chance make nothing certain.
+// leastCorrelation and maxCorrelation bound the correlation used. A negative correlation must not
+// make the interval much narrower.
 const leastCorrelation, maxCorrelation = -0.1, 0.9
 
-// minFreedom is the fewest degrees of freedom that are reckoned with.
 const minFreedom = 3
 
 // meanError and slopeError are standard errors.
 func (l line) meanError() float64  { return math.Sqrt(l.variance / l.n) }
 func (l line) slopeError() float64 { return math.Sqrt(l.variance / l.times) }
 
-// beyond is how many standard errors are exceeded with this probability, on one side.
+// beyond is the number of standard errors exceeded with this probability, on one side.
 func (l line) beyond(probability float64) float64 { return studentQuantile(1-probability, l.free) }
 
-// half is half the width of the interval of the mean.
 func (l line) half() float64 { return l.beyond((1-confidence)/2) * l.meanError() }
 
-// OfRepeats is the interval of the mean of independent measurements of one thing, by
-// Student's distribution; nil of fewer than two.
+// OfRepeats is the interval of the mean of independent measurements, by Student's distribution; nil
+// for fewer than two.
 func OfRepeats(values []float64) (mean float64, i *Interval) {
 	if len(values) == 0 {
 		return 0, nil
@@ -103,18 +96,16 @@ func OfRepeats(values []float64) (mean float64, i *Interval) {
 	return mean, &Interval{Low: mean - half, High: mean + half}
 }
 
-// studentQuantile is a quantile of Student's distribution.
 func studentQuantile(probability, free float64) float64 {
 	return distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(probability)
 }
 
-// setInterval sets the interval of the throughput from those steps of the measured part
-// that were at these positions.
+// setInterval sets the throughput's interval from the steps at these positions of the measured
+// part.
 //
-// They are joined into batches (the method of batch means; G. Fishman, "Principles of
-// Discrete Event Simulation", 1978). They estimate the mean over the measured part. A
-// trend is no noise around that mean: the noise is the rest around the line.
-// TestIntervalsCover measures how often the true mean is in the interval.
+// It joins them into batches (method of batch means; G. Fishman, "Principles of Discrete Event
+// Simulation", 1978). A trend is no noise around the mean: the noise is the rest around the line.
+// TestIntervalsCover measures how often the interval contains the true mean.
 func (t *Throughput) setInterval(steps Steps, positions []int) {
 	t.Low, t.High = nil, nil
 	b := batchesOf(steps, positions)
@@ -122,15 +113,15 @@ func (t *Throughput) setInterval(steps Steps, positions []int) {
 		return
 	}
 	half := lineThrough(b.times, b.rates).half()
-	if t.Seconds > 0 { // what the other steps came to is taken as it is
+	if t.Seconds > 0 { // the other steps add no noise
 		half *= min(float64(len(positions))*steps.Seconds/t.Seconds, 1)
 	}
 	low, high := max(t.PerSecond-half, 0), t.PerSecond+half
 	t.Low, t.High = &low, &high
 }
 
-// LeaveOutFaults makes the interval of the throughput one of the noise beside the faults.
-// What they did is no noise: it was asked for, and is in the figure as it was.
+// LeaveOutFaults bases the throughput's interval on the noise outside of faults. The effect of a
+// fault is no noise: it was asked for, and the figure contains it.
 func (f *Figures) LeaveOutFaults(impacts []Impact) {
 	if len(impacts) > 0 {
 		steps, positions := f.Steps.WithoutFaults(f.Scope, impacts)
@@ -138,7 +129,7 @@ func (f *Figures) LeaveOutFaults(impacts []Impact) {
 	}
 }
 
-// Interval is nil where there is none.
+// Interval is nil if there is none.
 func (t *Throughput) Interval() *Interval {
 	if t.Low == nil || t.High == nil {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"assay/history"
 )
 
-// Intervals belong to the figures of a Latency. One is nil where operations are too few
-// for it: a percentile may be so high that its interval would have no upper end. All are
-// nil if the measured part is too short. They have the keys of result.json.
+// Intervals are the intervals of a Latency. An interval is nil if there are too few operations, so
+// that a percentile's would have no upper end. All are nil if the measured part is too short. They
+// have the keys of result.json.
 type Intervals struct {
 	Mean *Interval `json:"mean_ms,omitempty"`
 	P50  *Interval `json:"p50_ms,omitempty"`
@@ -18,9 +18,8 @@ type Intervals struct {
 	P999 *Interval `json:"p999_ms,omitempty"`
 }
 
-// latencyBatches are the times of the operations that were due in each of at most
-// maxBatches equal parts of the measured part. Their memory is at most 1 MB, whatever
-// the length of the run.
+// latencyBatches are the times of the operations due in each of at most maxBatches equal parts of
+// the measured part. They take at most 1 MB, regardless of the run's length.
 type latencyBatches struct {
 	start, width int64
 	batches      []*distribution
@@ -39,17 +38,16 @@ func newLatencyBatches(scope Scope) *latencyBatches {
 	return b
 }
 
-// part is the number of the batch of an operation of the measured part; there are batches.
+// part is the batch of an operation of the measured part. There must be batches.
 func (b *latencyBatches) part(op *history.Op) int64 { return (op.Due - b.start) / b.width }
 
-// intervals returns the intervals of the figures of a distribution with these times.
+// intervals returns the intervals of a distribution with these times.
 //
-// A percentile's interval is between two others (R. Woodruff, "Confidence intervals for
-// medians and other position measures", JASA 47, 1952): by as much as the share of the
-// operations above it is uncertain, they lie below and above. That uncertainty is the
-// one of a ratio of sums over batches, whose noise may be correlated (W. Cochran,
-// "Sampling Techniques", 1977, chapter 6; for batches see rateInterval), and so is the
-// mean's.
+// A percentile's interval lies between two other percentiles (R. Woodruff, "Confidence intervals
+// for medians and other position measures", JASA 47, 1952). Their distance is the uncertainty of
+// the share of operations above the percentile. That share and the mean are ratios of sums over
+// batches, whose noise may be correlated (W. Cochran, "Sampling Techniques", 1977, chapter 6; for
+// batches see setInterval).
 func (b *latencyBatches) intervals(of *distribution) *Intervals {
 	if len(b.batches) == 0 || of.count() < minBatches {
 		return nil
@@ -68,7 +66,6 @@ func (b *latencyBatches) intervals(of *distribution) *Intervals {
 	}
 }
 
-// above counts the operations of each batch beyond each percentile.
 func (b *latencyBatches) above(of *distribution) [4][]float64 {
 	var out [4][]float64
 	var limits [4]int64
@@ -87,8 +84,8 @@ func (b *latencyBatches) above(of *distribution) [4][]float64 {
 	return out
 }
 
-// ratioHalf is half the width of the interval of the ratio of two sums over batches, and
-// by how many standard errors that is.
+// ratioHalf is half the width of the interval of a ratio of two sums over batches, also in standard
+// errors.
 func ratioHalf(sums, counts []float64) (half, errors float64) {
 	var sum, count float64
 	for i := range counts {
@@ -102,8 +99,8 @@ func ratioHalf(sums, counts []float64) (half, errors float64) {
 	return l.half() * l.n / count, l.beyond((1 - confidence) / 2)
 }
 
-// percentileInterval is nil where it has no upper end. above counts, by batches, the
-// operations beyond the percentile as far as the batches tell them apart.
+// percentileInterval is nil if it has no upper end. above counts each batch's operations above the
+// percentile, within the batches' precision.
 func percentileInterval(of *distribution, q float64, above, counts []float64) *Interval {
 	half, errors := ratioHalf(above, counts)
 	var beyond, n float64
@@ -111,8 +108,8 @@ func percentileInterval(of *distribution, q float64, above, counts []float64) *I
 		beyond, n = beyond+above[i], n+counts[i]
 	}
 	share := beyond / n
-	// By how much the batches' noise exceeds the noise of as many independent operations;
-	// where the batches tell none apart, it is taken to be the same.
+	// The ratio of the batches' variance to independent operations' variance. It is 1 if the
+	// batches cannot distinguish operations above the percentile.
 	effect := 1.0
 	if share > 0 && share < 1 {
 		effect = half * half / (errors * errors) / (share * (1 - share) / n)

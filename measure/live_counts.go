@@ -7,15 +7,14 @@ import (
 	"assay/history"
 )
 
-// Clients share stripes beyond stripesEach for each processor, so that with two processors
-// they take 1.6 MB, and maxStripes bounds them to 13 MB.
+// Clients share stripes beyond stripesEach for each processor (1.6 MB with two processors).
+// maxStripes bounds the memory to 13 MB.
 const (
 	stripesEach = 4
 	maxStripes  = 64
 )
 
-// Live counts while the run goes on. Add is called from many goroutines, and
-// Snapshot beside them.
+// Live counts during the run. Many goroutines may call Add, and Snapshot beside them.
 type Live struct {
 	stripes []*stripe
 
@@ -27,8 +26,8 @@ type Live struct {
 	attempts int64
 }
 
-// stripe belongs to one client, or to one in so many. It is allocated on
-// its own, so that two clients do not share a line of the processor's cache.
+// stripe belongs to one or a few clients. Each is allocated separately, so that two do not share a
+// line of the processor's cache.
 type stripe struct {
 	mu       sync.Mutex
 	latency  *distribution
@@ -37,7 +36,7 @@ type stripe struct {
 	_        [64]byte
 }
 
-// NewLive returns the counters for so many clients.
+// NewLive returns the counters for this number of clients.
 func NewLive(clients int) *Live {
 	l := &Live{spare: newDistribution(fine), total: newDistribution(fine), recent: newDistribution(fine)}
 	for range min(max(clients, 1), stripesEach*runtime.GOMAXPROCS(0), maxStripes) {
@@ -46,8 +45,7 @@ func NewLive(clients int) *Live {
 	return l
 }
 
-// Add counts one attempt, and the operation if the attempt ends it. The op is
-// not kept.
+// Add counts an attempt, and the operation if the attempt ends it. It does not keep op.
 func (l *Live) Add(op *history.Op) {
 	s := l.stripes[uint(op.Client)%uint(len(l.stripes))]
 	s.mu.Lock()
@@ -64,18 +62,16 @@ func (l *Live) Add(op *history.Op) {
 
 // Snapshot is the state of a run under way.
 type Snapshot struct {
-	// Outcomes counts the operations so far, Recent those since the snapshot
-	// before, and Attempts and RecentAttempts their attempts.
+	// Outcomes counts all operations, Recent those since the previous snapshot. Attempts and
+	// RecentAttempts count their attempts.
 	Outcomes, Recent         history.Counts
 	Attempts, RecentAttempts int64
-	// Latency is the response time of the committed operations so far,
-	// RecentLatency of those since the snapshot before.
+	// Latency and RecentLatency are the response times of the committed among them.
 	Latency, RecentLatency Latency
 }
 
-// Snapshot returns the state of the run. A client waits for it no longer than
-// it takes to exchange its histogram for an empty one; merging is done aside
-// (the idea of HdrHistogram's interval recorder).
+// Snapshot returns the state of the run. A client waits only while its histogram is exchanged for
+// an empty one; merging comes later (the idea of HdrHistogram's interval recorder).
 func (l *Live) Snapshot() Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,8 +85,7 @@ func (l *Live) Snapshot() Snapshot {
 	return out
 }
 
-// drain moves what was counted from the clients' parts into recent and returns the
-// counts. l.mu is held.
+// drain moves the clients' counts into recent and returns the counts. The caller holds l.mu.
 func (l *Live) drain() (outcomes history.Counts, attempts int64) {
 	l.recent.reset()
 	for _, s := range l.stripes {

@@ -8,22 +8,20 @@ import (
 	"assay/history"
 )
 
-// Delta is what was counted in one process since the Delta before, on its way to where
-// all of a run is counted.
+// Delta is what one process counted since the previous Delta, on its way to the process that counts
+// the whole run.
 type Delta struct {
 	Outcomes history.Counts `json:"outcomes"`
 	Attempts int64          `json:"attempts"`
-	// Latency is the histogram of response times in HdrHistogram's own form (V2,
-	// compressed, in base 64); empty of none. Sum (nanoseconds), Max and Outside are
-	// what it does not hold exactly.
+	// Latency is the histogram of response times in HdrHistogram's form (V2, compressed, in
+	// base 64); empty for none. It does not hold Sum (nanoseconds), Max and Outside exactly.
 	Latency string  `json:"latency,omitempty"`
 	Sum     float64 `json:"latency_sum_ns"`
 	Max     int64   `json:"latency_max_ns"`
 	Outside int64   `json:"latency_outside"`
 }
 
-// Take returns what was counted since the last Take or Snapshot, which from then on is
-// not in this Live any more.
+// Take removes from this Live what was counted since the last Take or Snapshot, and returns it.
 func (l *Live) Take() Delta {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,8 +34,7 @@ func (l *Live) Take() Delta {
 	return d
 }
 
-// Merge adds what another process, or an earlier Take, has counted. Histograms are added
-// bucket by bucket, so that percentiles are of all times together.
+// Merge adds a Delta. It adds histograms bucket by bucket, so that percentiles are over all times.
 func (l *Live) Merge(d Delta) error {
 	latency := newDistribution(fine)
 	if d.Latency != "" {

@@ -2,21 +2,19 @@ package measure
 
 import "assay/history"
 
-// The units of metrics.
 const (
 	unitPerSecond  = "/s"
 	unitMillis     = "ms"
 	unitOperations = "operations"
 )
 
-// metric is one figure that a threshold can be set on.
+// metric is a figure that thresholds can limit.
 type metric struct {
 	name, alias string
 	unit        string
 	lowIsBad    bool
-	// whole takes it of the measured part; ok is false if there is nothing to
-	// take it of. point takes it of one interval of the series; nil if it is
-	// not kept there.
+	// whole gives its value for the measured part; ok is false if there is none. point gives
+	// it for one interval of the series; nil if the series lacks it.
 	whole func(f *Figures) (value float64, ok bool)
 	point func(s *Series, i int) (value float64, ok bool)
 }
@@ -65,22 +63,21 @@ func metrics() []metric {
 	})
 }
 
-// nameOutage is the metric that has no windows: it is a time, not of operations.
+// nameOutage is a metric without windows: it is a time, not about operations.
 const nameOutage = "outage"
 
-// LatencyMetric is one figure of a Latency, under the name that thresholds, gates and
-// tables have for it.
+// LatencyMetric is one figure of a Latency, with its name in thresholds, gates and tables.
 type LatencyMetric struct {
 	Name string
 	Of   func(l *Latency) float64
-	// interval takes the figure's interval; nil where there never is one.
+	// interval may be nil for a figure without one.
 	interval func(i *Intervals) *Interval
-	// alias is another name, and at the figure in a series.
+	// alias is another name. at gives the figure in a series.
 	alias string
 	at    func(s *Series) []float64
 }
 
-// Interval is the figure's interval, nil if there is none.
+// Interval is the figure's interval; nil if there is none.
 func (m LatencyMetric) Interval(l *Latency) *Interval {
 	if l.Intervals == nil || m.interval == nil {
 		return nil
@@ -88,7 +85,7 @@ func (m LatencyMetric) Interval(l *Latency) *Interval {
 	return m.interval(l.Intervals)
 }
 
-// LatencyMetrics are the metrics that every Latency has, in the order of tables.
+// LatencyMetrics are the metrics of every Latency, in the order of tables.
 func LatencyMetrics() []LatencyMetric {
 	return []LatencyMetric{
 		{"mean", func(l *Latency) float64 { return l.Mean }, func(i *Intervals) *Interval { return i.Mean }, "", func(s *Series) []float64 { return s.Mean }},

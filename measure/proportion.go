@@ -2,9 +2,9 @@ package measure
 
 import "gonum.org/v1/gonum/stat/distuv"
 
-// OfTries is where the share lies of tries that show something, if so many did: C. Clopper,
-// E. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
-// binomial", Biometrika 26, 1934.
+// OfTries is the interval of a probability by shown successes in tries: C. Clopper, E. Pearson,
+// "The use of confidence or fiducial limits illustrated in the case of the binomial", Biometrika
+// 26, 1934.
 func OfTries(shown, tries int) Interval {
 	k, n := float64(shown), float64(tries)
 	i := Interval{Low: 0, High: 1}

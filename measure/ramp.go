@@ -10,29 +10,25 @@ import (
 const MaxRampPoints = 100
 
 const (
-	// fewestRampPoints is how many are left of a ramp however few operations it has.
 	fewestRampPoints = 30
-	// rampRest is the part of a ramp's length for which it is looked at once all clients work.
+	// rampRest is the time after all clients work that is included, as a share of the ramp.
 	rampRest = 0.1
 )
 
 // RampPoint is a window of a ramp. It has the keys of result.json.
 type RampPoint struct {
-	// At is the window's start in seconds since the start of the run.
-	At float64 `json:"at_s"`
-	// Clients is how many clients worked in it, on average.
+	At      float64 `json:"at_s"`
 	Clients float64 `json:"clients"`
-	// PerSecond is the committed operations that ended in it, P50 and P99 percentiles of
-	// their response times, -1 where there was none. Percentiles are true within 1 %.
+	// PerSecond counts the committed operations that ended in it. P50 and P99 are of their
+	// response times, true within 1 %; -1 for none.
 	PerSecond float64 `json:"committed_per_second"`
 	P50       float64 `json:"p50_ms"`
 	P99       float64 `json:"p99_ms"`
-	// Errors is how many operations failed or ended unknown.
-	Errors int64 `json:"errors"`
+	Errors    int64   `json:"errors"`
 }
 
-// ClientStarts is a first pass over a history, which finds when each client began to work.
-// The zero value is ready. It takes eight bytes for each client.
+// ClientStarts is a first pass over a history. It finds when each client began to work, and takes
+// eight bytes for each client. The zero value is ready.
 type ClientStarts struct{ first []int64 }
 
 // Op takes one attempt.
@@ -45,8 +41,8 @@ func (c *ClientStarts) Op(op *history.Op) {
 	}
 }
 
-// Ramp is a second pass over a history whose clients began one after the other: the work by
-// the number of clients that had begun. It is not safe for concurrent use.
+// Ramp is a second pass over a history whose clients began one after the other: the work by the
+// number of working clients. It is not safe for concurrent use.
 type Ramp struct {
 	from     int64
 	starts   []int64
@@ -54,8 +50,8 @@ type Ramp struct {
 	timeline *timeline
 }
 
-// NewRamp returns an empty ramp, of the time in the measured part in which clients began to
-// work and a little after it; nil if none began then.
+// NewRamp returns an empty ramp from the measured part's first start of a client until shortly
+// after the last; nil if no client began in the measured part.
 func NewRamp(scope Scope, clients ClientStarts) *Ramp {
 	starts := slices.DeleteFunc(clients.first, func(at int64) bool { return at < 0 })
 	if len(starts) == 0 || slices.Max(starts) <= scope.MeasureStart {
@@ -68,7 +64,7 @@ func NewRamp(scope Scope, clients ClientStarts) *Ramp {
 	return r
 }
 
-// Add takes one attempt. The op is not kept.
+// Add takes one attempt and does not keep op.
 func (r *Ramp) Add(op *history.Op) {
 	if r == nil || !op.Last || op.End < r.from {
 		return
@@ -78,9 +74,8 @@ func (r *Ramp) Add(op *history.Op) {
 	}
 }
 
-// Points are the windows in their order, at most MaxRampPoints. They are 1, 2 or 5 times a
-// power of ten long, and so long that half of them hold operations enough for percentiles, if
-// enough windows are left.
+// Points are at most MaxRampPoints windows in order. Their length is 1, 2 or 5 times a power of
+// ten, such that half of them hold enough operations for percentiles, if enough windows are left.
 func (r *Ramp) Points() (points []RampPoint, windowSeconds float64) {
 	joined := r.joined()
 	width := r.timeline.width * int64(joined)
@@ -96,7 +91,6 @@ func (r *Ramp) Points() (points []RampPoint, windowSeconds float64) {
 	return points, s.IntervalSeconds
 }
 
-// joined is how many intervals make a window.
 func (r *Ramp) joined() int {
 	t := r.timeline
 	joined := 1
@@ -113,7 +107,6 @@ func (r *Ramp) joined() int {
 	return joined
 }
 
-// clients is how many had begun, on average over a time.
 func (r *Ramp) clients(from, to int64) float64 {
 	var worked int64
 	for _, at := range r.starts {

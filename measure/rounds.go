@@ -7,49 +7,41 @@ import (
 	"assay/history"
 )
 
-// RoundScope is the extent of one round of a run that is worked in several.
+// RoundScope is the extent of one round of a run.
 type RoundScope struct {
-	Name string `json:"name"`
-	// First is the number of its first client, Clients how many there are.
-	First   int `json:"first"`
-	Clients int `json:"clients"`
-	// Start and End are nanoseconds since the start of the run; End is 0 while
-	// it goes on.
+	Name    string `json:"name"`
+	First   int    `json:"first"`
+	Clients int    `json:"clients"`
+	// Start and End are nanoseconds since the start of the run; End is 0 while the round lasts.
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
-	// Apart keeps it out of the run's own throughput and latency.
+	// Apart excludes it from the run's own throughput and latency.
 	Apart bool `json:"apart,omitempty"`
-	// ServerSeconds is the processor time that the servers of the run's own
-	// cluster used meanwhile, user and system, all processes together; 0 if it is
-	// not known.
+	// ServerSeconds is the processor time of the run's own cluster during the round, user and
+	// system, all processes together; 0 if unknown.
 	ServerSeconds float64 `json:"server_cpu_seconds,omitempty"`
 }
 
-// RoundFigures are what a round comes to.
+// RoundFigures are the figures of a round.
 type RoundFigures struct {
 	RoundScope
-	Outcomes history.Counts
-	// Seconds is the round's length, PerSecond its committed operations divided
-	// by that.
+	Outcomes           history.Counts
 	Seconds, PerSecond float64
-	// Service is the time of each committed operation; in a closed loop that is
-	// its response time too.
+	// Service is the service time of committed operations, in a closed loop also their response
+	// time.
 	Service Latency
-	// Tasks are the first committed operations, if they were asked for, as they began: when, in
-	// seconds since the round's start, and how long they took, in milliseconds.
+	// Tasks are the first committed operations, if asked for, in the order of their starts:
+	// seconds since the round's start, and the time taken in milliseconds.
 	Tasks [][2]float64
 }
 
-// mostTasks is of how many operations of a round each one's time is kept.
 const mostTasks = 2000
 
-// Rounds takes the operations of a run apart by rounds. Its memory grows with
-// the number of rounds, not with their length. It is not safe for concurrent
-// use.
+// Rounds computes the figures of each round. Its memory grows with the number of rounds, not with
+// their length. It is not safe for concurrent use.
 type Rounds struct {
 	rounds []*round
-	// tasks is true if the time of each operation is kept.
-	tasks bool
+	tasks  bool
 	// byClient has the round of each client's number.
 	byClient map[int]*round
 	stalls   Stalls
@@ -62,8 +54,8 @@ type round struct {
 	tasks    [][2]float64
 }
 
-// NewRounds returns the figures of these rounds, which share no client, of a run with these stalls;
-// with the time of each operation if tasks is true.
+// NewRounds returns the figures of these rounds, which share no client, of a run with these stalls.
+// tasks asks for RoundFigures.Tasks.
 func NewRounds(scopes []RoundScope, stalls Stalls, tasks bool) *Rounds {
 	r := &Rounds{byClient: map[int]*round{}, stalls: stalls, tasks: tasks}
 	for _, s := range scopes {
@@ -76,8 +68,7 @@ func NewRounds(scopes []RoundScope, stalls Stalls, tasks bool) *Rounds {
 	return r
 }
 
-// Add takes one attempt and reports whether it belongs to a round that is kept
-// out of the run's own figures.
+// Add takes an attempt and reports whether its round is Apart.
 func (r *Rounds) Add(op *history.Op) (apart bool) {
 	one := r.byClient[op.Client]
 	if one == nil {
@@ -95,7 +86,7 @@ func (r *Rounds) Add(op *history.Op) (apart bool) {
 	return one.Apart
 }
 
-// Figures returns what was added so far, round by round.
+// Figures returns the figures so far, round by round.
 func (r *Rounds) Figures() []RoundFigures {
 	var all []RoundFigures
 	for _, one := range r.rounds {

@@ -14,47 +14,41 @@ import (
 // MaxPoints bounds the points of a series.
 const MaxPoints = 600
 
-// Series is the run over time. All slices have the same length. It has the keys of
-// result.json.
+// Series is the run over time. All slices have the same length. It has the keys of result.json.
 type Series struct {
-	// IntervalSeconds is the width of each point: 1, 2 or 5 times a power of
-	// ten, at least 0.1, such that the whole run has at most MaxPoints.
+	// IntervalSeconds is the width of each point: 1, 2 or 5 times a power of ten, at least 0.1,
+	// such that the run has at most MaxPoints.
 	IntervalSeconds float64 `json:"interval_seconds"`
-	// MeasureStart and MeasureEnd bound the measured part, in seconds since
-	// the start.
+	// MeasureStart and MeasureEnd bound the measured part, in seconds since the start.
 	MeasureStart float64 `json:"measure_start_s"`
 	MeasureEnd   float64 `json:"measure_end_s"`
-	// Degradation is when the throughput fell for good, in seconds since the
-	// start; nil if it did not, or was not looked at.
+	// Degradation is when the throughput fell for good, in seconds since the start; nil if it
+	// did not or was not examined.
 	Degradation *float64 `json:"degradation_s,omitempty"`
 	// Start is each point's start in seconds since the start of the run.
-	Start []float64 `json:"start_s"`
-	// The operations that ended in the interval.
-	Committed []int64 `json:"committed"`
-	Rejected  []int64 `json:"rejected"`
-	Failed    []int64 `json:"failed"`
-	Unknown   []int64 `json:"unknown"`
-	// Response times in milliseconds of the committed operations that ended in
-	// the interval, -1 where there was none. Percentiles are true within 1 %, or
-	// within a microsecond.
+	Start     []float64 `json:"start_s"`
+	Committed []int64   `json:"committed"`
+	Rejected  []int64   `json:"rejected"`
+	Failed    []int64   `json:"failed"`
+	Unknown   []int64   `json:"unknown"`
+	// Response times in milliseconds of the committed operations that ended in the interval;
+	// -1 for none. Percentiles are true within 1 % or a microsecond.
 	P50 []float64 `json:"p50_ms"`
 	P95 []float64 `json:"p95_ms"`
 	P99 []float64 `json:"p99_ms"`
 	Max []float64 `json:"max_ms"`
-	// Mean and P999 are not kept, nor is Whole, which is true for the points that
-	// lie wholly in the measured part.
+	// Not kept. Whole is true for points wholly in the measured part.
 	Mean  []float64 `json:"-"`
 	P999  []float64 `json:"-"`
 	Whole []bool    `json:"-"`
 }
 
-// outcomes are the operations that ended in a point's interval.
 func (s *Series) outcomes(i int) history.Counts {
 	return history.Counts{Committed: s.Committed[i], Rejected: s.Rejected[i], Failed: s.Failed[i], Unknown: s.Unknown[i]}
 }
 
-// niceInterval returns the least of 1, 2, 5, 10, 20, 50 ... times unit that
-// goes into length at most MaxPoints times, begun ones included.
+// niceInterval returns the smallest of 1, 2, 5, 10, 20, 50 ... times unit such that length has at
+// most MaxPoints intervals, including a partial one.
 func niceInterval(length int64, unit time.Duration) int64 {
 	width := int64(unit)
 	for step := 0; ; step++ {
@@ -65,7 +59,7 @@ func niceInterval(length int64, unit time.Duration) int64 {
 	}
 }
 
-// nextNice is the width of 1, 2 or 5 times a power of ten that follows the step-th of them.
+// nextNice is the next width after the step-th of 1, 2 or 5 times a power of ten.
 func nextNice(width int64, step int) int64 {
 	if step%3 == 1 {
 		return width / 2 * 5
@@ -73,20 +67,18 @@ func nextNice(width int64, step int) int64 {
 	return width * 2
 }
 
-// timeline gathers a series.
 type timeline struct {
 	width  int64
 	points []point
 	last   interval // that an operation ended in
 }
 
-// interval is the number of an interval, and when it begins and ends. Most operations end in
-// the one in which the one before ended, and a division takes long.
+// interval is an interval's number, begin and end. It caches them, since most operations end in the
+// same interval as the one before, and a division is slow.
 type interval struct {
 	number, from, to int64
 }
 
-// of makes it the one of these intervals that a moment is in, and returns its number.
 func (i *interval) of(at, start, width int64) int64 {
 	if at < i.from || at >= i.to {
 		n := (at - start) / width
@@ -106,8 +98,8 @@ func newTimeline(length int64) *timeline {
 	return &timeline{width: width, points: make([]point, (length-1)/width+1)}
 }
 
-// add counts an operation where it ended. One that ended outside the run, as
-// the survey saw it, counts in the nearest point. Its response time counts if it is timed.
+// add counts an operation in the interval of its end, or in the nearest if it ended outside the
+// scope. It counts the response time if timed.
 func (t *timeline) add(op *history.Op, timed bool) {
 	t.points[min(max(t.last.of(op.End, 0, t.width), 0), int64(len(t.points)-1))].add(op, timed)
 }
@@ -123,7 +115,7 @@ func (p *point) add(op *history.Op, timed bool) {
 	p.latency.record(op.Latency())
 }
 
-// series gives the intervals joined, so many at a time.
+// series joins this number of intervals into each point.
 func (t *timeline) series(scope Scope, joined int) Series {
 	width := t.width * int64(joined)
 	s := Series{IntervalSeconds: float64(width) / 1e9,
@@ -138,7 +130,7 @@ func (t *timeline) series(scope Scope, joined int) Series {
 	return s
 }
 
-// addPoint adds the figures of some intervals as one; together is overwritten.
+// addPoint adds some intervals as one point. It overwrites together.
 func (s *Series) addPoint(points []point, together *distribution) {
 	var o history.Counts
 	together.reset()
@@ -165,17 +157,16 @@ func (s *Series) addPoint(points []point, together *distribution) {
 }
 
 const (
-	// enoughOperations is how many committed operations an interval should hold:
-	// with fewer, the 99th percentile is the maximum by definition.
+	// enoughOperations is the number of committed operations that an interval should hold: with
+	// fewer, the 99th percentile is the maximum by definition.
 	enoughOperations = 100
-	// fewestIntervals is how many are left of a run however few operations it has.
+	// fewestIntervals is the number of intervals that merging must leave.
 	fewestIntervals = 10
 )
 
-// merged gives the series in longer intervals, 1, 2 or 5 times a power of ten. It takes
-// the shortest length at which half of the intervals with committed operations hold
-// enoughOperations, or else the longest that leaves fewestIntervals. It is nil
-// where the intervals are long enough as they are.
+// merged gives the series in longer intervals of 1, 2 or 5 times a power of ten: the shortest of
+// which half of those with committed operations hold enoughOperations, or the longest that leaves
+// fewestIntervals. It is nil if the intervals are long enough already.
 func (t *timeline) merged(scope Scope) *Series {
 	joined := 1
 	for width, step := t.width, decade(t.width); t.typical(joined) < enoughOperations; step++ {
@@ -203,8 +194,8 @@ func decade(width int64) int {
 	return int(width) / 2
 }
 
-// typical is the median of the committed operations in those intervals that have
-// some, joined so many at a time; the greatest number if there are none.
+// typical is the median number of committed operations in the joined intervals that have some;
+// math.MaxInt64 if none has.
 func (t *timeline) typical(joined int) int64 {
 	var counts []int64
 	for points := range slices.Chunk(t.points, joined) {
@@ -223,28 +214,25 @@ func (t *timeline) typical(joined int) int64 {
 	return counts[len(counts)/2]
 }
 
-// Throughput counts committed operations only. It has the keys of result.json.
+// Throughput counts only committed operations. It has the keys of result.json.
 type Throughput struct {
-	// PerSecond is the committed operations that ended in the measured part,
-	// over its Seconds.
+	// PerSecond is the committed operations that ended in the measured part, over Seconds.
 	PerSecond float64 `json:"committed_per_second"`
 	Seconds   float64 `json:"seconds"`
-	// Low and High bound PerSecond with a confidence of 95 %; nil where the measured
-	// part is too short to tell, or of rounds, which have no throughput in common.
+	// Low and High bound PerSecond with a confidence of 95 %. They are nil if the measured part
+	// is too short, and for rounds, which have no common throughput.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Min, Median, Max and Deviation (the sample's standard deviation) are over
-	// the intervals of the series, merged if need be, that lie wholly in the
-	// measured part; all 0 with fewer than two.
+	// Min, Median, Max and Deviation (of the sample) are over the intervals of the series,
+	// merged if necessary, wholly in the measured part. All are 0 for fewer than two.
 	Min       float64 `json:"min_per_second"`
 	Median    float64 `json:"median_per_second"`
 	Max       float64 `json:"max_per_second"`
 	Deviation float64 `json:"deviation_per_second"`
-	// IntervalSeconds is the width of these intervals, Intervals how many they are.
+	// IntervalSeconds is the width of these intervals, Intervals their number.
 	IntervalSeconds float64 `json:"interval_seconds"`
 	Intervals       int     `json:"-"`
-	// Offered is the arrival rate asked for, 0 in a closed loop. Who knows it
-	// enters it.
+	// Offered is the arrival rate asked for; 0 in a closed loop. The caller enters it.
 	Offered float64 `json:"offered_per_second,omitempty"`
 }
 

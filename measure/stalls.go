@@ -11,10 +11,10 @@ import (
 	"assay/internal/quantity"
 )
 
-// Stalls are the times in which assay did not run, in order and apart.
+// Stalls are the times in which assay did not run, in order and disjoint.
 type Stalls []history.Stall
 
-// with adds a stall. Several clocks may have seen one, each of its clients or agent.
+// with adds a stall. Several clocks, of clients or agents, may have seen the same.
 func (all Stalls) with(s history.Stall) Stalls {
 	if n := len(all); n == 0 || all[n-1].To < s.From {
 		return append(all, s)
@@ -32,7 +32,7 @@ func (all Stalls) with(s history.Stall) Stalls {
 	return out
 }
 
-// Within is how much of a time lies in stalls, in nanoseconds.
+// Within is the part of a time that lies in stalls, in nanoseconds.
 func (all Stalls) Within(from, to int64) (total int64) {
 	for _, s := range all[all.endingAfter(from):] {
 		if s.From >= to {
@@ -43,7 +43,7 @@ func (all Stalls) Within(from, to int64) (total int64) {
 	return total
 }
 
-// endingAfter is the number of the first stall that ends after a moment.
+// endingAfter is the index of the first stall that ends after a moment.
 func (all Stalls) endingAfter(at int64) int {
 	i, _ := slices.BinarySearchFunc(all, at, func(s history.Stall, at int64) int {
 		if s.To <= at {
@@ -54,14 +54,12 @@ func (all Stalls) endingAfter(at int64) int {
 	return i
 }
 
-// maxOwnShare is the largest share of a response time that may be a stall of assay's. What is
-// below it is no worse than the intervals of the figures; above it the time is not the
-// database's.
+// maxOwnShare is the largest share of a response time that may be assay's stall. A smaller share is
+// within the figures' intervals.
 const maxOwnShare = 0.1
 
-// Distort reports whether the response time of an operation is not the database's, since assay
-// did not run for part of it. An operation that was due as long after a stall as the stall
-// lasted, and started late, stood in the queue that the stall had made.
+// Distort reports whether assay's stall is part of an operation's response time. An operation that
+// started late, and was due within one stall's length after the stall, waited in its queue.
 func (all Stalls) Distort(op *history.Op) bool {
 	if len(all) == 0 {
 		return false
@@ -73,7 +71,6 @@ func (all Stalls) Distort(op *history.Op) bool {
 	return float64(own) > maxOwnShare*float64(op.Latency())
 }
 
-// text describes the stalls between two moments, the longest first.
 func (all Stalls) text(from, to int64) string {
 	const most = 3
 	within := slices.DeleteFunc(slices.Clone(all), func(s history.Stall) bool { return s.To <= from || s.From >= to })
@@ -92,7 +89,7 @@ func (all Stalls) text(from, to int64) string {
 	return strings.Join(parts, "; ")
 }
 
-// judgeStalls reports what of the measured part was assay's own standing still.
+// judgeStalls reports the part of the measured part in which assay itself stood still.
 func (v *Validity) judgeStalls(f Figures, limits Limits) {
 	s := f.Scope
 	lost := s.Stalls.Within(s.MeasureStart, s.MeasureEnd)

@@ -9,88 +9,76 @@ import (
 	"assay/internal/quantity"
 )
 
-// SteadyState is what can be concluded of a steady state.
+// SteadyState is the conclusion about a steady state.
 type SteadyState string
 
 const (
-	// Steady means shown: throughput and latency changed by less than the
-	// margin.
+	// Steady was shown: throughput and latency changed by less than the margin.
 	Steady SteadyState = "steady"
-	// NotSteady means that a change was shown: a trend, or a level that lasted.
+	// NotSteady was shown: a trend, or a level that lasted.
 	NotSteady SteadyState = "not steady"
-	// NotShown means that the run is too noisy or too short to tell: no change was
-	// shown, and none excluded.
+	// NotShown means too noisy or too short: a change was neither shown nor excluded.
 	NotShown SteadyState = "not shown"
-	// NotJudged means that there is too little to judge by.
+	// NotJudged means too little data.
 	NotJudged SteadyState = "not judged"
 )
 
 // Change is how a series of values moved over the measured part.
 type Change struct {
-	// Share is the change from the start to the end along the fitted line, as a
-	// share of the median: -0.2 is a fall by a fifth.
+	// Share is the change from start to end along the fitted line, as a share of the median:
+	// -0.2 is a fall by a fifth.
 	Share float64 `json:"change_share"`
-	// Low and High bound the change: each is passed with a probability of 5 %.
+	// Low and High are each passed with a probability of 5 %.
 	Low    float64 `json:"low_share"`
 	High   float64 `json:"high_share"`
 	Median float64 `json:"median"`
-	// Certain is true if noise hardly looks like it (trendPValue), and Least is what it
-	// is beyond with a confidence of 99 %. Neither is kept.
+	// Certain means that noise hardly looks like it (trendPValue). The change exceeds Least
+	// with a confidence of 99 %. Neither is kept.
 	Certain bool    `json:"-"`
 	Least   float64 `json:"-"`
 }
 
-// Steadiness reports whether the measured part had a steady state. Its keys are those
-// of result.json.
+// Steadiness says whether the measured part had a steady state. It has the keys of result.json.
 type Steadiness struct {
 	State SteadyState `json:"state"`
-	// Text is one sentence with figures.
-	Text string `json:"text"`
-	// Margin is the largest change that counts as steady, as a share of the
-	// median.
+	Text  string      `json:"text"`
+	// Margin is the largest change that counts as steady, as a share of the median.
 	Margin float64 `json:"margin_share"`
-	// Throughput is committed operations a second, Latency the geometric mean of
-	// their response times in milliseconds.
+	// Throughput is committed operations a second, Latency the geometric mean of their response
+	// times in milliseconds.
 	Throughput Change `json:"throughput"`
 	Latency    Change `json:"latency"`
-	// Spread of the throughput between intervals is the median absolute deviation,
-	// scaled to agree with the standard deviation where the noise is normal, as a
-	// share of the median.
+	// Spread is the throughput's median absolute deviation between intervals, as a share of the
+	// median, scaled to equal the standard deviation of normal noise.
 	Spread float64 `json:"spread_share"`
-	// Intervals is how many intervals of IntervalSeconds it was judged by.
+	// Intervals is the number of intervals judged, each of IntervalSeconds.
 	Intervals       int     `json:"intervals"`
 	IntervalSeconds float64 `json:"interval_seconds"`
 }
 
-// madScale makes the median absolute deviation an estimate of a normal
-// distribution's standard deviation (P. J. Rousseeuw, C. Croux, "Alternatives
-// to the median absolute deviation", JASA 88, 1993).
+// madScale turns a median absolute deviation into a normal distribution's standard deviation (P. J.
+// Rousseeuw, C. Croux, "Alternatives to the median absolute deviation", JASA 88, 1993).
 const madScale = 1.4826
 
-// judgeSteadiness looks for a steady state in the steps, which were at these
-// positions of the measured part, in ascending order.
+// judgeSteadiness looks for a steady state in the steps at these ascending positions of the
+// measured part.
 //
-// That no change was found is no evidence that there was none. So the steady
-// state is what must be shown: two one-sided tests at 5 % each (TOST; D. J.
-// Schuirmann, "A comparison of the two one-sided tests procedure and the power
-// approach for assessing the equivalence of average bioavailability", J.
-// Pharmacokinetics and Biopharmaceutics 15, 1987) that the change of throughput
-// and the change of latency lie within the margin (Limits.SteadyMargin). Before that,
-// levels are looked for: one that lasted and differs from its neighbour by more
-// than the margin is a change whatever the line through all says.
+// Not finding a change is no evidence of a steady state, so the steady state must be shown. Two
+// one-sided tests at 5 % each (TOST; D. J. Schuirmann, "A comparison of the two one-sided tests
+// procedure and the power approach for assessing the equivalence of average bioavailability", J.
+// Pharmacokinetics and Biopharmaceutics 15, 1987) must show that throughput and latency changed by
+// less than Limits.SteadyMargin. A level that lasted and differs from its neighbour by more than
+// the margin is a change in any case.
 //
-// TestFalseSteadyRate measures how often a drift as large as the margin is
-// called steady: 2 to 5 % of runs, with noise of 5 and of 15 % between tenths of
-// a second and a correlation of up to 0.6 between neighbours.
-// TestLevelNoiseIsSteady measures how often noise around a level is called
-// steady. In 12 s that is nearly always with noise of 5 %, 98 % with 10 % and a
-// correlation of 0.3, 97 % with 15 % and none, 77 % with 15 % and 0.3. With 15 %
-// and 0.6 it is 30 % in 12 s, 80 % in 30 s and 99 % in a minute; most others are
-// not shown, and less than 2 % are called not steady.
+// TestFalseSteadyRate: a drift as large as the margin is called steady in 2 to 5 % of runs, with 5
+// to 15 % noise between tenths of a second and correlations of neighbours up to 0.6.
+// TestLevelNoiseIsSteady: noise around a level is called steady in 12 s nearly always with 5 %, in
+// 98 % of runs with 10 % and a correlation of 0.3, in 97 % with 15 % and none, in 77 % with 15 %
+// and 0.3. With 15 % and 0.6 it is 30 % in 12 s, 80 % in 30 s and 99 % in a minute. Most others are
+// not shown, less than 2 % not steady.
 //
-// In an open loop the throughput is what was asked for, and scatters as the
-// arrivals do: the latency alone must be shown to be steady, which means that
-// the database keeps up.
+// In an open loop, the throughput is given and scatters with the arrivals. There, only the latency
+// must be steady: the database then keeps up.
 func judgeSteadiness(steps Steps, positions []int, openLoop bool, limits Limits) Steadiness {
 	out := Steadiness{State: NotJudged, Margin: limits.SteadyMargin, IntervalSeconds: steps.Seconds}
 	have := float64(len(steps.Committed)) * steps.Seconds
@@ -118,7 +106,7 @@ func judgeSteadiness(steps Steps, positions []int, openLoop bool, limits Limits)
 	return out
 }
 
-// evidenceAgainst describes what shows that there is no steady state; empty if nothing does.
+// evidenceAgainst says what shows that there is no steady state; empty for nothing.
 func (s *Steadiness) evidenceAgainst(steps Steps) []string {
 	var all []string
 	rates := make([]float64, len(steps.Committed))
@@ -152,8 +140,8 @@ func (s *Steadiness) evidenceAgainst(steps Steps) []string {
 	return all
 }
 
-// summarize sets the state and the text: whether the changes are shown to lie within the margin, over so
-// many seconds.
+// summarize sets the state and the text, by whether the changes over length seconds lie within the
+// margin.
 func (s *Steadiness) summarize(length float64, openLoop bool) {
 	changes := []string{s.Throughput.describe("throughput", "/s"), s.Latency.describe("typical latency", " ms")}
 	spread := fmt.Sprintf("spread %.1f %%", 100*s.Spread)
@@ -177,30 +165,29 @@ func (s *Steadiness) summarize(length float64, openLoop bool) {
 		100*s.Margin, quantity.Short(length), strings.Join(changes, ", "), spread, s.IntervalSeconds, advice)
 }
 
-// atLeast is a length in whole seconds, rounded up to two significant digits.
+// atLeast is a length in whole seconds, rounded up to two digits.
 func atLeast(seconds float64) string {
 	step := math.Pow(10, math.Floor(math.Log10(max(seconds, 10)))-1)
 	return quantity.Seconds(math.Ceil(seconds/step) * step)
 }
 
-// shown reports whether there is a change that matters: one of half the margin that is no
-// chance, or one that is beyond the margin.
+// shown reports a change that matters: at least half the margin and no chance, or certainly beyond
+// the margin.
 func (c Change) shown(margin float64) bool {
 	return c.Certain && math.Abs(c.Share) >= margin/2 || c.Least > margin
 }
 
 func (c Change) within(margin float64) bool { return c.Low > -margin && c.High < margin }
 
-// needed is by how much a run must be longer for noise of this kind to show that
-// there is no change, with a chance of about 80 %; without end if the change is
-// larger than the margin as it stands.
+// needed is the factor by which a run must be longer to show with a chance of about 80 % that there
+// is no change; infinite if the change itself exceeds the margin.
 func (c Change) needed(margin float64) float64 {
 	half := (c.High - c.Low) / 2
 	if math.Abs(c.Share) > margin {
 		return math.Inf(1)
 	}
-	// The error falls with the square root of the length. 1.78 is (1.645 +
-	// 1.282) / 1.645: the tests' own quantile, and the one for the chance.
+	// The error falls with the square root of the length. 1.78 is (1.645 + 1.282) / 1.645: the
+	// tests' quantile, and the chance's.
 	return max(math.Pow(1.78*half/margin, 2), 1.2)
 }
 

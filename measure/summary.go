@@ -8,70 +8,60 @@ import (
 	"assay/history"
 )
 
-// Figures are what a run comes to.
+// Figures are the results of a run.
 type Figures struct {
-	Scope Scope
-	// Outcomes counts every operation of the run, Measured those that were due
-	// in the measured part.
+	Scope              Scope
 	Outcomes, Measured history.Counts
-	// Distorted is how many operations of the measured part are in no response time, since assay
-	// did not run for part of theirs.
+	// Distorted counts the operations of the measured part that are in no response time, since
+	// assay did not run for part of theirs.
 	Distorted int64
-	// Attempts is all attempts of the run. Retried is how many operations took
-	// more than one, Settled how many of those were committed in the end.
+	// Attempts counts all attempts of the run. Retried counts operations with more than one,
+	// Settled those of them that committed in the end.
 	Attempts, Retried, Settled int64
 	// Errors counts the attempts of the run by error, most frequent first.
 	Errors []ErrorCount
-	// Latency is response time, from due to the end, ServiceTime from the
-	// first attempt's start to the end; both of the committed operations that
-	// were due in the measured part.
+	// Latency is response time, from due to end; ServiceTime is from the first attempt's start.
+	// Both are of committed operations due in the measured part.
 	Latency, ServiceTime Latency
-	// Responses is the whole distribution of Latency.
-	Responses ResponseTimes
-	// Corrected is the response time corrected for what a closed loop omits; of
-	// an open loop it says nothing.
-	Corrected Corrected
-	// Uncommitted is the response time of those that did not commit.
+	Responses            ResponseTimes
+	// Corrected is meaningless for an open loop.
+	Corrected   Corrected
 	Uncommitted Latency
-	// Lag is how late the operations of the measured part started behind their
-	// due time, for whatever reason, committed or not.
+	// Lag is how late after their due time the operations of the measured part started, for any
+	// reason, committed or not.
 	Lag        Latency
 	Throughput Throughput
 	Series     Series
-	// Merged is the Series in longer intervals, whose percentiles are told apart
-	// from their maximum; nil where the intervals of Series hold operations enough.
+	// Merged is the Series in longer intervals, whose percentiles differ from their maximum; nil
+	// if the intervals of Series hold enough operations.
 	Merged *Series
-	// Steps cut the measured part, from its very start, into equal intervals
-	// of a tenth of a second or more.
+	// Steps cut the measured part, from its very start, into equal intervals of at least a tenth
+	// of a second.
 	Steps Steps
-	// Outage is the longest time without a successful write in the measured part.
-	// Whoever makes the Figures enters it; until then it is not known.
+	// Outage is the longest time without a successful write in the measured part. The caller
+	// enters it.
 	Outage Gap
-	// ByFaults are the figures before, during and after faults, for thresholds; nil
-	// of a run without faults.
+	// ByFaults are the figures around faults, for thresholds; nil without faults.
 	ByFaults map[faultWindow]Figures
 }
 
-// ErrorCount is how many attempts ended with one error class and outcome. It has the
-// keys of result.json.
+// ErrorCount counts the attempts with one error class and outcome. It has the keys of result.json.
 type ErrorCount struct {
 	Class    string `json:"class"`
 	Outcome  string `json:"outcome"`
 	Attempts int64  `json:"attempts"`
-	// First is what the first error of the class says; empty where that was not kept.
+	// First is the text of the class's first error; empty if it was not kept.
 	First string `json:"first,omitempty"`
 }
 
 const (
-	// maxErrors bounds the kinds of errors that are told apart.
 	maxErrors  = 1024
 	otherClass = "other error"
-	// noClass stands for an attempt that did not commit and says no more.
+	// noClass is for an attempt that did not commit and gives no class.
 	noClass = "unclassified"
 )
 
-// Summary is the second pass over a history. It is not safe for concurrent
-// use.
+// Summary is the second pass over a history. It is not safe for concurrent use.
 type Summary struct {
 	scope                               Scope
 	outcomes, measured                  history.Counts
@@ -90,8 +80,8 @@ type errorKey struct {
 	outcome history.Outcome
 }
 
-// NewSummary returns an empty summary of a run of this scope. Its memory is at
-// most 20 MB, whatever the length of the run.
+// NewSummary returns an empty summary of a run of this scope. It takes at most 20 MB, regardless of
+// the run's length.
 func NewSummary(scope Scope) *Summary {
 	return &Summary{
 		scope: scope, errors: map[errorKey]int64{},
@@ -102,7 +92,7 @@ func NewSummary(scope Scope) *Summary {
 	}
 }
 
-// Add takes one attempt. The op is not kept.
+// Add takes one attempt and does not keep op.
 func (s *Summary) Add(op *history.Op) {
 	s.Count(op)
 	if !op.Last {
@@ -136,8 +126,7 @@ func (s *Summary) Add(op *history.Op) {
 	}
 }
 
-// Count takes one attempt that is part of the run and not of its throughput and
-// latency. Add does so itself.
+// Count takes an attempt that counts for the run but not for throughput and latency. Add calls it.
 func (s *Summary) Count(op *history.Op) {
 	s.attempts++
 	s.countError(op)
@@ -164,7 +153,6 @@ func (s *Summary) countError(op *history.Op) {
 	countError(s.errors, key)
 }
 
-// countError counts one more, of a bounded number of kinds.
 func countError(errors map[errorKey]int64, key errorKey) {
 	if _, known := errors[key]; !known && len(errors) >= maxErrors {
 		key.class = otherClass
@@ -183,8 +171,7 @@ func (s *Summary) Figures() Figures {
 		Series: s.timeline.series(s.scope, 1), Merged: s.timeline.merged(s.scope), Steps: s.steps.steps(),
 		Corrected: corrected(s.latency, s.uncommitted),
 	}
-	// In intervals that hold one operation or none, the least and the most of them
-	// say nothing of how evenly work was done.
+	// Intervals with at most one operation do not tell how evenly work was done.
 	even := &out.Series
 	if out.Merged != nil {
 		even = out.Merged
@@ -196,17 +183,17 @@ func (s *Summary) Figures() Figures {
 	return out
 }
 
-// Steps are equal intervals of the measured part, begun at its start; a rest
-// at its end is left out.
+// Steps are equal intervals from the start of the measured part. An incomplete last one is left
+// out.
 type Steps struct {
-	// Seconds is the width of each: 1, 2 or 5 times a power of ten, at least
-	// 0.1, such that there are at most MaxPoints.
+	// Seconds is the width: 1, 2 or 5 times a power of ten, at least 0.1, for at most MaxPoints
+	// steps.
 	Seconds float64
 	// Committed counts the committed operations that ended in each.
 	Committed []int64
-	// TypicalMillis is the geometric mean of their response times, -1 where there
-	// was none. A few that are very slow move it little, and where operations are
-	// of two kinds it does not fall between them, as a median does.
+	// TypicalMillis is the geometric mean of their response times; -1 for none. A few very slow
+	// operations move it little. With two kinds of operations it does not jump between them, as
+	// a median does.
 	TypicalMillis []float64
 }
 
@@ -225,7 +212,6 @@ func newStepping(scope Scope) *stepping {
 	return s
 }
 
-// add takes a committed operation that ended in the measured part.
 func (s *stepping) add(op *history.Op) {
 	if i := s.last.of(op.End, s.start, s.width); i >= 0 && i < int64(len(s.committed)) {
 		s.committed[i]++

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Threshold is a limit that the user set, such as "p99 < 20ms".
+// Threshold is a user's limit, such as "p99 < 20ms".
 type Threshold struct {
 	text     string
 	metric   metric
@@ -20,13 +20,12 @@ type Threshold struct {
 	window  faultWindow
 }
 
-// OfFaults reports whether the threshold is on a time before, during or after
-// faults, so that a run without faults has nothing to measure it by.
+// OfFaults reports whether the threshold is about a time before, during or after faults. A run
+// without faults cannot measure it.
 func (t Threshold) OfFaults() bool { return t.window != wholeRun }
 
 // ThresholdError is a threshold that cannot be understood.
 type ThresholdError struct {
-	// Text is what was given, Problem what is wrong with it.
 	Text, Problem string
 }
 
@@ -35,26 +34,24 @@ func (e *ThresholdError) Error() string {
 		e.Text, e.Problem, "p99 < 20ms", "throughput >= 500", "p99 < 1s during faults", strings.Join(metricNames(), ", "))
 }
 
-// ParseThreshold reads METRIC OPERATOR VALUE; spaces are optional. Operators
-// are < <= > >=. The metrics, all of the measured part, are
+// ParseThreshold reads METRIC OPERATOR VALUE, with optional spaces. Operators are < <= > >=. The
+// metrics, all of the measured part, are
 //
 //   - throughput: committed operations a second; VALUE is a number
-//   - mean, p50, p95, p99, p99.9 (or p999), max: response time of the committed
-//     operations; VALUE is a time such as 20ms or 1.5s
+//   - mean, p50, p95, p99, p99.9 (or p999), max: response time of committed operations; VALUE is a
+//     time such as 20ms or 1.5s
 //   - service.mean to service.max: the same of their service time
-//   - rejected, failed, unknown, errors (failed and unknown): operations that
-//     ended so; VALUE is a number, or a share of all operations such as 1%
+//   - rejected, failed, unknown, errors (failed and unknown): operations with this end; VALUE is a
+//     number, or a share of all operations such as 1%
 //   - outage: the longest time without a successful write; VALUE is a time
 //
-// Behind the value may stand "before faults", "during faults" or "after faults": the
-// threshold is then on that time alone (FaultWindows), whatever the metric but
-// outage.
+// "before faults", "during faults" or "after faults" behind the value restricts any metric but
+// outage to that time (FaultWindows).
 //
-// With "worst." before it, a metric other than a service time is taken of each
-// interval of the series that lies wholly in the measured part, and the worst
-// counts: the lowest throughput, else the highest value. The operations of an
-// interval are those that ended in it. An interval without a committed
-// operation has no response time and is passed over; worst.throughput sees it.
+// "worst." before a metric other than a service time takes the worst interval of the series within
+// the measured part: the lowest throughput, otherwise the highest value. Operations count where
+// they ended. Intervals without a committed operation have no response time; only worst.throughput
+// sees them.
 //
 // It returns a *ThresholdError.
 func ParseThreshold(text string) (Threshold, error) {
@@ -99,7 +96,6 @@ func ParseThreshold(text string) (Threshold, error) {
 	return t, nil
 }
 
-// cutWindow takes "before faults" and the like from behind the value.
 func (t *Threshold) cutWindow(value string) string {
 	words := strings.Fields(value)
 	if n := len(words); n > 2 && words[n-1] == "faults" {
@@ -111,7 +107,6 @@ func (t *Threshold) cutWindow(value string) string {
 	return value
 }
 
-// parseValue sets the limit, or returns what is wrong with the value.
 func (t *Threshold) parseValue(value string) (problem string) {
 	if value == "" {
 		return "it has no value"
@@ -142,16 +137,15 @@ func (t *Threshold) parseValue(value string) (problem string) {
 
 // ThresholdResult is how a threshold fared. It has the keys of result.json.
 type ThresholdResult struct {
-	// Text is the threshold as it was given.
 	Text string `json:"threshold"`
 	// Measured is the figure, in Unit: "/s", "ms", "operations" or "%".
 	Measured float64 `json:"measured"`
 	Unit     string  `json:"unit"`
-	// Kept is true if the figure keeps the limit. Where there was nothing to
-	// measure, Measured is 0, Kept is false and Detail says so.
+	// Kept means that the figure keeps the limit. If nothing was measured, Measured is 0, Kept is
+	// false and Detail says so.
 	Kept bool `json:"kept"`
-	// AtLeast is true if the run's end cut the figure, and Undecided if the whole of it may keep
-	// the limit or not.
+	// AtLeast means that the run's end cut the figure, Undecided that the whole figure may or may
+	// not keep the limit.
 	AtLeast   bool   `json:"at_least,omitempty"`
 	Undecided bool   `json:"undecided,omitempty"`
 	Detail    string `json:"-"`
@@ -179,13 +173,12 @@ func (t Threshold) Judge(f Figures) ThresholdResult {
 	out.Measured = measured
 	out.Kept = t.within(measured)
 	out.AtLeast = t.metric.name == nameOutage && of.Outage.Open
-	if out.AtLeast && out.Kept != t.within(math.Inf(1)) { // a longer one might not be the same
+	if out.AtLeast && out.Kept != t.within(math.Inf(1)) { // the whole outage may be longer and decide otherwise
 		out.Kept, out.Undecided = false, true
 	}
 	return out
 }
 
-// within reports whether a figure keeps the limit.
 func (t Threshold) within(figure float64) bool {
 	switch t.operator {
 	case "<":
@@ -219,7 +212,7 @@ func (t Threshold) measure(f *Figures) (value float64, ok bool) {
 	return value, found
 }
 
-// scaled turns a count into percent of total where the threshold asks so.
+// scaled turns a count into percent of total if the threshold is in percent.
 func (t Threshold) scaled(value float64, total int64, ok bool) (float64, bool) {
 	if !t.percent {
 		return value, ok

@@ -8,22 +8,19 @@ import (
 )
 
 const (
-	// minBatches is the fewest batches that a line is fitted through,
-	// maxBatches the most.
+	// A line is fitted through minBatches to maxBatches batches.
 	minBatches, maxBatches = 10, 30
 )
 
-// batches are equal stretches of the measured part, with the middle of each in
-// seconds.
+// batches are equal parts of the measured part, with the middle of each in seconds.
 type batches struct {
 	seconds                               float64
 	times, rates, latencyTimes, latencies []float64
 }
 
-// batchesOf joins neighbouring steps, so that few batches are left whose means
-// depend on each other less than the means of the steps do (the method of batch
-// means; G. Fishman, "Principles of Discrete Event Simulation", 1978). A batch
-// that lacks more than half of its steps, since faults acted, is left out.
+// batchesOf joins neighbouring steps into few batches, whose means are less correlated than the
+// steps (method of batch means; G. Fishman, "Principles of Discrete Event Simulation", 1978). It
+// drops a batch that lacks more than half of its steps because of faults.
 func batchesOf(steps Steps, positions []int) batches {
 	width := (len(positions) + maxBatches - 1) / maxBatches
 	out := batches{seconds: float64(width) * steps.Seconds}
@@ -54,9 +51,8 @@ func batchesOf(steps Steps, positions []int) batches {
 	return out
 }
 
-// changeOf is the change along the line through the values at these times over length,
-// both in seconds. The median must be above 0, and there must be at least minBatches
-// values.
+// changeOf is the change over length along the line through the values at these times, both in
+// seconds. It needs a median above 0 and at least minBatches values.
 func changeOf(times, values []float64, length float64) Change {
 	l := lineThrough(times, values)
 	c := Change{Median: quantity.Median(slices.Clone(values))}
@@ -69,5 +65,5 @@ func changeOf(times, values []float64, length float64) Change {
 	return c
 }
 
-// trendPValue is the largest probability that noise shows such a trend, up or down.
+// trendPValue bounds the probability that noise shows such a trend, up or down.
 const trendPValue = 0.001

@@ -12,54 +12,47 @@ import (
 	"assay/internal/quantity"
 )
 
-// Limits are what a measurement must keep to be one.
+// Limits are what a valid measurement must keep.
 type Limits struct {
-	// MinMeasured is the least length of the measured part, MinCommitted the
-	// least number of committed operations due in it: below either it is too
-	// short for percentiles to mean anything.
+	// MinMeasured is the shortest measured part, MinCommitted the fewest committed operations due
+	// in it. With less, percentiles mean nothing.
 	MinMeasured  time.Duration
 	MinCommitted int64
-	// MaxErrorShare is the largest share of failed and unknown operations.
-	// Rejected ones are the workload's business.
+	// MaxErrorShare is the largest share of failed and unknown operations. Rejected operations
+	// are the workload's business.
 	MaxErrorShare float64
-	// MaxCPUShare is the share of the processors, 0 to 1, from which on the
-	// client stands in its own way.
+	// MaxCPUShare is the share of its processors, 0 to 1, at which the client is saturated.
 	MaxCPUShare float64
-	// MinWait is the wait for a processor, 99th percentile, from which on it is
-	// compared with the response time; it may be MaxWaitShare of that at the same
-	// percentile. MaxWaitingClients is the largest share of the clients that may
-	// wait for a processor at a time.
+	// MinWait is the 99th percentile of waits for a processor that is compared with the response
+	// time's, of which it may be MaxWaitShare. MaxWaitingClients is the largest share of clients
+	// that may wait at a time.
 	MinWait                         time.Duration
 	MaxWaitShare, MaxWaitingClients float64
-	// MaxOthers is the largest share of the machine's processors that other
-	// processes may use, MaxSteal that its host may.
+	// MaxOthers is the largest share of the processors that other processes may use, MaxSteal
+	// the host.
 	MaxOthers, MaxSteal float64
-	// MaxStalled is the largest share of the measured part in which assay itself may not have run.
+	// MaxStalled is the largest share of the measured part in which assay may not run.
 	MaxStalled float64
-	// MaxUnservedShare is, in an open loop, the largest share of arrivals that
-	// never started.
+	// MaxUnservedShare is the largest share of an open loop's arrivals that may never start.
 	MaxUnservedShare float64
-	// MaxOwnShareP50 and MaxOwnShareP99 are, in an open loop, the largest shares
-	// of the median and of the 99th percentile of the response time that may be
-	// the tester's own lateness. Lateness of up to OwnLagNoted, which is what an
-	// idle machine can keep, only gives a note.
+	// MaxOwnShareP50 and MaxOwnShareP99 are, in an open loop, the largest shares of the response
+	// time's median and 99th percentile that may be the tester's own lateness. Lateness up to
+	// OwnLagNoted, which an idle machine can keep, gives only a note.
 	MaxOwnShareP50, MaxOwnShareP99 float64
 	OwnLagNoted                    time.Duration
-	// SteadyMargin is by how much throughput and latency may change over the
-	// measured part for the state to be steady, as a share of their median; a
-	// change that is shown, and is half of it, is a trend. It is not judged by
-	// less than MinSteady.
+	// SteadyMargin is the largest change of throughput and latency over a steady measured part,
+	// as a share of their median. A shown change of half of it is a trend. MinSteady is the
+	// shortest time judged.
 	SteadyMargin float64
 	MinSteady    time.Duration
-	// MaxHalfWidth is the widest interval of the throughput, to one side of it and
-	// as a share, that is not called wide.
+	// MaxHalfWidth is half the width of a throughput's interval, as a share, from which it is
+	// called wide.
 	MaxHalfWidth float64
-	// NoSteadyState is true for work that changes by design: no steady state is
-	// looked for.
+	// NoSteadyState is for work that changes by design.
 	NoSteadyState bool
 }
 
-// DefaultLimits returns the limits that hold if nobody says otherwise.
+// DefaultLimits returns the default limits.
 func DefaultLimits() Limits {
 	return Limits{
 		MinMeasured: time.Second, MinCommitted: 100, MaxErrorShare: 0.10, MaxCPUShare: 0.90,
@@ -69,51 +62,44 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Conditions are what a history cannot tell of its run.
+// Conditions are what a history does not tell of its run.
 type Conditions struct {
-	// OpenLoop is true if operations came at their own times. Unserved is how
-	// many arrivals of the measured part never started, and OwnLagP50Millis and
-	// OwnLagP99Millis percentiles of how late operations started by the tester's
-	// own fault; all are of an open loop only.
+	// OpenLoop says that operations came at their own times. Only an open loop has Unserved, the
+	// arrivals of the measured part that never started, and OwnLagP50Millis and OwnLagP99Millis,
+	// how late the tester itself started operations.
 	OpenLoop                         bool
 	Unserved                         int64
 	OwnLagP50Millis, OwnLagP99Millis float64
-	// CPUShare is the client's use of the processors it may use, 0 to 1, over
-	// the measured part; negative if it is not known.
+	// CPUShare is the client's use of its processors over the measured part, 0 to 1; negative if
+	// unknown.
 	CPUShare float64
-	// CPUs is how many processors that are, and Clients how many clients shared
-	// them; SchedulerP99Millis is how long goroutines waited for one, 99th
-	// percentile, and Runnable how many did so at a time, on average.
+	// CPUs is the number of those processors, Clients of the clients on them. SchedulerP99Millis
+	// is the 99th percentile of goroutines' waits for a processor, Runnable the average number
+	// that wait.
 	CPUs, Clients      int
 	SchedulerP99Millis float64
 	Runnable           float64
-	// OtherWork is what else was at work on the client's machine.
-	OtherWork OtherWork
-	// Embedded is true if the database runs inside the client's process.
-	Embedded bool
-	// AllStarted is when the last client began to work, in nanoseconds since
-	// the start of the run: before, the work grows by design, and no steady
-	// state is looked for.
+	OtherWork          OtherWork
+	Embedded           bool
+	// AllStarted is when the last client began to work, in nanoseconds since the start of the
+	// run. The steady state is judged only after it.
 	AllStarted int64
-	// Impacts are what faults did to the work, if there were any. What they do
-	// is what the run is about: errors and arrivals that were never served then
-	// spoil nothing. A steady state is looked for in the time without them, and
-	// that there is none is worth a note: a new primary is another machine, with
-	// caches of its own.
+	// Impacts are the effects of faults. With faults, errors and unserved arrivals do not make
+	// figures invalid. A steady state is judged outside of faults, and its absence is only a
+	// note: a new primary is another machine with its own caches.
 	Impacts []Impact
 }
 
-// OtherWork is what else was at work on the client's machine, as shares of its
-// processors, 0 to 1; all 0 where it is not known.
+// OtherWork is other work on the client's machine, in shares of its processors, 0 to 1; all 0 if
+// unknown.
 type OtherWork struct {
-	// Others is other processes, which are certainly not the database's; Busiest
-	// names those that did most.
+	// Others are processes that are certainly not the database's. Busiest names the busiest.
 	Others  float64
 	Busiest string
-	// Steal is what the host of a virtual machine gave to others.
+	// Steal is what a virtual machine's host gave to others.
 	Steal float64
-	// Perhaps is processes that may be the database's servers, Unseen those that
-	// nobody could look at.
+	// Perhaps are processes that may be the database's servers, Unseen those that could not be
+	// examined.
 	Perhaps, Unseen float64
 }
 
@@ -123,32 +109,29 @@ type Grade string
 const (
 	// Valid figures lie in their intervals, as far as can be told.
 	Valid Grade = "valid"
-	// Wide is the same of a throughput whose interval is beyond Limits.MaxHalfWidth.
+	// Wide figures are valid, with a throughput's interval beyond Limits.MaxHalfWidth.
 	Wide Grade = "wide"
-	// Invalid figures were shown to be of something else than the database as it works.
+	// Invalid figures were shown to measure something else than the database.
 	Invalid Grade = "invalid"
 )
 
-// Validity reports whether figures are a measurement.
+// Validity says whether figures are a measurement.
 type Validity struct {
 	Grade Grade
-	// Reasons describe why the grade is not Valid; each begins with a few stable words
-	// and a colon.
-	Reasons []string
-	// Notes make nothing invalid.
+	// Reasons say why the grade is not Valid. Each begins with a few stable words and a colon.
+	Reasons    []string
 	Notes      []string
 	Steadiness Steadiness
-	// OwnShares is, of an open loop, how much of the response time is the
-	// tester's own lateness; nil in a closed loop and where nothing committed.
+	// OwnShares is the tester's own lateness in an open loop's response time; nil in a closed
+	// loop and if nothing committed.
 	OwnShares *OwnShares
 }
 
-// OwnShares are the tester's own lateness divided by the response time, 0 to 1,
-// percentile by percentile. Each is an upper bound, since the operations that
-// started latest need not be those that took longest.
+// OwnShares are the tester's own lateness divided by the response time, 0 to 1, percentile by
+// percentile. Each is an upper bound, since the latest operations need not be the slowest.
 type OwnShares struct{ P50, P99 float64 }
 
-// Judge reports whether the figures may be believed.
+// Judge reports whether the figures are valid.
 func Judge(f Figures, c Conditions, limits Limits) Validity {
 	steps, positions := f.Steps.WithoutFaults(f.Scope, c.Impacts)
 	var v Validity
@@ -185,8 +168,8 @@ func Judge(f Figures, c Conditions, limits Limits) Validity {
 	return v
 }
 
-// noteRamp describes what the measured part has of clients that were still starting,
-// and the throughput once all had.
+// noteRamp says which part of the measured part had clients still starting, and the throughput
+// after it.
 func (v *Validity) noteRamp(after Steps, allStarted int64) {
 	text := fmt.Sprintf("clients were still starting until %.4g s, within the measured part, whose figures hold that as well", float64(allStarted)/1e9)
 	if len(after.Committed) > 0 {
@@ -200,8 +183,7 @@ func (v *Validity) noteRamp(after Steps, allStarted int64) {
 	v.note("%s", text)
 }
 
-// Refuse makes the measurement invalid for these reasons, if there are any, beside those
-// that it has.
+// Refuse adds reasons, if any, that make the measurement invalid.
 func (v *Validity) Refuse(reasons ...string) {
 	if len(reasons) == 0 {
 		return
@@ -257,7 +239,6 @@ func (v *Validity) judgeClient(c Conditions, limits Limits) {
 	}
 }
 
-// judgeOthers reports whether somebody else took the processors.
 func (v *Validity) judgeOthers(o OtherWork, limits Limits) {
 	if o.Others > limits.MaxOthers {
 		v.refuse("machine busy: other processes used %.1f %% of its processors (%s), and %g %% are allowed", 100*o.Others, o.Busiest, 100*limits.MaxOthers)
@@ -273,13 +254,12 @@ func (v *Validity) judgeOthers(o OtherWork, limits Limits) {
 	}
 }
 
-// manyClients is how many clients for each processor the database inside the
-// client's process is taken to be asked for by on purpose: fewer wait for the
-// database's own work, which needs the processors.
+// manyClients is the number of clients for each processor up to which an embedded database's
+// figures stay valid though processors are short: the clients wait for the database's own work.
 const manyClients = 4
 
-// judgeScheduler reports whether there were more clients than the client's own
-// machine can schedule: they then wait for a processor and not for the database.
+// judgeScheduler reports whether there were more clients than the client's machine can schedule.
+// They then wait for a processor, not for the database.
 func (v *Validity) judgeScheduler(f Figures, c Conditions, limits Limits) {
 	waiting := min(c.Runnable, float64(c.Clients))
 	long := c.SchedulerP99Millis > limits.MaxWaitShare*f.Latency.P99
@@ -315,8 +295,8 @@ func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {
 	}
 }
 
-// judgeOwnLateness describes how much of the response time is the tester's own, and
-// refuses the figures if that is too much.
+// judgeOwnLateness describes the tester's own share of the response time, and refuses the figures
+// if it is too large.
 func (v *Validity) judgeOwnLateness(l Latency, c Conditions, limits Limits) {
 	share := func(own, of float64) float64 {
 		if of <= 0 {
@@ -341,8 +321,8 @@ func (v *Validity) judgeOwnLateness(l Latency, c Conditions, limits Limits) {
 	}
 }
 
-// judgeSteadiness refuses the figures where a change was shown. One that was not shown is
-// no reason: the noise that hides it is in the intervals.
+// judgeSteadiness refuses the figures if a change was shown. A change hidden by noise is no reason:
+// the intervals contain the noise.
 func (v *Validity) judgeSteadiness(limits Limits, disturbed bool) {
 	s := v.Steadiness
 	switch {
@@ -356,11 +336,11 @@ func (v *Validity) judgeSteadiness(limits Limits, disturbed bool) {
 	}
 }
 
-// usefulHalfWidth is the half width of the interval for which a longer run is advised.
+// usefulHalfWidth is half the width of the interval for which a longer run is advised.
 const usefulHalfWidth = 0.05
 
-// judgeWidth reports whether the interval of the throughput is wide, and how long a run
-// has to measure for a better one: its width falls with the square root of the length.
+// judgeWidth reports a wide interval of the throughput, and how long to measure for a better one.
+// The width falls with the square root of the length.
 func (v *Validity) judgeWidth(t *Throughput, limits Limits, faults bool) {
 	i := t.Interval()
 	if i == nil || t.PerSecond <= 0 {

@@ -8,7 +8,6 @@ import (
 	"assay/store"
 )
 
-// validOptions returns a *store.OptionError for an option without a name or a value.
 func validOptions(options []string) error {
 	for _, o := range options {
 		if name, value, found := strings.Cut(o, "="); !found || name == "" || value == "" || strings.ContainsAny(name, "&?# ") {
@@ -18,9 +17,8 @@ func validOptions(options []string) error {
 	return nil
 }
 
-// fromAnywhere is the address such that it means the same in every working
-// directory. Only that of an SQLite file can depend on it. A directory that no
-// address can hold, for its question mark, leaves it as it is.
+// fromAnywhere makes the path of an SQLite address absolute. The address stays as it is
+// if the working directory has a question mark, which would begin parameters.
 func fromAnywhere(address string) string {
 	rest, isFile := strings.CutPrefix(address, schemeSQLite)
 	path, parameters, asked := strings.Cut(rest, "?")
@@ -37,8 +35,8 @@ func fromAnywhere(address string) string {
 	return schemeSQLite + path
 }
 
-// WithOptions is the address with these parameters, each NAME=VALUE, behind its
-// own. It returns a *store.OptionError for one without a name or a value.
+// WithOptions appends parameters, each NAME=VALUE, to the address. It returns a
+// *store.OptionError for a parameter without a name or a value.
 func WithOptions(address string, options []string) (string, error) {
 	if err := validOptions(options); err != nil {
 		return "", err
@@ -46,8 +44,7 @@ func WithOptions(address string, options []string) (string, error) {
 	return withOptions(address, options), nil
 }
 
-// withOptions is the address with these parameters behind its own. Which there
-// are is the driver's to say, and it refuses the others.
+// withOptions appends parameters to the address. The driver refuses parameters it does not know.
 func withOptions(address string, options []string) string {
 	if len(options) == 0 {
 		return address

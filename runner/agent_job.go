@@ -19,14 +19,12 @@ import (
 	"assay/workload/definition"
 )
 
-// ShareWorker does the work of an agent: shares of runs that other processes
-// coordinate. It implements agents.Worker.
+// ShareWorker does an agent's share of a run that another process coordinates.
 type ShareWorker struct {
-	// Database returns the database's whole address, for runs whose address has a
-	// password that the plan does not tell; empty if it is not known.
+	// Database returns the whole address, for a plan that leaves out the password; empty if
+	// unknown.
 	Database func() string
-	// open opens the work of a scenario; nil for openWork. Tests share one.
-	open opener
+	open     opener
 }
 
 var _ agents.Worker = (*ShareWorker)(nil)
@@ -54,7 +52,7 @@ func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share
 		d.Divide(s.Number, s.Of)
 	}
 	if len(s.Rounds) > 0 {
-		return j, nil // sessions are those of a round
+		return j, nil // a round opens its own sessions
 	}
 	j.clients, err = work.Sessions(ctx, s.Clients, scenario.ConnectTimeout, j.lease, func(ctx context.Context, i int) (load.Client, error) {
 		return db.Client(ctx, s.First+i)
@@ -65,7 +63,6 @@ func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share
 	return j, nil
 }
 
-// address is the database's whole address.
 func (w *ShareWorker) address(planned string, options []string) (string, error) {
 	if !store.Redacted(planned) {
 		return planned, nil
@@ -82,8 +79,8 @@ func (w *ShareWorker) address(planned string, options []string) (string, error) 
 	return "", fmt.Errorf("the database's address has a password, which the run does not pass on: give the agent %s, whole, in ASSAY_DB", planned)
 }
 
-// sharedPlan is a share of a load. The seed of arrivals is another one for each agent,
-// and with equal gaps they come in turn.
+// sharedPlan is an agent's part of a load. Each agent has its own seed of arrivals. With
+// equal gaps the agents' arrivals alternate.
 func sharedPlan(p load.Plan, s agents.Share) load.Plan {
 	part := float64(s.Clients) / float64(s.All)
 	upTo := func(clients int) uint64 { return p.Ops * uint64(clients) / uint64(s.All) }
@@ -94,13 +91,11 @@ func sharedPlan(p load.Plan, s agents.Share) load.Plan {
 	return p
 }
 
-// job is a share that is ready to be worked.
 type job struct {
 	store   *open.Work
 	share   agents.Share
 	plan    load.Plan
 	address string
-	// connect is how long it may take to open a session.
 	connect time.Duration
 	lease   *lease.Lease
 	// held ends when another run has taken the database.
@@ -109,8 +104,8 @@ type job struct {
 	machine *pressure.Usage
 }
 
-// join makes sure that this is the run's database, and joins the lease on it, so that
-// its sessions are known for the run's, and nothing is sent once another run has it.
+// join makes sure that the database is this run's, and joins the lease: the database then
+// counts the agent's sessions as the run's, and the agent stops once another run takes over.
 func (j *job) join(ctx context.Context, p agents.Plan) error {
 	var holder store.Holder
 	if err := json.Unmarshal(p.Holder, &holder); err != nil {
@@ -156,8 +151,7 @@ func (j *job) Work(ctx context.Context, rec *agents.Recorder, now func() int64) 
 	return stats, errors.Join(err, j.lease.IsLost())
 }
 
-// watch looks at what else works on this machine during the measured part, until the
-// returned function is called.
+// watch measures other work on this machine during the measured part.
 func (j *job) watch(ctx context.Context) (stop func()) {
 	if j.lease.Holder.Machine == lease.Machine() {
 		return func() {} // the coordinator looks
@@ -166,11 +160,10 @@ func (j *job) watch(ctx context.Context) (stop func()) {
 	return func() { j.machine = found() }
 }
 
-// foundByAgent is what an agent's work has found beside the history.
+// foundByAgent is what an agent reports beside its history.
 type foundByAgent struct {
-	// Machine is what else worked on the agent's machine; nil if nobody looked.
 	Machine *pressure.Usage `json:"machine,omitempty"`
-	// Work is as the workload has it.
+	// Work has the workload's own form.
 	Work json.RawMessage `json:"work,omitempty"`
 }
 
@@ -178,16 +171,16 @@ type foundByAgent struct {
 func (j *job) Found() json.RawMessage {
 	found := foundByAgent{Machine: j.machine}
 	if f, is := j.store.Work.(definition.Finding); is {
-		found.Work, _ = f.Found() // it is words for what the history counts
+		found.Work, _ = f.Found() // it only words what the history counts
 	}
 	text, err := json.Marshal(found)
 	if err != nil {
-		return nil // a figure that is not one
+		return nil // a figure is not a number
 	}
 	return text
 }
 
-// Close implements agents.Job. The lease is the coordinator's to release.
+// Close implements agents.Job. The coordinator releases the lease.
 func (j *job) Close() error {
 	work.Close(j.clients)
 	if j.lease != nil && j.lease.Stop != nil {

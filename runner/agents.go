@@ -21,27 +21,24 @@ import (
 	"assay/workload/definition"
 )
 
-// Agents is how the work of a run is shared out among other processes.
+// Agents has other processes do a run's work.
 type Agents struct {
-	// Engine is the NATS through which they are reached.
 	Engine *agents.Engine
-	// Pool is whose agents may take part; see agents.Options.
-	Pool string
-	// Count is how many there are to be.
+	// Pool restricts which agents may take part; see agents.Options.
+	Pool  string
 	Count int
-	// Continue goes on without an agent that is lost; else the run ends.
+	// Continue goes on after an agent is lost. Otherwise the run ends.
 	Continue bool
-	// Timeout is how long nothing may be heard of an agent before it is lost.
+	// Timeout is how long an agent may be silent before it is lost.
 	Timeout time.Duration
-	// Processes are those that this process has started; nil for none.
+	// Processes are the ids of agents that this process has started; nil for none.
 	Processes func() []int
-	// Address gives these the database's whole address; nil where there are none.
+	// Address gives those agents the whole address; nil if there are none.
 	Address func(address string) error
-	// open opens the work instead of openWork, for tests whose agents share a store.
+	// open replaces openWork if not nil, for tests whose agents share a store.
 	open opener
 }
 
-// processes are the processes of agents that this process has started.
 func (a *Agents) processes() []int {
 	if a == nil || a.Processes == nil {
 		return nil
@@ -49,7 +46,7 @@ func (a *Agents) processes() []int {
 	return a.Processes()
 }
 
-// validate tells whether the work of a scenario can be shared out.
+// validate refuses scenarios whose work agents cannot share.
 func (a *Agents) validate(s Scenario) error {
 	if a == nil {
 		return nil
@@ -71,7 +68,6 @@ func (a *Agents) validate(s Scenario) error {
 	return nil
 }
 
-// gather waits until there are as many agents as are to do the work.
 func (r *run) gather(ctx context.Context) error {
 	a := r.options.Agents
 	if a == nil {
@@ -100,9 +96,8 @@ func (r *run) gather(ctx context.Context) error {
 	})
 }
 
-// agentsPlan is what agents must know of the run. It holds no password: agents that this
-// process has started are given the address by their standard input, and others have it
-// from their own.
+// agentsPlan describes the run without any password. Agents that this process has started
+// get the address on their standard input. Other agents know it themselves.
 func (r *run) agentsPlan() (agents.Plan, error) {
 	text, err := r.scenario.Text()
 	if err != nil {
@@ -122,14 +117,12 @@ func (r *run) agentsPlan() (agents.Plan, error) {
 		Database: store.Redact(address), Holder: holder, Timeout: a.Timeout}, nil
 }
 
-// dismiss lets the agents go.
 func (r *run) dismiss(ctx context.Context) {
 	if r.group != nil {
 		r.group.Close(context.WithoutCancel(ctx))
 	}
 }
 
-// workByAgents has the agents do the operations, and makes one history of theirs.
 func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 	r.options.Progress.Stage("agents are opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
 	slowest, err := r.group.Prepare(ctx)
@@ -164,7 +157,6 @@ func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
 	return stats, nil
 }
 
-// followAgents waits until the agents' clients have gone and their histories are here.
 func (r *run) followAgents(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (load.Stats, error) {
 	now := func() int64 { return r.group.Now() - zero }
 	measured := r.measure(ctx, rounds, file, zero)
@@ -181,7 +173,7 @@ func (r *run) followAgents(ctx context.Context, rounds []load.Round, file *histo
 	ended := now()
 	began, end, err := measured()
 	if len(lost) > 0 {
-		// What they had sent may still be under way; they send nothing more.
+		// Operations of a lost agent may still be under way. It starts no more.
 		time.Sleep(min(r.scenario.Load.Timeout, lostGrace) + time.Second)
 	}
 	r.options.Progress.Stage("taking the agents' histories")
@@ -200,12 +192,10 @@ func (r *run) followAgents(ctx context.Context, rounds []load.Round, file *histo
 	return stats, r.markEnd(ctx, file, &stats, append(lost, undelivered...), ended)
 }
 
-// lostGrace is how long an agent that is to stop leaves operations under way; see
-// load.Run.
+// lostGrace is how long a stopping agent leaves operations under way; see load.Run.
 const lostGrace = 5 * time.Second
 
-// agentEnds are what the agents found, once collecting has ended with err, and their
-// counts as those of the run.
+// agentEnds returns what the agents found, and enters their counts. err is how collecting ended.
 func (r *run) agentEnds(err error) ([]agents.End, error) {
 	ends, failed := r.group.Ends()
 	if err = errors.Join(err, failed); err != nil {
@@ -218,7 +208,7 @@ func (r *run) agentEnds(err error) ([]agents.End, error) {
 		if e.Found == nil || json.Unmarshal(e.Found, &found) != nil {
 			continue
 		}
-		// Of what else worked on the agents' machines, the busiest counts.
+		// The busiest of the agents' machines counts.
 		if m := found.Machine; m != nil && (r.result.Machine == nil || m.Others+m.Steal > r.result.Machine.Others+r.result.Machine.Steal) {
 			r.result.Machine = m
 		}
@@ -234,9 +224,8 @@ func (r *run) agentEnds(err error) ([]agents.End, error) {
 	return ends, nil
 }
 
-// measure conducts the rounds, or marks the beginning of what is measured of a run without
-// them. The returned function is called when the work is over and waits for that; began and
-// ended are of the rounds.
+// measure conducts the rounds or, without rounds, marks the start of the measured part. Call
+// the returned function when the work is over. began and ended are 0 without rounds.
 func (r *run) measure(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (over func() (began, ended int64, err error)) {
 	if len(rounds) == 0 {
 		marked := r.markMeasured(file, func() int64 { return r.group.Now() - zero })
@@ -257,8 +246,8 @@ func (r *run) measure(ctx context.Context, rounds []load.Round, file *history.Wr
 	}
 }
 
-// markMeasured marks the beginning of the measured part when it comes. The returned
-// function is called when the work is over, and marks it if it never came.
+// markMeasured marks the start of the measured part when it comes, or at the latest when
+// the returned function is called.
 func (r *run) markMeasured(file *history.Writer, now func() int64) (over func() error) {
 	marked, stop := make(chan error, 1), make(chan struct{})
 	go func() {
@@ -274,8 +263,8 @@ func (r *run) markMeasured(file *history.Writer, now func() int64) (over func() 
 	return func() error { close(stop); return <-marked }
 }
 
-// markEnd marks the end of the measured part, and why it came before its time. ended is
-// when the last client had gone.
+// markEnd marks the end of the measured part and, if the run was cut, why. ended is when the
+// last client ended.
 func (r *run) markEnd(ctx context.Context, file *history.Writer, stats *load.Stats, lost []string, ended int64) error {
 	plan := r.scenario.Load
 	at := min(ended, int64(plan.Warmup+plan.Duration))
@@ -299,10 +288,8 @@ func (r *run) markEnd(ctx context.Context, file *history.Writer, stats *load.Sta
 	return file.Mark(history.Event{At: max(ended, at), Name: history.EventCut, Detail: why})
 }
 
-// noteOrder begins the note about the clocks of agents.
 const noteOrder = "the order in time of operations of several agents"
 
-// enterMerged enters who the agents were and what their clocks left out.
 func enterMerged(r *report.Result, m agents.Merged) {
 	r.Agents = nil
 	var worst int64
@@ -317,8 +304,8 @@ func enterMerged(r *report.Result, m agents.Merged) {
 		noteOrder, float64(worst)/1e6, check.CountOrNone(m.Apart), check.Counted(m.Operations, "operation", "operations")))
 }
 
-// mergeAgain makes the history of a run by agents from what they have delivered, with
-// what an engine has of it too, if histories were missing when that was done before.
+// mergeAgain merges the agents' histories again if some were missing. engine, if not nil, may
+// have received more of them since.
 func mergeAgain(ctx context.Context, folder string, r *report.Result, engine *agents.Engine) error {
 	if !exists(folder, agents.Folder) {
 		return nil

@@ -13,7 +13,6 @@ import (
 	"assay/workload/definition"
 )
 
-// clientsOfRounds are how many clients the rounds of the run have; nil if it has none.
 func (r *run) clientsOfRounds() (all []int) {
 	rounds, _ := r.store.Rounds()
 	for _, round := range rounds {
@@ -22,13 +21,13 @@ func (r *run) clientsOfRounds() (all []int) {
 	return all
 }
 
-// conductRounds has the agents work the rounds, each of which begins when the last agent
-// has ended the one before.
+// conductRounds has the agents work the rounds. A round begins when the last agent has ended
+// the previous one.
 func (r *run) conductRounds(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (began, ended int64, err error) {
 	defer func() {
 		r.group.EndRounds(err != nil)
 		if agents.Stopped(err) {
-			err = nil // who ended the run says why
+			err = nil // whoever ended the run says why
 		}
 	}()
 	return r.inRounds(rounds, file, func(n int, round load.Round) (start int64, cut bool, err error) {
@@ -49,7 +48,6 @@ func (r *run) conductRounds(ctx context.Context, rounds []load.Round, file *hist
 	})
 }
 
-// workRounds works an agent's part of the rounds.
 func (j *job) workRounds(ctx context.Context, rec *agents.Recorder, now func() int64) (all load.Stats, err error) {
 	told, began := rec.Rounds(), int64(-1)
 	defer func() {
@@ -79,8 +77,8 @@ func (j *job) workRounds(ctx context.Context, rec *agents.Recorder, now func() i
 	}
 }
 
-// round is the n-th round, from 0, as the coordinator names it, and how many clients those
-// before it have.
+// round finds the n-th round, from 0, which the coordinator calls name. before is the number
+// of clients in earlier rounds.
 func (j *job) round(n int, name string) (round load.Round, before int, err error) {
 	if f, is := j.store.Work.(definition.Following); is {
 		f.Follow(name)
@@ -95,8 +93,8 @@ func (j *job) round(n int, name string) (round load.Round, before int, err error
 	return rounds[n], before, nil
 }
 
-// workRound works the part of a round that the agent's clients there have, which begin with
-// number first of the round; it may be none.
+// workRound works the agent's part of a round. Its clients, of which there may be none, begin
+// with number first of the round.
 func (j *job) workRound(ctx context.Context, round load.Round, part agents.Span, first int, told *agents.Rounds, rec *agents.Recorder,
 	now func() int64) (stats load.Stats, start int64, err error) {
 	if round.Tasks != nil && part.Clients > 0 {

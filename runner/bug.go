@@ -18,16 +18,14 @@ import (
 	"assay/workload"
 )
 
-// Bounds of what a page about a bug shows.
 const (
 	mostOperationsTold = 6
 	mostFaultsDrawn    = 4
 )
 
-// BugReport is the page about the gravest finding of a run's folder, for an engineer of the
-// database's vendor. If nothing was found, it returns a *NothingError; other errors are of the
-// folder's files. The search for a smallest history that the run has not looked for
-// takes at most timeout.
+// BugReport writes up the gravest finding of a run's folder for the database's vendor. It
+// returns a *NothingError if nothing was found; other errors are of the folder's files. If the
+// run found no smallest history, BugReport searches for at most timeout.
 func BugReport(ctx context.Context, folder string, timeout time.Duration) (report.Document, error) {
 	s, r, err := readRun(folder)
 	if err != nil {
@@ -65,7 +63,7 @@ func BugReport(ctx context.Context, folder string, timeout time.Duration) (repor
 		var moments []span
 		for _, o := range x.Operations {
 			from, to := started.Add(time.Duration(o.Invoke)), started.Add(time.Duration(max(o.Invoke, o.Complete)))
-			if o.Process == report.LaneOfFaults { // what a server says of a fault is at its ends
+			if o.Process == report.LaneOfFaults { // a server logs a fault when it begins and ends
 				moments = append(moments, span{from, from}, span{to, to})
 				continue
 			}
@@ -77,8 +75,7 @@ func BugReport(ctx context.Context, folder string, timeout time.Duration) (repor
 	return b.Document(), err
 }
 
-// gravest is the check whose finding weighs most, and the finding that shows it best: the one with
-// the smallest history.
+// gravest returns the worst check and its finding with the smallest history.
 func gravest(r *report.Result) (worst check.Result, best check.Evidence) {
 	for _, v := range []check.Verdict{check.Violated, check.Unknown, check.Allowed} {
 		for _, c := range r.Checks {
@@ -104,8 +101,6 @@ func gravest(r *report.Result) (worst check.Result, best check.Evidence) {
 	return worst, best
 }
 
-// searchSmallest looks for the smallest history that the run itself did not find; nil if there is
-// none.
 func searchSmallest(ctx context.Context, folder string, timeout time.Duration) (*check.Excerpt, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -119,8 +114,8 @@ func searchSmallest(ctx context.Context, folder string, timeout time.Duration) (
 	return nil, err
 }
 
-// toldOperations are the attempts of the operations that a finding names, as the history has them,
-// and when that began. Both are empty where there is no history.
+// toldOperations reads from the history the operations that a finding names, and when the run
+// started. Both are empty if there is no history.
 func toldOperations(folder string, e check.Evidence) (started time.Time, all []check.Operation, err error) {
 	type key struct {
 		client int
@@ -159,7 +154,7 @@ func toldOperations(folder string, e check.Evidence) (started time.Time, all []c
 	return started, all, err
 }
 
-// besideFaults has the operations and the faults nearest to them; nil if there is neither.
+// besideFaults shows the operations and the faults nearest to them; nil if there is neither.
 func besideFaults(r *report.Result, told []check.Operation) *check.Excerpt {
 	var faults []check.Operation
 	for _, f := range r.Faults {

@@ -10,12 +10,10 @@ import (
 	"assay/runner/nodes"
 )
 
-// folderLogs is the folder of the nodes' logs within a run's folder.
 const folderLogs = "nodes"
 
-// provide starts the servers that the scenario asks for and sets the run's
-// address. The returned function keeps their logs, ends them and removes their
-// data.
+// provide starts the scenario's servers, or finds existing ones, and sets the run's address.
+// stop keeps the logs of started servers, ends them and removes their data.
 func (r *run) provide(ctx context.Context) (stop func() error, err error) {
 	if IsManifest(r.scenario.Cluster) {
 		return r.apply(ctx)
@@ -53,8 +51,8 @@ func (r *run) provide(ctx context.Context) (stop func() error, err error) {
 	return func() error { return errors.Join(keep(), own.Close()) }, nil
 }
 
-// workOn has the run work on servers. The returned function keeps their logs, each from this many bytes
-// on, if the run has a folder by then.
+// workOn has the run use these servers. keep saves their logs if the run has a folder, each log
+// from its offset in logged on, in bytes.
 func (r *run) workOn(ctx context.Context, servers *nodes.Nodes, logged map[string]int64) (keep func() error, err error) {
 	if err := r.scenario.refuseFaults(ctx, fault.Servers(servers.Cluster)); err != nil {
 		return nil, err
@@ -68,8 +66,7 @@ func (r *run) workOn(ctx context.Context, servers *nodes.Nodes, logged map[strin
 	}, nil
 }
 
-// refuseFaults says before anything is loaded which of the faults cannot be
-// done there.
+// refuseFaults refuses, before anything is loaded, faults that cannot be done there.
 func (s Scenario) refuseFaults(ctx context.Context, there fault.System) error {
 	faults, err := s.faults()
 	if err != nil || len(faults) == 0 {
@@ -78,13 +75,13 @@ func (s Scenario) refuseFaults(ctx context.Context, there fault.System) error {
 	return fault.Validate(ctx, faults, there)
 }
 
-// restartable is a workload that wants its servers restarted between rounds.
+// restartable is a workload that restarts its server between rounds.
 type restartable interface {
 	RestartWith(restart func(ctx context.Context, meanwhile func() error) error)
 }
 
-// offerRestart lets the workload restart the server, if there is one and it is
-// the run's own. A cluster of several would elect or lose its quorum.
+// offerRestart lets the workload restart the run's own single server. A cluster of several
+// would hold an election or lose its quorum.
 func (r *run) offerRestart() {
 	w, wants := r.store.Work.(restartable)
 	if !wants || r.cluster == nil || len(r.cluster.Nodes()) != 1 {

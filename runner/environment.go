@@ -15,8 +15,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// Environment is the machine that assay ran on. Fields that could not be found
-// out are empty or 0.
+// Environment is the machine that assay ran on. Unknown fields are empty or 0.
 type Environment struct {
 	Version        string `json:"assay_version"`
 	Go             string `json:"go_version"`
@@ -32,7 +31,6 @@ type Environment struct {
 	Virtualization string `json:"virtualization,omitempty"`
 }
 
-// environment asks the machine. What it does not tell stays empty.
 func environment(ctx context.Context, version, folder string) Environment {
 	e := Environment{
 		Version: version, Go: runtime.Version(), OS: runtime.GOOS, Architecture: runtime.GOARCH,
@@ -57,8 +55,8 @@ func environment(ctx context.Context, version, folder string) Environment {
 	return e
 }
 
-// peakMemory is the largest resident size of this process so far, in bytes; 0
-// where the system does not tell (Linux does, in /proc/self/status).
+// peakMemory is the largest resident size of this process so far, in bytes; 0 if unknown.
+// Linux tells it in /proc/self/status.
 func peakMemory() int64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -76,12 +74,11 @@ func peakMemory() int64 {
 	return 0
 }
 
-// manyClients is from how many clients on their stacks are most of what a run has in memory.
+// manyClients is the number of clients from which their stacks are most of a run's memory.
 const manyClients = 1000
 
-// collectOften is CollectAfter for a process with so many clients: with many the collector
-// comes twice as often as is Go's default. It lets the heap grow by as much as heap and
-// stacks have, though stacks do not become garbage.
+// collectOften collects garbage twice as often as Go's default if there are many clients. Go
+// lets the heap grow by a share of heap and stacks, though stacks do not become garbage.
 func collectOften(clients int) (restore func()) {
 	if clients < manyClients {
 		return func() {}
@@ -89,8 +86,8 @@ func collectOften(clients int) (restore func()) {
 	return CollectAfter(50)
 }
 
-// CollectAfter has the collector come when the heap has grown by so many percent, unless
-// GOGC says when. What it returns ends that.
+// CollectAfter collects garbage when the heap has grown by percent, unless GOGC is set. restore
+// brings back the previous setting.
 func CollectAfter(percent int) (restore func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}

@@ -9,23 +9,23 @@ import (
 	"assay/workload/definition"
 )
 
-// Estimate is about what a run takes. It may be wrong by a factor of three, since how
-// fast a database is is what a run is made to learn.
+// Estimate is roughly what a run takes. It may be wrong by a factor of three, since the speed
+// of the database is unknown.
 type Estimate struct {
 	Time time.Duration
-	// Kept is what stays in the run's folder, in bytes; While is what servers of the
-	// run take beside that, until it ends.
+	// Kept stays in the run's folder, in bytes. While is what the run's servers take until
+	// it ends.
 	Kept, While int64
-	// Check is how long the check takes at the end, which is part of Time, and Memory what
-	// it takes meanwhile, in bytes; 0 if that is not known.
+	// Check is the part of Time that the check takes at the end, and Memory what it uses, in
+	// bytes; 0 if unknown.
 	Check  time.Duration
 	Memory int64
-	// Agent is what each agent keeps on its own disk until it was taken; 0 without agents.
+	// Agent is what each agent keeps on its disk until its history is taken; 0 without agents.
 	Agent int64
 }
 
-// What estimates assume, as the 165 runs of studies/bank.yaml and the 60 of studies/bulkupdates.yaml
-// took on a machine of two processors.
+// Measured in the 165 runs of studies/bank.yaml and the 60 of studies/bulkupdates.yaml, on a
+// machine of two processors.
 const (
 	assumedPerSecond  = 2000    // operations of a closed loop
 	assumedLoading    = 100_000 // rows
@@ -39,7 +39,7 @@ const (
 	assumedReread     = 1_000_000 // rows a second, of the state that was read back
 )
 
-// Estimate says about what the run takes, by so many agents; 0 for none.
+// Estimate estimates the run with this number of agents, which may be 0.
 func (s Scenario) Estimate(agents int) Estimate {
 	s.Plan()
 	var v definition.Volume
@@ -63,7 +63,7 @@ func (s Scenario) Estimate(agents int) Estimate {
 		e.Time += working
 	}
 	e.Kept = bytesPerRun + int64(operations)*bytesPerOperation + v.Rows*bytesPerRow
-	if agents > 0 { // whose histories stay beside the one that is made of them
+	if agents > 0 { // the agents' histories stay beside the merged one
 		e.Kept += int64(operations) * bytesPerOperation
 		e.Agent = int64(operations) * bytesPerOperation / int64(agents)
 	}
@@ -89,7 +89,7 @@ func (s Scenario) Estimate(agents int) Estimate {
 	return e
 }
 
-// Plus is what e and several times x take one after the other.
+// Plus is the estimate for e and then x this many times.
 func (e Estimate) Plus(x Estimate, times int) Estimate {
 	return Estimate{
 		Time: e.Time + x.Time*time.Duration(times), Kept: e.Kept + x.Kept*int64(times), While: max(e.While, x.While),

@@ -10,13 +10,10 @@ import (
 	"assay/workload/definition"
 )
 
-// flagExisting is the flag that has a run use tables that are there already.
 const flagExisting = "--use-existing"
 
-// errExisting is why the database of such a run is not read again.
 var errExisting = errors.New("the run used existing tables, which others may have changed since; they are read back by the run alone")
 
-// validateExisting refuses what cannot be done with tables that are there already.
 func (s Scenario) validateExisting() error {
 	if !s.UseExisting {
 		return nil
@@ -46,10 +43,8 @@ func (s Scenario) validateExisting() error {
 	return nil
 }
 
-// noTables stands for no table.
 const noTables = "none"
 
-// existingTables says which tables the run reads and which it writes.
 func (s Scenario) existingTables() string {
 	c, can := s.Config.(definition.Existing)
 	if !can || !s.UseExisting {
@@ -59,7 +54,7 @@ func (s Scenario) existingTables() string {
 	return "existing tables: reads " + cmp.Or(strings.Join(read, ", "), noTables) + "; writes " + cmp.Or(strings.Join(written, ", "), noTables)
 }
 
-// tellExisting says, before anything is sent, which tables are touched.
+// tellExisting says, before anything is sent, which tables the run touches.
 func (r *run) tellExisting() {
 	if text := r.scenario.existingTables(); text != "" {
 		r.options.Progress.Note(text + ". Nothing is made, loaded, marked, altered or dropped. " +
@@ -67,7 +62,7 @@ func (r *run) tellExisting() {
 	}
 }
 
-// noteAltering says what hangs on the tables and may explain whatever is found.
+// noteAltering notes what depends on the tables and may explain what is found.
 func (r *run) noteAltering(p store.Product) {
 	for _, s := range p.Settings {
 		if s.Name == store.SettingAltering {
@@ -78,7 +73,6 @@ func (r *run) noteAltering(p store.Product) {
 	}
 }
 
-// noteExisting keeps that in the result.
 func (r *run) noteExisting() {
 	text := r.scenario.existingTables()
 	if text == "" {

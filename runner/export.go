@@ -19,10 +19,10 @@ import (
 	"assay/workload/definition"
 )
 
-// Export writes a saved run as a history that other checkers read, if its workload has such a
-// form (definition.Exporting). Every attempt is an operation of its own. A folder that holds no
-// run, or nothing that can be written so, gives an *report.InputError. It returns what it has
-// left out, in words; nothing if that is empty.
+// Export writes a saved run as a history for other checkers, every attempt as an operation of
+// its own. leftOut says in words what it left out; empty for nothing. It returns a
+// *report.InputError if the folder holds no run, or a run of a workload without
+// definition.Exporting.
 func Export(folder string, w io.Writer, o ExportOptions) (leftOut string, err error) {
 	s, _, err := readRun(folder)
 	if err != nil {
@@ -35,11 +35,11 @@ func Export(folder string, w io.Writer, o ExportOptions) (leftOut string, err er
 	return e.to(w, o.Format)
 }
 
-// ExportOptions says how a run is written.
+// ExportOptions says how Export writes a run.
 type ExportOptions struct {
 	Format exchange.Format
-	// Test is "append" or "register": which transactions of a run of all tests of
-	// workload isolation are written. Empty means those over lists.
+	// Test chooses transactions of workload isolation: "append" (over lists) or "register".
+	// Empty means append for a run of all tests.
 	Test string
 }
 
@@ -47,14 +47,13 @@ type export struct {
 	folder string
 	state  string
 	run    definition.Exported
-	// clients is how many there were, end when the last of their attempts ended.
+	// clients is the number of clients; their last attempt ended at end.
 	clients, end int64
-	// left counts the attempts of other kinds, by kind; nil while nothing is counted.
+	// left counts the attempts that are not written, by kind; nil stops counting.
 	left map[uint8]int64
 	out  exchange.Operation
 }
 
-// newExport begins the export of a run; test is ExportOptions.Test.
 func newExport(folder string, s Scenario, test string) (*export, error) {
 	exporting, is := s.Config.(definition.Exporting)
 	if !is {
@@ -67,7 +66,6 @@ func newExport(folder string, s Scenario, test string) (*export, error) {
 	return &export{folder: folder, state: filepath.Join(folder, s.definition().State), run: run, left: map[uint8]int64{}}, nil
 }
 
-// to writes the whole history, and returns what it has left out.
 func (e *export) to(w io.Writer, format exchange.Format) (leftOut string, err error) {
 	var span exchange.Span
 	span.See(0, 1) // the opening
@@ -80,7 +78,7 @@ func (e *export) to(w io.Writer, format exchange.Format) (leftOut string, err er
 		return "", err
 	}
 	leftOut, e.left = e.leftOut(), nil // the next pass would count them again
-	// One process more, for the last read.
+	// The last read has a process of its own.
 	out, err := exchange.NewWriter(w, exchange.Output{Format: format, Processes: e.clients + 1, Window: span.Window()})
 	if err != nil {
 		return "", err
@@ -94,7 +92,6 @@ func (e *export) to(w io.Writer, format exchange.Format) (leftOut string, err er
 	return leftOut, errors.Join(err, out.Close())
 }
 
-// leftOut says what the run has that is not written, in the order of the kinds.
 func (e *export) leftOut() string {
 	var parts []string
 	for _, kind := range slices.Sorted(maps.Keys(e.left)) {
@@ -104,10 +101,9 @@ func (e *export) leftOut() string {
 	return strings.Join(parts, "; ")
 }
 
-// add takes the next operation of an export.
 type add = func(*exchange.Operation) error
 
-// extremes hands on what was loaded, the first operation that may have taken effect, and the
+// extremes gives the opening state, the first operation that may have taken effect, and the
 // last read.
 func (e *export) extremes(to add) error {
 	if err := e.opening(to); err != nil {
@@ -144,7 +140,6 @@ func (e *export) each(visit func(*history.Op) error) error {
 	return err
 }
 
-// write hands on one attempt.
 func (e *export) write(to add, op *history.Op) error {
 	e.out = exchange.Operation{
 		Index: exchange.NoIndex, Process: int64(op.Client), Outcome: op.Outcome,
@@ -159,7 +154,7 @@ func (e *export) write(to add, op *history.Op) error {
 	return to(&e.out)
 }
 
-// opening writes what was loaded as a read before all operations, if the history needs it.
+// opening writes the loaded state as a read before all operations, if the history needs it.
 func (e *export) opening(to add) error {
 	out := exchange.Operation{
 		Index: exchange.NoIndex, Process: e.clients, Outcome: history.Committed,
@@ -171,8 +166,7 @@ func (e *export) opening(to add) error {
 	return to(&out)
 }
 
-// last writes what was read back at the end as one operation after all others.
-// A run that was not read back has none.
+// last writes the state that was read back as a read after all operations, if there is one.
 func (e *export) last(to add) error {
 	out := exchange.Operation{
 		Index: exchange.NoIndex, Process: e.clients, Outcome: history.Committed,
@@ -188,10 +182,9 @@ func (e *export) last(to add) error {
 	return to(&out)
 }
 
-// ExportTable writes a saved run of any workload as a table: every attempt of every
-// operation in the order in which they ended, or with series the run over time as the
-// report shows it. A folder that holds no run, or nothing that can be written so, gives
-// an *report.InputError.
+// ExportTable writes a saved run as a table: all attempts in the order in which they ended or,
+// with series, the report's figures over time. It returns a *report.InputError if the folder
+// holds no run, or the run cannot be written so.
 func ExportTable(folder string, w io.Writer, format table.Format, series bool) error {
 	s, result, err := readRun(folder)
 	if err != nil {
@@ -226,8 +219,7 @@ func ExportTable(folder string, w io.Writer, format table.Format, series bool) e
 	return out.Close()
 }
 
-// attemptRow is one attempt of an operation. Times are nanoseconds since the start of
-// the run; see history.Op.
+// attemptRow is one attempt. Times are nanoseconds since the start of the run; see history.Op.
 type attemptRow struct {
 	Client    int64  `json:"client" parquet:"client"`
 	Operation int64  `json:"operation" parquet:"operation"`
@@ -235,7 +227,7 @@ type attemptRow struct {
 	Last      bool   `json:"last" parquet:"last"`
 	Kind      string `json:"kind" parquet:"kind,dict"`
 	Outcome   string `json:"outcome" parquet:"outcome,dict"`
-	// Final is the outcome of the operation, empty before its last attempt.
+	// Final is the operation's outcome; empty before its last attempt.
 	Final string `json:"final" parquet:"final,dict"`
 	Error string `json:"error" parquet:"error,dict"`
 	Due   int64  `json:"due_ns" parquet:"due_ns"`
@@ -244,7 +236,7 @@ type attemptRow struct {
 	End   int64  `json:"end_ns" parquet:"end_ns"`
 }
 
-// seriesRow is one interval of a run; see report.Series.
+// seriesRow is one interval of report.Series.
 type seriesRow struct {
 	Start     float64 `json:"start_s" parquet:"start_s"`
 	Seconds   float64 `json:"interval_seconds" parquet:"interval_seconds"`
@@ -253,7 +245,7 @@ type seriesRow struct {
 	Rejected  int64   `json:"rejected" parquet:"rejected"`
 	Failed    int64   `json:"failed" parquet:"failed"`
 	Unknown   int64   `json:"unknown" parquet:"unknown"`
-	// Response times of what was committed; nothing where nothing was.
+	// Response times are of committed operations; nil if there were none.
 	P50 *float64 `json:"p50_ms" parquet:"p50_ms,optional"`
 	P95 *float64 `json:"p95_ms" parquet:"p95_ms,optional"`
 	P99 *float64 `json:"p99_ms" parquet:"p99_ms,optional"`

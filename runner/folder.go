@@ -11,19 +11,16 @@ import (
 	"assay/report"
 )
 
-// The files of a run's folder.
 const (
 	FileResult      = report.FileResult
 	FileReport      = report.FileReport
 	FileScenario    = report.FileScenario
 	FileEnvironment = report.FileEnvironment
 	FileHistory     = "history.bin"
-	// fileSQLite ends the name of an embedded database, which begins with the
-	// workload.
+	// fileSQLite ends an embedded database's name, which begins with the workload's.
 	fileSQLite = ".sqlite"
 )
 
-// FolderError means that the folder of a run or of a series cannot be used.
 type FolderError struct {
 	Path   string
 	Reason string
@@ -40,9 +37,9 @@ func (e *FolderError) Error() string {
 
 func (e *FolderError) Unwrap() error { return e.Err }
 
-// CreateFolder makes the folder of a run or of a series. One that exists must be
-// empty. Without a path it is runs/<UTC time>-<workload>-<suffix>; the suffix of a run
-// is its database. It returns a *FolderError.
+// CreateFolder makes the folder of a run or of a series. An existing folder must be empty.
+// Without a path it is runs/<UTC time>-<workload>-<suffix>, where a run's suffix names its
+// database. It returns a *FolderError.
 func CreateFolder(path string, now time.Time, workload, suffix string) (string, error) {
 	if path == "" {
 		return createDefaultFolder(now, workload, suffix)

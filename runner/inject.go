@@ -14,8 +14,7 @@ import (
 	"assay/runner/record"
 )
 
-// faults are the scenario's faults; a text that is none gives a
-// *fault.ParseError.
+// faults parses the scenario's faults. It returns a *fault.ParseError.
 func (s Scenario) faults() ([]fault.Fault, error) {
 	var all []fault.Fault
 	for _, text := range s.Faults {
@@ -28,9 +27,8 @@ func (s Scenario) faults() ([]fault.Fault, error) {
 	return all, nil
 }
 
-// injectFaults injects the scenario's faults beside the load until the returned
-// function is called, which returns when all of them are healed. start is the
-// zero of the run's clock.
+// injectFaults injects the scenario's faults beside the load. stop returns when all faults are
+// healed. start is the zero of the run's clock.
 func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time.Time) (stop func()) {
 	all, err := r.scenario.faults()
 	_, faults := fault.Phases(all)
@@ -50,9 +48,8 @@ func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time
 	}
 }
 
-// inject injects faults into the nodes, wherever they are, until the returned function is
-// called, which may be more than once and returns when all of them are healed and ended was
-// told of them.
+// inject injects faults into the nodes. stop returns when all faults are healed and ended has
+// returned. It may be called again.
 func (r *run) inject(ctx context.Context, faults []fault.Fault, plan fault.Plan, keeper *faultKeeper, ended func([]fault.Injection)) (stop func()) {
 	there := r.system()
 	ctx, cancel := context.WithCancel(ctx)
@@ -71,7 +68,7 @@ func (r *run) inject(ctx context.Context, faults []fault.Fault, plan fault.Plan,
 	}
 }
 
-// measuredLength is the length of the measured part; 0 if it is not known.
+// measuredLength is the length of the measured part; 0 if unknown.
 func measuredLength(p load.Plan) time.Duration {
 	if p.Ops > 0 {
 		return 0
@@ -79,28 +76,23 @@ func measuredLength(p load.Plan) time.Duration {
 	return p.Duration
 }
 
-// faultKeeper tells of injections at the moment they happen, and writes them into the
-// history.
+// faultKeeper reports injections when they happen, and writes them into the history.
 type faultKeeper struct {
 	start time.Time
 	note  func(text string)
-	// phase and while say, behind a time and a thing, that rows are loaded.
+	// phase and while are words for the notes about faults during loading.
 	phase, while string
-	// file is nil while rows are loaded: the fault is then told in a note alone.
-	file *history.Writer
-	// status is told of what happens.
-	status *Status
-	// monitor learns of each fault, too.
+	// file is nil during loading: only a note then tells of the fault.
+	file    *history.Writer
+	status  *Status
 	monitor Monitor
 }
 
-// Injected implements fault.Recorder.
 func (k *faultKeeper) Injected(i fault.Injection) {
 	k.note(fmt.Sprintf("%.1f s%s: %s %v", i.InjectedAt.Sub(k.start).Seconds(), k.phase, i.Fault, i.Nodes))
 	k.tell(i, true)
 }
 
-// Healed implements fault.Recorder.
 func (k *faultKeeper) Healed(i fault.Injection) {
 	k.note(fmt.Sprintf("%s: %s %v", healing(i, k.start, k.phase), i.Fault, i.Nodes))
 	k.tell(i, false)
@@ -114,7 +106,6 @@ func (k *faultKeeper) tell(i fault.Injection, active bool) {
 	}
 }
 
-// healing says when a fault was healed, if it was.
 func healing(i fault.Injection, start time.Time, phase string) string {
 	if i.HealedAt.IsZero() {
 		return "not healed"
@@ -128,11 +119,11 @@ func (k *faultKeeper) keep(i fault.Injection) {
 		k.note("faults: " + err.Error())
 		return
 	}
-	// A failure to write stays with the writer, and ends the run there.
+	// The writer keeps its error, and its next user ends the run.
 	_ = k.file.Mark(history.Event{At: max(int64(time.Since(k.start)), 0), Name: record.EventFault, Detail: string(text)})
 }
 
-// loadRows puts the rows in, under the faults that are asked for meanwhile.
+// loadRows loads the rows, and injects the faults for the time of loading.
 func (r *run) loadRows(ctx context.Context, loaded func(done, total int64)) error {
 	all, err := r.scenario.faults()
 	if err != nil {
@@ -148,13 +139,13 @@ func (r *run) loadRows(ctx context.Context, loaded func(done, total int64)) erro
 		r.loading.Faults = loadingFaults(faults, injections, start, time.Since(start))
 	})
 	defer stop()
-	// Faults are healed when all rows are in: what is made late is made once.
+	// All faults are healed before what must be made late is made.
 	r.loading.Again, err = r.store.LoadThrough(ctx, loaded, stop)
 	return err
 }
 
-// loadingFaults are the faults for the report, with times since the start of loading;
-// those whose time had not come when loading was over are skipped ones.
+// loadingFaults returns the faults for the report, with times since the start of loading.
+// Faults whose time did not come are reported as skipped.
 func loadingFaults(faults []fault.Fault, injections []fault.Injection, start time.Time, took time.Duration) (all []report.Fault) {
 	for _, i := range injections {
 		happened := record.FaultOf(i, start)

@@ -11,16 +11,13 @@ import (
 	"assay/store"
 )
 
-// InterruptedError is a run that was asked to end before its work began:
-// nothing was measured, and there is nothing to judge. What it had made is gone
-// or is named.
+// InterruptedError is a run that was asked to end before its work began. Nothing was measured
+// or judged.
 type InterruptedError struct {
-	// During is what the run was doing: "loading, with 1,200 of 5,000 rows in".
+	// During is the stage: "loading, with 1,200 of 5,000 rows in".
 	During string
-	// Left says what there still is of the run.
-	Left string
-	// Err is what the interrupted stage returned.
-	Err error
+	Left   string
+	Err    error
 }
 
 func (e *InterruptedError) Error() string {
@@ -29,8 +26,7 @@ func (e *InterruptedError) Error() string {
 
 func (e *InterruptedError) Unwrap() error { return e.Err }
 
-// loading counts the rows that are in while it hands them on. It is safe for
-// concurrent use.
+// loading counts loaded rows and passes them on. It is safe for concurrent use.
 type loading struct {
 	done     atomic.Int64
 	progress Progress
@@ -41,9 +37,8 @@ func (l *loading) rows(done, total int64) {
 	l.progress.Rows(done, total)
 }
 
-// interrupted is err, or, if ctx has ended before the first operation, the
-// *InterruptedError of a run whose data stays or, if that was asked for, is
-// removed. The folder's result says the same.
+// interrupted returns err or, if ctx ended before the first operation, an *InterruptedError. It
+// removes the data if the scenario says so, and writes the result.
 func (r *run) interrupted(ctx context.Context, err error, during string) error {
 	if lost := r.lease.IsLost(); lost != nil && err != nil {
 		return r.overtaken(lost)
@@ -77,13 +72,12 @@ func (r *run) interrupted(ctx context.Context, err error, during string) error {
 	return e
 }
 
-// loadingWords says how far loading has come.
 func (r *run) loadingWords(l *loading) string {
 	return fmt.Sprintf("loading, with %s of %s in", check.Count(l.done.Load()), check.Counted(r.store.Rows(), "row", "rows"))
 }
 
-// overtaken is the error of a run whose schema another has taken, and enters it in
-// the run's result, which keeps the verdict unknown.
+// overtaken is the error of a run whose schema another run has taken. It writes the result,
+// whose verdict stays unknown.
 func (r *run) overtaken(lost error) error {
 	err := fmt.Errorf("another run has taken the database from run %s, which is not judged: %w", r.id, lost)
 	if r.result == nil {

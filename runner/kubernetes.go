@@ -18,8 +18,8 @@ import (
 	"assay/store"
 )
 
-// attach finds the pods that the scenario selects, before anything is changed. The
-// returned function closes what asks for the primary.
+// attach finds the pods that the scenario selects, before anything is changed. stop closes the
+// connection that asks for the primary.
 func (r *run) attach(ctx context.Context) (stop func() error, err error) {
 	target, err := kubernetes.ParseTarget(r.scenario.Kubernetes)
 	if err != nil {
@@ -43,12 +43,11 @@ func (r *run) attach(ctx context.Context) (stop func() error, err error) {
 	return asker.close, nil
 }
 
-// newMarkID tells what this run creates in a cluster from what others do.
+// newMarkID marks what this run creates in a Kubernetes cluster.
 func newMarkID() string { return strings.ReplaceAll(uuid.NewString(), "-", "")[:8] }
 
-// noteOthers says that the server which answers is none of the pods: they may be
-// somebody else's, or behind a router. Of a database that does not name its servers
-// nothing is said.
+// noteOthers notes if the server that answers is none of the pods: they may belong to another
+// database. It notes nothing if the database does not name its servers.
 func (r *run) noteOthers(ctx context.Context) {
 	if r.pods == nil {
 		return
@@ -66,10 +65,9 @@ func (r *run) noteOthers(ctx context.Context) {
 	r.note(text)
 }
 
-// hasNodes reports whether faults can be done to anything.
 func (r *run) hasNodes() bool { return r.system() != nil }
 
-// system is what faults can be done to; nil for nothing.
+// system is the target of faults; nil for none.
 func (r *run) system() fault.System {
 	switch {
 	case r.cluster != nil:
@@ -84,7 +82,6 @@ func (r *run) system() fault.System {
 	return nil
 }
 
-// podsOf are the pods for the report.
 func podsOf(client *kubernetes.Client, target kubernetes.Target, all []kubernetes.Pod) *report.Cluster {
 	out := &report.Cluster{Spec: "kubernetes:" + target.String(), Network: "Kubernetes, " + client.Host}
 	for _, p := range all {
@@ -98,8 +95,8 @@ func podsOf(client *kubernetes.Client, target kubernetes.Target, all []kubernete
 	return out
 }
 
-// describePods enters what the pods were given: the least of them, if they differ. What
-// has no limit is not known, for it depends on the machine and on what else runs there.
+// describePods enters the smallest limits of the pods. Without a limit they are unknown, since
+// they depend on the machine and on what else runs there.
 func describePods(d *report.Database, nodes []report.ClusterNode) {
 	d.Nodes = known(len(nodes))
 	least := func(of func(report.ClusterNode) float64) float64 {
@@ -120,8 +117,8 @@ func describePods(d *report.Database, nodes []report.ClusterNode) {
 	d.DiskPerNode = known(int64(least(disk)))
 }
 
-// primaryAsker asks the database which of its servers takes writes, over a connection
-// of its own. It is safe for concurrent use.
+// primaryAsker asks the database, over its own connection, which server takes writes. It is
+// safe for concurrent use.
 type primaryAsker struct {
 	run *run
 
@@ -129,7 +126,6 @@ type primaryAsker struct {
 	account store.Statistics
 }
 
-// askBound is how long the database may take to say who takes writes.
 const askBound = 3 * time.Second
 
 func (p *primaryAsker) ask(ctx context.Context) (string, error) {
@@ -146,7 +142,7 @@ func (p *primaryAsker) ask(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()
 	reading, err := p.account.Read(ctx)
-	if err != nil { // what hangs is not asked again
+	if err != nil { // a hung question is not repeated
 		p.account.Close()
 		p.account = nil
 		return "", fmt.Errorf("ask the database who takes writes: %w", err)
@@ -168,21 +164,20 @@ func (p *primaryAsker) close() error {
 	return nil
 }
 
-// manifestPrefix begins a cluster that is a manifest of Kubernetes.
+// manifestPrefix begins Scenario.Cluster if it is a manifest of Kubernetes.
 const manifestPrefix = "k8s:"
 
-// IsManifest reports whether a cluster is a manifest to be applied to Kubernetes.
+// IsManifest reports whether a cluster is a Kubernetes manifest.
 func IsManifest(spec string) bool { return strings.HasPrefix(spec, manifestPrefix) }
 
-// What a manifest may take until it is ready, and each of its objects until it is gone.
+// manifestReady bounds the wait for the whole manifest, manifestGone for each object's deletion.
 const (
 	manifestReady = 15 * time.Minute
 	manifestGone  = 5 * time.Minute
 )
 
-// apply applies the scenario's manifest, waits until its objects say that they are
-// ready, and attaches the run to the pods that it selects, if it does. The returned
-// function deletes what was applied.
+// apply applies the scenario's manifest, waits until its objects are ready, and attaches the
+// run to the pods that the scenario selects, if it does. stop deletes the objects.
 func (r *run) apply(ctx context.Context) (stop func() error, err error) {
 	client, err := kubernetes.Connect()
 	if err != nil {

@@ -21,31 +21,28 @@ import (
 	"assay/workload/isolation"
 )
 
-// MatrixScenario is what an isolation matrix is made of.
+// MatrixScenario is what IsolationMatrix plays, and where.
 type MatrixScenario struct {
-	// Database is the address, Cluster the servers to start; both empty for an
-	// embedded file.
+	// Database is the address, Cluster the servers to start. Both are empty for an SQLite file.
 	Database, Cluster string
 	Options           []string
-	// Levels are the names of the levels to play; none for all.
+	// Levels are names; none for all levels.
 	Levels         []string
 	ConnectTimeout time.Duration
 }
 
-// matrix is an isolation matrix that is being made.
 type matrix struct {
 	address string
 	timeout time.Duration
 	options Options
 	support definition.Support
 	cells   interleaving.Matrix
-	// dropped is false while a schema of this matrix is there.
 	dropped bool
 }
 
-// IsolationMatrix plays the scripts of package interleaving at each isolation level,
-// in the schema of workload isolation, which is dropped afterwards. When ctx ends,
-// it is dropped as well, and the error is an *InterruptedError.
+// IsolationMatrix plays the scripts of package interleaving at each isolation level, in the
+// schema of workload isolation. It drops the schema, also when ctx ends; the error is then an
+// *InterruptedError.
 func IsolationMatrix(ctx context.Context, s MatrixScenario, o Options) (cells interleaving.Matrix, err error) {
 	if err := validOptions(s.Options); err != nil {
 		return nil, err
@@ -69,14 +66,13 @@ func IsolationMatrix(ctx context.Context, s MatrixScenario, o Options) (cells in
 	return m.cells, err
 }
 
-// play plays all levels that were asked for.
 func (m *matrix) play(ctx context.Context, wanted []string) error {
 	m.options.Progress.Stage("connecting")
 	levels, product, err := Levels(ctx, Scenario{Workload: isolation.Name, Database: m.address, ConnectTimeout: m.timeout})
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == store.SettingBugs }) { // which strike whom they like
+	if slices.ContainsFunc(product.Settings, func(s store.Setting) bool { return s.Name == store.SettingBugs }) { // seeded bugs strike any session
 		return &store.OptionError{Option: "database", Value: store.Redact(m.address), Reason: "its sessions cannot be played step by step",
 			Want: "sqlite:, postgres:, mysql:, mongodb: or mem:, without seeded bugs"}
 	}
@@ -97,14 +93,13 @@ func (m *matrix) play(ctx context.Context, wanted []string) error {
 	return nil
 }
 
-// level plays one level in a schema of its own, which it drops.
 func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 	db, err := m.support.Open(ctx, store.Target{Address: withOptions(m.address, level.Options), ConnectTimeout: m.timeout, Isolation: level.Isolation})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if _, err := db.Marker(ctx); err != nil { // what is not ours gets no lease
+	if _, err := db.Marker(ctx); err != nil { // a foreign schema gets no lease
 		return err
 	}
 	id := uuid.NewString()
@@ -125,7 +120,7 @@ func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 			m.cells = append(m.cells, c)
 		})
 	}
-	if lost := own.IsLost(); lost != nil { // what is there now is another's
+	if lost := own.IsLost(); lost != nil { // the schema is another run's
 		return fmt.Errorf("another run has taken the database from this one: %w", lost)
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), readback.SettleTimeout)
@@ -135,9 +130,8 @@ func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 	return errors.Join(err, settled, dropped)
 }
 
-// StartServers starts the servers of a scenario that are to serve several runs, and returns
-// the scenario on them: with their address in place of the cluster. The returned function
-// ends them. A scenario without a cluster stays as it is.
+// StartServers starts servers that several runs share. on has their address in place of the
+// cluster. stop ends them. A scenario without a cluster stays as it is.
 func StartServers(ctx context.Context, s Scenario, o Options) (on Scenario, stop func() error, err error) {
 	o = o.withDefaults()
 	r := &run{scenario: s, options: o, address: s.Database}
@@ -149,8 +143,8 @@ func StartServers(ctx context.Context, s Scenario, o Options) (on Scenario, stop
 	return s, stop, nil
 }
 
-// Levels are the isolation levels of the database of a scenario, and what it is. A scenario
-// without a database is on an embedded SQLite file.
+// Levels returns the isolation levels of a scenario's database, and its product. Without a
+// database it asks an SQLite file.
 func Levels(ctx context.Context, s Scenario) (levels []store.Level, product store.Product, err error) {
 	address, remove, err := orTemporary(s.Database)
 	if err != nil {
@@ -175,8 +169,8 @@ func Levels(ctx context.Context, s Scenario) (levels []store.Level, product stor
 	return levels, product, errors.Join(err, db.Close())
 }
 
-// orTemporary is the address or, if that is empty, that of an SQLite file until the returned function
-// is called.
+// orTemporary returns the address or, if it is empty, a temporary SQLite file's. The returned
+// function removes the file.
 func orTemporary(address string) (string, func(), error) {
 	if address != "" {
 		return address, func() {}, nil
@@ -188,8 +182,8 @@ func orTemporary(address string) (string, func(), error) {
 	return schemeSQLite + filepath.Join(folder, isolation.Name+fileSQLite), func() { _ = os.RemoveAll(folder) }, nil
 }
 
-// ChooseLevels are the levels with these names, all if there are none. A name that none has gives
-// *store.OptionError.
+// ChooseLevels returns the levels with these names; all if there are none. An unknown name
+// gives a *store.OptionError.
 func ChooseLevels(levels []store.Level, names []string) (some []store.Level, err error) {
 	if len(names) == 0 {
 		return levels, nil

@@ -17,24 +17,21 @@ import (
 	"assay/report"
 )
 
-// Bounds of the pieces of logs that a page shows.
 const (
 	mostLogLines     = 8
 	leastLogLines    = 3
 	longestLogLine   = 200
 	mostKindsOfLines = 10_000
-	// nearMoment is how far a line may be from the moment.
+	// nearMoment is the largest distance of a shown line from a moment.
 	nearMoment = 2 * time.Second
 )
 
-// span is a time between two moments.
 type span struct{ from, to time.Time }
 
-// away is how far a moment is from the span.
 func (s span) away(at time.Time) time.Duration { return max(0, s.from.Sub(at), at.Sub(s.to)) }
 
-// linesAround are the lines of each log of a folder that are nearest to the moments, in the order of
-// the log; nothing of a log that has none near. A folder that is not there has no logs.
+// linesAround returns, from each log of a folder, the lines nearest to the moments, in the order
+// of the log. A missing folder has no logs.
 func linesAround(folder string, moments []span) (all []report.Setting, err error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.log"))
 	if err != nil {
@@ -53,8 +50,7 @@ func linesAround(folder string, moments []span) (all []report.Setting, err error
 	return all, nil
 }
 
-// logLine is a line, its place in the log, how far it is from the moment, and how many lines near
-// it differ in figures alone.
+// logLine stands for all near lines that differ from it in digits alone; like counts them.
 type logLine struct {
 	place int
 	away  time.Duration
@@ -62,8 +58,8 @@ type logLine struct {
 	like  int
 }
 
-// nearest reads a log and keeps at most so many lines of it, each kind of line once. A line without a
-// time is of the time of the line before.
+// nearest returns at most this many lines of a log, each kind of line once. A line without a
+// time has the time of the line before.
 func nearest(path string, moments []span, most int) (texts []string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -115,8 +111,8 @@ func nearest(path string, moments []span, most int) (texts []string, err error) 
 	return texts, nil
 }
 
-// stamps finds the time of a line. A time without a zone is of this machine's, on which the servers
-// were started.
+// stamps finds the time of a line. A time without a zone is in this machine's zone, where the
+// servers were started.
 type stamps []stamp
 
 type stamp struct {
@@ -131,7 +127,7 @@ func newStamps() stamps {
 	}
 }
 
-// stampWithin is how far into a line its time begins at most.
+// stampWithin is how many bytes of a line are searched for its time.
 const stampWithin = 100
 
 func (all stamps) timeOf(line string) (time.Time, bool) {

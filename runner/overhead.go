@@ -16,13 +16,11 @@ import (
 )
 
 const (
-	nullDriver  = "null"
-	nullAddress = "null://"
-	// overheadTime is how long the null store is asked.
+	nullDriver   = "null"
+	nullAddress  = "null://"
 	overheadTime = 3 * time.Second
 )
 
-// validateOverhead tells whether what assay itself takes can be measured.
 func (s Scenario) validateOverhead() error {
 	if !s.Overhead {
 		return nil
@@ -37,9 +35,8 @@ func (s Scenario) validateOverhead() error {
 	return nil
 }
 
-// overhead measures what assay itself takes at the run's own pace: the same clients do
-// as many operations a second, in an open loop, on a store that answers at once. What
-// that takes, the history included, is no database's doing.
+// overhead measures assay's own cost at the run's pace: the same clients do the same number of
+// operations a second, in an open loop, on a store that answers at once. The history is included.
 func (r *run) overhead(ctx context.Context, measured *report.Result) (*report.Overhead, error) {
 	pace := float64(measured.Measured.Total()) / max(measured.Throughput.Seconds, 1e-9)
 	if pace <= 0 {
@@ -72,8 +69,7 @@ func (r *run) overhead(ctx context.Context, measured *report.Result) (*report.Ov
 	}, nil
 }
 
-// enterOverhead measures what assay itself takes and writes the result once more. What
-// cannot be measured is a note.
+// enterOverhead measures assay's own cost and writes the result again. A failure is a note.
 func (r *run) enterOverhead(ctx context.Context) (Outcome, error) {
 	r.options.Progress.Stage("measuring what assay itself takes")
 	overhead, err := r.overhead(ctx, r.result)
@@ -86,7 +82,6 @@ func (r *run) enterOverhead(ctx context.Context) (Outcome, error) {
 	return write(r.folder, r.scenario, r.result)
 }
 
-// unseen is a Progress that nobody sees.
 type unseen struct{}
 
 func (unseen) Stage(string)                                  {}

@@ -9,7 +9,6 @@ import (
 	"assay/report"
 )
 
-// hosts reads the file of the user's own nodes.
 func (s Scenario) hosts() (*fault.Hosts, error) {
 	text, err := os.ReadFile(s.Nodes)
 	if err != nil {
@@ -18,8 +17,8 @@ func (s Scenario) hosts() (*fault.Hosts, error) {
 	return fault.ParseHosts(s.Nodes, text)
 }
 
-// attachHosts has the run's faults done to the user's own nodes. The returned function closes what asks
-// for the primary.
+// attachHosts directs the run's faults to the user's own nodes. stop closes the connection that
+// asks for the primary.
 func (r *run) attachHosts() (stop func() error, err error) {
 	if r.hosts, err = r.scenario.hosts(); err != nil {
 		return nil, err

@@ -11,9 +11,8 @@ import (
 	"assay/measure/pressure"
 )
 
-// watchMachine looks at what else works on this machine during the measured part of a load
-// that begins at start, until the returned function is called, which gives what was found;
-// nil if nothing is known.
+// watchMachine measures other work on this machine during the measured part of a load that
+// begins at start. stop returns nil if nothing is known.
 func watchMachine(ctx context.Context, plan load.Plan, start time.Time, rounds bool, of func() pressure.Database) (stop func() *pressure.Usage) {
 	ctx, cancel := context.WithCancel(ctx)
 	if !rounds {
@@ -35,7 +34,6 @@ func watchMachine(ctx context.Context, plan load.Plan, start time.Time, rounds b
 	return func() *pressure.Usage { cancel(); return <-found }
 }
 
-// watchMachine enters what else works on this machine, when the returned function is called.
 func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (stop func()) {
 	found := watchMachine(ctx, r.scenario.Load, start, rounds, r.servers)
 	return func() {
@@ -47,7 +45,6 @@ func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (s
 	}
 }
 
-// servers says which processes of this machine are the database's.
 func (r *run) servers() pressure.Database {
 	switch {
 	case r.cluster != nil:
@@ -58,8 +55,8 @@ func (r *run) servers() pressure.Database {
 	return pressure.Connected(r.options.Agents.processes)
 }
 
-// hostPorts are the servers that an address names, each host:port; none where
-// it names none, such as one of a socket in the file system.
+// hostPorts returns the servers of an address, each host:port; none if the address names none,
+// such as a socket in the file system.
 func hostPorts(address string) []string {
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {

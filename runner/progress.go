@@ -14,56 +14,46 @@ import (
 	"assay/workload/definition"
 )
 
-// Progress receives how a run goes. It is called from one goroutine at a time.
+// Progress receives how a run goes. One goroutine at a time calls it.
 type Progress interface {
-	// Stage begins a stage of the run.
 	Stage(text string)
 	// Rows says how many rows of the stage are done; total is 0 if unknown.
 	Rows(done, total int64)
-	// Working says once a second how the work goes.
 	Working(elapsed time.Duration, measuring bool, now measure.Snapshot)
-	// Note is a remark that the user should see.
 	Note(text string)
 }
 
-// inTurn keeps Progress's promise of being called from one goroutine at a time:
-// the load, its faults and the cluster all have something to say. It keeps the
-// status beside it.
+// inTurn is a Progress that several goroutines may call: the load, its faults and the cluster
+// do. It passes everything on to the status and to progress.
 type inTurn struct {
 	mu       sync.Mutex
 	progress Progress
 	status   *Status
 }
 
-// turn does something while nothing else is told.
 func (p *inTurn) turn(do func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	do()
 }
 
-// Stage implements Progress.
 func (p *inTurn) Stage(text string) {
 	p.turn(func() { p.status.stage(text); p.progress.Stage(text) })
 }
 
-// Rows implements Progress.
 func (p *inTurn) Rows(done, total int64) {
 	p.turn(func() { p.status.rows(done, total); p.progress.Rows(done, total) })
 }
 
-// Working implements Progress.
 func (p *inTurn) Working(elapsed time.Duration, measuring bool, now measure.Snapshot) {
 	p.turn(func() { p.status.working(elapsed, measuring, now); p.progress.Working(elapsed, measuring, now) })
 }
 
-// Note implements Progress.
 func (p *inTurn) Note(text string) {
 	p.turn(func() { p.status.note(text); p.progress.Note(text) })
 }
 
-// everySecond does something once a second, for the first time in a second, until the
-// returned function is called, which waits until it is not being done.
+// everySecond calls do once a second, first after a second. stop waits until do has returned.
 func everySecond(do func()) (stop func()) {
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -82,7 +72,6 @@ func everySecond(do func()) (stop func()) {
 	return func() { close(quit); <-done }
 }
 
-// workingText is the stage of the work, with the faults that are to happen meanwhile.
 func workingText(s Scenario) string {
 	p := s.Load
 	loop := "closed loop"
@@ -97,8 +86,7 @@ func workingText(s Scenario) string {
 		s.faultsText(false)
 }
 
-// faultsText says which faults are to happen while rows are loaded, or in the measured
-// part.
+// faultsText lists the faults of the loading, or of the measured part.
 func (s Scenario) faultsText(loading bool) string {
 	var texts []string
 	for _, text := range s.Faults {
@@ -112,22 +100,21 @@ func (s Scenario) faultsText(loading bool) string {
 	return "; faults: " + strings.Join(texts, ", ")
 }
 
-// Monitor follows a run under way, for whoever watches it from outside. Its methods are
-// called from several goroutines at once and must not wait.
+// Monitor follows a run from outside. Several goroutines call its methods at once. The methods
+// must not wait.
 type Monitor interface {
-	// Begin says which run begins to work, and what its kinds of operations are called.
+	// Begin comes when the work begins. operations names the kinds of operations.
 	Begin(run, workload, database, version string, operations map[uint8]string)
-	// Phase says in which of its phases the run is.
+	// Phase is given one of the Phase constants.
 	Phase(phase string)
-	// Clients says how many clients work, 0 for none.
 	Clients(n int)
-	// Recorded is one attempt of a client; the op must not be kept.
+	// Recorded is given each attempt of a client. It must not keep op.
 	Recorded(op *history.Op)
-	// Fault says that a fault took effect, or that it was ended.
+	// Fault says that a fault took effect (active) or ended.
 	Fault(action, target string, nodes []string, active bool)
 }
 
-// The phases of a run, in their order.
+// The phases of a run, in order.
 const (
 	PhaseConnecting = "connecting"
 	PhaseLoading    = "loading"
@@ -137,7 +124,6 @@ const (
 	PhaseChecking   = "checking"
 )
 
-// unmonitored is the Monitor of a run that nobody watches.
 type unmonitored struct{}
 
 func (unmonitored) Begin(string, string, string, string, map[uint8]string) {}
@@ -146,15 +132,14 @@ func (unmonitored) Clients(int)                                            {}
 func (unmonitored) Recorded(*history.Op)                                   {}
 func (unmonitored) Fault(string, string, []string, bool)                   {}
 
-// operationsOf are the kinds of operations that the clients of a workload do; observers
-// are not monitored.
+// operationsOf names the kinds of operations of the workload's clients. Observers are not
+// monitored.
 func operationsOf(s Scenario) map[uint8]string {
 	w, names := s.definition(), maps.Clone(s.operationNames())
 	maps.DeleteFunc(names, func(kind uint8, _ string) bool { return w.Measures != nil && !w.Measures(kind) })
 	return names
 }
 
-// operationNames are all kinds of operations of a scenario.
 func (s Scenario) operationNames() map[uint8]string {
 	if named, is := s.Config.(definition.Named); is {
 		return named.OperationNames()
@@ -162,7 +147,7 @@ func (s Scenario) operationNames() map[uint8]string {
 	return s.definition().Operations
 }
 
-// tee records an operation in the file and in the live figures.
+// tee records an operation in the file, the live figures and the monitor.
 type tee struct {
 	*history.Writer
 	live    *measure.Live

@@ -23,32 +23,28 @@ import (
 	"assay/workload/definition"
 )
 
-// RecheckOptions is how a saved run is judged again.
+// RecheckOptions says how Recheck judges a saved run.
 type RecheckOptions struct {
-	// Version is assay's own.
 	Version string
-	// Database is where the run's database is; empty means the address in the
-	// run's scenario.
+	// Database is the database's address; empty means the address in the scenario.
 	Database string
-	// Again reads the database even if the folder holds its state already.
+	// Again reads the database even if the folder holds its state.
 	Again bool
-	// Model, of a run of the isolation workload, is the consistency model to
-	// judge; empty means the run's own.
+	// Model is the consistency model for a run of workload isolation; empty means the
+	// run's own.
 	Model    string
 	Progress Progress
-	// Engine, of a run by agents, may have what they have delivered since; nil for none.
-	Engine *agents.Engine
-	// StallTimeout is as in Options.
+	// Engine may hold more of the agents' histories; nil for none.
+	Engine       *agents.Engine
 	StallTimeout time.Duration
 }
 
-// Recheck judges a saved run from the files in its folder. If the run was cut
-// before it had read its database, the database is read now, provided that it
-// still holds this run. A folder that holds no run gives an *report.InputError.
+// Recheck judges a saved run from its folder. If the state was not read back, Recheck reads the
+// database if it still holds this run. It returns a *report.InputError if the folder holds
+// no run.
 //
-// It keeps its answer in the folder unless that would lose one: the judgement
-// of another model than the run's own, and one that decides less than the
-// judgement that the folder holds, are returned with a note and not written.
+// It writes the result unless that would lose an answer. A judgement against another model, or
+// with fewer decided checks than the folder's, is returned with a note and not written.
 func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, error) {
 	s, r, err := readRun(folder)
 	if err != nil {
@@ -94,8 +90,8 @@ func Recheck(ctx context.Context, folder string, o RecheckOptions) (Outcome, err
 	return out, err
 }
 
-// chooseModel puts the model that was asked for into the scenario. It returns
-// the run's own model if that is another one, and else nothing.
+// chooseModel sets the model in the scenario. own is the run's own model if it differs;
+// otherwise empty.
 func (o *RecheckOptions) chooseModel(s *Scenario, r *report.Result) (own string, err error) {
 	if o.Model == "" {
 		return "", nil
@@ -117,7 +113,6 @@ func (o *RecheckOptions) chooseModel(s *Scenario, r *report.Result) (own string,
 	return own, nil
 }
 
-// undecidedNow names the checks that were decided before and are not now.
 func undecidedNow(earlier, now []check.Result) string {
 	var names []string
 	for _, before := range earlier {
@@ -129,8 +124,8 @@ func undecidedNow(earlier, now []check.Result) string {
 	return strings.Join(names, ", ")
 }
 
-// obtainState sees to it that the folder holds the state of the database, unless that was
-// gone, and returns why operations may have been in flight when that was read.
+// obtainState makes sure that the folder holds the state of the database, unless that is gone.
+// inFlight says why operations may have been in flight at the reading.
 func obtainState(ctx context.Context, folder string, s Scenario, r *report.Result, end ending, o RecheckOptions) (inFlight, gone string, err error) {
 	record, known, err := readback.Load(folder, r.Run)
 	switch {
@@ -149,8 +144,7 @@ func obtainState(ctx context.Context, folder string, s Scenario, r *report.Resul
 	case end.settled:
 		return "", "", nil
 	}
-	// An earlier version may have read the database of a killed run without a
-	// record that it had settled.
+	// Earlier versions read the database of a killed run without recording that it had settled.
 	err = readNow(ctx, folder, s, r, o)
 	if err == nil || ctx.Err() != nil {
 		return "", "", err
@@ -159,7 +153,6 @@ func obtainState(ctx context.Context, folder string, s Scenario, r *report.Resul
 		"with --db it is read from another address", err), "", nil
 }
 
-// readRun reads what every run's folder holds from its beginning.
 func readRun(folder string) (Scenario, *report.Result, error) {
 	if !exists(folder, FileScenario) || !exists(folder, FileResult) {
 		return Scenario{}, nil, &report.InputError{Path: folder, Err: errNoRun}
@@ -179,9 +172,8 @@ func readRun(folder string) (Scenario, *report.Result, error) {
 	return s, r, nil
 }
 
-// changed says in what the scenario is not that of the result, empty if in
-// nothing that a judge goes by. Judged by another seed or other options, an
-// honest database would be convicted.
+// changed says how the scenario differs from the result in anything that a judge uses; empty if
+// it does not. Another seed or other options would convict an honest database.
 func changed(s Scenario, r *report.Result) string {
 	if s.Workload != r.Workload || s.Load.Seed != r.Seed {
 		return fmt.Sprintf("it is %s with seed %d, and the run was %s with seed %d", s.Workload, s.Load.Seed, r.Workload, r.Seed)
@@ -196,14 +188,13 @@ func changed(s Scenario, r *report.Result) string {
 	return ""
 }
 
-// withoutRemark is a setting's value without what is in parentheses behind it,
-// which runs of earlier versions lack.
+// withoutRemark cuts off a setting's remark in parentheses, which runs of earlier versions lack.
 func withoutRemark(value string) string {
 	value, _, _ = strings.Cut(value, " (")
 	return value
 }
 
-// inputError is err as an *report.InputError of path, which err may name itself.
+// inputError wraps err in a *report.InputError. Its path is err's own path, if err has one.
 func inputError(path string, err error) error {
 	if bad := (*report.FileError)(nil); errors.As(err, &bad) {
 		return &report.InputError{Path: bad.Path, Err: errors.New(bad.Problem)}
@@ -211,21 +202,20 @@ func inputError(path string, err error) error {
 	return &report.InputError{Path: path, Err: err}
 }
 
-// ending is how the history of a run ended.
 type ending struct {
-	// settled is true if nothing was in flight any more before the database was read.
+	// settled means that nothing was in flight before the database was read.
 	settled bool
-	// started and ended are the first and the last moment that it knows of.
+	// started and ended are the first and last moments in the history.
 	started, ended time.Time
 	survey         figures.Survey
 }
 
-// whole reports whether it was closed in order.
+// whole reports whether the history was closed in order.
 func (e *ending) whole() bool { return e.survey.Ending.Whole }
 
-// readEnding reads the history once. One of another run is refused: its
-// operations may have the same ids. So is one that was whole when the run ended
-// and is not now: rows of which the record is lost would convict the database.
+// readEnding reads the history once. It refuses the history of another run, which may have the
+// same ids. It also refuses a history cut after the run had ended: rows whose record is lost
+// would convict the database.
 func readEnding(folder string, r *report.Result) (ending, error) {
 	var (
 		e    ending
@@ -257,7 +247,7 @@ func readEnding(folder string, r *report.Result) (ending, error) {
 	return e, err
 }
 
-// readNow reads the database of a run that did not come to read it itself.
+// readNow reads the database of a run that did not read it itself.
 func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o RecheckOptions) error {
 	address := s.Database
 	switch {
@@ -282,7 +272,7 @@ func readNow(ctx context.Context, folder string, s Scenario, r *report.Result, o
 	return errors.Join(err, db.Close())
 }
 
-// readStore reads only if the database still holds this very run.
+// readStore reads the database only if it still holds this run.
 func readStore(ctx context.Context, folder string, db *open.Work, s Scenario, r *report.Result, p Progress) error {
 	found, err := db.Find(ctx)
 	switch {
@@ -314,12 +304,12 @@ func readStore(ctx context.Context, folder string, db *open.Work, s Scenario, r 
 	return readback.Record{Run: r.Run, Unread: unread, Size: sizeOf(ctx, s, db, r)}.Write(folder)
 }
 
-// agentsEnd is how long the agents of a run are waited for whose coordinator was killed.
+// agentsEnd bounds the wait for the agents of a killed coordinator.
 const agentsEnd = 2 * time.Minute
 
-// leaseOnceIdle takes the lease on what a run has made. Of a run by agents it waits until
-// they have stopped, who renew theirs: what they write meanwhile would be read and not be
-// in their histories yet.
+// leaseOnceIdle takes the lease on a run's data. Agents renew the lease until they stop, so of
+// a run by agents it waits: rows they write meanwhile would be read back before they are in
+// the histories.
 func leaseOnceIdle(ctx context.Context, folder string, db *open.Work, run string, p Progress) (*lease.Lease, error) {
 	on := lease.Terms{Limit: db.StallTimeout, Note: p.Note}
 	for until := time.Now().Add(agentsEnd); ; {
@@ -340,22 +330,19 @@ func leaseOnceIdle(ctx context.Context, folder string, db *open.Work, run string
 	}
 }
 
-// forgetReadingNotes removes the run's notes that no longer hold once the
-// database was read after all.
+// forgetReadingNotes removes the notes that reading the database has made untrue.
 func forgetReadingNotes(r *report.Result) {
 	dropNotes(r, noteNotRead, noteNoSize, lease.NoteTakesNoWrites)
 }
 
-// dropNotes removes the run's notes that begin so.
 func dropNotes(r *report.Result, beginnings ...string) {
 	r.RunNotes = slices.DeleteFunc(r.RunNotes, func(note string) bool {
 		return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(note, b) })
 	})
 }
 
-// Report makes the page of a saved run again from its result alone. The error
-// of a page that cannot be written comes with the outcome, which can still be
-// shown.
+// Report makes a saved run's page again from its result alone. If only the page cannot be
+// written, the outcome comes with the error.
 func Report(folder string) (Outcome, error) {
 	s, r, err := readRun(folder)
 	if err != nil {

@@ -18,41 +18,38 @@ import (
 	"assay/workload/definition"
 )
 
-// ReproOptions is how the smallest history is looked for and written.
+// ReproOptions says how Reproduce searches and what it writes.
 type ReproOptions struct {
-	// Options is how it is judged. Timeout bounds the whole search. Of a
-	// run's folder only that and Model may be set.
+	// Options says how the history is judged. Timeout bounds the whole search. A run's folder
+	// allows only Timeout and Model.
 	histories.Options
-	// Out is the file to write, which must not exist, and Format its form.
+	// Out is the file to write, which must not exist.
 	Out    string
 	Format exchange.Format
 }
 
-// Reproduction is a smallest history that was written, and judged again from its
-// file.
+// Reproduction is a smallest history, written to a file and judged again from there.
 type Reproduction struct {
-	// Kind is what it is a history of.
 	Kind string
-	// Evidence is that against the whole, with the excerpt that was written.
+	// Evidence includes the excerpt that was written.
 	Evidence check.Evidence
-	// Arguments are the arguments of assay check that judge the file; nil where the statements that
-	// were sent are all there is, and no file.
+	// Arguments judge the file with assay check; nil if there are only the statements that
+	// were sent, and no file.
 	Arguments []string
-	// Conviction is what speaks for a broken promise of the vendor's; nil where none was broken.
+	// Conviction supports a broken promise of the vendor; nil if none was broken.
 	Conviction *report.Conviction
 }
 
-// NothingError means that there is no history to write.
 type NothingError struct {
 	Path, Reason string
 }
 
 func (e *NothingError) Error() string { return fmt.Sprintf("%s: %s", e.Path, e.Reason) }
 
-// Reproduce writes the smallest history that is convicted as the history in a
-// file, or the run in a folder, is. If that is not violated, or if there is no
-// smaller history of what violates it, it returns a *NothingError and writes
-// nothing; other errors are those of histories.Check, and a *history.WriteError.
+// Reproduce finds and writes the smallest history that is convicted like the history in a file
+// or the run in a folder. It returns a *NothingError, and writes nothing, if there is no
+// violation or no smaller history. Other errors are those of histories.Check and a
+// *history.WriteError.
 func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -93,12 +90,12 @@ func Reproduce(ctx context.Context, path string, o ReproOptions) (Reproduction, 
 	return r, nil
 }
 
-// sentIn is what a run's folder says of a broken promise and, where its evidence has the statements
-// of transactions and no history that other tools know, these.
+// sentIn returns a run's conviction and, if some evidence has the statements of transactions and
+// no history that other tools know, that evidence.
 func sentIn(folder string) (out Reproduction) {
 	_, r, err := readRun(folder)
 	if err != nil {
-		return out // to be said by who reads it
+		return out // reduceRun reports it
 	}
 	out.Conviction = r.Conviction
 	for _, c := range r.Checks {
@@ -111,7 +108,7 @@ func sentIn(folder string) (out Reproduction) {
 	return out
 }
 
-// arguments are the flags that judge the history as it was judged.
+// arguments are the flags of assay check that judge the history in the same way.
 func (o *ReproOptions) arguments() []string {
 	var flags []string
 	if o.Test != "" {
@@ -138,7 +135,6 @@ func (o *ReproOptions) arguments() []string {
 	return flags
 }
 
-// reduceFile reduces the history of another tool.
 func reduceFile(ctx context.Context, path string, o *ReproOptions) (string, []histories.Smallest, error) {
 	judged, of, found, err := histories.Reduce(ctx, path, o.Options)
 	if err != nil {
@@ -156,7 +152,6 @@ func reduceFile(ctx context.Context, path string, o *ReproOptions) (string, []hi
 	return judged.Kind, found, nil
 }
 
-// nothing says that there is nothing to reproduce.
 func nothing(path string, verdict check.Verdict, reason string) error {
 	text := "nothing to reproduce: the verdict is " + verdict.String()
 	if reason != "" {
@@ -165,7 +160,6 @@ func nothing(path string, verdict check.Verdict, reason string) error {
 	return &NothingError{path, text}
 }
 
-// reduceRun reduces a run of assay's own.
 func reduceRun(ctx context.Context, folder string, o *ReproOptions) (string, []histories.Smallest, error) {
 	if o.Test != "" || len(o.Assume) > 0 || o.Initial != "" || o.Total != nil || len(o.Accounts) > 0 || o.NegativeBalances {
 		return "", nil, &report.InputError{Path: folder, Err: errors.New("is a run's folder; --test, --assume, --initial, --total, --accounts and --negative-balances go with a history of another tool")}
@@ -189,7 +183,7 @@ func reduceRun(ctx context.Context, folder string, o *ReproOptions) (string, []h
 	return "", nil, noSmaller(folder, r.Checks, fmt.Sprintf("the checks of workload %s judge the state that was read back, not a history that other tools know", s.Workload))
 }
 
-// noSmaller says what the evidence names instead of a history.
+// noSmaller is a *NothingError that quotes the evidence.
 func noSmaller(folder string, checks []check.Result, why string) error {
 	var named []string
 	for _, c := range checks {
@@ -200,7 +194,6 @@ func noSmaller(folder string, checks []check.Result, why string) error {
 	return &NothingError{folder, fmt.Sprintf("is violated, and has no smaller history: %s. The evidence names what is wrong itself: %s", why, strings.Join(named, "; "))}
 }
 
-// reduceTransactions reduces a run to the smallest transactions that show what is wrong.
 func reduceTransactions(ctx context.Context, folder string, s Scenario, of definition.Reducing, r *report.Result, o *ReproOptions) (string, []histories.Smallest, error) {
 	end, err := readEnding(folder, r)
 	if err != nil {
@@ -234,8 +227,8 @@ func reduceTransactions(ctx context.Context, folder string, s Scenario, of defin
 	return "", nil, noSmaller(folder, violated, "what is wrong is not in transactions over lists or registers")
 }
 
-// reduceBank writes the opening of a bank, a transfer and the last read, if that
-// has another total.
+// reduceBank reduces a bank to its opening, one transfer and the last read, if that read has
+// another total.
 func reduceBank(ctx context.Context, folder string, s Scenario, r *report.Result, o *ReproOptions) (string, []histories.Smallest, error) {
 	const why = "the total of all accounts at the end is right, and other tools know a bank by its total alone"
 	e, err := newExport(folder, s, "")
@@ -274,7 +267,6 @@ func reduceBank(ctx context.Context, folder string, s Scenario, r *report.Result
 	return exchange.Bank.String(), found, nil
 }
 
-// writeOperations writes a small history to a new file.
 func writeOperations(path string, format exchange.Format, ops []exchange.Operation) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -286,7 +278,6 @@ func writeOperations(path string, format exchange.Format, ops []exchange.Operati
 	return nil
 }
 
-// verifyWritten judges the file that was written.
 func verifyWritten(ctx context.Context, anomaly string, o ReproOptions) error {
 	judged, err := histories.Check(ctx, o.Out, o.Options)
 	if err != nil {

@@ -17,18 +17,16 @@ import (
 	"assay/load"
 )
 
-// The reserve is made in the folder of a run, a series or a study before any work, and
-// given back when the disk is full or the work is over: what is written at the end then
-// finds room.
+// The reserve is space taken in the folder of a run, a series or a study before any work. It is
+// freed at the end of the work or when the disk is full, for what is written at the end.
 const (
 	reserveFolder = "reserve"
-	// reserveFiles are as many as the files that a run makes at its end, with their
-	// halves, and reserveBytes about as many as those of its result and page.
+	// reserveFiles and reserveBytes are about what a run writes at its end, partial files
+	// included.
 	reserveFiles = 12
 	reserveBytes = 512 << 10
 )
 
-// reserve makes the reserve. It returns a *FolderError if there is no room for it.
 func reserve(folder string) error {
 	at := filepath.Join(folder, reserveFolder)
 	err := os.Mkdir(at, 0o755)
@@ -45,10 +43,9 @@ func reserve(folder string) error {
 	return &FolderError{Path: folder, Reason: "has no room for what is written at the end", Err: err}
 }
 
-// giveBack removes the reserve, if there is one.
 func giveBack(folder string) { _ = os.RemoveAll(filepath.Join(folder, reserveFolder)) }
 
-// writeThrough writes a file to the disk, so that room is taken and not only promised.
+// writeThrough writes and syncs a file, so that its space is really taken.
 func writeThrough(path string, data []byte) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -61,11 +58,9 @@ func writeThrough(path string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// estimateError is the factor by which an Estimate may be wrong.
 const estimateError = 3
 
-// CreateRoom is CreateFolder, for runs that leave so much there, for which it must have
-// room.
+// CreateRoom is CreateFolder with a check that the disk has room for the estimate.
 func CreateRoom(path string, now time.Time, workload, suffix string, e Estimate) (folder string, err error) {
 	_, missing := os.Stat(path)
 	if folder, err = CreateFolder(path, now, workload, suffix); err != nil {
@@ -81,18 +76,17 @@ func CreateRoom(path string, now time.Time, workload, suffix string, e Estimate)
 	return folder, err
 }
 
-// checkRoom looks whether there is room for what an estimate says: for a third of it,
-// since that may be wrong by a factor of three. It returns a *FolderError.
+// checkRoom returns a *FolderError if there is no room for a third of the estimate, which may
+// be wrong by a factor of three.
 func checkRoom(folder string, e Estimate) error {
 	on, err := disk.Usage(folder)
-	if err != nil || int64(on.Free) >= e.Kept/estimateError { // where the system does not tell, writing does
+	if err != nil || int64(on.Free) >= e.Kept/estimateError { // if free space is unknown, writing will tell
 		return nil
 	}
 	return &FolderError{Path: folder, Err: syscall.ENOSPC,
 		Reason: fmt.Sprintf("has room for %s, and what is to be written there takes about %s", quantity.Bytes(int64(on.Free)), quantity.Bytes(e.Kept))}
 }
 
-// makeRoom sees to it before anything is loaded that the run's folder can hold the run.
 func (r *run) makeRoom() error {
 	agents := 0
 	if r.options.Agents != nil {
@@ -104,8 +98,7 @@ func (r *run) makeRoom() error {
 	return checkRoom(r.folder, r.scenario.Estimate(agents))
 }
 
-// endUnrecorded goes on with a run whose history could not be written any more: it is
-// judged by what was recorded before, and has no verdict.
+// endUnrecorded goes on after the history could not be written. The run has no verdict.
 func (r *run) endUnrecorded(ctx context.Context, stats *load.Stats, unwritten *history.WriteError) {
 	giveBack(r.folder)
 	stats.Cut = true

@@ -19,13 +19,11 @@ import (
 	"assay/workload/definition"
 )
 
-// embeddedBacking backs up a database within assay.
 type embeddedBacking struct {
 	driver  catalog.Driver
 	address string
 }
 
-// CheckBackup implements cluster.Backing.
 func (e embeddedBacking) CheckBackup(_ string, moment bool) error {
 	if moment {
 		return errors.New("SQLite keeps no log from which the state of a moment could be restored; restore the backup's own state")
@@ -33,7 +31,6 @@ func (e embeddedBacking) CheckBackup(_ string, moment bool) error {
 	return nil
 }
 
-// BackUp implements cluster.Backing.
 func (e embeddedBacking) BackUp(ctx context.Context, _ int, way, into string) (by string, err error) {
 	if err := os.Mkdir(into, 0o700); err != nil {
 		return "", err
@@ -41,7 +38,6 @@ func (e embeddedBacking) BackUp(ctx context.Context, _ int, way, into string) (b
 	return e.driver.BackUp(ctx, e.address, way, into)
 }
 
-// Restore implements cluster.Backing.
 func (e embeddedBacking) Restore(_ context.Context, backup, into string, _ time.Time) (address string, end func() error, err error) {
 	if err := os.CopyFS(into, os.DirFS(backup)); err != nil {
 		return "", nil, errors.Join(err, os.RemoveAll(into))
@@ -49,8 +45,7 @@ func (e embeddedBacking) Restore(_ context.Context, backup, into string, _ time.
 	return e.driver.Restored(into), func() error { return os.RemoveAll(into) }, nil
 }
 
-// backsItselfUp reports whether the faults can be done to a database within assay: they do
-// something with backups, and nothing else.
+// backsItselfUp reports whether the database is embedded and all faults are about backups.
 func (s Scenario) backsItselfUp(faults []fault.Fault) bool {
 	driver, err := catalog.DriverFor(embeddedAddress("", ""))
 	if s.Database != "" {
@@ -61,7 +56,7 @@ func (s Scenario) backsItselfUp(faults []fault.Fault) bool {
 	})
 }
 
-// validateBackups looks at what is to be done with backups.
+// validateBackups refuses backups and restores that the run cannot judge.
 func (s Scenario) validateBackups(faults []fault.Fault) error {
 	for _, f := range faults {
 		a, _ := fault.Lookup(f.Action)
@@ -81,7 +76,6 @@ func (s Scenario) validateBackups(faults []fault.Fault) error {
 
 func movesClock(f fault.Fault) bool { return fault.Recorded(f.Action).MovesClock }
 
-// embed has a database within assay backed up by itself, if that is asked for.
 func (r *run) embed(ctx context.Context) error {
 	if len(r.scenario.Faults) == 0 || r.hasNodes() {
 		return nil
@@ -90,8 +84,8 @@ func (r *run) embed(ctx context.Context) error {
 	return r.scenario.refuseFaults(ctx, fault.Embedded(r.embedded))
 }
 
-// readRestored reads what was restored into folders of their own. A state that cannot be
-// read is noted; that is no reason to lose the rest.
+// readRestored reads each restored database into its own folder. A failure is noted: it must
+// not lose the rest.
 func (r *run) readRestored(ctx context.Context) error {
 	backups := r.embedded
 	if r.cluster != nil {
@@ -116,7 +110,6 @@ func (r *run) readRestored(ctx context.Context) error {
 	return history.WriteJSON(filepath.Join(r.folder, readback.FileRestored), all)
 }
 
-// readOne reads a restored database, if it holds this run.
 func (r *run) readOne(ctx context.Context, address, folder string) (err error) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return err

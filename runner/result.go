@@ -18,11 +18,10 @@ import (
 	"assay/store"
 )
 
-// resultFormat is the version of result.json's form.
 const resultFormat = 1
 
-// begin returns the result of a run that has begun: what is known beforehand,
-// and a verdict of unknown, so that a run that is killed leaves the truth.
+// begin returns the result of a run that has just begun. Its verdict is unknown, so that a
+// killed run leaves the truth.
 func begin(s Scenario, mark store.Marker, started time.Time) *report.Result {
 	loop := "closed"
 	if s.Load.Rate > 0 {
@@ -49,7 +48,6 @@ func begin(s Scenario, mark store.Marker, started time.Time) *report.Result {
 
 const invalid = string(measure.Invalid)
 
-// describe enters what the database says of itself.
 func describe(r *report.Result, p store.Product, address, promise string) {
 	d := &r.Database
 	d.Product, d.Version, d.Address = p.Name, p.Version, store.Redact(address)
@@ -68,13 +66,12 @@ func describe(r *report.Result, p store.Product, address, promise string) {
 	d.Nodes, d.Shards, d.Replicas = known(t.Nodes), known(t.Shards), known(t.Replicas)
 	d.CPUsPerNode, d.MemoryPerNode, d.DiskPerNode = known(float64(t.CPUsPerNode)), known(t.MemoryPerNode), known(t.DiskBytesPerNode)
 	if t.Nodes > 0 {
-		d.Arbiters = &t.Arbiters // 0 is known where the members are
+		d.Arbiters = &t.Arbiters // 0 is a known number if the nodes are known
 	}
 }
 
-// describeNodes enters what is known of servers that assay has started. A server
-// does not see the limits it is under: it tells the machine's memory, if any.
-// Without limits of their own, several nodes share this machine.
+// describeNodes describes servers that assay has started. A server does not see its own limits:
+// it reports the machine's memory, if any. Nodes without limits share this machine.
 func describeNodes(d *report.Database, c *report.Cluster, here Environment) {
 	arbiters := 0
 	for _, n := range c.Nodes {
@@ -94,7 +91,7 @@ func describeNodes(d *report.Database, c *report.Cluster, here Environment) {
 	}
 }
 
-// known returns nil for 0, which stands for not known.
+// known returns nil for 0, which means unknown.
 func known[T int | int64 | float64](v T) *T {
 	if v == 0 {
 		return nil
@@ -110,7 +107,6 @@ func writeResult(folder string, r *report.Result) error {
 	return history.WriteFile(filepath.Join(folder, FileResult), text.Bytes())
 }
 
-// writePage makes the run's HTML page.
 func writePage(path, folder string, s Scenario, r *report.Result) error {
 	scenario, err := os.ReadFile(filepath.Join(folder, FileScenario))
 	if err != nil {
@@ -129,11 +125,10 @@ func writePage(path, folder string, s Scenario, r *report.Result) error {
 	return history.WriteFile(path, page.Bytes())
 }
 
-// readEnvironment returns the kept environment in the order of its fields, or
-// nothing if it was not kept.
+// readEnvironment returns the environment in the order of its fields; nil if it was not kept.
 func readEnvironment(folder string) (settings []report.Setting) {
 	text, err := os.ReadFile(filepath.Join(folder, FileEnvironment))
-	var all yaml.MapSlice // which JSON is, too, and which keeps the order
+	var all yaml.MapSlice // JSON is YAML, and MapSlice keeps the order
 	if err != nil || yaml.Unmarshal(text, &all) != nil {
 		return nil
 	}

@@ -14,10 +14,9 @@ import (
 	"assay/runner/work"
 )
 
-// inRounds has the rounds worked one after the other. Each has clients of its own in the
-// history, behind those of the rounds before. open prepares a round, the n-th from 0, and
-// gives when it starts; work works it and gives when it ended. Either may say that the run is
-// cut. It returns when the first round began and the last ended.
+// inRounds works the rounds one after the other. In the history, each round's clients are
+// numbered after those of the rounds before. open prepares the n-th round, from 0, and returns
+// its start; work returns its end. Either may say that the run is cut.
 func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n int, round load.Round) (start int64, cut bool, err error),
 	work func(round load.Round, scope measure.RoundScope) (end int64, cut bool, err error)) (began, ended int64, err error) {
 	first := 0
@@ -39,7 +38,7 @@ func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n 
 			return began, ended, err
 		}
 		r.options.Monitor.Clients(round.Clients)
-		// Of the run's own servers, with those that they have started and waited for.
+		// Only of the run's own servers, with children that they have waited for.
 		before := servers.ProcessTime(r.cluster.Processes())
 		if ended, cut, err = work(round, scope); err != nil {
 			return began, ended, err
@@ -53,7 +52,6 @@ func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n 
 	return began, ended, nil
 }
 
-// workRounds works the rounds in this process.
 func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load.Recorder, now func() int64) (all load.Stats, err error) {
 	var clients []load.Client
 	defer func() { work.Close(clients) }()
@@ -84,7 +82,7 @@ func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load
 	return all, recorder.Mark(history.Event{At: all.MeasureEnd, Name: history.EventMeasureEnd})
 }
 
-// enterPlan enters what is to be worked instead of one stretch.
+// enterPlan replaces the plan's length by the names of the rounds.
 func enterPlan(l *report.Load, rounds []load.Round) {
 	l.WarmupSeconds, l.DurationSeconds, l.Ops = 0, 0, 0
 	for _, round := range rounds {

@@ -25,31 +25,28 @@ import (
 	"assay/store"
 )
 
-// Options is how a run is carried out, as opposed to what it does.
+// Options is how a run is carried out. A Scenario is what it does.
 type Options struct {
-	// Version is assay's own.
 	Version string
-	// Out is the run's folder; empty means a new one below runs.
+	// Out is the run's folder; empty means a new folder below runs.
 	Out string
-	// Servers is a folder that holds server programs, searched first.
+	// Servers is a folder of server programs, searched first.
 	Servers string
-	// Shared are servers that several runs work on; nil for a run that starts its own.
+	// Shared are servers for several runs; nil for a run that starts its own.
 	Shared *nodes.Nodes
-	// Progress receives how the run goes; it must not be nil.
+	// Progress must not be nil.
 	Progress Progress
-	// Status, if not nil, is kept up to date while the run goes.
+	// Status, if not nil, is kept up to date.
 	Status *Status
-	// Monitor follows the run; nil for nobody.
+	// Monitor may be nil.
 	Monitor Monitor
 	// Agents do the work instead of this process; nil for none.
 	Agents *Agents
-	// StallTimeout is how long a phase other than the work may make no progress
-	// before the database is asked whether it is still there, and how long it
-	// may take to answer; 0 means a minute.
+	// StallTimeout is how long a phase other than the work may make no progress before the
+	// run asks whether the database is alive, and how long the answer may take; 0 means a minute.
 	StallTimeout time.Duration
 }
 
-// withDefaults has something in place of what need not be given.
 func (o Options) withDefaults() Options {
 	if o.Status == nil {
 		o.Status = &Status{}
@@ -60,17 +57,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Outcome is what a run left.
+// Outcome is the result of a run and its files.
 type Outcome struct {
-	Result *report.Result
-	// Folder is the run's folder, Report its page.
+	Result         *report.Result
 	Folder, Report string
-	// Responses is the distribution of the response times; empty of a result that was read
-	// from its file.
+	// Responses is the distribution of response times; empty if the result was read from its file.
 	Responses measure.ResponseTimes
 }
 
-// run is one run in progress.
 type run struct {
 	scenario Scenario
 	options  Options
@@ -83,31 +77,28 @@ type run struct {
 	result   *report.Result
 	live     *measure.Live
 	group    *agents.Coordinator // nil of a run without agents
-	// agentsCounted is what the agents counted; nil if some could not say.
+	// agentsCounted is nil if an agent's counts are missing.
 	agentsCounted *report.Counted
 	loading       report.Loading
 	inFlight      string
-	// unrecorded is true if the history could not be written to its end.
+	// unrecorded means that the history could not be written to its end.
 	unrecorded bool
-	// started is time zero of the history with its monotonic reading, which result.Started,
-	// a time in UTC, does not have.
-	started time.Time
-	// endService ends the web service that the run started, if there is one.
+	// started is time zero of the history with its monotonic reading, which the UTC time
+	// result.Started lacks.
+	started    time.Time
 	endService func() error
 
-	// Of a run on servers of its own, or shared ones.
-	cluster *nodes.Nodes
-	// Of a run whose database is within assay, and backed up.
+	// The nodes come from one of these; all are nil for a database that is only addressed.
+	cluster  *nodes.Nodes
 	embedded *cluster.Backups
-	// Of a run on pods of somebody else's.
-	pods  *fault.Pods
-	hosts *fault.Hosts // of a run on nodes of the user's own
-	nodes *report.Cluster
+	pods     *fault.Pods
+	hosts    *fault.Hosts // of a run on nodes of the user's own
+	nodes    *report.Cluster
 }
 
-// Run carries out one scenario. The error says why there is no result; a
-// database that breaks its word, or a run that is cut, is a result. When ctx
-// ends, the run is ended in order: it is read back, judged and marked as cut.
+// Run carries out one scenario. The error says why there is no result. A database that breaks
+// its promise and a run that is cut are results. When ctx ends, the run is read back, judged
+// and marked as cut.
 func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if _, err := catalog.WorkloadOf(s.Workload); err != nil {
 		return Outcome{}, err
@@ -135,7 +126,7 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 		return Outcome{}, r.interrupted(ctx, err, "connecting")
 	}
 	gathered := false
-	defer func() { // of a run that did not begin nothing stays, once nobody writes there any more
+	defer func() { // a run that did not begin leaves nothing
 		if !gathered && os.RemoveAll(filepath.Join(r.folder, agents.Folder)) == nil {
 			r.removeEmptyFolder()
 		}
@@ -159,12 +150,12 @@ func Run(ctx context.Context, s Scenario, o Options) (out Outcome, err error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	// From here on the run ends in order, however often it was asked to end.
+	// From here on the run ends in order, even if ctx has ended.
 	return r.summarize(context.WithoutCancel(ctx), stats)
 }
 
-// cleanedUp returns the error with which the run ends. What could not be cleaned up does not
-// take a verdict back: it is told beside it.
+// cleanedUp returns the error of the run. If there is a result, a failure to clean up is only
+// a note in it.
 func (r *run) cleanedUp(out Outcome, err, left error) error {
 	if left == nil || err != nil || out.Result == nil {
 		return errors.Join(err, left)
@@ -179,8 +170,8 @@ func (r *run) cleanedUp(out Outcome, err, left error) error {
 	return nil
 }
 
-// open reaches the database and makes the run's folder, in an order that
-// leaves no empty folder behind when the database cannot be reached.
+// open reaches the database and makes the run's folder. An unreachable database leaves no empty
+// folder behind.
 func (r *run) open(ctx context.Context) (err error) {
 	r.options.Progress.Stage("connecting")
 	embedded := r.address == ""
@@ -225,8 +216,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	return err
 }
 
-// removeEmptyFolder removes the run's folder, which was made for it, if nothing is in it
-// yet, and the folder of all runs if there are no others.
+// removeEmptyFolder removes the run's folder, which this run made, and runs, if they are empty.
 func (r *run) removeEmptyFolder() {
 	if os.Remove(r.folder) == nil && r.options.Out == "" {
 		_ = os.Remove(filepath.Dir(r.folder)) // fails if there are others
@@ -254,7 +244,7 @@ func (r *run) reach(ctx context.Context) error {
 		if !found.Marker.Loaded {
 			state = "its loading was interrupted"
 		}
-		if found.Marker.Rows > 0 { // a script's statements may have made all
+		if found.Marker.Rows > 0 { // a script may have made all rows itself
 			state = fmt.Sprintf("%s of %s, %s", check.Count(found.Rows), check.Counted(found.Marker.Rows, "row", "rows"), state)
 		}
 		r.options.Progress.Note(fmt.Sprintf("replacing what run %s left: %s", found.Marker.Run, state))
@@ -271,10 +261,9 @@ func (r *run) reach(ctx context.Context) error {
 	return nil
 }
 
-// opener opens the scenario's workload on the database at address, as openWork does.
+// opener has the contract of openWork.
 type opener func(ctx context.Context, s Scenario, address string, stallTimeout time.Duration) (*open.Work, error)
 
-// orDefault is openWork of nil.
 func (o opener) orDefault() opener {
 	if o == nil {
 		return openWork
@@ -290,13 +279,11 @@ func openWork(ctx context.Context, s Scenario, address string, stallTimeout time
 	}.Open(ctx, address)
 }
 
-// embeddedAddress is the database of a run that names none.
 func embeddedAddress(folder, workload string) string {
 	return schemeSQLite + filepath.Join(folder, workload+fileSQLite)
 }
 
-// load makes the opening state and the first form of the result, which says
-// truthfully that the run has not ended.
+// load loads the opening state and writes a first result, which says that the run has not ended.
 func (r *run) load(ctx context.Context) error {
 	started := time.Now()
 	mark := store.Marker{
@@ -346,7 +333,7 @@ func (r *run) load(ctx context.Context) error {
 	}
 	if r.cluster != nil && r.cluster.LedBy() != "" {
 		product.Settings = append(product.Settings, store.Setting{Name: store.SettingLedBy, Value: r.cluster.LedBy()})
-		for _, bound := range []string{"maximum_lag_on_failover", "ttl", "synchronous_mode"} { // of what a failover or a primary alone loses
+		for _, bound := range []string{"maximum_lag_on_failover", "ttl", "synchronous_mode"} { // for losses by a failover or a primary alone
 			if asked := r.cluster.Spec().Options[bound]; asked != "" {
 				product.Settings = append(product.Settings, store.Setting{Name: bound, Value: asked})
 			}
@@ -359,7 +346,7 @@ func (r *run) load(ctx context.Context) error {
 	switch {
 	case r.pods != nil:
 		describePods(&r.result.Database, r.nodes.Nodes)
-	case r.hosts != nil: // what they are made of is not known here
+	case r.hosts != nil: // the machines are unknown here
 		r.result.Database.Nodes = known(len(r.nodes.Nodes))
 	case r.nodes != nil:
 		describeNodes(&r.result.Database, r.nodes, here)

@@ -1,7 +1,6 @@
-// Package runner carries out runs: it opens the database, loads, works, waits
-// until nothing is in flight, reads back, judges and writes the run's folder.
-// It knows the phases of a run and the files of its folder; what is done in a
-// phase is the workload's.
+// Package runner carries out runs: it opens the database, loads, works, waits until nothing is
+// in flight, reads back, judges and writes the run's folder. The workload defines what happens
+// in each phase.
 //
 // It must not know the command line or the terminal.
 package runner
@@ -34,61 +33,54 @@ import (
 	"assay/workload/definition"
 )
 
-// Scenario is one run as asked for. It is kept in scenario.yaml, without any
-// password, so that the run can be done again as it was.
+// Scenario is one run as asked for. scenario.yaml keeps it, without passwords, so that the run
+// can be repeated.
 type Scenario struct {
 	Workload string `yaml:"workload"`
-	// Database is the address without a password; empty means an SQLite file
-	// in the run's folder.
+	// Database is the address without a password; empty means an SQLite file in the run's
+	// folder.
 	Database string `yaml:"database,omitempty"`
-	// Cluster starts servers on this machine for the run instead, such as
-	// "mongodb:3"; or k8s: and the path of a manifest of Kubernetes, whose database has
-	// the address in Database.
+	// Cluster names servers to start on this machine, such as "mongodb:3". Or it is k8s: and
+	// the path of a Kubernetes manifest, whose database has the address in Database.
 	Cluster string `yaml:"cluster,omitempty"`
-	// Kubernetes selects the pods of the database, whose address Database has, as
-	// NAMESPACE/SELECTOR: they are its nodes.
+	// Kubernetes selects the pods of Database, as NAMESPACE/SELECTOR. They are its nodes.
 	Kubernetes string `yaml:"kubernetes,omitempty"`
-	// Nodes is the path of a file of machines and commands (fault.ParseHosts): they are the nodes of the
-	// database whose address Database has.
+	// Nodes is the path of a file of machines and commands (fault.ParseHosts). They are the
+	// nodes of Database.
 	Nodes string `yaml:"nodes,omitempty"`
-	// Options are parameters of the address, as NAME=VALUE, also of one that a
-	// cluster gives, such as "w=1".
+	// Options are parameters of the address, also of a cluster's, as NAME=VALUE: "w=1".
 	Options []string `yaml:"options,omitempty"`
-	// Faults are what is done to the cluster's nodes meanwhile; see package
-	// fault for the grammar.
+	// Faults follow the grammar of package fault.
 	Faults []string `yaml:"faults,omitempty"`
-	// Isolation names one of the database's own isolation levels; empty means
-	// the driver's default.
+	// Isolation names one of the database's isolation levels; empty means the driver's default.
 	Isolation      string        `yaml:"isolation,omitempty"`
 	ConnectTimeout time.Duration `yaml:"connect_timeout"`
 	Load           load.Plan     `yaml:"load"`
-	// Config is the workload's own part, which copies of the scenario share. In a
-	// file it has the workload's key.
+	// Config is the workload's own part, which copies of the scenario share. Its key in a
+	// file is the workload's key.
 	Config     definition.Config `yaml:"-"`
 	Thresholds []string          `yaml:"thresholds,omitempty"`
-	// Strict makes an invalid measurement an exit code by itself.
+	// Strict gives an invalid measurement an exit code of its own.
 	Strict bool `yaml:"strict,omitempty"`
 	// OtherWork is the largest share of the processors, in percent, that other programs may
-	// use in a valid measurement; 0 for the default.
+	// use in a valid measurement; 0 means the default.
 	OtherWork float64 `yaml:"other_work_percent,omitempty"`
-	// Judge is what the exit code follows: empty or report.JudgePromise the verdict;
-	// report.JudgeFound, which earlier versions called all, also what is allowed.
-	Judge string `yaml:"judge,omitempty"`
-	// NoServerStats leaves out what the servers were doing.
-	NoServerStats bool `yaml:"no_server_stats,omitempty"`
-	// Overhead measures, after the run, what assay itself takes.
+	// Judge chooses what the exit code follows: the verdict (empty or report.JudgePromise), or
+	// also findings that are allowed (report.JudgeFound, "all" in earlier versions).
+	Judge         string `yaml:"judge,omitempty"`
+	NoServerStats bool   `yaml:"no_server_stats,omitempty"`
+	// Overhead measures assay's own cost after the run.
 	Overhead bool `yaml:"overhead,omitempty"`
-	// Price is what one node costs, as report.ParsePrice reads it; empty if nobody said.
+	// Price is the price of a node, as report.ParsePrice reads it; empty if unknown.
 	Price string `yaml:"price,omitempty"`
-	// UseExisting has the workload use tables that are there already in Database. It makes,
-	// marks, loads, alters and drops nothing.
+	// UseExisting has the workload use existing tables in Database. It makes, marks, loads,
+	// alters and drops nothing.
 	UseExisting bool `yaml:"use_existing,omitempty"`
-	// Drop removes the data at the end of the run.
-	Drop bool `yaml:"drop,omitempty"`
+	Drop        bool `yaml:"drop,omitempty"`
 }
 
-// Defaults returns the scenario of a run of a workload without flags. The seed is
-// 0 and is to be set.
+// Defaults returns the scenario of a workload without flags. The caller sets the seed, which
+// is 0.
 func Defaults(w definition.Workload) Scenario {
 	s := Scenario{Workload: w.Name, ConnectTimeout: 10 * time.Second, Load: load.Defaults(), Config: w.Config(), OtherWork: 100 * measure.DefaultLimits().MaxOthers}
 	if w.Load != nil {
@@ -97,9 +89,8 @@ func Defaults(w definition.Workload) Scenario {
 	return s
 }
 
-// Plan makes the load what the workload makes of it, and has each fault say when it
-// happens and how long it lasts: what is kept of the run says what it did. What cannot be
-// done of either stays for Validate to refuse.
+// Plan lets the workload adjust the load, and gives each fault its explicit time and length, so
+// that the kept scenario says what the run did. Validate refuses what Plan cannot do.
 func (s *Scenario) Plan() {
 	if c, can := s.Config.(definition.Existing); can && s.UseExisting {
 		c.UseExisting()
@@ -115,22 +106,20 @@ func (s *Scenario) Plan() {
 	}
 }
 
-// settings are the workload's own, for the report.
 func (s Scenario) settings() []report.Setting {
-	driver, _ := catalog.DriverFor(s.Database) // none of a database that the run makes
+	driver, _ := catalog.DriverFor(s.Database) // zero if the run makes the database
 	return s.Config.Options(driver.Support(s.Workload))
 }
 
-// definition is the scenario's workload; the zero value if there is no such one.
+// definition is the scenario's workload; the zero value for an unknown name.
 func (s Scenario) definition() definition.Workload {
 	w, _ := catalog.WorkloadOf(s.Workload)
 	return w
 }
 
-// Validate returns the first thing that cannot be run: a
-// *store.OptionError, *load.PlanError, *catalog.SchemeError,
-// *cluster.SpecError, *kubernetes.TargetError, *fault.ParseError, *fault.ScheduleError or
-// *measure.ThresholdError.
+// Validate returns the first reason why the scenario cannot run: a *store.OptionError,
+// *load.PlanError, *catalog.SchemeError, *cluster.SpecError, *kubernetes.TargetError,
+// *fault.ParseError, *fault.ScheduleError or *measure.ThresholdError.
 func (s Scenario) Validate() error {
 	if _, err := catalog.WorkloadOf(s.Workload); err != nil {
 		return err
@@ -180,8 +169,6 @@ func (s Scenario) Validate() error {
 	return s.validateOverhead()
 }
 
-// validateCluster looks at the servers to start and at what is to be done to
-// them.
 func (s Scenario) validateCluster() error {
 	all, err := s.faults()
 	if s.Cluster == "" && s.Kubernetes == "" && s.Nodes == "" {
@@ -210,7 +197,7 @@ func (s Scenario) validateCluster() error {
 	return errors.Join(fault.CheckSchedule(loading, 0), fault.CheckSchedule(measured, measuredLength(s.Load)))
 }
 
-// validateNodes looks at where the nodes come from, and whether faults have theirs.
+// validateNodes checks where the nodes come from, and whether faults have nodes.
 func (s Scenario) validateNodes(faults []fault.Fault) error {
 	refuse := func(option, value, want string) error {
 		return &store.OptionError{Option: option, Value: value, Want: want}
@@ -258,7 +245,6 @@ func (s Scenario) thresholds() ([]measure.Threshold, error) {
 	return all, nil
 }
 
-// ScenarioError means that a scenario file cannot be used.
 type ScenarioError struct {
 	Path string
 	Err  error
@@ -267,9 +253,8 @@ type ScenarioError struct {
 func (e *ScenarioError) Error() string { return fmt.Sprintf("scenario %s: %v", e.Path, e.Err) }
 func (e *ScenarioError) Unwrap() error { return e.Err }
 
-// ReadScenario reads a scenario file. Fields that it does not name keep their
-// defaults; fields that do not exist, and values that cannot be run, give a
-// *ScenarioError.
+// ReadScenario reads a scenario file. Fields that it does not name keep their defaults. Unknown
+// fields and invalid values give a *ScenarioError.
 func ReadScenario(path string) (Scenario, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -285,11 +270,10 @@ func ReadScenario(path string) (Scenario, error) {
 	return s, nil
 }
 
-// parseScenario takes the parts of the workloads out of the file, each of which
-// has its workload's key, and reads the rest into the Scenario. The part of
-// another workload than the scenario's must be well formed and means nothing.
+// parseScenario reads the workloads' parts, each under its workload's key, and then the rest.
+// The part of a workload other than the scenario's must be well formed and has no effect.
 func parseScenario(text []byte) (Scenario, error) {
-	s := Defaults(catalog.Workloads()[0]) // of a file that names none
+	s := Defaults(catalog.Workloads()[0]) // for a file that names no workload
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil || len(file.Docs) == 0 || file.Docs[0].Body == nil {
 		return s, err
@@ -331,8 +315,8 @@ func parseScenario(text []byte) (Scenario, error) {
 
 const schemeSQLite = "sqlite:"
 
-// Unserved is why the scenario's database does not serve its workload, by the catalog, as a
-// clause; empty if it does, or if only the database itself can tell.
+// Unserved says, as a clause, why the catalog has no support of the workload for the scenario's
+// database; empty if it has, or if only the database can tell.
 func (s Scenario) Unserved() string {
 	address := s.Database
 	switch spec, err := cluster.ParseSpec(s.Cluster); {
@@ -348,7 +332,7 @@ func (s Scenario) Unserved() string {
 	return driver.Support(s.Workload).Reason
 }
 
-// Text is the scenario as a file has it: without any password.
+// Text is the scenario's file, without any password.
 func (s Scenario) Text() ([]byte, error) {
 	if s.Database != "" { // empty means an SQLite file in the run's folder
 		s.Database = store.Redact(s.Database)
@@ -364,7 +348,8 @@ func (s Scenario) Text() ([]byte, error) {
 	return slices.Concat(common, byLine(own)), nil
 }
 
-// byLine has texts of several lines, such as scripts, stand line by line, unless that would change one.
+// byLine writes texts of several lines, such as scripts, line by line, unless that would change
+// a value.
 func byLine(quoted []byte) []byte {
 	pattern := regexp.MustCompile(`(?m)^( *)(\w+): (".*\\n.*")$`)
 	lines := pattern.ReplaceAllStringFunc(string(quoted), func(whole string) string {

@@ -13,14 +13,13 @@ import (
 	"assay/store"
 )
 
-// FileServers is, in a run's folder, what the servers were doing.
+// FileServers is the file in a run's folder with the observations of the servers.
 const FileServers = "servers.jsonl"
 
-// testerName is what charts call assay itself.
 const testerName = "assay"
 
-// watchServers keeps what the servers are doing, from start until the returned function
-// is called. It has no effect on the run: what goes wrong is a gap, or a note.
+// watchServers observes the servers from start on. Failures leave gaps or notes, and never
+// affect the run.
 func (r *run) watchServers(ctx context.Context, start time.Time) (stop func()) {
 	if r.scenario.NoServerStats {
 		return func() {}
@@ -37,8 +36,8 @@ func (r *run) watchServers(ctx context.Context, start time.Time) (stop func()) {
 	}
 }
 
-// serverSources are the nodes of the run's own cluster, or the servers of the address
-// that run on this machine, and assay itself. why is why there is no server among them.
+// serverSources are assay itself and either the nodes of the run's cluster, or the servers of
+// the address on this machine. why says why a server is missing.
 func (r *run) serverSources() (sources func() []servers.Source, why string) {
 	tester := func() []int { return append(r.options.Agents.processes(), os.Getpid()) }
 	cpus := float64(runtime.NumCPU())
@@ -68,8 +67,6 @@ func (r *run) serverSources() (sources func() []servers.Source, why string) {
 	return func() []servers.Source { return all }, why
 }
 
-// serverCharts are the charts of what the servers were doing; none where that is not
-// known, of which the result tells.
 func serverCharts(folder string) report.ServerCharts {
 	record, err := servers.Read(filepath.Join(folder, FileServers))
 	if err != nil || record == nil {

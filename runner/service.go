@@ -12,10 +12,9 @@ import (
 	"assay/workload/definition"
 )
 
-// serve starts the web service in front of the run's database, if the workload asks
-// for it, and sets the run's address to that of the service. The service is part of
-// this process: it ends with it, and what it uses of the machine is counted as the
-// tester's.
+// serve starts the web service in front of the database, if the workload asks for it, and sets
+// the run's address to it. The service runs in this process, and its use of the machine counts
+// as the tester's.
 func (r *run) serve(ctx context.Context) error {
 	c, can := r.scenario.Config.(definition.Served)
 	if !can || !c.Served() {

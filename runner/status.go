@@ -16,20 +16,18 @@ import (
 	"assay/store"
 )
 
-// Status is how a run goes, for those who watch it: in this process by Live, in
-// others by live.json in the run's folder. It is safe for concurrent use.
+// Status is the present state of a run: Live gives it to this process, live.json in the run's
+// folder to others. It is safe for concurrent use.
 type Status struct {
 	mu   sync.Mutex
 	live report.Live
 	last float64 // the end of the latest point, in seconds of the work
-	// merged is how many seconds one point stands for; next is the point that is not
-	// whole yet, of parts seconds.
+	// merged is how many seconds a point stands for. next is an incomplete point of parts seconds.
 	merged, parts int
 	next          report.LivePoint
 }
 
-// The bounds of what is kept: points are merged in pairs when they are so many, and
-// the oldest faults and notes go.
+// At maxLivePoints, points are merged in pairs. Of faults and notes, the oldest are dropped.
 const (
 	maxLivePoints = 240
 	maxLiveFaults = 20
@@ -66,7 +64,6 @@ func (s *Status) change(how func(l *report.Live)) {
 	how(&s.live)
 }
 
-// describe enters what the database says of itself, and who its nodes are.
 func (s *Status) describe(r *report.Result) {
 	s.change(func(l *report.Live) {
 		l.Database = r.Database.Product + " " + r.Database.Version
@@ -122,8 +119,8 @@ func (s *Status) working(elapsed time.Duration, measuring bool, now measure.Snap
 	})
 }
 
-// mergePoints adds a point to one that stands for n others. The median becomes the mean
-// of medians, the 99th percentile the largest.
+// mergePoints adds a point to one that stands for n others. It takes the mean of the medians
+// and the largest 99th percentile.
 func mergePoints(p report.LivePoint, n int, next report.LivePoint) report.LivePoint {
 	if n == 0 {
 		return next
@@ -133,7 +130,7 @@ func mergePoints(p report.LivePoint, n int, next report.LivePoint) report.LivePo
 		P99: max(p.P99, next.P99), Uncommitted: p.Uncommitted + next.Uncommitted}
 }
 
-// fault enters a fault that was injected or healed; start is the zero of the work.
+// fault enters an injected or healed fault; start is the zero of the work.
 func (s *Status) fault(i fault.Injection, start time.Time) {
 	s.change(func(l *report.Live) {
 		f := report.LiveFault{Text: record.ActionOf(i.Fault) + " " + i.Fault.Target, Nodes: i.Nodes, Injected: i.InjectedAt.Sub(start).Seconds(), Healed: -1}
@@ -149,9 +146,8 @@ func (s *Status) fault(i fault.Injection, start time.Time) {
 	})
 }
 
-// keepIn writes live.json into a folder once a second until the returned function is
-// called, which removes it. What cannot be written is missed by those who watch, and is
-// no reason to end the run.
+// keepIn writes live.json into a folder once a second. stop removes it. A failure to write does
+// not end the run.
 func (s *Status) keepIn(folder string) (stop func()) {
 	path := filepath.Join(folder, report.FileLive)
 	write := func() {
@@ -165,6 +161,6 @@ func (s *Status) keepIn(folder string) (stop func()) {
 	end := everySecond(write)
 	return func() {
 		end()
-		_ = os.Remove(path) // who watches is told by result.json
+		_ = os.Remove(path) // result.json tells the rest
 	}
 }

@@ -26,8 +26,6 @@ import (
 	"assay/workload/definition"
 )
 
-// summarize reads the database back, judges and measures the run, and writes
-// its result and report.
 func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) {
 	unread, err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, r.options.Progress)
 	if lost := r.lease.IsLost(); lost != nil {
@@ -41,7 +39,7 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	}
 	giveBack(r.folder)
 	if err != nil {
-		// The measurement stands; nothing can be valid or violated.
+		// The measurement stands, but the verdict is unknown.
 		r.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
 		r.options.Progress.Note(r.inFlight)
 		r.note(r.inFlight)
@@ -56,10 +54,10 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	live := r.live.Snapshot()
 	enterClient(r.result, stats, live)
 	switch {
-	case r.group != nil: // live figures may come twice, or not at all
+	case r.group != nil: // live figures may miss operations or have them twice
 		r.result.Client.Counted = r.agentsCounted
 	case r.unrecorded:
-		r.result.Client.Counted = nil // more than the history has
+		r.result.Client.Counted = nil // they exceed the history
 	}
 	r.result.Ended = time.Now().UTC()
 	r.keep(ctx)
@@ -77,9 +75,9 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	return out, err
 }
 
-// gone says what there is instead of the run, if err says that nothing is left of it, on servers
-// that the run started: nobody else makes a schema there but under a lease, which was looked
-// at. It is empty where that is not known.
+// gone says what is there instead of the run's data, if err says that nothing is left of it on
+// servers that the run started. The lease shows that no other run made a schema there. It is
+// empty if that is unknown.
 func (r *run) gone(err error) string {
 	if err == nil || r.cluster == nil {
 		return ""
@@ -87,8 +85,8 @@ func (r *run) gone(err error) string {
 	return cmp.Or(readback.Instead(err), r.cluster.EndedForGood)
 }
 
-// examine has the workload examine the database, unless the user wants the run to end.
-// What goes wrong is a note: whatever depends on it has no verdict.
+// examine has the workload examine the database, unless the run was cut. After a failure, which
+// is noted, the checks that need it are unknown.
 func (r *run) examine(ctx context.Context, stats load.Stats) {
 	if stats.Cut || r.inFlight != "" {
 		return
@@ -98,28 +96,27 @@ func (r *run) examine(ctx context.Context, stats load.Stats) {
 	}
 }
 
-// How the notes begin that no longer hold once the database was read after all.
+// The beginnings of notes that a later reading of the database makes untrue.
 const (
 	noteNotRead = "the database could not be read back"
 	noteNoSize  = "the size on disk is not known"
 )
 
-// note keeps a remark that only the run could make, and no judge.
+// note adds a remark that a later judgement cannot make.
 func (r *run) note(text string) { r.result.RunNotes = append(r.result.RunNotes, text) }
 
-// readBack saves the state of the database in the run's folder. acknowledged is how many operations
-// were.
+// readBack saves the state of the database in the run's folder. acknowledged is the number of
+// acknowledged operations.
 func readBack(ctx context.Context, db *open.Work, folder string, s Scenario, own *lease.Lease, acknowledged int64, p Progress) (store.Unread, error) {
 	p.Stage("reading everything back")
 	how := readback.Reading{Folder: folder, State: s.definition().State, Existing: s.UseExisting, Acknowledged: acknowledged,
-		// Rows that are gone after a fault on servers that nobody else knows were lost by it.
+		// On servers of this run alone, a fault lost the missing rows.
 		MayBeEmpty: s.cutsPower() || own.Terms.Alone && len(s.Faults) > 0,
 		Progress:   func(rows int64) { p.Rows(rows, 0) }}
 	return how.Save(ctx, db, own)
 }
 
-// cutsPower reports whether nodes are to lose their power, and with it all rows, maybe:
-// on servers of the run's own, which nobody else empties.
+// cutsPower reports whether faults may lose all rows of the run's own servers.
 func (s Scenario) cutsPower() bool {
 	faults, err := s.faults() // checked before the run
 	return err == nil && slices.ContainsFunc(faults, func(f fault.Fault) bool {
@@ -128,10 +125,9 @@ func (s Scenario) cutsPower() bool {
 	})
 }
 
-// sizeOf asks for the size on disk and enters it; a database that does not tell is no reason
-// to lose the result.
+// sizeOf asks for the size on disk and enters it. A failure is only a note.
 func sizeOf(ctx context.Context, s Scenario, db definition.Work, r *report.Result) *store.Size {
-	if s.UseExisting { // it would be that of others' data
+	if s.UseExisting { // it would be the size of others' data
 		return nil
 	}
 	size, err := db.Size(ctx)
@@ -143,8 +139,8 @@ func sizeOf(ctx context.Context, s Scenario, db definition.Work, r *report.Resul
 	return &size
 }
 
-// sizeLoaded asks the database what the loaded rows take on disk, so that what the
-// work adds can be told. One that does not tell loses that figure alone.
+// sizeLoaded enters the size on disk after loading, to which the work adds. A failure loses only
+// that figure.
 func (r *run) sizeLoaded(ctx context.Context) {
 	if !r.scenario.definition().SizeLoaded {
 		return
@@ -159,7 +155,6 @@ func enterSize(r *report.Result, size store.Size) {
 		Loaded: r.Data.Loaded, Kept: r.Data.Kept}
 }
 
-// keep drops the data if that was asked for, and else says where it is.
 func (r *run) keep(ctx context.Context) {
 	switch {
 	case r.scenario.Drop:
@@ -174,8 +169,8 @@ func (r *run) keep(ctx context.Context) {
 	}
 }
 
-// judgeRun judges and measures a run from its files and completes the result. inFlight, gone and h are
-// what is known beside these; see definition.Evidence and judge.Case. The path of h is the folder's.
+// judgeRun judges and measures a run from its files and completes the result. inFlight is for
+// definition.Evidence, gone for judge.Case. It sets the path of h.
 func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, inFlight, gone string, h figures.History) (measure.ResponseTimes, error) {
 	state := s.definition().State
 	c := judge.Case{Workload: s.definition(), Rules: s.Config, Seed: s.Load.Seed, Isolation: s.Isolation, Gone: gone, Evidence: definition.Evidence{
@@ -195,7 +190,7 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	c.Unread = record.Unread
 	var judged definition.Judgement
 	var judging errgroup.Group
-	if judge.Unjudged(r) == "" { // figures and verdicts are reckoned at once, on a processor each
+	if judge.Unjudged(r) == "" { // figures and verdicts use a processor each
 		judging.Go(func() (err error) { judged, err = c.Rules.Judge(ctx, c.Seed, c.Evidence); return err })
 	}
 	measured, err := enterFigures(folder, s, r, h)
@@ -212,7 +207,6 @@ func judgeRun(ctx context.Context, folder string, s Scenario, r *report.Result, 
 	return measured.Responses, c.Enter(ctx, r, judged, measured)
 }
 
-// enterFigures enters what the run did, by its history and by what was seen of the servers.
 func enterFigures(folder string, s Scenario, r *report.Result, h figures.History) (measure.Figures, error) {
 	thresholds, err := s.thresholds()
 	if err != nil {
@@ -227,7 +221,6 @@ func enterFigures(folder string, s Scenario, r *report.Result, h figures.History
 	return measured, err
 }
 
-// enterClient enters how the tester itself fared.
 func enterClient(r *report.Result, stats load.Stats, live measure.Snapshot) {
 	r.Client.Hung = stats.Hung
 	r.Client.Counted = &report.Counted{Outcomes: live.Outcomes, Attempts: live.Attempts}
@@ -239,8 +232,7 @@ func enterClient(r *report.Result, stats load.Stats, live measure.Snapshot) {
 	r.Load.Unserved = stats.Unserved
 }
 
-// lag turns a histogram of microseconds into figures; nil is of a run whose agents were
-// all lost.
+// lag converts a histogram of microseconds; h is nil if all agents were lost.
 func lag(h *hdrhistogram.Histogram) report.Latency {
 	at := func(percent float64) float64 { return float64(h.ValueAtPercentile(percent)) / 1000 }
 	if h == nil || h.TotalCount() == 0 {
@@ -252,7 +244,6 @@ func lag(h *hdrhistogram.Histogram) report.Latency {
 	}
 }
 
-// write keeps the result and its page.
 func write(folder string, s Scenario, r *report.Result) (Outcome, error) {
 	if err := writeResult(folder, r); err != nil {
 		return Outcome{}, err
@@ -263,7 +254,6 @@ func write(folder string, s Scenario, r *report.Result) (Outcome, error) {
 
 var errNoRun = errors.New("holds no run of assay's; name a folder that assay run has made")
 
-// exists says whether a run's file is there.
 func exists(folder, file string) bool {
 	_, err := os.Stat(filepath.Join(folder, file))
 	return err == nil

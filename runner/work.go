@@ -15,7 +15,6 @@ import (
 	"assay/runner/work"
 )
 
-// work does the operations and records them.
 func (r *run) work(ctx context.Context) (load.Stats, error) {
 	if r.group != nil {
 		return r.workByAgents(ctx)
@@ -24,7 +23,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	rounds, several := r.store.Rounds()
 	if !several {
 		r.options.Progress.Stage("opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
-		opening := time.Now() // before the clock starts: it is in no figure but its own
+		opening := time.Now() // before the clock starts: only ConnectMillis includes it
 		var err error
 		if clients, err = work.Sessions(ctx, r.scenario.Load.Clients, r.scenario.ConnectTimeout, r.lease, r.store.Client); err != nil {
 			return load.Stats{}, r.interrupted(ctx, err, "opening sessions, with all rows in")
@@ -56,7 +55,7 @@ func (r *run) work(ctx context.Context) (load.Stats, error) {
 	return stats, err
 }
 
-// beginWork makes the file of the run's history at path; zero is its Header.Started.
+// beginWork creates the history's file; zero is its Header.Started.
 func (r *run) beginWork(start time.Time, path string, zero int64) (*history.Writer, error) {
 	r.started, r.result.Started = start, start.UTC()
 	r.options.Monitor.Begin(r.id, r.scenario.Workload, r.result.Database.Product, r.options.Version, operationsOf(r.scenario))
@@ -66,8 +65,8 @@ func (r *run) beginWork(start time.Time, path string, zero int64) (*history.Writ
 	})
 }
 
-// accompany starts what goes on beside the work: faults, and who watches. The returned
-// function ends it, when the last client has gone, and waits until the nodes agree.
+// accompany starts what goes on beside the work: faults and observation. Call end when the last
+// client has ended: it also waits until the nodes agree.
 func (r *run) accompany(ctx context.Context, file *history.Writer, start time.Time, rounds bool) (end func()) {
 	now := func() int64 { return int64(time.Since(start)) }
 	stopProgress := everySecond(func() {
@@ -96,8 +95,8 @@ func (r *run) accompany(ctx context.Context, file *history.Writer, start time.Ti
 	}
 }
 
-// endWork waits until nothing of the run is in flight and closes its history. err is
-// that of the work. A history that could not be written to its end is judged as it is.
+// endWork waits until nothing is in flight and closes the history. err is the error of the
+// work. A history that could not be written to its end is judged as far as it goes.
 func (r *run) endWork(ctx context.Context, file *history.Writer, stats *load.Stats, err error, now func() int64) error {
 	if lost := r.lease.IsLost(); err == nil && lost != nil {
 		return errors.Join(r.overtaken(lost), file.Close())
@@ -120,7 +119,6 @@ func (r *run) endWork(ctx context.Context, file *history.Writer, stats *load.Sta
 	return closed
 }
 
-// settle waits until nothing of the run is in flight inside the database.
 func (r *run) settle(ctx context.Context, stats load.Stats) {
 	r.options.Progress.Stage("waiting until nothing is in flight")
 	ctx, cancel := context.WithTimeout(ctx, readback.SettleTimeout)
@@ -132,9 +130,8 @@ func (r *run) settle(ctx context.Context, stats load.Stats) {
 	}
 }
 
-// observed is a configuration that asks for observers.
 type observed interface {
-	// WithoutObservers changes it to that of a database that offers none, and
-	// returns what that means; empty if nothing.
+	// WithoutObservers adapts it to a database without observers. The note says what that means;
+	// empty for nothing.
 	WithoutObservers() (note string)
 }

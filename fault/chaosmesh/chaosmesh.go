@@ -1,7 +1,6 @@
-// Package chaosmesh reads Chaos Mesh's YAML files and translates their objects into faults
-// of assay. What no fault stands for is refused with its line and field, and what to write
-// instead; nothing is left out in silence. The fields are those of chaos-mesh/api, v1alpha1,
-// and those that files of Chaos Mesh 1.x had beside them.
+// Package chaosmesh translates Chaos Mesh's YAML files into faults. It refuses what no fault stands
+// for, with the line, the field and what to write instead, and leaves nothing out in silence. The
+// fields are those of chaos-mesh/api, v1alpha1, and older ones of Chaos Mesh 1.x.
 //
 // It must not know how a fault is brought about, and reaches no cluster.
 package chaosmesh
@@ -18,13 +17,12 @@ import (
 	"assay/fault"
 )
 
-// Where says what the faults are to be done to.
+// Where is what the faults are done to, and when.
 type Where struct {
-	// Namespace is the namespace of the pods; empty for nodes that assay starts itself, where labels
-	// select nothing.
+	// Namespace is the pods' namespace; empty for nodes that assay starts, where labels select
+	// nothing.
 	Namespace string
-	// At is when what has no schedule is to happen, as a fault has it, such as 10s; empty
-	// leaves it open.
+	// At is the time of objects without a schedule, such as 10s; empty leaves it open.
 	At string
 }
 
@@ -32,7 +30,6 @@ type Where struct {
 type Translation struct {
 	// Fault has the file, the line and the object in its Source.
 	Fault fault.Fault
-	// Notes say what was decided where the file leaves it open.
 	Notes []string
 }
 
@@ -68,31 +65,28 @@ func Read(path string, text []byte, where Where) ([]Translation, error) {
 	return all, nil
 }
 
-// reader reads one file and keeps the first thing that is wrong.
 type reader struct {
 	path string
-	// before is how many lines of the file are before the document that is read.
+	// before is the number of lines before the current document.
 	before int
 	err    error
 }
 
-// document is one object that is being read.
 type document struct {
 	r     *reader
 	where Where
-	// kind and name are the object's, namespace is where it is, empty if that is not said.
+	// kind, name and namespace are the object's; namespace may be empty.
 	kind, name, namespace string
 	line                  int
-	// every is the schedule's period, 0 without one.
+	// every is the schedule's period; 0 without one.
 	every  time.Duration
 	drafts []*draft
 	notes  []string
 }
 
-// draft is a fault without its times.
 type draft struct {
 	action, target string
-	// length is how long it lasts, or how long what was ended at once is left so.
+	// length is how long it lasts, or how long an action that ends at once leaves its effect.
 	length time.Duration
 }
 
@@ -109,8 +103,8 @@ func (d *document) add(action, target string) *draft {
 	return d.drafts[len(d.drafts)-1]
 }
 
-// specs are the readers of the kinds that faults stand for, by the kind and by the field
-// that a Schedule has for it. IoChaos is what 1.x called an IOChaos.
+// specs are the readers of the supported kinds, by the kind and by its field in a Schedule. Chaos
+// Mesh 1.x wrote IoChaos for IOChaos.
 func specs() map[string]func(*document, *mapping) {
 	return map[string]func(*document, *mapping){
 		"PodChaos": (*document).podChaos, "NetworkChaos": (*document).networkChaos, "IOChaos": (*document).ioChaos, "IoChaos": (*document).ioChaos,
@@ -123,7 +117,6 @@ const (
 	wantKind     = "write PodChaos, NetworkChaos, IOChaos, StressChaos, TimeChaos or a Schedule of one of them"
 )
 
-// translate reads one object.
 func (r *reader) translate(body ast.Node, where Where) []Translation {
 	m := r.mapping(body, "")
 	d := &document{r: r, where: where, kind: m.text("kind"), line: m.line}
@@ -155,7 +148,7 @@ func (r *reader) translate(body ast.Node, where Where) []Translation {
 	return d.faults(spec)
 }
 
-// spec reads what kinds have in common, and the rest of it.
+// spec reads the fields that all kinds share, and then the rest.
 func (d *document) spec(m *mapping, read func(*document, *mapping)) {
 	if m.line == 0 || len(m.fields) == 0 {
 		m.refuse("action", "", "the spec is missing")
@@ -172,7 +165,7 @@ func (d *document) spec(m *mapping, read func(*document, *mapping)) {
 	m.done()
 	for _, f := range d.drafts {
 		if f.length > 0 || !lasts(f.action) || f.action == "kill" || f.action == "stop" && d.pods() {
-			continue // Chaos Mesh does not look at the duration of what it ends at once
+			continue // Chaos Mesh ignores the duration of actions that end at once
 		}
 		switch {
 		case length == 0 && d.every > 0:
@@ -200,13 +193,12 @@ func (d *document) duration(m *mapping) time.Duration {
 	return length
 }
 
-// schedule reads the spec of a Schedule.
 func (d *document) schedule(m *mapping) {
 	d.period(m, "schedule")
 	m.text("historyLimit") // of finished objects that are kept
 	m.text("startingDeadlineSeconds")
 	switch policy := m.text("concurrencyPolicy"); policy {
-	case "", "Forbid", "Allow": // nothing that is taken lasts until the next one is due
+	case "", "Forbid", "Allow": // no translated fault lasts until its next time
 	default:
 		m.refuse("concurrencyPolicy", "write Forbid or Allow", "there is no policy %q", policy)
 	}
@@ -228,7 +220,6 @@ func (d *document) schedule(m *mapping) {
 	m.done()
 }
 
-// period reads when it is to happen again and again.
 func (d *document) period(m *mapping, key string) {
 	text := m.needed(key, "write such as '@every 2m'")
 	every, ofDay, ok := period(text)
@@ -241,7 +232,6 @@ func (d *document) period(m *mapping, key string) {
 	}
 }
 
-// faults are the drafts with their times.
 func (d *document) faults(spec *mapping) (all []Translation) {
 	if d.r.err != nil {
 		return nil

@@ -16,12 +16,12 @@ import (
 
 // Error is a file that is malformed, or a field that no fault stands for.
 type Error struct {
-	// Path is the file, Line where it goes wrong, from 1 on; 0 if that is not known.
+	// Path is the file, Line where it goes wrong, from 1; 0 if unknown.
 	Path string
 	Line int
-	// Field is the path of the field within its document; empty if it is about all of it.
+	// Field is the path of the field within its document; empty for the whole document.
 	Field string
-	// Problem is what is wrong there, Want what to write instead; it may be empty.
+	// Problem is what is wrong, Want what to write instead; it may be empty.
 	Problem, Want string
 	Err           error
 }
@@ -43,22 +43,21 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// The bounds of a file: its bytes, its documents, and how deep brackets and values are nested
-// in it, for the parser calls itself for each.
+// The bounds of a file: bytes, documents, and the nesting of brackets and values, since the parser
+// is recursive.
 const (
 	maxBytes     = 1 << 20
 	maxDocuments = 1000
 	maxDepth     = 64
 )
 
-// chunk is the text of one document, with how many lines are before it.
+// chunk is the text of one document, and the number of lines before it.
 type chunk struct {
 	text   strings.Builder
 	before int
 }
 
-// chunks parts a file into its documents: the parser gives up in silence behind one that is
-// empty.
+// chunks splits a file into its documents: the parser stops silently after an empty one.
 func chunks(text string) []*chunk {
 	all := []*chunk{{}}
 	number := 0
@@ -75,7 +74,6 @@ func chunks(text string) []*chunk {
 	return all
 }
 
-// documents are the documents of a file that hold something.
 func (r *reader) documents(text []byte) []*chunk {
 	depth, line := 0, 1
 	for _, c := range text {
@@ -102,7 +100,6 @@ func (r *reader) documents(text []byte) []*chunk {
 	return all
 }
 
-// blank reports whether a text has nothing but comments.
 func blank(text string) bool {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -112,7 +109,7 @@ func blank(text string) bool {
 	return true
 }
 
-// parse reads the value of one document; nil if that cannot be.
+// parse reads one document; nil after an error.
 func (r *reader) parse(c *chunk) ast.Node {
 	r.before = c.before
 	file, err := parser.ParseBytes([]byte(c.text.String()), 0)
@@ -131,7 +128,7 @@ func (r *reader) parse(c *chunk) ast.Node {
 	return file.Docs[0].Body
 }
 
-// lineOf is a token's line in the file; 0 if it is not known.
+// lineOf is a token's line in the file; 0 if unknown.
 func (r *reader) lineOf(t *token.Token) int {
 	if t == nil || t.Position == nil {
 		return 0
@@ -139,15 +136,15 @@ func (r *reader) lineOf(t *token.Token) int {
 	return r.before + t.Position.Line
 }
 
-// refuse keeps the first thing that is wrong.
+// refuse keeps the first error.
 func (r *reader) refuse(line int, field, want, problem string, a ...any) {
 	if r.err == nil {
 		r.err = &Error{Path: r.path, Line: line, Field: field, Problem: fmt.Sprintf(problem, a...), Want: want}
 	}
 }
 
-// mapping is a mapping of the file whose fields are taken one by one: what nobody has taken
-// is refused. The zero mapping stands for one that is not there.
+// mapping is a mapping whose fields are taken one by one. Fields that were not taken are refused.
+// The zero mapping stands for a missing one.
 type mapping struct {
 	r      *reader
 	path   string
@@ -163,7 +160,6 @@ type field struct {
 	taken bool
 }
 
-// mapping reads a mapping at a path.
 func (r *reader) mapping(n ast.Node, path string) *mapping {
 	m := &mapping{r: r, path: path}
 	var values []*ast.MappingValueNode
@@ -190,7 +186,7 @@ func (r *reader) mapping(n ast.Node, path string) *mapping {
 	return m
 }
 
-// name is the path of a field, or of the whole mapping for none.
+// name is the path of a field or, for an empty key, of the whole mapping.
 func (m *mapping) name(key string) string {
 	switch {
 	case key == "":
@@ -210,13 +206,11 @@ func (m *mapping) find(key string) *field {
 	return nil
 }
 
-// has reports whether the field is there with a value.
 func (m *mapping) has(key string) bool {
 	f := m.find(key)
 	return f != nil && f.value != nil && f.value.Type() != ast.NullType
 }
 
-// take returns a field that has a value, or nil.
 func (m *mapping) take(key string) *field {
 	m.asked = append(m.asked, key)
 	f := m.find(key)
@@ -229,7 +223,7 @@ func (m *mapping) take(key string) *field {
 	return f
 }
 
-// refuse is about one of the mapping's fields, or about the whole of it if that is not there.
+// refuse is about a field or, if the mapping lacks it, about the whole mapping.
 func (m *mapping) refuse(key, want, problem string, a ...any) {
 	line := m.line
 	if f := m.find(key); f != nil {
@@ -238,7 +232,6 @@ func (m *mapping) refuse(key, want, problem string, a ...any) {
 	m.r.refuse(line, m.name(key), want, problem, a...)
 }
 
-// text is a field's word; empty if it is not there.
 func (m *mapping) text(key string) string {
 	f := m.take(key)
 	if f == nil {
@@ -267,7 +260,6 @@ func (m *mapping) needed(key, want string) string {
 	return text
 }
 
-// list is a field's words.
 func (m *mapping) list(key string) (all []string) {
 	for _, n := range m.items(key) {
 		all = append(all, m.word(key, n))
@@ -288,7 +280,6 @@ func (m *mapping) items(key string) []ast.Node {
 	return list.Values
 }
 
-// sub is a field's mapping; an empty one if it is not there.
 func (m *mapping) sub(key string) *mapping {
 	f := m.take(key)
 	if f == nil {
@@ -322,7 +313,6 @@ func (m *mapping) none(want string, keys ...string) {
 	}
 }
 
-// done refuses what was not taken.
 func (m *mapping) done() {
 	for _, f := range m.fields {
 		if !f.taken {

@@ -11,11 +11,10 @@ import (
 	"assay/internal/quantity"
 )
 
-// again is how long a killed server is away on nodes that assay starts: there nobody makes
-// it again at once, as a controller does with a pod.
+// again is how long a killed server is away on nodes that assay starts: no controller makes it
+// again at once, as with a pod.
 const again = time.Second
 
-// podChaos reads the spec of a PodChaos.
 func (d *document) podChaos(m *mapping) {
 	action, grace := m.needed("action", "write pod-kill, pod-failure or container-kill"), m.text("gracePeriod")
 	containers := m.list("containerNames")
@@ -46,7 +45,6 @@ func (d *document) podChaos(m *mapping) {
 	}
 }
 
-// networkChaos reads the spec of a NetworkChaos.
 func (d *document) networkChaos(m *mapping) {
 	action := m.needed("action", "write partition, loss, delay or bandwidth")
 	if !slices.Contains([]string{"partition", "loss", "delay", "bandwidth"}, action) {
@@ -58,7 +56,7 @@ func (d *document) networkChaos(m *mapping) {
 	}
 	for _, part := range []string{"loss", "delay", "bandwidth", "duplicate", "corrupt"} {
 		if part != action {
-			m.none("write an object for each: assay does one of them with a fault", part) // of which it would leave one out
+			m.none("write an object for each: assay does one of them with a fault", part) // Chaos Mesh would ignore one of them
 		}
 	}
 	if action == "partition" {
@@ -102,7 +100,7 @@ func (d *document) networkChaos(m *mapping) {
 	part.done()
 }
 
-// partition is done to two sides, or cuts off from everybody.
+// partition is between two sides, or isolates from all others.
 func (d *document) partition(m *mapping) {
 	if m.has("externalTargets") {
 		everybody := slices.Sorted(slices.Values(m.list("externalTargets")))
@@ -116,7 +114,7 @@ func (d *document) partition(m *mapping) {
 	d.add("partition", d.pair(m))
 }
 
-// uncorrelated refuses a chance that depends on the packet before.
+// uncorrelated refuses a chance that depends on the previous packet.
 func (d *document) uncorrelated(part *mapping) {
 	text := part.text("correlation")
 	if n, err := strconv.ParseFloat(text, 64); text != "" && (err != nil || n != 0) {
@@ -124,7 +122,7 @@ func (d *document) uncorrelated(part *mapping) {
 	}
 }
 
-// rate is a rate of Chaos Mesh, in powers of 1024 bytes a second, as a fault has it.
+// rate converts Chaos Mesh's rates, in powers of 1024 bytes a second.
 func (d *document) rate(m *mapping, text string) string {
 	small := strings.ToLower(strings.TrimSpace(text))
 	for i, unit := range []string{"kbps", "mbps", "gbps", "tbps", "bps"} {
@@ -142,7 +140,6 @@ func (d *document) rate(m *mapping, text string) string {
 	return "1MiB"
 }
 
-// ioChaos reads the spec of an IOChaos.
 func (d *document) ioChaos(m *mapping) {
 	action := m.needed("action", "write latency or fault")
 	if share := m.text("percent"); share != "" && share != "100" {
@@ -199,9 +196,8 @@ func (d *document) ioChaos(m *mapping) {
 	}
 }
 
-// files is the pattern of files that are meant, empty for all, as a fault has it: on nodes
-// of ours one without a slash means files of that name anywhere, in a pod those at the top
-// of its volume.
+// files is the pattern of files, empty for all. On our nodes, a pattern without a slash means files
+// of that name anywhere. In a pod, it means files at the top of its volume.
 func (d *document) files(m *mapping) string {
 	volume, pattern := path.Clean("/"+m.text("volumePath")), m.text("path")
 	if m.has("volumePath") && !d.pods() {
@@ -220,7 +216,7 @@ func (d *document) files(m *mapping) string {
 	return anywhere
 }
 
-// server says that containers are not told apart.
+// server refuses containers of pods, and requires the database's container for other nodes.
 func (d *document) server(m *mapping) {
 	if containers := m.list("containerNames"); len(containers) > 0 {
 		if d.pods() {
@@ -230,8 +226,8 @@ func (d *document) server(m *mapping) {
 	}
 }
 
-// ofServer wants the containers to be the database's, by the names that charts and operators
-// give it: a node that assay starts has its server alone, and no sidecar.
+// ofServer requires the database's container, by the names that charts and operators use: a node
+// that assay starts has no sidecar.
 func (d *document) ofServer(m *mapping, containers []string) {
 	known := []string{
 		"postgres", "postgresql", "patroni", "spilo", "mysql", "mysqld", "mariadb", "mariadbd", "galera", "mongo", "mongod", "mongodb",
@@ -243,7 +239,6 @@ func (d *document) ofServer(m *mapping, containers []string) {
 	d.note("a node's server stands for the container, and other containers are not there")
 }
 
-// stressChaos reads the spec of a StressChaos.
 func (d *document) stressChaos(m *mapping) {
 	d.server(m)
 	m.none("write stressors", "stressngStressors")
@@ -278,7 +273,6 @@ func (d *document) stressChaos(m *mapping) {
 	stressors.done()
 }
 
-// timeChaos reads the spec of a TimeChaos.
 func (d *document) timeChaos(m *mapping) {
 	d.server(m)
 	if clocks := m.list("clockIds"); len(clocks) > 0 && !slices.Equal(clocks, []string{"CLOCK_REALTIME"}) {
@@ -302,7 +296,7 @@ func (d *document) onlyPods(m *mapping, key, want string) {
 	}
 }
 
-// lasts reports whether an action, with its value behind =, goes on until it is ended.
+// lasts reports whether an action, with its value behind =, lasts until it is ended.
 func lasts(action string) bool {
 	name, _, _ := strings.Cut(action, "=")
 	a, _ := fault.Lookup(name)

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// period is the time between two occurrences of a schedule (robfig/cron, whose form Chaos
-// Mesh takes). ofDay is true if it goes by the clock on the wall; ok is false if the
-// occurrences are not equally far apart.
+// period is the time between two occurrences of a schedule in the form of robfig/cron, which Chaos
+// Mesh uses. ofDay means that it goes by the wall clock. ok is false if the times are not equally
+// far apart.
 func period(text string) (every time.Duration, ofDay, ok bool) {
 	const day = 24 * time.Hour
 	if rest, is := strings.CutPrefix(strings.TrimSpace(text), "@every "); is {
@@ -37,8 +37,8 @@ func period(text string) (every time.Duration, ofDay, ok bool) {
 	return 0, false, false
 }
 
-// step reads a field of a cron expression: * and */N, which is every so many, or one number.
-// It is false if N does not go into most, for then the steps are not equal.
+// step reads a field of a cron expression: *, */N (each), or a number. It returns false if N does
+// not divide most, since the steps are then not equal.
 func step(field string, most int) (n int, each, ok bool) {
 	if field == "*" {
 		return 1, true, true

@@ -10,16 +10,15 @@ import (
 	"assay/fault"
 )
 
-// selection is whom one mode and selector mean.
+// selection is what one mode and selector mean.
 type selection struct {
 	word string // of a target, such as any
-	// role is primary or secondary where labels say so and no pods are there to look at.
+	// role is primary or secondary if labels say so and there are no pods.
 	role string
-	// labels are the selector's, for pods a part of the target.
+	// labels are the selector's. For pods they are part of the target.
 	labels string
 }
 
-// target is the selection as a fault has it.
 func (s selection) target(pods bool) string {
 	if pods && s.labels != "" {
 		return s.word + "[" + s.labels + "]"
@@ -27,7 +26,6 @@ func (s selection) target(pods bool) string {
 	return s.word
 }
 
-// selection reads mode, value and selector.
 func (d *document) selection(m *mapping) selection {
 	s := selection{word: d.mode(m)}
 	of := m.sub("selector")
@@ -77,7 +75,7 @@ func (d *document) mode(m *mapping) string {
 	return fault.TargetAny
 }
 
-// namespaces must be that of the pods that --kubernetes names.
+// namespaces must be the namespace of --kubernetes.
 func (d *document) namespaces(of *mapping) {
 	all := of.list("namespaces")
 	switch {
@@ -93,7 +91,7 @@ func (d *document) namespaces(of *mapping) {
 	}
 }
 
-// requirement is what a selector wants of one label: an operator of Kubernetes with its values.
+// requirement is a selector's condition on one label: a Kubernetes operator with its values.
 type requirement struct {
 	key, operator string
 	values        []string
@@ -107,7 +105,7 @@ const (
 	doesNotExist = "DoesNotExist"
 )
 
-// String is the requirement as kubectl -l takes it.
+// String is the requirement for kubectl -l.
 func (r requirement) String() string {
 	switch r.operator {
 	case in:
@@ -120,7 +118,6 @@ func (r requirement) String() string {
 	return r.key + "!=" + strings.Join(r.values, ","+r.key+"!=")
 }
 
-// selector is all of them, in order.
 func selector(all []requirement) string {
 	texts := make([]string, len(all))
 	for i, r := range all {
@@ -130,7 +127,6 @@ func selector(all []requirement) string {
 	return strings.Join(texts, ",")
 }
 
-// labels are the requirements of a selector.
 func (d *document) labels(of *mapping) (all []requirement) {
 	plain := of.sub("labelSelectors")
 	for _, f := range plain.fields {
@@ -150,7 +146,6 @@ func (d *document) labels(of *mapping) (all []requirement) {
 	return all
 }
 
-// namedPod reads a selector that names pods.
 func (d *document) namedPod(of, named *mapping, s *selection) {
 	var all []string
 	for _, f := range named.fields {
@@ -171,8 +166,8 @@ func (d *document) namedPod(of, named *mapping, s *selection) {
 	}
 }
 
-// ofEveryPod are labels that all pods of a database have, so that they mean every node:
-// Kubernetes' recommended ones and those that operators and charts put beside them.
+// ofEveryPod reports labels that all pods of a database have, so that they select every node:
+// Kubernetes' recommended labels and those of operators and charts.
 func ofEveryPod(key string) bool {
 	return slices.Contains([]string{
 		"app", "k8s-app", "application", "release", "chart", "heritage", "cluster", "cluster-name", "helm.sh/chart", "cnpg.io/cluster",
@@ -180,8 +175,8 @@ func ofEveryPod(key string) bool {
 	}, key)
 }
 
-// roleOf is the role that a requirement means, empty if it means none that assay knows. What is
-// not the primary is a secondary; what is no secondary may be neither.
+// roleOf is the role that a requirement means; empty for none. What is not the primary is a
+// secondary. What is not a secondary may be neither.
 func (r requirement) roleOf() (role string) {
 	key := strings.ToLower(r.key)
 	if !strings.HasSuffix(key, "role") && !strings.HasSuffix(key, "component") {
@@ -209,8 +204,8 @@ func (r requirement) roleOf() (role string) {
 	return ""
 }
 
-// onNodes decides what labels mean where there are no pods to look at: a role, or every node,
-// and this is said. Any other label may mean few pods, or others, and is refused.
+// onNodes decides and notes what labels mean without pods: a role, or every node. It refuses other
+// labels, which may select anything.
 func (d *document) onNodes(m, of *mapping, labels []requirement, s *selection) {
 	const want = "select by a label that all pods have, such as app, or by a role; or write the fault with a node's name, such as --fault 'kill n2'"
 	var every []requirement
@@ -246,7 +241,6 @@ func (d *document) onNodes(m, of *mapping, labels []requirement, s *selection) {
 	}
 }
 
-// single is the target of a fault that has one side.
 func (d *document) single(m *mapping) string {
 	s := d.selection(m)
 	if s.role == fault.TargetSecondary && s.word == fault.TargetAll {
@@ -255,7 +249,7 @@ func (d *document) single(m *mapping) string {
 	return s.target(d.pods())
 }
 
-// pair is the target of a partition: the selected ones, and those of the field target.
+// pair is the target of a partition: the selected nodes, and those of the field target.
 func (d *document) pair(m *mapping) string {
 	direction := m.text("direction")
 	from := d.selection(m)

@@ -11,11 +11,10 @@ import (
 	"assay/internal/procfs"
 )
 
-// Connected are the servers of this machine that assay works on, whatever they are called: the
-// processes at the other ends of its connections, those that these go on to, as a pooler does,
-// members of a cluster, which have the same program and a connection to one of them, and what all
-// of these have started. testers are the processes that are the tester's beside this one; nil for
-// none.
+// Connected finds the servers on this machine that assay works on, whatever their names. These are
+// the processes at the other ends of its connections, and the processes that these connect to (a
+// pooler does). Further members of a cluster have the same program and a connection to one of
+// these. Children belong too. testers are the tester's other processes; nil for none.
 func Connected(testers func() []int) Database {
 	found := map[int]bool{}
 	hidden := false
@@ -51,8 +50,8 @@ func testersOf(testers func() []int) []int {
 	return slices.Clone(testers())
 }
 
-// findServers enters the servers and leaves out those that have ended. hidden is true if the
-// other end of a connection belongs to a process that cannot be looked into.
+// findServers adds servers to found and removes ended ones. hidden means that the process at the
+// other end of a connection cannot be inspected.
 func findServers(all []procfs.Process, found map[int]bool, testers []int) (hidden bool) {
 	names := map[int]string{}
 	for _, p := range all {
@@ -98,15 +97,14 @@ func findServers(all []procfs.Process, found map[int]bool, testers []int) (hidde
 	return hidden
 }
 
-// end is one end of a connection within this machine.
 type end struct {
-	// peer is the inode of the other end's socket, empty if it is elsewhere.
+	// peer is the inode of the other end's socket; empty if it is elsewhere.
 	peer string
-	// accepted is where the connection was accepted, if this is the end that did.
+	// accepted is the listening address if this end accepted the connection.
 	accepted string
 }
 
-// connections are the connections of this machine, by the inodes of their sockets.
+// connections are this machine's connections, by the inodes of their sockets.
 type connections struct {
 	ends      map[string]end
 	listeners map[string][]string // by where they listen
@@ -114,14 +112,14 @@ type connections struct {
 	of        map[int][]string
 }
 
-// readConnections reads them, as far as they can be seen (proc(5), /proc/net/tcp and
-// /proc/PID/fd; sock_diag(7)).
+// readConnections reads the visible connections (proc(5), /proc/net/tcp and /proc/PID/fd;
+// sock_diag(7)).
 func readConnections() *connections {
 	c := &connections{ends: map[string]end{}, listeners: map[string][]string{}}
 	c.owners, c.of = socketOwners()
 	var tables [][]tcpSocket
 	seen := map[string]bool{}
-	own, _ := os.Readlink("/proc/self/ns/net") // without it the namespace is read as that of no name
+	own, _ := os.Readlink("/proc/self/ns/net") // without it, the namespace has an empty name
 	for _, namespace := range append([]string{"/proc/self"}, processFolders(c.of)...) {
 		name, err := os.Readlink(namespace + "/ns/net")
 		if name == "" && namespace == "/proc/self" {
@@ -137,8 +135,7 @@ func readConnections() *connections {
 	return c
 }
 
-// socketOwners are the processes that have each socket, by its inode, and the sockets of each
-// process.
+// socketOwners maps each socket's inode to its processes, and each process to its sockets.
 func socketOwners() (owners map[string][]int, of map[int][]string) {
 	owners, of = map[string][]int{}, map[int][]string{}
 	links, _ := filepath.Glob("/proc/[0-9]*/fd/*") // fails for a malformed pattern only
@@ -163,13 +160,13 @@ func processFolders(of map[int][]string) (all []string) {
 	return all
 }
 
-// tcpSocket is a line of /proc/net/tcp. Addresses are as there, those of IPv4 in four bytes.
+// tcpSocket is a line of /proc/net/tcp, with its addresses. IPv4 addresses have four bytes.
 type tcpSocket struct {
 	local, remote, inode string
 	listens, connected   bool
 }
 
-// noInode is the inode of every connection which its server has not accepted yet.
+// noInode is the inode of all connections that the server has not accepted yet.
 const noInode = "0"
 
 func readTCP(process string) (all []tcpSocket) {
@@ -181,7 +178,7 @@ func readTCP(process string) (all []tcpSocket) {
 		for line := range strings.Lines(string(text)) {
 			const local, remote, state, inode, listens, established = 1, 2, 3, 9, "0A", "01"
 			if fields := strings.Fields(line); len(fields) > inode && (fields[state] == listens || fields[state] == established) {
-				// The other end of an IPv4 connection may be a socket of IPv6.
+				// The other end of an IPv4 connection may be an IPv6 socket.
 				s := tcpSocket{strings.TrimPrefix(fields[local], mappedIPv4), strings.TrimPrefix(fields[remote], mappedIPv4), fields[inode],
 					fields[state] == listens, fields[state] == established}
 				if s.inode == noInode {
@@ -194,8 +191,8 @@ func readTCP(process string) (all []tcpSocket) {
 	return all
 }
 
-// mappedIPv4 begins IPv4 addresses of IPv6 sockets, and loopbackIPv4 ends (in the kernel's order
-// of bytes) those that mean another machine in each namespace.
+// mappedIPv4 begins IPv4 addresses of IPv6 sockets. loopbackIPv4 ends loopback addresses, in the
+// kernel's byte order.
 const mappedIPv4, loopbackIPv4, loopbackIPv6 = "0000000000000000FFFF0000", "7F", "00000000000000000000000001000000"
 
 func portOf(address string) string { return address[strings.LastIndexByte(address, ':')+1:] }
@@ -205,8 +202,8 @@ func isLoopback(address string) bool {
 	return host == loopbackIPv6 || len(host) == 8 && strings.HasSuffix(host, loopbackIPv4)
 }
 
-// enterTCP enters the sockets of each network namespace. The address that a client connects to
-// may be translated on the way to another namespace, and the client's own is not.
+// enterTCP enters the sockets of each network namespace. On the way to another namespace, the
+// server's address may be translated, but not the client's.
 func (c *connections) enterTCP(namespaces [][]tcpSocket) {
 	where := func(namespace int, address string) string {
 		if isLoopback(address) {

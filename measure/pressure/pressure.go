@@ -1,7 +1,6 @@
-// Package pressure describes what else was at work on this machine while a run was
-// measured: other processes, the host of a virtual machine, and how long tasks
-// stalled for want of something. It reads /proc, so that nothing is known on
-// other systems than Linux.
+// Package pressure describes other work on this machine during a measurement: other processes, a
+// virtual machine's host, and how long tasks stalled for resources. It reads /proc and knows
+// nothing on other systems than Linux.
 //
 // It knows nothing of runs and databases.
 package pressure
@@ -16,30 +15,26 @@ import (
 	"assay/internal/procfs"
 )
 
-// Usage is what worked on this machine over a span. Shares are of all that its
-// processors could give, 0 to 1.
+// Usage is the work on this machine over a span. Shares are of all its processors, 0 to 1.
 type Usage struct {
-	// CPUs is how many processors the machine has, Seconds how long the span was.
 	CPUs    int     `json:"cpus"`
 	Seconds float64 `json:"seconds"`
-	// Tester is this process, Servers the database's servers, and Others the
-	// processes that are neither. The kernel's own threads are in none.
+	// Tester is this process, Servers the database's servers, Others all other processes. The
+	// kernel's own threads are in none.
 	Tester  float64 `json:"tester_share"`
 	Servers float64 `json:"servers_share"`
 	Others  float64 `json:"others_share"`
-	// Perhaps is the share of processes that may be the database's servers, where
-	// it cannot be told for certain.
+	// Perhaps are processes that may be the database's servers.
 	Perhaps float64 `json:"perhaps_servers_share"`
-	// Unseen is the share of processes that ended before they were seen, or that
-	// cannot be seen from here, such as those outside of a container.
+	// Unseen are processes that ended before they were seen, or that are invisible from here,
+	// such as outside of a container.
 	Unseen float64 `json:"unseen_share"`
-	// Steal is what the host of a virtual machine gave to others.
+	// Steal is what a virtual machine's host gave to others.
 	Steal float64 `json:"steal_share"`
 	// Processes are Others by name, the busiest first, at most maxNamed.
 	Processes []Process `json:"processes"`
-	// StallCPU, StallIO and StallMemory are the shares of the time in which some
-	// task stalled for want of it (PSI, Documentation/accounting/psi.rst of
-	// Linux); -1 where the system does not tell.
+	// StallCPU, StallIO and StallMemory are the shares of time in which some task stalled for
+	// it (PSI, Documentation/accounting/psi.rst of Linux); -1 if unknown.
 	StallCPU    float64 `json:"stalled_cpu_share"`
 	StallIO     float64 `json:"stalled_io_share"`
 	StallMemory float64 `json:"stalled_memory_share"`
@@ -51,33 +46,28 @@ type Process struct {
 	Share float64 `json:"share"`
 }
 
-// Database describes which processes belong to the database.
+// Database tells which processes belong to the database.
 type Database struct {
-	// Perhaps reports whether a process may be one of them that is not known; nil if Servers
-	// returns all of them.
+	// Perhaps reports whether an unknown process may be a server; nil if Servers returns all.
 	Perhaps func(p procfs.Process) bool
-	// Servers returns the processes known to be the database's; it is asked again
-	// and again, since servers come and go.
+	// Servers returns the known servers. It is called repeatedly, since servers come and go.
 	Servers func() []int
-	// Tester returns the processes that are the tester's beside this one; nil for none.
+	// Tester returns the tester's other processes; nil for none.
 	Tester func() []int
 }
 
 const (
-	// every is how often processes are looked at, so that little is missed
-	// of a process that ends. Where looking takes long it is done less often, so that
-	// it takes a hundredth of one processor at most.
+	// every is the time between looks, short enough to miss little of a process that ends. It
+	// grows if looking is slow, which may take a hundredth of one processor.
 	every     = 500 * time.Millisecond
 	costliest = 100
-	// least is the shortest span that says something: processor time is counted
-	// in hundredths of a second.
-	least = time.Second
-	// maxNamed bounds Usage.Processes.
+	// least is the shortest useful span, since processor time comes in hundredths of a second.
+	least    = time.Second
 	maxNamed = 8
 )
 
-// Watch looks at the machine until ctx ends. It returns nil if nothing is known:
-// on a system without /proc, or of a span of less than a second.
+// Watch observes the machine until ctx ends. It returns nil without /proc or for a span of less
+// than a second.
 func Watch(ctx context.Context, of Database) *Usage {
 	first, known := readMachine()
 	if !known {
@@ -105,26 +95,23 @@ func Watch(ctx context.Context, of Database) *Usage {
 	}
 }
 
-// watcher adds up the processor time of processes, in ticks.
 type watcher struct {
-	of   Database
-	self int
-	// seen is the processes of the last look.
+	of                                      Database
+	self                                    int
 	seen                                    map[identity]sighting
 	tester, servers, perhaps, kernel, other int64
 	byName                                  map[string]int64
 }
 
-// sighting is a process at a look.
 type sighting struct {
 	ticks int64
-	// server stays true: a session's process that ends while the servers are asked for is in
-	// no list any more, and is still the database's.
+	// server stays true: a session's process that ends while the servers are listed is in no list
+	// and still the database's.
 	server bool
 }
 
-// look adds what each process has used since the last look; a new one, since it
-// began. At the first look nothing is added.
+// look adds what each process used since the last look or, if new, since it began. The first look
+// adds nothing.
 func (w *watcher) look(first bool) {
 	all := readProcesses()
 	servers := map[int]bool{}
@@ -189,14 +176,12 @@ func stalled(first, last machine, kind string, length time.Duration) float64 {
 	return max(float64(after-before)/float64(length.Microseconds()), 0)
 }
 
-// isServer reports whether a process of this name is a database's server.
 func isServer(name string) bool {
 	return slices.Contains([]string{"postgres", "postmaster", "mariadbd", "mysqld", "mongod", "mongos", "java", "fdbserver", "cockroach",
 		"yb-tserver", "scylla", "redis-server", "etcd"}, name)
 }
 
-// isRelay reports whether a process of this name passes on what a database's
-// server works that is elsewhere.
+// isRelay reports whether a process of this name may relay to a server elsewhere.
 func isRelay(name string) bool {
 	return slices.Contains([]string{"pgbouncer", "docker-proxy", "haproxy", "proxysql", "ssh", "assay", "rootlessport", "slirp4netns"}, name)
 }

@@ -10,13 +10,12 @@ import (
 	"assay/internal/procfs"
 )
 
-// identity tells a process from a later one of the same number.
+// identity distinguishes a process from a later one with the same id.
 type identity struct {
 	pid     int
 	started uint64
 }
 
-// readProcesses returns the processes that can be seen, with names that can be shown.
 func readProcesses() []procfs.Process {
 	all := procfs.All()
 	for i := range all {
@@ -25,8 +24,7 @@ func readProcesses() []procfs.Process {
 	return all
 }
 
-// printable is a process's name, which it gives itself, without what would
-// disturb a report.
+// printable removes from a process's name, which it chooses itself, what would disturb a report.
 func printable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
@@ -36,16 +34,14 @@ func printable(name string) string {
 	}, name)
 }
 
-// machine is the counters of the whole machine, in ticks.
 type machine struct {
 	cpus int
 	// work is what processes used, steal what the host gave to others.
 	work, steal int64
-	// stalls are microseconds in which some task stalled, by what it stalled for.
+	// stalls are microseconds in which some task stalled, by resource.
 	stalls map[string]int64
 }
 
-// readMachine returns false where the system does not tell.
 func readMachine() (machine, bool) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 	"assay/internal/procfs"
 )
 
-// ServerAt returns the processes of the server that listens on an address, host:port,
-// of this machine: who holds the port, and what descends from it. They are looked for
-// again when there are none, since a server may be started again. why, if it is not
-// empty, is why they are not known.
+// ServerAt returns the processes of this machine's server that listens at host:port: the port's
+// holders and their descendants. If there are none, each call looks again, since a server may
+// restart. why says why the processes are unknown; empty if they are known.
 func ServerAt(address string) (processes func() []int, why string) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || !isHere(host, ownAddresses()) {
@@ -37,7 +36,6 @@ func ServerAt(address string) (processes func() []int, why string) {
 	}, ""
 }
 
-// family is the owners, and what descends from them.
 func family(all []procfs.Process, owners []int) (found []int) {
 	table, seen := procfs.TableOf(all), map[int]bool{}
 	for _, owner := range owners {
@@ -73,8 +71,7 @@ func isHere(host string, own []net.IP) bool {
 	return ip != nil && (ip.IsLoopback() || slices.ContainsFunc(own, ip.Equal))
 }
 
-// portHolders are the processes that listen on a TCP port of this machine, as far as they can
-// be seen.
+// portHolders are the visible processes that listen on a TCP port of this machine.
 func portHolders(port string) (holders []int) {
 	number, err := strconv.Atoi(port)
 	if err != nil {
@@ -83,7 +80,7 @@ func portHolders(port string) (holders []int) {
 	sockets := slices.DeleteFunc(readTCP("/proc/self"), func(s tcpSocket) bool {
 		return !s.listens || portOf(s.local) != fmt.Sprintf("%04X", number)
 	})
-	if len(sockets) == 0 { // as long as the server is down; who has what costs more
+	if len(sockets) == 0 { // while the server is down; finding the owners is slower
 		return nil
 	}
 	owners, _ := socketOwners()

@@ -6,8 +6,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// enterUnix enters the connections over sockets in the file system. The end that accepted one has
-// the name of the socket that listens.
+// enterUnix enters connections over sockets in the file system. The accepting end has the name of
+// the listening socket.
 func (c *connections) enterUnix() {
 	all, err := netlink.UnixSocketDiagInfo()
 	if err != nil {

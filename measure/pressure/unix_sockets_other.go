@@ -2,5 +2,4 @@
 
 package pressure
 
-// enterUnix knows nothing on other systems than Linux.
 func (c *connections) enterUnix() {}

@@ -15,21 +15,21 @@ type Chart struct {
 	Lines []Line
 }
 
-// Line is a value for each of the record's intervals; NaN where it is not known.
+// Line has a value for each of the record's intervals; NaN if unknown.
 type Line struct {
 	Name   string
 	Values []float64
 }
 
-// Nothing reports whether all that is known of the chart is 0.
+// Nothing reports whether all known values are 0.
 func (c Chart) Nothing() bool {
 	return !slices.ContainsFunc(c.Lines, func(l Line) bool {
 		return slices.ContainsFunc(l.Values, func(v float64) bool { return !math.IsNaN(v) && v != 0 })
 	})
 }
 
-// Intervals are the ends of the intervals between samples, in seconds since the start
-// of the run. A growth belongs to the interval that it was seen at the end of.
+// Intervals are the ends of the intervals between samples, in seconds since the start of the run.
+// Growth is seen at the end of an interval.
 func (r *Record) Intervals() []float64 {
 	var at []float64
 	for i := 1; i < len(r.Samples); i++ {
@@ -38,7 +38,6 @@ func (r *Record) Intervals() []float64 {
 	return at
 }
 
-// values are what of gives for each interval, NaN where it is not known.
 func (r *Record) values(of func(before, now *Sample) (float64, bool)) []float64 {
 	all := make([]float64, max(len(r.Samples)-1, 0))
 	for i := range all {
@@ -50,8 +49,7 @@ func (r *Record) values(of func(before, now *Sample) (float64, bool)) []float64 
 	return all
 }
 
-// growth is how much a node's counter grew a second. Of a server that was started
-// again meanwhile it is not known.
+// growth is a counter's growth a second. It is unknown if the server was restarted meanwhile.
 func (r *Record) growth(node string, counter func(Usage) (float64, bool)) []float64 {
 	return r.values(func(before, now *Sample) (float64, bool) {
 		first, there := before.Nodes[node]
@@ -65,7 +63,6 @@ func (r *Record) growth(node string, counter func(Usage) (float64, bool)) []floa
 	})
 }
 
-// cpu is the share that a node used of the processors that it may use, 0 to 1.
 func (r *Record) cpu(n Node) []float64 {
 	all := r.growth(n.Name, func(u Usage) (float64, bool) { return u.CPU, n.CPUs > 0 })
 	for i := range all {
@@ -74,7 +71,6 @@ func (r *Record) cpu(n Node) []float64 {
 	return all
 }
 
-// memory is in bytes.
 func (r *Record) memory(n Node) []float64 {
 	return r.values(func(_, now *Sample) (float64, bool) {
 		u, there := now.Nodes[n.Name]
@@ -82,7 +78,6 @@ func (r *Record) memory(n Node) []float64 {
 	})
 }
 
-// threads is how many there are.
 func (r *Record) threads(n Node) []float64 {
 	return r.values(func(_, now *Sample) (float64, bool) {
 		u := now.Nodes[n.Name]
@@ -114,9 +109,8 @@ func known(n *int64) (float64, bool) {
 	return float64(*n), true
 }
 
-// figure is a figure of the database's account: as it was, or of a counter how much it
-// grew a second by the server's own time. Of two servers, one after the other, nothing
-// can be told.
+// figure is a figure of the database's statistics: its value or, for a counter, its growth a second
+// by the server's own time. It is unknown if another server answered meanwhile.
 func (r *Record) figure(s store.Statistic) []float64 {
 	return r.values(func(before, now *Sample) (float64, bool) {
 		if now.Account == nil {
@@ -134,8 +128,8 @@ func (r *Record) figure(s store.Statistic) []float64 {
 	})
 }
 
-// Charts are the charts of the nodes and of the account. A line without any known value is
-// left out, and so is a chart without lines.
+// Charts are the charts of nodes and statistics. Lines without known values and charts without
+// lines are left out.
 func (r *Record) Charts() []Chart {
 	all := []Chart{
 		{Title: "Processors in use, of those that each may use", Unit: "share"}, {Title: "Memory", Unit: "bytes"}, {Title: "Threads"},
@@ -162,7 +156,7 @@ func (r *Record) Charts() []Chart {
 	return slices.DeleteFunc(all, func(c Chart) bool { return len(c.Lines) == 0 })
 }
 
-// unitOf is the unit of what is drawn: seconds a second are a number.
+// unitOf is the unit drawn. Seconds a second are a number.
 func unitOf(s store.Statistic) string {
 	switch {
 	case s.Means == store.Paused:

@@ -14,25 +14,21 @@ import (
 )
 
 const (
-	// formatVersion is the version of the file's form.
 	formatVersion = 1
-	// mostSamples bounds the file: when so many are in it, each two become one.
+	// mostSamples bounds the file: at this number, samples are merged in pairs.
 	mostSamples = 600
-	// longestLine bounds a line that is read.
 	longestLine = 1 << 20
 )
 
-// file keeps samples in memory and on disk. It is used by one goroutine.
 type file struct {
 	path    string
 	header  Header
 	samples []Sample
-	// merged is how many looks are to be one sample, pending those that are not one
-	// yet.
+	// merged is the number of looks in a sample, pending the looks of the incomplete one.
 	merged  int
 	pending []Sample
 	gauges  map[string]bool
-	// known is true once the header on disk has all nodes.
+	// known means that the header on disk has all nodes.
 	known bool
 	err   error // the first one
 }
@@ -49,7 +45,6 @@ func newFile(path string, of Sources) *file {
 	return f
 }
 
-// enter enters a node that was not there before.
 func (f *file) enter(n Node) {
 	if !slices.ContainsFunc(f.header.Nodes, func(old Node) bool { return old.Name == n.Name }) {
 		f.header.Nodes, f.known = append(f.header.Nodes, n), false
@@ -79,8 +74,8 @@ func (f *file) add(s Sample) {
 	f.write(os.O_CREATE|os.O_TRUNC|os.O_WRONLY, f.samples)
 }
 
-// merge makes samples one: counters as they are at the last look, what is measured at
-// a moment as its mean. Of what is missing the rest counts, and Missed tells.
+// merge merges samples: the last values of counters, and means of momentary values. It ignores
+// missing values; Missed counts them.
 func (f *file) merge(all []Sample) Sample {
 	if len(all) == 1 {
 		return all[0]
@@ -125,8 +120,7 @@ func (f *file) merge(all []Sample) Sample {
 	return one
 }
 
-// write writes samples, behind the header where the file is begun. After an error
-// nothing more is written.
+// write appends samples, with a header first if necessary. After an error it writes nothing more.
 func (f *file) write(flags int, samples []Sample) {
 	if f.err != nil {
 		return
@@ -149,7 +143,6 @@ func (f *file) write(flags int, samples []Sample) {
 	}
 }
 
-// close writes what is pending.
 func (f *file) close() error {
 	if len(f.pending) > 0 {
 		f.merged = len(f.pending)
@@ -160,14 +153,13 @@ func (f *file) close() error {
 	return f.err
 }
 
-// Record is what a file holds.
+// Record is the content of a file.
 type Record struct {
 	Header
 	Samples []Sample
 }
 
-// Read reads a file that Watch has written; nil if there is none. Of a run that was
-// killed the last line may be cut, which is left out.
+// Read reads a file of Watch; nil if there is none. It ignores a last line cut by a kill.
 func Read(path string) (*Record, error) {
 	in, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

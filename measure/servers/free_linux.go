@@ -2,7 +2,7 @@ package servers
 
 import "syscall"
 
-// free is how many bytes of the file system of a folder are left to its users; 0 if that is not known.
+// free is the space left to users in a folder's file system, in bytes; 0 if unknown.
 func free(folder string) int64 {
 	var s syscall.Statfs_t
 	if syscall.Statfs(folder, &s) != nil {

@@ -9,39 +9,36 @@ import (
 	"assay/measure"
 )
 
-// Growth is what grew steadily over the measured part, in bytes a second: the files or the memory of
-// a node, or the files of all nodes that share a disk.
+// Growth is steady growth over the measured part, in bytes a second: of a node's files or memory,
+// or of the files of all nodes on a shared disk.
 type Growth struct {
 	Node      string  `json:"node"`
 	What      string  `json:"what"` // GrowthFiles or GrowthMemory
 	PerSecond float64 `json:"bytes_per_second"`
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
-	// Left is how many bytes there are until the disk is full, or the node's limit of memory is
-	// reached; 0 where there is no limit.
+	// Left is how many bytes remain until the disk is full or the node's memory limit is reached;
+	// 0 without a limit.
 	Left float64 `json:"bytes_left,omitempty"`
 }
 
-// What grows.
 const (
 	GrowthFiles  = "files"
 	GrowthMemory = "memory"
 )
 
-// allNodes is who has the files on a disk that nodes share.
 const allNodes = "all nodes"
 
 const (
-	// leastForecast is how long must be measured before anything is said of the time after.
+	// leastForecast is the shortest measured part, in seconds, that allows a forecast.
 	leastForecast = 300.0
-	// growthParts is in how many parts a run is cut: each pair of neighbours has a growth of its own,
-	// which are taken for measurements of one thing.
+	// growthParts is the number of parts of a run. The growths between neighbours count as repeated
+	// measurements.
 	growthParts = 12
-	// leastShare is the least growth that is told, of what was there.
+	// leastShare is the smallest growth reported, as a share of the initial value.
 	leastShare = 0.01
 )
 
-// growths are what grew, the files first.
 func (r *Record) growths(c Conditions) (all []Growth) {
 	if c.To-c.From < leastForecast {
 		return nil
@@ -77,7 +74,6 @@ func (r *Record) growths(c Conditions) (all []Growth) {
 	return all
 }
 
-// last is what was seen of a node at last.
 func (r *Record) last(node string) (u Usage) {
 	for i := range r.Samples {
 		if seen, there := r.Samples[i].Nodes[node]; there {
@@ -90,7 +86,7 @@ func (r *Record) last(node string) (u Usage) {
 	return u
 }
 
-// filesOf adds up the files of nodes; it is not known where one is not seen.
+// filesOf adds up the files of nodes. The sum is unknown if a node was not seen.
 func (r *Record) filesOf(nodes ...string) func(*Sample) (float64, bool) {
 	return func(s *Sample) (sum float64, known bool) {
 		for _, name := range nodes {
@@ -104,8 +100,8 @@ func (r *Record) filesOf(nodes ...string) func(*Sample) (float64, bool) {
 	}
 }
 
-// steady is the growth of a figure, if it certainly grows: the means of the parts are compared, so that
-// what rises and falls within a part counts for little, and a fall between two makes it uncertain.
+// steady is the growth of a figure, if it certainly grows. It compares the means of the parts:
+// rising and falling within a part counts little, and a fall between two makes growth uncertain.
 func (r *Record) steady(c Conditions, of func(*Sample) (float64, bool)) (Growth, bool) {
 	length := (c.To - c.From) / growthParts
 	var sums, counts [growthParts]float64
@@ -133,7 +129,7 @@ func (r *Record) steady(c Conditions, of func(*Sample) (float64, bool)) (Growth,
 	return Growth{PerSecond: mean, Low: interval.Low, High: interval.High}, true
 }
 
-// Text says it, and when there is nothing left at this rate.
+// Text describes the growth, and when nothing will be left.
 func (g Growth) Text() string {
 	rate := func(v float64) string { return quantity.Bytes(int64(v)) + "/s" }
 	text := fmt.Sprintf("the %s of %s grow by %s (%s to %s)", g.What, g.Node, rate(g.PerSecond), rate(g.Low), rate(g.High))
@@ -147,7 +143,7 @@ func (g Growth) Text() string {
 	return fmt.Sprintf("%s: %s in %s at this rate (%s to %s)", text, end, span(g.Left/g.PerSecond), span(g.Left/g.High), span(g.Left/g.Low))
 }
 
-// span is a long time in the largest unit that it has more than two of.
+// span is a time in the largest unit that gives more than two.
 func span(seconds float64) string {
 	for _, unit := range []struct {
 		name    string

@@ -11,24 +11,23 @@ import (
 
 // Conditions are what is known of a run beside the record.
 type Conditions struct {
-	// From and To enclose the measured part, in seconds since the start of the run.
-	// Faults are left out when the limit is looked for; nothing is as usual then.
+	// From and To bound the measured part, in seconds since the start of the run. The search for
+	// the limit leaves out Faults.
 	From, To float64
 	Faults   [][2]float64
-	// OpenLoop is whether arrivals come at a rate; Unserved arrivals found no client.
+	// OpenLoop has arrivals at a rate. Unserved arrivals found no client.
 	OpenLoop bool
 	Unserved int64
 	Clients  int
-	// TesterShare is assay's use of its TesterCPUs, 0 to 1; negative if not known.
+	// TesterShare is assay's use of its TesterCPUs, 0 to 1; negative if unknown.
 	TesterShare float64
 	TesterCPUs  int
-	// Embedded is the database if it runs inside assay, else empty.
+	// Embedded names the database if it runs inside assay; otherwise empty.
 	Embedded string
-	// Machine is what worked on assay's machine; nil if that is not known.
-	Machine *Machine
+	Machine  *Machine
 }
 
-// Machine is what worked on assay's machine, as shares of all its processors.
+// Machine is the work on assay's machine, in shares of all its processors.
 type Machine struct {
 	CPUs                           int
 	Tester, Servers, Others, Steal float64
@@ -36,15 +35,13 @@ type Machine struct {
 
 // Limit is what kept the throughput from being higher.
 type Limit struct {
-	// Kind is one of the constants below.
 	Kind string `json:"kind"`
-	// Text says it in one sentence, with the figure that shows it.
+	// Text is one sentence with the figure that shows the limit.
 	Text string `json:"text"`
-	// Figure is that figure, a share of 1; nil where there is none.
+	// Figure is that figure, a share of 1; nil if there is none.
 	Figure *float64 `json:"figure,omitempty"`
 }
 
-// The kinds of limits.
 const (
 	LimitTester      = "tester"
 	LimitProcessor   = "processor"
@@ -56,35 +53,31 @@ const (
 	LimitUnclear     = "not clear"
 )
 
-// The rules follow the USE method (B. Gregg, "Thinking Methodically about
-// Performance", ACM Queue 10/12, 2012; brendangregg.com/usemethod.html): of each
-// resource its utilization and its saturation are looked at. A resource that is busy
-// all the time is a limit; below 60 to 70 % it mostly is none, and in between queues
-// may build up within a second without that the mean over the second shows it. So a
-// limit is named from 90 % on, and its absence below 70 %, with nothing said between.
-// For locks, which have no utilization, it is who waits (K. Kant, "Introduction to
-// Computer System Performance Evaluation", 1992, chapter 2: in a closed system the
-// clients queue at the bottleneck): a limit if most of the sessions at work do.
+// The rules follow the USE method: the utilization and saturation of each resource (B. Gregg,
+// "Thinking Methodically about Performance", ACM Queue 10/12, 2012;
+// brendangregg.com/usemethod.html). A resource that is always busy is a limit. Below 60 to 70 % it
+// mostly is none. Between, queues may build up within a second unseen by its mean. So a limit is
+// named from 90 % on, and excluded below 70 %. Locks have no utilization: they are the limit if
+// most working sessions wait for them (K. Kant, "Introduction to Computer System Performance
+// Evaluation", 1992, chapter 2: clients of a closed system queue at the bottleneck).
 const (
 	busy = 0.9
 	idle = 0.7
-	// mostWait is the share of sessions from which on what they wait for is the
-	// limit, and fewWait that below which it is none.
+	// mostWait is the share of sessions from which their wait is the limit. Below fewWait it is
+	// none.
 	mostWait = 0.5
 	fewWait  = 0.25
-	// enough is the least number of intervals, and enoughSessions the least number of sessions
-	// seen at work in all of them.
+	// enough is the fewest intervals, enoughSessions the fewest working sessions seen in total.
 	enough         = 5
 	enoughSessions = 20
-	// muchSteal is what a host takes away that makes utilizations meaningless.
+	// muchSteal is the host's share at which utilizations mean nothing.
 	muchSteal = 0.1
 )
 
-// evidence collects what was found.
 type evidence struct {
 	found []Limit
-	// seen are the figures for when nothing is clear; known is true if it would have
-	// been seen that no resource is busy, and all are idle.
+	// seen are the figures to show if nothing is clear. known means that a busy resource would
+	// have been seen, idle that all are idle.
 	seen        []string
 	known, idle bool
 }
@@ -93,7 +86,6 @@ func (e *evidence) limit(kind string, figure float64, text string) {
 	e.found = append(e.found, Limit{Kind: kind, Text: text, Figure: &figure})
 }
 
-// consider takes a share: a limit from most on, and none below least.
 func (e *evidence) consider(kind string, share, least, most float64, text, figure string) {
 	e.seen = append(e.seen, figure)
 	if share >= most {
@@ -102,7 +94,6 @@ func (e *evidence) consider(kind string, share, least, most float64, text, figur
 	e.idle = e.idle && share < least
 }
 
-// limit says what the limit was, if the evidence is clear.
 func (r *Record) limit(c Conditions) Limit {
 	e := &evidence{known: true, idle: true}
 	if c.TesterShare >= busy {
@@ -135,7 +126,6 @@ func (r *Record) limit(c Conditions) Limit {
 	return e.conclude(c)
 }
 
-// nodes looks at each server's processor and disk.
 func (r *Record) nodes(e *evidence, chosen []bool) {
 	servers := 0
 	for _, n := range r.Nodes {
@@ -161,7 +151,6 @@ func (r *Record) nodes(e *evidence, chosen []bool) {
 	e.known = e.known && servers > 0
 }
 
-// machine looks at processors that are shared by all.
 func (e *evidence) machine(m *Machine, nodes []Node) {
 	shared := slices.ContainsFunc(nodes, func(n Node) bool { return n.Shared && !n.Tester })
 	all := m.Tester + m.Servers + m.Others
@@ -173,7 +162,6 @@ func (e *evidence) machine(m *Machine, nodes []Node) {
 	e.consider(LimitMachine, all, idle, busy, text, fmt.Sprintf("all together %s of the machine", percent(all)))
 }
 
-// waits looks at what sessions waited for.
 func (r *Record) waits(e *evidence, chosen []bool) {
 	shares, known := r.waited(chosen)
 	e.known = e.known && known
@@ -190,7 +178,7 @@ func (r *Record) waits(e *evidence, chosen []bool) {
 	}
 }
 
-// conclude names the only limit that was found, or says that there was none.
+// conclude names the only limit found, or says that there was none.
 func (e *evidence) conclude(c Conditions) Limit {
 	switch {
 	case len(e.found) == 1:

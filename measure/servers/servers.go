@@ -1,7 +1,6 @@
-// Package servers records what the servers were doing while a run went on: what each
-// node used of processor, memory, disk and network, and the account that the
-// database keeps of its own work. It samples them, keeps them in a file of bounded
-// size, and says by rules what the limit was.
+// Package servers records the servers during a run: each node's use of processor, memory, disk and
+// network, and the database's own statistics. It keeps samples in a file of bounded size, and finds
+// by rules what the limit was.
 //
 // It must not know any driver, cluster or report.
 package servers
@@ -16,87 +15,81 @@ import (
 	"assay/store"
 )
 
-// Node is one server's share of a machine, or the tester's.
+// Node is a server's part of a machine, or the tester's.
 type Node struct {
 	Name string `json:"name"`
-	// CPUs is how many processors it may use. Shared is true if others use the same
-	// ones.
+	// CPUs is the number of processors it may use. Shared means that others use the same.
 	CPUs   float64 `json:"cpus"`
 	Shared bool    `json:"shared_cpus,omitempty"`
-	// MemoryLimit is in bytes and DiskWriteLimit in bytes a second; 0 for none.
+	// MemoryLimit is in bytes, DiskWriteLimit in bytes a second; 0 for none.
 	MemoryLimit    int64 `json:"memory_limit_bytes,omitempty"`
 	DiskWriteLimit int64 `json:"disk_write_limit_bytes_per_second,omitempty"`
-	// OwnDisk is true if no other node has its files on the same disk.
+	// OwnDisk means that no other node has files on the same disk.
 	OwnDisk bool `json:"own_disk,omitempty"`
-	// Tester is true of assay itself.
-	Tester bool `json:"tester,omitempty"`
+	Tester  bool `json:"tester,omitempty"`
 }
 
-// Usage is what the processes of a node have used until a moment. All but Memory, Threads, Files and
-// Free only grows as long as the server is not started again.
+// Usage is what a node's processes have used so far. All but Memory, Threads, Files and Free grows
+// until the server is restarted.
 type Usage struct {
 	CPU     float64 `json:"cpu_s"`
 	Memory  int64   `json:"memory_bytes"`
 	Read    int64   `json:"disk_read_bytes"`
 	Written int64   `json:"disk_written_bytes"`
 	Threads int64   `json:"threads,omitempty"`
-	// Files is how large its files are, and Free what their file system has left, in bytes, now and
-	// then; 0 if that was not looked at.
+	// Files is the size of its files, Free what their file system has left, in bytes. Both are
+	// measured now and then, and otherwise 0.
 	Files int64 `json:"files_bytes,omitempty"`
 	Free  int64 `json:"free_bytes,omitempty"`
-	// Received and Sent are of the node's own network; nil where it has none.
+	// Received and Sent are of the node's own network; nil if it has none.
 	Received *int64 `json:"network_in_bytes,omitempty"`
 	Sent     *int64 `json:"network_out_bytes,omitempty"`
 }
 
-// Header says what the samples are of. It is the first line of the file, and is
-// written again when nodes join.
+// Header describes the samples. It is the file's first line, and is repeated when nodes join.
 type Header struct {
 	Format int    `json:"format"`
 	Nodes  []Node `json:"nodes"`
-	// NoNodes is why nothing is known of the servers' use of their machines, and
-	// NoAccount why nothing is known of the database's account; empty if it is.
-	NoNodes   string `json:"no_nodes,omitempty"`
-	NoAccount string `json:"no_account,omitempty"`
-	// Statistics are the figures of the account.
+	// NoNodes is why the use of the machines is unknown, NoAccount why the statistics are; empty
+	// if known.
+	NoNodes    string            `json:"no_nodes,omitempty"`
+	NoAccount  string            `json:"no_account,omitempty"`
 	Statistics []store.Statistic `json:"statistics,omitempty"`
 }
 
-// Sample is one look at all of it.
+// Sample is one look at everything.
 type Sample struct {
 	// At is in seconds since the start of the run.
 	At float64 `json:"at_s"`
-	// Nodes has no node that did not run, or could not be read.
+	// Nodes lacks nodes that did not run or could not be read.
 	Nodes map[string]Usage `json:"nodes"`
-	// Account is nil where the server did not answer in time. It has a time of its
-	// own, and Problem is why it is nil.
+	// Account is nil if the server did not answer in time, with the reason in Problem. It has a
+	// time of its own.
 	Account *Account `json:"account,omitempty"`
 	Problem string   `json:"problem,omitempty"`
-	// Looks is how many looks were made into one, and Missed of how many of them the
-	// account is missing.
+	// Looks is the number of looks merged into it. Missed of them lack the account.
 	Looks  int `json:"looks"`
 	Missed int `json:"missed,omitempty"`
 }
 
-// Account is a reading of the database's account.
+// Account is a reading of the database's statistics.
 type Account struct {
 	At float64 `json:"at_s"`
 	store.Reading
 }
 
-// Source is a node and how to look at it. Look returns false for one that does not
-// run.
+// Source is a node and how to observe it. Look returns false if the node does not run.
 type Source struct {
 	Node
 	Look func() (Usage, bool)
 }
 
-// Sources are all that is looked at.
+// Sources are all that Watch observes.
 type Sources struct {
-	// Nodes returns those that are there now. It must not block.
+	// Nodes returns the present nodes. It must not block.
 	Nodes   func() []Source
 	NoNodes string
-	// Account is nil where there is none. Watch closes it.
+	// Account may be nil. Watch closes it.
 	Account   store.Statistics
 	NoAccount string
 	// Every is the time between two looks; 0 means a second.
@@ -104,19 +97,15 @@ type Sources struct {
 }
 
 const (
-	// every is how often is looked where nothing else is asked for.
-	every = time.Second
-	// answerBound is how long the database may take to answer.
+	every       = time.Second
 	answerBound = time.Second
-	// stopBound is how long the end of the watch waits for an answer that was asked
-	// for; the connection is closed then, wherever the server is.
+	// stopBound is how long stop waits for a pending answer. The connection is then closed.
 	stopBound = time.Second
 )
 
-// Watch looks now and then at the sources and keeps what it sees in a file, until
-// the returned function is called, which waits for a second at most. started is the
-// start of the run. Errors of the file are returned by the function; whatever else
-// goes wrong is a gap.
+// Watch observes the sources repeatedly and writes samples to a file until stop, which waits for at
+// most a second. started is the start of the run. stop returns errors of the file; other failures
+// leave gaps.
 func Watch(ctx context.Context, path string, started time.Time, of Sources) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watcher{of: of, file: newFile(path, of), started: started}
@@ -134,14 +123,13 @@ type watcher struct {
 	started time.Time
 }
 
-// answer is what came of asking the database.
 type answer struct {
 	account *Account
 	err     error
 }
 
-// run looks until ctx ends. The database is asked by another goroutine, so that one
-// that does not answer is waited for by nobody.
+// run looks until ctx ends. Another goroutine asks the database, so that a missing answer does not
+// delay the looks.
 func (w *watcher) run(ctx context.Context) error {
 	questions, answers, closed := make(chan struct{}, 1), make(chan answer, 1), make(chan struct{})
 	if w.of.Account != nil {
@@ -176,7 +164,7 @@ func (w *watcher) run(ctx context.Context) error {
 	}
 }
 
-// take enters what the database has answered since the last look; nil for nothing.
+// take enters the database's answer since the last look; nil for none.
 func (s *Sample) take(a *answer) {
 	if a != nil && a.account != nil {
 		s.Account = a.account
@@ -201,7 +189,6 @@ func waitFor(closed <-chan struct{}) {
 
 var errNoAnswer = errors.New("no answer in time")
 
-// ask answers questions until there are no more.
 func (w *watcher) ask(ctx context.Context, questions <-chan struct{}, answers chan<- answer, closed chan<- struct{}) {
 	defer close(closed)
 	defer w.of.Account.Close()

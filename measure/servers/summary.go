@@ -8,40 +8,37 @@ import (
 	"assay/store"
 )
 
-// Summary is what the servers were doing over the measured part of a run.
+// Summary is what the servers did over the measured part of a run.
 type Summary struct {
-	// Seconds is the typical time between two samples, Samples how many there are.
 	Seconds float64 `json:"interval_s"`
 	Samples int     `json:"samples"`
-	// Nodes are the servers and assay itself. NoNodes is why no server is there.
+	// Nodes are the servers and assay itself. NoNodes is why there is no server.
 	Nodes   []NodeSummary `json:"nodes"`
 	NoNodes string        `json:"no_nodes,omitempty"`
-	// Account is the database's own. NoAccount is why there is none, Missed of how
-	// many looks of how many it is missing, and Problem what went wrong last.
+	// Account has the database's statistics. NoAccount is why there are none. Missed counts looks
+	// without them, and Problem is the last failure.
 	Account   []FigureSummary `json:"account"`
 	NoAccount string          `json:"no_account,omitempty"`
 	Looks     int             `json:"account_looks"`
 	Missed    int             `json:"account_missed"`
 	Problem   string          `json:"account_problem,omitempty"`
 	Limit     Limit           `json:"limit"`
-	// Growth is what grew steadily; empty where nothing certainly did, or the run was short.
+	// Growth is empty if nothing certainly grew, or the run was short.
 	Growth []Growth `json:"growth,omitempty"`
-	// Waits is what transactions waited for, in one sentence; empty where that is not known.
+	// Waits says in one sentence what transactions waited for; empty if unknown.
 	Waits string `json:"waits,omitempty"`
 }
 
-// NodeSummary is what a node used. What is not known is nil.
+// NodeSummary is what a node used; nil for unknown figures.
 type NodeSummary struct {
 	Node
-	// Samples is in how many intervals it was seen, of how many.
 	Samples int `json:"samples"`
 	Of      int `json:"of_samples"`
-	// CPUMedian, CPUMax and CPUMean are shares of the processors that it may use, 0 to 1.
-	CPUMedian *float64 `json:"cpu_share_median,omitempty"`
-	CPUMax    *float64 `json:"cpu_share_max,omitempty"`
-	CPUMean   *float64 `json:"cpu_share_mean,omitempty"`
-	MemoryMax *float64 `json:"memory_max_bytes,omitempty"`
-	// ThreadsMax is of all its processes.
+	// CPUMedian, CPUMax and CPUMean are shares of the processors it may use, 0 to 1.
+	CPUMedian  *float64 `json:"cpu_share_median,omitempty"`
+	CPUMax     *float64 `json:"cpu_share_max,omitempty"`
+	CPUMean    *float64 `json:"cpu_share_mean,omitempty"`
+	MemoryMax  *float64 `json:"memory_max_bytes,omitempty"`
 	ThreadsMax *float64 `json:"threads_max,omitempty"`
 	// The rest are means.
 	Written  *float64 `json:"disk_written_bytes_per_second,omitempty"`
@@ -50,7 +47,7 @@ type NodeSummary struct {
 	Sent     *float64 `json:"network_out_bytes_per_second,omitempty"`
 }
 
-// FigureSummary is a figure of the account, in Unit as charts have it.
+// FigureSummary is a figure of the statistics, in the charts' Unit.
 type FigureSummary struct {
 	Name   string  `json:"name"`
 	Chart  string  `json:"chart"`
@@ -60,8 +57,7 @@ type FigureSummary struct {
 	Max    float64 `json:"max"`
 }
 
-// Summarize is the summary of a record under these conditions. It is a pure function
-// of them.
+// Summarize is a pure function of a record and its conditions.
 func Summarize(r *Record, c Conditions) Summary {
 	s := Summary{Nodes: []NodeSummary{}, NoNodes: r.NoNodes, Account: []FigureSummary{}, NoAccount: r.NoAccount}
 	measured := r.intervalsWithin(c.From, c.To, nil)
@@ -113,13 +109,13 @@ func (r *Record) summarizeNode(n Node, measured []bool) NodeSummary {
 	return s
 }
 
-// intervalsWithin reports which intervals lie in a span and touch none of the others,
-// all in seconds since the start of the run.
+// intervalsWithin reports which intervals lie in a span and outside of others, all in seconds since
+// the start of the run.
 func (r *Record) intervalsWithin(from, to float64, without [][2]float64) []bool {
 	within := make([]bool, max(len(r.Samples)-1, 0))
 	for i := range within {
 		begin, end := r.Samples[i].At, r.Samples[i+1].At
-		// A look comes some milliseconds after the moment that it is due.
+		// A look comes some milliseconds after its due time.
 		const late = 0.1
 		within[i] = begin >= from-late && end <= to+late &&
 			!slices.ContainsFunc(without, func(f [2]float64) bool { return end > f[0] && begin < f[1] })
@@ -127,7 +123,6 @@ func (r *Record) intervalsWithin(from, to float64, without [][2]float64) []bool 
 	return within
 }
 
-// selected are the known values of the chosen intervals.
 func selected(values []float64, chosen []bool) []float64 {
 	var all []float64
 	for i, value := range values {
@@ -147,7 +142,6 @@ func sum(values []float64) (total float64) {
 
 func mean(values []float64) float64 { return sum(values) / float64(len(values)) }
 
-// meaning is the values of the figure with a meaning, and whether there is one.
 func (r *Record) meaning(m store.Meaning) ([]float64, bool) {
 	i := slices.IndexFunc(r.Statistics, func(s store.Statistic) bool { return s.Means == m })
 	if i < 0 {

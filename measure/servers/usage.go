@@ -10,27 +10,26 @@ import (
 	"assay/internal/procfs"
 )
 
-// ProcessTime is the processor time in seconds that processes have used so far, those
-// that they have started and waited for included; 0 where the system does not tell.
+// ProcessTime is the processor time in seconds of processes and of the children that they have
+// waited for; 0 if unknown.
 func ProcessTime(pids []int) float64 {
 	seconds, _ := processTimes(pids)
 	return seconds
 }
 
-// processTimes is the same with the number of their threads.
 func processTimes(pids []int) (seconds float64, threads int64) {
 	ticks := int64(0)
 	for _, pid := range pids {
-		p, _ := procfs.Read(pid) // nothing of one that has ended
+		p, _ := procfs.Read(pid) // zero for an ended process
 		ticks, threads = ticks+p.Ticks+p.Children, threads+p.Threads
 	}
 	return float64(ticks) / procfs.TicksPerSecond, threads
 }
 
-// LookAtFiles adds how large the files below a folder are, and what their file system has left. It
+// LookAtFiles sets the size of the files below a folder, and what their file system has left. It
 // takes some milliseconds for a thousand files.
 func (u *Usage) LookAtFiles(folder string) {
-	// What is removed meanwhile is left out.
+	// Files removed meanwhile are left out.
 	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			if info, err := entry.Info(); err == nil {
@@ -42,12 +41,12 @@ func (u *Usage) LookAtFiles(folder string) {
 	u.Free = free(folder)
 }
 
-// Look returns what processes, a server's whole family, have used; false if there is
-// none, or the system does not tell. What children that were waited for have used
-// counts as their parent's (proc(5), stat and io).
+// Look returns the usage of processes, a server's whole family; false if there is none or it is
+// unknown. Children that were waited for count as their parent's (proc(5), stat and io).
 //
-// Memory is their own memory, and the largest part that one of them shares with others: the parts that PostgreSQL's processes share are the same one. ownNetwork is
-// whether they live in a network namespace of their own; its loopback is left out.
+// Memory is the processes' own memory and the largest shared part of one of them, since
+// PostgreSQL's processes all share the same. ownNetwork means that they have a network namespace;
+// its loopback is left out.
 func Look(pids []int, ownNetwork bool) (usage Usage, known bool) {
 	var shared int64
 	for _, pid := range pids {
@@ -70,7 +69,6 @@ func Look(pids []int, ownNetwork bool) (usage Usage, known bool) {
 	return usage, known
 }
 
-// readProcess reads a file of /proc/PID, empty if it cannot be read.
 func readProcess(pid int, file string) string {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file)
 	if err != nil {
@@ -79,14 +77,14 @@ func readProcess(pid int, file string) string {
 	return string(text)
 }
 
-// pages is a number of pages in bytes; 0 if it is none.
+// pages converts a number of pages to bytes; 0 if it is no number.
 func pages(field string) int64 {
 	n, _ := strconv.ParseInt(field, 10, 64) // 0 where it is none
 	return n * int64(os.Getpagesize())
 }
 
-// processIO reads what went to and came from the storage layer (proc(5),
-// /proc/PID/io), which needs the right to trace the process.
+// processIO reads what was sent to and fetched from storage (proc(5), /proc/PID/io). That takes the
+// right to trace the process.
 func processIO(text string) (read, written int64) {
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(line, ":")
@@ -102,8 +100,7 @@ func processIO(text string) (read, written int64) {
 	return read, written
 }
 
-// network adds up the interfaces but the loopback (proc(5), /proc/net/dev); nil if
-// there are none.
+// network adds up all interfaces but the loopback (proc(5), /proc/net/dev); nil if there are none.
 func network(text string) (received, sent *int64) {
 	for line := range strings.Lines(text) {
 		name, values, found := strings.Cut(line, ":")

@@ -8,15 +8,14 @@ import (
 	"assay/store"
 )
 
-// wait is something that sessions wait for, and the limit that it is if most of them do.
+// wait is what sessions wait for, and the kind of limit it is if most do.
 type wait struct {
 	means             store.Meaning
 	kind, limit, what string
-	// share is the share of the sampled sessions at work which waited for it, 0 to 1.
+	// share is the part of the sampled working sessions that waited for it, 0 to 1.
 	share float64
 }
 
-// waitsOf are all that a product may tell.
 func waitsOf() []wait {
 	return []wait{
 		{means: store.LockWaits, kind: LimitLocks, limit: "locks", what: "a lock"},
@@ -26,8 +25,8 @@ func waitsOf() []wait {
 	}
 }
 
-// waited is what sessions waited for in the chosen intervals, where enough of them were seen.
-// known is false if the product does not tell who is at work, or in too few intervals.
+// waited is what sessions waited for in the chosen intervals. known is false if the product does
+// not tell, or too few working sessions were seen.
 func (r *Record) waited(chosen []bool) (all []wait, known bool) {
 	at, told := r.meaning(store.BusySessions)
 	if !told {
@@ -55,8 +54,8 @@ func (r *Record) waited(chosen []bool) (all []wait, known bool) {
 	return all, known
 }
 
-// waitsText says in one sentence what transactions waited for, the most first; it is empty where
-// that is not known.
+// waitsText says in one sentence what transactions waited for, the most frequent first; empty if
+// unknown.
 func (r *Record) waitsText(chosen []bool) string {
 	all, _ := r.waited(chosen)
 	slices.SortStableFunc(all, func(a, b wait) int { return cmp.Compare(b.share, a.share) })

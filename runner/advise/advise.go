@@ -1,7 +1,6 @@
-// Package advise finds out at which isolation level a user's transactions do what they
-// must, and what each level costs. It runs them at every level, so that they meet and
-// without that, looks at what their statements let happen, and tries changes of them at
-// the levels at which they go wrong.
+// Package advise finds the isolation level at which a user's transactions do what they must, and
+// the cost of each level. It runs them at every level, with and without forced meetings, analyzes
+// what their statements allow, and tries changes of them at levels where they go wrong.
 //
 // It must not know the command line or the terminal.
 package advise
@@ -23,16 +22,15 @@ import (
 	"assay/workload/script"
 )
 
-// The folders of the two series.
 const (
 	FolderLevels  = "levels"
 	folderChanges = "changes"
 )
 
-// Format is the version of the form of an Advice.
+// Format is the version of an Advice's form.
 const Format = 1
 
-// Advice is what was found. Fields are added, never renamed.
+// Advice is the result. Fields are added, never renamed.
 type Advice struct {
 	Format   int    `json:"format"`
 	Version  string `json:"version"`
@@ -41,57 +39,55 @@ type Advice struct {
 	Seed     uint64 `json:"seed"`
 	Clients  int    `json:"clients"`
 	Repeats  int    `json:"repeats"`
-	// PauseMilliseconds is the longest pause before a statement where transactions meet.
+	// PauseMilliseconds is the longest pause before a statement in runs with forced meetings.
 	PauseMilliseconds float64 `json:"pause_ms"`
 	// Alone is one client at the strongest level.
 	Alone  *Row  `json:"alone"`
 	Levels []Row `json:"levels"`
-	// Changes are tried at the levels at which the transactions went wrong.
+	// Changes are tried at levels where the transactions went wrong.
 	Changes []Row `json:"changes"`
-	// Untried says of other changes why they were not tried.
+	// Untried says why other changes were not tried.
 	Untried []string `json:"untried"`
-	// InUse is the level that a session has which names none; empty if it is not told.
+	// InUse is the level of a session that names none; empty if unknown.
 	InUse string `json:"in_use,omitempty"`
-	// Right are the numbers of what was right, the surest first: those of Levels, and
-	// behind them those of Changes.
+	// Right are the indexes of the rows that were right, the surest first. They count through
+	// Levels and then Changes.
 	Right []int `json:"right"`
 }
 
-// Row is what was found of one level, with a change or without.
+// Row is the result of one level, with a change or without.
 type Row struct {
 	Level string `json:"level"`
-	// Model is the consistency model that is promised at it.
+	// Model is the promised consistency model.
 	Model string `json:"model"`
-	// Change is empty of the script as it is; Texts are what was changed.
+	// Change is empty for the script as it is. Texts are what was changed.
 	Change string   `json:"change,omitempty"`
 	Texts  []string `json:"texts,omitempty"`
-	// Verdict is over all runs, and PromiseBroken is true if one of them broke what the
-	// level promises.
+	// Verdict is over all runs. PromiseBroken means that a run broke what the level promises.
 	Verdict       check.Verdict `json:"verdict"`
 	PromiseBroken bool          `json:"promise_broken"`
-	// Conviction is what speaks for a broken promise, and Evidence what the first run has
-	// found that shows the transactions; null where none was broken.
+	// Conviction supports a broken promise, and Evidence shows the transactions of the first
+	// run that found it; nil if none was broken.
 	Conviction *report.Conviction `json:"conviction,omitempty"`
 	Evidence   []check.Result     `json:"evidence,omitempty"`
 	// Found is the first finding; empty if there was none.
 	Found string `json:"found,omitempty"`
-	// Look is the look at the statements, and Shown the anomalies that were seen.
+	// Look is the analysis of the statements, Shown the anomalies that runs showed.
 	Look  script.Look       `json:"statements"`
 	Shown []*script.Meeting `json:"anomalies"`
-	// Throughput and latency are of the runs without pauses, over all repeats.
+	// Throughput, latency and shares are of the runs without pauses, over all repeats.
 	Throughput Throughput `json:"throughput"`
 	P50        float64    `json:"p50_ms"`
 	P99        float64    `json:"p99_ms"`
-	// Retried and Failed are shares of the operations of these.
-	Retried float64 `json:"retried_share"`
-	Failed  float64 `json:"failed_share"`
-	// Invalid is how many of these runs have figures that are not to be believed, and
-	// Reason says of the first why.
+	Retried    float64    `json:"retried_share"`
+	Failed     float64    `json:"failed_share"`
+	// Invalid counts the runs without pauses whose measurement is invalid. Reason is the
+	// first's.
 	Invalid int    `json:"invalid_runs"`
 	Reason  string `json:"invalid_reason,omitempty"`
-	// Committed are the operations of all runs.
+	// Committed counts the operations of all runs.
 	Committed int64 `json:"committed"`
-	// Problem is why a run could not be made; empty if all could.
+	// Problem is why a run is missing; empty if none is.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -102,26 +98,24 @@ type Throughput struct {
 	High      *float64 `json:"high,omitempty"`
 }
 
-// Plan is what is to be found out.
+// Plan is what to find out.
 type Plan struct {
-	// Base is a run of the script on a database, at no level.
+	// Base is a run of the script on a database, without a level.
 	Base    runner.Scenario
 	Repeats int
-	// Pause is the longest pause before a statement where transactions are to meet, in
+	// Pause is the longest pause before a statement in runs with forced meetings, in
 	// milliseconds.
 	Pause float64
-	// Levels are names of levels; none for all.
+	// Levels are names; none for all levels.
 	Levels []string
 }
 
-// What a run of a row is for.
 const (
 	workMeet    = "meeting"
 	workFigures = "figures"
 	workAlone   = "one client"
 )
 
-// variant is a row that is to be found.
 type variant struct {
 	level  store.Level
 	change script.Change
@@ -135,8 +129,8 @@ func (v variant) values(work string) []report.Setting {
 	return append(values, report.Setting{Name: "work", Value: work})
 }
 
-// Run finds out, in a folder with two series of runs. Its errors are those of series.Run and
-// of opening the database.
+// Run makes two series of runs in a folder. Errors are those of series.Run and of opening the
+// database.
 func Run(ctx context.Context, p Plan, o series.Options) (*Advice, error) {
 	levels, product, err := runner.Levels(ctx, p.Base)
 	if err != nil {
@@ -174,7 +168,6 @@ func Run(ctx context.Context, p Plan, o series.Options) (*Advice, error) {
 	return a, nil
 }
 
-// names are the names of files, without their folders.
 func names(files []string) string {
 	for i := range files {
 		files[i] = filepath.Base(files[i])
@@ -182,7 +175,7 @@ func names(files []string) string {
 	return strings.Join(files, ", ")
 }
 
-// changes tries changes at the levels at which the transactions went wrong.
+// changes tries changes at levels where the transactions went wrong.
 func (f *finding) changes(ctx context.Context, a *Advice, levels []store.Level) error {
 	var left []string
 	var wrong []store.Level
@@ -222,8 +215,8 @@ func (f *finding) changes(ctx context.Context, a *Advice, levels []store.Level) 
 	return err
 }
 
-// rank orders what was right: what cannot go wrong by its statements, then what the statements leave
-// open; of each kind the fastest first, and last what has figures that are not to be believed.
+// rank orders the rows that were right: first those whose statements cannot go wrong, in each
+// group the fastest first, and last those with invalid figures.
 func (a *Advice) rank() {
 	all := a.all()
 	for i, row := range all {
@@ -244,12 +237,10 @@ func (a *Advice) rank() {
 	})
 }
 
-// proven reports whether the statements cannot go wrong at the level.
 func (r *Row) proven() bool { return r.Look.Robust != nil && *r.Look.Robust }
 
 func (a *Advice) all() []Row { return slices.Concat(a.Levels, a.Changes) }
 
-// name is the row for people.
 func (r *Row) name() string {
 	if r.Change == "" {
 		return r.Level
@@ -257,7 +248,7 @@ func (r *Row) name() string {
 	return r.Change + " at " + r.Level
 }
 
-// intervalOf is the throughput over repeats, of one alone with its own interval.
+// intervalOf is the throughput over repeats. A single run gives its own interval.
 func intervalOf(runs []*report.Result) Throughput {
 	var rates []float64
 	for _, r := range runs {
@@ -275,7 +266,6 @@ func intervalOf(runs []*report.Result) Throughput {
 	return t
 }
 
-// folderError says that a folder of a series cannot be understood.
 func folderError(folder string, err error) error {
 	return fmt.Errorf("read what %s holds: %w", folder, err)
 }

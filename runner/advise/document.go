@@ -42,7 +42,6 @@ func (a *Advice) Document(command string) report.Document {
 	return d
 }
 
-// table has a line for each row.
 func table(title string, rows []Row) report.Table {
 	t := report.Table{Title: title, Head: []string{"level", "what must hold", "a second", "± 95 %", "retried", "p50", "p99"}, Words: []int{1}}
 	for i := range rows {
@@ -53,7 +52,6 @@ func table(title string, rows []Row) report.Table {
 	return t
 }
 
-// looks has what the look at the statements says of each row.
 func looks(rows []Row) report.Table {
 	t := report.Table{Title: "What the statements let happen", Head: []string{"level", "by the statements"}, Words: []int{1}}
 	for i := range rows {
@@ -62,7 +60,6 @@ func looks(rows []Row) report.Table {
 	return t
 }
 
-// statements is what the look at the statements says.
 func (r *Row) statements() string {
 	switch {
 	case r.Look.Robust == nil:
@@ -75,7 +72,7 @@ func (r *Row) statements() string {
 	return r.Look.Dangers[0].Anomaly
 }
 
-// held is whether what must hold did, and if not, the anomaly that was seen most often.
+// held says whether the rules held or, if not, names the most frequent anomaly.
 func (r *Row) held() string {
 	switch {
 	case r.Problem != "" && r.Verdict == check.Unknown:
@@ -104,7 +101,6 @@ func (r *Row) plusMinus() string {
 
 func share(of float64) string { return fmt.Sprintf("%.0f %%", math.Ceil(100*of)) }
 
-// changesTable says what each change is.
 func changesTable(rows []Row) report.Table {
 	t := report.Table{Title: "What was changed", Head: []string{"change"}}
 	seen := map[string]bool{}
@@ -117,11 +113,10 @@ func changesTable(rows []Row) report.Table {
 	return t
 }
 
-// laneWidth is how many characters of a line each of two transactions gets.
+// laneWidth is the width of each of two transactions, in characters.
 const laneWidth = 37
 
-// pictures show, of each level that went wrong, the first two transactions with the anomaly
-// that was seen most often.
+// pictures show, for each level that went wrong, two transactions with its most frequent anomaly.
 func (a *Advice) pictures() (all []report.Table) {
 	for _, r := range a.Levels {
 		if r.Verdict == check.Violated && len(r.Shown) > 0 {
@@ -131,8 +126,7 @@ func (a *Advice) pictures() (all []report.Table) {
 	return all
 }
 
-// convictions show, of each level whose promise was broken, what the transactions did and why
-// that is believed.
+// convictions show, for each broken promise, the transactions and why they convict.
 func (a *Advice) convictions(command string) (all []report.Table) {
 	for _, r := range a.all() {
 		if r.Conviction == nil {
@@ -148,7 +142,6 @@ func (a *Advice) convictions(command string) (all []report.Table) {
 	return all
 }
 
-// alone is what one client alone says of the script.
 func (a *Advice) alone() report.Cause {
 	if a.Alone != nil && a.Alone.Verdict == check.Valid {
 		return report.CauseScript(a.Alone.Committed)
@@ -156,7 +149,7 @@ func (a *Advice) alone() report.Cause {
 	return report.CauseScript(0)
 }
 
-// picture has the two transactions as lanes, and time goes down.
+// picture shows two transactions as lanes. Time goes down.
 func picture(level string, m *script.Meeting) report.Table {
 	t := report.Table{Title: fmt.Sprintf("%s at %s, the first of %s", m.Anomaly, level, check.Counted(m.Count, "pair", "pairs")), Words: []int{1}, Whole: true}
 	for i, name := range m.Names {
@@ -175,7 +168,7 @@ func picture(level string, m *script.Meeting) report.Table {
 	return t
 }
 
-// folded is a text in lines of a width, of which all but the first leave room for an indent.
+// folded breaks a text into lines of a width. All but the first leave room for an indent.
 func folded(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -187,7 +180,7 @@ func folded(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// dangers are what the statements let happen, each once, with the levels at which they do.
+// dangers are what the statements allow, each with its levels.
 func (a *Advice) dangers() (all []string) {
 	var texts []string
 	levels := map[string][]string{}
@@ -215,7 +208,7 @@ func (a *Advice) dangers() (all []string) {
 
 const mostDangers = 8
 
-// doubts say which figures are not to be believed.
+// doubts say which figures are invalid.
 func (a *Advice) doubts() (all []string) {
 	invalid, of, why := 0, 0, ""
 	for _, r := range a.all() {
@@ -235,7 +228,7 @@ func (a *Advice) doubts() (all []string) {
 	return all
 }
 
-// answer is the surest level, or change, and what the level in use loses.
+// answer is the surest level or change, and what the level in use loses.
 func (a *Advice) answer() string {
 	rows := a.all()
 	text := "No level and no change kept what must hold."
@@ -251,7 +244,6 @@ func (a *Advice) answer() string {
 	return text
 }
 
-// verdicts say what is right, and what it costs.
 func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 	rows := a.all()
 	for _, r := range a.Levels {
@@ -283,7 +275,6 @@ func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 	return all
 }
 
-// often is how often the runs have shown it.
 func often(c *report.Conviction) string {
 	if c == nil || c.Chance == nil {
 		return ""
@@ -291,8 +282,7 @@ func often(c *report.Conviction) string {
 	return "; " + c.Chance.String()
 }
 
-// Verdict is violated if a promise of the database's was broken, valid if something was
-// right, and else unknown.
+// Verdict is violated if the database broke a promise, valid if a row was right, otherwise unknown.
 func (a *Advice) Verdict() check.Verdict {
 	for _, r := range a.all() {
 		if r.PromiseBroken && (a.Alone == nil || a.Alone.Verdict != check.Violated) {

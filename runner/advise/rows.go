@@ -13,17 +13,16 @@ import (
 	"assay/workload/script"
 )
 
-// finding makes series of runs and reads what they left.
 type finding struct {
 	plan    Plan
 	options series.Options
 	product string
-	// sent is what the script as it is has sent, at all levels.
+	// sent is what the unchanged script has sent, at all levels.
 	sent  *script.Sent
 	alone *Row
 }
 
-// rows makes the runs of some variants, in turn, and says what was found of each.
+// rows makes the runs of some variants in turn.
 func (f *finding) rows(ctx context.Context, folder string, variants []variant, withAlone bool) ([]Row, error) {
 	p := series.Plan{Base: f.plan.Base, Repeats: f.plan.Repeats}
 	if withAlone {
@@ -56,11 +55,10 @@ func (f *finding) rows(ctx context.Context, folder string, variants []variant, w
 	return rows, nil
 }
 
-// looksASecond is how often invariants are looked at where transactions meet: what one
-// breaks another may mend.
+// looksASecond is how often invariants are checked in runs with forced meetings. A later
+// transaction may mend what an earlier one broke.
 const looksASecond = 50
 
-// configuration is the scenario of a variant.
 func (f *finding) configuration(v variant, work string) series.Configuration {
 	s := f.plan.Base
 	c := *s.Config.(*script.Config)
@@ -79,7 +77,7 @@ func (f *finding) configuration(v variant, work string) series.Configuration {
 	return series.Configuration{Configuration: report.Configuration{Values: v.values(work)}, Scenario: s}
 }
 
-// row is what the runs of a variant that were made for these works have found.
+// row is the result of a variant's runs for these works.
 func (f *finding) row(s *report.RunSeries, folder string, v variant, works ...string) (Row, error) {
 	row := Row{Level: v.level.Name, Change: v.change.Name, Texts: v.change.Texts, Shown: []*script.Meeting{}}
 	sent := &script.Sent{}
@@ -118,7 +116,7 @@ func (f *finding) row(s *report.RunSeries, folder string, v variant, works ...st
 		}
 	}
 	row.convict(verdicts)
-	for i, v := range verdicts { // what the level allows breaks the user's rule all the same
+	for i, v := range verdicts { // the level allows it, but it breaks the user's rule
 		if v.Verdict == check.Allowed {
 			verdicts[i].Verdict = check.Violated
 		}
@@ -136,7 +134,6 @@ func settingsOf(r *report.Result) (all []store.Setting) {
 	return all
 }
 
-// nameOf is the name of the configuration of these values in a series.
 func nameOf(s *report.RunSeries, values []report.Setting) string {
 	for _, c := range s.Configurations {
 		same := len(c.Values) == len(values)
@@ -150,7 +147,6 @@ func nameOf(s *report.RunSeries, values []report.Setting) string {
 	return ""
 }
 
-// take enters the verdict of a run.
 func (r *Row) take(of *report.Result) {
 	r.Model = of.Database.Promise
 	r.Committed += of.Outcomes.Committed
@@ -167,7 +163,7 @@ func (r *Row) take(of *report.Result) {
 	}
 }
 
-// convict says in how many of the runs a promise was broken.
+// convict says how many of the runs broke a promise.
 func (r *Row) convict(verdicts []check.Result) {
 	broken := 0
 	for _, v := range verdicts {
@@ -180,7 +176,6 @@ func (r *Row) convict(verdicts []check.Result) {
 	}
 }
 
-// measure enters the figures.
 func (r *Row) measure(runs []*report.Result) {
 	r.Throughput = intervalOf(runs)
 	var p50, p99 []float64

@@ -17,41 +17,39 @@ import (
 	"assay/load"
 )
 
-// Worker does the work of a share. The runner is one.
+// Worker does the work of a share. The runner implements it.
 type Worker interface {
 	// Prepare reaches the database and opens the sessions of a share.
 	Prepare(ctx context.Context, p Plan, s Share) (Job, error)
 }
 
-// Job is a share that is ready to be worked.
+// Job is a prepared share.
 type Job interface {
-	// Work works it until the plan's end, or until ctx ends, and then ends in order. now
-	// is nanoseconds since the start, and the start is at the call or a little later.
+	// Work works until the plan or ctx ends, and then ends in order. now is nanoseconds since
+	// the start, which may be a little after the call.
 	Work(ctx context.Context, rec *Recorder, now func() int64) (load.Stats, error)
-	// Found is what the work has found beside the history, as the runner has it; nil if nothing.
+	// Found is what the work found beside the history, in the runner's form; nil for nothing.
 	Found() json.RawMessage
 	// Close leaves the database. It is called once, after Work or instead of it.
 	Close() error
 }
 
-// Options is how an agent takes part in runs.
+// Options says how an agent takes part in runs.
 type Options struct {
 	Version string
-	// Pool is the pool of the runs to take part in.
-	Pool string
-	// Folder is where histories are kept until they were taken.
+	Pool    string
+	// Folder keeps histories until the coordinator has taken them.
 	Folder string
-	// Note says how it goes.
-	Note func(text string)
-	// Clock is the agent's; nil for the system's.
+	Note   func(text string)
+	// Clock may be nil for the system's clock.
 	Clock Clock
-	// Late is how long an agent goes on trying to deliver, once nobody answers, and Gone
-	// how long the engine may be away while there is no run.
+	// Late is how long an agent tries to deliver without an answer. Gone is how long the
+	// engine may be away between runs.
 	Late, Gone time.Duration
 }
 
-// Serve takes part in one run after the other, until ctx ends or the engine says that it
-// closes, and then returns nil. It returns a *RefusedError if a run refuses the agent.
+// Serve takes part in runs, one after the other. It returns nil when ctx ends or the engine
+// closes, and a *RefusedError if a run refuses the agent.
 func Serve(ctx context.Context, e *Engine, w Worker, o Options) error {
 	conn := e.conn
 	if o.Clock == nil {
@@ -89,13 +87,13 @@ func Serve(ctx context.Context, e *Engine, w Worker, o Options) error {
 	return nil
 }
 
-// join looks for a run and claims a share of it; run is empty if there was none.
+// join looks for a run and claims a share; run is empty if there is none.
 func join(ctx context.Context, conn *nats.Conn, pool string, me Agent) (g claimed, run string, err error) {
 	offer, err := request[Agent, Offer](ctx, conn, subjectJoin+pool, me)
 	switch {
 	case err != nil || offer.Refused == full:
 		sleep(ctx, beatEvery)
-		return g, "", nil // nobody is there yet, or the engine is away for a moment
+		return g, "", nil // no coordinator yet, or the engine is away for a moment
 	case offer.Refused != "":
 		return g, "", &RefusedError{Reason: offer.Refused}
 	}
@@ -107,9 +105,9 @@ func join(ctx context.Context, conn *nats.Conn, pool string, me Agent) (g claime
 	return g, offer.Run, nil
 }
 
-// take works a share from its claim until what it recorded was taken.
+// take works a share from its claim until the coordinator has the history.
 func (p *agentRun) take(ctx context.Context) error {
-	// An agent that is asked to end is still heard of while it delivers.
+	// Beats go on after ctx has ended, while the agent delivers.
 	heard, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var beating sync.WaitGroup
 	beating.Go(func() { p.beat(heard) })
@@ -147,7 +145,6 @@ func (p *agentRun) take(ctx context.Context) error {
 	return os.RemoveAll(folder)
 }
 
-// work works the share and delivers what it recorded.
 func (p *agentRun) work(ctx context.Context, job Job, start int64, path string) error {
 	store, err := openBucket(ctx, p.conn, p.plan.Run, 0)
 	if err != nil {
@@ -178,7 +175,7 @@ func (p *agentRun) work(ctx context.Context, job Job, start int64, path string) 
 	p.setState(stateWorking)
 	stats, err := job.Work(working, rec, now)
 	if working.Err() != nil && errors.Is(err, errNoCoordinator) {
-		err = nil // it was to stop, and could reserve nothing more
+		err = nil // a stopped agent can reserve nothing
 	}
 	p.compareLast(context.WithoutCancel(ctx))
 	ended()
@@ -196,7 +193,6 @@ func (p *agentRun) work(ctx context.Context, job Job, start int64, path string) 
 	return p.deliverRest(ctx, d, e)
 }
 
-// deliverAlong delivers while the work goes on. What fails is tried again.
 func (p *agentRun) deliverAlong(ctx context.Context, d *deliverer) {
 	for sleep(ctx, deliverEvery) {
 		if err := d.deliver(ctx); err != nil {
@@ -207,15 +203,14 @@ func (p *agentRun) deliverAlong(ctx context.Context, d *deliverer) {
 	}
 }
 
-// StartSlack is how long after the start the first operation is due, so that by the
-// coordinator's clock too it is after the start.
+// StartSlack is the time from the start to the first operation, so that the operation is after
+// the start by the coordinator's clock too.
 const StartSlack = time.Millisecond
 
-// endingTime is how long an agent that is asked to end may still deliver.
+// endingTime is how long an agent that is asked to end may deliver.
 const endingTime = 15 * time.Second
 
-// deliverRest delivers the rest and waits until it was taken, for as long as an agent may
-// be late.
+// deliverRest delivers the rest, and waits at most Options.Late until it was taken.
 func (p *agentRun) deliverRest(ctx context.Context, d *deliverer, e End) error {
 	asked := ctx
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.options.Late)

@@ -12,7 +12,6 @@ import (
 	"assay/measure"
 )
 
-// agentRun is an agent's part in one run.
 type agentRun struct {
 	conn    *nats.Conn
 	worker  Worker
@@ -21,9 +20,9 @@ type agentRun struct {
 	plan    Plan
 	share   Share
 
-	// order has the latest order that nobody has looked at.
+	// order holds the latest order not read yet.
 	order chan order
-	// stopped is closed when the coordinator was not heard of for the plan's timeout.
+	// stopped is closed after the plan's timeout without the coordinator.
 	stopped chan struct{}
 
 	mu sync.Mutex
@@ -35,7 +34,7 @@ type agentRun struct {
 	total  measure.Delta   // counts of all that live was taken of
 	unsent []measure.Delta // not answered yet
 	rounds bool            // the work is in rounds, and has come to the first
-	// Of the work under way.
+	// Nil before and after the work.
 	file *history.Writer
 	now  func() int64
 	stop context.CancelFunc
@@ -43,7 +42,6 @@ type agentRun struct {
 
 var errOver = errors.New("the run is over")
 
-// change changes it under the lock.
 func (p *agentRun) change(how func(p *agentRun)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +56,7 @@ func (p *agentRun) fail(err error) {
 	p.change(func(p *agentRun) { p.State, p.Problem = stateFailed, err.Error() })
 }
 
-// undelivered says why the engine did not take what was recorded. It is tried again.
+// undelivered notes why the engine did not take the history. The delivery is retried.
 func (p *agentRun) undelivered(err error) {
 	p.change(func(p *agentRun) { p.Problem = err.Error() })
 }
@@ -67,20 +65,19 @@ func (p *agentRun) deliveredNow(bytes int64) {
 	p.change(func(p *agentRun) { p.Delivered, p.Problem = bytes, "" })
 }
 
-// offset is how far the coordinator's clock is ahead.
+// offset is how far the coordinator's clock is ahead, in nanoseconds.
 func (p *agentRun) offset() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.best.Offset
 }
 
-// record has comparisons of clocks written into the history of the work under way, and
-// the work stopped with stop when the coordinator says so or is gone.
+// record names the history that receives comparisons of clocks, and the function that stops the
+// work when the coordinator says so or is gone.
 func (p *agentRun) record(file *history.Writer, now func() int64, stop context.CancelFunc) {
 	p.change(func(p *agentRun) { p.file, p.now, p.stop = file, now, stop })
 }
 
-// beat asks the coordinator again and again, until ctx ends.
 func (p *agentRun) beat(ctx context.Context) {
 	p.change(func(p *agentRun) { p.heard = p.options.Clock() })
 	var listening sync.WaitGroup
@@ -96,8 +93,8 @@ func (p *agentRun) beat(ctx context.Context) {
 	}
 }
 
-// listen stops the work once nothing was heard of the coordinator for the plan's timeout.
-// It asks nothing itself, since a request can hang on a link that was cut.
+// listen stops the work after the plan's timeout without the coordinator. It sends no request
+// itself, since a request can hang on a link that was cut.
 func (p *agentRun) listen(ctx context.Context) {
 	for p.silence() <= p.plan.Timeout {
 		if !sleep(ctx, beatEvery) {
@@ -117,15 +114,14 @@ func (p *agentRun) every() time.Duration {
 	return beatEvery
 }
 
-// silence is since when nothing was heard of the coordinator, counted from when the last
-// answered beat was sent: the coordinator has not heard of this agent any later.
+// silence counts from the sending of the last answered beat: the coordinator has not heard of
+// this agent later.
 func (p *agentRun) silence() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return time.Duration(p.options.Clock() - p.heard)
 }
 
-// figures are those that are to be sent.
 func (p *agentRun) figures() []measure.Delta {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +131,7 @@ func (p *agentRun) figures() []measure.Delta {
 	return p.unsent
 }
 
-// exchange is one beat with these figures, and its answer.
+// exchange sends one beat with these figures, and returns the answer.
 func (p *agentRun) exchange(ctx context.Context, figures []measure.Delta) (order, error) {
 	p.mu.Lock()
 	b := beat{Share: p.share.Number, Agent: p.me.ID, status: p.status, Offset: p.best.Offset, OffsetError: p.best.Error, Figures: figures}
@@ -152,7 +148,7 @@ func (p *agentRun) exchange(ctx context.Context, figures []measure.Delta) (order
 	return o, nil
 }
 
-// takeFigures takes what was counted since the last time. p.mu is held.
+// takeFigures takes what was counted since its last call. The caller holds p.mu.
 func (p *agentRun) takeFigures() {
 	if p.live == nil {
 		return
@@ -162,7 +158,7 @@ func (p *agentRun) takeFigures() {
 	p.unsent = append(p.unsent, d)
 }
 
-// counted is all that was counted, when nothing is any more.
+// counted is the total, after the work has ended.
 func (p *agentRun) counted() measure.Delta {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,7 +167,6 @@ func (p *agentRun) counted() measure.Delta {
 	return p.total
 }
 
-// compare keeps a comparison of the clocks.
 func (p *agentRun) compare(s sample) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +182,6 @@ func (p *agentRun) compare(s sample) {
 	}
 }
 
-// compareLast compares the clocks once more when the work is over.
 func (p *agentRun) compareLast(ctx context.Context) {
 	for range 3 {
 		if _, err := p.exchange(ctx, nil); err != nil {
@@ -196,7 +190,6 @@ func (p *agentRun) compareLast(ctx context.Context) {
 	}
 }
 
-// obey does what the coordinator says.
 func (p *agentRun) obey(o order) {
 	if o.Do == orderStop || o.Do == orderOver {
 		p.halt()
@@ -205,10 +198,9 @@ func (p *agentRun) obey(o order) {
 	case <-p.order:
 	default:
 	}
-	p.order <- o // nobody else puts any
+	p.order <- o // only this goroutine sends
 }
 
-// halt stops the work under way.
 func (p *agentRun) halt() {
 	p.mu.Lock()
 	stop := p.stop
@@ -218,8 +210,8 @@ func (p *agentRun) halt() {
 	}
 }
 
-// await waits for an order. It returns errOver if the run is over before,
-// errNoCoordinator if nobody answers, or ctx's error.
+// await waits for an order. It returns errOver if the run is over, errNoCoordinator if the
+// coordinator is silent, or ctx's error.
 func (p *agentRun) await(ctx context.Context, do string) (order, error) {
 	for {
 		select {

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// pinSecret stands in place of the fingerprint of the key that is made from the address's
-// password: agents that are started before the engine know no other.
+// pinSecret replaces the fingerprint of a key that follows from the address's password. Agents
+// that start before the engine cannot know the fingerprint otherwise.
 const pinSecret = "secret"
 
-// leastSecret is the fewest characters of a secret of the user's own. The engine's public
-// key is made from it and shown to whoever asks, who may try secrets against it.
+// leastSecret is the shortest user's secret, in characters. The engine's public key follows from
+// it and is shown to everyone, who may try secrets against it.
 const leastSecret = 16
 
-// CertificateError means that what answers at an engine's address is not the engine that
-// the address was given out by. Nothing was told to it.
+// CertificateError means that another server than the engine answers at the address. Nothing
+// was told to it.
 type CertificateError struct{ Want, Found string }
 
 func (e *CertificateError) Error() string {
@@ -30,8 +30,7 @@ func (e *CertificateError) Error() string {
 		"take the address that this run has printed, and if it is that, another program answers in the engine's place", e.Found, e.Want)
 }
 
-// keyOf is the key of an embedded engine, made from its secret (HKDF, RFC 5869): the
-// same for all who know that.
+// keyOf derives the key of an embedded engine from its secret (HKDF, RFC 5869).
 func keyOf(secret string) (ed25519.PrivateKey, error) {
 	seed, err := hkdf.Key(sha256.New, []byte(secret), nil, "assay: key of the engine's certificate", ed25519.SeedSize)
 	if err != nil {
@@ -40,7 +39,7 @@ func keyOf(secret string) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// fingerprint is the SHA-256 of a public key, as the PIN of RFC 7469 is, in hexadecimal.
+// fingerprint is the SHA-256 of a public key in hexadecimal, of the same bytes as RFC 7469's PIN.
 func fingerprint(key any) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
@@ -50,7 +49,6 @@ func fingerprint(key any) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// fingerprintOf is the fingerprint of the key made from a secret.
 func fingerprintOf(secret string) (string, error) {
 	key, err := keyOf(secret)
 	if err != nil {
@@ -59,11 +57,9 @@ func fingerprintOf(secret string) (string, error) {
 	return fingerprint(key.Public())
 }
 
-// certificateLife is how long a certificate says that it is valid. It is in memory only
-// and ends with its engine.
+// certificateLife is the validity of a certificate, which exists in memory as long as its engine.
 const certificateLife = 30 * 24 * time.Hour
 
-// certificate makes the certificate of an embedded engine.
 func certificate(secret string) (tls.Certificate, error) {
 	key, err := keyOf(secret)
 	if err != nil {
@@ -77,8 +73,8 @@ func certificate(secret string) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// pinned is how a connection is made to the one server whose key has the fingerprint. Its
-// name and the times in its certificate say nothing more, and an agent's clock may be wrong.
+// pinned accepts only the server whose key has the fingerprint. It ignores the certificate's name
+// and times, since an agent's clock may be wrong.
 func pinned(want string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,

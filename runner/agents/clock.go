@@ -4,28 +4,28 @@ import (
 	"time"
 )
 
-// Clock gives nanoseconds since 1970 and never goes back or jumps: a system's clock may
-// be set while a run goes on, and this one goes on as it began.
+// Clock gives nanoseconds since 1970. It never jumps or goes back, even if the system's clock is
+// set.
 type Clock func() int64
 
-// NewClock is the system's clock as it is now, carried on by its monotonic clock.
+// NewClock starts from the system's clock and goes on by its monotonic clock.
 func NewClock() Clock {
 	base := time.Now()
 	began := base.UnixNano()
 	return func() int64 { return began + int64(time.Since(base)) }
 }
 
-// sample is one comparison of an agent's clock with the coordinator's: at At, by the
-// agent's, the coordinator's was ahead by Offset, give or take Error. All nanoseconds.
+// sample is one comparison of clocks, in nanoseconds: at the agent's time At, the coordinator's
+// clock was ahead by Offset, give or take Error.
 type sample struct {
 	At     int64 `json:"at_ns"`
 	Offset int64 `json:"offset_ns"`
 	Error  int64 `json:"error_ns"`
 }
 
-// compared is NTP's arithmetic (RFC 5905, section 8) over one exchange: sent and heard
-// are by the agent's clock, received and answered by the coordinator's. The error is
-// half of the time on the way, since nobody knows how it was divided.
+// compared is NTP's arithmetic (RFC 5905, section 8) for one exchange: sent and heard are by the
+// agent's clock, received and answered by the coordinator's. The error is half of the time on
+// the way, since it is unknown how the two ways share it.
 func compared(sent, received, answered, heard int64) sample {
 	return sample{
 		At:     sent + (heard-sent)/2,
@@ -34,20 +34,17 @@ func compared(sent, received, answered, heard int64) sample {
 	}
 }
 
-// maxDrift is how fast two clocks may drift apart: 500 millionths, the most that Linux
-// lets its clock be steered by (adjtimex(2)). Where samples contradict that, it is
-// doubled until they do not.
+// maxDrift is the largest drift of two clocks: 500 millionths, the most by which Linux steers its
+// clock (adjtimex(2)). It is doubled while samples contradict it.
 const maxDrift = 500e-6
 
-// mapping turns times of an agent's clock into times of the coordinator's.
 type mapping struct {
 	knots []sample // by At
 	drift float64
 }
 
-// newMapping takes samples in the order of their times. At each it keeps what all of
-// them together allow: an interval for the offset, which widens with the distance from
-// each sample by what the clocks may drift meanwhile.
+// newMapping takes samples in order of time. At each, it intersects the intervals that all
+// samples allow for the offset. An interval widens with the distance in time by the drift.
 func newMapping(samples []sample) mapping {
 	for drift := maxDrift; ; drift *= 2 {
 		if knots, ok := intersected(samples, drift); ok {
@@ -82,8 +79,8 @@ func intersected(samples []sample, drift float64) (knots []sample, ok bool) {
 	return knots, true
 }
 
-// to is the coordinator's time at a time of the agent's. Times are to be asked for
-// nearly in order: next is where the search begins, and where it ended is returned.
+// to is the coordinator's time at an agent's time. The search begins at next, and its end is
+// returned for the next call, whose time should be close.
 func (m mapping) to(at int64, next int) (mapped int64, near int) {
 	k := m.knots
 	if len(k) == 0 {
@@ -103,9 +100,9 @@ func (m mapping) to(at int64, next int) (mapped int64, near int) {
 	return at + a.Offset + int64(share*float64(b.Offset-a.Offset)), next
 }
 
-// error is how far a mapped time between from and until can be off: between two
-// samples the larger of their errors and what the clocks may drift apart over half the
-// way; outside of them, over all of it.
+// error bounds the error of mapped times from from until until: the larger error of the two
+// neighbouring samples plus the drift over half their distance. Outside of all samples, it is
+// the error of the nearest plus the drift over the whole distance.
 func (m mapping) error(from, until int64) int64 {
 	k := m.knots
 	if len(k) == 0 {

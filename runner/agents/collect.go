@@ -14,12 +14,12 @@ import (
 	"assay/load"
 )
 
-// deliveryTimeout is how long an agent whose clients have gone may deliver nothing.
+// deliveryTimeout is how long an agent whose clients have ended may deliver nothing.
 const deliveryTimeout = 15 * time.Second
 
-// Collect takes what agents have delivered, until ctx ends or, when the work is over,
-// all agents that are there have delivered everything. An agent that cannot deliver is
-// lost, and lost is told of it. It is to run beside Follow.
+// Collect takes the agents' histories until ctx ends or, after over, all present agents have
+// delivered everything. An agent that cannot deliver is lost, and lost is told. Run it beside
+// Follow.
 func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}, lost func(text string)) error {
 	collectors := make([]*collector, len(k.members))
 	for i := range k.members {
@@ -30,7 +30,7 @@ func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}, lost fu
 		left := 0
 		for i, m := range k.members {
 			if since[i].IsZero() {
-				since[i] = time.Now() // what others were waited for does not count
+				since[i] = time.Now() // time spent on other agents does not count
 			}
 			done, err := k.collectOne(ctx, m, collectors[i])
 			failing := time.Since(since[i])
@@ -54,9 +54,8 @@ func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}, lost fu
 	}
 }
 
-// over reports whether nothing more is waited for of an agent, and gives it up if it has
-// ended and could deliver nothing for too long, or what it delivered cannot be taken: err
-// is why not, for so long.
+// over reports whether to stop waiting for an agent. It loses an agent that ended and delivered
+// nothing for too long, or whose delivery has failed with err for this long.
 func (k *Coordinator) over(m *member, done bool, err error, failing time.Duration, lost func(text string)) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -80,8 +79,7 @@ func (k *Coordinator) over(m *member, done bool, err error, failing time.Duratio
 	return true
 }
 
-// collectOne takes what one agent has delivered; done is true if nothing more is
-// waited for.
+// collectOne takes what one agent has delivered; done means that no more will come.
 func (k *Coordinator) collectOne(ctx context.Context, m *member, c *collector) (done bool, err error) {
 	k.mu.Lock()
 	now, taken, silent := m.status, m.taken, time.Since(m.heard) > k.config.Plan.Timeout
@@ -107,8 +105,7 @@ func (k *Coordinator) collectOne(ctx context.Context, m *member, c *collector) (
 	return true, nil
 }
 
-// Ends are what the agents found at their end, without those that have not delivered
-// it.
+// Ends are the ends that agents have delivered.
 func (k *Coordinator) Ends() (all []End, err error) {
 	for i := range k.members {
 		e, err := readEnd(k.folder(), i)
@@ -134,8 +131,8 @@ func StatsOf(all []End) (s load.Stats, problems string) {
 	return s, strings.Join(texts, "; ")
 }
 
-// Fetch takes into a run's folder what agents have delivered since the run ended, and
-// removes its place from the engine when all is there.
+// Fetch takes into a run's folder what agents have delivered since the run ended. It removes the
+// run from the engine when everything is there.
 func Fetch(ctx context.Context, e *Engine, folder, run string) error {
 	in := filepath.Join(folder, Folder)
 	members, err := readMembers(in)

@@ -19,27 +19,21 @@ import (
 // Config is what a coordinator is asked to do.
 type Config struct {
 	Plan Plan
-	// Pool is whose agents may take part.
 	Pool string
-	// Agents is how many there are to be, and Clients how many clients they share.
+	// Agents is the number of agents, which share Clients clients.
 	Agents, Clients int
-	// Rounds are how many clients each round has, of a run that is worked in rounds; they
-	// stand for Clients.
+	// Rounds are the numbers of clients of each round. They replace Clients.
 	Rounds []int
-	// Observers is how many clients of each agent read beside the others.
+	// Observers is the number of further clients of each agent that only read.
 	Observers int
-	// Continue goes on when an agent is lost; else the others are stopped.
+	// Continue goes on after an agent is lost. Otherwise the other agents are stopped.
 	Continue bool
-	// Folder is the run's.
-	Folder string
-	// Live takes what the agents count.
-	Live *measure.Live
-	// Note says what a user should know.
-	Note func(text string)
+	Folder   string
+	Live     *measure.Live
+	Note     func(text string)
 }
 
-// Coordinator gathers agents for one run, starts and follows them. Its methods are
-// called from one goroutine.
+// Coordinator gathers, starts and follows the agents of one run. One goroutine calls its methods.
 type Coordinator struct {
 	config Config
 	conn   *nats.Conn
@@ -55,7 +49,6 @@ type Coordinator struct {
 	kept    *history.Writer // takes reservations; nil while there is no work
 }
 
-// member is an agent as the coordinator sees it.
 type member struct {
 	Member
 	status
@@ -65,8 +58,7 @@ type member struct {
 	taken      bool      // all that it delivered
 }
 
-// Coordinate makes the place where a run's histories are delivered, and begins to take
-// agents.
+// Coordinate makes the store for a run's histories, and begins to accept agents.
 func Coordinate(ctx context.Context, e *Engine, c Config) (*Coordinator, error) {
 	k := &Coordinator{config: c, conn: e.conn, clock: NewClock(), order: orderWait}
 	shares := shared(c.Clients, c.Agents)
@@ -104,7 +96,6 @@ func (k *Coordinator) writeMembers() error {
 	return writeMembers(k.folder(), all)
 }
 
-// listen answers the agents.
 func (k *Coordinator) listen() error {
 	run := subjectPrefix + k.config.Plan.Run
 	err := errors.Join(serve(k, subjectJoin+k.config.Pool, k.offer), serve(k, run+verbClaim, k.claim), serve(k, run+verbBeat, k.answer),
@@ -115,7 +106,6 @@ func (k *Coordinator) listen() error {
 	return k.conn.FlushTimeout(requestTimeout)
 }
 
-// offer tells an agent that looks for a run of this one.
 func (k *Coordinator) offer(a Agent) Offer {
 	return Offer{Run: k.config.Plan.Run, Refused: k.refusal(a)}
 }
@@ -136,7 +126,6 @@ func (k *Coordinator) refusal(a Agent) string {
 
 const full = "all shares are taken"
 
-// claim gives an agent a share.
 func (k *Coordinator) claim(a Agent) claimed {
 	if why := k.refusal(a); why != "" && why != full {
 		k.config.Note(fmt.Sprintf("agent on %s (process %d) was refused: %s", a.Host, a.PID, why))
@@ -154,7 +143,7 @@ func (k *Coordinator) claim(a Agent) claimed {
 	return claimed{Refused: full}
 }
 
-// answer takes what an agent says of itself, and tells it what to do.
+// answer takes an agent's beat, and gives it an order.
 func (k *Coordinator) answer(b beat) order {
 	o := order{Received: k.clock()}
 	k.mu.Lock()
@@ -175,14 +164,14 @@ func (k *Coordinator) answer(b beat) order {
 	k.mu.Unlock()
 	if m != nil {
 		for _, d := range b.Figures {
-			_ = k.config.Live.Merge(d) // what cannot be read is missing from the figures on the screen
+			_ = k.config.Live.Merge(d) // only the live display misses it
 		}
 	}
 	o.Sent = k.clock()
 	return o
 }
 
-// memberOf is the agent with this share; nil if another has it. k.mu is held.
+// memberOf is the agent with this share; nil if another agent has it. The caller holds k.mu.
 func (k *Coordinator) memberOf(share int, agent string) *member {
 	if share < 0 || share >= len(k.members) || k.members[share].ID != agent {
 		return nil
@@ -190,8 +179,7 @@ func (k *Coordinator) memberOf(share int, agent string) *member {
 	return k.members[share]
 }
 
-// reserve keeps on this disk what an agent may begin, so that if the agent is lost it is
-// known what may have been begun.
+// reserve keeps on this disk which operations an agent may begin, in case it is lost.
 func (k *Coordinator) reserve(r reserve) reserved {
 	k.mu.Lock()
 	m, to := k.memberOf(r.Share, r.Agent), k.kept
@@ -208,7 +196,7 @@ func (k *Coordinator) reserve(r reserve) reserved {
 	return reserved{}
 }
 
-// Gather waits until every share has an agent, and tells how many there are.
+// Gather waits until every share has an agent, and reports progress to tell.
 func (k *Coordinator) Gather(ctx context.Context, tell func(there, wanted int)) error {
 	told := -1
 	for {
@@ -216,7 +204,7 @@ func (k *Coordinator) Gather(ctx context.Context, tell func(there, wanted int)) 
 		k.mu.Lock()
 		for _, m := range k.members {
 			if m.claimed && time.Since(m.heard) > k.config.Plan.Timeout {
-				m.claimed, m.Agent = false, Agent{} // it went before the run began
+				m.claimed, m.Agent = false, Agent{} // it left before the run began
 			}
 			if m.claimed {
 				there++
@@ -228,7 +216,7 @@ func (k *Coordinator) Gather(ctx context.Context, tell func(there, wanted int)) 
 			told = there
 		}
 		if there == len(k.members) {
-			_ = k.subs[0].Unsubscribe() // others look elsewhere
+			_ = k.subs[0].Unsubscribe() // agents now look elsewhere
 			return k.writeMembers()
 		}
 		if !sleep(ctx, readyEvery) {
@@ -237,7 +225,7 @@ func (k *Coordinator) Gather(ctx context.Context, tell func(there, wanted int)) 
 	}
 }
 
-// Prepare has all agents open their sessions, and returns how long the slowest took.
+// Prepare has all agents open their sessions, and returns the longest time that took.
 func (k *Coordinator) Prepare(ctx context.Context) (slowest time.Duration, err error) {
 	k.setOrder(orderPrepare)
 	for {
@@ -272,14 +260,14 @@ func (k *Coordinator) setOrder(o string) {
 	k.order = o
 }
 
-// Lead is how far ahead the start is set, so that every agent has heard of it.
+// Lead is how far ahead the start is set, so that every agent hears of it in time.
 const Lead = 500 * time.Millisecond
 
-// Now is the time by the coordinator's clock; see Clock.
+// Now is the coordinator's time; see Clock.
 func (k *Coordinator) Now() int64 { return k.clock() }
 
-// Start has the work start at a moment of the coordinator's clock. What agents may begin
-// is kept in file. Of a run in rounds the first is still to be opened.
+// Start starts the work at a time of the coordinator's clock. file receives reservations. In a
+// run of rounds, the first round must still be opened.
 func (k *Coordinator) Start(at int64, file *history.Writer) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -297,9 +285,9 @@ func (k *Coordinator) Start(at int64, file *history.Writer) error {
 	return nil
 }
 
-// Follow waits until every agent's clients have gone. When ctx ends, or one is lost and
-// the run is not to go on without, the others are stopped. lost is told of each that is
-// lost, at once, and must not wait.
+// Follow waits until the clients of all agents have ended. It stops the others when ctx ends, or
+// an agent is lost and the run must not continue. It tells lost of each lost agent at once;
+// lost must not wait.
 func (k *Coordinator) Follow(ctx context.Context, lost func(text string)) {
 	stopping := ctx.Done()
 	for {
@@ -329,7 +317,7 @@ func (k *Coordinator) Follow(ctx context.Context, lost func(text string)) {
 	}
 }
 
-// lose gives an agent up. k.mu is held.
+// lose gives an agent up. The caller holds k.mu.
 func (k *Coordinator) lose(m *member, why string, lost func(text string)) {
 	m.Lost = why
 	lost(m.name() + " was lost: " + why)
@@ -338,8 +326,7 @@ func (k *Coordinator) lose(m *member, why string, lost func(text string)) {
 	}
 }
 
-// Close ends the coordination. The place of the histories is removed if all were
-// taken; else a late agent can still deliver.
+// Close ends the coordination. It keeps the store if a late agent can still deliver.
 func (k *Coordinator) Close(ctx context.Context) {
 	k.mu.Lock()
 	whole := true
@@ -348,9 +335,9 @@ func (k *Coordinator) Close(ctx context.Context) {
 	}
 	k.order, k.kept = orderOver, nil
 	k.mu.Unlock()
-	sleep(ctx, 2*beatEvery) // for the last to hear it
+	sleep(ctx, 2*beatEvery) // so that the last agent hears it
 	for _, s := range k.subs {
-		_ = s.Unsubscribe() // of a connection that may be gone
+		_ = s.Unsubscribe() // the connection may be gone
 	}
 	if js, err := jetstream.New(k.conn); err == nil && whole {
 		_ = js.DeleteObjectStore(ctx, bucket(k.config.Plan.Run)) // it expires by itself

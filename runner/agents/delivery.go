@@ -20,11 +20,11 @@ import (
 	"assay/measure"
 )
 
-// kept is how long an engine keeps what nobody has taken.
+// kept is how long an engine keeps a history that is not taken.
 const kept = 7 * 24 * time.Hour
 
-// openBucket opens the object store of a run, or makes it, on so many servers of a cluster,
-// if replicas is not 0.
+// openBucket opens a run's object store. If replicas is not 0, it makes the store on this many
+// servers of a cluster.
 func openBucket(ctx context.Context, conn *nats.Conn, run string, replicas int) (jetstream.ObjectStore, error) {
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -39,30 +39,27 @@ func openBucket(ctx context.Context, conn *nats.Conn, run string, replicas int) 
 // End is what an agent delivers last.
 type End struct {
 	// Size and Digest (SHA-256) are of the whole history.
-	Size   int64  `json:"bytes"`
-	Digest string `json:"sha256"`
-	// Counted is what was counted while it worked.
+	Size    int64         `json:"bytes"`
+	Digest  string        `json:"sha256"`
 	Counted measure.Delta `json:"counted"`
-	// Stats are what the load engine knows; they travel as Encoded.
+	// Stats travel as Encoded.
 	Stats   load.Stats   `json:"-"`
 	Encoded encodedStats `json:"stats"`
-	// Found is what its work has found beside the history, as the runner has it.
-	Found json.RawMessage `json:"found,omitempty"`
-	// Problem says what went wrong with the work; empty if nothing did.
-	Problem string `json:"problem,omitempty"`
+	// Found is what the work found beside the history, in the runner's form.
+	Found   json.RawMessage `json:"found,omitempty"`
+	Problem string          `json:"problem,omitempty"`
 }
 
-// deliverer puts a growing file into the object store, piece by piece.
 type deliverer struct {
 	store jetstream.ObjectStore
 	share int
 	file  *os.File
 	done  int64
-	// tried is how large the piece at done was when it was put last; 0 if it was not.
+	// tried is the size of the piece at done when it was last put; 0 if it was not.
 	tried int64
 }
 
-// deliver puts what has grown since the last time. The file is on the disk before.
+// deliver puts what was appended since. The file is already on the disk.
 func (d *deliverer) deliver(ctx context.Context) error {
 	info, err := d.file.Stat()
 	if err != nil || info.Size() == d.done {
@@ -75,7 +72,7 @@ func (d *deliverer) deliver(ctx context.Context) error {
 		if d.tried == 0 {
 			d.tried = min(info.Size()-d.done, mostPart)
 		}
-		// A put that seemed to fail may have been taken: a piece is the same again.
+		// A put that seemed to fail may have succeeded, so a retry puts the same piece.
 		piece := make([]byte, d.tried)
 		if _, err := d.file.ReadAt(piece, d.done); err != nil {
 			return err
@@ -88,7 +85,6 @@ func (d *deliverer) deliver(ctx context.Context) error {
 	return nil
 }
 
-// finish delivers the rest and what was found at the end.
 func (d *deliverer) finish(ctx context.Context, e End) error {
 	if err := d.deliver(ctx); err != nil {
 		return err
@@ -105,9 +101,9 @@ func (d *deliverer) finish(ctx context.Context, e End) error {
 	return err
 }
 
-// pieceTimeout bounds one put or get: what was under way when a link was cut or a server of
-// a cluster went is never answered, also when the rest is there again, and the store waits as
-// long as it may. It is less than deliveryTimeout, so that it is tried again.
+// pieceTimeout bounds one put or get. A request on a link that was cut, or to a server that is
+// gone, is never answered, even when the link is back. It is less than deliveryTimeout, to leave
+// time for a retry.
 const pieceTimeout = 5 * time.Second
 
 func (d *deliverer) put(ctx context.Context, name string, content []byte) error {
@@ -117,7 +113,6 @@ func (d *deliverer) put(ctx context.Context, name string, content []byte) error 
 	return err
 }
 
-// digest is the size and the SHA-256 of a file.
 func digest(path string) (size int64, sum string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -129,7 +124,7 @@ func digest(path string) (size int64, sum string, err error) {
 	return size, hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// The folder of the histories within a run's folder, and its files.
+// The folder of histories within a run's folder, and its files.
 const (
 	Folder          = "agents"
 	fileAgents      = "agents.json"
@@ -139,10 +134,9 @@ const (
 func historyFile(share int) string { return fmt.Sprintf("%d.history", share) }
 func endFile(share int) string     { return fmt.Sprintf("%d.end.json", share) }
 
-// CoordinatorFile is the coordinator's own history within a run's folder.
+// CoordinatorFile is the path of the coordinator's own history in a run's folder.
 func CoordinatorFile(folder string) string { return filepath.Join(folder, Folder, fileCoordinator) }
 
-// collector takes what an agent has delivered into the run's folder.
 type collector struct {
 	store  jetstream.ObjectStore
 	folder string // of the histories
@@ -150,8 +144,7 @@ type collector struct {
 	size   int64 // of what was taken
 }
 
-// collect takes all pieces that are there. A piece is removed from the store when it is
-// on the disk here.
+// collect takes all pieces. It removes a piece from the store when it is on this disk.
 func (c *collector) collect(ctx context.Context) error {
 	file, err := os.OpenFile(filepath.Join(c.folder, historyFile(c.share)), os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -188,7 +181,6 @@ func (c *collector) appendTo(ctx context.Context, file *os.File) error {
 	}
 }
 
-// get takes one object, whose digest is compared.
 func (c *collector) get(ctx context.Context, name string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, pieceTimeout)
 	defer cancel()
@@ -221,7 +213,7 @@ func (c *collector) finish(ctx context.Context) (whole bool, err error) {
 	return true, os.WriteFile(filepath.Join(c.folder, endFile(c.share)), text, 0o644)
 }
 
-// readEnd is the end that an agent has delivered; nil if it has not.
+// readEnd is an agent's end; nil if it was not delivered.
 func readEnd(folder string, share int) (*End, error) {
 	text, err := os.ReadFile(filepath.Join(folder, endFile(share)))
 	if errors.Is(err, os.ErrNotExist) {
@@ -238,8 +230,7 @@ func readEnd(folder string, share int) (*End, error) {
 	return &e, err
 }
 
-// encodedStats are load.Stats on their way. The histograms are in HdrHistogram's own
-// form (V2, compressed).
+// encodedStats are load.Stats for NATS. The histograms have HdrHistogram's form (V2, compressed).
 type encodedStats struct {
 	Rest   load.Stats `json:"rest"`
 	Late   string     `json:"late"`
@@ -276,9 +267,8 @@ func (e encodedStats) decode() (s load.Stats, err error) {
 	return s, nil
 }
 
-// Joined are the stats of two shares as if of one run: counts are added, histograms
-// merged, and of two figures that say how an agent fared the worse one is taken. The measured part
-// lasts from the first start to the last end.
+// Joined combines the stats of two shares. It adds counts, merges histograms, and takes the worse
+// of two figures about an agent. The measured part lasts from the first start to the last end.
 func Joined(a, b load.Stats) load.Stats {
 	if a.Late == nil {
 		return b

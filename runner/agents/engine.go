@@ -22,7 +22,7 @@ import (
 	"assay/store"
 )
 
-// AddressError is an address of an engine that cannot be used. It holds no password.
+// AddressError is an unusable address of an engine. It holds no password.
 type AddressError struct{ Address, Reason string }
 
 func (e *AddressError) Error() string {
@@ -41,31 +41,28 @@ func (e *EngineError) Error() string {
 
 func (e *EngineError) Unwrap() error { return e.Err }
 
-// Engine is the NATS that a run's agents talk through: the user's own, or one inside
-// this process.
+// Engine is the NATS between a run's agents: the user's own, or one inside this process.
 type Engine struct {
-	conn *nats.Conn
-	// address is as agents need it, credentials included.
+	conn    *nats.Conn
 	address string
-	// replicas is how many servers of a cluster keep what is delivered.
+	// replicas is the number of a cluster's servers that keep what is delivered.
 	replicas int
-	// server is nil of the user's own.
+	// server is nil for the user's own NATS.
 	server *server.Server
 	folder *folder
 }
 
-// started is how long the embedded server may take until it answers.
+// started bounds the start of the embedded server.
 const started = 10 * time.Second
 
-// embeddedUser is the user of the embedded server, whose password is made anew each
-// time or is the secret that was given.
+// embeddedUser is the embedded server's user. Its password is random or the given secret.
 const embeddedUser = "assay"
 
-// Start starts an engine in this process, at HOST:PORT, which agents join with the
-// secret; an empty one is made up. Connections are encrypted, by a key that is made from
-// the secret, and the address that agents join has that key's fingerprint. What the engine
-// keeps lies in a temporary folder, and is written through to the disk before it is
-// acknowledged: NATS 2.12 lost acknowledged messages at power cuts that it had not synced.
+// Start starts an engine in this process at HOST:PORT. Agents join with the secret; an empty one
+// is replaced by a random one. Connections are encrypted with a key derived from the secret, and
+// Join has that key's fingerprint. The engine's data lies in a temporary folder and is synced
+// before it is acknowledged: NATS 2.12 lost acknowledged messages that it had not synced at
+// power cuts.
 func Start(listen, secret string) (e *Engine, err error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -117,19 +114,18 @@ func Start(listen, secret string) (e *Engine, err error) {
 	return e, nil
 }
 
-// joinAddress is how agents reach an embedded engine that shows this certificate.
 func joinAddress(secret, host string, shown tls.Certificate) string {
 	pin, _ := fingerprint(shown.PrivateKey.(ed25519.PrivateKey).Public()) // of a key of ours, which never fails
 	address := &url.URL{Scheme: "tls", User: url.UserPassword(embeddedUser, secret), Host: host, RawQuery: "sha256=" + pin}
 	return strings.ReplaceAll(address.String(), ",", "%2C") // commas separate servers
 }
 
-// reachable is how another machine may reach one that listens at host.
+// reachable is how other machines may reach a server that listens at host.
 func reachable(host string) string {
 	if ip := net.ParseIP(host); host != "" && (ip == nil || !ip.IsUnspecified()) {
 		return host
 	}
-	// No packet is sent: the system only says which address it would send from.
+	// This sends no packet: the system only says which address it would send from.
 	if c, err := net.Dial("udp", "192.0.2.1:9"); err == nil {
 		defer c.Close()
 		return c.LocalAddr().(*net.UDPAddr).IP.String()
@@ -140,16 +136,16 @@ func reachable(host string) string {
 	return "127.0.0.1"
 }
 
-// Join is the address that agents join, credentials included.
+// Join is the address that agents join, with credentials.
 func (e *Engine) Join() string { return e.address }
 
 // Embedded reports whether the engine is in this process and ends with it.
 func (e *Engine) Embedded() bool { return e.server != nil }
 
-// Close leaves the engine. An embedded one tells its agents and ends.
+// Close leaves the engine. An embedded engine tells its agents and ends.
 func (e *Engine) Close() {
 	if e.conn != nil && e.server != nil {
-		_ = e.conn.Publish(subjectClosing, nil) // who does not hear it finds it gone
+		_ = e.conn.Publish(subjectClosing, nil) // agents that miss it find the engine gone
 		_ = e.conn.FlushTimeout(requestTimeout)
 	}
 	if e.conn != nil {
@@ -164,19 +160,18 @@ func (e *Engine) Close() {
 	}
 }
 
-// Open reaches an engine that runs, at nats://USER:PASSWORD@HOST:PORT or tls://..., several
-// separated by commas. Behind the question mark of the last may stand ca, cert and key
-// (files of certificates), creds (a file of NATS credentials) and replicas (how many servers
-// of a cluster keep what is delivered; 1 without it). sha256 is the fingerprint of the key
-// of the one server that is meant, as Join gives it. It returns an *AddressError or an
+// Open reaches a running engine at nats://USER:PASSWORD@HOST:PORT or tls://..., several separated
+// by commas. Parameters follow the last: ca, cert and key (files of certificates), creds (a file
+// of NATS credentials), replicas (servers of a cluster that keep what is delivered, default 1)
+// and sha256 (fingerprint of the server's key, as in Join). It returns an *AddressError, or an
 // *EngineError, around a *CertificateError if another server answers.
 func Open(ctx context.Context, address string) (*Engine, error) {
 	servers, options, replicas, err := parseAddress(address)
 	if err != nil {
 		return nil, err
 	}
-	// A link that is cut says nothing: what waits for it is given up soon, and asked again
-	// on a new connection, which does not wait as TCP's own retransmissions do.
+	// A cut link is silent. A short timeout gives it up, and a new connection does not wait for
+	// TCP's retransmissions.
 	options = append(options, nats.Name("assay"), nats.MaxReconnects(-1), nats.ReconnectWait(beatEvery), nats.Timeout(requestTimeout),
 		nats.FlusherTimeout(requestTimeout), nats.PingInterval(requestTimeout), nats.MaxPingsOutstanding(3))
 	conn, err := nats.Connect(servers, options...)
@@ -190,7 +185,7 @@ func Open(ctx context.Context, address string) (*Engine, error) {
 	return &Engine{conn: conn, address: address, replicas: replicas}, nil
 }
 
-// Redact is an address of an engine without its passwords.
+// Redact removes the passwords from an engine's address.
 func Redact(address string) string {
 	var all []string
 	for one := range strings.SplitSeq(address, ",") {

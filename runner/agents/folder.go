@@ -8,14 +8,12 @@ import (
 	"path/filepath"
 )
 
-// storePrefix begins the names of the folders in which embedded engines keep what is
-// delivered, in the system's folder for temporary files.
+// storePrefix begins the names of embedded engines' folders in the system's temporary folder.
 const storePrefix = "assay-engine-"
 
-// fileOwner is locked in such a folder by the process that has made it, as long as that lives.
+// fileOwner is a file in such a folder that its process keeps locked while it lives.
 const fileOwner = "owner"
 
-// folder is the folder of an embedded engine.
 type folder struct {
 	path  string
 	owner *os.File
@@ -38,7 +36,6 @@ func newFolder() (*folder, error) {
 	return s, nil
 }
 
-// data is where the engine writes.
 func (s *folder) data() string { return filepath.Join(s.path, "data") }
 
 func (s *folder) remove() {
@@ -48,8 +45,8 @@ func (s *folder) remove() {
 	_ = os.RemoveAll(s.path) // of a temporary folder
 }
 
-// RemoveRemains removes the folders of embedded engines whose processes are gone, and
-// returns which. Folders in use are left alone, and so are folders whose use is not known.
+// RemoveRemains removes the folders of embedded engines whose processes are gone, and returns
+// them. It leaves folders that are or may be in use.
 func RemoveRemains() (removed []string, err error) {
 	found, err := filepath.Glob(filepath.Join(os.TempDir(), storePrefix+"*"))
 	if err != nil {
@@ -59,7 +56,7 @@ func RemoveRemains() (removed []string, err error) {
 	for _, folder := range found {
 		owner, err := os.OpenFile(filepath.Join(folder, fileOwner), os.O_RDWR, 0)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			continue // just being made or removed, or somebody else's
+			continue // it is being made or removed, or another user's
 		}
 		if err == nil {
 			err = lock(owner)
@@ -78,5 +75,4 @@ func RemoveRemains() (removed []string, err error) {
 	return removed, errors.Join(failed...)
 }
 
-// errLocked means that another process has the lock.
 var errLocked = errors.New("another process has locked it")

@@ -4,5 +4,5 @@ package agents
 
 import "os"
 
-// lock has nothing to do where files that are open cannot be removed.
+// lock does nothing where open files cannot be removed.
 func lock(*os.File) error { return nil }

@@ -29,7 +29,7 @@ func sampleOf(e history.Event) (s sample, is bool, err error) {
 	return s, true, nil
 }
 
-// shared divides n clients among so many agents, contiguous and as equal as can be.
+// shared divides n clients among agents in contiguous parts, as equally as possible.
 func shared(n, agents int) []Share {
 	all := make([]Share, agents)
 	first := 0
@@ -44,7 +44,6 @@ func shared(n, agents int) []Share {
 	return all
 }
 
-// sharedRounds divides the clients of each round among so many agents.
 func sharedRounds(rounds []int, agents int) []Share {
 	all := make([]Share, agents)
 	before := 0
@@ -62,7 +61,7 @@ func sharedRounds(rounds []int, agents int) []Share {
 	return all
 }
 
-// spans are the agent's clients, observers included.
+// spans are the agent's clients, including observers.
 func (m *Member) spans() []Span {
 	all := m.Share.spans()
 	if m.Observers > 0 {
@@ -71,7 +70,6 @@ func (m *Member) spans() []Span {
 	return all
 }
 
-// clients are the numbers of the agent's clients, observers included.
 func (m *Member) clients() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, s := range m.spans() {
@@ -88,7 +86,6 @@ func (m *Member) owns(client int) bool {
 	return slices.ContainsFunc(m.spans(), func(s Span) bool { return client >= s.First && client < s.First+s.Clients })
 }
 
-// writeMembers keeps who the agents are, within a folder of histories.
 func writeMembers(folder string, all []Member) error {
 	text, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {

@@ -13,12 +13,10 @@ import (
 	"assay/history"
 )
 
-// Member is one agent of a run, as the run's folder keeps it.
+// Member is one agent of a run, in the file of the run's folder.
 type Member struct {
 	Agent
 	Share
-	// Observers is how many clients it had that read beside the others, and
-	// FirstObserver the first of them.
 	Observers     int `json:"observers"`
 	FirstObserver int `json:"first_observer"`
 	// Lost says why the agent was given up; empty if it was not.
@@ -27,16 +25,16 @@ type Member struct {
 
 // Merged is what Merge found.
 type Merged struct {
-	// Whole is true if every agent has delivered all that it recorded.
+	// Whole means that every agent has delivered all that it recorded.
 	Whole  bool
 	Agents []MergedAgent
-	// Apart counts operations that began after one of another agent had ended, and so
-	// soon that the clocks cannot tell which was first; Operations counts all.
+	// Apart counts operations that began so soon after the end of another agent's operation
+	// that the clocks cannot tell their order. Operations counts all.
 	Apart, Operations int64
 }
 
-// MergedAgent is what came from one agent. Offset is how far its clock was ahead of the
-// coordinator's; nanoseconds.
+// MergedAgent is what one agent delivered. The coordinator's clock was ahead of its clock by
+// Offset, in nanoseconds.
 type MergedAgent struct {
 	Member
 	Operations    int64
@@ -44,16 +42,14 @@ type MergedAgent struct {
 	Whole         bool
 }
 
-// maxSamples bounds the memory for comparisons of clocks: beyond it every second one
-// is left out.
+// maxSamples bounds the memory for comparisons of clocks: beyond it, every second is dropped.
 const maxSamples = 100_000
 
-// source is one history that is to be merged.
 type source struct {
 	path   string
 	member *MergedAgent // nil of the coordinator's
 
-	// Of the first reading.
+	// Set by the first reading.
 	header   history.Header
 	samples  []sample
 	last     map[int]uint64 // the number behind each client's last operation
@@ -64,14 +60,13 @@ type source struct {
 	near   int
 	start  int64 // of the run, by the coordinator's clock
 
-	// Of the second reading.
+	// Used by the second reading.
 	next func() (record, bool)
 	stop func()
 	now  record
 	err  error
 }
 
-// record is one thing of a history: an attempt, a reservation or an event.
 type record struct {
 	at          int64 // by the coordinator's clock, since the start
 	op          *history.Op
@@ -79,11 +74,10 @@ type record struct {
 	event       *history.Event
 }
 
-// Merge makes one history, at path, of those that the run's folder holds. It reads each
-// twice and keeps of them what does not grow with the run, but for a number for each
-// client. Operations come nearly in the order of their ends, as in a history of one
-// process. The history of an agent that is not all there has no end, and the numbers that
-// the agent had reserved stay reserved.
+// Merge merges the histories in the run's folder into one at path. It reads each twice, and its
+// memory does not grow with the run except for a number for each client. Operations come nearly
+// in the order of their ends, as in a history of one process. An incomplete history has no end,
+// and the numbers that its agent had reserved stay reserved.
 func Merge(folder, path string) (m Merged, err error) {
 	in := filepath.Join(folder, Folder)
 	members, err := readMembers(in)
@@ -120,7 +114,6 @@ func Merge(folder, path string) (m Merged, err error) {
 	return m, os.Rename(partial, path)
 }
 
-// scan is the first reading.
 func (s *source) scan() error {
 	s.last = map[int]uint64{}
 	ending, err := history.Read(s.path, history.Visitor{
@@ -148,7 +141,6 @@ func (s *source) scan() error {
 	return err
 }
 
-// sampled takes a comparison of clocks.
 func (s *source) sampled(e history.Event) error {
 	x, is, err := sampleOf(e)
 	if err != nil || !is {
@@ -164,7 +156,7 @@ func (s *source) sampled(e history.Event) error {
 	return nil
 }
 
-// delivered reports whether all of an agent's history is there.
+// delivered reports whether the agent's whole history is there.
 func (s *source) delivered(folder string) (bool, error) {
 	end, err := readEnd(folder, s.member.Number)
 	if err != nil || end == nil || !s.whole {
@@ -174,7 +166,6 @@ func (s *source) delivered(folder string) (bool, error) {
 	return err == nil && info.Size() == end.Size, err
 }
 
-// align finds how the source's times are the coordinator's.
 func (s *source) align(start int64) {
 	slices.SortFunc(s.samples, func(a, b sample) int { return cmp.Compare(a.At, b.At) })
 	s.mapped, s.start = newMapping(s.samples), start
@@ -184,7 +175,7 @@ func (s *source) align(start int64) {
 	s.member.Offset = s.from - mapped
 }
 
-// clocks are how far the times of each agent's clients may be off.
+// clocks bound the errors of the times of each agent's clients.
 func (m *Merged) clocks() (all []history.Clock) {
 	for _, a := range m.Agents {
 		for _, s := range a.spans() {
@@ -196,7 +187,6 @@ func (m *Merged) clocks() (all []history.Clock) {
 	return all
 }
 
-// write is the second reading.
 func (m *Merged) write(path string, sources []*source) error {
 	header := sources[0].header
 	header.Clocks = m.clocks()
@@ -238,7 +228,6 @@ func (m *Merged) write(path string, sources []*source) error {
 	return errors.Join(err, out.Close())
 }
 
-// missing says whose histories are not whole.
 func (m *Merged) missing() string {
 	text := "the coordinator did not come to its end"
 	for _, a := range m.Agents {
@@ -253,7 +242,6 @@ func (m *Merged) missing() string {
 	return text
 }
 
-// records are the source's records, in the order of its file.
 func (s *source) records(yield func(record) bool) {
 	stopped := errors.New("stopped")
 	give := func(r record) error {
@@ -296,7 +284,6 @@ func (s *source) records(yield func(record) bool) {
 	}
 }
 
-// at is a moment of the source on the run's clock.
 func (s *source) at(t int64) int64 {
 	if s.member == nil {
 		return t
@@ -311,7 +298,7 @@ func (s *source) advance() (more bool) {
 	return more
 }
 
-// queue has the source with the earliest record first.
+// queue is a heap: the source with the earliest record is first.
 type queue []*source
 
 func (q queue) Len() int           { return len(q) }
@@ -325,7 +312,6 @@ func (q *queue) Pop() any {
 	return last
 }
 
-// merging is a merge under way.
 type merging struct {
 	out       *history.Writer
 	merged    *Merged
@@ -335,7 +321,6 @@ type merging struct {
 	latest    int64
 }
 
-// own enters whose the source's clients are.
 func (w *merging) own(s *source) {
 	if s.member == nil {
 		return
@@ -362,7 +347,7 @@ func (w *merging) put(s *source) error {
 	}
 	upTo := r.reservation.UpTo
 	if owner := w.owners[r.reservation.Client]; owner != nil && owner.whole {
-		// Nothing more was begun, whatever was reserved.
+		// A whole history shows that nothing beyond its last operation was begun.
 		upTo = min(upTo, owner.last[r.reservation.Client])
 	}
 	if upTo == 0 {

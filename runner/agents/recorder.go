@@ -10,18 +10,16 @@ import (
 	"assay/measure"
 )
 
-// ahead is how many operation numbers of a client the coordinator keeps beyond those
-// that the client has reserved, so that nobody waits for it, and granted how many there
-// are from the start.
+// ahead is how many operation numbers of a client the coordinator keeps beyond the client's
+// reservation, so that clients do not wait. granted are kept from the start.
 const (
 	ahead   = 1024
 	granted = 2 * ahead
 )
 
-// Recorder takes the record of an agent's clients: into the agent's own history, and
-// into the figures that the coordinator is told. A number is reserved on the
-// coordinator's disk as well before it is used, so that if the agent is lost it is known
-// what it may have begun. It is safe for concurrent use.
+// Recorder records an agent's clients in its history and in the figures for the coordinator. It
+// reserves each number on the coordinator's disk too before it is used: if the agent is lost,
+// this tells what it may have begun. It is safe for concurrent use.
 type Recorder struct {
 	*history.Writer
 	live *measure.Live
@@ -32,10 +30,10 @@ type Recorder struct {
 	grants map[int]*grant
 }
 
-// grant is up to where a client's numbers are reserved with the coordinator.
+// grant is the end of a client's numbers reserved with the coordinator.
 type grant struct {
 	upTo uint64
-	// asking is not nil while more is asked for, and closed when that has ended.
+	// asking is closed at the end of a request for more; nil without a request.
 	asking chan struct{}
 	err    error
 }
@@ -54,16 +52,15 @@ func (r *Recorder) Record(op *history.Op) error {
 	return r.Writer.Record(op)
 }
 
-// Uncounted records clients whose operations are in no figure.
+// Uncounted records clients without counting their operations.
 func (r *Recorder) Uncounted() load.Recorder { return uncounted{r} }
 
 type uncounted struct{ *Recorder }
 
-// Record implements load.Recorder.
 func (u uncounted) Record(op *history.Op) error { return u.Writer.Record(op) }
 
-// Mark implements load.Recorder: the events of the run are the coordinator's, but for the
-// times in which this process did not run and for what the first error of each class says.
+// Mark implements load.Recorder. It records only this process's stalls and the first error of
+// each class: the coordinator records all other events.
 func (r *Recorder) Mark(e history.Event) error {
 	if e.Name == history.EventStalled || e.Name == history.EventFirstError {
 		return r.Writer.Mark(e)
@@ -71,8 +68,8 @@ func (r *Recorder) Mark(e history.Event) error {
 	return nil
 }
 
-// Reserve implements load.Recorder. It waits until the coordinator has it too, and gives
-// errNoCoordinator if that does not answer before the work is over.
+// Reserve implements load.Recorder. It waits until the coordinator has the reservation too, and
+// returns errNoCoordinator if the work ends before.
 func (r *Recorder) Reserve(x history.Reservation) error {
 	if err := r.Writer.Reserve(x); err != nil {
 		return err
@@ -104,7 +101,6 @@ func (r *Recorder) Reserve(x history.Reservation) error {
 	}
 }
 
-// ask asks the coordinator until it answers or the work is over.
 func (r *Recorder) ask(client int, upTo uint64, g *grant) {
 	var err error
 	for {

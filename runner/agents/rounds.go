@@ -8,14 +8,13 @@ import (
 	"assay/history"
 )
 
-// errStopped means that no further round begins, since the run ends before its time.
 var errStopped = errors.New("the run ends before its rounds are done")
 
-// Stopped reports whether an error of a round only says that the run ends early.
+// Stopped reports whether the error of a round only says that the run ends early.
 func Stopped(err error) bool { return errors.Is(err, errStopped) }
 
-// OpenRound has the agents prepare a round, the n-th from 0, and waits until they are
-// ready. Where Stopped is true of the error no more rounds are to be opened.
+// OpenRound has the agents prepare the n-th round, from 0, and waits until they are ready. After
+// an error that is Stopped, no more rounds may be opened.
 func (k *Coordinator) OpenRound(ctx context.Context, n int, name string) error {
 	k.mu.Lock()
 	k.round = round{Round: n + 1, RoundName: name}
@@ -23,8 +22,8 @@ func (k *Coordinator) OpenRound(ctx context.Context, n int, name string) error {
 	return k.awaitRound(ctx, func(m *member) bool { return m.RoundReady > n })
 }
 
-// WorkRound has the agents work the round that was opened from a moment of the
-// coordinator's clock on, and returns when the last of them ended it.
+// WorkRound has the agents work the open round from a time of the coordinator's clock on, and
+// returns when the last agent has ended it.
 func (k *Coordinator) WorkRound(ctx context.Context, at int64) (end int64, err error) {
 	k.mu.Lock()
 	n := k.round.Round
@@ -50,8 +49,7 @@ func (k *Coordinator) WorkRound(ctx context.Context, at int64) (end int64, err e
 	return end, err
 }
 
-// EndRounds tells the agents that there are no more rounds. An early end stops what they
-// do.
+// EndRounds tells the agents that there are no more rounds. early stops a round under way.
 func (k *Coordinator) EndRounds(early bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -61,7 +59,7 @@ func (k *Coordinator) EndRounds(early bool) {
 	}
 }
 
-// awaitRound waits until all agents that are not lost have done something.
+// awaitRound waits until done holds for all agents that are not lost.
 func (k *Coordinator) awaitRound(ctx context.Context, done func(m *member) bool) error {
 	for {
 		waiting, left := 0, 0
@@ -90,17 +88,16 @@ func (k *Coordinator) awaitRound(ctx context.Context, done func(m *member) bool)
 	}
 }
 
-// Rounds are a run's rounds, as an agent hears of them.
+// Rounds is an agent's view of a run's rounds.
 type Rounds struct {
 	of *agentRun
 	n  int
 }
 
-// Rounds are the rounds of the recorder's run, in their order.
+// Rounds are the rounds of the recorder's run, in order.
 func (r *Recorder) Rounds() *Rounds { return &Rounds{of: r.of} }
 
-// Next waits for the next round, the n-th from 0, and gives its name; empty if there are no
-// more.
+// Next waits for the next round, the n-th from 0. Its name is empty if there are no more.
 func (r *Rounds) Next(ctx context.Context) (n int, name string, err error) {
 	o, err := r.of.awaitRound(ctx, func(o order) bool { return o.Round > r.n })
 	if err != nil || o.RoundName == "" {
@@ -132,7 +129,6 @@ func (r *Rounds) Ended() {
 	r.of.change(func(p *agentRun) { p.rounds, p.RoundEnded, p.RoundEnd = true, r.n, p.options.Clock()+offset })
 }
 
-// awaitRound waits for an order of a round, or until ctx ends.
 func (p *agentRun) awaitRound(ctx context.Context, wanted func(order) bool) (order, error) {
 	for {
 		select {

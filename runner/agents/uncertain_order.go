@@ -6,23 +6,20 @@ import (
 	"assay/history"
 )
 
-// uncertainOrder counts the operations whose order in time to operations of other agents
-// cannot be told: an operation of another agent had ended just before, and by less than both clocks may be
-// off. It remembers the last ends; what an operation began before the first of them is
-// not counted.
+// uncertainOrder counts operations that began after the end of another agent's operation by less
+// than both clocks may be off, so that their order is unknown. It remembers only the latest ends
+// and does not count an operation for ends before them.
 type uncertainOrder struct {
 	errors []int64 // by share
 	most   int64   // of the sums of two of them
 	ends   []agentEnd
 }
 
-// agentEnd is the end of an operation of a share, on the run's clock.
 type agentEnd struct {
 	at    int64
 	share int
 }
 
-// The ends that are remembered, at least and at most.
 const (
 	leastEnds = 1 << 14
 	mostEnds  = 2 * leastEnds
@@ -37,8 +34,8 @@ func newUncertainOrder(m *Merged) *uncertainOrder {
 	return n
 }
 
-// ofUnknownOrder takes an operation, nearly in the order of their ends, and reports whether
-// its order to one of another agent cannot be told.
+// ofUnknownOrder takes operations, nearly in the order of their ends, and reports whether the
+// order to another agent's operation is unknown.
 func (n *uncertainOrder) ofUnknownOrder(share int, op *history.Op) (found bool) {
 	begun := sort.Search(len(n.ends), func(i int) bool { return n.ends[i].at > op.Start })
 	for i := begun - 1; i >= 0 && n.ends[i].at >= op.Start-n.most; i-- {

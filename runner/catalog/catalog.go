@@ -1,6 +1,5 @@
-// Package catalog holds the explicit tables of what assay has: drivers,
-// workloads and which driver serves which workload. A new driver or workload
-// is one line here; nothing registers itself.
+// Package catalog lists all drivers and workloads, and which driver serves which workload. A new
+// one is a line here; nothing registers itself.
 //
 // It must not know how a run goes.
 package catalog
@@ -43,38 +42,34 @@ import (
 
 // Driver is one protocol.
 type Driver struct {
-	Name string
-	// Schemes are the URL schemes that it serves, without the colon.
-	Schemes []string
-	// Example is an address as a user would write it.
-	Example string
-	Summary string
-	// Parameters are what an address may have behind its question mark, in words.
+	Name       string
+	Schemes    []string
+	Example    string
+	Summary    string
 	Parameters string
-	// Choices are parameters that change what befalls a cluster of several nodes, and none of its promises:
-	// of each, one of the alternatives.
+	// Choices are parameters that change how a cluster fares under faults, but none of its
+	// promises. Each is a list of alternatives.
 	Choices [][]string
-	// Missing says why this build cannot open it at all; empty if it can.
+	// Missing says why this build cannot open it; empty if it can.
 	Missing string
-	// Open opens a database for a workload's schema, and Lacks are the capabilities that
-	// no database of this driver has: a workload that needs one of them is not served.
+	// Open opens a database. Lacks are capabilities that no database of this driver has: a
+	// workload that needs one of them is not served.
 	Open  store.Opener
 	Lacks store.Lacks
-	// Refuses are further workloads that are not served, by name, with the reason.
+	// Refuses gives reasons by the names of further workloads that are not served.
 	Refuses map[string]string
-	// BackUp, of a database within assay, makes a backup of it in a folder that is there, in
-	// its own way or another; Restored is then the address of a copy of that folder. Nil of
-	// those that run elsewhere.
+	// BackUp backs an embedded database up into an existing folder. Restored is the address
+	// of a copy of that folder. Both are nil for other databases.
 	BackUp   func(ctx context.Context, address, way, into string) (by string, err error)
 	Restored func(folder string) (address string)
-	// Statistics opens the account that the database keeps of its own work, without
-	// connecting yet; nil if there is none, and NoStatistics says why.
+	// Statistics opens the database's own statistics without connecting yet. If it is nil,
+	// NoStatistics says why.
 	Statistics   func(ctx context.Context, target store.Target) (store.Statistics, error)
 	NoStatistics string
 }
 
-// OpenStatistics opens the account that the database of the target keeps of its own
-// work, for a run of this workload. It returns nil, and why, where there is none.
+// OpenStatistics opens the database's own statistics for a run of this workload. If there are
+// none, it returns nil and why.
 func (d Driver) OpenStatistics(ctx context.Context, workloadName string, target store.Target) (account store.Statistics, why string) {
 	if d.Statistics == nil {
 		return nil, d.NoStatistics
@@ -89,8 +84,8 @@ func (d Driver) OpenStatistics(ctx context.Context, workloadName string, target 
 	return account, ""
 }
 
-// Support is whether the driver serves a workload. Missing has whether this build
-// can open it at all. The name must be one of Workloads.
+// Support says whether the driver serves the workload, regardless of Missing. The name must be
+// in Workloads.
 func (d Driver) Support(name string) definition.Support {
 	w, err := WorkloadOf(name)
 	if err != nil {
@@ -106,14 +101,13 @@ func (d Driver) support(w definition.Workload) definition.Support {
 	return definition.SupportOf(w, withBugs(d.Open, w.Bugs), d.Lacks)
 }
 
-// URL returns the URL of an address that a user wrote: one of libpq's keywords and values
-// means a URL of PostgreSQL's. Errors are *store.OptionError and tell no password.
+// URL turns libpq's keywords and values into a PostgreSQL URL, and leaves a URL as it is. Errors
+// are *store.OptionError and tell no password.
 func URL(address string) (string, error) { return uri.FromKeywords(address) }
 
 // Drivers returns all drivers.
 func Drivers() []Driver { return append(sqlDrivers(), otherDrivers()...) }
 
-// sqlDrivers are the drivers of databases that speak SQL.
 func sqlDrivers() []Driver {
 	return []Driver{
 		{
@@ -198,7 +192,7 @@ func otherDrivers() []Driver {
 
 // SchemeError means that no driver serves an address.
 type SchemeError struct {
-	// Scheme is what stood before the colon; empty if there was no colon.
+	// Scheme is the text before the colon; empty if there was no colon.
 	Scheme string
 	Known  []string
 }
@@ -211,7 +205,7 @@ func (e *SchemeError) Error() string {
 		spelling.Hint(e.Scheme+":", "", Schemes()))
 }
 
-// Schemes are what addresses begin with, each with its colon.
+// Schemes are the schemes of all drivers, each with its colon.
 func Schemes() []string {
 	var all []string
 	for _, d := range Drivers() {
@@ -222,7 +216,7 @@ func Schemes() []string {
 	return all
 }
 
-// DriverFor returns the driver that serves the address, or a *SchemeError.
+// DriverFor returns the address's driver, or a *SchemeError.
 func DriverFor(address string) (Driver, error) {
 	scheme, _, found := strings.Cut(address, ":")
 	if !found {
@@ -245,8 +239,7 @@ type Cell struct {
 	Driver    string `json:"driver"`
 	Workload  string `json:"workload"`
 	Supported bool   `json:"supported"`
-	// Reason says why not; empty if supported.
-	Reason string `json:"reason"`
+	Reason    string `json:"reason"`
 }
 
 // Matrix returns a cell for every driver and workload.
@@ -287,14 +280,13 @@ func WorkloadOf(name string) (definition.Workload, error) {
 	return definition.Workload{}, &store.OptionError{Option: "workload", Value: name, Want: strings.Join(names, ", ")}
 }
 
-// bugsOf are the bugs of a workload, by its name.
 func bugsOf(name string) []bug.Bug {
-	of, _ := WorkloadOf(name) // none of a workload that there is not
+	of, _ := WorkloadOf(name) // zero for an unknown workload
 	return of.Bugs
 }
 
-// withBugs opens databases whose addresses can ask for bugs (bug=NAME:PROBABILITY), which no
-// driver is told of.
+// withBugs removes the parameter bug=NAME:PROBABILITY from an address before the driver sees it,
+// and adds these bugs to the database.
 func withBugs(open store.Opener, all []bug.Bug) store.Opener {
 	if len(all) == 0 {
 		return open

@@ -1,8 +1,8 @@
-// Package figures reckons up what a run did from its history: throughput, times and outcomes, what
-// the faults cost, and whether that is a valid measurement. It is a pure function of the history and
-// of what was asked for, so that a saved run has the same figures at any time.
+// Package figures computes a run's figures from its history: throughput, times, outcomes, the
+// cost of faults, and whether the measurement is valid. It is a pure function of the history and
+// of what was asked for, so that a saved run always has the same figures.
 //
-// It must not know how a run is carried out, nor whether the database kept its word.
+// It must not know how a run is carried out, nor whether the database kept its promise.
 package figures
 
 import (
@@ -23,13 +23,12 @@ import (
 	"assay/workload/definition"
 )
 
-// Asked is the load that was asked for, and what its figures are held to.
+// Asked is the load that was asked for, and the limits on its figures.
 type Asked struct {
 	Load     load.Plan
 	Workload definition.Workload
-	// Operations are the names of the kinds of operations, by history.Op.Kind.
+	// Operations names the kinds of operations, by history.Op.Kind.
 	Operations map[uint8]string
-	// Faults is true if faults were to happen.
 	Faults     bool
 	Thresholds []measure.Threshold
 	// OtherWork is the largest share of the processors, in percent, that other programs may
@@ -37,17 +36,16 @@ type Asked struct {
 	OtherWork float64
 }
 
-// History is the history of a run, and what is known of it beside its file.
+// History is a run's history and what is known beside its file.
 type History struct {
 	Path string
-	// Cut is true of a run that was ended before its time, and Unrecorded if what it did at its
-	// end could not be written.
+	// Cut means that the run ended early, Unrecorded that its end could not be written.
 	Cut, Unrecorded bool
-	// Survey is of the history, if that was read already; nil if not.
+	// Survey is nil if the history was not read yet.
 	Survey *Survey
 }
 
-// Survey is what a reading of a history finds that passes over the attempts.
+// Survey is what a reading without the attempts finds.
 type Survey struct {
 	Events []history.Event
 	Ending history.Ending
@@ -66,9 +64,8 @@ func (s *Survey) scope() (measure.Scope, error) {
 	return scan.Scope(), nil
 }
 
-// Enter computes the figures from the history and enters them into the result of a run, which has
-// what the run itself could tell: its load, its cluster, how the client fared, and its notes. The
-// error is of a history that cannot be read.
+// Enter computes the figures and enters them into a result that already has the run's load,
+// cluster, client and notes. It fails if the history cannot be read.
 func (a Asked) Enter(r *report.Result, h History) (measure.Figures, error) {
 	ramp := newClientRamp(a.Load)
 	var (
@@ -138,8 +135,7 @@ func (a Asked) Enter(r *report.Result, h History) (measure.Figures, error) {
 	return figures, nil
 }
 
-// firstPass surveys a history, unless that was done already, and finds when the clients of a
-// ramp began.
+// firstPass surveys a history, if necessary, and finds when the clients of a ramp began.
 func (h History) firstPass(ramp *clientRamp) (s Survey, err error) {
 	if h.Survey != nil && !ramp.wanted {
 		return *h.Survey, nil
@@ -152,7 +148,6 @@ func (h History) firstPass(ramp *clientRamp) (s Survey, err error) {
 	return s, err
 }
 
-// whyCut is why a run was cut whose history does not tell.
 func (h History) whyCut() string {
 	if h.Unrecorded {
 		return "its history could not be written to the end"
@@ -160,7 +155,7 @@ func (h History) whyCut() string {
 	return "assay or its machine was stopped before the run had ended"
 }
 
-// enterFigures enters what the clients did, and of each class of error what was said first.
+// enterFigures enters what the clients did; said has the first message of each class of error.
 func enterFigures(r *report.Result, f measure.Figures, l load.Plan, said map[string]string) {
 	r.Throughput = f.Throughput
 	r.Throughput.Offered = l.Rate
@@ -184,14 +179,13 @@ func enterFigures(r *report.Result, f measure.Figures, l load.Plan, said map[str
 	r.Series, r.Merged = f.Series, f.Merged
 }
 
-// materialRatio is how many times the measured p99 the corrected one must be for
-// reports to show it where no faults acted.
+// materialRatio is the ratio of the corrected p99 to the measured p99 from which reports show
+// the correction without faults.
 const materialRatio = 2
 
-// enterCorrection enters what the response times of a closed loop leave out: its
-// clients ask for nothing while they wait, so that a stall counts once a client.
-// An open loop is measured from due and leaves nothing out, and rounds have no
-// pace in common.
+// enterCorrection enters what the response times of a closed loop leave out: waiting clients ask
+// for nothing, so a stall counts once a client. An open loop measures from the due time and
+// leaves nothing out. Rounds have no common pace.
 func enterCorrection(r *report.Result, f measure.Figures, faults bool) {
 	r.Corrected, r.Correction = nil, nil
 	switch {
@@ -223,10 +217,9 @@ func enterCorrection(r *report.Result, f measure.Figures, faults bool) {
 	r.Notes = append(r.Notes, text)
 }
 
-// enterDegradation marks the point at which the throughput fell for good. It is
-// looked for in a closed loop without rounds or faults: in an open loop the
-// throughput is what was asked for, rounds differ on purpose, and what a fault
-// does is reported with the fault.
+// enterDegradation marks where the throughput fell for good. Only a closed loop without rounds
+// and faults can tell: an open loop has a given rate, rounds differ on purpose, and the effect
+// of a fault is reported with the fault.
 func (a Asked) enterDegradation(r *report.Result, f measure.Figures) {
 	if a.Load.Rate > 0 || len(r.Rounds) > 0 || a.Faults {
 		return

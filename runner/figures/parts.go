@@ -13,12 +13,11 @@ import (
 	"assay/workload/definition"
 )
 
-// kinds gathers what the operations of each kind came to.
 type kinds struct {
 	names map[uint8]string
 	scope measure.Scope
 	paces map[uint8]*definition.Pace
-	// last is the one of the operation before, of this kind.
+	// last caches the pace of kind, the kind of the previous operation.
 	last *definition.Pace
 	kind uint8
 }
@@ -38,8 +37,7 @@ func (k *kinds) add(op *history.Op) {
 	k.last.Op(op)
 }
 
-// several are the kinds in their order, where there are more than one. A run in rounds
-// has its figures by round.
+// several are the kinds in order; nil for one kind, or in rounds, which have their own figures.
 func (k *kinds) several(inRounds bool) (all []report.Kind) {
 	if len(k.paces) < 2 || inRounds {
 		return nil
@@ -50,7 +48,6 @@ func (k *kinds) several(inRounds bool) (all []report.Kind) {
 	return all
 }
 
-// enterRounds enters the rounds of a run, with what the servers have used of the processor.
 func enterRounds(r *report.Result, figures []measure.RoundFigures) {
 	r.Rounds = nil
 	for _, f := range figures {
@@ -66,11 +63,10 @@ func enterRounds(r *report.Result, figures []measure.RoundFigures) {
 	}
 }
 
-// mostFelt is of how many backups the load is measured.
+// mostFelt is the number of backups whose load is measured.
 const mostFelt = 16
 
-// felt is the load in the measured part by its faults: by all of them, and by each backup and
-// each restore, by the index of its fault.
+// felt is the load around all faults, and around each backup and restore by its fault's index.
 type felt struct {
 	all  *measure.FaultWindows
 	each map[int]*measure.FaultWindows
@@ -93,7 +89,6 @@ func (f *felt) add(op *history.Op) {
 	}
 }
 
-// enter enters what the load felt of each backup into its fault.
 func (f *felt) enter(faults []report.Fault) {
 	for at, windows := range f.each {
 		before, during := windows.Around()

@@ -17,7 +17,7 @@ import (
 
 // clientRamp gathers the ramp of a closed loop; other runs have none.
 type clientRamp struct {
-	// clients is how many begin one after the other; an auditor is none of them.
+	// clients begin one after the other. Auditors are not among them.
 	clients int
 	wanted  bool
 	starts  measure.ClientStarts
@@ -28,7 +28,7 @@ func newClientRamp(p load.Plan) *clientRamp {
 	return &clientRamp{clients: p.Clients, wanted: p.Ramp > 0 && p.Rate == 0 && p.Arrivals == load.Closed}
 }
 
-// visitor takes the attempts of the first pass; nil if there is no ramp.
+// visitor takes the attempts of the first pass; nil without a ramp.
 func (c *clientRamp) visitor() func(*history.Op) error {
 	if !c.wanted {
 		return nil
@@ -41,8 +41,8 @@ func (c *clientRamp) visitor() func(*history.Op) error {
 	}
 }
 
-// enter enters the ramp, with the point from which on more clients bring little. A point that
-// is the tester's own, or that faults may have made, is not known.
+// enter enters the ramp, and the point from which more clients bring little. The point is
+// unknown if the tester or faults may have caused it.
 func (c *clientRamp) enter(r *report.Result, p load.Plan) {
 	if r.Ramp = nil; c.windows == nil {
 		return
@@ -80,9 +80,8 @@ func (c *clientRamp) enter(r *report.Result, p load.Plan) {
 	}
 }
 
-// ownLimit describes why the point is the tester's and not the database's; empty if nothing
-// says so. The tester's share of the processors is known of the whole measured part; at the
-// point it is taken to be larger as the throughput is.
+// ownLimit says why the tester caused the point; empty if nothing says so. The tester's share of
+// the processors is known for the whole measured part, and is scaled by the throughput.
 func ownLimit(r *report.Result, knee scalability.Knee) string {
 	for _, reason := range r.Measurement.Reasons {
 		if strings.HasPrefix(reason, "client saturated") {
@@ -101,7 +100,6 @@ func enterGain(d *report.RampDegradation, knee scalability.Knee) {
 	d.Gain, d.GainLow, d.GainHigh = &knee.Gain.Value, &knee.Gain.Low, &knee.Gain.High
 }
 
-// enterPoint enters where the point is, and says so.
 func enterPoint(d *report.RampDegradation, knee scalability.Knee, ramp *report.Ramp) {
 	at, low, high := math.Round(knee.Clients.Value), math.Floor(knee.Clients.Low), math.Ceil(knee.Clients.High)
 	d.Clients, d.ClientsLow, d.ClientsHigh, d.PerSecond, d.Fell = &at, &low, &high, &knee.PerSecond.Value, knee.Fall
@@ -129,7 +127,6 @@ func enterPoint(d *report.RampDegradation, knee scalability.Knee, ramp *report.R
 
 func clientsText(n float64) string { return check.Counted(int64(math.Round(n)), "client", "clients") }
 
-// gainText says what a further client brings.
 func gainText(k scalability.Knee) string {
 	if k.Gain == (scalability.Parameter{}) {
 		return "no client brought anything"

@@ -12,7 +12,7 @@ import (
 	"assay/runner/record"
 )
 
-// onFaultyDisks reports whether the cluster's disks are served by assay itself.
+// onFaultyDisks reports whether assay itself serves the cluster's disks.
 func onFaultyDisks(c *report.Cluster) bool {
 	if c == nil {
 		return false
@@ -21,7 +21,6 @@ func onFaultyDisks(c *report.Cluster) bool {
 	return err == nil && spec.OwnDisks()
 }
 
-// enterValidity enters whether the figures are those that were asked for, and why not.
 func (a Asked) enterValidity(r *report.Result, figures measure.Figures, impacts []measure.Impact, faults *record.Log) {
 	limits := a.limits()
 	v := measure.Judge(figures, measure.Conditions{
@@ -59,7 +58,6 @@ func (a Asked) enterValidity(r *report.Result, figures measure.Figures, impacts 
 	}
 }
 
-// clientsAtOnce is how many clients worked at a time, at most.
 func clientsAtOnce(r *report.Result) int {
 	n := r.Load.Clients
 	if len(r.Rounds) > 0 {
@@ -79,7 +77,6 @@ func allStarted(l report.Load) int64 {
 	return int64(float64(l.Clients-1) / l.RampPerSecond * 1e9)
 }
 
-// limits are those that a measurement has to keep.
 func (a Asked) limits() measure.Limits {
 	l := measure.DefaultLimits()
 	if a.OtherWork > 0 {
@@ -91,7 +88,6 @@ func (a Asked) limits() measure.Limits {
 	return l
 }
 
-// otherWork is what a measurement is judged by of the machine.
 func otherWork(m *report.Machine) measure.OtherWork {
 	if m == nil {
 		return measure.OtherWork{}
@@ -104,7 +100,6 @@ func otherWork(m *report.Machine) measure.OtherWork {
 	return measure.OtherWork{Others: m.Others, Steal: m.Steal, Perhaps: m.Perhaps, Unseen: m.Unseen, Busiest: strings.Join(busiest, ", ")}
 }
 
-// unprovenLoading says which faults while loading did not do what was asked for.
 func unprovenLoading(l *report.Loading) (reasons []string) {
 	for i := range l.Faults {
 		f := &l.Faults[i]
@@ -120,8 +115,7 @@ func unprovenLoading(l *report.Loading) (reasons []string) {
 	return reasons
 }
 
-// EnterServers enters what the servers were doing, as far as the file at path has it. A file
-// that cannot be read costs this part of the report alone.
+// EnterServers enters the observations of the servers. An unreadable file loses only this part.
 func EnterServers(path string, r *report.Result) {
 	r.Servers = nil
 	record, err := servers.Read(path)

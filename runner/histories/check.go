@@ -1,5 +1,5 @@
-// Package histories judges histories that other tools recorded: it reads a file, finds its kind,
-// asks the checker of that kind, and looks for the smallest part that is still convicted.
+// Package histories judges histories that other tools recorded. It reads a file, finds its kind,
+// asks the kind's checker, and looks for the smallest part that is still convicted.
 //
 // It must not know runs, workloads, drivers or clusters.
 package histories
@@ -22,65 +22,56 @@ import (
 	"assay/store"
 )
 
-// Options is how a history that another tool recorded is judged.
+// Options is how a history is judged.
 type Options struct {
-	// Test is the kind of the history by name, one of TestNames; empty means
-	// that its operations tell it.
+	// Test is the kind of history, one of TestNames; empty lets the operations tell it.
 	Test string
-	// Model is a consistency model by name; empty means the strictest that
-	// fits the history.
+	// Model is a consistency model; empty means the strictest that fits the history.
 	Model string
-	// Assume are assumptions about the order in which keys were written, by
-	// name; see cycle.Assumptions. They are refused for a history without
-	// transactions, and wfr-keys for one over lists, whose reads show it.
+	// Assume names assumptions about the order of writes to a key; see cycle.Assumptions. Only
+	// transactions may have them, and not wfr-keys over lists, whose reads show the order.
 	Assume []string
-	// Initial is what each register held before the first write, as EDN writes
-	// it; empty means nil. Total is what the accounts of a bank must add up to;
-	// nil means the total that most reads saw. Both are refused for a history
-	// of another kind.
+	// Initial is the initial value of each register, as EDN; empty means nil. Total is the sum
+	// of a bank's accounts; nil means the sum that most reads saw. Both are refused for other
+	// kinds of histories.
 	Initial string
 	Total   *int64
-	// Accounts are the accounts of a bank, as EDN writes them; a..b are the whole
-	// numbers from a to b. Every read must show each of them, and no other.
-	// NegativeBalances means that they may go below zero. Both are refused for
-	// a history of another kind.
+	// Accounts are a bank's accounts, as EDN; a..b are the whole numbers from a to b. Every
+	// read must show exactly these. NegativeBalances allows balances below zero. Both are
+	// refused for other kinds of histories.
 	Accounts         []string
 	NegativeBalances bool
-	// Timeout bounds the search; what is not found by then is unknown.
+	// Timeout bounds the search. What it does not find is unknown.
 	Timeout time.Duration
-	// Memory bounds what the search for an order of a register's operations may keep,
-	// in bytes; 0 means half of the machine's memory, or of its control group's. It is
-	// refused for a history of another kind.
+	// Memory bounds the search for an order of a register's operations, in bytes; 0 means half
+	// of the machine's or the control group's memory. It is refused for other kinds.
 	Memory int64
-	// Explain looks for the smallest part of a history of single operations that
-	// shows each anomaly. Of transactions that is always done.
+	// Explain finds the smallest part of a history of single operations for each anomaly. For
+	// transactions this is always done.
 	Explain bool
-	// Read is told now and then how many bytes of the file were read, of how many, 0
-	// if nobody knows; nil if nobody wants to know. It may be called from another
-	// goroutine, never from two at once.
+	// Read, if not nil, is told how many bytes of the file were read, and of how many; 0 if
+	// unknown. Other goroutines may call it, but never two at once.
 	Read func(done, total int64)
 
 	keep *kept // where the smallest parts go; nil for nowhere
 }
 
-// kept are the smallest parts that were found.
 type kept struct {
 	smallest []Smallest
 	kind     exchange.Kind
 }
 
-// add takes parts, unless nobody wants them.
+// add does nothing if k is nil.
 func (k *kept) add(found []Smallest, kind exchange.Kind) {
 	if k != nil {
 		k.smallest, k.kind = found, kind
 	}
 }
 
-// Check judges the history in a file, or on standard input if path is
-// StandardInput. A file that is missing or malformed, or that an option does not
-// fit, gives an *report.InputError, an option that cannot be understood a
-// *store.OptionError, and the end of ctx before the history was read an
-// *InterruptedError. A read of standard input that waits then stays behind.
+// Check judges the history in a file, or on standard input if path is StandardInput. Errors are a
+// *report.InputError for a missing or malformed file and for options that do not fit it, a
+// *store.OptionError for an invalid option, and an *InterruptedError if ctx ends while the history
+// is read. A blocked read of standard input then stays behind.
 func Check(ctx context.Context, path string, o Options) (report.History, error) {
 	if err := o.parse(); err != nil {
 		return report.History{}, err
@@ -94,16 +85,15 @@ func Check(ctx context.Context, path string, o Options) (report.History, error) 
 	return h, errors.Join(historyError(ctx, path, err), file.Close())
 }
 
-// Reduce judges the history in a file as Check does and, if it is violated, returns its kind and
-// the smallest part of it that shows each anomaly.
+// Reduce judges a history as Check does. If it is violated, Reduce returns its kind and the
+// smallest part for each anomaly.
 func Reduce(ctx context.Context, path string, o Options) (judged report.History, kind exchange.Kind, found []Smallest, err error) {
 	o.keep = &kept{}
 	judged, err = Check(ctx, path, o)
 	return judged, o.keep.kind, o.keep.smallest, err
 }
 
-// ReduceOperations judges operations by the rules of their kind, and does the same as Reduce.
-// There must be one at least.
+// ReduceOperations is Reduce for operations of this kind, at least one.
 func ReduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.Operation, o Options) (judged report.History, found []Smallest, err error) {
 	judged, err = judgeKind(ctx, kind, &replay{all[1:]}, all[0], o)
 	if err == nil && judged.Verdict == check.Violated {
@@ -112,7 +102,7 @@ func ReduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.O
 	return judged, found, err
 }
 
-// parse checks the options and brings values and names into their one form.
+// parse checks the options and normalizes values and names.
 func (o *Options) parse() error {
 	if o.Test != "" && !slices.Contains(TestNames(), o.Test) {
 		return &store.OptionError{Option: "--test", Value: o.Test, Want: allTests()}
@@ -180,7 +170,6 @@ func judgeHistory(ctx context.Context, source io.Reader, o Options) (report.Hist
 	return f, err
 }
 
-// kindNamed is the kind of that name among those that package exchange knows.
 func kindNamed(name string) exchange.Kind {
 	for kind := exchange.ListAppend; kind < exchange.AsWritten; kind++ {
 		if kind.String() == name {
@@ -190,14 +179,13 @@ func kindNamed(name string) exchange.Kind {
 	return exchange.NoKind
 }
 
-// operations are the operations of a history, one after the other, with io.EOF after the
-// last. What Next returns is valid until its next call.
+// operations are the operations of a history. After the last, Next returns io.EOF. Its result is
+// valid until its next call.
 type operations interface {
 	Next() (*exchange.Operation, error)
 }
 
-// judgeAndReduce judges a history and, if that is asked for, finds the smallest
-// part of it that shows each anomaly.
+// judgeAndReduce judges a history and, on demand, finds the smallest part for each anomaly.
 func judgeAndReduce(ctx context.Context, kind exchange.Kind, rest operations, first *exchange.Operation, o Options) (report.History, error) {
 	if kind.Transactions() || kind == exchange.NoKind || !o.Explain && o.keep == nil {
 		return judgeKind(ctx, kind, rest, first, o)
@@ -219,8 +207,7 @@ func judgeAndReduce(ctx context.Context, kind exchange.Kind, rest operations, fi
 	return f, nil
 }
 
-// Judge judges operations by the rules of their kind; the first was taken
-// already.
+// judgeKind judges operations by the rules of their kind. first was already taken from rest.
 func judgeKind(ctx context.Context, kind exchange.Kind, rest operations, first *exchange.Operation, o Options) (report.History, error) {
 	switch kind {
 	case exchange.Register:
@@ -234,7 +221,7 @@ func judgeKind(ctx context.Context, kind exchange.Kind, rest operations, first *
 	}
 }
 
-// fit refuses what says nothing about a history of this kind.
+// fit refuses options that mean nothing for a history of this kind.
 func (o *Options) fit(kind exchange.Kind) error {
 	own := kind == exchange.Register || kind == exchange.Bank || kind == exchange.AsWritten
 	name := kind.String()
@@ -263,13 +250,12 @@ func (o *Options) fit(kind exchange.Kind) error {
 	return nil
 }
 
-// The names under which histories without transactions are judged.
+// The models of histories without transactions.
 const (
 	modelLinearizable = "linearizable"
 	modelBank         = "bank"
 )
 
-// eachOperation hands on an operation that was read already and then all others.
 func eachOperation(rest operations, first *exchange.Operation, visit func(*exchange.Operation) error) error {
 	for op, err := first, error(nil); ; op, err = rest.Next() {
 		if errors.Is(err, io.EOF) {
@@ -331,7 +317,7 @@ func judgeBalances(ctx context.Context, rest operations, first *exchange.Operati
 	return single(modelBank, judge.Result(ctx)), nil
 }
 
-// single is the answer of one check that has no lattice of models.
+// single is the answer of a check without a lattice of models.
 func single(model string, r check.Result) report.History {
 	f := report.History{Model: model, Verdict: r.Verdict, Evidence: r.Evidence, Detail: r.Detail}
 	if r.Verdict == check.Unknown {

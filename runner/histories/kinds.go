@@ -13,7 +13,6 @@ import (
 	"assay/report"
 )
 
-// kindCounter is the name of histories of a counter.
 const kindCounter = "counter"
 
 // typedTests are the kinds that package exchange knows.
@@ -21,7 +20,7 @@ func typedTests() []string {
 	return []string{exchange.ListAppend.String(), exchange.ReadWrite.String(), exchange.Register.String(), exchange.Bank.String()}
 }
 
-// TestNames returns the kinds of histories that can be named, sorted.
+// TestNames returns the names of kinds of histories, sorted.
 func TestNames() []string {
 	names := typedTests()
 	for _, c := range recorded.Checkers() {
@@ -31,7 +30,6 @@ func TestNames() []string {
 	return names
 }
 
-// namesOf returns the kinds of some forms, for a message.
 func namesOf(tests []candidate) string {
 	var names []string
 	for i := range tests {
@@ -41,17 +39,15 @@ func namesOf(tests []candidate) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// allTests are the kinds of histories, for a message.
 func allTests() string { return strings.Join(TestNames(), ", ") }
 
-// candidate is a form that a history may have, and the judge of it.
+// candidate is a form that a history may have, with its judge.
 type candidate struct {
 	checker recorded.Checker
 	judge   recorded.Judge
 }
 
-// candidates returns the forms that a history may have: those of the kind that
-// was asked for, or all that need not be asked for.
+// candidates are the forms of the kind that was asked for, or all forms that need no asking.
 func (o *Options) candidates() []candidate {
 	var all []candidate
 	for _, c := range recorded.Checkers() {
@@ -67,9 +63,9 @@ func (o *Options) candidates() []candidate {
 	return all
 }
 
-// judgeAsWritten judges a history of a kind that package exchange does not know.
-// The kind is the one whose judge takes all operations. An operation that none
-// takes is malformed; more than one kind is an error that names them.
+// judgeAsWritten judges a history of a kind that package exchange does not know: the kind whose
+// judge takes all operations. An operation that no judge takes is malformed. Several kinds give
+// an error that names them.
 func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Operation, o Options) (report.History, error) {
 	left := o.candidates()
 	err := eachOperation(reader, first, func(op *exchange.Operation) error {
@@ -121,8 +117,7 @@ func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Oper
 	return h, nil
 }
 
-// judgeOf returns the judge of a history that begins with an operation: one, or one
-// for each independent key.
+// judgeOf returns a judge for the history of a first operation, or one for each independent key.
 func judgeOf(first *exchange.Operation, open func() recorded.Judge) recorded.Judge {
 	if first.Keyed {
 		return recorded.NewKeyed(open)

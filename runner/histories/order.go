@@ -9,9 +9,8 @@ import (
 	"assay/report"
 )
 
-// sayWhatOrderIsUnknown says of a history whose operations name no process, or whose
-// processes complete what they did not invoke, what could not be judged for that. A
-// verdict that is valid only for want of it is unknown.
+// sayWhatOrderIsUnknown says what could not be judged if operations name no process, or completions
+// have no invocation. A verdict that is valid only for that reason becomes unknown.
 func sayWhatOrderIsUnknown(h *report.History, unnamed, uninvoked bool) {
 	var missing []string
 	if unnamed {
@@ -30,8 +29,7 @@ func sayWhatOrderIsUnknown(h *report.History, unnamed, uninvoked bool) {
 	}
 }
 
-// restsOnOrder reports whether what a history was judged by speaks of an order that it does
-// not tell.
+// restsOnOrder reports whether the model depends on an order that the history does not tell.
 func restsOnOrder(h *report.History, unnamed, uninvoked bool) bool {
 	model, err := cycle.ParseModel(h.Model)
 	if err != nil {

@@ -20,16 +20,14 @@ import (
 	"assay/report"
 )
 
-// MostKept bounds the operations, and the accounts in their reads, of a history
-// that is reduced operation by operation. Transactions have no such bound: see
-// cycle.FindSmallest.
+// MostKept bounds the operations, and the accounts in their reads, of a history that is reduced
+// operation by operation. Transactions have no such bound: see cycle.FindSmallest.
 const MostKept = 1 << 20
 
-// maxShownParts is how many operations a smallest history has at most: of a counter it
-// may need all additions, and what is longer nobody reads.
+// maxShownParts bounds a smallest history. A counter's may need all additions.
 const maxShownParts = 1000
 
-// recorder keeps the operations that it hands on.
+// recorder keeps the operations that it passes on.
 type recorder struct {
 	operations
 	kept []*exchange.Operation
@@ -44,7 +42,7 @@ func (r *recorder) Next() (*exchange.Operation, error) {
 	return op, err
 }
 
-// keep drops all if there is no room for them.
+// keep drops all operations if there is no room.
 func (r *recorder) keep(op *exchange.Operation) {
 	if r.room -= 1 + len(op.Accounts); r.room < 0 {
 		r.kept = nil
@@ -53,7 +51,6 @@ func (r *recorder) keep(op *exchange.Operation) {
 	r.kept = append(r.kept, op.Clone())
 }
 
-// replay hands out operations again.
 type replay struct{ rest []*exchange.Operation }
 
 func (r *replay) Next() (*exchange.Operation, error) {
@@ -65,14 +62,12 @@ func (r *replay) Next() (*exchange.Operation, error) {
 	return op, nil
 }
 
-// Smallest is a small history that is convicted of the same anomaly as a larger
-// one, of transactions or of other operations.
+// Smallest is a small history with the same anomaly as a larger one.
 type Smallest = cycle.Smallest
 
-// reduction reduces a history of single operations for one anomaly. Operations
-// are left out whole. What is left is judged in the same way as the whole; it
-// must be convicted of that anomaly, and of none that the whole is not: a read of
-// what was written by an operation that is left out would be one.
+// reduction reduces a history of single operations for one anomaly by leaving out whole operations.
+// The rest, judged like the whole, must show that anomaly and none that the whole does not. Reading
+// a value whose write was left out would be such an anomaly.
 type reduction struct {
 	ctx     context.Context
 	kind    exchange.Kind
@@ -80,12 +75,11 @@ type reduction struct {
 	all     []*exchange.Operation
 	allowed []string
 	anomaly string
-	// writers are the operations that write what a register holds, by its key and
-	// value.
+	// writers are the writes of a register's value, by key and value.
 	writers map[[2]string][]int
 }
 
-// Reduce returns a small history for each anomaly that was found.
+// reduceOperations returns a small history for each anomaly that was found.
 func reduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.Operation, judged *report.History, o Options) []Smallest {
 	o.Explain, o.keep = false, nil
 	if kind == exchange.AsWritten {
@@ -103,7 +97,6 @@ func reduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.O
 	return found
 }
 
-// index finds who writes what.
 func (r *reduction) index() {
 	r.writers = map[[2]string][]int{}
 	if r.kind != exchange.Register {
@@ -117,9 +110,8 @@ func (r *reduction) index() {
 	}
 }
 
-// closed leaves out of registers whoever saw a value of which not all writes are
-// there. Without that rule an honest history could be convicted: the value may
-// have been written by one that is left out.
+// closed leaves out register operations that saw a value unless all of its writes are there.
+// Otherwise an honest history could be convicted: a write that is left out may have written it.
 func (r *reduction) closed(parts []int) []int {
 	if r.kind == exchange.AsWritten && r.o.Test == kindCounter {
 		return r.withAdditions(parts)
@@ -147,8 +139,8 @@ func (r *reduction) closed(parts []int) []int {
 	return kept
 }
 
-// withAdditions adds to reads of a counter all additions that they may have seen: what a
-// read saw is their sum, and without one of them an honest read would be convicted.
+// withAdditions adds all additions that a counter's reads may have seen. A read saw their sum, and
+// without one of them an honest read would be convicted.
 func (r *reduction) withAdditions(parts []int) []int {
 	last := int64(-1)
 	for _, i := range parts {
@@ -165,7 +157,7 @@ func (r *reduction) withAdditions(parts []int) []int {
 	return all
 }
 
-// seenBy is the key and the value that an operation saw, if it saw any.
+// seenBy is the key and value that an operation saw, if any.
 func seenBy(op *exchange.Operation) [2]string {
 	possible := op.Outcome == history.Committed || op.Outcome == history.Unknown
 	switch {
@@ -178,7 +170,7 @@ func seenBy(op *exchange.Operation) [2]string {
 	}
 }
 
-// judge returns the evidence of the anomaly, nil if there is none, or more.
+// judge returns the evidence of the anomaly; nil if there is none, or another anomaly.
 func (r *reduction) judge(parts []int) *check.Evidence {
 	parts = r.closed(parts)
 	if len(parts) == 0 {
@@ -201,8 +193,8 @@ func (r *reduction) judge(parts []int) *check.Evidence {
 	return nil
 }
 
-// verdict judges some operations; such as are kept as they were written, which
-// several kinds of histories have, from their text.
+// verdict judges some operations. It judges exchange.AsWritten from the text, since several kinds
+// have that form.
 func (r *reduction) verdict(parts []int) (report.History, error) {
 	rest := make([]*exchange.Operation, len(parts))
 	for i, n := range parts {
@@ -222,7 +214,7 @@ func (r *reduction) verdict(parts []int) (report.History, error) {
 	return judgeHistory(r.ctx, &text, r.o)
 }
 
-// operationNumber is how evidence names an operation.
+// operationNumber matches an operation's name in evidence.
 var operationNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\boperation (\d+)`) })
 
 func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) Smallest {
@@ -258,7 +250,6 @@ func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) Smalles
 	return s
 }
 
-// stepText says what an operation did, beginning with the verb.
 func stepText(op *exchange.Operation) string {
 	key := ""
 	if op.Keyed {
@@ -289,7 +280,6 @@ func stepText(op *exchange.Operation) string {
 	}
 }
 
-// accountsText writes the first balances of a read.
 func accountsText(accounts []exchange.Account) string {
 	const most = 8
 	var parts []string
@@ -307,7 +297,6 @@ func accountsText(accounts []exchange.Account) string {
 	return text
 }
 
-// attach enters the excerpts into the evidence.
 func attach(f *report.History, found []Smallest) {
 	for i := range f.Evidence {
 		for j := range found {
@@ -318,7 +307,7 @@ func attach(f *report.History, found []Smallest) {
 	}
 }
 
-// Best is the one with the fewest operations, of equals the first.
+// Best is the first history with the fewest operations.
 func Best(all []Smallest) *Smallest {
 	var least *Smallest
 	size := math.MaxInt
@@ -334,8 +323,7 @@ func Best(all []Smallest) *Smallest {
 	return least
 }
 
-// Encode writes operations as a history of that form, as a history of a few sessions: what no
-// client did is that of one more.
+// Encode writes a small history in this format. Operations without a process get one of their own.
 func Encode(w io.Writer, format exchange.Format, ops []exchange.Operation) error {
 	var (
 		span    exchange.Span

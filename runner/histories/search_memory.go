@@ -11,11 +11,10 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// searchShare is the part of the memory that there is that a search may keep.
 const searchShare = 2
 
-// searchMemory is what a search may keep if nobody says how much: half of the machine's
-// memory, or of its control group's if that has less; 0 if neither tells.
+// searchMemory is the default for Options.Memory: half of the memory of the machine or of the
+// control group, whichever is less; 0 if unknown.
 func searchMemory(ctx context.Context) int64 {
 	least := int64(math.MaxInt64)
 	if info, err := mem.VirtualMemoryWithContext(ctx); err == nil && info.Total > 0 && info.Total < math.MaxInt64 {
@@ -30,9 +29,9 @@ func searchMemory(ctx context.Context) int64 {
 	return least / searchShare
 }
 
-// groupMemory is the lowest memory limit of a process's control group and of those above
-// it, math.MaxInt64 if there is none. mount is where the groups are, text what
-// /proc/PID/cgroup says (cgroups(7), and memory.max in the kernel's cgroup-v2 manual).
+// groupMemory is the lowest memory limit of a process's control group and of its parents;
+// math.MaxInt64 if there is none. mount is where the groups are, text is /proc/PID/cgroup
+// (cgroups(7), and memory.max in the kernel's cgroup-v2 manual).
 func groupMemory(mount, text string) int64 {
 	least := int64(math.MaxInt64)
 	for line := range strings.Lines(text) {

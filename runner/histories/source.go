@@ -15,11 +15,10 @@ import (
 	"assay/store"
 )
 
-// StandardInput is the path of a history that is read from standard input.
+// StandardInput is the path that means standard input.
 const StandardInput = "-"
 
-// openHistory opens a file so that reads of it end with ctx, and so does the
-// wait for somebody to open the other end of a named pipe.
+// openHistory opens a file. The end of ctx ends reads, and the wait for a writer of a named pipe.
 func openHistory(ctx context.Context, path string) (io.ReadCloser, error) {
 	if path == StandardInput {
 		return newCancellable(ctx, os.Stdin, io.NopCloser(nil)), nil
@@ -55,7 +54,6 @@ func openHistory(ctx context.Context, path string) (io.ReadCloser, error) {
 	}
 }
 
-// countedReader reports how much was read of a source.
 type countedReader struct {
 	io.Reader
 	done, total int64
@@ -73,7 +71,6 @@ func counted(source io.Reader, path string, read func(done, total int64)) io.Rea
 	return c
 }
 
-// Read implements io.Reader.
 func (c *countedReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.done += int64(n)
@@ -81,8 +78,7 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unreadable describes a file that cannot be opened; the path is named by whoever
-// wraps it.
+// unreadable describes why a file cannot be opened. The caller adds the path.
 func unreadable(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("does not exist")
@@ -94,7 +90,6 @@ func unreadable(err error) error {
 	return fmt.Errorf("cannot be read: %w", err)
 }
 
-// nameOf is how a history is called in words.
 func nameOf(path string) string {
 	if path == StandardInput {
 		return "standard input"
@@ -102,7 +97,7 @@ func nameOf(path string) string {
 	return path
 }
 
-// InterruptedError means that the reading of a history was ended before it was judged.
+// InterruptedError means that ctx ended before the history was judged.
 type InterruptedError struct {
 	Path string
 	Err  error
@@ -114,8 +109,7 @@ func (e *InterruptedError) Error() string {
 
 func (e *InterruptedError) Unwrap() error { return e.Err }
 
-// historyError is err, which came up while a history was read or judged, with its
-// path; if ctx has ended, that is the reason.
+// historyError adds the path to err. If ctx has ended, that is the reason.
 func historyError(ctx context.Context, path string, err error) error {
 	path = nameOf(path)
 	switch {
@@ -128,14 +122,12 @@ func historyError(ctx context.Context, path string, err error) error {
 	}
 }
 
-// interruptible is a file whose reads do not wait. The first read after the end of
-// ctx returns its error.
+// interruptible is a file whose reads do not block. After ctx has ended they return its error.
 type interruptible struct {
 	ctx context.Context
 	*os.File
 }
 
-// Read implements io.Reader.
 func (i interruptible) Read(p []byte) (int, error) {
 	if err := i.ctx.Err(); err != nil {
 		return 0, err
@@ -143,9 +135,8 @@ func (i interruptible) Read(p []byte) (int, error) {
 	return i.File.Read(p)
 }
 
-// cancellable is a source whose reads end with a context. A read that waits
-// when that happens stays behind, with its buffer, until the source has
-// something for it or is closed.
+// cancellable is a source whose reads end with a context. A read that is blocked then stays behind,
+// with its buffer, until the source has data or is closed.
 type cancellable struct {
 	io.Closer
 	ctx    context.Context
@@ -154,7 +145,6 @@ type cancellable struct {
 	now    block
 }
 
-// block is what one read returned.
 type block struct {
 	data []byte
 	err  error
@@ -180,7 +170,6 @@ func newCancellable(ctx context.Context, source io.Reader, closer io.Closer) *ca
 	return c
 }
 
-// Read implements io.Reader.
 func (c *cancellable) Read(p []byte) (int, error) {
 	if len(c.now.data) == 0 && c.now.err == nil {
 		c.wanted <- struct{}{}
@@ -197,8 +186,7 @@ func (c *cancellable) Read(p []byte) (int, error) {
 	return 0, c.now.err
 }
 
-// parseAccounts replaces the accounts by their names, and ranges by what is in
-// them.
+// parseAccounts replaces accounts by their names, and ranges by their elements.
 func (o *Options) parseAccounts() error {
 	const most = 1 << 20
 	var names []string

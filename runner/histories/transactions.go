@@ -13,21 +13,19 @@ import (
 	"assay/report"
 )
 
-// transactionJudge judges transactions over lists or registers by a consistency
-// model. The judges of several independent keys share what is found.
+// transactionJudge judges transactions over lists or registers by a consistency model. The judges
+// of independent keys share found.
 type transactionJudge struct {
 	found        *transactionFindings
 	transactions cycle.Reader
 }
 
-// transactionFindings is what was found in all histories of one file, and how they
-// are judged.
+// transactionFindings are the options and findings of all histories of a file.
 type transactionFindings struct {
 	o       Options
 	assumed cycle.Options
 	model   cycle.Model
-	// until is when the judgement ends; reducing is the time that is left for the
-	// smallest parts.
+	// until ends the judgement. reducing is the time left for the smallest parts.
 	until    time.Time
 	reducing time.Duration
 
@@ -37,7 +35,6 @@ type transactionFindings struct {
 	reason               string
 }
 
-// Add takes the next transaction.
 func (j *transactionJudge) Add(o *exchange.Operation) error {
 	if o.Keyed {
 		return recorded.NotKeyed(o)
@@ -45,8 +42,7 @@ func (j *transactionJudge) Add(o *exchange.Operation) error {
 	return j.transactions.Add(o)
 }
 
-// Result returns the answer over all transactions, and enters it into what was
-// found.
+// Result returns the answer over all transactions, and enters it into found.
 func (j *transactionJudge) Result(ctx context.Context) check.Result {
 	f := j.found
 	timed, cancel := context.WithDeadline(ctx, f.until)
@@ -59,14 +55,14 @@ func (j *transactionJudge) Result(ctx context.Context) check.Result {
 	f.anomalies, f.permitted = append(f.anomalies, r.Anomalies...), append(f.permitted, r.Permitted...)
 	f.ruledOut = append(append(f.ruledOut, r.Not...), r.AlsoNot...)
 	f.reason = r.Reason
-	r.Evidence = r.Evidence[:len(r.Anomalies)] // nobody promises anything of a file: the model alone counts
+	r.Evidence = r.Evidence[:len(r.Anomalies)] // no vendor promises anything about a file: only the model counts
 	result := r.Result()
 	result.Verdict = r.Verdict
 	return result
 }
 
-// reduce finds the smallest parts that show what was found. It ends with ctx, and
-// unless they are to be kept, when the time for that is over.
+// reduce finds the smallest parts. It ends with ctx and, unless they are to be kept, after the time
+// for them.
 func (f *transactionFindings) reduce(ctx context.Context, h *cycle.History, r *cycle.Report) {
 	if f.o.keep == nil {
 		began := time.Now()
@@ -80,8 +76,7 @@ func (f *transactionFindings) reduce(ctx context.Context, h *cycle.History, r *c
 	f.parts = append(f.parts, parts...)
 }
 
-// judgeTransactions judges transactions over lists or registers, those of each
-// independent key by themselves.
+// judgeTransactions judges the transactions of each independent key separately.
 func judgeTransactions(ctx context.Context, rest operations, first *exchange.Operation, o Options) (report.History, error) {
 	f := transactionFindings{o: o, model: cycle.StrictSerializable, reducing: cycle.SmallestTime}
 	for _, name := range o.Assume {
@@ -126,8 +121,7 @@ func judgeTransactions(ctx context.Context, rest operations, first *exchange.Ope
 	return h, nil
 }
 
-// weakest returns the names of the models that include no other of them, and of the
-// rest, each sorted.
+// weakest separates the models that include no other of them from the rest, each sorted.
 func weakest(models []cycle.Model) (least, others []string) {
 	for _, m := range models {
 		if slices.ContainsFunc(models, func(other cycle.Model) bool { return other != m && m.Includes(other) }) {
@@ -139,7 +133,7 @@ func weakest(models []cycle.Model) (least, others []string) {
 	return sorted(least), sorted(others)
 }
 
-// sorted returns each word once, in order.
+// sorted sorts words and removes duplicates.
 func sorted(words []string) []string {
 	slices.Sort(words)
 	return slices.Compact(words)

@@ -15,18 +15,17 @@ import (
 
 // Seen is what one run reached.
 type Seen struct {
-	// States are the states of the cluster, by name.
 	States []string
-	// Pairs are faults with the state in which they were injected.
+	// Pairs are faults with the cluster's state when they were injected.
 	Pairs []Pair
-	// Errors are classes of errors and of what checks found, and Lines patterns of lines of the servers' logs.
+	// Errors are classes of errors and of findings, Lines patterns of the servers' log lines.
 	Errors, Lines []string
 }
 
-// Pair is an action of a fault and the state of the cluster when it was injected.
+// Pair is the action of a fault and the cluster's state when it was injected.
 type Pair struct{ Action, State string }
 
-// Coverage counts in how many runs something was reached. It does not grow without bound.
+// Coverage counts the runs that reached each thing. Its size is bounded.
 type Coverage struct {
 	States map[string]int            `json:"states"`
 	Pairs  map[string]map[string]int `json:"faults_by_state"` // by action, then state
@@ -34,14 +33,13 @@ type Coverage struct {
 	Lines  map[string]int            `json:"log_lines"`
 }
 
-// The most different things that are counted of a kind without a fixed number of them.
 const (
 	mostPairs  = 100 // states, of each action
 	mostErrors = 200
 	mostLines  = 3000
 )
 
-// Add counts what a run reached, and says how much of it was new.
+// Add counts what a run reached, and returns how much of it was new.
 func (c *Coverage) Add(s Seen) (fresh int) {
 	if c.States == nil {
 		*c = Coverage{States: map[string]int{}, Pairs: map[string]map[string]int{}, Errors: map[string]int{}, Lines: map[string]int{}}
@@ -64,7 +62,6 @@ func (c *Coverage) Add(s Seen) (fresh int) {
 	return fresh
 }
 
-// count is 1 if the name is new and there is room for it.
 func count(in map[string]int, name string, most int) int {
 	if _, known := in[name]; !known && len(in) >= most {
 		return 0
@@ -76,8 +73,8 @@ func count(in map[string]int, name string, most int) int {
 	return 0
 }
 
-// classes are the classes of a run's errors, and of what its checks found, whatever it is worth, with the
-// level at which they did.
+// classes are the classes of a run's errors and findings, whatever their verdict, with the
+// isolation level.
 func classes(r *report.Result) (all []string) {
 	for _, e := range r.Errors {
 		all = append(all, e.Class)
@@ -95,13 +92,11 @@ func classes(r *report.Result) (all []string) {
 	return all
 }
 
-// The bounds of what is read of the logs of a run.
 const (
 	mostLog     = 8 << 20
 	mostPattern = 8 // words
 )
 
-// linesOf are the patterns of the lines in the logs of a run's folder.
 func linesOf(folder string) (all []string) {
 	files, _ := filepath.Glob(filepath.Join(folder, "nodes", "*.log"))
 	seen := map[string]bool{}
@@ -125,8 +120,8 @@ func linesOf(folder string) (all []string) {
 	return all
 }
 
-// pattern is a regular expression of a line's first words, without what differs from line to line: all
-// with digits, and what stands in quotes or brackets.
+// pattern is a regular expression of a line's first words, without words that have digits and
+// text in quotes or brackets, which differ from line to line.
 func pattern(line string) string {
 	var words []string
 	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'{}[](),:=", r) }) {
@@ -143,7 +138,7 @@ func pattern(line string) string {
 	return strings.Join(words, ".*")
 }
 
-// again are the patterns of lines that came in several runs, of which one may be waited for.
+// again are patterns that several runs had, so that a fault may wait for them.
 func (c Coverage) again() (all []string) {
 	for line, runs := range c.Lines {
 		if runs > 1 {

@@ -12,25 +12,22 @@ import (
 	"assay/store/promise"
 )
 
-// The goals of a hunt.
 const (
-	// GoalViolation is a verdict of violated.
 	GoalViolation = "violation"
-	// GoalLoss is an acknowledged write that is gone, also where the manual allows it.
+	// GoalLoss is the loss of an acknowledged write, also if the manual allows it.
 	GoalLoss = "loss"
-	// GoalOutage is a time without writes; behind = stands how long.
+	// GoalOutage is a time without writes. Its length follows an equals sign.
 	GoalOutage = "outage"
-	// GoalTwoPrimaries is a node that is left taking writes beside the primary.
+	// GoalTwoPrimaries is a node that goes on taking writes beside the primary.
 	GoalTwoPrimaries = "two-primaries"
-	// unhealed is a cluster that is not whole again after its faults are healed. It is always
-	// looked for.
+	// unhealed is a cluster that does not recover after its faults are healed. Every hunt
+	// looks for it.
 	unhealed = "unhealed"
 )
 
 // Goal is what a hunt looks for.
 type Goal struct {
-	Name string `json:"name"`
-	// Outage is how long writes are away, of GoalOutage.
+	Name   string        `json:"name"`
 	Outage time.Duration `json:"outage_ns,omitempty"`
 }
 
@@ -41,7 +38,7 @@ func (g Goal) String() string {
 	return g.Name
 }
 
-// ParseGoals reads goals with commas between.
+// ParseGoals reads goals separated by commas.
 func ParseGoals(text string) (all []Goal, err error) {
 	for word := range strings.SplitSeq(text, ",") {
 		name, value, valued := strings.Cut(word, "=")
@@ -58,18 +55,17 @@ func ParseGoals(text string) (all []Goal, err error) {
 	return all, nil
 }
 
-// hit is what a run shows of a goal.
 type hit struct {
-	// key is the same for findings that are the same to a hunt.
+	// Findings with the same key are the same to a hunt.
 	key, text string
 	goal      string
 	verdict   check.Verdict
-	// history is the smallest part of the history that shows it; empty where none is known.
+	// history is the smallest history that shows it; empty if none is known.
 	history string
 }
 
-// hits are what a result shows of these goals. It adds no verdict: what is valid, unknown or not
-// asked for is none.
+// hits are what a result shows of these goals. Checks that are valid, unknown or irrelevant to
+// the goals give none.
 func hits(r *report.Result, goals []Goal) (all []hit) {
 	for _, g := range goals {
 		switch g.Name {
@@ -118,7 +114,7 @@ func losses(r *report.Result) (all []hit) {
 	return all
 }
 
-// promised are the kinds of a check's findings that are promised.
+// promised lists the kinds of a check's findings that break a promise.
 func promised(c check.Result) string {
 	var all []string
 	for _, f := range c.Findings {
@@ -132,7 +128,6 @@ func promised(c check.Result) string {
 	return strings.Join(all, ", ") + "; "
 }
 
-// longestOutage is the longest time without a write.
 func longestOutage(r *report.Result) time.Duration {
 	var ms float64
 	for i := range r.Faults {
@@ -144,8 +139,8 @@ func longestOutage(r *report.Result) time.Duration {
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// Wilson is the interval of 95 % of a probability that was seen found of tried times (E. B. Wilson,
-// 1927).
+// Wilson is the 95 % interval of a probability, by found successes in tried attempts
+// (E. B. Wilson, 1927).
 func Wilson(found, tried int) (low, high float64) {
 	if tried == 0 {
 		return 0, 1

@@ -18,31 +18,26 @@ import (
 type Space struct {
 	Spec      cluster.Spec
 	Workloads []string
-	// Faults are those that the cluster can be put to (fault.Possible).
+	// Faults are the faults that the cluster allows (fault.Possible).
 	Faults []fault.Fault
-	// Levels are the database's isolation levels, as it lists them.
 	Levels []store.Level
-	// Options are parameters of the address: of each, one of the alternatives.
+	// Options are parameters of the address, each a list of alternatives.
 	Options [][]string
-	// Longest is how long a run may be.
 	Longest time.Duration
-	// Led is true if the cluster has a primary, which may be another one in time, and Apart if plans
-	// that are long enough for that are drawn by Failover alone.
+	// Led says that the cluster has a primary, which can change. With Apart, only Failover
+	// draws plans that are long enough for a change.
 	Led, Apart bool
-	// Lines are expressions of lines of the servers' logs for which a fault may wait.
+	// Lines are patterns of log lines that a fault may wait for.
 	Lines []string
 }
 
-// oneOf is one of several, each as likely.
 func oneOf[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
 
-// chance is true in so many of a hundred cases.
 func chance(r *rand.Rand, percent int) bool { return r.IntN(100) < percent }
 
 const (
-	// mostFaults is how many faults a plan has at most.
 	mostFaults = 5
-	// mostPatience is how long a failover may take, with the time limits that products have.
+	// mostPatience is how long a failover may take with the products' timeouts.
 	mostPatience = 2 * time.Minute
 )
 
@@ -58,8 +53,8 @@ func (s *Space) Draw(r *rand.Rand) Plan {
 	})
 }
 
-// Failover draws a plan of this length in which whoever takes writes is away for most of it, perhaps
-// with other faults.
+// Failover draws a plan of this length in which the primary is away for most of the time,
+// perhaps with other faults.
 func (s *Space) Failover(r *rand.Rand, length time.Duration) Plan {
 	away := slices.DeleteFunc(slices.Clone(s.Faults), func(f fault.Fault) bool { return !f.AimsAtPrimary() || !takesAway(f.Action) })
 	if len(away) == 0 {
@@ -78,13 +73,12 @@ func (s *Space) Failover(r *rand.Rand, length time.Duration) Plan {
 	})
 }
 
-// takesAway reports whether nodes are away as long as a fault of this kind lasts.
 func takesAway(action string) bool {
 	about, _ := fault.Lookup(action)
 	return about.TakesAway()
 }
 
-// valid makes plans until one can be run: together its parts may not fit.
+// valid makes plans until one can run, since parts of a plan may not fit together.
 func (s *Space) valid(r *rand.Rand, make func() Plan) (p Plan) {
 	for range 100 {
 		p = make()
@@ -96,8 +90,7 @@ func (s *Space) valid(r *rand.Rand, make func() Plan) (p Plan) {
 	return p
 }
 
-// length is how long the run is: mostly short, since then there are more of them; some are as
-// long as a failover takes.
+// length is mostly short, for more runs. Some runs are as long as a failover takes.
 func (s *Space) length(r *rand.Rand) time.Duration {
 	d := time.Duration(oneOf(r, 3, 5, 5, 5, 10, 10, 10, 20, 20, 70)) * time.Second
 	switch {
@@ -110,7 +103,6 @@ func (s *Space) length(r *rand.Rand) time.Duration {
 	return min(d, s.Longest)
 }
 
-// drawLoad draws the seed, the clients, the settings and the workload's flags.
 func (s *Space) drawLoad(r *rand.Rand, p *Plan) {
 	w, _ := catalog.WorkloadOf(p.Workload)
 	p.Seed, p.Clients, p.Rate, p.Flags = r.Uint64N(1_000_000_000), oneOf(r, 2, 4, 8, 8, 16, 32), 0, map[string]string{}
@@ -128,7 +120,6 @@ func (s *Space) drawLoad(r *rand.Rand, p *Plan) {
 	}
 }
 
-// drawSettings draws the isolation level and the options of the address.
 func (s *Space) drawSettings(r *rand.Rand, p *Plan) {
 	p.Isolation, p.Options = "", nil
 	for _, alternatives := range s.Options {
@@ -137,7 +128,7 @@ func (s *Space) drawSettings(r *rand.Rand, p *Plan) {
 		}
 	}
 	if len(s.Levels) > 0 && chance(r, 75) {
-		level := s.Levels[len(s.Levels)-1] // which promises most
+		level := s.Levels[len(s.Levels)-1] // the strongest level
 		if chance(r, 50) {
 			level = oneOf(r, s.Levels...)
 		}
@@ -145,9 +136,9 @@ func (s *Space) drawSettings(r *rand.Rand, p *Plan) {
 	}
 }
 
-// addFault adds a fault; each kind is as likely, however many targets it has. Those that take nodes
-// away are twice as likely, and half of all are of those for which the nodes have disks of their own:
-// who asks for such disks asks for them, and what a power cut shows takes another of them.
+// addFault adds a fault. Each kind is equally likely, regardless of its number of targets, but
+// kinds that take nodes away count twice. If the nodes have disks of their own, half of all
+// faults need them: a loss by a power cut takes a second fault of the disk.
 func (s *Space) addFault(r *rand.Rand, p *Plan) {
 	if len(s.Faults) == 0 || len(p.Faults) >= mostFaults {
 		return
@@ -171,7 +162,7 @@ func kinds(of []fault.Fault) (all []string) {
 	return all
 }
 
-// ofDisk are the kinds that take a disk which the cluster has for them alone.
+// ofDisk are the kinds that need a disk that only they use.
 func (s *Space) ofDisk() []string {
 	without := s.Spec
 	without.Disk = ""
@@ -180,8 +171,8 @@ func (s *Space) ofDisk() []string {
 	})
 }
 
-// target is one of these faults that is of this kind. One node, the primary, several and all are as
-// likely, however many names they have.
+// target chooses a fault of this kind. One node, the primary, several and all are equally
+// likely, regardless of their number of names.
 func target(r *rand.Rand, of []fault.Fault, action string) fault.Fault {
 	var scopes []string
 	within := map[string][]fault.Fault{}
@@ -198,7 +189,6 @@ func target(r *rand.Rand, of []fault.Fault, action string) fault.Fault {
 	return oneOf(r, within[oneOf(r, scopes...)]...)
 }
 
-// drawTimes draws when a fault happens and how long it lasts.
 func (s *Space) drawTimes(r *rand.Rand, f *fault.Fault, p *Plan) {
 	f.At, f.Every, f.When = -1, 0, ""
 	longest := p.Duration * 9 / 10
@@ -219,7 +209,6 @@ func (s *Space) drawTimes(r *rand.Rand, f *fault.Fault, p *Plan) {
 	drawLength(r, f, longest)
 }
 
-// during is a time at which another fault acts.
 func during(r *rand.Rand, other string, length time.Duration) time.Duration {
 	f, _ := fault.Parse(other)
 	first := f.Explicit(length)
@@ -230,8 +219,8 @@ func during(r *rand.Rand, other string, length time.Duration) time.Duration {
 	return min(round(max(at, 0)+time.Duration(r.Int64N(int64(min(lasts, length))))), length*9/10)
 }
 
-// drawLength draws how long a fault lasts: milliseconds as likely as seconds, since races need
-// those, or to the end.
+// drawLength draws how long a fault lasts, perhaps to the end. Milliseconds are as likely as
+// seconds, since races need them.
 func drawLength(r *rand.Rand, f *fault.Fault, longest time.Duration) {
 	if about, _ := fault.Lookup(f.Action); !about.Lasts {
 		return
@@ -246,7 +235,6 @@ func drawLength(r *rand.Rand, f *fault.Fault, longest time.Duration) {
 	}
 }
 
-// event is one that can come on the cluster.
 func (s *Space) event(r *rand.Rand) string {
 	all := []string{"any leaves", "any rejoins"}
 	if s.Led {
@@ -261,7 +249,7 @@ func (s *Space) event(r *rand.Rand) string {
 	return oneOf(r, all...)
 }
 
-// between is a time between two, in which each order of magnitude is as likely.
+// between is a time between two times. Each order of magnitude is equally likely.
 func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	if most <= least {
 		return least
@@ -269,7 +257,7 @@ func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return max(round(time.Duration(float64(least)*math.Pow(float64(most)/float64(least), r.Float64()))), least)
 }
 
-// round leaves a time two figures, so that a plan can be read.
+// round keeps two digits, so that a plan is easy to read.
 func round(d time.Duration) time.Duration {
 	unit := time.Millisecond
 	for d >= 100*unit {
@@ -278,7 +266,7 @@ func round(d time.Duration) time.Duration {
 	return d.Round(unit)
 }
 
-// Vary makes a plan that differs from p in one thing or a few; with may give faults of its own.
+// Vary makes a plan that differs from p in a few things; with may give its faults.
 func (s *Space) Vary(r *rand.Rand, p, with Plan) Plan {
 	return s.valid(r, func() Plan {
 		next := p.clone()
@@ -324,7 +312,7 @@ func (s *Space) change(r *rand.Rand, p *Plan, with Plan) {
 	}
 }
 
-// keysOf is the flag that says over how many keys the plan's work is spread, and its least value.
+// keysOf is the flag for the number of keys, with its smallest value.
 func keysOf(p Plan) (f definition.Flag, has bool) {
 	w, err := catalog.WorkloadOf(p.Workload)
 	if err != nil || w.Keys == "" {

@@ -17,7 +17,6 @@ import (
 	"assay/runner"
 )
 
-// The files of a hunt's folder.
 const (
 	FileState = "hunt.json"
 	FilePage  = "hunt.html"
@@ -25,50 +24,46 @@ const (
 	runs      = "runs" // the folder of the runs that found something
 )
 
-// State is what a hunt knows, and all that it needs to go on: hunt.json.
+// State is all that a hunt knows and needs to go on: hunt.json.
 type State struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
-	// Cluster, Workloads, Options, Goals, Seed and Random are what was asked for.
+	// Cluster to First are what was asked for.
 	Cluster   string     `json:"cluster"`
 	Workloads []string   `json:"workloads"`
 	Options   [][]string `json:"options,omitempty"`
 	Goals     []Goal     `json:"goals"`
 	Seed      uint64     `json:"seed"`
-	// Random is true of a hunt in which nothing that was reached decides what comes next.
-	Random bool `json:"random,omitempty"`
-	// First is the plan that it began with; nil for a drawn one.
+	Random    bool       `json:"random,omitempty"`
+	// First is nil if the first plan is drawn.
 	First *Plan `json:"first,omitempty"`
 
-	// Patience is how long a plan is in which whoever takes writes is away: it grows until another node
-	// took them. It is below 0 where none ever did.
+	// Patience is the length of plans that take the primary away. It grows until another node
+	// takes writes, and is negative if none ever does.
 	Patience time.Duration `json:"patience_ns,omitempty"`
 
-	// Plans counts those that were run, LoadSeconds is their load, and Seconds how long was searched,
-	// with the start of the servers.
-	Plans       int     `json:"plans"`
-	LoadSeconds float64 `json:"load_s"`
-	Seconds     float64 `json:"search_s"`
-	// Verdicts counts the runs by their verdict, and Clusters the clusters that were started.
-	Verdicts map[string]int `json:"verdicts"`
-	Clusters int            `json:"clusters"`
-	// States are those that the cluster can be in.
-	States   []string  `json:"states"`
-	Coverage Coverage  `json:"coverage"`
-	Corpus   []Kept    `json:"corpus"`
-	Findings []Finding `json:"findings"`
-	// Interrupted is true if the hunt was ended before its time.
-	Interrupted bool `json:"interrupted,omitempty"`
+	// Plans counts the runs. LoadSeconds is the time of their load, Seconds of the whole
+	// search with starting servers.
+	Plans       int            `json:"plans"`
+	LoadSeconds float64        `json:"load_s"`
+	Seconds     float64        `json:"search_s"`
+	Verdicts    map[string]int `json:"verdicts"`
+	Clusters    int            `json:"clusters"`
+	States      []string       `json:"states"`
+	Coverage    Coverage       `json:"coverage"`
+	Corpus      []Kept         `json:"corpus"`
+	Findings    []Finding      `json:"findings"`
+	Interrupted bool           `json:"interrupted,omitempty"`
 }
 
 // Kept is a plan that reached something new.
 type Kept struct {
 	Plan Plan `json:"plan"`
-	// Fresh is how much was new, and Varied how often it was varied since.
+	// Fresh is how much was new, Varied how often the plan was varied since.
 	Fresh  int `json:"fresh"`
 	Varied int `json:"varied"`
-	// Seconds is what the run took, with the healing.
+	// Seconds is the time of the run, with healing.
 	Seconds float64 `json:"run_s"`
 }
 
@@ -78,20 +73,21 @@ type Finding struct {
 	Key     string        `json:"key"`
 	Text    string        `json:"text"`
 	Verdict check.Verdict `json:"verdict"`
-	// At is the number of the plan that found it first, After how long had been searched by then,
-	// Folder that run's, and Seen how many plans found it.
+	// At is the number of the first plan that found it, After the seconds of search before,
+	// Folder the run's folder, and Seen the number of plans that found it.
 	At     int     `json:"plan_number"`
 	After  float64 `json:"after_s"`
 	Folder string  `json:"folder"`
 	Seen   int     `json:"seen"`
 	Plan   Plan    `json:"plan"`
-	// Shrunk is true once nothing more can be left out of Plan, or the time for it was over, and
-	// Tries is how many runs that took.
+	// Shrunk means that nothing more can be left out of Plan, or that the time for it is over.
+	// Tries is the number of runs that took.
 	Shrunk bool `json:"shrunk"`
 	Tries  int  `json:"shrink_runs"`
-	// History is the smallest part of the history that shows it; empty where none is known.
+	// History is the smallest history that shows it; empty if none is known.
 	History string `json:"history,omitempty"`
-	// Command makes Plan on a new cluster: it was found by Found of Of such runs of RunSeconds each.
+	// Command runs Plan on a new cluster. Found of Of such runs, of RunSeconds each, found it;
+	// Low and High bound its probability.
 	Command    string  `json:"command"`
 	Found      int     `json:"found"`
 	Of         int     `json:"of"`
@@ -102,41 +98,37 @@ type Finding struct {
 
 // Trial is what one run of a plan showed.
 type Trial struct {
-	// Result is nil if there was none.
+	// Result is nil if Problem says why there is none.
 	Result *report.Result
 	Seen   Seen
-	// Unhealed says how the cluster was not whole again; empty if it was.
+	// Unhealed says what did not recover; empty if everything did.
 	Unhealed string
-	// Problem is why there is no result.
-	Problem error
+	Problem  error
 }
 
-// Ground is where plans are run, one after the other.
+// Ground runs plans, one after the other.
 type Ground interface {
-	// Space returns what plans can be drawn from, once servers run.
+	// Space returns what plans can be drawn from. It may start servers.
 	Space(ctx context.Context) (*Space, error)
-	// Try runs a plan in a folder that is not there yet, on servers that serve the next plan too.
+	// Try runs a plan in a new folder, on servers that later plans use too.
 	Try(ctx context.Context, p Plan, folder string) Trial
-	// Alone runs it as its command does, on servers of its own.
+	// Alone runs a plan as its command does, on its own servers.
 	Alone(ctx context.Context, p Plan, folder string) Trial
-	// Started counts the clusters that were started for Try.
 	Started() int
 }
 
-// Options is how a hunt goes.
+// Options says how a hunt goes.
 type Options struct {
-	// Folder is the hunt's, which is there.
 	Folder string
-	// For is how long is searched from now on, and ShrinkFor how long a finding is shrunk at most; 0
-	// leaves it as it was found.
+	// For is the time to search from now on. ShrinkFor bounds the shrinking of a finding; with
+	// 0, a finding stays as it was found.
 	For, ShrinkFor time.Duration
-	// Findings is after how many different ones of the goals it ends; 0 for any number.
+	// Findings ends the hunt after this number of different findings; 0 for no limit.
 	Findings int
-	// Tell is told of each plan in a line.
-	Tell func(text string)
+	Tell     func(text string)
 }
 
-// Hunt is a hunt under way.
+// Hunt is a hunt in progress.
 type Hunt struct {
 	*State
 	o      Options
@@ -147,25 +139,23 @@ type Hunt struct {
 	before int       // clusters that were started before this part of the hunt
 }
 
-// The bounds of a hunt that are nobody's choice.
 const (
 	mostKept = 100
-	// drawn is in how many of a hundred cases a plan is drawn anew though some are kept.
+	// drawn is the percentage of plans drawn anew though some are kept.
 	drawn = 50
-	// failovers is in how many of a hundred cases whoever takes writes is away for most of a plan, and
-	// leastPatience how long the first such plan is.
+	// failovers is the percentage of plans that take the primary away, and leastPatience the
+	// length of the first.
 	failovers     = 50
 	leastPatience = 20 * time.Second
-	// mostFailed is after how many runs without a result, one after the other, nobody goes on.
+	// mostFailed is the number of consecutive runs without a result that ends the hunt.
 	mostFailed = 5
-	// confirmations are the runs by which the probability of a command is told.
+	// confirmations is the number of runs that estimate the probability of a command.
 	confirmations = 10
-	// mostFindings bounds what one hunt tells of.
-	mostFindings = 50
+	mostFindings  = 50
 )
 
-// Go searches until the time is over, enough is found, or ctx ends, which is no error: the state
-// has what was found by then, and another hunt can go on with it.
+// Go searches until the time is over, enough is found, or ctx ends, which is no error. Another
+// hunt can continue from the state.
 func Go(ctx context.Context, s *State, ground Ground, o Options) error {
 	h := &Hunt{State: s, o: o, ground: ground, before: s.Clusters}
 	s.Interrupted = false
@@ -213,7 +203,6 @@ func (h *Hunt) enough() bool {
 	return len(h.Findings) >= mostFindings || h.o.Findings > 0 && whole >= h.o.Findings
 }
 
-// next is the plan of this number: what was kept and the seed decide it.
 func (h *Hunt) next() Plan {
 	r := rand.New(rand.NewPCG(h.Seed, uint64(h.Plans)))
 	if !h.Random {
@@ -232,7 +221,7 @@ func (h *Hunt) next() Plan {
 	return h.space.Vary(r, k.Plan, h.Corpus[r.IntN(len(h.Corpus))].Plan)
 }
 
-// pick chooses a kept plan, more likely one that reached much and was not varied often.
+// pick prefers kept plans that reached much and were rarely varied.
 func (h *Hunt) pick(r *rand.Rand) *Kept {
 	total := 0.0
 	for _, k := range h.Corpus {
@@ -251,7 +240,6 @@ func (k Kept) worth() float64 {
 	return float64(1+min(k.Fresh, 20)) / float64(1+k.Varied) / (k.Seconds + 5)
 }
 
-// step runs one plan. problem is why it has no result.
 func (h *Hunt) step(ctx context.Context) (problem, err error) {
 	p := h.next()
 	folder := h.runFolder(fmt.Sprintf("plan-%05d", h.Plans+1))
@@ -283,7 +271,6 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 	return t.Problem, errors.Join(err, h.save())
 }
 
-// count enters a run into the sums.
 func (h *Hunt) count(p Plan, t Trial) {
 	if h.Verdicts == nil {
 		h.Verdicts = map[string]int{}
@@ -296,7 +283,7 @@ func (h *Hunt) count(p Plan, t Trial) {
 	h.LoadSeconds += p.Duration.Seconds()
 }
 
-// keep takes a plan among those that are varied, in the place of the least worthy if there are too many.
+// keep keeps a plan, and drops the least valuable if there are too many.
 func (h *Hunt) keep(k Kept) {
 	h.Corpus = append(h.Corpus, k)
 	if len(h.Corpus) > mostKept {
@@ -310,7 +297,7 @@ func (h *Hunt) keep(k Kept) {
 	}
 }
 
-// hitsOf are what a trial shows of the goals, and of a cluster that does not heal.
+// hitsOf includes a cluster that does not heal.
 func (h *Hunt) hitsOf(t Trial) (all []hit) {
 	if t.Result != nil {
 		all = hits(t.Result, h.Goals)
@@ -321,7 +308,6 @@ func (h *Hunt) hitsOf(t Trial) (all []hit) {
 	return all
 }
 
-// judge enters what a trial shows, and reports whether something is new.
 func (h *Hunt) judge(p Plan, t Trial, folder string) (fresh bool) {
 	for _, found := range h.hitsOf(t) {
 		at := slices.IndexFunc(h.Findings, func(f Finding) bool { return f.Key == found.key })
@@ -338,7 +324,6 @@ func (h *Hunt) judge(p Plan, t Trial, folder string) (fresh bool) {
 	return fresh
 }
 
-// command makes a plan on servers of its own.
 func (h *Hunt) command(p Plan) string { return "assay " + report.CommandLine(p.Words(h.space.Spec)) }
 
 func (h *Hunt) tell(p Plan, t Trial, fresh int) {
@@ -349,7 +334,6 @@ func (h *Hunt) tell(p Plan, t Trial, fresh int) {
 	h.o.Tell(fmt.Sprintf("plan %d: %s, %d new: %s", h.Plans, verdict, fresh, report.CommandLine(p.Words(h.space.Spec))))
 }
 
-// verdict is the run's, or in two words why it has none.
 func (t Trial) verdict() string {
 	switch {
 	case t.Result != nil:
@@ -362,13 +346,11 @@ func (t Trial) verdict() string {
 
 func (h *Hunt) runFolder(name string) string { return filepath.Join(h.o.Folder, runs, name) }
 
-// save writes the state, whole or not at all.
 func (h *Hunt) save() error {
 	h.Clusters = h.before + h.ground.Started()
 	return history.WriteJSON(filepath.Join(h.o.Folder, FileState), h.State)
 }
 
-// end writes the state and its pages.
 func (h *Hunt) end() error { return errors.Join(h.save(), h.writePages(h.o.Folder)) }
 
 // Read reads the state of a hunt from its folder. Errors are *runner.FolderError.

@@ -13,7 +13,7 @@ import (
 	"assay/report"
 )
 
-// Stop says honestly what the hunt was.
+// Stop says what the hunt did, and what it did not reach.
 func (s *State) Stop() string {
 	found := "nothing"
 	if n := len(s.Findings); n > 0 {
@@ -29,7 +29,6 @@ func (s *State) Stop() string {
 	return text + "."
 }
 
-// unreached are the states that no run reached.
 func (s *State) unreached() []string {
 	return slices.DeleteFunc(slices.Clone(s.States), func(name string) bool { return s.Coverage.States[name] > 0 })
 }
@@ -44,7 +43,6 @@ func (s *State) Judged() bool {
 	return s.Verdicts[check.Valid.String()]+s.Verdicts[check.Allowed.String()]+s.Verdicts[check.Violated.String()] > 0
 }
 
-// probability says how often the command finds it.
 func (f Finding) probability() string {
 	switch {
 	case f.Of == 0:
@@ -55,7 +53,6 @@ func (f Finding) probability() string {
 	return fmt.Sprintf("found in %d of %s of %.0f s (%.0f to %.0f %%)", f.Found, check.Counted(f.Of, "run", "runs"), f.RunSeconds, 100*f.Low, 100*f.High)
 }
 
-// verdictWord is the finding's verdict in a word.
 func (f Finding) verdictWord() string {
 	switch {
 	case f.Verdict == check.Violated:
@@ -68,7 +65,7 @@ func (f Finding) verdictWord() string {
 	return "found, verdict " + f.Verdict.String()
 }
 
-// Text is the summary for a terminal. folder is the hunt's.
+// Text is the summary for a terminal. folder is the hunt's folder.
 func (s *State) Text(folder string) string {
 	var b strings.Builder
 	searched := fmt.Sprintf("%.0f s", s.Seconds)
@@ -89,7 +86,7 @@ func (s *State) Text(folder string) string {
 	return b.String()
 }
 
-// short is a finding's text, cut where a terminal has no room for more.
+// short cuts a finding's text to the width of a terminal.
 func short(text string) string {
 	if runes := []rune(text); len(runes) > 160 {
 		return string(runes[:160]) + "..."

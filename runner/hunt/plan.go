@@ -1,6 +1,6 @@
-// Package hunt searches for what breaks a database's promises: it draws plans (load, isolation
-// level, faults with times or events), makes short runs of them on one cluster, keeps those that
-// reach something new, and shrinks what it finds to one command.
+// Package hunt searches for what breaks a database's promises. It draws plans (load, isolation
+// level, faults with times or events), runs them briefly on one cluster, keeps plans that reach
+// something new, and shrinks what it finds to one command.
 //
 // It must not know any product, workload or fault by its name.
 package hunt
@@ -26,23 +26,21 @@ import (
 	"assay/workload/definition"
 )
 
-// Plan is one run of a hunt. It is data: the same plan asks for the same run.
+// Plan is one run of a hunt, as data: the same plan asks for the same run.
 type Plan struct {
 	Workload string `yaml:"workload" json:"workload"`
 	Seed     uint64 `yaml:"seed" json:"seed"`
 	Clients  int    `yaml:"clients" json:"clients"`
-	// Rate is arrivals a second; 0 for what the workload does without one.
-	Rate     float64       `yaml:"rate,omitempty" json:"rate,omitempty"`
-	Duration time.Duration `yaml:"duration" json:"duration_ns"`
-	// Isolation and Options are as the flags of the same names.
-	Isolation string   `yaml:"isolation,omitempty" json:"isolation,omitempty"`
-	Options   []string `yaml:"options,omitempty" json:"options,omitempty"`
-	// Flags are the workload's own, by name.
-	Flags  map[string]string `yaml:"flags,omitempty" json:"flags,omitempty"`
-	Faults []string          `yaml:"faults,omitempty" json:"faults,omitempty"`
+	// Rate is in arrivals a second; 0 for the workload's default.
+	Rate      float64           `yaml:"rate,omitempty" json:"rate,omitempty"`
+	Duration  time.Duration     `yaml:"duration" json:"duration_ns"`
+	Isolation string            `yaml:"isolation,omitempty" json:"isolation,omitempty"`
+	Options   []string          `yaml:"options,omitempty" json:"options,omitempty"`
+	Flags     map[string]string `yaml:"flags,omitempty" json:"flags,omitempty"`
+	Faults    []string          `yaml:"faults,omitempty" json:"faults,omitempty"`
 }
 
-// Parse reads the file of a plan for a cluster of this spec. The error is a *yamlfile.Error.
+// Parse reads the file of a plan for this cluster. The error is a *yamlfile.Error.
 func Parse(path string, text []byte, on cluster.Spec) (Plan, error) {
 	p := Plan{Clients: 8, Duration: 10 * time.Second}
 	if err := yamlfile.Decode(path, text, &p); err != nil {
@@ -62,8 +60,8 @@ func Parse(path string, text []byte, on cluster.Spec) (Plan, error) {
 	return Plan{}, yamlfile.Refuse(path, text, key, within, err.Error())
 }
 
-// check returns the key of the first thing that cannot be run on such a cluster, whose database
-// serves the workload.
+// check returns the key of the first part that this cluster cannot run. The cluster must serve
+// the workload.
 func (p Plan) check(on cluster.Spec) (key string, err error) {
 	if p.Duration <= 0 {
 		return "duration", errors.New("it is above 0, such as 10s")
@@ -88,7 +86,7 @@ func (p Plan) check(on cluster.Spec) (key string, err error) {
 	return keyOf(s.Validate())
 }
 
-// Serves tells whether the database of a cluster serves a workload.
+// Serves returns an error if the cluster's database does not serve the workload.
 func Serves(on cluster.Spec, workload string) error {
 	if _, err := catalog.WorkloadOf(workload); err != nil {
 		return err
@@ -103,8 +101,8 @@ func Serves(on cluster.Spec, workload string) error {
 	return nil
 }
 
-// Choices are the options that plans draw, of each one of the alternatives: those that are given, with
-// | between, and of a cluster of several nodes the driver's, where these name another.
+// Choices are the options that plans draw, each a list of alternatives: the given options, with |
+// between alternatives, and for several nodes also the driver's, except those that are given.
 func Choices(on cluster.Spec, given []string) (all [][]string, err error) {
 	driver, err := catalog.DriverFor(cluster.SchemeOf(on.Product) + ":")
 	if err != nil {
@@ -131,7 +129,6 @@ func Choices(on cluster.Spec, given []string) (all [][]string, err error) {
 	return all, nil
 }
 
-// keyOf is the key of the flag that an error names.
 func keyOf(err error) (string, error) {
 	option := "faults"
 	if wrong, is := errors.AsType[*load.PlanError](err); is {
@@ -151,7 +148,7 @@ func keyOf(err error) (string, error) {
 	return "flags." + name, err
 }
 
-// Scenario is the run that the plan asks for on a cluster of this spec.
+// Scenario is the plan's run on this cluster.
 func (p Plan) Scenario(on cluster.Spec) (runner.Scenario, error) {
 	s, _, err := p.scenario(on)
 	return s, err
@@ -179,7 +176,6 @@ func (p Plan) scenario(on cluster.Spec) (s runner.Scenario, key string, err erro
 	return s, "", nil
 }
 
-// set gives a workload's flag a value.
 func set(c definition.Config, name, text string) (err error) {
 	f, known := definition.Lookup(c, name)
 	switch v := f.Value.(type) {
@@ -202,7 +198,7 @@ func set(c definition.Config, name, text string) (err error) {
 	return err
 }
 
-// Words are those behind assay that make the run.
+// Words are assay's arguments for the run.
 func (p Plan) Words(on cluster.Spec) []string {
 	words := []string{"run", p.Workload, "--cluster", on.String(), "--clients", strconv.Itoa(p.Clients)}
 	if p.Rate != 0 {
@@ -224,13 +220,12 @@ func (p Plan) Words(on cluster.Spec) []string {
 	return append(words, "--seed", strconv.FormatUint(p.Seed, 10))
 }
 
-// Text is the plan as a file has it.
+// Text is the plan's file.
 func (p Plan) Text() []byte {
 	text, _ := yaml.Marshal(p) // which has nothing that cannot be written
 	return text
 }
 
-// clone is a plan of its own.
 func (p Plan) clone() Plan {
 	p.Options, p.Flags, p.Faults = slices.Clone(p.Options), maps.Clone(p.Flags), slices.Clone(p.Faults)
 	return p

@@ -14,13 +14,12 @@ import (
 	"assay/store"
 )
 
-// Servers run plans on real servers.
+// Servers is a Ground of real servers.
 type Servers struct {
-	// Wanted is what plans are to be drawn from; Space fills in what the running servers tell.
+	// Wanted is the space asked for; Space adds what the running servers tell.
 	Wanted Space
-	// Run is how runs go; Out, Shared and Monitor are the hunt's.
-	Run runner.Options
-	// HealWithin bounds the healing between two plans.
+	// Run are the options of runs. The hunt sets Out, Shared and Monitor.
+	Run        runner.Options
 	HealWithin time.Duration
 
 	shared  *nodes.Nodes // nil until they are needed
@@ -30,7 +29,6 @@ type Servers struct {
 // Started implements Ground.
 func (s *Servers) Started() int { return s.started }
 
-// start starts the servers if they do not run.
 func (s *Servers) start(ctx context.Context) (err error) {
 	if s.shared == nil {
 		s.shared, err = nodes.Start(ctx, s.Wanted.Spec, s.Run.Servers)
@@ -103,7 +101,7 @@ func (s *Servers) Try(ctx context.Context, p Plan, folder string) (t Trial) {
 	if ctx.Err() != nil {
 		return t
 	}
-	if r := t.Result; r != nil && r.Cluster != nil && r.Cluster.TwoPrimaries { // for whose end the run has waited
+	if r := t.Result; r != nil && r.Cluster != nil && r.Cluster.TwoPrimaries { // the run has waited until they were over
 		t.Unhealed = r.Cluster.Settled
 	} else {
 		t.Unhealed = s.heal(ctx)
@@ -114,7 +112,7 @@ func (s *Servers) Try(ctx context.Context, p Plan, folder string) (t Trial) {
 	return t
 }
 
-// refused reports whether the plan asked for what this database or machine does not have.
+// refused reports whether the database or machine lacks something that the plan needs.
 func (t Trial) refused() bool {
 	_, option := errors.AsType[*store.OptionError](t.Problem)
 	_, fault := errors.AsType[*fault.UnavailableError](t.Problem)
@@ -128,7 +126,7 @@ func (s *Servers) hasPrimary(ctx context.Context) bool {
 	return !isNoPrimary(err)
 }
 
-// Alone implements Ground. The hunt's servers end before, which would take the machine's time.
+// Alone implements Ground. It first ends the hunt's servers, which would use the machine.
 func (s *Servers) Alone(ctx context.Context, p Plan, folder string) (t Trial) {
 	if t.Problem = s.Close(); t.Problem == nil {
 		t.Result, t.Problem = s.run(ctx, p, folder, s.Run)
@@ -147,7 +145,7 @@ func (s *Servers) run(ctx context.Context, p Plan, folder string, o runner.Optio
 	return out.Result, err
 }
 
-// heal waits until the cluster is whole again, and says how it is not.
+// heal waits until the cluster has recovered, or says what has not.
 func (s *Servers) heal(ctx context.Context) (unhealed string) {
 	healing, cancel := context.WithTimeout(ctx, s.HealWithin)
 	defer cancel()

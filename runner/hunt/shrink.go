@@ -14,14 +14,12 @@ import (
 	"assay/report"
 )
 
-// The least that parts of a plan are reduced to.
 const (
 	leastDuration = time.Second
 	leastLength   = 10 * time.Millisecond
 	leastTime     = 100 * time.Millisecond
 )
 
-// finish shrinks what is not shrunk yet.
 func (h *Hunt) finish(ctx context.Context) error {
 	for i := range h.Findings {
 		if h.Findings[i].Shrunk || h.o.ShrinkFor == 0 || ctx.Err() != nil {
@@ -35,7 +33,7 @@ func (h *Hunt) finish(ctx context.Context) error {
 	return nil
 }
 
-// reduce shrinks one finding, and tells its probability by runs on new clusters.
+// reduce shrinks a finding, and estimates its probability on new clusters.
 func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
 	began := time.Now()
 	work := h.runFolder("shrink")
@@ -53,10 +51,10 @@ func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
 		}
 		return true
 	}
-	// Two thirds of the time are for shrinking, the rest for telling how often the rest is found.
+	// Two thirds of the time are for shrinking, the rest for the probability.
 	more := func() bool { return ctx.Err() == nil && time.Since(began) < h.o.ShrinkFor*2/3 }
 	tries, again := 1, false
-	for !again && tries < 4 && more() { // what is not found each time is missed by one try
+	for !again && tries < 4 && more() { // a finding that is not shown each time is missed by one try
 		tries, again = tries+1, shows(h.ground.Try, f.Plan)
 	}
 	if again {
@@ -92,8 +90,8 @@ func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
 	return nil
 }
 
-// shrink takes from a plan whatever it shows the same without, until nothing can go or more says
-// that the time is over. again reports whether a plan shows it.
+// shrink leaves out of a plan everything without which again still shows the finding. It ends
+// when nothing more can go or more returns false.
 func (s *Space) shrink(p Plan, again func(Plan) bool, more func() bool) Plan {
 	failed := map[string]bool{}
 	for changed := true; changed; {
@@ -105,7 +103,7 @@ func (s *Space) shrink(p Plan, again func(Plan) bool, more func() bool) Plan {
 			case !more():
 				return p
 			case failed[key]:
-			case again(all[i]): // and go on with what comes next, not with what failed before
+			case again(all[i]): // continue behind it, not with what failed before
 				p, changed = all[i], true
 				all = s.reductions(p)
 				i--
@@ -117,7 +115,6 @@ func (s *Space) shrink(p Plan, again func(Plan) bool, more func() bool) Plan {
 	return p
 }
 
-// reductions are the plans that are smaller by one thing, the greatest first.
 func (s *Space) reductions(p Plan) (all []Plan) {
 	add := func(change func(q *Plan)) {
 		q := p.clone()
@@ -164,7 +161,7 @@ func (s *Space) reductions(p Plan) (all []Plan) {
 	return all
 }
 
-// smallerFaults are the fault once where it comes again and again, earlier, and shorter.
+// smallerFaults are the fault without repetition, earlier, and shorter.
 func smallerFaults(f fault.Fault) (all []fault.Fault) {
 	if f.Every > 0 {
 		once := f

@@ -12,8 +12,8 @@ import (
 	"assay/history"
 )
 
-// The parts of which the name of a cluster's state consists: who takes writes, which nodes are down
-// or under a fault, and whether servers are that decide who takes writes.
+// A cluster's state is named by who takes writes, by nodes that are down or under a fault, and
+// by whether the servers that decide who takes writes are there.
 const (
 	ledFirst   = "the first primary"
 	ledAnother = "another primary"
@@ -28,7 +28,7 @@ const (
 	decidersHit = "deciders hit"
 )
 
-// States are the names of the states that the cluster can be in, as far as is known beforehand.
+// States names all states that the cluster can have, as far as is known beforehand.
 func (s *Space) States() (all []string) {
 	leads, hits, deciders := []string{""}, []string{allWell, oneHit}, []string{""}
 	if s.Led {
@@ -61,8 +61,8 @@ func stateName(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
 }
 
-// wait has plans with failovers be longer after one that was long enough and in which no other node
-// took writes, as long as none ever did.
+// wait makes plans with failovers longer after a long enough plan in which no other node took
+// writes, until one ever does.
 func (h *Hunt) wait(p Plan) {
 	led := func(state string) bool { return strings.HasPrefix(state, ledAnother) }
 	switch longest := min(mostPatience, h.space.Longest); {
@@ -75,7 +75,6 @@ func (h *Hunt) wait(p Plan) {
 	}
 }
 
-// looked is what is looked at of a cluster.
 type looked interface {
 	Servers() []*cluster.Node
 	Primary(ctx context.Context) (*cluster.Node, error)
@@ -86,7 +85,7 @@ const (
 	primaryBound = 400 * time.Millisecond
 )
 
-// watcher looks at the cluster while a run goes, and is told of its faults (runner.Monitor).
+// watcher watches the cluster during a run. It is a runner.Monitor to learn of faults.
 type watcher struct {
 	cluster looked
 	led     bool
@@ -95,13 +94,12 @@ type watcher struct {
 	acting map[string]int // faults, by node
 	under  map[string]int // the same, by action
 	first  string         // who took writes in the beginning
-	leader string         // who does now
+	leader string         // who takes writes now
 	struck bool           // a fault has begun
 	states map[string]bool
 	pairs  map[Pair]bool
 }
 
-// watch looks until the returned function is called, which says what was seen.
 func watch(ctx context.Context, c looked, led bool) (w *watcher, stop func() Seen) {
 	w = &watcher{cluster: c, led: led, acting: map[string]int{}, under: map[string]int{}, states: map[string]bool{}, pairs: map[Pair]bool{}}
 	ctx, cancel := context.WithCancel(ctx)
@@ -153,7 +151,7 @@ func (w *watcher) look(ctx context.Context) {
 	}
 }
 
-// state is the state now. The caller holds mu.
+// state is the present state. The caller holds mu.
 func (w *watcher) state() string {
 	lead, hit, deciders, out, all := "", allWell, "", 0, 0
 	for _, n := range w.cluster.Servers() {
@@ -191,7 +189,6 @@ func (w *watcher) state() string {
 	return stateName(lead, hit, deciders)
 }
 
-// Fault implements runner.Monitor.
 func (w *watcher) Fault(action, _ string, on []string, active bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -214,7 +211,6 @@ func (w *watcher) Fault(action, _ string, on []string, active bool) {
 	w.states[w.state()] = true
 }
 
-// Begin, Phase, Clients and Recorded implement runner.Monitor.
 func (*watcher) Begin(string, string, string, string, map[uint8]string) {}
 func (*watcher) Phase(string)                                           {}
 func (*watcher) Clients(int)                                            {}

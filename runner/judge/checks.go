@@ -16,7 +16,7 @@ import (
 	"assay/workload/definition"
 )
 
-// Unjudged says why nothing of a run can be judged; it is empty if something can.
+// Unjudged says why nothing of a run can be judged; empty if something can.
 func Unjudged(r *report.Result) string {
 	for _, s := range r.Database.Settings {
 		if s.Name == store.SettingUnjudged {
@@ -26,8 +26,7 @@ func Unjudged(r *report.Result) string {
 	return ""
 }
 
-// enterUnjudged enters that nothing was judged. The tester's own counts are compared all
-// the same.
+// enterUnjudged still compares the tester's own counts.
 func enterUnjudged(r *report.Result, why string, figures measure.Figures) {
 	r.Checks = []check.Result{
 		{Name: "answers", Verdict: check.Unknown, Detail: "not judged: " + why},
@@ -37,14 +36,13 @@ func enterUnjudged(r *report.Result, why string, figures measure.Figures) {
 	r.Notes = slices.Concat(r.RunNotes, r.Notes)
 }
 
-// accounting holds the counts of the same run against one another: live, from
-// the history, and by the judge. If they differ, the tester has failed, and
-// nothing that it says may count as valid.
+// accounting compares three counts of the run: live, from the history, and by the judge. If they
+// differ, the tester is wrong, and no check counts as valid.
 func accounting(f measure.Figures, judged history.Counts, client *report.Client) check.Result {
 	r := check.Result{Name: "record", Verdict: check.Valid}
 	h := f.Outcomes
 	r.Detail = fmt.Sprintf("%s in %s in the history", check.Counted(h.Total(), "operation", "operations"), check.Counted(f.Attempts, "attempt is", "attempts are"))
-	// Reserved and done, but without a record: only where a client was lost.
+	// Reserved, done and not recorded: only a lost client leaves this.
 	unrecorded := judged.Unknown - h.Unknown
 	wrong := judged.Committed != h.Committed || judged.Rejected != h.Rejected || judged.Failed != h.Failed || unrecorded < 0
 	live := client.Counted
@@ -59,8 +57,8 @@ func accounting(f measure.Figures, judged history.Counts, client *report.Client)
 	return r
 }
 
-// twoPrimaries is the check of a run that left two primaries, and nothing of any other. That what was
-// acknowledged is there says little: one of the two is given up, and with it what only that has.
+// twoPrimaries is the check of a run that left two primaries. That acknowledged operations are
+// there says little: one primary will be given up, with what only it has.
 func twoPrimaries(r *report.Result) []check.Result {
 	if r.Cluster == nil || !r.Cluster.TwoPrimaries {
 		return nil
@@ -79,7 +77,7 @@ func readable(unread store.Unread) []check.Result {
 		Findings: []check.Finding{{Kind: "unreadable row", Found: unread.Rows}}}}
 }
 
-// notesOf say which tables are not there.
+// notesOf say which tables are missing.
 func notesOf(unread store.Unread) (notes []string) {
 	for _, table := range unread.Tables {
 		notes = append(notes, fmt.Sprintf("table %s is not there any more: what was in it counts as lost", table))
@@ -87,11 +85,10 @@ func notesOf(unread store.Unread) (notes []string) {
 	return notes
 }
 
-// checkRestored is the check of a workload that Restores.
 const checkRestored = "restored"
 
-// enterUnrestored has the check of restored backups say what was to be restored and was not,
-// or was not read. It is not valid then: a backup that cannot be restored is none.
+// enterUnrestored adds to the check of restored backups what was not restored or not read. The
+// check is then not valid: a backup that cannot be restored is none.
 func enterUnrestored(results []check.Result, faults []report.Fault, read []definition.Restored) []check.Result {
 	var problems []string
 	for i := range faults {
@@ -116,8 +113,8 @@ func enterUnrestored(results []check.Result, faults []report.Fault, read []defin
 	return results
 }
 
-// rulingOfCopies is what is known of findings of what was restored, where some of the backups
-// were copies of the database's file alone; nil where none were.
+// rulingOfCopies rules on findings in restored copies of the database's file alone; nil if no
+// backup was such a copy.
 func rulingOfCopies(faults []report.Fault) *promise.Ruling {
 	const source = "backup=" + fault.WayCopy
 	backups, copies := 0, 0
@@ -137,7 +134,6 @@ func rulingOfCopies(faults []report.Fault) *promise.Ruling {
 	return &ruling
 }
 
-// enterMoments enters where in the history the restored states lie.
 func enterMoments(r *report.Result, moments map[int]report.Moment) {
 	for i := range r.Faults {
 		if b := r.Faults[i].Backup; b != nil {

@@ -11,9 +11,8 @@ import (
 	"assay/store/promise"
 )
 
-// Conviction is what speaks for a broken promise of the database's vendor; nil where none was
-// broken. isolation is the level that was asked for, empty for the driver's default, and alone
-// definition.Judgement.Alone.
+// Conviction is what supports a broken promise of the vendor; nil if none was broken. isolation is
+// the level asked for, empty for the driver's default. alone is definition.Judgement.Alone.
 func Conviction(r *report.Result, isolation string, alone int64) *report.Conviction {
 	p := r.Promise
 	if p == nil || p.Kept == nil || *p.Kept {
@@ -34,7 +33,7 @@ func Conviction(r *report.Result, isolation string, alone int64) *report.Convict
 			}
 		}
 	}
-	// The drivers of these ask every session, and end the run where another level is in force.
+	// These drivers ask every session, and end the run if another level is in force.
 	if c.InForce == "" && slices.Contains([]string{"PostgreSQL", "MariaDB", "MySQL"}, r.Database.Product) {
 		c.InForce = c.Asked
 	}
@@ -45,13 +44,11 @@ func Conviction(r *report.Result, isolation string, alone int64) *report.Convict
 	return c
 }
 
-// Causes are what else than the database could explain a finding of the run, and whether each is
-// ruled out.
+// Causes are other explanations of a finding than the database, and whether each is ruled out.
 func Causes(r *report.Result) []report.Cause {
 	return []report.Cause{causeRetries(r), causeStalls(r), causeClocks(r), causeFaults(r)}
 }
 
-// causeFaults says which faults were injected, and how each was seen to begin and to end.
 func causeFaults(r *report.Result) report.Cause {
 	c := report.Cause{Name: "faults of assay", RuledOut: true, Detail: "none was injected"}
 	var all []string
@@ -76,10 +73,8 @@ func causeFaults(r *report.Result) report.Cause {
 	return c
 }
 
-// mostFaultsTold bounds the faults that a cause names.
 const mostFaultsTold = 4
 
-// brokenPromise names the properties of what was found.
 func brokenPromise(r *report.Result) string {
 	var all []string
 	for _, c := range r.Checks {
@@ -95,7 +90,6 @@ func brokenPromise(r *report.Result) string {
 	return strings.Join(all, ", ")
 }
 
-// shownOperations are the transactions that the evidence shows.
 func shownOperations(r *report.Result) (all []check.Operation) {
 	for _, c := range r.Checks {
 		for _, e := range c.Evidence {

@@ -1,10 +1,10 @@
-// Package judge gives a run its verdict. Before it is a run whose history was reckoned up: what the
-// workload says of that history and of the state that was read back, what the faults did, and what
-// the database's vendor promises of its version, settings and isolation level. Each finding gets its
-// ruling by that promise, each check and the run a verdict, and a broken promise what speaks for it.
+// Package judge gives a run its verdict, after package figures has evaluated its history. It weighs
+// what the workload says of the history and the state, what faults did, and what the vendor
+// promises of this version, settings and isolation level. Each finding gets a ruling, each check
+// and the run a verdict, and a broken promise a conviction.
 //
-// It reaches no database and reads no file but by Rules, so that a saved run is judged alike at any
-// time. It must not know how a run is carried out.
+// It reaches no database and reads files only through Rules, so that a saved run is always judged
+// alike. It must not know how a run is carried out.
 package judge
 
 import (
@@ -22,36 +22,34 @@ import (
 	"assay/workload/definition"
 )
 
-// Rules are those of the run's workload, as it was configured: a definition.Config. They may be
-// definition.Partial.
+// Rules are the configured workload's: a definition.Config, which may be definition.Partial.
 type Rules interface {
 	// Judge judges a run by the files of its evidence alone.
 	Judge(ctx context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error)
 }
 
-// Case is what the judge is told of a run beside its result.
+// Case is what the judge knows of a run beside its result.
 type Case struct {
 	Workload definition.Workload
 	Rules    Rules
-	// Seed is that of the load, by which the workload chose what it did.
+	// Seed is the load's seed, by which the workload chose its operations.
 	Seed uint64
-	// Isolation is the level that was asked for; empty for the driver's default.
+	// Isolation is the level asked for; empty for the driver's default.
 	Isolation string
 	Evidence  definition.Evidence
-	// NotRead is why the database was not read back; empty if it was. Nobody is convicted by
-	// the history alone, since nobody knows whether the schema was still the run's.
+	// NotRead is why the database was not read back; empty if it was. The history alone convicts
+	// nobody, since the schema may have been replaced.
 	NotRead string
-	// Gone is what there is instead of the run in a database that nobody but assay knew of, and
-	// which has lost it; empty if the run is there.
-	Gone string
-	// Unread is what was there and could not be read.
+	// Gone is what is there instead of the run in a database that only assay used, and that
+	// lost the run; empty if the run is there.
+	Gone   string
 	Unread store.Unread
 }
 
-// Enter completes the result of a run with its verdict and all that leads to it. judged is what
-// Rules found by Evidence; it is not looked at if nothing can be judged (Unjudged). r has what the
-// history tells, faults and counts, of which the counts are those of figures. The error is that of
-// Rules, which are asked once more where losses are to be left out that the settings allow.
+// Enter completes the result of a run with its verdict and the reasons. judged is the answer of
+// Rules to Evidence; it is ignored if nothing can be judged (Unjudged). r already has the faults
+// and the counts of figures. The error comes from Rules, which are asked again to leave out losses
+// that the settings allow.
 func (c Case) Enter(ctx context.Context, r *report.Result, judged definition.Judgement, figures measure.Figures) error {
 	if why := Unjudged(r); why != "" {
 		enterUnjudged(r, why, figures)
@@ -85,9 +83,8 @@ func (c Case) Enter(ctx context.Context, r *report.Result, judged definition.Jud
 	return nil
 }
 
-// withhold takes back the convictions of a run whose database could not be read
-// back. What its clients were told may be of another schema than the one that
-// the run made, since nobody knows when that was replaced. The evidence stays.
+// withhold turns convictions into unknown if the database could not be read back: clients may have
+// been answered from a schema that replaced the run's. The evidence stays.
 func withhold(results []check.Result, why string) {
 	for i := range results {
 		if r := &results[i]; r.Verdict == check.Violated || r.Verdict == check.Allowed {
@@ -97,8 +94,8 @@ func withhold(results []check.Result, why string) {
 	}
 }
 
-// enterSubject withholds a verdict that has no subject: the tester's record alone says nothing of
-// the database, and where nothing took effect nothing was put to the test.
+// enterSubject withholds a verdict without a subject: nothing took effect, or only the tester's own
+// record was checked.
 func enterSubject(r *report.Result, judged *definition.Judgement) {
 	all := r.Outcomes.Total()
 	switch {
@@ -116,8 +113,8 @@ func enterSubject(r *report.Result, judged *definition.Judgement) {
 	}
 }
 
-// notApplicable are the checks that the configuration leaves without a subject, but for
-// those that have found something all the same.
+// notApplicable are the checks without a subject in this configuration, except checks that found
+// something.
 func notApplicable(c Rules, results []check.Result) []check.NotApplicable {
 	partial, is := c.(definition.Partial)
 	if !is {
@@ -128,7 +125,6 @@ func notApplicable(c Rules, results []check.Result) []check.NotApplicable {
 	})
 }
 
-// seededBugs are those that the database was opened with; empty if it was not broken on purpose.
 func seededBugs(r *report.Result) string {
 	i := slices.IndexFunc(r.Database.Settings, func(s report.Setting) bool { return s.Name == store.SettingBugs })
 	if i < 0 {
@@ -137,7 +133,7 @@ func seededBugs(r *report.Result) string {
 	return r.Database.Settings[i].Value
 }
 
-// strikeNotes say how often each seeded bug has taken effect, by the rows of a Size.
+// strikeNotes say how often each seeded bug took effect, by the rows of a Size.
 func strikeNotes(rows map[string]int64) (notes []string) {
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		bug, counts := strings.CutPrefix(name, store.StrikesPrefix)
@@ -152,7 +148,6 @@ func strikeNotes(rows map[string]int64) (notes []string) {
 	return notes
 }
 
-// enterRound enters what the judge knows of a round.
 func enterRound(x *report.Round, j *definition.Judgement) {
 	x.Facts = append(x.Facts, j.Facts[x.Name]...)
 	x.RowsPerSecond = j.Rates[x.Name]

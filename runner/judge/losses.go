@@ -14,12 +14,11 @@ import (
 	"assay/workload/definition"
 )
 
-// guaranteeOf is what the database promises by the settings that it has reported.
+// guaranteeOf is the database's promise for its reported settings.
 func guaranteeOf(r *report.Result) durability.Guarantee {
 	return durability.Of(r.Database.Product, settingsOf(r))
 }
 
-// settingsOf are those that the database has reported.
 func settingsOf(r *report.Result) (settings []durability.Setting) {
 	for _, s := range r.Database.Settings {
 		settings = append(settings, durability.Setting(s))
@@ -40,8 +39,7 @@ func EnterDurability(r *report.Result) {
 	}
 }
 
-// enterTried enters that durability was tried where something that was acknowledged is lost,
-// whatever did that.
+// enterTried enters that durability was tried if something acknowledged is lost, for any reason.
 func enterTried(r *report.Result) {
 	lost := func(c check.Result) bool {
 		return slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return f.Property == string(promise.Durability) })
@@ -60,7 +58,6 @@ func milliseconds(d time.Duration) *float64 {
 	return &ms
 }
 
-// powerCuts are the faults of the run by which nodes lost their power.
 func powerCuts(r *report.Result) (all []report.Fault) {
 	for _, f := range r.Faults {
 		if fault.Recorded(f.Action).CutsPower && f.CutAt != nil && f.Proven {
@@ -71,20 +68,19 @@ func powerCuts(r *report.Result) (all []report.Fault) {
 	return all
 }
 
-// withoutPower counts the nodes that had no power when one more cut came, and with them those
-// without a process, if that loses as much.
+// withoutPower counts the nodes without power at a cut. Nodes without a process count too if that
+// loses data.
 func withoutPower(r *report.Result, now *report.Fault, g durability.Guarantee) int {
 	return down(r, *now.CutAt, *now.CutAt, g.AllNodes, func(a fault.Action) bool { return a.CutsPower || a.Kills && g.AllKilled != 0 })
 }
 
-// withoutProcess counts the nodes whose servers were ended when one more kill came.
 func withoutProcess(r *report.Result, now *report.Fault, g durability.Guarantee) int {
 	return down(r, now.InjectedAt, now.InjectedAt.Add(promise.KillTakes), g.AllKilled, func(a fault.Action) bool { return a.CutsPower || a.Kills })
 }
 
-// away counts the nodes that were away when one more fault came, since a node had come without
-// its data and did not have all of it yet: it counts as away until then, like those that faults of
-// any other kind had in their hands. It is 0 where none had come so.
+// away counts the nodes that were away at a fault if a node had returned without its data. Such a
+// node counts as away until it has all data, and so do nodes under any other fault. It is 0 if no
+// node had returned so.
 func away(r *report.Result, now *report.Fault) int {
 	count := func(of func(fault.Action) bool) int {
 		return down(r, now.InjectedAt, now.InjectedAt.Add(promise.KillTakes), 0, of)
@@ -95,9 +91,9 @@ func away(r *report.Result, now *report.Fault) int {
 	return count(func(a fault.Action) bool { return !a.BacksUp })
 }
 
-// down counts the nodes that faults of a kind had ended at some time between two, or so short
-// before that what they had acknowledged may not have been elsewhere yet. Arbiters and servers
-// beside the nodes hold nothing.
+// down counts the nodes that faults of a kind had ended at some time between from and to. It also
+// counts nodes that ended within window before, whose acknowledged data may not have been elsewhere
+// yet. Arbiters and servers beside the nodes hold nothing.
 func down(r *report.Result, from, to time.Time, window time.Duration, ends func(fault.Action) bool) int {
 	var nodes []string
 	for _, f := range acted(r) {
@@ -118,7 +114,6 @@ func down(r *report.Result, from, to time.Time, window time.Duration, ends func(
 	return len(slices.Compact(nodes))
 }
 
-// dataNodes is how many nodes of the cluster hold data.
 func dataNodes(r *report.Result) (n int) {
 	if r.Cluster == nil {
 		return 1
@@ -142,12 +137,11 @@ func enterLosses(r *report.Result, l *definition.Losses, read bool) {
 	}
 }
 
-// kindEverything is the kind of the finding of a run of which nothing is left, after a fault of
-// assay's on servers of assay's.
+// kindEverything is the finding that nothing is left of a run after faults on assay's own servers.
 const kindEverything = "acknowledged operations lost"
 
-// lostByFaults reports whether faults of the run may have made the database lose what it had:
-// what acted ended its processes or cut its power, and nothing damaged its files.
+// lostByFaults reports whether faults may have made the database lose its data: they ended its
+// processes or cut the power, and damaged no files.
 func lostByFaults(r *report.Result) bool {
 	all := acted(r)
 	has := func(is func(report.Fault) bool) bool { return slices.ContainsFunc(all, is) }
@@ -157,8 +151,8 @@ func lostByFaults(r *report.Result) bool {
 	}) && !has(func(f report.Fault) bool { return fault.Recorded(f.Action).FailsDisk })
 }
 
-// enterGone enters that all that was acknowledged is lost, in place of checks that have
-// nothing to look at, if faults did that. what is empty where not everything is gone.
+// enterGone replaces the checks by the loss of everything, if faults
+// caused that. what is empty if not everything is gone.
 func enterGone(r *report.Result, judged *definition.Judgement, what string) {
 	if what == "" || r.Outcomes.Committed == 0 || !lostByFaults(r) {
 		return
@@ -177,11 +171,10 @@ func enterGone(r *report.Result, judged *definition.Judgement, what string) {
 	}
 }
 
-// rulingOfGone is what is known of the loss of everything.
 func rulingOfGone(r *report.Result, c promise.Circumstances) promise.Ruling {
 	if r.Lost != nil && r.Lost.Beyond == 0 {
 		return c.OfLoss()
 	}
-	c.Timed = true // there is nothing that may have been acknowledged at another time
+	c.Timed = true // no operation can have been acknowledged at another time
 	return c.Of(promise.Durability)
 }

@@ -17,8 +17,8 @@ import (
 	"assay/workload/definition"
 )
 
-// enterPromise gives each check the verdict that follows from what the vendor promises of
-// its findings, and enters whether all of that was kept.
+// enterPromise gives each check its verdict by the vendor's promise for its findings, and enters
+// whether the whole promise was kept.
 func (c Case) enterPromise(ctx context.Context, r *report.Result, judged definition.Judgement, record check.Result) error {
 	r.Checks = againstPromise(r, judged, record)
 	x := &rulings{workload: c.Workload, circumstances: circumstancesOf(r), permitted: judged.Permitted, unproven: judged.Unproven, copies: rulingOfCopies(r.Faults), gone: rulingOfGone(r, circumstancesOf(r))}
@@ -45,9 +45,8 @@ func (c Case) enterPromise(ctx context.Context, r *report.Result, judged definit
 	return nil
 }
 
-// againstPromise are the checks by what the vendor promises. Where the user asked for another
-// model, it is the check by that model, unless the promise is broken: what misses that model
-// alone is allowed, and stays.
+// againstPromise are the checks by the vendor's promise. If the user asked for another model, the
+// check by that model stays unless the promise is broken. A miss of only that model is allowed.
 func againstPromise(r *report.Result, judged definition.Judgement, record check.Result) []check.Result {
 	checks := append(slices.Clone(judged.Results), record)
 	if judged.Asked == "" {
@@ -75,29 +74,25 @@ func againstPromise(r *report.Result, judged definition.Judgement, record check.
 	return checks
 }
 
-// rulings say of findings whether they are about something that is promised.
 type rulings struct {
 	workload      definition.Workload
 	circumstances promise.Circumstances
-	// left are the checks without what was lost as the settings allow, and lost takes
-	// account of that; nil if nothing can have been.
+	// left are the checks without losses that the settings allow, which lost accounts for; nil
+	// if there were none.
 	left []check.Result
 	lost *definition.Losses
-	// permitted says what the isolation level has to do with a user's rule; nil where
-	// nobody knows.
+	// permitted says whether the isolation level allows breaking a user's rule; nil if unknown.
 	permitted func(check string, c *promise.Circumstances) (promise.Ruling, string)
-	// advice is what it says to the user.
-	advice string
-	// copies is what is known of findings of what was restored, where copies were restored that
-	// are no backups; nil where none were.
+	advice    string
+	// copies rules on what was restored from copies that are no backups; nil if none were.
 	copies *promise.Ruling
-	// gone is what is known of the loss of everything, and unproven Judgement.Unproven.
+	// gone rules on the loss of everything. unproven is Judgement.Unproven.
 	gone     promise.Ruling
 	unproven string
 }
 
-// enter enters them into checks that have found something, and gives these their verdict: a
-// promise that is broken, whatever else was found; what nobody knows; what is allowed.
+// enter gives the checks with findings their rulings and verdict: violated for a broken promise,
+// otherwise unknown if a ruling is, otherwise allowed.
 func (x *rulings) enter(checks []check.Result) {
 	for i := range checks {
 		c := &checks[i]
@@ -109,7 +104,7 @@ func (x *rulings) enter(checks []check.Result) {
 			findings = append(findings, x.parts(c.Name, f)...)
 		}
 		merged := promise.Merge(rulingsOf(findings))
-		if len(findings) == 0 { // convicted without a finding that was counted: in doubt a promise is broken
+		if len(findings) == 0 { // no counted finding: in doubt, a promise is broken
 			merged = x.circumstances.Of(promise.Rules)
 		}
 		c.Findings, c.Promised = findings, merged.Promised
@@ -125,8 +120,7 @@ func (x *rulings) enter(checks []check.Result) {
 	}
 }
 
-// describe says in the check what is allowed, or not known to be promised, by which settings
-// and which page.
+// describe names the settings and the page for findings that are allowed or not known.
 func (x *rulings) describe(c *check.Result) {
 	if x.lost != nil && slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return f.Property == string(promise.Durability) }) {
 		c.Detail += "; " + x.lost.Text()
@@ -138,8 +132,7 @@ func (x *rulings) describe(c *check.Result) {
 	}
 }
 
-// parts are the findings of a kind: those that are gone once what may be lost is left out,
-// and the others.
+// parts splits the findings of a kind into allowed losses and others.
 func (x *rulings) parts(name string, f check.Finding) (all []check.Finding) {
 	property := x.workload.Property(name, f.Kind)
 	if f.Kind == kindEverything {
@@ -158,7 +151,7 @@ func (x *rulings) parts(name string, f check.Finding) (all []check.Finding) {
 	return all
 }
 
-// of is what is known of findings about a property.
+// of rules on findings about a property.
 func (x *rulings) of(name string, property promise.Property, f check.Finding) promise.Ruling {
 	switch {
 	case x.unproven != "":
@@ -181,8 +174,8 @@ func (x *rulings) of(name string, property promise.Property, f check.Finding) pr
 	return r
 }
 
-// byIsolation is whether a user's rule would be promised if transactions were as one after
-// the other, so that nothing but the isolation level is in question.
+// byIsolation reports whether serializable transactions would promise a user's rule, so that only
+// the isolation level is in question.
 func (x *rulings) byIsolation() bool {
 	serial := x.circumstances
 	serial.Model = "serializable"
@@ -190,8 +183,8 @@ func (x *rulings) byIsolation() bool {
 	return r.Promised != nil && *r.Promised
 }
 
-// leftOf is how many findings of a kind are left. Of a check that has no answer without
-// what may be lost, all are.
+// leftOf counts the findings of a kind without allowed losses. If the check then has no answer, all
+// are left.
 func (x *rulings) leftOf(name string, f check.Finding) int64 {
 	if x.lost == nil {
 		return f.Found
@@ -210,8 +203,8 @@ func (x *rulings) leftOf(name string, f check.Finding) int64 {
 	return f.Found
 }
 
-// promiseOf says whether the vendor's promise was kept, by checks whose findings were
-// ruled about. Of bugs that were seeded nothing follows for any vendor.
+// promiseOf says whether the vendor's promise was kept, by ruled checks. Seeded bugs say nothing
+// about a vendor.
 func promiseOf(r *report.Result, asked string) *report.Promise {
 	p := &report.Promise{Model: r.Database.Promise, Asked: asked}
 	verdict := check.Combine(r.Checks)
@@ -240,7 +233,6 @@ func promiseOf(r *report.Result, asked string) *report.Promise {
 	return p
 }
 
-// rulingsOf are what was entered of findings.
 func rulingsOf(findings []check.Finding) (all []promise.Ruling) {
 	for _, f := range findings {
 		all = append(all, promise.Ruling{Promised: f.Promised, Source: f.Source, Manual: f.Manual})
@@ -248,7 +240,7 @@ func rulingsOf(findings []check.Finding) (all []promise.Ruling) {
 	return all
 }
 
-// circumstancesOf is what decides whether a finding of this run is allowed.
+// circumstancesOf is what decides whether findings of this run are allowed.
 func circumstancesOf(r *report.Result) promise.Circumstances {
 	c := promise.Circumstances{Product: r.Database.Product, Version: r.Database.Version, Settings: settingsOf(r), Model: r.Database.Promise, Nodes: nodesOf(r), Happened: eventsOf(r)}
 	for table := range r.Data.Rows {
@@ -257,7 +249,6 @@ func circumstancesOf(r *report.Result) promise.Circumstances {
 	return c
 }
 
-// nodesOf is how many nodes hold data, as far as it is known.
 func nodesOf(r *report.Result) int {
 	n := dataNodes(r)
 	for _, told := range []*int{r.Database.Nodes, r.Database.Replicas} {
@@ -268,17 +259,15 @@ func nodesOf(r *report.Result) int {
 	return n
 }
 
-// acted are the faults that took effect.
 func acted(r *report.Result) []report.Fault {
 	return slices.DeleteFunc(slices.Clone(r.Faults), func(f report.Fault) bool { return f.Skipped || !f.Proven })
 }
 
-// onNodes reports whether a fault fell on nodes, and not on servers beside them alone.
+// onNodes reports whether a fault hit nodes, not only servers beside them.
 func onNodes(f *report.Fault) bool {
 	return len(f.Nodes) == 0 || slices.ContainsFunc(f.Nodes, func(name string) bool { return cluster.RoleOf(name) == "" })
 }
 
-// eventsOf is what was done to the database while it worked.
 func eventsOf(r *report.Result) (e promise.Events) {
 	g := guaranteeOf(r)
 	for _, f := range acted(r) {
@@ -288,7 +277,7 @@ func eventsOf(r *report.Result) (e promise.Events) {
 	return e
 }
 
-// faultOf is what a fault of the run did, as far as it decides what may be lost.
+// faultOf is what decides about losses by a fault.
 func faultOf(r *report.Result, f *report.Fault, g durability.Guarantee) promise.Fault {
 	about := fault.Recorded(f.Action)
 	of := promise.Fault{At: nanoseconds(f.InjectedSecond), Healed: nanoseconds(f.HealedSecond), Kills: about.Kills && onNodes(f), CutsPower: about.CutsPower,
@@ -300,11 +289,11 @@ func faultOf(r *report.Result, f *report.Fault, g durability.Guarantee) promise.
 	return of
 }
 
-// tookOver reports whether a node took over that nobody saw do so; when it did is not known.
+// tookOver reports whether a node took over unseen, at an unknown time.
 func tookOver(r *report.Result) bool { return r.Cluster != nil && r.Cluster.TookOver != "" }
 
-// allowedLosses is what takes account of the operations that were lost at power cuts, and
-// at kills and failovers that lose something as the settings allow; nil where none came.
+// allowedLosses accounts for operations lost at power cuts, and at kills and failovers that lose
+// something by the settings; nil if there were none.
 func allowedLosses(r *report.Result) *definition.Losses {
 	g := guaranteeOf(r)
 	all := &definition.Losses{Source: cmp.Or(g.Source, r.Database.Product)}

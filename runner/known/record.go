@@ -19,22 +19,21 @@ import (
 //go:embed record.jsonl
 var recorded []byte
 
-// Hunt is one search for a bug: runs until one found it, or so many without.
+// Hunt is one search for a bug. It ends when a run finds the bug, or after a number of runs.
 type Hunt struct {
-	Name string `json:"name"`
-	// Value is what was tried, the row's Broken or Mended.
+	Name  string `json:"name"`
 	Value string `json:"value"`
 	Found bool   `json:"found"`
 	Runs  int    `json:"runs"`
-	// Seconds are the seconds of all runs, with starting and ending the servers.
+	// Seconds is the time of all runs, with starting and ending the servers.
 	Seconds float64 `json:"seconds"`
-	// Server is the product and version as it told, and History the smallest that convicts.
+	// Server is its product and version, History the length of the smallest convicting history.
 	Server  string    `json:"server"`
 	History string    `json:"history,omitempty"`
 	Date    time.Time `json:"date"`
 }
 
-// Recorded are the hunts that came with the program.
+// Recorded are the hunts that come with the program.
 func Recorded() ([]Hunt, error) { return readHunts(bytes.NewReader(recorded)) }
 
 func readHunts(in io.Reader) (all []Hunt, err error) {
@@ -51,7 +50,7 @@ func readHunts(in io.Reader) (all []Hunt, err error) {
 	}
 }
 
-// Append adds a hunt to a file of them, which is made if it is not there.
+// Append adds a hunt to a file, which it makes if necessary.
 func Append(path string, h Hunt) error {
 	line, err := json.Marshal(h)
 	if err != nil {
@@ -65,20 +64,18 @@ func Append(path string, h Hunt) error {
 	return errors.Join(err, file.Close())
 }
 
-// Summary is what the hunts of one value of a row say together.
+// Summary sums up the hunts of one value of a row.
 type Summary struct {
 	Hunts, Found int
-	// Runs are the runs of all hunts together.
-	Runs int
-	// Median, Least and Most are the runs until found, and the seconds, over the hunts that found it.
+	Runs         int
+	// Median, Least and Most are over the hunts that found the bug: runs, and seconds.
 	MedianRuns, LeastRuns, MostRuns          int
 	MedianSeconds, LeastSeconds, MostSeconds float64
-	// History is the history of the hunt with the shortest one.
-	History string
-	Server  string
+	History                                  string
+	Server                                   string
 }
 
-// Summarize takes the hunts of this name and value.
+// Summarize sums up the hunts of this name and value.
 func Summarize(hunts []Hunt, name, value string) Summary {
 	var s Summary
 	var counts []int
@@ -107,7 +104,7 @@ func Summarize(hunts []Hunt, name, value string) Summary {
 	return s
 }
 
-// Until is the summary in a few words.
+// Until says in a few words how long it takes to find the bug.
 func (s Summary) Until() string {
 	switch {
 	case s.Hunts == 0:
@@ -158,7 +155,7 @@ func Page(rows []Row, hunts []Hunt) string {
 	b.WriteString("\n## Commands, and the smallest histories that break a promise\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "\n### %s\n\n`assay %s`\n", r.Name, report.CommandLine(r.Command(r.Broken, "")))
-		history, _, _ := strings.Cut(Summarize(hunts, r.Name, r.Broken).History, "\n\n  ") // behind it the same in prose
+		history, _, _ := strings.Cut(Summarize(hunts, r.Name, r.Broken).History, "\n\n  ") // prose follows
 		switch {
 		case r.Page != "":
 			fmt.Fprintf(&b, "\n[The page for its vendor](%s)\n", r.Page)
@@ -176,7 +173,6 @@ func count(is bool) int {
 	return 0
 }
 
-// line is a row's line of the table.
 func line(r Row, hunts []Hunt) string {
 	mended := "nothing known"
 	if r.Mended != "" {

@@ -1,5 +1,5 @@
-// Package known is the record of bugs of real databases: what each is, on which version or setting it is
-// found and on which it is not, by which command, and what was found when it was tried.
+// Package known records bugs of real databases: which version or setting has each, which does
+// not, the command that finds it, and what past searches found.
 //
 // The bugs are data (rows/*.yaml). It must not know any product, workload or fault.
 package known
@@ -27,20 +27,20 @@ type Row struct {
 	Bug  string `yaml:"bug" json:"bug"`
 	By   string `yaml:"found-by" json:"found_by"`
 	Told string `yaml:"told" json:"told"`
-	// Page is the page that assay repro --report made of it, beside the record; empty where none is kept.
+	// Page is the kept page of assay repro --report; empty if there is none.
 	Page string `yaml:"page" json:"page,omitempty"`
-	// Promised is what the manual says of it, with the page and the version.
+	// Promised is the manual's promise, with the page and the version.
 	Promised string `yaml:"promised" json:"promised"`
-	// Differs says what Broken and Mended are values of, such as version; one of them is
-	// put in the place of each {} of the command. Mended is empty where nothing mends it.
+	// Differs names the setting, such as version, of the values Broken and Mended. Each {} of
+	// the command is replaced by one of them. Mended is empty if nothing mends the bug.
 	Differs string `yaml:"differs" json:"differs"`
 	Broken  string `yaml:"broken" json:"broken"`
 	Mended  string `yaml:"mended" json:"mended,omitempty"`
-	// Run are the words behind assay run, and Files the texts of files that are named there.
+	// Run are the arguments of assay run, Files the texts of files named there.
 	Run   []string          `yaml:"run" json:"run"`
 	Files map[string]string `yaml:"files" json:"-"`
 	Finds Finds             `yaml:"finds" json:"finds"`
-	// Bound is after how many runs without a finding nobody goes on.
+	// Bound is the number of runs after which a search gives up.
 	Bound int `yaml:"bound" json:"bound"`
 }
 
@@ -49,11 +49,11 @@ type Finds struct {
 	Check string `yaml:"check" json:"check"`
 	// Verdict is violated for a broken promise, allowed for what the manual allows.
 	Verdict string `yaml:"verdict" json:"verdict"`
-	// Word is part of what the check says; empty for anything.
+	// Word must be in the check's text; empty for any text.
 	Word string `yaml:"word" json:"word,omitempty"`
 }
 
-// Rows are the bugs that assay knows, by name.
+// Rows are all known bugs, by name.
 func Rows() ([]Row, error) {
 	entries, err := files.ReadDir("rows")
 	if err != nil {
@@ -92,7 +92,7 @@ func Parse(path string, text []byte) (Row, error) {
 
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// problem is what is wrong with which key; empty if nothing is.
+// problem names the first wrong key and what is wrong; empty if nothing is.
 func (r Row) problem() (key, problem string) {
 	optional := []string{"mended", "files", "page"}
 	v := reflect.ValueOf(r)
@@ -122,19 +122,17 @@ func (r Row) problem() (key, problem string) {
 	return "", ""
 }
 
-// isFile reports whether a word of the command is the file, perhaps with a weight.
 func isFile(word, name string) bool { return word == name || strings.HasPrefix(word, name+"@") }
 
-// mostRuns bounds what one command may take.
 const mostRuns = 1000
 
-// Faults reports whether the bug is found under faults, and by a power cut or a failing disk.
+// Faults reports whether finding the bug takes faults, and a power cut or a failing disk.
 func (r Row) Faults() (any, disk bool) {
 	line := strings.Join(r.Run, " ")
 	return slices.Contains(r.Run, "--fault"), strings.Contains(line, "power-cut") || strings.Contains(line, "disk=faulty")
 }
 
-// Command are the words behind assay that try a value of what differs; folder has the files.
+// Command returns assay's arguments that try a value of Differs; folder has the files.
 func (r Row) Command(value, folder string) []string {
 	words := []string{"run"}
 	for _, word := range r.Run {
@@ -149,10 +147,10 @@ func (r Row) Command(value, folder string) []string {
 	return words
 }
 
-// Of is what a finished run says of the bug: whether it was found, and how that shows.
+// Of reports whether a finished run found the bug, and which check shows it.
 func (r Row) Of(checks []check.Result) (found bool, by check.Result) {
 	for _, c := range checks {
-		if c.Name != r.Finds.Check || c.Verdict.String() != r.Finds.Verdict && c.Verdict != check.Violated { // which is graver
+		if c.Name != r.Finds.Check || c.Verdict.String() != r.Finds.Verdict && c.Verdict != check.Violated { // the graver finding counts
 			continue
 		}
 		told := c.Detail

@@ -1,5 +1,5 @@
-// Package lease has the lease that a run holds on its schema: it is taken, renewed while the run
-// goes on, found lost, and released. Clients that it guards send nothing while it is doubtful.
+// Package lease holds a run's lease on its schema: it takes, renews and releases the lease, and
+// notices its loss. Guarded clients send nothing while the lease is in doubt.
 //
 // It must not know what a run does.
 package lease
@@ -21,39 +21,36 @@ import (
 	"assay/store"
 )
 
-// How long a lease lasts, how often it is renewed, and how long one request for it
-// may take at most.
 const (
 	TTL          = 15 * time.Second
 	leaseRenewal = 5 * time.Second
 	leaseAttempt = 10 * time.Second
-	// pauseLimit is how long a process may stand still and yet be sure of a lease that
-	// it had renewed as it should.
+	// pauseLimit is the longest pause of a process after which a duly renewed lease is
+	// certainly still its own.
 	pauseLimit = TTL - leaseRenewal
 )
 
-// Lease is what a run holds on its schema. The methods of a nil lease do nothing.
+// Lease is a run's lease on its schema. The methods of a nil lease do nothing.
 type Lease struct {
 	store  store.Administration
 	Holder store.Holder
 	Terms  Terms
-	// found is true of a lease that is another process's, or nobody's, on a database that
-	// takes no writes: it is read, and neither renewed nor released.
+	// found marks another process's lease, or none, on a database that takes no writes. Such
+	// a lease is read, and neither renewed nor released.
 	found bool
 
 	mu   sync.Mutex
 	lost error
-	// refused is why the lease was read and not renewed when it was asked for last.
+	// refused is why the lease was read and not renewed; nil if it was renewed.
 	refused error
-	// unmarked is true if the run's mark was gone when it was looked for, and what is left is the
-	// run's all the same.
+	// unmarked means that the run's mark is gone and the remaining data is still the run's.
 	unmarked bool
 	Stop     func()
 
 	pauses pauses
 }
 
-// NewHolder says that this process holds a lease for a run.
+// NewHolder names this process as a run's holder of a lease.
 func NewHolder(run string) store.Holder {
 	host, _ := os.Hostname() // for people; a machine without a name has none
 	h := store.Holder{Token: uuid.NewString(), Run: run, Host: host, Machine: Machine(), PID: os.Getpid()}
@@ -61,21 +58,20 @@ func NewHolder(run string) store.Holder {
 	return h
 }
 
-// Terms are on what terms a lease is taken.
+// Terms are the terms of a lease.
 type Terms struct {
-	// Shared is true of a lease that is shared with agents. It holds until it expires, since they
-	// still work for a moment when this process has ended.
+	// Shared is for a lease shared with agents. Takers wait until it expires, since agents
+	// work for a moment longer than this process.
 	Shared bool
-	// Alone is true on servers that this process has started: nobody else takes a lease
-	// there, and what is gone from them was lost by them.
+	// Alone is for servers that this process has started: no other process takes a lease
+	// there, and the servers themselves lost whatever is gone.
 	Alone bool
-	// Limit is how long one request may take; 0 for the default, which is the most.
+	// Limit bounds one request; 0 for the default, which is the maximum.
 	Limit time.Duration
-	// Note tells the user something.
-	Note func(text string)
+	Note  func(text string)
 }
 
-// New is a lease of this process's for a run.
+// New is this process's lease for a run. It asks nothing of the database.
 func New(db store.Administration, run string, on Terms) *Lease {
 	l := &Lease{store: db, Holder: NewHolder(run), Terms: on}
 	if on.Limit == 0 || on.Limit > leaseAttempt {
@@ -84,8 +80,7 @@ func New(db store.Administration, run string, on Terms) *Lease {
 	return l
 }
 
-// attempt makes one request of the database for the lease, and does not rely on
-// the driver to return when its time is over.
+// attempt makes one request for the lease. It returns in time even if the driver does not.
 func (l *Lease) attempt(ctx context.Context, request func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, l.Terms.Limit)
 	defer cancel()
@@ -102,8 +97,7 @@ func (l *Lease) attempt(ctx context.Context, request func(ctx context.Context) e
 	return ctx.Err()
 }
 
-// ended reports whether the holder is certainly a process of this machine that
-// has ended.
+// ended reports whether the holder was certainly a process of this machine that has ended.
 func ended(h store.Holder) bool {
 	if h.Machine == "" || h.Machine != Machine() || h.Started == "" {
 		return false
@@ -112,9 +106,8 @@ func ended(h store.Holder) bool {
 	return gone || start != "" && start != h.Started
 }
 
-// Take takes the lease on the schema for a run. One that a run left which was
-// killed on this machine is taken over, with a word; while another run lives, or
-// may, there is *store.HeldError.
+// Take takes the lease for a run. It takes over, with a note, the lease of a run that was
+// killed on this machine. While another run lives or may live, it returns *store.HeldError.
 func Take(ctx context.Context, db store.Administration, run string, on Terms) (*Lease, error) {
 	l := New(db, run, on)
 	if on.Shared {
@@ -140,9 +133,8 @@ func Take(ctx context.Context, db store.Administration, run string, on Terms) (*
 	return l, nil
 }
 
-// Keep renews the lease in the background, also while the database is away, until
-// release is called. The context that it returns ends when another run is found
-// to have taken the lease.
+// Keep renews the lease in the background, also while the database is away, until Release. The
+// returned context ends when another run is found to have taken the lease.
 func (l *Lease) Keep(ctx context.Context) context.Context {
 	if l.found {
 		return ctx
@@ -162,10 +154,10 @@ func (l *Lease) Keep(ctx context.Context) context.Context {
 				return
 			case <-tick.C:
 			}
-			// While a schema is made anew neither may be there for a moment.
+			// While a schema is made anew, lease and mark may both be missing for a moment.
 			before := missing
 			if missing = isMissing(l.renew(renewing)); missing && before {
-				_ = l.Confirm(renewing) // what is not lost is asked for once more
+				_ = l.Confirm(renewing) // a lease that is not lost is asked for again
 			}
 			if l.IsLost() != nil {
 				overtaken(l.IsLost())
@@ -181,8 +173,6 @@ func (l *Lease) Keep(ctx context.Context) context.Context {
 	return working
 }
 
-// watchPauses notes until ctx ends that the process runs, whatever its clients and the
-// database do.
 func (l *Lease) watchPauses(ctx context.Context) {
 	tick := time.NewTicker(pauseLimit / 10)
 	defer tick.Stop()
@@ -195,14 +185,11 @@ func (l *Lease) watchPauses(ctx context.Context) {
 	}
 }
 
-// isMissing says whether the lease is not there.
 func isMissing(err error) bool {
 	missing := (*store.NoSchemaError)(nil)
 	return errors.As(err, &missing)
 }
 
-// renew moves the expiry on. An error is no reason to give up: the lease stays
-// ours until another run takes it, which is remembered.
 func (l *Lease) renew(ctx context.Context) error {
 	before := l.pauses.look(time.Now())
 	err := l.attempt(ctx, func(ctx context.Context) error { return l.store.RenewLease(ctx, l.Holder.Token, TTL) })
@@ -224,7 +211,7 @@ func (l *Lease) Lose(err error) {
 	}
 }
 
-// IsLost says who has taken the lease, nil if nobody is known to have.
+// IsLost says who has taken the lease; nil if it is not known to be taken.
 func (l *Lease) IsLost() error {
 	if l == nil {
 		return nil
@@ -234,7 +221,7 @@ func (l *Lease) IsLost() error {
 	return l.lost
 }
 
-// Release ends the lease. A database that cannot be told lets it expire.
+// Release ends the lease. If the database cannot be told, the lease expires.
 func (l *Lease) Release(ctx context.Context) {
 	if l == nil || l.found {
 		return
@@ -248,9 +235,8 @@ func (l *Lease) Release(ctx context.Context) {
 	}
 }
 
-// Confirm returns nil if the database holds what this run made, under its own
-// lease. Else it gives *store.HeldError, *GoneError, *ReplacedError, or why that could
-// not be told.
+// Confirm returns nil if the database holds this run's data under its lease. Otherwise it
+// returns *store.HeldError, *GoneError, *ReplacedError, or why it cannot tell.
 func (l *Lease) Confirm(ctx context.Context) error {
 	if err := l.IsLost(); err != nil {
 		return err
@@ -264,11 +250,11 @@ func (l *Lease) Confirm(ctx context.Context) error {
 		return fmt.Errorf("ask who holds the database: %w", err)
 	}
 	err = l.attempt(ctx, func(ctx context.Context) error { return HoldsRun(ctx, l.store, l.Holder.Run) })
-	// A lease that is gone went with the schema, of which the mark tells more.
+	// A missing lease went with the schema. The mark tells more.
 	replaced, foreign := (*ReplacedError)(nil), (*store.ForeignError)(nil)
 	switch {
-	// Whoever makes the schema anew removes the lease with the mark, and nobody else does so on
-	// servers of ours.
+	// Making the schema anew removes the lease and the mark. On our own servers no other
+	// process does so.
 	case errors.As(err, &foreign) && len(foreign.Others) == 0 && (l.Terms.Alone || !missing):
 		l.unmarked, err = true, nil
 	case l.Terms.Alone:
@@ -281,8 +267,8 @@ func (l *Lease) Confirm(ctx context.Context) error {
 	return err
 }
 
-// GoneError means that nobody holds the lease which a run had taken, though the run's
-// mark is there: another run took it over when it had expired, and has ended since.
+// GoneError means that the run's mark is there, but no lease: another run took the lease when
+// it had expired, and has ended since.
 type GoneError struct{ Run string }
 
 func (e *GoneError) Error() string {
@@ -290,28 +276,24 @@ func (e *GoneError) Error() string {
 		"and has ended since: what it did meanwhile is not known; run it again", e.Run, TTL)
 }
 
-// pauses counts how often this process did not run for so long that its lease may have
-// expired: it was stopped, or the machine was suspended. Meanwhile another run may have
-// taken the database over, and what clients send before that is known would
-// change the other run's data. The zero value is ready. It is safe for concurrent
-// use.
+// pauses counts how often this process stood still for so long that its lease may have expired:
+// it was stopped, or the machine suspended. Another run may have taken the database over, and
+// whatever clients send before they know would change that run's data. The zero value is ready.
+// It is safe for concurrent use.
 type pauses struct {
-	// last is when the process was last known to run, by the wall clock, which
-	// goes on while a machine is suspended; in nanoseconds.
+	// last is when the process was last seen to run, in nanoseconds of the wall clock, which
+	// goes on while a machine is suspended.
 	last atomic.Int64
-	// seen counts the pauses; settled is up to which of them the lease was renewed
-	// afterwards.
+	// seen counts the pauses. The lease was renewed after the first settled of them.
 	seen, settled atomic.Int64
-	// asking is held by the one client that asks on behalf of all.
+	// asking is held by the one client that renews the lease for all.
 	asking sync.Mutex
 }
 
-// lookInterval is how old last may be before it is written again. All clients look
-// before every attempt, and would contend for the value if each wrote it; a pause
-// is taken for longer than it was by up to as much.
+// lookInterval is the age at which last is written again. All clients look before every
+// attempt, and would contend for last if each wrote it. A pause may appear longer by this.
 const lookInterval = 100 * time.Millisecond
 
-// look notes that the process runs now, and returns how many pauses there were.
 func (p *pauses) look(now time.Time) int64 {
 	at := now.UnixNano()
 	if age := time.Duration(at - p.last.Load()); age >= 0 && age <= lookInterval {
@@ -323,14 +305,13 @@ func (p *pauses) look(now time.Time) int64 {
 	return p.seen.Load()
 }
 
-// settle says that the lease was renewed after so many pauses.
 func (p *pauses) settle(count int64) { p.settled.Store(count) }
 
 // doubtful reports whether the lease may have been lost in a pause.
 func (p *pauses) doubtful() bool { return p.seen.Load() != p.settled.Load() }
 
-// stillHeld reports whether the lease can be relied on. After a pause it is
-// renewed first. A nil lease, of a database that nobody else can reach, is.
+// stillHeld reports whether the lease is certainly held. After a pause it renews the lease. A
+// nil lease is of a database that no other process can reach, and always held.
 func (l *Lease) stillHeld(ctx context.Context) bool {
 	if l == nil {
 		return true
@@ -348,18 +329,14 @@ func (l *Lease) stillHeld(ctx context.Context) bool {
 	return true
 }
 
-// errorPaused is the class of attempts that were not made since the process had
-// not run for longer than its lease lasts.
+// errorPaused is the class of attempts not made after a pause that was longer than the lease.
 const errorPaused = "paused for longer than the lease"
 
-// leased is a client that sends nothing while it is doubtful whether the run still
-// holds its lease.
 type leased struct {
 	load.Client
 	lease *Lease
 }
 
-// Attempt implements load.Client.
 func (c *leased) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if !c.lease.stillHeld(ctx) {
 		return load.Answer{Outcome: history.Failed, Disconnected: true, Class: errorPaused}
@@ -367,14 +344,13 @@ func (c *leased) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	return c.Client.Attempt(ctx, seq, attempt)
 }
 
-// leasedThinker is one whose client pauses between operations.
+// leasedThinker is for a client that pauses between operations.
 type leasedThinker struct {
 	*leased
 	load.Thinker
 }
 
-// Guard returns the client as one that sends nothing while its lease is in doubt, if there
-// is a lease.
+// Guard has the client send nothing while its lease is in doubt; held may be nil.
 func Guard(client load.Client, held *Lease) load.Client {
 	if held == nil {
 		return client

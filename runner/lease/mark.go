@@ -7,16 +7,12 @@ import (
 	"assay/store"
 )
 
-// ReplacedError means that the database does not hold what this run made any
-// more: its schema was dropped, renamed or made anew by somebody else, or the database
-// itself has lost it, as one does that keeps its data in memory and is killed. Which of
-// these is not known, so that what is read there says nothing about the promises of the
-// database.
+// ReplacedError means that the database no longer holds this run's data. Somebody dropped,
+// renamed or replaced the schema, or the database itself lost it, such as one in memory that was
+// killed. Since the cause is unknown, its state says nothing about the database's promises.
 type ReplacedError struct {
-	// Found says what is there instead.
 	Found string
-	// By is the run that is there instead, if one is.
-	By string
+	By    string
 }
 
 func (e *ReplacedError) Error() string {
@@ -24,8 +20,8 @@ func (e *ReplacedError) Error() string {
 		"which one that does not keep its data on disk does when it is killed"
 }
 
-// HoldsRun returns nil if the database still holds what this run made, and else
-// a *ReplacedError, or why it could not be asked.
+// HoldsRun returns nil if the database still holds this run's data. Otherwise it returns a
+// *ReplacedError, or the error of asking.
 func HoldsRun(ctx context.Context, db store.Administration, run string) error {
 	mark, err := db.Marker(ctx)
 	switch {

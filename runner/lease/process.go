@@ -9,11 +9,9 @@ import (
 	"assay/internal/procfs"
 )
 
-// Machine identifies the running system and its table of processes: what the
-// kernel drew when it started (random(4), boot_id) and the namespace of process
-// ids (pid_namespaces(7)), since containers on one kernel have tables of their
-// own. It is empty if that cannot be read, as on other systems than Linux: a lease which a
-// killed run left is then waited for until it expires.
+// Machine identifies the running system and its process table: boot_id (random(4)) and the
+// namespace of process ids (pid_namespaces(7)), since containers have tables of their own. It is
+// empty if unknown, as on systems other than Linux. A killed run's lease must then expire.
 func Machine() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -26,9 +24,8 @@ func Machine() string {
 	return strings.TrimSpace(string(boot)) + " " + table
 }
 
-// processStart is when a process began, in clock ticks since the system started.
-// gone is true if there certainly is no such process; a process that cannot be looked
-// at gives neither.
+// processStart is when a process began, in clock ticks since the system started. gone means
+// that there certainly is no such process. Both are zero if it cannot be told.
 func processStart(pid int) (start string, gone bool) {
 	p, err := procfs.Read(pid)
 	switch {

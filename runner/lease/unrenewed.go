@@ -9,8 +9,8 @@ import (
 	"assay/store"
 )
 
-// held renews the lease. A database that refuses that, as one does that is full or takes no
-// writes, is asked for it: what is to be read there needs no write.
+// held renews the lease or, if the database takes no writes (it may be full), reads it: reading
+// back needs no write.
 func (l *Lease) held(ctx context.Context) error {
 	refused := errTakesNoWrites
 	if !l.found {
@@ -30,11 +30,11 @@ func (l *Lease) held(ctx context.Context) error {
 	return err
 }
 
-// errTakesNoWrites stands for the error of the write that was tried first.
+// errTakesNoWrites stands for the error of an earlier write.
 var errTakesNoWrites = errors.New("the database takes no writes")
 
-// read gives *store.HeldError if the lease has another token than ours, and
-// *store.NoSchemaError if there is none where one was.
+// read returns *store.HeldError if another run has the lease, and *store.NoSchemaError if the
+// lease is gone.
 func (l *Lease) read(ctx context.Context) error {
 	var there *store.Lease
 	err := l.attempt(ctx, func(ctx context.Context) (err error) { there, err = l.store.Lease(ctx); return err })
@@ -44,8 +44,8 @@ func (l *Lease) read(ctx context.Context) error {
 	return there.MayRenew("the database", l.Holder.Token)
 }
 
-// AsFound is a lease for reading what a run left in a database that refuses the writes by
-// which a lease is taken: whoever has it stays who has it, or it is lost.
+// AsFound is a lease for reading a run's data in a database that refuses writes. If its holder
+// changes, the lease is lost.
 func AsFound(ctx context.Context, db store.Administration, run string, on Terms, refused error) (*Lease, error) {
 	l := New(db, run, on)
 	l.found, l.refused, l.Holder.Token = true, refused, ""
@@ -61,7 +61,7 @@ func AsFound(ctx context.Context, db store.Administration, run string, on Terms,
 	return l, err
 }
 
-// Reading is the context with which what the run made is read.
+// Reading is the context for reading the run's data.
 func (l *Lease) Reading(ctx context.Context) context.Context {
 	if l == nil || !l.unmarked {
 		return ctx
@@ -72,7 +72,7 @@ func (l *Lease) Reading(ctx context.Context) context.Context {
 // NoteUnmarked is the note of a run whose mark is gone.
 const NoteUnmarked = "assay's mark was gone at the end: somebody or a fault removed it; the rows beside it are this run's, and are judged"
 
-// Notes say that the lease was read and not renewed, and that the mark is gone.
+// Notes say if the lease was read and not renewed, and if the mark is gone.
 func (l *Lease) Notes() (notes []string) {
 	if l != nil && l.unmarked {
 		notes = append(notes, NoteUnmarked)
@@ -83,5 +83,5 @@ func (l *Lease) Notes() (notes []string) {
 	return append(notes, fmt.Sprintf("%s (%v): assay read it back without renewing its lease, which was the same before and after", NoteTakesNoWrites, l.refused))
 }
 
-// NoteTakesNoWrites is how that note begins.
+// NoteTakesNoWrites begins the note about a lease that was read and not renewed.
 const NoteTakesNoWrites = "the database took no writes at the end"

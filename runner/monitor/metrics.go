@@ -10,9 +10,8 @@ import (
 	"assay/history"
 )
 
-// Metrics are the figures of the runs of one command, one after the other: counters go
-// on from run to run, gauges are of the latest. Recorded and Fault may be called from
-// many goroutines; none of the methods waits for anything.
+// Metrics are the figures of a command's runs: counters go on from run to run, gauges show the
+// latest. Recorded and Fault may be called from many goroutines. No method waits.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -27,13 +26,13 @@ type Metrics struct {
 	phaseNow string
 }
 
-// kindMetrics are the metrics of one kind of operation, looked up once.
+// kindMetrics caches the metrics of one kind of operation.
 type kindMetrics struct {
 	operations, attempts [history.Failed + 1]prometheus.Counter
 	response, service    prometheus.Observer
 }
 
-// New returns the metrics of a command of assay in this version.
+// New returns the metrics of a command of this version of assay.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry:   prometheus.NewRegistry(),
@@ -67,9 +66,8 @@ func counter(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
 }
 
-// histogram has buckets from 100 µs, of an embedded database, to the minute that a
-// failover may take, and is native too, with 10 % between buckets, for a Prometheus that
-// takes these.
+// histogram has buckets from 100 µs (an embedded database) to a minute (a failover). It is also
+// native, with 10 % between buckets, for a Prometheus that takes these.
 func histogram(name, help string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: namespace, Name: name, Help: help,
@@ -80,7 +78,7 @@ func histogram(name, help string) *prometheus.HistogramVec {
 	}, []string{"operation"})
 }
 
-// Begin says which run begins, and what the kinds of its operations are called.
+// Begin implements runner.Monitor.
 func (m *Metrics) Begin(run, workload, database, version string, operations map[uint8]string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +91,7 @@ func (m *Metrics) Begin(run, workload, database, version string, operations map[
 	m.run.WithLabelValues(run, workload, database, version).Set(1)
 }
 
-// Phase says that the run is in a phase from now on.
+// Phase implements runner.Monitor.
 func (m *Metrics) Phase(phase string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,10 +102,10 @@ func (m *Metrics) Phase(phase string) {
 	m.phaseNow = phase
 }
 
-// Clients says how many clients work, 0 for none.
+// Clients implements runner.Monitor.
 func (m *Metrics) Clients(n int) { m.clients.WithLabelValues().Set(float64(n)) }
 
-// Fault says that a fault took effect, or was ended.
+// Fault implements runner.Monitor.
 func (m *Metrics) Fault(action, target string, nodes []string, active bool) {
 	value := 0.0
 	if active {
@@ -117,8 +115,7 @@ func (m *Metrics) Fault(action, target string, nodes []string, active bool) {
 	m.faults.WithLabelValues(action, target, strings.Join(nodes, ",")).Set(value)
 }
 
-// Recorded counts one attempt, and the operation if the attempt ends it. The op is not
-// kept.
+// Recorded counts one attempt, and the operation if the attempt ends it. It does not keep op.
 func (m *Metrics) Recorded(op *history.Op) {
 	k := m.kind(op.Kind)
 	k.attempts[known(op.Outcome)].Inc()
@@ -135,7 +132,7 @@ func (m *Metrics) Recorded(op *history.Op) {
 	}
 }
 
-// known is the outcome as it is counted: what is none is unknown.
+// known counts a missing outcome as unknown.
 func known(o history.Outcome) history.Outcome {
 	if !o.Valid() {
 		return history.Unknown
@@ -158,8 +155,7 @@ func (m *Metrics) kind(kind uint8) *kindMetrics {
 	return m.kinds[kind]
 }
 
-// newKind makes the metrics of a kind, all of them at 0, so that a rate is right from
-// the first operation on.
+// newKind starts all metrics of a kind at 0, so that a rate is right from the first operation on.
 func (m *Metrics) newKind(kind uint8) *kindMetrics {
 	name := m.names[kind]
 	if name == "" {

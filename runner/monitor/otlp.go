@@ -17,12 +17,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// FromEnvironment stands for the receiver that OpenTelemetry's own variables name.
+// FromEnvironment stands for the receiver in OpenTelemetry's own variables.
 const FromEnvironment = "env"
 
-// Variables of OpenTelemetry (its specification, "OpenTelemetry Protocol Exporter" and
-// "Environment Variable Specification"). The exporter itself reads them, and others for
-// headers, certificates, compression and timeouts.
+// Variables of OpenTelemetry ("OpenTelemetry Protocol Exporter" and "Environment Variable
+// Specification"). The exporter itself reads them, and others for headers, certificates,
+// compression and timeouts.
 const (
 	endpointVariable        = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	metricsEndpointVariable = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
@@ -30,23 +30,21 @@ const (
 	intervalVariable        = "OTEL_METRIC_EXPORT_INTERVAL"
 )
 
-// metricsPath is where receivers of OTLP over HTTP take metrics, unless an address has a path
-// of its own.
+// metricsPath is the default path of OTLP over HTTP.
 const metricsPath = "/v1/metrics"
 
-// sendEvery is how often figures are sent unless the environment says otherwise. OTLP's own
-// minute is longer than many runs.
+// sendEvery is the default interval. OTLP's own minute is longer than many runs.
 const sendEvery = 5 * time.Second
 
-// EndpointError is a receiver's address that is none. Its text has no part of the address,
-// which may hold a password.
+// EndpointError is an invalid address of a receiver. Its text has no part of the address, which may
+// hold a password.
 type EndpointError struct{ Reason string }
 
 func (e *EndpointError) Error() string {
 	return "--otlp: " + e.Reason + "; write http://HOST:PORT, such as http://127.0.0.1:4318, or env for what " + endpointVariable + " names"
 }
 
-// endpoint is an address with its path, and empty for what the environment names.
+// endpoint adds the path to an address; empty for FromEnvironment.
 func endpoint(address string) (string, error) {
 	if address == FromEnvironment {
 		if os.Getenv(endpointVariable) == "" && os.Getenv(metricsEndpointVariable) == "" {
@@ -69,21 +67,20 @@ func endpoint(address string) (string, error) {
 	return u.String(), nil
 }
 
-// Sender sends the figures of Metrics to a receiver of OTLP, as protobuf over HTTP, until it
-// is closed: those that Prometheus is offered, by the same names.
+// Sender sends Metrics to an OTLP receiver, as protobuf over HTTP, under the names for Prometheus.
 type Sender struct {
 	provider *metric.MeterProvider
 	sent     *counted
 }
 
-// Send sends what m holds now, and again every few seconds. It returns an *EndpointError for
-// what is no address, and another error if nobody takes what is sent.
+// Send sends m now, and again every few seconds until Close. It returns an *EndpointError for an
+// invalid address, and another error if the first sending fails.
 func Send(ctx context.Context, address, version string, m *Metrics) (*Sender, error) {
 	whole, err := endpoint(address)
 	if err != nil {
 		return nil, err
 	}
-	options := []otlpmetrichttp.Option{otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{})} // what comes next has it all
+	options := []otlpmetrichttp.Option{otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{})} // the next sending has everything
 	if whole != "" {
 		options = append(options, otlpmetrichttp.WithEndpointURL(whole))
 	}
@@ -108,19 +105,17 @@ func Send(ctx context.Context, address, version string, m *Metrics) (*Sender, er
 	return s, nil
 }
 
-// Close sends the last figures and ends it. The error says how often nobody took what was
-// sent.
+// Close sends the last figures. The error says how often sending failed.
 func (s *Sender) Close() error { return errors.Join(s.shutdown(), s.sent.problem()) }
 
-// shutdown ends the sending, within a short time.
 func (s *Sender) shutdown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), sendEvery)
 	defer cancel()
 	return s.provider.Shutdown(ctx)
 }
 
-// counted is an exporter that keeps its errors for itself: the library would write each to
-// standard error, by a handler of the whole process.
+// counted is an exporter that keeps its errors. The library would write each to standard error,
+// through a handler of the whole process.
 type counted struct {
 	metric.Exporter
 
@@ -142,7 +137,7 @@ func (c *counted) Export(ctx context.Context, figures *metricdata.ResourceMetric
 	return nil
 }
 
-// problem is nil if all was taken.
+// problem is nil if all sending succeeded.
 func (c *counted) problem() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// AddressError is a place to listen at that is none.
+// AddressError is an invalid address to listen at.
 type AddressError struct {
 	Address string
 	Err     error
@@ -30,8 +30,8 @@ type Server struct {
 	ended    chan struct{}
 }
 
-// Serve listens at HOST:PORT and answers from then on. It returns an *AddressError for
-// what is no address, and another error if the place is taken or refused.
+// Serve listens at HOST:PORT. It returns an *AddressError for an invalid address, and another error
+// if it cannot listen there.
 func Serve(address string, m *Metrics) (*Server, error) {
 	_, err := net.ResolveTCPAddr("tcp", address)
 	if err == nil && address == "" {
@@ -57,11 +57,10 @@ func Serve(address string, m *Metrics) (*Server, error) {
 // Address is where it listens.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
-// closeGrace is how long an answer under way may still take at the end.
+// closeGrace is how long answers under way may take at the end.
 const closeGrace = 2 * time.Second
 
-// Close ends it: answers under way are given a short time, and the address is free
-// afterwards.
+// Close gives answers under way a short time, and frees the address.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
@@ -73,13 +72,13 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Handler answers GET /metrics, and GET / with a pointer to it.
+// Handler answers GET /metrics, and GET / with a link to it.
 func (m *Metrics) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = fmt.Fprintln(w, "assay: the figures of the run are at /metrics") // who asked may be gone
+		_, _ = fmt.Fprintln(w, "assay: the figures of the run are at /metrics") // the client may be gone
 	})
 	return mux
 }

@@ -1,6 +1,6 @@
-// Package nodes has the servers that a run starts on this machine, or that several runs work on one
-// after the other. What they do by themselves becomes events of the run's history; at its end they
-// catch up, and their logs are kept.
+// Package nodes has the servers that a run, or several runs in turn, use on this machine. It
+// records in the run's history what the servers do by themselves, has them catch up at the end,
+// and keeps their logs.
 //
 // It must not know what a run does on them, nor what follows from what they did.
 package nodes
@@ -27,24 +27,23 @@ import (
 	"assay/runner/record"
 )
 
-// Nodes are servers. Those of a run without servers of its own are nil, and do nothing.
+// Nodes are servers. Nil stands for a run without servers of its own, and does nothing.
 type Nodes struct {
 	*cluster.Cluster
 	took time.Duration
-	// mark writes what they do into the history of the run under way; nil while there is none.
+	// mark writes into the history of the current run; nil without one.
 	mark atomic.Pointer[Mark]
-	// led is who took writes before the work, where another program leads the nodes.
+	// led is who took writes before the work, if another program leads the nodes.
 	led string
-	// EndedForGood says, once they were to catch up, why none of them starts again; empty if one
-	// does.
+	// EndedForGood says, after CatchUp, why no node starts again; empty if one does.
 	EndedForGood string
 }
 
-// Mark writes an event of package record into a history. It is called from several goroutines at once.
+// Mark writes an event of package record into a history. Several goroutines call it.
 type Mark func(event, text string)
 
-// Start starts the servers of a spec, whose programs are looked for in a folder first. Errors are
-// those of cluster.Start.
+// Start starts the servers of a spec. The folder programs is searched first. Errors are
+// cluster.Start's.
 func Start(ctx context.Context, spec cluster.Spec, programs string) (*Nodes, error) {
 	n, began := &Nodes{}, time.Now()
 	announce := func(event, text string) {
@@ -70,7 +69,7 @@ func Start(ctx context.Context, spec cluster.Spec, programs string) (*Nodes, err
 	return n, nil
 }
 
-// Report is what a result says of them.
+// Report describes the nodes for a result.
 func (n *Nodes) Report() *report.Cluster {
 	spec := n.Spec()
 	out := &report.Cluster{Spec: spec.String(), Network: cluster.NetworkOwn, StartSeconds: n.took.Seconds()}
@@ -97,7 +96,7 @@ func (n *Nodes) Report() *report.Cluster {
 	return out
 }
 
-// Sources gives them, each time it is called, as something whose use of the machine is looked at.
+// Sources returns a function that lists the nodes as sources of package servers.
 func (n *Nodes) Sources() func() []servers.Source {
 	looks, cpus := -1, float64(runtime.NumCPU())
 	return func() (all []servers.Source) {
@@ -110,11 +109,9 @@ func (n *Nodes) Sources() func() []servers.Source {
 	}
 }
 
-// filesEvery is at which looks the files of nodes are looked at, which takes longer than the rest.
+// filesEvery is the number of looks for one at the nodes' files, which is slow.
 const filesEvery = 5
 
-// source is a node, which may have processors of its own, with its processes
-// among those that were seen, and its files or not.
 func source(x *cluster.Node, seen procfs.Table, cpus float64, files bool) servers.Source {
 	limits := x.Machine().Limits()
 	of := servers.Node{Name: x.Name(), CPUs: cpus, Shared: true, OwnDisk: x.HasDisk(), MemoryLimit: limits.Memory, DiskWriteLimit: limits.DiskWrite}
@@ -133,7 +130,7 @@ func source(x *cluster.Node, seen procfs.Table, cpus float64, files bool) server
 	}}
 }
 
-// Processes are those of all of them that run.
+// Processes are the ids of all running processes of the nodes.
 func (n *Nodes) Processes() (all []int) {
 	if n == nil {
 		return nil
@@ -145,7 +142,6 @@ func (n *Nodes) Processes() (all []int) {
 	return all
 }
 
-// processesOf are the processes of a node among those that were seen; none if it is down.
 func processesOf(node *cluster.Node, seen procfs.Table) (all []int) {
 	for _, p := range seen.Tree(node.PID()) {
 		if !p.Ended() {
@@ -155,7 +151,7 @@ func processesOf(node *cluster.Node, seen procfs.Table) (all []int) {
 	return all
 }
 
-// Logged is how much each of them has written into its log so far, in bytes by its name.
+// Logged is the present size of each log, in bytes by node name.
 func (n *Nodes) Logged() map[string]int64 {
 	all := map[string]int64{}
 	for _, x := range n.Servers() {
@@ -166,7 +162,7 @@ func (n *Nodes) Logged() map[string]int64 {
 	return all
 }
 
-// KeepLogs copies their logs into a folder, each from this many bytes on.
+// KeepLogs copies the logs into a folder, each from its offset in from on.
 func (n *Nodes) KeepLogs(to string, from map[string]int64) error {
 	err := os.MkdirAll(to, 0o755)
 	for _, x := range n.Servers() {
@@ -180,7 +176,6 @@ func (n *Nodes) KeepLogs(to string, from map[string]int64) error {
 	return nil
 }
 
-// copyFrom copies a file that may be large, from a byte on.
 func copyFrom(first int64, to, from string) error {
 	source, err := os.Open(from)
 	if err != nil {
@@ -198,14 +193,14 @@ func copyFrom(first int64, to, from string) error {
 	return errors.Join(err, target.Close())
 }
 
-// Loaded tells them that a run's work is to begin on them: they notice who takes writes.
+// Loaded notes who takes writes before the work begins.
 func (n *Nodes) Loaded(ctx context.Context) {
 	if n != nil {
 		n.led, n.EndedForGood = n.leaders(ctx), ""
 	}
 }
 
-// Announce has what they do by themselves marked from now on, until the returned function is called.
+// Announce has what the nodes do by themselves marked until stop is called.
 func (n *Nodes) Announce(mark Mark) (stop func()) {
 	if n == nil {
 		return func() {}
@@ -214,13 +209,11 @@ func (n *Nodes) Announce(mark Mark) (stop func()) {
 	return func() { n.mark.Store(nil) }
 }
 
-// catchUpTimeout bounds the wait, after the last fault, until all nodes hold
-// the same data again.
 const catchUpTimeout = 2 * time.Minute
 
-// CatchUp starts the nodes that are down, waits until all nodes hold the same data, for two minutes at
-// most, and marks how long that took, and who took writes before the work and who does now, if that is
-// known: a promotion may have come without a fault, or after it was healed.
+// CatchUp starts nodes that are down, and waits up to two minutes until all hold the same data.
+// It marks how long that took and, if known, who took writes before the work and who does
+// after: a promotion may come without a fault or after it was healed.
 func (n *Nodes) CatchUp(ctx context.Context, mark Mark) {
 	waiting, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
@@ -240,20 +233,19 @@ func (n *Nodes) CatchUp(ctx context.Context, mark Mark) {
 	}
 }
 
-// Heal starts the nodes that are down, and returns when all nodes hold the same data.
+// Heal starts nodes that are down, and returns when all hold the same data.
 func (n *Nodes) Heal(ctx context.Context) error {
 	err := n.startAgain(ctx)
-	if n.EndedForGood == "" { // else nobody is there to be waited for
+	if n.EndedForGood == "" { // otherwise there is no node to wait for
 		err = errors.Join(err, n.Settled(ctx))
 	}
 	return err
 }
 
-// primaryBound is how long it may take to find out who takes writes.
 const primaryBound = 10 * time.Second
 
-// leaders are the nodes that take writes, by name with commas between: more than one where each has
-// a part of the data. Empty where there is no such node, or if it is not known.
+// leaders are the names of the nodes that take writes, with commas. Shards have several. Empty
+// if there is none or it is unknown.
 func (n *Nodes) leaders(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, primaryBound)
 	defer cancel()
@@ -268,8 +260,8 @@ func (n *Nodes) leaders(ctx context.Context) string {
 	return strings.Join(names, ",")
 }
 
-// startAgain starts servers that are down. Where none that holds data comes up again, since
-// each ends by itself, EndedForGood is what the log of the first gives for it.
+// startAgain starts servers that are down. If every node with data ends by itself, EndedForGood
+// is the reason in the first one's log.
 func (n *Nodes) startAgain(ctx context.Context) error {
 	var all []error
 	holding, ended := 0, 0
@@ -294,8 +286,8 @@ func (n *Nodes) startAgain(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// decidersFirst are the servers in another order: without those that decide who is the primary, a
-// node may not come back.
+// decidersFirst orders the servers that decide who is the primary first: without them, a node
+// may not come back.
 func decidersFirst(all []*cluster.Node) []*cluster.Node {
 	var deciders, others []*cluster.Node
 	for _, x := range all {

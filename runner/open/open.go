@@ -1,5 +1,5 @@
-// Package open reaches a run's database and takes its schema for the run. What it opens waits without
-// end for nothing: a database that went away, or that keeps a call from going on, gives an error.
+// Package open reaches a run's database and takes its schema for the run. Its calls do not wait
+// forever: if a database is gone or a call is kept from going on, they return an error.
 //
 // It must not know what a run does there.
 package open
@@ -16,27 +16,24 @@ import (
 	"assay/workload/definition"
 )
 
-// Asked is a workload as it is to be opened on a database.
+// Asked is a workload to open on a database.
 type Asked struct {
-	// Workload is its name, and Config what was set of it.
 	Workload string
 	Config   definition.Config
-	// Seed and Clients are those of the load.
-	Seed    uint64
-	Clients int
-	// Isolation is one of the database's own levels; empty for the driver's default.
+	Seed     uint64
+	Clients  int
+	// Isolation is one of the database's levels; empty for the driver's default.
 	Isolation string
-	// Existing is true if the tables are there already, and are a user's.
-	Existing bool
-	// ConnectTimeout bounds each contact while the database is reached, and StallTimeout any call
-	// then that makes no progress; 0 for a minute.
+	Existing  bool
+	// ConnectTimeout bounds each contact while the database is reached. StallTimeout bounds
+	// later calls without progress; 0 means a minute.
 	ConnectTimeout, StallTimeout time.Duration
 }
 
-// Open opens it on the database at address, which has all parameters and the password. A call of the
-// work that is kept from going on by others is borne for ConnectTimeout; see BearFor. It returns
-// *catalog.SchemeError, *store.OptionError where the database does not serve the workload,
-// *store.UnreachableError, and what the driver and the workload refuse.
+// Open opens the workload on the database at address, which has all parameters and the password.
+// Until BearFor, a call may be blocked by others for ConnectTimeout. It returns
+// *catalog.SchemeError, *store.OptionError if the database does not serve the workload,
+// *store.UnreachableError, and errors of the driver and the workload.
 func (a Asked) Open(ctx context.Context, address string) (*Work, error) {
 	driver, err := catalog.DriverFor(address)
 	if err != nil {
@@ -46,7 +43,7 @@ func (a Asked) Open(ctx context.Context, address string) (*Work, error) {
 	if support.Open == nil {
 		return nil, support.Refused()
 	}
-	// The driver bounds each contact by the time to connect.
+	// The driver bounds each contact by the connect timeout.
 	b := New(nil, cmp.Or(a.StallTimeout, defaultStallTimeout)+a.ConnectTimeout, address)
 	opened, err := bind(b, ctx, "connecting", func(ctx context.Context) (definition.Work, error) { return a.reach(ctx, support, address) })
 	if err != nil {
@@ -57,7 +54,6 @@ func (a Asked) Open(ctx context.Context, address string) (*Work, error) {
 	return b, nil
 }
 
-// reach reaches the database at address and begins the workload on it.
 func (a Asked) reach(ctx context.Context, by definition.Support, address string) (definition.Work, error) {
 	to := store.Target{Address: address, ConnectTimeout: a.ConnectTimeout, Isolation: a.Isolation, Seed: a.Seed, Existing: a.Existing}
 	if c, can := a.Config.(definition.Existing); can && a.Existing {
@@ -77,9 +73,9 @@ func (a Asked) reach(ctx context.Context, by definition.Support, address string)
 	return w, nil
 }
 
-// Own takes the lease on the schema for a run that begins, before anything is changed in it, and
-// tells what an earlier run left there; nil if nothing. What is not assay's gets no lease, and what
-// cannot be removed keeps none. Errors are those of lease.Take and of the database.
+// Own takes the lease on the schema for a new run before anything is changed, and returns what an
+// earlier run left; nil for nothing. It takes no lease on a foreign schema, and releases it if the
+// leftover cannot be removed. Errors are those of lease.Take and of the database.
 func (b *Work) Own(ctx context.Context, run string, on lease.Terms) (*lease.Lease, *store.Leftover, error) {
 	if _, err := b.Marker(ctx); err != nil {
 		return nil, nil, err

@@ -14,38 +14,31 @@ import (
 	"assay/workload/definition"
 )
 
-// defaultStallTimeout is how long a phase of a run may make no progress before the
-// database is asked whether it is still there.
 const defaultStallTimeout = time.Minute
 
 const (
-	// mostAnswers is how often in a row a database may answer that it is there
-	// while a phase makes no progress: with the default, an hour.
+	// mostAnswers is how often in a row a database may answer while a phase makes no progress:
+	// by default, for an hour.
 	mostAnswers = 60
-	// closingGrace bounds how long a call may take to return once its context
-	// has ended.
+	// closingGrace is how long a call may take to return after its context has ended.
 	closingGrace = 10 * time.Second
 )
 
-// Work is a definition.Work none of whose calls waits without end for a database that
-// went away: it gives up on one that makes no progress for StallTimeout and does
-// not answer Describe within another, and returns *store.UnreachableError. It
-// does not rely on a driver to return when its context ends. A phase of any length is
-// waited for while it makes progress. It is safe for concurrent use.
+// Work is a definition.Work whose calls do not wait forever. A call without progress for
+// StallTimeout makes it ask Describe. Without an answer within another StallTimeout, the call
+// returns *store.UnreachableError, even if the driver ignores its context. A call that makes
+// progress may take any time. It is safe for concurrent use.
 type Work struct {
 	definition.Work
-	// StallTimeout is how long a call may make no progress before the database is asked whether
-	// it is still there, and how long it may take to answer.
+	// StallTimeout bounds a call's time without progress, and the database's answer after it.
 	StallTimeout time.Duration
 	address      string // printable
-	// patience is what BearFor has set; 0 for without end.
-	patience atomic.Int64
-	// gone is true once the database did not answer. The calls that follow ask
-	// first whether it is back.
+	patience     atomic.Int64
+	// gone means that the database did not answer. Later calls first ask whether it is back.
 	gone atomic.Bool
 }
 
-// New bounds a work on the database at address; stallTimeout is Work.StallTimeout, 0 for a minute.
+// New bounds the calls of w on the database at address. A stallTimeout of 0 means a minute.
 func New(w definition.Work, stallTimeout time.Duration, address string) *Work {
 	if stallTimeout <= 0 {
 		stallTimeout = defaultStallTimeout
@@ -53,12 +46,12 @@ func New(w definition.Work, stallTimeout time.Duration, address string) *Work {
 	return &Work{Work: w, StallTimeout: stallTimeout, address: store.Redact(address)}
 }
 
-// do makes a call, which doing names, and bounds it.
+// do makes a bounded call. doing describes it for errors.
 func (b *Work) do(ctx context.Context, doing string, call func(ctx context.Context) error) error {
 	return b.progressing(ctx, doing, new(atomic.Int64), call)
 }
 
-// progressing is do of a call that counts steps as it goes on.
+// progressing is do for a call that counts its steps.
 func (b *Work) progressing(ctx context.Context, doing string, steps *atomic.Int64, call func(ctx context.Context) error) error {
 	if b.gone.Load() {
 		if !b.answers(ctx) {
@@ -69,8 +62,7 @@ func (b *Work) progressing(ctx context.Context, doing string, steps *atomic.Int6
 	return b.watch(ctx, b.StallTimeout, doing, steps, call)
 }
 
-// watch makes a call and gives it up if it makes no progress for so long and the
-// database does not answer either.
+// watch gives a call up if it makes no progress and the database does not answer.
 func (b *Work) watch(ctx context.Context, stallTimeout time.Duration, doing string, steps *atomic.Int64, call func(ctx context.Context) error) error {
 	calling, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -119,8 +111,8 @@ func (b *Work) watch(ctx context.Context, stallTimeout time.Duration, doing stri
 	}
 }
 
-// answers reports whether the database says anything within the stall timeout. What
-// it refuses to tell is an answer too.
+// answers reports whether the database says anything within the stall timeout. A refusal is an
+// answer.
 func (b *Work) answers(ctx context.Context) bool {
 	if b.Work == nil { // it was not reached yet
 		return false
@@ -165,7 +157,7 @@ func (b *Work) Removable(ctx context.Context) error {
 	return b.do(ctx, "looking for what others have made", b.Work.Removable)
 }
 
-// Lease implements work. Renewing and releasing are bounded by who asks (attempt).
+// Lease implements definition.Work. The caller bounds renewing and releasing.
 func (b *Work) Lease(ctx context.Context) (*store.Lease, error) {
 	return bind(b, ctx, "looking for a lease", b.Work.Lease)
 }
@@ -182,12 +174,11 @@ func (b *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	return b.session(ctx, n, b.Work.Client)
 }
 
-// session opens a session.
 func (b *Work) session(ctx context.Context, n int, open func(ctx context.Context, n int) (load.Client, error)) (load.Client, error) {
 	return bind(b, ctx, "opening a session", func(ctx context.Context) (load.Client, error) { return open(ctx, n) })
 }
 
-// bind bounds a call that returns something.
+// bind is do for a call with a result.
 func bind[T any](b *Work, ctx context.Context, doing string, call func(ctx context.Context) (T, error)) (value T, err error) {
 	answer := make(chan T, 1) // not a variable: an abandoned call may still set it
 	err = b.do(ctx, doing, func(ctx context.Context) error {
@@ -214,12 +205,11 @@ func (b *Work) Settle(ctx context.Context) error {
 	return b.do(ctx, "waiting until nothing is in flight", b.Work.Settle)
 }
 
-// Load: what was loaded is progress.
+// Load implements definition.Work. Loaded rows are progress.
 func (b *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	return b.loadBy(ctx, loaded, b.Work.Load)
 }
 
-// loadBy is Load by another function.
 func (b *Work) loadBy(ctx context.Context, loaded func(done, total int64), by func(context.Context, func(done, total int64)) error) error {
 	var steps, rows atomic.Int64
 	err := b.progressing(ctx, "loading", &steps, func(ctx context.Context) error {
@@ -235,7 +225,7 @@ func (b *Work) loadBy(ctx context.Context, loaded func(done, total int64), by fu
 	return err
 }
 
-// Save: what was read is progress.
+// Save implements definition.Work. Rows read are progress.
 func (b *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	var steps atomic.Int64
 	return b.progressing(ctx, "reading everything back", &steps, func(ctx context.Context) error {
@@ -246,8 +236,8 @@ func (b *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	})
 }
 
-// LoadThrough loads through faults, if the workload can; see definition.Reloading. Of one that cannot
-// it returns *store.OptionError.
+// LoadThrough loads through faults; see definition.Reloading. It returns *store.OptionError if the
+// workload cannot.
 func (b *Work) LoadThrough(ctx context.Context, loaded func(done, total int64), rowsIn func()) (again int64, err error) {
 	work, can := b.Work.(definition.Reloading)
 	if !can {
@@ -260,7 +250,7 @@ func (b *Work) LoadThrough(ctx context.Context, loaded func(done, total int64), 
 	return again, err
 }
 
-// Examine has the workload examine the database, if it does that; see definition.Examiner.
+// Examine calls the workload's definition.Examiner, if it is one.
 func (b *Work) Examine(ctx context.Context, folder string) error {
 	examiner, does := b.Work.(definition.Examiner)
 	if !does {
@@ -269,8 +259,8 @@ func (b *Work) Examine(ctx context.Context, folder string) error {
 	return b.do(ctx, "examining it", func(ctx context.Context) error { return examiner.Examine(ctx, folder) })
 }
 
-// Close implements work. A database that is gone, which was told already, has
-// nothing to be closed.
+// Close implements definition.Work. It leaves a database alone that is gone: an earlier error
+// told so.
 func (b *Work) Close() error {
 	ended := make(chan error, 1)
 	go func() { ended <- b.Work.Close() }()
@@ -289,8 +279,7 @@ func (b *Work) Close() error {
 	}
 }
 
-// Rounds are those of the work, with their calls bounded, and whether it is worked in
-// rounds at all.
+// Rounds are the rounds of the work, with bounded calls, and whether it has rounds.
 func (b *Work) Rounds() ([]load.Round, bool) {
 	in, several := b.Work.(definition.Rounds)
 	if !several {
@@ -302,7 +291,7 @@ func (b *Work) Rounds() ([]load.Round, bool) {
 		rounds[i].Client = func(ctx context.Context, n int) (load.Client, error) { return b.session(ctx, n, client) }
 		if ready != nil {
 			rounds[i].Ready = func(ctx context.Context) error {
-				// A round may begin with servers that are started anew.
+				// A round may begin by restarting servers.
 				return b.watch(ctx, readyShare*b.StallTimeout, "preparing a round", new(atomic.Int64), ready)
 			}
 		}
@@ -310,23 +299,22 @@ func (b *Work) Rounds() ([]load.Round, bool) {
 	return rounds, true
 }
 
-// readyShare is how many times the stall timeout the preparing of a round may take.
+// readyShare is the bound for preparing a round, in stall timeouts.
 const readyShare = 5
 
-// looksAtBlockers is how often a call that is under way is asked for what keeps it from going
-// on within the time that it may be kept, and lookTimeout bounds one such question.
+// looksAtBlockers is how often within the patience a call is checked for blockers. lookTimeout
+// bounds one check.
 const (
 	looksAtBlockers = 5
 	lookTimeout     = 5 * time.Second
 )
 
-// BearFor sets how long a call may be kept from going on by others; see blockers. Before the
-// work that is the time to connect. Later it is the stall timeout: locks that clients left,
-// and servers that faults have hit, need their time.
+// BearFor sets how long others may block a call. Before the work this is the connect timeout.
+// Later it is the stall timeout: locks left by clients, and servers after faults, need time.
 func (b *Work) BearFor(patience time.Duration) { b.patience.Store(int64(patience)) }
 
-// blockers sends *store.BlockedError when a call that begins now has been kept from going
-// on by others, by one thing or another, for as long as is borne. It ends with ctx.
+// blockers sends *store.BlockedError when others have blocked a call for the whole patience,
+// whichever blocker it was. It ends with ctx.
 func (b *Work) blockers(ctx context.Context, doing string) <-chan error {
 	found := make(chan error, 1)
 	patience := time.Duration(b.patience.Load())

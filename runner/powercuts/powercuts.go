@@ -1,5 +1,5 @@
-// Package powercuts tries the durability settings of a database: for each, a run whose power is
-// cut, and what was lost of what had been acknowledged.
+// Package powercuts tries the durability settings of a database. For each, it makes a run with a
+// power cut, and reports what was lost of the acknowledged operations.
 //
 // It must not know how a run is carried out or judged.
 package powercuts
@@ -26,50 +26,45 @@ import (
 	"assay/workload/entity"
 )
 
-// Trials is which settings of a database are tried.
+// Trials are the settings to try.
 type Trials struct {
-	// Cluster is the servers to start, such as postgres:3, without a choice of the
-	// settings that are tried.
+	// Cluster is the servers to start, such as postgres:3, without the settings tried.
 	Cluster string
-	// Settings are those to try, by their names; none for all.
+	// Settings are names; none for all settings.
 	Settings []string
-	// Duration is how long each run works; 0 for as long as the product usually takes to
-	// come back.
+	// Duration is the length of each run; 0 for the usual time until the product is back.
 	Duration time.Duration
-	// Seed is the seed of every run.
-	Seed uint64
+	Seed     uint64
 }
 
-// Trial is one setting whose acknowledgements were tried by one power cut.
+// Trial is the result of one setting and one power cut.
 type Trial struct {
-	// Setting is what was asked for, and Cut whose power was cut.
+	// Setting is the setting's name, Cut the target of the power cut.
 	Setting string `json:"setting"`
 	Cut     string `json:"cut"`
 	// Durability is what the manual promises, Lost what was lost.
 	Durability *report.Durability `json:"durability"`
 	Lost       *report.Lost       `json:"lost"`
-	// Acknowledged is how many operations were, in the whole run.
+	// Acknowledged counts the operations of the whole run.
 	Acknowledged int64 `json:"acknowledged"`
-	// Recovered is from the cut to the first commit after it, in milliseconds; -1 if
-	// none came.
+	// Recovered is the time from the cut to the next commit, in milliseconds; -1 if none came.
 	Recovered float64 `json:"recovered_after_ms"`
-	// Verdict is valid, violated or unknown, and Why says it in words if it is not
-	// valid.
+	// Verdict is valid, violated or unknown. Why explains it if it is not valid.
 	Verdict string `json:"verdict"`
 	Why     string `json:"why,omitempty"`
-	// Folder is the run's, if it was kept.
+	// Folder is the run's folder, if it was kept.
 	Folder string `json:"folder,omitempty"`
 }
 
 // setting is one way to have a product acknowledge.
 type setting struct {
 	name string
-	// cluster is added to the spec, and options to the address.
+	// cluster is added to the spec, options to the address.
 	cluster string
 	options []string
 }
 
-// settingsOf are those of a product that are worth trying, the strongest first.
+// settingsOf are a product's settings that are worth trying, the strongest first.
 func settingsOf(product string) []setting {
 	switch product {
 	case "postgres":
@@ -104,15 +99,15 @@ func settingsOf(product string) []setting {
 	return nil
 }
 
-// The times of a trial: the power is cut once the work has its speed, and comes back
-// soon, so that there is time to see it recover.
+// The power is cut when the work is at full speed, and soon comes back, so that the run sees the
+// recovery.
 const (
 	trialWarmup = 500 * time.Millisecond
 	trialCut    = 2 * time.Second
 	trialAway   = 300 * time.Millisecond
 )
 
-// trialLength is how long is worked, so that the servers come back meanwhile.
+// trialLength is long enough for the servers to come back.
 func trialLength(spec cluster.Spec) time.Duration {
 	switch {
 	case spec.Product == "cassandra":
@@ -127,11 +122,10 @@ func trialLength(spec cluster.Spec) time.Duration {
 	return 6 * time.Second
 }
 
-// Try cuts the power of one node and then of all nodes under each setting,
-// each in a run of its own, and gives each trial when it is known. Without a folder in
-// the options the runs' folders are removed. A run that cannot be made ends the trials if
-// it is the first, and is else a trial without a verdict; a promise that was broken is no
-// error.
+// Try cuts, under each setting, the power of one node and then of all nodes, each in its own run,
+// and gives each trial when it is known. Without a folder in the options it removes the runs'
+// folders. A first run that fails ends the trials; a later one gives a trial without a verdict. A
+// broken promise is no error.
 func Try(ctx context.Context, s Trials, o runner.Options, give func(Trial)) error {
 	spec, err := cluster.ParseSpec(s.Cluster)
 	if err != nil {
@@ -161,7 +155,7 @@ func Try(ctx context.Context, s Trials, o runner.Options, give func(Trial)) erro
 			if err != nil && (number == 1 || ctx.Err() != nil) {
 				return fmt.Errorf("%s, %s: %w", by.name, target, err)
 			}
-			if err != nil { // the others are worth knowing all the same
+			if err != nil { // the other trials are still useful
 				trial = Trial{Setting: by.name, Cut: target, Recovered: -1, Verdict: check.Unknown.String(), Why: err.Error()}
 			}
 			if temporary {
@@ -173,7 +167,6 @@ func Try(ctx context.Context, s Trials, o runner.Options, give func(Trial)) erro
 	return nil
 }
 
-// chosen are the product's settings that were asked for.
 func (s Trials) chosen(product string) (some []setting, err error) {
 	all := settingsOf(product)
 	if len(all) == 0 {
@@ -196,8 +189,7 @@ func (s Trials) chosen(product string) (some []setting, err error) {
 	return some, nil
 }
 
-// trialTargets are whose power is cut: one node's, and where there are several all
-// nodes'.
+// trialTargets are one node and, if there are several, all nodes.
 func trialTargets(spec cluster.Spec) []string {
 	one := fault.TargetPrimary
 	if spec.Product == "mariadb" || spec.Product == "cassandra" {
@@ -237,7 +229,6 @@ func tryOne(ctx context.Context, s Trials, by setting, target string, o runner.O
 	return trial, nil
 }
 
-// firstProblem is what the first check that is not valid says.
 func firstProblem(r *report.Result) string {
 	for _, c := range r.Checks {
 		if c.Verdict == r.Verdict {
@@ -247,8 +238,7 @@ func firstProblem(r *report.Result) string {
 	return ""
 }
 
-// trialWorkload is what is worked in a trial: transfers, or where a product has none,
-// what it has.
+// trialWorkload is bank or, for a product that does not serve it, another workload.
 func trialWorkload(product string) string {
 	switch product {
 	case "cassandra":
@@ -259,7 +249,6 @@ func trialWorkload(product string) string {
 	return bank.Name
 }
 
-// scenario is the run of one trial.
 func (s Trials) scenario(by setting, target string) (runner.Scenario, error) {
 	text := s.Cluster
 	if by.cluster != "" {

@@ -1,6 +1,6 @@
-// Package readback reads a run's database back into the run's folder, once nothing of the run is in
-// flight: what it has saved is all that the run is judged by. It tells rows that a database lost
-// from a schema that somebody replaced, and from tables that somebody emptied.
+// Package readback reads a run's database back into the run's folder when nothing of the run is in
+// flight. The run is judged by this state alone. It distinguishes lost rows from a replaced schema
+// and from emptied tables.
 //
 // It must not know what the rows mean, nor how the run went.
 package readback
@@ -24,60 +24,49 @@ import (
 	"assay/workload/definition"
 )
 
-// File is the name of the file that tells, beside the saved state, how
-// the database was read back. It is written after the state, whether the run
-// itself or a later assay check has read it, so that every judgement of the
-// folder knows the same.
+// File is the name of the file that tells how the database was read back. The run or a later assay
+// check writes it after the state, so that all judgements know the same.
 const File = "readback.json"
 
-// FileRestored is the name of the file that tells of the backups that were restored, and
-// where the state of each is in the run's folder.
+// FileRestored is the name of the file with the restored backups and the paths of their states.
 const FileRestored = "restored.json"
 
-// SettleTimeout bounds the wait for what the database still has in flight
-// after the last client has gone. It is longer than MongoDB keeps a
-// transaction that nobody ends (transactionLifetimeLimitSeconds, 60 s).
+// SettleTimeout bounds the wait for what is still in flight after the last client has ended. It is
+// longer than MongoDB keeps an abandoned transaction (transactionLifetimeLimitSeconds, 60 s).
 const SettleTimeout = 90 * time.Second
 
-// Database is what a run has worked on, as far as it is read back: a definition.Work.
+// Database is the part of a definition.Work that reading back needs.
 type Database interface {
-	// Rows is how many rows were loaded.
 	Rows() int64
-	// Save reads all of it into the folder.
 	Save(ctx context.Context, folder string, read func(rows int64)) error
 	Find(ctx context.Context) (*store.Leftover, error)
 	Size(ctx context.Context) (store.Size, error)
 }
 
-// Own tells whether the database holds what the run has made: a lease.Lease.
+// Own tells whether the database holds this run: a lease.Lease.
 type Own interface {
-	// Confirm returns nil if it does, and else why not.
+	// Confirm returns nil if it does, and otherwise why not.
 	Confirm(ctx context.Context) error
-	// Reading is the context with which that is read.
+	// Reading is the context for reading the run's data.
 	Reading(ctx context.Context) context.Context
 }
 
 // Reading is how a database is read back.
 type Reading struct {
-	// Folder is the run's, and State the name of the file that Save writes last into it.
+	// Folder is the run's folder. State is the file that Save writes last.
 	Folder, State string
-	// Existing is true of tables that are a user's: that one is not there, or a row that cannot
-	// be decoded, is an error.
+	// Existing is for a user's tables: a missing table or an undecodable row is an error.
 	Existing bool
-	// MayBeEmpty is true where the database itself may have lost all rows: no rows are no sign
-	// of somebody who emptied the tables.
-	MayBeEmpty bool
-	// Acknowledged is how many operations the database has told clients to be committed.
+	// MayBeEmpty means that the database itself may have lost all rows, so that no rows are no
+	// sign of tampering.
+	MayBeEmpty   bool
 	Acknowledged int64
-	// Progress is told how many rows were read.
-	Progress func(rows int64)
+	Progress     func(rows int64)
 }
 
-// Save saves the state of the database in the run's folder, if it is own's
-// run's before and after it is read: a schema that is replaced meanwhile would
-// be taken for one that has lost its rows. So would one that somebody emptied.
-// A state that was saved earlier is replaced by a good one only. unread is what
-// is there and cannot be read.
+// Save saves the state of the database if it is own's run's before and after the reading. A schema
+// that is replaced or emptied meanwhile would look like lost rows. Only a good state replaces an
+// earlier one. unread is what is there and cannot be read.
 //
 // Errors are those of own and of the database, and *EmptiedError.
 func (o Reading) Save(ctx context.Context, db Database, own Own) (unread store.Unread, err error) {
@@ -106,8 +95,8 @@ func (o Reading) Save(ctx context.Context, db Database, own Own) (unread store.U
 	return unread, errors.Join(err, removed(state))
 }
 
-// read is db.Save. A table that is not there is passed over by another reading, and a row that
-// cannot be decoded, unless it is one of a user's.
+// read is db.Save. Except in a user's tables, it passes over rows that cannot be decoded, and over
+// missing tables by reading again.
 func (o Reading) read(ctx context.Context, db Database) (unread store.Unread, err error) {
 	if o.Existing {
 		return unread, db.Save(ctx, o.Folder, o.Progress)
@@ -124,7 +113,6 @@ func (o Reading) read(ctx context.Context, db Database) (unread store.Unread, er
 	}
 }
 
-// removed removes a file that may not be there.
 func removed(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -132,18 +120,15 @@ func removed(path string) error {
 	return nil
 }
 
-// enough is how many rows must be gone at once, and none left, to call their table
-// emptied.
+// enough is the number of rows that must be gone, with none left, to call the tables emptied.
 const enough = 20
 
-// notEmptied returns an *EmptiedError if the mark is there and not one row of
-// all that were loaded or, if nothing is loaded, of all that the clients were
-// told to be written. A database that loses rows loses those that a failure
-// caught, and its mark with them where it loses everything; that all rows of all tables
-// are gone and the mark beside them is not is what DELETE or TRUNCATE leaves.
+// notEmptied returns an *EmptiedError if the mark is there and no row is left of all that were
+// loaded or, if none were loaded, written. A database that loses everything loses the mark too.
+// DELETE or TRUNCATE leaves the mark beside empty tables.
 //
-// Rows that are left in another table are evidence: what they hold was written by the
-// operations whose rows are gone, or before these, and is judged with them.
+// Rows left in another table are evidence. Operations whose rows are gone, or earlier ones, wrote
+// them, and they are judged together.
 func notEmptied(ctx context.Context, db Database, written int64) error {
 	loaded := db.Rows()
 	if max(loaded, written) < enough {
@@ -166,10 +151,9 @@ func notEmptied(ctx context.Context, db Database, written int64) error {
 	return &EmptiedError{Expected: max(loaded, written)}
 }
 
-// EmptiedError means that no table of ours holds anything any more.
+// EmptiedError means that all of our tables are empty.
 type EmptiedError struct {
-	// Expected is how many rows were loaded, or else how many operations were
-	// acknowledged.
+	// Expected is the number of loaded rows or, if larger, of acknowledged operations.
 	Expected int64
 }
 
@@ -178,8 +162,8 @@ func (e *EmptiedError) Error() string {
 		"or the database lost all rows at once: its log says which", check.Counted(e.Expected, "loaded row or acknowledged operation", "loaded rows or acknowledged operations"))
 }
 
-// Instead says what there is instead of the run, if the error of Save says that nothing is left of
-// it; empty if it does not say so.
+// Instead says what is there instead of the run, if Save's error says that nothing is left of it;
+// otherwise empty.
 func Instead(err error) string {
 	replaced, emptied := (*lease.ReplacedError)(nil), (*EmptiedError)(nil)
 	switch {
@@ -193,25 +177,21 @@ func Instead(err error) string {
 
 // Record tells how a database was read back.
 type Record struct {
-	// Run is the run whose state was read.
 	Run string `json:"run"`
-	// InFlight says why operations may still have been in flight; empty if all
-	// had settled.
+	// InFlight says why operations may still have been in flight; empty if all had settled.
 	InFlight string `json:"in_flight"`
-	// Gone is what there was instead of the run on servers of its own; empty if it was there.
-	Gone string `json:"gone,omitempty"`
-	// Unread is what was there and could not be read.
+	// Gone is what was there instead of the run on its own servers; empty if it was there.
+	Gone   string       `json:"gone,omitempty"`
 	Unread store.Unread `json:"unread,omitzero"`
-	// Size is what the data took on disk; nil if the database did not tell.
+	// Size is the data's size on disk; nil if unknown.
 	Size *store.Size `json:"size,omitempty"`
 }
 
 // Write writes the record into a run's folder, whole or not at all.
 func (r Record) Write(folder string) error { return history.WriteJSON(filepath.Join(folder, File), r) }
 
-// Load reads the record of a run's folder; known is false if the folder has none, as
-// those of earlier versions have. A record that cannot be read, or of another
-// run, gives an *report.InputError.
+// Load reads the record of a run's folder. known is false for earlier versions' folders without
+// one. An unreadable record, or another run's, gives a *report.InputError.
 func Load(folder, run string) (record Record, known bool, err error) {
 	path := filepath.Join(folder, File)
 	text, err := os.ReadFile(path)
@@ -230,7 +210,7 @@ func Load(folder, run string) (record Record, known bool, err error) {
 	return record, true, nil
 }
 
-// Restored are the states of restored backups that a run's folder holds.
+// Restored are the states of restored backups in a run's folder.
 func Restored(folder string) ([]definition.Restored, error) {
 	all, err := definition.ReadJSON[[]definition.Restored](filepath.Join(folder, FileRestored))
 	for i := range all {

@@ -1,6 +1,5 @@
-// Package record is what a run keeps in its history beside operations: its faults, what its cluster
-// did, and its rounds. Whoever does them writes these events, and whoever reckons the run up reads
-// them, so that both have one form of them.
+// Package record defines the events of a run's history beside operations: faults, what the cluster
+// did, and rounds. Whoever writes these events and whoever evaluates the run share one form.
 //
 // It must not know how a fault is done, nor what follows from one.
 package record
@@ -19,69 +18,63 @@ import (
 	"assay/report"
 )
 
-// The events of a run with a cluster, beside those of every run.
+// The events of a run with a cluster.
 const (
-	// EventFault is a fault that was injected, or healed, or skipped; Detail is
-	// a Fault, and the last one of a number holds.
+	// EventFault is a fault that was injected, healed or skipped. Detail is a Fault; the last
+	// event of a number holds.
 	EventFault = "fault"
-	// EventCluster is what the cluster did by itself; Detail says what.
+	// EventCluster is what the cluster did by itself, in the words of Detail.
 	EventCluster = "cluster"
-	// EventDied is a server that ended though nobody had it end; Detail begins with
-	// its node's name and says how.
+	// EventDied is a server that ended by itself. Detail begins with its node's name and says
+	// how.
 	EventDied = "server died"
-	// EventSettled says in Detail how long after the last fault all nodes held
-	// the same data.
+	// EventSettled says in Detail how long after the last fault all nodes held the same data.
 	EventSettled = "settled"
-	// EventTwoPrimaries says that a node took writes in the end beside the primary.
+	// EventTwoPrimaries says that another node took writes beside the primary at the end.
 	EventTwoPrimaries = "two primaries"
-	// EventLeader is who took writes: the first of a run before the work, the last in the end.
-	// Detail is the node's name, or the names, with commas between, where each has a part of the data.
+	// EventLeader is who takes writes: its first event is before the work, its last at the
+	// end. Detail is the node's name; shards give several with commas.
 	EventLeader = "leader"
 )
 
-// Fault is a fault in the history. Times are nanoseconds since the start
-// of the run.
+// Fault is a fault in the history. Times are nanoseconds since the start of the run.
 type Fault struct {
 	Number int    `json:"number"`
 	Action string `json:"action"`
 	Target string `json:"target"`
-	// Asked is the fault as it was asked for, with its times.
+	// Asked is the fault as asked for, with its times.
 	Asked string `json:"asked,omitempty"`
-	// Source says where it is from, such as a file; empty if it was written as it is.
-	Source   string   `json:"source,omitempty"`
-	Nodes    []string `json:"nodes"`
-	Injected int64    `json:"injected"`
-	// Cut is when the power was cut; 0 of other faults.
-	Cut int64 `json:"cut,omitempty"`
-	// Healed is 0 until it is.
-	Healed          int64  `json:"healed,omitempty"`
-	Proven          bool   `json:"proven"`
-	Proof           string `json:"proof,omitempty"`
-	Healing         string `json:"healing,omitempty"`
-	Problem         string `json:"problem,omitempty"`
-	Skipped         bool   `json:"skipped,omitempty"`
-	Primary         string `json:"primary,omitempty"`
-	NewPrimary      string `json:"new_primary,omitempty"`
-	NewPrimaryAfter int64  `json:"new_primary_after,omitempty"`
-	// Backup is what a backup or a restore made; nil of other faults.
+	// Source is where the fault comes from, such as a file; empty for the fault's own text.
+	Source          string   `json:"source,omitempty"`
+	Nodes           []string `json:"nodes"`
+	Injected        int64    `json:"injected"`
+	Cut             int64    `json:"cut,omitempty"`
+	Healed          int64    `json:"healed,omitempty"`
+	Proven          bool     `json:"proven"`
+	Proof           string   `json:"proof,omitempty"`
+	Healing         string   `json:"healing,omitempty"`
+	Problem         string   `json:"problem,omitempty"`
+	Skipped         bool     `json:"skipped,omitempty"`
+	Primary         string   `json:"primary,omitempty"`
+	NewPrimary      string   `json:"new_primary,omitempty"`
+	NewPrimaryAfter int64    `json:"new_primary_after,omitempty"`
+	// Backup is what a backup or restore made; nil for other faults.
 	Backup        *Backup `json:"backup,omitempty"`
 	PrimaryStayed string  `json:"primary_stayed,omitempty"`
 }
 
 // Log is what a history has of faults and of the cluster.
 type Log struct {
-	// Faults are those that were injected, or skipped, in the order in which they were first
-	// written.
-	Faults  []Fault
-	events  []report.ClusterEvent
-	died    []report.ClusterEvent
-	leaders []report.ClusterEvent // of EventLeader
-	settled string
-	// twoPrimaries is true after EventTwoPrimaries.
+	// Faults were injected or skipped. Their order is that of their first events.
+	Faults       []Fault
+	events       []report.ClusterEvent
+	died         []report.ClusterEvent
+	leaders      []report.ClusterEvent // of EventLeader
+	settled      string
 	twoPrimaries bool
 }
 
-// Event takes one event of the history. The error is of a record that cannot be read.
+// Event takes one event of the history. It fails if the event cannot be read.
 func (l *Log) Event(e history.Event) error {
 	switch e.Name {
 	case EventFault:
@@ -110,9 +103,8 @@ func (l *Log) Event(e history.Event) error {
 	return nil
 }
 
-// Acted are the faults that acted, as measure wants them; each with its
-// index in Faults. One that never healed acted until the end, which is in nanoseconds since the
-// start of the run.
+// Acted are the faults that acted, for package measure, each with its index in Faults. A fault that
+// never healed acted until end, in nanoseconds since the start of the run.
 func (l *Log) Acted(end int64) (acted []measure.FaultPeriod, indexes []int) {
 	for i, f := range l.Faults {
 		if f.Skipped {
@@ -128,8 +120,8 @@ func (l *Log) Acted(end int64) (acted []measure.FaultPeriod, indexes []int) {
 	return acted, indexes
 }
 
-// Enter puts the faults into the result, with what they did to the work: impacts are of the faults
-// with these indexes.
+// Enter enters the faults with their impacts on the work. impacts belong to the faults with these
+// indexes.
 func (l *Log) Enter(r *report.Result, impacts []measure.Impact, indexes []int) {
 	r.Faults = nil
 	for _, f := range l.Faults {
@@ -154,8 +146,8 @@ func (l *Log) Enter(r *report.Result, impacts []measure.Impact, indexes []int) {
 	}
 }
 
-// tookOver is who takes writes in the end, if it is another node than those before the work and
-// those that a fault was seen to have brought in their places.
+// tookOver is who takes writes at the end, unless that node did before the work or a fault was seen
+// to have brought it in.
 func (l *Log) tookOver() (last report.ClusterEvent, took bool) {
 	if len(l.leaders) < 2 {
 		return last, false
@@ -170,7 +162,7 @@ func (l *Log) tookOver() (last report.ClusterEvent, took bool) {
 		case f.NewPrimary == "":
 		case place >= 0:
 			seen[place] = f.NewPrimary
-		default: // its predecessor is not known, or took over unseen
+		default: // the predecessor is unknown, or took over unseen
 			seen = append(seen[:len(seen)-1], f.NewPrimary)
 		}
 	}
@@ -184,8 +176,7 @@ func (l *Log) tookOver() (last report.ClusterEvent, took bool) {
 	return last, false
 }
 
-// Reported is the fault for the report, without what it did to the work; its times count
-// from start.
+// Reported is the fault for the report, without its impact. Its times count from start.
 func (f *Fault) Reported(start time.Time) report.Fault {
 	out := report.Fault{
 		Action: f.Action, Target: f.Target, Asked: f.Asked, Source: f.Source, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
@@ -218,8 +209,7 @@ func enterImpact(f *report.Fault, impact measure.Impact) {
 	f.Errors = append(f.Errors, impact.Errors...)
 }
 
-// Unproven says which faults make the measurement one of something else than
-// was asked for.
+// Unproven says which faults make the measurement differ from what was asked for.
 func (l *Log) Unproven() []string {
 	var reasons []string
 	for _, death := range l.died {
@@ -241,11 +231,11 @@ func (l *Log) Unproven() []string {
 	return reasons
 }
 
-// seenWithin is the time within which the end of a server is seen, on a machine that is busy, too.
+// seenWithin bounds the time, in nanoseconds, to notice the end of a server on a busy machine.
 const seenWithin = int64(time.Second)
 
-// diskFailed reports whether a server ended while the disk below it failed, as was asked for:
-// many end themselves rather than go on without what they could not write.
+// diskFailed reports whether a server ended while a fault failed its disk. Many end themselves
+// rather than go on without what they could not write.
 func (l *Log) diskFailed(death report.ClusterEvent) bool {
 	node, _, _ := strings.Cut(death.Text, " ")
 	at := int64(death.Second * 1e9)
@@ -254,7 +244,7 @@ func (l *Log) diskFailed(death report.ClusterEvent) bool {
 	})
 }
 
-// FaultOf is an injection as it is recorded, with times since start, the zero of the run's clock.
+// FaultOf is the record of an injection, with times since start, the zero of the run's clock.
 func FaultOf(i fault.Injection, start time.Time) Fault {
 	since := func(t time.Time) int64 {
 		if t.IsZero() {
@@ -289,19 +279,18 @@ func ActionOf(f fault.Fault) string {
 	return text[:len(text)-1] // the space before the target
 }
 
-// Backup is what a backup or a restore made, as the history has it.
+// Backup is what a backup or a restore made.
 type Backup struct {
 	Number  int    `json:"number"`
 	Restore int    `json:"restore,omitempty"`
 	By      string `json:"by"`
 	Bytes   int64  `json:"bytes"`
 	Took    int64  `json:"took"`
-	// Target is the moment restored, in nanoseconds since the start of the run; nil for that
-	// of the backup.
+	// Target is the moment restored, in nanoseconds since the start of the run; nil for the
+	// backup's moment.
 	Target *int64 `json:"target,omitempty"`
 }
 
-// backupOf is nil for nil.
 func backupOf(b *fault.Backup, start time.Time) *Backup {
 	if b == nil {
 		return nil
@@ -314,7 +303,6 @@ func backupOf(b *fault.Backup, start time.Time) *Backup {
 	return out
 }
 
-// reported is the record for the report; nil for nil.
 func (b *Backup) reported() *report.Backup {
 	if b == nil {
 		return nil

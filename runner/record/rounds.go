@@ -11,11 +11,10 @@ import (
 	"assay/measure"
 )
 
-// EventRound begins or ends a round; Detail is a measure.RoundScope, and the
-// last one of a name holds.
+// EventRound begins or ends a round. Detail is a measure.RoundScope; the last of a name holds.
 const EventRound = "round"
 
-// MarkRound writes that a round began, or ended if its end is known.
+// MarkRound writes that a round began or, if its end is known, ended.
 func MarkRound(to load.Recorder, scope measure.RoundScope) error {
 	text, err := json.Marshal(scope)
 	if err != nil {
@@ -30,11 +29,10 @@ func MarkRound(to load.Recorder, scope measure.RoundScope) error {
 
 // Rounds finds the rounds of a history.
 type Rounds struct {
-	// Scopes are the rounds in their order.
 	Scopes []measure.RoundScope
 }
 
-// Event takes one event of the history. The error is of a record that cannot be right.
+// Event takes one event of the history. It fails if the event cannot be right.
 func (r *Rounds) Event(e history.Event) error {
 	if e.Name != EventRound {
 		return nil

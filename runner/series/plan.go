@@ -1,9 +1,9 @@
-// Package series makes several runs that belong together: repeats of one scenario,
-// and scenarios that differ in a few values. It decides their order, keeps what is
-// done in the series' folder, and goes on where an interrupted series stopped.
+// Package series makes several runs that belong together: repeats of a scenario, and scenarios
+// that differ in a few values. It decides their order, keeps the series' folder, and continues
+// an interrupted series.
 //
-// It must not know the command line or the terminal, nor judge or compare what the
-// runs found; package compare does.
+// It must not know the command line or the terminal, nor judge or compare runs; package compare
+// does.
 package series
 
 import (
@@ -17,7 +17,6 @@ import (
 
 // Axis is one thing that varies in a series.
 type Axis struct {
-	// Name is as the user knows it, such as "clients".
 	Name    string
 	Choices []Choice
 }
@@ -25,31 +24,30 @@ type Axis struct {
 // Choice is one value of an axis.
 type Choice struct {
 	// Text is the value, without any password.
-	Text string
-	// Apply sets it.
+	Text  string
 	Apply func(*runner.Scenario)
 }
 
 // Plan is a series as asked for.
 type Plan struct {
-	// Base is what all runs share. Its seed is the first repeat's.
+	// Base is common to all runs. Its seed is the first repeat's.
 	Base runner.Scenario
-	// Axes vary; the last one varies fastest. Every combination is made.
+	// Axes are combined in all ways; the last one varies fastest.
 	Axes []Axis
-	// Configurations, if there are any, are made instead of the combinations of Axes.
+	// Configurations replace the combinations of Axes, if there are any.
 	Configurations []Configuration
-	// Repeats is how often each combination is made, at least 1.
+	// Repeats is the number of runs of each combination, at least 1.
 	Repeats int
 }
 
-// Configuration is one of the scenarios of a series. Its values are what tells it from the
-// others, without any password; the series gives it its name.
+// Configuration is one scenario of a series. Its values, without any password, distinguish it
+// from the others. The series names it.
 type Configuration struct {
 	report.Configuration
 	Scenario runner.Scenario
 }
 
-// MaxRuns bounds a series: it is more than a year of short runs.
+// MaxRuns bounds a series: more than a year of short runs.
 const MaxRuns = 100_000
 
 // PlanError is a series that cannot be made.
@@ -57,16 +55,14 @@ type PlanError struct{ Problem string }
 
 func (e *PlanError) Error() string { return e.Problem }
 
-// Validate returns a *PlanError if the series cannot be made, or what
-// Scenario.Validate returns of one of its scenarios.
+// Validate returns a *PlanError for the series, or an error of Scenario.Validate.
 func (p Plan) Validate() error {
 	_, err := p.configurations()
 	return err
 }
 
-// configurations are all combinations, each of which can be run. It returns a
-// *PlanError if there are too many or two are alike, and what Scenario.Validate
-// returns.
+// configurations are all combinations, validated. It returns a *PlanError if there are too many
+// or two are alike.
 func (p Plan) configurations() ([]Configuration, error) {
 	if len(p.Configurations)*max(1, p.Repeats) > MaxRuns {
 		return nil, tooManyRuns()
@@ -103,7 +99,6 @@ func (p Plan) configurations() ([]Configuration, error) {
 	return all, nil
 }
 
-// chosen are the configurations that are named one by one, or else the base alone.
 func (p Plan) chosen() []Configuration {
 	if len(p.Configurations) == 0 {
 		return []Configuration{{Scenario: p.Base}}
@@ -115,7 +110,7 @@ func tooManyRuns() error {
 	return &PlanError{fmt.Sprintf("the series has more than %d runs", MaxRuns)}
 }
 
-// nameOf names a configuration. An address and a cluster speak for themselves.
+// nameOf names a configuration by its values. Addresses and clusters need no name of the axis.
 func nameOf(values []report.Setting) string {
 	var parts []string
 	for _, v := range values {
@@ -128,8 +123,8 @@ func nameOf(values []report.Setting) string {
 	return strings.Join(parts, ", ")
 }
 
-// newSeries lays out the runs: each configuration once, then each again, so that a
-// machine that changes while the series runs changes for all alike.
+// newSeries lays out the runs: each configuration once, then each again. A machine that changes
+// during the series thus affects all configurations alike.
 func (p Plan) newSeries(version string) (*report.RunSeries, []Configuration, error) {
 	if p.Repeats < 1 {
 		return nil, nil, &PlanError{"a series has one repeat or more"}
@@ -158,8 +153,8 @@ func (p Plan) newSeries(version string) (*report.RunSeries, []Configuration, err
 	return s, all, nil
 }
 
-// common is the scenario that all runs share, as a file has it, without the seed;
-// of configurations that are named one by one, the scenarios of all.
+// common is the text, without the seed, of the scenario that all runs share or, with
+// Configurations, of all scenarios.
 func (p Plan) common() (string, error) {
 	var common strings.Builder
 	for _, c := range p.chosen() {

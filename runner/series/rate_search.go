@@ -5,31 +5,27 @@ import (
 	"math"
 )
 
-// Try is one run of a search, at a rate of arrivals a second.
+// Try is one run of a search. Its rate is in arrivals a second.
 type Try struct {
 	Rate float64 `json:"rate"`
-	// Kept is true if the objective was kept.
-	Kept bool `json:"kept"`
-	// Confirms is true of a run that repeats a rate with another seed.
+	Kept bool    `json:"kept"`
+	// Confirms marks a repeat of a rate with another seed.
 	Confirms bool `json:"confirms,omitempty"`
 }
 
 const (
-	// closeEnough is how near the rate that is kept and the one that is not are to
-	// come, as a ratio.
+	// closeEnough is the ratio of the lowest rate not kept to the highest kept at which the
+	// search ends.
 	closeEnough = 1.05
-	// mostTries bounds the search, mostConfirmations the rates that are repeated.
+	// mostTries bounds the search, mostConfirmations the repeats.
 	mostTries, mostConfirmations = 12, 4
-	// smallestShare is the smallest rate that is tried, of the highest.
-	smallestShare = 1.0 / 256
+	smallestShare                = 1.0 / 256
 )
 
-// HighestRate searches the highest rate up to most, in arrivals a second, at which
-// try reports that an objective is kept, to within 5 %. It halves the range on a
-// logarithmic scale, and then repeats what it has found; a rate that is not kept
-// again is lowered by 5 % and repeated. It returns 0 if no rate was kept, or none a
-// second time, and all tries. Objectives near their limit are kept now and then, so
-// that the rate is one at which it was kept twice, and no more.
+// HighestRate finds, to within 5 %, the highest rate up to most, in arrivals a second, at which
+// try reports an objective as kept. It halves the range on a logarithmic scale and repeats the
+// rate it found, since an objective near its limit is kept now and then. It lowers a rate
+// that is not kept again by 5 % and repeats. It returns 0 if no rate was kept twice.
 //
 // An error of try ends the search, and so does ctx.
 func HighestRate(ctx context.Context, most float64, try func(ctx context.Context, number int, rate float64) (kept bool, err error)) (rate float64, tries []Try, err error) {

@@ -19,34 +19,29 @@ import (
 
 // Options is how a series is carried out.
 type Options struct {
-	// Version is assay's own.
 	Version string
-	// Out is the series' folder; one that holds an unfinished series of the same
-	// plan is gone on with. Empty means a new one below runs.
+	// Out is the series' folder. An unfinished series of the same plan in it is continued.
+	// Empty means a new folder below runs.
 	Out string
-	// Run makes one run in a folder that is not there yet.
+	// Run makes one run in a folder that does not exist yet.
 	Run func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error)
-	// UntilValid is how often a run is made again while its measurement is invalid and nothing
-	// wrong was found in it: a finding is never made again until it is gone.
+	// UntilValid is how often a run with an invalid measurement is repeated. A run that found
+	// something wrong is never repeated.
 	UntilValid int
-	// Progress is told of each run before and after it; it must not be nil.
-	Progress Progress
+	Progress   Progress
 }
 
-// Progress is told how a series goes, from one goroutine.
+// Progress follows a series. One goroutine calls it.
 type Progress interface {
-	// Begins says which run comes next. Left is how long the rest is likely to take;
-	// 0 if that is not known yet.
+	// Begins announces the next run. left is the likely time of all that remain; 0 if unknown.
 	Begins(number, total int, r report.SeriesRun, left time.Duration)
-	// Ended says how it ended.
 	Ended(r report.SeriesRun, result *report.Result)
 }
 
-// Run makes all runs of a plan that are not made yet or whose folder is gone, and returns the
-// series as it stands and its folder. A run that cannot be made is noted, and the others go on. If
-// ctx ends, the run that is under way is made again when the series goes on, and the
-// error is ctx's. Other errors are *PlanError, *runner.FolderError, *report.FileError, what
-// Scenario.Validate returns, and errors of writing.
+// Run makes the runs of a plan that are missing, and returns the series and its folder. A run
+// that fails is noted, and the others go on. If ctx ends, the error is ctx's, and the current
+// run is repeated when the series continues. Other errors are *PlanError, *runner.FolderError,
+// *report.FileError, errors of Scenario.Validate and of writing.
 func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, error) {
 	s, all, folder, err := open(p, o)
 	if err != nil {
@@ -79,7 +74,6 @@ func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, err
 	return s, folder, nil
 }
 
-// make makes one run, and reports whether it is to be made again.
 func (o *Options) make(ctx context.Context, r *report.SeriesRun, scenario runner.Scenario, folder string) (again bool, err error) {
 	if r.Folder, err = FreeFolder(folder, r.Folder); err != nil {
 		return false, err
@@ -99,7 +93,7 @@ func (o *Options) make(ctx context.Context, r *report.SeriesRun, scenario runner
 	return again, nil
 }
 
-// mendable reports whether the same run may be measured well another time: one that is too short is not.
+// mendable reports whether a repeat may be valid. A run that is too short will not be.
 func mendable(reasons []string) bool {
 	return !slices.ContainsFunc(reasons, func(why string) bool { return strings.HasPrefix(why, "too short:") })
 }
@@ -117,8 +111,6 @@ func note(r *report.SeriesRun, result *report.Result, err error) {
 	r.Exit = &exit
 }
 
-// left guesses from the runs that are done, by their median, how long the others
-// take.
 func left(took []float64, runs int) time.Duration {
 	if len(took) == 0 {
 		return 0
@@ -127,7 +119,6 @@ func left(took []float64, runs int) time.Duration {
 	return time.Duration(sorted[len(sorted)/2] * float64(runs) * float64(time.Second))
 }
 
-// open makes the series' folder, or reads the series that is in it.
 func open(p Plan, o Options) (s *report.RunSeries, all []Configuration, folder string, err error) {
 	if before, err := report.ReadSeries(o.Out); err == nil && o.Out != "" {
 		planned, all, err := p.newSeries(o.Version)
@@ -155,8 +146,8 @@ func open(p Plan, o Options) (s *report.RunSeries, all []Configuration, folder s
 	return s, all, folder, write(folder, s)
 }
 
-// differs names the first thing in which the plan of a series is another one. More
-// repeats are the same plan: the series grows.
+// differs names the first difference of two plans. More repeats are no difference: the series
+// grows.
 func differs(before, planned *report.RunSeries) string {
 	switch {
 	case before.Common != planned.Common:
@@ -189,8 +180,8 @@ func exists(path string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
-// FreeFolder is the name of a run's folder within a series, or one like it if an
-// earlier attempt left that. It returns a *runner.FolderError.
+// FreeFolder is a run's folder within a series, with a similar name if an earlier attempt left
+// the first. It returns a *runner.FolderError.
 func FreeFolder(series, name string) (string, error) {
 	first, _, _ := strings.Cut(name, "-again")
 	name = first
@@ -203,7 +194,6 @@ func FreeFolder(series, name string) (string, error) {
 	return "", &runner.FolderError{Path: filepath.Join(series, first), Reason: "was begun a thousand times"}
 }
 
-// write writes series.json whole or not at all.
 func write(folder string, s *report.RunSeries) error {
 	return history.WriteJSON(filepath.Join(folder, report.FileSeries), s)
 }

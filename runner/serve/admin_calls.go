@@ -12,14 +12,14 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// administration gives a request more time than others have.
+// administration extends a request's time to adminTimeout.
 func (s *Service) administration(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
-	// A connection that cannot have deadlines has none to be moved.
+	// A connection without deadlines has none to move.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(adminTimeout))
 	return context.WithTimeout(r.Context(), adminTimeout)
 }
 
-// asked answers with what ask returns, as JSON; nothing if that is nil.
+// asked answers with the result of ask as JSON; an empty answer for nil.
 func (s *Service) asked(w http.ResponseWriter, r *http.Request, ask func(ctx context.Context) (any, error)) {
 	ctx, cancel := s.administration(w, r)
 	defer cancel()
@@ -35,7 +35,7 @@ func (s *Service) asked(w http.ResponseWriter, r *http.Request, ask func(ctx con
 	}
 }
 
-// database is GET /admin/database: what the database says of itself.
+// database is GET /admin/database.
 func (s *Service) database(w http.ResponseWriter, r *http.Request) { s.asked(w, r, s.describe) }
 
 func (s *Service) describe(ctx context.Context) (any, error) {
@@ -54,8 +54,7 @@ func (s *Service) describe(ctx context.Context) (any, error) {
 	}{product, s.store.Promises().Reads}, nil
 }
 
-// mark is GET /admin/mark: what is there, and who made it. With rows=no rows are
-// not counted.
+// mark is GET /admin/mark: what is there, and who made it. rows=no skips counting the rows.
 func (s *Service) mark(w http.ResponseWriter, r *http.Request) {
 	counting := r.URL.Query().Get("rows") != "no"
 	s.asked(w, r, func(ctx context.Context) (any, error) { return s.marked(ctx, counting) })
@@ -100,9 +99,8 @@ func (s *Service) drop(w http.ResponseWriter, r *http.Request) {
 	s.exclusively(w, r, s.unlessHeld(r, s.store.Drop))
 }
 
-// unlessHeld does something if the lease is the request's, whose token is the parameter
-// lease, or nobody's. The database behind the service cannot tell the
-// service's clients from each other.
+// unlessHeld calls do if the lease belongs to the request's parameter lease, or to nobody. The
+// database behind the service cannot tell the service's clients apart.
 func (s *Service) unlessHeld(r *http.Request, do func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		l, err := s.store.Lease(ctx)
@@ -116,7 +114,7 @@ func (s *Service) unlessHeld(r *http.Request, do func(context.Context) error) fu
 	}
 }
 
-// exclusively runs do while no request works and no session is open.
+// exclusively calls do while no request works and no session is open.
 func (s *Service) exclusively(w http.ResponseWriter, r *http.Request, do func(context.Context) error) {
 	ctx, cancel := s.administration(w, r)
 	defer cancel()
@@ -130,9 +128,8 @@ func (s *Service) exclusively(w http.ResponseWriter, r *http.Request, do func(co
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// settle is POST /admin/settle: it is answered when the last connection of the
-// client that "client" names is gone, and nothing of it is in flight in the
-// database any more.
+// settle is POST /admin/settle: it answers when the last connection of the parameter client is
+// gone, and nothing of it is in flight in the database.
 func (s *Service) settle(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := s.administration(w, r)
 	defer cancel()
@@ -143,17 +140,15 @@ func (s *Service) settle(w http.ResponseWriter, r *http.Request) {
 	s.exclusively(w, r, s.store.Settle)
 }
 
-// size is GET /admin/size.
 func (s *Service) size(w http.ResponseWriter, r *http.Request) {
 	s.asked(w, r, func(ctx context.Context) (any, error) { return s.store.Size(ctx) })
 }
 
-// stepEntities is how many entities are entityBody before the time limit of the
-// reader is moved on.
+// stepEntities is the number of entities after which the write deadline is extended.
 const stepEntities = 256
 
-// everything is GET /admin/entities: all entities, a JSON object a line, and in
-// the last line their count, without which something is missing.
+// entities is GET /admin/entities: a JSON object a line, and in the last line their count. Without
+// the count, the answer is incomplete.
 func (s *Service) entities(w http.ResponseWriter, r *http.Request) {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
@@ -184,10 +179,10 @@ func (s *Service) entities(w http.ResponseWriter, r *http.Request) {
 			_ = out.Flush() // a reader that has gone misses the count
 		}
 	}
-	// An error later on leaves the answer without its count.
+	// An error after the first entity leaves the answer without its count.
 }
 
-// lease is GET /admin/lease: who holds the lease, null if nobody does.
+// lease is GET /admin/lease: the holder, or null.
 func (s *Service) lease(w http.ResponseWriter, r *http.Request) {
 	s.asked(w, r, func(ctx context.Context) (any, error) {
 		found, err := s.store.Lease(ctx)
@@ -197,14 +192,12 @@ func (s *Service) lease(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// leaseTerms is the body of what takes a lease or renews one.
 type leaseTerms struct {
 	Holder store.Holder  `json:"holder"`
 	TTL    time.Duration `json:"ttl_ns"`
 	Gone   string        `json:"gone"`
 }
 
-// changeLease does something with the lease that the body speaks of.
 func (s *Service) changeLease(w http.ResponseWriter, r *http.Request, change func(ctx context.Context, t leaseTerms) error) {
 	var terms leaseTerms
 	if p := readJSON(w, r, &terms); p != nil {
@@ -232,7 +225,6 @@ func (s *Service) renewLease(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// releaseLease is DELETE /admin/lease.
 func (s *Service) releaseLease(w http.ResponseWriter, r *http.Request) {
 	s.asked(w, r, func(ctx context.Context) (any, error) {
 		return nil, s.store.ReleaseLease(ctx, r.URL.Query().Get("token"))

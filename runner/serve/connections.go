@@ -15,9 +15,8 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// HeaderClient names the client that a connection belongs to, so that the
-// service can tell when the last of a client's connections is gone, and with it
-// whatever may still have been under way on it.
+// HeaderClient names a connection's client, so that the service can tell when the client's last
+// connection is gone, and with it everything under way.
 const HeaderClient = "Assay-Client"
 
 // connections is the set of open connections. It is safe for concurrent use.
@@ -26,7 +25,6 @@ type connections struct {
 	open map[net.Conn]*connection
 }
 
-// connection is one of them.
 type connection struct {
 	client string
 	asked  bool // at least once
@@ -36,7 +34,7 @@ func newConnections() *connections { return &connections{open: map[net.Conn]*con
 
 type connectionKey struct{}
 
-// opened enters a connection, for http.Server.ConnContext.
+// opened is for http.Server.ConnContext.
 func (c *connections) opened(ctx context.Context, raw net.Conn) context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +43,7 @@ func (c *connections) opened(ctx context.Context, raw net.Conn) context.Context 
 	return context.WithValue(ctx, connectionKey{}, one)
 }
 
-// changed forgets a connection that is closed, for http.Server.ConnState.
+// changed is for http.Server.ConnState.
 func (c *connections) changed(raw net.Conn, state http.ConnState) {
 	if state != http.StateClosed && state != http.StateHijacked {
 		return
@@ -55,7 +53,7 @@ func (c *connections) changed(raw net.Conn, state http.ConnState) {
 	delete(c.open, raw)
 }
 
-// belongs notes whose connection a request came over.
+// belongs notes the client of a request's connection.
 func (c *connections) belongs(r *http.Request) {
 	one, ok := r.Context().Value(connectionKey{}).(*connection)
 	if !ok {
@@ -69,12 +67,10 @@ func (c *connections) belongs(r *http.Request) {
 	}
 }
 
-// goneInterval is how often it is looked whether connections are gone.
 const goneInterval = 5 * time.Millisecond
 
-// gone returns when no connection is open that belongs to this client, or that
-// has asked for nothing yet and so may be anybody's; those end by the time
-// limit for headers.
+// gone returns when no connection is open that belongs to the client, or that has asked nothing
+// yet and may belong to anybody. The time limit for headers ends the latter.
 func (c *connections) gone(ctx context.Context, client string) error {
 	for {
 		c.mu.Lock()
@@ -102,11 +98,10 @@ func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// pool lends the database's sessions to requests, at most so many at a time. It is
-// safe for concurrent use.
+// pool lends the database's sessions to requests. It is safe for concurrent use.
 type pool struct {
 	store store.Database
-	// lent holds a token for each session that is lent, idle those that nobody has.
+	// lent holds a token for each session lent.
 	lent chan struct{}
 	idle chan store.Session
 }
@@ -115,8 +110,7 @@ func newPool(db store.Database, size int) *pool {
 	return &pool{store: db, lent: make(chan struct{}, size), idle: make(chan store.Session, size)}
 }
 
-// take waits for a session; the caller gives it back. Nothing was sent if it
-// returns an error: ctx's if it waited too long.
+// take waits for a session, which the caller gives back. After an error, nothing was sent.
 func (p *pool) take(ctx context.Context) (store.Session, error) {
 	select {
 	case p.lent <- struct{}{}:
@@ -135,7 +129,7 @@ func (p *pool) take(ctx context.Context) (store.Session, error) {
 	return session, err
 }
 
-// give takes a session back, and closes it if it is of no further use.
+// give takes a session back, and closes it if it is useless.
 func (p *pool) give(session store.Session, useless bool) {
 	if useless {
 		session.Close()
@@ -145,7 +139,6 @@ func (p *pool) give(session store.Session, useless bool) {
 	<-p.lent
 }
 
-// drain closes the sessions that nobody has.
 func (p *pool) drain() {
 	for {
 		select {

@@ -21,11 +21,10 @@ import (
 //go:embed openapi.json
 var openAPI []byte
 
-// route is one call that the service offers.
 type route struct {
 	method, pattern string
 	handle          http.HandlerFunc
-	// admin is true if it is offered only with Options.AllowReset.
+	// admin calls need Options.AllowReset.
 	admin bool
 }
 
@@ -50,8 +49,7 @@ func (s *Service) routes() []route {
 	}
 }
 
-// router finds the call of a request. What it does not have is answered as a
-// problem too.
+// router answers unknown calls with a problem too.
 func (s *Service) router() http.Handler {
 	byPattern := map[string][]route{}
 	for _, r := range s.routes() {
@@ -84,8 +82,7 @@ func (s *Service) dispatch(routes []route, w http.ResponseWriter, r *http.Reques
 	}
 }
 
-// counted notes what a request took and how it ended, and refuses those beyond
-// maxInFlight.
+// counted measures a request, and refuses requests beyond maxInFlight.
 func (s *Service) counted(pattern string, handle http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.clients.belongs(r)
@@ -107,7 +104,6 @@ type status struct {
 	code int
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (s *status) WriteHeader(code int) {
 	s.code = code
 	s.ResponseWriter.WriteHeader(code)
@@ -116,8 +112,8 @@ func (s *status) WriteHeader(code int) {
 // Unwrap is for http.ResponseController.
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// write is POST /entities. A client that goes away meanwhile does not stop the
-// database, which would leave the session of no use.
+// write is POST /entities. The database goes on if the client goes away: to cancel would make
+// the session useless.
 func (s *Service) write(w http.ResponseWriter, r *http.Request) {
 	var body entityBody
 	if p := readJSON(w, r, &body); p != nil {
@@ -158,9 +154,8 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find reads an entity.
 func (s *Service) find(ctx context.Context, id uuid.UUID) ([]entity.Entity, *Problem) {
-	found := new([]entity.Entity) // of this call alone: a query that was given up may go on
+	found := new([]entity.Entity) // only of this call: an abandoned query may go on
 	reply := s.call(ctx, store.Call{Statement: keyvalue.Get, Parameters: []store.Value{store.OfBytes(id[:])}, Row: func(row store.Row) error {
 		e, err := entity.Of(row)
 		*found = append(*found, e)
@@ -184,11 +179,10 @@ func (s *Service) health(w http.ResponseWriter, r *http.Request) {
 
 func openapi(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(openAPI) // nobody is left to tell if the client has gone
+	_, _ = w.Write(openAPI) // the client may be gone
 }
 
-// call does a statement of a session, within the time limit. What has not come
-// so far as to have a session has certainly failed.
+// call executes a statement within the time limit. Without a session, it has certainly failed.
 func (s *Service) call(ctx context.Context, call store.Call) store.Reply {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
@@ -207,8 +201,8 @@ func (s *Service) call(ctx context.Context, call store.Call) store.Reply {
 	return reply
 }
 
-// unavailable is the answer where the database gave none. Its class alone is
-// told, since its words are for whoever runs it.
+// unavailable is the answer if the database gave none. It tells only the class of the error: the
+// text is for the operator.
 func (s *Service) unavailable(reply store.Reply) *Problem {
 	p := problem(http.StatusServiceUnavailable, reply.Class, "the database did not do it: "+reply.Class)
 	if reply.Outcome != history.Failed {

@@ -11,9 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics counts what the service does, for Prometheus. It is safe for concurrent use,
-// and its memory does not grow with the requests: routes, methods and codes are few, and
-// classes of failures are bounded.
+// metrics counts requests for Prometheus. It is safe for concurrent use. Its memory is bounded:
+// routes, methods and codes are few, and classes of failures have a limit.
 type metrics struct {
 	inFlight           atomic.Int64
 	requests, failures *prometheus.CounterVec
@@ -41,7 +40,6 @@ func newMetrics() *metrics {
 	return m
 }
 
-// request enters one that was answered.
 func (m *metrics) request(method, route string, code int, took time.Duration) {
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodHead, http.MethodOptions, http.MethodPatch:
@@ -52,10 +50,9 @@ func (m *metrics) request(method, route string, code int, took time.Duration) {
 	m.times.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// maxFailures bounds how many classes of failures are told apart.
 const maxFailures = 100
 
-// failure enters a call that the database did not answer as it should.
+// failure counts a failed call of the database.
 func (m *metrics) failure(class, outcome string) {
 	m.mu.Lock()
 	if !m.classes[class] && len(m.classes) >= maxFailures {

@@ -17,34 +17,31 @@ import (
 	"assay/workload/entity"
 )
 
-// Problem is the body of an answer that is no success (RFC 9457), with members
-// of our own.
+// Problem is the body of an error (RFC 9457), with members of our own.
 type Problem struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
-	// Outcome is "failed" if the request has certainly had no effect, and
-	// "unknown" if it may have had one, or may yet.
+	// Outcome is "failed" if the request certainly had no effect, otherwise "unknown".
 	Outcome string `json:"outcome"`
-	// Class is a short stable word for what went wrong.
+	// Class is a short stable word for the error.
 	Class string `json:"class"`
 	// Name, Hint and Others come from a *store.ForeignError or NoSchemaError.
 	Name   string   `json:"name,omitempty"`
 	Hint   string   `json:"hint,omitempty"`
 	Others []string `json:"others,omitempty"`
-	// Lease comes from a *store.HeldError, which has a Name as well.
+	// Lease comes from a *store.HeldError, which has a Name too.
 	Lease *store.Lease `json:"lease,omitempty"`
 }
 
-// What becomes of a request that is no success.
+// The values of Problem.Outcome.
 const (
 	outcomeFailed  = "failed"
 	outcomeUnknown = "unknown"
 )
 
-// The classes that are the service's own; what the database says has the
-// classes of its driver.
+// The service's own classes. Errors of the database have the driver's classes.
 const (
 	classRequest   = "request refused"
 	classNotFound  = "not found"
@@ -65,7 +62,7 @@ func badRequest(format string, values ...any) *Problem {
 	return problem(http.StatusBadRequest, classRequest, fmt.Sprintf(format, values...))
 }
 
-// problemOf turns an error of the database's administration into an answer.
+// problemOf converts an error of store.Administration.
 func problemOf(err error) *Problem {
 	var (
 		foreign *store.ForeignError
@@ -90,25 +87,22 @@ func problemOf(err error) *Problem {
 	}
 }
 
-// answerProblem writes a problem.
 func answerProblem(w http.ResponseWriter, p *Problem) {
 	if p.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // nobody is left to tell if the client has gone
+	_ = json.NewEncoder(w).Encode(p) // the client may be gone
 }
 
-// answerJSON writes a success.
 func answerJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // nobody is left to tell if the client has gone
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone
 }
 
-// readJSON reads a request's body, which must be one JSON value of the type of
-// v without unknown fields.
+// readJSON reads a body that must be one JSON value of v's type without unknown fields.
 func readJSON(w http.ResponseWriter, r *http.Request, v any) *Problem {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
@@ -135,7 +129,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, v any) *Problem {
 	return nil
 }
 
-// entityBody is an entity as a client sends it, where what is missing can be told.
+// entityBody is an entity as clients send it; nil fields are missing.
 type entityBody struct {
 	ID          *string `json:"id"`
 	Name        *string `json:"name"`
@@ -146,7 +140,7 @@ type entityBody struct {
 	Email       *string `json:"email"`
 }
 
-// entity returns the entity; one without an id is entityBody one.
+// entity checks the fields. An entity without an id gets a new one.
 func (g entityBody) entity() (e entity.Entity, p *Problem) {
 	for _, f := range []struct {
 		name  string
@@ -182,7 +176,6 @@ func (g entityBody) entity() (e entity.Entity, p *Problem) {
 	return e, p
 }
 
-// idOf reads an id in its one usual form.
 func idOf(text string) (uuid.UUID, *Problem) {
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != 36 {

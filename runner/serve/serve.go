@@ -1,9 +1,8 @@
-// Package serve is the web service of workload entity: two calls, to write an
-// entity and to read it by its id, in front of any database that serves the workload.
-// It is what others load with tools of their own, and what driver/rest speaks to.
+// Package serve is the web service of workload entity. Two calls, to write an entity and to read
+// it by its id, work on any database that serves the workload. Other load tools and driver/rest
+// use it.
 //
-// It has no users and no encryption, and is meant for a test's own network. It
-// imports no driver.
+// It has no users and no encryption, and is meant for a test's own network. It imports no driver.
 package serve
 
 import (
@@ -22,16 +21,13 @@ import (
 
 // Options is how the service runs.
 type Options struct {
-	// Version is assay's own.
+	// Version is assay's version.
 	Version string
-	// Sessions is how many sessions of the database work at once, 1 to MaxSessions;
-	// other requests wait for one.
+	// Sessions is the number of database sessions, 1 to MaxSessions. Other requests wait.
 	Sessions int
-	// Timeout bounds the database's part of a request, the wait for a session
-	// included.
+	// Timeout bounds the database's part of a request, with the wait for a session.
 	Timeout time.Duration
-	// AllowReset lets whoever reaches the service empty and drop the entities,
-	// and read all of them back: what a run needs.
+	// AllowReset lets every client empty, drop and read back all entities, as a run does.
 	AllowReset bool
 }
 
@@ -41,8 +37,7 @@ const MaxSessions = 10_000
 // DefaultOptions are the options of a service without flags.
 func DefaultOptions() Options { return Options{Sessions: 64, Timeout: 10 * time.Second} }
 
-// Validate returns a *store.OptionError for the first value that cannot be
-// used.
+// Validate returns a *store.OptionError for the first invalid value.
 func (o Options) Validate() error {
 	switch {
 	case o.Sessions < 1 || o.Sessions > MaxSessions:
@@ -53,8 +48,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// The limits of a request. What is said of a request as a whole is longer than
-// the database's part may take.
+// The limits of a request. Its total limit is longer than the database's part.
 const (
 	maxTimeout    = 5 * time.Minute
 	headerTimeout = 5 * time.Second
@@ -62,15 +56,15 @@ const (
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 16 << 10
 	maxBody       = 64 << 10
-	// maxInFlight bounds the requests that are worked on or wait.
+	// maxInFlight bounds the requests that work or wait.
 	maxInFlight = 20_000
-	// adminTimeout is what a request of the administration may take, and
-	// stepTimeout how long a reader of all entities may take none.
+	// adminTimeout bounds a request of the administration. stepTimeout is how long a reader of
+	// all entities may read nothing.
 	adminTimeout = 5 * time.Minute
 	stepTimeout  = 30 * time.Second
 )
 
-// Service answers requests out of one database, which it does not close.
+// Service answers requests from one database, which it does not close.
 type Service struct {
 	options Options
 	store   store.Database
@@ -78,15 +72,14 @@ type Service struct {
 	metrics *metrics
 	clients *connections
 	handler http.Handler
-	// schema is held by requests while they work, and for itself by whoever
-	// makes or drops what they work on.
+	// schema is read-locked by working requests, and locked by requests that make or drop the
+	// table.
 	schema sync.RWMutex
 }
 
-// New returns a service on a database with entity.Schema. Where there is nothing yet, the empty table
-// is made, under a mark of its own; what an earlier service or run left under
-// our mark is used as it is. It returns Options.Validate's error and the
-// database's, among them *store.ForeignError.
+// New returns a service on a database with entity.Schema. It makes the empty table under a mark of
+// its own, or uses what an earlier service or run left under our mark. Errors are those of
+// Options.Validate and of the database, among them *store.ForeignError.
 func New(ctx context.Context, db store.Database, o Options) (*Service, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -107,15 +100,14 @@ func New(ctx context.Context, db store.Database, o Options) (*Service, error) {
 	return s, nil
 }
 
-// Serve answers what comes in at the listener, which it closes, until ctx ends;
-// what is being answered then is entityBody the time of a request to end. It returns
-// nil if ctx ended it.
+// Serve answers requests at the listener, which it closes, until ctx ends. Requests under way then
+// get the time of a request to end. It returns nil if ctx ended it.
 func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
 		WriteTimeout: bodyTimeout + s.options.Timeout + headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ConnContext: s.clients.opened, ConnState: s.clients.changed,
-		ErrorLog: discardLog(), // it tells of connections that clients cut, which is what tests do
+		ErrorLog: discardLog(), // it reports connections cut by clients, which tests do on purpose
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -10,12 +10,11 @@ import (
 	"assay/internal/spelling"
 )
 
-// axis is one thing that varies.
 type axis struct {
 	name    string
 	at      Position
 	choices []choice
-	// shared is true of one that all experiments have, and which one of them adds to.
+	// shared axes are of all experiments. An experiment may add settings to them.
 	shared bool
 }
 
@@ -24,18 +23,17 @@ type choice struct {
 	settings []Flag
 }
 
-// exclusion are the values, by axis, of combinations that are left out, and why; empty if the
-// file does not say.
+// exclusion leaves out combinations by the values of axes. why may be empty.
 type exclusion struct {
 	values map[string][]string
 	why    string
 }
 
-// names are of experiments, which are names of folders too.
+// names matches experiments' names, which are folders' names too.
 var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$`) })
 
-// settings reads flags and limits on top of others: a later value replaces an
-// earlier one. Of no workload in particular, a key must be of any.
+// settings reads flags and limits on top of others; a later value replaces an earlier one. Without
+// a workload, the flags of all workloads are allowed.
 func (r *reader) settings(n node, workload string, before []Flag) ([]Flag, error) {
 	what, known := "the settings of "+workload, r.vocabulary.words(workload)
 	if workload == "" {
@@ -63,15 +61,15 @@ func instead() map[string]string {
 	return map[string]string{"ops": "duration", "duration": "ops", "cluster": "db", "db": "cluster"}
 }
 
-// without are the settings without one that is given anew, and what that excludes. The
-// address of a manifest's database stands beside the manifest.
+// without removes what a new setting replaces or excludes. A manifest does not exclude the address
+// of its database.
 func without(all []Flag, given Flag) []Flag {
 	return slices.DeleteFunc(all, func(s Flag) bool {
 		return s.Name == given.Name || s.Name == instead()[given.Name] && !s.manifest() && !given.manifest()
 	})
 }
 
-// manifest reports whether it is a cluster that is a manifest of Kubernetes.
+// manifest reports whether it is a cluster by a Kubernetes manifest.
 func (s Flag) manifest() bool {
 	return s.Name == flagCluster && !slices.ContainsFunc(s.Values, func(v string) bool { return !strings.HasPrefix(v, "k8s:") })
 }
@@ -91,7 +89,6 @@ func settingOf(p pair) (Flag, error) {
 	return s, nil
 }
 
-// draft is an experiment that is being read.
 type draft struct {
 	Experiment
 	own      []Flag
@@ -136,7 +133,7 @@ func (r *reader) experiment(p pair) (Experiment, error) {
 	return d.Experiment, err
 }
 
-// workload reads the key that decides which others there are.
+// workload reads the key that decides which other keys exist.
 func (r *reader) workload(d *draft, p pair) error {
 	known := slices.Sorted(maps.Keys(r.vocabulary))
 	for _, q := range p.value.pairs {
@@ -196,7 +193,7 @@ func (r *reader) fill(d *draft, n node, ofSize bool) error {
 	for _, p := range sizes.pairs {
 		r.sizes[p.key] = true
 		into := d
-		if p.key != r.size { // looked at all the same
+		if p.key != r.size { // still checked
 			into = &draft{Experiment: d.Experiment, own: d.own}
 			into.axes = slices.Clone(d.axes)
 		}

@@ -6,30 +6,28 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// field is a key of a mapping: how the schema describes its value, and what becomes of it. So
-// what is read and what editors are told of is the same.
+// field is a key of a mapping: the schema of its value, and how to read it. The schema for editors
+// thus matches what is read.
 type field struct {
 	key    string
 	schema *jsonschema.Schema
 	read   func(pair) error
 }
 
-// textInto is the field of a text.
 func textInto(into *string, key, about string) field {
 	return field{key, text(about), func(p pair) (err error) { *into, err = word(p); return err }}
 }
 
-// textsInto is the field of a text, or a list of them.
 func textsInto(into *[]string, key, about string) field {
 	return field{key, texts(about), func(p pair) (err error) { *into, err = listed(p); return err }}
 }
 
-// later is the field of a value that is read once all others are.
+// later is the field of a value that is read after all others.
 func later(into *node, key string, schema *jsonschema.Schema) field {
 	return field{key, schema, func(p pair) error { *into = p.value; return nil }}
 }
 
-// read reads a mapping of these fields, which what names and want describes.
+// read reads a mapping of these fields. what and want are for errors.
 func (n node) read(what, want string, all []field) error {
 	if err := wantMapping(n, what, want); err != nil {
 		return err
@@ -62,7 +60,6 @@ func (n node) each(key, want string, read func(node) error) error {
 	return nil
 }
 
-// fieldOf is the field of a key; nil if there is none.
 func fieldOf(all []field, key string) *field {
 	at := slices.IndexFunc(all, func(f field) bool { return f.key == key })
 	if at < 0 {
@@ -86,7 +83,6 @@ func schemasOf(all []field) map[string]*jsonschema.Schema {
 	return schemas
 }
 
-// schemaOf describes a mapping of these fields.
 func schemaOf(all []field, required ...string) *jsonschema.Schema {
 	s := closed(schemasOf(all))
 	s.Required = required

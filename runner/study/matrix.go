@@ -7,12 +7,10 @@ import (
 	"assay/internal/spelling"
 )
 
-// maxConfigurations bounds the combinations of an experiment.
 const maxConfigurations = 10_000
 
-// matrix reads the axes: flags with lists of values, and names with alternatives
-// that set several flags each. An axis of a name that there is already replaces it; to the
-// alternatives of a shared one it adds.
+// matrix reads the axes: flags with lists of values, and names with alternatives of several flags.
+// An axis replaces an earlier one of its name, but adds to the alternatives of a shared axis.
 func (r *reader) matrix(d *draft, n node, shared bool) error {
 	if err := wantMapping(n, keyMatrix, "what varies, such as clients: [16, 64]"); err != nil {
 		return err
@@ -37,7 +35,7 @@ func (r *reader) matrix(d *draft, n node, shared bool) error {
 	return nil
 }
 
-// with are the alternatives of a shared axis, some of which one experiment gives more settings.
+// with adds an experiment's settings to some alternatives of a shared axis.
 func (a axis) with(more axis, from pair) (axis, error) {
 	a.choices = slices.Clone(a.choices)
 	for i, c := range more.choices {
@@ -51,7 +49,6 @@ func (a axis) with(more axis, from pair) (axis, error) {
 	return a, nil
 }
 
-// values are the values of the axis, by their texts.
 func (a axis) values() (all []string) {
 	for _, c := range a.choices {
 		all = append(all, c.text)
@@ -59,8 +56,7 @@ func (a axis) values() (all []string) {
 	return all
 }
 
-// axis reads one axis. The alternatives of a shared one may have flags of other workloads, which
-// this one is spared.
+// axis reads one axis. From a shared axis it drops the flags of other workloads.
 func (r *reader) axis(d *draft, p pair, shared bool) (axis, error) {
 	a, known := axis{name: p.key, at: p.at, shared: shared}, r.vocabulary.words(d.Workload)
 	workload := d.Workload
@@ -104,18 +100,16 @@ func (r *reader) axis(d *draft, p pair, shared bool) (axis, error) {
 	return a, nil
 }
 
-// none is the value of an axis that leaves the flag out, where it is no value of the flag.
+// none is the value that leaves a flag out, if it is no value of the flag itself.
 const none = "none"
 
-// leavesOut reports whether none leaves a key out: a flag that can be given several times,
-// a number or a limit. A flag that takes a word may have that one, such as the policy or
-// the engine; one that has not refuses it. So may a parameter of servers.
+// leavesOut reports whether none leaves a key out: a repeatable flag, a number or a limit. For a
+// flag that takes a word, and a server's parameter, none may be a value of its own.
 func (v Vocabulary) leavesOut(workload, key string) bool {
 	return !strings.HasPrefix(key, parameterPrefix) && !slices.ContainsFunc(v[workload], func(k Key) bool { return k.Name == key && k.Type == "string" })
 }
 
-// exclusions reads what is left out: a list of mappings from axes to one value or
-// several.
+// exclusions reads a list of mappings from axes to one value or several.
 func (d *draft) exclusions() (all []exclusion, err error) {
 	err = d.excludes.each(keyExclude, ", such as - {clients: 512}", func(item node) error {
 		if err := wantMapping(item, "an exclusion", "axes of the matrix with the values that are left out together"); err != nil {
@@ -139,7 +133,6 @@ func (d *draft) exclusions() (all []exclusion, err error) {
 	return all, err
 }
 
-// excluded are the values of one axis in an exclusion.
 func (d *draft) excluded(p pair) ([]string, error) {
 	var axes []string
 	for _, a := range d.axes {
@@ -171,8 +164,8 @@ func (x exclusion) holds(values []Value) bool {
 	return len(x.values) > 0
 }
 
-// combine makes all combinations of the axes, the last one varying fastest, without
-// those that are excluded. What is excluded for a reason it enters as left out.
+// combine makes all combinations of the axes, the last one varying fastest, without exclusions. It
+// enters exclusions that have a reason as left out.
 func (r *reader) combine(d *draft, exclusions []exclusion) ([]Configuration, error) {
 	known := r.vocabulary.words(d.Workload)
 	base := slices.DeleteFunc(slices.Clone(r.common), func(s Flag) bool { return !isWord(known, s.Name) })
@@ -213,8 +206,8 @@ func overlaid(base, more []Flag) []Flag {
 	return all
 }
 
-// flagsOf turns settings into flags: limits of nodes and parameters of servers become options
-// of the cluster. A value with a comma stands in single quotes there.
+// flagsOf turns settings into flags: limits of nodes and parameters of servers become options of
+// the cluster, where a value with a comma needs single quotes.
 func flagsOf(settings []Flag) ([]Flag, error) {
 	var flags []Flag
 	var options string

@@ -9,28 +9,24 @@ import (
 	"assay/internal/spelling"
 )
 
-// Overview is a table over several experiments: a row for each value of an axis that they
-// share.
+// Overview is a table over several experiments, with a row for each value of a common axis.
 type Overview struct {
-	Title string
-	// Rows is the axis, Values are its values in the order of the file.
+	Title   string
 	Rows    string
 	Values  []string
 	Columns []OverviewColumn
 }
 
-// OverviewColumn is what is shown of one experiment.
+// OverviewColumn shows one experiment.
 type OverviewColumn struct {
-	// Title heads the column; empty means the experiment's.
+	// Title heads the column; empty means the experiment's title.
 	Title string
-	// Show is a figure or one of a table's words, which are not looked at here; empty for the
-	// verdicts.
+	// Show is a figure or a word of a table, not checked here; empty for the verdicts.
 	Show string
-	// Of is the experiment, Where the values that its configurations must have; none for all.
+	// Of is the experiment, Where restricts its configurations by values; empty for all.
 	Of    string
 	Where []string
-	// Ratio is the row to whose figure each figure is a ratio; empty for the figures
-	// themselves.
+	// Ratio is the row by which figures are divided; empty for the figures themselves.
 	Ratio string
 	At    Position
 }
@@ -41,7 +37,7 @@ const (
 	keyOf       = "of"
 )
 
-// fields are an overview's keys; its columns are read once the rows are known.
+// fields are an overview's keys. Its columns are read when the rows are known.
 func (o *Overview) fields(columns *node) []field {
 	column := schemaOf((&OverviewColumn{}).fields(), keyOf)
 	return []field{
@@ -61,7 +57,6 @@ func (c *OverviewColumn) fields() []field {
 	}
 }
 
-// readOverview reads an overview, once the experiments are known.
 func (s *Study) readOverview(n node) error {
 	var o Overview
 	var columns node
@@ -87,7 +82,6 @@ func (s *Study) readOverview(n node) error {
 	return nil
 }
 
-// readColumn reads a column, and adds to the rows those of its experiment.
 func (s *Study) readColumn(o *Overview, n node) (c OverviewColumn, err error) {
 	c.At = n.at
 	if err := n.read("a column of an overview", "title, show, of, where and ratio", c.fields()); err != nil {

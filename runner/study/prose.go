@@ -9,24 +9,23 @@ import (
 	"assay/internal/spelling"
 )
 
-// Prose is what the author says of an experiment and wants shown of it. Texts are Markdown.
+// Prose is the author's text about an experiment, in Markdown, and what to show of it.
 type Prose struct {
 	// Title heads the experiment; empty means its name.
 	Title string
-	// Description stands before the figures, Discussion after them.
+	// Description precedes the figures, Discussion follows them.
 	Description, Discussion string
-	// Columns, Sort and Charts are figures by their names, which are not looked at here.
+	// Columns, Sort and Charts name figures, which are not checked here.
 	Columns []string
 	Sort    string
 	Charts  []string
-	// Group are axes under whose values the rows of the table and bars stand.
-	Group []string
-	// Source is where the reported figures are from.
+	// Group are axes that group the rows of the table and the bars.
+	Group    []string
 	Source   string
 	Reported []Reported
 }
 
-// Reported is what another source says of one configuration, and of figures by name.
+// Reported is what another source says of a configuration, with figures by name.
 type Reported struct {
 	Values  []Value
 	Figures map[string]float64
@@ -34,29 +33,28 @@ type Reported struct {
 	At      Position
 }
 
-// Question is a part of the study's question, and what its runs are asked for the answer: to compare
-// configurations, or whether anything was found wrong in experiments.
+// Question is a part of the study's question, answered by comparisons of configurations, or by
+// whether experiments found anything wrong.
 type Question struct {
 	Ask string
-	// With is what the answer calls the first side of what is compared; it may be empty.
+	// With is the answer's name for the first side of a comparison; it may be empty.
 	With string
 	// Compare are about the figures of Experiment.
 	Compare    []Compared
 	Experiment string
-	// Found are the experiments that are asked whether anything wrong was found.
+	// Found are the experiments asked whether anything wrong was found.
 	Found []string
 	At    Position
-	// size is the only one in which it is asked; empty for all.
+	// size is the only size of the question; empty for all.
 	size string
 }
 
-// Compared is one comparison, which is not looked at here.
+// Compared is one comparison, which is not checked here.
 type Compared struct {
 	Text string
 	At   Position
 }
 
-// The keys of prose that are spoken of elsewhere.
 const (
 	keyQuestion  = "question"
 	keyQuestions = "questions"
@@ -67,7 +65,6 @@ const (
 	keyFound     = "found"
 )
 
-// prose are the keys of an experiment that are no flags.
 func (d *draft) prose() []field {
 	group := textsInto(&d.Group, "group", "axes of the matrix under whose values the rows of the table and bars stand")
 	return []field{
@@ -83,13 +80,12 @@ func (d *draft) prose() []field {
 	}
 }
 
-// listed is a list of words, or one.
 func listed(p pair) ([]string, error) {
 	s, err := settingOf(p)
 	return s.Values, err
 }
 
-// groups looks whether the rows are grouped by what varies, once the axes are known.
+// groups checks that the rows are grouped by axes, when these are known.
 func (d *draft) groups() error {
 	var names []string
 	for _, a := range d.axes {
@@ -103,8 +99,7 @@ func (d *draft) groups() error {
 	return nil
 }
 
-// readReported reads what another source says, once the axes are known: a key that is an
-// axis names the configuration, another one a figure.
+// readReported needs the axes: a key that is an axis names the configuration, another key a figure.
 func (d *draft) readReported(item node) error {
 	if err := wantMapping(item, "what is reported", "values of the axes, and figures"); err != nil {
 		return err
@@ -162,7 +157,7 @@ func (q *Question) fields(s *Study) []field {
 	}
 }
 
-// readQuestion reads a part of a study's question, which may be of other sizes alone.
+// readQuestion reads a part of the question, which may belong to other sizes only.
 func (s *Study) readQuestion(n node, size string) error {
 	q := Question{At: n.at}
 	if err := n.read("a question", "ask, compare and experiment, or ask and found", q.fields(s)); err != nil {
@@ -184,7 +179,6 @@ func (s *Study) readQuestion(n node, size string) error {
 	return nil
 }
 
-// known is an error if there is no such experiment.
 func (s *Study) known(name string, at Position) error {
 	if names := s.names(); !slices.Contains(names, name) {
 		return problem(at, "there is no experiment %q; the study has %s%s", name, strings.Join(names, ", "), spelling.Hint(name, "", names))

@@ -9,8 +9,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema describes a study's file to editors and other programs, as a JSON Schema
-// of draft 2020-12: the keys of each workload are its flags.
+// Schema is the JSON Schema (draft 2020-12) of a study's file, for editors. The keys of each
+// workload are its flags.
 func Schema(v Vocabulary) *jsonschema.Schema {
 	common := map[string]*jsonschema.Schema{}
 	experiment := &jsonschema.Schema{Type: "object", Required: []string{keyWorkload},
@@ -34,11 +34,8 @@ func Schema(v Vocabulary) *jsonschema.Schema {
 	return root
 }
 
-// settingsOf ends the name of the definition of a workload's flags.
 const settingsOf = "-settings"
 
-// experimentOf describes the experiments of one workload, and enters the definition
-// of its flags.
 func experimentOf(workload string, keys []Key, defs map[string]*jsonschema.Schema) *jsonschema.Schema {
 	own := workload + settingsOf
 	defs[own] = open(flagSchemas(keys))
@@ -69,7 +66,6 @@ func reportedSchema() *jsonschema.Schema {
 		Items: &jsonschema.Schema{Type: "object", AdditionalProperties: value()}}
 }
 
-// value describes one value of any flag.
 func value() *jsonschema.Schema {
 	return &jsonschema.Schema{Types: []string{"string", "number", "boolean"}}
 }
@@ -78,14 +74,13 @@ func closed(properties map[string]*jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "object", Properties: properties, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 }
 
-// open is closed but for the parameters of servers, which are of this form.
+// open allows, beside these properties, only parameters of servers.
 func open(properties map[string]*jsonschema.Schema) *jsonschema.Schema {
 	s := closed(properties)
 	s.PatternProperties = parametersAs(value())
 	return s
 }
 
-// parametersAs describes each key that is a parameter of servers.
 func parametersAs(s *jsonschema.Schema) map[string]*jsonschema.Schema {
 	s.Description = "a parameter of the servers of the cluster, by its name"
 	return map[string]*jsonschema.Schema{"^" + regexp.QuoteMeta(parameterPrefix): s}
@@ -95,7 +90,6 @@ func text(description string) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Description: description}
 }
 
-// texts describes a text, or a list of them.
 func texts(description string) *jsonschema.Schema {
 	s := oneOrSeveral(func() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} })
 	s.Description = description
@@ -106,7 +100,6 @@ func oneOrSeveral(one func() *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{one(), {Type: "array", Items: one()}}}
 }
 
-// flagSchemas describes the values of flags and limits.
 func flagSchemas(keys []Key) map[string]*jsonschema.Schema {
 	all := map[string]*jsonschema.Schema{
 		"cpu":       {Type: "number", Description: "processors of each node of the cluster"},

@@ -1,6 +1,6 @@
-// Package study reads the file of a study: experiments, each a series of runs of one
-// workload, with what varies in them, in sizes. It turns each configuration into the
-// flags of the run, whose names are the file's keys.
+// Package study reads a study's file: experiments, each a series of runs of one workload, with what
+// varies in them, in sizes. It turns each configuration into flags of a run; the file's keys are
+// the flags' names.
 //
 // It must not know what a flag means, nor make a run.
 package study
@@ -16,39 +16,35 @@ import (
 	"assay/internal/spelling"
 )
 
-// DefaultSize is the size of a study unless another one is asked for. A study need
-// not define it.
+// DefaultSize is the default size. A study need not define it.
 const DefaultSize = "laptop"
 
 // Study is one file, in one size.
 type Study struct {
-	// Path is the file's, as it was given.
 	Path, Title string
-	// Question is what it wants to know, Description its set-up; Markdown.
+	// Question is what the study asks, Description its set-up; Markdown.
 	Question, Description string
-	// Sizes are the names of all sizes that the file has, and DefaultSize.
+	// Sizes are all sizes of the file, and DefaultSize.
 	Sizes       []string
 	Experiments []Experiment
-	// Overviews are tables over several experiments.
-	Overviews []Overview
-	Questions []Question
+	Overviews   []Overview
+	Questions   []Question
 }
 
 // Experiment is a series of runs of one workload.
 type Experiment struct {
 	Name, Workload string
 	Prose
-	// At is where the name stands.
 	At Position
-	// Configurations are what varies, without what is excluded. LeftOut is what is excluded of
-	// it for a reason.
+	// Configurations are all combinations without exclusions. LeftOut are the exclusions with
+	// a reason.
 	Configurations []Configuration
 	LeftOut        []LeftOut
 	axes           []axis
 }
 
-// LeftOut is a combination that is not run, and why, as a clause. Its flags are those of the file,
-// limits of nodes and parameters of servers apart.
+// LeftOut is a combination that is not run, and why, as a clause. Its flags do not include limits
+// and parameters of servers.
 type LeftOut struct {
 	Configuration
 	Why string
@@ -56,17 +52,15 @@ type LeftOut struct {
 
 // Configuration is one combination of values.
 type Configuration struct {
-	// Values are its values of the axes.
 	Values []Value
-	// Flags are the flags of the run, in the order of the file.
-	Flags []Flag
+	Flags  []Flag
 }
 
 // Value is the value of an axis.
 type Value struct{ Axis, Text string }
 
-// Flag is a flag of assay run, given once for each of its values; before an experiment is
-// put together also a limit of its nodes.
+// Flag is a flag of assay run, given once for each value. While an experiment is read, it may also
+// be a limit of its nodes.
 type Flag struct {
 	Name   string
 	Values []string
@@ -76,14 +70,14 @@ type Flag struct {
 // Key is a flag that a study may use.
 type Key struct {
 	Name, Usage string
-	// Type is what pflag calls the flag's type, such as "duration".
+	// Type is pflag's name of the flag's type, such as "duration".
 	Type string
 }
 
 // Vocabulary has the flags of each workload that a study may use.
 type Vocabulary map[string][]Key
 
-// The keys that are no flags. Those of limits become options of the cluster.
+// Keys that are no flags. Limits become options of the cluster.
 const (
 	keyTitle       = "title"
 	keyDescription = "description"
@@ -97,11 +91,10 @@ const (
 	flagCluster    = "cluster"
 )
 
-// limits are options of a cluster that a study has keys for.
 func limits() []string { return []string{"cpu", "memory", "disk", "fs", "bandwidth"} }
 
-// parameterPrefix begins the options of a cluster that set its servers' own parameters, which
-// have keys too, whatever they are called.
+// parameterPrefix begins a cluster's options that set parameters of its servers. Each of them is a
+// valid key.
 const parameterPrefix = "set."
 
 // ofCluster reports whether a key becomes an option of the cluster.
@@ -109,10 +102,8 @@ func ofCluster(key string) bool {
 	return slices.Contains(limits(), key) || strings.HasPrefix(key, parameterPrefix)
 }
 
-// isWord reports whether a key is one of the known words, or a parameter of servers.
 func isWord(known []string, key string) bool { return slices.Contains(known, key) || ofCluster(key) }
 
-// words are all keys of an experiment's settings for a workload.
 func (v Vocabulary) words(workload string) []string {
 	var all []string
 	for _, k := range v[workload] {
@@ -131,14 +122,12 @@ func (v Vocabulary) anyWords() []string {
 	return slices.Compact(all)
 }
 
-// reader reads one file.
 type reader struct {
 	vocabulary Vocabulary
 	size       string
-	// common are the settings for all experiments: the defaults, and behind them the
-	// settings of the size.
+	// common are the settings of all experiments: the defaults, then the size's.
 	common []Flag
-	// shared are the axes of all experiments, as the file has them.
+	// shared are the axes of all experiments.
 	shared node
 	sizes  map[string]bool
 }
@@ -161,13 +150,12 @@ func Read(path string, text []byte, size string, v Vocabulary) (*Study, error) {
 	return s, nil
 }
 
-// parts are the parts of a study that are read once the others are.
 type parts struct {
 	experiments, sizes, overviews, questions node
 	asked                                    Position
 }
 
-// fields are the keys of a study; $defs of the schema has what the references mean.
+// fields are the keys of a study. Their schemas refer to $defs.
 func (r *reader) fields(s *Study, of *parts) []field {
 	settings := func(about string) *jsonschema.Schema {
 		return &jsonschema.Schema{Ref: "#/$defs/settings", Description: about}
@@ -237,7 +225,6 @@ func (r *reader) study(root node) (*Study, error) {
 	return s, nil
 }
 
-// commonSizes reads the sizes that hold for all experiments, if there are any.
 func (r *reader) commonSizes(sizes node) error {
 	if sizes.at == (Position{}) {
 		return nil
@@ -272,7 +259,6 @@ func word(p pair) (string, error) {
 	return p.value.text, nil
 }
 
-// unknown is the error for a key that there is not.
 func unknown(p pair, where string, known []string) error {
 	return problem(p.at, "there is no key %q in %s%s", p.key, where, spelling.Hint(p.key, "", known))
 }

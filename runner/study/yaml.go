@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Position is where something stands in a file, from line 1 and column 1 on.
+// Position is a place in a file; lines and columns count from 1.
 type Position struct{ Line, Column int }
 
 // Error is a study that cannot be used.
@@ -28,13 +28,13 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Problem)
 }
 
-// maxBytes bounds a file, maxDepth how deep its mappings and lists are nested.
+// maxBytes bounds a file, maxDepth the nesting of mappings and lists.
 const (
 	maxBytes = 1 << 20
 	maxDepth = 16
 )
 
-// node is a value of the file: a mapping, a list, or one word.
+// node is a value of the file: a mapping, a list, or a word.
 type node struct {
 	at      Position
 	mapping bool
@@ -55,7 +55,7 @@ func problem(at Position, format string, a ...any) *Error {
 	return &Error{Position: at, Problem: fmt.Sprintf(format, a...)}
 }
 
-// parse reads the one document of a file. The error is an *Error without path.
+// parse reads the file's only document. The error is an *Error without path.
 func parse(text []byte) (node, error) {
 	if len(text) > maxBytes {
 		return node{}, problem(Position{}, "the file is larger than %d bytes", maxBytes)
@@ -86,8 +86,7 @@ func parse(text []byte) (node, error) {
 	return convert(body, 0)
 }
 
-// tooDeep refuses brackets nested so deep that the parser, which calls itself for
-// each, takes too long.
+// tooDeep refuses deeply nested brackets, for which the recursive parser would take too long.
 func tooDeep(text []byte) error {
 	depth, at := 0, Position{1, 0}
 	for _, c := range text {

@@ -1,5 +1,5 @@
-// Package work has clients do what a run is made of, in the process of the run or in that of an agent:
-// it opens their sessions, has observers read beside them, and records them under their numbers.
+// Package work opens the sessions of clients, in the run's process or an agent's, has observers
+// read beside them, and records both under their numbers.
 //
 // It must not know what an operation is, nor what follows from one.
 package work
@@ -15,8 +15,8 @@ import (
 	"assay/runner/lease"
 )
 
-// Sessions opens n sessions that send nothing while it is doubtful whether the lease
-// still holds, each within a time; all or none. The error is that of open.
+// Sessions opens n sessions, all or none, each within timeout. They send nothing while the lease
+// is in doubt. The error is open's.
 func Sessions(ctx context.Context, n int, timeout time.Duration, held *lease.Lease, open func(ctx context.Context, i int) (load.Client, error)) ([]load.Client, error) {
 	clients := make([]load.Client, 0, n)
 	for i := range n {
@@ -32,14 +32,14 @@ func Sessions(ctx context.Context, n int, timeout time.Duration, held *lease.Lea
 	return clients, nil
 }
 
-// Close closes all of them.
+// Close closes all clients.
 func Close(clients []load.Client) {
 	for _, c := range clients {
 		c.Close()
 	}
 }
 
-// PlanOfObservers is how observers read beside a load: so many times a second together.
+// PlanOfObservers is the plan of observers that read perSecond times a second in total.
 func PlanOfObservers(p load.Plan, observers int, perSecond float64) load.Plan {
 	return load.Plan{
 		Clients: observers, Rate: perSecond, Arrivals: load.Uniform, Duration: forever, Timeout: p.Timeout,
@@ -47,11 +47,9 @@ func PlanOfObservers(p load.Plan, observers int, perSecond float64) load.Plan {
 	}
 }
 
-// Observe lets the workload's observers read while the clients write, at their
-// own rate, until the returned function is called, which calls heal once nobody reads any
-// more. They are recorded as further clients, from first on. A run that is over before
-// they have read anything is read once at its end, by one more, after heal. The error is that of
-// load.Run.
+// Observe has the observers read at their own rate until stop. They are recorded as further
+// clients, from number first on. stop waits for them and calls heal. If they have read nothing by
+// then, one more client reads once after heal. The error is load.Run's.
 func Observe(ctx context.Context, observers []load.Client, plan load.Plan, to load.Recorder, first int, now func() int64) (stop func(heal func()) error) {
 	if len(observers) == 0 {
 		return func(heal func()) error {
@@ -80,16 +78,14 @@ func Observe(ctx context.Context, observers []load.Client, plan load.Plan, to lo
 	}
 }
 
-// forever is longer than any run; the observer is told when to end.
 const forever = 100 * 365 * 24 * time.Hour
 
-// behind records observers behind the clients, and counts what they have read.
+// behind counts what observers have read.
 type behind struct {
 	Within
 	committed atomic.Int64
 }
 
-// Record implements load.Recorder.
 func (b *behind) Record(op *history.Op) error {
 	if op.Last && op.Final == history.Committed {
 		b.committed.Add(1)
@@ -97,14 +93,14 @@ func (b *behind) Record(op *history.Op) error {
 	return b.Within.Record(op)
 }
 
-// PlanOfRound is a load as so many clients of a round work it.
+// PlanOfRound is the plan of a round with this number of clients and operations.
 func PlanOfRound(p load.Plan, clients int, ops uint64) load.Plan {
 	p.Clients, p.Ops, p.Warmup, p.Duration = clients, ops, 0, 0
 	p.Rate, p.Arrivals, p.Ramp = 0, load.Closed, 0
 	return p
 }
 
-// MarkCut marks that the run ended before its time.
+// MarkCut marks that the run ended early.
 func MarkCut(recorder load.Recorder, at int64) error {
 	return recorder.Mark(history.Event{At: at, Name: history.EventCut, Detail: "it was ended before its time"})
 }
@@ -132,11 +128,11 @@ func RoundSessions(ctx context.Context, round load.Round, timeout time.Duration,
 	return clients, nil
 }
 
-// Within records clients under numbers behind those of others, such as of the
-// rounds before, and leaves the marks of the run to the run.
+// Within records clients under numbers after those of others, such as earlier rounds. It leaves
+// the run's marks to the run.
 type Within struct {
 	load.Recorder
-	// Offset is how many clients are before these.
+	// Offset is the number of clients before these.
 	Offset int
 }
 
@@ -153,7 +149,7 @@ func (w *Within) Record(op *history.Op) error {
 	return w.Recorder.Record(&moved)
 }
 
-// Mark implements load.Recorder: of the events the stalls alone are of whose clients they are.
+// Mark implements load.Recorder. It passes on only stalls, which are of these clients.
 func (w *Within) Mark(e history.Event) error {
 	if e.Name == history.EventStalled {
 		return w.Recorder.Mark(e)
