@@ -166,8 +166,8 @@ func (d *Dialect) fullName(table string) string { return d.Table(d.name(table)) 
 type compiled struct {
 	statements []store.Statement
 	texts      []Statement
-	// after is, by statement, the index of the text that reads the updated row. pair is the index of
-	// the text that reads two such rows with their keys. 0 means none.
+	// after is, by statement, the index of the text that reads the updated row. pair is the index
+	// of the text that reads two such rows with their keys. 0 means none.
 	after, pair []int
 }
 
