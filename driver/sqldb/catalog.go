@@ -68,10 +68,10 @@ type Catalog struct {
 	// Tables lists the tables of schema $1 without mark and lease. Cases says that unquoted
 	// names keep their capital letters.
 	Tables string
-	// Others lists kind, name and owner table of everything in schema $1 except the tables in $2
-	// (separated by commas), and of everything that uses something in it or is dropped with it.
-	// Names are as in statements. Columns, constraints and privileges that an administrator
-	// adds to a table are no objects of their own. OtherHint says what to do.
+	// Others lists kind, name and place (a table or the schema) of everything in schema $1 except
+	// the tables in $2, separated by commas. It includes what uses something in the schema, or is
+	// dropped with it. Names are as in statements. Columns, constraints and privileges that an
+	// administrator adds to a table are no objects of their own. OtherHint says what to do.
 	Others, OtherHint string
 	// Kinds are the kinds of Others that need a DROP, in order. Unchecked, until Checked, lets
 	// tables be dropped in any order; both are empty if one DROP takes several tables.
