@@ -8,8 +8,8 @@ import (
 	"assay/store"
 )
 
-// figures are what a server tells (manual, "INFO"). One thread executes the commands; how many
-// clients wait for it is not told.
+// figures come from INFO (manual). It does not tell how many clients wait for the thread that
+// executes commands.
 func figures() []store.NamedValue {
 	figure := func(key, chart, name, unit string, counter bool) store.NamedValue {
 		return store.NamedValue{Key: key, Statistic: store.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter}}
@@ -40,8 +40,8 @@ type statistics struct {
 	link     *link
 }
 
-// OpenStatistics opens the account that the primary keeps of its work; of a Redis Cluster, that
-// which has the slot of the mark. It connects to nobody yet.
+// OpenStatistics opens the primary's account of its work; in a Redis Cluster, that of the mark's
+// server. It does not connect yet.
 func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	s, err := parse(target)
 	if err != nil {
