@@ -1,8 +1,8 @@
 // Package etcd is etcd, through the generated stubs of its API over gRPC.
 //
-// Each workload has one prefix of keys, ("assay", WORKLOAD, "mark") and its tables beside the mark, in
-// package ordered's encoding. A transaction reads one revision. One request commits it, and is refused
-// unless all reads still hold.
+// Each workload has one prefix of keys, ("assay", WORKLOAD, "mark") and its tables beside the mark,
+// in package ordered's encoding. A transaction reads one revision. One request commits it, and is
+// refused unless all reads still hold.
 //
 // It must not know the load engine, the checks or any other driver.
 package etcd
@@ -26,9 +26,9 @@ const (
 // addressForm is for errors about an address.
 const addressForm = "etcd://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[PREFIX][?reads=serializable], special characters percent-encoded"
 
-// Isolation levels. etcd's reads are linearizable or, if asked, serializable and perhaps stale (manual
-// 3.4, "etcd API", "Range"; "etcd API guarantees"). Jepsen found transactions strict serializable
-// ("Jepsen: etcd 3.4.3").
+// Isolation levels. etcd's reads are linearizable or, if asked, serializable and perhaps stale
+// (manual 3.4, "etcd API", "Range"; "etcd API guarantees"). Jepsen found transactions strict
+// serializable ("Jepsen: etcd 3.4.3").
 const (
 	strict       = "strict-serializable"
 	serializable = "serializable"

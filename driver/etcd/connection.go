@@ -29,10 +29,10 @@ import (
 	"assay/store"
 )
 
-// connection is a client's connections to all hosts, which requests use in turn, as in etcd's client
-// library. That library also resends reads up to a hundred times and renews watches; this does not.
-// gRPC resends a request only if the server says that it did not touch it (gRPC's proposal A6,
-// "transparent retries"). It is safe for concurrent use.
+// connection is a client's connections to all hosts, which requests use in turn, as in etcd's
+// client library. That library also resends reads up to a hundred times and renews watches; this
+// does not. gRPC resends a request only if the server says that it did not touch it (gRPC's
+// proposal A6, "transparent retries"). It is safe for concurrent use.
 type connection struct {
 	*options
 	grpc  *grpc.ClientConn
@@ -68,8 +68,9 @@ func connect(ctx context.Context, o *options, hosts ...string) (*connection, err
 }
 
 // connectForGood connects to all hosts for the life of the database. A host that leaves a ping
-// unanswered is left out; otherwise the lease's renewals, of four requests in turn, would meet one of
-// three hosts. A returning host is found within about a second; gRPC by itself takes up to two minutes.
+// unanswered is left out; otherwise the lease's renewals, of four requests in turn, would meet one
+// of three hosts. A returning host is found within about a second; gRPC by itself takes up to two
+// minutes.
 func connectForGood(ctx context.Context, o *options) (*connection, error) {
 	const silence = 10 * time.Second // the least that gRPC takes
 	again := backoff.Config{BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: lastPause}
@@ -106,8 +107,8 @@ func dial(ctx context.Context, o *options, hosts []string, further ...grpc.DialO
 	return c, nil
 }
 
-// logIn asks for a token, if the address has a user. Tokens expire, and a restarted member forgets its
-// own.
+// logIn asks for a token, if the address has a user. Tokens expire, and a restarted member forgets
+// its own.
 func (c *connection) logIn(ctx context.Context) error {
 	if c.user == "" {
 		return nil
@@ -122,7 +123,8 @@ func (c *connection) logIn(ctx context.Context) error {
 	return nil
 }
 
-// withToken adds the token to each request except the login, which etcd refuses with an expired token.
+// withToken adds the token to each request except the login, which etcd refuses with an expired
+// token.
 func (c *connection) withToken(ctx context.Context, method string, request, answer any, over *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if token := c.token.Load(); token != nil && method != pb.Auth_Authenticate_FullMethodName {
 		ctx = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, *token)
@@ -132,8 +134,8 @@ func (c *connection) withToken(ctx context.Context, method string, request, answ
 
 func (c *connection) close() error { return c.grpc.Close() }
 
-// call makes one request. sent is false only if certainly nothing was sent: gRPC sets the peer when it
-// begins to send.
+// call makes one request. sent is false only if certainly nothing was sent: gRPC sets the peer when
+// it begins to send.
 func call[Q, A any](ctx context.Context, do func(context.Context, Q, ...grpc.CallOption) (A, error), request Q) (answer A, sent bool, err error) {
 	var to peer.Peer
 	answer, err = do(ctx, request, grpc.Peer(&to))
@@ -141,8 +143,8 @@ func call[Q, A any](ctx context.Context, do func(context.Context, Q, ...grpc.Cal
 }
 
 // Bounds for preparing and settling: the pauses between attempts, the first and the later attempts,
-// and all together if the context has no end. An attempt may go to a silent member; the next goes to
-// another.
+// and all together if the context has no end. An attempt may go to a silent member; the next goes
+// to another.
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second

@@ -57,9 +57,10 @@ func (d *database) Levels() []store.Level {
 	return []store.Level{{Name: serializable, Isolation: serializable}, {Name: strict, Isolation: strict}}
 }
 
-// Promises implements store.Database. Operations are linearizable by default, atomic and serializable
-// (manual 3.4, "KV API guarantees"), so transactions with linearizable reads are in real-time order.
-// Serializable reads may see an old state, but a transaction writes only if that state still holds.
+// Promises implements store.Database. Operations are linearizable by default, atomic and
+// serializable (manual 3.4, "KV API guarantees"), so transactions with linearizable reads are in
+// real-time order. Serializable reads may see an old state, but a transaction writes only if that
+// state still holds.
 func (d *database) Promises() store.Promises {
 	if d.stale {
 		return store.Promises{Model: serializable, Eventual: true, Atomic: true}

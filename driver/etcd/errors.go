@@ -46,12 +46,12 @@ type meaning struct {
 // meanings are the meanings of etcd's error texts (api/v3rpc/rpctypes/error.go), by the source of
 // release 3.4. A writing request is checked (v3rpc/key.go, checkTxnRequest), counted, authorized,
 // measured, and only then proposed to the raft log (etcdserver/v3_server.go,
-// processInternalRaftRequestOnce). A proposal may still be committed after its time limit. Errors of
-// later releases are not here, and so leave the outcome unknown.
+// processInternalRaftRequestOnce). A proposal may still be committed after its time limit. Errors
+// of later releases are not here, and so leave the outcome unknown.
 //
-// ErrNoSpace proves nothing. It comes before a proposal (v3rpc/quota.go) and from a member that knows of
-// the alarm (etcdserver/apply.go, applierV3Capped). But quotaApplierV3.Txn also returns it after it
-// has applied the request that raises the alarm (manual, "Maintenance", "Space quota").
+// ErrNoSpace proves nothing. It comes before a proposal (v3rpc/quota.go) and from a member that
+// knows of the alarm (etcdserver/apply.go, applierV3Capped). But quotaApplierV3.Txn also returns it
+// after it has applied the request that raises the alarm (manual, "Maintenance", "Space quota").
 func meanings(text string) *meaning {
 	is := func(errs ...error) bool {
 		for _, err := range errs {
@@ -126,8 +126,8 @@ func statusOf(err error) *status.Status {
 	return nil
 }
 
-// outOfTime reports whether a time limit ended or the caller gave up. The member learns of both by gRPC
-// and may say so first, in the words of Go's contexts.
+// outOfTime reports whether a time limit ended or the caller gave up. The member learns of both by
+// gRPC and may say so first, in the words of Go's contexts.
 func outOfTime(err error) bool {
 	switch s := statusOf(err); s.Code() {
 	case codes.DeadlineExceeded, codes.Canceled:
@@ -142,8 +142,9 @@ func outOfTime(err error) bool {
 
 // judge decides the outcome of a writing request.
 //
-// A request that was not sent has no effect. Errors without a meaning prove nothing: an expired time
-// limit (codes.DeadlineExceeded, codes.Canceled), a lost connection (codes.Unavailable) and others.
+// A request that was not sent has no effect. Errors without a meaning prove nothing: an expired
+// time limit (codes.DeadlineExceeded, codes.Canceled), a lost connection (codes.Unavailable) and
+// others.
 func judge(err error, sent bool) (history.Outcome, string) {
 	code, m := status.Code(err), meaningOf(err)
 	outcome := history.Unknown
@@ -182,8 +183,8 @@ func expired(err error) bool {
 	return m != nil && m.class == classAuth && m.passes
 }
 
-// broken reports whether a session must be replaced: its member may not answer any more, or the user
-// must log in again.
+// broken reports whether a session must be replaced: its member may not answer any more, or the
+// user must log in again.
 func broken(err error) bool {
 	if expired(err) || errors.Is(err, errFenced) || outOfTime(err) {
 		return true

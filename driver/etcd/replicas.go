@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// Replicas implements store.Replicated by the members behind the address's hosts. The raft leader is
-// the primary.
+// Replicas implements store.Replicated by the members behind the address's hosts. The raft leader
+// is the primary.
 func (d *database) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
 	all, failures := d.statuses(ctx)
 	members := make([]replicas.Member, len(all))

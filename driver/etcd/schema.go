@@ -14,9 +14,9 @@ const (
 	leaseID = "etcd_lease"
 )
 
-// Change implements ordered.Database. It repeats work and commit until one certainly succeeded. A late
-// unknown commit does no harm: it compares what it has read, which the later one has written. Late
-// loaded rows are the same rows, and are refused after FinishLoad has written the mark.
+// Change implements ordered.Database. It repeats work and commit until one certainly succeeded. A
+// late unknown commit does no harm: it compares what it has read, which the later one has written.
+// Late loaded rows are the same rows, and are refused after FinishLoad has written the mark.
 func (d *database) Change(ctx context.Context, doing string, work func(t *transaction) error) error {
 	return d.conn.insist(ctx, doing, func(ctx context.Context) error {
 		t := d.conn.begin(ctx)
@@ -32,9 +32,9 @@ func (d *database) Look(ctx context.Context, doing string, work func(t *transact
 	return d.conn.insist(ctx, doing, func(ctx context.Context) error { return work(d.conn.reader(ctx)) })
 }
 
-// Ends implements ordered.Database by an etcd lease, which the leader counts down by its monotonic clock
-// (manual 3.4, "etcd API", "Lease API"). No key is attached, so that an expired lease's holder stays
-// known. Replaced etcd leases expire by themselves.
+// Ends implements ordered.Database by an etcd lease, which the leader counts down by its monotonic
+// clock (manual 3.4, "etcd API", "Lease API"). No key is attached, so that an expired lease's
+// holder stays known. Replaced etcd leases expire by themselves.
 func (d *database) Ends(t *transaction, ttl time.Duration) (id int64, err error) {
 	// The remaining time is told in whole seconds, rounded down.
 	seconds := int64((ttl+time.Second-1)/time.Second) + 1
@@ -48,10 +48,10 @@ func (d *database) Left(t *transaction, id int64) (time.Duration, error) {
 	return time.Duration(max(left.GetTTL(), 0)) * time.Second, err
 }
 
-// Settle implements store.Administration by writing the mark again. Every commit of a session compares
-// the mark's revision at the session's opening. So a commit in flight, in a member or in the raft log,
-// takes effect before the mark is written, or is refused. Without a mark all are refused. An open
-// session of another process is refused once and opened again.
+// Settle implements store.Administration by writing the mark again. Every commit of a session
+// compares the mark's revision at the session's opening. So a commit in flight, in a member or in
+// the raft log, takes effect before the mark is written, or is refused. Without a mark all are
+// refused. An open session of another process is refused once and opened again.
 //
 // ErrNoSpace settles too: once the alarm is in the raft log, members refuse all writes behind it
 // (etcdserver/apply.go, applierV3Capped).

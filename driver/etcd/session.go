@@ -76,8 +76,8 @@ func (n *session) perform(ctx context.Context, doing string, work func(*transact
 	return store.Reply{Outcome: history.Committed}
 }
 
-// refusal is the reply to a transaction with this error. A constraint was checked at one revision. A
-// key that a member shows is durable (etcd manual 3.4, "etcd API guarantees", "Durability").
+// refusal is the reply to a transaction with this error. A constraint was checked at one revision.
+// A key that a member shows is durable (etcd manual 3.4, "etcd API guarantees", "Durability").
 func (n *session) refusal(t *transaction, doing string, err error) store.Reply {
 	reply := store.Reply{Outcome: history.Failed, Class: store.ClassOther, Broken: broken(err)}
 	var v *rows.Violation
@@ -102,7 +102,8 @@ func (n *session) refusal(t *transaction, doing string, err error) store.Reply {
 	return reply
 }
 
-// Run implements store.Session. An Insert reads nothing: its commit compares that the keys are absent.
+// Run implements store.Session. An Insert reads nothing: its commit compares that the keys are
+// absent.
 func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	p := n.plans[call.Statement]
 	var changed int64
@@ -131,8 +132,8 @@ func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
 // Load implements store.Session by Insert.
 func (n *session) Load(ctx context.Context, of store.Rows) store.Reply { return n.Insert(ctx, of) }
 
-// Batch implements store.Session. One request reads all rows with known keys, so a transfer takes two
-// requests.
+// Batch implements store.Session. One request reads all rows with known keys, so a transfer takes
+// two requests.
 func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error {
 		return n.execution(t).Calls(n.plans, b.Calls)

@@ -68,8 +68,8 @@ func (s *statistics) List() []store.Statistic { return store.ListOf(s.figures) }
 // Close implements store.Statistics.
 func (s *statistics) Close() { s.client.CloseIdleConnections() }
 
-// Read implements store.Statistics. It asks another host only if the last one leads no more or does not
-// answer.
+// Read implements store.Statistics. It asks another host only if the last one leads no more or does
+// not answer.
 func (s *statistics) Read(ctx context.Context) (store.Reading, error) {
 	hosts := s.hosts
 	if i := slices.Index(hosts, s.leader); i > 0 {

@@ -26,13 +26,13 @@ func limits() ordered.Limits {
 	return ordered.Limits{Value: maxValue, Changed: partBytes, Part: partBytes, PartKeys: insertRows}
 }
 
-// transaction is an optimistic ordered.Keys. All reads are at the revision of the first. Writes are kept
-// until one request commits them, if all reads still hold (manual 3.4, "etcd API", "Transaction"). One
-// goroutine uses it.
+// transaction is an optimistic ordered.Keys. All reads are at the revision of the first. Writes are
+// kept until one request commits them, if all reads still hold (manual 3.4, "etcd API",
+// "Transaction"). One goroutine uses it.
 //
-// A key has changed if its mod_revision differs; a missing key has 0. A range is unchanged if no key has
-// a mod_revision beyond the revision read, and all keys read are still there. So a commit has read the
-// state at its own time.
+// A key has changed if its mod_revision differs; a missing key has 0. A range is unchanged if no
+// key has a mod_revision beyond the revision read, and all keys read are still there. So a commit
+// has read the state at its own time.
 type transaction struct {
 	ctx context.Context
 	*connection
@@ -83,8 +83,8 @@ func (t *transaction) rangeRequest(key, end []byte) *pb.RangeRequest {
 // Ask implements ordered.Keys.
 func (t *transaction) Ask(key []byte) ordered.Asked { return ordered.Asked{Wait: t.Get(key)} }
 
-// Get returns a function that waits for a key. One request reads all keys asked for before the first
-// wait.
+// Get returns a function that waits for a key. One request reads all keys asked for before the
+// first wait.
 func (t *transaction) Get(key []byte) func() ([]byte, error) {
 	name := string(key)
 	_, written := t.writes[name]
@@ -264,8 +264,8 @@ func (t *transaction) ClearRange(begin, end []byte) {
 	t.cleared = append(t.cleared, [2][]byte{begin, end})
 }
 
-// commit applies the writes if all reads still hold. errConflict, errFenced and *existsError (a key was
-// taken for absent) mean that nothing was done. Without writes it asks nothing.
+// commit applies the writes if all reads still hold. errConflict, errFenced and *existsError (a key
+// was taken for absent) mean that nothing was done. Without writes it asks nothing.
 func (t *transaction) commit() error {
 	if len(t.writes) == 0 && len(t.cleared) == 0 {
 		return nil
