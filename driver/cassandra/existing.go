@@ -12,7 +12,7 @@ import (
 
 var _ store.ExistingTables = (*database)(nil)
 
-// CheckShape implements store.ExistingTables by the tables of system_schema.
+// CheckShape implements store.ExistingTables by system_schema.
 func (d *database) CheckShape(ctx context.Context) error {
 	for i := range d.schema.Tables {
 		t := &d.schema.Tables[i]

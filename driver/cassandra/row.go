@@ -7,19 +7,19 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
 
-// cell is the value of one column as it came.
+// cell is one column's value.
 type cell struct {
 	kind gocql.Type
 	data []byte // nil for NULL
 }
 
-// UnmarshalCQL implements gocql.Unmarshaler. The bytes are good until the next row.
+// UnmarshalCQL implements gocql.Unmarshaler. The bytes are valid until the next row.
 func (c *cell) UnmarshalCQL(info gocql.TypeInfo, data []byte) error {
 	c.kind, c.data = info.Type(), data
 	return nil
 }
 
-// row is a store.Row, into which the library scans every row of an answer.
+// row is a store.Row, into which the library scans each row of an answer.
 type row struct {
 	cells []cell
 	scan  []any // the cells
