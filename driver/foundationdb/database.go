@@ -22,7 +22,7 @@ var _ store.Engined = (*database)(nil)
 // database is a store.Database under ("assay", WORKLOAD); see ordered.Form.
 type database struct {
 	*ordered.Schema[owned]
-	db fdb.Database
+	db         fdb.Database
 	riskyReads bool
 }
 

@@ -64,9 +64,9 @@ func (p *database) count(ctx context.Context, begin, end []byte) (rows, bytes in
 
 // reader reads tables in one transaction after the other.
 type reader struct {
-	ctx context.Context
-	db  fdb.Database
-	t   *transaction
+	ctx          context.Context
+	db           fdb.Database
+	t            *transaction
 	transactions int
 	// hash digests everything read, unless it is nil.
 	hash hash.Hash
