@@ -75,10 +75,8 @@ func decode(row store.Row, t *store.Table, columns []string) (image, error) {
 	return values, nil
 }
 
-// Scan implements store.Row.
 func (i image) Scan(into ...any) error { return store.Values(i).Scan(into...) }
 
-// AppendValues implements store.Row.
 func (i image) AppendValues(into []any) ([]any, error) { return store.Values(i).AppendValues(into) }
 
 // valueOfExpression evaluates an expression; ok is false if it depends on rows.

@@ -71,7 +71,6 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	return n, nil
 }
 
-// SteppedSession implements store.Stepping.
 func (d *database) SteppedSession(ctx context.Context, statements []store.Statement) (store.Session, error) {
 	n, err := d.Session(ctx, statements)
 	if err == nil {
@@ -86,7 +85,6 @@ func (n *session) add(statements ...store.Statement) int {
 	return len(n.statements) - 1
 }
 
-// Close implements store.Session.
 func (n *session) Close() { n.client.Close() }
 
 // operation is a session's request.
@@ -353,7 +351,6 @@ func asAfter(c *change) image  { return c.after }
 
 const ownPrefix = "bug_"
 
-// Learn implements store.Learner.
 func (n *session) Learn(ctx context.Context, s store.Statement) (int, error) {
 	learner, is := n.Session.(store.Learner)
 	if !is {

@@ -10,7 +10,6 @@ import (
 	"assay/store/bug"
 )
 
-// Verbatim implements store.Verbatim.
 func (n *session) Verbatim(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {
 	if _, is := n.Session.(store.Verbatim); !is {
 		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: errors.ErrUnsupported}

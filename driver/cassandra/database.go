@@ -105,7 +105,6 @@ func Lacks() store.Lacks {
 	}
 }
 
-// Lacks implements store.Database.
 func (d *database) Lacks() store.Lacks { return Lacks() }
 
 // Levels implements store.Database. Without transactions there are none.
@@ -140,7 +139,6 @@ func (d *database) Engines(context.Context) (names []string, err error) {
 	return names, nil
 }
 
-// CreateOn implements store.Engined.
 func (d *database) CreateOn(ctx context.Context, m store.Marker, engine string, chosen bool) error {
 	i := slices.IndexFunc(compressors(), func(c compressor) bool { return c.name == engine })
 	if chosen && i < 0 {
@@ -178,7 +176,6 @@ func (d *database) Audit(context.Context, func(store.Reader) error) error {
 // reader is a store.Reader by pages.
 type reader struct{ *database }
 
-// Read implements store.Reader.
 func (r reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
 	if s.Verb == store.Count {
 		return store.ErrNotCounted

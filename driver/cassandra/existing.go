@@ -27,7 +27,6 @@ func (d *database) CheckShape(ctx context.Context) error {
 	return nil
 }
 
-// Attached implements store.ExistingTables.
 func (d *database) Attached(ctx context.Context, table string) (all []store.Attachment, err error) {
 	full, name := d.keyspace+"."+table, ""
 	add := func(format string, alters bool) func() {

@@ -53,7 +53,6 @@ func (k *database) rowsOf(ctx context.Context, doing, statement string, values [
 	return nil
 }
 
-// ReadMark implements ownership.Place.
 func (k *database) ReadMark(ctx context.Context, _ ownership.Direct) (*store.Marker, error) {
 	there := false
 	var name string
@@ -93,7 +92,6 @@ func (k *database) foreign(table string) error {
 		"name another keyspace in the address (cassandra://HOST/KEYSPACE), or drop it with DROP KEYSPACE %q in cqlsh if nobody needs it", k.keyspace)}
 }
 
-// Title implements ownership.Place.
 func (k *database) Title() string { return "keyspace " + k.keyspace }
 
 // Rows implements ownership.Place. It counts the first table's rows.

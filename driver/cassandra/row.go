@@ -33,7 +33,6 @@ func newRow(columns int) *row {
 	return r
 }
 
-// Scan implements store.Row.
 func (r *row) Scan(into ...any) error {
 	if len(into) != len(r.cells) {
 		return fmt.Errorf("cassandra: a row has %d columns, %d are wanted", len(r.cells), len(into))

@@ -37,7 +37,6 @@ func (d *database) Session(_ context.Context, statements []store.Statement) (sto
 	return n, nil
 }
 
-// Close implements store.Session.
 func (n *session) Close() {}
 
 // Waiting implements store.Session. No statement waits for another.

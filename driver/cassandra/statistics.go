@@ -53,10 +53,8 @@ func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, e
 	return &statistics{settings: s, figures: figures()}, nil
 }
 
-// List implements store.Statistics.
 func (s *statistics) List() []store.Statistic { return store.ListOf(s.figures) }
 
-// Close implements store.Statistics.
 func (s *statistics) Close() {
 	if s.session != nil {
 		s.session.Close()
@@ -81,7 +79,6 @@ func (s *statistics) connect(ctx context.Context) error {
 	return nil
 }
 
-// Read implements store.Statistics.
 func (s *statistics) Read(ctx context.Context) (reading store.Reading, err error) {
 	if s.session == nil {
 		if err := s.connect(ctx); err != nil {

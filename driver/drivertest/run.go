@@ -200,7 +200,6 @@ func doRound(ctx context.Context, round load.Round, plan load.Plan, recorder loa
 // databases are back at once.
 type prompt struct{ load.Client }
 
-// Attempt implements load.Client.
 func (p prompt) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	a := p.Client.Attempt(ctx, seq, attempt)
 	a.Disconnected = false
@@ -214,13 +213,11 @@ type following struct {
 	count atomic.Int64
 }
 
-// Reserve implements load.Recorder.
 func (f *following) Reserve(r history.Reservation) error {
 	r.Client += f.first
 	return f.Writer.Reserve(r)
 }
 
-// Record implements load.Recorder.
 func (f *following) Record(op *history.Op) error {
 	f.count.Add(1)
 	moved := *op
@@ -228,7 +225,6 @@ func (f *following) Record(op *history.Op) error {
 	return f.Writer.Record(&moved)
 }
 
-// Mark implements load.Recorder.
 func (f *following) Mark(history.Event) error { return nil }
 
 // mustBeValid accepts findings that the isolation level allows.

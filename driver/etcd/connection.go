@@ -48,7 +48,6 @@ type handshakes struct {
 	of *connection
 }
 
-// ClientHandshake and Clone implement credentials.TransportCredentials.
 func (h handshakes) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secure, info, err := h.TransportCredentials.ClientHandshake(ctx, authority, conn)
 	if err != nil {

@@ -46,13 +46,10 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	return nil, err
 }
 
-// Close implements store.Database.
 func (d *database) Close() error { return d.conn.close() }
 
-// Lacks implements store.Database.
 func (d *database) Lacks() store.Lacks { return Lacks() }
 
-// Levels implements store.Database.
 func (d *database) Levels() []store.Level {
 	return []store.Level{{Name: serializable, Isolation: serializable}, {Name: strict, Isolation: strict}}
 }
@@ -88,7 +85,6 @@ func (d *database) view(ctx context.Context, t *transaction, read func(store.Rea
 	return read(&reader{d, t, false})
 }
 
-// Audit implements store.Database.
 func (d *database) Audit(ctx context.Context, read func(store.Reader) error) error {
 	return read(&reader{d, d.conn.reader(ctx), true})
 }

@@ -64,7 +64,6 @@ func (d *database) leading(ctx context.Context) (*pb.StatusResponse, error) {
 	return all[i], nil
 }
 
-// Describe implements store.Administration.
 func (d *database) Describe(ctx context.Context) (store.Product, error) {
 	all, failures := d.statuses(ctx)
 	var versions []string

@@ -27,7 +27,6 @@ func (d *database) Change(ctx context.Context, doing string, work func(t *transa
 	})
 }
 
-// Look implements ordered.Database.
 func (d *database) Look(ctx context.Context, doing string, work func(t *transaction) error) error {
 	return d.conn.insist(ctx, doing, func(ctx context.Context) error { return work(d.conn.reader(ctx)) })
 }

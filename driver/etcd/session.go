@@ -48,7 +48,6 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (_
 	return n, nil
 }
 
-// Close implements store.Session.
 func (n *session) Close() {
 	_ = n.conn.close() // that it was closed before is all that it can say
 }
@@ -141,7 +140,6 @@ func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	return b.Inquire(r, func(c store.Call) store.Reply { return n.Run(ctx, c) })
 }
 
-// Transaction implements store.Session.
 func (n *session) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
 	return n.perform(ctx, "transaction", func(t *transaction) error {
 		t.forgets = !writes

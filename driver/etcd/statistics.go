@@ -62,10 +62,8 @@ func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, e
 	}}, nil
 }
 
-// List implements store.Statistics.
 func (s *statistics) List() []store.Statistic { return store.ListOf(s.figures) }
 
-// Close implements store.Statistics.
 func (s *statistics) Close() { s.client.CloseIdleConnections() }
 
 // Read implements store.Statistics. It asks another host only if the last one leads no more or does

@@ -80,7 +80,6 @@ func (t *transaction) rangeRequest(key, end []byte) *pb.RangeRequest {
 	return &pb.RangeRequest{Key: key, RangeEnd: end, Revision: t.revision, Serializable: t.member || t.stale && t.revision == 0}
 }
 
-// Ask implements ordered.Keys.
 func (t *transaction) Ask(key []byte) ordered.Asked { return ordered.Asked{Wait: t.Get(key)} }
 
 // Get returns a function that waits for a key. One request reads all keys asked for before the
@@ -188,7 +187,6 @@ func (t *transaction) at(header *pb.ResponseHeader) {
 	}
 }
 
-// Scan implements ordered.Keys.
 func (t *transaction) Scan(begin, end []byte, limit int, reverse bool) ([]ordered.Pair, error) {
 	within := func(name string) bool { return name >= string(begin) && name < string(end) }
 	away := 0
@@ -248,7 +246,6 @@ func (t *transaction) keep(begin, end []byte, reverse bool, answer *pb.RangeResp
 	t.ranges = append(t.ranges, [2][]byte{bytes.Clone(begin), bytes.Clone(end)})
 }
 
-// Count and ClearRange implement ordered.Transaction.
 func (t *transaction) Count(begin, end []byte) (int64, error) {
 	q := t.rangeRequest(begin, end)
 	q.CountOnly = true
@@ -256,7 +253,6 @@ func (t *transaction) Count(begin, end []byte) (int64, error) {
 	return answer.GetCount(), err
 }
 
-// Set and Clear implement ordered.Keys.
 func (t *transaction) Set(key, value []byte) { t.writes[string(key)] = append([]byte{}, value...) }
 func (t *transaction) Clear(key []byte)      { t.writes[string(key)] = nil }
 

@@ -38,7 +38,6 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	return n, nil
 }
 
-// Close implements store.Session.
 func (n *client) Close() {}
 
 // Waiting implements store.Session. Transactions conflict instead of waiting.
@@ -86,7 +85,6 @@ func (t *transaction) refusal(doing string, err error) store.Reply {
 	return t.failure(doing, err)
 }
 
-// Run implements store.Session.
 func (n *client) Run(ctx context.Context, call store.Call) store.Reply {
 	p := n.plans[call.Statement]
 	if p.ReadsOnly() {
@@ -166,7 +164,6 @@ func (n *client) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	return b.Inquire(r, func(c store.Call) store.Reply { return n.Run(ctx, c) })
 }
 
-// Transaction implements store.Session.
 func (n *client) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
 	return n.perform(ctx, "transaction", func(t *transaction) error {
 		return work(ctx, underWay{n, n.execution(t.Transaction, t.Transaction)})

@@ -44,10 +44,8 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	return d, nil
 }
 
-// Lacks implements store.Database.
 func (d *database) Lacks() store.Lacks { return Lacks() }
 
-// Levels implements store.Database.
 func (d *database) Levels() []store.Level { return []store.Level{{Name: level, Isolation: level}} }
 
 // Promises implements store.Database. Later transactions see a successful commit, and transactions
@@ -71,7 +69,6 @@ func (d *database) Engines(ctx context.Context) ([]string, error) {
 	return engines(product), nil
 }
 
-// CreateOn implements store.Engined.
 func (d *database) CreateOn(ctx context.Context, mark store.Marker, engine string, chosen bool) error {
 	if chosen {
 		there, err := d.Engines(ctx)

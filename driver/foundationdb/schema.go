@@ -38,7 +38,6 @@ func (o owned) Count(begin, end []byte) (int64, error) {
 	return rows, err
 }
 
-// Change implements ordered.Database.
 func (p *database) Change(ctx context.Context, doing string, work func(owned) error) error {
 	_, err := p.change(ctx, doing, func(t *transaction) error { return work(p.owned(t)) })
 	return err
@@ -70,7 +69,6 @@ func (p *database) Ends(o owned, ttl time.Duration) (int64, error) {
 	return now + int64(ttl/(time.Second/versionsPerSecond)), err
 }
 
-// Left implements ordered.Database.
 func (p *database) Left(o owned, end int64) (time.Duration, error) {
 	now, err := o.t.GetReadVersion().Get()
 	return time.Duration(end-now) * (time.Second / versionsPerSecond), err

@@ -168,7 +168,6 @@ func (n *session) giveWay() {
 	}
 }
 
-// Do implements store.Transaction.
 func (n *session) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (changed int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

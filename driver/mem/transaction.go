@@ -152,7 +152,6 @@ func (t *transaction) mine(key []byte) *write {
 	return nil
 }
 
-// Ask implements ordered.Keys.
 func (t *transaction) Ask(key []byte) (value ordered.Asked) {
 	if w := t.mine(key); w != nil {
 		if !w.cleared {
@@ -170,7 +169,6 @@ func (t *transaction) Ask(key []byte) (value ordered.Asked) {
 	return value
 }
 
-// Scan implements ordered.Keys.
 func (t *transaction) Scan(begin, end []byte, limit int, reverse bool) (pairs []ordered.Pair, err error) {
 	take := func(e entry) bool {
 		key, value := e.parts()
@@ -223,7 +221,6 @@ func (t *transaction) remember(begin, end []byte, limit int, reverse bool, pairs
 	t.ranges = append(t.ranges, [2][]byte{bytes.Clone(begin), bytes.Clone(end)})
 }
 
-// Set and Clear implement ordered.Keys.
 func (t *transaction) Set(key, value []byte) { t.write(key, value, false) }
 func (t *transaction) Clear(key []byte)      { t.write(key, nil, true) }
 

@@ -55,7 +55,6 @@ const (
 		ORDER BY p.time DESC LIMIT 1`
 )
 
-// Blocked implements store.Administration.
 func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 	for _, h := range p.hosts {
 		var ids []string

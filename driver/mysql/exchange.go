@@ -73,21 +73,18 @@ func (x *exchange) queried(ctx context.Context, parameters []driver.NamedValue, 
 	return &x.rows, nil
 }
 
-// ExecContext implements driver.ExecerContext.
 func (x *exchange) ExecContext(ctx context.Context, text string, parameters []driver.NamedValue) (driver.Result, error) {
 	return x.executed(ctx, parameters, func(ctx context.Context, parameters []driver.NamedValue) (driver.Result, error) {
 		return x.raw.ExecContext(ctx, text, parameters)
 	})
 }
 
-// QueryContext implements driver.QueryerContext.
 func (x *exchange) QueryContext(ctx context.Context, text string, parameters []driver.NamedValue) (driver.Rows, error) {
 	return x.queried(ctx, parameters, func(ctx context.Context, parameters []driver.NamedValue) (driver.Rows, error) {
 		return x.raw.QueryContext(ctx, text, parameters)
 	})
 }
 
-// PrepareContext implements driver.ConnPrepareContext.
 func (x *exchange) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
 	if err := x.begin(ctx); err != nil {
 		return nil, err
@@ -109,12 +106,10 @@ type preparedStatement struct {
 	by *exchange
 }
 
-// ExecContext implements driver.StmtExecContext.
 func (p *preparedStatement) ExecContext(ctx context.Context, parameters []driver.NamedValue) (driver.Result, error) {
 	return p.by.executed(ctx, parameters, p.libraryStatement.ExecContext)
 }
 
-// QueryContext implements driver.StmtQueryContext.
 func (p *preparedStatement) QueryContext(ctx context.Context, parameters []driver.NamedValue) (driver.Rows, error) {
 	return p.by.queried(ctx, parameters, p.libraryStatement.QueryContext)
 }

@@ -28,7 +28,6 @@ const (
 // types, and INSERT's literals suit it.
 func (p *schema) bulk() bool { return p.dialect.loads && !p.Open && !p.inserts.Load() }
 
-// BulkRows implements store.Bulk.
 func (p *schema) BulkRows() int {
 	if p.bulk() {
 		return bulkRows

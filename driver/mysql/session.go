@@ -126,7 +126,6 @@ func (l *session) do(ctx context.Context, before string, call store.Call) (chang
 	return 0, l.receive(&call, func(row func([]driver.Value) error) error { return l.values(ctx, row, string(l.buffer)) })
 }
 
-// Run implements sqldb.Wire.
 func (l *session) Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, at sqldb.Stage, err error) {
 	changed, err = l.do(ctx, "", store.Call{Statement: statement, Row: row, Parameters: parameters})
 	return changed, sqldb.Alone, err

@@ -11,7 +11,6 @@ import (
 	"assay/store"
 )
 
-// Refuses implements store.Verbatims.
 func (p *schema) Refuses(by store.Protocol) string {
 	switch by {
 	case store.Extended:
@@ -42,7 +41,6 @@ func (l *session) MayCommit(kind store.TextKind) bool {
 	return kind == store.Begins || kind == store.Defines || kind == store.Anything
 }
 
-// SendTexts implements sqldb.TextWire.
 func (l *session) SendTexts(ctx context.Context, texts []store.UserText) ([]store.Result, sqldb.Stage, error) {
 	text := &texts[0]
 	if reason := l.schema.Refuses(text.Protocol); reason != "" {

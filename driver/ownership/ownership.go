@@ -279,7 +279,6 @@ func (s *Schema[T]) EndLease(ctx context.Context, t T) error {
 // errors itself.
 type Direct struct{}
 
-// Look and Change implement Place.
 func (Direct) Look(_ context.Context, _ string, work func(Direct) error) error { return work(Direct{}) }
 func (Direct) Change(_ context.Context, _ string, work func(Direct) error) error {
 	return work(Direct{})

@@ -23,7 +23,6 @@ const blocking = `SELECT a.wait_event_type = 'Lock', coalesce(a.wait_event, ''),
 		AND (a.wait_event_type = 'Lock' OR a.wait_event = 'SyncRep') AND coalesce(h.pid, 0)::text <> ALL (string_to_array($1, ','))
 	ORDER BY b.wait_event_type = 'Lock', b.xact_start LIMIT 1`
 
-// Blocked implements store.Administration.
 func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 	if !p.dialect.waits {
 		return "", nil

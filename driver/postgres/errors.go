@@ -133,7 +133,6 @@ var errNotReplicated = errors.New("committed locally, but the server gave up wai
 // such as a pooler, must have kept BEGIN.
 var errNoTransaction = errors.New("the server is not in the transaction that was begun")
 
-// Kind implements sqldb.Server.
 func (p *schema) Kind(err error) sqldb.ErrorKind { return errorTable().Kind(err) }
 
 // abandonedReplication recognizes the notice that the server stopped waiting for its synchronous

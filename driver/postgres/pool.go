@@ -65,7 +65,6 @@ func eachRow(result *pgconn.ResultReader, abandon func(), row func(store.Row) er
 	return err
 }
 
-// WithValues implements sqldb.ValueReader.
 func (c conn) WithValues() sqldb.Reader { return valueConn{c} }
 
 // valueConn is a conn whose rows implement AppendValues.

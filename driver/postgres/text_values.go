@@ -129,7 +129,6 @@ func anyViolated(err error) store.Violation {
 	return store.NoViolation
 }
 
-// Prepare implements sqldb.Wire.
 func (c *connection) Prepare(ctx context.Context, statement sqldb.Statement) error {
 	if c.prepared != nil {
 		if err := c.prepare(ctx, []sqldb.Statement{statement}); err != nil {

@@ -48,7 +48,6 @@ func (c *connection) readBatch(calls []store.Call) (at sqldb.Stage, err error) {
 	return sqldb.Committing, cmp.Or(c.readCommit(), other)
 }
 
-// Commit implements sqldb.Wire.
 func (c *connection) Commit(ctx context.Context) error {
 	c.unreplicated = false
 	c.conn.begin()

@@ -132,7 +132,6 @@ type columns struct {
 	fields []pgconn.FieldDescription
 }
 
-// Scan implements store.Row.
 func (c *columns) Scan(into ...any) error { return sqldb.ScanRow(&format, c.values, into) }
 
 var format = sqldb.Format[[]byte]{

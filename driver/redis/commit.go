@@ -73,12 +73,10 @@ func executed(doing string, exec *command, queued []*command) store.Reply {
 	return committed()
 }
 
-// Do implements store.Transaction.
 func (t *transaction) Do(_ context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
 	return t.step(&store.Call{Statement: statement, Parameters: parameters, Row: row})
 }
 
-// Batch implements store.Batching.
 func (t *transaction) Batch(_ context.Context, calls []store.Call) error {
 	if err := t.ahead(calls); err != nil {
 		return err
@@ -91,7 +89,6 @@ func (t *transaction) Batch(_ context.Context, calls []store.Call) error {
 	return nil
 }
 
-// Transaction implements store.Session.
 func (n *session) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
 	return n.perform(ctx, "transaction", func(t *transaction) error { return work(ctx, t) })
 }

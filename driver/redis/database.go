@@ -56,10 +56,8 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	return d, nil
 }
 
-// Lacks implements store.Database.
 func (d *database) Lacks() store.Lacks { return Lacks() }
 
-// Levels implements store.Database.
 func (d *database) Levels() []store.Level { return []store.Level{{Name: level, Isolation: level}} }
 
 // Promises implements store.Database. One thread executes a server's commands and transactions, so
@@ -71,10 +69,8 @@ func (d *database) Promises() store.Promises {
 // loadRows is the size of one loading command, for which other clients wait.
 const loadRows = 1000
 
-// BulkRows implements store.Bulk.
 func (d *database) BulkRows() int { return loadRows }
 
-// Load implements store.Database.
 func (d *database) Load(ctx context.Context, of store.Rows) error {
 	t, made, err := d.rowsOf(&of)
 	if err != nil {
@@ -174,7 +170,6 @@ type reader struct {
 	link *link
 }
 
-// Read implements store.Reader.
 func (r reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
 	if s.Verb == store.Count {
 		return store.ErrNotCounted // DBSIZE counts the keys of all

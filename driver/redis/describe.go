@@ -50,7 +50,6 @@ func configured() []string {
 		"min-replicas-to-write", "min-replicas-max-lag", "replica-serve-stale-data"}
 }
 
-// Describe implements store.Administration.
 func (d *database) Describe(ctx context.Context) (product store.Product, err error) {
 	err = d.Change(ctx, "describe", func(l *link) error {
 		told, err := l.info(ctx, "everything")
@@ -140,7 +139,6 @@ func (d *database) asked(nodes int) []store.Setting {
 		{Name: "replicas waited for", Value: waited}, {Name: "client_retries", Value: "none"}, {Name: encryption.Setting, Value: encryption.State(d.encryption)}}
 }
 
-// Blocked implements store.Administration.
 func (d *database) Blocked(ctx context.Context) (by string, err error) {
 	err = d.Change(ctx, "ask what is waited for", func(l *link) error {
 		return d.everywhere(ctx, l, func(at *link, _ owners) error {

@@ -54,7 +54,6 @@ func (d *database) eval(ctx context.Context, l *link, script string, args ...str
 	return c.answer, err
 }
 
-// ReadLease implements ownership.Place.
 func (d *database) ReadLease(ctx context.Context, l *link) (*ownership.Row, error) {
 	answer, err := d.eval(ctx, l, lookScript)
 	was, is := answer.([]any)
@@ -78,7 +77,6 @@ func (d *database) ReadLease(ctx context.Context, l *link) (*ownership.Row, erro
 	return &ownership.Row{Lease: *lease, End: expires}, nil
 }
 
-// WriteLease implements ownership.Place.
 func (d *database) WriteLease(ctx context.Context, l *link, was *ownership.Row, is *store.Lease) (bool, error) {
 	args := make([]string, 6)
 	if was != nil {

@@ -217,7 +217,6 @@ func (d *database) Change(ctx context.Context, doing string, work func(*link) er
 	return withDoing(doing, work(l))
 }
 
-// Look implements ownership.Place.
 func (d *database) Look(ctx context.Context, doing string, work func(*link) error) error {
 	return d.Change(ctx, doing, work)
 }

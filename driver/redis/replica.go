@@ -105,7 +105,6 @@ type position struct {
 	offset  int64
 }
 
-// CatchUp implements store.Replicated.
 func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
 	if member.Primary {
 		return nil
@@ -154,7 +153,6 @@ func (p position) missing(told map[string]string) error {
 	return nil
 }
 
-// ViewReplica implements store.Replicated.
 func (d *database) ViewReplica(ctx context.Context, member store.Replica, read func(store.Reader) error) error {
 	l, err := d.dial(ctx, member.Name)
 	if err != nil {

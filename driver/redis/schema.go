@@ -21,7 +21,6 @@ func (d *database) foreign() *store.ForeignError {
 // errFound ends a scan.
 var errFound = errors.New("found")
 
-// ReadMark implements ownership.Place.
 func (d *database) ReadMark(ctx context.Context, l *link) (*store.Marker, error) {
 	mark := newCommand("get", d.mark())
 	err := l.one(ctx, mark)
@@ -68,7 +67,6 @@ func (d *database) unmarked(ctx context.Context, l *link) error {
 	return e
 }
 
-// WriteMark implements ownership.Place.
 func (d *database) WriteMark(ctx context.Context, l *link, mark store.Marker) error {
 	text, err := encodeMark(mark)
 	if err != nil {
@@ -83,7 +81,6 @@ func encodeMark(m store.Marker) (string, error) {
 	return string(text), err
 }
 
-// Rows implements ownership.Place.
 func (d *database) Rows(ctx context.Context, l *link) (rows int64, err error) {
 	err = d.scan(ctx, l, d.table(d.of.Tables[0].Name)+"*", func(_ *link, keys []string) error {
 		rows += int64(len(keys))
@@ -120,7 +117,6 @@ func (d *database) isRow(key string, value any) bool {
 	return err == nil && d.keyOf(t, row) == key
 }
 
-// Title implements ownership.Place.
 func (l layout) Title() string { return "the prefix " + l.name }
 
 func (d *database) clear(ctx context.Context, l *link) error {
@@ -142,7 +138,6 @@ func (d *database) Create(ctx context.Context, mark store.Marker) error {
 	return d.anew(ctx, "create", createScript, text)
 }
 
-// Drop implements store.Administration.
 func (d *database) Drop(ctx context.Context) error { return d.anew(ctx, "drop", dropScript) }
 
 // anew deletes the rows, and then runs createScript or dropScript.
@@ -219,7 +214,6 @@ func (l *link) clients(ctx context.Context, name string) (ids []string, err erro
 // measured says what Size measures.
 const measured = "memory of the keys and values (MEMORY USAGE), without the files on disk"
 
-// Size implements store.Administration.
 func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 	size = store.Size{Rows: map[string]int64{}, Measured: measured}
 	err = d.Change(ctx, "size", func(l *link) error {

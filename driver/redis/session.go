@@ -86,7 +86,6 @@ func (l *link) name(ctx context.Context, name string) error {
 	return l.all(ctx, []*command{newCommand("client", "setname", name), newCommand("multi"), newCommand("exec")})
 }
 
-// Close implements store.Session.
 func (n *session) Close() {
 	if n.spreading != nil {
 		n.spreading.close()
@@ -252,7 +251,6 @@ func (n *session) confirm(doing string, wait *command) store.Reply {
 	return committed()
 }
 
-// Insert implements store.Session.
 func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
 	t, made, err := n.rowsOf(&of)
 	if err != nil {
@@ -267,7 +265,6 @@ func (n *session) Load(ctx context.Context, of store.Rows) store.Reply { return 
 // nowhere is the rows.Reader of single statements, before which nothing is left.
 type nowhere struct{}
 
-// Row implements rows.Reader.
 func (nowhere) Row(*rows.Table, []rows.Value) (row rows.Row, there bool, err error) {
 	return row, false, nil
 }

@@ -50,10 +50,8 @@ func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, e
 	return &statistics{database: &database{settings: s, layout: layoutOf(s, &store.Schema{Transactions: true})}}, nil
 }
 
-// List implements store.Statistics.
 func (s *statistics) List() []store.Statistic { return store.ListOf(figures()) }
 
-// Read implements store.Statistics.
 func (s *statistics) Read(ctx context.Context) (reading store.Reading, err error) {
 	if s.link == nil {
 		if s.link, err = s.database.open(ctx); err != nil {
@@ -75,7 +73,6 @@ func (s *statistics) Read(ctx context.Context) (reading store.Reading, err error
 	}), nil
 }
 
-// Close implements store.Statistics.
 func (s *statistics) Close() {
 	if s.link != nil {
 		s.link.close()

@@ -144,7 +144,6 @@ func (t *transaction) unwatched() []*command {
 	return []*command{newCommand("unwatch")}
 }
 
-// Row implements rows.Reader.
 func (t *transaction) Row(of *rows.Table, key []rows.Value) (row rows.Row, there bool, err error) {
 	name := t.key(of, key)
 	if err := t.fetch(wanted{[]string{name}, []*rows.Table{of}}); err != nil {

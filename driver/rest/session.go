@@ -132,7 +132,6 @@ func (n *session) send() (r result) {
 	return r
 }
 
-// Run implements store.Session.
 func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	if n.verbs[call.Statement] == store.Insert {
 		return n.insert(ctx, call.Parameters)

@@ -94,7 +94,6 @@ func (a *Answer) AppendValues(into []any) ([]any, error) {
 // Zero is a store.Row of zeros, of any number of columns.
 type Zero struct{}
 
-// Scan implements store.Row.
 func (Zero) Scan(into ...any) error {
 	for _, to := range into {
 		new(Value).into(to, false) // whatever its type is
@@ -102,5 +101,4 @@ func (Zero) Scan(into ...any) error {
 	return nil
 }
 
-// AppendValues implements store.Row.
 func (Zero) AppendValues(into []any) ([]any, error) { return append(into, int64(0)), nil }

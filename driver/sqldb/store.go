@@ -205,7 +205,6 @@ func (t transaction) Do(ctx context.Context, statement int, row func(store.Row) 
 	return changed, err
 }
 
-// Learn implements store.Learner.
 func (s *session) Learn(ctx context.Context, statement store.Statement) (int, error) {
 	c, err := s.sql.compile(s.schema, []store.Statement{statement})
 	if err != nil {

@@ -168,7 +168,6 @@ func noTexts(product string) store.Reply {
 
 var _ store.Verbatim = (*session)(nil)
 
-// Verbatim implements store.Verbatim.
 func (s *session) Verbatim(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {
 	by, is := s.Connection.(store.Verbatim)
 	if !is {

@@ -91,7 +91,6 @@ func (l *connection) release() error {
 	return errors.Join(err, l.users.Close(), l.handle.close())
 }
 
-// Close implements sqldb.Connection.
 func (l *connection) Close() {
 	if !l.over {
 		l.over = true

@@ -75,7 +75,6 @@ func (h *handle) changeBy(ctx context.Context, text string, parameters ...store.
 	return err
 }
 
-// Query implements sqldb.Reader.
 func (h *handle) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
 	rows, err := h.raw.(driver.QueryerContext).QueryContext(ctx, numbered(text), h.bind(parameters))
 	if err != nil {

@@ -111,7 +111,6 @@ func readLease(ctx context.Context, h *handle) (found *ownership.Row, err error)
 	return found, err
 }
 
-// ReadLease implements ownership.Place.
 func (f *file) ReadLease(ctx context.Context, _ ownership.Direct) (found *ownership.Row, err error) {
 	err = f.leaseFile(ctx, "rw", func(h *handle) error {
 		found, err = readLease(ctx, h)

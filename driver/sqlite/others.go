@@ -66,7 +66,6 @@ func recordMade(ctx context.Context, h *handle) error {
 	return err
 }
 
-// RecordMade implements store.Database.
 func (f *file) RecordMade(ctx context.Context) error {
 	return f.asWriter(ctx, "note what was made", func() error {
 		return within(ctx, f.writingName(), func(h *handle) error { return recordMade(ctx, h) })
@@ -95,7 +94,6 @@ func (f *file) unowned(ctx context.Context, h *handle) error {
 // Blocked implements store.Administration. SQLite itself gives up after lockTimeout.
 func (f *file) Blocked(context.Context) (string, error) { return "", nil }
 
-// Others implements ownership.Place.
 func (f *file) Others(ctx context.Context, _ ownership.Direct) error {
 	return f.explainOthers("look for what others have made", within(ctx, f.existingName(), func(h *handle) error { return f.unowned(ctx, h) }))
 }

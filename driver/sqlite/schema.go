@@ -66,7 +66,6 @@ func (f *file) look(ctx context.Context) (ours bool, err error) {
 	return true, nil
 }
 
-// Title implements ownership.Place.
 func (f *file) Title() string { return f.name }
 
 // Rows implements ownership.Place. It counts the first table's rows.
@@ -87,7 +86,6 @@ func (f *file) Rows(ctx context.Context, _ ownership.Direct) (rows int64, err er
 	return rows, f.explain("find", err)
 }
 
-// ReadMark implements ownership.Place.
 func (f *file) ReadMark(ctx context.Context, _ ownership.Direct) (mark *store.Marker, err error) {
 	ours, err := f.look(ctx)
 	if err == nil && ours {
@@ -121,7 +119,6 @@ func (f *file) mustBeOwn(mark *store.Marker) error {
 	return fmt.Errorf("sqlite: %s is not the file any more that this run has worked on: somebody put another in its place; what is in it says nothing about the run", f.name)
 }
 
-// WriteMark implements ownership.Place.
 func (f *file) WriteMark(ctx context.Context, _ ownership.Direct, mark store.Marker) error {
 	return within(ctx, f.writingName(), func(h *handle) error {
 		return h.changeBy(ctx, "UPDATE assay_mark SET loaded = $1", store.OfBool(mark.Loaded))

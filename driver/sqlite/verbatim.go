@@ -15,7 +15,6 @@ import (
 	"assay/store"
 )
 
-// Refuses implements store.Verbatims.
 func (f *file) Refuses(by store.Protocol) string {
 	if by == store.Pipeline {
 		return "SQLite is no server, and has no pipelines"
@@ -52,7 +51,6 @@ func (t *texts) Status() store.Status {
 	return store.Idle
 }
 
-// MayCommit implements sqldb.TextWire.
 func (t *texts) MayCommit(kind store.TextKind) bool { return kind == store.Anything }
 
 // SendTexts implements sqldb.TextWire. A text that may commit is not done if the caller has left.
