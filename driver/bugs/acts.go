@@ -13,8 +13,7 @@ const (
 	// occasions bounds the transactions in which a bug looks for an occasion to read a wrong
 	// state.
 	occasions = 64
-	// maxTurns bounds the turns for which an operation lingers.
-	maxTurns = 4
+	maxTurns  = 4
 )
 
 // reads reports whether a bug reads a wrong state.

@@ -7,7 +7,6 @@ import (
 	"assay/store/bug"
 )
 
-// misanswer changes a non-empty answer as the bug does.
 func (x *attempt) misanswer(s *store.Statement, t *store.Table, rows []image) []image {
 	act, d := &x.bug.Act, x.d
 	one := d.chance.IntN(len(rows))

@@ -32,8 +32,7 @@ type attempt struct {
 	// over ends all work on the attempt; see spoilable.
 	over bool
 	// replaced is a row as it was before overwrite.
-	replaced *change
-	// rehearsal records the statements, unless it is nil.
+	replaced  *change
 	rehearsal *rehearsal
 }
 
@@ -114,7 +113,6 @@ func (x *attempt) check(err error) {
 	}
 }
 
-// insert records a row of an Insert.
 func (x *attempt) insert(t *store.Table, s *store.Statement, row int, parameters []store.Value) {
 	after := make(image, len(t.Columns))
 	for i, name := range s.Columns {
@@ -123,7 +121,6 @@ func (x *attempt) insert(t *store.Table, s *store.Statement, row int, parameters
 	x.change(placeOf(t.Name, after[:t.Keys()]), nil).after = after
 }
 
-// put records a row of a Put or an Append.
 func (x *attempt) put(ctx context.Context, do doer, t *store.Table, s *store.Statement, parameters []store.Value) error {
 	var key image
 	for _, name := range t.Key() {
@@ -165,7 +162,6 @@ func (c *change) again() {
 	}
 }
 
-// update applies an Update to after.
 func (c *change) update(t *store.Table, s *store.Statement, parameters []store.Value) {
 	c.again()
 	was := c.after
@@ -264,7 +260,6 @@ func (x *attempt) shown(s *store.Statement, parameters []store.Value, rows []ima
 	return shown
 }
 
-// record enters the attempt into the log.
 func (x *attempt) record(n *session) {
 	d := x.d
 	if x.struck {

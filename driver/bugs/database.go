@@ -22,9 +22,8 @@ type database struct {
 	turn   chan struct{}
 	chance *rand.Rand
 	// calls counts since Create, for postponed operations.
-	calls uint64
-	late  []delayed
-	// differences counts against maxDifferences.
+	calls       uint64
+	late        []delayed
 	differences int
 	// shown is the difference between the database and the answers, others between the answers
 	// and the other members.
@@ -74,7 +73,6 @@ func Over(inner store.Database, schema store.Schema, all []bug.Bug, seeded []See
 // Unwrap is for store.As.
 func (d *database) Unwrap() store.Database { return d.Database }
 
-// compactingPart adds strikes to FileSize.
 type compactingPart struct {
 	store.Compacting
 	on *database

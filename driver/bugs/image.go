@@ -27,7 +27,6 @@ func (i image) equal(other image) bool {
 	return (i == nil) == (other == nil) && placeOf("", i) == placeOf("", other)
 }
 
-// with is a copy with another value in one column.
 func (i image) with(column int, v store.Value) image {
 	changed := slices.Clone(i)
 	changed[column] = v
@@ -125,7 +124,6 @@ func missed(t *store.Table, s *store.Statement, parameters []store.Value) (place
 	return places
 }
 
-// satisfies reports whether a row satisfies a statement's conditions.
 func satisfies(t *store.Table, s *store.Statement, parameters []store.Value, row image) bool {
 	if row == nil {
 		return false

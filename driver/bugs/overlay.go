@@ -14,8 +14,7 @@ type overlay struct {
 	adds map[place]map[string]int64
 	// hidden rows are left out.
 	hidden map[place]bool
-	// extra rows are added, by table.
-	extra map[string][]image
+	extra  map[string][]image
 }
 
 func newOverlay() overlay {
@@ -73,14 +72,12 @@ func (o *overlay) rewrite(d *database, changes []change, to func(*change) image)
 	}
 }
 
-// shownReader reads through an overlay.
 type shownReader struct {
 	store.Reader
 	d     *database
 	shown *overlay
 	// left counts the rows still to read, by table, before a premature end.
-	left map[string]int64
-	// attempt is an audit's, or nil.
+	left    map[string]int64
 	attempt *attempt
 }
 

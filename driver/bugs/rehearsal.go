@@ -15,7 +15,6 @@ type rehearsal struct {
 	calls []store.Call
 }
 
-// foresees reports whether a bug needs a rehearsal.
 func foresees(does bug.Does) bool {
 	return does == bug.Overwrites || does == bug.ReadsCrossed
 }

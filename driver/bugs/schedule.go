@@ -13,13 +13,11 @@ import (
 )
 
 const (
-	// maxDifferences bounds the kept differences from the database.
 	maxDifferences = 1 << 18
 	// maxLog bounds the remembered commits, and so the age of a state that a bug shows.
 	maxLog = 256
 	// maxLate bounds the calls by which an operation is postponed, and so the waiting ones.
-	maxLate = 64
-	// repairTimeout bounds the wrapper's own requests.
+	maxLate       = 64
 	repairTimeout = 30 * time.Second
 )
 
@@ -67,7 +65,6 @@ func (d *database) postpone(within uint64, do func(context.Context)) {
 	d.late = append(d.late, delayed{d.calls + 1 + d.chance.Uint64N(within), do})
 }
 
-// catchUp does what is due up to a call.
 func (d *database) catchUp(ctx context.Context, call uint64) {
 	if len(d.late) == 0 {
 		return

@@ -10,15 +10,13 @@ import (
 	"assay/store/bug"
 )
 
-// session is a store.Session with bugs.
 type session struct {
 	store.Session
 	// client is the Session that the client opened. Postponed operations open another.
 	client     store.Session
 	d          *database
 	statements []store.Statement
-	// stepped sessions have transactions that stop while others run.
-	stepped bool
+	stepped    bool
 	// full reads whole the rows that a statement changes, by the statement's index. get, put and
 	// remove are statements on one row by key, by table.
 	full             map[int]fullRead
@@ -87,7 +85,6 @@ func (n *session) add(statements ...store.Statement) int {
 
 func (n *session) Close() { n.client.Close() }
 
-// operation is a session's request.
 type operation struct {
 	writes bool
 	// Exactly one of send (with calls), add (with rows), work and texts is set.
@@ -309,7 +306,6 @@ func doerOf(t store.Transaction) doer {
 	}
 }
 
-// run does a reading statement.
 func (n *session) run(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error {
 	if n.Session.Run(ctx, store.Call{Statement: statement, Parameters: parameters, Row: row}).Outcome != history.Committed {
 		return errNotRead

@@ -91,7 +91,6 @@ func (t *spoilable) native(ctx context.Context, statement int, row func(store.Ro
 	return t.Transaction.Do(ctx, statement, row, parameters...)
 }
 
-// below is a row with all numbers negative.
 type below struct {
 	store.Row
 	x *attempt

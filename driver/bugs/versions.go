@@ -5,10 +5,8 @@ import (
 	"slices"
 )
 
-// change is one transaction's change of one row.
 type change struct {
 	place
-	// before and after are the row, nil if it was absent.
 	before, after image
 	// adds are the columns that the transaction incremented.
 	adds []string
@@ -24,7 +22,6 @@ type seenRow struct {
 	at int64
 }
 
-// ended has one transaction's reads and writes.
 type ended struct {
 	// at is its number, or the last writer's if it only read.
 	at      int64
@@ -34,7 +31,6 @@ type ended struct {
 	known *uint64
 }
 
-// wrote is the transaction's change of a row, or nil.
 func (e *ended) wrote(p place) *change {
 	for i := range e.changes {
 		if e.changes[i].place == p {

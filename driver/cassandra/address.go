@@ -22,10 +22,8 @@ const (
 	mostReplicas       = 100
 )
 
-// addressForm is for errors about an address.
 const addressForm = "cassandra://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[KEYSPACE][?consistency=LEVEL&replication=COPIES], special characters percent-encoded"
 
-// settings are parsed from an address and a target.
 type settings struct {
 	printable      string
 	hosts          []string // host:port
@@ -40,8 +38,7 @@ type settings struct {
 	replication    int
 	encryption     *tls.Config // nil without TLS
 	connectTimeout time.Duration
-	// silence bounds how long a connection may say nothing.
-	silence time.Duration
+	silence        time.Duration
 	// revisit is the interval of attempts to reach a node that is down.
 	revisit time.Duration
 }

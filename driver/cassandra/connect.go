@@ -57,7 +57,6 @@ func connect(ctx context.Context, s *settings) (*connection, error) {
 	return connectTo(ctx, s, s.cluster(seen), seen)
 }
 
-// connectTo is connect with this configuration.
 func connectTo(ctx context.Context, s *settings, cluster *gocql.ClusterConfig, seen *refusals) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
@@ -104,7 +103,6 @@ func (s *settings) cluster(seen *refusals) *gocql.ClusterConfig {
 	return c
 }
 
-// refused explains an error of the first contact.
 func (s *settings) refused(err error, seen *refusals) error {
 	user, handshake := seen.reasons()
 	if user != "" {
@@ -121,7 +119,6 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// errNoUser: the server asks for a user and the address names none.
 var errNoUser = errors.New("it asks for a user, and the address names none")
 
 type login struct{ user, password string }

@@ -16,7 +16,6 @@ import (
 
 var _ store.Engined = (*database)(nil)
 
-// database is a store.Database on one keyspace.
 type database struct {
 	*connection
 	ownership.Direct
@@ -79,7 +78,6 @@ func layOut(schema store.Schema) *database {
 	return d
 }
 
-// prefixOf begins the names of assay's tables.
 func prefixOf(schema store.Schema) string {
 	if schema.Existing {
 		return ""
@@ -121,7 +119,6 @@ func (d *database) Promises() store.Promises {
 	return store.Promises{Eventual: len(d.session.GetHosts()) > 1}
 }
 
-// compressor is one of Cassandra's (Cassandra documentation, "Compression").
 type compressor struct{ name, class string }
 
 // compressors are the engines; the default is lz4.
@@ -173,7 +170,6 @@ func (d *database) Audit(context.Context, func(store.Reader) error) error {
 	return errors.New("cassandra: audit: " + Lacks()[store.Snapshots])
 }
 
-// reader is a store.Reader by pages.
 type reader struct{ *database }
 
 func (r reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {

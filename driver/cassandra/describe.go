@@ -13,7 +13,6 @@ import (
 	"assay/store"
 )
 
-// asked are the server's settings that decide the meaning of a result.
 func asked() []string {
 	return []string{"commitlog_sync", "commitlog_sync_period", "write_request_timeout", "read_request_timeout",
 		"hinted_handoff_enabled", "max_hint_window"}

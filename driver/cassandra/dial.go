@@ -24,7 +24,6 @@ type dialer struct {
 	encryption       *tls.Config
 	seen             *refusals
 
-	// hosts are the address's host:port.
 	hosts []string
 
 	mu sync.Mutex
@@ -169,7 +168,6 @@ func (r *refusals) handshakeOf(err error) string {
 	return ""
 }
 
-// isClosed reports whether the other side closed the connection.
 func isClosed(err error) bool {
 	return encryption.IsClosed(err) || strings.HasSuffix(err.Error(), io.EOF.Error())
 }

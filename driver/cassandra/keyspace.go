@@ -144,7 +144,6 @@ func markComment(m store.Marker) (string, error) {
 	return "comment = '" + strings.ReplaceAll(string(text), "'", "''") + "'", nil
 }
 
-// makeKeyspace makes the keyspace unless it exists, and sets its replication.
 func (k *database) makeKeyspace(ctx context.Context) error {
 	replication, err := k.replicas(ctx)
 	if err != nil {
@@ -168,7 +167,6 @@ func (k *database) makeKeyspace(ctx context.Context) error {
 	return k.agree(ctx) // the next statement may go to another node
 }
 
-// replicated reports whether a keyspace has this replication.
 func replicated(now map[string]string, copies map[string]int) bool {
 	for center, n := range copies {
 		if now[center] != strconv.Itoa(n) {
@@ -178,7 +176,6 @@ func replicated(now map[string]string, copies map[string]int) bool {
 	return len(now) == len(copies)+1 // the class
 }
 
-// agree waits until the nodes agree on the schema.
 func (k *database) agree(ctx context.Context) error {
 	if err := k.session.AwaitSchemaAgreement(ctx); err != nil {
 		return failed("wait until the nodes agree on the schema; is one down?", err)
@@ -199,7 +196,6 @@ func (k *database) centers(ctx context.Context) (map[string]int, error) {
 	return nodes, nil
 }
 
-// replicas is the number of copies in each data center.
 func (k *database) replicas(ctx context.Context) (map[string]int, error) {
 	copies, err := k.centers(ctx)
 	for center, nodes := range copies {
@@ -244,7 +240,6 @@ func (k *database) clear(ctx context.Context) error {
 	return nil
 }
 
-// flushBound bounds the wait for a table to reach the disk.
 const (
 	flushPeriod = time.Second
 	flushBound  = 15 * time.Second
@@ -326,7 +321,6 @@ func (k *database) diskUsage(ctx context.Context, table string) (bytes int64, no
 	return bytes, none, nil
 }
 
-// allUp reports whether no node is known to be down.
 func (k *database) allUp() bool {
 	return !slices.ContainsFunc(k.session.GetHosts(), func(h *gocql.HostInfo) bool { return !h.IsUp() })
 }

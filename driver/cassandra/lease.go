@@ -55,7 +55,6 @@ func (k *database) ReadLease(ctx context.Context, _ ownership.Direct) (*ownershi
 	return &ownership.Row{Lease: *store.NewLease(token, []byte(holder), since, time.Duration(max(seconds, 1))*time.Second)}, nil
 }
 
-// expired is the End of a lease that has no row.
 const expired = -1
 
 // schemaLag bounds how long a new table may be missing at another node. Nodes agree within a second
@@ -124,7 +123,6 @@ func (k *database) WriteLease(ctx context.Context, _ ownership.Direct, was *owne
 	return applied, nil
 }
 
-// makeLeaseTable makes the keyspace and the table unless they exist.
 func (k *database) makeLeaseTable(ctx context.Context) error {
 	there, err := k.leaseThere(ctx)
 	if err != nil || there {

@@ -7,7 +7,6 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
 
-// cell is one column's value.
 type cell struct {
 	kind gocql.Type
 	data []byte // nil for NULL

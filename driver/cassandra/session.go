@@ -125,7 +125,6 @@ func (d *database) insertRows(ctx context.Context, rows store.Rows) store.Reply 
 	})
 }
 
-// insert inserts rows into each table.
 func (d *database) insert(ctx context.Context, into []insertion, rows int, row func(i int) []any) store.Reply {
 	if rows == 1 && len(into) == 1 {
 		return d.writeOne(ctx, into[0].text, into[0].values(row(0)))

@@ -9,7 +9,6 @@ import (
 	"assay/store"
 )
 
-// plan is a statement in CQL: a query, a write, or inserts.
 type plan struct {
 	*store.Statement
 	query   *query
@@ -28,7 +27,6 @@ type query struct {
 	descending bool
 }
 
-// insertion is an INSERT into one table.
 type insertion struct {
 	text string
 	way  *way
@@ -36,7 +34,6 @@ type insertion struct {
 	divided int
 }
 
-// errNotServed: a statement needs what Cassandra does not have.
 var errNotServed = errors.New("it needs rows that Cassandra has not together: they are found by the first column of the key or of an index, and then in order")
 
 func (d *database) compile(s *store.Statement) (*plan, error) {
@@ -154,7 +151,6 @@ func plain(s *store.Statement) error {
 	return nil
 }
 
-// errNoSums: a value must be known beforehand.
 var errNoSums = errors.New("it takes a value from what is there, which Cassandra does for its counters alone")
 
 // alone reports whether a table's rows are in no table of an index.

@@ -62,7 +62,6 @@ func (s *statistics) Close() {
 	}
 }
 
-// connect makes a session with the next node, and asks for its starting time.
 func (s *statistics) connect(ctx context.Context) error {
 	one := *s.settings
 	one.hosts = one.hosts[s.next%len(one.hosts):][:1]

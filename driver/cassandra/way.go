@@ -14,8 +14,7 @@ type way struct {
 	name string
 	// partition is the column whose hash places a row: the first of the key or of the index, or
 	// the part's number by clustering[0].
-	partition string
-	// clustering are the columns that order a partition's rows.
+	partition  string
 	clustering []string
 	bucket     store.Bucket
 }
@@ -46,7 +45,6 @@ func waysOf(t *store.Table, prefix string) (ways []*way) {
 	return slices.Insert(ways, 0, &way{name: prefix + t.Name, partition: key[0], clustering: key[1:]})
 }
 
-// columns are the columns for CREATE TABLE.
 func (w *way) columns(t *store.Table) string {
 	var text strings.Builder
 	if w.bucket.Size > 0 {
@@ -75,7 +73,6 @@ func cqlType(c *store.Column) string {
 	return "bigint"
 }
 
-// part is the number of a value's part.
 func (w *way) part(value int64) int64 { return floor(value, w.bucket.Size) }
 
 func floor(a, b int64) int64 {

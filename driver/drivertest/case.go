@@ -24,10 +24,8 @@ type step struct {
 	statement store.Statement
 	with      []store.Value
 	// gives are the expected rows, in any order if the statement has none.
-	gives [][]any
-	// changed is the expected count of changed rows, or anyNumber.
-	changed int64
-	// violated is the constraint that must refuse the statement.
+	gives    [][]any
+	changed  int64
 	violated store.Violation
 }
 
@@ -325,7 +323,6 @@ func (r *caseRunner) calls(steps []step) (calls []store.Call, answers []*answer)
 	return calls, answers
 }
 
-// known does all steps by store.DoAll.
 func (r *caseRunner) known(t *testing.T, s store.Session, steps []step) {
 	var answers []*answer
 	reply := retryReply(r.ctx, func() store.Reply {

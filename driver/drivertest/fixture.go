@@ -246,7 +246,6 @@ func (f *fixture) write(db store.Database, number int) {
 	}
 }
 
-// check settles and compares the ledger with the database.
 func (f *fixture) check() {
 	f.t.Helper()
 	f.settle()

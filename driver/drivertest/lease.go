@@ -16,7 +16,6 @@ const (
 	shortLease = 300 * time.Millisecond
 )
 
-// holderOf has characters that trip a careless driver.
 func holderOf(run string) store.Holder {
 	return store.Holder{
 		Token: "token of " + run, Run: run, Host: `h'";--é`, Machine: "m", PID: 4711, Started: "17",

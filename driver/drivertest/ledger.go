@@ -125,7 +125,6 @@ type change struct {
 	told                left
 }
 
-// replay makes an account's changes in the order of their versions.
 func replay(a account, changes []change, say func(format string, args ...any)) account {
 	slices.SortFunc(changes, func(a, b change) int { return int(a.version - b.version) })
 	for _, c := range changes {

@@ -51,7 +51,6 @@ func (f *fixture) network() *network {
 // rounds: one for a client that writes in batches, one for a client of transactions.
 const rounds = 2
 
-// there reports whether a write is visible without the proxy.
 func (n *network) there(id int64) bool {
 	n.t.Helper()
 	n.settle()

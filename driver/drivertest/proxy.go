@@ -142,7 +142,6 @@ func (p *Proxy) accept() {
 	}
 }
 
-// serve carries one client's connection until it ends.
 func (p *Proxy) serve(client net.Conn) {
 	defer client.Close()
 	l := &link{client: client}
@@ -175,7 +174,6 @@ func (p *Proxy) serve(client net.Conn) {
 	pumps.Wait()
 }
 
-// wait blocks while the mode is freeze.
 func (p *Proxy) wait() mode {
 	for {
 		p.mu.Lock()

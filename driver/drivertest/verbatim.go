@@ -54,7 +54,6 @@ func do(session store.Session, ctx context.Context, texts ...store.UserText) (al
 	return all, reply
 }
 
-// wrote records rows that exist if the outcome is Committed.
 func (f *fixture) wrote(outcome history.Outcome, ids ...int64) {
 	for _, id := range ids {
 		f.ledger.record(sentWrite{entry: entry{ID: id}, content: "x", outcome: outcome})

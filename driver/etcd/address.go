@@ -23,7 +23,6 @@ const (
 	defaultRoot = "assay"
 )
 
-// addressForm is for errors about an address.
 const addressForm = "etcd://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[PREFIX][?reads=serializable], special characters percent-encoded"
 
 // Isolation levels. etcd's reads are linearizable or, if asked, serializable and perhaps stale
@@ -37,7 +36,6 @@ const (
 	linearizable = "linearizable"
 )
 
-// options are parsed from an address and a target.
 type options struct {
 	printable      string
 	hosts          []string // host:port

@@ -35,10 +35,9 @@ import (
 // proposal A6, "transparent retries"). It is safe for concurrent use.
 type connection struct {
 	*options
-	grpc  *grpc.ClientConn
-	kv    pb.KVClient
-	token atomic.Pointer[string] // of a user who has logged in; nil before
-	// refused is the last failed TLS handshake's error, or nil.
+	grpc    *grpc.ClientConn
+	kv      pb.KVClient
+	token   atomic.Pointer[string] // of a user who has logged in; nil before
 	refused atomic.Pointer[error]
 }
 
@@ -77,7 +76,6 @@ func connectForGood(ctx context.Context, o *options) (*connection, error) {
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: o.connectTimeout}))
 }
 
-// dial is connect with more options of gRPC's.
 func dial(ctx context.Context, o *options, hosts []string, further ...grpc.DialOption) (*connection, error) {
 	var all []resolver.Endpoint
 	for _, host := range hosts {
@@ -178,7 +176,6 @@ func (c *connection) insist(ctx context.Context, doing string, work func(ctx con
 	}
 }
 
-// explain wraps an error with the operation, unless the error explains itself.
 func (c *connection) explain(ctx context.Context, doing string, err error) error {
 	if explained(err) {
 		return err
@@ -201,7 +198,6 @@ func (c *connection) explain(ctx context.Context, doing string, err error) error
 	return fmt.Errorf("etcd: %s: %w", doing, err)
 }
 
-// explained reports whether an error is one of package store's.
 func explained(err error) bool {
 	return ownership.Explained(err) ||
 		errors.As(err, new(*store.AuthError)) || errors.As(err, new(*store.UnreachableError)) || errors.As(err, new(*store.OptionError))

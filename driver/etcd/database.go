@@ -19,7 +19,6 @@ var (
 type database struct {
 	*options
 	*ordered.Schema[*transaction]
-	// conn is for everything except sessions.
 	conn *connection
 }
 
@@ -89,7 +88,6 @@ func (d *database) Audit(ctx context.Context, read func(store.Reader) error) err
 	return read(&reader{d, d.conn.reader(ctx), true})
 }
 
-// reader is a store.Reader at one revision.
 type reader struct {
 	*database
 	transaction *transaction

@@ -39,7 +39,6 @@ func (d *database) statuses(ctx context.Context) (all []*pb.StatusResponse, fail
 	return replicas.AskAll(ctx, d.hosts, d.status)
 }
 
-// leaderOf is the leader of the latest term, or 0.
 func leaderOf(all []*pb.StatusResponse) (leader uint64) {
 	term := uint64(0)
 	for _, s := range all {
@@ -109,7 +108,6 @@ func (d *database) Describe(ctx context.Context) (store.Product, error) {
 		Topology: store.Topology{Nodes: len(members.Members), Replicas: len(members.Members)}}, nil
 }
 
-// settingMembers is the number of voting members, by which durability is judged.
 const settingMembers = "members"
 
 // Blocked implements store.Administration by the members' leader and alarms (manual 3.4,
@@ -140,7 +138,6 @@ func (d *database) Blocked(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// rowsOf counts the rows of each table at one revision.
 func (d *database) rowsOf(ctx context.Context, t *transaction) (map[string]int64, error) {
 	if _, err := d.MustMark(ctx, t); err != nil {
 		return nil, err

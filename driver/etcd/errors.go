@@ -109,7 +109,6 @@ func meanings(text string) *meaning {
 	return nil
 }
 
-// meaningOf is the meaning of an etcd error, nil if not known.
 func meaningOf(err error) *meaning {
 	if s := statusOf(err); s != nil {
 		return meanings(s.Message())
@@ -117,7 +116,6 @@ func meaningOf(err error) *meaning {
 	return nil
 }
 
-// statusOf is gRPC's status in an error, or nil.
 func statusOf(err error) *status.Status {
 	var s interface{ GRPCStatus() *status.Status }
 	if errors.As(err, &s) {
@@ -171,7 +169,6 @@ func passes(err error) bool {
 		m == nil && (code == codes.Unavailable || outOfTime(err))
 }
 
-// refusesUser reports whether the user or a permission was refused.
 func refusesUser(err error) bool {
 	m := meaningOf(err)
 	return m != nil && m.class == classAuth && !m.passes

@@ -55,7 +55,6 @@ func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
 	return errors.Join(err, c.close())
 }
 
-// present is the revision that a transaction reads.
 func (d *database) present(t *transaction) (int64, error) {
 	_, err := t.Get(d.Layout.Mark())()
 	return t.revision, err

@@ -8,7 +8,6 @@ import (
 )
 
 const (
-	// hint advises on keys that are not ours.
 	hint = "choose another prefix by a path in the address, such as etcd://HOST/NAME, or delete or move these keys yourself"
 	// leaseID names the etcd lease in the lease's value.
 	leaseID = "etcd_lease"

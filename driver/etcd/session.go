@@ -61,7 +61,6 @@ func (n *session) begin(ctx context.Context) *transaction {
 	return t
 }
 
-// perform does work and the commit.
 func (n *session) perform(ctx context.Context, doing string, work func(*transaction) error) store.Reply {
 	t := n.begin(ctx)
 	err := work(t)
@@ -147,7 +146,6 @@ func (n *session) Transaction(ctx context.Context, writes bool, work func(contex
 	})
 }
 
-// underWay is a store.Transaction.
 type underWay struct {
 	*session
 	execution *ordered.Execution

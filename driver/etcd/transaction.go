@@ -68,14 +68,12 @@ func (c *connection) begin(ctx context.Context) *transaction {
 	return &transaction{ctx: ctx, connection: c, read: map[string]found{}, writes: map[string][]byte{}}
 }
 
-// reader begins a transaction that will not write.
 func (c *connection) reader(ctx context.Context) *transaction {
 	t := c.begin(ctx)
 	t.forgets = true
 	return t
 }
 
-// rangeRequest reads a key, or keys up to end.
 func (t *transaction) rangeRequest(key, end []byte) *pb.RangeRequest {
 	return &pb.RangeRequest{Key: key, RangeEnd: end, Revision: t.revision, Serializable: t.member || t.stale && t.revision == 0}
 }
@@ -180,7 +178,6 @@ func (t *transaction) readRange(q *pb.RangeRequest) (answer *pb.RangeResponse, e
 	return answer, err
 }
 
-// at keeps the revision of the first read.
 func (t *transaction) at(header *pb.ResponseHeader) {
 	if t.revision == 0 {
 		t.revision = header.Revision

@@ -21,7 +21,6 @@ import (
 // unless they ask for less. Ours only do under causalReadRisky.
 const level = "strict-serializable"
 
-// options are parsed from an address and a target.
 type options struct {
 	// clusterFile is a path; if it is empty, the client library chooses (manual, "Administration",
 	// "Specifying the cluster file").

@@ -170,7 +170,6 @@ func (n *client) Transaction(ctx context.Context, _ bool, work func(context.Cont
 	})
 }
 
-// underWay is a store.Transaction.
 type underWay struct {
 	client    *client
 	execution *ordered.Execution

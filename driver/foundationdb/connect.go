@@ -67,7 +67,6 @@ func open(o options) (fdb.Database, error) {
 	return db, nil
 }
 
-// codeOf is FoundationDB's error code, or 0.
 func codeOf(err error) int {
 	var typed fdb.Error
 	if errors.As(err, &typed) {

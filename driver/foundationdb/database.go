@@ -153,7 +153,6 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 	return nil
 }
 
-// viewReader is a store.Reader that reads ranges of tables.
 type viewReader struct {
 	*database
 	reader *reader
@@ -204,7 +203,6 @@ func (d *database) Audit(ctx context.Context, read func(store.Reader) error) err
 	return read(auditReader{x})
 }
 
-// auditReader is a store.Reader in one transaction.
 type auditReader struct{ *ordered.Execution }
 
 func (a auditReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {

@@ -13,7 +13,6 @@ import (
 // seconds; the rest is the wait for servers.
 const patience = time.Minute
 
-// timeLimit is the context's remaining time, or patience.
 func timeLimit(ctx context.Context) time.Duration {
 	if deadline, limited := ctx.Deadline(); limited {
 		return time.Until(deadline)

@@ -16,7 +16,6 @@ import (
 	"assay/internal/wait"
 )
 
-// errChanged: there was no consistent view.
 var errChanged = errors.New("the data changed while it was read, though nothing of this run was in flight; does somebody else use the same prefix")
 
 // row gets a key and its value. Its error ends the reading and is returned unchanged.
@@ -68,8 +67,7 @@ type reader struct {
 	db           fdb.Database
 	t            *transaction
 	transactions int
-	// hash digests everything read, unless it is nil.
-	hash hash.Hash
+	hash         hash.Hash
 	// single forbids a second transaction.
 	single bool
 }
@@ -104,7 +102,6 @@ func (r *reader) add(key, value []byte) {
 	}
 }
 
-// mostTries bounds consecutive transactions that end without a row.
 const mostTries = 20
 
 // table gives the rows from begin to before end. Another transaction follows one that became too

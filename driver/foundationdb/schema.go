@@ -18,7 +18,6 @@ func keyRange(begin, end []byte) fdb.KeyRange {
 	return fdb.KeyRange{Begin: fdb.Key(begin), End: fdb.Key(end)}
 }
 
-// owned is a transaction on mark and lease.
 type owned struct {
 	inTransaction
 	t  *transaction
@@ -169,7 +168,6 @@ func (p *database) Describe(ctx context.Context) (store.Product, error) {
 	return found, nil
 }
 
-// measured says what Size measures.
 const measured = "keys and values of one copy, without the storage engine's own use of the disk"
 
 // Size counts rows and the bytes of keys and values. FoundationDB's estimate of a range is some

@@ -147,7 +147,6 @@ const (
 	unnamedEngine = "the cluster's"
 )
 
-// engines are a cluster's storage engines: one.
 func engines(p store.Product) []string {
 	for _, s := range p.Settings {
 		if s.Name == settingEngine {

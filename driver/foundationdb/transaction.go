@@ -20,9 +20,8 @@ import (
 // the binding's Transact would do that silently.
 type transaction struct {
 	fdb.Transaction
-	ctx  context.Context
-	stop func() bool
-	// committing is true once the commit was asked for.
+	ctx        context.Context
+	stop       func() bool
 	committing bool
 }
 
@@ -99,7 +98,6 @@ func (t *transaction) failure(doing string, err error) store.Reply {
 	return store.Reply{Outcome: outcome, Class: class, Err: explain(t.ctx, doing, err)}
 }
 
-// notBegun is the reply if no transaction could be created.
 func notBegun(ctx context.Context, err error) store.Reply {
 	r := store.Reply{Outcome: history.Failed, Class: classOf(codeOf(err)), Err: explain(ctx, "begin a transaction", err)}
 	if ctx.Err() != nil {

@@ -48,8 +48,7 @@ type database struct {
 	log     []change
 	longest int
 	open    []*transaction
-	// seed is for digests of keys.
-	seed maphash.Seed
+	seed    maphash.Seed
 }
 
 type change struct {
@@ -202,7 +201,6 @@ func (s *Database) Audit(ctx context.Context, read func(store.Reader) error) err
 	return s.View(ctx, read)
 }
 
-// reader reads a snapshot.
 type reader struct{ ordered.Execution }
 
 func (r *reader) Read(_ context.Context, of store.Statement, row func(store.Row) error, parameters ...store.Value) error {

@@ -23,7 +23,6 @@ func nullTarget(target store.Target) (store.Target, error) {
 	return target, nil
 }
 
-// nothing describes an empty store.
 type nothing struct{}
 
 func (nothing) Describe(context.Context) (store.Product, error) {

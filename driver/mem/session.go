@@ -14,7 +14,6 @@ import (
 	"assay/store"
 )
 
-// session is a store.Session.
 type session struct {
 	*Database
 	plans []*ordered.Plan

@@ -9,7 +9,6 @@ import (
 	"assay/store"
 )
 
-// name is the database's name in errors.
 const name = "mem:"
 
 // locked is lock with work under it.

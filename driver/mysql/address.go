@@ -18,7 +18,6 @@ const defaultPort = "3306"
 
 const wantAddress = "mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE, or mysql://USER@localhost/?socket=PATH, with characters such as @ : / # ? % in the password percent-encoded"
 
-// settings are parsed from an address and a target.
 type settings struct {
 	printable      string // of the address
 	user, password string
@@ -43,7 +42,6 @@ const (
 	statementsApart    = "apart"
 )
 
-// variable is a session variable, set on each connection.
 type variable struct{ name, value string }
 
 // Isolation levels of MySQL's manual ("Transaction Isolation Levels").
@@ -103,7 +101,6 @@ var (
 	variableValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.,:+-]*$`) })
 )
 
-// ownOptions are assay's own options of the address.
 const ownOptions = "engine, dialect, balance, connect_timeout, socket, statements, ssl-mode, ssl-ca, ssl-cert, ssl-key, tls"
 
 // readOptions takes other options for variables of the server, which refuses unknown ones.
@@ -153,7 +150,6 @@ func isolationLevel(name string) (string, error) {
 	return level, nil
 }
 
-// given is the address's value of a variable, or empty.
 func (s *settings) given(name string) string {
 	for _, v := range s.variables {
 		if v.name == name {

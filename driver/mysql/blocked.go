@@ -12,7 +12,6 @@ import (
 	"assay/store"
 )
 
-// waits are a dialect's queries about waiting.
 type waits struct {
 	// session asks whether the connection of id $1 waits for a row's lock.
 	session string

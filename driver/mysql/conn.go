@@ -29,15 +29,13 @@ type raw interface {
 // conn is a connection. One goroutine at a time uses it. The end of a context closes it; work may
 // go on in the server. Parameters are written into the statements.
 type conn struct {
-	raw    raw
-	format *sqldb.Format[driver.Value]
-	host   *host
-	look   look
-	level  string // the session's isolation level, as the server shows it
-	// encrypted is true after a TLS handshake.
+	raw       raw
+	format    *sqldb.Format[driver.Value]
+	host      *host
+	look      look
+	level     string // the session's isolation level, as the server shows it
 	encrypted bool
-	// answer is the answer that a callback is reading.
-	answer driver.Rows
+	answer    driver.Rows
 }
 
 var _ sqldb.Conn = (*conn)(nil)
@@ -80,7 +78,6 @@ func (c *conn) values(ctx context.Context, row func([]driver.Value) error, text 
 	return rows.Close()
 }
 
-// callbackError is a callback's own error.
 type callbackError struct{ err error }
 
 func (e *callbackError) Error() string { return e.err.Error() }
@@ -134,7 +131,6 @@ func (c *conn) pairs(ctx context.Context, query string) (map[string]string, erro
 	return values, err
 }
 
-// row is a store.Row.
 type row struct {
 	values []driver.Value
 	conn   *conn
@@ -195,7 +191,6 @@ func bind(b []byte, text string, parameters []store.Value) []byte {
 	}
 }
 
-// bindRows appends one INSERT of all rows.
 func bindRows(b []byte, table string, rows store.Rows) []byte {
 	b = append(b, "INSERT INTO "+table+" ("+strings.Join(rows.Columns, ", ")+") VALUES "...)
 	var values []store.Value
@@ -217,7 +212,6 @@ func bindRows(b []byte, table string, rows store.Rows) []byte {
 	return b
 }
 
-// baseConfig is the configuration common to all connections.
 func baseConfig() *library.Config {
 	config := library.NewConfig()
 	config.Logger = &library.NopLogger{}

@@ -22,7 +22,6 @@ import (
 	"assay/workload"
 )
 
-// host is one server of the address.
 type host struct {
 	name     string // host:port, or the path of a socket
 	settings *settings

@@ -7,7 +7,6 @@ import (
 	"assay/store"
 )
 
-// sqlOf is the SQL for a database's tables of this engine.
 func sqlOf(database, engine string) sqldb.Dialect {
 	return sqldb.Dialect{
 		Prefix: database + ".", Quote: "`", Reserved: reserved(),

@@ -17,7 +17,6 @@ import (
 	"assay/store"
 )
 
-// server is the product's own account.
 type server struct {
 	name, version string
 	mariadb       bool
@@ -30,8 +29,7 @@ type server struct {
 	// syncWait is true if a read waits for everything that the cluster has committed
 	// (wsrep_sync_wait, bit 1).
 	syncWait bool
-	// checks is the value of tidb_enable_check_constraint.
-	checks string
+	checks   string
 }
 
 // strictness is a setting and its values with which repeatable read refuses, or does not refuse, to
@@ -42,7 +40,6 @@ func (s *strictness) on() string { return s.name + "=" + s.refuses }
 
 func (s *strictness) off() string { return s.name + "=" + s.changes }
 
-// strictnesses are MariaDB's setting and TiDB's.
 func strictnesses() []*strictness {
 	return []*strictness{{"innodb_snapshot_isolation", "ON", "OFF"}, {"tidb_txn_mode", "optimistic", "pessimistic"}}
 }
@@ -127,7 +124,6 @@ func (p *schema) chooseLevel() (string, error) {
 	return level, nil
 }
 
-// described are the settings that decide the meaning of a result.
 var described = []string{
 	"innodb_flush_log_at_trx_commit", "innodb_flush_log_at_timeout", "innodb_doublewrite", "innodb_flush_method", "innodb_log_file_write_through", "debug_no_sync", "innodb_buffer_pool_size",
 	lockWait, "innodb_deadlock_detect", "innodb_snapshot_isolation", "rocksdb_flush_log_at_trx_commit",
@@ -207,7 +203,6 @@ func (p *schema) enginesInUse(ctx context.Context, c *conn, add func(name, value
 	return engines, nil
 }
 
-// derives reports whether batches insert rows with values of other rows.
 func (p *schema) derives() bool {
 	return slices.ContainsFunc(p.Tables, func(t store.Table) bool {
 		return slices.ContainsFunc(t.Columns, func(c store.Column) bool { return c.Derived })

@@ -9,18 +9,15 @@ import (
 	"assay/store"
 )
 
-// dialectOption is the address's option for the dialect.
 const dialectOption = "dialect"
 
 // dialect has the differences between products with MySQL's protocol. MariaDB and MySQL share one,
 // since their servers report all differences.
 type dialect struct {
-	// name is as in the address.
 	name string
 	// product is the server's name; empty if its version tells it.
 	product string
-	// levels are the isolation levels in SQL's words.
-	levels []string
+	levels  []string
 	// checks is the variable that must be ON for CHECK constraints; empty if the version decides.
 	checks string
 	// snapshot begins a read-only transaction on one state.
@@ -137,7 +134,6 @@ func (d dialect) sufficient(s server) error {
 	return nil
 }
 
-// admits refuses an isolation level that the dialect lacks.
 func (d dialect) admits(level string) error {
 	if slices.Contains(d.levels, level) {
 		return nil

@@ -77,7 +77,6 @@ func readEncryption(options uri.Options) (e encryptionSettings, err error) {
 	return e, err
 }
 
-// handshake is the outcome of one connection's TLS.
 type handshake struct {
 	done bool
 
@@ -87,7 +86,6 @@ type handshake struct {
 	reported error
 }
 
-// apply makes the library encrypt a connection.
 func (e encryptionSettings) apply(config *library.Config) *handshake {
 	h := new(handshake)
 	if e.config == nil {
@@ -123,7 +121,6 @@ func (h *handshake) Print(values ...any) {
 // written. The error itself is not exported.
 const nothingWritten = "bad connection"
 
-// failure explains err if TLS is its cause.
 func (h *handshake) failure(err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +139,6 @@ func (h *handshake) failure(err error) error {
 	return err
 }
 
-// describe says how a connection is protected.
 func (e encryptionSettings) describe(c *conn) string {
 	if !c.encrypted {
 		return encryption.State(nil)

@@ -89,8 +89,7 @@ const (
 	// classDuringCommit: the server failed during COMMIT. A Galera node that loses its quorum
 	// says so, and the others may have the commit.
 	classDuringCommit = "error during commit"
-	// classStorage: TiDB's storage does not answer in time.
-	classStorage = "storage does not answer"
+	classStorage      = "storage does not answer"
 )
 
 // errorTable is the meaning of the server's errors.
@@ -180,7 +179,6 @@ func answerCode(err error) (uint16, bool) {
 	return answer.Number, true
 }
 
-// hasCode reports whether err is a server's answer with one of the numbers.
 func hasCode(err error, codes ...uint16) bool {
 	if err == nil {
 		return false // and nothing is allocated

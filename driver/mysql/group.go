@@ -31,7 +31,6 @@ func (g group) outside() error {
 
 func (g group) majority() bool { return 2*g.reached > g.size }
 
-// askGroup asks a server that is configured for a group.
 func (c *conn) askGroup(ctx context.Context) (g group, err error) {
 	err = c.values(ctx, func(row []driver.Value) error {
 		g.size++

@@ -19,8 +19,7 @@ import (
 const (
 	// bulkRows is the size of one LOAD DATA. With fewer rows the commit to disk takes longer than
 	// the rows; with many more a cluster has to certify many megabytes.
-	bulkRows = 1 << 14
-	// insertRows bounds the rows of a loading INSERT.
+	bulkRows   = 1 << 14
 	insertRows = 1000
 )
 
@@ -68,7 +67,6 @@ func (p *schema) insertAll(ctx context.Context, c *conn, rows store.Rows) error 
 	return nil
 }
 
-// loadData loads all rows or none.
 func (p *schema) loadData(ctx context.Context, c *conn, rows store.Rows) error {
 	if rows.Count == 0 {
 		return nil
@@ -129,7 +127,6 @@ type lines struct {
 	read   int // of text
 }
 
-// linesPiece is the least number of bytes written at once.
 const linesPiece = 64 << 10
 
 func (l *lines) Read(into []byte) (int, error) {

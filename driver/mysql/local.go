@@ -26,7 +26,6 @@ var (
 	nobody = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^((?:mysql|mariadb)://)(/.*|\?.*|)$`) })
 )
 
-// localhost stands for a host that is not named.
 const localhost = "localhost"
 
 // plainForm rewrites a socket as the option, and adds a host; named reports whether the address had
@@ -53,7 +52,6 @@ func plainForm(address string) (plain string, named bool) {
 	return address, true
 }
 
-// takeSocket takes the option socket.
 func (s *settings) takeSocket(options uri.Options) error {
 	path, given := options.Take("socket")
 	if !given {

@@ -12,7 +12,6 @@ import (
 	"assay/store"
 )
 
-// kind is how servers share data.
 type kind string
 
 const (
@@ -49,7 +48,6 @@ func (m member) String() string {
 	return strconv.FormatInt(m.committed, 10)
 }
 
-// askMember asks a server for its member.
 func (p *schema) askMember(ctx context.Context, c *conn) (member, error) {
 	switch {
 	case c.look.galera:

@@ -7,7 +7,6 @@ import (
 	"assay/store"
 )
 
-// reserved maps MySQL's reserved names to others.
 func reserved() map[string]string { return map[string]string{"row": "entry", "key": "id"} }
 
 // chooseReads: reads go to the node of the session's inserts. With nearest and secondary-preferred
@@ -44,7 +43,6 @@ func (p *schema) Promises() store.Promises {
 	return sqldb.Promises(promised(p.level, p.engine, p.server), reads)
 }
 
-// connectApart is Connect for reads elsewhere.
 func (p *schema) connectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	var writes *host // the one that takes inserts
 	r := &sqldb.Routed{Apart: p.readsApart, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {

@@ -9,23 +9,19 @@ import (
 	"assay/store"
 )
 
-// schemaPrefix begins the names of assay's databases; the workload's name follows.
 const schemaPrefix = "assay_"
 
-// schema is a store.Database: one workload's database.
 type schema struct {
 	*settings
 	*sqldb.Namespace
-	hosts   []*host
-	server  server
-	dialect dialect
-	engine  string // as the server spells it
-	level   string // that is in force, in SQL's words
-	// readsApart is true if reads go to another host than inserts.
+	hosts      []*host
+	server     server
+	dialect    dialect
+	engine     string // as the server spells it
+	level      string // that is in force, in SQL's words
 	readsApart bool
 	// asked is true once a session's transaction was asked for its level.
 	asked atomic.Bool
-	// drawn counts the random choices of a host.
 	drawn atomic.Uint64
 	// inserts is true after LOAD DATA has failed.
 	inserts atomic.Bool
@@ -141,5 +137,4 @@ func (p *schema) Snapshot(audit bool) []string {
 	return append([]string{wait}, begin...)
 }
 
-// waitsInAudits reports whether audits set wsrep_sync_wait.
 func (p *schema) waitsInAudits() bool { return p.server.galera && p.given("wsrep_sync_wait") == "" }

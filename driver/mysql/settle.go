@@ -29,7 +29,6 @@ func (p *schema) Settle(ctx context.Context) error {
 	return p.Operation("settle", errors.Join(failures...))
 }
 
-// settled is the result for one host.
 type settled struct {
 	err error // nil: no session is left
 	// away: the host could not be asked.

@@ -21,7 +21,6 @@ func (l *session) Batch(ctx context.Context, calls []store.Call) (sqldb.Stage, e
 	return l.together(ctx, calls)
 }
 
-// oneByOne sends each statement after the previous answer.
 func (l *session) oneByOne(ctx context.Context, calls []store.Call) (sqldb.Stage, error) {
 	_, err := l.Change(ctx, begin)
 	for i := 0; err == nil && i < len(calls); i++ {

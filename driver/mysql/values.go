@@ -41,7 +41,6 @@ func appendValue(b []byte, v store.Value) []byte {
 	}
 }
 
-// appendNumbers appends a list's elements with commas.
 func appendNumbers(b []byte, numbers []int64) []byte {
 	for i, n := range numbers {
 		if i > 0 {

@@ -87,7 +87,6 @@ func (s *settings) prologue() string {
 	return text
 }
 
-// pin sets the variables that differ, and reads the isolation level back.
 func (c *conn) pin(ctx context.Context, pins []pin) error {
 	names := []string{"'tx_isolation'", "'transaction_isolation'"}
 	for _, p := range pins {

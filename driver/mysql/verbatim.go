@@ -61,7 +61,6 @@ func (l *session) SendTexts(ctx context.Context, texts []store.UserText) ([]stor
 	return results, sqldb.Alone, err
 }
 
-// textOnly is an unprepared text.
 type textOnly struct {
 	raw
 	text string

@@ -55,7 +55,6 @@ func NewForms(l Layout, s *store.Schema) Forms {
 	return forms
 }
 
-// element appends a column's value in the tuple layer's encoding.
 func (f *Form) element(key []byte, column int, v rows.Value) []byte {
 	switch f.Columns[column].Type {
 	case store.Integer, store.Boolean:
@@ -74,7 +73,6 @@ func (f *Form) element(key []byte, column int, v rows.Value) []byte {
 
 const uuidSize = 16
 
-// cutElement reverses element.
 func (f *Form) cutElement(key []byte, column int) (v rows.Value, rest []byte, ok bool) {
 	switch f.Columns[column].Type {
 	case store.Integer, store.Boolean:
@@ -112,7 +110,6 @@ func (f *Form) elements(key []byte, columns []int, row rows.Row) []byte {
 	return key
 }
 
-// cut reads the columns of a key into a row. name is the table's or index's, for the error.
 func (f *Form) cut(name string, prefix, key []byte, columns []int, row rows.Row) error {
 	rest, ok := bytes.CutPrefix(key, prefix)
 	for _, column := range columns {
@@ -137,7 +134,6 @@ func (f *Form) appendKey(key []byte, row rows.Row) []byte {
 	return f.elements(append(key, f.prefix...), f.keyColumns, row)
 }
 
-// appendKeyOf appends the key for these values of the key columns.
 func (f *Form) appendKeyOf(key []byte, values []rows.Value) []byte {
 	key = append(key, f.prefix...)
 	for column, v := range values {
@@ -160,7 +156,6 @@ func (f *Form) alike(index int, row rows.Row) []byte {
 	return f.elements(bytes.Clone(f.prefixes[index]), f.Orders[index][:len(of.Columns)], row)
 }
 
-// keyOf is the key of the row that an index entry names.
 func (f *Form) keyOf(index int, entry []byte) ([]byte, error) {
 	row := f.Make()
 	if err := f.cut(f.Indexes[index].Name, f.prefixes[index], entry, f.Orders[index], row); err != nil {

@@ -25,8 +25,7 @@ const (
 const (
 	textCode = 0x02
 	zeroCode = 0x14
-	// maxInt is the most bytes of an int64.
-	maxInt = 8
+	maxInt   = 8
 )
 
 // MaxRoot keeps keys short, far below limits such as FoundationDB's 10,000 bytes (manual, "Known
@@ -149,7 +148,6 @@ func cutInt(key []byte) (n int64, rest []byte, ok bool) {
 	return n, key[1+size:], string(appendInt(nil, n)) == string(key[:1+size])
 }
 
-// appendWords appends integers of eight bytes each.
 func appendWords(value []byte, words ...int64) []byte {
 	for _, w := range words {
 		value = binary.BigEndian.AppendUint64(value, uint64(w))

@@ -51,8 +51,7 @@ type Reading struct {
 	plan   *Plan
 	where  []rows.Bound
 	cursor cursor
-	// page is the number of keys asked for at once.
-	page int
+	page   int
 	// give gets the rows. If it is nil, the rows are kept, to be changed.
 	give   func(store.Row) error
 	answer rows.Answer

@@ -102,7 +102,6 @@ func (s *Schema[T]) WriteMark(_ context.Context, t T, mark store.Marker) error {
 	return err
 }
 
-// kept is the lease's value without its end.
 type kept struct {
 	Holder store.Holder `json:"holder"`
 	Since  int64        `json:"since"` // by the holder's clock, in nanoseconds since 1970: such databases tell no date

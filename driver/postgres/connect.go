@@ -55,7 +55,6 @@ const (
 	hintReadOnly  = "this server is a standby or read only; give the primary's address, or several hosts and target_session_attrs=read-write"
 )
 
-// hintOwner advises on another user's schema.
 func hintOwner(schema, owner, user string) string {
 	return fmt.Sprintf("schema %s belongs to user %s, and this is user %s: connect as %[2]s, have %[2]s drop it (a run with --drop does), or name another database in the address",
 		schema, owner, user)
@@ -72,7 +71,6 @@ func parse(target store.Target) (config *pgx.ConnConfig, dialect string, err err
 	return a.config, a.dialect, nil
 }
 
-// parsedAddress is a parsed address.
 type parsedAddress struct {
 	config  *pgx.ConnConfig
 	dialect string
@@ -198,7 +196,6 @@ func plain(err error) error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// hasCode reports whether err is a server's answer with one of the codes.
 func hasCode(err error, codes ...string) bool {
 	if err == nil {
 		return false // and nothing is allocated

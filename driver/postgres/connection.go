@@ -31,8 +31,7 @@ type connection struct {
 	schema *schema
 	conn   *exchange
 	texts  []sqldb.Statement
-	// known is the server's name for this connection.
-	known sqldb.SessionID
+	known  sqldb.SessionID
 	// prepared are the statements on the server. If it is nil, statements are sent as text.
 	prepared []*preparedStatement
 	encoder  encoder
@@ -141,7 +140,6 @@ func (l *connection) identify(ctx context.Context, run string) (err error) {
 	return sqldb.One(ctx, c, l.schema.dialect.session, nil, &l.known.ID)
 }
 
-// prepare prepares further statements in one round trip.
 func (l *connection) prepare(ctx context.Context, texts []sqldb.Statement) error {
 	l.conn.begin()
 	for _, t := range texts {
@@ -190,7 +188,6 @@ func (l *connection) readBegin() (err error) {
 	return err
 }
 
-// send adds one of the connection's own statements to the exchange.
 func (l *connection) send(which statement) {
 	if l.prepared != nil {
 		l.conn.execute(l.prepared[which].name, nil, binaryFormats)
@@ -272,7 +269,6 @@ func (c *connection) readCommit() error {
 	}
 }
 
-// readAnswer reads the answer to one of the connection's own statements.
 func (c *connection) readAnswer() ([]byte, error) { return c.conn.answer(nil, nil, nil) }
 
 // readRows reads the answer to a workload's statement, calls row with each row unless it is nil,

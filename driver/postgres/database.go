@@ -7,7 +7,6 @@ import (
 
 const preparedPrefix = "assay_"
 
-// sqlOf is the dialect's SQL for a schema.
 func (d *dialect) sqlOf(schema string) sqldb.Dialect {
 	s := sqldb.Dialect{
 		Prefix: schema + ".", Quote: `"`, Reserved: reserved(),
@@ -33,7 +32,6 @@ func (d *dialect) sqlOf(schema string) sqldb.Dialect {
 	return s
 }
 
-// catalogOf is the dialect's Catalog for a schema.
 func (d *dialect) catalogOf(schema string) sqldb.Catalog {
 	return sqldb.Catalog{
 		Noun:    "schema",

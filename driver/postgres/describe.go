@@ -121,7 +121,6 @@ func levelInForce(ctx context.Context, c conn, wanted string) (level string, err
 	return level, err
 }
 
-// addStorage adds tables with another storage than the settings say.
 func (p *schema) addStorage(ctx context.Context, c conn, settings []store.Setting) ([]store.Setting, error) {
 	stored, err := p.StoredTables(ctx, c)
 	for _, s := range stored {

@@ -12,14 +12,12 @@ import (
 	"assay/store"
 )
 
-// dialectParameter is the address's parameter for the dialect.
 const dialectParameter = "dialect"
 
 // dialect has the differences between products with PostgreSQL's protocol. In texts %[1]s is the
 // schema and %[2]s the table. CockroachDB's behaviour is from its documentation ("docs": v24.1 to
 // v25.2); none was at hand for a test.
 type dialect struct {
-	// name is as in the address.
 	name string
 	// levels are the isolation levels; at snapshot a read-only transaction sees one state.
 	levels   []string
@@ -40,7 +38,6 @@ type dialect struct {
 	fillfactor string
 	// notNull follows a column %s, so that the error names the violated column.
 	notNull string
-	// refresh updates a table's statistics after loading.
 	refresh string
 	// repairs give back space; noRepair says why there are none.
 	repairs  []string
@@ -51,8 +48,7 @@ type dialect struct {
 	// server answers for all.
 	standbys bool
 	// waits: the server tells what sessions wait for.
-	waits bool
-	// settings decide the meaning of a result.
+	waits    bool
 	settings []string
 	// whereSessions follows the comparison of the sessions' name, to select a database's
 	// sessions by it alone; %[1]s is the database.

@@ -25,7 +25,6 @@ func checkFiles(address string) error {
 	return options.Check()
 }
 
-// filesOf returns an address's parameters and the files of address and environment.
 func filesOf(address string) (url.Values, encryption.Options) {
 	var values url.Values
 	if u, err := url.Parse(address); err == nil {
@@ -86,7 +85,6 @@ func protection(config *pgx.ConnConfig, c conn) string {
 	return "encrypted" // by a configuration that is not known here
 }
 
-// refusedUser adds advice to a server's refusal of a user.
 func refusedUser(reason string) string {
 	switch {
 	case strings.Contains(reason, "no encryption"): // "no pg_hba.conf entry for host ..., no encryption"

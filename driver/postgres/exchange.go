@@ -72,19 +72,16 @@ func (x *exchange) keep(out []byte, err error) {
 	x.out = out
 }
 
-// prepare adds the parsing and description of a named statement.
 func (x *exchange) prepare(name, text string) {
 	x.keep((&pgproto3.Parse{Name: name, Query: text}).Encode(x.out))
 	x.keep((&pgproto3.Describe{ObjectType: 'S', Name: name}).Encode(x.out))
 }
 
-// execute adds a prepared statement.
 func (x *exchange) execute(name string, parameters [][]byte, formats []int16) {
 	x.keep((&pgproto3.Bind{PreparedStatement: name, ParameterFormatCodes: formats, Parameters: parameters, ResultFormatCodes: formats}).Encode(x.out))
 	x.keep((&pgproto3.Execute{}).Encode(x.out))
 }
 
-// executeText adds a text with the types of its parameters.
 func (x *exchange) executeText(text string, parameters [][]byte, types []uint32, formats []int16) {
 	x.keep((&pgproto3.Parse{Query: text, ParameterOIDs: types}).Encode(x.out))
 	x.keep((&pgproto3.Bind{ParameterFormatCodes: formats, Parameters: parameters, ResultFormatCodes: formats}).Encode(x.out))

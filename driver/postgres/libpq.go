@@ -53,7 +53,6 @@ func effectless() map[string]struct {
 	}
 }
 
-// takeLibpq takes libpq's own parameters out; without are those without effect.
 func takeLibpq(config *pgx.ConnConfig) (without []string, err error) {
 	known := effectless()
 	for _, name := range slices.Sorted(maps.Keys(config.RuntimeParams)) {

@@ -65,7 +65,6 @@ func (p *schema) BulkRows() int {
 	return 0
 }
 
-// copyFrom loads rows by COPY and encodes them while it sends.
 func (p *schema) copyFrom(ctx context.Context, conn *pgconn.PgConn, rows store.Rows) (n int64, err error) {
 	var content io.Reader
 	if p.Open {

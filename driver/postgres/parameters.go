@@ -54,7 +54,6 @@ func pin(config *pgx.ConnConfig) {
 // keep them. Not every version has each.
 const limited = `('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`
 
-// unlimit lifts a connection's time limits.
 func unlimit(ctx context.Context, c conn) error {
 	if c.ParameterStatus("crdb_version") != "" {
 		return nil // CockroachDB has none by default
@@ -68,7 +67,6 @@ func unlimiting(transaction bool) string {
 	return `SELECT set_config(name, '0', ` + strconv.FormatBool(transaction) + `) FROM pg_catalog.pg_settings WHERE setting <> '0' AND name IN ` + limited
 }
 
-// addLimits adds the sessions' time limits.
 func addLimits(ctx context.Context, c conn, limits []store.Setting) (_ []store.Setting, err error) {
 	if c.ParameterStatus("crdb_version") != "" {
 		return limits, nil

@@ -13,7 +13,6 @@ import (
 	"assay/store"
 )
 
-// pool lends connections to a configuration's servers.
 type pool = sqldb.Pool[conn]
 
 // newPool makes connections without the sessions' time limits. Connections to a pooler keep them,
@@ -96,7 +95,6 @@ func (c conn) send(ctx context.Context, text string, parameters []store.Value) *
 
 func (c conn) Sound() bool { return !c.IsClosed() && !c.IsBusy() && c.TxStatus() == idle }
 
-// closeTimeout bounds the goodbye to the server.
 const closeTimeout = time.Second
 
 // HangUp implements sqldb.Conn. An error would not matter.

@@ -65,7 +65,6 @@ func behindPooler(config *pgx.ConnConfig, given []string) (*pgx.ConnConfig, erro
 	return config, nil
 }
 
-// execModeParameter is pgx's parameter for how statements are sent.
 const execModeParameter = "default_query_exec_mode"
 
 // findPooler connects once. A pooler refuses start parameters, or the process that answers is not
@@ -105,7 +104,6 @@ func serverProcess(ctx context.Context, c conn, limit time.Duration) (uint32, er
 	return uint32(pid), err
 }
 
-// way is the report's account of the way to the server.
 func (p *schema) way() (settings []store.Setting) {
 	if p.pooled {
 		settings = append(settings, store.Setting{Name: "pooler", Value: "in between: statements are sent without being prepared and settings hold for one transaction, " +

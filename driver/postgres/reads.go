@@ -22,7 +22,6 @@ type reads struct {
 	from             string // as Target.Read, never empty
 }
 
-// reserved maps SQL's reserved names to others.
 func reserved() map[string]string { return map[string]string{"row": "entry"} }
 
 // chooseReads sets how sessions connect. The library chooses the reading server among the address's
@@ -105,7 +104,6 @@ func (r *reads) describe(standbys bool) []store.Setting {
 	}
 }
 
-// everywhereBound bounds the wait for the standbys to have the tables.
 const everywhereBound = 30 * time.Second
 
 // behind counts the standbys that have not replayed up to a place, and names one. Without the

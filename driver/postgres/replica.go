@@ -49,7 +49,6 @@ func serversOf(config *pgx.ConnConfig, pooled bool) []addressed {
 // host:port,host:port. Clients do not connect to them; they are read to be compared.
 const nodesParameter = "nodes"
 
-// namedNodes is a configuration of the named servers, like an address of several hosts.
 func namedNodes(front *pgx.ConnConfig, text string) (*pgx.ConnConfig, error) {
 	config := front.Copy()
 	ways := append([]*pgconn.FallbackConfig{{Host: front.Host, TLSConfig: front.TLSConfig}}, front.Fallbacks...)

@@ -11,7 +11,6 @@ import (
 	"assay/store"
 )
 
-// schema is a store.Database: one workload's schema.
 type schema struct {
 	*sqldb.Namespace
 	config    *pgx.ConnConfig

@@ -7,7 +7,6 @@ import (
 	"assay/store"
 )
 
-// sendCall adds a workload's statement to the exchange.
 func (c *connection) sendCall(which int, parameters []store.Value) {
 	which += int(ownStatements)
 	var data [][]byte

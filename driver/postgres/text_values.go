@@ -81,7 +81,6 @@ func appendText(b []byte, v *store.Value) []byte {
 	}
 }
 
-// copyLines are rows in COPY's text format (manual, "COPY", "Text Format").
 func copyLines(rows store.Rows) (out []byte) {
 	var values []store.Value
 	var text []byte

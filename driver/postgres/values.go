@@ -54,7 +54,6 @@ func bigintArray(data []byte, into []int64) ([]int64, error) {
 	return into, nil
 }
 
-// appendArray appends a non-empty array.
 func appendArray(data []byte, elements []int64) []byte {
 	for _, n := range []uint32{1, 0, oidBigint, uint32(len(elements)), 1} {
 		data = binary.BigEndian.AppendUint32(data, n)

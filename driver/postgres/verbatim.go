@@ -123,7 +123,6 @@ type namedText struct {
 	parsed bool
 }
 
-// sendText adds a text to the exchange. The server infers the parameters' types.
 func (c *connection) sendText(text *store.UserText) {
 	data := make([][]byte, len(text.Parameters))
 	for i, p := range text.Parameters {
@@ -165,14 +164,12 @@ func (x *exchange) parse(name, text string) {
 	x.keep((&pgproto3.Parse{Name: name, Query: text}).Encode(x.out))
 }
 
-// executeDescribed is execute with a description of the columns.
 func (x *exchange) executeDescribed(name string, parameters [][]byte) {
 	x.keep((&pgproto3.Bind{PreparedStatement: name, Parameters: parameters}).Encode(x.out))
 	x.keep((&pgproto3.Describe{ObjectType: 'P'}).Encode(x.out))
 	x.keep((&pgproto3.Execute{}).Encode(x.out))
 }
 
-// results reads a query's answers until the server is ready.
 func (x *exchange) results(into []store.Result, keep bool) ([]store.Result, error) {
 	defer x.onSocket.End()
 	for {
@@ -191,7 +188,6 @@ func (x *exchange) results(into []store.Result, keep bool) ([]store.Result, erro
 	}
 }
 
-// result reads the answer to one text of the extended protocol.
 func (x *exchange) result(into []store.Result, keep bool) ([]store.Result, error) {
 	message, err := x.receive()
 	if err != nil {

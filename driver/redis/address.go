@@ -51,7 +51,6 @@ const (
 	sentinelOptions = knownOptions + ", db"
 )
 
-// settings are parsed from an address and a target.
 type settings struct {
 	printable string
 	// hosts are host:port: the server, the Sentinels that know service, or a Redis Cluster's
@@ -60,10 +59,8 @@ type settings struct {
 	service        string
 	sharded        bool
 	user, password string
-	// number is the database's number within the server.
-	number int
-	// prefix begins all keys.
-	prefix string
+	number         int
+	prefix         string
 	// wait is how many replicas must confirm a write, within waitFor (manual, "WAIT").
 	wait       int
 	waitFor    time.Duration
@@ -122,7 +119,6 @@ func parse(target store.Target) (*settings, error) {
 	return s, s.readOptions(a.Options)
 }
 
-// direct reads the address of a server.
 func (s *settings) direct(a *uri.Address) (err error) {
 	if len(s.hosts) > 1 {
 		return &store.OptionError{Option: "address", Value: s.printable, Want: "one host; where there are replicas, " + schemeSentinel + ":// and the hosts of Sentinels, or " + schemeCluster + ":// and those of a Redis Cluster"}
@@ -148,7 +144,6 @@ func (s *settings) encrypt(a *uri.Address, encrypted bool) error {
 	return err
 }
 
-// watched reads the address of Sentinels.
 func (s *settings) watched(a *uri.Address) (err error) {
 	if s.service = a.Path; s.service == "" {
 		return &store.OptionError{Option: "address", Value: s.printable, Want: addressForm}
@@ -181,7 +176,6 @@ func (s *settings) readOptions(given uri.Options) (err error) {
 	return given.None(known + ", with " + schemeTLS + " " + encryption.ParameterNames)
 }
 
-// parseSchema is parse for a schema.
 func parseSchema(target store.Target, of *store.Schema) (*settings, error) {
 	s, err := parse(target)
 	if err == nil && of.Existing {

@@ -19,10 +19,8 @@ import (
 
 const slots = 16384
 
-// errNoOwner: a slot has no server, as far as most servers know.
 var errNoOwner = errors.New("no server of the Redis Cluster that can be reached knows one for the slot of these keys")
 
-// owners are the slots' servers, as several servers told them.
 type owners []part
 
 // part is the slots from first to last and their server since an epoch.

@@ -43,7 +43,6 @@ func (t *transaction) commit(doing string) store.Reply {
 	return t.confirm(doing, wait)
 }
 
-// errChanged is a conflict.
 var errChanged = errors.New("what the transaction has read was changed before it was to be committed")
 
 // executed is the reply to EXEC. A null answer proves that nothing was done (manual, "EXEC"), and

@@ -44,7 +44,6 @@ func (l *link) parameters(ctx context.Context, names []string, use func(name, va
 	return err
 }
 
-// configured are the parameters (redis.conf) that decide the meaning of a result.
 func configured() []string {
 	return []string{"appendonly", "appendfsync", "no-appendfsync-on-rewrite", "save", "maxmemory", "maxmemory-policy",
 		"min-replicas-to-write", "min-replicas-max-lag", "replica-serve-stale-data"}
@@ -95,7 +94,6 @@ func (d *database) changed(ctx context.Context, l *link) ([]store.Setting, error
 	return store.Changed(values), err
 }
 
-// topology counts the servers with slots and the replicas that each knows.
 func (d *database) topology(ctx context.Context, l *link) (of store.Topology, err error) {
 	err = d.everywhere(ctx, l, func(at *link, _ owners) error {
 		told, err := at.info(ctx, "replication")

@@ -76,7 +76,6 @@ func meaningOf(code string) (class string, refused bool) {
 	return store.ClassOther, false
 }
 
-// messageOf is a server's error text, or empty.
 func messageOf(err error) string {
 	answer, is := errors.AsType[serverError](err)
 	if !is || answer == errNone {
@@ -85,7 +84,6 @@ func messageOf(err error) string {
 	return string(answer)
 }
 
-// codeOf is a server's error code, or empty.
 func codeOf(err error) string {
 	code, _, _ := strings.Cut(messageOf(err), " ")
 	return code

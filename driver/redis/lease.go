@@ -18,7 +18,6 @@ import (
 // Each script is one conditional change, as scripts run alone (manual, "Scripting with Lua",
 // "Atomicity"). EVAL sends the whole script, since a restarted server knows none by its sum.
 const (
-	// leaseHead reads the lease (KEYS[1]) and the time.
 	leaseHead = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)

@@ -74,7 +74,6 @@ func (s *settings) connect(ctx context.Context, address string) (net.Conn, error
 	return encrypted, nil
 }
 
-// greet logs in, selects the database and asks for the role.
 func (l *link) greet(ctx context.Context, user, password string, number int) error {
 	if password != "" {
 		if err := l.one(ctx, newCommand("auth", user, password)); err != nil {
@@ -174,7 +173,6 @@ func (e *notPrimaryError) Error() string {
 	return fmt.Sprintf("%s says that it is a %s; name the primary, or the Sentinels that know it (%s://)", e.address, e.role, schemeSentinel)
 }
 
-// open connects to the primary.
 func (d *database) open(ctx context.Context) (*link, error) {
 	address, err := d.primary(ctx)
 	if err != nil {

@@ -31,7 +31,6 @@ func (e serverError) Error() string { return string(e) }
 // errNone is a null answer.
 const errNone = serverError("there is nothing")
 
-// answerOf is a command's answer as the expected type.
 func answerOf[T any](c *command) (T, error) {
 	as, is := c.answer.(T)
 	if c.err == nil && !is {

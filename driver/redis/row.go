@@ -11,7 +11,6 @@ import (
 	"assay/store"
 )
 
-// layout makes one workload's keys.
 type layout struct {
 	// name begins all keys: PREFIX:WORKLOAD, or {PREFIX}:WORKLOAD if all are in one slot of a
 	// Redis Cluster ("Redis cluster specification", "Hash tags").

@@ -71,7 +71,6 @@ func (d *database) values(ctx context.Context, l *link, keys []string) ([]any, e
 	return values, err
 }
 
-// everyRow gives each row of a table, in any order.
 func (d *database) everyRow(ctx context.Context, l *link, t *rows.Table, use func(rows.Row) error) error {
 	return d.scan(ctx, l, d.table(t.Name)+"*", func(at *link, keys []string) error {
 		values, err := d.values(ctx, at, keys)

@@ -18,7 +18,6 @@ func (d *database) foreign() *store.ForeignError {
 	return &store.ForeignError{Name: d.Title(), Hint: "choose another one with ?prefix=NAME in the address, or delete its keys yourself"}
 }
 
-// errFound ends a scan.
 var errFound = errors.New("found")
 
 func (d *database) ReadMark(ctx context.Context, l *link) (*store.Marker, error) {
@@ -140,7 +139,6 @@ func (d *database) Create(ctx context.Context, mark store.Marker) error {
 
 func (d *database) Drop(ctx context.Context) error { return d.anew(ctx, "drop", dropScript) }
 
-// anew deletes the rows, and then runs createScript or dropScript.
 func (d *database) anew(ctx context.Context, doing, script string, args ...string) error {
 	return d.Change(ctx, doing, func(l *link) error {
 		before, err := d.Admit(ctx, l)
@@ -172,7 +170,6 @@ func (d *database) Settle(ctx context.Context) error {
 	})
 }
 
-// endClients closes the connections of this name until none is left.
 func (l *link) endClients(ctx context.Context, name string) error {
 	for {
 		left, err := l.clients(ctx, name)
@@ -211,7 +208,6 @@ func (l *link) clients(ctx context.Context, name string) (ids []string, err erro
 	return ids, err
 }
 
-// measured says what Size measures.
 const measured = "memory of the keys and values (MEMORY USAGE), without the files on disk"
 
 func (d *database) Size(ctx context.Context) (size store.Size, err error) {

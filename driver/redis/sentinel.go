@@ -42,7 +42,6 @@ func (d *database) primary(ctx context.Context) (string, error) {
 	return address, err
 }
 
-// askSentinels asks until one answers.
 func (d *database) askSentinels(ctx context.Context, ask func(context.Context, *link) error) error {
 	first := int(d.answering.Load())
 	var failures []error
@@ -79,7 +78,6 @@ func (d *database) askSentinel(ctx context.Context, host string, ask func(contex
 	return ask(ctx, l)
 }
 
-// explained explains a failed handshake.
 func (d *database) explained(err error) error {
 	if d.encryption != nil {
 		if text, is := encryption.Reason(err, encryption.TakenAdvice(schemePlain+"://")); is {

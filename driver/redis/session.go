@@ -20,7 +20,6 @@ type session struct {
 	*spreading // nil unless rows are spread over the slots of a Redis Cluster
 }
 
-// errNotServed: a statement needs what Redis does not have.
 var errNotServed = errors.New("it does not name its rows by their whole key, by which alone Redis finds them")
 
 func (d *database) compile(statements []store.Statement) (plans []*rows.Plan, err error) {
@@ -81,7 +80,6 @@ func (n *session) ready(ctx context.Context) error {
 	return n.link.name(ctx, n.clientName(mark.Run))
 }
 
-// name gives the connection the name for Settle.
 func (l *link) name(ctx context.Context, name string) error {
 	return l.all(ctx, []*command{newCommand("client", "setname", name), newCommand("multi"), newCommand("exec")})
 }
@@ -97,7 +95,6 @@ func (n *session) Close() {
 // Waiting implements store.Session. No command waits for another session.
 func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
 
-// done sets Broken if the connection is broken.
 func (n *session) done(r store.Reply) store.Reply {
 	r.Broken = r.Broken || n.link.broken
 	return r

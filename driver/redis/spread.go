@@ -14,11 +14,9 @@ import (
 // each server with slots, and each statement goes to its row's server. Mark and lease are in one
 // slot.
 
-// spreading is a session's part for spread rows.
 type spreading struct {
-	has   owners
-	links map[string]*link
-	// called is the name of its connections.
+	has    owners
+	links  map[string]*link
 	called string
 }
 
@@ -28,7 +26,6 @@ func (s *spreading) close() {
 	}
 }
 
-// errApart: the rows are in several slots.
 var errApart = errors.New("its rows are in several slots of the Redis Cluster, and one command reaches one slot")
 
 // reach connects to all servers with slots. A slow or absent one is left to the first statement
@@ -86,7 +83,6 @@ func (n *session) runBy(ctx context.Context, all owners) (string, error) {
 	return *last, nil
 }
 
-// connectAs connects to a server with slots and names the connection.
 func (n *session) connectAs(ctx context.Context, s *settings, address string) (*link, error) {
 	l, err := s.dial(ctx, address)
 	if err != nil {

@@ -34,7 +34,6 @@ func figures() []store.NamedValue {
 	}
 }
 
-// statistics implements store.Statistics.
 type statistics struct {
 	database *database
 	link     *link

@@ -18,11 +18,9 @@ type transaction struct {
 	// optimistic: reads are watched.
 	optimistic bool
 	held       map[string]*held
-	// written are the keys written, in order.
-	written []string
+	written    []string
 	// asked counts the reading round trips.
-	asked int
-	// failure is the reply to the first failed command.
+	asked   int
 	failure *store.Reply
 }
 
@@ -39,7 +37,6 @@ func (n *session) begin(ctx context.Context, optimistic bool) *transaction {
 	return &transaction{session: n, ctx: ctx, optimistic: optimistic, held: map[string]*held{}}
 }
 
-// perform does work and the commit.
 func (n *session) perform(ctx context.Context, doing string, work func(*transaction) error) store.Reply {
 	t := n.begin(ctx, true)
 	if err := work(t); err != nil || t.failure != nil {
@@ -64,7 +61,6 @@ func (t *transaction) refusal(doing string, err error) store.Reply {
 	return refusedBy(doing, err)
 }
 
-// fail keeps a failed command's reply.
 func (t *transaction) fail(r store.Reply) error {
 	t.failure = &r
 	return errors.Join(errLeft, r.Err)
@@ -164,7 +160,6 @@ func (t *transaction) ahead(calls []store.Call) error {
 	return t.fetch(w)
 }
 
-// step does one call.
 func (t *transaction) step(call *store.Call) (changed int64, err error) {
 	err = call.Counted(func(row func(store.Row) error) (err error) {
 		changed, err = t.execute(t.plans[call.Statement], call.Parameters, row)
@@ -206,7 +201,6 @@ func (t *transaction) execute(p *rows.Plan, parameters []store.Value, row func(s
 	return int64(len(found)), nil
 }
 
-// add inserts rows unless one exists.
 func (t *transaction) add(p *rows.Plan, parameters []store.Value) (int64, error) {
 	made, err := t.made(p, parameters, t)
 	if err != nil {
@@ -250,7 +244,6 @@ func (t *transaction) found(p *rows.Plan, parameters []store.Value) (all []*held
 	return all, nil
 }
 
-// give gives rows, or their totals.
 func (t *transaction) give(p *rows.Plan, parameters []store.Value, found []*held, row func(store.Row) error) error {
 	answer := rows.Answer{Plan: p, Totals: p.Totals(nil)}
 	if p.Verb == store.Count {
@@ -278,7 +271,6 @@ func (t *transaction) give(p *rows.Plan, parameters []store.Value, found []*held
 	return nil
 }
 
-// change updates one row.
 func (t *transaction) change(p *rows.Plan, parameters []store.Value, h *held, row func(store.Row) error) error {
 	if err := t.e.Assign(p, parameters, h.row, t); err != nil {
 		return err

@@ -14,7 +14,6 @@ import (
 	"assay/store"
 )
 
-// settings are parsed from a target.
 type settings struct {
 	base           string // scheme, host and path, without a slash at its end
 	hostPort       string

@@ -28,7 +28,6 @@ import (
 	"assay/store"
 )
 
-// database is a store.Database.
 type database struct {
 	*settings
 	records

@@ -19,7 +19,6 @@ import (
 	"assay/store"
 )
 
-// headerClient tells the service whose connection it is.
 const headerClient = "Assay-Client"
 
 // session is a store.Session on one connection.
@@ -227,7 +226,6 @@ func withoutTransactions() store.Reply {
 // Waiting implements store.Session. The service does not tell.
 func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
 
-// after closes a lost connection.
 func (n *session) after(x result) {
 	if x.lost {
 		n.Close()

@@ -108,7 +108,6 @@ func (n *Namespace) WriteLease(ctx context.Context, c Conn, was *ownership.Row, 
 	return err == nil, err
 }
 
-// makeLeaseTable makes the schema and the table unless they exist.
 func (n *Namespace) makeLeaseTable(ctx context.Context, c Conn) error {
 	moment := n.Catalog.Moment + " NOT NULL"
 	table := "CREATE TABLE IF NOT EXISTS " + n.leaseTable() + " (id SMALLINT PRIMARY KEY, token VARCHAR(100) NOT NULL, " +

@@ -14,7 +14,6 @@ type object struct{ kind, name, on string }
 
 func (o object) String() string { return o.kind + " " + o.name }
 
-// described is the object for the user.
 func (o object) described(schema string) string {
 	switch {
 	case o.on == schema:
@@ -25,7 +24,6 @@ func (o object) described(schema string) string {
 	return o.String() + " (on " + o.on + ")"
 }
 
-// objects are the rows of Catalog.Others.
 func (n *Namespace) objects(ctx context.Context, c Conn) (found []object, err error) {
 	names := ""
 	if !n.Open {

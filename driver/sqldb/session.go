@@ -179,7 +179,6 @@ func (s *Session) Learn(ctx context.Context, statement Statement) (int, error) {
 	return len(s.statements) - 1, nil
 }
 
-// steps is a session's running transaction.
 type steps struct{ *Session }
 
 func (t steps) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {

@@ -22,7 +22,6 @@ func (d *Dialect) Renamed(rows store.Rows) store.Rows {
 	return rows
 }
 
-// reader is a store.Reader.
 type reader struct {
 	Reader
 	sql     *Dialect
@@ -182,7 +181,6 @@ func (s *session) Transaction(ctx context.Context, writes bool, work func(contex
 	})
 }
 
-// transaction is a store.Transaction over a Connection's.
 type transaction struct {
 	store.Transaction
 	session *session

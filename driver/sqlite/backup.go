@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	// backupFile is a backup's name in its folder.
 	backupFile = "backup.sqlite"
 	// stepPages is the number of pages copied between looks at the context.
 	stepPages = 1000

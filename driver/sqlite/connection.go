@@ -100,7 +100,6 @@ func (l *connection) Close() {
 	}
 }
 
-// ending is the end of a transaction.
 type ending struct {
 	store.Reply
 	// left is true if the caller left first. The work may then still run.
@@ -124,8 +123,7 @@ func (e ending) read() store.Reply {
 type run struct {
 	// writes allows writing. queues says that it holds the writer's turn until its end.
 	writes, queues bool
-	// doing is for errors.
-	doing string
+	doing          string
 	// work runs between BEGIN and COMMIT and returns whether to commit.
 	work func() (commit bool, err error)
 	// texts, unless nil, replaces work and the control of the transaction.

@@ -100,7 +100,6 @@ func (f *file) connect(ctx context.Context, statements []sqldb.Statement) (sqldb
 	return c, nil
 }
 
-// numbered replaces $1 by ?1, as SQLite writes parameters.
 func numbered(text string) string {
 	b := []byte(text)
 	for i := range len(b) - 1 {

@@ -75,7 +75,6 @@ func (f *file) write(ctx context.Context) error {
 
 func (f *file) done() { <-f.writer }
 
-// asWriter does work in a writer's turn and explains its error.
 func (f *file) asWriter(ctx context.Context, doing string, work func() error) error {
 	err := f.write(ctx)
 	if err == nil {

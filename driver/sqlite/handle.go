@@ -88,7 +88,6 @@ func (h *handle) Query(ctx context.Context, text string, row func(store.Row) err
 	})
 }
 
-// execute does a statement and counts the changed rows.
 func (h *handle) execute(s statement, parameters []store.Value) (int64, error) {
 	result, err := s.ExecContext(context.Background(), h.bind(parameters))
 	if err != nil {
@@ -159,7 +158,6 @@ func listText(numbers []int64) string {
 	return string(append(b, ']'))
 }
 
-// listOf reads listText's form.
 func listOf(text string, into []int64) ([]int64, error) {
 	var list []int64
 	err := json.Unmarshal([]byte(text), &list)

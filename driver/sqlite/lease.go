@@ -29,7 +29,6 @@ const leaseSchema = `CREATE TABLE IF NOT EXISTS assay_lease (
 // leaseTries bounds the reopening of a file that was removed between opening and writing.
 const leaseTries = 5
 
-// errNoLease: the lease's file is missing or incomplete.
 var errNoLease = errors.New("there is no lease")
 
 func (f *file) leasePath() string { return f.path + leaseSuffix }

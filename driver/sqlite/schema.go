@@ -100,7 +100,6 @@ func (f *file) ReadMark(ctx context.Context, _ ownership.Direct) (mark *store.Ma
 	return mark, f.mustBeOwn(mark)
 }
 
-// ownFile identifies a file on disk and the run that made it.
 type ownFile struct {
 	file os.FileInfo
 	run  string

@@ -123,7 +123,6 @@ func (l *connection) Transaction(ctx context.Context, writes bool, work func(con
 	}}).reply()
 }
 
-// transaction is a connection's running transaction.
 type transaction struct{ l *connection }
 
 func (t transaction) Do(_ context.Context, which int, row func(store.Row) error, parameters ...store.Value) (int64, error) {

@@ -113,7 +113,6 @@ func (t *texts) Leave(context.Context, *store.Call) error {
 
 func (t *texts) Usable(error) bool { return t.Status() == store.Idle }
 
-// textOnly is an unprepared text.
 type textOnly struct {
 	raw  driver.Conn
 	text string
