@@ -77,7 +77,7 @@ type parsedAddress struct {
 	// given are the address's parameters for the server's sessions, and execModeParameter.
 	// without are libpq's parameters without effect.
 	given, without []string
-	// servers has one configuration for each server in nodesParameter; nil without it.
+	// servers is a configuration of the servers in nodesParameter; nil without it.
 	servers *pgx.ConnConfig
 }
 

@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// Proof says for which transactions a server's error proves that they have no effect. Each value
-// includes those before.
+// Proof says for which transactions a server's error proves that they have no effect. ProvesAlone
+// and ProvesCommit include the values before them.
 type Proof uint8
 
 const (

@@ -39,7 +39,7 @@ type Wire interface {
 	Step(ctx context.Context, first bool, statement int, row func(store.Row) error, parameters []store.Value) (int64, error)
 	// Prepare adds a statement to the known ones.
 	Prepare(ctx context.Context, statement Statement) error
-	// Waiting implements Connection's.
+	// Waiting is Connection's.
 	Waiting(ctx context.Context) (waiting, known bool, err error)
 	Commit(ctx context.Context) error
 	// Leave ends a failed transaction and then makes the inquiry, unless it is nil. After an
