@@ -10,37 +10,35 @@ import (
 )
 
 const (
-	// occasions is how many transactions are looked at for an occasion to read a wrong
+	// occasions bounds the transactions in which a bug looks for an occasion to read a wrong
 	// state.
 	occasions = 64
-	// maxTurns bounds for how many turns an operation lingers.
-	maxTurns = 4
+	maxTurns  = 4
 )
 
-// reads says that a bug is in which state is read.
+// reads reports whether a bug reads a wrong state.
 func reads(does bug.Does) bool { return strings.HasPrefix(string(does), "reads ") }
 
-// answers says that a bug is in the rows of an answer.
+// answers reports whether a bug changes an answer's rows.
 func answers(does bug.Does) bool {
 	return does == bug.Misanswers || does == bug.Drops || does == bug.Cuts
 }
 
-// about says whether a bug is about a table.
 func about(act *bug.Act, table string) bool {
 	return (act.Table == "" || act.Table == table) && (len(act.Tables) == 0 || slices.Contains(act.Tables, table))
 }
 
-// remembers says that a bug needs the last transactions.
+// remembers reports whether a bug needs the last transactions.
 func remembers(act *bug.Act) bool {
 	return reads(act.Does) || act.Does == bug.Overwrites
 }
 
-// looksAtRows says that a bug needs what the rows were that a transaction changes.
+// looksAtRows reports whether a bug needs a transaction's rows as they were before.
 func looksAtRows(act *bug.Act) bool {
 	return remembers(act) || !answers(act.Does) && act.Does != bug.Delays && act.Does != bug.Truncates && act.Does != bug.Miscounts
 }
 
-// suits says that a bug can be in an operation of a session, which is none of a Native alone.
+// suits reports whether a bug can act in an operation. It cannot in a Native alone.
 func (n *session) suits(act *bug.Act, o *operation) bool {
 	switch {
 	case o.texts != nil:
@@ -75,7 +73,7 @@ func (n *session) suits(act *bug.Act, o *operation) bool {
 	})
 }
 
-// prepare is done before a transaction is sent.
+// prepare acts before a transaction is sent.
 func (x *attempt) prepare(ctx context.Context, calls []store.Call) {
 	if x.does(bug.Overwrites) && x.overwrite(ctx, x.changes, func(c *change, last *ended) bool {
 		return c.before != nil && last.wrote(c.place).before != nil
@@ -85,8 +83,8 @@ func (x *attempt) prepare(ctx context.Context, calls []store.Call) {
 	}
 }
 
-// overwrite has a row that is to be changed be as it was before the last transaction that
-// changed it, if both suit.
+// overwrite looks for a row to change whose last change suits too, and sets it back to before that
+// change.
 func (x *attempt) overwrite(ctx context.Context, changes []change, suits func(*change, *ended) bool) bool {
 	for _, c := range changes {
 		last := x.d.log.last(c.place, x.d.log.clock)
@@ -103,14 +101,13 @@ func (x *attempt) overwrite(ctx context.Context, changes []change, suits func(*c
 	return false
 }
 
-// refused ends an operation that was not committed.
+// refused ends an operation that was not committed. It undoes overwrite.
 func (x *attempt) refused(ctx context.Context) {
 	if x.replaced != nil {
 		x.n.rewrite(ctx, []change{*x.replaced}, asBefore)
 	}
 }
 
-// committed ends an operation that was committed.
 func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply) store.Reply {
 	if x.replaced != nil {
 		x.struck = true
@@ -145,12 +142,11 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 	return reply
 }
 
-// undo has rows be as they were before.
 func (x *attempt) undo(ctx context.Context, changes []change) bool {
 	return x.n.rewrite(ctx, changes, asBefore)
 }
 
-// split has the transaction be on the primary only, or on the others only.
+// split keeps the transaction on the primary only, or on the other members only.
 func (x *attempt) split(ctx context.Context) {
 	x.d.differences += len(x.changes)
 	if x.d.coin() {

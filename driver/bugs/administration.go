@@ -7,7 +7,7 @@ import (
 	"assay/store"
 )
 
-// Settle implements store.Administration: what was to happen later happens before.
+// Settle implements store.Administration. It first does all postponed operations.
 func (d *database) Settle(ctx context.Context) error {
 	if err := d.take(ctx); err != nil {
 		return err
@@ -17,8 +17,7 @@ func (d *database) Settle(ctx context.Context) error {
 	return d.Database.Settle(ctx)
 }
 
-// Describe implements store.Administration: whoever reads of this database reads of the
-// bugs.
+// Describe implements store.Administration. It names the bugs.
 func (d *database) Describe(ctx context.Context) (store.Product, error) {
 	p, err := d.Database.Describe(ctx)
 	if err != nil || len(d.active) == 0 {
@@ -34,14 +33,12 @@ func (d *database) Describe(ctx context.Context) (store.Product, error) {
 	return p, nil
 }
 
-// Size implements store.Administration. The rows have how often each bug has taken
-// effect, as if it were a table.
+// Size implements store.Administration. Rows counts each bug's strikes as if it were a table.
 func (d *database) Size(ctx context.Context) (store.Size, error) {
 	size, err := d.Database.Size(ctx)
 	return d.withStrikes(ctx, size, err)
 }
 
-// withStrikes is a size with the strikes.
 func (d *database) withStrikes(ctx context.Context, size store.Size, err error) (store.Size, error) {
 	if err != nil {
 		return size, err
@@ -59,8 +56,8 @@ func (d *database) withStrikes(ctx context.Context, size store.Size, err error) 
 	return size, nil
 }
 
-// StrikesOf is the name under which store.Size has how often a bug has taken
-// effect since Create. It is there while the bug is switched on.
+// StrikesOf is the name in store.Size under which the strikes of an active bug since Create are
+// counted.
 func StrikesOf(bug string) string { return store.StrikesPrefix + bug }
 
 func (d *database) Create(ctx context.Context, marker store.Marker) error {
@@ -71,7 +68,7 @@ func (d *database) Drop(ctx context.Context) error {
 	return d.anew(ctx, func() error { return d.Database.Drop(ctx) })
 }
 
-// anew forgets everything once the database has.
+// anew does something and, if it succeeds, forgets everything.
 func (d *database) anew(ctx context.Context, do func() error) error {
 	if err := d.take(ctx); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"assay/store/bug"
 )
 
-// misanswer does what the bug does to the rows of an answer, of which there are some.
 func (x *attempt) misanswer(s *store.Statement, t *store.Table, rows []image) []image {
 	act, d := &x.bug.Act, x.d
 	one := d.chance.IntN(len(rows))
@@ -24,8 +23,7 @@ func (x *attempt) misanswer(s *store.Statement, t *store.Table, rows []image) []
 	return slices.Delete(rows, one, one+1)
 }
 
-// misread changes a column of a row of an answer, if the answer has one of those that the bug
-// is about.
+// misread changes one of the bug's columns in a row, if the answer has any of them.
 func (x *attempt) misread(s *store.Statement, t *store.Table, rows []image, one int) []image {
 	columns := slices.DeleteFunc(slices.Clone(s.Columns), func(name string) bool {
 		if len(x.bug.Act.Columns) > 0 {

@@ -9,31 +9,30 @@ import (
 	"assay/store/bug"
 )
 
-// attempt is one operation that is under way, or an audit. Whoever works on it has the turn.
+// attempt is a running operation, or an audit. Whoever works on it has the turn.
 type attempt struct {
 	d *database
-	// n is the session; nil of an audit.
+	// n is nil in an audit.
 	n *session
-	// bug is the one that is at work; nil if none is. struck is true if it has changed what
-	// is read, mixes if it mixes columns, where it may mix rows.
+	// bug is the bug at work, or nil. struck is true after it has acted. mixes lets ReadsMiddle
+	// mix columns of one row instead of rows.
 	bug           *active
 	struck, mixes bool
-	// looks is true if it is to be known what rows were before.
+	// looks asks for the rows' state before changes.
 	looks bool
-	// finished is the number of the last event when the session's last call ended.
+	// finished is the last event's number at the end of the session's last call.
 	finished uint64
-	// snapshot is the transaction whose state is read, hidden one that is not seen.
+	// snapshot is the transaction whose state is read. hidden is a transaction left out of it.
 	snapshot int64
 	hidden   *ended
 	changes  []change
 	reads    []seenRow
-	// unseen is true if it changes what nobody knows.
+	// unseen is true after a Native has changed something.
 	unseen bool
-	// over is true if nothing of it counts any more; see spoilable.
+	// over ends all work on the attempt; see spoilable.
 	over bool
-	// replaced is what a row was that the bug has replaced before.
-	replaced *change
-	// rehearsal notes what is done; nil if nobody wants to know.
+	// replaced is a row as it was before overwrite.
+	replaced  *change
 	rehearsal *rehearsal
 }
 
@@ -46,10 +45,9 @@ func (d *database) attempt(b *active, finished uint64) *attempt {
 	return x
 }
 
-// does says whether the bug that is at work does this.
 func (x *attempt) does(what bug.Does) bool { return x.bug != nil && x.bug.Act.Does == what }
 
-// change is what the attempt does to a row; it is entered if there is none.
+// change is the attempt's change of a row, entered with before if it is new.
 func (x *attempt) change(p place, before image) *change {
 	for i := range x.changes {
 		if x.changes[i].place == p {
@@ -60,10 +58,9 @@ func (x *attempt) change(p place, before image) *change {
 	return &x.changes[len(x.changes)-1]
 }
 
-// about says whether the bug that is at work is about a table.
 func (x *attempt) about(table string) bool { return x.bug != nil && about(&x.bug.Act, table) }
 
-// capture notes which rows a statement is to change, and what they are before.
+// capture records the rows that a statement is about to change, before and after.
 func (x *attempt) capture(ctx context.Context, do doer, statement int, parameters []store.Value) {
 	s := &x.n.statements[statement]
 	t := x.d.schema.Table(s.Table)
@@ -100,7 +97,7 @@ func (x *attempt) capture(ctx context.Context, do doer, statement int, parameter
 	}
 }
 
-// publish has others know that a transaction of a stepped session has changed something.
+// publish enters a stepped session's transaction into underWay.
 func (x *attempt) publish() {
 	x.d.guard.Lock()
 	defer x.d.guard.Unlock()
@@ -109,14 +106,13 @@ func (x *attempt) publish() {
 	}
 }
 
-// check has the bug not be in an attempt of which is not known what it changes.
+// check stops the bug if the changes of its attempt are not known.
 func (x *attempt) check(err error) {
 	if err != nil {
 		x.bug, x.looks = nil, false
 	}
 }
 
-// insert notes a row that is inserted.
 func (x *attempt) insert(t *store.Table, s *store.Statement, row int, parameters []store.Value) {
 	after := make(image, len(t.Columns))
 	for i, name := range s.Columns {
@@ -125,7 +121,6 @@ func (x *attempt) insert(t *store.Table, s *store.Statement, row int, parameters
 	x.change(placeOf(t.Name, after[:t.Keys()]), nil).after = after
 }
 
-// put notes a row that is put or appended to.
 func (x *attempt) put(ctx context.Context, do doer, t *store.Table, s *store.Statement, parameters []store.Value) error {
 	var key image
 	for _, name := range t.Key() {
@@ -161,14 +156,12 @@ func (x *attempt) put(ctx context.Context, do doer, t *store.Table, s *store.Sta
 	return nil
 }
 
-// again notes what a row is before it is changed again.
 func (c *change) again() {
 	if c.middle == nil && !c.after.equal(c.before) {
 		c.middle = c.after
 	}
 }
 
-// update does an Update to what the row is after.
 func (c *change) update(t *store.Table, s *store.Statement, parameters []store.Value) {
 	c.again()
 	was := c.after
@@ -189,7 +182,7 @@ func (c *change) update(t *store.Table, s *store.Statement, parameters []store.V
 	}
 }
 
-// left is the value of an expression, which may be of a row as the transaction leaves it.
+// left evaluates an expression, which may refer to a row of this transaction.
 func (x *attempt) left(e store.Expression, parameters []store.Value) store.Value {
 	if e.Source != store.FromLeft {
 		v, _ := valueOfExpression(e, parameters)
@@ -205,7 +198,6 @@ func (x *attempt) left(e store.Expression, parameters []store.Value) store.Value
 	return store.OfInt(0) // the transaction is refused
 }
 
-// insertedRows notes rows that are inserted.
 func (x *attempt) insertedRows(rows store.Rows) {
 	t := x.d.schema.Table(rows.Table)
 	for i := range rows.Count {
@@ -217,12 +209,12 @@ func (x *attempt) insertedRows(rows store.Rows) {
 	}
 }
 
-// settle forgets rows that are as they were before.
+// settle forgets changes without a difference.
 func (x *attempt) settle() {
 	x.changes = slices.DeleteFunc(x.changes, func(c change) bool { return !x.looks || c.before.equal(c.after) })
 }
 
-// answer gives the rows of an answer to the client, as they are shown.
+// answer gives an answer's rows to the client as the bug shows them.
 func (x *attempt) answer(s *store.Statement, parameters []store.Value, rows []image, give func(store.Row) error) error {
 	for _, row := range x.shown(s, parameters, rows) {
 		if err := give(row); err != nil {
@@ -268,7 +260,6 @@ func (x *attempt) shown(s *store.Statement, parameters []store.Value, rows []ima
 	return shown
 }
 
-// record remembers the attempt.
 func (x *attempt) record(n *session) {
 	d := x.d
 	if x.struck {
@@ -290,8 +281,7 @@ func (x *attempt) record(n *session) {
 	}
 }
 
-// captureAll is capture of several statements, in one round trip of a transaction where there
-// are such.
+// captureAll captures several statements in one transaction, if the database has transactions.
 func (x *attempt) captureAll(ctx context.Context, calls []store.Call) {
 	if !x.looks || len(calls) == 1 || x.d.Database.Lacks()[store.Transactions] != "" {
 		for _, call := range calls {

@@ -1,15 +1,12 @@
-// Package bugs breaks a database on purpose, so that the checks can be shown to
-// notice: a checker is believed only if it convicts. It wraps a store.Database (Over) and
-// sees statements and rows; which bugs a workload has, and which check must find each, the
-// workload says (store/bug). What a bug does to rows is done to the rows of the database.
+// Package bugs breaks a database on purpose, to show that the checks notice. It wraps a
+// store.Database (Over) and sees statements and rows. The workload says which bugs it has and
+// which check must find each (store/bug). Bugs change the rows in the database itself.
 //
-// While a bug is switched on, operations go to the database one at a time, whatever
-// the number of clients, so that the wrapper knows their order. A run with a bug
-// measures nothing and says nothing of the database.
+// With bugs, operations go to the database one at a time, so that the wrapper knows their order.
+// Such a run measures nothing and says nothing about the database.
 //
-// What is remembered is bounded: maxDifferences differences from the database,
-// after which no bug takes effect any more; the last maxLog commits or transfers;
-// maxLate operations that are to be done later.
+// The memory is bounded: by maxDifferences differences from the database, after which no bug acts
+// any more; by the last maxLog commits; by operations postponed by at most maxLate calls.
 //
 // It must not know the load engine, the checks or any driver.
 package bugs
@@ -27,7 +24,7 @@ import (
 // Bug is one way of breaking a promise, in one workload.
 type Bug = bug.Bug
 
-// Seeded is one bug switched on.
+// Seeded is a bug switched on.
 type Seeded struct {
 	// Name is a Bug's.
 	Name string
@@ -35,15 +32,14 @@ type Seeded struct {
 	Probability float64
 }
 
-// String is as in an address.
+// String is NAME:PROBABILITY, as in an address.
 func (s Seeded) String() string {
 	return s.Name + ":" + strconv.FormatFloat(s.Probability, 'g', -1, 64)
 }
 
-// Take takes the parameter bug (NAME:PROBABILITY, several separated by commas or
-// by repeating the parameter) off a database's address, for a workload that has these. The
-// rest of the address is as it was. It returns *store.OptionError
-// for a bug that the workload does not have and for a probability that is none.
+// Take takes the parameter bug off a database's address and leaves the rest as it was. The
+// parameter is NAME:PROBABILITY, several separated by commas or repeated. It returns
+// *store.OptionError for a bug not in all and for a wrong probability.
 func Take(address string, all []bug.Bug) (rest string, seeded []Seeded, err error) {
 	base, query, found := strings.Cut(address, "?")
 	if !found {
@@ -88,7 +84,6 @@ func parse(item string, all []bug.Bug) (Seeded, error) {
 	return Seeded{Name: name, Probability: p}, nil
 }
 
-// wanted lists bugs.
 func wanted(all []bug.Bug) string {
 	var names []string
 	for _, b := range all {

@@ -11,48 +11,43 @@ import (
 	"assay/store/bug"
 )
 
-// database is a store.Database with bugs. One transaction at a time goes to it, so that it is
-// known what each found and left. What a bug does to rows is done to the rows of the
-// database, by statements of its own, where the database allows it.
+// database is a store.Database with bugs. It sends one transaction at a time, so that it knows what
+// each found and left. Its own statements change rows, if the database can change rows.
 type database struct {
 	store.Database
 	schema store.Schema
 	active []*active
-	// turn holds a token while somebody has the turn, which is needed for all below but
-	// what guard is for.
+	// turn holds a token while somebody has the turn, which guards all fields below except
+	// guard's.
 	turn   chan struct{}
 	chance *rand.Rand
-	// calls counts since Create, for what is to happen later.
-	calls uint64
-	late  []delayed
-	// differences counts those that are kept.
+	// calls counts since Create, for postponed operations.
+	calls       uint64
+	late        []delayed
 	differences int
-	// shown is how what is shown differs from what the database holds, others how what the
-	// other members hold differs from what is shown.
+	// shown is the difference between the database and the answers, others between the answers
+	// and the other members.
 	shown, others overlay
-	// lingers is true if operations are answered only after others have had the turn, some
-	// sooner than others, so that they overlap in what they know.
+	// lingers delays answers until others had the turn, by different numbers of turns, so that
+	// clients know overlapping states.
 	lingers bool
-	// looks is true if it is to be known what transactions change, and watches if they are
-	// remembered, in log.
+	// looks asks for the rows' state before changes; watches keeps the changes in log.
 	looks, watches bool
 	log            versions
-	// events counts the calls of clients, before they have the turn, and audited is their
-	// number when the last audit ended.
+	// events counts the clients' calls, before their turn. audited is its value at the end of
+	// the last audit.
 	events  atomic.Uint64
 	audited uint64
-	// cutAt is where a read of everything ends, by table.
+	// cutAt has the number of rows, by table, after which a read of everything ends.
 	cutAt map[string]int64
-	// guard is for what transactions look at that may go on when their session has
-	// answered; see spoilable. It is also for underWay: transactions of stepped sessions that
-	// have changed something and not ended.
+	// guard guards what a transaction may use after its session has answered (see spoilable),
+	// and underWay: the unfinished transactions of stepped sessions that have changed something.
 	guard    sync.Mutex
 	underWay map[*attempt]bool
 }
 
-// Over returns a Database that does what the given one of a workload does, but for the bugs,
-// which are some of all. The given one is closed with it. The chance is drawn from seed: the
-// same seed and the same order of calls give the same run.
+// Over wraps inner in a Database with the seeded bugs, and closes it too. The same seed and the
+// same order of calls give the same run.
 func Over(inner store.Database, schema store.Schema, all []bug.Bug, seeded []Seeded, seed uint64) store.Database {
 	d := &database{Database: inner, schema: schema, turn: make(chan struct{}, 1), chance: rand.New(rand.NewPCG(seed, 0x6173736179)),
 		shown: newOverlay(), others: newOverlay(), underWay: map[*attempt]bool{}}
@@ -78,7 +73,6 @@ func Over(inner store.Database, schema store.Schema, all []bug.Bug, seeded []See
 // Unwrap is for store.As.
 func (d *database) Unwrap() store.Database { return d.Database }
 
-// compactingPart is a store.Compacting.
 type compactingPart struct {
 	store.Compacting
 	on *database
@@ -93,10 +87,8 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 	return d.view(ctx, d.Database.View, &d.shown, read)
 }
 
-// viewer is Database.View.
 type viewer = func(ctx context.Context, read func(store.Reader) error) error
 
-// view is a read of everything.
 func (d *database) view(ctx context.Context, view viewer, shown *overlay, read func(store.Reader) error) error {
 	if err := d.take(ctx); err != nil {
 		return err
@@ -119,7 +111,6 @@ func (d *database) view(ctx context.Context, view viewer, shown *overlay, read f
 	return err
 }
 
-// Audit implements store.Database.
 func (d *database) Audit(ctx context.Context, read func(store.Reader) error) error {
 	if err := d.take(ctx); err != nil {
 		return err
@@ -136,14 +127,14 @@ func (d *database) Audit(ctx context.Context, read func(store.Reader) error) err
 	return err
 }
 
-// The members of a database that has but one, as a split brain shows them.
+// The members that a split brain shows of a database with one member.
 const (
 	firstMember  = "member 1"
 	secondMember = "member 2"
 )
 
-// Replicas implements store.Replicated. A database that has no second member is shown with
-// one if a bug is to part it from the first.
+// Replicas implements store.Replicated. It invents a second member if a bug splits and the database
+// has one.
 func (d *database) Replicas(ctx context.Context) (members []store.Replica, unreachable map[string]error, err error) {
 	if r, ok := store.As[store.Replicated](d.Database); ok {
 		members, unreachable, err = r.Replicas(ctx)
@@ -179,7 +170,7 @@ func (d *database) ViewReplica(ctx context.Context, member store.Replica, read f
 	})
 }
 
-// whose gives the place of a row of an answer; ok is false if its key is not known.
+// whose is the place of an answer's row; ok is false if the key is not known.
 func (d *database) whose(t *store.Table, s *store.Statement, parameters []store.Value, row image) (p place, ok bool) {
 	key, ok := keyed(t, s, parameters)
 	if !ok {

@@ -8,10 +8,9 @@ import (
 	"assay/store"
 )
 
-// place is where a row is: its table and its key.
+// place identifies a row by table and key.
 type place struct{ table, key string }
 
-// placeOf is the place of a row with this key.
 func placeOf(table string, key []store.Value) place {
 	var b strings.Builder
 	for _, v := range key {
@@ -20,22 +19,21 @@ func placeOf(table string, key []store.Value) place {
 	return place{table, b.String()}
 }
 
-// image is a row, one value for each of some columns; nil if there is no row.
+// image is a row with some of its columns, or nil if the row is absent.
 type image []store.Value
 
-// equal says that two images are of the same row in the same state.
+// equal reports whether two images have equal values, or are both absent.
 func (i image) equal(other image) bool {
 	return (i == nil) == (other == nil) && placeOf("", i) == placeOf("", other)
 }
 
-// with is an image with another value in one column.
 func (i image) with(column int, v store.Value) image {
 	changed := slices.Clone(i)
 	changed[column] = v
 	return changed
 }
 
-// pick gives the values of columns; nil of no row.
+// pick selects columns of a whole row.
 func (i image) pick(t *store.Table, columns []string) (values image) {
 	if i == nil {
 		return nil
@@ -46,10 +44,8 @@ func (i image) pick(t *store.Table, columns []string) (values image) {
 	return values
 }
 
-// column is the number of a column.
 func column(t *store.Table, name string) int { return slices.Index(t.Names(), name) }
 
-// decode reads a row with these columns.
 func decode(row store.Row, t *store.Table, columns []string) (image, error) {
 	values, into := make(image, len(columns)), make([]any, len(columns))
 	for i, name := range columns {
@@ -78,14 +74,11 @@ func decode(row store.Row, t *store.Table, columns []string) (image, error) {
 	return values, nil
 }
 
-// Scan implements store.Row.
 func (i image) Scan(into ...any) error { return store.Values(i).Scan(into...) }
 
-// AppendValues implements store.Row.
 func (i image) AppendValues(into []any) ([]any, error) { return store.Values(i).AppendValues(into) }
 
-// valueOfExpression is what an expression gives with these parameters; ok is false of one
-// that hangs on rows.
+// valueOfExpression evaluates an expression; ok is false if it depends on rows.
 func valueOfExpression(e store.Expression, parameters []store.Value) (v store.Value, ok bool) {
 	switch e.Source {
 	case store.FromParameter:
@@ -97,7 +90,7 @@ func valueOfExpression(e store.Expression, parameters []store.Value) (v store.Va
 	}
 }
 
-// keyed gives the key that conditions of equality name; ok is false if they do not.
+// keyed is the key that the equality conditions name; ok is false if they name none.
 func keyed(t *store.Table, s *store.Statement, parameters []store.Value) (key []store.Value, ok bool) {
 	for _, name := range t.Key() {
 		i := slices.IndexFunc(s.Where, func(c store.Condition) bool { return c.Column == name && c.Is == store.Equal })
@@ -113,7 +106,7 @@ func keyed(t *store.Table, s *store.Statement, parameters []store.Value) (key []
 	return key, true
 }
 
-// missed are the places of the rows that a Read names by their keys.
+// missed are the places of the rows that a Read names by key.
 func missed(t *store.Table, s *store.Statement, parameters []store.Value) (places []place) {
 	if s.Verb != store.Read {
 		return nil
@@ -131,7 +124,6 @@ func missed(t *store.Table, s *store.Statement, parameters []store.Value) (place
 	return places
 }
 
-// satisfies says whether a row is one of those that a statement is about.
 func satisfies(t *store.Table, s *store.Statement, parameters []store.Value, row image) bool {
 	if row == nil {
 		return false
@@ -154,8 +146,8 @@ func satisfies(t *store.Table, s *store.Statement, parameters []store.Value, row
 	})
 }
 
-// fullOf is a statement that reads all columns of the rows that another one is about, and which of
-// its parameters it takes.
+// fullOf is a statement that reads whole the rows of another statement. takes are the indexes of
+// its parameters among the other's.
 func fullOf(t *store.Table, s *store.Statement) (read store.Statement, takes []int) {
 	read = store.Statement{Verb: store.Read, Table: s.Table, Columns: t.Names()}
 	for _, c := range s.Where {

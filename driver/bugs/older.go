@@ -7,12 +7,10 @@ import (
 	"assay/store/bug"
 )
 
-// Bugs in which state is read. They look among the last transactions for an occasion on which
-// the older state makes a difference, one row after the other as they are read, so that each
-// time leaves the anomaly that it is named after.
+// These bugs read a wrong state. As each row is read, they look among the last transactions for one
+// whose older state makes a difference. So each bug leaves the anomaly that it is named after.
 
-// see is a row, of which these columns were read, as it is shown; nil if it is not. It notes
-// the reading.
+// see records the reading of a row and returns the row as it is shown, nil if it is absent.
 func (x *attempt) see(p place, t *store.Table, columns []string, row image) image {
 	log := &x.d.log
 	if !x.d.watches {
@@ -48,13 +46,13 @@ func (x *attempt) see(p place, t *store.Table, columns []string, row image) imag
 	return log.asOf(p, at, nil).pick(t, columns)
 }
 
-// saw is as what a row was read before.
+// saw is the version in which this attempt has read a row.
 func (x *attempt) saw(p place) (at int64, ok bool) {
 	e := ended{reads: x.reads}
 	return e.saw(p)
 }
 
-// occasion looks for a transaction that changed a row and is not to be seen in it.
+// occasion looks for a transaction to hide: one that changed the row.
 func (x *attempt) occasion(p place) bool {
 	n := 0
 	for e := range x.d.log.back() {
@@ -70,7 +68,7 @@ func (x *attempt) occasion(p place) bool {
 	return false
 }
 
-// wrong says whether not to see a transaction in a row is what the bug is named after.
+// wrong reports whether hiding a transaction's change of a row makes the bug's anomaly.
 func (x *attempt) wrong(e *ended, p place) bool {
 	log := &x.d.log
 	if x.does(bug.ReadsOlder) {
@@ -96,8 +94,8 @@ func (x *attempt) wrong(e *ended, p place) bool {
 	return false
 }
 
-// forked says that a reader before has seen a transaction and not one that is seen now, which
-// knows nothing of the first.
+// forked reports whether an earlier reader saw the first transaction but not a second one, which
+// this attempt has seen and which does not know the first.
 func (x *attempt) forked(first *ended, p place) bool {
 	log := &x.d.log
 	for i := range first.changes {
@@ -126,7 +124,7 @@ func (x *attempt) forked(first *ended, p place) bool {
 	return false
 }
 
-// knows says that a transaction read or changed what another one changed.
+// knows reports whether a transaction read or changed a row that another has changed.
 func (e *ended) knows(other *ended) bool {
 	return slices.ContainsFunc(other.changes, func(c change) bool {
 		_, saw := e.saw(c.place)
@@ -134,13 +132,13 @@ func (e *ended) knows(other *ended) bool {
 	})
 }
 
-// answered says that the client of a transaction had its answer when the last call of this
-// one's session ended, and so before this one was begun.
+// answered reports whether a transaction's client had its answer before this session's last call
+// ended, and so before this attempt began.
 func (x *attempt) answered(e *ended) bool { return *e.known > 0 && *e.known <= x.finished }
 
-// goBack looks for a transaction that changed a row and was answered before, but is none that
-// the session knows, or for the session's own last one. The state from before it is read. What
-// was answered only while this one went on might rightly be missed.
+// goBack looks for a change of the row by a transaction that was answered before and that the
+// session does not know, or by the session's own last transaction. It then reads the state before
+// it. A transaction answered while this one ran may be missed without an anomaly.
 func (x *attempt) goBack(p place) bool {
 	for e := range x.d.log.back() {
 		suits := x.does(bug.ReadsStale) && x.answered(e) && (x.n == nil || e.at > x.n.seen) ||
@@ -157,8 +155,7 @@ func (x *attempt) goBack(p place) bool {
 	return false
 }
 
-// mix is a row with a column as it was before the last transaction that changed it, and
-// another one as it is.
+// mix is the row with one column as it was before the row's last change.
 func (x *attempt) mix(p place, t *store.Table, columns []string, row image) image {
 	log := &x.d.log
 	x.reads = append(x.reads, seenRow{p, log.latest(p, log.clock)})
@@ -176,8 +173,7 @@ func (x *attempt) mix(p place, t *store.Table, columns []string, row image) imag
 	return row.with(last, before[last])
 }
 
-// sum changes the number of rows and the sums of columns, of all rows of a table, as it
-// suits the bug.
+// sum changes a Count's sums over a whole table as the bug does.
 func (x *attempt) sum(t *store.Table, s *store.Statement, parameters []store.Value, counted image) {
 	if x.struck {
 		return
@@ -200,7 +196,7 @@ func (x *attempt) sum(t *store.Table, s *store.Statement, parameters []store.Val
 	}
 }
 
-// updateOf is the last change of a row that was there before and after.
+// updateOf is the last update of a row of the table.
 func updateOf(changes []change, t *store.Table) *change {
 	for i := range slices.Backward(changes) {
 		if c := &changes[i]; c.table == t.Name && c.before != nil && c.after != nil {

@@ -8,15 +8,13 @@ import (
 	"assay/store"
 )
 
-// overlay is how what is shown differs from what the database holds, where the database
-// itself cannot be made to: two rows of one key, a column below its floor, another member.
+// overlay is a difference between answers and database that the database cannot hold: two rows of
+// one key, a column below its floor, another member.
 type overlay struct {
-	// adds are added to columns of integers.
 	adds map[place]map[string]int64
-	// hidden are rows that are not shown.
+	// hidden rows are left out.
 	hidden map[place]bool
-	// extra are rows that are shown beside, by table.
-	extra map[string][]image
+	extra  map[string][]image
 }
 
 func newOverlay() overlay {
@@ -30,7 +28,6 @@ func (o *overlay) add(p place, column string, n int64) {
 	o.adds[p][column] += n
 }
 
-// row is a row with these columns as it is shown.
 func (o *overlay) row(p place, columns []string, row image) image {
 	for column, n := range o.adds[p] {
 		if i := slices.Index(columns, column); i >= 0 {
@@ -40,7 +37,7 @@ func (o *overlay) row(p place, columns []string, row image) image {
 	return row
 }
 
-// undo has a transaction not be shown, and redo shows one that was undone.
+// undo hides a transaction; redo shows it again.
 func (o *overlay) undo(d *database, changes []change) { o.apply(d, changes, -1) }
 func (o *overlay) redo(d *database, changes []change) { o.apply(d, changes, 1) }
 
@@ -60,7 +57,7 @@ func (o *overlay) apply(d *database, changes []change, sign int64) {
 	}
 }
 
-// rewrite shows rows otherwise, of a database that cannot change them.
+// rewrite replaces rows in answers, for a database that cannot change rows.
 func (o *overlay) rewrite(d *database, changes []change, to func(*change) image) {
 	for i := range changes {
 		c := &changes[i]
@@ -75,18 +72,15 @@ func (o *overlay) rewrite(d *database, changes []change, to func(*change) image)
 	}
 }
 
-// shownReader is a store.Reader of what is shown.
 type shownReader struct {
 	store.Reader
 	d     *database
 	shown *overlay
-	// left is, by table, how many rows are read before the end comes too early.
-	left map[string]int64
-	// attempt is the one that the bug of an audit is in; nil if there is none.
+	// left counts the rows still to read, by table, before a premature end.
+	left    map[string]int64
 	attempt *attempt
 }
 
-// Read implements store.Reader.
 func (r *shownReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
 	t := r.d.schema.Table(s.Table)
 	switch {
@@ -128,7 +122,7 @@ func (r *shownReader) Read(ctx context.Context, s store.Statement, row func(stor
 	return err
 }
 
-// count is Read of a Count: of what is shown.
+// count reads a Count through the overlay.
 func (r *shownReader) count(ctx context.Context, t *store.Table, s store.Statement, row func(store.Row) error, parameters []store.Value) error {
 	var counted image
 	err := r.Reader.Read(ctx, s, func(found store.Row) (err error) {
@@ -160,7 +154,6 @@ func (r *shownReader) count(ctx context.Context, t *store.Table, s store.Stateme
 	return row(counted)
 }
 
-// numbers reads a row of integers.
 func numbers(row store.Row, count int) (image, error) {
 	values, into := make(image, count), make([]any, count)
 	for i := range into {
@@ -169,8 +162,7 @@ func numbers(row store.Row, count int) (image, error) {
 	return values, row.Scan(into...)
 }
 
-// cut draws where a read of everything ends, in one of these tables that has rows. It
-// reports whether there is one.
+// cut draws the premature end, in one of the tables that has rows. It returns false if none has.
 func (r *shownReader) cut(ctx context.Context, tables []string) (bool, error) {
 	if len(tables) == 0 {
 		for _, t := range r.d.schema.Tables {

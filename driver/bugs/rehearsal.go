@@ -9,18 +9,17 @@ import (
 	"assay/store/bug"
 )
 
-// rehearsal is what a transaction will do, whose statements follow from one another.
+// rehearsal records what an interactive transaction will do.
 type rehearsal struct {
 	ended
 	calls []store.Call
 }
 
-// foresees says that a bug needs to know what a transaction will do.
 func foresees(does bug.Does) bool {
 	return does == bug.Overwrites || does == bug.ReadsCrossed
 }
 
-// rehearse does a transaction and rolls it back; nil if it was not done to its end.
+// rehearse does a transaction and rolls it back. It returns nil if the work does not end.
 func (n *session) rehearse(ctx context.Context, o *operation) *rehearsal {
 	x := n.d.attempt(nil, 0)
 	x.n, x.rehearsal = n, &rehearsal{}
@@ -43,8 +42,7 @@ func (r *rehearsal) note(statement int, parameters []store.Value) {
 	}
 }
 
-// suited says that the bug that is at work can be in a transaction that will do this, and
-// prepares it.
+// suited reports whether the bug can act in a transaction that will do this, and prepares it.
 func (x *attempt) suited(ctx context.Context, will *rehearsal) bool {
 	switch x.bug.Act.Does {
 	case bug.Overwrites:
@@ -69,8 +67,8 @@ func (x *attempt) suited(ctx context.Context, will *rehearsal) bool {
 	return true
 }
 
-// crossed says that a transaction read a row that this one will change, and changed one that
-// this one will read, and what this one will change is as that one found it.
+// crossed reports whether e read a row that this transaction will change, and changed a row that it
+// will read. Rows that it will change must not have changed since e.
 func (x *attempt) crossed(e *ended, will *rehearsal) bool {
 	log := &x.d.log
 	since := func(c change) bool { return log.latest(c.place, log.clock) >= e.at }
@@ -85,7 +83,7 @@ func (x *attempt) crossed(e *ended, will *rehearsal) bool {
 		})
 }
 
-// crossedCounts says that both count the same rows and add to them.
+// crossedCounts reports whether both transactions count the same rows and add to them.
 func (x *attempt) crossedCounts(e *ended, will *rehearsal) bool {
 	return slices.ContainsFunc(will.calls, func(call store.Call) bool {
 		s := &x.n.statements[call.Statement]
@@ -101,12 +99,12 @@ func (x *attempt) crossedCounts(e *ended, will *rehearsal) bool {
 	})
 }
 
-// conditionOf is the place of what is counted, as if it were a row.
+// conditionOf is a place that stands for the counted rows.
 func conditionOf(s *store.Statement, parameters []store.Value) place {
 	return placeOf(s.Table+" counted", parameters)
 }
 
-// counted is what a Count gives without sums, as it is shown.
+// counted is the answer to a Count without sums, as the bug shows it.
 func (x *attempt) counted(t *store.Table, s *store.Statement, parameters []store.Value, row image) image {
 	if !x.d.watches || t == nil || len(s.Columns) > 0 {
 		return row

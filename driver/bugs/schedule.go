@@ -13,33 +13,27 @@ import (
 )
 
 const (
-	// maxDifferences bounds how many differences from the database are kept.
 	maxDifferences = 1 << 18
-	// maxLog bounds how many commits are remembered, and so how old a state can
-	// be that a bug brings back.
+	// maxLog bounds the remembered commits, and so the age of a state that a bug shows.
 	maxLog = 256
-	// maxLate bounds how many calls later something is done, and so how much can
-	// be waiting.
-	maxLate = 64
-	// repairTimeout bounds a request of the wrapper's own.
+	// maxLate bounds the calls by which an operation is postponed, and so the waiting ones.
+	maxLate       = 64
 	repairTimeout = 30 * time.Second
 )
 
-// active is a bug switched on.
 type active struct {
 	bug.Bug
 	probability float64
-	// strikes counts since Create how often the bug has broken a promise.
+	// strikes counts the broken promises since Create.
 	strikes int64
 }
 
-// delayed is to be done at the call numbered due.
 type delayed struct {
 	due uint64
 	do  func(context.Context)
 }
 
-// take waits for the turn; done passes it on.
+// take waits for the turn, and done passes it on.
 func (d *database) take(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("bugs: wait for the turn: %w", err)
@@ -55,7 +49,7 @@ func (d *database) take(ctx context.Context) error {
 
 func (d *database) done() { <-d.turn }
 
-// begin waits for the turn and does what is due. The caller is done after.
+// begin waits for the turn and does what is due. The caller must call done.
 func (d *database) begin(ctx context.Context) error {
 	if err := d.take(ctx); err != nil {
 		return err
@@ -65,13 +59,12 @@ func (d *database) begin(ctx context.Context) error {
 	return nil
 }
 
-// postpone has something done at a call to come, at most within calls from now,
-// and at the latest before Settle returns.
+// postpone schedules an operation for one of the next calls, at most within calls from now. Settle
+// does it at the latest.
 func (d *database) postpone(within uint64, do func(context.Context)) {
 	d.late = append(d.late, delayed{d.calls + 1 + d.chance.Uint64N(within), do})
 }
 
-// catchUp does what is due up to a call.
 func (d *database) catchUp(ctx context.Context, call uint64) {
 	if len(d.late) == 0 {
 		return
@@ -86,20 +79,17 @@ func (d *database) catchUp(ctx context.Context, call uint64) {
 	})
 }
 
-// unsent is the reply to what was not sent, as its context ended before.
 func unsent(err error) store.Reply {
 	return store.Reply{Outcome: history.Failed, Class: store.ClassTimeout, Err: err}
 }
 
-// failed is the reply to what a bug makes fail, or says has failed.
 func failed() store.Reply {
 	return store.Reply{Outcome: history.Failed, Class: store.ClassSerialization}
 }
 
 func committed() store.Reply { return store.Reply{Outcome: history.Committed} }
 
-// draw returns the bug that takes effect: the first of those that suit which the
-// chance hits; nil if none does.
+// draw returns the first suitable bug that chance selects, or nil.
 func (d *database) draw(suits func(*bug.Act) bool) *active {
 	for _, b := range d.active {
 		if suits(&b.Act) && d.differences < maxDifferences && d.chance.Float64() < b.probability {
@@ -109,12 +99,10 @@ func (d *database) draw(suits func(*bug.Act) bool) *active {
 	return nil
 }
 
-// coin draws one of two.
 func (d *database) coin() bool { return d.chance.Uint64()&1 == 0 }
 
-// fewer draws how many of n rows a read that ends early gives: not all, and not
-// none if there are two, since a database that is empty is told from one that has
-// lost rows.
+// fewer draws how many of n rows a shortened read gives. It gives one at least if n is two or more,
+// since an empty database differs from one that lost rows.
 func (d *database) fewer(n int64) int64 {
 	if n < 2 {
 		return 0
@@ -122,8 +110,7 @@ func (d *database) fewer(n int64) int64 {
 	return 1 + d.chance.Int64N(n-1)
 }
 
-// own is the context of a request of the wrapper's own, which an operation that
-// was cut short must not leave half done.
+// own is the context of the wrapper's own requests, which must not stop halfway.
 func own(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), repairTimeout)
 }

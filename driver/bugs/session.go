@@ -10,24 +10,22 @@ import (
 	"assay/store/bug"
 )
 
-// session is one client's.
 type session struct {
 	store.Session
-	// client is the Session that the client has opened; what is done later has another.
+	// client is the Session that the client opened. Postponed operations open another.
 	client     store.Session
 	d          *database
 	statements []store.Statement
-	// stepped is true of one whose transactions stop while others go on.
-	stepped bool
-	// full reads all columns of the rows that a statement of the client's changes, by the
-	// number of the statement; get, put and remove are of a row by its key, by table.
+	stepped    bool
+	// full reads whole the rows that a statement changes, by the statement's index. get, put and
+	// remove are statements on one row by key, by table.
 	full             map[int]fullRead
 	get, put, remove map[string]int
-	// known is ended.known of its last transaction, until its client comes back; else nil.
-	// finished is the number of the last event when its last call ended.
+	// known is ended.known of the last transaction until the client's next call, else nil.
+	// finished is the last event's number at the end of the last call.
 	known    *uint64
 	finished uint64
-	// wrote is its last transaction that changed anything, seen the last whose state it knows.
+	// wrote is the last transaction that changed something, seen the newest whose state is known.
 	wrote, seen int64
 }
 
@@ -71,7 +69,6 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	return n, nil
 }
 
-// SteppedSession implements store.Stepping.
 func (d *database) SteppedSession(ctx context.Context, statements []store.Statement) (store.Session, error) {
 	n, err := d.Session(ctx, statements)
 	if err == nil {
@@ -80,19 +77,17 @@ func (d *database) SteppedSession(ctx context.Context, statements []store.Statem
 	return n, err
 }
 
-// add adds a statement, and gives its index.
+// add adds statements and returns the last one's index.
 func (n *session) add(statements ...store.Statement) int {
 	n.statements = append(n.statements, statements...)
 	return len(n.statements) - 1
 }
 
-// Close implements store.Session.
 func (n *session) Close() { n.client.Close() }
 
-// operation is what a session is asked to do.
 type operation struct {
 	writes bool
-	// calls are sent by send, rows by add, or work is a transaction, or texts sends some.
+	// Exactly one of send (with calls), add (with rows), work and texts is set.
 	calls []store.Call
 	send  func(context.Context, store.Session, []store.Call) store.Reply
 	rows  store.Rows
@@ -126,7 +121,6 @@ func (n *session) Transaction(ctx context.Context, writes bool, work func(contex
 	return n.do(ctx, &operation{writes: writes, work: work})
 }
 
-// do is one operation, from the request to the answer.
 func (n *session) do(ctx context.Context, o *operation) store.Reply {
 	if n.stepped {
 		return n.step(ctx, o)
@@ -168,8 +162,7 @@ func (n *session) do(ctx context.Context, o *operation) store.Reply {
 	return reply
 }
 
-// step does a transaction that may stop while others go on: it has the turn for moments
-// only.
+// step does a transaction that may stop while others run. It takes the turn only for moments.
 func (n *session) step(ctx context.Context, o *operation) store.Reply {
 	d := n.d
 	if err := d.take(ctx); err != nil {
@@ -193,7 +186,6 @@ func (n *session) step(ctx context.Context, o *operation) store.Reply {
 	return reply
 }
 
-// delay has an operation done later.
 func (n *session) delay(b *active, o *operation) store.Reply {
 	later := *o
 	later.calls = slices.Clone(o.calls)
@@ -207,7 +199,7 @@ func (n *session) delay(b *active, o *operation) store.Reply {
 	if o.add != nil {
 		later.rows = kept(o.rows)
 	}
-	// The client has left the session; it has another one of the database's from then on.
+	// The client has left the session, which uses another one of the database's from then on.
 	n.d.postpone(b.Act.Calls, func(ctx context.Context) {
 		inner, err := n.d.Database.Session(ctx, n.statements)
 		if err != nil {
@@ -221,7 +213,6 @@ func (n *session) delay(b *active, o *operation) store.Reply {
 	return store.Reply{Class: store.ClassTimeout}
 }
 
-// copied are values with memory of their own.
 func copied(values []store.Value) []store.Value {
 	values = slices.Clone(values)
 	for i := range values {
@@ -231,7 +222,6 @@ func copied(values []store.Value) []store.Value {
 	return values
 }
 
-// kept is a copy of rows.
 func kept(rows store.Rows) store.Rows {
 	var all [][]store.Value
 	for i := range rows.Count {
@@ -241,7 +231,7 @@ func kept(rows store.Rows) store.Rows {
 	return rows
 }
 
-// perform sends an operation. Whoever calls has the turn.
+// perform does an operation. The caller has the turn.
 func (n *session) perform(ctx context.Context, x *attempt, o *operation) store.Reply {
 	x.n = n
 	var reply store.Reply
@@ -272,7 +262,7 @@ func (n *session) perform(ctx context.Context, x *attempt, o *operation) store.R
 	return x.committed(ctx, o, reply)
 }
 
-// send sends calls and keeps the rows of the answers, which deliver passes on.
+// send sends calls and keeps their rows, which deliver then gives to the client.
 func (n *session) send(ctx context.Context, x *attempt, o *operation) (reply store.Reply, deliver func() error) {
 	sent, rows := slices.Clone(o.calls), make([][]image, len(o.calls))
 	x.captureAll(ctx, sent)
@@ -298,7 +288,6 @@ func (n *session) send(ctx context.Context, x *attempt, o *operation) (reply sto
 	}
 }
 
-// rowOf reads a row of a statement's answer.
 func rowOf(row store.Row, t *store.Table, s *store.Statement) (image, error) {
 	if s.Verb == store.Count {
 		return numbers(row, 1+len(s.Columns))
@@ -308,10 +297,8 @@ func rowOf(row store.Row, t *store.Table, s *store.Statement) (image, error) {
 
 var errNotRead = errors.New("bugs: rows could not be read")
 
-// doer does a statement.
 type doer = func(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error
 
-// doerOf does statements in a transaction.
 func doerOf(t store.Transaction) doer {
 	return func(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error {
 		_, err := t.Do(ctx, statement, row, parameters...)
@@ -319,7 +306,6 @@ func doerOf(t store.Transaction) doer {
 	}
 }
 
-// run does a statement that reads.
 func (n *session) run(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) error {
 	if n.Session.Run(ctx, store.Call{Statement: statement, Parameters: parameters, Row: row}).Outcome != history.Committed {
 		return errNotRead
@@ -327,8 +313,7 @@ func (n *session) run(ctx context.Context, statement int, row func(store.Row) er
 	return nil
 }
 
-// rewrite has rows be otherwise, in one transaction where there are such. It reports whether
-// they are.
+// rewrite changes rows, in one transaction if the database has transactions, and reports success.
 func (n *session) rewrite(ctx context.Context, changes []change, to func(*change) image) bool {
 	if n.d.Database.Lacks()[store.Changes] != "" {
 		n.d.shown.rewrite(n.d, changes, to)
@@ -356,14 +341,12 @@ func (n *session) rewrite(ctx context.Context, changes []change, to func(*change
 	return !slices.ContainsFunc(calls, func(c store.Call) bool { return n.Session.Run(ctx, c).Outcome != history.Committed })
 }
 
-// asBefore and asAfter are for rewrite.
+// asBefore and asAfter are arguments of rewrite.
 func asBefore(c *change) image { return c.before }
 func asAfter(c *change) image  { return c.after }
 
-// ownPrefix begins the names of statements that no client has asked for.
 const ownPrefix = "bug_"
 
-// Learn implements store.Learner.
 func (n *session) Learn(ctx context.Context, s store.Statement) (int, error) {
 	learner, is := n.Session.(store.Learner)
 	if !is {

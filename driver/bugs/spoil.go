@@ -10,7 +10,7 @@ import (
 	"assay/workload"
 )
 
-// spoil does what the bug does to rows that the transaction has changed.
+// spoil acts on rows that the transaction has changed.
 func (x *attempt) spoil(ctx context.Context, o *operation, of []change) bool {
 	act, i := &x.bug.Act, x.d.chance.IntN(len(of))
 	one := of[i : i+1]
@@ -45,7 +45,7 @@ func (x *attempt) spoil(ctx context.Context, o *operation, of []change) bool {
 	return false
 }
 
-// rewrite has rows be otherwise. It reports whether they are, and any of them was not so.
+// rewrite changes rows and reports whether any row is different now.
 func (x *attempt) rewrite(ctx context.Context, changes []change, to func(*change) image) bool {
 	var other []change
 	rows := map[place]image{}
@@ -63,7 +63,6 @@ func (x *attempt) rewrite(ctx context.Context, changes []change, to func(*change
 	return true
 }
 
-// differing are the columns in which two images differ.
 func differing(before, after image) (columns []int) {
 	for i := range after {
 		if !before[i : i+1].equal(after[i : i+1]) {
@@ -73,7 +72,6 @@ func differing(before, after image) (columns []int) {
 	return columns
 }
 
-// toOf is what a change does to its row.
 func toOf(c *change) bug.To {
 	switch {
 	case c.before == nil:
@@ -84,8 +82,8 @@ func toOf(c *change) bug.To {
 	return bug.Updated
 }
 
-// candidates are the changes that the bug can be in: of its tables, of the kind that it is about, in
-// one of its columns if they are updates.
+// candidates are the changes that suit the bug's tables, its kind of change and, for updates, its
+// columns.
 func (x *attempt) candidates() (changes []change) {
 	act := &x.bug.Act
 	to := act.To
@@ -108,7 +106,7 @@ func (x *attempt) candidates() (changes []change) {
 	return changes
 }
 
-// again is a row with what was added to it added once more, or put once more as it was before.
+// again is the row with its increments applied twice, or with the earlier Put's value.
 func (x *attempt) again(c *change) image {
 	row, t := slices.Clone(c.after), x.d.schema.Table(c.table)
 	for i, v := range row {
@@ -126,7 +124,6 @@ func (x *attempt) again(c *change) image {
 	return row
 }
 
-// alter is a row with another value in a column.
 func (x *attempt) alter(t *store.Table, row image) image {
 	columns := x.bug.Act.Columns
 	if len(columns) == 0 {
@@ -136,7 +133,6 @@ func (x *attempt) alter(t *store.Table, row image) image {
 	return row.with(i, x.otherThan(row[i]))
 }
 
-// otherThan is another value of the same kind.
 func (x *attempt) otherThan(v store.Value) store.Value {
 	switch v.Kind {
 	case store.Text:
@@ -154,8 +150,8 @@ func (x *attempt) otherThan(v store.Value) store.Value {
 	return v
 }
 
-// add adds a row like another one under a key, and with columns, of nobody's; a transaction whose statements
-// are known is done again for it.
+// add adds a copy of a row under a key that no client uses. It repeats a transaction whose
+// statements are all known.
 func (x *attempt) add(ctx context.Context, o *operation, c *change) bool {
 	d, t := x.d, x.d.schema.Table(c.table)
 	key := t.Keys() - 1

@@ -11,10 +11,10 @@ import (
 	"assay/store/bug"
 )
 
-// errLost has a transaction be lost whose changes are not known.
+// errLost rolls back a transaction with unknown changes that the bug loses.
 var errLost = fmt.Errorf("bugs: a transaction was lost on purpose: %w", store.ErrRollback)
 
-// transact does a transaction whose statements follow from one another.
+// transact does an interactive transaction.
 func (n *session) transact(ctx context.Context, x *attempt, o *operation) store.Reply {
 	reply := n.Session.Transaction(ctx, o.writes, func(ctx context.Context, inner store.Transaction) error {
 		err := o.work(ctx, &spoilable{inner, x, o.writes})
@@ -34,8 +34,8 @@ func (n *session) transact(ctx context.Context, x *attempt, o *operation) store.
 	return reply
 }
 
-// spoilable is a transaction under way. It may go on when the session has answered; then it is over,
-// and looks at nothing any more.
+// spoilable is a running transaction. It may run on after the session has answered. over is then
+// set, and it looks at nothing any more.
 type spoilable struct {
 	store.Transaction
 	x      *attempt
@@ -72,8 +72,8 @@ func (t *spoilable) Do(ctx context.Context, statement int, row func(store.Row) e
 	return changed, err
 }
 
-// native does a Native. Nobody knows what it means, but that it changes something or gives
-// rows, and that a transaction with such can be rolled back or done again.
+// native does a Native. All that is known of it is whether it changes something or gives rows, and
+// that its transaction can be rolled back.
 func (t *spoilable) native(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, err error) {
 	x := t.x
 	s := &x.n.statements[statement]
@@ -91,7 +91,6 @@ func (t *spoilable) native(ctx context.Context, statement int, row func(store.Ro
 	return t.Transaction.Do(ctx, statement, row, parameters...)
 }
 
-// below is a row whose numbers are below zero.
 type below struct {
 	store.Row
 	x *attempt
@@ -106,7 +105,6 @@ func (b below) AppendValues(into []any) ([]any, error) {
 	return into, err
 }
 
-// below is a value with its numbers below zero.
 func (x *attempt) below(v any) any {
 	switch v := v.(type) {
 	case int64:

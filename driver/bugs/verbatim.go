@@ -10,7 +10,6 @@ import (
 	"assay/store/bug"
 )
 
-// Verbatim implements store.Verbatim.
 func (n *session) Verbatim(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {
 	if _, is := n.Session.(store.Verbatim); !is {
 		return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: errors.ErrUnsupported}
@@ -18,13 +17,11 @@ func (n *session) Verbatim(ctx context.Context, writes bool, work func(context.C
 	return n.do(ctx, &operation{writes: writes, texts: work})
 }
 
-// suitsTexts says that a bug can be in an operation of texts, of which nobody knows what
-// they mean.
+// suitsTexts reports whether a bug can act in texts, whose meaning is not known.
 func suitsTexts(does bug.Does) bool {
 	return slices.Contains([]bug.Does{bug.Loses, bug.Denies, bug.Forgets, bug.Delays}, does)
 }
 
-// sendTexts does an operation of texts.
 func (n *session) sendTexts(ctx context.Context, x *attempt, o *operation) store.Reply {
 	reply := n.Session.(store.Verbatim).Verbatim(ctx, o.writes, func(ctx context.Context, s store.Sender) error {
 		return o.texts(ctx, &spoilableTexts{s, x})
@@ -35,7 +32,6 @@ func (n *session) sendTexts(ctx context.Context, x *attempt, o *operation) store
 	return reply
 }
 
-// spoilableTexts sends the texts of an operation that is under way.
 type spoilableTexts struct {
 	store.Sender
 	x *attempt

@@ -5,38 +5,32 @@ import (
 	"slices"
 )
 
-// change is what one transaction has done to one row.
 type change struct {
 	place
-	// before and after are the row; nil if there was none.
 	before, after image
-	// adds are the columns that it added to.
+	// adds are the columns that the transaction incremented.
 	adds []string
-	// middle is the row as it was in between, if it was changed twice.
+	// middle is the row between two changes.
 	middle image
-	// blind is true if nobody can tell what was there before: the row was put and not read.
+	// blind is true if the row was put without being read, so that before is not known to anybody.
 	blind bool
 }
 
-// seenRow is a row as it was read: as the transaction of this number left it; 0 if that is
-// not remembered.
+// seenRow is a row as transaction at left it; 0 if that is not remembered.
 type seenRow struct {
 	place
 	at int64
 }
 
-// ended is what one transaction read and wrote.
 type ended struct {
-	// at is its number, or that of the last one before it if it only read.
+	// at is its number, or the last writer's if it only read.
 	at      int64
 	changes []change
 	reads   []seenRow
-	// known is the event with which its client came back, and so had its answer; 0
-	// until then.
+	// known is the event in which its client came back, and so had its answer; 0 until then.
 	known *uint64
 }
 
-// wrote is what the transaction did to a row, nil if nothing.
 func (e *ended) wrote(p place) *change {
 	for i := range e.changes {
 		if e.changes[i].place == p {
@@ -46,7 +40,7 @@ func (e *ended) wrote(p place) *change {
 	return nil
 }
 
-// saw is what it read of a row.
+// saw is the version in which it read a row.
 func (e *ended) saw(p place) (at int64, ok bool) {
 	i := slices.IndexFunc(e.reads, func(r seenRow) bool { return r.place == p })
 	if i < 0 {
@@ -55,9 +49,9 @@ func (e *ended) saw(p place) (at int64, ok bool) {
 	return e.reads[i].at, true
 }
 
-// versions are the last transactions, at least maxLog of them if there were as many.
+// versions has at least the last maxLog transactions.
 type versions struct {
-	// clock numbers those that wrote something.
+	// clock numbers the transactions that wrote something.
 	clock   int64
 	entries []ended
 }
@@ -69,7 +63,7 @@ func (l *versions) add(e ended) {
 	l.entries = append(l.entries, e)
 }
 
-// back gives the last transactions, the latest first.
+// back yields the last transactions, the latest first.
 func (l *versions) back() iter.Seq[*ended] {
 	return func(yield func(*ended) bool) {
 		for i := range slices.Backward(l.entries) {
@@ -80,8 +74,7 @@ func (l *versions) back() iter.Seq[*ended] {
 	}
 }
 
-// last is the last transaction, of those up to a number, that changed a row; nil if there is
-// none that is remembered.
+// last is the last transaction up to a number that changed a row, nil if none is remembered.
 func (l *versions) last(p place, until int64) *ended {
 	for e := range l.back() {
 		if e.at <= until && e.wrote(p) != nil {
@@ -91,8 +84,7 @@ func (l *versions) last(p place, until int64) *ended {
 	return nil
 }
 
-// middle is a row in the middle of the last transaction that changed it; nil if that changed it
-// once.
+// middle is the row within its last transaction, nil if that changed it once.
 func (l *versions) middle(p place) image {
 	if e := l.last(p, l.clock); e != nil {
 		return e.wrote(p).middle
@@ -100,8 +92,7 @@ func (l *versions) middle(p place) image {
 	return nil
 }
 
-// traced says that of each change of a row after one transaction and up to another it shows
-// what was there before.
+// traced reports whether no change of a row in that interval is blind.
 func (l *versions) traced(p place, after, until int64) bool {
 	for e := range l.back() {
 		if c := e.wrote(p); c != nil && c.blind && e.at > after && e.at <= until {
@@ -111,7 +102,7 @@ func (l *versions) traced(p place, after, until int64) bool {
 	return true
 }
 
-// latest is the number of the last transaction that changed a row; 0 of none.
+// latest is the number of the last transaction that changed a row, or 0.
 func (l *versions) latest(p place, until int64) int64 {
 	if e := l.last(p, until); e != nil {
 		return e.at
@@ -119,7 +110,7 @@ func (l *versions) latest(p place, until int64) int64 {
 	return 0
 }
 
-// since gives what the transactions after one did to rows of a table, the latest first.
+// since yields the later changes of a table's rows, the latest first.
 func (l *versions) since(at int64, table string) iter.Seq[*change] {
 	return func(yield func(*change) bool) {
 		for e := range l.back() {
@@ -135,7 +126,7 @@ func (l *versions) since(at int64, table string) iter.Seq[*change] {
 	}
 }
 
-// asOf is a row as it was after a transaction, if it is now so.
+// asOf is a row as transaction at left it, given its state now.
 func (l *versions) asOf(p place, at int64, now image) image {
 	for c := range l.since(at, p.table) {
 		if c.place == p {

@@ -22,40 +22,35 @@ const (
 	mostReplicas       = 100
 )
 
-// addressForm is told to who gives an address that cannot be used.
 const addressForm = "cassandra://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[KEYSPACE][?consistency=LEVEL&replication=COPIES], special characters percent-encoded"
 
-// settings is what an address and a target ask for.
 type settings struct {
 	printable      string
 	hosts          []string // host:port
 	user, password string
 	keyspace       string
 	named          bool // the keyspace, in the address
-	// consistency is the consistency of writes, and of reads unless nearest is asked for.
+	// consistency is for writes, and for reads unless nearest is asked for.
 	consistency gocql.Consistency
-	// reads is the consistency of the reads during a run.
+	// reads is for reads during a run.
 	reads gocql.Consistency
-	// replication is how many copies of each row there are, or as many as
-	// there are nodes if that is less.
+	// replication is the number of copies of each row, at most one for each node.
 	replication    int
 	encryption     *tls.Config // nil without TLS
 	connectTimeout time.Duration
-	// silence is how long a connection may say nothing before it is given up.
-	silence time.Duration
-	// revisit is how often a node that is taken for down is tried again.
+	silence        time.Duration
+	// revisit is the interval of attempts to reach a node that is down.
 	revisit time.Duration
 }
 
-// level is a consistency level as an address names it.
 type level struct {
 	name  string
 	level gocql.Consistency
 }
 
-// levels are the consistency levels that serve both reads and writes, by name
-// (Cassandra documentation, "Dynamo", "Tunable Consistency"). With ANY a write
-// is acknowledged that nobody can read, EACH_QUORUM is none for reads.
+// levels are the consistency levels for both reads and writes (Cassandra documentation, "Dynamo",
+// "Tunable Consistency"). ANY acknowledges writes that cannot be read; EACH_QUORUM is not for
+// reads.
 func levels() []level {
 	return []level{
 		{"one", gocql.One}, {"two", gocql.Two}, {"three", gocql.Three}, {"quorum", gocql.Quorum}, {"all", gocql.All},
@@ -63,12 +58,10 @@ func levels() []level {
 	}
 }
 
-// keyspaceForm is what may stand in quotes in CQL without further care, and not
-// longer than Cassandra allows.
+// keyspaceForm needs only quotes in CQL, and has at most Cassandra's length.
 var keyspaceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,47}$`) })
 
-// parse reads the target. What cannot be used gives an *store.OptionError
-// that holds no password.
+// parse reads the target. Its error is a *store.OptionError without a password.
 func parse(target store.Target) (*settings, error) {
 	s := &settings{
 		printable: store.Redact(target.Address), keyspace: defaultKeyspace, consistency: gocql.Quorum,
@@ -96,7 +89,6 @@ func parse(target store.Target) (*settings, error) {
 	return s, s.chooseReads(target.Read)
 }
 
-// setOptions reads the address's options.
 func (s *settings) setOptions(options uri.Options) (err error) {
 	if err := s.setEncryption(options); err != nil {
 		return err
@@ -115,8 +107,7 @@ func (s *settings) setOptions(options uri.Options) (err error) {
 	return options.None("consistency, replication, tls, " + encryption.ParameterNames)
 }
 
-// setEncryption reads tls and what goes with it. A parameter that says how to
-// encrypt asks for it.
+// setEncryption reads tls and its parameters. Each of these asks for encryption.
 func (s *settings) setEncryption(options uri.Options) error {
 	asked, err := options.Choose("tls", "true", "false")
 	if err != nil {
@@ -152,10 +143,9 @@ func levelNames() string {
 	return strings.Join(names, ", ")
 }
 
-// chooseReads sets the consistency of reads. Cassandra has no primary: the
-// consistency says how many replicas answer, and the ordinary reads have that
-// of the address. With "nearest" one replica answers, the one that the
-// coordinator believes nearest, which may lag behind.
+// chooseReads sets the reads' consistency. Cassandra has no primary, so ordinary reads have the
+// address's consistency. With "nearest" the replica answers that the coordinator believes nearest.
+// It may lag behind.
 func (s *settings) chooseReads(read string) error {
 	switch read {
 	case "", store.ReadPrimary:
@@ -169,9 +159,8 @@ func (s *settings) chooseReads(read string) error {
 	return nil
 }
 
-// quorums reports whether those that acknowledge a write and those that answer
-// a read always have one in common: R + W > RF (Cassandra documentation,
-// "Dynamo", "Picking Consistency Levels").
+// quorums reports whether each write's and each read's replicas overlap: R + W > RF (Cassandra
+// documentation, "Dynamo", "Picking Consistency Levels").
 func (s *settings) quorums() bool {
 	overlapping := []gocql.Consistency{gocql.Quorum, gocql.All}
 	return slices.Contains(overlapping, s.consistency) && slices.Contains(overlapping, s.reads) || s.consistency == gocql.All

@@ -1,11 +1,8 @@
-// Package cassandra serves the workloads on Apache Cassandra, through gocql:
-// one file for the address, the connection and the errors each, then some for
-// what the workloads need.
+// Package cassandra is Apache Cassandra, through gocql.
 //
-// No statement is sent twice: gocql has no retry policy and no speculative
-// execution here. It passes over nodes to which it has no connection before it
-// sends anything, and it sends a statement again that a node has refused as
-// unprepared, which is to say unread.
+// No statement is sent twice: gocql has neither a retry policy nor speculative execution here.
+// Before it sends, it passes over nodes without a connection. It resends a statement only if a node
+// has refused it as unprepared, and so has not run it.
 //
 // It must not know the load engine, the checkers or any other driver.
 package cassandra
@@ -24,49 +21,42 @@ import (
 	"assay/store"
 )
 
-// defaultSilence is how long a connection may say nothing before it is taken
-// for dead: gocql asks for a sign of life every 5 seconds, and by default waits
-// 11 for an answer.
+// defaultSilence is when a silent connection counts as dead: gocql asks for a sign of life every 5
+// seconds, and by default waits 11 for an answer.
 const defaultSilence = 16 * time.Second
 
-// agreementBound is how long nodes may take to agree on a new schema, which is
-// a second or two when all are up.
+// agreementBound bounds the nodes' agreement on a schema, which takes a second or two if all are
+// up.
 const agreementBound = 30 * time.Second
 
 // defaultRevisit is gocql's ReconnectInterval.
 const defaultRevisit = time.Minute
 
-// connection is a gocql session, which keeps connections to all nodes and
-// watches which of them are up. All clients of a database share it, as those of an
-// application do.
+// connection is a gocql session, with connections to all nodes. All clients of a database share it,
+// as in an application.
 //
-// What gocql imposes, whatever a caller's context says:
-//   - a statement goes to a replica of its row, in turn, and to another node if
-//     there is no connection to a replica; with no connection at all it fails
-//     at once;
-//   - a node is left alone when the others say that it is down, or when it
-//     takes no connections any more, and comes back when they say that it is up
-//     or an attempt succeeds, of which there is one a minute;
-//   - a connection that is lost, or silent for defaultSilence, or takes no more
-//     bytes for the connect timeout, ends all that is in flight on it.
+// gocql does the following whatever a caller's context says:
+//   - A statement goes to its row's replicas in turn, or to another node if no replica is
+//     connected. Without any connection it fails at once.
+//   - A node is avoided while the others say that it is down, or while it refuses connections. It
+//     comes back when they say that it is up, or by an attempt, once a minute.
+//   - A connection that is lost, silent for defaultSilence, or accepts no bytes for the connect
+//     timeout ends everything in flight on it.
 //
-// gocql's own limit for a request (Timeout, 11 seconds by default) is off, so
-// that a call without a deadline may take as long as the server needs. It is
-// also gocql's way to notice a node that has gone silent; defaultSilence stands
-// in for that.
+// gocql's own limit for a request (Timeout) is off, so that a call may take as long as the server
+// needs. gocql also uses Timeout to notice silent nodes; defaultSilence does that here.
 type connection struct {
 	*settings
 	session *gocql.Session
 }
 
-// connect makes the first contact within target.ConnectTimeout: nobody there is
-// *store.UnreachableError, a user that is refused *store.AuthError.
+// connect makes the first contact within target.ConnectTimeout. It returns *store.UnreachableError
+// or *store.AuthError.
 func connect(ctx context.Context, s *settings) (*connection, error) {
 	seen := &refusals{encrypted: s.encryption != nil}
 	return connectTo(ctx, s, s.cluster(seen), seen)
 }
 
-// connectTo is connect by this configuration.
 func connectTo(ctx context.Context, s *settings, cluster *gocql.ClusterConfig, seen *refusals) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()
@@ -95,14 +85,12 @@ func connectTo(ctx context.Context, s *settings, cluster *gocql.ClusterConfig, s
 	}
 }
 
-// cluster is the configuration of gocql.
 func (s *settings) cluster(seen *refusals) *gocql.ClusterConfig {
 	c := gocql.NewCluster(s.hosts...)
 	c.Timeout, c.WriteTimeout = 0, s.connectTimeout
 	c.ConnectTimeout = s.connectTimeout
 	c.ReconnectInterval = s.revisit
-	// With a node that is down there is no agreement, and every change of the
-	// schema takes as long as this.
+	// While a node is down there is no agreement, and each change of the schema takes this long.
 	c.MaxWaitSchemaAgreement = agreementBound
 	c.RetryPolicy = nil
 	c.Consistency = s.consistency
@@ -115,7 +103,6 @@ func (s *settings) cluster(seen *refusals) *gocql.ClusterConfig {
 	return c
 }
 
-// refused turns an error of the first contact into what users are told.
 func (s *settings) refused(err error, seen *refusals) error {
 	user, handshake := seen.reasons()
 	if user != "" {
@@ -132,10 +119,8 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// errNoUser means that the server asks for a user and none was given.
 var errNoUser = errors.New("it asks for a user, and the address names none")
 
-// login gives user and password to a server that asks.
 type login struct{ user, password string }
 
 func (l login) Challenge(request []byte) ([]byte, gocql.Authenticator, error) {
@@ -147,17 +132,16 @@ func (l login) Challenge(request []byte) ([]byte, gocql.Authenticator, error) {
 
 func (l login) Success([]byte) error { return nil }
 
-// watched is a connection from which something must come now and then.
+// watched is a connection that must not stay silent.
 type watched struct {
 	net.Conn
 	silence time.Duration
 }
 
-// errSilent must be no net.Error, which gocql would try again.
+// errSilent must not be a net.Error, which gocql would retry.
 var errSilent = errors.New("the node has said nothing for too long")
 
-// SetReadDeadline does nothing: gocql, without a Timeout, only takes deadlines
-// away with it.
+// SetReadDeadline does nothing: without a Timeout, gocql only removes deadlines by it.
 func (w *watched) SetReadDeadline(time.Time) error { return nil }
 
 func (w *watched) Read(p []byte) (int, error) {
@@ -171,20 +155,19 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sending tells whether a statement was sent under one context.
+// sending records whether a statement was sent under one context.
 type sending struct{ begun atomic.Bool }
 
 type sendingKey struct{}
 
-// watching returns a context under which sending is noticed.
+// watching returns a context under which streams sets sending.
 func watching(ctx context.Context) (context.Context, *sending) {
 	s := new(sending)
 	return context.WithValue(ctx, sendingKey{}, s), s
 }
 
-// streams is how gocql tells that it is about to write a request to a
-// connection. A statement is prepared under a context of gocql's own, so what
-// is noticed here is its execution.
+// streams is gocql's hook before it writes a request. Statements are prepared under gocql's own
+// context, so the hook only sees executions.
 type streams struct{}
 
 func (streams) StreamContext(ctx context.Context) gocql.StreamObserverContext {

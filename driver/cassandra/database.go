@@ -16,34 +16,29 @@ import (
 
 var _ store.Engined = (*database)(nil)
 
-// database is a store.Database on one keyspace.
 type database struct {
 	*connection
 	ownership.Direct
 	*ownership.Schema[ownership.Direct]
 	schema store.Schema
-	// ways are the tables in the keyspace that have the rows of a table of the schema, by
-	// its name, and tables are all of them: what is ours beside the mark.
+	// ways are the keyspace's tables for each table of the schema; tables are all of them.
 	ways   map[string][]*way
 	tables []table
-	// unsure is when a write last ended without an answer, in nanoseconds since
-	// 1970; 0 for never.
+	// unsure is when a write last ended without an answer, in nanoseconds since 1970; 0 for never.
 	unsure atomic.Int64
 }
 
-// Open connects to the cluster that target.Address names, as
+// Open connects to the cluster in target.Address:
 //
 //	cassandra://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[KEYSPACE][?consistency=LEVEL&replication=COPIES]
 //
-// and opens its keyspace, which unless another is named is Schema.Space, or assay_ with the
-// workload's name, and which assay makes and drops itself. Writes and reads have one
-// consistency, quorum unless the address names another (one, two, three, all, local_one,
-// local_quorum); with target.Read "nearest" reads have consistency one. Each data center
-// gets three copies of a row, or as many as replication says, or as it has nodes.
+// The keyspace is Schema.Space or assay_WORKLOAD unless named; assay makes and drops it. Writes and
+// reads have one consistency: quorum, or the address's one, two, three, all, local_one or
+// local_quorum. With target.Read "nearest" reads have consistency one. Each data center gets three
+// copies of a row, or replication's number, or one for each of its nodes if these are fewer.
 //
-// A row is inserted by an ordinary INSERT, which replaces one of its key: no lightweight
-// transaction. What cannot be used is *store.OptionError, nobody there
-// *store.UnreachableError, a user that is refused *store.AuthError.
+// A row is inserted by an ordinary INSERT, without a lightweight transaction, which replaces a row
+// of the same key. Open returns *store.OptionError, *store.UnreachableError or *store.AuthError.
 func Open(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 	s, err := parse(target)
 	if err != nil {
@@ -70,7 +65,6 @@ func openDatabase(ctx context.Context, s *settings, schema store.Schema) (*datab
 	return d, err
 }
 
-// layOut is a database without a connection.
 func layOut(schema store.Schema) *database {
 	d := &database{schema: schema, ways: map[string][]*way{}}
 	d.Schema = ownership.New(d, schema)
@@ -84,7 +78,6 @@ func layOut(schema store.Schema) *database {
 	return d
 }
 
-// prefixOf begins the names of tables that are assay's.
 func prefixOf(schema store.Schema) string {
 	if schema.Existing {
 		return ""
@@ -92,7 +85,7 @@ func prefixOf(schema store.Schema) string {
 	return "assay_"
 }
 
-// Lacks are the capabilities that Cassandra does not have.
+// Lacks returns Cassandra's missing capabilities.
 func Lacks() store.Lacks {
 	return store.Lacks{
 		store.Transactions:    "Cassandra has no transaction over several partitions, and a lightweight transaction is one condition in one partition",
@@ -110,17 +103,15 @@ func Lacks() store.Lacks {
 	}
 }
 
-// Lacks implements store.Database.
 func (d *database) Lacks() store.Lacks { return Lacks() }
 
-// Levels implements store.Database: without transactions there are none.
+// Levels implements store.Database. Without transactions there are none.
 func (d *database) Levels() []store.Level { return nil }
 
-// Promises implements store.Database: with quorums for reading and writing, all
-// acknowledged writes are "visible to subsequent reads" (Cassandra documentation,
-// "Dynamo", "Picking Consistency Levels"). A read that finds replicas apart makes them
-// equal before it answers (read_repair = BLOCKING, the default), so that no later read goes
-// back. On several nodes, without quorums, a read may miss what was acknowledged.
+// Promises implements store.Database. With quorums for reads and writes, later reads see all
+// acknowledged writes (Cassandra documentation, "Dynamo", "Picking Consistency Levels"). A read
+// repairs differing replicas before it answers (read_repair = BLOCKING, the default), so that no
+// later read goes back. Without quorums a read on several nodes may miss acknowledged rows.
 func (d *database) Promises() store.Promises {
 	if d.quorums() {
 		return store.Promises{Reads: store.Linearizable}
@@ -128,17 +119,16 @@ func (d *database) Promises() store.Promises {
 	return store.Promises{Eventual: len(d.session.GetHosts()) > 1}
 }
 
-// compressor is one of Cassandra's (Cassandra documentation, "Compression").
 type compressor struct{ name, class string }
 
-// compressors are the engines; lz4 is what a table has if nothing is said.
+// compressors are the engines; the default is lz4.
 func compressors() []compressor {
 	return []compressor{
 		{"lz4", "LZ4Compressor"}, {"none", ""}, {"snappy", "SnappyCompressor"}, {"deflate", "DeflateCompressor"}, {"zstd", "ZstdCompressor"},
 	}
 }
 
-// Engines implements store.Engined: they are the compressors of tables.
+// Engines implements store.Engined by the tables' compressors.
 func (d *database) Engines(context.Context) (names []string, err error) {
 	for _, c := range compressors() {
 		names = append(names, c.name)
@@ -146,7 +136,6 @@ func (d *database) Engines(context.Context) (names []string, err error) {
 	return names, nil
 }
 
-// CreateOn implements store.Engined.
 func (d *database) CreateOn(ctx context.Context, m store.Marker, engine string, chosen bool) error {
 	i := slices.IndexFunc(compressors(), func(c compressor) bool { return c.name == engine })
 	if chosen && i < 0 {
@@ -168,7 +157,7 @@ func (d *database) CreateOn(ctx context.Context, m store.Marker, engine string, 
 	return d.agree(ctx)
 }
 
-// View implements store.Database; see readPages for what is seen.
+// View implements store.Database; see readPages.
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
 	if err := d.MustBeOurs(ctx, "read"); err != nil {
 		return err
@@ -176,15 +165,13 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 	return read(reader{d})
 }
 
-// Audit implements store.Database: there are no snapshots; see Lacks.
+// Audit implements store.Database. There are no snapshots; see Lacks.
 func (d *database) Audit(context.Context, func(store.Reader) error) error {
 	return errors.New("cassandra: audit: " + Lacks()[store.Snapshots])
 }
 
-// reader is a store.Reader by pages.
 type reader struct{ *database }
 
-// Read implements store.Reader.
 func (r reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
 	if s.Verb == store.Count {
 		return store.ErrNotCounted
@@ -202,7 +189,7 @@ func (r reader) Read(ctx context.Context, s store.Statement, row func(store.Row)
 	})
 }
 
-// Settle implements store.Database; see settle. It asks for a row of no key.
+// Settle implements store.Database; see settle. It queries a key that does not exist.
 func (d *database) Settle(ctx context.Context) error {
 	t := &d.schema.Tables[0]
 	w := d.ways[t.Name][0]

@@ -13,14 +13,12 @@ import (
 	"assay/store"
 )
 
-// asked are the settings of the server that decide what a result means.
 func asked() []string {
 	return []string{"commitlog_sync", "commitlog_sync_period", "write_request_timeout", "read_request_timeout",
 		"hinted_handoff_enabled", "max_hint_window"}
 }
 
-// Describe implements the Stores. Settings of the server are those of the node
-// that answers.
+// Describe implements store.Administration. Settings are those of the node that answers.
 func (k *database) Describe(ctx context.Context) (store.Product, error) {
 	p := store.Product{Name: "Cassandra"}
 	if err := k.session.Query("SELECT release_version FROM system.local").Consistency(gocql.One).
@@ -57,7 +55,7 @@ func (k *database) Describe(ctx context.Context) (store.Product, error) {
 	}
 	p.Settings = append(p.Settings, store.Setting{Name: "durable_writes", Value: fmt.Sprint(durable)})
 	values := k.settingsOf(ctx, asked())
-	// No default is told, so that these are kept whatever they are.
+	// The defaults are not told, so these are kept in any case.
 	p.Changed = store.Changed(k.settingsOf(ctx, []string{"concurrent_reads", "concurrent_writes", "concurrent_compactors", "compaction_throughput", "memtable_heap_space", "memtable_offheap_space",
 		"memtable_allocation_type", "key_cache_size", "row_cache_size", "file_cache_size", "commitlog_segment_size", "native_transport_max_threads", "num_tokens"}))
 	for _, name := range asked() {
@@ -68,9 +66,7 @@ func (k *database) Describe(ctx context.Context) (store.Product, error) {
 	return p, nil
 }
 
-// settingsOf asks a node for its settings. Not every product that speaks
-// Cassandra's protocol tells them, nor tells them to everybody; what is not told
-// is not there.
+// settingsOf asks a node for settings. Some products and users get none, or not all.
 func (k *database) settingsOf(ctx context.Context, names []string) map[string]string {
 	all := map[string]string{}
 	for _, name := range names {

@@ -18,18 +18,16 @@ import (
 	"assay/driver/encryption"
 )
 
-// dialer makes connections that end when they are silent, with TLS if there is
-// a configuration of it.
+// dialer makes connections that end when they are silent, with TLS if configured.
 type dialer struct {
 	timeout, silence time.Duration
 	encryption       *tls.Config
 	seen             *refusals
 
-	// hosts are the hosts of the address, host:port.
 	hosts []string
 
 	mu sync.Mutex
-	// names are the names in hosts by the IP addresses that they stand for.
+	// names are the hosts' names by IP address.
 	names map[string]string
 }
 
@@ -55,11 +53,9 @@ func (d *dialer) DialHost(ctx context.Context, host *gocql.HostInfo) (*gocql.Dia
 	return dialed, nil
 }
 
-// explained is an encrypted connection whose first error is remembered: with TLS
-// 1.3 a node refuses a client's certificate after the client's side of the
-// handshake, and gocql may tell of the end of the connection without the reason.
-// The alert itself may be lost: a node that closes with bytes of ours unread
-// resets the connection.
+// explained remembers the first error of an encrypted connection. With TLS 1.3 a node refuses a
+// client's certificate after the client's handshake, and gocql may report only the lost connection.
+// The alert itself is lost if the node closes with unread bytes, which resets the connection.
 type explained struct {
 	net.Conn
 	seen     *refusals
@@ -93,9 +89,8 @@ func (e *explained) note(err error) {
 	e.seen.note("", text)
 }
 
-// nameOf is what the certificate of the node with this IP address is to be for:
-// the name by which the address of the run has it, else the IP address. gocql
-// resolves names itself and keeps none of them.
+// nameOf is the name for the certificate of the node with this IP address: the address's name for
+// it, or the IP address. gocql resolves names and forgets them.
 func (d *dialer) nameOf(ctx context.Context, ip string) string {
 	d.mu.Lock()
 	known := d.names[ip]
@@ -126,8 +121,7 @@ func (d *dialer) nameOf(ctx context.Context, ip string) string {
 	return cmp.Or(d.names[ip], ip)
 }
 
-// refusals remembers why nodes refused: gocql's own error for a session that
-// cannot be had is only a text.
+// refusals remembers why nodes refused; gocql's own error is only a text.
 type refusals struct {
 	encrypted bool
 
@@ -152,7 +146,6 @@ func (r *refusals) ObserveConnect(o gocql.ObservedConnect) {
 	r.note(reason, handshake)
 }
 
-// note keeps what is not empty.
 func (r *refusals) note(user, handshake string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,8 +157,7 @@ func (r *refusals) note(user, handshake string) {
 	}
 }
 
-// handshakeOf is why there is no TLS, or no connection without it; "" for
-// another reason.
+// handshakeOf explains a failed handshake, or a node that wants TLS; "" for other errors.
 func (r *refusals) handshakeOf(err error) string {
 	if text, ok := encryption.Reason(err, encryption.TakenAdvice("tls=false")); ok {
 		return text
@@ -176,13 +168,12 @@ func (r *refusals) handshakeOf(err error) string {
 	return ""
 }
 
-// isClosed reports whether an error is the other side's end of a connection.
 func isClosed(err error) bool {
 	return encryption.IsClosed(err) || strings.HasSuffix(err.Error(), io.EOF.Error())
 }
 
-// noteClosed keeps that a node closed an encrypted connection before it
-// answered anything, unless a better reason is known.
+// noteClosed notes that a node closed an encrypted connection before any answer, unless a better
+// reason is known.
 func (r *refusals) noteClosed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +182,6 @@ func (r *refusals) noteClosed() {
 	}
 }
 
-// reasons are why a user was refused, and why a handshake failed.
 func (r *refusals) reasons() (user, handshake string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"assay/store"
 )
 
-// Error classes that are this driver's own, beside those of package store.
+// Error classes beyond those of package store.
 const (
 	classCancelled    = "cancelled"
 	classUnavailable  = "not enough replicas alive"
@@ -26,16 +26,14 @@ const (
 	classBusy         = "no stream free"
 )
 
-// isUnknownTable reports whether a node does not know the table of a statement.
-// The code is that of all invalid statements; the texts are those of Cassandra
-// from 4.0 on, and before.
+// isUnknownTable reports whether a node does not know a statement's table. The code is for all
+// invalid statements; the texts are Cassandra's from 4.0 on and before.
 func isUnknownTable(err error) bool {
 	var answer gocql.RequestError
 	return errors.As(err, &answer) && answer.Code() == gocql.ErrCodeInvalid &&
 		(strings.HasSuffix(answer.Message(), "does not exist") || strings.HasPrefix(answer.Message(), "unconfigured table"))
 }
 
-// classOf gives the class of an error.
 func classOf(err error) string {
 	var answer gocql.RequestError
 	switch {
@@ -52,8 +50,7 @@ func classOf(err error) string {
 	case errors.Is(err, gocql.ErrNoStreams):
 		return classBusy
 	default:
-		// All that is left are failures of the connection, or of gocql's
-		// understanding of what came over it.
+		// The rest are failures of the connection, or of gocql's parsing.
 		return store.ClassLost
 	}
 }
@@ -81,23 +78,18 @@ func classOfCode(code int) string {
 	}
 }
 
-// outcomeOf is what a write of one row has ended as. sent is false if it was
-// certainly not sent.
+// outcomeOf is the outcome of writing one row. sent is false if it was certainly not sent.
 //
-// An answer proves that there is no effect if it is one of these
-// (native_protocol_v5.spec, section 9):
-//   - Unavailable: the coordinator knew of fewer live replicas "when the
-//     request had been processed" than the consistency needs. It counts them
-//     before it gives the write to any of them, itself included
-//     (StorageProxy.mutate: ReplicaPlans.forWrite checks the plan that the
-//     write is then sent by), and it leaves no hint. That is so for one row;
-//     of a batch others may have been written.
-//   - Syntax_error, Unauthorized, Invalid, Config_error, Unprepared: the
-//     statement was not run.
+// These answers prove that there is no effect (native_protocol_v5.spec, section 9):
+//   - Unavailable: too few replicas were alive. The coordinator counts them before it sends the
+//     write to any of them, itself included (StorageProxy.mutate: ReplicaPlans.forWrite checks the
+//     plan used for the write), and it leaves no hint. This holds for one row; others of a batch
+//     may be written.
+//   - Syntax_error, Unauthorized, Invalid, Config_error, Unprepared: the statement was not run.
 //
-// All others leave it open: after Write_timeout and Write_failure some replicas
-// have it, and the rest may get it by a hint. Overloaded as well, since the
-// coordinator can find its queue of hints full while it hands out the write.
+// After Write_timeout and Write_failure some replicas have the row, and the others may get it by a
+// hint. Overloaded proves nothing: the queue of hints may be full while the write is being handed
+// out.
 func outcomeOf(err error, sent bool) history.Outcome {
 	if err == nil {
 		return history.Committed
@@ -117,23 +109,20 @@ func outcomeOf(err error, sent bool) history.Outcome {
 	return history.Unknown
 }
 
-// written is the reply to a write of one row that ended with err, which may be
-// nil; sent is false if it was certainly not sent.
+// written is the reply to writing one row, with an error or nil. sent is as in outcomeOf.
 func written(err error, sent bool) store.Reply {
 	r := store.Reply{Outcome: outcomeOf(err, sent), Class: classOf(err), Err: err}
 	r.Broken = broken(r.Class)
 	return r
 }
 
-// unread is the reply to a read without an answer. It has no effect, so that it
-// has failed.
+// unread is the reply to a read without an answer, which has no effect and so failed.
 func unread(err error) store.Reply {
 	class := classOf(err)
 	return store.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: broken(class)}
 }
 
-// broken reports whether the client would say that it has lost its server.
+// broken reports whether a client would say that it has lost its server.
 func broken(class string) bool { return class == store.ClassLost || class == store.ClassConnect }
 
-// failed wraps an error with what was being done.
 func failed(doing string, err error) error { return fmt.Errorf("cassandra: %s: %w", doing, err) }

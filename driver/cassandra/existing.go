@@ -12,7 +12,7 @@ import (
 
 var _ store.ExistingTables = (*database)(nil)
 
-// CheckShape implements store.ExistingTables by the tables of system_schema.
+// CheckShape implements store.ExistingTables by system_schema.
 func (d *database) CheckShape(ctx context.Context) error {
 	for i := range d.schema.Tables {
 		t := &d.schema.Tables[i]
@@ -27,7 +27,6 @@ func (d *database) CheckShape(ctx context.Context) error {
 	return nil
 }
 
-// Attached implements store.ExistingTables.
 func (d *database) Attached(ctx context.Context, table string) (all []store.Attachment, err error) {
 	full, name := d.keyspace+"."+table, ""
 	add := func(format string, alters bool) func() {

@@ -18,15 +18,14 @@ import (
 	"assay/store"
 )
 
-// markTable carries the mark in its comment, so that it comes into being with
-// it, and every node knows it by itself as a part of the schema. It has no
-// rows.
+// markTable has the mark in its comment. So table and mark appear together, and every node knows
+// the mark as a part of the schema. It has no rows.
 const markTable = "assay_mark"
 
-// table is one table; its rows are counted by the column counted.
+// table is one table; counted is the column by which rows are counted.
 type table struct{ name, columns, counted string }
 
-// full is a table's name as statements have it. One that was there before may be a reserved word.
+// full is a table's name in statements. An existing table's may be a reserved word.
 func (k *database) full(table string) string {
 	if k.schema.Existing {
 		return fmt.Sprintf("%q.%q", k.keyspace, strings.ToLower(table))
@@ -34,7 +33,6 @@ func (k *database) full(table string) string {
 	return fmt.Sprintf("%q.%s", k.keyspace, table)
 }
 
-// run executes a statement without rows.
 func (k *database) run(ctx context.Context, doing, statement string) error {
 	if err := k.session.Query(statement).ExecContext(ctx); err != nil {
 		return failed(doing, err)
@@ -42,8 +40,8 @@ func (k *database) run(ctx context.Context, doing, statement string) error {
 	return nil
 }
 
-// rowsOf runs a question about the schema, which every node answers by itself,
-// and calls each for every row with what scan has filled.
+// rowsOf asks about the schema, which each node answers itself, and calls each after scan is
+// filled.
 func (k *database) rowsOf(ctx context.Context, doing, statement string, values []any, scan []any, each func()) error {
 	iter := k.session.Query(statement, values...).Consistency(gocql.One).IterContext(ctx)
 	for iter.Scan(scan...) {
@@ -55,9 +53,6 @@ func (k *database) rowsOf(ctx context.Context, doing, statement string, values [
 	return nil
 }
 
-// ReadMark implements ownership.Place: the mark is nil if there is no keyspace of our name or nothing in it
-// but a lease, and *store.ForeignError if there is one without a mark, or with a table that
-// is not ours.
 func (k *database) ReadMark(ctx context.Context, _ ownership.Direct) (*store.Marker, error) {
 	there := false
 	var name string
@@ -87,7 +82,7 @@ func (k *database) ReadMark(ctx context.Context, _ ownership.Direct) (*store.Mar
 	return &m, nil
 }
 
-// foreign says that the keyspace, or a table in it, is not ours.
+// foreign is the error of somebody else's keyspace, or of a table in ours.
 func (k *database) foreign(table string) error {
 	name := "keyspace " + k.keyspace
 	if table != "" {
@@ -97,17 +92,15 @@ func (k *database) foreign(table string) error {
 		"name another keyspace in the address (cassandra://HOST/KEYSPACE), or drop it with DROP KEYSPACE %q in cqlsh if nobody needs it", k.keyspace)}
 }
 
-// Title implements ownership.Place.
 func (k *database) Title() string { return "keyspace " + k.keyspace }
 
-// Rows implements ownership.Place: it counts those of the first table.
+// Rows implements ownership.Place. It counts the first table's rows.
 func (k *database) Rows(ctx context.Context, _ ownership.Direct) (int64, error) {
 	return k.count(ctx, k.tables[0])
 }
 
-// Create makes the keyspace and its tables, after dropping what an earlier run
-// left under our mark, and returns when all nodes that are known agree on the
-// schema.
+// Create drops what an earlier run left under our mark, makes the keyspace and its tables, and
+// waits until all known nodes agree on the schema.
 func (k *database) Create(ctx context.Context, m store.Marker) error {
 	if err := k.clear(ctx); err != nil {
 		return err
@@ -130,8 +123,8 @@ func (k *database) Create(ctx context.Context, m store.Marker) error {
 	return k.agree(ctx)
 }
 
-// WriteMark implements ownership.Place. What is in memory is as good as what is on the disk,
-// and compaction goes by itself.
+// WriteMark implements ownership.Place. FinishLoad does no more: rows in memory count like those on
+// disk, and compaction runs by itself.
 func (k *database) WriteMark(ctx context.Context, _ ownership.Direct, mark store.Marker) error {
 	comment, err := markComment(mark)
 	if err != nil {
@@ -143,7 +136,6 @@ func (k *database) WriteMark(ctx context.Context, _ ownership.Direct, mark store
 	return k.agree(ctx)
 }
 
-// markComment is the property of a table that holds the mark.
 func markComment(m store.Marker) (string, error) {
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -152,8 +144,6 @@ func markComment(m store.Marker) (string, error) {
 	return "comment = '" + strings.ReplaceAll(string(text), "'", "''") + "'", nil
 }
 
-// makeKeyspace makes the keyspace if it is not there, and gives it the replication
-// that is wanted now.
 func (k *database) makeKeyspace(ctx context.Context) error {
 	replication, err := k.replicas(ctx)
 	if err != nil {
@@ -177,8 +167,6 @@ func (k *database) makeKeyspace(ctx context.Context) error {
 	return k.agree(ctx) // the next statement may go to another node
 }
 
-// replicated reports whether a keyspace's replication, as the schema has it, is
-// this one.
 func replicated(now map[string]string, copies map[string]int) bool {
 	for center, n := range copies {
 		if now[center] != strconv.Itoa(n) {
@@ -188,7 +176,6 @@ func replicated(now map[string]string, copies map[string]int) bool {
 	return len(now) == len(copies)+1 // the class
 }
 
-// agree returns when the nodes have one schema.
 func (k *database) agree(ctx context.Context) error {
 	if err := k.session.AwaitSchemaAgreement(ctx); err != nil {
 		return failed("wait until the nodes agree on the schema; is one down?", err)
@@ -196,7 +183,7 @@ func (k *database) agree(ctx context.Context) error {
 	return nil
 }
 
-// centers counts the nodes of each data center, those that are down as well.
+// centers counts the nodes of each data center, including those that are down.
 func (k *database) centers(ctx context.Context) (map[string]int, error) {
 	nodes := map[string]int{}
 	var center string
@@ -209,7 +196,6 @@ func (k *database) centers(ctx context.Context) (map[string]int, error) {
 	return nodes, nil
 }
 
-// replicas is how many copies each data center gets.
 func (k *database) replicas(ctx context.Context) (map[string]int, error) {
 	copies, err := k.centers(ctx)
 	for center, nodes := range copies {
@@ -218,7 +204,6 @@ func (k *database) replicas(ctx context.Context) (map[string]int, error) {
 	return copies, err
 }
 
-// cqlMap writes the map of a NetworkTopologyStrategy.
 func cqlMap(copies map[string]int) string {
 	text := "{'class': 'NetworkTopologyStrategy'"
 	for _, center := range slices.Sorted(maps.Keys(copies)) {
@@ -227,8 +212,7 @@ func cqlMap(copies map[string]int) string {
 	return text + "}"
 }
 
-// Drop drops the keyspace, with the lease, if it carries our mark or holds nothing
-// but a lease.
+// Drop drops the keyspace with the lease, if it has our mark or only a lease.
 func (k *database) Drop(ctx context.Context) error {
 	m, err := k.Admit(ctx, ownership.Direct{})
 	if err != nil {
@@ -241,8 +225,8 @@ func (k *database) Drop(ctx context.Context) error {
 	return k.run(ctx, "drop the keyspace", fmt.Sprintf("DROP KEYSPACE %q", k.keyspace))
 }
 
-// clear drops all tables but the lease's, if there is our mark and no lease keeps
-// us out. The mark goes last.
+// clear drops all tables except the lease's, the mark's last, if there is our mark. It first checks
+// lease and others.
 func (k *database) clear(ctx context.Context) error {
 	m, err := k.Admit(ctx, ownership.Direct{})
 	if err != nil || m == nil {
@@ -256,19 +240,15 @@ func (k *database) clear(ctx context.Context) error {
 	return nil
 }
 
-// The time that a table is given to reach the disk, and how often it is looked
-// at.
 const (
 	flushPeriod = time.Second
 	flushBound  = 15 * time.Second
 )
 
-// Size asks each node what its tables take, in whole mebibytes
-// (system_views.disk_usage), all copies together. What a node has in memory only
-// is not counted; so it is asked to write it, by a table's
-// memtable_flush_period_in_ms, unless a node is down, which would hold up the
-// change of the table. A node that does not write is counted as it is, one that
-// is down not at all.
+// Size asks each node for its tables' size in whole mebibytes (system_views.disk_usage), all copies
+// together. Nodes do not count memory, so they are told to flush by a table's
+// memtable_flush_period_in_ms. A node that is down would hold up that change; then nothing is
+// flushed, and that node is not counted.
 func (k *database) Size(ctx context.Context) (store.Size, error) {
 	if err := k.MustBeOurs(ctx, "size"); err != nil {
 		return store.Size{}, err
@@ -295,8 +275,8 @@ func (k *database) Size(ctx context.Context) (store.Size, error) {
 	return size, nil
 }
 
-// flush has all nodes write the table to the disk, and gives up waiting for
-// those that hold nothing of it after flushBound.
+// flush makes all nodes write a table to disk. Nodes without any of it never show it, so it stops
+// at flushBound.
 func (k *database) flush(ctx context.Context, table string) error {
 	set := func(ctx context.Context, period time.Duration) error {
 		return k.run(ctx, "have the table written", fmt.Sprintf("ALTER TABLE %s WITH memtable_flush_period_in_ms = %d",
@@ -317,8 +297,8 @@ func (k *database) flush(ctx context.Context, table string) error {
 	}
 }
 
-// diskUsage adds up what the nodes say, and counts those that have nothing of
-// the table on the disk.
+// diskUsage adds up the nodes' sizes of a table; none counts the nodes that have nothing of it on
+// disk.
 func (k *database) diskUsage(ctx context.Context, table string) (bytes int64, none int, err error) {
 	for _, host := range k.session.GetHosts() {
 		if !host.IsUp() {
@@ -341,7 +321,6 @@ func (k *database) diskUsage(ctx context.Context, table string) (bytes int64, no
 	return bytes, none, nil
 }
 
-// allUp reports whether no node is known to be down.
 func (k *database) allUp() bool {
 	return !slices.ContainsFunc(k.session.GetHosts(), func(h *gocql.HostInfo) bool { return !h.IsUp() })
 }

@@ -15,17 +15,14 @@ import (
 	"assay/store"
 )
 
-// leaseTable holds the lease, its only row, beside the mark. It is changed by
-// lightweight transactions alone, of which one of several at the same time
-// succeeds (Cassandra documentation, "Lightweight transactions"), and it expires
-// by the time to live of its cells: an expired lease is not there any more.
+// leaseTable has the lease as its only row. Only lightweight transactions change it; of concurrent
+// ones one succeeds (Cassandra documentation, "Lightweight transactions"). It expires by its cells'
+// time to live, and is then gone.
 const leaseTable = "assay_lease"
 
-// leaseTries bounds how often a lightweight transaction is tried that ended
-// without an answer, or met another's.
+// leaseTries bounds the attempts of a lightweight transaction that got no answer or met another.
 const leaseTries = 10
 
-// leaseThere reports whether there is a table for the lease.
 func (k *database) leaseThere(ctx context.Context) (there bool, err error) {
 	var name string
 	err = k.rowsOf(ctx, "look for a lease", "SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?",
@@ -33,8 +30,8 @@ func (k *database) leaseThere(ctx context.Context) (there bool, err error) {
 	return there, err
 }
 
-// ReadLease implements ownership.Place: it reads the row, after all that was begun before has
-// ended (SERIAL). A lease of this database's own that is not there any more has expired.
+// ReadLease implements ownership.Place by a SERIAL read, after all earlier changes have ended. If
+// this database's own lease is gone, it has expired.
 func (k *database) ReadLease(ctx context.Context, _ ownership.Direct) (*ownership.Row, error) {
 	if there, err := k.leaseThere(ctx); err != nil || !there {
 		return nil, err
@@ -58,18 +55,14 @@ func (k *database) ReadLease(ctx context.Context, _ ownership.Direct) (*ownershi
 	return &ownership.Row{Lease: *store.NewLease(token, []byte(holder), since, time.Duration(max(seconds, 1))*time.Second)}, nil
 }
 
-// expired is the End of a lease that has no row.
 const expired = -1
 
-// schemaLag bounds how long a table that one node has made may be missing at
-// another that answers. Nodes agree on a schema within a second or so, and a
-// statement may go to any of them before.
+// schemaLag bounds how long a new table may be missing at another node. Nodes agree within a second
+// or so, and a statement may go to any of them before.
 const schemaLag = 10 * time.Second
 
-// repeat does a lightweight transaction on the lease's table, which is known to
-// be there. It does it again if its end is not known, since each has the same
-// effect however often it is done, and if the node that it went to does not have
-// the table yet.
+// repeat does a lightweight transaction on the lease's table. It repeats it if the end is not
+// known, since it is idempotent, or if the node does not have the table yet.
 func (k *database) repeat(ctx context.Context, do func() error) error {
 	began := time.Now()
 	for try := 1; ; try++ {
@@ -86,14 +79,14 @@ func (k *database) repeat(ctx context.Context, do func() error) error {
 	}
 }
 
-// secondsOf is a time to live, at least one second.
+// secondsOf is a time to live of at least one second.
 func secondsOf(ttl time.Duration) int {
 	return int(max(ttl+time.Second-1, time.Second) / time.Second)
 }
 
-// WriteLease implements ownership.Place by a lightweight transaction. It writes the whole row,
-// so that all of it lives as long, and by an UPDATE in all cases, since an INSERT would make a
-// row that outlives its columns.
+// WriteLease implements ownership.Place by a lightweight transaction. It writes the whole row, so
+// that all columns expire together. It always uses UPDATE: an INSERT would make a row that outlives
+// its columns.
 func (k *database) WriteLease(ctx context.Context, _ ownership.Direct, was *ownership.Row, is *store.Lease) (applied bool, err error) {
 	var owner any // null if there is no row
 	if was != nil && was.End != expired {
@@ -130,7 +123,6 @@ func (k *database) WriteLease(ctx context.Context, _ ownership.Direct, was *owne
 	return applied, nil
 }
 
-// makeLeaseTable makes the keyspace and the table where they are missing.
 func (k *database) makeLeaseTable(ctx context.Context) error {
 	there, err := k.leaseThere(ctx)
 	if err != nil || there {
@@ -144,8 +136,7 @@ func (k *database) makeLeaseTable(ctx context.Context) error {
 		if err := k.makeKeyspace(ctx); err != nil {
 			return err
 		}
-		// Another may have made it just now, and the next statement may go to a node
-		// that has not heard of it.
+		// Another run may have made it just now, and the next node may not know it yet.
 		if err := k.agree(ctx); err != nil {
 			return err
 		}

@@ -8,9 +8,8 @@ import (
 	"assay/store"
 )
 
-// othersIn are the tables of the schema that list what a keyspace can have beside tables,
-// none of which assay makes, with the column of its name (Cassandra documentation, "Virtual
-// and system keyspaces", system_schema).
+// othersIn are system_schema's tables of things besides tables, which assay never makes, with their
+// name columns (Cassandra documentation, "Virtual and system keyspaces").
 func othersIn() [][3]string {
 	return [][3]string{
 		{"materialized view", "views", "view_name"}, {"index", "indexes", "index_name"}, {"type", "types", "type_name"},
@@ -18,10 +17,10 @@ func othersIn() [][3]string {
 	}
 }
 
-// Blocked implements store.Administration: no statement waits for another without an end.
+// Blocked implements store.Administration. No statement waits without an end.
 func (k *database) Blocked(context.Context) (string, error) { return "", nil }
 
-// Others implements ownership.Place. A table of others is refused with the mark.
+// Others implements ownership.Place. ReadMark refuses somebody else's table.
 func (k *database) Others(ctx context.Context, _ ownership.Direct) error {
 	var others []string
 	for _, of := range othersIn() {

@@ -10,30 +10,26 @@ import (
 	"assay/internal/wait"
 )
 
-// Reading back is done by pages of this many rows. A page that is not answered
-// is asked for again so many times: reading has no effect, and nodes that were
-// away are slow at first.
+// Size of a page, and how often an unanswered page is asked for again: reading has no effect, and
+// returning nodes are slow at first.
 const (
 	pageSize  = 1000
 	pageTries = 3
 	pagePause = time.Second
 )
 
-// readPages reads a table by pages, in any order, and calls row for each
-// row with what scan has filled. It returns row's error as it is. It is not one
-// snapshot, which Cassandra does not have; rows that are there before it begins
-// are seen.
+// readPages reads a table by pages in any order. It calls row after scan is filled, and returns
+// row's error unchanged. It is no snapshot, but sees all rows that are there before.
 //
-// Each page is read with consistency ALL, so that a row that a single replica
-// holds is found, whatever the consistency was that it was written with. While
-// not all replicas answer, pages are read with QUORUM.
+// Pages are read with consistency ALL, to find rows that only one replica has. While not all
+// replicas answer, pages are read with QUORUM.
 func (k *database) readPages(ctx context.Context, doing, statement string, values, scan []any, row func() error) error {
 	var state []byte
 	level := gocql.All
 	for try := 1; ; try++ {
 		iter := k.session.Query(statement, values...).Consistency(level).PageSize(pageSize).PageState(state).IterContext(ctx)
 		next := iter.PageState()
-		// All rows of a page have come when the first can be had.
+		// All rows of a page are here when the first is.
 		for range iter.NumRows() {
 			if !iter.Scan(scan...) {
 				break
@@ -63,8 +59,7 @@ func (k *database) readPages(ctx context.Context, doing, statement string, value
 	}
 }
 
-// count counts a table's rows by pages: a count(*) of a large table takes longer
-// than a coordinator waits.
+// count counts rows by pages: count(*) of a large table exceeds a coordinator's timeout.
 func (k *database) count(ctx context.Context, t table) (n int64, err error) {
 	err = k.readPages(ctx, "count table "+t.name, "SELECT "+t.counted+" FROM "+k.full(t.name), nil, []any{nil}, func() error {
 		n++
@@ -76,15 +71,12 @@ func (k *database) count(ctx context.Context, t table) (n int64, err error) {
 // defaultWriteTimeout is Cassandra's write_request_timeout.
 const defaultWriteTimeout = 2 * time.Second
 
-// settle waits, after the last write without an answer, for as long as a
-// coordinator and the replicas work on a write (write_request_timeout), and
-// until a write's consistency can be had again for this query. Cassandra does
-// not show what is in flight.
+// settle waits after the last unanswered write: for write_request_timeout, during which coordinator
+// and replicas work on it, and until this query gets a write's consistency. Cassandra does not show
+// what is in flight.
 //
-// What is not over by then are hints: writes that a coordinator keeps for a
-// replica that was away, and delivers when it is back. So a write that ended
-// without an answer may come to light later still. That is no surprise for
-// whoever judges: such a row may be there or not.
+// Hints may remain, which a coordinator delivers when a replica returns. So an unanswered write may
+// appear later still. The judgement allows for that: such a row may be there or not.
 func (k *database) settle(ctx context.Context, query string, values ...any) error {
 	if at := k.unsure.Load(); at != 0 {
 		limit := defaultWriteTimeout

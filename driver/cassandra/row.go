@@ -7,19 +7,18 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
 
-// cell is the value of one column as it came.
 type cell struct {
 	kind gocql.Type
 	data []byte // nil for NULL
 }
 
-// UnmarshalCQL implements gocql.Unmarshaler. The bytes are good until the next row.
+// UnmarshalCQL implements gocql.Unmarshaler. The bytes are valid until the next row.
 func (c *cell) UnmarshalCQL(info gocql.TypeInfo, data []byte) error {
 	c.kind, c.data = info.Type(), data
 	return nil
 }
 
-// row is a store.Row, into which the library scans every row of an answer.
+// row is a store.Row, into which the library scans each row of an answer.
 type row struct {
 	cells []cell
 	scan  []any // the cells
@@ -33,7 +32,6 @@ func newRow(columns int) *row {
 	return r
 }
 
-// Scan implements store.Row.
 func (r *row) Scan(into ...any) error {
 	if len(into) != len(r.cells) {
 		return fmt.Errorf("cassandra: a row has %d columns, %d are wanted", len(r.cells), len(into))

@@ -12,17 +12,16 @@ import (
 	"assay/store"
 )
 
-// writers is how many rows of a call are on their way at once.
+// writers bounds the rows of a call in flight.
 const writers = 32
 
-// session is one client's. It has no connection of its own, since all share them.
+// session is a store.Session. All sessions share the database's connections.
 type session struct {
 	*database
 	plans []*plan
 }
 
-// Session implements store.Database. No round trip is made, and so the mark is not looked
-// for.
+// Session implements store.Database. It makes no round trip, and so does not look for the mark.
 func (d *database) Session(_ context.Context, statements []store.Statement) (store.Session, error) {
 	if err := d.schema.Check(statements); err != nil {
 		return nil, err
@@ -38,15 +37,13 @@ func (d *database) Session(_ context.Context, statements []store.Statement) (sto
 	return n, nil
 }
 
-// Close implements store.Session: the connections are the database's.
 func (n *session) Close() {}
 
-// Waiting implements store.Session: no statement waits for another.
+// Waiting implements store.Session. No statement waits for another.
 func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
 
-// Run implements store.Session. A row that is changed is one that is there afterwards:
-// "UPDATE does not check the prior existence of the row by default: the row is created if
-// none existed before" (Cassandra documentation, "UPDATE").
+// Run implements store.Session. An UPDATE makes a missing row (Cassandra documentation, "UPDATE"),
+// so it always counts as one changed row.
 func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	p := n.plans[call.Statement]
 	if p.query != nil {
@@ -71,7 +68,7 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	return r
 }
 
-// ask runs a query, whose pages gocql asks for one after the other.
+// ask runs a query. gocql asks for its pages one after the other.
 func (n *session) ask(ctx context.Context, p *plan, call *store.Call) store.Reply {
 	found, given := newRow(len(p.Columns)+1), 0
 	if p.Verb == store.Read {
@@ -98,16 +95,14 @@ func (n *session) ask(ctx context.Context, p *plan, call *store.Call) store.Repl
 	return store.Reply{Outcome: history.Committed}
 }
 
-// Insert implements store.Session by single inserts, many on their way at once, as
-// Cassandra's documentation advises against batches over partitions. They are not one
-// transaction.
+// Insert implements store.Session by single inserts, many in flight, since the documentation
+// advises against batches over partitions. They are no transaction.
 func (n *session) Insert(ctx context.Context, rows store.Rows) store.Reply {
 	return n.insertRows(ctx, rows)
 }
 
-// Load implements store.Session by inserts side by side, since a batch is one
-// coordinator's work and no faster over several partitions (Cassandra documentation,
-// "BATCH").
+// Load implements store.Session by Insert. A batch is one coordinator's work and no faster over
+// several partitions (Cassandra documentation, "BATCH").
 func (n *session) Load(ctx context.Context, rows store.Rows) store.Reply { return n.Insert(ctx, rows) }
 
 // Load implements store.Database; see session.Load.
@@ -130,7 +125,6 @@ func (d *database) insertRows(ctx context.Context, rows store.Rows) store.Reply 
 	})
 }
 
-// insert inserts rows into each table.
 func (d *database) insert(ctx context.Context, into []insertion, rows int, row func(i int) []any) store.Reply {
 	if rows == 1 && len(into) == 1 {
 		return d.writeOne(ctx, into[0].text, into[0].values(row(0)))
@@ -170,7 +164,6 @@ func (d *database) insert(ctx context.Context, into []insertion, rows int, row f
 	return reply
 }
 
-// writeOne writes one row of one table.
 func (d *database) writeOne(ctx context.Context, statement string, values []any) store.Reply {
 	ctx, sent := watching(ctx)
 	err := d.session.Query(statement, values...).Consistency(d.consistency).ExecContext(ctx)
@@ -181,16 +174,15 @@ func (d *database) writeOne(ctx context.Context, statement string, values []any)
 	return reply
 }
 
-// noTransaction is the reply to one; see Lacks.
 func noTransaction() store.Reply {
 	return store.Reply{Outcome: history.Failed, Class: store.ClassOther,
 		Err: errors.New("cassandra: " + Lacks()[store.Transactions])}
 }
 
-// Batch implements store.Session: there is none.
+// Batch implements store.Session; see Lacks.
 func (n *session) Batch(context.Context, *store.Batch) store.Reply { return noTransaction() }
 
-// Transaction implements store.Session: there is none.
+// Transaction implements store.Session; see Lacks.
 func (n *session) Transaction(context.Context, bool, func(context.Context, store.Transaction) error) store.Reply {
 	return noTransaction()
 }

@@ -9,7 +9,6 @@ import (
 	"assay/store"
 )
 
-// plan is a statement in CQL: a query, a write, or inserts.
 type plan struct {
 	*store.Statement
 	query   *query
@@ -18,29 +17,25 @@ type plan struct {
 	inserts []insertion
 }
 
-// query reads rows of one table.
 type query struct {
 	text string
 	args []store.Expression
-	// from and to are between which values to read, part by part, of a table that has its
-	// rows in parts; the number of the part comes before args.
+	// from and to bound the values to read, part by part, in a table whose rows are in parts. The
+	// part's number precedes args.
 	from, to   store.Expression
 	way        *way
 	descending bool
 }
 
-// insertion is an INSERT into one table.
 type insertion struct {
 	text string
 	way  *way
-	// divided is the index of the column whose part the row is in.
+	// divided is the index of the column that decides the row's part.
 	divided int
 }
 
-// errNotServed says that a statement needs what Cassandra does not have.
 var errNotServed = errors.New("it needs rows that Cassandra has not together: they are found by the first column of the key or of an index, and then in order")
 
-// compile makes the plan of a statement.
 func (d *database) compile(s *store.Statement) (*plan, error) {
 	p := &plan{Statement: s}
 	err := plain(s)
@@ -72,8 +67,7 @@ func (d *database) compileVerb(p *plan) (err error) {
 	return err
 }
 
-// errSeveralTables says why a row with indexes cannot be changed: what it was before, and
-// so where it is in them, is not known.
+// errSeveralTables: a row with indexes cannot be changed, since its places in them are not known.
 var errSeveralTables = errors.New("it changes rows that have indexes, which are tables of their own in Cassandra")
 
 func (d *database) compileQuery(s *store.Statement) (*query, error) {
@@ -120,8 +114,7 @@ func (d *database) compileQuery(s *store.Statement) (*query, error) {
 	return q, nil
 }
 
-// clustering0 is the column by which the rows of a partition are ordered first; empty if a
-// partition is one row.
+// clustering0 is the first column that orders a partition's rows; empty if a partition has one row.
 func (w *way) clustering0() string {
 	if len(w.clustering) == 0 {
 		return ""
@@ -129,7 +122,7 @@ func (w *way) clustering0() string {
 	return w.clustering[0]
 }
 
-// lastOf is where the last of these names is in a list; -1 if none is.
+// lastOf is the index of the last of these names in a list, or -1.
 func lastOf(list, names []string) int {
 	last := -1
 	for _, name := range names {
@@ -138,7 +131,7 @@ func lastOf(list, names []string) int {
 	return last
 }
 
-// plain returns an error for a statement whose values are not all known beforehand.
+// plain returns an error unless all values of a statement are known beforehand.
 func plain(s *store.Statement) error {
 	values := slices.Clone(s.Values)
 	for _, c := range s.Where {
@@ -158,10 +151,9 @@ func plain(s *store.Statement) error {
 	return nil
 }
 
-// errNoSums says why a value must be known beforehand.
 var errNoSums = errors.New("it takes a value from what is there, which Cassandra does for its counters alone")
 
-// alone reports whether rows of a table are in no table for an index.
+// alone reports whether a table's rows are in no table of an index.
 func (d *database) alone(table string) bool {
 	return len(d.ways[table]) == 1 && d.ways[table][0].name == prefixOf(d.schema)+table
 }
@@ -201,7 +193,7 @@ func (d *database) compileChange(p *plan) error {
 	return nil
 }
 
-// insertions insert a row with these columns into every table that has it.
+// insertions insert a row into every table that has it.
 func (d *database) insertions(table string, columns []string) (all []insertion) {
 	for _, w := range d.ways[table] {
 		names, divided := columns, -1
@@ -214,7 +206,7 @@ func (d *database) insertions(table string, columns []string) (all []insertion) 
 	return all
 }
 
-// values are the values of the columns with what else the table has.
+// values are a row's values, with the part if the table has one.
 func (i *insertion) values(row []any) []any {
 	if i.divided < 0 {
 		return row
@@ -223,7 +215,7 @@ func (i *insertion) values(row []any) []any {
 	return append(row[:len(row):len(row)], i.way.part(value))
 }
 
-// each calls do with the values of the query, of one part after the other.
+// each calls do with the values of each part of the query in turn.
 func (q *query) each(parameters []store.Value, do func(values []any) error) error {
 	values := resolve(q.args, parameters)
 	if q.way.bucket.Size == 0 || q.from.Source == store.FromNothing {
@@ -245,7 +237,6 @@ func (q *query) each(parameters []store.Value, do func(values []any) error) erro
 	}
 }
 
-// resolve are the values of expressions, as the library takes them.
 func resolve(expressions []store.Expression, parameters []store.Value) []any {
 	values := make([]any, len(expressions))
 	for i, e := range expressions {
@@ -261,7 +252,6 @@ func valueOf(e store.Expression, parameters []store.Value) any {
 	return bound(parameters[e.Parameter-1])
 }
 
-// bound is a value as the library takes it.
 func bound(v store.Value) any {
 	switch v.Kind {
 	case store.Bool:

@@ -10,9 +10,9 @@ import (
 	"assay/store"
 )
 
-// figures are what a node's virtual tables tell (Cassandra documentation, "Virtual
-// Tables": thread_pools, sstable_tasks). Keys are the pool and its column. How many
-// sessions wait for a lock or for the disk they do not say.
+// figures come from a node's virtual tables (Cassandra documentation, "Virtual Tables":
+// thread_pools, sstable_tasks). Keys are pool and column. They do not tell how many sessions wait
+// for a lock or the disk.
 func figures() []store.NamedValue {
 	figure := func(key, chart, name, unit string, counter bool, means store.Meaning) store.NamedValue {
 		return store.NamedValue{Key: key, Statistic: store.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
@@ -34,8 +34,8 @@ func figures() []store.NamedValue {
 	}
 }
 
-// statistics implements store.Statistics by a session with one node of the
-// address, in turn after an error. It has one connection beside the library's own.
+// statistics implements store.Statistics by a session with one node of the address, the next after
+// an error. It has one connection besides the library's own.
 type statistics struct {
 	settings *settings
 	figures  []store.NamedValue
@@ -44,8 +44,7 @@ type statistics struct {
 	server   string
 }
 
-// OpenStatistics opens the account that one node keeps of its work. It connects to
-// nobody yet.
+// OpenStatistics opens one node's account of its work. It does not connect yet.
 func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	s, err := parse(target)
 	if err != nil {
@@ -54,10 +53,8 @@ func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, e
 	return &statistics{settings: s, figures: figures()}, nil
 }
 
-// List implements store.Statistics.
 func (s *statistics) List() []store.Statistic { return store.ListOf(s.figures) }
 
-// Close implements store.Statistics.
 func (s *statistics) Close() {
 	if s.session != nil {
 		s.session.Close()
@@ -65,7 +62,6 @@ func (s *statistics) Close() {
 	}
 }
 
-// connect makes a session with the next node, and asks since when the node runs.
 func (s *statistics) connect(ctx context.Context) error {
 	one := *s.settings
 	one.hosts = one.hosts[s.next%len(one.hosts):][:1]
@@ -82,7 +78,6 @@ func (s *statistics) connect(ctx context.Context) error {
 	return nil
 }
 
-// Read implements store.Statistics.
 func (s *statistics) Read(ctx context.Context) (reading store.Reading, err error) {
 	if s.session == nil {
 		if err := s.connect(ctx); err != nil {
@@ -104,7 +99,6 @@ func (s *statistics) Read(ctx context.Context) (reading store.Reading, err error
 	}), nil
 }
 
-// ask reads the two tables, by the figures' keys.
 func (s *statistics) ask(ctx context.Context) (map[string]float64, error) {
 	values := map[string]float64{}
 	var name string

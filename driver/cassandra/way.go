@@ -7,16 +7,14 @@ import (
 	"assay/store"
 )
 
-// way is a table in the keyspace by which rows of a table of the schema are found. Every
-// way to read has one of its own, with all columns, as Cassandra's data model wants it
-// (Cassandra documentation, "Data Modeling"): one for the key and one for each index. A row
-// is an insert into each, which no transaction holds together.
+// way is a keyspace's table for one way to find a table's rows, with all columns: one for the key
+// and one for each index (Cassandra documentation, "Data Modeling"). A row is inserted into each,
+// without a transaction.
 type way struct {
 	name string
-	// partition is the column whose hash says where a row lies: the first one of the key
-	// or of the index, or the number of the part that has the value of clustering[0].
-	partition string
-	// clustering are the columns by which the rows of a partition are ordered.
+	// partition is the column whose hash places a row: the first of the key or of the index, or
+	// the part's number by clustering[0].
+	partition  string
 	clustering []string
 	bucket     store.Bucket
 }
@@ -47,7 +45,6 @@ func waysOf(t *store.Table, prefix string) (ways []*way) {
 	return slices.Insert(ways, 0, &way{name: prefix + t.Name, partition: key[0], clustering: key[1:]})
 }
 
-// columns are the columns of the table, as CREATE TABLE has them.
 func (w *way) columns(t *store.Table) string {
 	var text strings.Builder
 	if w.bucket.Size > 0 {
@@ -59,7 +56,6 @@ func (w *way) columns(t *store.Table) string {
 	return text.String() + "PRIMARY KEY (" + strings.Join(append([]string{w.partition}, w.clustering...), ", ") + ")"
 }
 
-// cqlType is a column's type in CQL.
 func cqlType(c *store.Column) string {
 	switch c.Type {
 	case store.Boolean:
@@ -77,10 +73,8 @@ func cqlType(c *store.Column) string {
 	return "bigint"
 }
 
-// part is the number of the part that has a value.
 func (w *way) part(value int64) int64 { return floor(value, w.bucket.Size) }
 
-// floor is a/b, rounded down.
 func floor(a, b int64) int64 {
 	if a%b < 0 {
 		return a/b - 1
@@ -88,10 +82,9 @@ func floor(a, b int64) int64 {
 	return a / b
 }
 
-// serves reports whether a Read or a Count can be asked of this table: the partition is
-// named, or all parts of a range are; then the columns of the order of its rows are named
-// one after the other, but for the last, of which there may be a range; and the rows are
-// wanted in that order or in the reverse one.
+// serves reports whether a Read or a Count can be asked of this table. The statement must name the
+// partition, or a range's parts. It must name the clustering columns in order, the last perhaps by
+// a range. It must want that order, or its reverse.
 func (w *way) serves(s *store.Statement) bool {
 	if len(s.Where) == 0 {
 		return w.bucket.Size == 0 && len(s.Order) == 0
@@ -132,7 +125,7 @@ func (w *way) serves(s *store.Statement) bool {
 	return left == 0 && w.ordered(s.Order, single)
 }
 
-// ordered reports whether rows that are alike in single come in this order.
+// ordered reports whether rows that are equal in single come in this order.
 func (w *way) ordered(order []string, single map[string]bool) bool {
 	at := 0
 	for _, column := range order {

@@ -12,32 +12,27 @@ import (
 	"assay/store"
 )
 
-// statementCase is a few statements, one after the other, and what each of them must give
-// and do. needs is what a database must have for it.
+// statementCase is a sequence of statements with their expected answers. It is left out on a
+// database that lacks a capability of needs.
 type statementCase struct {
 	name  string
 	needs []store.Capability
 	steps []step
 }
 
-// step is one statement of a case.
 type step struct {
 	statement store.Statement
 	with      []store.Value
-	// gives are the rows that must come, in any order if the statement has none.
-	gives [][]any
-	// changed is how many rows a statement that gives none must change, as every database
-	// counts them, or anyNumber.
-	changed int64
-	// violated is why it must be refused.
+	// gives are the expected rows, in any order if the statement has none.
+	gives    [][]any
+	changed  int64
 	violated store.Violation
 }
 
-// anyNumber is what databases count in ways of their own.
+// anyNumber stands for a count in which databases differ.
 const anyNumber = -1
 
-// ask is a statement that gives rows, does one that changes so many, and refused one that
-// is refused.
+// ask expects rows, does a count of changed rows, and refused a violated constraint.
 func ask(s store.Statement, with []store.Value, rows ...[]any) step {
 	return step{statement: s, with: with, gives: rows}
 }
@@ -50,7 +45,6 @@ func refused(s store.Statement, with []store.Value, by store.Violation) step {
 	return step{statement: s, with: with, violated: by}
 }
 
-// with are parameters: numbers, texts, booleans, bytes, lists ([]int64), keys, and NULL.
 func with(parameters ...any) (values []store.Value) {
 	for _, p := range parameters {
 		switch p := p.(type) {
@@ -79,10 +73,8 @@ func with(parameters ...any) (values []store.Value) {
 	return values
 }
 
-// keys are what a column is compared with by In.
 type keys []int64
 
-// row is a row that must come.
 func row(values ...any) []any {
 	for i, v := range values {
 		if n, is := v.(int); is {
@@ -92,15 +84,12 @@ func row(values ...any) []any {
 	return values
 }
 
-// is is a condition on a column, by the parameter of this number.
 func is(column string, how store.Comparison, parameter int) store.Condition {
 	return store.Condition{Column: column, Is: how, Value: store.Parameter(parameter)}
 }
 
-// fields are words that blanks separate.
 func fields(words string) []string { return strings.Fields(words) }
 
-// columnsOf are the columns of a table of the suite's.
 func columnsOf(table string) []string {
 	s := conformanceSchema(nil)
 	return s.Table(table).Names()
@@ -108,7 +97,7 @@ func columnsOf(table string) []string {
 
 func (s step) refuses() bool { return s.violated != store.NoViolation }
 
-// standard are the rows that a table has when a case begins.
+// standard are a table's rows at the beginning of each case.
 func standard(table string) [][]any {
 	return map[string][][]any{
 		"goods":   {row(1, 1, 10, "a", false), row(1, 2, 20, "b", true), row(1, 3, 20, "c", false), row(2, 1, 5, "d", false), row(2, 2, 30, "a", true)},
@@ -117,17 +106,15 @@ func standard(table string) [][]any {
 	}[table]
 }
 
-// caseRunner runs cases on one schema, on which each leaves nothing.
 type caseRunner struct {
 	*fixture
-	// wipe has a statement for each table that is wiped, that takes a row away by its key.
-	// Rows with indexes stay where no transaction changes them.
+	// wipe deletes rows by key, with one statement for each table of wiped. A table with
+	// indexes is left alone if the database has no transactions.
 	wipe  store.Session
 	wiped []*store.Table
 }
 
-// testStatements runs all cases: each statement as a transaction of its own, all of them as
-// one transaction, and as one batch.
+// testStatements runs each case statement by statement, as a transaction, and as a batch.
 func testStatements(t *testing.T, on func(t *testing.T) *fixture) {
 	r := &caseRunner{fixture: on(t)}
 	r.mustCreate(r.store, "run-1")
@@ -159,7 +146,6 @@ func testStatements(t *testing.T, on func(t *testing.T) *fixture) {
 	}
 }
 
-// inMode runs a case on its tables with their standard rows, and leaves them empty.
 func (r *caseRunner) inMode(t *testing.T, c statementCase, mode string, run func(t *testing.T, s store.Session, steps []step)) {
 	t.Helper()
 	defer r.clean(t)
@@ -182,7 +168,6 @@ func (r *caseRunner) inMode(t *testing.T, c statementCase, mode string, run func
 	t.Run(mode, func(t *testing.T) { run(t, session, c.steps) })
 }
 
-// insert adds rows with all columns of a table.
 func (r *caseRunner) insert(t *testing.T, s store.Session, table string, rows [][]any) {
 	t.Helper()
 	reply := s.Insert(r.ctx, store.Rows{Table: table, Columns: r.schema.Table(table).Names(), Count: len(rows),
@@ -192,7 +177,6 @@ func (r *caseRunner) insert(t *testing.T, s store.Session, table string, rows []
 	}
 }
 
-// clean takes away every row that is there.
 func (r *caseRunner) clean(t *testing.T) {
 	t.Helper()
 	there := make([][][]store.Value, len(r.wiped))
@@ -221,7 +205,6 @@ func (r *caseRunner) clean(t *testing.T) {
 	}
 }
 
-// decode gives a row as row has it.
 func (r *caseRunner) decode(s *store.Statement, from store.Row) ([]any, error) {
 	var into []any
 	if s.Verb == store.Count || s.Verb == store.Native {
@@ -242,7 +225,6 @@ func (r *caseRunner) decode(s *store.Statement, from store.Row) ([]any, error) {
 	return values, err
 }
 
-// answer collects the rows that a step gives.
 type answer struct {
 	into func(store.Row) error
 	rows [][]any
@@ -260,7 +242,6 @@ func (r *caseRunner) answer(s *store.Statement) *answer {
 	return a
 }
 
-// want compares what a step gave with what it must give.
 func (a *answer) want(t *testing.T, number int, s *step) {
 	t.Helper()
 	texts := func(rows [][]any) (all []string) {
@@ -277,7 +258,6 @@ func (a *answer) want(t *testing.T, number int, s *step) {
 	}
 }
 
-// alone does each step as a transaction of its own.
 func (r *caseRunner) alone(t *testing.T, s store.Session, steps []step) {
 	for i := range steps {
 		step := &steps[i]
@@ -304,7 +284,6 @@ func (r *caseRunner) alone(t *testing.T, s store.Session, steps []step) {
 	}
 }
 
-// together does all steps in one transaction.
 func (r *caseRunner) together(t *testing.T, s store.Session, steps []step) {
 	var answers []*answer
 	var changed []int64
@@ -333,8 +312,7 @@ func (r *caseRunner) together(t *testing.T, s store.Session, steps []step) {
 	}
 }
 
-// calls are all steps, with what collects their rows. Those that do the same are calls of
-// one statement.
+// calls makes equal statements calls of one statement.
 func (r *caseRunner) calls(steps []step) (calls []store.Call, answers []*answer) {
 	for i := range steps {
 		a := r.answer(&steps[i].statement)
@@ -345,7 +323,6 @@ func (r *caseRunner) calls(steps []step) (calls []store.Call, answers []*answer)
 	return calls, answers
 }
 
-// known does all steps in one transaction, which knows them together.
 func (r *caseRunner) known(t *testing.T, s store.Session, steps []step) {
 	var answers []*answer
 	reply := retryReply(r.ctx, func() store.Reply {
@@ -361,7 +338,6 @@ func (r *caseRunner) known(t *testing.T, s store.Session, steps []step) {
 	}
 }
 
-// batch does all steps in one batch.
 func (r *caseRunner) batch(t *testing.T, s store.Session, steps []step) {
 	calls, answers := r.calls(steps)
 	reply := s.Batch(r.ctx, &store.Batch{Calls: calls})
@@ -373,7 +349,7 @@ func (r *caseRunner) batch(t *testing.T, s store.Session, steps []step) {
 	}
 }
 
-// retryReply repeats what is refused to keep it apart from others.
+// retryReply repeats an attempt while its reply is a conflict.
 func retryReply(ctx context.Context, attempt func() store.Reply) (r store.Reply) {
 	retry(ctx, func() store.Reply {
 		r = attempt()

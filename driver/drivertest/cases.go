@@ -4,7 +4,7 @@ import (
 	"assay/store"
 )
 
-// The cases of the verbs. What is in a table when a case begins is in standard.
+// The cases of the verbs begin with the rows of standard.
 
 func readCases() []statementCase {
 	all := standard("goods")
@@ -85,7 +85,6 @@ func indexCases() []statementCase {
 	}
 }
 
-// goods is a read of whole rows, and ordered, limited and backwards are reads in an order.
 func goods(where ...store.Condition) store.Statement {
 	return selecting("goods", "shop item price name sold", where...)
 }
@@ -105,7 +104,6 @@ func backwards(s store.Statement) store.Statement {
 	return s
 }
 
-// selecting gives columns, separated by blanks, of the rows for which all is so.
 func selecting(table, columns string, where ...store.Condition) store.Statement {
 	return store.Statement{Verb: store.Read, Table: table, Columns: fields(columns), Where: where}
 }
@@ -119,7 +117,6 @@ func locking(s store.Statement) store.Statement {
 	return s
 }
 
-// inserting adds so many rows with the columns of a table in their order.
 func inserting(table string, rows int) store.Statement {
 	return store.Statement{Verb: store.Insert, Table: table, Columns: columnsOf(table), Rows: rows}
 }

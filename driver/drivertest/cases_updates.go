@@ -92,8 +92,8 @@ func setCases() []statementCase {
 	}
 }
 
-// typeCases has values that a careless driver would spoil: integers that no floating-point
-// number holds, texts with characters that have a meaning to somebody, the longest ones.
+// typeCases has values that a careless driver spoils: integers beyond the precision of a
+// float64, texts with special characters, texts of the greatest length.
 func typeCases() []statementCase {
 	everything := selecting("typed", "id small yes content code", store.Where("id")...)
 	scans := []store.Capability{store.OrderedScans}

@@ -19,11 +19,9 @@ import (
 	"assay/internal/expect"
 )
 
-// Authority is a certificate authority of one test. Its files are readable by
-// everybody, since servers run as users of their own, and are removed with the
-// test.
+// Authority is a certificate authority of one test. Everybody can read its files, because
+// servers run as users of their own. The files go with the test.
 type Authority struct {
-	// File holds its certificate.
 	File string
 
 	t           *testing.T
@@ -33,10 +31,10 @@ type Authority struct {
 	serial      int64
 }
 
-// Pair are the files of a certificate and its key; Both holds both.
+// Pair names the files of a certificate and its key; Both holds both.
 type Pair struct{ Certificate, Key, Both string }
 
-// NewAuthority makes an authority.
+// NewAuthority makes an authority in a temporary folder.
 func NewAuthority(t *testing.T, name string) *Authority {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "assay-certificates-") // t.TempDir is its owner's alone
@@ -57,7 +55,7 @@ func NewAuthority(t *testing.T, name string) *Authority {
 	return a
 }
 
-// Server issues a certificate for these names and addresses.
+// Server issues a server certificate for names and addresses.
 func (a *Authority) Server(hosts ...string) Pair {
 	a.t.Helper()
 	template := a.template("server")
@@ -72,7 +70,7 @@ func (a *Authority) Server(hosts ...string) Pair {
 	return a.issue("server", template)
 }
 
-// Client issues a certificate for a user.
+// Client issues a client certificate for a user.
 func (a *Authority) Client(user string) Pair {
 	a.t.Helper()
 	template := a.template(user)
@@ -80,7 +78,7 @@ func (a *Authority) Client(user string) Pair {
 	return a.issue("client", template)
 }
 
-// Locked is the pair with its key encrypted as openssl does it: PKCS#8 with PBES2.
+// Locked encrypts a pair's key as openssl does: PKCS#8 with PBES2.
 func Locked(t *testing.T, p Pair, passphrase string) Pair {
 	t.Helper()
 	text, err := os.ReadFile(p.Key)

@@ -9,10 +9,9 @@ import (
 	"assay/store"
 )
 
-// view is Database.View or Database.Audit.
 type view func(context.Context, func(store.Reader) error) error
 
-// readAll reads what the ledger is about in one view, and calls back with each row.
+// readAll reads the ledger's tables in one view and calls each after each row.
 func (f *fixture) readAll(ctx context.Context, look view, each func() error) (*state, error) {
 	s := &state{accounts: map[int64]account{}}
 	err := store.ReadAll(ctx, look, func(r store.Reader) error {
@@ -41,7 +40,7 @@ func (f *fixture) readAll(ctx context.Context, look view, each func() error) (*s
 	return s, err
 }
 
-// The statements of a client: of transfers, and of records.
+// Statements by their index in clientStatements: for transfers, then for records.
 const (
 	moveStatement = iota
 	enterStatement
@@ -75,10 +74,9 @@ func (f *fixture) clientStatements() []store.Statement {
 	})
 }
 
-// client makes transfers or records of its own, each under a fresh id, and every answer is in
-// the ledger. It replaces its session as the workloads' clients do, and is used by one
-// goroutine. One of an even number makes transfers in batches, one of an odd number in
-// transactions whose statements follow from one another.
+// client writes transfers or records, each with a fresh id, and records every answer in the
+// ledger. It replaces its session as the workloads' clients do. One goroutine uses it. Clients
+// with an even number write transfers in batches, the others in interactive transactions.
 type client struct {
 	store.Connection[store.Session]
 	f      *fixture
@@ -86,14 +84,12 @@ type client struct {
 	seq    int64
 }
 
-// client is the subtest's client of this number.
 func (f *fixture) client(db store.Database, number int) *client {
 	c := &client{Connection: store.Connection[store.Session]{Open: f.dial(db, f.clientStatements())}, f: f, number: int64(f.firstClient + number)}
 	f.closing(c.Close)
 	return c
 }
 
-// mustConnect is Session, and ends the test unless there is one.
 func (c *client) mustConnect(ctx context.Context) store.Session {
 	c.f.t.Helper()
 	session, err := c.Session(ctx)
@@ -101,7 +97,6 @@ func (c *client) mustConnect(ctx context.Context) store.Session {
 	return session
 }
 
-// next is a write with a fresh id.
 func (c *client) next() sentWrite {
 	c.seq++
 	source, step := (c.number+c.seq)%accounts, 1+c.seq%(accounts-1)
@@ -112,13 +107,11 @@ func (c *client) next() sentWrite {
 	return sentWrite{entry: entry{ID: id, Source: 1 + source, Destination: 1 + (source+step)%accounts, Amount: 1 + step}}
 }
 
-// write makes the next write. It is there once that is acknowledged.
 func (c *client) write(ctx context.Context) (id int64, reply store.Reply) {
 	w := c.next()
 	return w.ID, c.do(ctx, w)
 }
 
-// insist repeats a write until it is acknowledged. It is for the test's own goroutine.
 func (c *client) insist(ctx context.Context) sentWrite {
 	c.f.t.Helper()
 	w := c.next()
@@ -128,7 +121,6 @@ func (c *client) insist(ctx context.Context) sentWrite {
 	return w
 }
 
-// repeat repeats a write while it fails and no constraint refuses it.
 func (c *client) repeat(ctx context.Context, w sentWrite) (r store.Reply) {
 	retry(ctx, func() store.Reply {
 		r = c.do(ctx, w)
@@ -139,13 +131,12 @@ func (c *client) repeat(ctx context.Context, w sentWrite) (r store.Reply) {
 	return r
 }
 
-// keyThere is whether a reply says that a key is there already. Of a user's command on
-// documents its class says so.
+// keyThere reports whether a reply says that the key exists. For a user's command on
+// documents only the class says so.
 func keyThere(r store.Reply) bool {
 	return r.Violated == store.Unique || r.Outcome == history.Failed && (r.Class == store.ClassDuplicateKey || r.Class == store.ClassDuplicate)
 }
 
-// do makes one attempt and records it.
 func (c *client) do(ctx context.Context, w sentWrite) (r store.Reply) {
 	r = c.attempt(ctx, fmt.Sprintf("write %d", w.ID), func(session store.Session) store.Reply {
 		switch {
@@ -171,7 +162,6 @@ func (c *client) do(ctx context.Context, w sentWrite) (r store.Reply) {
 	return r
 }
 
-// content reads a record.
 func (c *client) content(ctx context.Context, id int64) (found []string, r store.Reply) {
 	with := with(id)
 	if c.f.schema.Open {
@@ -192,7 +182,6 @@ func (c *client) content(ctx context.Context, id int64) (found []string, r store
 	return found, r
 }
 
-// moved takes an account as a move leaves it.
 func moved(a *left) func(store.Row) error {
 	return func(r store.Row) error { return r.Scan(&a.balance, &a.version) }
 }

@@ -14,9 +14,8 @@ import (
 	"assay/store"
 )
 
-// attempt makes one attempt of what it is for, over a new session if need be. It
-// fails the test for a reply that contradicts itself or gives the password, and
-// gives the session up if it cannot be used any more.
+// attempt makes one attempt, over a new session if necessary. It fails the test if the reply
+// contradicts itself or shows the password, and drops a broken session.
 func (c *client) attempt(ctx context.Context, what string, do func(session store.Session) store.Reply) store.Reply {
 	c.f.t.Helper()
 	session, err := c.Session(ctx)
@@ -39,12 +38,11 @@ func (c *client) attempt(ctx context.Context, what string, do func(session store
 	return r
 }
 
-// tries bounds how often an attempt is repeated after Failed. Databases that
-// refuse conflicts instead of waiting need many when eight clients race.
+// tries bounds how often a failed attempt is repeated. Databases that refuse conflicts instead
+// of waiting need many tries when eight clients race.
 const tries = 300
 
-// retry repeats an attempt while it is Failed and no duplicate, after pauses that
-// grow to 20 ms, and returns the last reply.
+// retry repeats an attempt that failed and was no duplicate, after pauses that grow to 20 ms.
 func retry(ctx context.Context, attempt func() store.Reply) store.Reply {
 	var r store.Reply
 	for try := range tries {
@@ -56,20 +54,18 @@ func retry(ctx context.Context, attempt func() store.Reply) store.Reply {
 	return r
 }
 
-// pause waits so long, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	_ = wait.Pause(ctx, d) // whoever waits looks at ctx
 }
 
-// ended is a context that is over.
 func ended(ctx context.Context) context.Context {
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	return over
 }
 
-// contextsOver gives attempts contexts that are over before, and n that end at
-// all moments of what usually takes so long.
+// contextsOver calls over five times with an ended context, and ending n times with a context
+// that ends at a random moment of twice the usual time.
 func contextsOver(ctx context.Context, n int, usual time.Duration, over, ending func(ctx context.Context)) {
 	for range 5 {
 		over(ended(ctx))
@@ -81,7 +77,6 @@ func contextsOver(ctx context.Context, n int, usual time.Duration, over, ending 
 	}
 }
 
-// connected returns n clients over two Databases, each with a session.
 func (f *fixture) connected(n int) []*client {
 	f.t.Helper()
 	both := []store.Database{f.store, f.open()}
@@ -93,7 +88,7 @@ func (f *fixture) connected(n int) []*client {
 	return clients
 }
 
-// together runs the same for all clients at once and closes their sessions.
+// together is atOnce, and each client then closes its session.
 func together(clients []*client, run func(c *client)) {
 	atOnce(clients, func(c *client) {
 		run(c)
@@ -101,7 +96,6 @@ func together(clients []*client, run func(c *client)) {
 	})
 }
 
-// atOnce runs the same for all clients at once.
 func atOnce(clients []*client, run func(c *client)) {
 	start := make(chan struct{})
 	var all sync.WaitGroup
@@ -115,9 +109,9 @@ func atOnce(clients []*client, run func(c *client)) {
 	all.Wait()
 }
 
-// whileFailing has clients, numbered from first on, write until each fault is over, which begins after
-// so many more writes were acknowledged, and until every client has then had another one
-// acknowledged. A fault may wait for that too, by calling work.
+// whileFailing has clients, numbered from first, write during faults. A fault begins after the
+// given number of acknowledged writes since the fault before. In the end, and when a fault calls
+// work, it waits until every client has had one more write acknowledged.
 func (f *fixture) whileFailing(db store.Database, first, clients int, acknowledged int64, faults ...func(work func())) {
 	f.t.Helper()
 	working, stop := context.WithCancel(f.ctx)
@@ -129,7 +123,7 @@ func (f *fixture) whileFailing(db store.Database, first, clients int, acknowledg
 		c := f.client(db, first+i)
 		all.Go(func() { c.work(f.ctx, working, &commits[i]) })
 	}
-	// await waits until enough more was committed than at the call, by client.
+	// await waits until enough was committed since its call, counted by client.
 	await := func(enough func(more []int64) bool) {
 		more, before := make([]int64, len(commits)), make([]int64, len(commits))
 		for i := range commits {
@@ -159,7 +153,6 @@ func (f *fixture) whileFailing(db store.Database, first, clients int, acknowledg
 	work()
 }
 
-// work makes writes until working ends, each bounded by a time limit.
 func (c *client) work(ctx, working context.Context, commits *atomic.Int64) {
 	defer c.Close()
 	for working.Err() == nil {
@@ -174,7 +167,6 @@ func (c *client) work(ctx, working context.Context, commits *atomic.Int64) {
 	}
 }
 
-// cuts cuts all connections and lets new ones pass, so many times.
 func cuts(proxy *Proxy, n int) []func(func()) {
 	return slices.Repeat([]func(func()){func(func()) { proxy.Cut(); proxy.Pass() }}, n)
 }

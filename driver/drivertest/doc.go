@@ -1,6 +1,6 @@
-// Package drivertest is the conformance suite that every driver passes: what package store
-// promises, tested on a real database, with cut, silent and restarted servers for those that
-// have one, and a short judged run of every workload.
+// Package drivertest is the conformance suite for every driver. It tests the promises of
+// package store on a real database, with cut, silent and restarted servers, and judges a short
+// run of every workload.
 //
 // # The test file of a new driver
 //
@@ -65,41 +65,30 @@
 //		}
 //	}
 //
-// A driver whose database is a server has a TestMain that starts it, as
-// driver/postgres has, and fills in these fields too:
+// If the database is a server, a TestMain starts it (see driver/postgres). The test also sets:
 //
-//	Secret       the password, which must turn up nowhere
-//	Server, Via  the server's address, and the Target by way of another one, so
-//	             that the suite can put a proxy between them
-//	CommitMarker what the client sends with a commit, such as "commit"
+//	Secret       the password, which must appear nowhere
+//	Server, Via  the server's address, and the Target behind a proxy's address
+//	CommitMarker the bytes that the client sends with a commit, such as "commit"
 //	Restart      kills the server and starts it again
 //
 // # What is tested
 //
-// RunStore tests the contract of package store on schemas of its own: each verb and
-// comparison, by a table of cases; what the end of an attempt proves when a context ends at
-// any moment, when clients race, when the network breaks; statements that a user writes in
-// the database's language; what only some databases have. What a database lacks is left
-// out, and the log says so.
+// RunStore tests the contract of package store on schemas of its own: the life cycle and the
+// lease, each verb and comparison, and the outcomes of attempts. Contexts end at any moment,
+// clients race, and the network breaks. It also tests statements in the database's language and
+// optional parts. The answers are recorded and compared with the rows that are read back. Tests
+// that need a missing capability are left out, and the log says so.
 //
-// It has the subtests of the life cycle: Nothing (describe, find,
-// read and drop where nothing is), Create (create, load, find, read, size,
-// settle), CreateAgain (another run's schema is replaced, then dropped),
-// LeaseHeld, LeaseTakenOver, LeaseRace, Foreign (what carries no marker of
-// assay's is refused and stays as it was) and Others (so is what others have made
-// inside of what is assay's, or on it). The answers are recorded and compared with what is
-// read back.
+// RunOutcomes is the part that depends on the settings of sessions: isolation levels, engines,
+// poolers. ShortRuns judges a short run of each workload.
 //
-// RunOutcomes is the part that depends on how sessions are set: levels of isolation, engines,
-// poolers. ShortRuns does a short run of each workload and has it judged; what a workload makes
-// of the contract is tested once, in its own package.
+// RunStatistics tests the server's account of its own work. RunInterleaving plays the
+// interleavings of all anomalies. RunThroughFaults and Transfers serve a driver's own tests in
+// which servers fail.
 //
-// A database that keeps an account of its own work has it tested by RunStatistics, and one
-// with transactions plays the interleavings of all anomalies (RunInterleaving). RunThroughFaults
-// and Transfers are for tests of a driver's own, in which servers fail.
-//
-// Which errors mean which outcome is the driver's own knowledge: its tests
-// provoke each of them for real, and the suite cannot.
+// The suite cannot know which errors prove which outcome. The driver's own tests must provoke
+// each error for real.
 //
 // It must not know any driver: a driver's test hands it a Store.
 package drivertest

@@ -11,9 +11,8 @@ import (
 	"assay/store"
 )
 
-// InLoop has the sessions of what it opens do all that they do in one event loop, as those of
-// a run's clients do. Where there is none they are as open gives them, which the other tests
-// try.
+// InLoop opens databases whose sessions do all their work in one event loop, as a run's clients
+// do. On systems without event loops it returns open.
 func InLoop(t *testing.T, open store.Opener) store.Opener {
 	t.Helper()
 	loop, err := eventloop.New()
@@ -31,13 +30,11 @@ func InLoop(t *testing.T, open store.Opener) store.Opener {
 	}
 }
 
-// loopedDatabase is a database whose sessions are in a loop.
 type loopedDatabase struct {
 	store.Database
 	loop *eventloop.Loop
 }
 
-// Unwrap is for store.As.
 func (d loopedDatabase) Unwrap() store.Database { return d.Database }
 
 func (d loopedDatabase) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
@@ -60,14 +57,13 @@ func (d loopedDatabase) Session(ctx context.Context, statements []store.Statemen
 	return s, nil
 }
 
-// bothContexts ends as the first, and has the values of both, and its session.
+// bothContexts ends with its first context and has the values of both.
 type bothContexts struct {
 	context.Context
 	caller  context.Context
 	session *loopedSession
 }
 
-// sessionKey is that of a context's session.
 type sessionKey struct{}
 
 func (c bothContexts) Value(key any) any {
@@ -80,14 +76,14 @@ func (c bothContexts) Value(key any) any {
 	return c.caller.Value(key)
 }
 
-// loopedSession has a caller of the loop do what it is asked to.
+// loopedSession hands every call to the loop's goroutine.
 type loopedSession struct {
 	store.Session
 	calls chan func(context.Context)
 	once  sync.Once
 }
 
-// do does it at once within what the session does already.
+// do calls f at once if the session's own work makes the call.
 func (s *loopedSession) do(ctx context.Context, f func(context.Context)) {
 	if ctx.Value(sessionKey{}) == s {
 		f(ctx)
@@ -101,7 +97,6 @@ func (s *loopedSession) do(ctx context.Context, f func(context.Context)) {
 	<-done
 }
 
-// reply is do of what is answered by a reply.
 func (s *loopedSession) reply(ctx context.Context, f func(context.Context) store.Reply) (r store.Reply) {
 	s.do(ctx, func(ctx context.Context) { r = f(ctx) })
 	return r
@@ -134,13 +129,11 @@ func (s *loopedSession) Close() {
 	})
 }
 
-// texts is what a session can do that takes texts of a user's.
 type texts interface {
 	store.Learner
 	store.Verbatim
 }
 
-// loopedTexts is a loopedSession that does so.
 type loopedTexts struct{ *loopedSession }
 
 func (s loopedTexts) Learn(ctx context.Context, statement store.Statement) (index int, err error) {

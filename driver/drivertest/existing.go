@@ -14,21 +14,19 @@ import (
 	"assay/store"
 )
 
-// Existing is a database with tables that somebody else has made: usertable, with a text as
-// its key and the texts field0 and field1, which has the record user1 of "one" and "two"; order,
-// which is the same under a reserved word; and crooked, whose field0 is no text and which has no
-// field1.
+// Existing is a database with tables of somebody else. usertable has a text key, the texts
+// field0 and field1, and the record user1 with "one" and "two". order is the same table under a
+// reserved word. crooked has no field1, and its field0 is no text.
 type Existing struct {
 	Open   store.Opener
 	Target store.Target
-	// Key is what the key is called.
+	// Key is the name of the key column.
 	Key string
-	// Altered are tables of usertable's form, with a word of what hangs on each and alters rows.
-	// Beside is a word of what hangs on usertable and alters none.
+	// Altered maps tables of usertable's form to a word about the thing, such as a trigger, that
+	// alters their rows. Beside is a word about a thing on usertable that alters no rows.
 	Altered map[string]string
 	Beside  string
-	// Others is all that the database has but for the rows of usertable and order: how everything is
-	// defined, and what is in other tables.
+	// Others describes all definitions, and all rows but those of usertable and order.
 	Others func(t *testing.T) string
 }
 
@@ -38,8 +36,8 @@ func (e Existing) schema(table string) store.Schema {
 	}}}}
 }
 
-// RunExisting tests that a driver works on tables that assay did not make, and changes
-// nothing but what its statements say.
+// RunExisting tests that a driver works on tables that assay did not make, and that only the
+// workload's statements change anything.
 func RunExisting(t *testing.T, e Existing) {
 	before := e.Others(t)
 	t.Run("Shape", func(t *testing.T) {
@@ -72,8 +70,8 @@ func RunExisting(t *testing.T, e Existing) {
 	}
 }
 
-// altered wants a table refused if it is written, and used if it is read alone or if the
-// workload's own rules say what is right.
+// altered wants the table refused if the workload writes it. It may be used if it is only read,
+// or if the workload judges by rules of its own.
 func (e Existing) altered(t *testing.T, table, word string) {
 	db, err := e.Open(t.Context(), e.Target, e.schema(table))
 	expect.NoError(t, err)
@@ -95,7 +93,6 @@ func (e Existing) altered(t *testing.T, table, word string) {
 	}
 }
 
-// told wants a setting that names something.
 func (e Existing) told(t *testing.T, db store.Database, setting, word string) {
 	product, err := db.Describe(t.Context())
 	expect.NoError(t, err)
@@ -157,7 +154,6 @@ func (e Existing) work(t *testing.T, table string) {
 	}
 }
 
-// operate inserts a record, changes a field of another, and reads both.
 func (e Existing) operate(ctx context.Context, t *testing.T, db store.Database, schema *store.Schema) {
 	names := schema.Tables[0].Names()
 	session, err := db.Session(ctx, []store.Statement{

@@ -12,12 +12,10 @@ import (
 	"assay/store"
 )
 
-// patience bounds what should be quick. It is long, because it is there to end
-// a hanging test and not to measure.
+// patience ends a hanging test. It measures nothing, so it is long.
 const patience = expect.Patience
 
-// fixture is the schema under test and a Database on it, for one subtest, with what was
-// answered to writes.
+// fixture is one subtest's schema and Database, with a ledger of its writes.
 type fixture struct {
 	t      *testing.T
 	ctx    context.Context
@@ -25,14 +23,13 @@ type fixture struct {
 	schema store.Schema
 	lacks  store.Lacks
 	store  store.Database
-	// firstClient is the number of the subtest's first client.
+	// firstClient is added to the numbers of the subtest's clients.
 	firstClient int
-	// closers end the sessions of all clients.
-	closers []func()
+	closers     []func()
 	*ledger
 }
 
-// fixture drops the schema under test, now and at the end of the test.
+// fixture drops the schema now and at the end of the test.
 func (s Store) fixture(t *testing.T, schema store.Schema) *fixture {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -59,21 +56,19 @@ func (s Store) fixture(t *testing.T, schema store.Schema) *fixture {
 	return f
 }
 
-// operation is a subtest on a fixture.
 type operation struct {
 	name string
 	run  func(*fixture)
 }
 
-// operations runs subtests, each on a fixture of its own.
 func operations(t *testing.T, on func(t *testing.T) *fixture, all []operation) {
 	for _, o := range all {
 		t.Run(o.name, func(t *testing.T) { o.run(on(t)) })
 	}
 }
 
-// onOne runs subtests on one fixture, as databases make tables more slowly than they do what most
-// subtests ask of them. Each has clients of its own.
+// onOne runs all subtests on one fixture, because databases make tables slowly. Each subtest has
+// clients of its own.
 func onOne(t *testing.T, on func(t *testing.T) *fixture, all []operation) {
 	const clientsEach = 10_000
 	f := on(t)
@@ -88,7 +83,7 @@ func onOne(t *testing.T, on func(t *testing.T) *fixture, all []operation) {
 	}
 }
 
-// checked compares after each subtest what was answered with what is there.
+// checked compares the ledger with the database after each subtest.
 func checked(all []operation) []operation {
 	for i, o := range all {
 		all[i].run = func(f *fixture) {
@@ -100,7 +95,6 @@ func checked(all []operation) []operation {
 	return all
 }
 
-// ready makes fixtures with the schema created and loaded.
 func ready(on func(t *testing.T) *fixture) func(t *testing.T) *fixture {
 	return func(t *testing.T) *fixture {
 		t.Helper()
@@ -111,10 +105,10 @@ func ready(on func(t *testing.T) *fixture) func(t *testing.T) *fixture {
 	}
 }
 
-// transfers is whether what is written are transfers between accounts; else it is records.
+// transfers reports whether clients write transfers between accounts; otherwise records.
 func (f *fixture) transfers() bool { return f.schema.Transactions && !f.schema.Open }
 
-// has reports whether the database has these capabilities, and logs the reason if not.
+// has reports whether the database has all capabilities, and logs the reason if not.
 func (f *fixture) has(t *testing.T, all ...store.Capability) bool {
 	for _, c := range all {
 		if reason := f.lacks[c]; reason != "" {
@@ -125,7 +119,6 @@ func (f *fixture) has(t *testing.T, all ...store.Capability) bool {
 	return true
 }
 
-// must ends the test with an error of what was done.
 func (f *fixture) must(what string, err error) {
 	f.t.Helper()
 	if err != nil {
@@ -133,7 +126,6 @@ func (f *fixture) must(what string, err error) {
 	}
 }
 
-// wantNoError fails the test with an error of what was done.
 func (f *fixture) wantNoError(what string, err error) {
 	f.t.Helper()
 	if err != nil {
@@ -141,7 +133,6 @@ func (f *fixture) wantNoError(what string, err error) {
 	}
 }
 
-// wantNoSecret fails the test if an error gives the password.
 func (f *fixture) wantNoSecret(what, text string) {
 	f.t.Helper()
 	if f.suite.Secret != "" && strings.Contains(text, f.suite.Secret) {
@@ -151,7 +142,6 @@ func (f *fixture) wantNoSecret(what, text string) {
 
 func (f *fixture) open() store.Database { return f.openAt(f.suite.Target) }
 
-// openAt opens a Database, which is closed at the end of the test.
 func (f *fixture) openAt(target store.Target) store.Database {
 	f.t.Helper()
 	db, err := f.suite.Open(context.Background(), target, f.schema)
@@ -160,7 +150,7 @@ func (f *fixture) openAt(target store.Target) store.Database {
 	return db
 }
 
-// session opens a session for statements, which are named by their numbers.
+// session names the statements by their numbers.
 func (f *fixture) session(db store.Database, statements ...store.Statement) store.Session {
 	f.t.Helper()
 	session, err := f.dial(db, f.named(statements))(f.ctx)
@@ -169,20 +159,19 @@ func (f *fixture) session(db store.Database, statements ...store.Statement) stor
 	return session
 }
 
-// closing calls with closeClients or the end of the test.
+// closing has closeClients and the end of the test call end.
 func (f *fixture) closing(end func()) {
 	f.closers = append(f.closers, end)
 	f.t.Cleanup(end)
 }
 
-// closeClients ends the sessions of all clients.
 func (f *fixture) closeClients() {
 	for _, end := range f.closers {
 		end()
 	}
 }
 
-// dial opens sessions for statements. One of a schema that is open learns them.
+// dial returns a function that opens sessions. On an open schema they learn the statements.
 func (f *fixture) dial(db store.Database, statements []store.Statement) func(context.Context) (store.Session, error) {
 	if !f.schema.Open {
 		return func(ctx context.Context) (store.Session, error) { return db.Session(ctx, statements) }
@@ -206,8 +195,8 @@ func (f *fixture) named(statements []store.Statement) []store.Statement {
 	return statements
 }
 
-// marker is the mark of a run on the schema, with characters that a careless driver trips
-// over, and a time that every database can hold. It is loaded as there are no rows to load.
+// marker has characters that trip a careless driver, and a time that every database can hold.
+// It says loaded if there are no rows to load.
 func (f *fixture) marker(run string) store.Marker {
 	m := store.Marker{Run: run, Workload: f.schema.Workload, Version: `v1'";--é`, Created: time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)}
 	if f.transfers() {
@@ -217,7 +206,6 @@ func (f *fixture) marker(run string) store.Marker {
 	return m
 }
 
-// create makes the schema anew.
 func (f *fixture) create(db store.Database, marker store.Marker) error {
 	f.ledger.reset()
 	err := db.Create(f.ctx, marker)
@@ -232,7 +220,6 @@ func (f *fixture) mustCreate(db store.Database, run string) {
 	f.must("Create", f.create(db, f.marker(run)))
 }
 
-// load loads accounts, where there are some.
 func (f *fixture) load(db store.Database) {
 	f.t.Helper()
 	switch {
@@ -249,8 +236,7 @@ func (f *fixture) load(db store.Database) {
 	}
 }
 
-// write has a client of the Database write a few rows. It is for numbers from 0 on, each
-// once after create.
+// write writes four rows. Each number, from 0, is used once after create.
 func (f *fixture) write(db store.Database, number int) {
 	f.t.Helper()
 	c := f.client(db, number)
@@ -260,8 +246,6 @@ func (f *fixture) write(db store.Database, number int) {
 	}
 }
 
-// check settles and compares what was answered with what is there, once everything has come
-// to rest and nothing changes any more.
 func (f *fixture) check() {
 	f.t.Helper()
 	f.settle()
@@ -276,7 +260,6 @@ func (f *fixture) check() {
 	}
 }
 
-// settle wants Settle to end without an error.
 func (f *fixture) settle() {
 	f.t.Helper()
 	f.must("Settle", f.store.Settle(f.ctx))
@@ -308,7 +291,6 @@ func (f *fixture) findNothing() {
 	}
 }
 
-// mustFind looks with the fixture's Database and with a new one.
 func (f *fixture) mustFind(marker store.Marker) {
 	f.t.Helper()
 	for _, db := range []store.Database{f.store, f.open()} {
@@ -327,7 +309,6 @@ func (f *fixture) mustFind(marker store.Marker) {
 	}
 }
 
-// drop drops what is there, and then nothing.
 func (f *fixture) drop() {
 	f.t.Helper()
 	f.must("Drop", f.store.Drop(f.ctx))
@@ -335,7 +316,6 @@ func (f *fixture) drop() {
 	f.wantNoError("Drop of nothing", f.store.Drop(f.ctx))
 }
 
-// read reads all and calls back with each row.
 func (f *fixture) read(db store.Database, each func() error) error {
 	_, err := f.readAll(f.ctx, db.View, each)
 	return err
@@ -351,7 +331,6 @@ func (f *fixture) readNothing() {
 	}
 }
 
-// stopReading has the callback fail at this call.
 func (f *fixture) stopReading(stop int) {
 	f.t.Helper()
 	sentinel := errors.New("the reader has had enough")
@@ -367,8 +346,7 @@ func (f *fixture) stopReading(stop int) {
 	}
 }
 
-// size asks for the size, wants it to be consistent, and returns it with the
-// number of all rows.
+// size fails the test if the parts of the size contradict the sum.
 func (f *fixture) size() (size store.Size, rows int64) {
 	f.t.Helper()
 	size, err := f.store.Size(f.ctx)

@@ -1,15 +1,14 @@
 package drivertest
 
-// frames follows what an HTTP/2 server sends over one connection, to tell answers from what it
-// sends of itself, such as its windows and pings (RFC 9113, section 4.1). The zero value is at
-// the connection's beginning.
+// frames follows the bytes that an HTTP/2 server sends, to tell answers from window updates and
+// pings (RFC 9113, section 4.1). The zero value is at the connection's beginning.
 type frames struct {
-	// header is what has come of a frame's header, left how much of its payload has not.
+	// header is the received part of a frame header, left the missing bytes of a payload.
 	header []byte
 	left   int
 }
 
-// answers reports whether a frame of an answer, HEADERS or DATA, begins in what comes next.
+// answers reports whether the chunk begins a frame of an answer, HEADERS or DATA.
 func (f *frames) answers(chunk []byte) (found bool) {
 	const length, data, headers = 9, 0, 1
 	for len(chunk) > 0 {

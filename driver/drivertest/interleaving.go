@@ -16,13 +16,13 @@ import (
 	"assay/workload/tpcc"
 )
 
-// Shown is one isolation level, and the anomalies that it shows, separated by
-// blanks; all others are prevented.
+// Shown is an isolation level and the anomalies that it shows, separated by blanks. It prevents
+// all others.
 type Shown struct{ Level, Anomalies string }
 
-// RunInterleaving plays all scripts of package interleaving at these levels, each on a
-// database at its target, and compares what is shown. The expectations of the callers are
-// those of Hermitage's table (github.com/ept/hermitage).
+// RunInterleaving plays all scripts of package interleaving at each level and compares the
+// anomalies shown. Callers take their expectations from Hermitage's table
+// (github.com/ept/hermitage).
 func RunInterleaving(t *testing.T, opener store.Opener, at func(level store.Level) store.Target, want []Shown) {
 	open := func(t *testing.T, level store.Level) store.Database {
 		db, err := opener(t.Context(), at(level), isolation.Schema())
@@ -66,8 +66,8 @@ func playLevel(t *testing.T, db store.Database, want Shown) {
 	expect.NoError(t, db.Settle(t.Context()))
 }
 
-// RunTPCCIsolation does a short run of TPC-C at these levels and wants these of its isolation
-// tests to find something at each, which the database does not promise to prevent.
+// RunTPCCIsolation does a short run of TPC-C at each level. Exactly the isolation tests that want
+// lists must find something.
 func RunTPCCIsolation(t *testing.T, by definition.Support, at func(isolation string) store.Target, want map[string][]int) {
 	for level, tests := range want {
 		t.Run(level, func(t *testing.T) {

@@ -9,16 +9,13 @@ import (
 	"assay/store"
 )
 
-// The times that leases are taken for: one that does not end during a test, and
-// one that is waited for; it is a second in Cassandra, whose times to live are
-// whole seconds.
+// longLease outlasts a test; a test waits for the end of shortLease. Cassandra's times to live
+// are whole seconds.
 const (
 	longLease  = time.Hour
 	shortLease = 300 * time.Millisecond
 )
 
-// holderOf is the holder of a run, with characters that a careless driver trips
-// over.
 func holderOf(run string) store.Holder {
 	return store.Holder{
 		Token: "token of " + run, Run: run, Host: `h'";--é`, Machine: "m", PID: 4711, Started: "17",
@@ -30,7 +27,6 @@ func (f *fixture) take(db store.Database, run string, ttl time.Duration, gone st
 	f.must("TakeLease for "+run, db.TakeLease(f.ctx, holderOf(run), ttl, gone))
 }
 
-// heldBy wants an error that names this run.
 func (f *fixture) heldBy(doing string, err error, run string) {
 	f.t.Helper()
 	var held *store.HeldError
@@ -43,7 +39,6 @@ func (f *fixture) heldBy(doing string, err error, run string) {
 	}
 }
 
-// wantLease wants the lease of this run, alive; empty for none.
 func (f *fixture) wantLease(db store.Database, run string) {
 	f.t.Helper()
 	lease, err := db.Lease(f.ctx)
@@ -59,7 +54,6 @@ func (f *fixture) wantLease(db store.Database, run string) {
 	}
 }
 
-// wantMarker wants the marker of this run; empty for none.
 func (f *fixture) wantMarker(db store.Database, run string) {
 	f.t.Helper()
 	m, err := db.Marker(f.ctx)
@@ -76,7 +70,6 @@ func (f *fixture) wantNoSchema(doing string, err error) {
 	}
 }
 
-// testLeaseHeld has a second run meet the lease of a first.
 func (f *fixture) testLeaseHeld() {
 	first, second := f.store, f.open()
 	f.wantLease(first, "")
@@ -118,7 +111,6 @@ func (f *fixture) testLeaseHeld() {
 	f.wantLease(first, "")
 }
 
-// testLeaseTakenOver has leases expire, and be taken from a holder that is gone.
 func (f *fixture) testLeaseTakenOver() {
 	first, second := f.store, f.open()
 	f.take(first, "one", longLease, "")
@@ -149,8 +141,7 @@ func (f *fixture) testLeaseTakenOver() {
 	f.wantNoError("ReleaseLease", third.ReleaseLease(f.ctx, holderOf("three").Token))
 }
 
-// testLeaseRace has several take the lease at the same time, of nothing and of what is
-// there.
+// testLeaseRace has four databases take the lease at once, first on nothing.
 func (f *fixture) testLeaseRace() {
 	stores := []store.Database{f.store, f.open(), f.open(), f.open()}
 	for round := range 3 {

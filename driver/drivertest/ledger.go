@@ -10,30 +10,29 @@ import (
 	"assay/history"
 )
 
-// ledger remembers what was sent and answered: transfers between accounts, or records. It
-// is safe for concurrent use.
+// ledger remembers the writes sent, transfers or records, and their answers. It is safe for
+// concurrent use.
 type ledger struct {
 	mu      sync.Mutex
 	opening map[int64]int64 // the balances of the accounts
 	sent    map[int64]*sentWrite
 }
 
-// sentWrite is one transfer or record. told is how it left the two accounts, by the reply
-// that acknowledged it.
+// sentWrite is one transfer or record. told is the state of the two accounts in the
+// acknowledgement.
 type sentWrite struct {
 	entry
 	content string
-	// asAsked has the source changed before the destination; else the lower account is first,
-	// as a deadlock takes long to be found.
+	// asAsked changes the source before the destination. Otherwise the lower account is first,
+	// since databases find a deadlock slowly.
 	asAsked bool
 	outcome history.Outcome
 	told    [2]left
 }
 
-// left is how a transfer leaves an account; its version is 0 if that was not told.
+// left is an account's state after a transfer; version is 0 if the reply did not tell it.
 type left struct{ balance, version int64 }
 
-// state is what was read back.
 type state struct {
 	accounts map[int64]account
 	entries  []entry
@@ -44,14 +43,13 @@ func newLedger() *ledger { return &ledger{opening: map[int64]int64{}, sent: map[
 
 func (l *ledger) reset() { l.opening, l.sent = map[int64]int64{}, map[int64]*sentWrite{} }
 
-// holds adds accounts 1 to n.
 func (l *ledger) holds(n int64) {
 	for id := range n {
 		l.opening[id+1] = opening
 	}
 }
 
-// record adds one attempt; attempts of one id ask for the same.
+// record adds one attempt. All attempts of one id must ask for the same write.
 func (l *ledger) record(w sentWrite) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,9 +65,8 @@ func (l *ledger) record(w sentWrite) {
 	l.sent[w.ID] = &w
 }
 
-// problems are what contradicts the answers: rows that are missing, foreign or altered,
-// versions that are not 1, 2, 3 ..., balances that do not follow from the entries, accounts
-// that were told to be otherwise.
+// problems lists contradictions to the answers: rows missing, foreign or altered, versions that
+// are not 1, 2, 3 ..., balances that do not follow from the entries or the replies.
 func (l *ledger) problems(s *state) (all []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,13 +120,11 @@ func (l *ledger) problems(s *state) (all []string) {
 	return all
 }
 
-// change is what an entry did to an account, and how it was told to have left it.
 type change struct {
 	id, version, amount int64
 	told                left
 }
 
-// replay makes the changes of an account in the order of their versions.
 func replay(a account, changes []change, say func(format string, args ...any)) account {
 	slices.SortFunc(changes, func(a, b change) int { return int(a.version - b.version) })
 	for _, c := range changes {
@@ -148,7 +143,6 @@ func replay(a account, changes []change, say func(format string, args ...any)) a
 	return a
 }
 
-// compare fails the test for each problem.
 func (l *ledger) compare(t *testing.T, s *state) {
 	t.Helper()
 	if all := l.problems(s); len(all) > 0 {

@@ -7,8 +7,6 @@ import (
 	"assay/store"
 )
 
-// runLifecycle tests what every schema has: an empty database, create, find, size, settle,
-// read, create again, drop, the lease, and something of our name that is not ours.
 func (s Store) runLifecycle(t *testing.T, on func(t *testing.T) *fixture, leases bool) {
 	all := []operation{
 		{"Nothing", (*fixture).testNothing},
@@ -32,7 +30,7 @@ func (f *fixture) testNothing() {
 	f.describe()
 	f.findNothing()
 	f.readNothing()
-	// A session needs not ask: it may also be opened, and its statements fail.
+	// Session may refuse at once, or open and let its statements fail.
 	if session, err := f.dial(f.store, f.named(f.clientStatements()))(f.ctx); err != nil {
 		f.wantNoSchema("Session on nothing", err)
 	} else {
@@ -43,7 +41,6 @@ func (f *fixture) testNothing() {
 	f.wantNoError("Drop of nothing", f.store.Drop(f.ctx))
 }
 
-// testCreate goes once through all phases of a run.
 func (f *fixture) testCreate() {
 	marker := f.marker("run-1")
 	unloaded := marker
@@ -71,8 +68,6 @@ func (f *fixture) testCreate() {
 	f.check()
 }
 
-// wantRun wants the marker to be found, and the size and the rows to be those of
-// what was written.
 func (f *fixture) wantRun(marker store.Marker) {
 	f.t.Helper()
 	f.check()
@@ -84,8 +79,6 @@ func (f *fixture) wantRun(marker store.Marker) {
 	}
 }
 
-// testCreateAgain has another Database's Create remove the earlier run's schema,
-// and Drop remove that.
 func (f *fixture) testCreateAgain() {
 	f.mustCreate(f.store, "run-1")
 	f.load(f.store)
@@ -105,7 +98,6 @@ func (f *fixture) testCreateAgain() {
 	f.check()
 }
 
-// testForeign makes what is another maker's and wants it refused and untouched.
 func (f *fixture) testForeign() {
 	intact := f.suite.MakeForeign(f.t, f.schema.Workload)
 	for name, attempt := range map[string]func(store.Database) error{

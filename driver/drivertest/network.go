@@ -13,8 +13,7 @@ import (
 	"assay/store"
 )
 
-// networks are the tests of what a write is said to have ended as when the connection or the
-// server breaks.
+// networks tests the outcomes of writes when the connection or the server breaks.
 func (s Store) networks(schema store.Schema) []operation {
 	broken := func(test func(n *network)) func(*fixture) {
 		return func(f *fixture) { test(f.network()) }
@@ -36,24 +35,22 @@ func (s Store) networks(schema store.Schema) []operation {
 	return all
 }
 
-// network is a fixture with data, and a Database of its own behind a proxy.
+// network is a fixture with data, and a second Database behind a proxy.
 type network struct {
 	*fixture
 	proxy *Proxy
 	via   store.Database
 }
 
-// network puts a proxy before the server.
 func (f *fixture) network() *network {
 	f.t.Helper()
 	proxy := newProxy(f.t, f.suite.Server, f.suite.HTTP2)
 	return &network{f, proxy, f.openAt(f.suite.Via(proxy.Addr()))}
 }
 
-// rounds are one for a client that writes in batches and one for a client of transactions.
+// rounds: one for a client that writes in batches, one for a client of transactions.
 const rounds = 2
 
-// there reports whether a write is seen past the proxy.
 func (n *network) there(id int64) bool {
 	n.t.Helper()
 	n.settle()
@@ -72,7 +69,6 @@ func (n *network) there(id int64) bool {
 	return false
 }
 
-// warm returns a client behind the proxy whose session has written.
 func (n *network) warm(number int) *client {
 	n.t.Helper()
 	c := n.client(n.via, number)
@@ -80,8 +76,8 @@ func (n *network) warm(number int) *client {
 	return c
 }
 
-// recover lets everything pass again and wants clients to work, on this path and
-// beside it, and the data to agree with what was answered.
+// recover lets everything pass again. Clients must work, through the proxy and beside it, and
+// the data must agree with the answers.
 func (n *network) recover(c *client, number int) {
 	n.t.Helper()
 	n.proxy.Pass()
@@ -94,7 +90,6 @@ func (n *network) recover(c *client, number int) {
 	n.check()
 }
 
-// comeBack writes until it is acknowledged.
 func (n *network) comeBack(c *client) {
 	n.t.Helper()
 	var r store.Reply
@@ -110,9 +105,8 @@ func (n *network) comeBack(c *client) {
 	n.t.Fatalf("nothing is acknowledged any more: %v (%s: %v)", r.Outcome, r.Class, r.Err)
 }
 
-// broken makes a write that cannot end well within a time limit, and does something
-// once it is on its way. It fails the test if the write does not return, or returns
-// what cannot be known.
+// broken makes a write that cannot be acknowledged, and calls fault when it is on its way. It
+// fails the test if the write does not return, or returns an outcome that cannot be known.
 func (n *network) broken(c *client, limit time.Duration, fault func()) (id int64, r store.Reply) {
 	n.t.Helper()
 	limited, cancel := context.WithTimeout(n.ctx, limit)
@@ -150,8 +144,8 @@ func (n *network) testCutBeforeSending() {
 	}
 }
 
-// testCutAtCommit loses the commit on its way, or its answer. Of the former nothing
-// may remain, no row and no lock, and the latter happens; the client cannot know.
+// testCutAtCommit loses the commit, which must leave no row and no lock, or its answer, after
+// which the write is there. The client cannot know which.
 func (n *network) testCutAtCommit(answered bool) {
 	for number := range rounds {
 		c := n.warm(number)
@@ -169,11 +163,9 @@ func (n *network) testCutAtCommit(answered bool) {
 	}
 }
 
-// testSilent has the network go silent, or the answers be lost: the caller's limit
-// ends the call. What was sent before the client gave up arrives afterwards, as it
-// does in reality, and a transaction may be left half done on a server that takes the
-// client for alive. What becomes of a record, which is one request, is unknown from the
-// moment in which it is sent.
+// testSilent silences the network or loses the answers, and the caller's limit ends the call.
+// Bytes sent before arrive later, as in reality, and may leave a transaction half done on a
+// server that takes the client for alive. A record is one request, so its outcome is unknown.
 func (n *network) testSilent(silence func(*Proxy)) {
 	for number := range rounds {
 		c := n.warm(number)
@@ -188,14 +180,13 @@ func (n *network) testSilent(silence func(*Proxy)) {
 	}
 }
 
-// testCutAtAnyTime cuts while four clients write, again and again.
 func (n *network) testCutAtAnyTime() {
 	n.whileFailing(n.via, 0, 4, 20, cuts(n.proxy, 6)...)
 	n.closeClients()
 	n.check()
 }
 
-// testCutAfterSending has a record written and the answer lost: the client cannot know.
+// testCutAfterSending writes a record and loses the answer; the outcome must be unknown.
 func (n *network) testCutAfterSending() {
 	for number := range rounds {
 		c := n.warm(number)
@@ -214,7 +205,6 @@ func (n *network) testCutAfterSending() {
 	}
 }
 
-// testFrozenRead has the network go silent before a read.
 func (n *network) testFrozenRead() {
 	c := n.warm(1)
 	n.proxy.Freeze()
@@ -226,7 +216,6 @@ func (n *network) testFrozenRead() {
 	n.recover(c, 1)
 }
 
-// testRestart kills the server while eight clients work.
 func (f *fixture) testRestart() {
 	via := f.openAt(f.suite.Via(f.suite.Server))
 	for round := range 2 {
@@ -235,7 +224,6 @@ func (f *fixture) testRestart() {
 	f.check()
 }
 
-// runUnreachable opens what is not there, and what does not answer.
 func (s Store) runUnreachable(t *testing.T) {
 	if s.Server == "" {
 		return
@@ -254,8 +242,8 @@ func (s Store) runUnreachable(t *testing.T) {
 	})
 }
 
-// mustNotReach wants opening or the first use to end by the driver's own time
-// limit: the context given lasts far longer.
+// mustNotReach wants the first use to end by the driver's own connect timeout. The context
+// lasts far longer.
 func (s Store) mustNotReach(t *testing.T, addr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -9,18 +9,17 @@ import (
 	"assay/store"
 )
 
-// Other is something that another maker makes in a schema of ours, or on what is in it.
+// Other is something that somebody else makes in a schema of assay's, or on a part of it.
 type Other struct {
-	// Name is what an error is to tell of it.
+	// Name must appear in the error.
 	Name string
-	// Make makes it beside a schema that is there, and Remove removes it. Intact fails the
-	// test unless it is as it was made.
+	// Make and Remove make and remove it; the schema exists then. Intact fails the test if it has
+	// changed.
 	Make, Intact, Remove func(t *testing.T)
 }
 
-// testOthers has each of Store.Others keep Create and Drop from changing anything in a schema that
-// is full, the first of them in one whose loading has not ended, and the first four in one whose tables
-// are a user's.
+// testOthers checks that each of Store.Others keeps Create and Drop from changing a full schema.
+// Before the end of loading it tries the first, and on a user's tables the first four.
 func (f *fixture) testOthers() {
 	second := f.open()
 	for _, loaded := range []bool{false, true} {
@@ -52,7 +51,6 @@ func (f *fixture) testOthers() {
 	}
 }
 
-// refused wants each attempt on run-1's schema refused for what is there.
 func (f *fixture) refused(by store.Database, other Other) {
 	f.t.Helper()
 	for name, attempt := range map[string]func(store.Database) error{

@@ -11,8 +11,7 @@ import (
 	"assay/store"
 )
 
-// outcomes are the tests of what the end of an attempt proves. After each of them the
-// answers are compared with what is there.
+// outcomes test what the end of an attempt proves.
 func outcomes(schema store.Schema) []operation {
 	all := []operation{
 		{"Empty", func(*fixture) {}},
@@ -40,7 +39,6 @@ func outcomes(schema store.Schema) []operation {
 	}...)
 }
 
-// times is how often something is tried that is tried so often in the whole suite.
 func (f *fixture) times(whole int) int {
 	if f.suite.brief {
 		return (whole + 2) / 3
@@ -48,9 +46,8 @@ func (f *fixture) times(whole int) int {
 	return whole
 }
 
-// testContextOver has contexts that are over before a write, and that end at all moments of
-// it: there is all of it afterwards, or nothing, and what was abandoned stands in nobody's
-// way.
+// testContextOver ends contexts before a write and at all moments of it. The write must happen
+// as a whole or not at all, and an abandoned write must block no other client.
 func (f *fixture) testContextOver() {
 	for number := range 2 {
 		c := f.client(f.store, number)
@@ -72,7 +69,6 @@ func (f *fixture) testContextOver() {
 	}
 }
 
-// testRace has eight clients write at the same time.
 func (f *fixture) testRace() {
 	together(f.connected(8), func(c *client) {
 		for range f.times(15) {
@@ -83,7 +79,7 @@ func (f *fixture) testRace() {
 	})
 }
 
-// testRaceForOneKey has eight clients insert one row: one of them does it.
+// testRaceForOneKey has eight clients insert one row; one must succeed.
 func (f *fixture) testRaceForOneKey() {
 	clients := f.connected(8)
 	for round := range f.times(3) {
@@ -109,14 +105,13 @@ func (f *fixture) testRaceForOneKey() {
 	}
 }
 
-// testGet reads by the key what is there, what is not, and in a context that is over.
 func (f *fixture) testGet() {
 	c, other := f.client(f.store, 0), f.client(f.open(), 1)
 	for range 10 {
 		w := c.insist(f.ctx)
 		for _, reader := range []*client{c, other} {
 			got, r := reader.content(f.ctx, w.ID)
-			// An address may ask for acknowledgements that are given before everybody sees.
+			// An address may ask for acknowledgements that precede visibility.
 			for until := time.Now().Add(time.Minute); f.schema.Open && len(got) == 0 && time.Now().Before(until); got, r = reader.content(f.ctx, w.ID) {
 				pause(f.ctx, time.Millisecond)
 			}
@@ -136,8 +131,8 @@ func (f *fixture) testGet() {
 	}
 }
 
-// testRefused has a batch and a transaction refused by each kind of constraint, which
-// leaves nothing, and the session is as good as before.
+// testRefused has each kind of constraint refuse a batch and a transaction. Both must have no
+// effect, and the session must stay usable.
 func (f *fixture) testRefused() {
 	for number := range 2 {
 		c := f.client(f.store, number)
@@ -175,7 +170,6 @@ func (f *fixture) testRefused() {
 	}
 }
 
-// testInquiry has a statement tell more of why a batch was refused.
 func (f *fixture) testInquiry() {
 	c := f.client(f.store, 0)
 	c.mustConnect(f.ctx)
@@ -208,8 +202,8 @@ func (f *fixture) testInquiry() {
 	}
 }
 
-// testWant: a reading of which other rows come than are wanted has failed, and a batch is
-// not committed.
+// testWant wants a call to fail if it gives another count of rows than Want, and its batch not
+// to be committed.
 func (f *fixture) testWant() {
 	set := updating("goods", "price", store.Where("shop", "item"), store.Set("price", store.Number(7)))
 	one := store.Statement{Name: "one", Verb: store.Read, Table: "goods", Columns: []string{"price"}, Where: store.Where("shop", "item")}
@@ -230,8 +224,8 @@ func (f *fixture) testWant() {
 	}
 }
 
-// testLeftByError: a transaction that its work leaves with an error has no effect, and the
-// session is good for the next one.
+// testLeftByError: a transaction whose work returns an error has no effect, and the session
+// stays usable after ErrRollback.
 func (f *fixture) testLeftByError() {
 	c := f.client(f.store, 1)
 	session, err := c.Session(f.ctx)
@@ -262,7 +256,6 @@ func (f *fixture) testLeftByError() {
 	}
 }
 
-// balanceOf is an account's balance, which nobody changes.
 func (f *fixture) balanceOf(session store.Session, account int64) (balance int64) {
 	f.t.Helper()
 	r := retryReply(f.ctx, func() store.Reply {
@@ -272,8 +265,7 @@ func (f *fixture) balanceOf(session store.Session, account int64) (balance int64
 	return balance
 }
 
-// testOwnWrites: a transaction sees what it has done itself, one that only reads what is
-// committed.
+// testOwnWrites: a transaction sees its own writes; a reading one sees committed ones only.
 func (f *fixture) testOwnWrites() {
 	session := f.session(f.store, f.clientStatements()...)
 	before := f.balanceOf(session, 1)
@@ -311,7 +303,7 @@ func (f *fixture) testOwnWrites() {
 	}
 }
 
-// testWorkLearnsOfTheEnd: what a transaction does by itself ends with its attempt.
+// testWorkLearnsOfTheEnd: the context of a transaction's work ends with the attempt.
 func (f *fixture) testWorkLearnsOfTheEnd() {
 	session := f.session(f.store, f.clientStatements()...)
 	attempt, end := context.WithCancel(f.ctx)

@@ -11,8 +11,8 @@ import (
 	"assay/workload/isolation"
 )
 
-// testOppositeDirections takes two rows in both orders at once, which deadlocks whoever
-// locks in the order of asking and does not look for it.
+// testOppositeDirections changes two rows in both orders at once, which deadlocks in databases
+// that lock rows in the order of the statements.
 func (f *fixture) testOppositeDirections() {
 	together(f.connected(4), func(c *client) {
 		for range 4 {
@@ -26,8 +26,8 @@ func (f *fixture) testOppositeDirections() {
 	})
 }
 
-// testLostUpdates has clients add one to what they have read: nothing is lost where what is
-// read is locked, or at a level that promises it.
+// testLostUpdates has clients increment a value that they read. No update may be lost if the
+// read locks, or at a level that promises it.
 func (f *fixture) testLostUpdates() {
 	may, err := isolation.AllowsLostUpdates(f.store.Promises().Model)
 	f.must("the promise", err)
@@ -72,7 +72,7 @@ func (f *fixture) testLostUpdates() {
 	}
 }
 
-// testWaiting has a session wait for another, where the database says so.
+// testWaiting wants Waiting to report a session that waits for another's lock.
 func (f *fixture) testWaiting() {
 	holder, waiter := f.session(f.store, f.clientStatements()...), f.session(f.store, f.clientStatements()...)
 	limited, cancel := context.WithTimeout(f.ctx, patience/2)
@@ -112,8 +112,8 @@ func (f *fixture) testWaiting() {
 	})
 }
 
-// testAudit audits while accounts change: it shows a state between two commits, in which
-// the entries account for every balance.
+// testAudit audits while clients write. The audit must show a state between two commits, where
+// the entries explain every balance.
 func (f *fixture) testAudit() {
 	if !f.has(f.t, store.Snapshots) {
 		return
@@ -128,7 +128,7 @@ func (f *fixture) testAudit() {
 			}
 		})
 	}
-	// Where a reader takes a lock it may find no moment between writers on a busy machine.
+	// A locking reader may find no gap between writers on a busy machine.
 	const mostRefused = 5
 	seen, refused := 0, 0
 	for n := 0; (n < f.times(25) || seen < 5) && f.ctx.Err() == nil && !f.t.Failed(); n++ {

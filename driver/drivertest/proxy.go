@@ -10,8 +10,8 @@ import (
 	"assay/internal/expect"
 )
 
-// Proxy stands between a client and a server on loopback TCP and breaks what
-// passes through it. Its methods are safe for concurrent use.
+// Proxy stands between a client and a server on loopback TCP and breaks the traffic. Its
+// methods are safe for concurrent use.
 type Proxy struct {
 	server   string
 	listener net.Listener
@@ -35,32 +35,29 @@ const (
 	freeze              // keep the connections, forward nothing until later
 )
 
-// trigger is what Arm set.
 type trigger struct {
 	marker  []byte
 	deliver bool
 	seen    chan struct{}
 }
 
-// link is one client's connection and its counterpart.
 type link struct {
 	client, server net.Conn
-	// tail is the end of what the client sent last, for a marker that is split
-	// over two reads. Only the pump towards the server uses it.
+	// tail is the end of the client's last bytes, for a marker split over two reads. Only the
+	// pump towards the server uses it.
 	tail []byte
-	// doomed is set under the proxy's lock once the marker has passed: the
-	// server's next answer is swallowed and cuts everything.
+	// doomed is set, under the proxy's lock, when the marker has passed. The server's next
+	// answer is swallowed and cuts everything.
 	doomed *trigger
-	// frames are the server's, where it speaks HTTP/2; else all that it sends is an answer.
+	// frames follow an HTTP/2 server; other servers send only answers.
 	frames frames
 }
 
-// answerWait is how long the server is given to answer what was delivered with
-// the marker before everything is cut all the same.
+// answerWait bounds the wait for the answer to the marker; after it everything is cut.
 const answerWait = 5 * time.Second
 
-// NewProxy listens on a free port of 127.0.0.1 and forwards to server, as
-// "host:port". It ends with the test.
+// NewProxy listens on a free port of 127.0.0.1 and forwards to server ("host:port"). It ends
+// with the test.
 func NewProxy(t *testing.T, server string) *Proxy {
 	t.Helper()
 	return newProxy(t, server, false)
@@ -76,27 +73,25 @@ func newProxy(t *testing.T, server string, http2 bool) *Proxy {
 	return p
 }
 
-// Addr is where the proxy listens, as "host:port".
+// Addr is the proxy's own "host:port".
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
-// Pass forwards everything, first of all what was held back by Freeze.
+// Pass forwards everything, beginning with the bytes that Freeze held back.
 func (p *Proxy) Pass() { p.set(pass) }
 
-// Cut closes all connections, and new ones as soon as they are made, until
-// Pass.
+// Cut closes all connections, and new ones at once, until Pass.
 func (p *Proxy) Cut() { p.set(cut) }
 
-// Swallow drops what the server answers.
+// Swallow drops the server's answers.
 func (p *Proxy) Swallow() { p.set(swallow) }
 
-// Freeze forwards nothing and keeps what is sent, as a network does that has
-// gone silent; what was sent arrives after Pass.
+// Freeze holds all bytes back, as a silent network does. They arrive after Pass.
 func (p *Proxy) Freeze() { p.set(freeze) }
 
-// Arm waits for marker in what a client sends, upper or lower case. When it
-// comes, everything is cut as by Cut: with deliver after the server has got it
-// and has answered, an answer that no client gets; without deliver before the
-// server gets it. The channel is closed when everything is cut, so that Pass comes after that.
+// Arm waits for the marker, in upper or lower case, in the client's bytes and then cuts as Cut
+// does. With deliver it cuts after the server has got the marker and answered, and no client
+// gets the answer; otherwise before the server gets it. The channel is closed after the cut; call
+// Pass only then.
 func (p *Proxy) Arm(marker []byte, deliver bool) (seen <-chan struct{}) {
 	t := &trigger{marker: bytes.ToLower(marker), deliver: deliver, seen: make(chan struct{})}
 	p.mu.Lock()
@@ -105,7 +100,7 @@ func (p *Proxy) Arm(marker []byte, deliver bool) (seen <-chan struct{}) {
 	return t.seen
 }
 
-// Rewrite replaces what a client sends by something of the same length, since that is before it.
+// Rewrite replaces bytes of the client by others of the same length.
 func (p *Proxy) Rewrite(from, to string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +142,6 @@ func (p *Proxy) accept() {
 	}
 }
 
-// serve carries one client's connection until it ends.
 func (p *Proxy) serve(client net.Conn) {
 	defer client.Close()
 	l := &link{client: client}
@@ -180,7 +174,6 @@ func (p *Proxy) serve(client net.Conn) {
 	pumps.Wait()
 }
 
-// wait returns the mode as soon as it is not freeze.
 func (p *Proxy) wait() mode {
 	for {
 		p.mu.Lock()
@@ -213,8 +206,6 @@ func (p *Proxy) toServer(l *link) {
 	}
 }
 
-// inspect looks for the armed marker in what is about to be forwarded and
-// reports whether to go on.
 func (p *Proxy) inspect(l *link, chunk []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -238,7 +229,7 @@ func (p *Proxy) inspect(l *link, chunk []byte) bool {
 		return false
 	}
 	l.doomed = t
-	// The answer ends the read in toClient; without one this does.
+	// The answer ends the read in toClient; without an answer this deadline does.
 	l.server.SetReadDeadline(time.Now().Add(answerWait))
 	return true
 }
@@ -274,7 +265,6 @@ func (p *Proxy) toClient(l *link) {
 	}
 }
 
-// close ends both sides; the pumps then end by themselves.
 func (l *link) close() {
 	l.client.Close()
 	if l.server != nil {
@@ -282,7 +272,7 @@ func (l *link) close() {
 	}
 }
 
-// closeWrite passes on that one side has nothing more to say.
+// closeWrite passes a half-close on.
 func closeWrite(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		tcp.CloseWrite()

@@ -14,7 +14,7 @@ import (
 // Records is a session on the rows of workload availability.
 type Records struct{ store.Session }
 
-// OpenRecords opens one.
+// OpenRecords opens a session of Records.
 func OpenRecords(t testing.TB, db store.Database) Records {
 	t.Helper()
 	session, err := db.Session(t.Context(), keyvalue.Statements(availability.Schema()))
@@ -22,13 +22,12 @@ func OpenRecords(t testing.TB, db store.Database) Records {
 	return Records{session}
 }
 
-// Add inserts the row of a key.
+// Add inserts a key's row.
 func (r Records) Add(ctx context.Context, key int64) store.Reply {
 	return r.Run(ctx, store.Call{Statement: keyvalue.Insert, Parameters: availability.Row(1, key)}).Inserted()
 }
 
-// Find reads the row of a key. found is 0 if there is none, and -1 if it is not as it was
-// added.
+// Find reads a key's row. found is 0 if there is none, and -1 if it differs from Add's.
 func (r Records) Find(ctx context.Context, key int64) (found int, reply store.Reply) {
 	rows := new([][]store.Value)
 	reply = r.Run(ctx, store.Call{Statement: keyvalue.Get, Parameters: store.OfInts(key), Row: func(row store.Row) error {

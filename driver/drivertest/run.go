@@ -17,23 +17,21 @@ import (
 	"assay/workload/definition"
 )
 
-// ShortRun is a short run of a workload, by its definition, for tests.
+// ShortRun is a short run of a workload, for tests.
 type ShortRun struct {
 	Workload definition.Workload
 	Config   definition.Config
 	Seed     uint64
-	// Clients is how many work at once, and Each how many operations each of them does,
-	// in at most Attempts attempts, of which none takes longer than Limit (0 for that of
-	// the plan). One client alone makes a run that can be repeated exactly.
+	// Clients work at once. Each does so many operations, each in at most Attempts attempts
+	// bounded by Limit (0 for the plan's). A run of one client can be repeated exactly.
 	Clients, Each, Attempts int
 	Limit                   time.Duration
-	// Idempotent repeats what ended unknown too, under the same id (load.RetryIdempotent).
+	// Idempotent repeats unknown outcomes too, under the same id (load.RetryIdempotent).
 	Idempotent bool
 }
 
-// Judge makes the schema anew, does the run by the load engine, in rounds if it has them,
-// with observers reading all the time and at its end, reads the database back and judges it
-// by the store's promise, or by the model in Config.
+// Judge makes the schema anew, does the run with observers reading all the time, reads the
+// database back and judges it by the store's promise, or by the model in Config.
 func (run ShortRun) Judge(ctx context.Context, t testing.TB, db store.Database) definition.Judgement {
 	t.Helper()
 	return run.judge(ctx, t, run.Evidence(ctx, t, db))
@@ -47,7 +45,7 @@ func (run ShortRun) Valid(ctx context.Context, t testing.TB, db store.Database) 
 	return j
 }
 
-// Evidence does the run as Judge does, and returns what it is judged by.
+// Evidence does the run as Judge does, and returns the evidence for the judgement.
 func (run ShortRun) Evidence(ctx context.Context, t testing.TB, db store.Database) definition.Evidence {
 	t.Helper()
 	recorded := filepath.Join(t.TempDir(), "history")
@@ -70,8 +68,7 @@ func (run ShortRun) Do(ctx context.Context, db store.Database, path string) erro
 	return err
 }
 
-// JudgeDone reads the database back after Do, however that ended, and judges the run
-// whose history is at path.
+// JudgeDone reads the database back after Do, even if Do failed, and judges the history at path.
 func (run ShortRun) JudgeDone(ctx context.Context, t testing.TB, db store.Database, path string) definition.Judgement {
 	t.Helper()
 	w, err := run.open(ctx, db)
@@ -83,7 +80,6 @@ func (run ShortRun) open(ctx context.Context, db store.Database) (definition.Wor
 	return run.Config.Open(ctx, db, run.Seed, run.Clients)
 }
 
-// readBack reads the database into a new folder when the work is done.
 func (run ShortRun) readBack(ctx context.Context, t testing.TB, w definition.Work, recorded string) definition.Evidence {
 	t.Helper()
 	folder := t.TempDir()
@@ -102,7 +98,6 @@ func (run ShortRun) judge(ctx context.Context, t testing.TB, e definition.Eviden
 	return j
 }
 
-// plan is a closed loop without a warm-up.
 func (run ShortRun) plan() (load.Plan, error) {
 	p := load.Defaults()
 	p.Clients, p.Ops, p.Warmup, p.Seed = run.Clients, uint64(run.Clients)*uint64(run.Each), 0, run.Seed
@@ -155,8 +150,7 @@ func (run ShortRun) do(ctx context.Context, db store.Database, path string) (def
 	return w, errors.Join(err, stop(), writer.Close())
 }
 
-// observe has the work's observers read until stop is called, and then a last
-// time each, so that the state at the end was seen.
+// observe has the observers read until stop is called, and once more then, to see the end.
 func observe(ctx context.Context, w definition.Work, recorder *following, now func() int64) (stop func() error) {
 	clients, _ := w.Observers()
 	if len(clients) == 0 {
@@ -202,31 +196,28 @@ func doRound(ctx context.Context, round load.Round, plan load.Plan, recorder loa
 	return err
 }
 
-// prompt is a client for which the engine does not wait after a connection was
-// lost: the tests' databases are back at once.
+// prompt hides lost connections from the engine, which would wait after one. The tests'
+// databases are back at once.
 type prompt struct{ load.Client }
 
-// Attempt implements load.Client.
 func (p prompt) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	a := p.Client.Attempt(ctx, seq, attempt)
 	a.Disconnected = false
 	return a
 }
 
-// following records clients behind so many others, and nothing but what they do.
+// following offsets the clients' numbers and records no marks.
 type following struct {
 	*history.Writer
 	first int
 	count atomic.Int64
 }
 
-// Reserve implements load.Recorder.
 func (f *following) Reserve(r history.Reservation) error {
 	r.Client += f.first
 	return f.Writer.Reserve(r)
 }
 
-// Record implements load.Recorder.
 func (f *following) Record(op *history.Op) error {
 	f.count.Add(1)
 	moved := *op
@@ -234,10 +225,9 @@ func (f *following) Record(op *history.Op) error {
 	return f.Writer.Record(&moved)
 }
 
-// Mark implements load.Recorder.
 func (f *following) Mark(history.Event) error { return nil }
 
-// mustBeValid fails the test unless every check is valid, or found what the level does not rule out.
+// mustBeValid accepts findings that the isolation level allows.
 func mustBeValid(t testing.TB, results []check.Result) {
 	t.Helper()
 	for _, r := range results {

@@ -22,8 +22,7 @@ import (
 	"assay/workload/ycsb"
 )
 
-// Supports are the workloads that stand on a store.Database, on one that is opened so and
-// lacks these capabilities.
+// Supports lists the workloads on a store.Database that open gives.
 func Supports(open store.Opener, lacks store.Lacks) []definition.Support {
 	var all []definition.Support
 	for _, w := range []definition.Workload{
@@ -35,8 +34,8 @@ func Supports(open store.Opener, lacks store.Lacks) []definition.Support {
 	return all
 }
 
-// ShortRuns does a short run of each workload that is supported and fails the test unless
-// every verdict is valid. Each run has more rows than a server with narrow limits returns.
+// ShortRuns does a short run of each supported workload and fails the test unless every verdict
+// is valid. Each run has more rows than a server with narrow limits returns.
 func ShortRuns(t *testing.T, target store.Target, supports ...definition.Support) {
 	for _, s := range supports {
 		t.Run(s.Workload, func(t *testing.T) {
@@ -51,7 +50,6 @@ func ShortRuns(t *testing.T, target store.Target, supports ...definition.Support
 	}
 }
 
-// shortRuns are the runs of a workload.
 func shortRuns(t *testing.T, name string) (all []ShortRun) {
 	query := candles.Defaults()
 	query.Candles, query.Tickers, query.Batch, query.Loaders = 300, 3, 50, 2
@@ -87,7 +85,7 @@ func shortRuns(t *testing.T, name string) (all []ShortRun) {
 	return all
 }
 
-// exampleScript is the bank of the examples.
+// exampleScript is the bank of examples/.
 func exampleScript(t *testing.T) *script.Config {
 	config := script.Defaults()
 	for _, flag := range config.Flags() {

@@ -11,24 +11,23 @@ import (
 	"assay/store"
 )
 
-// Statistics is what the suite needs of the account that a database keeps of its work.
+// Statistics describes a server whose account of its own work is tested.
 type Statistics struct {
 	Open   func(ctx context.Context, target store.Target) (store.Statistics, error)
 	Target store.Target
-	// Secret is the password in Target, empty if there is none.
+	// Secret is the password in Target, or empty.
 	Secret string
-	// Pause stops the server where it is, and Resume lets it go on.
+	// Pause stops the server's processes, and Resume continues them.
 	Pause, Resume func() error
-	// Counter is a figure that Work has grow; nil where asking is enough.
+	// Counter is a figure that must grow. Work makes it grow; nil if reading does.
 	Counter string
 	Work    func(t *testing.T)
-	// Means are the meanings that must be told.
+	// Means must all be reported.
 	Means []store.Meaning
 }
 
-// RunStatistics tests what a driver promises of the account: figures of its list,
-// counters that grow, an end of the wait for a server that is stopped, another
-// connection after that, and errors without a password.
+// RunStatistics tests a driver's account: figures of its list, growing counters, a bounded wait
+// for a stopped server, reconnection, and errors without the password.
 func RunStatistics(t *testing.T, h Statistics) {
 	account, err := h.Open(t.Context(), h.Target)
 	expect.NoError(t, err)
@@ -74,8 +73,7 @@ func RunStatistics(t *testing.T, h Statistics) {
 	t.Run("Stopped", func(t *testing.T) { h.stopped(t, account) })
 }
 
-// stopped has a server stopped where it is: the wait ends with its context, and
-// afterwards the server is read again.
+// stopped: the wait for a stopped server ends with its context; later the server is read again.
 func (h Statistics) stopped(t *testing.T, account store.Statistics) {
 	expect.NoError(t, h.Pause())
 	bounded, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

@@ -8,8 +8,8 @@ import (
 	"assay/store/durability"
 )
 
-// StorageOf has a user make tables by these statements of SQL, and returns what the database
-// then says of itself and what that promises.
+// StorageOf has a user make tables by SQL. It returns the database's description and promise of
+// durability.
 func StorageOf(t *testing.T, d Store, statements ...string) ([]store.Setting, durability.Guarantee) {
 	t.Helper()
 	f := d.fixture(t, openSchema())
@@ -29,7 +29,7 @@ func StorageOf(t *testing.T, d Store, statements ...string) ([]store.Setting, du
 	return product.Settings, durability.Of(product.Name, reported)
 }
 
-// Value is the value of a setting, empty if there is none.
+// Value is a setting's value, empty if the setting is missing.
 func Value(settings []store.Setting, name string) string {
 	i := slices.IndexFunc(settings, func(s store.Setting) bool { return s.Name == name })
 	if i < 0 {

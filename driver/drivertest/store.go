@@ -7,61 +7,58 @@ import (
 	"assay/store"
 )
 
-// Store is what a driver's test gives to have its store.Database tested.
+// Store is a driver's test's description of its database.
 type Store struct {
-	// Open is the driver's; each Database on Target that it gives is on the same data. Lacks
-	// is what the driver says that its database lacks: what needs it is left out.
+	// Open must give Databases on the same data for the same Target. Lacks is the driver's own
+	// list; tests that need a missing capability are left out.
 	Open   store.Opener
 	Lacks  store.Lacks
 	Target store.Target
-	// Secret is the password in Target, empty if there is none. It must turn up in nothing
-	// that a Database returns.
+	// Secret is the password in Target, or empty. No result or error may show it.
 	Secret string
-	// MakeForeign makes something of another maker where this workload's data would be,
-	// while they are not there. It registers its own removal with t.Cleanup, and returns
-	// what fails the test unless all is as it was. Nil leaves the test out.
+	// MakeForeign makes something of somebody else in place of this workload's data. It
+	// registers the removal with t.Cleanup and returns a check that all is as it was. If nil, the
+	// test is left out.
 	MakeForeign func(t *testing.T, workload string) (intact func(t *testing.T))
-	// Others are what others can make in or on this workload's data. Nil leaves the test out.
+	// Others lists things to make in or on this workload's data. If nil, the test is left out.
 	Others func(workload string) []Other
-	// Server is the server's own address, as "host:port"; the network is broken if it is not
-	// empty. Via is Target by way of this "host:port": Server, a proxy before it, or a port
-	// where nobody listens or answers. The driver is to stay with this address (no discovery of
-	// other members).
+	// Server is the server's own "host:port"; if it is empty, the network is not broken. Via is
+	// Target through another "host:port": Server, a proxy, or a port without a listener. The
+	// driver must keep to that address and discover no members.
 	Server string
 	Via    func(addr string) store.Target
-	// CommitMarker is in what the client sends when it commits and in nothing that it sends
-	// earlier in a transaction: "commit". Upper or lower case.
+	// CommitMarker is in the bytes of a commit and in no earlier bytes of a transaction:
+	// "commit". Case does not matter.
 	CommitMarker []byte
-	// HTTP2 is true if the server speaks HTTP/2, and so sends of itself beside its answers.
+	// HTTP2 is true if the server speaks HTTP/2, and so sends more than answers.
 	HTTP2 bool
-	// Unproven is true if an error of a statement outside of a transaction does not prove
-	// that it had no effect, since such a statement commits before it is answered.
+	// Unproven is true if an error of a statement outside of a transaction does not prove that
+	// it had no effect, since such a statement commits before it is answered.
 	Unproven bool
-	// Confirms is true if the driver says of a row that a repeated insert meets that it is as
-	// durable as an acknowledged one (store.Reply.Confirmed).
+	// Confirms is true if the driver confirms that the row of a repeated insert is as durable as
+	// an acknowledged row (store.Reply.Confirmed).
 	Confirms bool
-	// Restart kills the server as by kill -9 and starts it again; it returns when the server
-	// has been started, if not yet ready.
+	// Restart kills the server with SIGKILL and starts it again. It may return before the server
+	// is ready.
 	Restart func(t *testing.T)
-	// Engines are those that are tried beside the first; all if it is nil. Shrinks is true
-	// if the last compaction surely makes a small table smaller that is nearly empty.
+	// Engines are tried beside the first; nil means all. Shrinks is true if the last compaction
+	// surely shrinks a small, nearly empty table.
 	Engines []string
 	Shrinks bool
-	// brief is true if what is tried many times is tried less often.
+	// brief reduces repetitions to a third.
 	brief bool
 }
 
-// The workloads of the suite's own schemas: one that is written in transactions, where the
-// database has them, one of single records, whose reads may go to another server, and one
-// whose tables and statements are a user's, in the database's language.
+// Workloads of the suite's own schemas: in transactions if the database has them; single
+// records, whose reads may go to another server; a user's tables and statements in the
+// database's language.
 const (
 	Conformance        = "conformance"
 	ConformanceRecords = "conformance_records"
 	ConformanceOpen    = "conformance_open"
 )
 
-// RunStore tests everything that package store promises, on schemas of its own. Its
-// subtests run one after the other.
+// RunStore tests all promises of package store. Its subtests run one after the other.
 func RunStore(t *testing.T, s Store) {
 	RunStatements(t, s)
 	records, transactions := s, s.Lacks[store.Transactions] == ""
@@ -77,14 +74,14 @@ func RunStore(t *testing.T, s Store) {
 	t.Run("Parts", func(t *testing.T) { testParts(t, s, s.fixtures(conformanceSchema(s.Lacks))) })
 }
 
-// RunStatements is the part of RunStore about what single statements do.
+// RunStatements is the part of RunStore about single statements.
 func RunStatements(t *testing.T, s Store) {
 	t.Run("Statements", func(t *testing.T) { testStatements(t, s.fixtures(conformanceSchema(s.Lacks))) })
 }
 
-// RunOutcomes is the part of RunStore about what the end of an attempt proves, with races
-// and, with a Server, a network that breaks: for a target that changes how sessions work and
-// nothing else. What is tried many times is tried less often. With workloads only these are tried.
+// RunOutcomes is the part of RunStore about outcomes, races and a breaking network. It is for
+// targets that only change how sessions work, and repeats less often. If workloads are given,
+// only these are tried.
 func RunOutcomes(t *testing.T, s Store, workloads ...string) {
 	s.brief = true
 	for _, schema := range []store.Schema{conformanceSchema(s.Lacks), openSchema()} {
@@ -106,9 +103,9 @@ func (s Store) runOutcomes(t *testing.T, schema store.Schema) {
 	onOne(t, ready(s.fixtures(schema)), all)
 }
 
-// RunThroughFaults has eight clients work while faults of the servers happen, one after the other. It
-// wants every client to work on, and every answer to fit the data. A fault that calls work waits until
-// every client has had a write acknowledged.
+// RunThroughFaults has eight clients work during faults, one after the other. Every client must
+// work on, and every answer must fit the data. A fault's call of work waits until every client
+// has had a write acknowledged.
 func RunThroughFaults(t *testing.T, s Store, faults ...func(work func())) {
 	f := ready(s.fixtures(conformanceSchema(s.Lacks)))(t)
 	f.whileFailing(f.store, 0, 8, 40, faults...)
@@ -116,7 +113,6 @@ func RunThroughFaults(t *testing.T, s Store, faults ...func(work func())) {
 	f.check()
 }
 
-// ofSchema tests the life cycle, the outcomes and the network on one schema.
 func (s Store) ofSchema(t *testing.T, schema store.Schema, leases bool) {
 	t.Run(schema.Workload, func(t *testing.T) {
 		s.runLifecycle(t, s.fixtures(schema), leases)

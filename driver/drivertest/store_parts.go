@@ -13,7 +13,6 @@ import (
 	"assay/store"
 )
 
-// testParts tests what only some databases have.
 func testParts(t *testing.T, s Store, on func(t *testing.T) *fixture) {
 	operations(t, on, []operation{
 		{"LoadAtOnce", (*fixture).testLoadAtOnce},
@@ -26,7 +25,7 @@ func testParts(t *testing.T, s Store, on func(t *testing.T) *fixture) {
 	})
 }
 
-// many are rows of the table goods.
+// many are rows of the table goods with the items from, ..., to-1.
 func many(from, to int64) store.Rows {
 	return store.Rows{Table: "goods", Columns: columnsOf("goods"), Count: int(to - from), Row: func(i int, into []store.Value) []store.Value {
 		n := from + int64(i)
@@ -34,7 +33,6 @@ func many(from, to int64) store.Rows {
 	}}
 }
 
-// sums are how many rows of goods are there, and what their columns add up to.
 func (f *fixture) sums(db store.Database) (n, items, prices int64) {
 	f.t.Helper()
 	err := store.ReadAll(f.ctx, db.View, func(r store.Reader) error {
@@ -60,7 +58,7 @@ func (f *fixture) wantMany(n int64) {
 	}
 }
 
-// testLoadAtOnce loads several batches at the same time, and more by sessions.
+// testLoadAtOnce loads several batches at once, and more by sessions.
 func (f *fixture) testLoadAtOnce() {
 	marker := f.marker("run-1")
 	marker.Loaded = false
@@ -99,7 +97,6 @@ func (f *fixture) testLoadAtOnce() {
 	}
 }
 
-// testPromises wants what is promised said in words that are known.
 func (f *fixture) testPromises() {
 	p, levels := f.store.Promises(), f.store.Levels()
 	if transactional := f.lacks[store.Transactions] == ""; (p.Model != "") != transactional || (len(levels) > 0) != transactional {
@@ -117,7 +114,6 @@ func (f *fixture) testPromises() {
 	}
 }
 
-// begin makes the schema with rows in the table goods.
 func (f *fixture) begin(rows int64) {
 	f.t.Helper()
 	f.mustCreate(f.store, "run-1")
@@ -125,7 +121,6 @@ func (f *fixture) begin(rows int64) {
 	f.must("FinishLoad", f.store.FinishLoad(f.ctx))
 }
 
-// part finds an optional part, and logs its lack.
 func part[T any](f *fixture) (p T, ok bool) {
 	if p, ok = store.As[T](f.store); !ok {
 		f.t.Logf("the database has no part %T", new(T))
@@ -133,8 +128,7 @@ func part[T any](f *fixture) (p T, ok bool) {
 	return p, ok
 }
 
-// testCounting wants the same names each time, and nothing that shrinks but what is of the
-// moment.
+// testCounting wants the same names each time, and no shrinking counter but gauges.
 func (f *fixture) testCounting() {
 	counting, ok := part[store.Counting](f)
 	if !ok {
@@ -156,7 +150,6 @@ func (f *fixture) testCounting() {
 	}
 }
 
-// testCompacting takes most rows away and runs each command, which changes none.
 func (f *fixture) testCompacting(shrinks bool) {
 	compacting, ok := part[store.Compacting](f)
 	if !ok || !f.has(f.t, store.Compactions, store.Sets) {
@@ -185,7 +178,6 @@ func (f *fixture) testCompacting(shrinks bool) {
 	}
 }
 
-// testEngined has engines hold rows.
 func (f *fixture) testEngined(chosen []string) {
 	engined, ok := part[store.Engined](f)
 	if !ok {
@@ -206,7 +198,7 @@ func (f *fixture) testEngined(chosen []string) {
 	}
 }
 
-// testReplicated has each member show what was acknowledged.
+// testReplicated wants each member to show every acknowledged row.
 func (f *fixture) testReplicated() {
 	replicated, ok := part[store.Replicated](f)
 	if !ok {
@@ -233,8 +225,7 @@ func (f *fixture) testReplicated() {
 	}
 }
 
-// testLearner has a session take a statement that it did not know, by itself and within a
-// transaction.
+// testLearner has a session learn a statement, outside and inside of a transaction.
 func (f *fixture) testLearner() {
 	f.begin(10)
 	session := f.session(f.store, selecting("goods", "price", store.Where("shop", "item")...))

@@ -6,14 +6,13 @@ import (
 	"assay/store"
 )
 
-// The accounts that are loaded, and what each of them has then.
+// accounts are loaded, each with opening.
 const (
 	accounts = 4
 	opening  = 1_000_000
 )
 
-// account is a row of the table account, and entry one of the table entry: a transfer with
-// the versions that it has given both accounts.
+// entry is a transfer with the versions that it gave both accounts.
 type (
 	account struct{ ID, Balance, Version int64 }
 	entry   struct {
@@ -38,8 +37,7 @@ func entryColumns() store.Columns[entry] {
 	}
 }
 
-// conformanceSchema has a table for each thing that a database without these capabilities
-// can be asked for.
+// conformanceSchema has a table for each capability that is not lacking.
 func conformanceSchema(lacks store.Lacks) store.Schema {
 	s := store.Schema{Workload: Conformance, Transactions: lacks[store.Transactions] == "", Judged: true, Tables: []store.Table{{
 		Name: "goods", KeyColumns: 2,
@@ -79,14 +77,12 @@ func conformanceSchema(lacks store.Lacks) store.Schema {
 	return s
 }
 
-// recordsSchema has one table of records.
 func recordsSchema() store.Schema {
 	return store.Schema{Workload: ConformanceRecords, Reads: true, Durable: true, Tables: []store.Table{{
 		Name: "record", Columns: []store.Column{{Name: "id"}, {Name: "content", Type: store.String, Length: 40}},
 	}}}
 }
 
-// record is a row of the table record.
 type record struct {
 	ID      int64
 	Content string
@@ -96,5 +92,4 @@ func recordColumns() store.Columns[record] {
 	return store.Columns[record]{Names: []string{"id", "content"}, Fields: func(r *record) []any { return []any{&r.ID, &r.Content} }}
 }
 
-// key is what names a row of a table in conditions.
 func byKey(t *store.Table) []store.Condition { return store.Where(slices.Clone(t.Key())...) }

@@ -10,26 +10,25 @@ import (
 	"assay/workload/bank"
 )
 
-// Transfers remembers what was sent to a bank and answered, and compares it with what is
+// Transfers records transfers sent to a bank and their answers, and compares them with the rows
 // read back. It is safe for concurrent use.
 type Transfers struct{ *ledger }
 
-// NewTransfers returns the record of these opening accounts.
+// NewTransfers returns a record that begins with the opening accounts.
 func NewTransfers(opening []bank.Account) *Transfers {
 	l := &Transfers{newLedger()}
 	l.open(opening)
 	return l
 }
 
-// open adds accounts that were loaded.
 func (l *Transfers) open(accounts []bank.Account) {
 	for _, a := range accounts {
 		l.opening[a.ID] = a.Balance
 	}
 }
 
-// Record adds one attempt of a transfer. Attempts of one id must be recorded in their order
-// and ask for the same. The zero Reply stands for a transfer that may have been sent.
+// Record adds one attempt of a transfer. Attempts of one id must be recorded in order and ask
+// for the same. The zero Reply stands for a transfer that may have been sent.
 func (l *Transfers) Record(t bank.Transfer, r bank.Reply) {
 	w := sentWrite{entry: entry{ID: t.ID, Source: t.Source, Destination: t.Destination, Amount: t.Amount}, outcome: r.Outcome,
 		told: [2]left{{r.Source.Balance, r.Source.Version}, {r.Destination.Balance, r.Destination.Version}}}
@@ -39,7 +38,7 @@ func (l *Transfers) Record(t bank.Transfer, r bank.Reply) {
 	l.record(w)
 }
 
-// Count returns how many transfers ended in this outcome.
+// Count returns the number of transfers with an outcome.
 func (l *Transfers) Count(outcome history.Outcome) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,8 +50,7 @@ func (l *Transfers) Count(outcome history.Outcome) (n int) {
 	return n
 }
 
-// Check settles, reads everything and fails the test for what does not fit. It returns
-// what was read.
+// Check settles, reads everything, fails the test for each contradiction and returns the rows.
 func (l *Transfers) Check(ctx context.Context, t *testing.T, db bank.Store) Snapshot {
 	t.Helper()
 	if err := db.Settle(ctx); err != nil {
@@ -66,7 +64,7 @@ func (l *Transfers) Check(ctx context.Context, t *testing.T, db bank.Store) Snap
 	return read
 }
 
-// Problems returns everything in which what was read contradicts what was answered.
+// Problems lists the contradictions between the rows and the answers.
 func (l *Transfers) Problems(read Snapshot) []string { return l.problems(read.state()) }
 
 // Snapshot is a whole state of a bank as read.
@@ -95,7 +93,7 @@ func ReadAll(ctx context.Context, db bank.Store) (Snapshot, error) {
 	return s, err
 }
 
-// ReadReplica reads a member, with the rows of the journal in the order of their ids.
+// ReadReplica reads a member, the entries in the order of their ids.
 func ReadReplica(ctx context.Context, db store.Replicated, member store.Replica) (s Snapshot, err error) {
 	err = bank.ReadFrom(ctx, func(ctx context.Context, read func(store.Reader) error) error {
 		return db.ViewReplica(ctx, member, read)
@@ -106,7 +104,7 @@ func ReadReplica(ctx context.Context, db store.Replicated, member store.Replica)
 	return s, err
 }
 
-// Account returns an account as read, the zero Account if it is not there.
+// Account returns an account as read, or the zero Account.
 func (s Snapshot) Account(id int64) bank.Account {
 	for _, a := range s.Accounts {
 		if a.ID == id {
@@ -116,7 +114,7 @@ func (s Snapshot) Account(id int64) bank.Account {
 	return bank.Account{}
 }
 
-// Entry returns the first row of this transfer; ok is false if there is none.
+// Entry returns a transfer's first row.
 func (s Snapshot) Entry(id int64) (e bank.Entry, ok bool) {
 	for _, e := range s.Entries {
 		if e.ID == id {

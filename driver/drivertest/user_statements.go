@@ -10,13 +10,12 @@ import (
 	"assay/store"
 )
 
-// openSchema has the tables that statements in the database's language make: those of a
-// user.
+// openSchema is empty: statements in the database's language make its tables.
 func openSchema() store.Schema {
 	return store.Schema{Workload: ConformanceOpen, Transactions: true, Open: true}
 }
 
-// said is a statement in SQL with its parameters, and the same as a command on documents.
+// said is a statement in SQL, and the equal command on documents.
 type said struct {
 	text    string
 	with    []any
@@ -24,7 +23,7 @@ type said struct {
 	reads   bool
 }
 
-// document is one of these names and values.
+// document takes names and values in turn.
 func document(fields ...any) (d store.Document) {
 	for i := 0; i < len(fields); i += 2 {
 		d = append(d, store.Field{Name: fields[i].(string), Value: fields[i+1]})
@@ -34,7 +33,6 @@ func document(fields ...any) (d store.Document) {
 
 func (f *fixture) documents() bool { return f.lacks[store.SQL] != "" }
 
-// native is the statement as the database has it, and parameters are what comes with it.
 func (f *fixture) native(s said) store.Statement {
 	if f.documents() {
 		s.text = store.Command
@@ -49,7 +47,6 @@ func (f *fixture) parameters(s said) []store.Value {
 	return with(s.with...)
 }
 
-// The statements on the table of records.
 func tableOfRecords() said {
 	return said{text: "CREATE TABLE record (id bigint PRIMARY KEY, content varchar(100))", command: document("create", "record")}
 }
@@ -68,7 +65,6 @@ func allRecords() said {
 	return said{text: "SELECT id, content FROM record ORDER BY id", reads: true, command: document("find", "record", "filter", store.Document{})}
 }
 
-// updatingRecords changes the records whose id is less than the bound.
 func updatingRecords(bound int64) said {
 	return said{text: "UPDATE record SET content = $1 WHERE id < $2", with: []any{"changed", bound},
 		command: document("update", "record", "updates", []any{document("q", document("_id", document("$lt", bound)),
@@ -87,15 +83,14 @@ func (f *fixture) recordParameters(w sentWrite) []store.Value {
 	return f.parameters(recording(w.ID, w.content))
 }
 
-// learn makes a statement known to a session.
 func (f *fixture) learn(ctx context.Context, session store.Session, s said) (int, error) {
 	of := f.native(s)
 	of.Name = "learned"
 	return session.(store.Learner).Learn(ctx, of)
 }
 
-// replies are those to statements that are each learned and run in a session of its own. One
-// that is refused when it is learned has had no effect.
+// replies learns and runs each statement in a session of its own. A refusal to learn counts as
+// failed.
 func (f *fixture) replies(db store.Database, all ...said) (replies []store.Reply) {
 	f.t.Helper()
 	for _, s := range all {
@@ -115,7 +110,7 @@ func (f *fixture) replies(db store.Database, all ...said) (replies []store.Reply
 	return replies
 }
 
-// make runs statements of a setup, and has them recorded.
+// make runs a setup's statements and has the tables recorded.
 func (f *fixture) make(db store.Database, all ...said) error {
 	f.t.Helper()
 	for i, r := range f.replies(db, all...) {
@@ -130,7 +125,7 @@ func (f *fixture) make(db store.Database, all ...said) error {
 	return recorded.RecordMade(f.ctx)
 }
 
-// loadRecords loads rows by the fastest way, and ends loading.
+// loadRecords loads rows and finishes loading.
 func (f *fixture) loadRecords(db store.Database, ids ...int64) {
 	f.t.Helper()
 	rows := store.Rows{Table: "record", Count: len(ids), Row: func(i int, into []store.Value) []store.Value {
@@ -147,7 +142,6 @@ func (f *fixture) loadRecords(db store.Database, ids ...int64) {
 	}
 }
 
-// readRecords gives all records.
 func (f *fixture) readRecords(ctx context.Context, r store.Reader, give func(record) error) error {
 	all := f.native(allRecords())
 	all.Name = "records"
@@ -163,7 +157,6 @@ func (f *fixture) readRecords(ctx context.Context, r store.Reader, give func(rec
 	}, f.parameters(allRecords())...)
 }
 
-// openOutcomes are the tests of statements that a user writes.
 func openOutcomes() []operation {
 	return []operation{
 		{"Get", (*fixture).testGet},
@@ -177,8 +170,8 @@ func openOutcomes() []operation {
 	}
 }
 
-// testValues: what is written is read as it was, in a transaction and in a view, and NULL,
-// sums and counts have the types that a user expects.
+// testValues: values are read as written, in a transaction and in a view; NULL, sums and counts
+// have the types that a user expects.
 func (f *fixture) testValues() {
 	put, look := documentValues()
 	wants := [][]any{{put.command[1].Value.([]any)[0]}}
@@ -221,7 +214,6 @@ func (f *fixture) testValues() {
 	f.t.Error("a comparison is neither a boolean nor a number")
 }
 
-// documentValues are a document with all kinds of values, and how it is found.
 func documentValues() (put said, look []said) {
 	d := document("_id", int64(9), "content", "it's \\ \"$1\" \u00fc", "n", int64(1)<<62, "f", 1.5, "b", true, "none", nil,
 		"list", []any{int64(1), "a", nil, document("x", -2.0)}, "empty", store.Document{}, "nothing", []any{})
@@ -232,7 +224,6 @@ func documentValues() (put said, look []said) {
 	}
 }
 
-// rows are what a statement gives in a view.
 func (f *fixture) rows(look view, s said) (rows [][]any) {
 	f.t.Helper()
 	of := f.native(s)
@@ -244,7 +235,6 @@ func (f *fixture) rows(look view, s said) (rows [][]any) {
 	return rows
 }
 
-// into collects rows.
 func into(rows *[][]any) func(store.Row) error {
 	return func(row store.Row) error {
 		values, err := row.AppendValues(nil)
@@ -253,7 +243,6 @@ func into(rows *[][]any) func(store.Row) error {
 	}
 }
 
-// wantRows wants a statement to give rows, in a view and in a transaction.
 func (f *fixture) wantRows(s said, want ...[]any) {
 	f.t.Helper()
 	var inside [][]any
@@ -273,15 +262,14 @@ func (f *fixture) wantRows(s said, want ...[]any) {
 	}
 }
 
-// wrong are statements that any database refuses: one that reads and one that writes.
 func wrong() (read, write said) {
 	return said{text: "SELECT missing FROM record", reads: true, command: document("aggregate", "record", "pipeline", []any{document("$nonsense", int64(1))}, "cursor", store.Document{})},
 		said{text: "INSERT INTO record (id, nothing) VALUES ($1, $2)", with: []any{int64(4), int64(4)},
 			command: document("update", "record", "updates", []any{document("q", store.Document{}, "u", document("$nonsense", int64(1)))})}
 }
 
-// testAlone: a statement by itself is committed or had no effect; a constraint is told from
-// other errors, and the session goes on.
+// testAlone: a statement outside of a transaction commits or has no effect. A violated
+// constraint differs from other errors, and the session stays usable.
 func (f *fixture) testAlone() {
 	read, _ := wrong()
 	for i, r := range f.replies(f.store, recording(11, "x"), recording(12, "y"), recording(11, "z"), lookup(12), deletingRecord(12), read, recording(13, "x")) {
@@ -298,8 +286,8 @@ func (f *fixture) testAlone() {
 	}
 }
 
-// testTogether: what is left has no effect, and the session is good for the next; what a
-// constraint or an error refuses is the transaction's; what is changed is counted.
+// testTogether: a transaction that its work leaves has no effect. Errors and violations belong
+// to the transaction, changed rows are counted, and the session stays usable.
 func (f *fixture) testTogether() {
 	_, write := wrong()
 	session := f.session(f.store, f.native(recording(0, "")), f.native(updatingRecords(0)), f.native(deletingRecord(0)))
@@ -349,7 +337,7 @@ func (f *fixture) testTogether() {
 	}
 }
 
-// testMade: the next run has a schema without what a user has made.
+// testMade: the next run's schema lacks the tables that a user made.
 func (f *fixture) testMade() {
 	f.must("RecordMade", f.make(f.store,
 		said{text: "CREATE TABLE child (id bigint PRIMARY KEY, parent bigint REFERENCES record (id))", command: document("create", "child")},

@@ -11,8 +11,7 @@ import (
 	"assay/store"
 )
 
-// verbatims is the database's, whose sessions send texts as they are written; nil if it has
-// no SQL.
+// verbatims is nil if the database has no SQL.
 func (f *fixture) verbatims() store.Verbatims {
 	f.t.Helper()
 	if f.documents() {
@@ -26,12 +25,10 @@ func (f *fixture) verbatims() store.Verbatims {
 	return of
 }
 
-// plainText is a text without parameters.
 func plainText(kind store.TextKind, text string) store.UserText {
 	return store.UserText{Text: text, Protocol: store.Simple, Kind: kind, Keep: true}
 }
 
-// The texts of the tests.
 func beginText() store.UserText    { return plainText(store.Begins, "BEGIN") }
 func commitText() store.UserText   { return plainText(store.Commits, "COMMIT") }
 func rollbackText() store.UserText { return plainText(store.RollsBack, "ROLLBACK") }
@@ -43,7 +40,6 @@ func insertText(id int64) store.UserText {
 	return plainText(store.Writes, fmt.Sprintf("INSERT INTO record (id, content) VALUES (%d, 'x')", id))
 }
 
-// do is an operation of these texts, one after the other.
 func do(session store.Session, ctx context.Context, texts ...store.UserText) (all []store.Result, reply store.Reply) {
 	reply = session.(store.Verbatim).Verbatim(ctx, true, func(ctx context.Context, s store.Sender) error {
 		for _, text := range texts {
@@ -58,15 +54,14 @@ func do(session store.Session, ctx context.Context, texts ...store.UserText) (al
 	return all, reply
 }
 
-// wrote notes a record that is there if the outcome is Committed.
 func (f *fixture) wrote(outcome history.Outcome, ids ...int64) {
 	for _, id := range ids {
 		f.ledger.record(sentWrite{entry: entry{ID: id}, content: "x", outcome: outcome})
 	}
 }
 
-// testVerbatimOutcomes: an operation is committed as a whole, or failed with proof that
-// nothing of it is there, or partly done; and the session is good for the next.
+// testVerbatimOutcomes: an operation is committed as a whole, failed with proof of no effect, or
+// partly done; the session stays usable.
 func (f *fixture) testVerbatimOutcomes() {
 	if f.verbatims() == nil {
 		return
@@ -122,8 +117,8 @@ func (f *fixture) testVerbatimOutcomes() {
 	}
 }
 
-// testVerbatimAnswers: what statements give is as the database writes it, by each protocol;
-// parameters are none in a text that only looks so, and the status follows transactions.
+// testVerbatimAnswers: answers are in the database's own form, by each protocol. Placeholders
+// inside of quotes are no parameters, and the status follows transactions.
 func (f *fixture) testVerbatimAnswers() {
 	of := f.verbatims()
 	if of == nil {
@@ -179,8 +174,8 @@ func (f *fixture) testVerbatimAnswers() {
 	f.wrote(history.Failed, 220)
 }
 
-// testVerbatimPipeline: a pipeline is a transaction outside of one, and a part of one
-// inside; one that fails had no effect, and the session is good for the next.
+// testVerbatimPipeline: a pipeline outside of a transaction is a transaction, and inside a part
+// of it. A failed pipeline has no effect, and the session stays usable.
 func (f *fixture) testVerbatimPipeline() {
 	of := f.verbatims()
 	if of == nil {
@@ -224,8 +219,8 @@ func (f *fixture) testVerbatimPipeline() {
 	f.wrote(history.Failed, 303, 304)
 }
 
-// testVerbatimCut: a connection that is lost before COMMIT was sent is proof of no effect,
-// and afterwards nobody knows.
+// testVerbatimCut: a connection lost before COMMIT was sent proves no effect; later it proves
+// nothing.
 func (n *network) testVerbatimCut() {
 	if n.verbatims() == nil {
 		return

@@ -1,6 +1,5 @@
-// Package encryption is TLS as the address of a database asks for it: the files
-// that it names, how far the server's certificate is verified, and what a
-// handshake that failed means for the user.
+// Package encryption is TLS as a database's address asks for it: the files, the verification of
+// the server's certificate, and explanations of failed handshakes.
 //
 // It must not know any database.
 package encryption
@@ -21,43 +20,40 @@ import (
 	"assay/store"
 )
 
-// Verification is how far the certificate of a server is verified.
+// Verification says how far a server's certificate is verified.
 type Verification int
 
 const (
-	// ChainAndHost asks for a trusted authority and for the name or address by
-	// which the server was reached.
+	// ChainAndHost wants a trusted authority and the name or address that was dialed.
 	ChainAndHost Verification = iota
-	// ChainOnly asks for a trusted authority.
+	// ChainOnly wants a trusted authority.
 	ChainOnly
-	// Nothing takes any certificate.
+	// Nothing accepts any certificate.
 	Nothing
 )
 
-// Options are what an address asks for.
+// Options are an address's wishes.
 type Options struct {
-	// CA holds the certificates that are trusted; without it those of the
-	// system are.
+	// CA has the trusted certificates; without it the system's are trusted.
 	CA File
-	// Certificate and Key are what the client shows, both or none.
+	// Certificate and Key are the client's, both or none.
 	Certificate, Key File
-	// Passphrase opens a key that is encrypted as PKCS#8 has it (RFC 8018).
+	// Passphrase opens a key encrypted as PKCS#8 (RFC 8018).
 	Passphrase Passphrase
 	Verify     Verification
 }
 
-// Passphrase is a parameter of an address that has a passphrase, which no error may show.
+// Passphrase is an address's parameter. No error may show its value.
 type Passphrase struct{ Parameter, Value string }
 
-// File is a parameter of an address that names a PEM file.
+// File is an address's parameter that names a PEM file.
 type File struct{ Parameter, Path string }
 
-// maxFile bounds a file; all authorities of an operating system take 250 kB.
+// maxFile bounds a file in bytes; all authorities of an operating system take 250 kB.
 const maxFile = 4 << 20
 
-// Config reads the files. A file that cannot be used is a *store.OptionError
-// that names the parameter, the file and the reason, and nothing of what is in
-// it.
+// Config reads the files. For an unusable file it returns *store.OptionError with the parameter,
+// the path and the reason, without any of the content.
 func (o Options) Config() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CA.Path != "" {
@@ -86,8 +82,8 @@ func (o Options) Config() (*tls.Config, error) {
 	return config, nil
 }
 
-// Check is the error of Config for a driver whose library reads the files itself: with a
-// passphrase it opens keys of older forms too, which are passed over.
+// Check returns Config's error to a driver whose library reads the files itself. Such a library
+// opens older encrypted keys too, so Check does not try these.
 func (o Options) Check() error {
 	if o.Passphrase.Value != "" && !o.Key.Encrypted() {
 		o.Certificate, o.Key, o.Passphrase.Value = File{}, File{}, ""
@@ -96,7 +92,6 @@ func (o Options) Check() error {
 	return err
 }
 
-// addCertificate adds what the client shows to a server that asks.
 func (o Options) addCertificate(config *tls.Config) error {
 	if o.Certificate.Path == "" && o.Key.Path == "" {
 		if o.Passphrase.Value != "" {
@@ -111,7 +106,7 @@ func (o Options) addCertificate(config *tls.Config) error {
 	return err
 }
 
-// ClientCertificate reads what the client shows.
+// ClientCertificate reads the client's certificate and key.
 func (o Options) ClientCertificate() (tls.Certificate, error) {
 	none := tls.Certificate{}
 	switch {
@@ -144,7 +139,6 @@ func (o Options) ClientCertificate() (tls.Certificate, error) {
 	return pair, nil
 }
 
-// opened is the text of the key without its passphrase.
 func (o Options) opened(key []byte) ([]byte, error) {
 	locked := blockOf(key, encryptedKey)
 	switch {
@@ -165,13 +159,12 @@ func (o Options) opened(key []byte) ([]byte, error) {
 // encryptedKey is the PEM type of a PKCS#8 key with a passphrase.
 const encryptedKey = "ENCRYPTED PRIVATE KEY"
 
-// Encrypted reports whether the file is a key of that kind.
+// Encrypted reports whether the file has an encrypted PKCS#8 key.
 func (f File) Encrypted() bool {
 	text, err := f.read()
 	return err == nil && blockOf(text, encryptedKey) != nil
 }
 
-// decrypted is the key as PEM, without its passphrase.
 func decrypted(key []byte, passphrase string) ([]byte, error) {
 	private, err := pkcs8.ParsePKCS8PrivateKey(key, []byte(passphrase))
 	if err != nil {
@@ -181,7 +174,7 @@ func decrypted(key []byte, passphrase string) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: plain}), err
 }
 
-// blockOf is the first PEM block whose type ends like this, nil if there is none.
+// blockOf is the first PEM block whose type has the suffix, or nil.
 func blockOf(text []byte, suffix string) *pem.Block {
 	for {
 		block, rest := pem.Decode(text)
@@ -192,7 +185,6 @@ func blockOf(text []byte, suffix string) *pem.Block {
 	}
 }
 
-// read returns what is in the file.
 func (f File) read() ([]byte, error) {
 	text, err := readBounded(f.Path)
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
@@ -204,7 +196,7 @@ func (f File) read() ([]byte, error) {
 	return text, nil
 }
 
-// readBounded reads an ordinary file: a device or a pipe might never end.
+// readBounded refuses devices and pipes, which might never end.
 func readBounded(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -229,7 +221,6 @@ func refuse(f File, reason, want string) error {
 	return &store.OptionError{Option: f.Parameter, Value: f.Path, Reason: reason, Want: want}
 }
 
-// verifyChain verifies a server's certificate without its name.
 func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 	return func(state tls.ConnectionState) error {
 		options := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}
@@ -241,7 +232,6 @@ func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 	}
 }
 
-// What Describe says of a connection.
 const (
 	off         = "off"
 	verified    = "verified"
@@ -249,12 +239,11 @@ const (
 	notVerified = "encrypted, not verified"
 )
 
-// Setting is the name under which Describe tells it.
+// Setting is the name of State's text in Describe.
 const Setting = "tls"
 
-// State says how a connection that was made with this configuration is
-// protected; nil stands for one without TLS. It knows the configurations of
-// this package and those of pgx and of MongoDB's library.
+// State says how a connection with this configuration is protected; nil means no TLS. It also
+// understands the configurations of pgx and of MongoDB's library.
 func State(config *tls.Config) string {
 	switch {
 	case config == nil:

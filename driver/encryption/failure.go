@@ -14,20 +14,19 @@ import (
 	"assay/store"
 )
 
-// Advice is how the parameters of an address are named to the user.
+// Advice names an address's parameters to the user.
 type Advice struct {
-	// CA is the parameter with the authorities.
+	// CA takes the authorities' file.
 	CA string
-	// Certificate is what gives a client's certificate and key.
+	// Certificate takes a client's certificate and key.
 	Certificate string
-	// AnyHost is what gives up the verification of the host name.
+	// AnyHost gives up the verification of the host name.
 	AnyHost string
-	// Off is what asks for a connection without TLS.
+	// Off asks for a connection without TLS.
 	Off string
 }
 
-// Reason says in a sentence why a handshake failed and what can be done; ok is
-// false if err is no failure of TLS.
+// Reason explains a failed handshake and says what to do; ok is false if err is not TLS's.
 func Reason(err error, advice Advice) (text string, ok bool) {
 	var host x509.HostnameError
 	var invalid x509.CertificateInvalidError
@@ -51,21 +50,19 @@ func Reason(err error, advice Advice) (text string, ok bool) {
 	return "", false
 }
 
-// IsClosed reports whether an error is the other side's end of a connection.
+// IsClosed reports whether the other side has closed the connection.
 func IsClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// ClosedAfterHandshake says what it may mean that a server ends a connection
-// after the client's side of the handshake and before it has answered anything.
-// With TLS 1.3 a server refuses a client's certificate then, and its alert is lost
-// if it closes with bytes of the client's unread, which resets the connection.
+// ClosedAfterHandshake explains why a server closes the connection before its first answer. With
+// TLS 1.3 a server refuses a client's certificate only after the client's handshake. The alert is
+// lost if unread bytes of the client make the close a reset.
 func ClosedAfterHandshake(advice Advice) string {
 	return "it closes the connection right after the TLS handshake, as a server does that does not trust the client's certificate: " +
 		"give one that it trusts as " + advice.Certificate
 }
 
-// namesOf are the names and addresses of a certificate.
 func namesOf(c *x509.Certificate) string {
 	names := slices.Clone(c.DNSNames)
 	for _, ip := range c.IPAddresses {
@@ -81,8 +78,7 @@ func namesOf(c *x509.Certificate) string {
 	return strings.Join(names, ", ")
 }
 
-// alert puts an alert of the server (RFC 8446, "Alert Protocol", in the words
-// of crypto/tls) in words of ours.
+// alert explains a server's alert (RFC 8446, "Alert Protocol", as crypto/tls words it).
 func alert(text string, advice Advice) string {
 	text = strings.TrimPrefix(text, "tls: ")
 	switch {

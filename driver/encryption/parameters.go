@@ -5,8 +5,7 @@ import (
 	"assay/store"
 )
 
-// The parameters of addresses where the database has no words of its own; the
-// names are the names of MongoDB's connection string as far as it has them.
+// Parameters for databases without parameters of their own, named as MongoDB's if it has them.
 const (
 	caFile         = "tlsCAFile"
 	certFile       = "tlsCertFile"
@@ -17,8 +16,8 @@ const (
 	ParameterNames = caFile + ", " + certFile + ", " + keyFile + ", " + keyPassword + ", " + anyHostname + ", " + anyServer
 )
 
-// Take takes these parameters out. given is the name of one that is there, "" for
-// none. Errors are *store.OptionError.
+// Take takes these parameters out. given is one of those in the address, or empty. Errors are
+// *store.OptionError.
 func Take(from uri.Options) (options Options, given string, err error) {
 	take := func(name string) string {
 		value, is := from.Take(name)
@@ -42,7 +41,7 @@ func Take(from uri.Options) (options Options, given string, err error) {
 	return options, given, nil
 }
 
-// TakenAdvice names these parameters.
+// TakenAdvice is the Advice for these parameters.
 func TakenAdvice(off string) Advice {
 	return Advice{CA: caFile, Certificate: certFile + "=FILE&" + keyFile + "=FILE", AnyHost: anyHostname + "=true", Off: off}
 }

@@ -1,10 +1,8 @@
-// Package etcd lets the workloads use etcd, through the generated stubs of etcd's own API
-// module over gRPC.
+// Package etcd is etcd, through the generated stubs of its API over gRPC.
 //
-// All that it makes lies under one prefix of keys for each workload: ("assay", WORKLOAD,
-// "mark"), and the tables of the workload beside it, in the encoding of package ordered.
-// A transaction reads one revision and is committed by one request, which is refused unless
-// everything that was read is as it was.
+// Each workload has one prefix of keys, ("assay", WORKLOAD, "mark") and its tables beside the mark,
+// in package ordered's encoding. A transaction reads one revision. One request commits it, and is
+// refused unless all reads still hold.
 //
 // It must not know the load engine, the checks or any other driver.
 package etcd
@@ -25,35 +23,32 @@ const (
 	defaultRoot = "assay"
 )
 
-// addressForm is told to who gives an address that cannot be used.
 const addressForm = "etcd://[USER:PASSWORD@]HOST[:PORT][,HOST...]/[PREFIX][?reads=serializable], special characters percent-encoded"
 
-// The isolation levels. etcd's reads are linearizable unless they ask to be serializable, and
-// then "may return stale data" and "do not need consensus" (manual 3.4, "etcd API", "Range";
-// "etcd API guarantees"). Jepsen found transactions strict serializable ("Jepsen: etcd 3.4.3").
+// Isolation levels. etcd's reads are linearizable or, if asked, serializable and perhaps stale
+// (manual 3.4, "etcd API", "Range"; "etcd API guarantees"). Jepsen found transactions strict
+// serializable ("Jepsen: etcd 3.4.3").
 const (
 	strict       = "strict-serializable"
 	serializable = "serializable"
-	// settingReads is the option of the address, and the setting that Describe tells.
+	// settingReads is the address's option and Describe's setting.
 	settingReads = "reads"
 	linearizable = "linearizable"
 )
 
-// options is what an address and a target ask for.
 type options struct {
 	printable      string
 	hosts          []string // host:port
 	user, password string
 	// root is the first element of all keys.
 	root string
-	// stale is true if reads of sessions are serializable.
+	// stale: sessions' reads are serializable.
 	stale          bool
 	encryption     *tls.Config // nil without TLS
 	connectTimeout time.Duration
 }
 
-// parse reads the target. What cannot be used gives a *store.OptionError that holds no
-// password.
+// parse reads the target. Its error is a *store.OptionError without a password.
 func parse(target store.Target) (*options, error) {
 	o := &options{printable: store.Redact(target.Address), root: defaultRoot, connectTimeout: target.FirstContact()}
 	a, err := uri.Parse(target.Address, addressForm, defaultPort, scheme)
@@ -101,7 +96,7 @@ func (o *options) setOptions(given uri.Options, isolation string) error {
 	return given.None(settingReads + ", tls, " + encryption.ParameterNames)
 }
 
-// encrypted reads tls and what goes with it. A parameter that says how to encrypt asks for it.
+// encrypted reads tls and its parameters. Each of these asks for encryption.
 func encrypted(given uri.Options) (*tls.Config, error) {
 	asked, err := given.Choose("tls", "true", "false")
 	if err != nil {
@@ -119,7 +114,6 @@ func encrypted(given uri.Options) (*tls.Config, error) {
 	return files.Config()
 }
 
-// level is the isolation level in force.
 func (o *options) level() string {
 	if o.stale {
 		return serializable
@@ -127,7 +121,7 @@ func (o *options) level() string {
 	return strict
 }
 
-// Lacks are the capabilities that etcd does not have.
+// Lacks returns etcd's missing capabilities.
 func Lacks() store.Lacks {
 	return store.Lacks{
 		store.Sets:            "a transaction of etcd compares and changes at most 128 keys (--max-txn-ops)",

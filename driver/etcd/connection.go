@@ -29,27 +29,24 @@ import (
 	"assay/store"
 )
 
-// connection is what one application has of etcd's client library (client/v3): a connection
-// to each host, over which requests go in turn. What that library adds is left out: it sends
-// reads up to a hundred times without telling, and makes watches and keep-alives anew.
-// gRPC itself sends a request a second time only if the server has said that it did not
-// touch the first (gRPC's proposal A6, "transparent retries"). It is safe for concurrent use.
+// connection is a client's connections to all hosts, which requests use in turn, as in etcd's
+// client library. That library also resends reads up to a hundred times and renews watches; this
+// does not. gRPC resends a request only if the server says that it did not touch it (gRPC's
+// proposal A6, "transparent retries"). It is safe for concurrent use.
 type connection struct {
 	*options
-	grpc  *grpc.ClientConn
-	kv    pb.KVClient
-	token atomic.Pointer[string] // of a user who has logged in; nil before
-	// refused is why the last handshake of TLS failed, nil if none has.
+	grpc    *grpc.ClientConn
+	kv      pb.KVClient
+	token   atomic.Pointer[string] // of a user who has logged in; nil before
 	refused atomic.Pointer[error]
 }
 
-// handshakes are credentials that keep why one failed: gRPC gives its text alone.
+// handshakes keep the error of a failed handshake, of which gRPC returns only the text.
 type handshakes struct {
 	credentials.TransportCredentials
 	of *connection
 }
 
-// ClientHandshake implements credentials.TransportCredentials, and so does Clone.
 func (h handshakes) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secure, info, err := h.TransportCredentials.ClientHandshake(ctx, authority, conn)
 	if err != nil {
@@ -62,16 +59,16 @@ func (h handshakes) Clone() credentials.TransportCredentials {
 	return handshakes{h.TransportCredentials.Clone(), h.of}
 }
 
-// connect makes a connection to these hosts, and logs in if the address has a user. Without a
-// user nothing is sent yet.
+// connect connects to the hosts and logs in, if the address has a user. Without a user it sends
+// nothing yet.
 func connect(ctx context.Context, o *options, hosts ...string) (*connection, error) {
 	return dial(ctx, o, hosts)
 }
 
-// connectForGood connects to all hosts for as long as the database is open: what sessions get
-// by being made anew. One that is silent is left out as soon as it has not answered a ping; each
-// renewal of the lease, of four requests in turn, would come to one of three else. One that is
-// back is found within a second or so, where gRPC by itself takes up to two minutes.
+// connectForGood connects to all hosts for the life of the database. A host that leaves a ping
+// unanswered is left out; otherwise the lease's renewals, of four requests in turn, would meet one
+// of three hosts. A returning host is found within about a second; gRPC by itself takes up to two
+// minutes.
 func connectForGood(ctx context.Context, o *options) (*connection, error) {
 	const silence = 10 * time.Second // the least that gRPC takes
 	again := backoff.Config{BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: lastPause}
@@ -79,7 +76,6 @@ func connectForGood(ctx context.Context, o *options) (*connection, error) {
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: o.connectTimeout}))
 }
 
-// dial is connect with further options of gRPC's.
 func dial(ctx context.Context, o *options, hosts []string, further ...grpc.DialOption) (*connection, error) {
 	var all []resolver.Endpoint
 	for _, host := range hosts {
@@ -108,8 +104,8 @@ func dial(ctx context.Context, o *options, hosts []string, further ...grpc.DialO
 	return c, nil
 }
 
-// logIn asks for a token, if the address has a user. A member that was started anew knows none
-// that it has given, and all expire.
+// logIn asks for a token, if the address has a user. Tokens expire, and a restarted member forgets
+// its own.
 func (c *connection) logIn(ctx context.Context) error {
 	if c.user == "" {
 		return nil
@@ -124,8 +120,8 @@ func (c *connection) logIn(ctx context.Context) error {
 	return nil
 }
 
-// withToken says with each request who has logged in. To log in takes no token: etcd refuses
-// that with one that has expired.
+// withToken adds the token to each request except the login, which etcd refuses with an expired
+// token.
 func (c *connection) withToken(ctx context.Context, method string, request, answer any, over *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 	if token := c.token.Load(); token != nil && method != pb.Auth_Authenticate_FullMethodName {
 		ctx = metadata.AppendToOutgoingContext(ctx, rpctypes.TokenFieldNameGRPC, *token)
@@ -135,17 +131,17 @@ func (c *connection) withToken(ctx context.Context, method string, request, answ
 
 func (c *connection) close() error { return c.grpc.Close() }
 
-// call makes one request. sent is false only if certainly nothing of it has left: gRPC knows
-// whom it has sent to as soon as it has begun to.
+// call makes one request. sent is false only if certainly nothing was sent: gRPC sets the peer when
+// it begins to send.
 func call[Q, A any](ctx context.Context, do func(context.Context, Q, ...grpc.CallOption) (A, error), request Q) (answer A, sent bool, err error) {
 	var to peer.Peer
 	answer, err = do(ctx, request, grpc.Peer(&to))
 	return answer, to.Addr != nil, err
 }
 
-// The pauses between attempts to prepare or to settle, how long the first such attempt may
-// take and how long a later one, and how long all together where the context has no end. An
-// attempt may go to a member that is silent, and the next one goes to another.
+// Bounds for preparing and settling: the pauses between attempts, the first and the later attempts,
+// and all together if the context has no end. An attempt may go to a silent member; the next goes
+// to another.
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second
@@ -154,9 +150,8 @@ const (
 	patience   = 2 * time.Minute
 )
 
-// insist does work again and again until it succeeds, ctx ends, or an error comes that will
-// not pass. Where the user is to log in again it does that. It is for what prepares a run or
-// ends it and has the same effect however often it is done; what is measured never comes here.
+// insist repeats work until it succeeds, ctx ends, or an error is permanent, and logs in again if
+// needed. work must be idempotent. Measured operations never come here.
 func (c *connection) insist(ctx context.Context, doing string, work func(ctx context.Context) error) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
@@ -181,7 +176,6 @@ func (c *connection) insist(ctx context.Context, doing string, work func(ctx con
 	}
 }
 
-// explain wraps an error with what was being done, unless it explains itself.
 func (c *connection) explain(ctx context.Context, doing string, err error) error {
 	if explained(err) {
 		return err
@@ -204,7 +198,6 @@ func (c *connection) explain(ctx context.Context, doing string, err error) error
 	return fmt.Errorf("etcd: %s: %w", doing, err)
 }
 
-// explained reports whether an error is one of package store's, which says all.
 func explained(err error) bool {
 	return ownership.Explained(err) ||
 		errors.As(err, new(*store.AuthError)) || errors.As(err, new(*store.UnreachableError)) || errors.As(err, new(*store.OptionError))

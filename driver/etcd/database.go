@@ -15,11 +15,10 @@ var (
 	_ store.Batching   = underWay{}
 )
 
-// database is a store.Database under (root, the workload's name); see ordered.Form.
+// database is a store.Database under (root, WORKLOAD); see ordered.Form.
 type database struct {
 	*options
 	*ordered.Schema[*transaction]
-	// conn is for what no session does.
 	conn *connection
 }
 
@@ -46,22 +45,18 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	return nil, err
 }
 
-// Close implements store.Database.
 func (d *database) Close() error { return d.conn.close() }
 
-// Lacks implements store.Database.
 func (d *database) Lacks() store.Lacks { return Lacks() }
 
-// Levels implements store.Database.
 func (d *database) Levels() []store.Level {
 	return []store.Level{{Name: serializable, Isolation: serializable}, {Name: strict, Isolation: strict}}
 }
 
-// Promises implements store.Database: "etcd ensures linearizability for all other operations
-// by default", "all operations are atomic", and "serializable" isolation (manual 3.4, "KV API
-// guarantees"). Transactions whose reads are linearizable are in the order of time then. One
-// with serializable reads sees what was there at some time, and nothing is written by it
-// unless that is there still.
+// Promises implements store.Database. Operations are linearizable by default, atomic and
+// serializable (manual 3.4, "KV API guarantees"), so transactions with linearizable reads are in
+// real-time order. Serializable reads may see an old state, but a transaction writes only if that
+// state still holds.
 func (d *database) Promises() store.Promises {
 	if d.stale {
 		return store.Promises{Model: serializable, Eventual: true, Atomic: true}
@@ -69,21 +64,19 @@ func (d *database) Promises() store.Promises {
 	return store.Promises{Model: strict, Reads: store.Linearizable, Scans: store.Linearizable, Atomic: true}
 }
 
-// execution does statements in a transaction.
 func (d *database) execution(t *transaction) *ordered.Execution {
 	return &ordered.Execution{Forms: d.Forms, Keys: t, Limits: limits()}
 }
 
-// View implements store.Database: all is read at one revision, "the store's version of all
-// keys" at a time (manual 3.4, "Data model"). The first read is linearizable, so that it is
-// the present one, and each is repeated until it is answered.
+// View implements store.Database at one revision (manual 3.4, "Data model"). The first read is
+// linearizable, so the revision is current. Reads are repeated until they are answered.
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
 	t := d.conn.reader(ctx)
 	t.patient = true
 	return d.view(ctx, t, read)
 }
 
-// view has read look at the state that a transaction sees, if there is a schema of ours.
+// view lets read look at the transaction's state, if there is a schema of ours.
 func (d *database) view(ctx context.Context, t *transaction, read func(store.Reader) error) error {
 	if _, err := d.MustMark(ctx, t); err != nil {
 		return t.explain(ctx, "read", err)
@@ -91,20 +84,18 @@ func (d *database) view(ctx context.Context, t *transaction, read func(store.Rea
 	return read(&reader{d, t, false})
 }
 
-// Audit implements store.Database.
 func (d *database) Audit(ctx context.Context, read func(store.Reader) error) error {
 	return read(&reader{d, d.conn.reader(ctx), true})
 }
 
-// reader is a store.Reader at one revision.
 type reader struct {
 	*database
 	transaction *transaction
-	// direct is whether rows are read by their keys where a statement names them.
+	// direct: rows are read by the keys that a statement names.
 	direct bool
 }
 
-// Read implements store.Reader. All rows of a table are counted by etcd itself.
+// Read implements store.Reader. etcd itself counts whole tables.
 func (r *reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
 	p, err := ordered.Compile(r.Forms, &s, r.direct)
 	if err != nil {

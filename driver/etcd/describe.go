@@ -16,11 +16,10 @@ import (
 	"assay/store"
 )
 
-// statusBound is how long a member may take to say how it is; a paused one never does.
+// statusBound bounds a member's answer; a paused member never answers.
 const statusBound = 3 * time.Second
 
-// status is what the member behind a host of the address says of itself. Any member says it,
-// with or without a leader.
+// status asks the member behind a host, which answers with or without a leader.
 func (d *database) status(ctx context.Context, host string) (*pb.StatusResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusBound)
 	defer cancel()
@@ -35,12 +34,11 @@ func (d *database) status(ctx context.Context, host string) (*pb.StatusResponse,
 	return answer, errors.Join(err, c.close())
 }
 
-// statuses asks all hosts of the address at once; failures has why one did not answer.
+// statuses asks all hosts at once; failures has the errors of those without an answer.
 func (d *database) statuses(ctx context.Context) (all []*pb.StatusResponse, failures []error) {
 	return replicas.AskAll(ctx, d.hosts, d.status)
 }
 
-// leaderOf is the leader that members name, those of the latest term; 0 if there is none.
 func leaderOf(all []*pb.StatusResponse) (leader uint64) {
 	term := uint64(0)
 	for _, s := range all {
@@ -51,8 +49,7 @@ func leaderOf(all []*pb.StatusResponse) (leader uint64) {
 	return leader
 }
 
-// leading is the status of the leader, or of another member if its host is not in the
-// address.
+// leading is the leader's status, or another member's if the address lacks the leader's host.
 func (d *database) leading(ctx context.Context) (*pb.StatusResponse, error) {
 	all, failures := d.statuses(ctx)
 	leader := leaderOf(all)
@@ -66,7 +63,6 @@ func (d *database) leading(ctx context.Context) (*pb.StatusResponse, error) {
 	return all[i], nil
 }
 
-// Describe implements store.Administration.
 func (d *database) Describe(ctx context.Context) (store.Product, error) {
 	all, failures := d.statuses(ctx)
 	var versions []string
@@ -112,11 +108,10 @@ func (d *database) Describe(ctx context.Context) (store.Product, error) {
 		Topology: store.Topology{Nodes: len(members.Members), Replicas: len(members.Members)}}, nil
 }
 
-// settingMembers is how many members vote, by which durability is judged.
 const settingMembers = "members"
 
-// Blocked implements store.Administration: members say whether they have a leader and which
-// alarms are raised (manual 3.4, "Maintenance", "Space quota").
+// Blocked implements store.Administration by the members' leader and alarms (manual 3.4,
+// "Maintenance", "Space quota").
 func (d *database) Blocked(ctx context.Context) (string, error) {
 	all, failures := d.statuses(ctx)
 	var said []string
@@ -143,7 +138,6 @@ func (d *database) Blocked(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// rowsOf counts the rows of each table, at one revision.
 func (d *database) rowsOf(ctx context.Context, t *transaction) (map[string]int64, error) {
 	if _, err := d.MustMark(ctx, t); err != nil {
 		return nil, err
@@ -159,8 +153,7 @@ func (d *database) rowsOf(ctx context.Context, t *transaction) (map[string]int64
 	return counts, nil
 }
 
-// Size implements store.Administration. etcd tells the size of all that it holds and not that
-// of a range.
+// Size implements store.Administration. etcd only tells the size of everything it holds.
 func (d *database) Size(ctx context.Context) (store.Size, error) {
 	var counts map[string]int64
 	err := d.Look(ctx, "size", func(t *transaction) (err error) {

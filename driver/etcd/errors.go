@@ -12,7 +12,7 @@ import (
 	"assay/store"
 )
 
-// Error classes beside those of package store.
+// Error classes beyond those of package store.
 const (
 	classNoLeader    = "no leader"
 	classLeader      = "leader changed"
@@ -29,33 +29,29 @@ const (
 	classUnavailable = "member unavailable"
 )
 
-// Errors of this driver.
 var (
-	// errConflict: something that was read has changed before the commit.
+	// errConflict: something read has changed before the commit.
 	errConflict = errors.New("what was read has changed since")
-	// errFenced: the mark was written since the session was opened, by Settle or by whoever
-	// made the schema anew.
+	// errFenced: Settle or Create has written the mark since the session was opened.
 	errFenced = errors.New("the schema was settled or made anew since the session was opened")
 )
 
-// meaning is what an error of etcd's means. nothing is true if it is proof that the request
-// had no effect, and passes if it will pass.
+// meaning is an error's meaning. nothing: it proves that the request had no effect. passes: a retry
+// may succeed.
 type meaning struct {
 	class           string
 	nothing, passes bool
 }
 
-// meanings are the meanings of the texts of etcd's errors (api/v3rpc/rpctypes/error.go), by what the
-// server of release 3.4 does before it gives them. A request that writes is checked (v3rpc/
-// key.go, checkTxnRequest), counted, given its user, measured, and only then proposed to the
-// raft log (etcdserver/v3_server.go, processInternalRaftRequestOnce); a proposal that nobody
-// has seen committed in time may be committed later. What a later release adds is not here,
-// and so leaves the outcome unknown.
+// meanings are the meanings of etcd's error texts (api/v3rpc/rpctypes/error.go), by the source of
+// release 3.4. A writing request is checked (v3rpc/key.go, checkTxnRequest), counted, authorized,
+// measured, and only then proposed to the raft log (etcdserver/v3_server.go,
+// processInternalRaftRequestOnce). A proposal may still be committed after its time limit. Errors
+// of later releases are not here, and so leave the outcome unknown.
 //
-// That there is no space is said before a request is proposed (v3rpc/quota.go), by a member
-// that knows of the alarm (etcdserver/apply.go, applierV3Capped), and, of the request that
-// raises the alarm, after it was done: quotaApplierV3.Txn applies and then gives ErrNoSpace.
-// The text is the same, so that it proves nothing (manual, "Maintenance", "Space quota").
+// ErrNoSpace proves nothing. It comes before a proposal (v3rpc/quota.go) and from a member that
+// knows of the alarm (etcdserver/apply.go, applierV3Capped). But quotaApplierV3.Txn also returns it
+// after it has applied the request that raises the alarm (manual, "Maintenance", "Space quota").
 func meanings(text string) *meaning {
 	is := func(errs ...error) bool {
 		for _, err := range errs {
@@ -66,11 +62,11 @@ func meanings(text string) *meaning {
 		return false
 	}
 	switch {
-	// Before the request is looked at, where the client asks for a leader
-	// (v3rpc/interceptor.go); ours do not.
+	// Before the request is looked at, if the client asks for a leader (v3rpc/interceptor.go);
+	// ours do not.
 	case is(rpctypes.ErrGRPCNoLeader):
 		return &meaning{classNoLeader, true, true}
-	// The entries that are committed and not applied are more than 5,000: not proposed.
+	// Not proposed: more than 5,000 committed entries are not applied yet.
 	case is(rpctypes.ErrGRPCRequestTooManyRequests):
 		return &meaning{classTooMany, true, true}
 	case is(rpctypes.ErrGRPCRequestTooLarge, rpctypes.ErrGRPCTooManyOps):
@@ -78,7 +74,7 @@ func meanings(text string) *meaning {
 	case is(rpctypes.ErrGRPCEmptyKey, rpctypes.ErrGRPCDuplicateKey, rpctypes.ErrGRPCKeyNotFound, rpctypes.ErrGRPCValueProvided,
 		rpctypes.ErrGRPCLeaseProvided, rpctypes.ErrGRPCInvalidSortOption):
 		return &meaning{classMalformed, true, false}
-	// Looked at before any part of a transaction is applied, by each member alike
+	// Checked before any part of a transaction is applied, alike on each member
 	// (etcdserver/apply.go, checkRequestRange; apply_auth.go).
 	case is(rpctypes.ErrGRPCCompacted):
 		return &meaning{classCompacted, true, false}
@@ -91,13 +87,13 @@ func meanings(text string) *meaning {
 		return &meaning{classAuth, true, true}
 	case is(rpctypes.ErrGRPCNotCapable, rpctypes.ErrGRPCNotSupportedForLearner): // refused by its kind
 		return &meaning{classNotCapable, true, false}
-	// Of reads, which wait for the leader (linearizableReadLoop).
+	// Only for reads, which wait for the leader (linearizableReadLoop).
 	case is(rpctypes.ErrGRPCLeaderChanged):
 		return &meaning{classLeader, false, true}
 	case is(rpctypes.ErrGRPCTimeout, rpctypes.ErrGRPCTimeoutDueToLeaderFail, rpctypes.ErrGRPCTimeoutDueToConnectionLost,
 		rpctypes.ErrGRPCTimeoutWaitAppliedIndex, rpctypes.ErrGRPCDeadlineExceeded, rpctypes.ErrGRPCCanceled):
 		return &meaning{store.ClassTimeout, false, true}
-	// Also of raft itself, which may have taken the proposal (raft.ErrStopped).
+	// Also from raft itself, which may have taken the proposal (raft.ErrStopped).
 	case is(rpctypes.ErrGRPCStopped), text == "raft: stopped":
 		return &meaning{store.ClassShutdown, false, true}
 	case is(rpctypes.ErrGRPCUnhealthy, rpctypes.ErrGRPCNotLeader):
@@ -106,15 +102,13 @@ func meanings(text string) *meaning {
 		return &meaning{classNoSpace, false, false}
 	case is(rpctypes.ErrGRPCCorrupt):
 		return &meaning{classCorrupt, false, false}
-	// What raft says before it takes a proposal: "returned when the proposal is ignored by
-	// some cases, so that the proposer can be notified and fail fast" (raft.ErrProposalDropped).
+	// raft ignored the proposal (raft.ErrProposalDropped).
 	case text == "raft proposal dropped":
 		return &meaning{classNoLeader, true, true}
 	}
 	return nil
 }
 
-// meaningOf is the meaning of an error of etcd's; nil if it is none that is known.
 func meaningOf(err error) *meaning {
 	if s := statusOf(err); s != nil {
 		return meanings(s.Message())
@@ -122,7 +116,6 @@ func meaningOf(err error) *meaning {
 	return nil
 }
 
-// statusOf is what gRPC says of an error, without the words around it; nil if it is none of gRPC's.
 func statusOf(err error) *status.Status {
 	var s interface{ GRPCStatus() *status.Status }
 	if errors.As(err, &s) {
@@ -131,8 +124,8 @@ func statusOf(err error) *status.Status {
 	return nil
 }
 
-// outOfTime reports whether a request's time limit ended, or its caller gave it up. The member knows
-// of both by gRPC, and may be the first to say so, in the words of Go's contexts.
+// outOfTime reports whether a time limit ended or the caller gave up. The member learns of both by
+// gRPC and may say so first, in the words of Go's contexts.
 func outOfTime(err error) bool {
 	switch s := statusOf(err); s.Code() {
 	case codes.DeadlineExceeded, codes.Canceled:
@@ -145,11 +138,11 @@ func outOfTime(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// judge says how a request that writes has ended, of which something was sent or not.
+// judge decides the outcome of a writing request.
 //
-// What was not sent has no effect. Without a meaning of etcd's nothing is proven: a time
-// limit that ends while a proposal is on its way (codes.DeadlineExceeded, codes.Canceled), a
-// connection that ends before the answer (codes.Unavailable), and whatever else.
+// A request that was not sent has no effect. Errors without a meaning prove nothing: an expired
+// time limit (codes.DeadlineExceeded, codes.Canceled), a lost connection (codes.Unavailable) and
+// others.
 func judge(err error, sent bool) (history.Outcome, string) {
 	code, m := status.Code(err), meaningOf(err)
 	outcome := history.Unknown
@@ -169,28 +162,26 @@ func judge(err error, sent bool) (history.Outcome, string) {
 	return outcome, store.ClassOther
 }
 
-// passes says that preparing and settling, which do the same however often they are done, may
-// be tried again after this error.
+// passes reports whether idempotent preparing and settling may be repeated after this error.
 func passes(err error) bool {
 	m, code := meaningOf(err), status.Code(err)
 	return errors.Is(err, errConflict) || m != nil && m.passes ||
 		m == nil && (code == codes.Unavailable || outOfTime(err))
 }
 
-// refusesUser reports whether the user or what the user may do was refused.
 func refusesUser(err error) bool {
 	m := meaningOf(err)
 	return m != nil && m.class == classAuth && !m.passes
 }
 
-// expired reports whether the user is to log in again.
+// expired reports whether the user must log in again.
 func expired(err error) bool {
 	m := meaningOf(err)
 	return m != nil && m.class == classAuth && m.passes
 }
 
-// broken reports whether a session is to be replaced after this error: nothing says that
-// whoever it went to still answers, or the user is to log in again.
+// broken reports whether a session must be replaced: its member may not answer any more, or the
+// user must log in again.
 func broken(err error) bool {
 	if expired(err) || errors.Is(err, errFenced) || outOfTime(err) {
 		return true

@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// Replicas implements store.Replicated. The members are those behind the hosts of the
-// address, and the primary is the leader of the raft group.
+// Replicas implements store.Replicated by the members behind the address's hosts. The raft leader
+// is the primary.
 func (d *database) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
 	all, failures := d.statuses(ctx)
 	members := make([]replicas.Member, len(all))
@@ -27,8 +27,7 @@ func (d *database) Replicas(ctx context.Context) ([]store.Replica, map[string]er
 
 func identity(member uint64) string { return strconv.FormatUint(member, 16) }
 
-// CatchUp implements store.Replicated: it waits until the member has applied the revision
-// that is the present one now.
+// CatchUp implements store.Replicated: the member must apply the current revision.
 func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
 	var goal int64
 	err := d.Look(ctx, "find the present revision", func(t *transaction) (err error) {
@@ -56,14 +55,12 @@ func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
 	return errors.Join(err, c.close())
 }
 
-// present is the revision that a transaction reads.
 func (d *database) present(t *transaction) (int64, error) {
 	_, err := t.Get(d.Layout.Mark())()
 	return t.revision, err
 }
 
-// ViewReplica implements store.Replicated, by serializable reads of the member at one
-// revision.
+// ViewReplica implements store.Replicated by the member's serializable reads at one revision.
 func (d *database) ViewReplica(ctx context.Context, member store.Replica, read func(store.Reader) error) error {
 	c, err := connect(ctx, d.options, member.Name)
 	if err != nil {

@@ -12,18 +12,17 @@ import (
 	"assay/store"
 )
 
-// session is a store.Session: an application of its own, with a connection to each host of
-// the address.
+// session is a store.Session with connections of its own to each host of the address.
 type session struct {
 	*database
 	conn  *connection
 	epoch int64 // the mark's mod_revision
 	plans []*ordered.Plan
-	// blind is whether a statement is an Insert that needs no look at what is there.
+	// blind: the statement is an Insert that reads nothing before.
 	blind []bool
 }
 
-// Session implements store.Database, and makes sure that there is a schema of ours.
+// Session implements store.Database and requires a schema of ours.
 func (d *database) Session(ctx context.Context, statements []store.Statement) (_ store.Session, err error) {
 	if err := d.Of.Check(statements); err != nil {
 		return nil, err
@@ -49,23 +48,19 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (_
 	return n, nil
 }
 
-// Close implements store.Session.
 func (n *session) Close() {
 	_ = n.conn.close() // that it was closed before is all that it can say
 }
 
-// Waiting implements store.Session: no transaction waits for another. It commits or it is
-// refused as a conflict.
+// Waiting implements store.Session. Transactions conflict instead of waiting.
 func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
 
-// begin begins a transaction in the way that the address asks for.
 func (n *session) begin(ctx context.Context) *transaction {
 	t := n.conn.begin(ctx)
 	t.mark, t.epoch, t.stale = n.Layout.Mark(), n.epoch, n.stale
 	return t
 }
 
-// perform does one transaction: work, and the commit.
 func (n *session) perform(ctx context.Context, doing string, work func(*transaction) error) store.Reply {
 	t := n.begin(ctx)
 	err := work(t)
@@ -79,9 +74,8 @@ func (n *session) perform(ctx context.Context, doing string, work func(*transact
 	return store.Reply{Outcome: history.Committed}
 }
 
-// refusal is the reply to a transaction that ended with this error. What is refused by a
-// constraint was read at one revision. A key that a member shows is stored for good: it has
-// been made durable (etcd manual 3.4, "etcd API guarantees", "Durability").
+// refusal is the reply to a transaction with this error. A constraint was checked at one revision.
+// A key that a member shows is durable (etcd manual 3.4, "etcd API guarantees", "Durability").
 func (n *session) refusal(t *transaction, doing string, err error) store.Reply {
 	reply := store.Reply{Outcome: history.Failed, Class: store.ClassOther, Broken: broken(err)}
 	var v *rows.Violation
@@ -106,8 +100,8 @@ func (n *session) refusal(t *transaction, doing string, err error) store.Reply {
 	return reply
 }
 
-// Run implements store.Session. An Insert asks for nothing before: that its keys are not
-// there is compared by the commit.
+// Run implements store.Session. An Insert reads nothing: its commit compares that the keys are
+// absent.
 func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	p := n.plans[call.Statement]
 	var changed int64
@@ -133,11 +127,11 @@ func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
 	})
 }
 
-// Load implements store.Session: there is no faster way.
+// Load implements store.Session by Insert.
 func (n *session) Load(ctx context.Context, of store.Rows) store.Reply { return n.Insert(ctx, of) }
 
-// Batch implements store.Session. The rows whose keys are known are asked for by one request,
-// so that a transfer takes two: it and the commit.
+// Batch implements store.Session. One request reads all rows with known keys, so a transfer takes
+// two requests.
 func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error {
 		return n.execution(t).Calls(n.plans, b.Calls)
@@ -145,7 +139,6 @@ func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	return b.Inquire(r, func(c store.Call) store.Reply { return n.Run(ctx, c) })
 }
 
-// Transaction implements store.Session.
 func (n *session) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
 	return n.perform(ctx, "transaction", func(t *transaction) error {
 		t.forgets = !writes
@@ -153,20 +146,17 @@ func (n *session) Transaction(ctx context.Context, writes bool, work func(contex
 	})
 }
 
-// underWay is a store.Transaction.
 type underWay struct {
 	*session
 	execution *ordered.Execution
 }
 
-// Do implements store.Transaction. The rows of a statement that reads several keys are asked
-// for by one request.
+// Do implements store.Transaction. One request reads all keys of a statement.
 func (u underWay) Do(_ context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
 	return u.execution.Call(u.plans[statement], &store.Call{Statement: statement, Parameters: parameters, Row: row})
 }
 
-// Batch implements store.Batching: the rows of all calls whose keys are known are asked for by
-// one request.
+// Batch implements store.Batching. One request reads all rows with known keys.
 func (u underWay) Batch(_ context.Context, calls []store.Call) error {
 	return u.execution.Calls(u.plans, calls)
 }

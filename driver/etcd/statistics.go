@@ -15,7 +15,7 @@ import (
 	"assay/store"
 )
 
-// figures are what a member tells under /metrics (manual 3.4, "Metrics"; "Monitoring etcd").
+// figures come from a member's /metrics (manual 3.4, "Metrics"; "Monitoring etcd").
 func figures() []store.NamedValue {
 	figure := func(key, chart, name, unit string, counter bool, means store.Meaning) store.NamedValue {
 		return store.NamedValue{Key: key, Statistic: store.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
@@ -37,13 +37,13 @@ func figures() []store.NamedValue {
 	}
 }
 
-// What tells the leader, and one life of a server from another.
+// Metrics that identify the leader and a server's life.
 const (
 	keyLeader = "etcd_server_is_leader"
 	keyStart  = "process_start_time_seconds"
 )
 
-// statistics implements store.Statistics by HTTP, with the leader as long as it is that.
+// statistics implements store.Statistics by HTTP, and stays with a host while it leads.
 type statistics struct {
 	*options
 	figures []store.NamedValue
@@ -51,8 +51,7 @@ type statistics struct {
 	leader  string // the host that was it last; empty for none
 }
 
-// OpenStatistics opens the account that the leader keeps of its work. It connects to nobody
-// yet.
+// OpenStatistics opens the leader's account of its work. It does not connect yet.
 func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	o, err := parse(target)
 	if err != nil {
@@ -63,14 +62,12 @@ func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, e
 	}}, nil
 }
 
-// List implements store.Statistics.
 func (s *statistics) List() []store.Statistic { return store.ListOf(s.figures) }
 
-// Close implements store.Statistics.
 func (s *statistics) Close() { s.client.CloseIdleConnections() }
 
-// Read implements store.Statistics. Another host is asked only if the last leader is it no
-// more or does not answer.
+// Read implements store.Statistics. It asks another host only if the last one leads no more or does
+// not answer.
 func (s *statistics) Read(ctx context.Context) (store.Reading, error) {
 	hosts := s.hosts
 	if i := slices.Index(hosts, s.leader); i > 0 {
@@ -97,13 +94,13 @@ func (s *statistics) Read(ctx context.Context) (store.Reading, error) {
 	return store.Reading{}, errors.Join(failures...)
 }
 
-// metricsBound is how long a host may take to answer; a paused one never does.
+// metricsBound bounds a host's answer; a paused host never answers.
 const metricsBound = time.Second
 
-// mostMetrics bounds what is read of a page of metrics; etcd's has some 100 kB.
+// mostMetrics bounds a page of metrics in bytes; etcd's has some 100 kB.
 const mostMetrics = 8 << 20
 
-// ask reads the metrics of a host that have no labels.
+// ask reads a host's metrics without labels.
 func (s *statistics) ask(ctx context.Context, host string) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, metricsBound)
 	defer cancel()

@@ -13,9 +13,8 @@ import (
 	"assay/driver/ordered"
 )
 
-// The limits of one request (manual 3.4, "Configuration options"): --max-txn-ops, 128 where
-// nobody has set it, of comparisons and of changes; and --max-request-bytes, 1.5 MiB, of
-// which requests stay well away.
+// Limits of one request (manual 3.4, "Configuration options"): --max-txn-ops, 128 by default, for
+// comparisons and for changes; --max-request-bytes, 1.5 MiB, of which requests stay well clear.
 const (
 	maxOps     = 128
 	partBytes  = 1_000_000
@@ -27,28 +26,25 @@ func limits() ordered.Limits {
 	return ordered.Limits{Value: maxValue, Changed: partBytes, Part: partBytes, PartKeys: insertRows}
 }
 
-// transaction is one that is optimistic: everything is read at one revision of the database,
-// that of the first read, and what is written is kept here until one request commits it, if
-// everything that was read is as it was ("Txn processes multiple requests in a single
-// transaction", manual 3.4, "etcd API", "Transaction"). It is ordered.Keys and is used by one
-// goroutine.
+// transaction is an optimistic ordered.Keys. All reads are at the revision of the first. Writes are
+// kept until one request commits them, if all reads still hold (manual 3.4, "etcd API",
+// "Transaction"). One goroutine uses it.
 //
-// A key has changed if its mod_revision is another one, 0 of a key that is not there. In a
-// range no key has a mod_revision beyond the revision that was read, and each of those that
-// were read is there still. So whoever commits has read what is there at the commit.
+// A key has changed if its mod_revision differs; a missing key has 0. A range is unchanged if no
+// key has a mod_revision beyond the revision read, and all keys read are still there. So a commit
+// has read the state at its own time.
 type transaction struct {
 	ctx context.Context
 	*connection
-	// mark is the key of the mark, and epoch its mod_revision, which the commit compares too;
-	// 0 compares nothing.
+	// mark is the mark's key and epoch its mod_revision, which the commit compares unless it is 0.
 	mark  []byte
 	epoch int64
-	// stale has the first read ask any member, and member all reads, of a connection to one.
+	// stale: the first read may ask any member. member: all reads ask the only member connected.
 	stale, member bool
-	// forgets is true of a transaction that will not write: it keeps no ranges.
+	// forgets: the transaction will not write and keeps no ranges.
 	forgets bool
-	// assumes takes keys that were not read for absent, which the commit will find out, and
-	// patient has ranges asked for until they are answered.
+	// assumes takes unread keys for absent, which the commit checks. patient repeats reads of
+	// ranges until they are answered.
 	assumes, patient bool
 
 	revision int64 // that is read; 0 before the first read
@@ -58,12 +54,11 @@ type transaction struct {
 	writes   map[string][]byte // nil of a key that is cleared
 	cleared  [][2][]byte       // ranges, in which nothing is written
 	pending  []string          // keys that are asked for with the next request
-	// sent is true once anything of the commit has left.
+	// sent: a byte of the commit may have left.
 	sent bool
 }
 
-// found is a key as it was read: its value, nil of one that is not there, and its
-// mod_revision.
+// found is a key as read: value, nil if absent, and mod_revision.
 type found struct {
 	value    []byte
 	revision int64
@@ -73,23 +68,20 @@ func (c *connection) begin(ctx context.Context) *transaction {
 	return &transaction{ctx: ctx, connection: c, read: map[string]found{}, writes: map[string][]byte{}}
 }
 
-// reader begins a transaction that will not write.
 func (c *connection) reader(ctx context.Context) *transaction {
 	t := c.begin(ctx)
 	t.forgets = true
 	return t
 }
 
-// rangeRequest is a read of a key, or of keys up to end, in this transaction.
 func (t *transaction) rangeRequest(key, end []byte) *pb.RangeRequest {
 	return &pb.RangeRequest{Key: key, RangeEnd: end, Revision: t.revision, Serializable: t.member || t.stale && t.revision == 0}
 }
 
-// Ask implements ordered.Keys.
 func (t *transaction) Ask(key []byte) ordered.Asked { return ordered.Asked{Wait: t.Get(key)} }
 
-// Get is what waits for a key. Keys that are asked for before one of them is waited for are
-// read by one request.
+// Get returns a function that waits for a key. One request reads all keys asked for before the
+// first wait.
 func (t *transaction) Get(key []byte) func() ([]byte, error) {
 	name := string(key)
 	_, written := t.writes[name]
@@ -115,7 +107,6 @@ func (t *transaction) Get(key []byte) func() ([]byte, error) {
 	}
 }
 
-// fetch reads the keys that are asked for.
 func (t *transaction) fetch() error {
 	for len(t.pending) > 0 {
 		names := t.pending[:min(len(t.pending), maxOps)]
@@ -134,7 +125,7 @@ func (t *transaction) fetch() error {
 	return nil
 }
 
-// foundOf is a key that is there. An empty value comes as none at all.
+// foundOf is a present key. gRPC delivers an empty value as nil.
 func foundOf(kv *mvccpb.KeyValue) found {
 	of := found{kv.Value, kv.ModRevision}
 	if of.value == nil {
@@ -143,7 +134,6 @@ func foundOf(kv *mvccpb.KeyValue) found {
 	return of
 }
 
-// readKeys reads keys by one request.
 func (t *transaction) readKeys(names []string) ([]*pb.RangeResponse, error) {
 	if len(names) == 1 {
 		answer, err := t.readRange(t.rangeRequest([]byte(names[0]), nil))
@@ -188,14 +178,12 @@ func (t *transaction) readRange(q *pb.RangeRequest) (answer *pb.RangeResponse, e
 	return answer, err
 }
 
-// at keeps the revision of the first read.
 func (t *transaction) at(header *pb.ResponseHeader) {
 	if t.revision == 0 {
 		t.revision = header.Revision
 	}
 }
 
-// Scan implements ordered.Keys.
 func (t *transaction) Scan(begin, end []byte, limit int, reverse bool) ([]ordered.Pair, error) {
 	within := func(name string) bool { return name >= string(begin) && name < string(end) }
 	away := 0
@@ -237,7 +225,7 @@ func (t *transaction) Scan(begin, end []byte, limit int, reverse bool) ([]ordere
 	return pairs[:min(limit, len(pairs))], nil
 }
 
-// keep keeps what was read of a range, as far as it was read.
+// keep remembers the range as far as it was read.
 func (t *transaction) keep(begin, end []byte, reverse bool, answer *pb.RangeResponse) {
 	if t.forgets {
 		return
@@ -255,7 +243,6 @@ func (t *transaction) keep(begin, end []byte, reverse bool, answer *pb.RangeResp
 	t.ranges = append(t.ranges, [2][]byte{bytes.Clone(begin), bytes.Clone(end)})
 }
 
-// Count implements ordered.Transaction, and so does ClearRange.
 func (t *transaction) Count(begin, end []byte) (int64, error) {
 	q := t.rangeRequest(begin, end)
 	q.CountOnly = true
@@ -263,7 +250,6 @@ func (t *transaction) Count(begin, end []byte) (int64, error) {
 	return answer.GetCount(), err
 }
 
-// Set and Clear implement ordered.Keys.
 func (t *transaction) Set(key, value []byte) { t.writes[string(key)] = append([]byte{}, value...) }
 func (t *transaction) Clear(key []byte)      { t.writes[string(key)] = nil }
 
@@ -271,9 +257,8 @@ func (t *transaction) ClearRange(begin, end []byte) {
 	t.cleared = append(t.cleared, [2][]byte{begin, end})
 }
 
-// commit has etcd do what was written, if all is as it was read. The errors errConflict and
-// errFenced are of one that was refused for that, and *existsError of a key that was taken
-// for absent: nothing was done. One that writes nothing has nothing to ask.
+// commit applies the writes if all reads still hold. errConflict, errFenced and *existsError (a key
+// was taken for absent) mean that nothing was done. Without writes it asks nothing.
 func (t *transaction) commit() error {
 	if len(t.writes) == 0 && len(t.cleared) == 0 {
 		return nil
@@ -294,7 +279,6 @@ func (t *transaction) commit() error {
 	return t.refused(answer)
 }
 
-// request is the commit.
 func (t *transaction) request() *pb.TxnRequest {
 	q := &pb.TxnRequest{}
 	equal := func(key []byte, revision int64) {
@@ -331,12 +315,12 @@ func deleteOp(key, end []byte) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: key, RangeEnd: end}}}
 }
 
-// existsError is of a key that was taken for absent and is there.
+// existsError: a key taken for absent exists.
 type existsError struct{ key []byte }
 
 func (e *existsError) Error() string { return fmt.Sprintf("key %q is there already", e.key) }
 
-// refused says why a commit was refused, by what etcd has read then in its place.
+// refused says why a commit was refused, by what etcd read in its place.
 func (t *transaction) refused(answer *pb.TxnResponse) error {
 	looked := answer.Responses
 	if t.epoch != 0 && len(looked) > 0 {

@@ -18,8 +18,7 @@ func (*NotBuiltError) Error() string {
 	return "this assay was built without FoundationDB; build it with -tags foundationdb on a machine with its client library (docs/guides/products.md says how)"
 }
 
-// Open returns a *store.OptionError for an address that cannot be used, else
-// *NotBuiltError.
+// Open returns *store.OptionError for a wrong address, otherwise *NotBuiltError.
 func Open(_ context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 	if _, err := parseSchema(target, &schema); err != nil {
 		return nil, err

@@ -1,11 +1,9 @@
-// Package foundationdb lets the workloads use FoundationDB, through the
-// official Go binding and its C client library. Both are there only in a build
-// with the tag foundationdb; without it the package knows addresses and says
-// that it cannot open them.
+// Package foundationdb is FoundationDB, through the official Go binding and its C client library.
+// Both are only in a build with the tag foundationdb. Other builds know addresses and say that they
+// cannot open them.
 //
-// All that it makes lies under one prefix of keys for each workload, in the
-// tuple layer's encoding: ("assay", WORKLOAD, "mark"), and the tables of the
-// workload beside it.
+// Each workload has one prefix of keys, ("assay", WORKLOAD, "mark") and its tables beside the mark,
+// in the tuple layer's encoding.
 //
 // It must not know the load engine, the checks or any other driver.
 package foundationdb
@@ -19,31 +17,26 @@ import (
 	"assay/store"
 )
 
-// level is the only isolation level that FoundationDB's transactions have,
-// unless they ask for less themselves, as ours do under causalReadRisky and
-// never else: "By default, FoundationDB transactions guarantee strict
-// serializability" (manual, "Developer Guide", "Conflict ranges").
+// level is the only isolation level of transactions (manual, "Developer Guide", "Conflict ranges"),
+// unless they ask for less. Ours only do under causalReadRisky.
 const level = "strict-serializable"
 
-// options is what an address and a target ask for.
 type options struct {
-	// clusterFile is the path of the cluster file; empty lets the client
-	// library choose (manual, "Administration", "Specifying the cluster file").
+	// clusterFile is a path; if it is empty, the client library chooses (manual, "Administration",
+	// "Specifying the cluster file").
 	clusterFile string
 	// root is the first element of all keys.
 	root string
-	// riskyReads has the transactions of sessions begin with the option
-	// causal_read_risky.
+	// riskyReads: sessions' transactions use causal_read_risky.
 	riskyReads bool
-	// printable is the address in a form that can be printed.
+	// printable is the address without secrets.
 	printable string
 }
 
 const scheme = "fdb"
 
-// parse reads fdb:///PATH?prefix=NAME&causal_read_risky=true. The path is
-// percent-decoded; without one the client library's default cluster file is
-// meant. It returns *store.OptionError.
+// parse reads fdb:///PATH?prefix=NAME&causal_read_risky=true. The path is percent-decoded; without
+// it the library's default cluster file is meant. It returns *store.OptionError.
 func parse(target store.Target) (options, error) {
 	o := options{root: "assay", printable: store.Redact(target.Address)}
 	u, err := url.Parse(target.Address)
@@ -83,21 +76,18 @@ func (o *options) read(query string) error {
 	return given.None("prefix, " + causalReadRisky)
 }
 
-// causalReadRisky is FoundationDB's name of the option under which "The read
-// version will be committed, and usually will be the latest committed, but might
-// not be the latest committed in the event of a simultaneous fault and
-// misbehaving clock" (Go binding, SetCausalReadRisky).
+// causalReadRisky is an option under which a read version is committed, but may not be the latest
+// after a fault together with a wrong clock (Go binding, SetCausalReadRisky).
 const causalReadRisky = "causal_read_risky"
 
-// parseSchema is parse for a schema: transactions of several statements rely on strict
-// serializability, and what else is read is judged by what is promised of it.
+// parseSchema is parse for a schema. Transactions of several statements rely on strict
+// serializability; other reads are judged by their promise.
 func parseSchema(target store.Target, of *store.Schema) (options, error) {
 	o, err := parse(target)
 	switch {
 	case err != nil:
 		return options{}, err
-	// There is no other member to ask: all reads are of one version, whichever storage
-	// server answers.
+	// No other member can be asked: all reads are of one version, whichever storage server answers.
 	case target.Read != "" && target.Read != store.ReadPrimary:
 		return options{}, &store.OptionError{Option: "--read", Value: target.Read, Want: store.ReadPrimary}
 	case o.riskyReads && of.Transactions:
@@ -107,7 +97,7 @@ func parseSchema(target store.Target, of *store.Schema) (options, error) {
 	return o, nil
 }
 
-// Lacks are the capabilities that FoundationDB does not have.
+// Lacks returns FoundationDB's missing capabilities.
 func Lacks() store.Lacks {
 	return store.Lacks{
 		store.UpdateInPlace: "FoundationDB's own append does nothing, without an error, when the value would become too large",

@@ -13,13 +13,13 @@ import (
 	"assay/store"
 )
 
-// client is a store.Session. It holds no connection, since there is one for all.
+// client is a store.Session. All share one connection.
 type client struct {
 	*database
 	plans []*ordered.Plan
 }
 
-// Session implements store.Database, and makes sure that there is a schema of ours.
+// Session implements store.Database and requires a schema of ours.
 func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
 	if err := d.Of.Check(statements); err != nil {
 		return nil, err
@@ -38,16 +38,13 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	return n, nil
 }
 
-// Close implements store.Session.
 func (n *client) Close() {}
 
-// Waiting implements store.Session: no transaction waits for another. It commits or it is
-// refused as a conflict.
+// Waiting implements store.Session. Transactions conflict instead of waiting.
 func (n *client) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
 
-// perform does one transaction: work, which the mark guards, and the commit. One that only
-// reads is committed as well, which the client library does by itself without asking
-// anybody.
+// perform does work, guarded by the mark, and the commit. The client library commits reading
+// transactions by itself, without a request.
 func (n *client) perform(ctx context.Context, doing string, work func(*transaction) error) store.Reply {
 	t, err := n.operate(ctx)
 	if err != nil {
@@ -67,9 +64,8 @@ func (n *client) perform(ctx context.Context, doing string, work func(*transacti
 	return committed()
 }
 
-// refusal is the reply to a transaction that ended with this error. Reads show what was
-// committed, and nothing is before it is durable (FoundationDB 7.3, "Developer Guide",
-// "Transactions with unknown results", which has the client look for its own key; "Features").
+// refusal is the reply to a transaction with this error. Reads show durable commits only
+// (FoundationDB 7.3, "Developer Guide", "Transactions with unknown results"; "Features").
 func (t *transaction) refusal(doing string, err error) store.Reply {
 	var v *rows.Violation
 	switch {
@@ -89,7 +85,6 @@ func (t *transaction) refusal(doing string, err error) store.Reply {
 	return t.failure(doing, err)
 }
 
-// Run implements store.Session.
 func (n *client) Run(ctx context.Context, call store.Call) store.Reply {
 	p := n.plans[call.Statement]
 	if p.ReadsOnly() {
@@ -106,16 +101,15 @@ func (n *client) Run(ctx context.Context, call store.Call) store.Reply {
 	return r
 }
 
-// renewAge is how old a transaction may be that the next page of an answer is read in; the
-// page has the last three of the five seconds of a transaction.
+// renewAge is the greatest age at which a transaction begins an answer's next page, which leaves
+// the page three of a transaction's five seconds.
 const renewAge = 2 * time.Second
 
-// ask answers a statement that only reads, page by page. All pages are of one version as
-// long as the transaction is younger than renewAge. A longer answer of rows goes on in
-// another, of a later version, before FoundationDB ends the first by its limit of five
-// seconds: "The effect of long and large transactions can be achieved using short and small
-// transactions" (manual, "Known Limitations", "Long running transactions"). No error is met
-// by that, and none is passed over. What is given when all was read is of one version.
+// ask answers a reading statement page by page. Pages are of one version while the transaction is
+// younger than renewAge. A longer answer of rows goes on in a transaction of a later version,
+// before FoundationDB ends the first after five seconds (manual, "Known Limitations", "Long running
+// transactions"). That meets no error and passes over none. Answers given after all reading are of
+// one version.
 func (n *client) ask(ctx context.Context, p *ordered.Plan, call *store.Call) store.Reply {
 	given := 0
 	var r *ordered.Reading
@@ -158,11 +152,11 @@ func (n *client) Insert(ctx context.Context, of store.Rows) store.Reply {
 	})
 }
 
-// Load implements store.Session: there is no faster way.
+// Load implements store.Session by Insert.
 func (n *client) Load(ctx context.Context, of store.Rows) store.Reply { return n.Insert(ctx, of) }
 
-// Batch implements store.Session. The rows whose keys are known are asked for at the same
-// time. What is refused was read at one version, and nothing is committed then.
+// Batch implements store.Session. It asks for all rows with known keys in parallel. A refusal was
+// read at one version and commits nothing.
 func (n *client) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error {
 		return n.execution(t.Transaction, t.Transaction).Calls(n.plans, b.Calls)
@@ -170,14 +164,12 @@ func (n *client) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	return b.Inquire(r, func(c store.Call) store.Reply { return n.Run(ctx, c) })
 }
 
-// Transaction implements store.Session.
 func (n *client) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
 	return n.perform(ctx, "transaction", func(t *transaction) error {
 		return work(ctx, underWay{n, n.execution(t.Transaction, t.Transaction)})
 	})
 }
 
-// underWay is a store.Transaction.
 type underWay struct {
 	client    *client
 	execution *ordered.Execution

@@ -16,23 +16,19 @@ import (
 // Missing says why this build cannot open FoundationDB; empty if it can.
 func Missing() string { return "" }
 
-// apiVersion is what the binding in go.mod was made for; the client library
-// must know it, which those from 7.3 on do.
+// apiVersion is the version of the binding in go.mod; client libraries from 7.3 on know it.
 const apiVersion = 730
 
-// opening guards the binding's own table of open databases, which two calls at
-// once would spoil. The client library is one for the whole process, with one
-// network thread, and so is its guard.
+// opening guards the binding's table of open databases against concurrent calls. The client library
+// is one per process, and so is its guard.
 var opening sync.Mutex
 
-// connect opens the database and waits for its first answer, for at most
-// target.ConnectTimeout if that is positive. It returns
-// *store.UnreachableError, unless the client library itself will not do.
+// connect opens the database and waits for its first answer, at most target.ConnectTimeout if that
+// is positive. It returns *store.UnreachableError, or the client library's own error.
 //
-// The binding keeps one handle for each cluster file until the process ends and
-// gives it to whoever asks, as an application would have it; its Database.Close
-// would free a handle that others use, and once more when it is collected. So
-// nothing is closed here.
+// The binding keeps one handle for each cluster file until the process ends and shares it. Its
+// Database.Close would free a handle that others use, and again at its collection. So nothing is
+// closed.
 func connect(ctx context.Context, target store.Target, o options) (fdb.Database, error) {
 	db, err := open(o)
 	if err != nil {
@@ -71,7 +67,6 @@ func open(o options) (fdb.Database, error) {
 	return db, nil
 }
 
-// codeOf is the code of FoundationDB's error, 0 if it is none of its.
 func codeOf(err error) int {
 	var typed fdb.Error
 	if errors.As(err, &typed) {

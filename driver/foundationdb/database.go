@@ -19,21 +19,18 @@ import (
 
 var _ store.Engined = (*database)(nil)
 
-// database is a store.Database under ("assay", the workload's name); see ordered.Form.
+// database is a store.Database under ("assay", WORKLOAD); see ordered.Form.
 type database struct {
 	*ordered.Schema[owned]
-	db fdb.Database
-	// riskyReads is the option of that name.
+	db         fdb.Database
 	riskyReads bool
 }
 
-// Open connects to the cluster. It returns *store.OptionError or
-// *store.UnreachableError.
+// Open connects to the cluster. It returns *store.OptionError or *store.UnreachableError.
 //
-// There is no choice of who answers reads, nor of how many nodes acknowledge a write or
-// answer a read: a commit is on as many logs as the cluster is configured for, and every
-// read is of one version, whichever storage server answers. What there is to choose is
-// causal_read_risky, in the address.
+// Who answers reads and who acknowledges writes cannot be chosen: a commit is on as many logs as
+// the cluster is configured for, and each read is of one version. Only causal_read_risky can be
+// chosen, in the address.
 func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	o, err := parseSchema(target, &of)
 	if err != nil {
@@ -47,19 +44,14 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	return d, nil
 }
 
-// Lacks implements store.Database.
 func (d *database) Lacks() store.Lacks { return Lacks() }
 
-// Levels implements store.Database.
 func (d *database) Levels() []store.Level { return []store.Level{{Name: level, Isolation: level}} }
 
-// Promises implements store.Database: "once a transaction has been successfully committed,
-// all subsequently created transactions will see the modifications made by it" (Go binding,
-// Transaction), strict serializability is linearizability of transactions (J. Zhou et al.,
-// "FoundationDB: A Distributed Unbundled Transactional Key Value Store", SIGMOD 2021), and
-// "Transactions group operations into a unit with the properties of atomicity, isolation,
-// and durability". With causal_read_risky nothing is promised of reads, since the read
-// version may be an older one.
+// Promises implements store.Database. Later transactions see a successful commit, and transactions
+// are atomic (Go binding, Transaction). Strict serializability is linearizability of transactions
+// (J. Zhou et al., "FoundationDB: A Distributed Unbundled Transactional Key Value Store", SIGMOD
+// 2021). With causal_read_risky nothing is promised of reads, since the read version may be older.
 func (d *database) Promises() store.Promises {
 	if d.riskyReads {
 		return store.Promises{Model: level, Eventual: true, Atomic: true}
@@ -67,9 +59,8 @@ func (d *database) Promises() store.Promises {
 	return store.Promises{Model: level, Reads: store.Linearizable, Scans: store.Linearizable, Atomic: true}
 }
 
-// Engines implements store.Engined. The storage engine is one for the whole cluster and the
-// administrator's to choose (manual, "Configuration", "Choosing a storage engine"); so
-// there is the one that the status tells.
+// Engines implements store.Engined: the cluster's one storage engine, as the status tells it. The
+// administrator chooses it (manual, "Configuration", "Choosing a storage engine").
 func (d *database) Engines(ctx context.Context) ([]string, error) {
 	product, err := d.Describe(ctx)
 	if err != nil {
@@ -78,7 +69,6 @@ func (d *database) Engines(ctx context.Context) ([]string, error) {
 	return engines(product), nil
 }
 
-// CreateOn implements store.Engined.
 func (d *database) CreateOn(ctx context.Context, mark store.Marker, engine string, chosen bool) error {
 	if chosen {
 		there, err := d.Engines(ctx)
@@ -92,7 +82,7 @@ func (d *database) CreateOn(ctx context.Context, mark store.Marker, engine strin
 	return d.Create(ctx, mark)
 }
 
-// inTransaction is a transaction as keys.
+// inTransaction implements ordered.Keys.
 type inTransaction struct {
 	read  fdb.ReadTransaction
 	write fdb.Transaction
@@ -114,35 +104,29 @@ func (h inTransaction) Scan(begin, end []byte, limit int, reverse bool) ([]order
 func (h inTransaction) Set(key, value []byte) { h.write.Set(fdb.Key(key), value) }
 func (h inTransaction) Clear(key []byte)      { h.write.Clear(fdb.Key(key)) }
 
-// execution does statements that read and write so.
 func (d *database) execution(read fdb.ReadTransaction, write fdb.Transaction) *ordered.Execution {
 	return &ordered.Execution{Forms: d.Forms, Keys: inTransaction{read, write}, Limits: limits()}
 }
 
-// viewing does statements that read alone. Its reads are snapshot reads, which see the same
-// version as others: only the conflict ranges are spared, and a transaction that is not
-// committed has no use for them, nor for what it has read.
+// viewing reads by snapshot reads, which see the same version as others. Conflict ranges, and a
+// memory of the reads, are useless in a transaction that is not committed.
 func (d *database) viewing(t *transaction) (*ordered.Execution, error) {
 	return d.execution(t.Snapshot(), t.Transaction), t.Options().SetReadYourWritesDisable()
 }
 
 // View implements store.Database.
 //
-// A transaction reads one version of the database, and FoundationDB "does not support
-// transactions running for over five seconds" (manual, "Known Limitations"). What can be
-// read in one is read in one. For more, several follow one another, each going on where the
-// one before became too old, and then everything is read once more: if the second reading
-// is the same as the first to the last bit, nothing has changed between the end of the
-// first and the beginning of the second, and what was given is the state in that moment.
-// This is the double collect of Y. Afek et al., "Atomic Snapshots of Shared Memory", Journal
-// of the ACM 40(4), 1993. It takes for granted that nothing changes and changes back: no
-// balance has a version twice, no row of a journal or of availability, no entity and no
-// candle is ever altered, the generations of documents and the lists grow, and the values
-// of registers and of ycsb's records are unique. A counter that every transaction had to
-// write would show a change more cheaply, and would be a load on one key that no
-// application has.
+// A transaction reads one version and lasts five seconds at most (manual, "Known Limitations"). A
+// view that fits is read in one. Otherwise several follow one another, and then everything is read
+// again. If both readings are equal, nothing changed between the end of the first and the beginning
+// of the second, so the rows are the state at that moment: the double collect of Y. Afek et al.,
+// "Atomic Snapshots of Shared Memory", Journal of the ACM 40(4), 1993. It requires that nothing
+// changes and changes back. That holds: versions of balances are unique, rows of journals, entities
+// and candles never change, generations and lists grow, and values of registers and of ycsb's
+// records are unique. A counter that every transaction writes would be cheaper, but a load on one
+// key that no application has.
 //
-// The rows are given during the first reading; the error of the second comes after them.
+// The first reading gives the rows. The second reading's error comes after them.
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
 	r, err := d.beginPass(ctx)
 	if err != nil {
@@ -169,7 +153,6 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 	return nil
 }
 
-// viewReader is a store.Reader that reads ranges of tables.
 type viewReader struct {
 	*database
 	reader *reader
@@ -205,9 +188,8 @@ func (v *viewReader) Read(ctx context.Context, s store.Statement, row func(store
 	}
 }
 
-// Audit implements store.Database. All reads of a transaction are of its one read version,
-// and one that writes nothing need not be committed (manual, "Developer Guide",
-// "Transaction basics").
+// Audit implements store.Database in one transaction: all reads are of its read version, and
+// without writes no commit is needed (manual, "Developer Guide", "Transaction basics").
 func (d *database) Audit(ctx context.Context, read func(store.Reader) error) error {
 	t, err := begin(ctx, d.db)
 	if err != nil {
@@ -221,7 +203,6 @@ func (d *database) Audit(ctx context.Context, read func(store.Reader) error) err
 	return read(auditReader{x})
 }
 
-// auditReader is a store.Reader in one transaction.
 type auditReader struct{ *ordered.Execution }
 
 func (a auditReader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {

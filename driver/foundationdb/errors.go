@@ -7,7 +7,7 @@ import (
 	"assay/store"
 )
 
-// Error classes beside those of package store.
+// Error classes beyond those of package store.
 const (
 	classTooOld    = "transaction too old"
 	classBehind    = "storage behind"
@@ -19,7 +19,7 @@ const (
 	classTooLong   = "list too long"
 )
 
-// Codes that are asked for by name.
+// Codes that this driver asks for.
 const (
 	codeTooOld             = 1007
 	codeCommitUnknown      = 1021
@@ -30,18 +30,16 @@ const (
 	codeVersionChanged     = 1039
 )
 
-// meaning is the class of an error. passing is true if it will pass and is proof that
-// nothing was committed: FDB_ERROR_PREDICATE_RETRYABLE_NOT_COMMITTED, "Returns true if
-// the error indicates the transaction has not committed, though in a way that can be
-// retried" (fdb_c_options.g.h; bindings/c/fdb_c.cpp of release 7.3 lists the codes). A
-// code that a later release adds is not among them, and so leaves the outcome unknown.
+// meaning is an error's class. passing proves that nothing was committed and that a retry may
+// succeed: FDB_ERROR_PREDICATE_RETRYABLE_NOT_COMMITTED (fdb_c_options.g.h; bindings/c/fdb_c.cpp of
+// 7.3 lists the codes). Codes of later releases are not among them, and so leave the outcome
+// unknown.
 type meaning struct {
 	class   string
 	passing bool
 }
 
-// meanings are the meanings of the errors that mean something here, by their codes (manual,
-// "Error Codes", and flow/error_definitions.h of release 7.3).
+// meanings are by code (manual, "Error Codes"; flow/error_definitions.h of 7.3).
 var meanings = map[int]meaning{
 	1004:                   {store.ClassTimeout, false}, // timed_out
 	codeTooOld:             {classTooOld, true},
@@ -68,22 +66,15 @@ func classOf(code int) string { return cmp.Or(meanings[code].class, store.ClassO
 
 func passing(code int) bool { return meanings[code].passing }
 
-// judge says how a transaction ended that met an error.
+// judge is the outcome of a transaction that met an error.
 //
-// Before the commit was asked for, nothing can take effect: "Writes will go into
-// a local cache and will be sent to FoundationDB during commit time" (manual,
-// "Developer Guide", "How FoundationDB Detects Conflicts"). An error of the
-// commit is proof of no effect if the client library says so (passing); of the
-// common ones, not_committed, transaction_too_old and future_version, the
-// manual says "we're guaranteed that nothing that we attempted to write was
-// written to the database" ("Errors where we know the State of the
-// Transaction"). So is the client's refusal to send a transaction that is too
-// large (2101 to 2103). All others leave the outcome unknown:
-// commit_unknown_result by its name; cluster_version_changed, which the client
-// library calls maybe committed as well; and what ended by time or was
-// cancelled, since "if the commit has already been sent to the database, the
-// transaction could get committed at a later point in time" ("Non-Retryable
-// Errors").
+// Before the commit nothing takes effect, since writes are kept locally (manual, "Developer Guide",
+// "How FoundationDB Detects Conflicts"). An error of the commit proves no effect if the client
+// library says so (passing), among them not_committed, transaction_too_old and future_version
+// ("Errors where we know the State of the Transaction"). The client's refusal of a too large
+// transaction (2101 to 2103) proves it too. All others are unknown: commit_unknown_result;
+// cluster_version_changed, which the library calls maybe committed; and time limits and
+// cancellation, after which a sent commit may still happen ("Non-Retryable Errors").
 func judge(code int, committing bool) (history.Outcome, string) {
 	class := classOf(code)
 	switch {
@@ -94,16 +85,14 @@ func judge(code int, committing bool) (history.Outcome, string) {
 	}
 }
 
-// repeatable says that preparing and settling, which do the same however often
-// they are done, may be tried again after this error: nothing was committed, or
-// nobody knows and nothing of it is in flight any more.
+// repeatable reports whether idempotent preparing and settling may be repeated after this error:
+// nothing was committed, or the outcome is unknown but nothing is in flight any more.
 func repeatable(code int) bool {
 	return passing(code) && code != codeLocked || code == codeCommitUnknown || code == codeVersionChanged
 }
 
-// goesOn says that a reading is followed by another transaction after this
-// error: it passes, or the time of a transaction was over in which rows came,
-// so that the servers are there.
+// goesOn reports whether another transaction continues a reading after this error: it passes, or
+// the transaction's time ended after rows had come, so that the servers are there.
 func goesOn(code int, moved bool) bool {
 	return passing(code) || code == codeTransactionTimeout && moved
 }

@@ -9,11 +9,10 @@ import (
 	"assay/store"
 )
 
-// patience is the time limit of a transaction whose context has none. A
-// transaction lives for five seconds at most; the rest is the wait for servers.
+// patience is a transaction's time limit if its context has none. A transaction lives for five
+// seconds; the rest is the wait for servers.
 const patience = time.Minute
 
-// timeLimit is what is left of the context's time, or patience.
 func timeLimit(ctx context.Context) time.Duration {
 	if deadline, limited := ctx.Deadline(); limited {
 		return time.Until(deadline)
@@ -21,10 +20,9 @@ func timeLimit(ctx context.Context) time.Duration {
 	return patience
 }
 
-// overdue says why a transaction that ended with this code was out of time; nil
-// if time was not the cause. The client library's clock may be ahead of the
-// context's, which then has not ended yet. A context without a deadline gives
-// *store.UnreachableError.
+// overdue says why a transaction with this code was out of time, nil if time was not the cause. The
+// library's clock may be ahead of the context, which has then not ended. A context without a
+// deadline gives *store.UnreachableError.
 func overdue(ctx context.Context, code int) error {
 	over := ctx.Err()
 	_, limited := ctx.Deadline()
@@ -42,8 +40,8 @@ func overdue(ctx context.Context, code int) error {
 	}
 }
 
-// noAnswer is the error of a first contact that ended with this code. first is
-// the context of the contact, which ends with ctx or after limit, 0 for none.
+// noAnswer is the error of a first contact with this code. first is its context, which ends with
+// ctx or after limit (0 for none).
 func noAnswer(ctx, first context.Context, o options, limit time.Duration, code int, err error) error {
 	over := overdue(first, code)
 	if over == nil && first.Err() != nil { // before a transaction was begun
@@ -65,8 +63,8 @@ func noAnswer(ctx, first context.Context, o options, limit time.Duration, code i
 	return &store.UnreachableError{Address: o.printable, Err: err}
 }
 
-// checkClusterFile returns *store.UnreachableError if a cluster file is named
-// and cannot be read. The client library's own error names its default place.
+// checkClusterFile returns *store.UnreachableError if a named cluster file cannot be read. The
+// library's own error would name its default place.
 func (o options) checkClusterFile() error {
 	if o.clusterFile == "" {
 		return nil

@@ -16,17 +16,15 @@ import (
 	"assay/internal/wait"
 )
 
-// errChanged says that no consistent view could be had.
 var errChanged = errors.New("the data changed while it was read, though nothing of this run was in flight; does somebody else use the same prefix")
 
-// row is given a key and its value. What it returns ends the reading and is
-// returned as it is.
+// row gets a key and its value. Its error ends the reading and is returned unchanged.
 type row func(key, value []byte) error
 
 // rowError carries a row's own error past those of the database.
 type rowError struct{ error }
 
-// beginPass is a reader that has read the mark, and takes a digest of all.
+// beginPass is a reader that has read the mark and takes a digest of everything.
 func (p *database) beginPass(ctx context.Context) (*reader, error) {
 	r := &reader{ctx: ctx, db: p.db, hash: sha256.New()}
 	err := r.open()
@@ -47,8 +45,8 @@ func (p *database) beginPass(ctx context.Context) (*reader, error) {
 	return r, nil
 }
 
-// count returns how many keys lie in a range and the bytes of them and their
-// values. It is no consistent view if it takes more than one transaction.
+// count counts a range's keys, and their bytes with the values'. It is no consistent view if it
+// takes several transactions.
 func (p *database) count(ctx context.Context, begin, end []byte) (rows, bytes int64, err error) {
 	r := reader{ctx: ctx, db: p.db}
 	defer r.close()
@@ -65,19 +63,16 @@ func (p *database) count(ctx context.Context, begin, end []byte) (rows, bytes in
 
 // reader reads tables in one transaction after the other.
 type reader struct {
-	ctx context.Context
-	db  fdb.Database
-	t   *transaction
-	// transactions is how many there were.
+	ctx          context.Context
+	db           fdb.Database
+	t            *transaction
 	transactions int
-	// hash takes in all that is read; nil takes nothing.
-	hash hash.Hash
-	// single is true if a second transaction must not follow.
+	hash         hash.Hash
+	// single forbids a second transaction.
 	single bool
 }
 
-// open begins a transaction. It keeps nothing of what it reads, as the client
-// would for the sake of reading its own writes.
+// open begins a transaction that keeps nothing of its reads.
 func (r *reader) open() error {
 	r.close()
 	t, err := begin(r.ctx, r.db)
@@ -96,7 +91,7 @@ func (r *reader) close() {
 	}
 }
 
-// add takes a key and a value into the digest, each after its length.
+// add digests a key and a value, each after its length.
 func (r *reader) add(key, value []byte) {
 	if r.hash == nil {
 		return
@@ -107,11 +102,10 @@ func (r *reader) add(key, value []byte) {
 	}
 }
 
-// mostTries is how often in a row a transaction may end without a single row.
 const mostTries = 20
 
-// table gives the rows from begin to before end. A transaction that became too
-// old, or met another error that passes, is followed by the next.
+// table gives the rows from begin to before end. Another transaction follows one that became too
+// old, or met a passing error.
 func (r *reader) table(begin, end []byte, each row) error {
 	tries, pause := 0, firstPause
 	for {
@@ -137,8 +131,8 @@ func (r *reader) table(begin, end []byte, each row) error {
 	}
 }
 
-// some gives rows until the end or an error, and returns the key from which
-// the next transaction is to go on.
+// some gives rows until the end or an error, and returns the key at which the next transaction
+// continues.
 func (r *reader) some(begin, end []byte, each row) (at []byte, err error) {
 	rows := r.t.GetRange(keyRange(begin, end), fdb.RangeOptions{Mode: fdb.StreamingModeSerial}).Iterator()
 	for rows.Advance() {

@@ -18,7 +18,6 @@ func keyRange(begin, end []byte) fdb.KeyRange {
 	return fdb.KeyRange{Begin: fdb.Key(begin), End: fdb.Key(end)}
 }
 
-// owned is a transaction in which mark and lease are looked at and changed.
 type owned struct {
 	inTransaction
 	t  *transaction
@@ -29,16 +28,15 @@ func (p *database) owned(t *transaction) owned {
 	return owned{inTransaction{t.Transaction, t.Transaction}, t, p}
 }
 
-// ClearRange implements ordered.Transaction. It costs the same whatever the range holds.
+// ClearRange implements ordered.Transaction. Its cost does not depend on the range.
 func (o owned) ClearRange(begin, end []byte) { o.write.ClearRange(keyRange(begin, end)) }
 
-// Count implements ordered.Transaction, in as many transactions of its own as it takes.
+// Count implements ordered.Transaction, in transactions of its own.
 func (o owned) Count(begin, end []byte) (int64, error) {
 	rows, _, err := o.of.count(o.t.ctx, begin, end)
 	return rows, err
 }
 
-// Change implements ordered.Database.
 func (p *database) Change(ctx context.Context, doing string, work func(owned) error) error {
 	_, err := p.change(ctx, doing, func(t *transaction) error { return work(p.owned(t)) })
 	return err
@@ -57,48 +55,41 @@ func (p *database) Look(ctx context.Context, doing string, work func(owned) erro
 	return nil
 }
 
-// versionsPerSecond is how fast the database's version advances (manual,
-// "Developer Guide", "Versionstamps": "approximately [...] a million versions per
-// second"). It is the only clock that all clients share, and is what a lease
-// expires by. After a recovery it jumps on by more than a lease lasts: every lease
-// then counts as expired, until its holder renews it, some seconds later. That is
-// why the holder's renewals go on, and why its data are compared with the mark
-// before they are judged.
+// versionsPerSecond is how fast the database's version advances (manual, "Developer Guide",
+// "Versionstamps"). The version is the only clock that all clients share; leases expire by it.
+// After a recovery it jumps by more than a lease's time. Every lease then counts as expired until
+// its holder renews it some seconds later. Therefore renewals go on, and the mark is compared
+// before the data are judged.
 const versionsPerSecond = 1_000_000
 
-// Ends implements ordered.Database: the end of a lease is a version.
+// Ends implements ordered.Database. The end of a lease is a version.
 func (p *database) Ends(o owned, ttl time.Duration) (int64, error) {
 	now, err := o.t.GetReadVersion().Get()
 	return now + int64(ttl/(time.Second/versionsPerSecond)), err
 }
 
-// Left implements ordered.Database.
 func (p *database) Left(o owned, end int64) (time.Duration, error) {
 	now, err := o.t.GetReadVersion().Get()
 	return time.Duration(end-now) * (time.Second / versionsPerSecond), err
 }
 
-// Blocked implements store.Administration: no transaction waits for another.
+// Blocked implements store.Administration. Transactions do not wait.
 func (p *database) Blocked(context.Context) (string, error) { return "", nil }
 
-// The pauses between attempts to prepare or to settle.
+// Pauses between attempts to prepare or to settle.
 const (
 	firstPause = 10 * time.Millisecond
 	lastPause  = time.Second
 )
 
-// change does work and commits it, again and again until it is certain that it
-// was done, ctx ends, or an error comes that will not pass. It is for what
-// prepares a run or ends it and has the same effect however often it is done;
-// the transactions that are measured never come here. It returns the version
-// of the commit.
+// change repeats work and its commit until one has certainly succeeded, ctx ends, or an error is
+// permanent. It returns the commit's version. work must be idempotent. Measured transactions never
+// come here.
 //
-// After commit_unknown_result "it is guaranteed that the transaction is not
-// in-flight anymore" (manual, "Developer Guide", "The commit_unknown_result
-// Error"). After cluster_version_changed it may be: but all that is done here
-// has read the mark's key, which Create, FinishLoad and Drop write and a barrier
-// conflicts with, so that what is late comes to nothing before the first session
-// is opened.
+// After commit_unknown_result the transaction is not in flight any more (manual, "Developer Guide",
+// "The commit_unknown_result Error"). After cluster_version_changed it may be. But all work here
+// has read the mark's key, which Create, FinishLoad and Drop write and a barrier conflicts with. So
+// a late commit is refused before the first session is opened.
 func (p *database) change(ctx context.Context, doing string, work func(t *transaction) error) (int64, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		version, err := p.attempt(ctx, work)
@@ -129,21 +120,16 @@ func (p *database) attempt(ctx context.Context, work func(t *transaction) error)
 	return t.GetCommittedVersion()
 }
 
-// Settle commits a barrier: a transaction that writes nothing and conflicts
-// with the mark's key, of which every transaction of a session says that it
-// has read it (transaction.guard).
+// Settle commits a barrier: a transaction that writes nothing and conflicts with the mark's key,
+// which every session's transaction declares to have read (transaction.guard).
 //
-// After it nothing of ours can take effect any more. A commit that was
-// abandoned has a read version from before the barrier's commit, since it was
-// cancelled before the barrier began (transaction.commit), and the client does
-// what it is told in the order of the calls; what a dead process left behind is
-// older still. If it reaches the database before the barrier, it is there for
-// whoever reads after it. If it comes later, it is refused as a conflict, or,
-// after the five seconds for which conflicts are remembered, as too old
-// (manual, "Developer Guide", "Conflict Detection"). So there is nothing to be
-// gained by waiting those five seconds. The client library makes sure by the
-// same means that what it calls commit_unknown_result is not in flight
-// (NativeAPI.actor.cpp, tryCommit and commitDummyTransaction).
+// After the barrier no transaction of ours takes effect. An abandoned commit has an older read
+// version: it was cancelled before the barrier began (transaction.commit), and the client works in
+// the order of calls; a dead process's commits are older still. A commit that arrives before the
+// barrier is seen by all later reads. A later one is refused as a conflict or, after the five
+// seconds for which conflicts are remembered, as too old (manual, "Developer Guide", "Conflict
+// Detection"). So waiting five seconds would gain nothing. The client library uses the same means
+// for commit_unknown_result (NativeAPI.actor.cpp, tryCommit and commitDummyTransaction).
 func (p *database) Settle(ctx context.Context) error {
 	version, err := p.change(ctx, "settle", func(t *transaction) error {
 		return t.AddWriteConflictKey(fdb.Key(p.Layout.Mark()))
@@ -157,8 +143,8 @@ func (p *database) Settle(ctx context.Context) error {
 	return nil
 }
 
-// statusKey is the special key whose value is the machine-readable status
-// (manual, "Developer Guide", "Special keys").
+// statusKey is the special key of the machine-readable status (manual, "Developer Guide", "Special
+// keys").
 const statusKey = "\xff\xff/status/json"
 
 // Describe reads the machine-readable status.
@@ -182,17 +168,15 @@ func (p *database) Describe(ctx context.Context) (store.Product, error) {
 	return found, nil
 }
 
-// measured says what Size tells.
 const measured = "keys and values of one copy, without the storage engine's own use of the disk"
 
-// Size counts the rows of each table and the bytes of their keys and values. The
-// estimate that FoundationDB has of a range is not asked for: it is some tenth
-// above what is there, and no use of a disk either.
+// Size counts rows and the bytes of keys and values. FoundationDB's estimate of a range is some
+// tenth too high, and is no use of a disk either.
 func (p *database) Size(ctx context.Context) (store.Size, error) {
 	if err := p.MustBeOurs(ctx, "size"); err != nil {
 		return store.Size{}, err
 	}
-	// An empty schema takes something as well.
+	// An empty schema is not free.
 	size := store.Size{Rows: map[string]int64{}, Measured: measured, Bytes: int64(len(p.Layout.Mark()))}
 	for i, table := range p.Tables {
 		begin, end := p.Layout.Rows(table)

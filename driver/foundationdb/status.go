@@ -11,8 +11,7 @@ import (
 	"assay/store"
 )
 
-// status is what of the machine-readable status is of use here (manual,
-// "Machine-Readable Status").
+// status is the needed part of the machine-readable status (manual, "Machine-Readable Status").
 type status struct {
 	Client struct {
 		Coordinators struct {
@@ -39,8 +38,8 @@ type status struct {
 	} `json:"cluster"`
 }
 
-// replicas is how many copies of the data a redundancy mode keeps in one
-// region (manual, "Configuration", "Redundancy modes").
+// replicas is a redundancy mode's number of copies in one region (manual, "Configuration",
+// "Redundancy modes").
 func replicas(mode string) int {
 	switch mode {
 	case "single":
@@ -54,7 +53,7 @@ func replicas(mode string) int {
 	}
 }
 
-// product reads the status. The addresses in it are left out.
+// product reads the status, without its addresses.
 func product(text []byte) (store.Product, error) {
 	var s status
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -98,7 +97,7 @@ func product(text []byte) (store.Product, error) {
 	}, nil
 }
 
-// known is a number, or nothing for 0, which means that the status has none.
+// known is a number, or nothing for 0, which stands for a missing one.
 func known(n int) string {
 	if n == 0 {
 		return ""
@@ -106,8 +105,8 @@ func known(n int) string {
 	return strconv.Itoa(n)
 }
 
-// roles says how many of a role run, and how many the configuration asks for
-// where that differs: a cluster of few processes has fewer.
+// roles counts a role's processes, and names the configured number if it differs, as in small
+// clusters.
 func (s *status) roles(role string, desired int) string {
 	running := 0
 	for _, process := range s.Cluster.Processes {
@@ -127,11 +126,9 @@ func (s *status) roles(role string, desired int) string {
 	}
 }
 
-// settingIsolation is the setting that names the isolation level of operations.
 const settingIsolation = "isolation"
 
-// withRiskyReads says of a product that operations are done with causalReadRisky:
-// what is left is that transactions are serializable.
+// withRiskyReads describes operations under causalReadRisky: transactions remain serializable.
 func withRiskyReads(p store.Product) store.Product {
 	p.Settings = slices.Clone(p.Settings)
 	for i := range p.Settings {
@@ -143,14 +140,13 @@ func withRiskyReads(p store.Product) store.Product {
 	return p
 }
 
-// settingEngine is the setting that names the cluster's storage engine, and
-// unnamedEngine what it is called if the status does not tell.
+// settingEngine names the cluster's storage engine; unnamedEngine stands in if the status does not
+// tell.
 const (
 	settingEngine = "storage_engine"
 	unnamedEngine = "the cluster's"
 )
 
-// engines are the storage engines that a cluster has: one.
 func engines(p store.Product) []string {
 	for _, s := range p.Settings {
 		if s.Name == settingEngine {

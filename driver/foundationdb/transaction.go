@@ -16,22 +16,19 @@ import (
 	"assay/store"
 )
 
-// transaction is one transaction that ends with its context. It is made by
-// begin and given back with end, and is never repeated: the binding's Transact
-// would do so without telling.
+// transaction ends with its context. begin makes it and end gives it back. It is never repeated;
+// the binding's Transact would do that silently.
 type transaction struct {
 	fdb.Transaction
-	ctx  context.Context
-	stop func() bool
-	// committing is true once the commit was asked for.
+	ctx        context.Context
+	stop       func() bool
 	committing bool
 }
 
-// begin creates a transaction. A call of the C library knows no context: when
-// this one ends the transaction is cancelled, upon which everything that waits
-// for it returns. Its deadline is also the transaction's own time limit, in
-// case nobody gets round to the cancelling. Without a deadline that limit is
-// patience, since the library waits for servers without end.
+// begin creates a transaction. The C library knows no contexts, so the end of ctx cancels the
+// transaction, and all waiting calls return. The deadline is also the transaction's own time limit,
+// in case the cancelling is late. Without a deadline the limit is patience, as the library waits
+// forever.
 func begin(ctx context.Context, db fdb.Database) (*transaction, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -46,9 +43,7 @@ func begin(ctx context.Context, db fdb.Database) (*transaction, error) {
 	return &transaction{Transaction: tr, ctx: ctx, stop: context.AfterFunc(ctx, tr.Cancel)}, nil
 }
 
-// operate is begin for an operation of a session, in the way that the address
-// asks for. What prepares a run, settles it or reads everything back never comes
-// here.
+// operate is begin with the address's options, for sessions' operations only.
 func (p *database) operate(ctx context.Context) (*transaction, error) {
 	t, err := begin(ctx, p.db)
 	if err != nil || !p.riskyReads {
@@ -61,16 +56,15 @@ func (p *database) operate(ctx context.Context) (*transaction, error) {
 	return t, nil
 }
 
-// end gives the transaction back. It also keeps the binding from freeing it
-// before this moment, which would cancel what is in flight: the binding's
-// futures do not hold on to their transaction.
+// end gives the transaction back. It also keeps the binding from freeing it earlier, which would
+// cancel what is in flight: the binding's futures do not reference their transaction.
 func (t *transaction) end() {
 	t.stop()
 	runtime.KeepAlive(t.Transaction)
 }
 
-// commit asks for the commit, once. After an error the client does nothing more
-// for it: what it has sent may still be in flight, but nothing will be sent.
+// commit asks for the commit, once. After an error a sent commit may still be in flight, but
+// nothing more is sent.
 func (t *transaction) commit() error {
 	if err := t.ctx.Err(); err != nil {
 		return err // before anything was sent
@@ -78,28 +72,24 @@ func (t *transaction) commit() error {
 	t.committing = true
 	err := t.Commit().Get()
 	if err != nil {
-		// A time limit that fires in one layer of the client may not have
-		// reached the one below.
+		// A time limit in one layer of the client may not have reached the layer below.
 		t.Cancel()
 	}
 	return err
 }
 
-// guard makes the commit of this transaction fail if the mark is written, or a
-// barrier is committed (database.Settle), between its read version and its commit.
+// guard makes the commit fail if, since the read version, the mark was written or a barrier
+// committed (database.Settle).
 func (t *transaction) guard(mark []byte) error {
 	return t.AddReadConflictKey(fdb.Key(mark))
 }
 
-// committed is the reply to what was done, once it is committed, and refused to what cannot
-// be done.
 func committed() store.Reply { return store.Reply{Outcome: history.Committed} }
 
 func refused(class, doing string, err error) store.Reply {
 	return store.Reply{Outcome: history.Failed, Class: class, Err: fmt.Errorf("foundationdb: %s: %w", doing, err)}
 }
 
-// failure judges an error of this transaction.
 func (t *transaction) failure(doing string, err error) store.Reply {
 	outcome, class := judge(codeOf(err), t.committing)
 	if codeOf(err) == 0 && t.ctx.Err() != nil {
@@ -108,7 +98,6 @@ func (t *transaction) failure(doing string, err error) store.Reply {
 	return store.Reply{Outcome: outcome, Class: class, Err: explain(t.ctx, doing, err)}
 }
 
-// notBegun is the end of a transaction that could not be created.
 func notBegun(ctx context.Context, err error) store.Reply {
 	r := store.Reply{Outcome: history.Failed, Class: classOf(codeOf(err)), Err: explain(ctx, "begin a transaction", err)}
 	if ctx.Err() != nil {
@@ -117,8 +106,8 @@ func notBegun(ctx context.Context, err error) store.Reply {
 	return r
 }
 
-// explain wraps an error with what was being done, and with why the time was
-// over if that was the cause, unless it explains itself.
+// explain wraps an error with the operation, and with the reason if time was over, unless the error
+// explains itself.
 func explain(ctx context.Context, doing string, err error) error {
 	if ownership.Explained(err) {
 		return err
@@ -129,8 +118,7 @@ func explain(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("foundationdb: %s: %w", doing, err)
 }
 
-// milliseconds rounds up: 0 would mean no limit, and a limit that comes before
-// the context's end would be of nobody's asking.
+// milliseconds rounds up: 0 would mean no limit, and an early limit was not asked for.
 func milliseconds(left time.Duration) int64 {
 	return min(max(left.Milliseconds()+1, 1), math.MaxInt32)
 }

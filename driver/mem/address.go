@@ -10,11 +10,10 @@ import (
 	"assay/store"
 )
 
-// level is what all transactions have; plain "serializable" is understood as well.
+// level is the level of all transactions; plain "serializable" is understood too.
 const level = "strict serializable"
 
-// open makes an empty database as its address asks for:
-// mem://?timeout=PROBABILITY&latency=DURATION.
+// open makes an empty database from mem://?timeout=PROBABILITY&latency=DURATION.
 func open(target store.Target) (*database, error) {
 	rest, found := strings.CutPrefix(target.Address, "mem:")
 	host, query, _ := strings.Cut(rest, "?")

@@ -1,7 +1,6 @@
-// Package mem is a reference database in memory: the rows of package ordered, whose keys and
-// values are in a B-tree. It is strictly serializable. With timeouts and latency
-// asked for in its address it behaves as a database on a bad day; with bugs (driver/bugs)
-// it is the patient on which the checks are tried.
+// Package mem is the reference database, in memory: package ordered's rows in a B-tree. It is
+// strictly serializable. Its address can ask for timeouts and latency. With bugs (driver/bugs) it
+// is the database on which the checks are tried.
 //
 // It must not know the load engine, the checks or any other driver.
 package mem
@@ -26,11 +25,11 @@ import (
 	"assay/store"
 )
 
-// database is keys and values. It is safe for concurrent use.
+// database is safe for concurrent use.
 type database struct {
 	timeout float64
 	latency time.Duration
-	// tables are numbers of tables and indexes, by what their keys begin with.
+	// tables numbers tables and indexes by the prefixes of their keys.
 	tables map[string]byte
 
 	mu      sync.Mutex // for all below
@@ -39,34 +38,31 @@ type database struct {
 	marker  *store.Marker // nil while there is no schema
 	lease   *store.Lease  // nil while nobody has it
 	expires time.Time     // the lease, by the process's own clock
-	// tree is another one after Create and Drop.
+	// tree is replaced by Create and Drop.
 	tree *btree.BTreeG[entry]
-	// bytes are the bytes of the entries, and reserved the most that they were since a compaction.
+	// bytes is the size of all entries, and reserved its maximum since the last compaction.
 	bytes, reserved int64
-	// clock numbers the commits. log has the keys that they have written while a transaction
-	// was open, in their order, and is shortened when it is longer than longest.
+	// clock counts the commits. log has the keys of commits that happened while a transaction
+	// was open, in order. It is shortened when it grows beyond longest.
 	clock   int64
 	log     []change
 	longest int
 	open    []*transaction
-	// seed is of the digests of keys.
-	seed maphash.Seed
+	seed    maphash.Seed
 }
 
-// change is a key that a commit has written.
 type change struct {
 	at  int64
 	key []byte
 }
 
-// reset empties the tables. The caller holds the lock.
 func (d *database) reset() {
 	d.tree = btree.NewBTreeGOptions(before, btree.Options{NoLocks: true})
 	d.bytes, d.reserved, d.log, d.open = 0, 0, nil, nil
 }
 
-// lock takes the lock, checks that what is there is ours, and that there is
-// something if that is required. The caller unlocks if there is no error.
+// lock refuses somebody else's database and, if required, a missing schema. The caller unlocks
+// after success.
 func (d *database) lock(required bool) error {
 	d.mu.Lock()
 	var err error
@@ -82,9 +78,8 @@ func (d *database) lock(required bool) error {
 	return err
 }
 
-// enter takes the lock for a session's call, after the latency. If it gives a
-// reply, the call does nothing and the lock is not held: the context has ended
-// before, or there is no schema.
+// enter waits for the latency and takes the lock. If it returns a reply, the lock is free and the
+// call has failed: the context has ended, or there is no schema.
 func (d *database) enter(ctx context.Context, doing string, latency time.Duration) *store.Reply {
 	if err := wait.Pause(ctx, latency); err != nil {
 		reply := ended(doing, err)
@@ -96,14 +91,14 @@ func (d *database) enter(ctx context.Context, doing string, latency time.Duratio
 	return nil
 }
 
-// Database is a schema on a database in memory of its own. It is a store.Database.
+// Database is a store.Database on memory of its own.
 type Database struct {
 	*ownership.Schema[ownership.Direct]
 	d      *database
 	schema store.Schema
 	layout ordered.Layout
 	forms  ordered.Forms
-	// shared are the plans of the session that was opened last; the database's lock guards them.
+	// shared are the last session's plans, guarded by the database's lock.
 	shared struct {
 		statements []store.Statement
 		plans      []*ordered.Plan
@@ -117,17 +112,16 @@ var (
 	_ store.Engined    = (*Database)(nil)
 )
 
-// noSQL is why there are no statements of a user's.
 const noSQL = "the reference database has no SQL"
 
-// Lacks are the capabilities that the reference database does not have.
+// Lacks returns the reference database's missing capabilities.
 func Lacks() store.Lacks {
 	return store.Lacks{store.SQL: noSQL, store.Language: noSQL, store.Documents: "the reference database keeps no rows within rows"}
 }
 
-// Open opens a schema on a new, empty database: two that are opened so share nothing. The
-// address is mem:// with the optional parameters timeout (a probability) and latency (a
-// duration, such as 2ms). It returns *store.OptionError.
+// Open opens a schema on a new, empty database that no other Open shares. The address is mem://
+// with the optional parameters timeout (a probability) and latency (a duration, such as 2ms). It
+// returns *store.OptionError.
 func Open(_ context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 	if schema.Reads && target.Read != "" && target.Read != store.ReadPrimary {
 		return nil, &store.OptionError{Option: "--read", Value: target.Read, Want: store.ReadPrimary}
@@ -159,17 +153,14 @@ func (s *Database) Promises() store.Promises {
 	return store.Promises{Model: "strict-serializable", Reads: store.Linearizable, Scans: store.Linearizable, Atomic: true}
 }
 
-// limits are none.
 func limits() ordered.Limits {
 	return ordered.Limits{Value: math.MaxInt, Changed: math.MaxInt, Part: math.MaxInt}
 }
 
-// execution does statements in a transaction.
 func (s *Database) execution(t *transaction) ordered.Execution {
 	return ordered.Execution{Forms: s.forms, Keys: t, Limits: limits()}
 }
 
-// insert adds rows in a transaction.
 func (s *Database) insert(x *ordered.Execution, of *store.Rows) (err error) {
 	f := s.forms[of.Table]
 	wrong := f.Parts(of, limits(), func(part []rows.Row) bool {
@@ -192,8 +183,7 @@ func (s *Database) Load(ctx context.Context, of store.Rows) error {
 	})
 }
 
-// View implements store.Database. Others go on meanwhile, and what they write is not
-// seen.
+// View implements store.Database on a snapshot; others go on writing.
 func (s *Database) View(ctx context.Context, read func(store.Reader) error) error {
 	t := &transaction{}
 	err := s.locked(true, func() error {
@@ -211,7 +201,6 @@ func (s *Database) Audit(ctx context.Context, read func(store.Reader) error) err
 	return s.View(ctx, read)
 }
 
-// reader reads the state as of when it began.
 type reader struct{ ordered.Execution }
 
 func (r *reader) Read(_ context.Context, of store.Statement, row func(store.Row) error, parameters ...store.Value) error {

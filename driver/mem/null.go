@@ -8,16 +8,13 @@ import (
 	"assay/store"
 )
 
-// The null store answers every call at once and keeps nothing but the marker and the
-// lease. What a run on it takes is what assay itself takes: generating, scheduling,
-// recording. Nothing can be judged of it, which store.SettingUnjudged says.
+// The null store answers at once and keeps only mark and lease. A run on it costs assay's own work:
+// generating, scheduling, recording. store.SettingUnjudged keeps it from being judged.
 
-// unjudged is why.
 const unjudged = "the null store answers at once and keeps nothing"
 
-// nullTarget is the target of the reference database behind a null store, which has
-// only marker and lease. It returns *store.OptionError for another address than
-// null://.
+// nullTarget turns null:// into the address of the database for mark and lease. It returns
+// *store.OptionError for other addresses.
 func nullTarget(target store.Target) (store.Target, error) {
 	if rest, found := strings.CutPrefix(target.Address, "null:"); !found || strings.Trim(rest, "/") != "" {
 		return target, &store.OptionError{Option: "address", Value: store.Redact(target.Address), Want: "null://"}
@@ -26,7 +23,6 @@ func nullTarget(target store.Target) (store.Target, error) {
 	return target, nil
 }
 
-// nothing is what the null store says of itself.
 type nothing struct{}
 
 func (nothing) Describe(context.Context) (store.Product, error) {
@@ -41,15 +37,14 @@ func (nothing) Find(context.Context) (*store.Leftover, error) { return nil, nil 
 
 func (nothing) Size(context.Context) (store.Size, error) { return store.Size{}, nil }
 
-// nullAlone is why the null store lacks what it lacks.
 const nullAlone = "the null store answers transfers, and inserts and reads by key, alone"
 
-// NullLacks are the capabilities that the null store does not have.
+// NullLacks returns the null store's missing capabilities.
 func NullLacks() store.Lacks {
 	return store.LacksAllBut(nullAlone, store.Transactions, store.UniqueKeys)
 }
 
-// nullDatabase has only mark and lease. It is a store.Database.
+// nullDatabase is a store.Database that only keeps mark and lease.
 type nullDatabase struct {
 	nothing // less deep than those of the database, so that its methods are taken
 	marked
@@ -57,8 +52,8 @@ type nullDatabase struct {
 
 type marked struct{ store.Database }
 
-// OpenNull opens a schema that answers at once and keeps nothing. It returns
-// *store.OptionError for another address than null://.
+// OpenNull opens a schema that answers at once and keeps nothing. It returns *store.OptionError
+// for addresses other than null://.
 func OpenNull(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 	target, err := nullTarget(target)
 	if err != nil {
@@ -102,7 +97,7 @@ func (*nullDatabase) Session(_ context.Context, statements []store.Statement) (s
 	return n, nil
 }
 
-// nullSession says yes. It has how many rows, of zeros, each statement gives.
+// nullSession says yes to everything. given counts the rows of zeros that each statement gives.
 type nullSession struct{ given []int }
 
 func (n *nullSession) give(statement, want int, row func(store.Row) error) error {

@@ -7,7 +7,7 @@ import (
 	"assay/store"
 )
 
-// Size implements store.Database. It is memory, there being no disk.
+// Size implements store.Database. It is in memory.
 func (s *Database) Size(context.Context) (size store.Size, err error) {
 	err = s.locked(true, func() error {
 		size = store.Size{Bytes: s.d.bytes, Tables: s.d.bytes, Rows: map[string]int64{}}
@@ -19,7 +19,6 @@ func (s *Database) Size(context.Context) (size store.Size, err error) {
 	return size, err
 }
 
-// rows counts the rows of a table. The caller holds the lock.
 func (s *Database) rows(table string) (n int64) {
 	begin, end := s.layout.Rows(table)
 	last := s.d.newEntry(nil, end, nil)
@@ -38,7 +37,7 @@ const compaction = "repair"
 // Compactions implements store.Compacting.
 func (s *Database) Compactions() ([]string, error) { return []string{compaction}, nil }
 
-// Compact implements store.Compacting: the space of rows that were deleted is given back.
+// Compact implements store.Compacting. It gives back the space of deleted rows.
 func (s *Database) Compact(_ context.Context, name string) error {
 	if name != compaction {
 		return fmt.Errorf("mem: there is no compaction %q; there is %q", name, compaction)
@@ -49,8 +48,7 @@ func (s *Database) Compact(_ context.Context, name string) error {
 	})
 }
 
-// FileSize implements store.Compacting: the space that rows have taken and no compaction
-// has given back.
+// FileSize implements store.Compacting: the greatest size since the last compaction.
 func (s *Database) FileSize(ctx context.Context) (store.Size, error) {
 	size, err := s.Size(ctx)
 	if err != nil {
@@ -60,7 +58,6 @@ func (s *Database) FileSize(ctx context.Context) (store.Size, error) {
 	return size, err
 }
 
-// engine is the only one there is.
 const engine = "memory"
 
 // Engines implements store.Engined.
@@ -71,8 +68,7 @@ func (s *Database) CreateOn(ctx context.Context, mark store.Marker, _ string, _ 
 	return s.Create(ctx, mark)
 }
 
-// The names of the two members. They share their memory, so that what one has the
-// other has.
+// The two members share their memory, so both have the same rows.
 const (
 	firstMember  = "mem:1"
 	secondMember = "mem:2"

@@ -14,14 +14,13 @@ import (
 	"assay/store"
 )
 
-// session is one client's. It is a store.Session.
 type session struct {
 	*Database
 	plans []*ordered.Plan
 	t     transaction
 	x     ordered.Execution
-	// reads is true of a transaction that was said to read only, and failed is the first
-	// error of one: nothing is committed after one.
+	// reads marks a transaction that said it only reads. failed is a transaction's first error,
+	// which prevents its commit.
 	reads  bool
 	failed error
 }
@@ -39,8 +38,8 @@ func (s *Database) Session(_ context.Context, statements []store.Statement) (sto
 	return n, nil
 }
 
-// planned are the plans of a session's statements, which sessions share that do the same: plans
-// do not change. The caller holds the lock.
+// planned shares the last session's plans if the statements are equal, as plans do not change.
+// The caller holds the lock.
 func (s *Database) planned(statements []store.Statement) ([]*ordered.Plan, error) {
 	if s.shared.plans != nil && reflect.DeepEqual(statements, s.shared.statements) {
 		return s.shared.plans, nil
@@ -58,13 +57,11 @@ func (s *Database) planned(statements []store.Statement) ([]*ordered.Plan, error
 
 func (n *session) Close() {}
 
-// Waiting implements store.Session: nothing ever waits.
+// Waiting implements store.Session. Nothing ever waits.
 func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, true, nil }
 
-// committed is the reply to what was done.
 func committed() store.Reply { return store.Reply{Outcome: history.Committed} }
 
-// ended is the reply to what ended with this error, or none.
 func ended(doing string, err error) store.Reply {
 	if err == nil {
 		return committed()
@@ -135,8 +132,8 @@ func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	return n.t.finish(reply)
 }
 
-// Transaction implements store.Session. Others are let in between the statements, and half
-// of the latency comes within it. One that only reads does so in a copy.
+// Transaction implements store.Session. Others run between its statements. Half of the latency
+// comes before the commit. A reading transaction uses a snapshot.
 func (n *session) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
 	n.giveWay()
 	within := n.d.latency / 2
@@ -163,15 +160,13 @@ func (n *session) Transaction(ctx context.Context, writes bool, work func(contex
 	return n.t.finish(ended("transaction", err))
 }
 
-// giveWay lets others go on where isolation is judged, so that transactions meet on any
-// machine.
+// giveWay lets others run if isolation is judged, so that transactions meet on any machine.
 func (n *session) giveWay() {
 	if n.schema.Judged {
 		runtime.Gosched()
 	}
 }
 
-// Do implements store.Transaction.
 func (n *session) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (changed int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -9,11 +9,9 @@ import (
 	"assay/store"
 )
 
-// name stands for the database in errors: it has no other.
 const name = "mem:"
 
-// locked does something under the lock, if what is there is ours, and if there
-// is something where that is required.
+// locked is lock with work under it.
 func (s *Database) locked(required bool, do func() error) error {
 	if err := s.d.lock(required); err != nil {
 		return err
@@ -35,7 +33,7 @@ func (s *Database) Describe(context.Context) (store.Product, error) {
 	}, nil
 }
 
-// Look and Change implement ownership.Place, under the lock, and so do all below.
+// Look, Change and the methods below implement ownership.Place under the lock.
 func (s *Database) Look(_ context.Context, _ string, work func(ownership.Direct) error) error {
 	return s.locked(false, func() error { return work(ownership.Direct{}) })
 }
@@ -68,7 +66,7 @@ func (s *Database) ReadLease(context.Context, ownership.Direct) (*ownership.Row,
 	return &ownership.Row{Lease: l}, nil
 }
 
-// WriteLease finds the lease as it was read, since the lock was held.
+// WriteLease need not compare: the lock was held since the lease was read.
 func (s *Database) WriteLease(_ context.Context, _ ownership.Direct, _ *ownership.Row, is *store.Lease) (bool, error) {
 	now := time.Now()
 	if s.d.lease = is; is != nil {
@@ -80,7 +78,7 @@ func (s *Database) WriteLease(_ context.Context, _ ownership.Direct, _ *ownershi
 	return true, nil
 }
 
-// Others finds nothing: nobody else reaches this memory.
+// Others finds nothing, since nobody else reaches this memory.
 func (s *Database) Others(context.Context, ownership.Direct) error { return nil }
 
 func (s *Database) Rows(context.Context, ownership.Direct) (int64, error) {
@@ -95,7 +93,7 @@ func (s *Database) Drop(ctx context.Context) error {
 	return s.anew(ctx, func() { s.d.marker, s.d.lease = nil, nil })
 }
 
-// anew empties the schema, unless another holds the lease.
+// anew empties the schema unless another run holds the lease.
 func (s *Database) anew(ctx context.Context, then func()) error {
 	return s.Change(ctx, "", func(c ownership.Direct) error {
 		if _, err := s.Admit(ctx, c); err != nil {
@@ -107,10 +105,10 @@ func (s *Database) anew(ctx context.Context, then func()) error {
 	})
 }
 
-// Blocked implements store.Administration: nothing waits.
+// Blocked implements store.Administration. Nothing waits.
 func (s *Database) Blocked(context.Context) (string, error) { return "", nil }
 
-// Settle implements store.Administration: nothing is ever in flight.
+// Settle implements store.Administration. Nothing is in flight.
 func (s *Database) Settle(context.Context) error { return nil }
 
 func (s *Database) Close() error { return nil }

@@ -15,18 +15,17 @@ import (
 	"assay/store"
 )
 
-// entry is a key and its value.
+// entry is a key with its value.
 type entry struct {
-	// head is the number of the table or index that the key is of, and the bytes that follow in
-	// the key: what most entries are told apart by without a look elsewhere in the memory.
+	// head is the table's or index's number and the key's next seven bytes. It orders most
+	// entries without a look at text.
 	head uint64
-	// text is the key, then the value, and then how long the key is.
+	// text is the key, the value, and the key's length in four bytes.
 	text []byte
 }
 
 const lengthBytes = 4
 
-// newEntry makes an entry in a slice.
 func (d *database) newEntry(into, key, value []byte) entry {
 	table := bytes.IndexByte(key, 0) + 1
 	head := [8]byte{d.tables[string(key[:table])]}
@@ -46,7 +45,6 @@ func (e *entry) key() []byte {
 	return key
 }
 
-// before is the order of the tree.
 func before(a, b entry) bool {
 	if a.head != b.head {
 		return a.head < b.head
@@ -54,56 +52,54 @@ func before(a, b entry) bool {
 	return bytes.Compare(a.key(), b.key()) < 0
 }
 
-// transaction is one in progress. It keeps what it writes to itself. One that is open lets
-// others commit between its statements: each statement, and the commit, is done only if all
-// that was read before is still so. So it might as well have happened in the moment of its
-// commit, and is strictly serializable (H. T. Kung, J. T. Robinson, "On Optimistic Methods
-// for Concurrency Control", ACM TODS 6(2), 1981, with backward validation). It is
-// ordered.Keys.
+// transaction is an ordered.Keys that keeps its writes to itself. Others commit between the
+// statements of an open transaction. Each statement, and the commit, first validates that all
+// earlier reads still hold. So the transaction could have happened at its commit and is strictly
+// serializable (H. T. Kung, J. T. Robinson, "On Optimistic Methods for Concurrency Control", ACM
+// TODS 6(2), 1981, backward validation).
 type transaction struct {
 	ctx context.Context
 	d   *database
-	// tree is what is read: the database's own, under its lock, or a copy.
+	// tree is the database's own, under its lock, or a copy.
 	tree  *btree.BTreeG[entry]
 	open  bool
 	place int // among those that are open
-	// at is the commit as of which all that was read is so, by the digests of keys in read and by
-	// ranges.  Two keys of one digest are a conflict too many.
+	// at is the commit at which all reads hold. read has the digests of keys read, ranges the
+	// ranges. Two keys with one digest cause a needless conflict.
 	at     int64
 	read   []uint64
 	ranges [][2][]byte
 	writes []write
-	// own finds writes by their keys where these are many.
+	// own finds writes by key if there are many.
 	own   map[string]int
 	pivot entry
-	// path is where the tree has what was looked for last.
+	// path is the tree's hint from the last search.
 	path btree.PathHint
 }
 
-// write is what a transaction has done to a key.
 type write struct {
 	entry
 	cleared bool
 	path    btree.PathHint
 }
 
-// manyWrites is how many writes are looked through one by one.
+// manyWrites is the number of writes up to which mine compares each.
 const manyWrites = 12
 
-// begin makes a transaction anew. The caller holds the lock, as for all functions of it, unless
-// tree is a copy.
+// begin reuses a transaction. The caller holds the lock, here and in all methods unless tree is a
+// copy.
 func (t *transaction) begin(ctx context.Context, d *database) {
 	t.ctx, t.d, t.tree, t.at = ctx, d, d.tree, d.clock
 	t.read, t.ranges, t.writes, t.own = t.read[:0], t.ranges[:0], t.writes[:0], nil
 }
 
-// enter lets others commit before this one does.
+// enter opens the transaction: others may commit from now on.
 func (t *transaction) enter() {
 	t.open, t.place = true, len(t.d.open)
 	t.d.open = append(t.d.open, t)
 }
 
-// leave ends a transaction, and has what no other needs forgotten.
+// leave closes the transaction and drops log entries that no open transaction needs.
 func (t *transaction) leave() {
 	d := t.d
 	t.open = false
@@ -127,7 +123,6 @@ func (t *transaction) leave() {
 	d.longest = 1000 + 2*len(d.log)
 }
 
-// since are the changes of the commits after this one.
 func (d *database) since(at int64) []change {
 	i := len(d.log)
 	for i > 0 && d.log[i-1].at > at {
@@ -136,13 +131,12 @@ func (d *database) since(at int64) []change {
 	return d.log[i:]
 }
 
-// seek is a key as the tree is asked for it.
 func (t *transaction) seek(key []byte) entry {
 	t.pivot = t.d.newEntry(t.pivot.text[:0], key, nil)
 	return t.pivot
 }
 
-// mine is the transaction's own write to a key; nil if there is none.
+// mine is the transaction's own write to a key, or nil.
 func (t *transaction) mine(key []byte) *write {
 	if t.own != nil {
 		if i, is := t.own[string(key)]; is {
@@ -158,7 +152,6 @@ func (t *transaction) mine(key []byte) *write {
 	return nil
 }
 
-// Ask implements ordered.Keys.
 func (t *transaction) Ask(key []byte) (value ordered.Asked) {
 	if w := t.mine(key); w != nil {
 		if !w.cleared {
@@ -176,7 +169,6 @@ func (t *transaction) Ask(key []byte) (value ordered.Asked) {
 	return value
 }
 
-// Scan implements ordered.Keys.
 func (t *transaction) Scan(begin, end []byte, limit int, reverse bool) (pairs []ordered.Pair, err error) {
 	take := func(e entry) bool {
 		key, value := e.parts()
@@ -214,7 +206,7 @@ func (t *transaction) Scan(begin, end []byte, limit int, reverse bool) (pairs []
 	return pairs[:min(limit, len(pairs))], t.ctx.Err()
 }
 
-// remember keeps what was read of a range, as far as it was read.
+// remember records the range as far as it was read.
 func (t *transaction) remember(begin, end []byte, limit int, reverse bool, pairs []ordered.Pair) {
 	if !t.open {
 		return
@@ -229,7 +221,6 @@ func (t *transaction) remember(begin, end []byte, limit int, reverse bool, pairs
 	t.ranges = append(t.ranges, [2][]byte{bytes.Clone(begin), bytes.Clone(end)})
 }
 
-// Set and Clear implement ordered.Keys.
 func (t *transaction) Set(key, value []byte) { t.write(key, value, false) }
 func (t *transaction) Clear(key []byte)      { t.write(key, nil, true) }
 
@@ -251,13 +242,12 @@ func (t *transaction) write(key, value []byte, cleared bool) {
 	}
 }
 
-// Errors of a transaction that others have overtaken.
 var (
 	errConflict = errors.New("another transaction has changed what this one has read")
 	errStale    = errors.New("the schema was made anew or dropped since the transaction began")
 )
 
-// valid returns an error unless all that was read is still so.
+// valid returns an error unless all reads still hold.
 func (t *transaction) valid() error {
 	if t.tree != t.d.tree {
 		return errStale
@@ -273,7 +263,6 @@ func (t *transaction) valid() error {
 	return nil
 }
 
-// commit has what was written take effect.
 func (t *transaction) commit() {
 	d := t.d
 	if len(t.writes) > 0 {
@@ -296,8 +285,8 @@ func (t *transaction) commit() {
 	d.reserved = max(d.reserved, d.bytes)
 }
 
-// finish ends a transaction that is to be answered so, and leaves it. With the chance that was asked for
-// it is answered with unknown, and with equal chance applied or not.
+// finish ends a transaction with a reply and leaves it. With the probability timeout the reply is
+// unknown, and the writes are applied or not with equal probability.
 func (t *transaction) finish(reply store.Reply) store.Reply {
 	applies := reply.Outcome == history.Committed
 	if applies && t.open {

@@ -18,7 +18,6 @@ const defaultPort = "3306"
 
 const wantAddress = "mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE, or mysql://USER@localhost/?socket=PATH, with characters such as @ : / # ? % in the password percent-encoded"
 
-// settings is what an address and a target ask for.
 type settings struct {
 	printable      string // of the address
 	user, password string
@@ -28,8 +27,7 @@ type settings struct {
 
 	engine  string // as given; "" for InnoDB
 	dialect string // as given; "" for what the server is
-	// statements is how a transfer is sent: statementsTogether, statementsApart,
-	// or "" for what suits the server.
+	// statements is statementsTogether, statementsApart, or "" for the server's better way.
 	statements string
 	anyHost    bool // a session begins at a host drawn by chance
 	seed       uint64
@@ -38,16 +36,15 @@ type settings struct {
 	isolation  string // in SQL's words, "" for the server's default
 }
 
-// How the statements of a transfer can be sent: as one text, or each by itself.
+// The statements of a batch go as one text, or each by itself.
 const (
 	statementsTogether = "together"
 	statementsApart    = "apart"
 )
 
-// variable is a session variable of the server, set for each connection.
 type variable struct{ name, value string }
 
-// The isolation levels that MySQL's manual has ("Transaction Isolation Levels").
+// Isolation levels of MySQL's manual ("Transaction Isolation Levels").
 const (
 	readUncommitted = "READ UNCOMMITTED"
 	readCommitted   = "READ COMMITTED"
@@ -57,8 +54,7 @@ const (
 
 func levels() []string { return []string{readUncommitted, readCommitted, repeatableRead, serializable} }
 
-// parse reads the target. Errors are *store.OptionError and hold no
-// password.
+// parse reads the target. Errors are *store.OptionError without a password.
 func parse(target store.Target) (*settings, error) {
 	s := &settings{printable: store.Redact(target.Address), connectTimeout: target.FirstContact(), seed: target.Seed}
 	plain, named := plainForm(target.Address)
@@ -77,12 +73,12 @@ func parse(target store.Target) (*settings, error) {
 	return s, err
 }
 
-// Access is what an address means, for a part of assay that speaks the protocol itself.
+// Access is a parsed address, for other code that speaks the protocol.
 type Access struct {
 	// Hosts are host:port, or the path of a socket.
 	Hosts                    []string
 	User, Password, Database string
-	// TLS is how connections must be encrypted; nil if they need not be.
+	// TLS is nil if connections need no encryption.
 	TLS *tls.Config
 }
 
@@ -105,11 +101,9 @@ var (
 	variableValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.,:+-]*$`) })
 )
 
-// ownOptions are the options of an address that are assay's.
 const ownOptions = "engine, dialect, balance, connect_timeout, socket, statements, ssl-mode, ssl-ca, ssl-cert, ssl-key, tls"
 
-// readOptions reads the address's options. What is none of assay's own is a
-// variable of the server's, which refuses what it does not know.
+// readOptions takes other options for variables of the server, which refuses unknown ones.
 func (s *settings) readOptions(options uri.Options) error {
 	balance, err := options.Choose("balance", "order", "random")
 	if err != nil {
@@ -147,8 +141,7 @@ func (s *settings) readOptions(options uri.Options) error {
 	return nil
 }
 
-// isolationLevel returns the words that SQL has for the level, "" for the
-// server's default.
+// isolationLevel is the level in SQL's words, or "" for the server's default.
 func isolationLevel(name string) (string, error) {
 	level := strings.ToUpper(strings.TrimSpace(strings.NewReplacer("-", " ", "_", " ").Replace(name)))
 	if level != "" && !slices.Contains(levels(), level) {
@@ -157,7 +150,6 @@ func isolationLevel(name string) (string, error) {
 	return level, nil
 }
 
-// given is the value that the address gives a variable, empty if it does not.
 func (s *settings) given(name string) string {
 	for _, v := range s.variables {
 		if v.name == name {
@@ -167,7 +159,6 @@ func (s *settings) given(name string) string {
 	return ""
 }
 
-// assignment is the variable as SET takes it.
 func (v variable) assignment() string {
 	if decimal().MatchString(v.value) {
 		return fmt.Sprintf("%s = %s", v.name, v.value)

@@ -12,13 +12,12 @@ import (
 	"assay/store"
 )
 
-// waits are the questions of a dialect for what is waited for.
 type waits struct {
-	// session asks whether the connection of id $1 waits for a lock of a row.
+	// session asks whether the connection of id $1 waits for a row's lock.
 	session string
-	// ours ask for what one of the connections of the ids $1 waits, and held who may hold it:
-	// id, user, host, command, seconds and statement, first of open transactions and then
-	// of sessions. Without ours nothing is told.
+	// ours ask what any of the connections of the ids $1 waits for. held asks for possible
+	// holders: id, user, host, command, seconds and statement, of open transactions first and
+	// then of sessions. Without ours nothing is known.
 	ours []string
 	held [2]string
 }
@@ -30,25 +29,22 @@ func innodbWaits() waits {
 	}
 }
 
-// tidbWaits do not tell what assay's own statements wait for: a statement that is a transaction
-// by itself meets another's lock when it commits, and is then not LockWaiting, and what defines
-// data waits for transactions ("Metadata Lock").
+// tidbWaits cannot tell for assay's own statements. A single statement meets a lock at its commit
+// and is not LockWaiting then; definitions of data wait for transactions ("Metadata Lock").
 func tidbWaits() waits {
 	return waits{session: `SELECT count(*) FROM information_schema.tidb_trx WHERE state = 'LockWaiting' AND waiting_time > 0.05 AND session_id = $1`}
 }
 
-// ourWaits asks which of the connections of these ids waits for a lock, or for a replica to
-// confirm, and for what (MariaDB documentation and MySQL manual, "General Thread States").
-// A row's lock is told by InnoDB alone.
+// ourWaits asks which connections wait for a lock or a replica (MariaDB documentation and MySQL
+// manual, "General Thread States"). Only InnoDB tells of row locks.
 const ourWaits = `SELECT p.state FROM information_schema.processlist p WHERE FIND_IN_SET(p.id, $1) > 0
 	AND (p.state LIKE 'Waiting for % lock' OR p.state LIKE 'Waiting for semi-sync%') LIMIT 1`
 
 const ourRowWaits = `SELECT 'Waiting for a row''s lock' FROM information_schema.innodb_trx
 	WHERE trx_state = 'LOCK WAIT' AND FIND_IN_SET(trx_mysql_thread_id, $1) > 0 LIMIT 1`
 
-// Who may hold it: whose transaction is open for longest, for metadata and rows, and else
-// whose session has not done anything for longest. Neither needs what is not always there
-// (metadata_lock_info, performance_schema).
+// The holder is probably the oldest open transaction, for metadata and rows, or else the session
+// idle for longest. Neither query needs optional parts (metadata_lock_info, performance_schema).
 const (
 	heldByTransaction = `SELECT p.id, p.user, p.host, p.command, UNIX_TIMESTAMP() - UNIX_TIMESTAMP(t.trx_started), coalesce(p.info, t.trx_query, '')
 		FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
@@ -58,7 +54,6 @@ const (
 		ORDER BY p.time DESC LIMIT 1`
 )
 
-// Blocked implements store.Administration.
 func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 	for _, h := range p.hosts {
 		var ids []string

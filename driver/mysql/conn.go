@@ -15,8 +15,8 @@ import (
 	"assay/store"
 )
 
-// raw is what a connection of the library can do. It is used directly: database/sql would
-// send again, over another connection, what it believes not to have been done.
+// raw is a connection of the library, without database/sql, which would resend on another
+// connection what it believes was not done.
 type raw interface {
 	driver.Conn
 	driver.ExecerContext
@@ -26,23 +26,20 @@ type raw interface {
 	driver.Validator
 }
 
-// conn is one connection, used by one goroutine at a time. A context that ends closes
-// it; what was sent may go on in the server. Parameters are written into the statements.
+// conn is a connection. One goroutine at a time uses it. The end of a context closes it; work may
+// go on in the server. Parameters are written into the statements.
 type conn struct {
-	raw    raw
-	format *sqldb.Format[driver.Value]
-	host   *host
-	look   look
-	level  string // the session's isolation level, as the server shows it
-	// encrypted is true if a TLS handshake was completed.
+	raw       raw
+	format    *sqldb.Format[driver.Value]
+	host      *host
+	look      look
+	level     string // the session's isolation level, as the server shows it
 	encrypted bool
-	// answer is the one whose rows a callback looks at.
-	answer driver.Rows
+	answer    driver.Rows
 }
 
 var _ sqldb.Conn = (*conn)(nil)
 
-// format is how the library gives values.
 func format() *sqldb.Format[driver.Value] { return sqldb.StandardFormat(readElements) }
 
 func (c *conn) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
@@ -53,8 +50,8 @@ func (c *conn) Change(ctx context.Context, text string, parameters ...store.Valu
 	return c.execute(ctx, bind(nil, text, parameters))
 }
 
-// execute runs a text as it is, and says how many rows it has changed. Of several
-// statements in one text, none is run after the first error.
+// execute runs a text and counts the changed rows. After the first error, no further statement of
+// the text is run.
 func (c *conn) execute(ctx context.Context, text []byte) (int64, error) {
 	result, err := c.raw.ExecContext(ctx, string(text), nil)
 	if err != nil {
@@ -63,8 +60,7 @@ func (c *conn) execute(ctx context.Context, text []byte) (int64, error) {
 	return result.RowsAffected()
 }
 
-// values gives each row of an answer to a text, with the values as the library has them,
-// which are good until the callback returns.
+// values calls row with the library's values of each row, valid until the callback returns.
 func (c *conn) values(ctx context.Context, row func([]driver.Value) error, text string) error {
 	rows, err := c.raw.QueryContext(ctx, text, nil)
 	if err != nil {
@@ -82,13 +78,11 @@ func (c *conn) values(ctx context.Context, row func([]driver.Value) error, text 
 	return rows.Close()
 }
 
-// callbackError carries what a callback returned.
 type callbackError struct{ err error }
 
 func (e *callbackError) Error() string { return e.err.Error() }
 
-// eachRow gives each row of one result to a callback. The values are good until the
-// next row.
+// eachRow calls row with each row of one result. The values are valid until the next row.
 func eachRow(rows driver.Rows, row func([]driver.Value) error) error {
 	values := make([]driver.Value, len(rows.Columns()))
 	for {
@@ -104,8 +98,8 @@ func eachRow(rows driver.Rows, row func([]driver.Value) error) error {
 	}
 }
 
-// receive gives the rows of one result, which each gives to a callback, to a call, and is
-// nil if as many came as are wanted.
+// receive gives a result's rows to a call. It returns an error if their count is not the call's
+// Want.
 func (c *conn) receive(call *store.Call, each func(row func([]driver.Value) error) error) error {
 	seen := 0
 	scan := c.scanner(call.Row)
@@ -121,10 +115,10 @@ func (c *conn) receive(call *store.Call, each func(row func([]driver.Value) erro
 
 func (c *conn) Sound() bool { return c.raw.IsValid() }
 
-// HangUp implements sqldb.Conn. The error is of no use: the connection is gone either way.
+// HangUp implements sqldb.Conn. An error would not matter.
 func (c *conn) HangUp() { _ = c.raw.Close() }
 
-// pairs runs a query whose rows are a name and a value, such as SHOW VARIABLES.
+// pairs runs a query of names and values, such as SHOW VARIABLES.
 func (c *conn) pairs(ctx context.Context, query string) (map[string]string, error) {
 	values := make(map[string]string)
 	err := c.values(ctx, func(row []driver.Value) error {
@@ -137,7 +131,6 @@ func (c *conn) pairs(ctx context.Context, query string) (map[string]string, erro
 	return values, err
 }
 
-// row is a row as a store.Row.
 type row struct {
 	values []driver.Value
 	conn   *conn
@@ -145,8 +138,8 @@ type row struct {
 
 func (r *row) Scan(into ...any) error { return sqldb.ScanRow(r.conn.format, r.values, into) }
 
-// AppendValues implements store.Row. The library gives decimals, which sums are, as text;
-// the description of the answer tells them from other text.
+// AppendValues implements store.Row. The library returns decimals, and so sums, as text; the
+// answer's description distinguishes them.
 func (r *row) AppendValues(into []any) ([]any, error) {
 	for i, value := range r.values {
 		v, err := r.value(i, value)
@@ -170,7 +163,6 @@ func (r *row) value(i int, value driver.Value) (any, error) {
 	return strconv.ParseFloat(string(text), 64)
 }
 
-// scanner gives each row to a callback as a store.Row.
 func (c *conn) scanner(use func(store.Row) error) func([]driver.Value) error {
 	r := row{conn: c}
 	return func(values []driver.Value) error {
@@ -179,7 +171,7 @@ func (c *conn) scanner(use func(store.Row) error) func([]driver.Value) error {
 	}
 }
 
-// bind appends a statement with its parameters for $1, $2, ...
+// bind appends a statement with its parameters in place of $1, $2, ...
 func bind(b []byte, text string, parameters []store.Value) []byte {
 	for {
 		at := strings.IndexByte(text, '$')
@@ -199,7 +191,6 @@ func bind(b []byte, text string, parameters []store.Value) []byte {
 	}
 }
 
-// bindRows appends one INSERT of all rows.
 func bindRows(b []byte, table string, rows store.Rows) []byte {
 	b = append(b, "INSERT INTO "+table+" ("+strings.Join(rows.Columns, ", ")+") VALUES "...)
 	var values []store.Value
@@ -221,7 +212,6 @@ func bindRows(b []byte, table string, rows store.Rows) []byte {
 	return b
 }
 
-// baseConfig is the configuration that all connections share.
 func baseConfig() *library.Config {
 	config := library.NewConfig()
 	config.Logger = &library.NopLogger{}

@@ -1,6 +1,5 @@
-// Package mysql drives MariaDB and MySQL, alone, as a Galera cluster, as a group or with
-// replicas, through go-sql-driver/mysql: connections and errors first, then one group of files a
-// workload.
+// Package mysql drives MariaDB and MySQL, alone, as a Galera cluster, as a group or with replicas,
+// through go-sql-driver/mysql.
 //
 // It must not know how load is made, checked or reported.
 package mysql
@@ -23,7 +22,6 @@ import (
 	"assay/workload"
 )
 
-// host is one server of the address.
 type host struct {
 	name     string // host:port, or the path of a socket
 	settings *settings
@@ -38,21 +36,20 @@ func newHost(name string, s *settings) *host {
 	return h
 }
 
-// look is what a server says of itself when a connection begins.
+// look is a server's own account at the beginning of a connection.
 type look struct {
 	id       int64 // the connection's, as the server counts them
 	readOnly bool
 	galera   bool
-	// prepared is false if a Galera node is in no component with a quorum, or
-	// still copies its data (wsrep_ready).
+	// prepared is false if a Galera node has no quorum, or still copies its data (wsrep_ready).
 	prepared bool
-	// grouped is true if the server is configured for MySQL's Group Replication, and outside
-	// says then why it is no member that can commit; nil if it is one.
+	// grouped is true if Group Replication is configured. outside then says why the server is no
+	// member that can commit, or is nil.
 	grouped bool
 	outside error
 }
 
-// takesWrites is nil if the server does, and else says why not.
+// takesWrites returns nil or the reason why the server takes no writes.
 func (l look) takesWrites() error {
 	switch {
 	case l.galera && !l.prepared:
@@ -65,14 +62,12 @@ func (l look) takesWrites() error {
 	return nil
 }
 
-// askLook is one text whose answers readLook reads. A server that is no Galera
-// node answers "OFF", or has no such variable; one without Group Replication has no name of
-// its group.
+// askLook is a text for readLook. A server without Galera answers "OFF" or has no such variable;
+// one without Group Replication has no group name.
 const askLook = `SELECT CONNECTION_ID(), @@global.read_only; SHOW GLOBAL VARIABLES LIKE 'wsrep_on'; SHOW GLOBAL STATUS LIKE 'wsrep_ready'; ` +
 	`SHOW GLOBAL VARIABLES LIKE 'group_replication_group_name'`
 
-// lookAround asks the server what it is; it also finds out whether a connection
-// still lives.
+// lookAround also finds out whether the connection still lives.
 func (c *conn) lookAround(ctx context.Context) (look, error) {
 	rows, err := c.raw.QueryContext(ctx, askLook, nil)
 	if err != nil {
@@ -112,8 +107,8 @@ func readLook(rows driver.Rows) (l look, err error) {
 	return l, err
 }
 
-// connect opens a connection that begins in this database ("" for none) with these
-// variables set, within the target's ConnectTimeout.
+// connect opens a connection to a database ("": none) with these variables set, within the target's
+// ConnectTimeout.
 func (h *host) connect(ctx context.Context, database string, set []pin) (*conn, error) {
 	s := h.settings
 	config := baseConfig()
@@ -131,7 +126,7 @@ func (h *host) connect(ctx context.Context, database string, set []pin) (*conn, 
 	}
 	connector, err := library.NewConnector(config)
 	if err != nil {
-		// The error may quote what the configuration holds.
+		// The error may quote the configuration.
 		return nil, &store.OptionError{Option: "address", Value: s.printable, Want: wantAddress}
 	}
 	bounded, cancel := context.WithTimeout(ctx, s.connectTimeout)
@@ -154,8 +149,7 @@ func (h *host) connect(ctx context.Context, database string, set []pin) (*conn, 
 	return c, nil
 }
 
-// connectError says why no connection came about. ctx is the caller's: its end
-// is passed on as such.
+// connectError explains a failed connection. The end of ctx, the caller's, is passed on.
 func (h *host) connectError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("connect to %s: %w", h.name, ctx.Err())
@@ -184,8 +178,8 @@ func (h *host) connectError(ctx context.Context, err error) error {
 	}
 }
 
-// order is the order in which hosts are tried, by chance if that is asked for: then
-// the first one follows from the run's seed and how often one was drawn.
+// order is the order in which hosts are tried. If random, the run's seed and the count of drawings
+// decide the first.
 func (p *schema) order(random bool) []*host {
 	if !random {
 		return p.hosts
@@ -194,9 +188,9 @@ func (p *schema) order(random bool) []*host {
 	return slices.Concat(p.hosts[first:], p.hosts[:first])
 }
 
-// firstThatWrites returns a connection to the first of the hosts that answers
-// and takes writes. open makes a connection, close takes one back that is not
-// wanted. An error that another host would give too ends the search.
+// firstThatWrites connects to the first host that answers and takes writes. open makes a
+// connection, close takes an unwanted one back. An error that every host would give ends the
+// search.
 func (p *schema) firstThatWrites(ctx context.Context, hosts []*host, open func(*host) (*conn, error), close func(*conn)) (*conn, error) {
 	var refusals []error
 	for _, h := range hosts {

@@ -7,22 +7,20 @@ import (
 	"assay/store"
 )
 
-// sqlOf is the SQL for tables in this database and of this engine.
 func sqlOf(database, engine string) sqldb.Dialect {
 	return sqldb.Dialect{
 		Prefix: database + ".", Quote: "`", Reserved: reserved(),
 		Types: map[store.Type]string{
 			store.Integer: "BIGINT", store.Boolean: "BOOLEAN", store.String: "VARCHAR(%d)",
-			// MyRocks compares indexed text byte by byte, and no other way.
+			// MyRocks only compares indexed text byte by byte.
 			store.ASCII: "VARCHAR(%d) CHARACTER SET latin1 COLLATE latin1_bin",
 			store.UUID:  "BINARY(16)",
-			// A list is text, its elements separated by commas: to append is to
-			// concatenate.
+			// A list is text with commas, so that appending is concatenation.
 			store.Ints: "LONGTEXT CHARACTER SET latin1",
 		},
 		NotNull: " NOT NULL", Derived: " NOT NULL",
-		// InnoDB and MyRocks keep a table in the order of its primary key, which is
-		// therefore made with it.
+		// InnoDB and MyRocks store a table in the order of its primary key, which is therefore
+		// made at once.
 		Key:         " PRIMARY KEY",
 		LateIndexes: true,
 		Options:     " ENGINE=" + engine,
@@ -35,8 +33,7 @@ func sqlOf(database, engine string) sqldb.Dialect {
 	}
 }
 
-// catalogOf is how the server keeps a database of this name. Statements that define
-// data are no part of a transaction.
+// catalogOf is the server's Catalog for a database. Definitions of data commit by themselves.
 func catalogOf(database, engine string, d dialect) sqldb.Catalog {
 	privilege := hintPrivilege()
 	return sqldb.Catalog{

@@ -17,44 +17,40 @@ import (
 	"assay/store"
 )
 
-// server is what is known of the product.
 type server struct {
 	name, version string
 	mariadb       bool
 	galera        bool
 	level         string // the default isolation level, in SQL's words
-	// snapshots is true if the server refuses to change what another transaction
-	// changed since it was read, and strict is the setting that decides it, nil if it has
-	// none.
+	// snapshots is true if the server refuses a change of a row that another transaction changed
+	// since the snapshot. strict is the setting that decides it, or nil.
 	snapshots bool
 	strict    *strictness
-	// syncWait is true if a read waits until the node has applied what the
-	// cluster has committed (wsrep_sync_wait, bit 1).
+	// syncWait is true if a read waits for everything that the cluster has committed
+	// (wsrep_sync_wait, bit 1).
 	syncWait bool
-	// checks is the value of tidb_enable_check_constraint.
-	checks string
+	checks   string
 }
 
-// strictness is a setting with which repeatable read refuses to change what another
-// transaction changed since it was read, and one with which it does not.
+// strictness is a setting and its values with which repeatable read refuses, or does not refuse, to
+// change what another transaction changed since the snapshot.
 type strictness struct{ name, refuses, changes string }
 
 func (s *strictness) on() string { return s.name + "=" + s.refuses }
 
 func (s *strictness) off() string { return s.name + "=" + s.changes }
 
-// strictnesses are MariaDB's setting and TiDB's.
 func strictnesses() []*strictness {
 	return []*strictness{{"innodb_snapshot_isolation", "ON", "OFF"}, {"tidb_txn_mode", "optimistic", "pessimistic"}}
 }
 
-// autoRetry is the variable that has TiDB before 8.0, if it is OFF, do what an optimistic transaction
-// has written once more where that meets another's change: "this might break the transaction
-// isolation level" ("TiDB Optimistic Transaction Model", "Automatic retry").
+// autoRetry is a variable of TiDB before 8.0. If it is OFF, the server repeats an optimistic
+// transaction's writes after a conflict, which may break its isolation level ("TiDB Optimistic
+// Transaction Model", "Automatic retry").
 const autoRetry = "tidb_disable_txn_auto_retry"
 
-// askServer asks for it. tx_isolation has been called transaction_isolation
-// since MySQL 8.0 and MariaDB 11.1.
+// askServer asks for a server. tx_isolation is called transaction_isolation since MySQL 8.0 and
+// MariaDB 11.1.
 func askServer(ctx context.Context, c *conn) (s server, err error) {
 	values, err := c.pairs(ctx, `SHOW SESSION VARIABLES WHERE Variable_name IN ('version', 'tx_isolation', 'transaction_isolation',
 		'innodb_snapshot_isolation', 'wsrep_sync_wait', 'tidb_enable_check_constraint', 'tidb_txn_mode', '`+autoRetry+`')`)
@@ -84,8 +80,8 @@ var versionNumbers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCo
 
 const innodb, rocksdb = "InnoDB", "ROCKSDB"
 
-// chooseEngine returns the storage engine as the server spells it, or
-// *store.OptionError with those that it has and that know transactions.
+// chooseEngine returns the engine in the server's spelling, or *store.OptionError with the
+// transactional engines.
 func chooseEngine(ctx context.Context, c *conn, name string) (string, error) {
 	wanted := cmp.Or(name, innodb)
 	if strings.EqualFold(wanted, "MyRocks") {
@@ -112,8 +108,8 @@ func chooseEngine(ctx context.Context, c *conn, name string) (string, error) {
 	return "", &store.OptionError{Option: "engine", Value: cmp.Or(name, innodb), Want: cmp.Or(strings.Join(engines, ", "), "none: the server has no engine with transactions")}
 }
 
-// chooseLevel is the isolation level in force. MyRocks has two of the four
-// (MariaDB documentation, "MyRocks and CREATE TABLE", limitations).
+// chooseLevel is the level in force. MyRocks has two of the four (MariaDB documentation, "MyRocks
+// and CREATE TABLE", limitations).
 func (p *schema) chooseLevel() (string, error) {
 	level := cmp.Or(p.isolation, p.server.level)
 	if !slices.Contains(levels(), level) {
@@ -128,8 +124,6 @@ func (p *schema) chooseLevel() (string, error) {
 	return level, nil
 }
 
-// described are the settings that decide what a result means, where the server
-// has them.
 var described = []string{
 	"innodb_flush_log_at_trx_commit", "innodb_flush_log_at_timeout", "innodb_doublewrite", "innodb_flush_method", "innodb_log_file_write_through", "debug_no_sync", "innodb_buffer_pool_size",
 	lockWait, "innodb_deadlock_detect", "innodb_snapshot_isolation", "rocksdb_flush_log_at_trx_commit",
@@ -143,10 +137,10 @@ var described = []string{
 	"group_replication_consistency", "group_replication_member_expel_timeout", "group_replication_unreachable_majority_timeout",
 }
 
-// lockWait is how long a statement waits for a lock of a row.
+// lockWait bounds a statement's wait for a row's lock, in seconds.
 const lockWait = "innodb_lock_wait_timeout"
 
-// tells reports whether a variable says something of a server with tables of these engines.
+// tells reports whether a variable matters to a server with tables of these engines.
 func (d dialect) tells(name string, engines []string) bool {
 	switch {
 	case d.settings != "":
@@ -159,12 +153,12 @@ func (d dialect) tells(name string, engines []string) bool {
 	return true
 }
 
-// confirming are the status variables that count the replicas which confirm commits.
+// confirming are the status variables that count the replicas confirming commits.
 func confirming() []string {
 	return []string{"Rpl_semi_sync_master_clients", "Rpl_semi_sync_source_clients"}
 }
 
-// isOff reports whether a variable is of a kind of replication that the server does not do.
+// isOff reports whether a variable belongs to a kind of replication that is off.
 func isOff(name string, values map[string]string, l look) bool {
 	switch {
 	case strings.HasPrefix(name, "wsrep_"):
@@ -177,9 +171,9 @@ func isOff(name string, values map[string]string, l look) bool {
 	return false
 }
 
-// enginesInUse tells by which engines the tables are stored that are there now, or are to
-// be made: what a script has made, or the server has put in place of what it was asked
-// for. Those that its settings do not speak of are told with their tables.
+// enginesInUse lists the engines of the present or planned tables: a script may have chosen them,
+// or the server may have replaced the engine asked for. Engines without settings of their own are
+// listed with their tables.
 func (p *schema) enginesInUse(ctx context.Context, c *conn, add func(name, value string)) (engines []string, err error) {
 	if p.dialect.where != "" {
 		var in string
@@ -209,15 +203,13 @@ func (p *schema) enginesInUse(ctx context.Context, c *conn, add func(name, value
 	return engines, nil
 }
 
-// derives reports whether rows are inserted with what others hold: in batches, which are
-// sent as the address says, and audited beside them.
 func (p *schema) derives() bool {
 	return slices.ContainsFunc(p.Tables, func(t store.Table) bool {
 		return slices.ContainsFunc(t.Columns, func(c store.Column) bool { return c.Derived })
 	})
 }
 
-// Describe asks the server what it is.
+// Describe asks the server.
 func (p *schema) Describe(ctx context.Context) (store.Product, error) {
 	product := store.Product{Name: p.server.name, Version: p.server.version}
 	add := func(name, value string) {
@@ -266,9 +258,8 @@ func (p *schema) Describe(ctx context.Context) (store.Product, error) {
 	return product, nil
 }
 
-// changed are the settings that somebody has set: MariaDB's manual, "Information Schema
-// SYSTEM_VARIABLES Table"; MySQL's, "Performance Schema variables_info Table". What the server
-// does not tell this user is left out.
+// changed lists settings that somebody has set (MariaDB, "Information Schema SYSTEM_VARIABLES
+// Table"; MySQL, "Performance Schema variables_info Table"), as far as this user may see them.
 func (p *schema) changed(ctx context.Context, c *conn) []store.Setting {
 	query := `SELECT i.VARIABLE_NAME, g.VARIABLE_VALUE FROM performance_schema.variables_info i
 		JOIN performance_schema.global_variables g USING (VARIABLE_NAME) WHERE i.VARIABLE_SOURCE <> 'COMPILED'`
@@ -283,8 +274,7 @@ func (p *schema) changed(ctx context.Context, c *conn) []store.Setting {
 	return store.Changed(values)
 }
 
-// size is how many servers hold the same, as far as the one that was asked tells, with what
-// it tells of them.
+// size counts the servers with the same data, as far as this server tells, and adds what it tells.
 func (p *schema) size(ctx context.Context, c *conn, add func(name, value string)) (int, error) {
 	switch {
 	case c.look.galera:

@@ -9,75 +9,63 @@ import (
 	"assay/store"
 )
 
-// dialectOption is the address's option that names the dialect.
 const dialectOption = "dialect"
 
-// dialect is where the products that speak MySQL's protocol differ, as far as this
-// driver notices. MariaDB and MySQL are one, since a server tells all that is not
-// the same of them.
+// dialect has the differences between products with MySQL's protocol. MariaDB and MySQL share one,
+// since their servers report all differences.
 type dialect struct {
-	// name is as in the address.
 	name string
-	// product is the server's name, empty if its version tells that.
+	// product is the server's name; empty if its version tells it.
 	product string
-	// levels are the isolation levels that there are, in SQL's words.
-	levels []string
-	// checks is the variable that must be ON for CHECK constraints to be kept;
-	// empty if the version decides.
+	levels  []string
+	// checks is the variable that must be ON for CHECK constraints; empty if the version decides.
 	checks string
-	// snapshot begins a read-only transaction that sees one state.
+	// snapshot begins a read-only transaction on one state.
 	snapshot string
-	// names gives a connection the name $1, and sessions lists the ids and the states of the
-	// connections that are called $1 and their id.
+	// names gives a connection the name $1. sessions lists ids and states of connections named
+	// $1 and their id.
 	names, sessions string
-	// waits are its questions for what is waited for.
-	waits waits
-	// loads is whether LOAD DATA is the way to load, in a transaction.
+	waits           waits
+	// loads: LOAD DATA in a transaction is the way to load.
 	loads bool
-	// optimizes is whether OPTIMIZE TABLE gives back space and tables can be stored in
-	// several ways, and where asks for the one way in which they are, if they cannot.
+	// optimizes: OPTIMIZE TABLE gives back space, and tables have several engines. Otherwise
+	// where asks for the only engine.
 	optimizes bool
 	where     string
-	// settings begins the names of the variables that say how the server works; those of
-	// MySQL are then there and mean nothing.
+	// settings is the prefix of variables that say how the server works; MySQL's then exist but
+	// mean nothing.
 	settings string
-	// refresh, before a table's name, brings its statistics up to date, on this server
-	// alone where there is a difference.
+	// refresh precedes a table's name and updates its statistics, on this server alone if that
+	// is possible.
 	refresh string
 }
 
-// dialects are all of them, the one of MySQL and MariaDB first.
+// dialects are all dialects, first that of MySQL and MariaDB.
 //
-// What TiDB does is by its documentation ("TiDB Docs", v8.5), and where a function is named
-// by its source. No test has a TiDB server:
+// TiDB's behaviour is from its documentation ("TiDB Docs", v8.5) or the named source. No test has a
+// TiDB server:
 //
-//   - "TiDB implements Snapshot Isolation consistency, which it advertises as
-//     REPEATABLE-READ", and read committed; not serializable ("TiDB Transaction
-//     Isolation Levels"). A pessimistic transaction changes what is committed last
-//     and not what its snapshot shows ("Difference between TiDB and MySQL Repeatable
-//     Read"), so that no more than read committed is promised, as of InnoDB. An optimistic
-//     one (tidb_txn_mode) is refused when it commits if what it changes was changed since
-//     it began ("TiDB Optimistic Transaction Model").
-//   - CHECK constraints are kept only with tidb_enable_check_constraint ("Constraints").
-//   - READ ONLY transactions are refused by default ("START TRANSACTION"), so that a
-//     snapshot is asked for without.
-//   - A server lists its own sessions in PROCESSLIST, and those of all in
-//     CLUSTER_PROCESSLIST. Sessions are known by tidb_session_alias: of a lock that another
-//     session holds IS_USED_LOCK says 1, and not by whom (IsUsedAdvisoryLock), and it takes a
-//     second.
-//   - There is no information_schema.innodb_trx; TIDB_TRX has the transactions of a server,
-//     and what waits for a lock is LockWaiting in it, as is for a moment whatever takes one.
-//   - Every table is called one of InnoDB; in what it is kept is in the server's configuration
-//     ("tidb_config", store). The variables innodb_* and those of a binary log do nothing, but
-//     innodb_lock_wait_timeout ("System Variables").
-//   - Rows are loaded by INSERT: no LOAD DATA was tried there.
-//   - OPTIMIZE TABLE is not supported ("MySQL Compatibility"); space comes back by
-//     garbage collection and compaction.
-//   - ANALYZE TABLE has no NO_WRITE_TO_BINLOG ("ANALYZE"; buildAnalyze of TiDB's source
-//     answers error 1235), and statistics are of all servers. The sizes of
-//     information_schema.tables are computed from them, as rows times their average length
-//     ("SHOW TABLE STATUS"): what is stored on disk, compressed and in several copies, is
-//     another number.
+//   - It has snapshot isolation, called REPEATABLE-READ, and read committed ("TiDB Transaction
+//     Isolation Levels"). A pessimistic transaction changes the latest version and not its
+//     snapshot's ("Difference between TiDB and MySQL Repeatable Read"), so only read committed is
+//     promised, as for InnoDB. An optimistic one (tidb_txn_mode) is refused at commit if its rows
+//     were changed since its beginning ("TiDB Optimistic Transaction Model").
+//   - CHECK constraints need tidb_enable_check_constraint ("Constraints").
+//   - READ ONLY transactions are refused by default ("START TRANSACTION"), so a snapshot does
+//     without.
+//   - PROCESSLIST lists a server's own sessions, CLUSTER_PROCESSLIST all. Sessions are named by
+//     tidb_session_alias: for another session's lock IS_USED_LOCK returns 1 and not the holder
+//     (IsUsedAdvisoryLock), and it takes a second.
+//   - TIDB_TRX replaces information_schema.innodb_trx. A transaction that waits for a lock is
+//     LockWaiting, as is for a moment any that takes one.
+//   - Every table says InnoDB; "tidb_config" (store) has the real storage. The variables innodb_*
+//     and those of a binary log do nothing, except innodb_lock_wait_timeout ("System Variables").
+//   - Rows are loaded by INSERT: LOAD DATA was not tried.
+//   - There is no OPTIMIZE TABLE ("MySQL Compatibility"); garbage collection and compaction give
+//     space back.
+//   - ANALYZE TABLE has no NO_WRITE_TO_BINLOG (buildAnalyze answers error 1235), and statistics are
+//     of all servers. Sizes in information_schema.tables are rows times their average length ("SHOW
+//     TABLE STATUS"), not the compressed copies on disk.
 func dialects() []dialect {
 	return []dialect{
 		{
@@ -97,7 +85,6 @@ func dialects() []dialect {
 	}
 }
 
-// dialectNames are the values of dialectOption.
 func dialectNames() (names []string) {
 	for _, d := range dialects() {
 		names = append(names, d.name)
@@ -105,14 +92,13 @@ func dialectNames() (names []string) {
 	return names
 }
 
-// dialectOf is the dialect of this name or, if that is empty, of a server whose
-// version says this.
+// dialectOf is the named dialect or, without a name, that of a server with this version.
 func dialectOf(name, version string) dialect {
 	all := dialects()
 	for _, d := range all[1:] {
 		if d.name == name || name == "" && strings.Contains(version, d.product) {
 			if !strings.Contains(version, d.product) {
-				// It is being tried on MySQL or MariaDB, which have other tables and variables.
+				// The dialect is tried on MySQL or MariaDB, which have other tables and variables.
 				d.names, d.sessions, d.waits, d.checks, d.settings, d.where = all[0].names, all[0].sessions, all[0].waits, "", "", ""
 			}
 			return d
@@ -121,8 +107,8 @@ func dialectOf(name, version string) dialect {
 	return all[0]
 }
 
-// sufficient refuses servers that take CHECK constraints and do not keep them:
-// then accounts could be overdrawn.
+// sufficient refuses servers that accept CHECK constraints without enforcing them, since accounts
+// could be overdrawn.
 func (d dialect) sufficient(s server) error {
 	if d.checks != "" {
 		if s.checks == "ON" {
@@ -148,7 +134,6 @@ func (d dialect) sufficient(s server) error {
 	return nil
 }
 
-// admits refuses an isolation level that the dialect lacks.
 func (d dialect) admits(level string) error {
 	if slices.Contains(d.levels, level) {
 		return nil

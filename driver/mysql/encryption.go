@@ -14,8 +14,7 @@ import (
 	"assay/store"
 )
 
-// The values of ssl-mode (MySQL manual, "Command Options for Encrypted
-// Connections").
+// Values of ssl-mode (MySQL manual, "Command Options for Encrypted Connections").
 const (
 	sslDisabled       = "DISABLED"
 	sslPreferred      = "PREFERRED"
@@ -24,16 +23,14 @@ const (
 	sslVerifyIdentity = "VERIFY_IDENTITY"
 )
 
-// encryptionSettings are what an address asks for.
 type encryptionSettings struct {
 	mode   string      // one of the values of ssl-mode
 	config *tls.Config // nil without TLS
 }
 
-// readEncryption takes the options of encrypted connections out. They
-// have the names of MySQL's clients; tls, with the values of go-sql-driver, is
-// the older way to say the same. A file without a mode asks for
-// VERIFY_IDENTITY; with neither there is no encryption.
+// readEncryption takes the encryption options out, named as in MySQL's clients. tls, with
+// go-sql-driver's values, is the older name of the mode. Files without a mode mean VERIFY_IDENTITY;
+// without either there is no encryption.
 func readEncryption(options uri.Options) (e encryptionSettings, err error) {
 	older := map[string]string{"true": sslVerifyIdentity, "skip-verify": sslRequired, "preferred": sslPreferred, "false": sslDisabled}
 	mode, err := options.Choose("ssl-mode", sslDisabled, sslPreferred, sslRequired, sslVerifyCA, sslVerifyIdentity)
@@ -80,17 +77,15 @@ func readEncryption(options uri.Options) (e encryptionSettings, err error) {
 	return e, err
 }
 
-// handshake is what became of the TLS of one connection.
 type handshake struct {
 	done bool
 
 	mu sync.Mutex
-	// reported is the first error that the library reports to its log: of a
-	// connection that breaks it returns no more than that.
+	// reported is the first error in the library's log. For a broken connection the library
+	// returns no more than that it broke.
 	reported error
 }
 
-// apply has the library encrypt a connection.
 func (e encryptionSettings) apply(config *library.Config) *handshake {
 	h := new(handshake)
 	if e.config == nil {
@@ -122,11 +117,10 @@ func (h *handshake) Print(values ...any) {
 	}
 }
 
-// nothingWritten is the library's error, which has no other name outside of it, of a
-// connection that was closed before a packet could be written.
+// nothingWritten is the text of the library's error for a connection closed before a packet was
+// written. The error itself is not exported.
 const nothingWritten = "bad connection"
 
-// failure returns err, in words for users if TLS is its cause.
 func (h *handshake) failure(err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,7 +139,6 @@ func (h *handshake) failure(err error) error {
 	return err
 }
 
-// describe says how a connection is protected.
 func (e encryptionSettings) describe(c *conn) string {
 	if !c.encrypted {
 		return encryption.State(nil)
@@ -153,10 +146,9 @@ func (e encryptionSettings) describe(c *conn) string {
 	return encryption.State(e.config)
 }
 
-// refusedUser adds to the words of a server that refuses a user what they do
-// not say: that the connection should be encrypted (MariaDB's
-// require_secure_transport, GRANT ... REQUIRE SSL), or the client show a
-// certificate (REQUIRE X509).
+// refusedUser adds advice to a server's refusal of a user. The server does not say that it wants
+// encryption (MariaDB's require_secure_transport, GRANT ... REQUIRE SSL) or a client's certificate
+// (REQUIRE X509).
 func (e encryptionSettings) refusedUser(reason string) string {
 	switch {
 	case e.config == nil:

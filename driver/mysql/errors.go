@@ -12,8 +12,8 @@ import (
 	"assay/store"
 )
 
-// Error numbers of the server, by their names in MySQL's and MariaDB's manuals
-// ("Server Error Message Reference", "MariaDB Error Codes").
+// Error numbers by their names in the manuals ("Server Error Message Reference", "MariaDB Error
+// Codes").
 const (
 	codeRecordChanged         = 1020 // ER_CHECKREAD, MariaDB with innodb_snapshot_isolation
 	codeTooManyConnections    = 1040
@@ -67,7 +67,7 @@ const (
 	codeNotPrepared           = 1 // stands for codeUnknownCommand of a Galera node without a quorum
 )
 
-// Error numbers of TiDB alone ("TiDB Docs", v8.5, "Error Codes and Troubleshooting").
+// TiDB's own error numbers ("TiDB Docs", v8.5, "Error Codes and Troubleshooting").
 const (
 	codeNoRetry        = 8002 // SELECT FOR UPDATE that cannot be tried again
 	codeNoSuchLevel    = 8048 // of SET TRANSACTION ISOLATION LEVEL
@@ -82,58 +82,45 @@ const (
 	codeLocksMayExpire = 8229 // the transaction is too long
 )
 
-// Classes beside those of package store.
+// Classes beyond those of package store.
 const (
-	// classNotPrepared: a Galera node that is in no component with a quorum.
+	// classNotPrepared: a Galera node has no quorum.
 	classNotPrepared = "node not prepared"
-	// classDuringCommit: the server failed in the middle of a COMMIT; a Galera
-	// node that loses its quorum then says so, and the others may have it.
+	// classDuringCommit: the server failed during COMMIT. A Galera node that loses its quorum
+	// says so, and the others may have the commit.
 	classDuringCommit = "error during commit"
-	// classStorage: what keeps TiDB's data does not answer in time.
-	classStorage = "storage does not answer"
+	classStorage      = "storage does not answer"
 )
 
-// errorTable is what the server's errors mean. The rules, and where they come from:
+// errorTable is the meaning of the server's errors.
 //
-// What goes wrong before COMMIT was sent has no effect, a lost connection
-// included: when one is lost, "any active transactions are rolled back" (MySQL,
-// "C API Developer Guide", "Automatic Reconnection Control"): Failed.
+// A failure before COMMIT is sent has no effect, as a lost connection rolls its transactions back
+// (MySQL, "C API Developer Guide", "Automatic Reconnection Control"): Failed.
 //
-// The statements of a transfer may go out as one text. "If mysql_next_result()
-// returns an error, no other statements are executed and there are no more
-// results to fetch" (MySQL, "C API Developer Guide", mysql_next_result()): after
-// an error that answers a statement before COMMIT, the COMMIT is not executed.
-// Whether the server rolls back the whole transaction by itself (a deadlock,
-// 1213) or the statement only (a lock wait timeout, 1205; a duplicate key;
-// "other errors ... roll back the corresponding SQL statement"; MySQL manual,
-// "InnoDB Error Handling"), what is left can only be rolled back, and is, by our
-// ROLLBACK or by the end of the connection: Failed.
+// A transfer's statements may be one text. After an error the server executes no further statement
+// of it (same guide, mysql_next_result()), so not the COMMIT either. A deadlock (1213) rolls back
+// the transaction, other errors such as a lock wait timeout (1205) or a duplicate key only the
+// statement (MySQL manual, "InnoDB Error Handling"). The rest is rolled back by our ROLLBACK or by
+// the end of the connection: Failed.
 //
-// An error that answers COMMIT is proof in few cases. 1213 is what a transaction
-// gets that fails Galera's certification, and is rolled back for it (Galera
-// documentation, "Certification-Based Replication", "Dealing with Multi-Master
-// Conflicts"); 3101 is the same of MySQL's group replication ("Plugin instructed
-// the server to rollback the current transaction"). TiDB refuses a transaction when it commits
-// for a conflict (9007, 8022, 8002), a table that was changed (8027, 8028), or a key that
-// is there (1062); where it does not know, it closes the connection without an answer
-// (clientConn.Run, ErrResultUndetermined). No other number is taken for proof there: 1180 (error during COMMIT) and 1317 (interrupted) say that nobody
-// knows.
+// Few errors that answer COMMIT are proof. 1213 is a failed certification in Galera (documentation,
+// "Certification-Based Replication"), 3101 the same in MySQL's group replication. TiDB refuses a
+// commit for a conflict (9007, 8022, 8002), a changed table (8027, 8028) or an existing key (1062);
+// if it does not know, it closes the connection without an answer (clientConn.Run,
+// ErrResultUndetermined). Other numbers prove nothing, such as 1180 (error during COMMIT) and 1317
+// (interrupted).
 //
-// A statement that is a transaction by itself both works and commits. Beside the
-// two of COMMIT, those errors are proof of which the manual says that the
-// statement was rolled back (1062, 1205, and a constraint's 4025, 3819, 1216 and 1452; "InnoDB Error Handling"), or that it
-// was refused before it began: 1047 by a Galera node without a quorum, 1290, 1792
-// and 1836 by a server that takes no writes, 1044, 1142 and 1146 for a table that
-// is not there or not for this user, 1054 and 1064 for a text that names no column of a
-// table or is no statement.
+// A single statement works and commits. Besides COMMIT's two, these errors are proof. The manual
+// says that the statement is rolled back: 1062, 1205 and a constraint's 4025, 3819, 1216 and 1452
+// ("InnoDB Error Handling"). Or the statement was refused before it began: 1047 by a Galera node
+// without a quorum; 1290, 1792 and 1836 by a server that takes no writes; 1044, 1142 and 1146 for a
+// missing or forbidden table; 1054 and 1064 for an unknown column or wrong syntax.
 //
-// Never a proof, wherever it comes: 1053 and 1927 (shutdown, killed), 3032 (a member of a group
-// that was left out of it ends its sessions; group_replication_exit_state_action) and the
-// numbers from 2000 to 2999, which a proxy sends also when it lost a server that
-// had the whole text; 1105, which is everything; whatever the client itself
-// reports after it has sent something. What it knows not to have been sent
-// (driver.ErrBadConn: "should be returned ... only if the server has not
-// performed the query", database/sql/driver) is Failed.
+// Never a proof: 1053 and 1927 (shutdown, killed); 3032 (a member expelled from a group ends its
+// sessions; group_replication_exit_state_action); 2000 to 2999, which a proxy also sends after it
+// lost a server that had the whole text; 1105, which means anything; the client's own errors after
+// it has sent something. What was certainly not sent (driver.ErrBadConn, by the contract of
+// database/sql/driver) is Failed.
 func errorTable() *sqldb.ErrorTable[uint16] {
 	return &sqldb.ErrorTable[uint16]{
 		Code:     answerCode,
@@ -150,7 +137,7 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 			{Codes: []uint16{codeOfStorage}, Last: lastOfStorage, Class: classStorage},
 			{Codes: []uint16{codeStaleCommand, codeNoTimestamp}, Class: classStorage},
 			{Codes: []uint16{codeLocksMayExpire}, Class: store.ClassTimeout},
-			// An optimistic transaction of TiDB looks for duplicates when it commits.
+			// TiDB's optimistic transactions look for duplicates at commit.
 			{Codes: []uint16{codeDuplicateEntry}, Class: store.ClassConstraint, Proves: sqldb.ProvesCommit, Violation: store.Unique, Kind: sqldb.Clash},
 			{Codes: []uint16{codeConstraintFailed, codeCheckViolatedMySQL}, Class: store.ClassConstraint, Proves: sqldb.ProvesAlone, Violation: store.Floor},
 			{Codes: []uint16{codeBadNull}, Class: store.ClassConstraint, Violation: store.Absent},
@@ -178,10 +165,9 @@ func errorTable() *sqldb.ErrorTable[uint16] {
 	}
 }
 
-// answerCode is the number of an answer of the server, codeNotPrepared if a Galera
-// node refused a statement since it has no quorum (Galera documentation, "Quorum
-// Components": such a node answers "WSREP has not yet prepared node for application
-// use"). The number alone means any unknown command.
+// answerCode is the number of a server's error, or codeNotPrepared if a Galera node without a
+// quorum refused a statement (Galera documentation, "Quorum Components"). That refusal's own number
+// means any unknown command.
 func answerCode(err error) (uint16, bool) {
 	var answer *library.MySQLError
 	if !errors.As(err, &answer) {
@@ -193,8 +179,6 @@ func answerCode(err error) (uint16, bool) {
 	return answer.Number, true
 }
 
-// hasCode reports whether err is an answer of the server with one of the
-// numbers.
 func hasCode(err error, codes ...uint16) bool {
 	if err == nil {
 		return false // and nothing is allocated
@@ -203,13 +187,12 @@ func hasCode(err error, codes ...uint16) bool {
 	return errors.As(err, &answer) && slices.Contains(codes, answer.Number)
 }
 
-// hintPrivilege names the databases of all workloads by what they have in
-// common. In GRANT an underscore stands for any character unless it is escaped.
+// hintPrivilege names all workloads' databases by a pattern. GRANT reads an unescaped underscore as
+// any character.
 func hintPrivilege() string {
 	return "the user needs all privileges on the databases whose names begin with " + schemaPrefix +
 		" (GRANT ALL ON `" + strings.ReplaceAll(schemaPrefix, "_", `\_`) + "%`.* TO ...)"
 }
 
-// Kind implements sqldb.Server. A Galera node answers a change that lost against
-// another node's with a deadlock.
+// Kind implements sqldb.Server. A Galera node reports a lost conflict between nodes as a deadlock.
 func (p *schema) Kind(err error) sqldb.ErrorKind { return errorTable().Kind(err) }

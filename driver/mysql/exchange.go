@@ -12,11 +12,10 @@ import (
 	"assay/internal/eventloop"
 )
 
-// exchange is a connection of the library's that sends a text and reads its answers, in the
-// event loop of its caller if that has one; see docs/internals/performance.md for what that gives. The
-// library has a goroutine for each connection that waits for the end of a context, and which a
-// caller in a loop would have to wait for at each statement; here the end of a context ends what
-// the socket does.
+// exchange is a connection of the library's that works in its caller's event loop, if there is one;
+// see docs/internals/performance.md for the gain. The library has a goroutine for each connection
+// that waits for the end of a context, for which a caller in a loop would have to wait at each
+// statement. Here the end of a context ends the socket's work.
 type exchange struct {
 	raw
 	onSocket *eventloop.Exchange
@@ -27,7 +26,7 @@ func newExchange(of raw, socket net.Conn) *exchange {
 	return &exchange{raw: of, onSocket: eventloop.NewExchange(socket)}
 }
 
-// begin begins an exchange; after an error there is none, and nothing was sent.
+// begin begins an exchange. After an error there is none, and nothing was sent.
 func (x *exchange) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -36,7 +35,7 @@ func (x *exchange) begin(ctx context.Context) error {
 	return nil
 }
 
-// end ends the exchange, if one goes on, and returns its error.
+// end ends the exchange, if there is one, and returns its error.
 func (x *exchange) end(err error) error {
 	if x.onSocket.Begun() {
 		err = x.explain(err)
@@ -45,7 +44,7 @@ func (x *exchange) end(err error) error {
 	return err
 }
 
-// explain returns the context's error in place of what its end has made of the connection.
+// explain returns the context's error in place of the connection's, if the context has ended.
 func (x *exchange) explain(err error) error {
 	if ended := x.onSocket.Err(); ended != nil && errors.Is(err, library.ErrInvalidConn) {
 		return ended
@@ -53,7 +52,6 @@ func (x *exchange) explain(err error) error {
 	return err
 }
 
-// executed is an exchange whose answer has no rows.
 func (x *exchange) executed(ctx context.Context, parameters []driver.NamedValue, by func(context.Context, []driver.NamedValue) (driver.Result, error)) (driver.Result, error) {
 	if err := x.begin(ctx); err != nil {
 		return nil, err
@@ -62,7 +60,7 @@ func (x *exchange) executed(ctx context.Context, parameters []driver.NamedValue,
 	return result, x.end(err)
 }
 
-// queried is an exchange whose answer may have rows. It ends when these are closed.
+// queried is an exchange that ends when its rows are closed.
 func (x *exchange) queried(ctx context.Context, parameters []driver.NamedValue, by func(context.Context, []driver.NamedValue) (driver.Rows, error)) (driver.Rows, error) {
 	if err := x.begin(ctx); err != nil {
 		return nil, err
@@ -75,21 +73,18 @@ func (x *exchange) queried(ctx context.Context, parameters []driver.NamedValue, 
 	return &x.rows, nil
 }
 
-// ExecContext implements driver.ExecerContext.
 func (x *exchange) ExecContext(ctx context.Context, text string, parameters []driver.NamedValue) (driver.Result, error) {
 	return x.executed(ctx, parameters, func(ctx context.Context, parameters []driver.NamedValue) (driver.Result, error) {
 		return x.raw.ExecContext(ctx, text, parameters)
 	})
 }
 
-// QueryContext implements driver.QueryerContext.
 func (x *exchange) QueryContext(ctx context.Context, text string, parameters []driver.NamedValue) (driver.Rows, error) {
 	return x.queried(ctx, parameters, func(ctx context.Context, parameters []driver.NamedValue) (driver.Rows, error) {
 		return x.raw.QueryContext(ctx, text, parameters)
 	})
 }
 
-// PrepareContext implements driver.ConnPrepareContext.
 func (x *exchange) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
 	if err := x.begin(ctx); err != nil {
 		return nil, err
@@ -101,35 +96,29 @@ func (x *exchange) PrepareContext(ctx context.Context, text string) (driver.Stmt
 	return &preparedStatement{prepared.(libraryStatement), x}, nil
 }
 
-// libraryStatement is what the library's prepared statements can do.
 type libraryStatement interface {
 	driver.Stmt
 	sqldb.Prepared
 }
 
-// preparedStatement is a statement whose exchanges are those of its connection.
 type preparedStatement struct {
 	libraryStatement
 	by *exchange
 }
 
-// ExecContext implements driver.StmtExecContext.
 func (p *preparedStatement) ExecContext(ctx context.Context, parameters []driver.NamedValue) (driver.Result, error) {
 	return p.by.executed(ctx, parameters, p.libraryStatement.ExecContext)
 }
 
-// QueryContext implements driver.StmtQueryContext.
 func (p *preparedStatement) QueryContext(ctx context.Context, parameters []driver.NamedValue) (driver.Rows, error) {
 	return p.by.queried(ctx, parameters, p.libraryStatement.QueryContext)
 }
 
-// libraryRows is what the library's rows can do.
 type libraryRows interface {
 	driver.RowsNextResultSet
 	driver.RowsColumnTypeDatabaseTypeName
 }
 
-// exchangeRows are the rows of an exchange.
 type exchangeRows struct {
 	libraryRows
 	of *exchange

@@ -1,11 +1,11 @@
 package mysql
 
-// keysQuery is sqldb.Catalog.Keys: the standard's view of constraints shows nothing to a user who
-// may only read (MariaDB Knowledge Base, "Information Schema TABLE_CONSTRAINTS Table").
+// keysQuery is sqldb.Catalog.Keys. The standard's view of constraints is empty for a reading user
+// (MariaDB Knowledge Base, "Information Schema TABLE_CONSTRAINTS Table").
 const keysQuery = `SELECT column_name FROM information_schema.statistics WHERE table_schema = $1 AND table_name = $2 AND index_name = 'PRIMARY' ORDER BY seq_in_index`
 
-// attachedQuery is sqldb.Catalog.Attached. Triggers are shown to those alone who have the privilege
-// TRIGGER (MariaDB Knowledge Base, "Information Schema TRIGGERS Table").
+// attachedQuery is sqldb.Catalog.Attached. Triggers are only shown with the privilege TRIGGER
+// (MariaDB Knowledge Base, "Information Schema TRIGGERS Table").
 const attachedQuery = `SELECT concat('trigger ', trigger_name), 1 FROM information_schema.triggers WHERE event_object_schema = $1 AND event_object_table = $2
 	UNION SELECT concat('engine ', engine, ', which ', CASE lower(engine) WHEN 'blackhole' THEN 'keeps nothing' WHEN 'mrg_myisam' THEN 'has no keys over its tables'
 			ELSE 'keeps its rows elsewhere' END), 1

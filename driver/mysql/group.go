@@ -9,15 +9,14 @@ import (
 	"assay/driver/sqldb"
 )
 
-// group is what a member of MySQL's Group Replication says of its group (MySQL manual, "The
-// replication_group_members Table").
+// group is a member's account of its group (MySQL manual, "The replication_group_members Table").
 type group struct {
 	state   string // the member's own; empty if it is in none, or this user is not told
 	size    int    // members
 	reached int    // of these, those that it does not take for unreachable
 }
 
-// outside is nil for a member that can commit, and for a server that takes part in no group.
+// outside is nil for a member that can commit, and for a server without a group.
 func (g group) outside() error {
 	switch {
 	case g.state == "":
@@ -32,7 +31,6 @@ func (g group) outside() error {
 
 func (g group) majority() bool { return 2*g.reached > g.size }
 
-// askGroup asks a server that is configured for a group.
 func (c *conn) askGroup(ctx context.Context) (g group, err error) {
 	err = c.values(ctx, func(row []driver.Value) error {
 		g.size++

@@ -12,9 +12,8 @@ import (
 	"assay/store"
 )
 
-// Levels implements store.Database. Repeatable read comes twice where the server can
-// refuse what a snapshot does not allow (MariaDB, innodb_snapshot_isolation; TiDB,
-// tidb_txn_mode).
+// Levels implements store.Database. Repeatable read comes twice if the server can refuse what a
+// snapshot does not allow (MariaDB, innodb_snapshot_isolation; TiDB, tidb_txn_mode).
 func (p *schema) Levels() (levels []store.Level) {
 	for _, name := range p.dialect.levels {
 		level := store.Level{Name: strings.ToLower(name), Isolation: name}
@@ -32,13 +31,12 @@ func (p *schema) Levels() (levels []store.Level) {
 	return levels
 }
 
-// transactionsCache is how long InnoDB gives the same answer of its transactions
-// (MySQL manual, "Persistence and Consistency of InnoDB Transaction and Locking
-// Information": it is read anew if it was not read for 0.1 s).
+// transactionsCache is how long InnoDB repeats its account of transactions: 0.1 s (MySQL manual,
+// "Persistence and Consistency of InnoDB Transaction and Locking Information").
 const transactionsCache = 110 * time.Millisecond
 
-// Waiting implements sqldb.Connection, by information_schema.innodb_trx (MySQL
-// manual) or what TiDB has in its place. Other engines have no such account.
+// Waiting implements sqldb.Connection by information_schema.innodb_trx (MySQL manual) or TiDB's
+// table. Other engines have no such account.
 func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) {
 	if l.schema.engine == rocksdb {
 		return false, false, nil
@@ -53,11 +51,10 @@ func (l *session) Waiting(ctx context.Context) (waiting, known bool, err error) 
 	return waits > 0, true, l.schema.Operation("ask for waits", err)
 }
 
-// keepsLevel is an error if the server runs the session's transactions at another level than
-// it was asked to. The session's variable is what transactions begin with. What the first
-// session's transaction has is asked as well, where the user may know (PROCESS): InnoDB tells it
-// of transactions that have read something (MariaDB documentation, "INNODB_TRX Table"; MySQL 8.4
-// manual, "The INFORMATION_SCHEMA INNODB_TRX Table", trx_isolation_level).
+// keepsLevel returns an error if the server runs transactions at another level than asked for. It
+// reads the session's variable, and for the first session also its transaction's level, if the user
+// may see it (PROCESS). InnoDB tells it of transactions that have read something (MariaDB
+// documentation, "INNODB_TRX Table"; MySQL 8.4 manual, "The INFORMATION_SCHEMA INNODB_TRX Table").
 func (p *schema) keepsLevel(ctx context.Context, c *conn) error {
 	if err := store.KeepsLevel(p.level, c.level); err != nil {
 		return err
@@ -81,27 +78,19 @@ func (p *schema) keepsLevel(ctx context.Context, c *conn) error {
 	return cmp.Or(err, store.KeepsLevel(p.level, level))
 }
 
-// promised is the consistency model that the manuals promise for a level.
+// promised is the promised consistency model of a level.
 //
-//   - Read uncommitted and read committed of InnoDB: dirty reads, and "each
-//     consistent read, even within the same transaction, sets and reads its own
-//     fresh snapshot" (MySQL manual, "Transaction Isolation Levels").
-//   - Repeatable read of InnoDB: "consistent reads within the same transaction read
-//     the snapshot established by the first read", while "the snapshot ... applies to
-//     SELECT statements within a transaction, not necessarily to DML statements", which
-//     change what others have committed since; of such rows a read sees the latest
-//     version (MySQL 8.4 manual, "Consistent Nonlocking Reads"; MariaDB documentation,
-//     "SET TRANSACTION", "REPEATABLE READ"). That is snapshot reads. With innodb_snapshot_isolation MariaDB
-//     refuses such a change: "snapshot isolation" (MariaDB documentation, "InnoDB
-//     System Variables"). MyRocks does the same, by a check against the snapshot
-//     ("MyRocks Transactional Isolation"), and so do TiDB's optimistic transactions ("TiDB
-//     Transaction Isolation Levels").
-//   - Serializable of InnoDB: all plain reads lock what they read ("SELECT ... FOR
-//     SHARE"; MySQL manual, the same chapter). Between the nodes of a Galera
-//     cluster no read lock holds: serializable "is honored only between
-//     transactions issued on the same node" (Galera documentation, "Isolation
-//     Levels"), so there it is not promised, and nor is a snapshot, for the reason
-//     given above.
+//   - InnoDB's read uncommitted has dirty reads. Read committed has a fresh snapshot for each read
+//     (MySQL manual, "Transaction Isolation Levels").
+//   - InnoDB's repeatable read reads the snapshot of the first read. Statements that write change
+//     the latest version, which later reads then see (MySQL 8.4 manual, "Consistent Nonlocking
+//     Reads"; MariaDB documentation, "SET TRANSACTION"). That is snapshot reads. Snapshot isolation
+//     is promised where such a change is refused: with MariaDB's innodb_snapshot_isolation ("InnoDB
+//     System Variables"), in MyRocks ("MyRocks Transactional Isolation") and for TiDB's optimistic
+//     transactions ("TiDB Transaction Isolation Levels").
+//   - InnoDB's serializable locks all that plain reads read (MySQL manual, the same chapter). Read
+//     locks do not hold between the nodes of a Galera cluster (Galera documentation, "Isolation
+//     Levels"). There neither serializable nor a snapshot is promised.
 func promised(level, engine string, s server) string {
 	switch {
 	case level == readUncommitted:

@@ -17,19 +17,16 @@ import (
 )
 
 const (
-	// bulkRows is how many rows are loaded by one LOAD DATA: with fewer the commit, which
-	// goes to the disk, takes longer than the rows, and with many more a cluster has to
-	// certify a transaction of many megabytes.
-	bulkRows = 1 << 14
-	// insertRows is the most rows that one INSERT loads.
+	// bulkRows is the size of one LOAD DATA. With fewer rows the commit to disk takes longer than
+	// the rows; with many more a cluster has to certify many megabytes.
+	bulkRows   = 1 << 14
 	insertRows = 1000
 )
 
-// bulk is whether rows are loaded by LOAD DATA. What a Schema that is Open has in its columns
-// is known to the server alone, which takes literals for what they are.
+// bulk reports whether LOAD DATA loads rows. For an Open schema only the server knows the columns'
+// types, and INSERT's literals suit it.
 func (p *schema) bulk() bool { return p.dialect.loads && !p.Open && !p.inserts.Load() }
 
-// BulkRows implements store.Bulk.
 func (p *schema) BulkRows() int {
 	if p.bulk() {
 		return bulkRows
@@ -37,12 +34,10 @@ func (p *schema) BulkRows() int {
 	return 0
 }
 
-// Load implements store.Database: by LOAD DATA LOCAL, the products' own way to load in bulk, in
-// one transaction, or else by INSERT of at most insertRows at a time, each a transaction of
-// its own. LOAD DATA LOCAL is refused where local_infile is OFF, which is MySQL's default and
-// not MariaDB's, and by some proxies. It also leaves out rows that are refused, and changes
-// values that do not fit, with a warning. So unless all is well nothing of it is kept, and
-// what INSERT says counts.
+// Load implements store.Database by LOAD DATA LOCAL in one transaction, or else by INSERT of at
+// most insertRows, each a transaction of its own. LOAD DATA LOCAL is refused if local_infile is OFF
+// (MySQL's default) and by some proxies. It also skips refused rows and changes values that do not
+// fit, with a warning. Unless all is well it is rolled back, and INSERT decides.
 func (p *schema) Load(ctx context.Context, rows store.Rows) error {
 	rows = p.SQL.Renamed(rows)
 	return p.Operation("load "+rows.Table+"s", p.use(ctx, func(c *conn) error {
@@ -72,7 +67,6 @@ func (p *schema) insertAll(ctx context.Context, c *conn, rows store.Rows) error 
 	return nil
 }
 
-// loadData loads rows by LOAD DATA, all of them or none.
 func (p *schema) loadData(ctx context.Context, c *conn, rows store.Rows) error {
 	if rows.Count == 0 {
 		return nil
@@ -90,7 +84,7 @@ func (p *schema) loadData(ctx context.Context, c *conn, rows store.Rows) error {
 	})
 }
 
-// warned is a warning of the server's of the last statement as an error; nil if there is none.
+// warned is the last statement's warning as an error, or nil.
 func (c *conn) warned(ctx context.Context) error {
 	var warning error
 	err := c.Query(ctx, "SHOW WARNINGS", func(row store.Row) error {
@@ -104,8 +98,8 @@ func (c *conn) warned(ctx context.Context) error {
 	return cmp.Or(err, warning)
 }
 
-// loadText is the LOAD DATA of rows from a reader of the library of this name. Bytes travel as
-// hexadecimal digits, since they are no text of any character set.
+// loadText is the LOAD DATA of a named reader of the library. Bytes travel as hexadecimal digits,
+// since they are no text of any character set.
 func loadText(name, table string, rows store.Rows) string {
 	var columns, digits []string
 	for i, v := range rows.Row(0, nil) {
@@ -123,8 +117,8 @@ func loadText(name, table string, rows store.Rows) string {
 	return text
 }
 
-// lines reads rows as LOAD DATA takes them: lines of fields with tabs between them, in which a
-// backslash escapes (MySQL manual, "LOAD DATA Statement", "Field and Line Handling").
+// lines reads rows in LOAD DATA's form: lines of fields, separated by tabs, with backslash escapes
+// (MySQL manual, "LOAD DATA Statement", "Field and Line Handling").
 type lines struct {
 	rows   store.Rows
 	next   int // row
@@ -133,7 +127,6 @@ type lines struct {
 	read   int // of text
 }
 
-// linesPiece is how many bytes are written at a time, at least.
 const linesPiece = 64 << 10
 
 func (l *lines) Read(into []byte) (int, error) {
@@ -155,7 +148,6 @@ func (l *lines) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// appendField appends a value as a field of a line.
 func appendField(b []byte, v *store.Value) []byte {
 	switch v.Kind {
 	case store.Text:

@@ -16,8 +16,8 @@ import (
 	"assay/store"
 )
 
-// The ways to write the Unix socket of a server, beside the option socket: in the place of
-// the host, percent-encoded or as go-sql-driver has it.
+// The address can have a Unix socket in place of the host, percent-encoded or in go-sql-driver's
+// form, besides the option socket.
 var (
 	socketHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z]+://(?:[^@/?#]*@)?)(%2[Ff][^/?#,:@]+)(.*)$`) })
 	socketCall = sync.OnceValue(func() *regexp.Regexp {
@@ -26,11 +26,10 @@ var (
 	nobody = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^((?:mysql|mariadb)://)(/.*|\?.*|)$`) })
 )
 
-// localhost stands for a host that is not named.
 const localhost = "localhost"
 
-// plainForm is an address with one form for a socket, the option, and with a host;
-// named is whether the address has that.
+// plainForm rewrites a socket as the option, and adds a host; named reports whether the address had
+// a host.
 func plainForm(address string) (plain string, named bool) {
 	for _, form := range []*regexp.Regexp{socketHost(), socketCall()} {
 		parts := form.FindStringSubmatch(address)
@@ -53,7 +52,6 @@ func plainForm(address string) (plain string, named bool) {
 	return address, true
 }
 
-// takeSocket takes the option socket, of the server on this machine.
 func (s *settings) takeSocket(options uri.Options) error {
 	path, given := options.Take("socket")
 	if !given {
@@ -69,7 +67,7 @@ func (s *settings) takeSocket(options uri.Options) error {
 	return nil
 }
 
-// NetworkOf is how a host of Access is dialled: "unix" for a path, else "tcp".
+// NetworkOf is the network for a host of Access: "unix" for a path, else "tcp".
 func NetworkOf(name string) string {
 	if strings.HasPrefix(name, "/") {
 		return "unix"
@@ -77,10 +75,9 @@ func NetworkOf(name string) string {
 	return "tcp"
 }
 
-// fillIn takes from the user's own file of options and from the environment what the
-// address leaves open, as MySQL's clients do: user and password, and of an address that
-// names no host the host, the port or the socket, and the encryption. An address with an
-// empty password ("user:@host") has that one.
+// fillIn completes the address from the user's file of options and the environment, as MySQL's
+// clients do: user, password, encryption and, if the address names no host, host, port or socket.
+// An empty password ("user:@host") counts as given.
 func (s *settings) fillIn(a *uri.Address, passwordGiven, named bool) error {
 	of, err := clientOptions()
 	if err != nil {
@@ -122,11 +119,11 @@ func (s *settings) fillIn(a *uri.Address, passwordGiven, named bool) error {
 	return nil
 }
 
-// optionsFile is the user's own file of options (MySQL manual, "Using Option Files").
+// optionsFile is the user's file of options (MySQL manual, "Using Option Files").
 const optionsFile = "~/.my.cnf"
 
-// clientOptions are the options of the group client in the user's own file, none if there is no
-// such file. One that others may write is not read, as MySQL's clients do not.
+// clientOptions are the options of the group client, none without a file. As in MySQL's clients, a
+// file that others may write is not read.
 func clientOptions() (map[string]string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -144,8 +141,8 @@ func clientOptions() (map[string]string, error) {
 	return readClientOptions(text), nil
 }
 
-// readClientOptions reads a file of options: groups in brackets, NAME=VALUE, comments. The
-// last of several counts, and a dash is an underscore.
+// readClientOptions reads groups in brackets, NAME=VALUE and comments. The last of several counts,
+// and a dash is an underscore.
 func readClientOptions(text []byte) map[string]string {
 	options := map[string]string{}
 	inside := false
@@ -165,7 +162,6 @@ func readClientOptions(text []byte) map[string]string {
 	return options
 }
 
-// optionValue is a value without its quotes, and with what its escapes mean.
 func optionValue(value string) string {
 	if n := len(value); n >= 2 && (value[0] == '\'' || value[0] == '"') && value[n-1] == value[0] {
 		value = value[1 : n-1]

@@ -12,33 +12,32 @@ import (
 	"assay/store"
 )
 
-// kind is how servers hold the same.
 type kind string
 
 const (
 	kindAlone  kind = ""
 	kindGalera kind = "node of the Galera cluster"
 	kindGroup  kind = "member of the group"
-	// kindBinlog: replicas follow a primary by its binary log.
+	// kindBinlog: replicas follow a primary's binary log.
 	kindBinlog kind = "replica of the server"
 )
 
-// member is what a server says of itself as one of several that hold the same.
+// member is a server's own account as one of several with the same data.
 type member struct {
 	kind kind
-	// identity tells it from others; history is the same for all of an installation.
+	// identity differs between servers; history is equal in an installation.
 	identity, history string
-	// apart says why it does not hold what the others do; nil if it does. catching is true of
-	// one that will by itself.
+	// apart says why the server's data differs, or is nil. catching means that it will catch up
+	// by itself.
 	apart    error
 	catching bool
-	// committed counts what it has committed, in the order that is the same for all;
-	// gtids is that as MySQL's set of transactions instead.
+	// committed counts its commits in the common order; gtids is MySQL's set of transactions
+	// instead.
 	committed int64
 	gtids     string
 }
 
-// lost reports whether the server is apart, and will not come back by itself.
+// lost reports whether the server is apart for good.
 func (m member) lost() bool { return m.apart != nil && !m.catching }
 
 // String is what it has committed.
@@ -49,7 +48,6 @@ func (m member) String() string {
 	return strconv.FormatInt(m.committed, 10)
 }
 
-// askMember asks a server what it is to others.
 func (p *schema) askMember(ctx context.Context, c *conn) (member, error) {
 	switch {
 	case c.look.galera:
@@ -96,9 +94,9 @@ func (c *conn) askGroupMember(ctx context.Context) (m member, err error) {
 }
 
 // askBinlog follows the MySQL manual, "SHOW REPLICA STATUS Statement", and MariaDB's documentation,
-// "SHOW REPLICA STATUS" and "Global Transaction ID". A server that follows nobody may be the primary.
-// One that does not tell this user whether it follows another, or has no global transaction ids
-// or, of MariaDB's, several domains of them, counts as alone.
+// "SHOW REPLICA STATUS" and "Global Transaction ID". A server that follows none may be the primary.
+// A server counts as alone if it hides from this user whether it follows another, has no global
+// transaction ids, or has several domains of them (MariaDB).
 func (c *conn) askBinlog(ctx context.Context, mariadb bool) (m member, err error) {
 	show, uuid, executed := `SHOW REPLICA STATUS`, `@@global.server_uuid`, `@@global.gtid_executed`
 	source, receives, applies := "Source_UUID", "Replica_IO_Running", "Replica_SQL_Running"
@@ -135,7 +133,7 @@ func (c *conn) askBinlog(ctx context.Context, mariadb bool) (m member, err error
 	return m, nil
 }
 
-// firstRow is the first row of an answer by the names of its columns; nil if there is none.
+// firstRow is an answer's first row by column names, nil if there is none.
 func (c *conn) firstRow(ctx context.Context, query string) (row map[string]string, err error) {
 	err = c.values(ctx, func(values []driver.Value) error {
 		if row != nil {
@@ -150,7 +148,7 @@ func (c *conn) firstRow(ctx context.Context, query string) (row map[string]strin
 	return row, err
 }
 
-// reached is nil if the server, which is m, has committed what goal has.
+// reached returns nil if the server, which is m, has committed what goal has.
 func (m member) reached(ctx context.Context, c *conn, goal member) error {
 	switch {
 	case m.kind != goal.kind || m.history != goal.history:

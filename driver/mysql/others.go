@@ -2,11 +2,11 @@ package mysql
 
 import "strings"
 
-// othersQuery asks for all that lies in a database, and for views and foreign keys of other
-// databases on it, as far as the user may see them; see sqldb.Catalog, Others. The
-// definition of a view has the full names of its tables (MySQL manual, "The
-// INFORMATION_SCHEMA VIEWS Table"). Foreign keys are in REFERENTIAL_CONSTRAINTS too, where TiDB has
-// the schema of the key in place of that of the table it is on. A privilege outlives its table.
+// othersQuery is sqldb.Catalog.Others: everything in a database, and other databases' views and
+// foreign keys on it, as far as the user may see them. A view's definition has its tables' full
+// names (MySQL manual, "The INFORMATION_SCHEMA VIEWS Table"). REFERENTIAL_CONSTRAINTS is not used
+// for foreign keys: TiDB has the key's schema there in place of the table's. A privilege outlives
+// its table.
 func othersQuery() string {
 	const own = "($2 = '' OR FIND_IN_SET(table_name, $2) > 0)"
 	return `SELECT kind, name, thing FROM (
@@ -31,7 +31,7 @@ func othersQuery() string {
 		) AS found ORDER BY kind NOT IN ('table', 'view'), 1, 2`
 }
 
-// quoted is an expression for a name of these parts, in backquotes where it needs them.
+// quoted is an SQL expression for a name of these parts, with backquotes if it needs them.
 func quoted(parts ...string) string {
 	for i, part := range parts {
 		parts[i] = "IF(" + part + " REGEXP '^[0-9A-Za-z_]+$', " + part + ", CONCAT(CHAR(96 USING utf8mb4), REPLACE(" + part +

@@ -6,14 +6,13 @@ import (
 	"assay/driver/sqldb"
 )
 
-// Ping implements sqldb.Conn. It asks the server again what it is, since a Galera
-// node may have lost its quorum.
+// Ping implements sqldb.Conn. It looks at the server again, since a Galera node may have lost its
+// quorum.
 func (c *conn) Ping(ctx context.Context) (err error) {
 	c.look, err = c.lookAround(ctx)
 	return err
 }
 
-// use runs work on a connection to the first host that takes writes.
 func (p *schema) use(ctx context.Context, work func(*conn) error) error {
 	c, err := p.firstThatWrites(ctx, p.hosts, func(h *host) (*conn, error) { return h.pool.Take(ctx) },
 		func(c *conn) { c.host.pool.Return(c) })
@@ -24,9 +23,8 @@ func (p *schema) use(ctx context.Context, work func(*conn) error) error {
 	return work(c)
 }
 
-// readOnly runs work on the only server of the address, which takes no writes, so that what is
-// there can be read; refused says so, and is the error of work that writes. The session takes
-// none either, since read_only does not bind all users.
+// readOnly lets work read on the address's only server, which takes no writes; work that writes
+// gets refused. The session is set read-only too, since read_only does not bind all users.
 func (p *schema) readOnly(ctx context.Context, refused error, work func(*conn) error) error {
 	if len(p.hosts) > 1 {
 		return refused
@@ -49,9 +47,8 @@ func (p *schema) readOnly(ctx context.Context, refused error, work func(*conn) e
 	return err
 }
 
-// Use implements sqldb.Server. On Galera a statement sees what the cluster has
-// committed until now (wsrep_sync_wait, all kinds), so that every node tells the
-// same.
+// Use implements sqldb.Server. On Galera a statement sees everything that the cluster has committed
+// (wsrep_sync_wait), so that all nodes answer alike.
 func (p *schema) Use(ctx context.Context, work func(sqldb.Conn) error) error {
 	return p.use(ctx, func(c *conn) error {
 		if !c.look.galera {

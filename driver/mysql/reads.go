@@ -7,14 +7,12 @@ import (
 	"assay/store"
 )
 
-// reserved are the names that MySQL reserves, and those in their place.
 func reserved() map[string]string { return map[string]string{"row": "entry", "key": "id"} }
 
-// chooseReads: reads go to the node that takes the session's inserts, or with the
-// targets nearest and secondary-preferred to another host of the address that answers,
-// and to the same one if no other does; an address of one host gives
-// *store.OptionError for them, and so does a workload whose level is judged. Such a node may not have applied yet what was
-// acknowledged, unless the address has wsrep_sync_wait=1.
+// chooseReads: reads go to the node of the session's inserts. With nearest and secondary-preferred
+// they go to another host of the address that answers, if any. Such a node may lack acknowledged
+// rows, unless the address has wsrep_sync_wait=1. For an address of one host, and for a workload
+// whose level is judged, these targets give *store.OptionError.
 func (p *schema) chooseReads(read string, judged bool) error {
 	if judged && read != "" && read != store.ReadPrimary {
 		return &store.OptionError{Option: "--read", Value: read,
@@ -33,13 +31,10 @@ func (p *schema) chooseReads(read string, judged bool) error {
 	return nil
 }
 
-// Promises implements store.Database. A statement that is a transaction by
-// itself reads what is committed when it begins (MySQL manual, "Consistent
-// Nonlocking Reads"), and one server alone has committed what it acknowledged. A
-// Galera node that is told to (wsrep_sync_wait) holds a read back until it "has
-// caught up with all updates made in the cluster to the point where the check
-// was begun" (Galera documentation, "MySQL wsrep Options"); without that, and of
-// servers that copy in other ways, nothing is promised.
+// Promises implements store.Database. A statement reads what is committed when it begins (MySQL
+// manual, "Consistent Nonlocking Reads"), and a single server has committed what it acknowledged.
+// With wsrep_sync_wait a Galera node first applies the cluster's commits (Galera documentation,
+// "MySQL wsrep Options"). Otherwise, and for other replication, nothing is promised.
 func (p *schema) Promises() store.Promises {
 	reads := ""
 	if p.server.galera && p.server.syncWait || !p.server.galera && len(p.hosts) == 1 {
@@ -48,7 +43,6 @@ func (p *schema) Promises() store.Promises {
 	return sqldb.Promises(promised(p.level, p.engine, p.server), reads)
 }
 
-// connectApart is Connect where reads may go elsewhere.
 func (p *schema) connectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	var writes *host // the one that takes inserts
 	r := &sqldb.Routed{Apart: p.readsApart, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
@@ -74,8 +68,7 @@ func (p *schema) connectApart(ctx context.Context, statements []sqldb.Statement)
 	return r, nil
 }
 
-// elsewhere opens a session to another host than this one, which need not take
-// writes; nil if none answers.
+// elsewhere opens a session to another host, which need not take writes; nil if none answers.
 func (p *schema) elsewhere(ctx context.Context, not *host, statements []sqldb.Statement) *sqldb.Session {
 	for _, h := range p.order(true) {
 		if h == not {

@@ -13,10 +13,9 @@ import (
 
 var _ store.Replicated = (*schema)(nil)
 
-// Replicas implements store.Replicated. The members of a Galera cluster or of a group are known
-// by the addresses at which they talk to one another, and so are replicas that follow a primary;
-// so replicas are the hosts of the address that belong to the installation. Of Galera's the one
-// that sessions go to first is called primary, though all take writes.
+// Replicas implements store.Replicated by the hosts of the address that belong to the installation.
+// Galera's members, a group's and replicas are known by the addresses they use among themselves. In
+// Galera all take writes; the first that sessions use is called primary.
 func (p *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
 	first, name, err := p.goal(ctx)
 	if err != nil {
@@ -63,8 +62,8 @@ func (p *schema) hostOf(r store.Replica) (*host, error) {
 	return nil, fmt.Errorf("mysql: the address names no host %s", r.Name)
 }
 
-// CatchUp implements store.Replicated: the node has committed what the first that takes writes had
-// committed when this was called.
+// CatchUp implements store.Replicated. The node must reach the commits that the first writing host
+// had at the call.
 func (p *schema) CatchUp(ctx context.Context, replica store.Replica) error {
 	h, err := p.hostOf(replica)
 	if err != nil {
@@ -77,7 +76,7 @@ func (p *schema) CatchUp(ctx context.Context, replica store.Replica) error {
 	return p.catchUp(ctx, h, goal)
 }
 
-// goal is the first host that takes writes, and what it has committed.
+// goal is the state of the first host that takes writes.
 func (p *schema) goal(ctx context.Context) (m member, name string, err error) {
 	err = p.use(ctx, func(c *conn) (err error) {
 		name = c.host.name
@@ -87,7 +86,6 @@ func (p *schema) goal(ctx context.Context) (m member, name string, err error) {
 	return m, name, err
 }
 
-// catchUp waits until a host has committed as much as goal.
 func (p *schema) catchUp(ctx context.Context, h *host, goal member) error {
 	doing := fmt.Sprintf("mysql: wait for %s to commit up to %s", h.name, goal)
 	return replicas.CatchUp(ctx, doing, func(ctx context.Context) (final bool, err error) {
@@ -103,13 +101,12 @@ func (p *schema) catchUp(ctx context.Context, h *host, goal member) error {
 	})
 }
 
-// everywhereBound is how long the nodes may take to have what was made.
+// everywhereBound bounds the wait for the nodes to have the tables.
 const everywhereBound = 30 * time.Second
 
-// Replicate implements sqldb.Server: it returns when every node of the address's
-// Galera cluster that can be reached has committed what is committed until now, so
-// that a session that begins at another node finds it. Sessions of a group, or with replicas, are
-// all with the primary.
+// Replicate implements sqldb.Server. Every reachable Galera node of the address must have committed
+// everything committed so far, for sessions that begin there. Sessions of a group, or with
+// replicas, are all with the primary.
 func (p *schema) Replicate(ctx context.Context) error {
 	if !p.server.galera || len(p.hosts) < 2 {
 		return nil

@@ -9,40 +9,34 @@ import (
 	"assay/store"
 )
 
-// schemaPrefix begins the name of every database that assay makes; the
-// workload's name follows.
 const schemaPrefix = "assay_"
 
-// schema is one workload's database, and the way there. It is a store.Database.
 type schema struct {
 	*settings
 	*sqldb.Namespace
-	hosts   []*host
-	server  server
-	dialect dialect
-	engine  string // as the server spells it
-	level   string // that is in force, in SQL's words
-	// readsApart is true if reads go to another host than inserts.
+	hosts      []*host
+	server     server
+	dialect    dialect
+	engine     string // as the server spells it
+	level      string // that is in force, in SQL's words
 	readsApart bool
-	// asked is true once a transaction of a session was asked at which level it runs.
+	// asked is true once a session's transaction was asked for its level.
 	asked atomic.Bool
-	// drawn is how often a host was drawn by chance.
 	drawn atomic.Uint64
-	// inserts is true when rows could not be loaded by LOAD DATA.
+	// inserts is true after LOAD DATA has failed.
 	inserts atomic.Bool
 }
 
-// defaultEngine is the variable that says how a table is stored whose statement does not.
+// defaultEngine is the variable with the engine of tables that name none.
 const defaultEngine = "default_storage_engine"
 
-// Open is a store.Opener. It opens a workload in the database assay_ and its name.
+// Open is a store.Opener for the database assay_WORKLOAD.
 //
-// The address is mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE. Of
-// several hosts the first that answers and takes writes is used; with
-// balance=random each session begins at another one. engine=NAME chooses the
-// storage engine of the tables, statements=together or apart how a transfer is
-// sent (see Batch), ssl-mode, ssl-ca, ssl-cert and ssl-key encrypt (see
-// readEncryption), and all other options are session variables of the server.
+// The address is mysql://USER:PASSWORD@HOST:PORT,HOST:PORT/?OPTION=VALUE. The first host that
+// answers and takes writes is used; with balance=random each session begins at another host.
+// engine=NAME chooses the tables' storage engine, statements=together or apart how a batch is sent
+// (see Batch). ssl-mode, ssl-ca, ssl-cert and ssl-key encrypt (see readEncryption). All other
+// options are session variables.
 func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	return sqldb.Opener(openSchema)(ctx, target, of)
 }
@@ -96,7 +90,7 @@ func openSchema(ctx context.Context, target store.Target, of store.Schema) (*sch
 	return p, nil
 }
 
-// Close closes what is not in use; a session is closed by whoever opened it.
+// Close closes idle connections. Whoever opened a session closes it.
 func (p *schema) Close() error {
 	for _, h := range p.hosts {
 		h.pool.Close()
@@ -104,15 +98,14 @@ func (p *schema) Close() error {
 	return nil
 }
 
-// Measure implements sqldb.Server. The server knows sizes from its statistics, which
-// are refreshed, on this server alone; MySQL keeps even what it has told for a day,
-// unless it is told not to.
+// Measure implements sqldb.Server by a refresh of this server's statistics. MySQL would repeat old
+// sizes for a day unless told otherwise.
 func (p *schema) Measure(ctx context.Context, c sqldb.Conn) error {
 	if _, err := c.Change(ctx, `SET SESSION information_schema_stats_expiry = 0`); err != nil && !hasCode(err, codeUnknownVariable) {
 		return err
 	}
 	if p.engine == rocksdb {
-		// What is in memory only is not counted. Not every user may do this.
+		// Memory is not counted without a flush, for which a user may lack the privilege.
 		if _, err := c.Change(ctx, `SET GLOBAL rocksdb_force_flush_memtable_now = 1`); err != nil && !hasCode(err, codePrivilege) {
 			return err
 		}
@@ -125,16 +118,13 @@ func (p *schema) Measure(ctx context.Context, c sqldb.Conn) error {
 	return nil
 }
 
-// Snapshot implements sqldb.Server: one read-only transaction that sees one snapshot
-// (MySQL manual, "Consistent Nonlocking Reads"; MyRocks takes one at this level
-// only). That is a state between two commits also where transfers are serializable,
-// which InnoDB does by locks: they commit in an order in which they could have run
-// one by one.
+// Snapshot implements sqldb.Server by a read-only transaction on one snapshot (MySQL manual,
+// "Consistent Nonlocking Reads"; in MyRocks at this level only). The snapshot is a state between
+// two commits for serializable transfers too, since InnoDB serializes them by locks: in their order
+// of commit they could have run one by one.
 //
-// A Galera node first applies what the cluster has committed until now
-// (wsrep_sync_wait). An audit is judged by what was acknowledged before it, on any
-// node; a node promises to show that only where it is asked to, so it is asked,
-// unless the address says something else.
+// An audit is judged by all earlier acknowledgements, on any node. A Galera node only promises to
+// show them with wsrep_sync_wait, so audits set it, unless the address does.
 func (p *schema) Snapshot(audit bool) []string {
 	begin := []string{`SET SESSION net_write_timeout = 3600; SET TRANSACTION ISOLATION LEVEL ` + repeatableRead, p.dialect.snapshot}
 	if !p.server.galera {
@@ -147,6 +137,4 @@ func (p *schema) Snapshot(audit bool) []string {
 	return append([]string{wait}, begin...)
 }
 
-// waitsInAudits reports whether audits are to wait until their node has applied
-// what the cluster has committed.
 func (p *schema) waitsInAudits() bool { return p.server.galera && p.given("wsrep_sync_wait") == "" }

@@ -13,7 +13,7 @@ import (
 	"assay/store"
 )
 
-// session is the connection of one session. It is used by one goroutine at a time.
+// session is one session's connection. One goroutine at a time uses it.
 type session struct {
 	*conn
 	schema     *schema
@@ -24,21 +24,18 @@ type session struct {
 	status     reflect.Value // of the server's last answer, as the library has it
 }
 
-// begin begins a transaction.
 const begin = "START TRANSACTION"
 
-// sessionRun is how much of a run's id is in the name of a session's lock. A name
-// has at most 64 characters (MySQL manual, "Locking Functions").
+// sessionRun is the length of a run's id in a lock's name, which has at most 64 characters (MySQL
+// manual, "Locking Functions").
 const sessionRun = 12
 
-// SessionName implements sqldb.Server: it begins the name by which a session is known to all who
-// look for those of this run (see Settle); its connection's number follows. It is the name of a
-// lock where the dialect has no other.
+// SessionName implements sqldb.Server. It begins the name by which Settle finds a run's sessions;
+// the connection's number follows. Without names in the dialect, it is a lock's name.
 func (p *schema) SessionName(run string) string {
 	return p.Name + " " + run[:min(len(run), sessionRun)] + " "
 }
 
-// where is the database in which sessions begin.
 func (p *schema) where() string {
 	if p.Existing {
 		return p.database
@@ -46,7 +43,6 @@ func (p *schema) where() string {
 	return p.Name
 }
 
-// dial opens a session's connection.
 func (p *schema) dial(ctx context.Context, statements []sqldb.Statement) (*sqldb.Session, error) {
 	eventloop.Leave(ctx) // looking up a host's name blocks
 	c, err := p.firstThatWrites(ctx, p.order(p.anyHost), func(h *host) (*conn, error) {
@@ -62,8 +58,7 @@ func (p *schema) dial(ctx context.Context, statements []sqldb.Statement) (*sqldb
 	return p.adopt(ctx, c, statements)
 }
 
-// adopt makes a connection that of a session: it takes the name that tells what
-// it is, before it does anything else.
+// adopt makes a connection a session's, which takes its name before it does anything else.
 func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statement) (*sqldb.Session, error) {
 	bounded, cancel := context.WithTimeout(ctx, p.connectTimeout)
 	defer cancel()
@@ -84,23 +79,21 @@ func (p *schema) adopt(ctx context.Context, c *conn, statements []sqldb.Statemen
 	return sqldb.NewSession(p.Product, statements, l), nil
 }
 
-// Close ends the session; what is in flight is abandoned.
+// Close ends the session and abandons what is in flight.
 func (l *session) Close() {
 	l.schema.Sessions.Remove(l.known())
 	l.HangUp()
 }
 
-// known is by what the server knows the session.
 func (l *session) known() sqldb.SessionID {
 	return sqldb.SessionID{Server: l.host.name, ID: strconv.FormatInt(l.look.id, 10)}
 }
 
-// errGone is a connection that was found closed before anything was sent.
+// errGone: the connection was found closed before anything was sent.
 var errGone = fmt.Errorf("the server has closed the connection: %w", driver.ErrBadConn)
 
-// Ready implements sqldb.Wire. It asks the socket, as database/sql does before it uses a
-// connection again: what is written to one that the server has closed seems to be
-// sent, and then nobody knows.
+// Ready implements sqldb.Wire. Like database/sql it asks the socket first: a write to a connection
+// that the server has closed seems to succeed, and its outcome would be unknown.
 func (l *session) Ready(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -125,7 +118,6 @@ func (l *session) Classify(err error, at sqldb.Stage) store.Reply {
 
 func (l *session) Violated(err error) store.Violation { return l.errors.Violated(err) }
 
-// do does a call, behind another text.
 func (l *session) do(ctx context.Context, before string, call store.Call) (changed int64, err error) {
 	l.buffer = bind(append(l.buffer[:0], before...), l.statements[call.Statement].Text, call.Parameters)
 	if call.Row == nil {
@@ -134,25 +126,24 @@ func (l *session) do(ctx context.Context, before string, call store.Call) (chang
 	return 0, l.receive(&call, func(row func([]driver.Value) error) error { return l.values(ctx, row, string(l.buffer)) })
 }
 
-// Run implements sqldb.Wire. What has changed is as the server counts it.
 func (l *session) Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, at sqldb.Stage, err error) {
 	changed, err = l.do(ctx, "", store.Call{Statement: statement, Row: row, Parameters: parameters})
 	return changed, sqldb.Alone, err
 }
 
-// Insert implements sqldb.Wire: one statement, committed by itself.
+// Insert implements sqldb.Wire by one statement.
 func (l *session) Insert(ctx context.Context, rows store.Rows) (sqldb.Stage, error) {
 	l.buffer = bindRows(l.buffer[:0], l.schema.SQL.Table(rows.Table), rows)
 	_, err := l.execute(ctx, l.buffer)
 	return sqldb.Alone, err
 }
 
-// Load implements sqldb.Wire; there is no faster way that every server has.
+// Load implements sqldb.Wire. Not every server has a faster way.
 func (l *session) Load(ctx context.Context, rows store.Rows) (sqldb.Stage, error) {
 	return l.Insert(ctx, rows)
 }
 
-// Step implements sqldb.Wire, with what begins a transaction in one text.
+// Step implements sqldb.Wire. BEGIN is in the first statement's text.
 func (l *session) Step(ctx context.Context, first bool, statement int, row func(store.Row) error, parameters []store.Value) (int64, error) {
 	before := ""
 	if first {
@@ -161,7 +152,7 @@ func (l *session) Step(ctx context.Context, first bool, statement int, row func(
 	return l.do(ctx, before, store.Call{Statement: statement, Row: row, Parameters: parameters})
 }
 
-// Prepare implements sqldb.Wire: statements are sent as text.
+// Prepare implements sqldb.Wire. Statements are sent as text.
 func (l *session) Prepare(_ context.Context, statement sqldb.Statement) error {
 	l.statements = append(l.statements, statement)
 	return nil
@@ -172,8 +163,8 @@ func (l *session) Commit(ctx context.Context) error {
 	return err
 }
 
-// Leave implements sqldb.Wire. After some errors there is no transaction any more; a
-// ROLLBACK then does nothing.
+// Leave implements sqldb.Wire. Some errors have already ended the transaction; ROLLBACK then does
+// nothing.
 func (l *session) Leave(ctx context.Context, inquiry *store.Call) error {
 	_, err := l.Change(ctx, "ROLLBACK")
 	if err == nil && inquiry != nil {

@@ -12,10 +12,9 @@ import (
 
 // Settle is SettleOn on every host of the address.
 //
-// A session is known by the name that it has since its beginning, or by that of a lock
-// that it holds, with the number of its own connection, so that nobody else's is ended. A host that cannot be
-// reached has no session if nothing listens there, or if it is no part of the
-// Galera cluster or the group that others see: then nothing of it can be committed any more.
+// A session's name, or the name of its lock, has its connection's number, so that only our sessions
+// are ended. An unreachable host has no session if nothing listens there, or if the others see a
+// Galera cluster or a group without it: then nothing of it can commit any more.
 func (p *schema) Settle(ctx context.Context) error {
 	hosts, _ := replicas.AskAll(ctx, p.hosts, func(ctx context.Context, h *host) (settled, error) { return p.settleHost(ctx, h), nil })
 	if ctx.Err() == nil && outvoted(hosts) {
@@ -30,19 +29,18 @@ func (p *schema) Settle(ctx context.Context) error {
 	return p.Operation("settle", errors.Join(failures...))
 }
 
-// settled is what came of one host.
 type settled struct {
 	err error // nil: no session is left
-	// away is true if the host could not be asked.
+	// away: the host could not be asked.
 	away bool
-	// member tells a Galera node with a quorum, or a member of a group with a majority, from
-	// others; size is its cluster's.
+	// member identifies a Galera node with a quorum, or a group's member with a majority. size is
+	// its cluster's.
 	member string
 	size   int
 }
 
-// outvoted reports whether all hosts that can be asked are settled, and are a
-// whole Galera cluster, or a whole group, among themselves.
+// outvoted reports whether the hosts that answer are settled and form a whole Galera cluster or
+// group.
 func outvoted(hosts []settled) bool {
 	members := make(map[string]bool)
 	size := 0

@@ -9,13 +9,11 @@ import (
 	"assay/store"
 )
 
-// figures are what SHOW GLOBAL STATUS tells (MariaDB and MySQL documentation,
-// "Server Status Variables", "InnoDB Status Variables", "Galera Cluster Status
-// Variables"). What a product does not have is not told.
+// figures come from SHOW GLOBAL STATUS (MariaDB and MySQL documentation, "Server Status Variables",
+// "InnoDB Status Variables", "Galera Cluster Status Variables"). A product may lack some.
 //
-// Innodb_row_lock_time is in milliseconds, and how much it grows in a second is how
-// many sessions waited on average. wsrep_flow_control_paused_ns is the time in which
-// the node's replication stood still.
+// Innodb_row_lock_time is in milliseconds; its growth in a second is the average number of waiting
+// sessions. wsrep_flow_control_paused_ns is how long the node's replication stood still.
 func figures() []store.NamedValue {
 	figure := func(key string, scale float64, chart, name, unit string, counter bool, means store.Meaning) store.NamedValue {
 		return store.NamedValue{Key: key, Scale: scale,
@@ -44,8 +42,7 @@ func figures() []store.NamedValue {
 	return all
 }
 
-// OpenStatistics opens the account that the servers keep of their work: that of the
-// first host that takes writes. It connects to nobody yet.
+// OpenStatistics opens the account of the first host that takes writes. It does not connect yet.
 func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	s, err := parse(target)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"assay/store"
 )
 
-// FileSize implements store.Database: what the tables use, and what is free in their
-// tablespaces (DATA_FREE; MySQL manual, "The INFORMATION_SCHEMA TABLES Table").
+// FileSize implements store.Database: the tables' size with free space (DATA_FREE; MySQL manual,
+// "The INFORMATION_SCHEMA TABLES Table").
 func (p *schema) FileSize(ctx context.Context) (store.Size, error) {
 	size, err := p.Size(ctx)
 	if err != nil {
@@ -40,8 +40,7 @@ func (p *schema) Compactions() ([]string, error) {
 	return []string{"OPTIMIZE TABLE"}, nil
 }
 
-// Compact implements store.Database. What went wrong is a row of the answer (MySQL
-// manual, "OPTIMIZE TABLE Statement").
+// Compact implements store.Database. OPTIMIZE TABLE reports errors as rows (MySQL manual).
 func (p *schema) Compact(ctx context.Context, _ string) error {
 	return p.Operation("optimize", p.use(ctx, func(c *conn) error {
 		for _, t := range p.Tables {
@@ -63,10 +62,9 @@ func (p *schema) Compact(ctx context.Context, _ string) error {
 	}))
 }
 
-// waitStatus are the status variables of the engines that tell of waits for
-// locks (MySQL manual, "Server Status Variables"; MariaDB documentation,
-// "InnoDB Status Variables", "MyRocks Status Variables"). Row lock times are in
-// milliseconds.
+// waitStatus are the engines' status variables about waits for locks (MySQL manual, "Server Status
+// Variables"; MariaDB documentation, "InnoDB Status Variables", "MyRocks Status Variables"). Row
+// lock times are in milliseconds.
 func waitStatus() []store.Wait {
 	return []store.Wait{
 		{Name: "Innodb_row_lock_waits", Unit: store.Occasions},
@@ -81,8 +79,7 @@ func waitStatus() []store.Wait {
 	}
 }
 
-// Waits implements store.Database, with those that the server has of the
-// table's engine, of the whole server.
+// Waits implements store.Database for the table's engine, on the whole server.
 func (p *schema) Waits(ctx context.Context) ([]store.Wait, error) {
 	status := map[string]string{}
 	err := p.use(ctx, func(c *conn) error {
@@ -115,12 +112,11 @@ func (p *schema) Waits(ctx context.Context) ([]store.Wait, error) {
 	return known, nil
 }
 
-// compressed is InnoDB with pages compressed by zlib (MySQL manual, "InnoDB
-// Table Compression").
+// compressed is InnoDB with zlib pages (MySQL manual, "InnoDB Table Compression").
 const compressed = "InnoDB-compressed"
 
-// Engines implements store.Database: those with transactions that the server
-// has loaded, and InnoDB with compressed rows. TiDB has one way for all tables.
+// Engines implements store.Database: loaded engines with transactions, and compressed InnoDB. TiDB
+// has only one.
 func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 	if !p.dialect.optimizes {
 		return []string{p.engine}, nil

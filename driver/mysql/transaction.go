@@ -12,8 +12,8 @@ import (
 	"assay/store"
 )
 
-// Batch implements sqldb.Wire, where it can as one text: then locks are held for no
-// round trip but that of COMMIT.
+// Batch implements sqldb.Wire, as one text if possible: then locks last for only one round trip,
+// COMMIT's.
 func (l *session) Batch(ctx context.Context, calls []store.Call) (sqldb.Stage, error) {
 	if l.schema.apart() {
 		return l.oneByOne(ctx, calls)
@@ -21,7 +21,6 @@ func (l *session) Batch(ctx context.Context, calls []store.Call) (sqldb.Stage, e
 	return l.together(ctx, calls)
 }
 
-// oneByOne sends each statement after the answer to the one before.
 func (l *session) oneByOne(ctx context.Context, calls []store.Call) (sqldb.Stage, error) {
 	_, err := l.Change(ctx, begin)
 	for i := 0; err == nil && i < len(calls); i++ {
@@ -36,13 +35,11 @@ func (l *session) oneByOne(ctx context.Context, calls []store.Call) (sqldb.Stage
 	return sqldb.Committing, l.Commit(ctx)
 }
 
-// apart reports whether each statement of a batch is sent by itself: as the
-// address says (statements=together, apart), else on Galera alone. A MariaDB node
-// rolls a transaction back when another node's transaction wins over it, and the
-// client hears of that with its next command; among statements of one text that
-// moment can be missed, and the rest of the text is then done and committed
-// statement by statement (seen with MariaDB 10.11: journal rows without the
-// changes of accounts that came before them).
+// apart reports whether a batch's statements are sent one by one: as the address says
+// (statements=), or else on Galera. A MariaDB node rolls a transaction back if another node's wins,
+// and tells the client at its next command. Within one text that can be missed. The rest is then
+// committed statement by statement (seen with MariaDB 10.11: journal rows without the accounts'
+// changes).
 func (p *schema) apart() bool {
 	if p.statements == "" {
 		return p.server.galera
@@ -50,10 +47,8 @@ func (p *schema) apart() bool {
 	return p.statements == statementsApart
 }
 
-// together sends all statements at once and then reads the answers. It returns
-// what went on when an error came. The library gives only those results that have
-// rows, so that without any it cannot be told which statement an error answers;
-// then it sends them apart.
+// together sends all statements and then reads the answers. The library returns only results with
+// rows. Without any, an error could not be assigned to a statement, so they are sent one by one.
 func (l *session) together(ctx context.Context, calls []store.Call) (at sqldb.Stage, err error) {
 	b := append(l.buffer[:0], begin+";"...)
 	answers := 0
@@ -71,8 +66,7 @@ func (l *session) together(ctx context.Context, calls []store.Call) (at sqldb.St
 	if err != nil {
 		return sqldb.Working, err
 	}
-	// Closing ends the library's watch over ctx. What is to be known is known
-	// before.
+	// Closing ends the library's watch over ctx. Everything is known before.
 	defer rows.Close()
 	for i := range calls {
 		if calls[i].Row == nil {
@@ -89,7 +83,7 @@ func (l *session) together(ctx context.Context, calls []store.Call) (at sqldb.St
 			return sqldb.Working, err
 		}
 	}
-	// After the last rows come statements without any, if there are, and COMMIT.
+	// Statements without rows may follow, and COMMIT.
 	if err := rows.(driver.RowsNextResultSet).NextResultSet(); !errors.Is(err, io.EOF) {
 		if err == nil {
 			err = errors.New("COMMIT was answered by rows")

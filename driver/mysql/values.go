@@ -8,10 +8,9 @@ import (
 	"assay/store"
 )
 
-// appendValue appends a value as a literal, which saves the round trip that preparing
-// takes. Every connection's sql_mode is one in which a backslash escapes (see prologue), and
-// its characters are those of UTF-8, in which no other character has the byte of a quote
-// (MySQL manual, "String Literals").
+// appendValue appends a literal, which saves the round trip of preparing. Each connection's
+// sql_mode has backslash escapes (see prologue). In UTF-8 no other character contains a quote's
+// byte (MySQL manual, "String Literals").
 func appendValue(b []byte, v store.Value) []byte {
 	switch v.Kind {
 	case store.Bool:
@@ -42,7 +41,6 @@ func appendValue(b []byte, v store.Value) []byte {
 	}
 }
 
-// appendNumbers appends a list as its elements separated by commas.
 func appendNumbers(b []byte, numbers []int64) []byte {
 	for i, n := range numbers {
 		if i > 0 {
@@ -53,7 +51,6 @@ func appendNumbers(b []byte, numbers []int64) []byte {
 	return b
 }
 
-// readElements appends the elements of a list to into.
 func readElements(list string, into []int64) ([]int64, error) {
 	if list == "" {
 		return into, nil

@@ -8,30 +8,27 @@ import (
 	"assay/store"
 )
 
-// pin is a session variable whose value assay sets for its own connections, where the
-// server has it and its configuration (SET GLOBAL, my.cnf, init_connect) gave another.
+// pin is a session variable that assay sets on its connections if the server's configuration has
+// another value.
 type pin struct {
 	name string
-	// value is as SET takes it, and shown as SHOW VARIABLES tells it.
+	// value is as SET takes it, and shown as SHOW VARIABLES shows it.
 	value, shown string
-	// why is what assay's own statements need it for.
+	// why says which of assay's own statements need it.
 	why string
 }
 
-// pins are the variables that change what assay's statements return or may do (MySQL
-// manual, "Server System Variables"; MariaDB documentation, "Server System Variables").
-// More of them are in the prologue, with which every connection begins.
+// pins are the variables that change what assay's statements return or may do (MySQL manual and
+// MariaDB documentation, "Server System Variables"). The prologue has more.
 //
-// Left as the server has them, because they are what is tested or the administrator's
-// decision, and fail with an error at worst: isolation, durability and replication
-// (innodb_flush_log_at_trx_commit, sync_binlog, wsrep_*), time limits of sessions
-// (max_statement_time, max_execution_time, innodb_lock_wait_timeout, lock_wait_timeout,
-// wait_timeout, idle_transaction_timeout), tx_read_only and transaction_read_only, which
-// refuse the first statement that writes, max_allowed_packet. And because no statement of
-// assay's depends on them: time_zone (all moments are UTC_TIMESTAMP),
-// group_concat_max_len, div_precision_increment, big_tables, sql_quote_show_create,
-// old_mode, default_storage_engine (every table of assay's names its engine). A
-// user's script is run with those as the server or the address sets them.
+// Variables that are under test or the administrator's decision stay, as they fail with an error at
+// worst: isolation, durability and replication (innodb_flush_log_at_trx_commit, sync_binlog,
+// wsrep_*), time limits (max_statement_time, max_execution_time, innodb_lock_wait_timeout,
+// lock_wait_timeout, wait_timeout, idle_transaction_timeout), tx_read_only and
+// transaction_read_only, max_allowed_packet. No statement of assay's depends on time_zone (moments
+// are UTC_TIMESTAMP), group_concat_max_len, div_precision_increment, big_tables,
+// sql_quote_show_create, old_mode or default_storage_engine (tables name their engine). A user's
+// script has those of the server or the address.
 func pins() []pin {
 	return []pin{
 		{"sql_safe_updates", "0", "OFF", "all rows of a table are changed by one statement"},
@@ -44,8 +41,8 @@ func pins() []pin {
 	}
 }
 
-// unlimited are the time limits that do not hold for loading and reading back, which
-// are no part of what is measured. Sessions have them as the server sets them.
+// unlimited are time limits lifted for loading and reading back, which are not measured. Sessions
+// keep them.
 func unlimited() []pin {
 	const why = "loading and reading back take as long as they take"
 	return []pin{
@@ -57,7 +54,7 @@ func unlimited() []pin {
 	}
 }
 
-// ownVariables are those that no address may set, with what assay needs them for.
+// ownVariables may not be set by an address; the values say why.
 func ownVariables() map[string]string {
 	own := map[string]string{
 		"autocommit": "transactions begin and end by name", "completion_type": "COMMIT begins nothing new",
@@ -74,9 +71,9 @@ func ownVariables() map[string]string {
 	return own
 }
 
-// prologue are the statements with which every connection begins: what the
-// server's own configuration may have changed and assay relies on, of all products, then
-// what the address asks for. The comment is one that only MariaDB reads.
+// prologue are each connection's first statements. They reset what assay relies on and a server's
+// configuration may have changed, and then set what the address asks for. Only MariaDB reads the
+// special comment.
 func (s *settings) prologue() string {
 	set := []string{"NAMES utf8mb4", "autocommit = 1", "completion_type = 0", "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
 		"sql_select_limit = 18446744073709551615", "sql_big_selects = 1"}
@@ -90,8 +87,6 @@ func (s *settings) prologue() string {
 	return text
 }
 
-// pin sets these variables where the server has them with other values, and reads the
-// isolation level back.
 func (c *conn) pin(ctx context.Context, pins []pin) error {
 	names := []string{"'tx_isolation'", "'transaction_isolation'"}
 	for _, p := range pins {
@@ -115,7 +110,7 @@ func (c *conn) pin(ctx context.Context, pins []pin) error {
 	return err
 }
 
-// limits are the time limits that the server or the address sets for sessions, if any.
+// limits are the sessions' time limits by server or address.
 func (s *settings) limits(ctx context.Context, c *conn) (limits []store.Setting, err error) {
 	values, err := c.pairs(ctx, `SHOW GLOBAL VARIABLES`)
 	for _, p := range unlimited() {

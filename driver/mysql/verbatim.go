@@ -11,7 +11,6 @@ import (
 	"assay/store"
 )
 
-// Refuses implements store.Verbatims.
 func (p *schema) Refuses(by store.Protocol) string {
 	switch by {
 	case store.Extended:
@@ -25,9 +24,8 @@ func (p *schema) Refuses(by store.Protocol) string {
 // Flags of the server's status (MySQL documentation, "Status Flags").
 const statusInTransaction = 1
 
-// Status implements sqldb.TextWire, by the status flags of the server's last answer
-// (SERVER_STATUS_IN_TRANS). The library keeps them to itself, and there is no statement
-// that MySQL and MariaDB both have for it; so its field is read.
+// Status implements sqldb.TextWire by SERVER_STATUS_IN_TRANS in the server's last answer. It reads
+// a private field of the library, since no statement tells it in both MySQL and MariaDB.
 func (l *session) Status() store.Status {
 	if !l.status.IsValid() { // to find it by its name takes long
 		l.status = reflect.ValueOf(l.raw.(*exchange).raw).Elem().FieldByName("status")
@@ -38,13 +36,11 @@ func (l *session) Status() store.Status {
 	return store.Idle
 }
 
-// MayCommit implements sqldb.TextWire (MySQL manual, "Statements That Cause an Implicit
-// Commit").
+// MayCommit implements sqldb.TextWire (MySQL manual, "Statements That Cause an Implicit Commit").
 func (l *session) MayCommit(kind store.TextKind) bool {
 	return kind == store.Begins || kind == store.Defines || kind == store.Anything
 }
 
-// SendTexts implements sqldb.TextWire.
 func (l *session) SendTexts(ctx context.Context, texts []store.UserText) ([]store.Result, sqldb.Stage, error) {
 	text := &texts[0]
 	if reason := l.schema.Refuses(text.Protocol); reason != "" {
@@ -65,7 +61,6 @@ func (l *session) SendTexts(ctx context.Context, texts []store.UserText) ([]stor
 	return results, sqldb.Alone, err
 }
 
-// textOnly is a text that is not prepared.
 type textOnly struct {
 	raw
 	text string
@@ -79,8 +74,7 @@ func (t textOnly) QueryContext(ctx context.Context, _ []driver.NamedValue) (driv
 	return t.raw.QueryContext(ctx, t.text, nil)
 }
 
-// nextResult goes on to the next result of a text of several statements; io.EOF if there is
-// none.
+// nextResult goes on to the next result, or returns io.EOF.
 func nextResult(rows driver.Rows) error {
 	if several, is := rows.(driver.RowsNextResultSet); is {
 		return several.NextResultSet()

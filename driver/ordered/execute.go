@@ -9,17 +9,16 @@ import (
 	"assay/store"
 )
 
-// Keys is a transaction as statements use it. It sees what it has written. It keeps no key and
-// no value that it is given.
+// Keys is a transaction for statements. It sees its own writes and keeps no slice given to it.
 type Keys interface {
 	Ask(key []byte) Asked
-	// Scan gives at most limit keys from begin to before end, the last first if reverse.
+	// Scan returns at most limit pairs from begin to before end, the last first if reverse.
 	Scan(begin, end []byte, limit int, reverse bool) ([]Pair, error)
 	Set(key, value []byte)
 	Clear(key []byte)
 }
 
-// Asked is a key that was asked for: its value, nil if there is none, or else what waits for it.
+// Asked is an answer: Value, nil if the key is missing, or Wait, which waits for it.
 type Asked struct {
 	Value []byte
 	Wait  func() ([]byte, error)
@@ -32,23 +31,23 @@ func (a Asked) get() ([]byte, error) {
 	return a.Wait()
 }
 
-// Pair is a key and its value.
+// Pair is a key with its value.
 type Pair struct{ Key, Value []byte }
 
-// Errors of what does not fit.
+// Errors of statements that exceed the Limits.
 var (
 	ErrLongList = errors.New("a list would be longer than a value can be")
 	ErrManyRows = errors.New("more is changed than one transaction can write")
 )
 
-// Plan is a statement, made ready.
+// Plan is a compiled statement on ordered keys.
 type Plan struct {
 	*rows.Plan
 	form *Form
 }
 
-// Compile makes the plan of a statement. Rows are asked for by an index, and by their keys,
-// only if direct is true; else they are found in one range of the table.
+// Compile makes a statement's plan. Only if direct, rows are found by index or asked for by key;
+// otherwise in one range of the table.
 func Compile(forms Forms, s *store.Statement, direct bool) (*Plan, error) {
 	tables := map[string]*rows.Table{}
 	for name, f := range forms {
@@ -61,19 +60,18 @@ func Compile(forms Forms, s *store.Statement, direct bool) (*Plan, error) {
 	return &Plan{p, forms[s.Table]}, nil
 }
 
-// Execution does statements in one transaction.
+// Execution does statements in one transaction. It reuses its memory.
 type Execution struct {
 	Forms  Forms
 	Keys   Keys
 	Limits Limits
 	e      rows.Evaluation
-	// What follows is used again for each statement.
 	scratch
 	reading Reading
 	made    []rows.Row
 }
 
-// scratch has rows, a key and a value that are good until the next statement.
+// scratch has memory that is valid until the next statement.
 type scratch struct {
 	numbers    []int64
 	texts      []string
@@ -82,12 +80,10 @@ type scratch struct {
 
 func (s *scratch) reset() { s.numbers, s.texts = s.numbers[:0], s.texts[:0] }
 
-// row is a row of zeros.
 func (s *scratch) row(t *rows.Table) rows.Row {
 	return rows.Row{Numbers: part(&s.numbers, t.Numbers), Texts: part(&s.texts, t.Texts)}
 }
 
-// back takes the last row back.
 func (s *scratch) back(of rows.Row) {
 	s.numbers, s.texts = s.numbers[:len(s.numbers)-len(of.Numbers)], s.texts[:len(s.texts)-len(of.Texts)]
 }
@@ -102,7 +98,7 @@ func part[T any](of *[]T, n int) []T {
 	return (*of)[at : at+n : at+n]
 }
 
-// keyOf and valueOf are good until the next one.
+// keyOf and valueOf are valid until their next call.
 func (s *scratch) keyOf(f *Form, row rows.Row) []byte {
 	s.key = f.appendKey(s.key[:0], row)
 	return s.key
@@ -120,7 +116,6 @@ func (x *Execution) Row(t *rows.Table, key []rows.Value) (row rows.Row, there bo
 	return x.find(f, x.key)
 }
 
-// find is the row of a key.
 func (x *Execution) find(f *Form, key []byte) (row rows.Row, there bool, err error) {
 	value, err := x.Keys.Ask(key).get()
 	if err != nil || value == nil {
@@ -130,7 +125,7 @@ func (x *Execution) find(f *Form, key []byte) (row rows.Row, there bool, err err
 	return row, true, f.read(key, value, row)
 }
 
-// Do does a statement, gives the rows that it gives, and says how many it has changed.
+// Do does a statement, calls row with each of its rows and counts the changed rows.
 func (x *Execution) Do(p *Plan, parameters []store.Value, row func(store.Row) error) (changed int64, err error) {
 	switch p.Verb {
 	case store.Read, store.Count:
@@ -169,7 +164,7 @@ func (x *Execution) Do(p *Plan, parameters []store.Value, row func(store.Row) er
 	}
 }
 
-// Call does a call, which is given its rows, and says how many it has changed.
+// Call is Do with a call's parameters and Row.
 func (x *Execution) Call(p *Plan, call *store.Call) (changed int64, err error) {
 	if call.Want == 0 {
 		return x.Do(p, call.Parameters, call.Row)
@@ -181,8 +176,8 @@ func (x *Execution) Call(p *Plan, call *store.Call) (changed int64, err error) {
 	return changed, err
 }
 
-// Calls does calls one after the other; plans are those of all statements. The rows whose keys
-// are known are asked for before the first.
+// Calls does calls in order; plans are all the session's. It first asks for all rows with known
+// keys, in parallel.
 func (x *Execution) Calls(plans []*Plan, calls []store.Call) error {
 	outer := x.Keys
 	defer func() { x.Keys = outer }()
@@ -199,7 +194,6 @@ func (x *Execution) Calls(plans []*Plan, calls []store.Call) error {
 	return nil
 }
 
-// make is row number i of an Insert, a Put or an Append.
 func (x *Execution) make(p *Plan, i int, parameters []store.Value) (row rows.Row, err error) {
 	if err := x.e.Row(p.Plan, i, parameters, x); err != nil {
 		return row, err
@@ -212,7 +206,7 @@ func (x *Execution) make(p *Plan, i int, parameters []store.Value) (row rows.Row
 	return row, nil
 }
 
-// Add inserts rows, after looking at the same time whether one of them is there.
+// Add inserts rows, after asking in parallel whether they exist.
 func (x *Execution) Add(f *Form, made []rows.Row) error {
 	var seen map[string]bool
 	if len(made) > 1 {
@@ -245,8 +239,7 @@ func (x *Execution) Add(f *Form, made []rows.Row) error {
 	return nil
 }
 
-// Write sets a row and its entries in indexes, in the place of what it was; nil if it was
-// not there.
+// Write sets a row and its index entries. before is the row it replaces, or nil.
 func (x *Execution) Write(f *Form, before *rows.Row, row rows.Row) error {
 	if err := f.Allow(row); err != nil {
 		return err
@@ -258,7 +251,6 @@ func (x *Execution) Write(f *Form, before *rows.Row, row rows.Row) error {
 	return nil
 }
 
-// enter sets a row's entries in indexes.
 func (x *Execution) enter(f *Form, before *rows.Row, row rows.Row) error {
 	var old [][]byte
 	if before != nil {
@@ -286,7 +278,6 @@ func (x *Execution) enter(f *Form, before *rows.Row, row rows.Row) error {
 	return nil
 }
 
-// put does a Put. The row is not read unless its entries in indexes depend on what it was.
 func (x *Execution) put(f *Form, row rows.Row) error {
 	if len(f.Indexes) == 0 {
 		return x.Write(f, nil, row)
@@ -301,7 +292,6 @@ func (x *Execution) put(f *Form, row rows.Row) error {
 	return x.Write(f, &before, row)
 }
 
-// grow reads a list and writes it longer by one element.
 func (x *Execution) grow(f *Form, row rows.Row) error {
 	before, there, err := x.find(f, x.keyOf(f, row))
 	if err != nil {
@@ -318,8 +308,7 @@ func (x *Execution) grow(f *Form, row rows.Row) error {
 	return nil
 }
 
-// change does an Update or a Delete, of rows that are all read before any of them is
-// written.
+// change does an Update or a Delete. It reads all rows before it writes any.
 func (x *Execution) change(p *Plan, parameters []store.Value, give func(store.Row) error) (int64, error) {
 	r, err := x.Reading(p, parameters, nil)
 	for over := false; !over && err == nil; {
@@ -357,17 +346,15 @@ func (x *Execution) change(p *Plan, parameters []store.Value, give func(store.Ro
 	return int64(len(r.kept)), nil
 }
 
-// ahead are keys that were asked for before a statement wants them.
+// ahead has answers that were asked for before the statement needs them.
 type ahead struct {
 	Keys
 	asked map[string]Asked
 	e     rows.Evaluation
 }
 
-// newAhead are keys of which none was asked for.
 func newAhead(of Keys) *ahead { return &ahead{Keys: of, asked: map[string]Asked{}} }
 
-// Ask implements Keys.
 func (a *ahead) Ask(key []byte) Asked {
 	if asked, is := a.asked[string(key)]; is {
 		return asked
@@ -375,7 +362,7 @@ func (a *ahead) Ask(key []byte) Asked {
 	return a.Keys.Ask(key)
 }
 
-// Set and Clear implement Keys.
+// Set and Clear implement Keys. They drop the key's early answer.
 func (a *ahead) Set(key, value []byte) {
 	delete(a.asked, string(key))
 	a.Keys.Set(key, value)
@@ -386,7 +373,7 @@ func (a *ahead) Clear(key []byte) {
 	a.Keys.Clear(key)
 }
 
-// ask asks for the row that a statement will read, if its key is known.
+// ask asks for the statement's row if its key is known.
 func (a *ahead) ask(p *Plan, parameters []store.Value) {
 	if a.e.Known(p.Plan, parameters) {
 		key := p.form.appendKeyOf(nil, a.e.Key)

@@ -9,24 +9,20 @@ import (
 	"assay/store"
 )
 
-// Form is how the rows of a table lie in keys and values:
+// Form is the layout of a table's rows:
 //
-//	(table, key...) = the other columns
+//	(table, key...) = the other columns, by appendRecord
 //	(index, the index's columns..., key...) = nothing
 //
-// the value as appendRecord makes it: the integers and booleans in their order, then the
-// texts, UUIDs and lists. A column of the key that an index has is there once.
-//
-// Such a database has no index but the order of its keys; so indexes are kept as
-// FoundationDB's manual says that applications are to keep them: "By updating the data
-// element and all of its associated indexes together within a single ACID transaction we can
-// guarantee that the data and indexes stay in sync" ("Design Recipes", "Simple Indexes").
+// The record has the integers and booleans first, then the texts, UUIDs and lists. An index entry
+// has each column once. Entries are written in the row's transaction (FoundationDB's manual,
+// "Simple Indexes").
 type Form struct {
 	*rows.Table
-	// key are the columns of the key, of which so many are numbers and texts.
+	// keyColumns are the key's; keyNumbers and keyTexts count its numbers and texts.
 	keyColumns           []int
 	keyNumbers, keyTexts int
-	// prefix is what the keys of the table begin with, and prefixes what those of each index do.
+	// prefix begins the table's keys, prefixes those of each index.
 	prefix   []byte
 	prefixes [][]byte
 }
@@ -47,10 +43,10 @@ func newForm(l Layout, t *rows.Table) *Form {
 	return f
 }
 
-// Forms are the forms of all tables of a schema, by their names.
+// Forms are the forms of a schema's tables, by name.
 type Forms map[string]*Form
 
-// NewForms are the forms of a schema's tables.
+// NewForms makes the forms of a schema's tables.
 func NewForms(l Layout, s *store.Schema) Forms {
 	forms := Forms{}
 	for name, t := range rows.Tables(s) {
@@ -59,7 +55,6 @@ func NewForms(l Layout, s *store.Schema) Forms {
 	return forms
 }
 
-// element appends the value of a column to a key as the tuple layer has it.
 func (f *Form) element(key []byte, column int, v rows.Value) []byte {
 	switch f.Columns[column].Type {
 	case store.Integer, store.Boolean:
@@ -76,10 +71,8 @@ func (f *Form) element(key []byte, column int, v rows.Value) []byte {
 	return append(key, 0)
 }
 
-// uuidSize is how many bytes a UUID has.
 const uuidSize = 16
 
-// cutElement is the inverse of element.
 func (f *Form) cutElement(key []byte, column int) (v rows.Value, rest []byte, ok bool) {
 	switch f.Columns[column].Type {
 	case store.Integer, store.Boolean:
@@ -110,7 +103,6 @@ func (f *Form) cutElement(key []byte, column int) (v rows.Value, rest []byte, ok
 	return v, nil, false
 }
 
-// elements appends the values that a row has in columns to a key.
 func (f *Form) elements(key []byte, columns []int, row rows.Row) []byte {
 	for _, column := range columns {
 		key = f.element(key, column, f.Get(row, column))
@@ -118,7 +110,6 @@ func (f *Form) elements(key []byte, columns []int, row rows.Row) []byte {
 	return key
 }
 
-// cut reads the columns of a key of a table or an index, whose name is given, into a row.
 func (f *Form) cut(name string, prefix, key []byte, columns []int, row rows.Row) error {
 	rest, ok := bytes.CutPrefix(key, prefix)
 	for _, column := range columns {
@@ -134,7 +125,7 @@ func (f *Form) cut(name string, prefix, key []byte, columns []int, row rows.Row)
 	return nil
 }
 
-// Key is the key of a row; only the columns of the key are looked at.
+// Key is a row's key; only the key columns are used.
 func (f *Form) Key(row rows.Row) []byte {
 	return f.appendKey(nil, row)
 }
@@ -143,7 +134,6 @@ func (f *Form) appendKey(key []byte, row rows.Row) []byte {
 	return f.elements(append(key, f.prefix...), f.keyColumns, row)
 }
 
-// appendKeyOf appends the key of the row with these values in the columns of the key.
 func (f *Form) appendKeyOf(key []byte, values []rows.Value) []byte {
 	key = append(key, f.prefix...)
 	for column, v := range values {
@@ -152,7 +142,6 @@ func (f *Form) appendKeyOf(key []byte, values []rows.Value) []byte {
 	return key
 }
 
-// entries are the keys of a row in the indexes.
 func (f *Form) entries(row rows.Row) [][]byte {
 	entries := make([][]byte, len(f.Indexes))
 	for i := range entries {
@@ -161,13 +150,12 @@ func (f *Form) entries(row rows.Row) [][]byte {
 	return entries
 }
 
-// alike is what the entries begin with of all rows that are alike in an index's columns.
+// alike is the prefix of the index entries of all rows with equal index columns.
 func (f *Form) alike(index int, row rows.Row) []byte {
 	of := &f.Indexes[index]
 	return f.elements(bytes.Clone(f.prefixes[index]), f.Orders[index][:len(of.Columns)], row)
 }
 
-// keyOf is the key of the row that an entry of an index names.
 func (f *Form) keyOf(index int, entry []byte) ([]byte, error) {
 	row := f.Make()
 	if err := f.cut(f.Indexes[index].Name, f.prefixes[index], entry, f.Orders[index], row); err != nil {
@@ -176,22 +164,22 @@ func (f *Form) keyOf(index int, entry []byte) ([]byte, error) {
 	return f.Key(row), nil
 }
 
-// Value is the value of a row's key.
+// Value is the value stored under a row's key.
 func (f *Form) Value(row rows.Row) []byte { return f.appendValue(nil, row) }
 
 func (f *Form) appendValue(value []byte, row rows.Row) []byte {
 	return appendRecord(value, row.Numbers[f.keyNumbers:], row.Texts[f.keyTexts:]...)
 }
 
-// read is the inverse of Key and Value.
+// read reverses Key and Value.
 func (f *Form) read(key, value []byte, row rows.Row) error {
 	if err := f.cut(f.Name, f.prefix, key, f.keyColumns, row); err != nil {
 		return err
 	}
 	numbers, texts := row.Numbers[f.keyNumbers:], row.Texts[f.keyTexts:]
 	last := f.Columns[len(f.Columns)-1].Type
-	// Earlier versions of assay wrote values as words alone where all columns are integers, or
-	// the only one is a list. A record has one byte more than words, or five.
+	// Earlier versions wrote words alone if all columns are integers, or if the only one is a
+	// list. A record is longer than words by one or five bytes.
 	switch {
 	case len(value)%8 != 0 || len(texts) > 1:
 	case len(texts) == 0:
@@ -209,18 +197,18 @@ func (f *Form) read(key, value []byte, row rows.Row) error {
 	return nil
 }
 
-// Limits are what a database takes.
+// Limits are a database's limits.
 type Limits struct {
-	// Value is the most bytes of a value, and Changed the most bytes of keys and values that
-	// a statement reads to change them.
+	// Value bounds a value, and Changed the keys and values that a statement reads to change
+	// them, in bytes.
 	Value, Changed int
-	// Part is about how many bytes a transaction that inserts many rows affects at most, and
-	// PartKeys how many keys; 0 for any number.
+	// Part is about the most bytes that one transaction of an insertion affects, PartKeys the
+	// most keys (0: any number).
 	Part, PartKeys int
 }
 
-// Insert inserts rows. Those that are more than a transaction can well take are inserted in
-// several, of which the first that does not commit ends it; what was inserted before is there.
+// Insert inserts rows, in several transactions if there are many. The first that does not commit
+// ends it; rows of earlier ones stay, and the reply is then unknown.
 func (f *Form) Insert(of *store.Rows, limits Limits, transaction func(part []rows.Row) store.Reply) store.Reply {
 	reply, begun := store.Reply{Outcome: history.Committed}, false
 	wrong := f.Parts(of, limits, func(part []rows.Row) bool {
@@ -240,8 +228,8 @@ func (f *Form) Insert(of *store.Rows, limits Limits, transaction func(part []row
 	return reply
 }
 
-// Parts gives rows to do, as many at a time as a transaction can well take, until it says
-// no. The error is of rows that are not of the table.
+// Parts calls do with as many rows as fit one transaction, until do returns false. It returns an
+// error for rows that do not fit the table.
 func (f *Form) Parts(of *store.Rows, limits Limits, do func(part []rows.Row) (more bool)) error {
 	columns, err := f.Places(of.Columns)
 	if err != nil {
@@ -258,7 +246,7 @@ func (f *Form) Parts(of *store.Rows, limits Limits, do func(part []rows.Row) (mo
 		}
 		row := f.Make()
 		f.Write(row, columns, values.Values)
-		// Each key is there once with its value, and twice as a range of conflicts.
+		// Each key counts once with its value and twice as a conflict range.
 		bytes += 3*len(f.Key(row)) + len(f.Value(row))
 		for _, entry := range f.entries(row) {
 			bytes += 3 * len(entry)

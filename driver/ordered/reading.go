@@ -9,19 +9,18 @@ import (
 	"assay/store"
 )
 
-// pageRows is how many rows of a range are asked for at once.
 const pageRows = 1000
 
-// cursor is what is still to be read of a range of keys.
+// cursor is the unread rest of a range of keys.
 type cursor struct {
 	begin, end []byte
-	// left is how many rows are still wanted, if limited.
+	// left counts the rows still wanted, if limited.
 	left    int
 	limited bool
 	reverse bool
 }
 
-// start is the cursor of a plan, with these conditions.
+// start is the range that a plan reads, given its bound conditions.
 func (p *Plan) start(where []rows.Bound) cursor {
 	f, prefix := p.form, p.form.prefix
 	if p.Index >= 0 {
@@ -46,28 +45,27 @@ func (p *Plan) start(where []rows.Bound) cursor {
 	return c
 }
 
-// Reading is the reading of rows for a statement, page by page.
+// Reading reads a statement's rows, page by page.
 type Reading struct {
 	*Execution
 	plan   *Plan
 	where  []rows.Bound
 	cursor cursor
-	// page is how many rows of a range are asked for at once.
-	page int
-	// give gets the rows; nil if they are kept, to be changed.
+	page   int
+	// give gets the rows. If it is nil, the rows are kept, to be changed.
 	give   func(store.Row) error
 	answer rows.Answer
 	kept   []rows.Row
-	// named are keys of rows, and found what is asked for of them.
+	// named are keys of rows, and found their answers.
 	named [][]byte
 	found []Asked
-	// left is how many rows are still wanted; less than 0 for all.
+	// left counts the rows still wanted; negative means all.
 	left  int64
 	bytes int // of what was read
 }
 
-// Reading begins the reading of a statement's rows, and gives them to give as they come, or
-// in Finish. There is one of an Execution at a time.
+// Reading begins the reading of a statement's rows. give gets each at once, or in Finish. An
+// Execution has one Reading at a time.
 func (x *Execution) Reading(p *Plan, parameters []store.Value, give func(store.Row) error) (*Reading, error) {
 	x.reset()
 	r := &x.reading
@@ -91,24 +89,23 @@ func (x *Execution) Reading(p *Plan, parameters []store.Value, give func(store.R
 	return r, nil
 }
 
-// Range is the range of keys that is read, of a plan that was not compiled to be direct.
+// Range is the range of keys read, if the plan was not compiled as direct.
 func (r *Reading) Range() (begin, end []byte) { return r.cursor.begin, r.cursor.end }
 
-// Streams reports whether rows are given as they come.
+// Streams reports whether give gets each row at once.
 func (r *Reading) Streams() bool {
 	return r.give != nil && r.plan.Verb != store.Count && (r.plan.Sorted || !r.plan.Ordered())
 }
 
-// enough reports whether no more rows are wanted.
 func (r *Reading) enough() bool { return r.Streams() && r.left == 0 }
 
-// unread reports whether a row that cannot be decoded is for the caller to judge: every row
-// was asked for, or only how many there are.
+// unread reports whether a row that cannot be decoded goes to the caller: if all rows are read or
+// counted, without conditions.
 func (r *Reading) unread() bool {
 	return len(r.where) == 0 && (r.Streams() || r.plan.Verb == store.Count && len(r.plan.Columns) == 0)
 }
 
-// Take takes a row.
+// Take handles one row that was read.
 func (r *Reading) Take(key, value []byte) error {
 	r.bytes += len(key) + len(value)
 	row := r.scratch.row(r.plan.Table)
@@ -137,7 +134,7 @@ func (r *Reading) Take(key, value []byte) error {
 	}
 }
 
-// Step reads a page, and reports whether it was the last.
+// Step reads a page and reports whether it was the last.
 func (r *Reading) Step() (over bool, err error) {
 	switch {
 	case r.enough():
@@ -155,8 +152,7 @@ func (r *Reading) Step() (over bool, err error) {
 	}
 }
 
-// several reads rows at the same time by their keys. One that is not there is an error
-// unless it may be missing.
+// several reads rows by their keys in parallel. An absent row is an error unless missing is true.
 func (r *Reading) several(named [][]byte, missing bool) error {
 	r.found = r.found[:0]
 	for _, key := range named {
@@ -179,13 +175,13 @@ func (r *Reading) several(named [][]byte, missing bool) error {
 	return nil
 }
 
-// rangePage reads a page of a range: rows, or entries of an index and then their rows.
+// rangePage reads a page of rows, or of index entries and then their rows.
 func (r *Reading) rangePage() (over bool, err error) {
 	c, want := &r.cursor, r.page
 	if c.limited {
 		want = min(want, c.left)
 	}
-	// The database refuses a range that is the wrong way round, and takes no limit for none.
+	// FoundationDB refuses a reversed range and takes the limit 0 for none.
 	if want <= 0 || bytes.Compare(c.begin, c.end) >= 0 {
 		return true, nil
 	}
@@ -219,7 +215,7 @@ func (r *Reading) rangePage() (over bool, err error) {
 	return c.limited && c.left == 0, nil
 }
 
-// Finish gives what is not given as it comes.
+// Finish gives kept rows in order, or a Count's totals.
 func (r *Reading) Finish() error {
 	switch {
 	case r.plan.Verb == store.Count:

@@ -5,16 +5,14 @@ import (
 	"fmt"
 )
 
-// uuidCode is the tuple layer's type code of a UUID, whose sixteen bytes follow
-// (FoundationDB, design/tuple.md).
+// uuidCode is the type code of a UUID; sixteen bytes follow (FoundationDB, design/tuple.md).
 const uuidCode = 0x30
 
-// recordVersion is the first byte of a record, so that what another version
-// wrote is refused and not taken for something else.
+// recordVersion is a record's first byte, so that other versions' records are refused.
 const recordVersion = 1
 
-// appendRecord appends a record to a value: the version, each integer as eight
-// bytes, and each text after its length in four bytes; all big endian.
+// appendRecord appends the version, each integer in eight bytes, and each text after its length in
+// four bytes, all big endian.
 func appendRecord(value []byte, numbers []int64, texts ...string) []byte {
 	value = appendWords(append(value, recordVersion), numbers...)
 	for _, text := range texts {
@@ -23,8 +21,7 @@ func appendRecord(value []byte, numbers []int64, texts ...string) []byte {
 	return value
 }
 
-// readRecord is the inverse of appendRecord; it refuses whatever appendRecord does not make
-// of so many integers and texts.
+// readRecord reverses appendRecord. It refuses any other count of integers and texts.
 func readRecord(table string, value []byte, numbers []int64, texts []string) error {
 	if len(value) == 0 || value[0] != recordVersion {
 		return fmt.Errorf("table %s has a value that does not begin with the version %d of this assay's records", table, recordVersion)

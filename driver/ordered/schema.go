@@ -13,43 +13,41 @@ import (
 	"assay/store"
 )
 
-// Transaction is one that keeps the mark and the lease beside the rows.
+// Transaction also keeps the mark and the lease.
 type Transaction interface {
 	Keys
-	// ClearRange clears from begin to before end, where nothing is set in this transaction.
+	// ClearRange clears from begin to before end. The transaction sets no key there.
 	ClearRange(begin, end []byte)
-	// Count is how many keys there are from begin to before end.
+	// Count counts the keys from begin to before end.
 	Count(begin, end []byte) (int64, error)
 }
 
-// Database is what a driver has for the schema that it keeps. Look and Change are those of an
-// ownership.Place.
+// Database is the driver's part. Look and Change are as in ownership.Place.
 type Database[T Transaction] interface {
 	Look(ctx context.Context, doing string, work func(T) error) error
 	Change(ctx context.Context, doing string, work func(T) error) error
-	// Ends is what is kept of the end of a lease that lasts so long from now, and Left how
-	// much of that time is left, by the database's clock.
+	// Ends is the stored end of a lease that lasts ttl from now. Left is the time left until a
+	// stored end. Both use the database's clock.
 	Ends(t T, ttl time.Duration) (end int64, err error)
 	Left(t T, end int64) (time.Duration, error)
 }
 
-// Schema is a workload's schema in ordered keys: the part of a store.Database that does not
-// depend on how these are read, written and committed. It is an ownership.Place.
+// Schema is a workload's schema in ordered keys, without the means to read, write and commit. It
+// is an ownership.Place.
 type Schema[T Transaction] struct {
 	*ownership.Schema[T]
 	Database[T]
 	Of     store.Schema
 	Layout Layout
 	Forms  Forms
-	// Tables are the names of all tables, and behind them those of the indexes.
+	// Tables are the names of all tables, followed by the indexes'.
 	Tables []string
 	limits Limits
-	// hint says what the user can do about keys that are not ours, and end is what the lease's
-	// value calls its end.
+	// hint advises the user about keys of others. end names the lease's end in its value.
 	hint, end string
 }
 
-// NewSchema is a schema below a root.
+// NewSchema makes a schema below a root.
 func NewSchema[T Transaction](root string, of store.Schema, db Database[T], limits Limits, hint, end string) *Schema[T] {
 	l := NewLayout(root, of.Workload)
 	s := &Schema[T]{Of: of, Layout: l, Forms: NewForms(l, &of), Database: db, limits: limits, hint: hint, end: end}
@@ -65,7 +63,7 @@ func NewSchema[T Transaction](root string, of store.Schema, db Database[T], limi
 	return s
 }
 
-// Title implements ownership.Place, and so do all below.
+// Title and the methods below implement ownership.Place.
 func (s *Schema[T]) Title() string { return s.Layout.Name }
 
 func (s *Schema[T]) foreign(others ...string) error {
@@ -84,7 +82,7 @@ func (s *Schema[T]) ReadMark(_ context.Context, t T) (*store.Marker, error) {
 		}
 		return &mark, nil
 	}
-	// Only now: this conflicts with whoever makes the first key.
+	// The mark is read first, because this scan conflicts with whoever writes the first key.
 	begin, end := s.Layout.Bounds()
 	pairs, err := t.Scan(begin, end, 2, false)
 	if err != nil {
@@ -104,7 +102,6 @@ func (s *Schema[T]) WriteMark(_ context.Context, t T, mark store.Marker) error {
 	return err
 }
 
-// kept is a lease as its key has it, beside its end.
 type kept struct {
 	Holder store.Holder `json:"holder"`
 	Since  int64        `json:"since"` // by the holder's clock, in nanoseconds since 1970: such databases tell no date
@@ -126,7 +123,7 @@ func (s *Schema[T]) ReadLease(_ context.Context, t T) (*ownership.Row, error) {
 	return row, err
 }
 
-// WriteLease is done if the transaction is: what was read is as it was when that commits.
+// WriteLease need not compare: the transaction commits only if its reads still hold.
 func (s *Schema[T]) WriteLease(_ context.Context, t T, _ *ownership.Row, is *store.Lease) (bool, error) {
 	if is == nil {
 		t.Clear(s.Layout.Lease())
@@ -144,7 +141,7 @@ func (s *Schema[T]) WriteLease(_ context.Context, t T, _ *ownership.Row, is *sto
 	return true, err
 }
 
-// Others finds a key that is in none of our tables.
+// Others finds a key outside of our tables.
 func (s *Schema[T]) Others(_ context.Context, t T) error {
 	for _, gap := range s.Layout.Gaps(s.Tables) {
 		pairs, err := t.Scan(gap[0], gap[1], 1, false)
@@ -158,13 +155,13 @@ func (s *Schema[T]) Others(_ context.Context, t T) error {
 	return nil
 }
 
-// Rows counts those of the first table.
+// Rows counts the first table's rows.
 func (s *Schema[T]) Rows(_ context.Context, t T) (int64, error) {
 	return t.Count(s.Layout.Rows(s.Of.Tables[0].Name))
 }
 
-// Create implements store.Database: in one transaction it clears what lies around mark and
-// lease, and sets the mark. One of etcd's cannot clear and set one key.
+// Create implements store.Database. One transaction clears everything around mark and lease, and
+// sets the mark. An etcd transaction cannot clear and set the same key.
 func (s *Schema[T]) Create(ctx context.Context, mark store.Marker) error {
 	return s.Change(ctx, "create", func(t T) error {
 		if _, err := s.Admit(ctx, t); err != nil {
@@ -194,7 +191,7 @@ func (s *Schema[T]) Load(ctx context.Context, of store.Rows) (err error) {
 	return errors.Join(err, wrong)
 }
 
-// Drop implements store.Administration. Keys with nothing but a lease are cleared too.
+// Drop implements store.Administration. It also clears a lease without a mark.
 func (s *Schema[T]) Drop(ctx context.Context) error {
 	return s.Change(ctx, "drop", func(t T) error {
 		_, err := s.Admit(ctx, t)

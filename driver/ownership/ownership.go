@@ -1,7 +1,7 @@
-// Package ownership is how a run owns its schema in every database: what is looked at before
-// the lease is taken, renewed or released, and before tables are made anew or dropped.
+// Package ownership has the rules by which a run owns its schema: what is checked before the
+// lease is taken, renewed or released, and before tables are made anew or dropped.
 //
-// It must not know any driver, nor how mark and lease are kept: that is a Place.
+// It must not know any driver. A Place keeps mark and lease.
 package ownership
 
 import (
@@ -14,15 +14,14 @@ import (
 	"assay/store"
 )
 
-// Row is the lease as a database keeps it.
+// Row is the stored lease.
 type Row struct {
 	store.Lease
-	// End is when it expires, as the database counts, or whatever else tells a lease from the
-	// same one after it was renewed.
+	// End is the expiry by the database's clock, or another value that changes with each
+	// renewal.
 	End int64
 }
 
-// lease is nil of no row.
 func (r *Row) lease() *store.Lease {
 	if r == nil {
 		return nil
@@ -30,59 +29,59 @@ func (r *Row) lease() *store.Lease {
 	return &r.Lease
 }
 
-// Place is where a database keeps the mark, the lease and the tables of a schema. T is what
-// one call uses: a transaction, or a connection.
+// Place is where a database keeps the mark, the lease and the tables of a schema. T is the
+// handle of one call: a transaction, or a connection.
 type Place[T any] interface {
-	// Title is what errors call the place.
+	// Title names the place in errors.
 	Title() string
-	// Look has work read, and Change has it read and write. Where T is a transaction, Change
-	// commits it, and does work again until it is known to be done.
+	// Look lets work read; Change lets it write too. If T is a transaction, Change commits it, and
+	// repeats work until the outcome is known.
 	Look(ctx context.Context, doing string, work func(T) error) error
 	Change(ctx context.Context, doing string, work func(T) error) error
 
-	// ReadMark gives nil if there is nothing of ours, or only a lease, and *store.ForeignError
-	// if there is something without our mark.
+	// ReadMark returns nil if there is nothing of assay's, or only a lease. It returns
+	// *store.ForeignError if something without assay's mark is there.
 	ReadMark(ctx context.Context, t T) (*store.Marker, error)
-	// WriteMark replaces a mark that is there.
+	// WriteMark replaces the mark.
 	WriteMark(ctx context.Context, t T, mark store.Marker) error
-	// ReadLease gives nil if there is none.
+	// ReadLease returns nil if there is no lease.
 	ReadLease(ctx context.Context, t T) (*Row, error)
-	// WriteLease replaces the lease that was read (nil for none), if it is still the same, and
-	// reports whether it was. Of the new one Remaining counts from now, by the database's
-	// clock, and Since is now if it is zero. A nil one deletes it.
+	// WriteLease replaces the lease read (nil: none) and reports done, or changes nothing if it
+	// is another by now. Remaining counts from now by the database's clock; a zero Since means
+	// now. A nil lease deletes it.
 	WriteLease(ctx context.Context, t T, was *Row, is *store.Lease) (done bool, err error)
-	// Others gives *store.ForeignError for what others have made inside of a schema of ours.
+	// Others returns *store.ForeignError if others have made something inside of our schema.
 	Others(ctx context.Context, t T) error
-	// Rows counts the rows that Find tells.
+	// Rows counts the rows for Find.
 	Rows(ctx context.Context, t T) (int64, error)
 }
 
-// Schema is the part of a store.Database that is alike in all of them.
+// Schema is the part of a store.Database that is equal in all databases.
 type Schema[T any] struct {
 	place Place[T]
 	of    store.Schema
 	taken store.Taken
 }
 
-// New is a schema at a place, which may have the schema as a part of it.
+// New makes a Schema on a place, which may embed it.
 func New[T any](place Place[T], of store.Schema) *Schema[T] { return &Schema[T]{place: place, of: of} }
 
-// Taken is the holder for whom the lease was taken last.
+// Taken is the holder of the lease taken last.
 func (s *Schema[T]) Taken() store.Holder { return s.taken.Holder() }
 
 // WorkFor implements store.ExistingTables.
 func (s *Schema[T]) WorkFor(holder store.Holder) { s.taken.Set(holder) }
 
-// Explained reports whether an error is one of these, which say all.
+// Explained reports whether err is an error of this package's rules and needs no more words.
 func Explained(err error) bool {
 	return errors.As(err, new(*store.ForeignError)) || errors.As(err, new(*store.NoSchemaError)) || errors.As(err, new(*store.HeldError))
 }
 
-// Missing says that there is nothing of ours.
+// Missing is the error of a schema that is not there.
 func (s *Schema[T]) Missing() error { return &store.NoSchemaError{Name: s.place.Title()} }
 
-// MustMark is the mark, with *store.NoSchemaError if there is none. Tables that were there
-// before have none.
+// MustMark returns *store.NoSchemaError if there is no mark. Existing tables have no mark; for
+// them it makes one of the lease's holder.
 func (s *Schema[T]) MustMark(ctx context.Context, t T) (*store.Marker, error) {
 	if s.of.Existing {
 		return &store.Marker{Run: s.Taken().Run, Workload: s.of.Workload}, nil
@@ -94,8 +93,6 @@ func (s *Schema[T]) MustMark(ctx context.Context, t T) (*store.Marker, error) {
 	return mark, err
 }
 
-// readMark is the mark. Where it is known to be gone, and what is left is known to be the run's,
-// it is the one of whom the lease was taken for.
 func (s *Schema[T]) readMark(ctx context.Context, t T) (*store.Marker, error) {
 	mark, err := s.place.ReadMark(ctx, t)
 	if foreign := (*store.ForeignError)(nil); store.IsUnmarked(ctx) && errors.As(err, &foreign) {
@@ -104,7 +101,7 @@ func (s *Schema[T]) readMark(ctx context.Context, t T) (*store.Marker, error) {
 	return mark, err
 }
 
-// MustBeOurs gives *store.NoSchemaError if there is no mark.
+// MustBeOurs returns *store.NoSchemaError if there is no mark.
 func (s *Schema[T]) MustBeOurs(ctx context.Context, doing string) error {
 	return s.place.Look(ctx, doing, func(t T) error {
 		_, err := s.MustMark(ctx, t)
@@ -149,7 +146,7 @@ func (s *Schema[T]) Removable(ctx context.Context) error {
 	})
 }
 
-// Held gives *store.HeldError if the lease keeps us out.
+// Held returns *store.HeldError if another run holds the lease.
 func (s *Schema[T]) Held(ctx context.Context, t T) error {
 	row, err := s.place.ReadLease(ctx, t)
 	if err != nil {
@@ -158,8 +155,8 @@ func (s *Schema[T]) Held(ctx context.Context, t T) error {
 	return row.lease().Admit(s.place.Title(), s.Taken().Token)
 }
 
-// Admit is the mark that is there, nil for none, if the lease and what others have made allow
-// that all under it is removed.
+// Admit checks that lease and others allow to remove everything. It returns the mark, or nil if
+// there is none.
 func (s *Schema[T]) Admit(ctx context.Context, t T) (*store.Marker, error) {
 	if s.of.Existing {
 		return nil, &store.NotOursError{Doing: "remove " + s.place.Title()}
@@ -174,7 +171,7 @@ func (s *Schema[T]) Admit(ctx context.Context, t T) (*store.Marker, error) {
 	return mark, err
 }
 
-// SetLoaded sets the mark's Loaded.
+// SetLoaded sets Loaded in the mark.
 func (s *Schema[T]) SetLoaded(ctx context.Context, t T) error {
 	mark, err := s.MustMark(ctx, t)
 	if err != nil {
@@ -184,7 +181,7 @@ func (s *Schema[T]) SetLoaded(ctx context.Context, t T) error {
 	return s.place.WriteMark(ctx, t, *mark)
 }
 
-// FinishLoad implements store.Database where nothing is to be built.
+// FinishLoad implements store.Database for databases that build nothing then.
 func (s *Schema[T]) FinishLoad(ctx context.Context) error {
 	return s.place.Change(ctx, "finish loading", func(t T) error { return s.SetLoaded(ctx, t) })
 }
@@ -199,10 +196,8 @@ func (s *Schema[T]) Lease(ctx context.Context) (lease *store.Lease, err error) {
 	return lease, err
 }
 
-// leaseTries bounds how often a lease is read again that another has changed meanwhile.
 const leaseTries = 20
 
-// replace puts another lease in the place of the one that is there, as next says.
 func (s *Schema[T]) replace(ctx context.Context, t T, next func(was *store.Lease) (*store.Lease, error)) error {
 	for try := range leaseTries {
 		was, err := s.place.ReadLease(ctx, t)
@@ -223,8 +218,8 @@ func (s *Schema[T]) replace(ctx context.Context, t T, next func(was *store.Lease
 	return fmt.Errorf("the lease changed hands %d times meanwhile", leaseTries)
 }
 
-// TakeLease implements store.Leaser. Of several that take it at the same time one finds the
-// lease as it has read it, and the others read it again and find it alive.
+// TakeLease implements store.Leaser. If several take the lease at once, one succeeds. The others
+// read it again and find it alive.
 func (s *Schema[T]) TakeLease(ctx context.Context, holder store.Holder, ttl time.Duration, gone string) error {
 	err := s.place.Change(ctx, "take the lease", func(t T) error {
 		if _, err := s.place.ReadMark(ctx, t); err != nil {
@@ -252,10 +247,9 @@ func (s *Schema[T]) RenewLease(ctx context.Context, token string, ttl time.Durat
 	})
 }
 
-// errOthers ends the release of a lease that is another's.
 var errOthers = errors.New("the lease is another's")
 
-// ReleaseLease implements store.Leaser. Of a lease of our own nothing is renewed any more.
+// ReleaseLease implements store.Leaser. It forgets the holder even if the release fails.
 func (s *Schema[T]) ReleaseLease(ctx context.Context, token string) error {
 	if s.Taken().Token == token {
 		s.taken.Set(store.Holder{})
@@ -274,18 +268,17 @@ func (s *Schema[T]) ReleaseLease(ctx context.Context, token string) error {
 	return err
 }
 
-// EndLease ends a lease that does not keep us out, whosever it was.
+// EndLease deletes the lease, whoever has it, unless it is alive and another run's.
 func (s *Schema[T]) EndLease(ctx context.Context, t T) error {
 	return s.replace(ctx, t, func(was *store.Lease) (*store.Lease, error) {
 		return nil, was.Admit(s.place.Title(), s.Taken().Token)
 	})
 }
 
-// Direct is what a call uses of a client that finds a server for each command, and part of a
-// Place whose methods explain their errors themselves.
+// Direct is the T of a Place whose client finds a server for each command and explains its
+// errors itself.
 type Direct struct{}
 
-// Look and Change implement Place.
 func (Direct) Look(_ context.Context, _ string, work func(Direct) error) error { return work(Direct{}) }
 func (Direct) Change(_ context.Context, _ string, work func(Direct) error) error {
 	return work(Direct{})

@@ -11,10 +11,9 @@ import (
 	"assay/store"
 )
 
-// blocking asks what keeps the connections of these process ids, and the sessions of this
-// name, from going on: locks, and a synchronous standby that has not confirmed (manual,
-// "The Cumulative Statistics System", "Wait Event Types"; pg_blocking_pids, where 0 is a
-// prepared transaction). Who holds a lock and waits for nobody comes first.
+// blocking asks what these connections and sessions wait for: locks, or a synchronous standby
+// (manual, "Wait Event Types"). pg_blocking_pids gives 0 for a prepared transaction. A holder that
+// waits for nobody comes first.
 const blocking = `SELECT a.wait_event_type = 'Lock', coalesce(a.wait_event, ''), coalesce(h.pid, 0)::bigint, coalesce(b.usename::text, ''),
 		coalesce(b.application_name, ''), coalesce(host(b.client_addr), 'the server itself'), coalesce(b.state, ''),
 		coalesce(extract(epoch FROM now() - b.xact_start), 0)::bigint, coalesce(left(b.query, 400), ''),
@@ -24,7 +23,6 @@ const blocking = `SELECT a.wait_event_type = 'Lock', coalesce(a.wait_event, ''),
 		AND (a.wait_event_type = 'Lock' OR a.wait_event = 'SyncRep') AND coalesce(h.pid, 0)::text <> ALL (string_to_array($1, ','))
 	ORDER BY b.wait_event_type = 'Lock', b.xact_start LIMIT 1`
 
-// Blocked implements store.Administration.
 func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 	if !p.dialect.waits {
 		return "", nil
@@ -48,7 +46,6 @@ func (p *schema) Blocked(ctx context.Context) (by string, err error) {
 	return by, p.Operation("ask what is waited for", err)
 }
 
-// holder is who keeps a connection from going on.
 type holder struct {
 	locked                                  bool
 	event                                   string

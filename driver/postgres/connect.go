@@ -1,5 +1,4 @@
-// Package postgres drives PostgreSQL, and what speaks its protocol, through
-// pgx: connections and errors first, then one group of files a workload.
+// Package postgres drives PostgreSQL, and products with its protocol, through pgx.
 //
 // It must not know how load is made, checked or reported.
 package postgres
@@ -19,7 +18,7 @@ import (
 	"assay/store"
 )
 
-// SQLSTATE codes by the names of PostgreSQL's manual, appendix A.
+// SQLSTATE codes by their names in PostgreSQL's manual, appendix A.
 const (
 	codeNotNullViolation      = "23502"
 	codeUniqueViolation       = "23505"
@@ -47,7 +46,7 @@ const (
 	codeIdleSessionTimeout    = "57P05"
 )
 
-// applicationName is what pg_stat_activity shows for everything but transfers.
+// applicationName is for all connections except those of sessions.
 const applicationName = "assay"
 
 const (
@@ -56,18 +55,14 @@ const (
 	hintReadOnly  = "this server is a standby or read only; give the primary's address, or several hosts and target_session_attrs=read-write"
 )
 
-// hintOwner is what to do where the schema is another user's.
 func hintOwner(schema, owner, user string) string {
 	return fmt.Sprintf("schema %s belongs to user %s, and this is user %s: connect as %[2]s, have %[2]s drop it (a run with --drop does), or name another database in the address",
 		schema, owner, user)
 }
 
-// parse reads the target's address, with the PG* environment variables that
-// PostgreSQL's own clients read. Of several hosts the primary is looked for,
-// unless the address wants something else of its server (target_session_attrs):
-// a standby is of no use for writing, and behind when it comes to reading.
-//
-// dialect is the one that the address names, empty if it names none.
+// parse reads the target's address and the PG* variables of PostgreSQL's clients. Of several hosts
+// it chooses the primary, unless the address says otherwise (target_session_attrs): a standby takes
+// no writes and lags behind. dialect is the address's, or empty.
 func parse(target store.Target) (config *pgx.ConnConfig, dialect string, err error) {
 	a, err := read(target)
 	if err != nil {
@@ -76,15 +71,13 @@ func parse(target store.Target) (config *pgx.ConnConfig, dialect string, err err
 	return a.config, a.dialect, nil
 }
 
-// parsedAddress is what a target's address says.
 type parsedAddress struct {
 	config  *pgx.ConnConfig
 	dialect string
-	// given are the parameters that the address sets for the server's sessions, with
-	// execModeParameter among them; without are those of libpq that have no effect.
+	// given are the address's parameters for the server's sessions, and execModeParameter.
+	// without are libpq's parameters without effect.
 	given, without []string
-	// servers are those that the address names beside where clients connect (nodesParameter),
-	// one to a configuration; none if it names none.
+	// servers is a configuration of the servers in nodesParameter; nil without it.
 	servers *pgx.ConnConfig
 }
 
@@ -139,20 +132,17 @@ func read(target store.Target) (a parsedAddress, err error) {
 	return a, err
 }
 
-// malformed says why the library could not read an address. Its error quotes
-// the address, at best without the password; the one inside says what it is,
-// such as a file of certificates that is not there.
+// malformed explains an address that the library cannot read. The library's error quotes the
+// address; only its innermost error is shown, such as a missing file of certificates.
 func malformed(text string, err error) error {
 	return &store.OptionError{Option: "address", Value: store.Redact(text),
 		Reason: store.MalformedReason(text, errors.Unwrap(err)), Want: wantAddress}
 }
 
-// serializable is PostgreSQL's strongest level.
 const serializable = "serializable"
 
-// isolationLevel returns the words that SQL has for one of the levels, "" for
-// the server's default. PostgreSQL takes "read uncommitted" too and gives read
-// committed; a name that promises what is not done is refused here.
+// isolationLevel is the level in SQL's words, or "" for the server's default. PostgreSQL would run
+// "read uncommitted" as read committed; such a name is refused.
 func isolationLevel(name string, levels []string) (string, error) {
 	level := strings.ToLower(strings.TrimSpace(strings.ReplaceAll(name, "-", " ")))
 	if level != "" && !slices.Contains(levels, level) {
@@ -161,8 +151,8 @@ func isolationLevel(name string, levels []string) (string, error) {
 	return level, nil
 }
 
-// connectError says why no connection came about, without what pgx knows of
-// the configuration. ctx is the caller's: its end is passed on as such.
+// connectError explains a failed connection without showing the configuration. The end of ctx, the
+// caller's, is passed on.
 func connectError(ctx context.Context, config *pgx.ConnConfig, address string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("connect to %s: %w", address, ctx.Err())
@@ -190,8 +180,8 @@ func connectError(ctx context.Context, config *pgx.ConnConfig, address string, e
 	}
 }
 
-// plain reduces pgx's error, which carries the whole configuration and repeats
-// itself for each way of connecting, to its distinct lines.
+// plain reduces pgx's error to its distinct lines. The error has the whole configuration and
+// repeats itself for each way of connecting.
 func plain(err error) error {
 	var failure *pgconn.ConnectError
 	if errors.As(err, &failure) {
@@ -206,7 +196,6 @@ func plain(err error) error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// hasCode reports whether err is an answer of the server with one of the codes.
 func hasCode(err error, codes ...string) bool {
 	if err == nil {
 		return false // and nothing is allocated
@@ -215,8 +204,8 @@ func hasCode(err error, codes ...string) bool {
 	return errors.As(err, &answer) && slices.Contains(codes, answer.Code)
 }
 
-// Configuration is what an address means, for a part of assay that speaks the protocol itself.
-// Errors are *store.OptionError.
+// Configuration reads an address for other code that speaks the protocol. Errors are
+// *store.OptionError.
 func Configuration(address string) (*pgconn.Config, error) {
 	a, err := read(store.Target{Address: address})
 	if err != nil {

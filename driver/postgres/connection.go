@@ -16,8 +16,7 @@ import (
 	"assay/store"
 )
 
-// statement numbers the statements of a session; after these come the
-// workload's own.
+// statement numbers a session's own statements; the workload's follow.
 type statement int
 
 const (
@@ -27,35 +26,28 @@ const (
 	ownStatements
 )
 
-// connection is the connection of one session, with its statements. It is used by
-// one goroutine at a time.
+// connection is one session's. One goroutine at a time uses it.
 type connection struct {
 	schema *schema
 	conn   *exchange
 	texts  []sqldb.Statement
-	// known is the server's name for this connection.
-	known sqldb.SessionID
-	// prepared are the statements on the server; where it is nil they are sent
-	// as text.
+	known  sqldb.SessionID
+	// prepared are the statements on the server. If it is nil, statements are sent as text.
 	prepared []*preparedStatement
 	encoder  encoder
-	// named are the names of texts of a user's that are prepared, and results what the last
-	// ones gave.
+	// named are a user's prepared texts; results are the last texts' results.
 	named   map[string]*namedText
 	results []store.Result
 	row     columns // the one that a callback looks at
-	// unreplicated is set when the server says, while it commits, that it gave
-	// up waiting for its standby.
+	// unreplicated is set when the server gave up waiting for its standby during a commit.
 	unreplicated bool
-	// opening are statements behind BEGIN, and enclosed is whether a statement that is a
-	// transaction of its own gets one around it: for what a pooler keeps from a session.
+	// opening are statements after BEGIN. enclosed puts a transaction around single statements.
+	// Both set what a pooler does not keep for a session.
 	opening  []string
 	enclosed bool
 }
 
-// connectBy opens a connection that can begin, commit and undo, and knows the
-// workload's own statements, by a configuration whose ConnectTimeout may be 0 for
-// none.
+// connectBy opens a session's connection. A ConnectTimeout of 0 in the configuration means none.
 func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sqldb.Statement) (*sqldb.Session, error) {
 	eventloop.Leave(ctx)
 	start := "BEGIN"
@@ -123,8 +115,8 @@ func (p *schema) connectBy(ctx context.Context, config *pgx.ConnConfig, own []sq
 	return sqldb.NewSession(p.Product, own, l), nil
 }
 
-// identify sets what the server knows the session by, and the session's name if the
-// Database does not know the run that it works for.
+// identify learns the server's name for the connection. It sets the session's name if the Database
+// does not know its run.
 func (l *connection) identify(ctx context.Context, run string) (err error) {
 	c := conn{l.conn.PgConn}
 	if l.schema.pooled { // a process is not a session's; what counts is that there is one
@@ -148,7 +140,6 @@ func (l *connection) identify(ctx context.Context, run string) (err error) {
 	return sqldb.One(ctx, c, l.schema.dialect.session, nil, &l.known.ID)
 }
 
-// prepare prepares statements on the server, behind those that are, in one round trip.
 func (l *connection) prepare(ctx context.Context, texts []sqldb.Statement) error {
 	l.conn.begin()
 	for _, t := range texts {
@@ -172,7 +163,7 @@ func (l *connection) prepare(ctx context.Context, texts []sqldb.Statement) error
 	return err
 }
 
-// Close ends the session; what is in flight is abandoned.
+// Close ends the session and abandons what is in flight.
 func (l *connection) Close() {
 	l.schema.Sessions.Remove(l.known)
 	l.hangUp()
@@ -180,8 +171,7 @@ func (l *connection) Close() {
 
 func (l *connection) hangUp() { conn{l.conn.PgConn}.HangUp() }
 
-// sendBegin puts what begins a transaction into the exchange, and readBegin reads the
-// answers.
+// sendBegin adds the beginning of a transaction to the exchange; readBegin reads its answers.
 func (l *connection) sendBegin() {
 	l.send(begin)
 	for _, text := range l.opening {
@@ -198,8 +188,6 @@ func (l *connection) readBegin() (err error) {
 	return err
 }
 
-// send puts one of the connection's own statements, which have no parameters, into
-// the exchange.
 func (l *connection) send(which statement) {
 	if l.prepared != nil {
 		l.conn.execute(l.prepared[which].name, nil, binaryFormats)
@@ -208,15 +196,14 @@ func (l *connection) send(which statement) {
 	l.conn.executeText(l.texts[which].Text, nil, nil, binaryFormats)
 }
 
-// idle is the state of a session outside of any transaction, open that of one
-// inside a transaction that has not failed (ReadyForQuery; PostgreSQL manual,
-// "Message Formats").
+// idle and open are states in ReadyForQuery: outside of a transaction, and inside of one that has
+// not failed (manual, "Message Formats").
 const (
 	idle = 'I'
 	open = 'T'
 )
 
-// Ready implements sqldb.Wire: what cannot be sent sync says.
+// Ready implements sqldb.Wire. sync reports what cannot be sent.
 func (c *connection) Ready(context.Context) error { return nil }
 
 func (c *connection) Usable(err error) bool {
@@ -267,7 +254,6 @@ func (c *connection) Leave(ctx context.Context, inquiry *store.Call) error {
 	return cmp.Or(err, c.conn.end())
 }
 
-// readCommit reads the answer to COMMIT.
 func (c *connection) readCommit() error {
 	tag, err := c.readAnswer()
 	if err != nil {
@@ -283,11 +269,10 @@ func (c *connection) readCommit() error {
 	}
 }
 
-// readAnswer reads the answer to one of the connection's own statements.
 func (c *connection) readAnswer() ([]byte, error) { return c.conn.answer(nil, nil, nil) }
 
-// readRows reads the answer to one of the workload's statements, and gives each row to the
-// callback, unless that is nil. It returns how many rows were changed.
+// readRows reads the answer to a workload's statement, calls row with each row unless it is nil,
+// and counts the changed rows.
 func (c *connection) readRows(which int, row func(store.Row) error) (changed int64, err error) {
 	var fields []pgconn.FieldDescription
 	if c.prepared != nil {

@@ -5,11 +5,8 @@ import (
 	"assay/store"
 )
 
-// preparedPrefix begins the names of prepared statements.
 const preparedPrefix = "assay_"
 
-// sqlOf is the SQL of a schema in this dialect. Words that only PostgreSQL has
-// are in the dialect itself.
 func (d *dialect) sqlOf(schema string) sqldb.Dialect {
 	s := sqldb.Dialect{
 		Prefix: schema + ".", Quote: `"`, Reserved: reserved(),
@@ -35,7 +32,6 @@ func (d *dialect) sqlOf(schema string) sqldb.Dialect {
 	return s
 }
 
-// catalogOf is how this dialect keeps a schema of this name.
 func (d *dialect) catalogOf(schema string) sqldb.Catalog {
 	return sqldb.Catalog{
 		Noun:    "schema",
@@ -57,7 +53,7 @@ func (d *dialect) catalogOf(schema string) sqldb.Catalog {
 		Make: []string{`CREATE SCHEMA IF NOT EXISTS ` + schema},
 		Mark: []string{
 			`COMMENT ON SCHEMA ` + schema + ` IS 'Made by assay, which drops it at its next run here. The mark is in assay_mark.'`,
-			// Without a key no row of a published table can be updated (manual, "Logical
+			// Rows of a published table can only be updated if it has a key (manual, "Logical
 			// Replication", "Publication").
 			`CREATE TABLE IF NOT EXISTS ` + schema + `.assay_mark (id smallint PRIMARY KEY, mark jsonb NOT NULL)`,
 		},
@@ -86,9 +82,8 @@ func (d *dialect) catalogOf(schema string) sqldb.Catalog {
 	}
 }
 
-// stored is Catalog.Stored: what is unlogged, partitions and sequences included, what is on
-// another server, and what another access method keeps than PostgreSQL's own. Only
-// PostgreSQL itself has any of these.
+// stored is Catalog.Stored: unlogged tables with their partitions and sequences, foreign tables,
+// and tables of other access methods. Only PostgreSQL has these.
 func (d *dialect) stored() string {
 	if !d.standbys {
 		return ""

@@ -11,8 +11,7 @@ import (
 	"assay/store"
 )
 
-// Describe asks the server what it is, by its own words and not by the dialect
-// that it was told to be driven in.
+// Describe reports the server's own words, whatever dialect drives it.
 func (p *schema) Describe(ctx context.Context) (product store.Product, err error) {
 	err = p.pool.Use(ctx, func(c conn) error {
 		product, err = p.describe(ctx, c)
@@ -83,8 +82,8 @@ func (p *schema) describe(ctx context.Context, c conn) (store.Product, error) {
 	if recovering {
 		return product, nil // a standby does not know the others
 	}
-	// Without the role pg_read_all_stats the state is hidden and a running base
-	// backup counts as a standby.
+	// Without the role pg_read_all_stats the state is hidden, and a running base backup counts
+	// as a standby.
 	var standbys int
 	err = sqldb.One(ctx, c, `SELECT count(*) FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup'`, nil, &standbys)
 	if err != nil {
@@ -96,8 +95,8 @@ func (p *schema) describe(ctx context.Context, c conn) (store.Product, error) {
 	return product, nil
 }
 
-// changed are the settings that somebody has set to something else (manual of PostgreSQL 15,
-// "pg_settings", columns source and boot_val); what the session itself has set is assay's own. Another product may not tell.
+// changed lists settings with other values than the defaults, without those that this session sets
+// (manual 15, "pg_settings", source and boot_val). Other products may not tell.
 func changed(ctx context.Context, c conn) []store.Setting {
 	var told string
 	if err := sqldb.One(ctx, c, `SELECT coalesce(string_agg(name || chr(1) || current_setting(name), chr(2)), '') FROM pg_settings
@@ -112,10 +111,9 @@ func changed(ctx context.Context, c conn) []store.Setting {
 	return store.Changed(values)
 }
 
-// levelInForce asks at which level a transaction runs that wants this one:
-// CockroachDB runs read committed as serializable where the cluster setting
-// sql.txn.read_committed_isolation.enabled is off (docs, "Read Committed
-// Transactions").
+// levelInForce asks for the level of a transaction that wants this one. CockroachDB runs read
+// committed as serializable if sql.txn.read_committed_isolation.enabled is off (docs, "Read
+// Committed Transactions").
 func levelInForce(ctx context.Context, c conn, wanted string) (level string, err error) {
 	err = sqldb.InTransaction(ctx, c, []string{"BEGIN ISOLATION LEVEL " + strings.ToUpper(wanted) + " READ ONLY"}, func() error {
 		return sqldb.One(ctx, c, `SELECT current_setting('transaction_isolation')`, nil, &level)
@@ -123,7 +121,6 @@ func levelInForce(ctx context.Context, c conn, wanted string) (level string, err
 	return level, err
 }
 
-// addStorage adds which tables are stored otherwise than the settings describe.
 func (p *schema) addStorage(ctx context.Context, c conn, settings []store.Setting) ([]store.Setting, error) {
 	stored, err := p.StoredTables(ctx, c)
 	for _, s := range stored {

@@ -12,84 +12,67 @@ import (
 	"assay/store"
 )
 
-// dialectParameter is the address's parameter that names the dialect.
 const dialectParameter = "dialect"
 
-// dialect is where the products that speak PostgreSQL's protocol differ, as far
-// as this driver notices. Texts with %[1]s and %[2]s take the schema and the
-// table. What CockroachDB does is by its documentation ("docs": CockroachDB
-// Docs, v24.1 to v25.2); no CockroachDB was at hand when it was written.
+// dialect has the differences between products with PostgreSQL's protocol. In texts %[1]s is the
+// schema and %[2]s the table. CockroachDB's behaviour is from its documentation ("docs": v24.1 to
+// v25.2); none was at hand for a test.
 type dialect struct {
-	// name is as in the address.
 	name string
-	// levels are the isolation levels that there are, and snapshot is one at
-	// which a read-only transaction sees one state.
+	// levels are the isolation levels; at snapshot a read-only transaction sees one state.
 	levels   []string
 	snapshot string
-	// commitsFirst is whether a statement that is its own transaction is committed
-	// before it is answered; see errorTable.
+	// commitsFirst: a statement that is its own transaction commits before its answer; see
+	// errorTable.
 	commitsFirst bool
-	// copies is whether COPY is the way to load. Without it rows are loaded by
-	// INSERT, and each statement is its own transaction.
+	// copies: rows are loaded by COPY. Otherwise they are loaded by INSERT, and each statement is
+	// its own transaction.
 	copies bool
-	// lateKeys is whether keys and indexes are better made when the rows are in:
-	// sorting once beats a hundred million insertions.
+	// lateKeys: keys and indexes are made after loading, since one sort beats many insertions.
 	lateKeys bool
-	// fillfactor is behind the columns of a table whose rows are updated all the
-	// time, so that an update can stay on its page and leave the indexes alone (a
-	// heap-only tuple; manual, "Heap-Only Tuples") if the page has room. 90 keeps
-	// room for some fifteen new versions among the 140 rows of a page; when it is
-	// used up, the page is pruned and the room is back. Over 300,000 updates of
-	// 100,000 accounts by eight sessions, 95 % stayed on their page at fillfactor
-	// 100, 98 to 99.7 % at 90, 99.9 % at 80, at no difference in speed: 90 has
-	// nearly all of it for half of the space.
+	// fillfactor follows the columns of an often updated table. Room in the page lets an update
+	// leave the indexes alone (manual, "Heap-Only Tuples"). 90 keeps room for some fifteen
+	// versions among 140 rows; pruning frees it again. Of 300,000 updates of 100,000 accounts by
+	// eight sessions, 95 % stayed on their page at 100, 98 to 99.7 % at 90 and 99.9 % at 80, at
+	// the same speed.
 	fillfactor string
-	// notNull is behind a column that must not be null, %s, so that the
-	// server's error names what was violated.
+	// notNull follows a column %s, so that the error names the violated column.
 	notNull string
-	// refresh is what is done to a table after loading.
 	refresh string
-	// repairs are the ways to give back space; noRepair says why there are none.
+	// repairs give back space; noRepair says why there are none.
 	repairs  []string
 	noRepair string
-	// engine is the only storage engine there is; empty if there are compressors
-	// to choose from.
+	// engine is the only storage engine; empty if there are compressors to choose from.
 	engine string
-	// standbys is whether servers follow a primary's log, and may answer with an
-	// older state than it does. Without, any server answers for all.
+	// standbys: servers follow a primary's log and may answer with an older state. Otherwise any
+	// server answers for all.
 	standbys bool
-	// waits is whether the server tells what sessions wait for.
-	waits bool
-	// settings are those that decide what a result means.
+	// waits: the server tells what sessions wait for.
+	waits    bool
 	settings []string
-	// whereSessions is behind the sessions' name, where only that name tells the
-	// sessions of one database from those of another; %[1]s is the database.
+	// whereSessions follows the comparison of the sessions' name, to select a database's
+	// sessions by it alone; %[1]s is the database.
 	whereSessions string
-	// stepwise is whether the schema is changed a statement at a time, each its
-	// own transaction.
+	// stepwise: each change of the schema is a transaction of its own.
 	stepwise bool
 
 	own
 }
 
-// own are the statements that other products do not even parse, each in its own
-// words.
+// own has the statements that other products cannot parse.
 type own struct {
-	// session asks a session for what tells it from others; where it is empty
-	// the process id does.
+	// session asks for a session's identity; if it is empty, the process id serves.
 	session string
-	// sessions lists the sessions of the name $1 in this database, and end ends one
-	// of them, of the id %s.
+	// sessions lists this database's sessions of the name $1; end ends the session with id %s.
 	sessions, end string
-	// size asks for the bytes of a table and of its indexes, and its rows.
+	// size asks for a table's bytes, its indexes' bytes, and its rows.
 	size string
 	// others is sqldb.Catalog's.
 	others string
-	// hintSize is what to do if the user may not ask for it.
+	// hintSize advises a user who may not ask for size.
 	hintSize string
 }
 
-// postgresql is PostgreSQL itself.
 func postgresql() dialect {
 	const sessions = ` FROM pg_stat_activity WHERE application_name = $1 AND datname = current_database()`
 	return dialect{
@@ -111,34 +94,22 @@ func postgresql() dialect {
 	}
 }
 
-// cockroachdb is CockroachDB.
+// cockroachdb is CockroachDB. Sources are its docs:
 //
-//   - It "offers two transaction isolation levels", serializable, its default, and
-//     read committed (docs, "Transactions"); others are not asked for.
-//   - A statement outside of a transaction commits before it is answered, so that
-//     its error may be one of the commit: "ambiguity is only possible for the
-//     last statement of a transaction [...] or for statements outside a
-//     transaction" (docs, "Common Errors", "result is ambiguous").
-//   - It tells the name of a violated constraint, and not the column of a null
-//     (pkg/sql/check.go, checkMutationInput); so nulls are kept out by named
-//     constraints.
-//   - A table without a primary key gets a hidden one (docs, "Primary Key"),
-//     which a later key would have to replace.
-//   - Space comes back by itself when versions are old enough (docs,
-//     "Configure Replication Zones", gc.ttlseconds); there is no VACUUM. Tables
-//     are stored by Pebble (docs, "Storage Layer").
-//   - Reads "see all writes performed by writers that committed before the
-//     reading transaction [...] or statement [...] started", whatever node is
-//     asked, unless AS OF SYSTEM TIME asks for stale ones (docs, "Transaction
+//   - It has serializable, the default, and read committed ("Transactions").
+//   - A statement outside of a transaction commits before its answer, so that its error may be the
+//     commit's ("Common Errors", "result is ambiguous").
+//   - An error names a violated constraint, but not the column of a null (pkg/sql/check.go,
+//     checkMutationInput). So named constraints keep nulls out.
+//   - A table without a key gets a hidden one ("Primary Key"), which a late key would replace.
+//   - Space comes back when versions are old enough ("Configure Replication Zones", gc.ttlseconds);
+//     there is no VACUUM. Pebble stores the tables ("Storage Layer").
+//   - Every node's reads see all commits before them, except AS OF SYSTEM TIME ("Transaction
 //     Layer", "Reading").
-//   - It "only supports DDL changes within implicit transactions (individual
-//     statements)" (docs, "Online Schema Changes"), and from v25.1 on a change of
-//     the schema commits the transaction that it is in (docs, "Session Variables",
-//     autocommit_before_ddl).
-//   - Sessions are listed for the whole cluster, without their database (docs,
-//     "SHOW SESSIONS").
-//   - Sizes are of all replicas, after compression, and approximate (docs, "SHOW
-//     RANGES", "Span Statistics").
+//   - Schema changes work only outside of explicit transactions ("Online Schema Changes"). From
+//     v25.1 on they commit a transaction ("Session Variables", autocommit_before_ddl).
+//   - Sessions are listed for the whole cluster, without their database ("SHOW SESSIONS").
+//   - Sizes are of all replicas, compressed and approximate ("SHOW RANGES", "Span Statistics").
 func cockroachdb() dialect {
 	const sessions = `WITH s AS (SHOW CLUSTER SESSIONS) SELECT session_id`
 	const named = ` FROM s WHERE application_name = $1 AND status <> 'CLOSED'`
@@ -169,9 +140,9 @@ func cockroachdb() dialect {
 	}
 }
 
-// takeDialect takes the dialect out of an address, so that nobody sees it who
-// does not know it. name is empty if there is none; the last of several counts.
-// Errors: *store.OptionError for one that does not exist.
+// takeDialect takes the dialect out of an address, since pgx and the server do not know it. The
+// last of several counts; name is empty if there is none. It returns *store.OptionError for an
+// unknown dialect.
 func takeDialect(address string) (rest, name string, err error) {
 	front, query, found := strings.Cut(address, "?")
 	if !found {
@@ -203,8 +174,7 @@ func takeDialect(address string) (rest, name string, err error) {
 	return front, name, nil
 }
 
-// dialectOf is the dialect of a server whose function version says this. It
-// begins with the product's name.
+// dialectOf recognizes the dialect by the beginning of the server's version().
 func dialectOf(banner string) dialect {
 	if strings.HasPrefix(banner, "CockroachDB") {
 		return cockroachdb()
@@ -212,8 +182,7 @@ func dialectOf(banner string) dialect {
 	return postgresql()
 }
 
-// findDialect returns the dialect of the name or, if that is empty, the one that
-// the server's version tells.
+// findDialect is the named dialect or, without a name, the server's.
 func findDialect(ctx context.Context, c conn, name string) (dialect, error) {
 	if name == postgresql().name {
 		return postgresql(), nil
@@ -229,17 +198,15 @@ func findDialect(ctx context.Context, c conn, name string) (dialect, error) {
 	}
 	d := cockroachdb()
 	if !session {
-		// The dialect is being tried on PostgreSQL, which does not parse some of
-		// its statements.
+		// The dialect is tried on PostgreSQL, which cannot parse its own statements.
 		d.own, d.whereSessions = postgresql().own, ""
 		d.others = othersPlain
 	}
 	return d, nil
 }
 
-// productOf returns the name and the version in what a server says of itself.
-// PostgreSQL's version is what it reports to clients; what CockroachDB reports is
-// the PostgreSQL that it wants to be taken for.
+// productOf is name and version from version(). PostgreSQL's version is the reported parameter; in
+// CockroachDB that is the PostgreSQL it imitates.
 func productOf(banner, reported string) (name, version string) {
 	words := strings.Fields(banner)
 	if len(words) == 0 {
@@ -256,9 +223,8 @@ func productOf(banner, reported string) (name, version string) {
 	return words[0], reported
 }
 
-// validatePrimary is pgx's look for a primary, which CockroachDB has none of. It
-// is known before any query by a parameter that it alone reports (pgx's own
-// tests tell it so).
+// validatePrimary is pgx's search for a primary, which CockroachDB has not. CockroachDB is
+// recognized by a parameter that it alone reports (as in pgx's tests).
 func validatePrimary(ctx context.Context, conn *pgconn.PgConn) error {
 	if conn.ParameterStatus("crdb_version") != "" {
 		return nil

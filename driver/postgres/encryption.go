@@ -13,22 +13,18 @@ import (
 	"assay/driver/encryption"
 )
 
-// advice names the parameters of libpq (PostgreSQL manual, "Parameter Key
-// Words").
+// advice names libpq's parameters (manual, "Parameter Key Words").
 func advice() encryption.Advice {
 	return encryption.Advice{CA: "sslrootcert", Certificate: "sslcert=FILE&sslkey=FILE", AnyHost: "sslmode=verify-ca", Off: "sslmode=disable"}
 }
 
-// checkFiles says which of the files that an address or the environment names
-// cannot be used, in a *store.OptionError; nil if that is not what is wrong
-// with it. It is asked after pgx has refused the address, with an error that
-// quotes it.
+// checkFiles explains an unusable file of the address or the environment by *store.OptionError, nil
+// if the files are usable. It is for an address that pgx has refused with an error that quotes it.
 func checkFiles(address string) error {
 	_, options := filesOf(address)
 	return options.Check()
 }
 
-// filesOf are the parameters of an address, and the files that it or the environment names.
 func filesOf(address string) (url.Values, encryption.Options) {
 	var values url.Values
 	if u, err := url.Parse(address); err == nil {
@@ -45,8 +41,7 @@ func filesOf(address string) (url.Values, encryption.Options) {
 	return values, options
 }
 
-// parseConfig is pgx.ParseConfig, which knows no keys that are encrypted as PKCS#8 has it, as
-// openssl writes them and libpq reads them.
+// parseConfig is pgx.ParseConfig, and also reads keys encrypted as PKCS#8, as libpq does.
 func parseConfig(address string) (*pgx.ConnConfig, error) {
 	values, options := filesOf(address)
 	if values == nil || values.Get("sslcertmode") == "disable" || options.Key.Path == "" || !options.Key.Encrypted() {
@@ -76,8 +71,8 @@ func parseConfig(address string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// protection says how a connection is protected. With sslmode=prefer and allow
-// it depends on the server; all hosts of an address have the same mode.
+// protection says how a connection is protected. With sslmode=prefer and allow the server decides;
+// all hosts of an address have one mode.
 func protection(config *pgx.ConnConfig, c conn) string {
 	if _, encrypted := c.Conn().(*tls.Conn); !encrypted {
 		return encryption.State(nil)
@@ -90,8 +85,6 @@ func protection(config *pgx.ConnConfig, c conn) string {
 	return "encrypted" // by a configuration that is not known here
 }
 
-// refusedUser adds to the words of a server that refuses a user what gives it
-// what it wants.
 func refusedUser(reason string) string {
 	switch {
 	case strings.Contains(reason, "no encryption"): // "no pg_hba.conf entry for host ..., no encryption"

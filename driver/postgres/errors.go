@@ -13,54 +13,38 @@ import (
 	"assay/store"
 )
 
-// classNotReplicated is the class of a commit that the server made locally
-// while giving up the wait for its synchronous standby.
+// classNotReplicated: the server committed locally and gave up waiting for its synchronous standby.
 const classNotReplicated = "not replicated"
 
-// errorTable is what the server's errors mean. The rules, and where they come from:
+// errorTable is the meaning of the server's errors.
 //
-// The whole transaction is one pipeline, closed by one Sync. "When an error is
-// detected while processing any extended-query message, the backend issues
-// ErrorResponse, then reads and discards messages until a Sync is reached"
-// (PostgreSQL manual, "Frontend/Backend Protocol", "Extended Query"; so also
-// under "Pipelining"): after an ERROR that answers a statement before COMMIT
-// the COMMIT is not executed, and the transaction can only be rolled back.
-// That proves no effect: Failed.
+// A transaction is one pipeline with one Sync at its end. After an error the server discards
+// messages up to the Sync (PostgreSQL manual, "Frontend/Backend Protocol", "Extended Query" and
+// "Pipelining"). So an ERROR that answers a statement before COMMIT proves no effect: Failed.
 //
-// An ERROR that answers COMMIT comes from checks that the server makes before
-// it writes the commit record if it is a serialization failure (40001), a
-// deadlock (40P01) or a constraint checked late (class 23): Failed. No other
-// code is taken for proof there.
+// An ERROR that answers COMMIT is Failed for a serialization failure (40001), a deadlock (40P01) or
+// a late constraint (class 23), which the server checks before it writes the commit record. Other
+// codes prove nothing there.
 //
-// Never a proof, wherever it comes: class 08 (connection exception) and 40003
-// (statement completion unknown), whose meaning is that somebody on the way,
-// such as a connection pooler, does not know; FATAL and PANIC (57P01 and its
-// like), which end the connection, and which a pooler sends also when it lost
-// a server that had the whole pipeline; whatever the client itself reports
-// after it has sent something. All of these are Unknown. (Codes: manual,
-// appendix A; severities: "Error and Notice Message Fields".)
+// Unknown wherever they come: class 08 and 40003, by which a component such as a pooler says that
+// it does not know; FATAL and PANIC (57P01 and others), which end the connection and which a pooler
+// also sends after it has lost a server with the whole pipeline; the client's own errors after it
+// has sent something. (Codes: manual, appendix A; severities: "Error and Notice Message Fields".)
 //
-// In CockroachDB (docs, v24.3) these are the same, for reasons of its own:
+// In CockroachDB (docs, v24.3) the same holds for other reasons:
 //
-//   - 40001, "restart transaction: ...", can answer any statement and COMMIT, and
-//     says that the transaction failed and is to be done again ("Transaction Retry
-//     Error Reference"): Failed. Of a COMMIT too: if one of the writes that a
-//     parallel commit waits for failed, the transaction is not committed, and if
-//     it is not known whether all succeeded, the answer is 40003 instead
-//     (pkg/kv/kvclient/kvcoord/txn_interceptor_committer.go, "an
-//     AmbiguousResultError is returned"). Versions before pull request 107658 of
-//     cockroachdb/cockroach (2023) could report as failed what committed later
-//     (issue 103817): that is a broken word, and to be found, not to be hidden.
-//   - 40003, "result is ambiguous", is "only possible for the last statement of a
-//     transaction [...] or for statements outside a transaction" ("Common
+//   - 40001 ("Transaction Retry Error Reference") says that the transaction failed: Failed, of a
+//     COMMIT too. If it is not known whether all writes of a parallel commit succeeded, the answer
+//     is 40003 (pkg/kv/kvclient/kvcoord/txn_interceptor_committer.go). Versions before pull request
+//     107658 of cockroachdb/cockroach (2023) could report 40001 and commit later (issue 103817);
+//     such a broken promise is to be found, not hidden.
+//   - 40003 can come for a transaction's last statement, or outside of a transaction ("Common
 //     Errors"): Unknown.
-//   - A statement outside of a transaction commits before it is answered, so that
-//     any error of it may be the commit's, and is judged as such
-//     (dialect.commitsFirst). In PostgreSQL it commits at the Sync that follows.
-//   - "If a connection drops during a transaction that has not yet tried to
-//     commit, the transaction will definitely be aborted" ("Common Errors").
+//   - A statement outside of a transaction commits before its answer. Any error of it is judged as
+//     the commit's (dialect.commitsFirst). In PostgreSQL it commits at the Sync that follows.
+//   - A connection lost before COMMIT proves that the transaction is aborted ("Common Errors").
 //
-// What is known not to have been sent (pgconn.SafeToRetry) is Failed.
+// What was certainly not sent (pgconn.SafeToRetry) is Failed.
 func errorTable() *sqldb.ErrorTable[string] {
 	return &sqldb.ErrorTable[string]{
 		Code:     answerCode,
@@ -84,16 +68,16 @@ func errorTable() *sqldb.ErrorTable[string] {
 			{Codes: []string{codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow, codeDatabaseDropped}, Class: store.ClassShutdown, Proves: sqldb.ProvesAlone, Lasting: true},
 			{Codes: []string{codeUndefinedTable, codeInvalidSchemaName}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotThere},
 			{Codes: []string{codeInsufficientPrivilege}, Proves: sqldb.ProvesAlone, Kind: sqldb.NotAllowed},
-			// Duplicate schema, duplicate table and "tuple concurrently updated" are of
-			// those who make or drop the same schema at the same time.
+			// Duplicate schema, duplicate table and "tuple concurrently updated" come from
+			// concurrent creation or dropping of the same schema.
 			{Codes: []string{"42P06", "42P07", "XX000"}, Proves: sqldb.ProvesAlone, Kind: sqldb.Clash},
 		},
 		Other: sqldb.ErrorRow[string]{Proves: sqldb.ProvesAlone},
 	}
 }
 
-// classify is sqldb.Wire's. Without the transaction that was begun, what was done is
-// done for good, whether or not COMMIT was sent.
+// classify implements sqldb.Wire. If BEGIN began nothing, the statements took effect, whether or
+// not COMMIT was sent.
 func classify(err error, at sqldb.Stage) store.Reply {
 	if errors.Is(err, errNoTransaction) {
 		at = sqldb.Committing
@@ -101,7 +85,7 @@ func classify(err error, at sqldb.Stage) store.Reply {
 	return errorTable().Classify(err, at)
 }
 
-// Codes of this package's own, for what the server says otherwise.
+// Codes of this package for answers without an error code.
 const (
 	codeRolledBack    = "rolled back"
 	codeNoTransaction = "no transaction"
@@ -123,52 +107,43 @@ func answerCode(err error) (string, bool) {
 	return "", false
 }
 
-// doubtful reports whether an answer is of a severity that ends the connection, which
-// poolers send also.
+// doubtful reports a severity that ends the connection, which poolers send too.
 func doubtful(err error) bool {
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) {
 		return false
 	}
-	// Servers before 9.6, and poolers, do not add the plain word.
+	// Servers before 9.6, and poolers, send no unlocalized severity.
 	return cmp.Or(answer.SeverityUnlocalized, answer.Severity) != "ERROR"
 }
 
-// timedOut reports whether the network's own patience was at its end.
 func timedOut(err error) bool {
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// errRolledBack is a COMMIT answered by ROLLBACK: the server's way to end a
-// transaction that had failed before.
+// errRolledBack: the server answered COMMIT by ROLLBACK, since the transaction had failed.
 var errRolledBack = errors.New("the server answered COMMIT by ROLLBACK")
 
-// errNotReplicated is a commit whose standby the server gave up waiting for:
-// here and now it is committed; the standby may not have it and may be the
-// primary next.
+// errNotReplicated: the commit is on the primary, but the standby may not have it and may be the
+// next primary.
 var errNotReplicated = errors.New("committed locally, but the server gave up waiting for its synchronous standby")
 
-// errNoTransaction means that BEGIN has begun nothing, so that what was done is
-// done for good. Somebody on the way, such as a connection pooler, must have
-// kept it.
+// errNoTransaction: BEGIN has begun nothing, so the statements took effect. Something on the way,
+// such as a pooler, must have kept BEGIN.
 var errNoTransaction = errors.New("the server is not in the transaction that was begun")
 
-// Kind implements sqldb.Server.
 func (p *schema) Kind(err error) sqldb.ErrorKind { return errorTable().Kind(err) }
 
-// abandonedReplication reports whether a notice says that the server stopped
-// waiting for its synchronous standby ("The transaction has already committed
-// locally, but might not have been replicated to the standby"; manual,
-// "Synchronous Replication"). The text is translated and the code (01000) says
-// nothing; the name of the function that says it is the same in all languages.
+// abandonedReplication recognizes the notice that the server stopped waiting for its synchronous
+// standby (manual, "Synchronous Replication"). Its text is translated and its code (01000) is
+// general, but the name of the function that sends it is the same in all languages.
 func abandonedReplication(notice *pgconn.Notice) bool {
 	return notice.Routine == "SyncRepWaitForLSN"
 }
 
-// violated is the constraint of these tables that an error tells of. What others
-// have put on a table, such as a constraint or a trigger of somebody's own, is none
-// of them; nor is the key of a table that sessions do not insert into.
+// violated is the violated constraint, if it is of these tables. Others' constraints and triggers
+// do not count, nor does the key of a table into which sessions do not insert.
 func violated(err error, tables []store.Table) store.Violation {
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) {
@@ -198,8 +173,7 @@ func violated(err error, tables []store.Table) store.Violation {
 	return store.NoViolation
 }
 
-// knownPrefix begins the names of the CHECK constraints that stand for NOT NULL
-// where a server tells no column of a null; see cockroachdb.
+// knownPrefix begins CHECK constraints in place of NOT NULL; see cockroachdb.
 const knownPrefix = "known_"
 
 func isDerived(t *store.Table, column string) bool {

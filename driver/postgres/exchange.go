@@ -15,18 +15,16 @@ import (
 	"assay/store"
 )
 
-// exchange sends the statements of a session and reads their answers: one write up to a
-// Sync, then reads until the server is ready again (PostgreSQL manual, "Frontend/Backend
-// Protocol", "Extended Query" and "Pipelining"). Between two exchanges the connection is
-// idle, and everything else is pgconn's: connecting, COPY, cancelling, closing.
+// exchange sends a session's statements in one write up to a Sync and reads the answers until the
+// server is ready (manual, "Frontend/Backend Protocol", "Extended Query" and "Pipelining"). Between
+// exchanges the connection is idle. pgconn does everything else: connecting, COPY, cancelling,
+// closing.
 //
-// pgconn has the same as its Pipeline, which sets a timer at each write, and so wakes the
-// thread that waits for the network, and keeps lists of what it expects; see
-// docs/internals/performance.md for what that takes.
+// pgconn's Pipeline sets a timer at each write, which wakes the thread that waits for the network,
+// and keeps lists of expected answers; docs/internals/performance.md has the cost.
 //
-// Of an error it is known whether something was sent: what was not sent for certain has
-// SafeToRetry, as pgconn's errors have. After an error that is not an answer of the server
-// of severity ERROR the connection is closed.
+// An error before anything was sent has SafeToRetry, as pgconn's errors. Every error except a
+// server's answer of severity ERROR closes the connection.
 type exchange struct {
 	*pgconn.PgConn
 	out       []byte // what is to be sent
@@ -48,18 +46,17 @@ func newExchange(conn *pgconn.PgConn, notice func(*pgconn.Notice), alone func() 
 	return x
 }
 
-// TxStatus is the status of the last ReadyForQuery; see idle.
+// TxStatus is the status in the last ReadyForQuery; see idle.
 func (x *exchange) TxStatus() byte { return x.status }
 
 const (
-	// smallWrite is how many bytes are written without looking at what comes meanwhile:
-	// they fit into the buffers of a socket that nothing is under way on.
+	// smallWrite bounds in bytes a write that fits into an idle socket's buffers, so that nothing
+	// needs to be read meanwhile.
 	smallWrite = 8 << 10
-	// keptBuffer is the most that is kept from one exchange to the next.
+	// keptBuffer bounds the memory kept between exchanges, in bytes.
 	keptBuffer = 64 << 10
 )
 
-// begin forgets what was to be sent.
 func (x *exchange) begin() {
 	x.unencoded = nil
 	if x.out = x.out[:0]; cap(x.out) > keptBuffer {
@@ -75,19 +72,16 @@ func (x *exchange) keep(out []byte, err error) {
 	x.out = out
 }
 
-// prepare has a statement parsed and described under a name.
 func (x *exchange) prepare(name, text string) {
 	x.keep((&pgproto3.Parse{Name: name, Query: text}).Encode(x.out))
 	x.keep((&pgproto3.Describe{ObjectType: 'S', Name: name}).Encode(x.out))
 }
 
-// execute has a prepared statement done.
 func (x *exchange) execute(name string, parameters [][]byte, formats []int16) {
 	x.keep((&pgproto3.Bind{PreparedStatement: name, ParameterFormatCodes: formats, Parameters: parameters, ResultFormatCodes: formats}).Encode(x.out))
 	x.keep((&pgproto3.Execute{}).Encode(x.out))
 }
 
-// executeText has a text done, whose parameters are of these types.
 func (x *exchange) executeText(text string, parameters [][]byte, types []uint32, formats []int16) {
 	x.keep((&pgproto3.Parse{Query: text, ParameterOIDs: types}).Encode(x.out))
 	x.keep((&pgproto3.Bind{ParameterFormatCodes: formats, Parameters: parameters, ResultFormatCodes: formats}).Encode(x.out))
@@ -101,14 +95,13 @@ type unsentError struct{ error }
 func (e *unsentError) Unwrap() error     { return e.error }
 func (e *unsentError) SafeToRetry() bool { return true }
 
-// sync sends what was begun, and what has the server end it. Without an error the answers
-// are to be read, and end is to be called.
+// sync sends everything with a Sync. After success, read the answers and call end.
 func (x *exchange) sync(ctx context.Context) error {
 	x.keep((&pgproto3.Sync{}).Encode(x.out))
 	return x.flush(ctx)
 }
 
-// flush is sync without the Sync: for what ends an exchange by itself.
+// flush is sync without the Sync, for messages that end an exchange themselves.
 func (x *exchange) flush(ctx context.Context) error {
 	err := x.unencoded
 	switch {
@@ -128,8 +121,8 @@ func (x *exchange) flush(ctx context.Context) error {
 			return err
 		}
 	}
-	// In the loop, unless pgconn still reads in the background: SyncConn then asks the server, and
-	// not by a context that has ended.
+	// pgconn may still read in the background. SyncConn then asks the server, and must have a
+	// context that has not ended.
 	x.onSocket.Begin(ctx, x.SyncConn(x.over) == nil)
 	if !small {
 		return nil
@@ -143,8 +136,8 @@ func (x *exchange) flush(ctx context.Context) error {
 	return nil
 }
 
-// sendLarge writes by pgconn, which reads meanwhile if that takes long: the server does not
-// read while its answers are not, and both would wait for each other.
+// sendLarge lets pgconn read during a long write. The server stops reading while its answers are
+// not read, and both sides would wait for each other.
 func (x *exchange) sendLarge(ctx context.Context) error {
 	p := x.StartPipeline(ctx)
 	x.Frontend().Send(encoded(x.out))
@@ -152,16 +145,14 @@ func (x *exchange) sendLarge(ctx context.Context) error {
 	return errors.Join(err, p.Close())
 }
 
-// encoded are messages as they are sent.
 type encoded []byte
 
 func (encoded) Frontend()                              {}
 func (encoded) Decode([]byte) error                    { return errors.ErrUnsupported }
 func (e encoded) Encode(before []byte) ([]byte, error) { return append(before, e...), nil }
 
-// fail closes the connection for an error of the socket, without waiting for that: pgconn
-// asks the server to cancel what it does, and reads what it still says. That is how it
-// leaves a pipeline without a Sync.
+// fail closes the connection after an error of the socket without waiting. pgconn cancels the
+// server's work and reads the rest; it leaves a pipeline without a Sync in the same way.
 func (x *exchange) fail(err error) error {
 	x.onSocket.End()
 	p := x.StartPipeline(context.Background())
@@ -174,7 +165,7 @@ func (x *exchange) fail(err error) error {
 	return err
 }
 
-// receive is the next message that belongs to an answer. It is good until the next.
+// receive is the next message of an answer, valid until the next call.
 func (x *exchange) receive() (pgproto3.BackendMessage, error) {
 	for {
 		message, err := x.Frontend().Receive()
@@ -191,14 +182,12 @@ func (x *exchange) receive() (pgproto3.BackendMessage, error) {
 	}
 }
 
-// preparedStatement is one that the server knows by a name.
 type preparedStatement struct {
 	name       string
 	parameters []uint32 // their types
 	fields     []pgconn.FieldDescription
 }
 
-// prepared reads the answer to prepare.
 func (x *exchange) prepared(name string) (*preparedStatement, error) {
 	of := &preparedStatement{name: name}
 	for {
@@ -223,9 +212,9 @@ func (x *exchange) prepared(name string) (*preparedStatement, error) {
 	}
 }
 
-// answer reads the answer to one statement, puts each row into into and gives it to the
-// callback, unless that is nil. It returns how the server names what was done, good until
-// the next message. fields are the columns of a statement that was prepared.
+// answer reads a statement's answer and calls row, unless it is nil, with each row in into. tag is
+// the server's word for the statement, valid until the next message. fields are a prepared
+// statement's columns.
 func (x *exchange) answer(fields []pgconn.FieldDescription, into *columns, row func(store.Row) error) (tag []byte, err error) {
 	for {
 		message, failed := x.receive()
@@ -258,8 +247,7 @@ func (x *exchange) answer(fields []pgconn.FieldDescription, into *columns, row f
 	}
 }
 
-// end reads on until the server is ready again. Its error is that of the Sync, if all
-// answers before it were read and good.
+// end reads until the server is ready. It returns the Sync's error if all answers were good.
 func (x *exchange) end() (err error) {
 	defer x.onSocket.End()
 	for !x.IsClosed() {
@@ -278,7 +266,7 @@ func (x *exchange) end() (err error) {
 	return cmp.Or(err, pgconn.ErrConnClosed)
 }
 
-// refused is an error that the server has sent. One that ends the connection ends it here.
+// refused converts a server's error and closes the connection if the error ends it.
 func (x *exchange) refused(m *pgproto3.ErrorResponse) error {
 	err := pgconn.ErrorResponseToPgError(m)
 	if doubtful(err) {
@@ -299,8 +287,8 @@ func appendFields(into []pgconn.FieldDescription, m *pgproto3.RowDescription) []
 	return into
 }
 
-// affected is how many rows were changed, by the number at the end of what the server says
-// of it ("INSERT 0 5"; manual, "Message Formats", CommandComplete).
+// affected is the number at the end of a command's tag ("INSERT 0 5"; manual, "Message Formats",
+// CommandComplete).
 func affected(tag []byte) (n int64) {
 	for _, c := range tag[bytes.LastIndexByte(tag, ' ')+1:] {
 		if c < '0' || c > '9' {

@@ -2,8 +2,8 @@ package postgres
 
 import "assay/driver/sqldb"
 
-// keys is sqldb.Catalog.Keys: information_schema shows constraints to those alone who may do more
-// than SELECT (manual 18, "The Information Schema", "table_constraints"); pg_index shows them to all.
+// keys is sqldb.Catalog.Keys by pg_index. information_schema hides constraints from a user with
+// only SELECT (manual 18, "table_constraints").
 func (d *dialect) keys() string {
 	if !d.standbys { // CockroachDB
 		return sqldb.StandardKeys
@@ -13,8 +13,8 @@ func (d *dialect) keys() string {
 		WHERE n.nspname = $1 AND c.relname = $2 AND i.indisprimary AND k.place <= i.indnkeyatts ORDER BY k.place`
 }
 
-// attached is sqldb.Catalog.Attached. Partitions share a key, and tables that inherit do not
-// (manual 18, "Inheritance", "Caveats"). A foreign key's own triggers are internal.
+// attached is sqldb.Catalog.Attached. Partitions share a key; inheriting tables do not (manual 18,
+// "Inheritance", "Caveats"). A foreign key's own triggers are internal.
 func (d *dialect) attached() string {
 	if !d.standbys {
 		return ""

@@ -16,9 +16,8 @@ func (p *schema) Levels() (levels []store.Level) {
 	return levels
 }
 
-// Waiting implements sqldb.Connection, by pg_blocking_pids (manual, "System
-// Information Functions"). CockroachDB has no such account,
-// and behind a pooler nobody knows which process it is.
+// Waiting implements sqldb.Connection by pg_blocking_pids (manual, "System Information Functions").
+// CockroachDB does not tell, and behind a pooler the process is not known.
 func (c *connection) Waiting(ctx context.Context) (waiting, known bool, err error) {
 	if c.schema.dialect.session != "" || c.schema.pooled {
 		return false, false, nil
@@ -29,8 +28,8 @@ func (c *connection) Waiting(ctx context.Context) (waiting, known bool, err erro
 	return waiting, true, c.schema.Operation("ask for waits", err)
 }
 
-// keepsLevel is an error if the server runs the session's transactions at another level than
-// it was asked to. CockroachDB's levels are told by Describe.
+// keepsLevel returns an error if the server runs transactions at another level than asked for.
+// Describe tells CockroachDB's level.
 func (l *connection) keepsLevel(ctx context.Context) error {
 	p := l.schema
 	if !p.dialect.standbys || p.reads != nil && !p.Judged {
@@ -50,31 +49,22 @@ func (l *connection) keepsLevel(ctx context.Context) error {
 	return nil
 }
 
-// promised is the consistency model that PostgreSQL's manual promises for a
-// level, in chapter "Concurrency Control", "Transaction Isolation":
+// promised is the promised consistency model of a level. PostgreSQL's manual, "Transaction
+// Isolation":
 //
-//   - Read committed, which read uncommitted is too: a statement "sees only data
-//     committed before the query began", and two of one transaction "can see
-//     different data".
-//   - Repeatable read "is implemented using a technique known in academic
-//     database literature and in some other database products as Snapshot
-//     Isolation".
-//   - Serializable "emulates serial transaction execution for all committed
-//     transactions; as if transactions had been executed one after another".
-//     Nothing is said of that order and real time, so it is not promised to be
+//   - Read committed, also for read uncommitted: each statement sees what was committed before it;
+//     two statements of a transaction can differ.
+//   - Repeatable read is snapshot isolation.
+//   - Serializable promises some serial order, but says nothing about real time, so it is not
 //     strict.
 //
-// And CockroachDB's documentation, "Transactions" and "Transaction Layer":
+// CockroachDB's docs, "Transactions" and "Transaction Layer":
 //
-//   - Read committed: each statement reads a snapshot of its own and "will only
-//     read the latest value of each row it retrieves". Where the cluster does not
-//     allow it, transactions run as serializable.
-//   - Serializable "permits no concurrency anomalies", and its reads are not stale:
-//     they "see all writes performed by writers that committed before the reading
-//     transaction [...] started". It is not strict for all that: "CockroachDB
-//     implements serializability, not linearizability" ("CockroachDB's consistency
-//     model", cockroachlabs.com/blog/consistency-model).
-//   - Repeatable read is not among the levels that it offers.
+//   - Read committed: each statement has a snapshot of its own. Clusters that do not allow it run
+//     serializable.
+//   - Serializable permits no anomalies, and reads see all commits before the transaction. It is
+//     not strict ("CockroachDB's consistency model", cockroachlabs.com/blog/consistency-model).
+//   - Repeatable read is not offered.
 func promised(d dialect, level string) (string, error) {
 	switch level {
 	case "read uncommitted", "read committed":

@@ -16,13 +16,12 @@ import (
 	"assay/store"
 )
 
-// libpq's parameters (PostgreSQL 18 manual, "Parameter Key Words") that pgx does not know
-// it takes for settings of the server's, which refuses them. What is here takes them out
-// first: they have their effect, or none is needed, or they are refused by name, because
-// the address would mean something else without them.
+// pgx takes libpq's parameters that it does not know (PostgreSQL 18 manual, "Parameter Key Words")
+// for settings, which the server refuses. This file takes them out. A parameter has its effect,
+// needs none, or is refused by name if the address would mean something else without it.
 
-// effectless are those whose meaning is kept by doing nothing, with the values for which
-// that is so (none: any); reason says what other values would need.
+// effectless are parameters that need no action for these values (none: for any). reason says what
+// other values would need.
 func effectless() map[string]struct {
 	values []string
 	reason string
@@ -54,8 +53,6 @@ func effectless() map[string]struct {
 	}
 }
 
-// takeLibpq takes the parameters out that are libpq's and not the server's. without are
-// those that have no effect, as they were given.
 func takeLibpq(config *pgx.ConnConfig) (without []string, err error) {
 	known := effectless()
 	for _, name := range slices.Sorted(maps.Keys(config.RuntimeParams)) {
@@ -78,7 +75,6 @@ func takeLibpq(config *pgx.ConnConfig) (without []string, err error) {
 	return without, takeSocketOptions(config)
 }
 
-// takeTLSVersions takes ssl_min_protocol_version and ssl_max_protocol_version.
 func takeTLSVersions(config *pgx.ConnConfig) error {
 	versions := map[string]uint16{"": 0, "TLSv1": tls.VersionTLS10, "TLSv1.1": tls.VersionTLS11, "TLSv1.2": tls.VersionTLS12, "TLSv1.3": tls.VersionTLS13}
 	ways := []*tls.Config{config.TLSConfig}
@@ -107,8 +103,7 @@ func takeTLSVersions(config *pgx.ConnConfig) error {
 	return nil
 }
 
-// takeSocketOptions takes the parameters of TCP. Without keepalives_idle and the others
-// the system's values hold, as with libpq.
+// takeSocketOptions takes TCP's parameters. As in libpq, the system's values hold for missing ones.
 func takeSocketOptions(config *pgx.ConnConfig) error {
 	values := map[string]int{"keepalives": 1, "keepalives_idle": 0, "keepalives_interval": 0, "keepalives_count": 0, "tcp_user_timeout": 0}
 	given := false
@@ -149,9 +144,8 @@ func takeSocketOptions(config *pgx.ConnConfig) error {
 	return nil
 }
 
-// takeHostaddr takes libpq's hostaddr out of an address: the numbers of its hosts, which
-// are then not looked up by their names. The names stay for verifying certificates; an
-// address without names has the numbers in their place. lookup is nil if there is none.
+// takeHostaddr takes hostaddr out of an address and returns a lookup of its numbers by name, nil
+// without hostaddr. Names still verify certificates. Without names the numbers are the hosts.
 func takeHostaddr(address string) (rest string, lookup func(name string) (addr string, is bool), err error) {
 	u, err := url.Parse(address)
 	if err != nil || !strings.Contains(u.RawQuery, "hostaddr=") {

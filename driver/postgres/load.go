@@ -15,15 +15,12 @@ import (
 	"assay/store"
 )
 
-// loadRows is the most rows that one INSERT loads. CockroachDB's documentation
-// has batches of 10, 100 and 1000 rows tried ("Performance Best Practices",
-// "Use multi-row statements"); 100 of the largest documents are a few hundred
-// kilobytes.
+// loadRows bounds the rows of a loading INSERT. CockroachDB's docs try 10, 100 and 1000
+// ("Performance Best Practices"); 100 of the largest documents are a few hundred kilobytes.
 const loadRows = 100
 
-// Load implements store.Database: by COPY, PostgreSQL's own way to load in bulk,
-// or, where the dialect wants it, by INSERT of at most loadRows at a time, each a
-// transaction of its own.
+// Load implements store.Database by COPY or, if the dialect has none, by INSERT of at most
+// loadRows, each a transaction of its own.
 func (p *schema) Load(ctx context.Context, rows store.Rows) error {
 	rows = p.SQL.Renamed(rows)
 	err := p.pool.Use(ctx, func(c conn) error {
@@ -56,12 +53,11 @@ func (p *schema) put(ctx context.Context, conn *pgconn.PgConn, rows store.Rows) 
 	return n, nil
 }
 
-// bulkRows is how many rows are loaded by one COPY. Each COPY is a round trip and a
-// commit, which with a thousand rows take longer than the rows; and what an error loses
-// is small with so many.
+// bulkRows is the size of one COPY. A round trip and a commit take longer than a thousand rows. An
+// error loses little at this size.
 const bulkRows = 1 << 16
 
-// BulkRows says how many rows Load is best given at once.
+// BulkRows is the best number of rows for one Load.
 func (p *schema) BulkRows() int {
 	if p.dialect.copies {
 		return bulkRows
@@ -69,7 +65,6 @@ func (p *schema) BulkRows() int {
 	return 0
 }
 
-// copyFrom loads rows by COPY, which are encoded while they are sent.
 func (p *schema) copyFrom(ctx context.Context, conn *pgconn.PgConn, rows store.Rows) (n int64, err error) {
 	var content io.Reader
 	if p.Open {
@@ -83,7 +78,7 @@ func (p *schema) copyFrom(ctx context.Context, conn *pgconn.PgConn, rows store.R
 	return tag.RowsAffected(), err
 }
 
-// copyReader reads rows in the binary format of COPY (manual, "COPY", "Binary Format").
+// copyReader reads rows in COPY's binary format (manual, "COPY", "Binary Format").
 type copyReader struct {
 	mu      sync.Mutex // pgconn reads in a goroutine, which a lost connection leaves behind
 	rows    store.Rows
@@ -94,8 +89,7 @@ type copyReader struct {
 	read    int // of encoded
 }
 
-// copyPiece is how many bytes are encoded at a time, at least. pgconn sends as many in a
-// message.
+// copyPiece is the least number of bytes encoded at once; pgconn sends as many in a message.
 const copyPiece = 64 << 10
 
 // stop ends the reading: the rows may be changed when it returns.
@@ -119,7 +113,6 @@ func (c *copyReader) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// encode encodes the next rows, and what comes before the first and after the last.
 func (c *copyReader) encode() {
 	c.encoded, c.read = c.encoded[:0], 0
 	if c.next == 0 {
@@ -139,7 +132,6 @@ func (c *copyReader) encode() {
 	}
 }
 
-// copyText is the COPY of rows in binary format, or in text format.
 func (p *schema) copyText(rows store.Rows) string {
 	format := "binary"
 	if p.Open {

@@ -1,9 +1,8 @@
 package postgres
 
-// othersOf asks for all that lies in a schema, and for all that depends on what does; see
-// sqldb.Catalog, Others. What depends on what is in pg_depend (manual, "pg_depend"); a view
-// depends by its rule. Constraints of a table in the schema are the
-// table's own, and default privileges go with the schema.
+// othersOf is sqldb.Catalog.Others: everything in a schema, and everything that depends on it
+// (manual, "pg_depend"; views depend by their rule). A table's constraints belong to the table, and
+// default privileges go with the schema.
 const othersOf = `WITH ours AS (
 		SELECT c.oid, c.reltype, format('%I.%I', n.nspname, c.relname) AS name
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -31,8 +30,8 @@ const othersOf = `WITH ours AS (
 			AND c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = $1))
 	GROUP BY 1, 2 ORDER BY o.type NOT IN ('table', 'view', 'materialized view'), 1, 2`
 
-// othersPlain is othersOf for products that have less of PostgreSQL's catalog: what lies in
-// the schema, indexes included, and views and foreign keys on it.
+// othersPlain is othersOf for products with a smaller catalog: the schema's content with indexes,
+// and views and foreign keys on it.
 const othersPlain = `WITH ours AS (
 		SELECT c.oid, c.relname::text AS table_name, n.nspname || '.' || c.relname AS name
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

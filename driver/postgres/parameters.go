@@ -11,21 +11,17 @@ import (
 	"assay/store"
 )
 
-// pinned are the parameters that every connection begins with, whatever the server's,
-// the database's or the user's configuration says (ALTER SYSTEM, ALTER DATABASE, ALTER
-// ROLE ... SET), unless the address sets them: they change what assay's own statements
-// return or how their texts are read (PostgreSQL manual, "Client Connection Defaults",
-// "Version and Platform Compatibility").
+// pinned are set at each connection's start, whatever server, database or user have set (ALTER
+// SYSTEM, ALTER DATABASE, ALTER ROLE ... SET), unless the address sets them. They change the
+// results or the reading of assay's own statements (manual, "Client Connection Defaults", "Version
+// and Platform Compatibility").
 //
-// Left as they are, because they are what is tested or the administrator's decision, and
-// fail with an error at worst: isolation and durability (default_transaction_isolation,
-// synchronous_commit), default_transaction_read_only, which refuses the first statement
-// that writes, row_security, session_replication_role, where tables lie and how
-// (default_table_access_method, default_tablespace, default_toast_compression),
-// lock_timeout and the time limits of sessions (see limited). And because no statement of
-// assay's depends on them: TimeZone (moments are read as seconds since 1970),
-// array_nulls, backslash_quote, xmloption, the planner's enable_ and its costs. A user's
-// script has those as the server or the address sets them.
+// Settings that are under test or the administrator's decision stay, as they fail with an error at
+// worst: isolation, durability, default_transaction_read_only, row_security,
+// session_replication_role, the place and form of tables, lock_timeout and sessions' time limits
+// (see limited). No statement of assay's depends on TimeZone (moments are seconds since 1970),
+// array_nulls, backslash_quote, xmloption or the planner's settings. A user's script has those of
+// the server.
 func pinned() map[string]string {
 	return map[string]string{
 		"client_encoding":                "UTF8",
@@ -42,7 +38,6 @@ func pinned() map[string]string {
 	}
 }
 
-// pin sets the pinned parameters that the address does not set.
 func pin(config *pgx.ConnConfig) {
 	given := map[string]bool{}
 	for name := range config.RuntimeParams {
@@ -55,12 +50,10 @@ func pin(config *pgx.ConnConfig) {
 	}
 }
 
-// limited are the time limits that do not hold for loading and reading back, which are no
-// part of what is measured. Sessions have them as the server or the address sets them.
-// Not every version has each.
+// limited are time limits lifted for loading and reading back, which are not measured. Sessions
+// keep them. Not every version has each.
 const limited = `('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`
 
-// unlimit takes the time limits off a connection.
 func unlimit(ctx context.Context, c conn) error {
 	if c.ParameterStatus("crdb_version") != "" {
 		return nil // CockroachDB has none by default
@@ -69,13 +62,11 @@ func unlimit(ctx context.Context, c conn) error {
 	return err
 }
 
-// unlimiting is the statement that takes the time limits off, of the transaction alone or
-// of the session.
+// unlimiting is the statement that lifts the time limits, for the transaction or the session.
 func unlimiting(transaction bool) string {
 	return `SELECT set_config(name, '0', ` + strconv.FormatBool(transaction) + `) FROM pg_catalog.pg_settings WHERE setting <> '0' AND name IN ` + limited
 }
 
-// addLimits adds the time limits that sessions have, if any.
 func addLimits(ctx context.Context, c conn, limits []store.Setting) (_ []store.Setting, err error) {
 	if c.ParameterStatus("crdb_version") != "" {
 		return limits, nil

@@ -13,11 +13,10 @@ import (
 	"assay/store"
 )
 
-// pool lends connections to the servers of a configuration.
 type pool = sqldb.Pool[conn]
 
-// newPool is a pool of connections without the time limits of sessions. Those to a pooler
-// have them, since what is set for one would be others'.
+// newPool makes connections without the sessions' time limits. Connections to a pooler keep them,
+// since other clients would inherit a change.
 func newPool(config *pgx.ConnConfig, address string, pooled bool) *pool {
 	return sqldb.NewPool(config.ConnectTimeout, func(ctx context.Context) (conn, error) {
 		raw, err := pgconn.ConnectConfig(ctx, &config.Copy().Config)
@@ -38,8 +37,8 @@ func newPool(config *pgx.ConnConfig, address string, pooled bool) *pool {
 	})
 }
 
-// conn is a connection for everything but the operations of sessions. What it sends
-// is not prepared, so that a connection pooler may be in between.
+// conn is a connection for everything except sessions' operations. It prepares nothing, so that a
+// pooler may be in between.
 type conn struct{ *pgconn.PgConn }
 
 var _ sqldb.Conn = conn{}
@@ -50,7 +49,7 @@ func (c conn) Query(ctx context.Context, text string, row func(store.Row) error,
 	return eachRow(c.send(ctx, text, parameters), abandon, row)
 }
 
-// eachRow gives the rows of an answer to the callback, whose error abandons it.
+// eachRow calls row with each row of an answer; its error abandons the answer.
 func eachRow(result *pgconn.ResultReader, abandon func(), row func(store.Row) error) error {
 	var found columns
 	for result.NextRow() {
@@ -65,10 +64,9 @@ func eachRow(result *pgconn.ResultReader, abandon func(), row func(store.Row) er
 	return err
 }
 
-// WithValues implements sqldb.ValueReader.
 func (c conn) WithValues() sqldb.Reader { return valueConn{c} }
 
-// valueConn is a connection whose rows are ValueRows.
+// valueConn is a conn whose rows implement AppendValues.
 type valueConn struct{ conn }
 
 func (c valueConn) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
@@ -97,11 +95,9 @@ func (c conn) send(ctx context.Context, text string, parameters []store.Value) *
 
 func (c conn) Sound() bool { return !c.IsClosed() && !c.IsBusy() && c.TxStatus() == idle }
 
-// closeTimeout bounds how long the server is told that a connection ends.
 const closeTimeout = time.Second
 
-// HangUp implements sqldb.Conn. The error is of no use: the connection is gone
-// either way.
+// HangUp implements sqldb.Conn. An error would not matter.
 func (c conn) HangUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

@@ -17,20 +17,17 @@ import (
 	"assay/store"
 )
 
-// A connection pooler (PgBouncer, Odyssey, pgcat) may give each transaction of a session
-// another connection to the server. So what belongs to a connection is not used behind
-// one: no prepared statements, no settings that outlive a transaction, no process ids.
-// In session mode that costs little and is right as well.
+// A pooler (PgBouncer, Odyssey, pgcat) may give each transaction another connection. So behind a
+// pooler nothing is used that belongs to a connection: no prepared statements, no settings beyond a
+// transaction, no process ids. In session mode this is right too and costs little.
 
-// passedOn are the parameters of a start that poolers follow for each client (PgBouncer
-// documentation, "ignore_startup_parameters" and "track_extra_parameters"). They refuse
-// others, or ignore them.
+// passedOn are the start parameters that poolers follow for each client (PgBouncer documentation,
+// "ignore_startup_parameters" and "track_extra_parameters"). They refuse or ignore others.
 func passedOn() []string {
 	return []string{"application_name", "client_encoding", "datestyle", "timezone", "standard_conforming_strings"}
 }
 
-// refusesParameters reports whether a pooler refused a parameter of the start. A server
-// has other words for one that it does not know (42704).
+// refusesParameters reports whether a pooler refused a start parameter. A server answers 42704.
 func refusesParameters(err error) bool {
 	var answer *pgconn.PgError
 	return errors.As(err, &answer) && answer.Code == codeProtocolViolation && strings.Contains(answer.Message, "startup parameter")
@@ -38,10 +35,9 @@ func refusesParameters(err error) bool {
 
 const codeProtocolViolation = "08P01"
 
-// behindPooler is a configuration for connections through a pooler. A session that is
-// abandoned ends with a reset of its connection, so that nothing which has not reached
-// the pooler by then reaches it later. A parameter of the address that the pooler does
-// not pass on gives *store.OptionError.
+// behindPooler makes a configuration for connections through a pooler. An abandoned session resets
+// its connection, so that bytes that have not reached the pooler never do. It returns
+// *store.OptionError for an address's parameter that poolers do not pass on.
 func behindPooler(config *pgx.ConnConfig, given []string) (*pgx.ConnConfig, error) {
 	config = config.Copy()
 	for _, name := range slices.Sorted(maps.Keys(config.RuntimeParams)) {
@@ -69,13 +65,10 @@ func behindPooler(config *pgx.ConnConfig, given []string) (*pgx.ConnConfig, erro
 	return config, nil
 }
 
-// execModeParameter is pgx's parameter of the address that says how statements are sent.
 const execModeParameter = "default_query_exec_mode"
 
-// findPooler connects once, and reports whether there is a pooler in between: it refuses
-// parameters of the start, or another process answers than the connection began with.
-// pg_backend_pid is the pid of the server; what a pooler tells at the start is its own
-// number, by which it knows whom to cancel.
+// findPooler connects once. A pooler refuses start parameters, or the process that answers is not
+// the one named at the connection's start: a pooler names a number of its own, for cancelling.
 func findPooler(ctx context.Context, config *pgx.ConnConfig, address string) (pooled bool, err error) {
 	raw, err := pgconn.ConnectConfig(ctx, &config.Copy().Config)
 	if refusesParameters(err) {
@@ -93,8 +86,8 @@ func findPooler(ctx context.Context, config *pgx.ConnConfig, address string) (po
 	return err == nil && pid != raw.PID(), err
 }
 
-// serverProcess asks which process of the server answers. Where a pooler has no
-// connection to give, that takes until the time is over.
+// serverProcess asks for the pid of the answering process. A pooler without a free connection lets
+// it wait until limit.
 func serverProcess(ctx context.Context, c conn, limit time.Duration) (uint32, error) {
 	if limit <= 0 {
 		limit = store.DefaultConnectTimeout
@@ -111,7 +104,6 @@ func serverProcess(ctx context.Context, c conn, limit time.Duration) (uint32, er
 	return uint32(pid), err
 }
 
-// way is what the report says of the way to the server.
 func (p *schema) way() (settings []store.Setting) {
 	if p.pooled {
 		settings = append(settings, store.Setting{Name: "pooler", Value: "in between: statements are sent without being prepared and settings hold for one transaction, " +
@@ -123,22 +115,20 @@ func (p *schema) way() (settings []store.Setting) {
 	return settings
 }
 
-// searchPath has names lie in the schema until the transaction ends.
 func searchPath(schema string) string { return "SET LOCAL search_path TO " + schema }
 
-// leftBehindPooler lists what is not done: of this run's sessions by their name $1, where
-// the pooler passes names on ($2), else of this user's whatever began before $3.
+// leftBehindPooler lists running work: of this run's sessions by their name $1, if the pooler
+// passes names on ($2); otherwise all of this user's that began before $3.
 const leftBehindPooler = `SELECT pid::text, coalesce(state, 'in an unknown state') FROM pg_catalog.pg_stat_activity
 	WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 	AND state IS DISTINCT FROM 'idle'
 	AND CASE WHEN $2::bool THEN application_name = $1 ELSE xact_start <= $3::text::timestamptz END`
 
-// settlePooled waits until nothing of this run is in flight behind the pooler. All its
-// sessions were closed, each by a reset, so that nothing reaches the pooler any more.
-// What waited there for a connection came before this connection's query, and so got one,
-// or was dropped, before: clients are served in turn (PgBouncer documentation, "SHOW
-// CLIENTS", states). Then nothing of the run can begin, and what has begun is to be seen
-// in the server until it ends. What does not end by itself is ended, if it surely is ours.
+// settlePooled waits until nothing of this run is in flight behind the pooler. All its sessions
+// were closed by a reset, so nothing more reaches the pooler. Clients are served in turn (PgBouncer
+// documentation, "SHOW CLIENTS"), so earlier waiting work has begun, or was dropped, before this
+// connection's query. From then on nothing of the run can begin, and the server shows what has
+// begun. Work that lasts is ended if it is surely this run's.
 func (p *schema) settlePooled(ctx context.Context) error {
 	run, err := p.poolerRun(ctx)
 	if nothing := (*store.NoSchemaError)(nil); errors.As(err, &nothing) {
@@ -180,7 +170,6 @@ func (p *schema) settlePooled(ctx context.Context) error {
 	})
 }
 
-// poolerRun is the run of the sessions of this database.
 func (p *schema) poolerRun(ctx context.Context) (run string, err error) {
 	if run = p.Owner(); run != "" {
 		return run, nil

@@ -14,26 +14,22 @@ import (
 	"assay/store"
 )
 
-// reads is how sessions of a workload connect whose reads may go to another server
-// than its inserts.
+// reads is for workloads whose reads may go to another server than the inserts.
 type reads struct {
-	// writers and readers are how sessions connect to insert and to read: with
-	// the time limit of the address or, as the library, with none.
+	// writers and readers connect sessions, with the address's time limit or, as in the library,
+	// with none.
 	writers, readers *pgx.ConnConfig
 	from             string // as Target.Read, never empty
 }
 
-// reserved are the names that SQL reserves, and those in their place.
 func reserved() map[string]string { return map[string]string{"row": "entry"} }
 
-// chooseReads sets how sessions connect. Which server answers reads is chosen by the
-// library out of the hosts of the address: for secondary-preferred as by
-// target_session_attrs=prefer-standby, for nearest as by any (PostgreSQL manual,
-// "Database Connection Control Functions"); an address of one host has no choice.
+// chooseReads sets how sessions connect. The library chooses the reading server among the address's
+// hosts: secondary-preferred is target_session_attrs=prefer-standby, nearest is any (PostgreSQL
+// manual, "Database Connection Control Functions").
 //
-// A session's connections have no time limit but the address's
-// connect_timeout. Without it, a host that went silent holds up the way to the
-// next one for as long as the operating system tries, or the caller waits.
+// Only the address's connect_timeout limits a session's connecting. Without it, a silent host
+// delays the next one for as long as the operating system or the caller waits.
 func (p *schema) chooseReads(target store.Target) error {
 	address, _, err := takeDialect(target.Address)
 	if err != nil {
@@ -73,14 +69,10 @@ func (p *schema) chooseReads(target store.Target) error {
 	return nil
 }
 
-// current reports whether a statement sees all that was acknowledged before it
-// was sent. One server alone shows a statement all that was "committed before
-// the query began" (manual, "Read Committed Isolation Level"), and has committed
-// what it acknowledged. Where several may take the primary's part, one that does
-// not know yet that another has taken it answers with an old state, and nothing
-// is promised. CockroachDB promises it of every node, by its clocks: "skew
-// outside the configured clock offset bounds can result in violations of
-// single-key linearizability" (docs, "Transaction Layer"; see cockroachdb).
+// current reports whether a statement sees everything acknowledged before it was sent. A single
+// server promises that (manual, "Read Committed Isolation Level"). If several may be primary, one
+// that does not yet know of a promotion answers with an old state. CockroachDB promises it of every
+// node while clocks stay within their offset (docs, "Transaction Layer"; see cockroachdb).
 func (p *schema) current() bool { return len(p.servers) == 1 || !p.dialect.standbys }
 
 // Promises implements store.Database; see current.
@@ -91,7 +83,7 @@ func (p *schema) Promises() store.Promises {
 	return sqldb.Promises(p.promise, "")
 }
 
-// describe says who answers reads, and for how long a session waits.
+// describe says who answers reads, and how long a session waits for a connection.
 func (r *reads) describe(standbys bool) []store.Setting {
 	limit := "none, the library's default; connect_timeout in the address sets one"
 	if t := r.writers.ConnectTimeout; t > 0 {
@@ -112,17 +104,15 @@ func (r *reads) describe(standbys bool) []store.Setting {
 	}
 }
 
-// everywhereBound is how long the standbys may take to have the table.
 const everywhereBound = 30 * time.Second
 
-// behind counts the standbys that have not replayed the log up to a place, and
-// names one. Of a user who may not see it the state is null, and nothing
-// counts.
+// behind counts the standbys that have not replayed up to a place, and names one. Without the
+// privilege the state is null, and nothing counts.
 const behind = `SELECT count(*), coalesce(min(application_name), '') FROM pg_stat_replication
 	WHERE state <> 'backup' AND (replay_lsn IS NULL OR replay_lsn < $1::text::pg_lsn)`
 
-// everywhere returns when every standby that is connected has replayed what
-// was written until now, as far as the primary tells.
+// everywhere returns when every standby known to the primary has replayed everything written so
+// far.
 func (p *schema) everywhere(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, everywhereBound)
 	defer cancel()
@@ -143,9 +133,8 @@ func (p *schema) everywhere(ctx context.Context) error {
 	})
 }
 
-// connectApart is Connect where reads may go elsewhere. Where another server than the
-// primary answers reads, a session connects only when it is used, so that who
-// reads does not wait for a primary.
+// connectApart is Connect for reads elsewhere. A session then connects at first use, so that
+// readers do not wait for a primary.
 func (p *schema) connectApart(ctx context.Context, statements []sqldb.Statement) (sqldb.Connection, error) {
 	r := &sqldb.Routed{Apart: p.reads.from != store.ReadPrimary, Connect: func(ctx context.Context, read bool) (*sqldb.Session, error) {
 		if read {

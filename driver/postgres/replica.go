@@ -18,16 +18,14 @@ import (
 
 var _ store.Replicated = (*schema)(nil)
 
-// addressed is one of the servers that the address names, with connections to it
-// alone.
+// addressed is one server of the address, with connections to it alone.
 type addressed struct {
 	name string // host:port
 	pool *pool
 }
 
-// serversOf takes a configuration of several hosts apart. The ways to one host
-// (with TLS and without) stay together, and what the address wants of a server
-// (target_session_attrs) is not asked for.
+// serversOf splits a configuration into its hosts. The ways to one host (with TLS and without) stay
+// together, and target_session_attrs is dropped.
 func serversOf(config *pgx.ConnConfig, pooled bool) []addressed {
 	ways := []*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}
 	ways = append(ways, config.Fallbacks...)
@@ -47,13 +45,10 @@ func serversOf(config *pgx.ConnConfig, pooled bool) []addressed {
 	return servers
 }
 
-// nodesParameter is the address's parameter that names the servers behind a pooler, a proxy or
-// an address that moves, as host:port,host:port. Clients do not connect to them. They are
-// read by themselves, to be compared.
+// nodesParameter names the servers behind a pooler, a proxy or a moving address, as
+// host:port,host:port. Clients do not connect to them; they are read to be compared.
 const nodesParameter = "nodes"
 
-// namedNodes is a configuration for the servers that the parameter names, as those of several
-// hosts have it.
 func namedNodes(front *pgx.ConnConfig, text string) (*pgx.ConnConfig, error) {
 	config := front.Copy()
 	ways := append([]*pgconn.FallbackConfig{{Host: front.Host, TLSConfig: front.TLSConfig}}, front.Fallbacks...)
@@ -80,14 +75,13 @@ func namedNodes(front *pgx.ConnConfig, text string) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// look is what a server says of itself: whether it replays another's log, and
-// what tells it from all others, whatever name it is reached by.
+// look is a server's own account: whether it replays a log, and its identity under any name.
 type look struct {
 	recovering bool
 	identity   string
 }
 
-// lookAt asks a server, for as long as a connection may take.
+// lookAt takes at most ConnectTimeout.
 func (p *schema) lookAt(ctx context.Context, from *pool) (l look, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config.ConnectTimeout)
 	defer cancel()
@@ -98,11 +92,10 @@ func (p *schema) lookAt(ctx context.Context, from *pool) (l look, err error) {
 	return l, err
 }
 
-// Replicas implements store.Replicated. A primary does not know at which
-// addresses clients reach its standbys (pg_stat_replication has the other end of
-// their connections), so replicas are the hosts of the address that replay a
-// log. A host that does not, and is not the primary, has gone its own way. In a
-// dialect without standbys no host has a state of its own to be compared.
+// Replicas implements store.Replicated by the hosts of the address that replay a log. A primary
+// does not know its standbys' addresses (pg_stat_replication has the other end of their
+// connections). A host that neither replays nor is the primary has diverged. Without standbys in
+// the dialect, no host has a state of its own.
 func (p *schema) Replicas(ctx context.Context) ([]store.Replica, map[string]error, error) {
 	if !p.dialect.standbys {
 		return nil, nil, nil
@@ -135,8 +128,7 @@ func (p *schema) member(member store.Replica) (*pool, error) {
 	return nil, fmt.Errorf("postgres: the address names no host %s", member.Name)
 }
 
-// CatchUp implements store.Replicated. A standby that cannot be reached may come
-// back, and is asked until ctx ends.
+// CatchUp implements store.Replicated. It asks an unreachable standby until ctx ends.
 func (p *schema) CatchUp(ctx context.Context, member store.Replica) error {
 	standby, err := p.member(member)
 	if err != nil || member.Primary {
@@ -155,15 +147,13 @@ func (p *schema) CatchUp(ctx context.Context, member store.Replica) error {
 	})
 }
 
-// place is a position in a log, and the timeline on which it is: the same position on two
-// timelines has nothing to do with each other (manual, "Timelines").
+// place is a position in the log of a timeline. Equal positions of two timelines are unrelated
+// (manual, "Timelines").
 type place struct{ lsn, timeline string }
 
-// committed is a place in the primary's log that has all commits until now
-// before it. A commit may have been answered before its record was written
-// (synchronous_commit = off); so the end of the log is what is written after a
-// commit of our own, which is written and has all others before it. It locks the
-// mark and changes nothing.
+// committed is a place in the primary's log after all commits so far. With synchronous_commit=off a
+// commit may be answered before its record is written. So committed makes a commit of its own,
+// which is flushed after all others. It locks the mark and changes nothing.
 func (p *schema) committed(ctx context.Context) (at place, err error) {
 	err = p.pool.Use(ctx, func(c conn) error {
 		err := sqldb.InTransaction(ctx, c, []string{"BEGIN", "SET LOCAL synchronous_commit = local"}, func() error {
@@ -184,15 +174,13 @@ func (p *schema) committed(ctx context.Context) (at place, err error) {
 
 var errPromoted = errors.New("it replays no log any more: it was promoted")
 
-// standbyTimeline is the timeline of the log which a standby receives, or of its last restart point if it
-// receives none; empty of a user who may not see it.
+// standbyTimeline is the timeline that a standby receives, or else that of its last restart point.
+// It is empty without the privilege.
 const standbyTimeline = `coalesce((SELECT coalesce(received_tli::text, '') FROM pg_stat_wal_receiver),
 	(SELECT timeline_id::text FROM pg_control_checkpoint()))`
 
-// replayed is nil if a standby has replayed the log up to target, and else says why
-// not. One that follows another primary, or none since the last promotion, may be further on its
-// own timeline and have other rows. A server that is no standby any more will never replay what its
-// primary writes.
+// replayed returns nil if a standby has replayed up to target, else why not. A standby on another
+// timeline may be further and have other rows. promoted means that it will never replay target.
 func replayed(ctx context.Context, c conn, target place) (promoted bool, err error) {
 	var recovering, done bool
 	var last, timeline string

@@ -11,7 +11,6 @@ import (
 	"assay/store"
 )
 
-// schema is one workload's schema in a database, and the way there. It is a store.Database.
 type schema struct {
 	*sqldb.Namespace
 	config    *pgx.ConnConfig
@@ -29,11 +28,8 @@ type schema struct {
 	without   []string    // parameters of the address that have no effect
 }
 
-// Open is a store.Opener. It opens a workload in the schema assay_ and its name, in the address's
-// database.
-//
-// Behind a connection pooler, and with the parameter default_query_exec_mode=exec of the
-// address, statements are not prepared; the transfer then is still one round trip.
+// Open is a store.Opener for the schema assay_WORKLOAD in the address's database. Behind a pooler,
+// and with default_query_exec_mode=exec in the address, statements are not prepared.
 func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	return sqldb.Opener(openSchema)(ctx, target, of)
 }
@@ -104,7 +100,7 @@ func openSchema(ctx context.Context, target store.Target, of store.Schema) (*sch
 	return p, nil
 }
 
-// Close closes what is not in use; a session is closed by whoever opened it.
+// Close closes idle connections. Whoever opened a session closes it.
 func (p *schema) Close() error {
 	p.pool.Close()
 	for _, server := range p.servers {
@@ -117,18 +113,16 @@ func (p *schema) Use(ctx context.Context, work func(sqldb.Conn) error) error {
 	return p.useOf(p.pool)(ctx, work)
 }
 
-// useOf is Use of this pool.
 func (p *schema) useOf(from *pool) func(context.Context, func(sqldb.Conn) error) error {
 	return func(ctx context.Context, work func(sqldb.Conn) error) error {
 		return from.Use(ctx, func(c conn) error { return work(c) })
 	}
 }
 
-// Snapshot implements sqldb.Server: one state is seen at repeatable read (PostgreSQL
-// manual, "Repeatable Read Isolation Level"). An audit can fail with a serialization
-// failure where transfers are serializable, for then so is it: a snapshot alone can
-// show a state that no serial order of the transfers has (the read-only transaction
-// anomaly; Fekete, O'Neil and O'Neil, SIGMOD Record 33/3, 2004).
+// Snapshot implements sqldb.Server by repeatable read (PostgreSQL manual). An audit is serializable
+// if the transactions are, and can then fail: a snapshot alone can show a state that no serial
+// order has (Fekete, O'Neil and O'Neil, "A Read-Only Transaction Anomaly Under Snapshot Isolation",
+// SIGMOD Record 33/3, 2004).
 func (p *schema) Snapshot(audit bool) []string {
 	level := p.dialect.snapshot
 	if audit && p.level == serializable {
@@ -141,11 +135,10 @@ func (p *schema) Snapshot(audit bool) []string {
 	return begin
 }
 
-// Measure implements sqldb.Server: the server looks at its files.
+// Measure implements sqldb.Server. The server looks at its files anyway.
 func (p *schema) Measure(context.Context, sqldb.Conn) error { return nil }
 
-// Size implements store.Administration. A table's size is that of its files, what is
-// free in them included.
+// Size implements store.Administration. A table's size includes free space in its files.
 func (p *schema) Size(ctx context.Context) (store.Size, error) {
 	size, err := p.Namespace.Size(ctx)
 	if p.dialect.hintSize != "" && hasCode(err, codeInsufficientPrivilege) {
@@ -154,7 +147,7 @@ func (p *schema) Size(ctx context.Context) (store.Size, error) {
 	return size, err
 }
 
-// Settle waits until no abandoned session of this run is left in this database.
+// Settle waits until this database has no abandoned session of this run.
 func (p *schema) Settle(ctx context.Context) error {
 	if p.pooled {
 		return p.Operation("settle", p.settlePooled(ctx))
@@ -162,13 +155,12 @@ func (p *schema) Settle(ctx context.Context) error {
 	return p.Operation("settle", p.pool.Use(ctx, func(c conn) error { return p.SettleOn(ctx, c, "") }))
 }
 
-// maxSessionName is how much PostgreSQL keeps of an application's name (manual,
-// "application_name"). The longest workload's name and a run's id fill it.
+// maxSessionName is PostgreSQL's limit for application_name in bytes. The longest workload's name
+// and a run's id fill it.
 const maxSessionName = 63
 
-// SessionName implements sqldb.Server: it is what the server shows
-// (pg_stat_activity, SHOW SESSIONS) for the connections that do the transactions of
-// this run, and for them alone.
+// SessionName implements sqldb.Server. The server shows it (pg_stat_activity, SHOW SESSIONS) only
+// for the connections of this run's transactions.
 func (p *schema) SessionName(run string) string {
 	name := "assay " + p.Workload + " session " + run
 	name = name[:min(len(name), maxSessionName)]
@@ -194,8 +186,7 @@ func (p *schema) Connect(ctx context.Context, statements []sqldb.Statement) (sql
 	return c, nil
 }
 
-// Replicate implements sqldb.Server: standbys that answer reads are to have what was
-// made before it is used.
+// Replicate implements sqldb.Server. Standbys that answer reads must have the new tables.
 func (p *schema) Replicate(ctx context.Context) error {
 	if p.reads == nil || !p.dialect.standbys {
 		return nil

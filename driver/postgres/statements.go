@@ -7,7 +7,6 @@ import (
 	"assay/store"
 )
 
-// sendCall puts one of the workload's statements into the exchange.
 func (c *connection) sendCall(which int, parameters []store.Value) {
 	which += int(ownStatements)
 	var data [][]byte
@@ -37,7 +36,7 @@ func (c *connection) Run(ctx context.Context, which int, row func(store.Row) err
 	return c.alone(ctx, func() (int64, error) { return c.readRows(which, row) })
 }
 
-// enclose is Run in a transaction of its own that begins by name, in one round trip.
+// enclose is Run within BEGIN and COMMIT, in one round trip.
 func (c *connection) enclose(ctx context.Context, which int, row func(store.Row) error, parameters []store.Value) (changed int64, at sqldb.Stage, err error) {
 	c.unreplicated = false
 	c.conn.begin()
@@ -56,11 +55,10 @@ func (c *connection) enclose(ctx context.Context, which int, row func(store.Row)
 	return changed, at, c.ended(err)
 }
 
-// alone sends one statement that is its own transaction, whose answer is read by read. The
-// server commits at the Sync that follows the statement; only what it says after that ends
-// it ("ReadyForQuery"; manual, "Frontend/Backend Protocol", "Extended Query"). An
-// error that answers the statement itself is proof of no effect, unless the dialect
-// commits by then, and one that answers the Sync is judged as that of a COMMIT.
+// alone sends a statement that is its own transaction; read reads its answer. The server commits at
+// the Sync that follows, and only ReadyForQuery confirms it (manual, "Extended Query"). An error of
+// the statement proves no effect, unless the dialect commits first. An error of the Sync counts as
+// COMMIT's.
 func (c *connection) alone(ctx context.Context, read func() (int64, error)) (changed int64, at sqldb.Stage, err error) {
 	c.unreplicated = false
 	if err := c.conn.sync(ctx); err != nil {
@@ -73,7 +71,7 @@ func (c *connection) alone(ctx context.Context, read func() (int64, error)) (cha
 	return changed, sqldb.Alone, c.replicated(err)
 }
 
-// replicated is err or, without one, that of a commit that was not replicated.
+// replicated returns err, or else errNotReplicated if the commit was not replicated.
 func (c *connection) replicated(err error) error {
 	if err == nil && c.unreplicated {
 		return errNotReplicated
@@ -81,9 +79,8 @@ func (c *connection) replicated(err error) error {
 	return err
 }
 
-// Load implements sqldb.Wire by COPY, or by INSERT where the dialect has it so. What
-// goes wrong with COPY is judged as an error of COMMIT, since the server commits
-// before it answers.
+// Load implements sqldb.Wire by COPY or INSERT. An error of COPY counts as COMMIT's, since the
+// server commits before it answers.
 func (c *connection) Load(ctx context.Context, rows store.Rows) (sqldb.Stage, error) {
 	if !c.schema.dialect.copies {
 		return c.Insert(ctx, rows)
@@ -93,15 +90,14 @@ func (c *connection) Load(ctx context.Context, rows store.Rows) (sqldb.Stage, er
 	return sqldb.Committing, c.replicated(err)
 }
 
-// maxParameters is the most parameters of one statement (manual, "Message
-// Formats", Bind), and maxInserted the most rows that one INSERT gets.
+// maxParameters is Bind's limit (manual, "Message Formats"); maxInserted bounds the rows of an
+// INSERT.
 const (
 	maxParameters = 65535
 	maxInserted   = 1000
 )
 
-// Insert implements sqldb.Wire, in one round trip. What is too much for one statement
-// gets a transaction around several.
+// Insert implements sqldb.Wire in one round trip. Several statements get a transaction around them.
 func (c *connection) Insert(ctx context.Context, rows store.Rows) (at sqldb.Stage, err error) {
 	most := min(maxInserted, maxParameters/len(rows.Columns))
 	c.conn.begin()
@@ -135,13 +131,11 @@ func (c *connection) Insert(ctx context.Context, rows store.Rows) (at sqldb.Stag
 	return at, c.ended(err)
 }
 
-// sendInsert puts an INSERT of n rows into the exchange.
 func (c *connection) sendInsert(rows store.Rows, first, n int) {
 	data, types := c.encoder.encode(someRows(rows, first, n), nil)
 	c.conn.executeText(sqldb.InsertText(c.schema.SQL.Table(rows.Table), rows.Columns, n), data, types, binaryFormats)
 }
 
-// someRows are the values of n rows.
 func someRows(rows store.Rows, first, n int) (values []store.Value) {
 	for i := range n {
 		values = rows.Row(first+i, values)

@@ -11,8 +11,8 @@ import (
 	"assay/store"
 )
 
-// figures are what PostgreSQL's views tell (manual, "The Cumulative Statistics
-// System"). Keys are view.column. What a version does not have is not told.
+// figures come from PostgreSQL's views (manual, "The Cumulative Statistics System"). Keys are
+// view.column. A version may lack some.
 func figures() []store.NamedValue {
 	figure := func(key, chart, name, unit string, counter bool, means store.Meaning) store.NamedValue {
 		return store.NamedValue{Key: key, Statistic: store.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter, Means: means}}
@@ -38,11 +38,10 @@ func figures() []store.NamedValue {
 	}
 }
 
-// Every view has one row here, or none, which is turned into names and values, so
-// that one text serves versions with different columns. pg_locks is not asked: it
-// takes all locks of the lock table, and wait_event_type says the same (manual,
-// "pg_locks"). A session that waits to have its commit written by another one
-// (WALWrite) waits for the disk as well (manual, "Wait Events").
+// Each view gives at most one row, turned into names and values, so that one text serves versions
+// with different columns. pg_locks would lock the whole lock table; wait_event_type says the same
+// (manual, "pg_locks"). Waiting for another session to write the commit (WALWrite) is waiting for
+// the disk too (manual, "Wait Events").
 const (
 	queryActivity = `SELECT 'activity.' || e.key, e.value FROM (SELECT
 		count(*) FILTER (WHERE state = 'active') AS busy,
@@ -65,8 +64,7 @@ const (
 	UNION ALL SELECT 'writer.num_requested', checkpoints_req::text FROM pg_stat_bgwriter`
 )
 
-// statisticsQuery is the query for this version. The log has a view since 14, and
-// checkpoints have one of their own since 17 (release notes).
+// statisticsQuery is for a version. The log has a view since 14, checkpoints have one since 17.
 func statisticsQuery(version int64) string {
 	query := queryActivity
 	if version >= 140000 {
@@ -78,11 +76,9 @@ func statisticsQuery(version int64) string {
 	return query + queryWriter
 }
 
-// errNoStatistics is of other products.
 var errNoStatistics = errors.New("it is no PostgreSQL, whose account of its work is another one")
 
-// OpenStatistics opens the account that the server keeps of its work. It connects to
-// nobody yet.
+// OpenStatistics opens the server's account of its work. It does not connect yet.
 func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	config, _, err := parse(target)
 	if err != nil {

@@ -8,10 +8,9 @@ import (
 	"assay/store"
 )
 
-// Compactions implements store.Database: the plain one makes room for new rows and
-// gives the system only what is at the end of a file, the full one writes the
-// table anew (manual, "VACUUM"). Autovacuum is left as the server has it: what it
-// gives back, or makes room for, is part of what is measured.
+// Compactions implements store.Database. Plain VACUUM makes room for rows and truncates files; FULL
+// writes the table anew (manual, "VACUUM"). Autovacuum stays as the server has it, since it is part
+// of what is measured.
 func (p *schema) Compactions() ([]string, error) {
 	if len(p.dialect.repairs) == 0 {
 		return nil, &store.OptionError{Option: dialectParameter, Value: p.dialect.name, Want: p.dialect.noRepair}
@@ -32,10 +31,8 @@ func (p *schema) Compact(ctx context.Context, name string) error {
 	}))
 }
 
-// waiting asks for the deadlocks of the database so far, and how many of the
-// workload's sessions wait at this moment, and for what (manual, "The
-// Cumulative Statistics System": pg_stat_database, pg_stat_activity,
-// "Wait Event Types").
+// waiting asks for the database's deadlocks so far, and for the workload's waiting sessions and
+// their reasons (manual: pg_stat_database, pg_stat_activity, "Wait Event Types").
 const waiting = `SELECT
 	(SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()),
 	count(*) FILTER (WHERE wait_event_type = 'Lock'),
@@ -69,16 +66,15 @@ func (p *schema) Waits(ctx context.Context) ([]store.Wait, error) {
 	return w, nil
 }
 
-// Engines implements store.Database: the compressors of values that are
-// stored out of line (default_toast_compression). Only rows of more than two
-// kilobytes have such (manual, "TOAST"), so that they change nothing of smaller
-// ones.
+// Engines implements store.Database: the compressors of out-of-line values
+// (default_toast_compression), which only matter to rows of more than two kilobytes (manual,
+// "TOAST").
 func (p *schema) Engines(ctx context.Context) (names []string, err error) {
 	if p.dialect.engine != "" {
 		return []string{p.dialect.engine}, nil
 	}
 	err = p.pool.Use(ctx, func(c conn) error {
-		// An empty answer: a server before 14, which has no choice.
+		// A server before 14 has no choice and gives no row.
 		return c.Query(ctx, `SELECT v FROM pg_settings, unnest(enumvals) v
 			WHERE name = 'default_toast_compression' AND v IN ('pglz', 'lz4') ORDER BY v <> boot_val, v`, func(row store.Row) error {
 			names = append(names, "")

@@ -8,8 +8,8 @@ import (
 	"assay/store"
 )
 
-// Of a schema that is Open values travel as text: the server finds the types of
-// parameters, and those of columns are in the description of an answer.
+// With an Open schema values travel as text. The server infers parameter types, and answers
+// describe their columns.
 
 // Object ids of types (pg_type) that are no text.
 const (
@@ -31,7 +31,6 @@ func (c *columns) AppendValues(into []any) ([]any, error) {
 	return into, nil
 }
 
-// valueOf is a value in text format.
 func valueOf(value []byte, oid uint32) (any, error) {
 	if value == nil {
 		return nil, nil
@@ -51,7 +50,7 @@ func valueOf(value []byte, oid uint32) (any, error) {
 	return text, nil
 }
 
-// texts are parameters in text format, good until the next call.
+// texts are parameters in text format, valid until the next call.
 func (e *encoder) texts(parameters []store.Value) [][]byte {
 	if e.buffer == nil {
 		e.buffer = make([]byte, 0, 256) // a part of nil would be a null
@@ -82,7 +81,6 @@ func appendText(b []byte, v *store.Value) []byte {
 	}
 }
 
-// copyLines are rows in the text format of COPY (manual, "COPY", "Text Format").
 func copyLines(rows store.Rows) (out []byte) {
 	var values []store.Value
 	var text []byte
@@ -117,7 +115,7 @@ func copyLines(rows store.Rows) (out []byte) {
 	return out
 }
 
-// anyViolated is the constraint of a table that is not known beforehand.
+// anyViolated is the violated constraint of a table that the schema does not list.
 func anyViolated(err error) store.Violation {
 	switch {
 	case hasCode(err, codeUniqueViolation):
@@ -130,7 +128,6 @@ func anyViolated(err error) store.Violation {
 	return store.NoViolation
 }
 
-// Prepare implements sqldb.Wire.
 func (c *connection) Prepare(ctx context.Context, statement sqldb.Statement) error {
 	if c.prepared != nil {
 		if err := c.prepare(ctx, []sqldb.Statement{statement}); err != nil {

@@ -8,8 +8,7 @@ import (
 	"assay/store"
 )
 
-// Batch implements sqldb.Wire: it sends the whole transaction at once and then reads
-// the answers.
+// Batch implements sqldb.Wire. It sends the whole transaction and then reads the answers.
 func (c *connection) Batch(ctx context.Context, calls []store.Call) (sqldb.Stage, error) {
 	c.unreplicated = false
 	c.conn.begin()
@@ -25,7 +24,7 @@ func (c *connection) Batch(ctx context.Context, calls []store.Call) (sqldb.Stage
 	return at, c.ended(err)
 }
 
-// ended ends an exchange whose transaction was committed, unless there was an error.
+// ended ends an exchange whose transaction was committed, unless err is set.
 func (c *connection) ended(err error) error {
 	if ended := c.conn.end(); ended != nil && err == nil {
 		c.hangUp() // nobody knows what it would say next
@@ -33,8 +32,7 @@ func (c *connection) ended(err error) error {
 	return c.replicated(err)
 }
 
-// readBatch reads the answers to a batch, in the order of sending, up to the first
-// error.
+// readBatch reads a batch's answers in order, up to the first error.
 func (c *connection) readBatch(calls []store.Call) (at sqldb.Stage, err error) {
 	if err = c.readBegin(); err != nil {
 		return sqldb.Working, err
@@ -50,8 +48,6 @@ func (c *connection) readBatch(calls []store.Call) (at sqldb.Stage, err error) {
 	return sqldb.Committing, cmp.Or(c.readCommit(), other)
 }
 
-// Commit implements sqldb.Wire: "all changes made by the transaction become visible
-// to others" with it alone (manual, COMMIT).
 func (c *connection) Commit(ctx context.Context) error {
 	c.unreplicated = false
 	c.conn.begin()
@@ -62,8 +58,7 @@ func (c *connection) Commit(ctx context.Context) error {
 	return c.ended(c.readCommit())
 }
 
-// Step implements sqldb.Wire. If BEGIN fails, the server does not do the statement
-// (see errorTable).
+// Step implements sqldb.Wire. If BEGIN fails, the server skips the statement (see errorTable).
 func (c *connection) Step(ctx context.Context, first bool, which int, row func(store.Row) error, parameters []store.Value) (changed int64, err error) {
 	c.conn.begin()
 	if first {

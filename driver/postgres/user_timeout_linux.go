@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// userTimeout sets for how many milliseconds sent data may stay without an answer of the
-// other machine's (tcp(7), TCP_USER_TIMEOUT).
+// userTimeout bounds in milliseconds how long sent data may stay unacknowledged (tcp(7),
+// TCP_USER_TIMEOUT).
 func userTimeout(milliseconds int) func(network, address string, c syscall.RawConn) error {
 	return func(network, _ string, c syscall.RawConn) error {
 		if network == "unix" {

@@ -4,5 +4,5 @@ package postgres
 
 import "syscall"
 
-// userTimeout is nil: only Linux has such a limit.
+// userTimeout is nil: only Linux has TCP_USER_TIMEOUT.
 func userTimeout(int) func(network, address string, c syscall.RawConn) error { return nil }

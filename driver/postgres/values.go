@@ -10,14 +10,12 @@ import (
 	"assay/store"
 )
 
-// The binary formats of bigint and bigint[], as the server's functions
-// int8send and array_send make them (src/backend/utils/adt/int8.c and
-// arrayfuncs.c): a bigint is eight bytes, big-endian. An array is the number of
-// dimensions, a flag for nulls and the type of its elements, then for each
-// dimension its length and first index, then for each element its length in
-// bytes, -1 for null, and its bytes; all of these numbers are of four bytes.
+// Binary formats as the server's int8send and array_send make them
+// (src/backend/utils/adt/int8.c, arrayfuncs.c). A bigint is eight bytes, big-endian. An array is
+// dimensions, null flag, element type, then length and first index of each dimension, then each
+// element's length (-1: null) and bytes. All these numbers have four bytes.
 
-// Object ids of types (pg_type), and the format code of the protocol.
+// Object ids of types (pg_type), and the protocol's format code.
 const (
 	oidBigint      = 20
 	oidBigintArray = 1016
@@ -28,8 +26,7 @@ const (
 	binaryFormat   = 1
 )
 
-// binaryFormats are the formats of all parameters, and of all columns of an
-// answer. It is never written to.
+// binaryFormats is for all parameters and columns. It is never written to.
 var binaryFormats = []int16{binaryFormat}
 
 const (
@@ -38,8 +35,7 @@ const (
 	elementBytes = 4 + 8
 )
 
-// bigintArray appends the elements of an array of at most one dimension to
-// into.
+// bigintArray appends the elements of an array of at most one dimension.
 func bigintArray(data []byte, into []int64) ([]int64, error) {
 	field := func(at int) uint32 { return binary.BigEndian.Uint32(data[at:]) }
 	if len(data) == arrayPrefix && field(0) == 0 {
@@ -58,7 +54,6 @@ func bigintArray(data []byte, into []int64) ([]int64, error) {
 	return into, nil
 }
 
-// appendArray appends an array that is not empty.
 func appendArray(data []byte, elements []int64) []byte {
 	for _, n := range []uint32{1, 0, oidBigint, uint32(len(elements)), 1} {
 		data = binary.BigEndian.AppendUint32(data, n)
@@ -70,8 +65,8 @@ func appendArray(data []byte, elements []int64) []byte {
 	return data
 }
 
-// appendValue appends a parameter in binary format; oid is the type that the
-// server wants, 0 for what the value is.
+// appendValue appends a parameter in binary format. oid is the type that the server wants, or 0 for
+// the value's own.
 func appendValue(data []byte, v *store.Value, oid uint32) []byte {
 	switch v.Kind {
 	case store.Bool:
@@ -90,8 +85,7 @@ func appendValue(data []byte, v *store.Value, oid uint32) []byte {
 	}
 }
 
-// typeOf is the type that a parameter is sent as where the server is not asked;
-// 0, for a value of bytes, leaves it to the server.
+// typeOf is a parameter's type if the server is not asked. 0, for bytes, leaves it to the server.
 func typeOf(k store.Kind) uint32 {
 	switch k {
 	case store.Bool:
@@ -107,16 +101,15 @@ func typeOf(k store.Kind) uint32 {
 	}
 }
 
-// encoder encodes the parameters of one statement after the other in memory that
-// is used again: pgconn copies them when they are sent.
+// encoder encodes parameters in reused memory, since pgconn copies them when it sends.
 type encoder struct {
 	buffer []byte
 	data   [][]byte
 	types  []uint32
 }
 
-// encode returns the parameters and their types, good until the next call. wanted
-// are the types that the server wants; nil if it was not asked.
+// encode returns parameters and types, valid until the next call. wanted are the server's types,
+// nil if it was not asked.
 func (e *encoder) encode(parameters []store.Value, wanted []uint32) (data [][]byte, types []uint32) {
 	e.buffer, e.data, e.types = e.buffer[:0], e.data[:0], e.types[:0]
 	for i := range parameters {
@@ -132,14 +125,12 @@ func (e *encoder) encode(parameters []store.Value, wanted []uint32) (data [][]by
 	return e.data, e.types
 }
 
-// columns is a row, as a store.Row: of columns in binary format for Scan, in text
-// format for AppendValues.
+// columns is a store.Row: of binary columns for Scan, of text columns for AppendValues.
 type columns struct {
 	values [][]byte
 	fields []pgconn.FieldDescription
 }
 
-// Scan implements store.Row.
 func (c *columns) Scan(into ...any) error { return sqldb.ScanRow(&format, c.values, into) }
 
 var format = sqldb.Format[[]byte]{
@@ -155,7 +146,6 @@ var format = sqldb.Format[[]byte]{
 	List: bigintArray,
 }
 
-// integerOf decodes a bigint or an integer.
 func integerOf(value []byte) (int64, error) {
 	switch len(value) {
 	case 8:

@@ -13,8 +13,8 @@ import (
 	"assay/store"
 )
 
-// Refuses implements store.Verbatims. A pooler gives each transaction a connection of its
-// choice, so that nothing that is prepared is there for the next.
+// Refuses implements store.Verbatims. Behind a pooler a prepared text may be missing on the next
+// transaction's connection.
 func (p *schema) Refuses(by store.Protocol) string {
 	if p.pooled && by != store.Simple {
 		return "behind a connection pooler texts go by the simple protocol alone"
@@ -22,10 +22,9 @@ func (p *schema) Refuses(by store.Protocol) string {
 	return ""
 }
 
-// pooledText is a text as it goes through a pooler, by the simple protocol: where the
-// session is in no transaction, one is begun and ended around it that looks for names where
-// they are; before and behind are how many of the results are of these. What cannot be in a
-// transaction is refused.
+// pooledText prepares a text for a pooler, by the simple protocol. Outside of a transaction it gets
+// one that sets the search path; before and behind count the added results. Texts that cannot run
+// in a transaction are refused.
 func (c *connection) pooledText(text *store.UserText) (sent string, before, behind int, err error) {
 	switch {
 	case len(c.opening) == 0 || c.Status() != store.Idle:
@@ -40,7 +39,7 @@ func (c *connection) pooledText(text *store.UserText) (sent string, before, behi
 	return "", 0, 0, errors.New("behind a connection pooler a statement that is no query and changes no rows stands between BEGIN and COMMIT")
 }
 
-// Status implements sqldb.TextWire, by ReadyForQuery.
+// Status implements sqldb.TextWire by ReadyForQuery.
 func (c *connection) Status() store.Status {
 	switch c.conn.TxStatus() {
 	case idle:
@@ -51,14 +50,12 @@ func (c *connection) Status() store.Status {
 	return store.Aborted
 }
 
-// MayCommit implements sqldb.TextWire: within a transaction block nothing commits but
-// COMMIT (manual, "Transaction Management" of procedures: a CALL or DO that is executed in a
-// transaction block "cannot execute transaction control statements").
+// MayCommit implements sqldb.TextWire. Within a transaction block only COMMIT commits: a CALL or DO
+// cannot (manual, "Transaction Management" of procedures).
 func (c *connection) MayCommit(store.TextKind) bool { return false }
 
-// SendTexts implements sqldb.TextWire. Several texts are one pipeline with a Sync at its
-// end: outside of a transaction they are one ("Pipelining"; manual, "Frontend/Backend
-// Protocol").
+// SendTexts implements sqldb.TextWire. Several texts are a pipeline with one Sync, which outside of
+// a transaction is a transaction itself (manual, "Pipelining").
 func (c *connection) SendTexts(ctx context.Context, texts []store.UserText) (results []store.Result, at sqldb.Stage, err error) {
 	c.unreplicated = false
 	c.conn.begin()
@@ -93,7 +90,6 @@ func (c *connection) SendTexts(ctx context.Context, texts []store.UserText) (res
 	return c.results, at, c.replicated(err)
 }
 
-// sendSimple sends a text by the simple protocol.
 func (c *connection) sendSimple(ctx context.Context, text *store.UserText) (results []store.Result, at sqldb.Stage, err error) {
 	sent, before, behind, err := c.pooledText(text)
 	if err != nil {
@@ -113,7 +109,7 @@ func (c *connection) sendSimple(ctx context.Context, text *store.UserText) (resu
 	return results, sqldb.Alone, cmp.Or(c.replicated(nil), rolledBack(*text, c.conn.tag))
 }
 
-// rolledBack is an error if a text that commits was answered by ROLLBACK.
+// rolledBack returns an error if ROLLBACK answered a text that commits.
 func rolledBack(text store.UserText, tag string) error {
 	if text.Kind == store.Commits && tag == "ROLLBACK" {
 		return errRolledBack
@@ -121,13 +117,12 @@ func rolledBack(text store.UserText, tag string) error {
 	return nil
 }
 
-// namedText is a text that is prepared under a name; parsed is false until it was done once.
+// namedText is a prepared text; parsed is false until its first success.
 type namedText struct {
 	name   string
 	parsed bool
 }
 
-// sendText puts a text with its parameters into the exchange. The server finds their types.
 func (c *connection) sendText(text *store.UserText) {
 	data := make([][]byte, len(text.Parameters))
 	for i, p := range text.Parameters {
@@ -154,9 +149,9 @@ func (c *connection) sendText(text *store.UserText) {
 	c.conn.executeDescribed(of.name, data)
 }
 
-// The parts of an exchange that texts of a user's need.
+// Parts of an exchange for users' texts.
 
-// query has a text done by the simple protocol, which ends the exchange.
+// query adds a text by the simple protocol, which ends the exchange.
 func (x *exchange) query(text string) {
 	x.keep((&pgproto3.Query{String: text}).Encode(x.out))
 }
@@ -169,14 +164,12 @@ func (x *exchange) parse(name, text string) {
 	x.keep((&pgproto3.Parse{Name: name, Query: text}).Encode(x.out))
 }
 
-// executeDescribed is execute of a statement whose columns are asked for.
 func (x *exchange) executeDescribed(name string, parameters [][]byte) {
 	x.keep((&pgproto3.Bind{PreparedStatement: name, Parameters: parameters}).Encode(x.out))
 	x.keep((&pgproto3.Describe{ObjectType: 'P'}).Encode(x.out))
 	x.keep((&pgproto3.Execute{}).Encode(x.out))
 }
 
-// results reads the answers to a query, until the server is ready again.
 func (x *exchange) results(into []store.Result, keep bool) ([]store.Result, error) {
 	defer x.onSocket.End()
 	for {
@@ -195,7 +188,6 @@ func (x *exchange) results(into []store.Result, keep bool) ([]store.Result, erro
 	}
 }
 
-// result reads the answer to one text of the extended protocol.
 func (x *exchange) result(into []store.Result, keep bool) ([]store.Result, error) {
 	message, err := x.receive()
 	if err != nil {
@@ -204,7 +196,7 @@ func (x *exchange) result(into []store.Result, keep bool) ([]store.Result, error
 	return x.resultFrom(message, into, keep)
 }
 
-// resultFrom reads the answer to one statement from this message on.
+// resultFrom reads a statement's answer, beginning with this message.
 func (x *exchange) resultFrom(message pgproto3.BackendMessage, into []store.Result, keep bool) ([]store.Result, error) {
 	var of store.Result
 	var err error

@@ -1,14 +1,11 @@
-// Package redis lets the workloads use Redis, a server alone, a primary that Sentinels
-// watch, or a Redis Cluster.
+// Package redis is Redis: a single server, a primary with Sentinels, or a Redis Cluster.
 //
-// A row is one string under a key of its own, PREFIX:WORKLOAD:TABLE:KEY, since Redis has
-// single commands for strings that put a row only where there is none, many rows at once or
-// none (MSETNX), and read many in one state (MGET); it has none of these for hashes. A
-// transaction is optimistic, as Redis's manual shows it ("Transactions", "Optimistic locking
-// using check-and-set"): what it reads is watched, and MULTI with all writes and EXEC are sent
-// together. EXEC does nothing if anybody has written what was watched.
+// A row is a string under the key PREFIX:WORKLOAD:TABLE:KEY. For strings, unlike hashes, Redis can
+// insert many rows or none (MSETNX) and read many in one state (MGET). Transactions are optimistic
+// (manual, "Transactions", "Optimistic locking using check-and-set"). Reads are watched; MULTI, all
+// writes and EXEC go together; EXEC does nothing if a watched key was written.
 //
-// No command is sent twice. A session is one connection, on which package redis speaks RESP itself.
+// No command is sent twice. A session is one connection, and the package speaks RESP itself.
 //
 // It must not know the load engine, the checks or any other driver.
 package redis
@@ -25,12 +22,11 @@ import (
 	"assay/store"
 )
 
-// level is the only isolation level: "All the commands in a transaction are serialized and
-// executed sequentially. A request sent by another client will never be served in the middle
-// of the execution of a Redis Transaction" (manual, "Transactions").
+// level is the only isolation level: a transaction's commands run in sequence, without commands of
+// others between them (manual, "Transactions").
 const level = "strict-serializable"
 
-// The schemes of addresses.
+// Schemes of addresses.
 const (
 	schemePlain    = "redis"
 	schemeTLS      = "rediss"
@@ -55,32 +51,27 @@ const (
 	sentinelOptions = knownOptions + ", db"
 )
 
-// settings is what an address and a target ask for.
 type settings struct {
 	printable string
-	// hosts are host:port: the server, the Sentinels that know the primary as service, or
-	// servers of a Redis Cluster.
+	// hosts are host:port: the server, the Sentinels that know service, or a Redis Cluster's
+	// servers.
 	hosts          []string
 	service        string
 	sharded        bool
 	user, password string
-	// number is the number of the database within the server.
-	number int
-	// prefix begins all keys.
-	prefix string
-	// wait is how many replicas must have a write before it is acknowledged here, and waitFor
-	// how long that may take (manual, "WAIT").
+	number         int
+	prefix         string
+	// wait is how many replicas must confirm a write, within waitFor (manual, "WAIT").
 	wait       int
 	waitFor    time.Duration
 	encryption *tls.Config // nil without TLS
 	timeout    time.Duration
 }
 
-// prefixForm has no character that means something in a pattern of SCAN.
+// prefixForm has no special characters of SCAN's patterns.
 var prefixForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
 
-// parse reads the target. What cannot be used gives an *store.OptionError that holds no
-// password.
+// parse reads the target. Its error is a *store.OptionError without a password.
 func parse(target store.Target) (*settings, error) {
 	s := &settings{printable: store.Redact(target.Address), prefix: defaultPrefix, timeout: target.ConnectTimeout}
 	if s.timeout <= 0 {
@@ -128,7 +119,6 @@ func parse(target store.Target) (*settings, error) {
 	return s, s.readOptions(a.Options)
 }
 
-// direct reads what is particular to the address of a server.
 func (s *settings) direct(a *uri.Address) (err error) {
 	if len(s.hosts) > 1 {
 		return &store.OptionError{Option: "address", Value: s.printable, Want: "one host; where there are replicas, " + schemeSentinel + ":// and the hosts of Sentinels, or " + schemeCluster + ":// and those of a Redis Cluster"}
@@ -140,8 +130,7 @@ func (s *settings) direct(a *uri.Address) (err error) {
 	return err
 }
 
-// encrypt reads what is particular to an address with TLS, which Sentinels are then spoken to by
-// as well.
+// encrypt reads TLS's parameters, which are for Sentinels too.
 func (s *settings) encrypt(a *uri.Address, encrypted bool) error {
 	files, given, err := encryption.Take(a.Options)
 	switch {
@@ -155,7 +144,6 @@ func (s *settings) encrypt(a *uri.Address, encrypted bool) error {
 	return err
 }
 
-// watched reads what is particular to the address of Sentinels.
 func (s *settings) watched(a *uri.Address) (err error) {
 	if s.service = a.Path; s.service == "" {
 		return &store.OptionError{Option: "address", Value: s.printable, Want: addressForm}
@@ -188,7 +176,6 @@ func (s *settings) readOptions(given uri.Options) (err error) {
 	return given.None(known + ", with " + schemeTLS + " " + encryption.ParameterNames)
 }
 
-// parseSchema is parse for a schema.
 func parseSchema(target store.Target, of *store.Schema) (*settings, error) {
 	s, err := parse(target)
 	if err == nil && of.Existing {
@@ -197,7 +184,7 @@ func parseSchema(target store.Target, of *store.Schema) (*settings, error) {
 	return s, err
 }
 
-// Lacks are the capabilities that Redis does not have.
+// Lacks returns Redis's missing capabilities.
 func Lacks() store.Lacks {
 	const byKey = "Redis finds a value by its key alone; an index is another key, which the application keeps"
 	return store.Lacks{

@@ -12,30 +12,25 @@ import (
 	"assay/store"
 )
 
-// A Redis Cluster keeps each key in one of its slots. WATCH, MULTI and scripts have what they need
-// only of one ("Redis cluster specification", "Implemented subset"): so where a workload has
-// transactions all keys have one hash tag, and else rows are spread over the slots (see spread.go).
-// The driver speaks with the servers that have the slots, and asks who that is whenever it connects;
-// one that has a slot no more refuses with MOVED.
+// A Redis Cluster keeps each key in a slot. WATCH, MULTI and scripts work within one slot ("Redis
+// cluster specification", "Implemented subset"). So with transactions all keys have one hash tag;
+// otherwise rows are spread (see spread.go). The driver connects to the slots' servers and asks for
+// them each time. A server that has lost a slot answers MOVED.
 
-// slots is how many there are.
 const slots = 16384
 
-// errNoOwner is the error where nobody has a slot, as far as most servers know.
 var errNoOwner = errors.New("no server of the Redis Cluster that can be reached knows one for the slot of these keys")
 
-// owners are who has which slots, by the servers that were asked.
 type owners []part
 
-// part is slots from first to last, which a server has since an epoch, by one that was asked.
+// part is the slots from first to last and their server since an epoch.
 type part struct {
 	first, last int
 	owner       string
 	epoch       int64
 }
 
-// ownerOf is where the server listens that has a slot: of several answers the newest. Empty if there is
-// none.
+// ownerOf is the address of the slot's server by the newest epoch, or empty.
 func (o owners) ownerOf(slot int) (owner string) {
 	epoch := int64(-1)
 	for _, p := range o {
@@ -46,7 +41,7 @@ func (o owners) ownerOf(slot int) (owner string) {
 	return owner
 }
 
-// all are those that have slots, each once; errNoOwner if a slot has none.
+// all are the servers with slots, each once; errNoOwner if a slot has none.
 func (o owners) all() (all []string, err error) {
 	for slot := range slots {
 		owner := o.ownerOf(slot)
@@ -60,8 +55,7 @@ func (o owners) all() (all []string, err error) {
 	return all, nil
 }
 
-// owners asks the servers of the address. Those that do not take the cluster for working have no
-// say.
+// owners asks the address's servers. A server that takes the cluster for failed is ignored.
 func (d *database) owners(ctx context.Context) (all owners, err error) {
 	views, failures := replicas.AskAll(ctx, d.hosts, d.viewOf)
 	if err := ctx.Err(); err != nil {
@@ -73,7 +67,7 @@ func (d *database) owners(ctx context.Context) (all owners, err error) {
 	return all, nil
 }
 
-// owner is where the server listens that has the slot of the mark and of the lease.
+// owner is the address of the server with the slot of mark and lease.
 func (d *database) owner(ctx context.Context) (string, error) {
 	all, err := d.owners(ctx)
 	if err != nil {
@@ -86,9 +80,8 @@ func (d *database) owner(ctx context.Context) (string, error) {
 	return owner, nil
 }
 
-// slotOf is the slot of a key ("Redis cluster specification", "Key distribution model", "Hash
-// tags"): of what is between its first braces, unless that is nothing, the CRC of 16 bits with the
-// polynomial 1021.
+// slotOf is a key's slot: CRC16 (polynomial 1021) of the part in the first braces, unless that is
+// empty ("Redis cluster specification", "Key distribution model", "Hash tags").
 func slotOf(key string) int {
 	if _, behind, opened := strings.Cut(key, "{"); opened {
 		if tag, _, closed := strings.Cut(behind, "}"); closed && tag != "" {
@@ -108,8 +101,7 @@ func slotOf(key string) int {
 	return int(crc) % slots
 }
 
-// viewOf asks a server (manual, "CLUSTER INFO", "CLUSTER NODES"). One that is slow to answer is left
-// out.
+// viewOf asks one server (manual, "CLUSTER INFO", "CLUSTER NODES"). A slow one is left out.
 func (d *database) viewOf(ctx context.Context, host string) (v owners, err error) {
 	short := *d.settings
 	short.timeout = min(short.timeout, sentinelBound)
@@ -147,9 +139,8 @@ func (d *database) viewOf(ctx context.Context, host string) (v owners, err error
 	return v, nil
 }
 
-// partsIn are the slots that a line of CLUSTER NODES names: id, host:port@bus, flags, primary, two
-// times, epoch, state of the connection, slots, each as N or FIRST-LAST. What is in brackets is on
-// its way.
+// partsIn are the slots in a line of CLUSTER NODES: id, host:port@bus, flags, primary, two times,
+// epoch, state, then slots as N or FIRST-LAST. Slots in brackets are migrating.
 func partsIn(line string) (all owners, err error) {
 	fields := strings.Fields(line)
 	for _, text := range fields[min(8, len(fields)):] {

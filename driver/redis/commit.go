@@ -8,9 +8,8 @@ import (
 	"assay/store"
 )
 
-// commit sends MULTI, all writes and EXEC together. A transaction that writes nothing is
-// committed by them too, since EXEC tells whether what it has read has changed meanwhile; one
-// that has read in one round trip has read one state.
+// commit sends MULTI, all writes and EXEC together. A transaction without writes needs them too, to
+// learn of changes to its reads. If it read in one round trip, it read one state.
 func (t *transaction) commit(doing string) store.Reply {
 	if len(t.written) == 0 && t.asked <= 1 {
 		return committed()
@@ -44,14 +43,11 @@ func (t *transaction) commit(doing string) store.Reply {
 	return t.confirm(doing, wait)
 }
 
-// errChanged is the error of a conflict.
 var errChanged = errors.New("what the transaction has read was changed before it was to be committed")
 
-// executed is the reply to EXEC. It proves that nothing was done if it is nil ("When using
-// WATCH, EXEC can return a Null reply if the execution was aborted", manual, "EXEC") or says
-// that the transaction was discarded. Any other error does not; and if one of the commands has
-// failed the others were done: "Redis does not support rollbacks of transactions" (manual,
-// "Transactions").
+// executed is the reply to EXEC. A null answer proves that nothing was done (manual, "EXEC"), and
+// so does a discarded transaction. Other errors do not. If a command fails, the others are done,
+// since Redis does not roll back (manual, "Transactions").
 func executed(doing string, exec *command, queued []*command) store.Reply {
 	switch err := exec.err; {
 	case errors.Is(err, errNone):
@@ -76,12 +72,10 @@ func executed(doing string, exec *command, queued []*command) store.Reply {
 	return committed()
 }
 
-// Do implements store.Transaction.
 func (t *transaction) Do(_ context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {
 	return t.step(&store.Call{Statement: statement, Parameters: parameters, Row: row})
 }
 
-// Batch implements store.Batching.
 func (t *transaction) Batch(_ context.Context, calls []store.Call) error {
 	if err := t.ahead(calls); err != nil {
 		return err
@@ -94,12 +88,11 @@ func (t *transaction) Batch(_ context.Context, calls []store.Call) error {
 	return nil
 }
 
-// Transaction implements store.Session.
 func (n *session) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
 	return n.perform(ctx, "transaction", func(t *transaction) error { return work(ctx, t) })
 }
 
-// Batch implements store.Session: the rows whose keys are known are read together.
+// Batch implements store.Session. It reads all rows with known keys at once.
 func (n *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	r := n.perform(ctx, "batch", func(t *transaction) error { return t.Batch(ctx, b.Calls) })
 	return b.Inquire(r, func(c store.Call) store.Reply { return n.Run(ctx, c) })

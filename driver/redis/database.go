@@ -21,19 +21,17 @@ type database struct {
 	of     store.Schema
 	tables map[string]*rows.Table
 	*ownership.Schema[*link]
-	// run is the one that the mark has named last; see session.runBy.
+	// run is the run that the mark named last; see session.runBy.
 	run atomic.Pointer[string]
-	// answering is the number of the Sentinel that has answered last.
+	// answering is the number of the Sentinel that answered last.
 	answering atomic.Int32
 }
 
-// Open connects to the server that target.Address names, or to the primary that Sentinels
-// name; see addressForm. It returns *store.OptionError, *store.UnreachableError or
-// *store.AuthError.
+// Open connects to the server in target.Address, or to the primary that Sentinels name; see
+// addressForm. It returns *store.OptionError, *store.UnreachableError or *store.AuthError.
 //
-// With wait=N a write counts as acknowledged when N replicas have it too (WAIT), for which
-// they have waitMS milliseconds; if they have not, it was done all the same, and the reply is
-// unknown.
+// With wait=N a write is acknowledged when N replicas have it (WAIT), within waitMS milliseconds.
+// If they have not, the write was done all the same, and the reply is unknown.
 func Open(ctx context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	s, err := parseSchema(target, &of)
 	if err != nil {
@@ -58,26 +56,21 @@ func Open(ctx context.Context, target store.Target, of store.Schema) (store.Data
 	return d, nil
 }
 
-// Lacks implements store.Database.
 func (d *database) Lacks() store.Lacks { return Lacks() }
 
-// Levels implements store.Database.
 func (d *database) Levels() []store.Level { return []store.Level{{Name: level, Isolation: level}} }
 
-// Promises implements store.Database. One thread executes all commands of a server, each and
-// each transaction as a whole; so what it has acknowledged, it shows to whoever asks later.
-// What a failover takes back is a matter of package promise.
+// Promises implements store.Database. One thread executes a server's commands and transactions, so
+// an acknowledged write is visible to all later reads. Package promise judges failovers.
 func (d *database) Promises() store.Promises {
 	return store.Promises{Model: level, Reads: store.Linearizable, Atomic: true}
 }
 
-// loadRows is how many rows are loaded by one command, which others wait for.
+// loadRows is the size of one loading command, for which other clients wait.
 const loadRows = 1000
 
-// BulkRows implements store.Bulk.
 func (d *database) BulkRows() int { return loadRows }
 
-// Load implements store.Database.
 func (d *database) Load(ctx context.Context, of store.Rows) error {
 	t, made, err := d.rowsOf(&of)
 	if err != nil {
@@ -106,7 +99,6 @@ func (d *database) Load(ctx context.Context, of store.Rows) error {
 	})
 }
 
-// rowsOf are the rows that are to be added, with their table.
 func (d *database) rowsOf(of *store.Rows) (*rows.Table, []rows.Row, error) {
 	t, err := rows.Find(d.tables, of.Table)
 	if err != nil {
@@ -130,15 +122,13 @@ func (d *database) rowsOf(of *store.Rows) (*rows.Table, []rows.Row, error) {
 	return t, made, nil
 }
 
-// mostInserted is the most rows of one command, which has at most 1024*1024 arguments
-// (networking.c, processMultibulkBuffer: "invalid multibulk length").
+// mostInserted bounds the rows of one command, which has at most 1024*1024 arguments (networking.c,
+// processMultibulkBuffer).
 const mostInserted = 500_000
 
-// errManyRows is the error of more.
 var errManyRows = fmt.Errorf("more than %d rows are too many for one command", mostInserted)
 
-// insertion inserts rows, all or none: "MSETNX will not perform any operation at all even if
-// just a single key already exists" (manual, "MSETNX"). Its answer is 1, or 0 for none.
+// insertion inserts all rows or, if one exists, none (manual, "MSETNX"). The answer is 1 or 0.
 func (d *database) insertion(t *rows.Table, made []rows.Row) (*command, error) {
 	if len(made) > mostInserted {
 		return nil, errManyRows
@@ -159,8 +149,7 @@ func (d *database) insertion(t *rows.Table, made []rows.Row) (*command, error) {
 	return newCommand(words...), nil
 }
 
-// View implements store.Database: what is there for good, which nobody changes meanwhile. SCAN
-// is no snapshot, and Redis has none; see Lacks.
+// View implements store.Database after the run, when nothing changes. SCAN is no snapshot.
 func (d *database) View(ctx context.Context, read func(store.Reader) error) error {
 	return d.Change(ctx, "read", func(l *link) error {
 		if _, err := d.MustMark(ctx, l); err != nil {
@@ -170,18 +159,17 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 	})
 }
 
-// Audit implements store.Database: there are no snapshots; see Lacks.
+// Audit implements store.Database. There are no snapshots; see Lacks.
 func (d *database) Audit(context.Context, func(store.Reader) error) error {
 	return errors.New("redis: audit: " + Lacks()[store.Snapshots])
 }
 
-// reader is a store.Reader that looks through all keys.
+// reader is a store.Reader that scans all keys.
 type reader struct {
 	*database
 	link *link
 }
 
-// Read implements store.Reader.
 func (r reader) Read(ctx context.Context, s store.Statement, row func(store.Row) error, parameters ...store.Value) error {
 	if s.Verb == store.Count {
 		return store.ErrNotCounted // DBSIZE counts the keys of all

@@ -13,7 +13,7 @@ import (
 	"assay/store"
 )
 
-// info is what a server says of itself (manual, "INFO"), of one section or of all usual ones.
+// info asks for one section of INFO, or for all usual ones (manual, "INFO").
 func (l *link) info(ctx context.Context, section string) (map[string]string, error) {
 	info := newCommand("info", section)
 	if err := l.one(ctx, info); err != nil {
@@ -29,7 +29,7 @@ func (l *link) info(ctx context.Context, section string) (map[string]string, err
 	return told, err
 }
 
-// parameters gives the values of parameters of the server, but of those that the user may not ask for.
+// parameters reads the server's parameters that the user may read.
 func (l *link) parameters(ctx context.Context, names []string, use func(name, value string)) error {
 	all := make([]*command, len(names))
 	for i, name := range names {
@@ -44,15 +44,11 @@ func (l *link) parameters(ctx context.Context, names []string, use func(name, va
 	return err
 }
 
-// configured are the parameters of the server that decide what a result means
-// (redis.conf).
 func configured() []string {
 	return []string{"appendonly", "appendfsync", "no-appendfsync-on-rewrite", "save", "maxmemory", "maxmemory-policy",
 		"min-replicas-to-write", "min-replicas-max-lag", "replica-serve-stale-data"}
 }
 
-// Describe implements store.Administration. Parameters that the user may not ask for are left
-// out.
 func (d *database) Describe(ctx context.Context) (product store.Product, err error) {
 	err = d.Change(ctx, "describe", func(l *link) error {
 		told, err := l.info(ctx, "everything")
@@ -80,7 +76,7 @@ func (d *database) Describe(ctx context.Context) (product store.Product, err err
 	return product, err
 }
 
-// defaults are the defaults of redis.conf 7.0 of the parameters that change how fast or how durable Redis is.
+// defaults are redis.conf 7.0's defaults of parameters that matter to speed and durability.
 func defaults() map[string]string {
 	return map[string]string{"appendonly": "no", "appendfsync": "everysec", "no-appendfsync-on-rewrite": "no", "save": "3600 1 300 100 60 10000",
 		"maxmemory": "0", "maxmemory-policy": "noeviction", "io-threads": "1", "io-threads-do-reads": "no", "hz": "10", "activedefrag": "no",
@@ -88,7 +84,6 @@ func defaults() map[string]string {
 		"lazyfree-lazy-eviction": "no", "lazyfree-lazy-expire": "no", "lazyfree-lazy-server-del": "no", "maxclients": "10000"}
 }
 
-// changed are the parameters that are not the defaults.
 func (d *database) changed(ctx context.Context, l *link) ([]store.Setting, error) {
 	values := map[string]string{}
 	err := l.parameters(ctx, slices.Collect(maps.Keys(defaults())), func(name, value string) {
@@ -99,8 +94,6 @@ func (d *database) changed(ctx context.Context, l *link) ([]store.Setting, error
 	return store.Changed(values), err
 }
 
-// topology counts the servers that have rows: those that have slots, and the replicas that each of
-// them knows.
 func (d *database) topology(ctx context.Context, l *link) (of store.Topology, err error) {
 	err = d.everywhere(ctx, l, func(at *link, _ owners) error {
 		told, err := at.info(ctx, "replication")
@@ -119,7 +112,7 @@ func (d *database) topology(ctx context.Context, l *link) (of store.Topology, er
 	return of, err
 }
 
-// productOf is the product's name. Those that have come of Redis tell it.
+// productOf is the product's name, which Redis's descendants tell.
 func productOf(told map[string]string) string {
 	if name := told["server_name"]; name != "" && !strings.EqualFold(name, "redis") {
 		return name
@@ -127,7 +120,7 @@ func productOf(told map[string]string) string {
 	return "Redis"
 }
 
-// asked are the settings that the address has chosen, and what follows from the installation.
+// asked are the address's settings and consequences of the installation.
 func (d *database) asked(nodes int) []store.Setting {
 	waited := "no replica"
 	if d.wait > 0 {
@@ -144,7 +137,6 @@ func (d *database) asked(nodes int) []store.Setting {
 		{Name: "replicas waited for", Value: waited}, {Name: "client_retries", Value: "none"}, {Name: encryption.Setting, Value: encryption.State(d.encryption)}}
 }
 
-// Blocked implements store.Administration.
 func (d *database) Blocked(ctx context.Context) (by string, err error) {
 	err = d.Change(ctx, "ask what is waited for", func(l *link) error {
 		return d.everywhere(ctx, l, func(at *link, _ owners) error {

@@ -12,7 +12,7 @@ import (
 	"assay/store"
 )
 
-// Error classes beside those of package store.
+// Error classes beyond those of package store.
 const (
 	classLoading       = "loading"
 	classPrimaryDown   = "primary down"
@@ -30,8 +30,8 @@ const (
 	classTooLarge      = "too large"
 )
 
-// Codes that are asked for by name: the first word of an error (manual, "Redis serialization
-// protocol specification", "Simple errors").
+// Codes are an error's first word (manual, "Redis serialization protocol specification", "Simple
+// errors").
 const (
 	codeNoAuth    = "NOAUTH"
 	codeWrongPass = "WRONGPASS"
@@ -40,11 +40,10 @@ const (
 	codeAborted   = "EXECABORT"
 )
 
-// meaningOf is the class of an error, and whether it proves that the command that it answers
-// was not executed. All of those do that a server gives before it executes a command
-// (server.c of release 7.0, processCommand). An error that is not here leaves it open, "ERR"
-// among them, which is the code of all that has no code of its own, and UNBLOCKED, which ends
-// a WAIT behind a write that was done (manual, "CLIENT UNBLOCK").
+// meaningOf is an error's class and whether it proves that the command was not executed. The errors
+// before execution prove it (server.c of 7.0, processCommand). Others prove nothing, among them
+// "ERR", the general code, and UNBLOCKED, which ends a WAIT after a write (manual, "CLIENT
+// UNBLOCK").
 func meaningOf(code string) (class string, refused bool) {
 	switch code {
 	case "READONLY": // "Redis replication", "Read-only replica"
@@ -77,7 +76,6 @@ func meaningOf(code string) (class string, refused bool) {
 	return store.ClassOther, false
 }
 
-// messageOf is what a server has answered; empty if it is no error of a server's.
 func messageOf(err error) string {
 	answer, is := errors.AsType[serverError](err)
 	if !is || answer == errNone {
@@ -86,15 +84,13 @@ func messageOf(err error) string {
 	return string(answer)
 }
 
-// codeOf is the code of a server's error; empty if it is none.
 func codeOf(err error) string {
 	code, _, _ := strings.Cut(messageOf(err), " ")
 	return code
 }
 
-// reasonOf is the code for which a server has discarded a transaction. It is in the answer to
-// EXEC if that was refused itself ("EXECABORT Transaction discarded because of: CODE ..."),
-// and else in that to one of the commands that were to be queued.
+// reasonOf is the code for which a transaction was discarded. It is in EXEC's own error ("EXECABORT
+// Transaction discarded because of: CODE ...") or in the error of a queued command.
 func reasonOf(executed error, queued []*command) string {
 	if _, because, is := strings.Cut(messageOf(executed), "because of: "); is {
 		code, _, _ := strings.Cut(because, " ")
@@ -108,15 +104,13 @@ func reasonOf(executed error, queued []*command) string {
 	return codeAborted
 }
 
-// committed is the reply to what was done, and refused to what was not.
 func committed() store.Reply { return store.Reply{Outcome: history.Committed} }
 
 func refused(class, doing string, err error) store.Reply {
 	return store.Reply{Outcome: history.Failed, Class: class, Err: failed(doing, err)}
 }
 
-// answered is the reply to a command that a server has answered with an error. A server that
-// has become a replica is left for the new primary.
+// answered is the reply to a server's error. A server that became a replica is left.
 func answered(doing string, err error) store.Reply {
 	class, proof := meaningOf(codeOf(err))
 	r := store.Reply{Class: class, Err: failed(doing, err), Broken: elsewhere(class)}
@@ -126,14 +120,13 @@ func answered(doing string, err error) store.Reply {
 	return r
 }
 
-// elsewhere reports whether another server is to be looked for: this one has become a replica,
-// has not the slot any more, or is cut off from most of its Redis Cluster.
+// elsewhere reports whether another server is needed: this one became a replica, lost the slot, or
+// is cut off from the cluster's majority.
 func elsewhere(class string) bool {
 	return class == store.ClassNotPrimary || class == classSlots || class == classClusterDown
 }
 
-// lost is the reply to what ended by an error of the connection: it may have been done, if
-// any of it was sent.
+// lost is the reply to an error of the connection: unknown if anything was sent.
 func (l *link) lost(doing string, err error) store.Reply {
 	r := store.Reply{Class: classOfLoss(err), Err: failed(doing, err), Broken: true}
 	if !l.sent {
@@ -143,7 +136,6 @@ func (l *link) lost(doing string, err error) store.Reply {
 	return r
 }
 
-// classOfLoss is the class of an error of the connection.
 func classOfLoss(err error) string {
 	var network net.Error
 	switch {
@@ -153,10 +145,9 @@ func classOfLoss(err error) string {
 	return store.ClassLost
 }
 
-// failed wraps an error with what was being done.
 func failed(doing string, err error) error { return fmt.Errorf("redis: %s: %w", doing, err) }
 
-// withDoing is failed for what does not explain itself.
+// withDoing is failed for errors that do not explain themselves.
 func withDoing(doing string, err error) error {
 	if err == nil || ownership.Explained(err) {
 		return err

@@ -12,16 +12,12 @@ import (
 	"assay/store"
 )
 
-// The lease is a hash: token, holder (JSON), since and expires, in milliseconds of the
-// server's clock. It is no key that expires by itself, since one that has expired must still
-// be known as whose it was.
+// The lease is a hash: token, holder (JSON), since and expires, in milliseconds of the server's
+// clock. It does not expire by itself, so that an expired lease's holder stays known.
 //
-// Each of these scripts is one conditional change: "While executing the script, all server
-// activities are blocked during its entire runtime" (manual, "Scripting with Lua",
-// "Atomicity"). They are sent as they are (EVAL), since a server that was started anew knows
-// no script by its sum.
+// Each script is one conditional change, as scripts run alone (manual, "Scripting with Lua",
+// "Atomicity"). EVAL sends the whole script, since a restarted server knows none by its sum.
 const (
-	// leaseHead reads the lease (KEYS[1]) and the time.
 	leaseHead = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -29,10 +25,9 @@ local l = redis.call('HMGET', KEYS[1], 'token', 'holder', 'since', 'expires')
 `
 	lookScript = leaseHead + `if l[1] then return {l[1], l[2], l[3], l[4], now} end return false`
 
-	// writeScript does nothing if the lease is not the one that was read, with the token
-	// ARGV[1] that expires at ARGV[2]. Else it gives it to the token ARGV[3] with the holder
-	// ARGV[4] since ARGV[5] (empty for now) for ARGV[6] milliseconds; without a token it
-	// deletes it.
+	// writeScript does nothing unless the lease has the token ARGV[1] and expires at ARGV[2]. It
+	// gives the lease to token ARGV[3] with holder ARGV[4], since ARGV[5] (empty: now), for
+	// ARGV[6] milliseconds, or deletes it if that token is empty.
 	writeScript = leaseHead + `
 if (l[1] or '') ~= ARGV[1] or (l[4] or '') ~= ARGV[2] then return 0 end
 redis.call('DEL', KEYS[1])
@@ -42,14 +37,13 @@ if since == '' then since = now end
 redis.call('HSET', KEYS[1], 'token', ARGV[3], 'holder', ARGV[4], 'since', since, 'expires', now + ARGV[6])
 return 1`
 
-	// createScript and dropScript do something to the mark (KEYS[2]) unless another has the
-	// lease than the token ARGV[1].
+	// createScript and dropScript change the mark (KEYS[2]) unless another token than ARGV[1] has
+	// the lease.
 	excluded     = leaseHead + `if l[1] and l[1] ~= ARGV[1] and tonumber(l[4]) > now then return 0 end `
 	createScript = excluded + `redis.call('SET', KEYS[2], ARGV[2]) return 1`
 	dropScript   = excluded + `redis.call('DEL', KEYS[1], KEYS[2]) return 1`
 )
 
-// eval runs one of the scripts.
 func (d *database) eval(ctx context.Context, l *link, script string, args ...string) (any, error) {
 	c := newCommand(append([]string{"eval", script, "2", d.lease(), d.mark()}, args...)...)
 	err := l.one(ctx, c)
@@ -59,7 +53,6 @@ func (d *database) eval(ctx context.Context, l *link, script string, args ...str
 	return c.answer, err
 }
 
-// ReadLease implements ownership.Place.
 func (d *database) ReadLease(ctx context.Context, l *link) (*ownership.Row, error) {
 	answer, err := d.eval(ctx, l, lookScript)
 	was, is := answer.([]any)
@@ -83,7 +76,6 @@ func (d *database) ReadLease(ctx context.Context, l *link) (*ownership.Row, erro
 	return &ownership.Row{Lease: *lease, End: expires}, nil
 }
 
-// WriteLease implements ownership.Place.
 func (d *database) WriteLease(ctx context.Context, l *link, was *ownership.Row, is *store.Lease) (bool, error) {
 	args := make([]string, 6)
 	if was != nil {
@@ -103,8 +95,7 @@ func (d *database) WriteLease(ctx context.Context, l *link, was *ownership.Row, 
 	return done == int64(1), err
 }
 
-// admitted runs createScript or dropScript, and gives *store.HeldError if another holds the
-// lease.
+// admitted runs createScript or dropScript. It returns *store.HeldError if another has the lease.
 func (d *database) admitted(ctx context.Context, l *link, script string, args ...string) error {
 	done, err := d.eval(ctx, l, script, append([]string{d.Taken().Token}, args...)...)
 	if err != nil || done == int64(1) {

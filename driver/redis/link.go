@@ -12,29 +12,27 @@ import (
 	"assay/store"
 )
 
-// link is one connection to a server, made once and never again by itself. The end of a
-// context closes it while an answer is awaited. It is used by one goroutine at a time.
+// link is one connection, which never reconnects. The end of a context closes it during a wait. One
+// goroutine at a time uses it.
 type link struct {
 	conn    net.Conn
 	in      *bufio.Reader
 	out     []byte // what is sent
 	address string
-	// role is what the server said it was when the link was made: "master", "slave" or
-	// "sentinel" (manual, "ROLE").
+	// role is the server's own at connecting: "master", "slave" or "sentinel" (manual, "ROLE").
 	role string
-	// sent is whether something of the last do may have reached the server.
+	// sent: a byte of the last do may have reached the server.
 	sent bool
-	// broken is true once the connection carries nothing any more.
+	// broken: the connection cannot be used any more.
 	broken bool
-	// watching is whether it watches keys of a transaction that was left.
+	// watching: it still watches keys of an abandoned transaction.
 	watching bool
 }
 
-// roleOfPrimary is what ROLE calls a primary.
 const roleOfPrimary = "master"
 
-// dial connects to a server within the connect timeout. ROLE is answered also while a server
-// loads its data or has lost its primary.
+// dial connects within the connect timeout. Servers answer ROLE even while they load data or lack
+// their primary.
 func (s *settings) dial(ctx context.Context, address string) (*link, error) {
 	return s.dialAs(ctx, address, s.user, s.password, s.number)
 }
@@ -60,7 +58,6 @@ func (s *settings) dialAs(ctx context.Context, address, user, password string, n
 	return l, nil
 }
 
-// connect makes the connection below a link.
 func (s *settings) connect(ctx context.Context, address string) (net.Conn, error) {
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil || s.encryption == nil {
@@ -77,7 +74,6 @@ func (s *settings) connect(ctx context.Context, address string) (net.Conn, error
 	return encrypted, nil
 }
 
-// greet says who connects, and to which database, and asks who the server is.
 func (l *link) greet(ctx context.Context, user, password string, number int) error {
 	if password != "" {
 		if err := l.one(ctx, newCommand("auth", user, password)); err != nil {
@@ -100,8 +96,8 @@ func (l *link) greet(ctx context.Context, user, password string, number int) err
 	return err
 }
 
-// do sends commands together and waits for all answers. The error is of the connection: a
-// server's are in the commands. What was sent before it came may have been done.
+// do sends commands together and waits for all answers. Its error is the connection's; commands may
+// then have been done. Servers' errors are in the commands.
 func (l *link) do(ctx context.Context, commands ...*command) error {
 	l.sent = false
 	if err := ctx.Err(); err != nil {
@@ -136,7 +132,7 @@ func (l *link) exchange(commands []*command) error {
 	return nil
 }
 
-// one sends a command and returns whatever went wrong, but no answer of nothing.
+// one sends a command and returns any error except errNone.
 func (l *link) one(ctx context.Context, c *command) error {
 	if err := l.do(ctx, c); err != nil {
 		return err
@@ -147,7 +143,7 @@ func (l *link) one(ctx context.Context, c *command) error {
 	return nil
 }
 
-// all sends commands together and returns the first thing that went wrong.
+// all sends commands together and returns the first error.
 func (l *link) all(ctx context.Context, commands []*command) error {
 	if err := l.do(ctx, commands...); err != nil {
 		return err
@@ -160,13 +156,13 @@ func (l *link) all(ctx context.Context, commands []*command) error {
 	return nil
 }
 
-// close gives the connection up, with what is under way on it.
+// close abandons what is in flight.
 func (l *link) close() { _ = l.conn.Close() } // nothing of it is needed any more
 
 // notPrimaryError means that a server does not take writes.
 type notPrimaryError struct {
 	address, role string
-	// by are those who have named it; empty if it is the address.
+	// by names who called it the primary; empty for the address.
 	by string
 }
 
@@ -177,7 +173,6 @@ func (e *notPrimaryError) Error() string {
 	return fmt.Sprintf("%s says that it is a %s; name the primary, or the Sentinels that know it (%s://)", e.address, e.role, schemeSentinel)
 }
 
-// open connects to the primary.
 func (d *database) open(ctx context.Context) (*link, error) {
 	address, err := d.primary(ctx)
 	if err != nil {
@@ -186,7 +181,7 @@ func (d *database) open(ctx context.Context) (*link, error) {
 	return d.openAt(ctx, address)
 }
 
-// openAt connects to a server that is to be a primary.
+// openAt connects to a server that should be a primary.
 func (d *database) openAt(ctx context.Context, address string) (*link, error) {
 	l, err := d.dial(ctx, address)
 	if err != nil {
@@ -199,7 +194,7 @@ func (d *database) openAt(ctx context.Context, address string) (*link, error) {
 	return l, nil
 }
 
-// leaders are those who say which server is the primary; empty if nobody is asked.
+// leaders are those who name the primary; empty if the address does.
 func (d *database) leaders() string {
 	switch {
 	case d.sharded:
@@ -210,7 +205,7 @@ func (d *database) leaders() string {
 	return ""
 }
 
-// Change implements ownership.Place: it does work over a connection to the primary, and says what was being done.
+// Change implements ownership.Place over a connection to the primary.
 func (d *database) Change(ctx context.Context, doing string, work func(*link) error) error {
 	l, err := d.open(ctx)
 	if err != nil {
@@ -220,13 +215,12 @@ func (d *database) Change(ctx context.Context, doing string, work func(*link) er
 	return withDoing(doing, work(l))
 }
 
-// Look implements ownership.Place.
 func (d *database) Look(ctx context.Context, doing string, work func(*link) error) error {
 	return d.Change(ctx, doing, work)
 }
 
-// unreached is the error of a connection that could not be made: *store.UnreachableError,
-// *store.AuthError, or that of the context if that has ended.
+// unreached is the error of a failed connection: *store.UnreachableError, *store.AuthError or the
+// context's.
 func (d *database) unreached(ctx context.Context, doing string, err error) error {
 	var option *store.OptionError
 	switch code := codeOf(err); {

@@ -7,33 +7,30 @@ import (
 	"strconv"
 )
 
-// command is one command and, once it was sent, its answer (manual, "Redis serialization
-// protocol specification", RESP2, in which a server sends nothing unasked).
+// command is a command and later its answer (manual, "Redis serialization protocol specification",
+// RESP2, in which servers send nothing unasked).
 type command struct {
 	words []string
-	// answer is a string, an int64 or a []any of answers, in which nil is none, and an error is
-	// the server's.
+	// answer is a string, an int64 or a []any of answers; within it nil means none, and an error
+	// is the server's.
 	answer any
-	// err is why there is no answer: the server's error, or errNone.
+	// err is the server's error, or errNone.
 	err error
 }
 
 func newCommand(words ...string) *command { return &command{words: words} }
 
-// asking is a command on keys.
 func asking(name string, keys []string) *command {
 	return newCommand(append(append(make([]string, 0, 1+len(keys)), name), keys...)...)
 }
 
-// serverError is an error that a server has answered.
 type serverError string
 
 func (e serverError) Error() string { return string(e) }
 
-// errNone is what a server answers where there is nothing.
+// errNone is a null answer.
 const errNone = serverError("there is nothing")
 
-// answerOf is what a command was answered, as what it is to be.
 func answerOf[T any](c *command) (T, error) {
 	as, is := c.answer.(T)
 	if c.err == nil && !is {
@@ -42,7 +39,6 @@ func answerOf[T any](c *command) (T, error) {
 	return as, c.err
 }
 
-// texts are the texts that a command was answered.
 func (c *command) texts() (texts []string, err error) {
 	all, err := answerOf[[]any](c)
 	for _, one := range all {
@@ -55,7 +51,6 @@ func (c *command) texts() (texts []string, err error) {
 	return texts, err
 }
 
-// appendTo appends the command as it is sent.
 func (c *command) appendTo(out []byte) []byte {
 	out = appendHead(out, '*', len(c.words))
 	for _, word := range c.words {
@@ -69,7 +64,7 @@ func appendHead(out []byte, kind byte, n int) []byte {
 	return append(strconv.AppendInt(append(out, kind), int64(n), 10), "\r\n"...)
 }
 
-// read reads the answer. Its error is of the connection.
+// read reads the answer. Its error is the connection's.
 func (c *command) read(in *bufio.Reader) (err error) {
 	c.answer, err = readAnswer(in)
 	switch answer := c.answer.(type) {
@@ -81,7 +76,7 @@ func (c *command) read(in *bufio.Reader) (err error) {
 	return err
 }
 
-// longest is how long a text may be (redis.conf, proto-max-bulk-len).
+// longest bounds a text in bytes (redis.conf, proto-max-bulk-len).
 const longest = 512 << 20
 
 func readAnswer(in *bufio.Reader) (any, error) {
@@ -115,12 +110,11 @@ func readAnswer(in *bufio.Reader) (any, error) {
 	return nil, notRedis(line)
 }
 
-// notRedis is the error of an answer that begins so.
 func notRedis(line []byte) error {
 	return fmt.Errorf("an answer begins with %.20q, as none of Redis does", line)
 }
 
-// word is a simple string, of which most are these.
+// word avoids an allocation for common simple strings.
 func word(text []byte) any {
 	switch string(text) {
 	case "OK":

@@ -13,8 +13,8 @@ import (
 	"assay/store"
 )
 
-// Replicas implements store.Replicated: the primary, and the replicas that it or a Sentinel
-// knows. Where rows are spread no server has them all, and there is none to be compared.
+// Replicas implements store.Replicated: the primary, and the replicas that it or a Sentinel knows.
+// If rows are spread, no server has them all, and none can be compared.
 func (d *database) Replicas(ctx context.Context) (members []store.Replica, unreachable map[string]error, err error) {
 	if d.spread {
 		return nil, nil, nil
@@ -57,8 +57,7 @@ func (d *database) Replicas(ctx context.Context) (members []store.Replica, unrea
 	return members, unreachable, nil
 }
 
-// replicasOf are those that a primary tells, as slaveN:ip=HOST,port=PORT,... (manual, "INFO",
-// "replication").
+// replicasOf reads slaveN:ip=HOST,port=PORT,... (manual, "INFO", "replication").
 func replicasOf(told map[string]string) (addresses []string) {
 	for i := 0; ; i++ {
 		text, is := told["slave"+strconv.Itoa(i)]
@@ -74,8 +73,7 @@ func replicasOf(told map[string]string) (addresses []string) {
 	}
 }
 
-// knownToSentinels are the replicas that Sentinels know, those that do not answer included;
-// none without Sentinels.
+// knownToSentinels are the replicas that Sentinels know, even silent ones.
 func (d *database) knownToSentinels(ctx context.Context) (addresses []string, err error) {
 	if d.service == "" {
 		return nil, nil
@@ -100,14 +98,13 @@ func (d *database) knownToSentinels(ctx context.Context) (addresses []string, er
 	return addresses, err
 }
 
-// position is how far a server has come: a history of writes, and how many bytes of it
-// (manual, "Redis replication", "How Redis replication works").
+// position is a history of writes and a server's progress in it in bytes (manual, "Redis
+// replication", "How Redis replication works").
 type position struct {
 	history string
 	offset  int64
 }
 
-// CatchUp implements store.Replicated.
 func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
 	if member.Primary {
 		return nil
@@ -138,7 +135,7 @@ func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
 	})
 }
 
-// missing says what keeps a replica from being where it is to be; nil if nothing does.
+// missing says why a replica has not reached p, nil if it has.
 func (p position) missing(told map[string]string) error {
 	offset, err := strconv.ParseInt(told["slave_repl_offset"], 10, 64)
 	switch {
@@ -156,7 +153,6 @@ func (p position) missing(told map[string]string) error {
 	return nil
 }
 
-// ViewReplica implements store.Replicated.
 func (d *database) ViewReplica(ctx context.Context, member store.Replica, read func(store.Reader) error) error {
 	l, err := d.dial(ctx, member.Name)
 	if err != nil {

@@ -11,16 +11,14 @@ import (
 	"assay/store"
 )
 
-// layout knows the keys of one workload.
 type layout struct {
-	// name is what all keys begin with: PREFIX:WORKLOAD, or {PREFIX}:WORKLOAD where all are in
-	// one slot of a Redis Cluster, since what is in braces decides the slot of a key ("Redis
-	// cluster specification", "Hash tags").
+	// name begins all keys: PREFIX:WORKLOAD, or {PREFIX}:WORKLOAD if all are in one slot of a
+	// Redis Cluster ("Redis cluster specification", "Hash tags").
 	name string
-	// tag ends the mark and the lease where rows are spread over the slots: a script changes
-	// both, which must be in one.
+	// tag ends the keys of mark and lease if rows are spread, as one script changes both and needs
+	// them in one slot.
 	tag string
-	// spread is true if rows are in whatever slots their keys have.
+	// spread: rows lie in their keys' own slots.
 	spread bool
 }
 
@@ -35,18 +33,16 @@ func layoutOf(s *settings, of *store.Schema) layout {
 	return layout{name: s.prefix + ":" + of.Workload, tag: tag, spread: true}
 }
 
-// mark and lease are the keys of the mark and the lease, table what those of a table's rows
-// begin with, and all and within are patterns of SCAN: for all keys that are ours, and for
-// those of rows alone.
+// table is the prefix of a table's keys. all and within are SCAN's patterns: for all keys of ours,
+// and for rows only.
 func (l layout) mark() string              { return l.name + "#mark" + l.tag }
 func (l layout) lease() string             { return l.name + "#lease" + l.tag }
 func (l layout) table(table string) string { return l.name + ":" + table + ":" }
 func (l layout) all() string               { return l.name + "[:#]*" }
 func (l layout) within() string            { return l.name + ":*" }
 
-// key is the key of the row with these values in the columns of the table's key: numbers as
-// they are written, UUIDs in hexadecimal, and texts as they are, behind their length where the
-// key has several columns, so that no two rows have one key.
+// key is a row's key: numbers in decimal, UUIDs in hexadecimal, texts unchanged. In a key of
+// several columns a text follows its length, so that keys are unique.
 func (l layout) key(t *rows.Table, values []rows.Value) string {
 	key := []byte(l.table(t.Name))
 	for column, v := range values {
@@ -68,7 +64,6 @@ func (l layout) key(t *rows.Table, values []rows.Value) string {
 	return string(key)
 }
 
-// keyOf is the key of a row, and keysOf are those of several.
 func (l layout) keyOf(t *rows.Table, row rows.Row) string { return l.key(t, t.Key(row, nil)) }
 
 func (l layout) keysOf(t *rows.Table, all []rows.Row) (keys []string) {
@@ -78,7 +73,7 @@ func (l layout) keysOf(t *rows.Table, all []rows.Row) (keys []string) {
 	return keys
 }
 
-// tableOf is the table that a key is in; nil if it is in none of these.
+// tableOf is the table of a key, or nil.
 func (l layout) tableOf(tables map[string]*rows.Table, key string) *rows.Table {
 	rest, ours := strings.CutPrefix(key, l.name+":")
 	table, _, ends := strings.Cut(rest, ":")
@@ -88,8 +83,8 @@ func (l layout) tableOf(tables map[string]*rows.Table, key string) *rows.Table {
 	return tables[table]
 }
 
-// valueOf is the value of a row's key: all its numbers as variable-length integers, and then
-// its texts, each behind its length (encoding/binary). The columns of the key are among them.
+// valueOf is a row's value, key columns included: all numbers as varints, then each text after its
+// length (encoding/binary).
 func valueOf(row rows.Row) string {
 	var value []byte
 	for _, n := range row.Numbers {
@@ -101,8 +96,7 @@ func valueOf(row rows.Row) string {
 	return string(value)
 }
 
-// rowOf is the inverse of valueOf; it refuses whatever valueOf does not make of a row of the
-// table.
+// rowOf reverses valueOf and refuses everything else.
 func rowOf(t *rows.Table, value string) (rows.Row, error) {
 	row, rest := t.Make(), []byte(value)
 	bad := fmt.Errorf("table %s has a value of %d bytes that is no row of it", t.Name, len(value))

@@ -9,15 +9,12 @@ import (
 	"assay/store"
 )
 
-// scanCount is about how many keys a server looks at for one page of SCAN (manual, "SCAN",
-// "The COUNT option").
+// scanCount is about how many keys a server looks at per page (manual, "SCAN", "The COUNT option").
 const scanCount = "1000"
 
-// scan gives all keys that match a pattern, page by page, each once: "A full iteration always
-// retrieves all the elements that were present in the collection from the start to the end",
-// and "a given element may be returned multiple times" (manual, "SCAN", "Scan guarantees"). A
-// key that was given is known by 16 bytes of its hash, which is less than what the server
-// itself keeps of it in memory.
+// scan gives all keys that match a pattern, each once. SCAN gives each key that is there
+// throughout, some more than once (manual, "SCAN", "Scan guarantees"). A given key is remembered by
+// 16 bytes of hash, less than the server's own memory for it.
 func (l *link) scan(ctx context.Context, pattern string, page func(keys []string) error) error {
 	seeds, given := [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, map[[2]uint64]struct{}{}
 	for cursor := "0"; ; {
@@ -58,7 +55,7 @@ func (l *link) scan(ctx context.Context, pattern string, page func(keys []string
 	}
 }
 
-// values are the values of keys, nil of one that is not there or is of another type.
+// values are the keys' values, nil for a missing one or another type.
 func (d *database) values(ctx context.Context, l *link, keys []string) ([]any, error) {
 	if d.spread {
 		return l.valuesApart(ctx, keys)
@@ -74,7 +71,6 @@ func (d *database) values(ctx context.Context, l *link, keys []string) ([]any, e
 	return values, err
 }
 
-// everyRow gives every row of a table, in any order.
 func (d *database) everyRow(ctx context.Context, l *link, t *rows.Table, use func(rows.Row) error) error {
 	return d.scan(ctx, l, d.table(t.Name)+"*", func(at *link, keys []string) error {
 		values, err := d.values(ctx, at, keys)

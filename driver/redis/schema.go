@@ -18,11 +18,8 @@ func (d *database) foreign() *store.ForeignError {
 	return &store.ForeignError{Name: d.Title(), Hint: "choose another one with ?prefix=NAME in the address, or delete its keys yourself"}
 }
 
-// errFound ends a scan.
 var errFound = errors.New("found")
 
-// ReadMark implements ownership.Place: it is nil if there is no key of ours but the lease's, and
-// *store.ForeignError if there are others and no mark.
 func (d *database) ReadMark(ctx context.Context, l *link) (*store.Marker, error) {
 	mark := newCommand("get", d.mark())
 	err := l.one(ctx, mark)
@@ -54,8 +51,8 @@ func (d *database) ReadMark(ctx context.Context, l *link) (*store.Marker, error)
 	return nil, err
 }
 
-// unmarked is foreign of keys without a mark, which the server may have evicted itself: with
-// allkeys-* it chooses among all keys (documentation 7.0, "Key eviction").
+// unmarked is the error of keys without a mark. With allkeys-* the server may have evicted the mark
+// itself (documentation 7.0, "Key eviction").
 func (d *database) unmarked(ctx context.Context, l *link) error {
 	told, err := l.info(ctx, "everything")
 	if err != nil {
@@ -69,7 +66,6 @@ func (d *database) unmarked(ctx context.Context, l *link) error {
 	return e
 }
 
-// WriteMark implements ownership.Place.
 func (d *database) WriteMark(ctx context.Context, l *link, mark store.Marker) error {
 	text, err := encodeMark(mark)
 	if err != nil {
@@ -84,7 +80,6 @@ func encodeMark(m store.Marker) (string, error) {
 	return string(text), err
 }
 
-// Rows implements ownership.Place.
 func (d *database) Rows(ctx context.Context, l *link) (rows int64, err error) {
 	err = d.scan(ctx, l, d.table(d.of.Tables[0].Name)+"*", func(_ *link, keys []string) error {
 		rows += int64(len(keys))
@@ -93,7 +88,7 @@ func (d *database) Rows(ctx context.Context, l *link) (rows int64, err error) {
 	return rows, err
 }
 
-// Others implements ownership.Place. It looks for keys that no row of a table of ours can have.
+// Others implements ownership.Place. It looks for keys that are no rows of our tables.
 func (d *database) Others(ctx context.Context, l *link) error {
 	var others []string
 	err := d.scan(ctx, l, d.all(), func(at *link, keys []string) error {
@@ -111,7 +106,6 @@ func (d *database) Others(ctx context.Context, l *link) error {
 	return err
 }
 
-// isRow reports whether a value under a key is a row of ours.
 func (d *database) isRow(key string, value any) bool {
 	t := d.tableOf(d.tables, key)
 	text, is := value.(string)
@@ -122,10 +116,8 @@ func (d *database) isRow(key string, value any) bool {
 	return err == nil && d.keyOf(t, row) == key
 }
 
-// Title implements ownership.Place.
 func (l layout) Title() string { return "the prefix " + l.name }
 
-// clear deletes all rows.
 func (d *database) clear(ctx context.Context, l *link) error {
 	return d.scan(ctx, l, d.within(), func(at *link, keys []string) error {
 		if d.spread {
@@ -135,9 +127,8 @@ func (d *database) clear(ctx context.Context, l *link) error {
 	})
 }
 
-// Create implements store.Database. The mark of an earlier run stays until its rows are
-// deleted, so that a Create that is cut off leaves what carries a mark. The new mark is set by
-// one script that looks at the lease once more.
+// Create implements store.Database. The earlier mark stays until its rows are deleted, so that an
+// interrupted Create leaves a mark. One script checks the lease again and sets the new mark.
 func (d *database) Create(ctx context.Context, mark store.Marker) error {
 	text, err := encodeMark(mark)
 	if err != nil {
@@ -146,10 +137,8 @@ func (d *database) Create(ctx context.Context, mark store.Marker) error {
 	return d.anew(ctx, "create", createScript, text)
 }
 
-// Drop implements store.Administration.
 func (d *database) Drop(ctx context.Context) error { return d.anew(ctx, "drop", dropScript) }
 
-// anew deletes the rows, and then runs createScript or dropScript.
 func (d *database) anew(ctx context.Context, doing, script string, args ...string) error {
 	return d.Change(ctx, doing, func(l *link) error {
 		before, err := d.Admit(ctx, l)
@@ -163,16 +152,14 @@ func (d *database) anew(ctx context.Context, doing, script string, args ...strin
 	})
 }
 
-// clientName is what the connections of a run's sessions are called.
+// clientName names the connections of a run's sessions.
 func (d *database) clientName(run string) string { return d.name + "#" + url.QueryEscape(run) }
 
-// settlePause is the pause between two looks at the clients of a server.
 const settlePause = 10 * time.Millisecond
 
-// Settle implements store.Administration. The server executes what it has received of a
-// connection as long as it has the connection: so it is asked for those of this run's
-// sessions, by their name, and closes each of them (CLIENT KILL), until there is none. A
-// connection has its name before it is used; one that comes later has sent nothing.
+// Settle implements store.Administration. A server executes what it has received while the
+// connection exists. So Settle kills this run's connections, found by name (CLIENT KILL), until
+// none is left. A connection takes its name before it sends anything else.
 func (d *database) Settle(ctx context.Context) error {
 	return d.Change(ctx, "settle", func(l *link) error {
 		mark, err := d.MustMark(ctx, l)
@@ -183,7 +170,6 @@ func (d *database) Settle(ctx context.Context) error {
 	})
 }
 
-// endClients closes the connections of this name until there is none.
 func (l *link) endClients(ctx context.Context, name string) error {
 	for {
 		left, err := l.clients(ctx, name)
@@ -191,7 +177,7 @@ func (l *link) endClients(ctx context.Context, name string) error {
 			return err
 		}
 		for _, id := range left {
-			// One that is gone already is no error.
+			// A connection that is gone is no error.
 			if err := l.one(ctx, newCommand("client", "kill", "id", id)); err != nil {
 				return err
 			}
@@ -202,7 +188,7 @@ func (l *link) endClients(ctx context.Context, name string) error {
 	}
 }
 
-// clients are the ids of the connections of this name (manual, "CLIENT LIST").
+// clients are the ids of connections of this name (manual, "CLIENT LIST").
 func (l *link) clients(ctx context.Context, name string) (ids []string, err error) {
 	list := newCommand("client", "list")
 	if err := l.one(ctx, list); err != nil {
@@ -222,10 +208,8 @@ func (l *link) clients(ctx context.Context, name string) (ids []string, err erro
 	return ids, err
 }
 
-// measured says what Size tells.
 const measured = "memory of the keys and values (MEMORY USAGE), without the files on disk"
 
-// Size implements store.Administration.
 func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 	size = store.Size{Rows: map[string]int64{}, Measured: measured}
 	err = d.Change(ctx, "size", func(l *link) error {
@@ -272,5 +256,5 @@ func (d *database) sizeOf(ctx context.Context, l *link, t *rows.Table) (n, bytes
 	return n, bytes, err
 }
 
-// Close implements store.Administration: every call has had a connection of its own.
+// Close implements store.Administration. Each call has closed its own connection.
 func (d *database) Close() error { return nil }

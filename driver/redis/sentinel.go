@@ -10,11 +10,10 @@ import (
 	"assay/store"
 )
 
-// primary is where the primary listens. Sentinels are asked one after the other, beginning
-// with the one that answered last (manual, "Guidelines for Redis clients with support for
-// Redis Sentinel"); whether the server takes itself for the primary is asked when it is
-// connected to. They are asked each time, since a connection that has to be made is often one
-// that a failover has ended.
+// primary is the primary's address by the Sentinels, asked in turn from the one that answered last
+// (manual, "Guidelines for Redis clients with support for Redis Sentinel"). The server itself is
+// asked for its role at connecting. Sentinels are asked each time, since a new connection often
+// follows a failover.
 func (d *database) primary(ctx context.Context) (string, error) {
 	switch {
 	case d.sharded:
@@ -43,7 +42,6 @@ func (d *database) primary(ctx context.Context) (string, error) {
 	return address, err
 }
 
-// askSentinels asks until one has answered.
 func (d *database) askSentinels(ctx context.Context, ask func(context.Context, *link) error) error {
 	first := int(d.answering.Load())
 	var failures []error
@@ -62,8 +60,8 @@ func (d *database) askSentinels(ctx context.Context, ask func(context.Context, *
 	return errors.Join(failures...)
 }
 
-// askSentinel asks one, without a password: what an address has of one is the servers'. One
-// that is slow to connect or to answer is left for the next.
+// askSentinel uses no password: the address's is for the servers. A slow Sentinel is left for the
+// next.
 func (d *database) askSentinel(ctx context.Context, host string, ask func(context.Context, *link) error) error {
 	short := *d.settings
 	short.timeout = min(short.timeout, sentinelBound)
@@ -80,7 +78,6 @@ func (d *database) askSentinel(ctx context.Context, host string, ask func(contex
 	return ask(ctx, l)
 }
 
-// explained says what a failed handshake means.
 func (d *database) explained(err error) error {
 	if d.encryption != nil {
 		if text, is := encryption.Reason(err, encryption.TakenAdvice(schemePlain+"://")); is {

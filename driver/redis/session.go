@@ -11,7 +11,7 @@ import (
 	"assay/store"
 )
 
-// session is a store.Session: one connection.
+// session is a store.Session on one connection.
 type session struct {
 	*database
 	link       *link
@@ -20,10 +20,8 @@ type session struct {
 	*spreading // nil unless rows are spread over the slots of a Redis Cluster
 }
 
-// errNotServed says that a statement needs what Redis does not have.
 var errNotServed = errors.New("it does not name its rows by their whole key, by which alone Redis finds them")
 
-// compile makes the plans of statements.
 func (d *database) compile(statements []store.Statement) (plans []*rows.Plan, err error) {
 	if err := d.of.Check(statements); err != nil {
 		return nil, err
@@ -47,8 +45,8 @@ func (d *database) compile(statements []store.Statement) (plans []*rows.Plan, er
 	return plans, nil
 }
 
-// Session implements store.Database. A user who may write and may not use MULTI would have
-// each command of a transaction done by itself; so an empty one is tried first.
+// Session implements store.Database. It tries an empty transaction first: without the right to
+// MULTI, each command of a transaction would be done by itself.
 func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
 	plans, err := d.compile(statements)
 	if err != nil {
@@ -73,7 +71,7 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	return n, nil
 }
 
-// ready gives the connection its name, if the mark is ours.
+// ready names the connection if the mark is ours.
 func (n *session) ready(ctx context.Context) error {
 	mark, err := n.MustMark(ctx, n.link)
 	if err != nil {
@@ -82,12 +80,10 @@ func (n *session) ready(ctx context.Context) error {
 	return n.link.name(ctx, n.clientName(mark.Run))
 }
 
-// name gives the connection the name by which Settle finds it.
 func (l *link) name(ctx context.Context, name string) error {
 	return l.all(ctx, []*command{newCommand("client", "setname", name), newCommand("multi"), newCommand("exec")})
 }
 
-// Close implements store.Session.
 func (n *session) Close() {
 	if n.spreading != nil {
 		n.spreading.close()
@@ -96,16 +92,15 @@ func (n *session) Close() {
 	n.link.close()
 }
 
-// Waiting implements store.Session: no command waits for another session's.
+// Waiting implements store.Session. No command waits for another session.
 func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
 
-// done completes a reply: a connection that carries nothing any more is to be replaced.
 func (n *session) done(r store.Reply) store.Reply {
 	r.Broken = r.Broken || n.link.broken
 	return r
 }
 
-// Run implements store.Session. What one command does is done by one command.
+// Run implements store.Session, by a single command if possible.
 func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	p := n.plans[call.Statement]
 	switch {
@@ -133,7 +128,6 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	return r
 }
 
-// made are the rows that an Insert or a Put writes.
 func (n *session) made(p *rows.Plan, parameters []store.Value, from rows.Reader) ([]rows.Row, error) {
 	made := make([]rows.Row, p.Rows())
 	for i := range made {
@@ -158,7 +152,6 @@ func (n *session) runInsert(ctx context.Context, p *rows.Plan, call *store.Call)
 	return r
 }
 
-// insert inserts rows, all or none.
 func (n *session) insert(ctx context.Context, doing string, t *rows.Table, made []rows.Row) store.Reply {
 	if len(made) == 0 {
 		return committed()
@@ -202,7 +195,7 @@ func (n *session) runDelete(ctx context.Context, p *rows.Plan, call *store.Call)
 	return r
 }
 
-// keysNamed are the keys of the rows that a statement, whose conditions are bound, names.
+// keysNamed are the keys that a statement's bound conditions name.
 func (n *session) keysNamed(p *rows.Plan) (keys []string) {
 	n.e.Keys(p, n.e.Where, func(key []rows.Value) bool {
 		keys = append(keys, n.key(p.Table, key))
@@ -211,7 +204,7 @@ func (n *session) keysNamed(p *rows.Plan) (keys []string) {
 	return keys
 }
 
-// write does one command that writes these keys. The answer is its number, if it has one.
+// write does a command that writes these keys. answer is its number, if it has one.
 func (n *session) write(ctx context.Context, doing string, c *command, keys ...string) (answer int64, r store.Reply) {
 	if err := n.turn(ctx, keys); err != nil {
 		return 0, n.untaken(doing, err)
@@ -228,7 +221,7 @@ func (n *session) write(ctx context.Context, doing string, c *command, keys ...s
 	return answer, n.confirm(doing, wait)
 }
 
-// confirmed are commands with the WAIT that the address asks for, nil for none.
+// confirmed appends the address's WAIT, nil without one.
 func (n *session) confirmed(commands ...*command) (all []*command, wait *command) {
 	if n.wait == 0 {
 		return commands, nil
@@ -237,9 +230,8 @@ func (n *session) confirmed(commands ...*command) (all []*command, wait *command
 	return append(commands, wait), wait
 }
 
-// confirm is the reply to what was done. If too few replicas have it in time, it is done and
-// not acknowledged as the address asks: "the command will always return the number of replicas
-// that acknowledged the write commands" (manual, "WAIT").
+// confirm is the reply to a write. If too few replicas confirm in time, it is done but not
+// acknowledged; WAIT returns the number of replicas in any case (manual, "WAIT").
 func (n *session) confirm(doing string, wait *command) store.Reply {
 	if wait == nil {
 		return committed()
@@ -256,7 +248,6 @@ func (n *session) confirm(doing string, wait *command) store.Reply {
 	return committed()
 }
 
-// Insert implements store.Session.
 func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
 	t, made, err := n.rowsOf(&of)
 	if err != nil {
@@ -265,20 +256,17 @@ func (n *session) Insert(ctx context.Context, of store.Rows) store.Reply {
 	return n.done(n.insert(ctx, "insert", t, made))
 }
 
-// Load implements store.Session: there is no faster way.
+// Load implements store.Session by Insert.
 func (n *session) Load(ctx context.Context, of store.Rows) store.Reply { return n.Insert(ctx, of) }
 
-// nowhere is a rows.Reader for statements that are a transaction of their own, in which no
-// earlier one has left anything.
+// nowhere is the rows.Reader of single statements, before which nothing is left.
 type nowhere struct{}
 
-// Row implements rows.Reader.
 func (nowhere) Row(*rows.Table, []rows.Value) (row rows.Row, there bool, err error) {
 	return row, false, nil
 }
 
-// refusedBy is the reply to what was refused before anything was sent that writes, or by a
-// constraint.
+// refusedBy is the reply to an attempt that a constraint refused, or that sent nothing that writes.
 func refusedBy(doing string, err error) store.Reply {
 	var v *rows.Violation
 	switch {

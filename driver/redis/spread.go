@@ -10,15 +10,13 @@ import (
 	"assay/store"
 )
 
-// Rows of a workload without transactions are spread over the slots of a Redis Cluster. A session
-// then has a connection to each server that has some, and each statement goes to the one that has
-// its row. Of the mark and the lease there is one, in one slot.
+// Without transactions, rows are spread over the slots of a Redis Cluster. A session connects to
+// each server with slots, and each statement goes to its row's server. Mark and lease are in one
+// slot.
 
-// spreading is what a session has where rows are spread.
 type spreading struct {
-	has   owners
-	links map[string]*link
-	// called is the name of its connections.
+	has    owners
+	links  map[string]*link
 	called string
 }
 
@@ -28,11 +26,10 @@ func (s *spreading) close() {
 	}
 }
 
-// errApart is the error of a statement, or a transaction, whose rows are in several slots.
 var errApart = errors.New("its rows are in several slots of the Redis Cluster, and one command reaches one slot")
 
-// reach connects the session to all servers that have slots. One that is slow or away is left for
-// the first statement that needs it, so that those on other slots are done meanwhile.
+// reach connects to all servers with slots. A slow or absent one is left to the first statement
+// that needs it, so that statements on other slots go on.
 func (n *session) reach(ctx context.Context) error {
 	all, err := n.database.owners(ctx)
 	if err != nil {
@@ -65,8 +62,7 @@ func (n *session) reach(ctx context.Context) error {
 	return nil
 }
 
-// runBy is the run that the mark names. If the server that has it is away, it is the one that it
-// named last.
+// runBy is the run in the mark, or the last known one if the mark's server is away.
 func (n *session) runBy(ctx context.Context, all owners) (string, error) {
 	var mark *store.Marker
 	l, err := n.openAt(ctx, all.ownerOf(slotOf(n.mark())))
@@ -87,7 +83,6 @@ func (n *session) runBy(ctx context.Context, all owners) (string, error) {
 	return *last, nil
 }
 
-// connectAs connects to a server that has slots, and gives the connection its name.
 func (n *session) connectAs(ctx context.Context, s *settings, address string) (*link, error) {
 	l, err := s.dial(ctx, address)
 	if err != nil {
@@ -107,7 +102,7 @@ func (n *session) connectAs(ctx context.Context, s *settings, address string) (*
 	return l, nil
 }
 
-// turn turns the session to the server that has these keys, which must be in one slot.
+// turn chooses the connection to the server with these keys, which must be in one slot.
 func (n *session) turn(ctx context.Context, keys []string) error {
 	if n.spreading == nil || len(keys) == 0 {
 		return nil
@@ -133,7 +128,7 @@ func (n *session) turn(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// untaken is the reply to what was sent to nobody, since turn gave an error.
+// untaken is the reply after turn's error. Nothing was sent.
 func (n *session) untaken(doing string, err error) store.Reply {
 	if errors.Is(err, errApart) {
 		return refused(classSlots, doing, err)
@@ -147,8 +142,8 @@ func (n *session) untaken(doing string, err error) store.Reply {
 	return r
 }
 
-// everywhere does work at each server that has slots, one after the other, or on the link alone
-// where rows are not spread. The link is to one of them.
+// everywhere does work at each server with slots, in turn, or only on l if rows are not spread. l
+// is a link to one of them.
 func (d *database) everywhere(ctx context.Context, l *link, work func(at *link, has owners) error) error {
 	if !d.spread {
 		return work(l, nil)
@@ -182,14 +177,14 @@ func (d *database) at(ctx context.Context, l *link, address string, work func(*l
 	return work(other)
 }
 
-// scan is link.scan at each server that has slots.
+// scan is link.scan at each server with slots.
 func (d *database) scan(ctx context.Context, l *link, pattern string, page func(at *link, keys []string) error) error {
 	return d.everywhere(ctx, l, func(at *link, _ owners) error {
 		return at.scan(ctx, pattern, func(keys []string) error { return page(at, keys) })
 	})
 }
 
-// loadSpread inserts rows, each by a command of its own, to each server those that it has.
+// loadSpread inserts each row by its own command on its server.
 func (d *database) loadSpread(ctx context.Context, l *link, t *rows.Table, made []rows.Row) error {
 	for _, row := range made {
 		if err := t.Allow(row); err != nil {
@@ -215,7 +210,6 @@ func (d *database) loadSpread(ctx context.Context, l *link, t *rows.Table, made 
 	})
 }
 
-// apart are commands, one for each key.
 func apart(name string, keys []string) []*command {
 	all := make([]*command, len(keys))
 	for i, key := range keys {
@@ -224,7 +218,6 @@ func apart(name string, keys []string) []*command {
 	return all
 }
 
-// valuesApart is database.values by one command for each key.
 func (l *link) valuesApart(ctx context.Context, keys []string) ([]any, error) {
 	all := apart("get", keys)
 	if err := l.do(ctx, all...); err != nil {

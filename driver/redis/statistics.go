@@ -8,8 +8,8 @@ import (
 	"assay/store"
 )
 
-// figures are what a server tells (manual, "INFO"). One thread executes the commands; how many
-// clients wait for it is not told.
+// figures come from INFO (manual). It does not tell how many clients wait for the thread that
+// executes commands.
 func figures() []store.NamedValue {
 	figure := func(key, chart, name, unit string, counter bool) store.NamedValue {
 		return store.NamedValue{Key: key, Statistic: store.Statistic{Name: name, Chart: chart, Unit: unit, Counter: counter}}
@@ -34,14 +34,13 @@ func figures() []store.NamedValue {
 	}
 }
 
-// statistics implements store.Statistics.
 type statistics struct {
 	database *database
 	link     *link
 }
 
-// OpenStatistics opens the account that the primary keeps of its work; of a Redis Cluster, that
-// which has the slot of the mark. It connects to nobody yet.
+// OpenStatistics opens the primary's account of its work; in a Redis Cluster, that of the mark's
+// server. It does not connect yet.
 func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, error) {
 	s, err := parse(target)
 	if err != nil {
@@ -50,10 +49,8 @@ func OpenStatistics(_ context.Context, target store.Target) (store.Statistics, e
 	return &statistics{database: &database{settings: s, layout: layoutOf(s, &store.Schema{Transactions: true})}}, nil
 }
 
-// List implements store.Statistics.
 func (s *statistics) List() []store.Statistic { return store.ListOf(figures()) }
 
-// Read implements store.Statistics.
 func (s *statistics) Read(ctx context.Context) (reading store.Reading, err error) {
 	if s.link == nil {
 		if s.link, err = s.database.open(ctx); err != nil {
@@ -75,7 +72,6 @@ func (s *statistics) Read(ctx context.Context) (reading store.Reading, err error
 	}), nil
 }
 
-// Close implements store.Statistics.
 func (s *statistics) Close() {
 	if s.link != nil {
 		s.link.close()

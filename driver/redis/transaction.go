@@ -10,37 +10,33 @@ import (
 	"assay/store"
 )
 
-// transaction is one under way. It keeps what it has read and what it is to write; nothing is
-// sent that writes before the commit. It is a rows.Reader.
+// transaction keeps its reads and writes; nothing that writes is sent before the commit. It is a
+// rows.Reader.
 type transaction struct {
 	*session
 	ctx context.Context
-	// optimistic is whether what is read is watched.
+	// optimistic: reads are watched.
 	optimistic bool
 	held       map[string]*held
-	// written are the keys that are written, in order.
-	written []string
-	// asked is how many round trips have read.
-	asked int
-	// failure is the reply to the first command that failed.
+	written    []string
+	// asked counts the reading round trips.
+	asked   int
 	failure *store.Reply
 }
 
-// held is a row as the transaction sees it.
 type held struct {
 	key            string
 	row            rows.Row
 	there, written bool
 }
 
-// errLeft is the error of a step whose command failed; the reply is in transaction.failure.
+// errLeft: a command failed; its reply is in transaction.failure.
 var errLeft = errors.New("the transaction cannot go on")
 
 func (n *session) begin(ctx context.Context, optimistic bool) *transaction {
 	return &transaction{session: n, ctx: ctx, optimistic: optimistic, held: map[string]*held{}}
 }
 
-// perform does a transaction: work, and the commit.
 func (n *session) perform(ctx context.Context, doing string, work func(*transaction) error) store.Reply {
 	t := n.begin(ctx, true)
 	if err := work(t); err != nil || t.failure != nil {
@@ -49,7 +45,7 @@ func (n *session) perform(ctx context.Context, doing string, work func(*transact
 	return n.done(t.commit(doing))
 }
 
-// refusal is the reply to a transaction that is left: it has written nothing.
+// refusal is the reply to an abandoned transaction, which wrote nothing.
 func (t *transaction) refusal(doing string, err error) store.Reply {
 	switch {
 	case t.failure != nil:
@@ -65,13 +61,11 @@ func (t *transaction) refusal(doing string, err error) store.Reply {
 	return refusedBy(doing, err)
 }
 
-// fail keeps the reply to a command that failed.
 func (t *transaction) fail(r store.Reply) error {
 	t.failure = &r
 	return errors.Join(errLeft, r.Err)
 }
 
-// wanted are rows that are to be read, by their keys.
 type wanted struct {
 	keys   []string
 	tables []*rows.Table
@@ -81,8 +75,8 @@ func (w *wanted) add(t *rows.Table, key string) {
 	w.keys, w.tables = append(w.keys, key), append(w.tables, t)
 }
 
-// fetch reads the rows of these keys that are not held yet, in one state and one round trip.
-// They are watched first, so that no change is missed.
+// fetch reads the rows of these keys that are not held, in one state and one round trip. It watches
+// them first, so that no change is missed.
 func (t *transaction) fetch(w wanted) error {
 	var missing wanted
 	for i, key := range w.keys {
@@ -127,8 +121,7 @@ func (t *transaction) fetch(w wanted) error {
 	return err
 }
 
-// turnOnce turns to the server that has these keys. It is errApart if the transaction has read at
-// another one.
+// turnOnce is turn, and returns errApart if the transaction has read at another server.
 func (t *transaction) turnOnce(keys []string) error {
 	before := t.link
 	err := t.turn(t.ctx, keys)
@@ -138,7 +131,7 @@ func (t *transaction) turnOnce(keys []string) error {
 	return err
 }
 
-// unwatched is UNWATCH, if the connection watches what an earlier transaction has read.
+// unwatched is UNWATCH if an earlier transaction's keys are still watched.
 func (t *transaction) unwatched() []*command {
 	if t.asked > 0 || !t.link.watching {
 		return nil
@@ -147,7 +140,6 @@ func (t *transaction) unwatched() []*command {
 	return []*command{newCommand("unwatch")}
 }
 
-// Row implements rows.Reader.
 func (t *transaction) Row(of *rows.Table, key []rows.Value) (row rows.Row, there bool, err error) {
 	name := t.key(of, key)
 	if err := t.fetch(wanted{[]string{name}, []*rows.Table{of}}); err != nil {
@@ -157,7 +149,7 @@ func (t *transaction) Row(of *rows.Table, key []rows.Value) (row rows.Row, there
 	return h.row, h.there, nil
 }
 
-// ahead reads the rows at once that calls will read whose keys are known.
+// ahead reads all rows with known keys of the calls at once.
 func (t *transaction) ahead(calls []store.Call) error {
 	var w wanted
 	for i := range calls {
@@ -168,7 +160,6 @@ func (t *transaction) ahead(calls []store.Call) error {
 	return t.fetch(w)
 }
 
-// step does one call.
 func (t *transaction) step(call *store.Call) (changed int64, err error) {
 	err = call.Counted(func(row func(store.Row) error) (err error) {
 		changed, err = t.execute(t.plans[call.Statement], call.Parameters, row)
@@ -177,7 +168,7 @@ func (t *transaction) step(call *store.Call) (changed int64, err error) {
 	return changed, err
 }
 
-// execute does a statement, gives the rows that it gives, and says how many it has changed.
+// execute does a statement, calls row with each of its rows and counts the changed rows.
 func (t *transaction) execute(p *rows.Plan, parameters []store.Value, row func(store.Row) error) (changed int64, err error) {
 	switch p.Verb {
 	case store.Insert:
@@ -210,7 +201,6 @@ func (t *transaction) execute(p *rows.Plan, parameters []store.Value, row func(s
 	return int64(len(found)), nil
 }
 
-// add inserts rows, after a look at whether one of them is there.
 func (t *transaction) add(p *rows.Plan, parameters []store.Value) (int64, error) {
 	made, err := t.made(p, parameters, t)
 	if err != nil {
@@ -254,7 +244,6 @@ func (t *transaction) found(p *rows.Plan, parameters []store.Value) (all []*held
 	return all, nil
 }
 
-// give gives rows, or what they count.
 func (t *transaction) give(p *rows.Plan, parameters []store.Value, found []*held, row func(store.Row) error) error {
 	answer := rows.Answer{Plan: p, Totals: p.Totals(nil)}
 	if p.Verb == store.Count {
@@ -282,7 +271,6 @@ func (t *transaction) give(p *rows.Plan, parameters []store.Value, found []*held
 	return nil
 }
 
-// change does an Update of one row.
 func (t *transaction) change(p *rows.Plan, parameters []store.Value, h *held, row func(store.Row) error) error {
 	if err := t.e.Assign(p, parameters, h.row, t); err != nil {
 		return err
@@ -299,7 +287,7 @@ func (t *transaction) change(p *rows.Plan, parameters []store.Value, h *held, ro
 	return row(&rows.Answer{Plan: p, Row: after})
 }
 
-// set has the commit write a row.
+// set lets the commit write a row.
 func (t *transaction) set(of *rows.Table, key string, row rows.Row) error {
 	if err := of.Allow(row); err != nil {
 		return err

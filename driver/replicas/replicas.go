@@ -1,5 +1,5 @@
-// Package replicas finds the members of an installation that can be compared, and
-// waits until one of them has what another has committed.
+// Package replicas lists the comparable members of an installation, and waits until a member
+// has what another has committed.
 //
 // It must not know any driver.
 package replicas
@@ -13,18 +13,17 @@ import (
 	"assay/store"
 )
 
-// Member is what a server of an address has said of itself when replicas were looked
-// for.
+// Member is a server's own description.
 type Member struct {
 	Name string
-	// Identity tells it from all others, whatever name it is reached by.
+	// Identity distinguishes servers; one server may have several names.
 	Identity string
-	// Err says why its state cannot be compared, nil if it can.
+	// Err says why the member's state cannot be compared.
 	Err error
 }
 
-// Of are the members, each once, of which the one of this identity is called primary,
-// and why others are none.
+// Of lists each comparable member once and marks the primary, given by its identity. unreachable
+// has the reasons of the others by name.
 func Of(primary string, members []Member) (replicas []store.Replica, unreachable map[string]error) {
 	unreachable = make(map[string]error)
 	known := make(map[string]bool)
@@ -40,7 +39,7 @@ func Of(primary string, members []Member) (replicas []store.Replica, unreachable
 	return replicas, unreachable
 }
 
-// AskAll asks all servers at once and returns what each has answered.
+// AskAll asks all servers at once and returns their answers in order.
 func AskAll[S, A any](ctx context.Context, servers []S, ask func(context.Context, S) (A, error)) (answers []A, failures []error) {
 	answers, failures = make([]A, len(servers)), make([]error, len(servers))
 	var all sync.WaitGroup
@@ -51,12 +50,10 @@ func AskAll[S, A any](ctx context.Context, servers []S, ask func(context.Context
 	return answers, failures
 }
 
-// catchUpInterval is the pause between two looks at a server.
 const catchUpInterval = 20 * time.Millisecond
 
-// CatchUp asks until a server is where it is to be. Unless it is (nil), ask says why
-// not, and final whether it never will be. A server that cannot be reached may come
-// back.
+// CatchUp calls ask until it returns nil, is final, or ctx ends. ask's error says why the server
+// is not there yet; final says that it never will be. An unreachable server is not final.
 func CatchUp(ctx context.Context, doing string, ask func(context.Context) (final bool, err error)) error {
 	ticker := time.NewTicker(catchUpInterval)
 	defer ticker.Stop()
@@ -79,8 +76,7 @@ func CatchUp(ctx context.Context, doing string, ask func(context.Context) (final
 	}
 }
 
-// over reports whether ctx has ended. A connection gives up at its deadline, and may do so a
-// moment before ctx is told.
+// over also looks at the deadline: a connection may give up a moment before ctx is done.
 func over(ctx context.Context) bool {
 	deadline, bounded := ctx.Deadline()
 	return ctx.Err() != nil || bounded && !time.Now().Before(deadline)

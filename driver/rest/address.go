@@ -14,7 +14,6 @@ import (
 	"assay/store"
 )
 
-// settings is what an address and a target ask for.
 type settings struct {
 	base           string // scheme, host and path, without a slash at its end
 	hostPort       string
@@ -24,8 +23,7 @@ type settings struct {
 	connectTimeout time.Duration
 }
 
-// parse reads the target. What cannot be used gives an *store.OptionError
-// that holds no password.
+// parse reads the target. Its error is a *store.OptionError without a password.
 func parse(target store.Target) (*settings, error) {
 	malformed := &store.OptionError{Option: "address", Value: store.Redact(target.Address),
 		Want: "http://HOST:PORT or https://HOST:PORT, without user or password, which the service does not have"}
@@ -54,8 +52,6 @@ func parse(target store.Target) (*settings, error) {
 	return s, nil
 }
 
-// readEncryption reads the parameters of an address, which are those of TLS
-// alone.
 func readEncryption(u *url.URL) (*tls.Config, error) {
 	options, err := uri.ReadOptions(u.RawQuery)
 	if err != nil {
@@ -77,8 +73,7 @@ func readEncryption(u *url.URL) (*tls.Config, error) {
 	return nil, nil
 }
 
-// plain takes the address, which the user knows, out of an error of net/http,
-// and puts a failed handshake in words.
+// plain removes the address from an error of net/http and explains a failed handshake.
 func plain(err error) error {
 	if text, ok := encryption.Reason(err, encryption.TakenAdvice("http://")); ok {
 		return errors.New(text)
@@ -86,8 +81,7 @@ func plain(err error) error {
 	return store.RootCause(err)
 }
 
-// dial opens a session's connection to the service, with the handshake of TLS where there
-// is one.
+// dial opens a session's connection, with the TLS handshake if the address asks for TLS.
 func (s *settings) dial(ctx context.Context) (net.Conn, error) {
 	limit, cancel := context.WithTimeout(ctx, s.connectTimeout)
 	defer cancel()

@@ -1,13 +1,11 @@
-// Package rest offers the table behind the web service of assay serve as a database:
-// records are inserted, and read by their key.
+// Package rest is the table behind the web service of assay serve as a database: records are
+// inserted, and read by key.
 //
-// It speaks HTTP/1.1 over connections of its own, one a session, because
-// net/http repeats requests by itself when a connection that was used before
-// breaks. Nothing is ever sent twice here, no proxy and no redirection is
-// followed, and what was not sent at all can be told.
+// A session speaks HTTP/1.1 over a connection of its own, because net/http repeats requests when a
+// reused connection breaks. Nothing is sent twice, no proxy and no redirection is followed, and
+// the driver knows whether any byte was sent.
 //
-// It must not know the service's code, the load engine, the checks or any other
-// driver.
+// It must not know the service's code, the load engine, the checks or any other driver.
 package rest
 
 import (
@@ -30,30 +28,27 @@ import (
 	"assay/store"
 )
 
-// database implements store.Database.
 type database struct {
 	*settings
 	records
-	// name tells the service which connections are those of this database.
+	// name tells the service which connections belong to this database.
 	name  string
 	admin *http.Client
-	// header is what every request of a session begins with, behind its first line.
+	// header begins each request of a session, after the request line.
 	header  string
 	promise atomic.Value // string
 	taken   store.Taken
 }
 
-// twoCalls is why it lacks what it lacks.
 const twoCalls = "the service behind the address has two calls, to write an entity and to read one"
 
-// Lacks are the capabilities that the service does not have.
+// Lacks returns the service's missing capabilities.
 func Lacks() store.Lacks { return store.LacksAllBut(twoCalls, store.UniqueKeys) }
 
-// Open reaches the service at target.Address, http://HOST:PORT or
-// https://HOST:PORT with an optional path before those of the service and the
-// parameters of readEncryption. The schema must have one table, of records under an id,
-// and the service must have been started with --allow-reset, else *store.OptionError;
-// nobody there is *store.UnreachableError.
+// Open reaches the service at http://HOST:PORT or https://HOST:PORT, with an optional path and
+// readEncryption's parameters. It returns *store.OptionError unless the schema has one table, of
+// records under an id, and the service runs with --allow-reset. It returns
+// *store.UnreachableError if no service answers.
 func Open(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
 	o, err := parse(target)
 	if err != nil {
@@ -63,8 +58,7 @@ func Open(ctx context.Context, target store.Target, schema store.Schema) (store.
 	if err != nil {
 		return nil, err
 	}
-	// A connection for each request: one that is reused may break, and be
-	// replaced unasked.
+	// Each request has a new connection. net/http silently replaces a broken reused one.
 	d.admin = &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{Timeout: o.connectTimeout}).DialContext, TLSClientConfig: o.encryption, TLSHandshakeTimeout: o.connectTimeout, DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -77,7 +71,6 @@ func Open(ctx context.Context, target store.Target, schema store.Schema) (store.
 	return d, nil
 }
 
-// newDatabase has a name of its own.
 func newDatabase(o *settings, schema store.Schema) (*database, error) {
 	of, err := recordsOf(schema)
 	if err != nil {
@@ -92,18 +85,16 @@ func (d *database) Lacks() store.Lacks { return Lacks() }
 
 func (d *database) Levels() []store.Level { return nil }
 
-// Promises are what the database behind the service promises, since each request waits
-// for it.
+// Promises are the promises of the database behind the service, since each request waits for it.
 func (d *database) Promises() store.Promises {
 	promise, _ := d.promise.Load().(string)
 	return store.Promises{Reads: promise}
 }
 
-// maxAnswer bounds what is read of an answer, the one with all entities but
-// one.
+// maxAnswer bounds an answer in bytes, except the answer with all entities.
 const maxAnswer = 1 << 20
 
-// problem is the body of an answer that is no success; see serve's description.
+// problem is the body of an error's answer; see serve's description.
 type problem struct {
 	Status  int          `json:"status"`
 	Detail  string       `json:"detail"`
@@ -115,8 +106,7 @@ type problem struct {
 	Lease   *store.Lease `json:"lease"`
 }
 
-// ask sends one request of the administration and returns the answer if it is
-// a success. The caller closes its body.
+// ask sends one request of the administration. The caller closes the body of a successful answer.
 func (d *database) ask(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	var content io.Reader = http.NoBody
 	if body != nil {
@@ -148,7 +138,6 @@ func (d *database) ask(ctx context.Context, method, path string, body any) (*htt
 	return nil, d.refusal(method+" "+path, response.StatusCode, text)
 }
 
-// refusal is the error of an answer that is no success.
 func (d *database) refusal(doing string, code int, text []byte) error {
 	p, ok := problemOf(text)
 	switch {
@@ -171,13 +160,12 @@ func (d *database) refusal(doing string, code int, text []byte) error {
 
 func failed(doing string, err error) error { return fmt.Errorf("rest: %s: %w", doing, err) }
 
-// problemOf reads a problem; ok is false if it is none of the service's.
 func problemOf(text []byte) (p problem, ok bool) {
 	err := json.Unmarshal(text, &p)
 	return p, err == nil && p.Class != "" && (p.Outcome == "failed" || p.Outcome == "unknown")
 }
 
-// answer asks and reads the answer into v; nil leaves it.
+// answer asks and decodes the answer into v, unless v is nil.
 func (d *database) answer(ctx context.Context, method, path string, body, v any) error {
 	response, err := d.ask(ctx, method, path, body)
 	if err != nil {
@@ -206,11 +194,11 @@ func (d *database) describe(ctx context.Context) (store.Product, error) {
 	return got.Product, err
 }
 
-// Describe says what is behind the service.
+// Describe describes the database behind the service.
 func (d *database) Describe(ctx context.Context) (store.Product, error) {
 	product, err := d.describe(ctx)
 	if err == nil {
-		// The service tells of its own connections under the plain name.
+		// The service reports its own connections under the plain name.
 		product.Settings = append(product.Settings, store.Setting{Name: encryption.Setting + " of the service", Value: encryption.State(d.encryption)})
 	}
 	return product, err
@@ -242,19 +230,19 @@ func (d *database) Create(ctx context.Context, mark store.Marker) error {
 	return d.answer(ctx, http.MethodPut, "/admin/schema"+d.asHolder(), mark, nil)
 }
 
-// Blocked is not told by the service.
+// Blocked implements store.Administration. The service does not tell.
 func (d *database) Blocked(context.Context) (string, error) { return "", nil }
 
-// Removable leaves the answer to the service, which refuses Create and Drop alike.
+// Removable implements store.Administration. The service refuses Create and Drop itself.
 func (d *database) Removable(context.Context) error { return nil }
 
 func (d *database) Drop(ctx context.Context) error {
 	return d.answer(ctx, http.MethodDelete, "/admin/schema"+d.asHolder(), nil, nil)
 }
 
-// Settle implements store.Database. The sessions are closed by now; the service
-// waits until it has seen the end of each of their connections, and with it of
-// all that was under way on them, and then for its database.
+// Settle implements store.Database. The sessions are closed by now. The service waits until it
+// has seen the end of each of their connections and of all work on them, and then for its
+// database.
 func (d *database) Settle(ctx context.Context) error {
 	return d.answer(ctx, http.MethodPost, "/admin/settle?client="+d.name, nil, nil)
 }
@@ -265,14 +253,13 @@ func (d *database) Size(ctx context.Context) (size store.Size, err error) {
 
 const leasePath = "/admin/lease"
 
-// leaseTerms is the body of what takes a lease or renews one.
 type leaseTerms struct {
 	Holder store.Holder  `json:"holder"`
 	TTL    time.Duration `json:"ttl_ns"`
 	Gone   string        `json:"gone"`
 }
 
-// asHolder is the query that says whose lease a request comes under.
+// asHolder is the query that names the lease's holder.
 func (d *database) asHolder() string { return "?lease=" + url.QueryEscape(d.taken.Holder().Token) }
 
 // Lease asks the database behind the service, which keeps the lease.
@@ -300,7 +287,7 @@ func (d *database) ReleaseLease(ctx context.Context, token string) error {
 	return d.answer(ctx, http.MethodDelete, leasePath+"?token="+url.QueryEscape(token), nil, nil)
 }
 
-// Load inserts rows in the ordinary way, and FinishLoad has nothing left to do.
+// Load inserts rows as a session does.
 func (d *database) Load(ctx context.Context, rows store.Rows) error {
 	session, err := d.Session(ctx, nil)
 	if err != nil {
@@ -319,12 +306,11 @@ func (d *database) View(_ context.Context, read func(store.Reader) error) error 
 	return read(&reader{database: d, count: -1})
 }
 
-// Audit is View: the service lacks Snapshots.
+// Audit is View, since the service lacks Snapshots.
 func (d *database) Audit(ctx context.Context, read func(store.Reader) error) error {
 	return d.View(ctx, read)
 }
 
-// reader reads everything.
 type reader struct {
 	*database
 	count int64 // of the records that the service has given; -1 before

@@ -19,22 +19,20 @@ import (
 	"assay/store"
 )
 
-// headerClient tells the service whose connection it is.
 const headerClient = "Assay-Client"
 
-// session implements store.Session on one connection.
+// session is a store.Session on one connection.
 type session struct {
 	of    *database
 	verbs []store.Verb // of the statements
 	conn  net.Conn
 	in    *bufio.Reader
-	// out and body are the request under way and the answer to the latest, which the
-	// next takes the place of.
+	// out is the current request, and body the latest answer. Both are reused.
 	out, body []byte
 }
 
-// Session implements store.Database, for statements that insert all columns of a record, or
-// read them by the id.
+// Session implements store.Database for statements that insert all columns of a record, or read
+// them by id.
 func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
 	n := &session{of: d}
 	for _, s := range statements {
@@ -53,12 +51,12 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (s
 	return n, nil
 }
 
-// askFor puts the request for a record into n.out.
+// askFor puts a request to read a record into n.out.
 func (n *session) askFor(id uuid.UUID) {
 	n.out = fmt.Appendf(n.out[:0], "GET %s/entities/%s HTTP/1.1\r\n%s\r\n", n.of.prefix, id, n.of.header)
 }
 
-// give puts the request that writes a record into n.out.
+// give puts a request to write a record into n.out.
 func (n *session) give(body []byte) {
 	n.out = fmt.Appendf(n.out[:0], "POST %s/entities HTTP/1.1\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		n.of.prefix, n.of.header, len(body), body)
@@ -71,18 +69,16 @@ func (n *session) Close() {
 	}
 }
 
-// result is what became of one request.
 type result struct {
 	code int
 	body []byte // until the next request
-	// sent is true if a single byte of the request may have left.
+	// sent is true if a byte of the request may have left.
 	sent bool
-	// lost is true if the connection is of no further use.
+	// lost is true if the connection cannot be used any more.
 	lost bool
 	err  error
 }
 
-// errClosed is the error of a session that is used after its end.
 var errClosed = errors.New("the connection was closed before")
 
 // exchange sends the request in n.out and reads its answer.
@@ -93,14 +89,13 @@ func (n *session) exchange(ctx context.Context) result {
 	if err := ctx.Err(); err != nil {
 		return result{err: err}
 	}
-	// The end of the context ends whatever the connection is doing, by a
-	// deadline that is over. It may still be about to when the session has
-	// been closed already, so it keeps the connection for itself.
+	// At the end of ctx, an expired deadline ends the connection's work. The callback may still
+	// run after the session was closed, so it captures the connection.
 	conn := n.conn
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	r := n.send()
 	if !stop() || r.err != nil {
-		// Its deadline is over, or is about to be.
+		// The callback has set the deadline, or is about to.
 		r.lost = true
 	}
 	if r.err != nil && ctx.Err() != nil {
@@ -109,7 +104,7 @@ func (n *session) exchange(ctx context.Context) result {
 	return r
 }
 
-// send writes the request by one write and reads the answer.
+// send writes the request at once and reads the answer.
 func (n *session) send() (r result) {
 	written, err := n.conn.Write(n.out)
 	r.sent = written > 0
@@ -136,7 +131,6 @@ func (n *session) send() (r result) {
 	return r
 }
 
-// Run inserts a record or reads one.
 func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 	if n.verbs[call.Statement] == store.Insert {
 		return n.insert(ctx, call.Parameters)
@@ -146,13 +140,12 @@ func (n *session) Run(ctx context.Context, call store.Call) store.Reply {
 
 // insert sends a record:
 //
-//	201                                     Committed
-//	409                                     Failed, Unique
-//	any other problem of outcome "failed"   Failed
-//	nothing was sent                        Failed
-//	anything else                           Unknown: a problem of outcome
-//	                                        "unknown", an answer that is not the
-//	                                        service's, a lost connection
+//	201                                 Committed
+//	409                                 Failed, Unique
+//	other problem of outcome "failed"   Failed
+//	nothing was sent                    Failed
+//	anything else                       Unknown: a problem of outcome "unknown", a foreign
+//	                                    answer, a lost connection
 func (n *session) insert(ctx context.Context, row []store.Value) store.Reply {
 	body, err := n.of.write(row)
 	if err != nil {
@@ -174,8 +167,8 @@ func (n *session) insert(ctx context.Context, row []store.Value) store.Reply {
 	return r
 }
 
-// read asks for a record. Not found is a 404 in the service's own words; any other may be
-// that of a wrong address.
+// read asks for a record. Only a 404 in the service's own form means that the record is missing;
+// others may come from a wrong address.
 func (n *session) read(ctx context.Context, call *store.Call) store.Reply {
 	id, _ := uuid.FromBytes(call.Parameters[0].Bytes) // what is no id is nobody's
 	n.askFor(id)
@@ -217,10 +210,9 @@ func (n *session) Insert(ctx context.Context, rows store.Rows) (r store.Reply) {
 	return r
 }
 
-// Load is Insert.
 func (n *session) Load(ctx context.Context, rows store.Rows) store.Reply { return n.Insert(ctx, rows) }
 
-// Batch and Transaction are those of a database with Transactions.
+// Batch and Transaction need Transactions, which the service lacks.
 func (n *session) Batch(context.Context, *store.Batch) store.Reply { return withoutTransactions() }
 
 func (n *session) Transaction(context.Context, bool, func(context.Context, store.Transaction) error) store.Reply {
@@ -231,24 +223,23 @@ func withoutTransactions() store.Reply {
 	return store.Reply{Outcome: history.Failed, Class: store.ClassOther, Err: failed("a transaction", errors.ErrUnsupported)}
 }
 
-// Waiting is not told by the service.
+// Waiting implements store.Session. The service does not tell.
 func (n *session) Waiting(context.Context) (waiting, known bool, err error) { return false, false, nil }
 
-// after closes a connection that is of no further use.
 func (n *session) after(x result) {
 	if x.lost {
 		n.Close()
 	}
 }
 
-// Error classes that are this driver's own.
+// Error classes of this driver.
 const (
 	classUnexpected = "unexpected answer"
 	classService    = "service error"
 )
 
-// refused says how a request ended that was no success. The outcome is Unknown
-// but for an answer that proves it to have failed.
+// refused makes the reply to an unsuccessful request. It is Unknown unless the answer proves that
+// the request failed.
 func (x result) refused(doing string) store.Reply {
 	r := store.Reply{Broken: x.lost}
 	if x.err != nil {
@@ -273,7 +264,7 @@ func (x result) refused(doing string) store.Reply {
 	return r
 }
 
-// maxClass bounds a class that somebody else has made up.
+// maxClass bounds a class that the other side chose, in bytes.
 const maxClass = 60
 
 func classOf(class string) string {

@@ -6,18 +6,15 @@ import (
 	"assay/store"
 )
 
-// Answer is a row that is given: columns of a Row, or the totals of a Count. It is a
-// store.Row.
+// Answer is an answer's row: columns of Row, or the totals of a Count. It is a store.Row.
 type Answer struct {
 	Plan   *Plan
 	Row    Row
 	Totals []int64
-	// Unread is why the row cannot be decoded, which whoever asks for its values is told; nil
-	// if it can be.
+	// Unread is the error of decoding the row, which Scan and AppendValues return.
 	Unread error
 }
 
-// given is how many columns the row has.
 func (a *Answer) given() int {
 	if a.Plan.Verb == store.Count {
 		return len(a.Totals)
@@ -25,7 +22,6 @@ func (a *Answer) given() int {
 	return len(a.Plan.Columns)
 }
 
-// get is a column's value and type.
 func (a *Answer) get(i int) (Value, store.Type) {
 	if a.Plan.Verb == store.Count {
 		return Value{Number: a.Totals[i]}, store.Integer
@@ -53,7 +49,7 @@ func (a *Answer) Scan(into ...any) error {
 	return nil
 }
 
-// into decodes a value, and reports whether it is of that type.
+// into decodes a value and reports whether the destination's type fits.
 func (v *Value) into(to any, text bool) bool {
 	switch to := to.(type) {
 	case *int64:
@@ -77,7 +73,7 @@ func (v *Value) into(to any, text bool) bool {
 	return text
 }
 
-// AppendValues implements store.Row. Bytes and lists are strings.
+// AppendValues implements store.Row. Bytes and lists become strings.
 func (a *Answer) AppendValues(into []any) ([]any, error) {
 	if a.Unread != nil {
 		return into, a.Unread
@@ -95,10 +91,9 @@ func (a *Answer) AppendValues(into []any) ([]any, error) {
 	return into, nil
 }
 
-// Zero is a row of zeros, of as many columns as are asked for. It is a store.Row.
+// Zero is a store.Row of zeros, of any number of columns.
 type Zero struct{}
 
-// Scan implements store.Row.
 func (Zero) Scan(into ...any) error {
 	for _, to := range into {
 		new(Value).into(to, false) // whatever its type is
@@ -106,5 +101,4 @@ func (Zero) Scan(into ...any) error {
 	return nil
 }
 
-// AppendValues implements store.Row.
 func (Zero) AppendValues(into []any) ([]any, error) { return append(into, int64(0)), nil }

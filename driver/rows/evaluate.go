@@ -9,23 +9,22 @@ import (
 	"assay/store"
 )
 
-// Reader finds the rows that values are taken from (store.Left).
+// Reader finds the rows of store.Left.
 type Reader interface {
-	// Row is the row with a key, as the transaction sees it, and whether there is one.
+	// Row returns the row with a key, as the transaction sees it.
 	Row(t *Table, key []Value) (row Row, there bool, err error)
 }
 
-// Evaluation computes the values of statements. What it gives is good until it is asked for
-// the next of the kind.
+// Evaluation computes the values of statements. Each result is valid until the next call that
+// writes the same field.
 type Evaluation struct {
-	// Where are the conditions with their values, from Bind on.
+	// Where is Bind's result.
 	Where []Bound
-	// Values are the values of Row and Assign, and Key that of KeyOf.
+	// Values is the result of Row, Given and Assign. Key is the result of KeyOf and Known.
 	Values, Key []Value
 	left        []Value
 }
 
-// Bound is a condition with its value.
 type Bound struct {
 	Column int
 	Is     store.Comparison
@@ -33,10 +32,8 @@ type Bound struct {
 	Keys   []int64
 }
 
-// errTooGreat is the error of a sum.
 var errTooGreat = errors.New("a sum is greater than 64 bits hold")
 
-// add is a sum.
 func add(a, b int64) (int64, error) {
 	if b > 0 && a > math.MaxInt64-b || b < 0 && a < math.MinInt64-b {
 		return 0, errTooGreat
@@ -44,7 +41,6 @@ func add(a, b int64) (int64, error) {
 	return a + b, nil
 }
 
-// evaluate is the value of an expression in a statement on a row of a table.
 func (v *Evaluation) evaluate(e *expression, parameters []store.Value, t *Table, old Row, r Reader) (Value, error) {
 	switch e.source {
 	case store.FromParameter:
@@ -63,7 +59,6 @@ func (v *Evaluation) evaluate(e *expression, parameters []store.Value, t *Table,
 	}
 }
 
-// leftOf is the value of a column of another row.
 func (v *Evaluation) leftOf(e *expression, parameters []store.Value, r Reader) (of Value, err error) {
 	first := len(v.left)
 	for column := range e.key {
@@ -85,11 +80,11 @@ func (v *Evaluation) leftOf(e *expression, parameters []store.Value, r Reader) (
 	return e.table.Get(row, e.column), nil
 }
 
-// Rows is how many rows a statement inserts or puts.
+// Rows is the number of rows that a statement inserts or puts.
 func (p *Plan) Rows() int { return len(p.values) / len(p.Columns) }
 
-// Row has the values of row number i that a statement inserts or puts in Values, those of
-// p.Columns. The second one of an Append is the element.
+// Row sets Values to row i of an Insert or Put, in the order of p.Columns. For an Append the
+// second value is the element.
 func (v *Evaluation) Row(p *Plan, i int, parameters []store.Value, r Reader) error {
 	v.Values = v.Values[:0]
 	for n := range p.Columns {
@@ -102,7 +97,7 @@ func (v *Evaluation) Row(p *Plan, i int, parameters []store.Value, r Reader) err
 	return nil
 }
 
-// Given has a row of values, of these columns, in Values.
+// Given sets Values to a row given for the columns.
 func (v *Evaluation) Given(t *Table, columns []int, row []store.Value) error {
 	if len(row) != len(columns) {
 		return fmt.Errorf("table %q: a row has %d values for %d columns", t.Name, len(row), len(columns))
@@ -118,7 +113,7 @@ func (v *Evaluation) Given(t *Table, columns []int, row []store.Value) error {
 	return nil
 }
 
-// KeyOf has the key among Values, of these columns, in Key. They must be all columns.
+// KeyOf sets Key from Values, whose columns must be all of the table's.
 func (v *Evaluation) KeyOf(t *Table, columns []int) error {
 	if len(columns) != len(t.Columns) {
 		return fmt.Errorf("table %q: a row has %d columns, and must have %d", t.Name, len(columns), len(t.Columns))
@@ -134,7 +129,7 @@ func (v *Evaluation) KeyOf(t *Table, columns []int) error {
 	return nil
 }
 
-// Assign has the values that an Update gives to a row in Values, those of p.Written.
+// Assign sets Values to an Update's new values of p.Written.
 func (v *Evaluation) Assign(p *Plan, parameters []store.Value, old Row, r Reader) error {
 	v.Values = v.Values[:0]
 	for i := range p.set {
@@ -150,7 +145,7 @@ func (v *Evaluation) Assign(p *Plan, parameters []store.Value, old Row, r Reader
 	return nil
 }
 
-// Bind has the conditions of a statement in Where.
+// Bind sets Where to a statement's conditions.
 func (v *Evaluation) Bind(p *Plan, parameters []store.Value, r Reader) error {
 	v.Where = v.Where[:0]
 	for i := range p.where {
@@ -172,7 +167,7 @@ func (v *Evaluation) Bind(p *Plan, parameters []store.Value, r Reader) error {
 	return nil
 }
 
-// Limit is the most rows that a statement gives; -1 if there is no such number.
+// Limit is the greatest number of rows to give, or -1 without a limit.
 func (v *Evaluation) Limit(p *Plan, parameters []store.Value) (int64, error) {
 	if !p.Limited() {
 		return -1, nil
@@ -181,8 +176,8 @@ func (v *Evaluation) Limit(p *Plan, parameters []store.Value) (int64, error) {
 	return max(of.Number, 0), err
 }
 
-// Keys gives the keys of the rows that a statement names by their keys, each once and in
-// order, while more are wanted.
+// Keys yields the keys that a keyed statement names, each once and in order. It stops when yield
+// returns false.
 func (v *Evaluation) Keys(p *Plan, where []Bound, yield func(key []Value) (more bool)) {
 	v.Key = v.Key[:0]
 	in := -1
@@ -205,8 +200,8 @@ func (v *Evaluation) Keys(p *Plan, where []Bound, yield func(key []Value) (more 
 	}
 }
 
-// Known has the key of the one row that a statement looks at first in Key, if it is one
-// whose key needs no other row.
+// Known sets Key to the key of the statement's first row, if the key is known without a look at
+// another row.
 func (v *Evaluation) Known(p *Plan, parameters []store.Value) (is bool) {
 	v.Key = v.Key[:0]
 	for column := range p.Table.Keys() {
@@ -229,7 +224,7 @@ func (v *Evaluation) Known(p *Plan, parameters []store.Value) (is bool) {
 	return true
 }
 
-// Match reports whether a row satisfies conditions.
+// Match reports whether a row satisfies all conditions.
 func (t *Table) Match(r Row, where []Bound) bool {
 	for i := range where {
 		if !t.satisfies(r, &where[i]) {
@@ -255,7 +250,7 @@ func (t *Table) satisfies(r Row, b *Bound) bool {
 	}
 }
 
-// Compare compares rows by the order that is asked for.
+// Compare compares rows in the statement's order.
 func (p *Plan) Compare(a, b Row) int {
 	for _, column := range p.order {
 		if c := p.Table.Compare(column, p.Table.Get(a, column), p.Table.Get(b, column)); c != 0 {
@@ -268,7 +263,7 @@ func (p *Plan) Compare(a, b Row) int {
 	return 0
 }
 
-// Totals are the numbers that a Count gives, of no row yet.
+// Totals returns a Count's totals before the first row.
 func (p *Plan) Totals(into []int64) []int64 {
 	into = into[:0]
 	for range 1 + len(p.Columns) {
@@ -277,7 +272,7 @@ func (p *Plan) Totals(into []int64) []int64 {
 	return into
 }
 
-// Total adds a row to the numbers that a Count gives.
+// Total adds a row to a Count's totals.
 func (p *Plan) Total(totals []int64, r Row) (err error) {
 	totals[0]++
 	for i, column := range p.Columns {

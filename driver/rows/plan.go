@@ -8,13 +8,13 @@ import (
 	"assay/store"
 )
 
-// Plan is a statement as it is done.
+// Plan is a compiled statement.
 type Plan struct {
 	Name  string
 	Verb  store.Verb
 	Table *Table
-	// Columns are those that are given, those of which Count gives sums, or those that are
-	// written, of each row in turn.
+	// Columns are the columns that a Read gives, that a Count sums, or that an Insert or Put
+	// writes in each row.
 	Columns []int
 	// Written are the columns that an Update sets.
 	Written []int
@@ -27,15 +27,14 @@ type Plan struct {
 	limit      expression
 }
 
-// expression is a value, in one of these ways.
 type expression struct {
 	source    store.Source
 	parameter int
 	number    int64
 	column    int
-	// text is true of the value of a column that holds texts.
+	// text says that the column has texts.
 	text bool
-	// table and key are of the row of a Left.
+	// table and key name the row of a Left.
 	table *Table
 	key   []expression
 }
@@ -51,42 +50,40 @@ type condition struct {
 	value  expression
 }
 
-// What Access.Index is if it is no index.
 const (
-	// ByKey is the order of the key, and Anyhow no order.
+	// ByKey is the key's order, Anyhow no order.
 	ByKey  = -1
 	Anyhow = -2
 )
 
-// Access is how the rows are found that satisfy the conditions: by their keys, or in a part
-// of what is in order, or else among all.
+// Access says how matching rows are found: by keys, in a range of an order, or among all rows.
 type Access struct {
-	// Keyed has the number of the condition on each column of the key, of which one may be
-	// that it is In several; nil if rows are not named by their keys.
+	// Keyed has the number of the condition on each key column, at most one of them an In. It is
+	// nil if rows are not found by keys.
 	Keyed []int
-	// Index is the number of the index in whose order rows are found.
+	// Index is an index's number, ByKey or Anyhow.
 	Index int
-	// Equal are the conditions that the first columns of the order satisfy, and From and To
-	// those of the next; -1 for none.
+	// Equal are the conditions on the order's first columns. From and To are those on the next
+	// column, or -1.
 	Equal    []int
 	From, To int
-	// Sorted is true if rows come so in the order that is asked for, forwards or backwards.
+	// Sorted says that the order is the statement's, perhaps backwards.
 	Sorted bool
-	// Filtered is true if there are conditions beside these.
+	// Filtered says that there are more conditions.
 	Filtered bool
 }
 
-// Ways are those by which a database finds rows.
+// Ways are a database's ways to find rows.
 type Ways struct {
-	// Keyed is true if it finds them by keys.
+	// Keyed: it finds rows by their keys.
 	Keyed bool
-	// InOrder is true if all of them come in the order of the key.
+	// InOrder: it scans all rows in the key's order.
 	InOrder bool
-	// Usable reports whether it finds them in the order of an index or of the key.
+	// Usable reports whether it scans in an index's order, or in the key's (ByKey).
 	Usable func(t *Table, index int) bool
 }
 
-// Compile makes the plan of a statement.
+// Compile makes a statement's plan.
 func Compile(tables map[string]*Table, of *store.Statement, ways Ways) (*Plan, error) {
 	p, err := compile(tables, of)
 	if err != nil {
@@ -96,7 +93,6 @@ func Compile(tables map[string]*Table, of *store.Statement, ways Ways) (*Plan, e
 	return p, nil
 }
 
-// Errors of statements that cannot be done.
 var (
 	errLanguage = errors.New("the database has no language of its own")
 	errAppend   = errors.New("lists are appended to in tables of a key and a list")
@@ -142,7 +138,6 @@ func compile(tables map[string]*Table, of *store.Statement) (*Plan, error) {
 	return p, c.err
 }
 
-// compiler finds columns by their names. It keeps the first error.
 type compiler struct {
 	tables map[string]*Table
 	table  *Table
@@ -171,7 +166,6 @@ func (c *compiler) row(of *store.Statement, columns []int, row int) (values []ex
 	return values
 }
 
-// expression is a value for a column.
 func (c *compiler) expression(of store.Expression, column int) expression {
 	e := expression{source: of.Source, parameter: of.Parameter - 1, number: of.Number, text: c.table.places[column].text}
 	switch of.Source {
@@ -195,7 +189,6 @@ func (c *compiler) expression(of store.Expression, column int) expression {
 	return e
 }
 
-// choose decides how the rows are found.
 func (p *Plan) choose(ways Ways) {
 	p.Access = Access{Index: Anyhow, From: -1, To: -1, Filtered: len(p.where) > 0}
 	if ways.InOrder {
@@ -215,7 +208,6 @@ func (p *Plan) choose(ways Ways) {
 	}
 }
 
-// byKey is Access.Keyed.
 func (p *Plan) byKey() (keyed []int) {
 	several := false
 	for column := range p.Table.Keys() {
@@ -232,12 +224,11 @@ func (p *Plan) byKey() (keyed []int) {
 	return keyed
 }
 
-// find is the number of a condition; -1 if there is none such.
+// find returns a condition's number, or -1.
 func (p *Plan) find(column int, is store.Comparison) int {
 	return slices.IndexFunc(p.where, func(c condition) bool { return c.column == column && c.is == is })
 }
 
-// weigh is the access in the order of an index or of the key, and how much it is worth.
 func (p *Plan) weigh(index int) (a Access, worth int) {
 	a = Access{Index: index, From: -1, To: -1}
 	order := p.Table.Order(index)
@@ -266,7 +257,7 @@ func (p *Plan) weigh(index int) (a Access, worth int) {
 	return a, worth
 }
 
-// sorted reports whether rows in an order of columns are in the one that is asked for.
+// sorted reports whether rows ordered by the columns are in the statement's order.
 func (p *Plan) sorted(by []int) bool {
 	single := func(column int) bool { return p.find(column, store.Equal) >= 0 }
 	at := 0
@@ -285,11 +276,11 @@ func (p *Plan) sorted(by []int) bool {
 	return true
 }
 
-// Limited reports whether the statement gives no more than some rows.
+// Limited reports whether the statement has a limit.
 func (p *Plan) Limited() bool { return p.limit.source != store.FromNothing }
 
-// Ordered reports whether rows are wanted in some order, and Backwards whether they are to
-// be found from the end on.
+// Ordered reports whether the statement has an order. Backwards reports whether rows are found
+// from the end.
 func (p *Plan) Ordered() bool { return len(p.order) > 0 }
 
 func (p *Plan) Backwards() bool { return p.descending && p.Sorted }

@@ -1,9 +1,7 @@
-// Package rows does what statements ask for on tables of rows, for databases that have no
-// language of their own: it makes a plan of a statement (how to find rows, what they must
-// satisfy), and evaluates conditions, values, assignments, floors, orders and sums.
+// Package rows plans and evaluates statements on rows, for databases without a language of
+// their own: how to find rows, conditions, values, assignments, floors, orders and sums.
 //
-// It must not know how rows are stored, found and committed, which is a driver's, nor any
-// driver or workload.
+// It must not know how rows are stored, found and committed, nor any driver or workload.
 package rows
 
 import (
@@ -15,45 +13,41 @@ import (
 	"assay/store"
 )
 
-// Value is what a column holds: a number, or a text. A boolean is a number. Bytes are a
-// text, and so is a list, with eight bytes for each element, big endian.
+// Value is a column's value: a number (also for a boolean) or a text. Bytes and lists are texts; a
+// list has eight bytes for each element, big endian.
 type Value struct {
 	Number int64
 	Text   string
 }
 
-// Row is the values of a row: its numbers in the order of the columns, and its texts. Those
-// of the key come first.
+// Row is a row's numbers and texts, each in the order of the columns. Key columns come first.
 type Row struct {
 	Numbers []int64
 	Texts   []string
 }
 
-// Table is a table with the places of its columns.
+// Table is a table with the places of its columns in a Row.
 type Table struct {
 	store.Table
-	// Numbers and Texts are how many of each a row has.
+	// Numbers and Texts count a row's numbers and texts.
 	Numbers, Texts int
-	// Orders are the columns by which the rows of each index are in order: its own, and
-	// then those of the key.
+	// Orders has the order of each index: its columns and then the key's.
 	Orders [][]int
 	places []place
 	floors []floor
 }
 
-// place is where a row has a column.
 type place struct {
 	text bool
 	at   int
 }
 
-// floor is the least that a column may hold.
 type floor struct {
 	column int
 	least  int64
 }
 
-// Tables are the tables of a schema, by their names.
+// Tables makes the tables of a schema, by name.
 func Tables(s *store.Schema) map[string]*Table {
 	tables := map[string]*Table{}
 	for i := range s.Tables {
@@ -87,7 +81,6 @@ func newTable(of store.Table) *Table {
 	return t
 }
 
-// order are columns and then those of the key.
 func (t *Table) order(by []int) []int {
 	for column := range t.Keys() {
 		if !slices.Contains(by, column) {
@@ -97,8 +90,7 @@ func (t *Table) order(by []int) []int {
 	return by
 }
 
-// Order are the columns by which the rows of an index are in order, or those of the key for
-// ByKey.
+// Order is the column order of an index, or of the key for ByKey.
 func (t *Table) Order(index int) []int {
 	if index == ByKey {
 		return t.order(nil)
@@ -106,19 +98,17 @@ func (t *Table) Order(index int) []int {
 	return t.Orders[index]
 }
 
-// place is the number of a column by its name; -1 if there is none.
 func (t *Table) place(name string) int {
 	return slices.IndexFunc(t.Columns, func(c store.Column) bool { return c.Name == name })
 }
 
-// notFoundError is of a name that a statement has and the schema does not have.
 type notFoundError struct{ what, name, in string }
 
 func (e *notFoundError) Error() string {
 	return fmt.Sprintf("there is no %s %q%s; name one of the schema", e.what, e.name, e.in)
 }
 
-// Find is the table of this name.
+// Find returns a table, or an error for the user.
 func Find(tables map[string]*Table, name string) (*Table, error) {
 	t := tables[name]
 	if t == nil {
@@ -127,7 +117,7 @@ func Find(tables map[string]*Table, name string) (*Table, error) {
 	return t, nil
 }
 
-// Places are the numbers of columns by their names.
+// Places returns the columns' numbers, or an error for the user.
 func (t *Table) Places(names []string) ([]int, error) {
 	numbers := make([]int, len(names))
 	for i, name := range names {
@@ -138,12 +128,12 @@ func (t *Table) Places(names []string) ([]int, error) {
 	return numbers, nil
 }
 
-// Make is a row of zeros.
+// Make makes a row of zeros.
 func (t *Table) Make() Row {
 	return Row{Numbers: make([]int64, t.Numbers), Texts: make([]string, t.Texts)}
 }
 
-// Get is the value of a column.
+// Get returns a column's value.
 func (t *Table) Get(r Row, column int) (v Value) {
 	if p := t.places[column]; p.text {
 		v.Text = r.Texts[p.at]
@@ -162,14 +152,14 @@ func (t *Table) Set(r Row, column int, to Value) {
 	}
 }
 
-// Write sets columns.
+// Write sets several columns.
 func (t *Table) Write(r Row, columns []int, to []Value) {
 	for i, column := range columns {
 		t.Set(r, column, to[i])
 	}
 }
 
-// Copy takes the values of another row.
+// Copy copies another row's values into r.
 func (r Row) Copy(of Row) {
 	copy(r.Numbers, of.Numbers)
 	copy(r.Texts, of.Texts)
@@ -183,7 +173,7 @@ func (t *Table) Compare(column int, a, b Value) int {
 	return cmp.Compare(a.Number, b.Number)
 }
 
-// Alike reports whether two rows have the same values in columns.
+// Alike reports whether two rows are equal in the columns.
 func (t *Table) Alike(columns []int, a, b Row) bool {
 	for _, column := range columns {
 		if t.Get(a, column) != t.Get(b, column) {
@@ -193,7 +183,7 @@ func (t *Table) Alike(columns []int, a, b Row) bool {
 	return true
 }
 
-// Key appends the key of a row.
+// Key appends a row's key.
 func (t *Table) Key(r Row, into []Value) []Value {
 	for column := range t.Keys() {
 		into = append(into, t.Get(r, column))
@@ -201,7 +191,7 @@ func (t *Table) Key(r Row, into []Value) []Value {
 	return into
 }
 
-// Has reports whether a row has a key.
+// Has reports whether a row has the key.
 func (t *Table) Has(r Row, key []Value) bool {
 	for column := range key {
 		if t.Get(r, column) != key[column] {
@@ -211,7 +201,7 @@ func (t *Table) Has(r Row, key []Value) bool {
 	return true
 }
 
-// Violation is the error of a statement that a constraint refuses.
+// Violation is the error of a violated constraint.
 type Violation struct {
 	Kind store.Violation
 	text string
@@ -219,8 +209,7 @@ type Violation struct {
 
 func (v *Violation) Error() string { return v.text }
 
-// Exists is the error of a row whose key is there already, and Twin of one that is like
-// another in the columns of a unique index.
+// Exists is the error of an existing key. Twin is the error of a violated unique index.
 func (t *Table) Exists() error {
 	return &Violation{store.Unique, fmt.Sprintf("table %q has a row with this key already", t.Name)}
 }
@@ -229,7 +218,7 @@ func (t *Table) Twin() error {
 	return &Violation{store.Unique, fmt.Sprintf("table %q has a row already that is alike in the columns of a unique index", t.Name)}
 }
 
-// Allow returns an error for a row that is below a floor.
+// Allow returns an error if a row violates a floor.
 func (t *Table) Allow(r Row) error {
 	for _, f := range t.floors {
 		if got := t.Get(r, f.column).Number; got < f.least {
@@ -239,7 +228,6 @@ func (t *Table) Allow(r Row) error {
 	return nil
 }
 
-// given is a value for a column of texts or of numbers.
 func given(v *store.Value, text bool) (of Value, err error) {
 	switch v.Kind {
 	case store.Int, store.Bool:
@@ -262,7 +250,7 @@ func given(v *store.Value, text bool) (of Value, err error) {
 	return of, fmt.Errorf("a value of the kind %d is given for a column of another type", v.Kind)
 }
 
-// ListText is a list as it is stored.
+// ListText encodes a list as a Value's text.
 func ListText(list ...int64) string {
 	text := make([]byte, 0, 8*len(list))
 	for _, n := range list {

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// shownQuery is how much of a statement of others is shown.
 const shownQuery = 80
 
-// WithoutLiterals is the beginning of a statement, in quotes, without the texts and numbers
-// in it, which are somebody's data or a password.
+// WithoutLiterals is the quoted beginning of somebody's statement, without its texts and numbers,
+// which may be data or a password.
 func WithoutLiterals(text string) string {
 	literals := regexp.MustCompile(`(?s)'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|\$(\w*)\$.*|\b[0-9][0-9.]*\b`)
 	text = strings.Join(strings.Fields(literals.ReplaceAllString(text, "?")), " ")

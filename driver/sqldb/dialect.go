@@ -10,8 +10,7 @@ import (
 	"assay/store"
 )
 
-// renamed is a schema without the names that a product reserves, each of which has
-// another here.
+// renamed replaces the names that a product reserves.
 func renamed(s store.Schema, reserved map[string]string) store.Schema {
 	s.Tables = slices.Clone(s.Tables)
 	for i := range s.Tables {
@@ -24,57 +23,52 @@ func renamed(s store.Schema, reserved map[string]string) store.Schema {
 	return s
 }
 
-// Dialect is where the SQL of the databases differs, as far as the workloads
-// notice. It is a value: a driver changes a copy of one.
+// Dialect is a product's SQL for statements. Drivers change copies of a Dialect.
 type Dialect struct {
-	// Prefix is put before each table's name: the schema's or database's with a
-	// dot.
+	// Prefix precedes each table's name: the schema's or database's name and a dot.
 	Prefix string
-	// Types are what the types are called; %d takes Column.Length.
+	// Types names the types; %d is Column.Length.
 	Types map[store.Type]string
-	// NotNull and Derived are behind a column's type; %s in Derived is the column's
-	// name.
+	// NotNull and Derived follow a column's type; %s in Derived is the column.
 	NotNull, Derived string
-	// Key is behind the first column of a table, or before the list of columns of a
-	// key that has several; %s is the table. LateKey is the statement that makes it
-	// later, of table %[1]s with full name %[2]s and columns %[3]s; empty if the key
-	// is always made at once.
+	// Key follows a table's first column, or precedes the columns of a longer key; %s is the
+	// table. LateKey makes the key later: table %[1]s, full name %[2]s, columns %[3]s. It is
+	// empty if keys are always made at once.
 	Key, LateKey string
-	// LateIndexes is whether indexes are better made when the rows are in.
+	// LateIndexes says that indexes are better made after loading.
 	LateIndexes bool
-	// Options are behind the columns of each table, KeyedOptions of one whose key is
-	// not one Integer, and UpdatedOptions of one that is Updated.
+	// Options follow the columns of each table, KeyedOptions also if its key is not one Integer,
+	// UpdatedOptions also if it is Updated.
 	Options, KeyedOptions, UpdatedOptions string
-	// IndexPrefix is put before an index's name.
-	IndexPrefix string
-	// Quote stands before and behind a name that may be a reserved word.
+	IndexPrefix                           string
+	// Quote surrounds a name that may be reserved.
 	Quote string
-	// Reserved are names that the product reserves, and what stands in their place.
+	// Reserved maps reserved names to replacements.
 	Reserved map[string]string
-	// keys are the columns of the keys by table, while statements are compiled.
+	// keys has the key columns by table during compilation.
 	keys map[string][]string
 
-	// Returning is whether UPDATE has RETURNING.
+	// Returning says that UPDATE has RETURNING.
 	Returning bool
-	// ForUpdate is behind a query whose rows the transaction is to lock until it ends;
-	// empty where a transaction that writes is alone.
+	// ForUpdate follows a query that locks its rows until the end of the transaction. It is
+	// empty if a writing transaction runs alone.
 	ForUpdate string
-	// In is a comparison with Keys, whose parameter is %s.
+	// In compares with the Keys in parameter %s.
 	In string
-	// Upsert is behind an INSERT that changes the row if it is there, before the
-	// assignments; %s is the key's column.
+	// Upsert follows an INSERT, before the assignments that change an existing row; %s is the
+	// key's column.
 	Upsert string
 	// Sum is the sum of column %s as an Integer.
 	Sum string
-	// NewList is the list of parameter %[3]s alone, and Append the list in column
-	// %[1]s of table %[2]s with that parameter at its end.
+	// NewList is the list of parameter %[3]s alone. Append is column %[1]s of table %[2]s with
+	// that parameter at its end.
 	NewList, Append string
 }
 
-// Table is the full name of a table.
+// Table is a table's full name.
 func (d *Dialect) Table(name string) string { return d.Prefix + name }
 
-// Create are the statements that make these tables, each with its indexes.
+// Create returns the statements that make the tables with their indexes.
 func (d *Dialect) Create(tables []store.Table) (statements []string) {
 	for i := range tables {
 		t := &tables[i]
@@ -130,7 +124,7 @@ func (d *Dialect) index(t *store.Table, i *store.Index) string {
 	return "CREATE " + kind + d.IndexPrefix + i.Name + " ON " + d.Table(t.Name) + " (" + strings.Join(i.Columns, ", ") + ")"
 }
 
-// Late are the statements that make the keys and indexes which Create left out.
+// Late returns the statements that make the keys and indexes left out by Create.
 func (d *Dialect) Late(tables []store.Table) (statements []string) {
 	for i := range tables {
 		t := &tables[i]
@@ -146,7 +140,7 @@ func (d *Dialect) Late(tables []store.Table) (statements []string) {
 	return statements
 }
 
-// InsertText is the INSERT of so many rows, of a table of this full name.
+// InsertText is the INSERT of several rows. table is the full name.
 func InsertText(table string, columns []string, rows int) string {
 	var b strings.Builder
 	b.WriteString("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES ")
@@ -165,8 +159,7 @@ func InsertText(table string, columns []string, rows int) string {
 	return b.String()
 }
 
-// Counted are the names of the tables whose rows tell how much a run has left: those
-// that are loaded, or all if none is.
+// Counted names the tables whose rows Find reports: the loaded ones, or all if none is.
 func Counted(tables []store.Table) (counted []string) {
 	all := make([]string, len(tables))
 	for i, t := range tables {
@@ -181,5 +174,4 @@ func Counted(tables []store.Table) (counted []string) {
 	return counted
 }
 
-// upsert is behind an INSERT, before the assignments, where column is the key.
 func (d *Dialect) upsert(column string) string { return strings.ReplaceAll(d.Upsert, "%s", column) }

@@ -10,19 +10,18 @@ import (
 	"assay/store"
 )
 
-// Proof is the most that an answer of the server proves of the transaction that it
-// was an answer to: that it has no effect.
+// Proof says for which transactions a server's error proves that they have no effect. ProvesAlone
+// and ProvesCommit include the values before them.
 type Proof uint8
 
 const (
-	// ProvesWork: of a transaction whose COMMIT was sent and not yet due, since the
-	// server does not execute what comes after this error.
+	// ProvesWork: COMMIT is sent but not due, and the server executes nothing after the error.
 	ProvesWork Proof = iota
-	// ProvesAlone: also of a statement that is a transaction by itself.
+	// ProvesAlone: a statement that is a transaction by itself.
 	ProvesAlone
-	// ProvesCommit: also if it answers COMMIT.
+	// ProvesCommit: the error answers COMMIT.
 	ProvesCommit
-	// ProvesNothing: somebody on the way does not know.
+	// ProvesNothing: a component on the way does not know.
 	ProvesNothing
 )
 
@@ -38,17 +37,16 @@ func (p Proof) at(s Stage) bool {
 	return true // COMMIT is not sent
 }
 
-// ErrorRow is what the answers of the server with some codes mean.
+// ErrorRow is the meaning of some error codes.
 type ErrorRow[C cmp.Ordered] struct {
 	Codes []C
-	// Last, unless it is zero, makes the row that of all codes from Codes[0] to it.
+	// Last, unless zero, makes the row stand for all codes from Codes[0] to Last.
 	Last      C
 	Class     string // store.ClassOther if empty
 	Proves    Proof
 	Violation store.Violation
 	Kind      ErrorKind
-	// Lasting is whether the reason lasts, while another server may not have it, so
-	// that the connection is of no use any more.
+	// Lasting says that the reason lasts on this server, so that the connection is useless.
 	Lasting bool
 }
 
@@ -60,23 +58,20 @@ func (r *ErrorRow[C]) has(code C) bool {
 	return slices.Contains(r.Codes, code)
 }
 
-// ErrorTable is what the errors of a product mean, as data. The functions are not nil.
+// ErrorTable is the meaning of a product's errors. All its functions must be set.
 type ErrorTable[C cmp.Ordered] struct {
-	// Code is the code of an answer of the server; false is for an error of the
-	// client's own.
+	// Code is the code of a server's error; false for the client's own errors.
 	Code func(error) (C, bool)
-	// Doubtful reports whether an answer proves nothing whatever its code.
+	// Doubtful reports whether a server's error proves nothing, whatever its code.
 	Doubtful func(error) bool
-	// Unsent reports whether the client knows that nothing was sent, and TimedOut
-	// whether it waited for too long, beside the end of a context.
+	// Unsent reports whether the client sent nothing, TimedOut whether it waited too long for
+	// reasons other than a context.
 	Unsent, TimedOut func(error) bool
-	// Rows are looked through for a code in their order, and Other are all codes
-	// that no row has.
+	// Rows are searched in order; Other is for all other codes.
 	Rows  []ErrorRow[C]
 	Other ErrorRow[C]
 }
 
-// meaning is the row of an error, if it is an answer of the server.
 func (t *ErrorTable[C]) meaning(err error) (r ErrorRow[C], answered bool) {
 	if err == nil {
 		return r, false
@@ -96,8 +91,7 @@ func (t *ErrorTable[C]) meaning(err error) (r ErrorRow[C], answered bool) {
 	return r, true
 }
 
-// Classify is Wire.Classify: an error of the client's is proof only if COMMIT was not
-// sent.
+// Classify implements Wire. The client's own error proves something only before COMMIT is sent.
 func (t *ErrorTable[C]) Classify(err error, at Stage) store.Reply {
 	r := store.Reply{Class: store.ClassLost, Err: err}
 	m, answered := t.meaning(err)
@@ -116,19 +110,19 @@ func (t *ErrorTable[C]) Classify(err error, at Stage) store.Reply {
 	return r
 }
 
-// Kind is Server.Kind.
+// Kind implements Server.
 func (t *ErrorTable[C]) Kind(err error) ErrorKind {
 	m, _ := t.meaning(err)
 	return m.Kind
 }
 
-// Violated is Wire.Violated.
+// Violated implements Wire.
 func (t *ErrorTable[C]) Violated(err error) store.Violation {
 	m, _ := t.meaning(err)
 	return m.Violation
 }
 
-// Lasting reports whether a connection is of no use after this error.
+// Lasting reports whether the connection is useless after this error.
 func (t *ErrorTable[C]) Lasting(err error) bool {
 	m, _ := t.meaning(err)
 	return m.Lasting

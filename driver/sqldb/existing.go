@@ -11,8 +11,8 @@ import (
 
 var _ store.ExistingTables = (*Namespace)(nil)
 
-// CheckShape implements store.ExistingTables by what the server says of its tables. From then on
-// statements have the names as they are there, in quotes, which reserved words may be.
+// CheckShape implements store.ExistingTables. From then on statements use the server's names in
+// quotes, as they may be reserved words.
 func (n *Namespace) CheckShape(ctx context.Context) error {
 	quoted := map[string]string{}
 	err := n.use(ctx, "look at the existing tables", func(c Conn) error {
@@ -57,8 +57,7 @@ func (n *Namespace) Attached(ctx context.Context, table string) (all []store.Att
 	return all, err
 }
 
-// located is where the table is that this name stands for in a statement; its name is empty if
-// there is none.
+// located finds the table that a statement calls by this name; table is empty if there is none.
 func (n *Namespace) located(ctx context.Context, c Conn, called string) (home, table, kind string, err error) {
 	err = c.Query(ctx, n.Catalog.Located, func(row store.Row) error { return row.Scan(&home, &table, &kind) }, store.OfText(called))
 	if table != "" {
@@ -67,7 +66,6 @@ func (n *Namespace) located(ctx context.Context, c Conn, called string) (home, t
 	return home, table, kind, err
 }
 
-// shape asks for the shape of the table that this name stands for in a statement.
 func (n *Namespace) shape(ctx context.Context, c Conn, name string) (s Shape, err error) {
 	s.Table = name
 	home, table, kind, err := n.located(ctx, c, name)
@@ -96,20 +94,20 @@ func (n *Namespace) shape(ctx context.Context, c Conn, name string) (s Shape, er
 	return s, err
 }
 
-// StandardKeys is Catalog.Keys by the standard's views, which do not tell it to a user who may
-// only read. Concat makes plain text of the standard's own types.
+// StandardKeys is Catalog.Keys by the standard's views, which hide keys from a user who may only
+// read. Concat turns the standard's types into plain text.
 const StandardKeys = `SELECT concat(k.column_name, '') FROM information_schema.table_constraints t
 	JOIN information_schema.key_column_usage k ON k.constraint_schema = t.constraint_schema AND k.constraint_name = t.constraint_name
 		AND k.table_schema = t.table_schema AND k.table_name = t.table_name
 	WHERE t.constraint_type = 'PRIMARY KEY' AND t.table_schema = $1 AND t.table_name = $2 ORDER BY k.ordinal_position`
 
-// Shape is how a table is that was there before.
+// Shape is the shape of an existing table.
 type Shape struct {
-	// Table is its whole name, and Kind what it is if it is no plain table.
+	// Table is the full name. Kind is empty for a plain table.
 	Table, Kind string
-	// Name has the parts of the name by which statements call it.
+	// Name has the parts of the name in statements.
 	Name []string
-	// Missing says what to do if there is no such table; empty if there is one.
+	// Missing says what to do if the table is missing; else it is empty.
 	Missing string
 	Fields  []Field
 	Key     []string
@@ -118,16 +116,14 @@ type Shape struct {
 // Field is a column of a Shape.
 type Field struct {
 	Name string
-	// Type is in the product's words, lower case, and Length the most characters; 0 for no
-	// limit.
+	// Type is the product's, in lower case. Length is in characters; 0 means no limit.
 	Type   string
 	Length int64
-	// Demanded is true if a row cannot be inserted without a value of it, and Generated if it
-	// cannot be with one.
+	// Demanded columns need a value in each insert. Generated columns refuse one.
 	Demanded, Generated bool
 }
 
-// Quote enters what stands in statements in place of the names of a table of this shape.
+// Quote enters the quoted names of table and columns into the map.
 func (s *Shape) Quote(of *store.Table, mark string, into map[string]string) {
 	quoted := func(parts ...string) string {
 		for i, p := range parts {
@@ -145,8 +141,8 @@ func (s *Shape) Quote(of *store.Table, mark string, into map[string]string) {
 	}
 }
 
-// Check gives *store.ShapeError for all that is missing or different. Names are alike
-// whatever their case. Text must not be padded (CHAR), which changes what is read.
+// Check returns *store.ShapeError with all differences. It ignores the case of names. CHAR is no
+// text, since its padding changes what is read.
 func (s *Shape) Check(want *store.Table) error {
 	var differs []string
 	add := func(format string, a ...any) { differs = append(differs, fmt.Sprintf(format, a...)) }

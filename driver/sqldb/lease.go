@@ -13,17 +13,14 @@ import (
 	"assay/store"
 )
 
-// The lease is the only row of the table assay_lease, of nobody if its token is
-// empty. Each statement that changes it is a transaction of its own that the row
-// itself must allow: of several that come at the same time one changes it, and the
-// others then find it alive.
+// The lease is the only row of assay_lease; an empty token means nobody's. Each change is one
+// conditional statement. Of concurrent changes one succeeds, and the others find the lease alive.
 
-// leaseTries bounds how often a change of the lease is tried that met another one's:
-// CREATE ... IF NOT EXISTS of two at the same time fails for one of them, and some
-// servers refuse conflicts instead of waiting.
+// leaseTries bounds the attempts to change the lease. Concurrent CREATE ... IF NOT EXISTS fails for
+// one side, and some servers refuse conflicts instead of waiting.
 const leaseTries = 20
 
-// Look implements ownership.Place, and Change is the same, again if it met another's change.
+// Look and Change implement ownership.Place. Change repeats after a Clash.
 func (n *Namespace) Look(ctx context.Context, doing string, work func(Conn) error) error {
 	return n.use(ctx, doing, work)
 }
@@ -44,13 +41,12 @@ func (n *Namespace) Change(ctx context.Context, doing string, work func(Conn) er
 
 func (n *Namespace) leaseTable() string { return n.table("assay_lease") }
 
-// microseconds is a moment as a number.
 func (n *Namespace) microseconds(moment string) string {
 	return fmt.Sprintf(n.Catalog.Microseconds, moment)
 }
 
-// ReadLease implements ownership.Place. It looks for the table first, for an error would end
-// the transaction that it may be in.
+// ReadLease implements ownership.Place. It looks for the table first, since an error would end a
+// surrounding transaction.
 func (n *Namespace) ReadLease(ctx context.Context, c Conn) (lease *ownership.Row, err error) {
 	_, _, leases, err := n.inspect(ctx, c)
 	if err != nil || leases == 0 {
@@ -73,8 +69,8 @@ func (n *Namespace) ReadLease(ctx context.Context, c Conn) (lease *ownership.Row
 	return lease, err
 }
 
-// WriteLease implements ownership.Place. Where the lease ends the row is deleted; the table
-// stays, for whoever comes next. One without a token is of nobody, as earlier versions left it.
+// WriteLease implements ownership.Place. It deletes the row of an ended lease and keeps the table.
+// Earlier versions left a row without a token.
 func (n *Namespace) WriteLease(ctx context.Context, c Conn, was *ownership.Row, is *store.Lease) (done bool, err error) {
 	same, before := " WHERE id = 1 AND token = $1", []store.Value{store.OfText("")}
 	if was != nil {
@@ -106,13 +102,12 @@ func (n *Namespace) WriteLease(ctx context.Context, c Conn, was *ownership.Row, 
 	if err != nil || changed == 1 || was != nil {
 		return changed == 1, err
 	}
-	// Of two that insert it at the same time one clashes.
+	// Of two concurrent inserts one clashes.
 	_, err = c.Change(ctx, "INSERT INTO "+n.leaseTable()+" (id, token, holder, since, expires) VALUES (1, $1, $2, "+n.Catalog.Now+", "+
 		fmt.Sprintf(n.Catalog.After, "$3")+")", values[1:]...)
 	return err == nil, err
 }
 
-// makeLeaseTable makes the schema and the table where they are missing.
 func (n *Namespace) makeLeaseTable(ctx context.Context, c Conn) error {
 	moment := n.Catalog.Moment + " NOT NULL"
 	table := "CREATE TABLE IF NOT EXISTS " + n.leaseTable() + " (id SMALLINT PRIMARY KEY, token VARCHAR(100) NOT NULL, " +

@@ -12,38 +12,34 @@ import (
 	"assay/store"
 )
 
-// Namespace is one workload's schema on a database server: the workload's tables
-// and, beside them, the table assay_mark with the marker and assay_lease with the
-// lease. A protocol's schema embeds it and has from it all of store.Administration but
-// Describe, Settle and Close, and of store.Database all but Load, Promises and Levels.
+// Namespace is one workload's schema on a database server: its tables, assay_mark and assay_lease.
+// A protocol's schema embeds it. It implements store.Administration except Describe, Settle and
+// Close, and store.Database except Load, Promises and Levels.
 type Namespace struct {
-	// Product begins errors.
 	Product string
-	// Schema has the names that tables and columns have here, and of those of the contract.
+	// Schema has this server's names, of the contract's.
 	store.Schema
 	of store.Schema
-	// Name is what the server calls the schema.
+	// Name is the schema's name on the server.
 	Name    string
 	SQL     Dialect
 	Catalog Catalog
-	// Server is the protocol's own part.
+	// Server is the protocol.
 	Server   Server
 	Sessions Sessions
 
-	// home is where the tables are that were there before (Schema.Existing).
+	// home is the schema of existing tables (Schema.Existing).
 	home string
 	*owned
-	// created is the run whose schema this Database has made last; nil for none.
+	// created is the run whose schema this Database made last, or nil.
 	created atomic.Pointer[string]
 }
 
-// owned is what a Namespace has of mark and lease that is alike in all databases.
 type owned = ownership.Schema[Conn]
 
-// errRows is the error of One.
 var errRows = errors.New("one row was asked for, and others came")
 
-// NewNamespace is one for a schema of the contract's.
+// NewNamespace makes a Namespace for a schema of the contract.
 func NewNamespace(product, name string, of store.Schema, reserved map[string]string, server Server) *Namespace {
 	if of.Existing {
 		reserved = nil
@@ -59,8 +55,7 @@ func (n *Namespace) Session(ctx context.Context, statements []store.Statement) (
 	return SessionOn(ctx, &n.SQL, &n.of, statements, n.Server.Connect)
 }
 
-// Operation puts the name of what was done before an error, if there is one, and
-// what the user can do about it behind.
+// Operation wraps an error, if any, with the name of the operation and with advice.
 func (n *Namespace) Operation(name string, err error) error {
 	if err == nil {
 		return nil
@@ -71,7 +66,6 @@ func (n *Namespace) Operation(name string, err error) error {
 	return fmt.Errorf("%s: %s: %w", n.Product, name, err)
 }
 
-// use is Server.Use, whose error is wrapped.
 func (n *Namespace) use(ctx context.Context, doing string, work func(Conn) error) error {
 	err := n.Server.Use(ctx, work)
 	if err != nil && n.Catalog.Owner != "" && n.Server.Kind(err) == NotAllowed {
@@ -82,8 +76,8 @@ func (n *Namespace) use(ctx context.Context, doing string, work func(Conn) error
 	return n.Operation(doing, err)
 }
 
-// owner is whose the schema is, and who this user is; empty if it is this user's, or that
-// cannot be told.
+// owner returns the schema's owner and this user, or nothing if this user owns the schema or the
+// server does not tell.
 func (n *Namespace) owner(ctx context.Context) (owner, user string) {
 	err := n.Server.Use(ctx, func(c Conn) error {
 		return One(ctx, c, n.Catalog.Owner, []store.Value{store.OfText(n.Name)}, &owner, &user)
@@ -94,7 +88,7 @@ func (n *Namespace) owner(ctx context.Context) (owner, user string) {
 	return owner, user
 }
 
-// change is use with a transaction around work, where the schema is changed in one.
+// change is use with one transaction around work, if schemas can change in one.
 func (n *Namespace) change(ctx context.Context, doing string, work func(Conn) error) error {
 	return n.use(ctx, doing, func(c Conn) error { return n.inOne(ctx, c, work) })
 }
@@ -111,13 +105,12 @@ func (n *Namespace) table(name string) string { return n.SQL.Table(name) }
 // Title implements ownership.Place.
 func (n *Namespace) Title() string { return fmt.Sprintf("%s %q", n.Catalog.Noun, n.Name) }
 
-// inspect is Catalog.Inspect.
 func (n *Namespace) inspect(ctx context.Context, c Conn) (things, marks, leases int64, err error) {
 	err = One(ctx, c, n.Catalog.Inspect, []store.Value{store.OfText(n.Name)}, &things, &marks, &leases)
 	return things, marks, leases, err
 }
 
-// mark is the marker as it is kept. Made is what a user's setup has made, as object has it.
+// mark is the stored marker. Made names the objects of a user's setup.
 type mark struct {
 	store.Marker
 	Made []string `json:"made,omitempty"`
@@ -132,10 +125,9 @@ func (n *Namespace) ReadMark(ctx context.Context, c Conn) (*store.Marker, error)
 	return &m.Marker, nil
 }
 
-// readMark returns the marker, nil if there is nothing of the name or nothing but a
-// lease, and *store.ForeignError if there is something that is not ours. An empty
-// table for the marker alone is what is left where a schema is changed statement by
-// statement and that ended at the wrong moment; it counts as nothing.
+// readMark returns nil if there is nothing or only a lease, and *store.ForeignError if there is
+// something without a mark. An empty table for the mark alone counts as nothing: it is left when a
+// stepwise change ends too early.
 func (n *Namespace) readMark(ctx context.Context, c Conn) (*mark, error) {
 	things, marks, _, err := n.inspect(ctx, c)
 	if err != nil || things == 0 {
@@ -162,7 +154,7 @@ func (n *Namespace) readMark(ctx context.Context, c Conn) (*mark, error) {
 	return &m, nil
 }
 
-// Rows implements ownership.Place: it counts those of the tables that are loaded.
+// Rows implements ownership.Place. It counts the rows of the loaded tables.
 func (n *Namespace) Rows(ctx context.Context, c Conn) (rows int64, err error) {
 	counted := Counted(n.Schema.Tables)
 	if n.Open {
@@ -185,10 +177,9 @@ func (n *Namespace) Create(ctx context.Context, mark store.Marker) error {
 	return n.CreateBy(ctx, mark, &n.SQL)
 }
 
-// CreateBy is Create with the tables as this Dialect has them. Where a schema is
-// changed in one transaction, it is there with its marker or not at all; else the
-// marker comes first and goes last, so that at whatever moment this ends, what is
-// there is known as ours.
+// CreateBy is Create with a Dialect of its own for the tables. In one transaction, if possible, the
+// schema appears with its mark. Otherwise the mark is made first and dropped last, so that an
+// incomplete schema is known as assay's.
 func (n *Namespace) CreateBy(ctx context.Context, mark store.Marker, sql *Dialect) error {
 	doing := "create " + n.Catalog.Noun
 	mark.Created = mark.Created.UTC()
@@ -218,8 +209,8 @@ func (n *Namespace) CreateBy(ctx context.Context, mark store.Marker, sql *Dialec
 	return n.Operation(doing, n.Server.Replicate(ctx))
 }
 
-// clear drops our tables but the lease's, the marker's last, if there is a marker
-// and no lease keeps us out. It reports whether there was one.
+// clear drops our tables except the lease's, the mark's last, if there is a mark. It first checks
+// lease and others. It reports whether there was a mark.
 func (n *Namespace) clear(ctx context.Context, c Conn) (marked bool, err error) {
 	mark, err := n.Admit(ctx, c)
 	if err != nil || mark == nil {
@@ -238,14 +229,13 @@ func (n *Namespace) clear(ctx context.Context, c Conn) (marked bool, err error) 
 	return true, n.dropTable(ctx, c, "assay_mark")
 }
 
-// dropTable drops a table of ours, and nothing that depends on it.
+// dropTable drops a table and nothing that depends on it.
 func (n *Namespace) dropTable(ctx context.Context, c Conn, name string) error {
 	_, err := c.Change(ctx, "DROP TABLE IF EXISTS "+n.table(name))
 	return n.inUse(err)
 }
 
-// Drop implements store.Administration: our tables by their names, and then the schema, which
-// is empty.
+// Drop implements store.Administration. It drops tables by name, and then the empty schema.
 func (n *Namespace) Drop(ctx context.Context) error {
 	return n.change(ctx, "drop "+n.Catalog.Noun, func(c Conn) error {
 		marked, err := n.clear(ctx, c)
@@ -263,8 +253,8 @@ func (n *Namespace) Drop(ctx context.Context) error {
 	})
 }
 
-// FinishLoad implements store.Database. It does now what the server would else do in the
-// middle of the run.
+// FinishLoad implements store.Database. It does work that the server would otherwise do during the
+// run.
 func (n *Namespace) FinishLoad(ctx context.Context) error {
 	const doing = "finish loading"
 	err := n.use(ctx, doing, func(c Conn) error {
@@ -290,7 +280,7 @@ func (n *Namespace) FinishLoad(ctx context.Context) error {
 	return n.Operation(doing, n.Server.Replicate(ctx))
 }
 
-// WriteMark implements ownership.Place. The mark has what a user's setup has made, too.
+// WriteMark implements ownership.Place. It also records what a user's setup made.
 func (n *Namespace) WriteMark(ctx context.Context, c Conn, of store.Marker) error {
 	m := mark{Marker: of}
 	if n.Open {

@@ -9,7 +9,6 @@ import (
 	"assay/store"
 )
 
-// texts are the rows of a query of one column of text, about the schema.
 func (n *Namespace) texts(ctx context.Context, c Conn, query string) (texts []string, err error) {
 	err = c.Query(ctx, query, func(row store.Row) error {
 		texts = append(texts, "")
@@ -18,8 +17,7 @@ func (n *Namespace) texts(ctx context.Context, c Conn, query string) (texts []st
 	return texts, err
 }
 
-// found are the tables of a Schema that is Open. One whose name would have to be quoted is
-// left out.
+// found lists the tables of an Open schema, except those whose names need quotes.
 func (n *Namespace) found(ctx context.Context, c Conn) ([]string, error) {
 	all, err := n.texts(ctx, c, n.Catalog.Tables)
 	var names []string
@@ -35,10 +33,10 @@ func (n *Namespace) found(ctx context.Context, c Conn) ([]string, error) {
 	return names, err
 }
 
-// Stored is a way in which tables are stored, and which.
+// Stored is a way of storage and its tables.
 type Stored struct{ Way, Tables string }
 
-// StoredTables are the ways in which the tables are stored that are there now.
+// StoredTables groups the present tables by their way of storage.
 func (n *Namespace) StoredTables(ctx context.Context, c Conn) (ways []Stored, err error) {
 	if n.Catalog.Stored == "" {
 		return nil, nil
@@ -61,7 +59,6 @@ func (n *Namespace) StoredTables(ctx context.Context, c Conn) (ways []Stored, er
 	return ways, err
 }
 
-// refreshFound brings the planner's statistics of these tables up to date.
 func (n *Namespace) refreshFound(ctx context.Context, c Conn) error {
 	names, err := n.found(ctx, c)
 	for _, name := range names {
@@ -72,8 +69,8 @@ func (n *Namespace) refreshFound(ctx context.Context, c Conn) error {
 	return err
 }
 
-// within has read look at the schema. Of one that is Open, what is not there is told by the
-// server: it may be a table that a user has named.
+// within lets read look at the schema. If the schema is Open, errors about missing tables are the
+// server's own, since the user may have named the table.
 func (n *Namespace) within(ctx context.Context, c Conn, read func(store.Reader) error) error {
 	if n.Open && !n.Existing && n.Catalog.Use != "" {
 		if _, err := c.Change(ctx, n.Catalog.Use); err != nil {
@@ -87,7 +84,7 @@ func (n *Namespace) View(ctx context.Context, read func(store.Reader) error) err
 	return n.ViewBy(ctx, n.Server.Use, read)
 }
 
-// ViewBy is View on the connection that use lends.
+// ViewBy is View on a connection that use lends.
 func (n *Namespace) ViewBy(ctx context.Context, use func(context.Context, func(Conn) error) error, read func(store.Reader) error) error {
 	return n.Operation("read", use(ctx, func(c Conn) error {
 		return InTransaction(ctx, c, n.Server.Snapshot(false), func() error {
@@ -99,7 +96,7 @@ func (n *Namespace) ViewBy(ctx context.Context, use func(context.Context, func(C
 	}))
 }
 
-// Audit implements store.Database. A schema that is gone gives *store.NoSchemaError.
+// Audit implements store.Database. It returns *store.NoSchemaError if the schema is gone.
 func (n *Namespace) Audit(ctx context.Context, read func(store.Reader) error) error {
 	err := n.Server.Use(ctx, func(c Conn) error {
 		return InTransaction(ctx, c, n.Server.Snapshot(true), func() error { return n.within(ctx, c, read) })

@@ -9,13 +9,11 @@ import (
 	"assay/store"
 )
 
-// object is something in the schema, or on something in it. Kind and name together tell
-// it from others.
+// object is something in the schema, or on a part of it. Kind and name identify it.
 type object struct{ kind, name, on string }
 
 func (o object) String() string { return o.kind + " " + o.name }
 
-// described is what a user is told of an object.
 func (o object) described(schema string) string {
 	switch {
 	case o.on == schema:
@@ -26,7 +24,6 @@ func (o object) described(schema string) string {
 	return o.String() + " (on " + o.on + ")"
 }
 
-// objects are all that Catalog.Others lists.
 func (n *Namespace) objects(ctx context.Context, c Conn) (found []object, err error) {
 	names := ""
 	if !n.Open {
@@ -45,8 +42,7 @@ func (n *Namespace) objects(ctx context.Context, c Conn) (found []object, err er
 	return found, err
 }
 
-// made are the objects beside tables that Create makes, as Others names them: in some
-// products an index has a name of its own, in others within its table.
+// made names the indexes that Create makes. Products name an index by itself or within its table.
 func (n *Namespace) made() (names []string) {
 	for _, t := range n.Schema.Tables {
 		for _, i := range t.Indexes {
@@ -56,8 +52,7 @@ func (n *Namespace) made() (names []string) {
 	return names
 }
 
-// Others implements ownership.Place: it is about what is on our tables or beside them. What a
-// user's setup made is in the mark.
+// Others implements ownership.Place. The mark has the objects of a user's setup.
 func (n *Namespace) Others(ctx context.Context, c Conn) error {
 	m, err := n.readMark(ctx, c)
 	if err != nil || m == nil {
@@ -80,8 +75,7 @@ func (n *Namespace) Others(ctx context.Context, c Conn) error {
 	return &store.ForeignError{Name: n.Title(), Others: others, Hint: n.Catalog.OtherHint}
 }
 
-// RecordMade has the mark of a Schema that is Open name what is there, as what its setup
-// has made.
+// RecordMade records in the mark of an Open schema what its setup made.
 func (n *Namespace) RecordMade(ctx context.Context) error {
 	return n.use(ctx, "note what was made", func(c Conn) error {
 		return n.inOne(ctx, c, func(c Conn) error {
@@ -94,9 +88,8 @@ func (n *Namespace) RecordMade(ctx context.Context) error {
 	})
 }
 
-// dropMade drops what the setup of a Schema that is Open has made. What depends on
-// something else is tried again when that is gone; tables go all at once where that
-// lets them refer to one another.
+// dropMade drops what an Open schema's setup made. Objects that others depend on are tried again.
+// Tables go in one statement if that lets them refer to each other.
 func (n *Namespace) dropMade(ctx context.Context, c Conn) error {
 	found, err := n.objects(ctx, c)
 	if err != nil {
@@ -123,7 +116,7 @@ func (n *Namespace) dropMade(ctx context.Context, c Conn) error {
 	return n.dropInAnyOrder(ctx, c, statements)
 }
 
-// dropInAnyOrder does statements until all are done, or none of those that are left can be.
+// dropInAnyOrder repeats the statements until all are done, or none succeeds any more.
 func (n *Namespace) dropInAnyOrder(ctx context.Context, c Conn, statements []string) error {
 	for len(statements) > 0 {
 		var left []string
@@ -146,8 +139,7 @@ func (n *Namespace) dropInAnyOrder(ctx context.Context, c Conn, statements []str
 	return nil
 }
 
-// attemptDrop does a statement, within the transaction that there is, which a refusal
-// does not end.
+// attemptDrop does a statement whose refusal must not end the surrounding transaction.
 func (n *Namespace) attemptDrop(ctx context.Context, c Conn, statement string) error {
 	if n.Catalog.stepwise() {
 		_, err := c.Change(ctx, statement)
@@ -167,8 +159,8 @@ func (n *Namespace) attemptDrop(ctx context.Context, c Conn, statement string) e
 	return err
 }
 
-// inUse is an error of dropping as *store.ForeignError, if it is that something depends
-// on what was to be dropped: something that Others does not list, or that came just now.
+// inUse turns an InUse error into *store.ForeignError. The dependent object is new, or of a kind
+// that Others does not list.
 func (n *Namespace) inUse(err error) error {
 	if err == nil || n.Server.Kind(err) != InUse {
 		return err

@@ -9,22 +9,21 @@ import (
 	"assay/store"
 )
 
-// Conn is a connection for everything but the operations of sessions. It is used by
-// one goroutine at a time.
+// Conn is a connection for everything except sessions' operations. One goroutine at a time uses it.
 type Conn interface {
 	Reader
-	// Change runs a statement without rows, and says how many rows it has changed.
+	// Change runs a statement without rows and returns the count of changed rows.
 	Change(ctx context.Context, text string, parameters ...store.Value) (int64, error)
 	// Ping reports whether the server still answers.
 	Ping(ctx context.Context) error
-	// Sound reports whether the connection can be used again: it is open, and outside
-	// of any transaction as far as the client knows.
+	// Sound reports whether the connection is open and, as far as the client knows, outside of
+	// any transaction.
 	Sound() bool
-	// HangUp closes it, within a bounded time.
+	// HangUp closes the connection within a bounded time.
 	HangUp()
 }
 
-// poolSize bounds the connections to one server beside those of sessions.
+// poolSize bounds the connections to one server, without those of sessions.
 const poolSize = 16
 
 // Pool lends connections to one server. It is safe for concurrent use.
@@ -39,14 +38,12 @@ type Pool[C Conn] struct {
 	closed bool
 }
 
-// NewPool returns a Pool whose connections are made by connect. timeout bounds how
-// long one that was idle may take to answer.
+// NewPool returns a Pool of connections made by connect. timeout bounds the Ping of an idle one.
 func NewPool[C Conn](timeout time.Duration, connect func(context.Context) (C, error)) *Pool[C] {
 	return &Pool[C]{connect: connect, timeout: timeout, slots: make(chan struct{}, poolSize)}
 }
 
-// Use runs work on a connection of its own. The connection is kept for later if it
-// is sound afterwards.
+// Use runs work on a connection and keeps the connection if it is sound afterwards.
 func (p *Pool[C]) Use(ctx context.Context, work func(C) error) error {
 	c, err := p.Take(ctx)
 	if err != nil {
@@ -56,9 +53,8 @@ func (p *Pool[C]) Use(ctx context.Context, work func(C) error) error {
 	return work(c)
 }
 
-// Take returns an idle connection that still answers, or a new one: since the last
-// use the server may have been killed and started again. The caller gives it back
-// by Return.
+// Take returns an idle connection that still answers, since the server may have restarted, or a new
+// one. The caller gives it back by Return.
 func (p *Pool[C]) Take(ctx context.Context) (c C, err error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -92,7 +88,7 @@ func (p *Pool[C]) lend(c C) C {
 	return c
 }
 
-// Lent are the connections that are in use now.
+// Lent returns the connections in use.
 func (p *Pool[C]) Lent() []C {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +106,7 @@ func (p *Pool[C]) pop() (c C, found bool) {
 	return c, true
 }
 
-// Return takes a connection back that Take gave.
+// Return gives a taken connection back.
 func (p *Pool[C]) Return(c C) {
 	sound := c.Sound()
 	p.mu.Lock()
@@ -126,7 +122,7 @@ func (p *Pool[C]) Return(c C) {
 	<-p.slots
 }
 
-// Close closes what is idle now, and the rest when it is given back.
+// Close closes idle connections now and the others when they are returned.
 func (p *Pool[C]) Close() {
 	p.mu.Lock()
 	idle := p.idle
@@ -137,8 +133,8 @@ func (p *Pool[C]) Close() {
 	}
 }
 
-// InTransaction runs work between these statements, of which the last begins a
-// transaction, and COMMIT. The connection is outside of it afterwards, or closed.
+// InTransaction runs work between the statements begin, whose last begins a transaction, and
+// COMMIT. Afterwards the connection is outside of the transaction, or closed.
 func InTransaction(ctx context.Context, c Conn, begin []string, work func() error) error {
 	err := all(ctx, c, begin)
 	if err == nil {
@@ -156,7 +152,6 @@ func InTransaction(ctx context.Context, c Conn, begin []string, work func() erro
 	return err
 }
 
-// all runs these statements, up to the first that fails.
 func all(ctx context.Context, c Conn, statements []string) error {
 	for _, statement := range statements {
 		if _, err := c.Change(ctx, statement); err != nil {
@@ -166,7 +161,7 @@ func all(ctx context.Context, c Conn, statements []string) error {
 	return nil
 }
 
-// One runs a query of one row and scans it.
+// One runs a query of one row and scans the row.
 func One(ctx context.Context, r Reader, text string, parameters []store.Value, into ...any) error {
 	rows := 0
 	err := r.Query(ctx, text, func(row store.Row) error {

@@ -8,20 +8,18 @@ import (
 	"assay/store"
 )
 
-// Routed is a Connection that has one connection to write and, if reads go elsewhere, another
-// one for statements and transactions that only read. Those that a server has closed while nothing
-// was to be done
-// are replaced, as database/sql does for an ordinary application, before anything is
-// sent.
+// Routed is a Connection that writes on one connection and, if Apart, reads on another. It replaces
+// connections that a server closed while they were idle, before anything is sent, as database/sql
+// does for applications.
 type Routed struct {
-	// Apart is true if reads go elsewhere.
+	// Apart sends reads elsewhere.
 	Apart bool
-	// Connect opens a connection to insert or, if reads go elsewhere, to read.
+	// Connect opens a connection to write or, if Apart, to read.
 	Connect        func(ctx context.Context, read bool) (*Session, error)
 	Writer, Reader *Session // nil until they are needed
 }
 
-// Open makes sure that there is a connection to insert or to read.
+// Open ensures a connection to write or to read.
 func (r *Routed) Open(ctx context.Context, read bool) (*Session, error) {
 	read = read && r.Apart
 	to := &r.Writer
@@ -42,7 +40,7 @@ func (r *Routed) Open(ctx context.Context, read bool) (*Session, error) {
 	return *to, err
 }
 
-// open is Open; the reply says why there is no connection, and nothing was sent then.
+// open is Open with a reply as its error; nothing was sent then.
 func (r *Routed) open(ctx context.Context, read bool) (s *Session, refused store.Reply) {
 	refused = store.Reply{Outcome: history.Failed, Class: store.ClassTimeout, Err: ctx.Err(), Broken: true}
 	if refused.Err != nil {
@@ -59,7 +57,6 @@ func (r *Routed) Run(ctx context.Context, statement int, row func(store.Row) err
 	return r.on(ctx, row != nil, func(s *Session) store.Reply { return s.Run(ctx, statement, row, parameters) })
 }
 
-// on has the connection for reads or writes do something that ends with a Reply.
 func (r *Routed) on(ctx context.Context, read bool, do func(*Session) store.Reply) store.Reply {
 	s, refused := r.open(ctx, read)
 	if s == nil {
@@ -84,8 +81,7 @@ func (r *Routed) Transaction(ctx context.Context, writes bool, work func(context
 	return r.on(ctx, !writes, func(s *Session) store.Reply { return s.Transaction(ctx, writes, work) })
 }
 
-// Learn implements Connection: connections are made anew with the statements that they
-// were first opened with, so that there can be no further ones.
+// Learn implements Connection. It refuses, since new connections only know the first statements.
 func (r *Routed) Learn(context.Context, Statement) (int, error) {
 	return 0, errors.New("statements cannot be added where reads may go elsewhere")
 }

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Format is how a protocol has the values of a row.
+// Format decodes a protocol's values.
 type Format[V any] struct {
 	Null    func(V) bool
 	Integer func(V) (int64, error)
 	Bool    func(V) (bool, error)
 	Text    func(V) string
-	// List appends the elements of a value of type Ints.
+	// List appends a list's elements.
 	List func(V, []int64) ([]int64, error)
 }
 
-// ScanRow is Row.Scan of these values.
+// ScanRow implements store.Row's Scan for a protocol's values.
 func ScanRow[V any](format *Format[V], values []V, into []any) error {
 	if len(values) != len(into) {
 		return fmt.Errorf("a row of %d columns came where %d were asked for", len(values), len(into))
@@ -59,8 +59,7 @@ func scan[V any](format *Format[V], value V, into any) (err error) {
 	return err
 }
 
-// IntegerOf reads a value as an integer: some libraries give decimals, which sums are,
-// as text.
+// IntegerOf reads a value as an integer. Some libraries return decimals, and so sums, as text.
 func IntegerOf(value driver.Value) (int64, error) {
 	switch value := value.(type) {
 	case int64:
@@ -77,7 +76,7 @@ func IntegerOf(value driver.Value) (int64, error) {
 	}
 }
 
-// TextOf reads a value as text; null is empty.
+// TextOf reads a value as text; NULL is empty.
 func TextOf(value driver.Value) string {
 	switch value := value.(type) {
 	case []byte:
@@ -91,9 +90,8 @@ func TextOf(value driver.Value) string {
 	}
 }
 
-// StandardFormat is the Format of a library of the standard library's kind that gives integers as numbers or text,
-// booleans as such or as numbers, and all else as text or bytes, whose lists this
-// function reads.
+// StandardFormat is for libraries of the standard library's kind: integers are numbers or text,
+// booleans are bool or numbers, everything else is text or bytes. list reads a list.
 func StandardFormat(list func(text string, into []int64) ([]int64, error)) *Format[driver.Value] {
 	return &Format[driver.Value]{
 		Null:    func(value driver.Value) bool { return value == nil },
@@ -110,7 +108,7 @@ func StandardFormat(list func(text string, into []int64) ([]int64, error)) *Form
 	}
 }
 
-// StandardValue is a value as Row.AppendValues has it.
+// StandardValue decodes a value for store.Row's AppendValues.
 func StandardValue(value driver.Value) (any, error) {
 	switch v := value.(type) {
 	case nil, int64, float64, string, bool:

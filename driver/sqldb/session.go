@@ -8,72 +8,68 @@ import (
 	"assay/store"
 )
 
-// Stage is what a transaction was about when something went wrong.
+// Stage says where in a transaction an error came up.
 type Stage uint8
 
 const (
-	// Working: COMMIT is on its way, and its answer was not yet due.
+	// Working: COMMIT is on its way, and its answer was not due.
 	Working Stage = iota
-	// BeforeCommit: COMMIT was not sent, and is not. There is no effect, whatever went
-	// wrong.
+	// BeforeCommit: COMMIT was not sent and will not be, so there is no effect.
 	BeforeCommit
-	// Committing: what failed is COMMIT itself.
+	// Committing: COMMIT itself failed.
 	Committing
 	// Alone: the statement is a transaction by itself.
 	Alone
 )
 
-// Wire is a session's connection as its protocol sends statements. It is used by one
-// goroutine at a time.
+// Wire sends a session's statements in its protocol. One goroutine at a time uses it.
 type Wire interface {
-	// Ready is nil if something can be sent. Else nothing was.
+	// Ready returns an error if nothing can be sent, and has sent nothing then.
 	Ready(ctx context.Context) error
-	// Run does a statement that is a transaction of its own, and says how many rows it
-	// has changed. row gets the rows; it is nil if there are none.
+	// Run does a statement as a transaction of its own and counts the changed rows. row gets the
+	// rows; it is nil if there are none.
 	Run(ctx context.Context, statement int, row func(store.Row) error, parameters []store.Value) (changed int64, at Stage, err error)
 	// Insert and Load add rows in one transaction; see Connection.
 	Insert(ctx context.Context, rows store.Rows) (Stage, error)
 	Load(ctx context.Context, rows store.Rows) (Stage, error)
-	// Batch runs a transaction of these calls.
+	// Batch runs the calls as a transaction.
 	Batch(ctx context.Context, calls []store.Call) (Stage, error)
-	// Step does a statement in a transaction, with what begins it before the first.
-	// It returns how many rows were changed.
+	// Step does a statement in a transaction, which it begins if first is true. It counts the
+	// changed rows.
 	Step(ctx context.Context, first bool, statement int, row func(store.Row) error, parameters []store.Value) (int64, error)
-	// Prepare takes a further statement, behind the others.
+	// Prepare adds a statement to the known ones.
 	Prepare(ctx context.Context, statement Statement) error
-	// Waiting is as Connection has it.
+	// Waiting is Connection's.
 	Waiting(ctx context.Context) (waiting, known bool, err error)
 	Commit(ctx context.Context) error
-	// Leave ends a transaction that failed and then, unless that is nil, makes the
-	// inquiry. After an error the connection is of no use.
+	// Leave ends a failed transaction and then makes the inquiry, unless it is nil. After an
+	// error the connection is useless.
 	Leave(ctx context.Context, inquiry *store.Call) error
-	// Usable reports whether the connection can be used again, after this error or
-	// none: it is open, and leads to a server that takes writes.
+	// Usable reports whether the connection is open and leads to a server that takes writes. err
+	// is the latest error, or nil.
 	Usable(err error) bool
-	// Classify is the reply to an attempt in which an error came up: Failed with proof
-	// of no effect, else Unknown and Broken. Violated is the constraint it tells of.
+	// Classify is the reply to an attempt with this error: Failed with proof of no effect,
+	// otherwise Unknown and Broken. Violated is the constraint in the error.
 	Classify(err error, at Stage) store.Reply
 	Violated(err error) store.Violation
 	Close()
 }
 
-// Session is a Connection over a Wire: it says how attempts ended.
+// Session is a Connection over a Wire. It decides how attempts ended.
 type Session struct {
 	Wire
-	// Product begins errors.
 	product    string
 	statements []Statement
 	begun      bool // the first statement of a Transaction was sent
 }
 
-// NewSession returns the Connection over a Wire that knows these statements.
+// NewSession returns a Connection over a Wire that knows the statements.
 func NewSession(product string, statements []Statement, wire Wire) *Session {
 	return &Session{Wire: wire, product: product, statements: statements}
 }
 
-// ended is the reply to an attempt that ended with this error, or none, and leaves the
-// transaction of one that had no effect. Whatever the inquiry says, and even if it
-// cannot be made, that attempt had none.
+// ended is the reply to an attempt with this error, or none. It leaves a failed attempt's
+// transaction. The inquiry does not change the outcome, even if it fails.
 func (s *Session) ended(ctx context.Context, doing string, at Stage, err error, inquiry *store.Call) store.Reply {
 	if err == nil {
 		return store.Reply{Outcome: history.Committed, Broken: !s.Usable(nil)}
@@ -97,7 +93,6 @@ func (s *Session) ended(ctx context.Context, doing string, at Stage, err error, 
 	return r
 }
 
-// unsent is the reply where nothing was sent.
 func (s *Session) unsent(err error) store.Reply {
 	r := s.Classify(err, BeforeCommit)
 	r.Broken = !s.Usable(nil)
@@ -144,15 +139,11 @@ func (s *Session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	return s.ended(ctx, "transaction", at, err, b.Inquiry)
 }
 
-// Transaction implements Connection. Each statement is a round trip of its own, what
-// begins the transaction with the first of them and COMMIT alone, since statements
-// that arrive one by one leave the transactions of others room to come between them.
-// After an error no further statement is sent: the server may have rolled the whole
-// transaction back, and what came then would be committed by itself.
+// Transaction implements Connection. Each statement is a round trip; BEGIN goes with the first, and
+// COMMIT alone. So other transactions can come between the statements. Nothing is sent after an
+// error: the server may have rolled back and would commit later statements by themselves.
 //
-// COMMIT is sent after all statements were answered, and what a transaction did is
-// there with it alone; so whatever goes wrong before, a lost connection included,
-// there is no effect.
+// COMMIT is sent after all answers. Whatever fails before has no effect, lost connections included.
 func (s *Session) Transaction(ctx context.Context, _ bool, work func(context.Context, store.Transaction) error) store.Reply {
 	if err := s.Ready(ctx); err != nil {
 		return s.unsent(err)
@@ -161,10 +152,10 @@ func (s *Session) Transaction(ctx context.Context, _ bool, work func(context.Con
 	return s.End(ctx, work(ctx, s.Steps()))
 }
 
-// Steps are the statements of the transaction that is under way.
+// Steps is the running transaction.
 func (s *Session) Steps() store.Transaction { return steps{s} }
 
-// End commits the transaction that is under way or, after this error, leaves it.
+// End commits the running transaction, or leaves it after an error.
 func (s *Session) End(ctx context.Context, err error) store.Reply {
 	at := BeforeCommit
 	switch {
@@ -188,7 +179,6 @@ func (s *Session) Learn(ctx context.Context, statement Statement) (int, error) {
 	return len(s.statements) - 1, nil
 }
 
-// steps is the transaction that a session is in.
 type steps struct{ *Session }
 
 func (t steps) Do(ctx context.Context, statement int, row func(store.Row) error, parameters ...store.Value) (int64, error) {

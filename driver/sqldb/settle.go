@@ -13,23 +13,21 @@ import (
 	"assay/store"
 )
 
-// SessionID is an open session as its server knows it.
+// SessionID identifies an open session for its server.
 type SessionID struct {
-	// Server is the server's name where several count their sessions each for
-	// itself, else empty.
+	// Server is the server's name if several servers number their sessions; else empty.
 	Server string
 	ID     string
 }
 
-// Sessions are those that a database has open. The zero value has none. It is safe for
-// concurrent use.
+// Sessions are a database's open sessions. The zero value is empty. It is safe for concurrent use.
 type Sessions struct {
 	mu   sync.Mutex
 	open map[SessionID]int
 	n    atomic.Int32 // of open
 }
 
-// Alone reports whether no more than one is open.
+// Alone reports whether at most one is open.
 func (s *Sessions) Alone() bool { return s.n.Load() <= 1 }
 
 // Add enters a session.
@@ -43,7 +41,7 @@ func (s *Sessions) Add(session SessionID) {
 	s.n.Store(int32(len(s.open)))
 }
 
-// Remove takes it out.
+// Remove removes a session.
 func (s *Sessions) Remove(session SessionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +51,7 @@ func (s *Sessions) Remove(session SessionID) {
 	s.n.Store(int32(len(s.open)))
 }
 
-// All are the sessions that are open now.
+// All returns the open sessions.
 func (s *Sessions) All() (all []SessionID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +61,7 @@ func (s *Sessions) All() (all []SessionID) {
 	return all
 }
 
-// Owner is the run that this Database works for, empty if it does not know.
+// Owner is the run that this Database works for, empty if not known.
 func (n *Namespace) Owner() string {
 	if created := n.created.Load(); created != nil {
 		return *created
@@ -71,8 +69,7 @@ func (n *Namespace) Owner() string {
 	return n.Taken().Run
 }
 
-// Run is Owner or, if that is not known, the run of the marker. Without a marker it
-// gives *store.NoSchemaError.
+// Run is Owner or else the mark's run. Without a mark it returns *store.NoSchemaError.
 func (n *Namespace) Run(ctx context.Context, c Conn) (string, error) {
 	if run := n.Owner(); run != "" {
 		return run, nil
@@ -84,19 +81,16 @@ func (n *Namespace) Run(ctx context.Context, c Conn) (string, error) {
 	return mark.Run, nil
 }
 
-// settleGrace is how long an abandoned session may finish what it does before the
-// server is told to end it; settleInterval the pause between two looks.
+// An abandoned session may work on for settleGrace before the server is told to end it.
 const (
 	settleGrace    = time.Second
 	settleInterval = 10 * time.Millisecond
 )
 
-// SettleOn waits until no abandoned session of this run is left on the connection's
-// server, whichever Database opened it. It is not enough that a session is idle: what
-// a client sent before the network went silent may still be on its way to it, and
-// somebody else's locks can keep one at work long after it was closed. So one that
-// does not end within a second by itself is ended by the server; its transaction is
-// then rolled back or already committed.
+// SettleOn waits until the connection's server has no abandoned session of this run, whichever
+// Database opened it. An idle session counts: bytes sent before the network went silent may still
+// arrive. Locks of others can keep a closed session at work. The server is told to end a session
+// that lasts longer than a second; its transaction is then rolled back or already committed.
 func (n *Namespace) SettleOn(ctx context.Context, c Conn, server string) error {
 	run, err := n.Run(ctx, c)
 	if nothing := (*store.NoSchemaError)(nil); errors.As(err, &nothing) {
@@ -117,8 +111,7 @@ func (n *Namespace) SettleOn(ctx context.Context, c Conn, server string) error {
 	})
 }
 
-// SettleBy looks until nothing is left. What has not ended within a second by itself is
-// ended, and so on each second.
+// SettleBy looks until nothing is left. Each second it ends what is left.
 func SettleBy(ctx context.Context, what string, look func() (ids []string, state string, err error), end func(id string) error) error {
 	terminate := time.Now().Add(settleGrace)
 	for {
@@ -140,8 +133,8 @@ func SettleBy(ctx context.Context, what string, look func() (ids []string, state
 	}
 }
 
-// orphans are the ids of the sessions of this name that this Database has not open,
-// and what one of them does.
+// orphans lists the sessions of this name that this Database does not have open, and the state of
+// one of them.
 func (n *Namespace) orphans(ctx context.Context, c Conn, server string, name store.Value) (ids []string, state string, err error) {
 	own := n.Sessions.All()
 	err = c.Query(ctx, n.Catalog.Sessions, func(row store.Row) error {

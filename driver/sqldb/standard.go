@@ -11,21 +11,21 @@ import (
 	"assay/store"
 )
 
-// Texts of a user's by libraries of the standard library's kind.
+// Users' texts, by libraries of the standard library's kind.
 
-// Prepared is a statement of such a library.
+// Prepared is a library's statement.
 type Prepared interface {
 	driver.StmtExecContext
 	driver.StmtQueryContext
 }
 
-// PreparedTexts are those that a session has prepared.
+// PreparedTexts are a session's prepared texts.
 type PreparedTexts struct {
 	Connection driver.ConnPrepareContext
 	known      map[string]driver.Stmt
 }
 
-// Prepare has a text prepared when it comes first.
+// Prepare prepares a text the first time.
 func (p *PreparedTexts) Prepare(ctx context.Context, text *store.UserText) (Prepared, error) {
 	of := p.known[text.Text]
 	if of == nil {
@@ -54,7 +54,7 @@ func (p *PreparedTexts) Close() (err error) {
 	return err
 }
 
-// marked is a text with ? where its parameters stand.
+// marked replaces the parameters by ?.
 func marked(text *store.UserText) string {
 	var b strings.Builder
 	copied := 0
@@ -65,8 +65,8 @@ func marked(text *store.UserText) string {
 	return b.String() + text.Text[copied:]
 }
 
-// arguments are the parameters of a text. One that is written as a number is one: these
-// databases do not find the types of parameters themselves.
+// arguments are a text's parameters. A parameter that looks like a number becomes a number, since
+// these databases do not infer types.
 func arguments(text *store.UserText) []driver.NamedValue {
 	all := make([]driver.NamedValue, len(text.Parameters))
 	for i, p := range text.Parameters {
@@ -90,8 +90,8 @@ func typed(text string) driver.Value {
 	return text
 }
 
-// SendBy sends a text and reads all that it gives. next goes on to the next result, as
-// driver.RowsNextResultSet does.
+// SendBy sends a text and reads all its results. next goes on to the next result, like
+// driver.RowsNextResultSet.
 func SendBy(ctx context.Context, of Prepared, text *store.UserText, next func(driver.Rows) error) (results []store.Result, err error) {
 	if !text.Keep && text.Kind == store.Writes {
 		done, err := of.ExecContext(ctx, arguments(text))
@@ -121,7 +121,6 @@ func SendBy(ctx context.Context, of Prepared, text *store.UserText, next func(dr
 	return results, err
 }
 
-// resultOf reads one result to its end.
 func resultOf(rows driver.Rows, keep bool) (r store.Result, err error) {
 	columns := rows.Columns()
 	if keep {

@@ -10,7 +10,6 @@ import (
 	"assay/store"
 )
 
-// text is a statement in this dialect.
 func (d *Dialect) text(s *store.Statement, t *store.Table) string {
 	switch s.Verb {
 	case store.Read:
@@ -48,7 +47,6 @@ func (d *Dialect) text(s *store.Statement, t *store.Table) string {
 	}
 }
 
-// native is a text of the workload's or of a user's.
 func (d *Dialect) native(s *store.Statement) string {
 	if len(s.Tables) == 0 {
 		return s.Text
@@ -132,8 +130,7 @@ func (d *Dialect) where(conditions []store.Condition) string {
 	return " WHERE " + strings.Join(texts, " AND ")
 }
 
-// value is an expression. What an earlier statement of the transaction has left is read
-// again, within the statement that wants it: so a batch needs no answer in between.
+// value is an expression. A Left becomes a subquery, so that a batch needs no answer in between.
 func (d *Dialect) value(e store.Expression) string {
 	switch e.Source {
 	case store.FromNumber:
@@ -151,7 +148,7 @@ func (d *Dialect) value(e store.Expression) string {
 	}
 }
 
-// name is a name of the schema's, as it is here.
+// name replaces a reserved name.
 func (d *Dialect) name(of string) string { return cmp.Or(d.Reserved[of], of) }
 
 func (d *Dialect) names(of []string) string {
@@ -162,20 +159,18 @@ func (d *Dialect) names(of []string) string {
 	return strings.Join(all, ", ")
 }
 
-// fullName is the full name of a table of the schema's.
 func (d *Dialect) fullName(table string) string { return d.Table(d.name(table)) }
 
-// compiled are the statements of a session. Those from number len(after) on read what an
-// update has left, of products whose updates give no rows.
+// compiled are a session's statements. The texts after those of statements read the rows of
+// updates, for products without RETURNING.
 type compiled struct {
 	statements []store.Statement
 	texts      []Statement
-	// after is, by statement, the number of the one that reads what it left, and pair that
-	// of the one that reads two such rows, with their keys; 0 if there is none.
+	// after is, by statement, the index of the text that reads the updated row. pair is the index
+	// of the text that reads two such rows with their keys. 0 means none.
 	after, pair []int
 }
 
-// compile makes the statements of a session on a schema.
 func (d *Dialect) compile(schema *store.Schema, statements []store.Statement) (c compiled, err error) {
 	if err := schema.Check(statements); err != nil {
 		return c, err

@@ -8,13 +8,11 @@ import (
 	"assay/store"
 )
 
-// Statistics implements store.Statistics by a query whose rows are a name and a
-// value, as text.
+// Statistics implements store.Statistics by a query of names and values, both text.
 type Statistics struct {
-	// Figures are what is taken of the rows; Key is the name in a row.
+	// Figures are the values to take; Key is the name in a row.
 	Figures []store.NamedValue
-	// Connect makes the connection, and returns what tells the server from others,
-	// and the query that this server understands.
+	// Connect makes the connection and returns the server's identity and a query that it knows.
 	Connect func(ctx context.Context) (c Conn, server, query string, err error)
 
 	conn          Conn

@@ -9,7 +9,7 @@ import (
 	"assay/store"
 )
 
-// Renamed are rows with the names that table and columns have here.
+// Renamed replaces reserved names of table and columns.
 func (d *Dialect) Renamed(rows store.Rows) store.Rows {
 	if d.Reserved == nil {
 		return rows
@@ -22,19 +22,16 @@ func (d *Dialect) Renamed(rows store.Rows) store.Rows {
 	return rows
 }
 
-// reader is a store.Reader.
 type reader struct {
 	Reader
-	sql    *Dialect
-	schema *store.Schema
-	// missing says of an error that a table is not there.
+	sql     *Dialect
+	schema  *store.Schema
 	missing func(error) bool
-	// name and text are of the last statement, which an audit asks for each account.
+	// name and text are the last statement's: an audit repeats it for each account.
 	name, text string
 }
 
-// ReaderOf is the contract's Reader of a schema; missing says of an error that a table is not
-// there.
+// ReaderOf makes a store.Reader of a Reader. missing recognizes errors about a missing table.
 func ReaderOf(r Reader, sql *Dialect, schema *store.Schema, missing func(error) bool) store.Reader {
 	return &reader{Reader: r, sql: sql, schema: schema, missing: missing}
 }
@@ -64,14 +61,13 @@ type session struct {
 	compiled
 	sql    *Dialect
 	schema *store.Schema
-	// calls are of the last batch whose updates give no rows.
+	// calls is the memory of Batch, if updates give no rows.
 	calls []store.Call
 }
 
 var _ store.Learner = (*session)(nil)
 
-// SessionOn is the contract's Session on a schema for these statements, over the Connection
-// that connect opens.
+// SessionOn makes a store.Session for the statements, over the Connection that connect opens.
 func SessionOn(ctx context.Context, sql *Dialect, schema *store.Schema, statements []store.Statement,
 	connect func(context.Context, []Statement) (Connection, error)) (store.Session, error) {
 	c, err := sql.compile(schema, statements)
@@ -85,7 +81,6 @@ func SessionOn(ctx context.Context, sql *Dialect, schema *store.Schema, statemen
 	return &session{Connection: connection, compiled: c, sql: sql, schema: schema}, nil
 }
 
-// unwanted is a callback for rows that nobody wants.
 func unwanted(store.Row) error { return nil }
 
 func (s *session) Run(ctx context.Context, call store.Call) store.Reply {
@@ -121,8 +116,8 @@ func (s *session) Load(ctx context.Context, rows store.Rows) store.Reply {
 	return s.Connection.Load(ctx, s.sql.Renamed(rows))
 }
 
-// Batch implements store.Session. Where updates give no rows, what they have left is read
-// behind them, or at the end, if that is two rows of one table together.
+// Batch implements store.Session. If updates give no rows, a query after each reads its row. Two
+// rows of one table are read by one query at the end.
 func (s *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	var left []store.Call
 	for _, call := range b.Calls {
@@ -153,7 +148,7 @@ func (s *session) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	return s.Connection.Batch(ctx, &store.Batch{Calls: s.calls, Inquiry: b.Inquiry})
 }
 
-// together is one query for what two calls of one statement have left.
+// together is one query for the rows of two updates by one statement.
 func (s *session) together(left []store.Call) (pair store.Call, is bool) {
 	if len(left) != 2 || left[0].Statement != left[1].Statement || s.pair[left[0].Statement] == 0 {
 		return pair, false
@@ -176,7 +171,6 @@ func (s *session) together(left []store.Call) (pair store.Call, is bool) {
 	}}, keys[0] != keys[1] && first.Parameters[key].Kind == store.Int
 }
 
-// behindKey is a row without its first column.
 type behindKey struct{ store.Row }
 
 func (r behindKey) Scan(into ...any) error { return r.Row.Scan(append([]any{nil}, into...)...) }
@@ -187,7 +181,6 @@ func (s *session) Transaction(ctx context.Context, writes bool, work func(contex
 	})
 }
 
-// transaction is a store.Transaction over that of a Connection.
 type transaction struct {
 	store.Transaction
 	session *session
@@ -210,7 +203,6 @@ func (t transaction) Do(ctx context.Context, statement int, row func(store.Row) 
 	return changed, err
 }
 
-// Learn implements store.Learner.
 func (s *session) Learn(ctx context.Context, statement store.Statement) (int, error) {
 	c, err := s.sql.compile(s.schema, []store.Statement{statement})
 	if err != nil {

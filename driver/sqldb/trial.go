@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// trial has the server refuse now what it would refuse later: each kind of statement on each
-// of our tables, without a row. Keys and indexes that are made late are there for the trial
-// alone where that can be undone.
+// trial makes the server refuse now what it would refuse later: each kind of statement, on each
+// table, without rows. Late keys and indexes are part of the trial only if that can be undone.
 func (n *Namespace) trial(ctx context.Context, c Conn) error {
 	const savepoint = "assay_trial"
 	late := n.SQL.Late(n.Schema.Tables)
@@ -17,8 +16,8 @@ func (n *Namespace) trial(ctx context.Context, c Conn) error {
 	return all(ctx, c, append(append(append([]string{"SAVEPOINT " + savepoint}, late...), n.trialOf(false)...), "ROLLBACK TO SAVEPOINT "+savepoint))
 }
 
-// trialOf are the statements of a trial. Without its key a table may refuse to be updated,
-// so that one whose key is still to be made is left out if that is asked for.
+// trialOf returns a trial's statements. A table without its key may refuse updates; withoutLate
+// leaves out tables whose key is made later.
 func (n *Namespace) trialOf(withoutLate bool) (statements []string) {
 	for _, t := range n.Schema.Tables {
 		var columns []string

@@ -10,32 +10,30 @@ import (
 	"assay/store"
 )
 
-// TextWire sends texts as a user wrote them. It is used by one goroutine at a time.
+// TextWire sends users' texts unchanged. One goroutine at a time uses it.
 type TextWire interface {
-	// SendTexts sends texts and reads all answers. Of an error it says what was about:
-	// Committing if all texts were answered, and Alone in all other cases.
+	// SendTexts sends texts and reads all answers. With an error, at is Committing if all texts
+	// were answered, otherwise Alone.
 	SendTexts(ctx context.Context, texts []store.UserText) (results []store.Result, at Stage, err error)
-	// Status is what the database said last of the transaction.
+	// Status is the database's last word about the transaction.
 	Status() store.Status
-	// MayCommit reports whether a text of this kind may commit the transaction that is
-	// open, beside Commits.
+	// MayCommit reports whether a text of this kind, which is not Commits, may commit the open
+	// transaction.
 	MayCommit(kind store.TextKind) bool
 
-	// Classify, Violated, Leave and Usable are as Wire has them.
+	// Classify, Violated, Leave and Usable are Wire's.
 	Classify(err error, at Stage) store.Reply
 	Violated(err error) store.Violation
 	Leave(ctx context.Context, inquiry *store.Call) error
 	Usable(err error) bool
 }
 
-// Texts is one operation that sends a user's texts: a store.Sender, which keeps what is
-// known of the effect.
+// Texts is one operation of users' texts. It is a store.Sender that tracks the effect.
 type Texts struct {
 	wire TextWire
-	// done is true if something was committed that has an effect, and wrote if the
-	// transaction that is open has one.
+	// done: something with an effect was committed. wrote: the open transaction has an effect.
 	done, wrote bool
-	// at and err are of what failed; unproven is true if its answer proves nothing.
+	// at and err describe the failure; unproven means that its answer proves nothing.
 	at       Stage
 	err      error
 	unproven bool
@@ -61,12 +59,12 @@ func (t *Texts) Send(ctx context.Context, texts ...store.UserText) ([]store.Resu
 	return results, nil
 }
 
-// hasEffect reports whether a text does something that outlasts its transaction.
+// hasEffect reports whether a text's effect outlasts its transaction.
 func hasEffect(text store.UserText) bool {
 	return text.Kind == store.Writes || text.Kind == store.Defines || text.Kind == store.Anything
 }
 
-// answered takes note of texts that were done.
+// answered updates done and wrote after successful texts.
 func (t *Texts) answered(texts []store.UserText, before store.Status) {
 	after := t.wire.Status()
 	if len(texts) == 1 && texts[0].Kind == store.RollsBack {
@@ -86,8 +84,8 @@ func (t *Texts) answered(texts []store.UserText, before store.Status) {
 	}
 }
 
-// failed says at what stage a text has failed that was answered by an error, or not at
-// all; unproven is true if an answer proves nothing whatever it says.
+// failed is the stage at which a text failed, answered or not. unproven means that no answer could
+// prove anything.
 func (t *Texts) failed(texts []store.UserText, before store.Status, answered int, at Stage) (stage Stage, unproven bool) {
 	wrote := t.wrote || slices.ContainsFunc(texts, hasEffect)
 	commits := slices.IndexFunc(texts, func(text store.UserText) bool { return text.Kind == store.Commits })
@@ -111,15 +109,13 @@ func (t *Texts) failed(texts []store.UserText, before store.Status, answered int
 	return at, false
 }
 
-// begun reports whether one of the texts begins a transaction.
 func begun(texts []store.UserText) bool {
 	return slices.ContainsFunc(texts, func(text store.UserText) bool { return text.Kind == store.Begins })
 }
 
 func hasAnything(text store.UserText) bool { return text.Kind == store.Anything }
 
-// End is how the operation ended, whose work had this error or none. It leaves what is
-// open.
+// End leaves an open transaction and returns the operation's reply; err is the work's error.
 func (t *Texts) End(ctx context.Context, product string, err error) store.Reply {
 	open := t.wire.Status() != store.Idle
 	switch {
@@ -153,7 +149,7 @@ func (t *Texts) End(ctx context.Context, product string, err error) store.Reply 
 	return r
 }
 
-// Verbatim is store.Verbatim's.
+// Verbatim implements store.Verbatim.
 func (s *Session) Verbatim(ctx context.Context, _ bool, work func(context.Context, store.Sender) error) store.Reply {
 	wire, is := s.Wire.(TextWire)
 	if !is {
@@ -172,7 +168,6 @@ func noTexts(product string) store.Reply {
 
 var _ store.Verbatim = (*session)(nil)
 
-// Verbatim implements store.Verbatim.
 func (s *session) Verbatim(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {
 	by, is := s.Connection.(store.Verbatim)
 	if !is {

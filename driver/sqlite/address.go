@@ -10,20 +10,17 @@ import (
 	"assay/store"
 )
 
-// options is what an address and a target ask for.
 type options struct {
-	// name is the file as the user wrote it, path the same made absolute.
+	// name is the file as the user wrote it, path its absolute path.
 	name, path string
-	// journal and synchronous are values of the PRAGMAs of these names.
+	// journal and synchronous are values of the PRAGMAs.
 	journal, synchronous string
 }
 
-// scheme begins every address of this driver.
 const scheme = "sqlite:"
 
-// parse reads sqlite:PATH?synchronous=...&journal=... The path ends at the
-// first question mark and is taken as it stands, without percent-decoding. It
-// returns *store.OptionError.
+// parse reads sqlite:PATH?synchronous=...&journal=... The path ends at the first question mark and
+// is not percent-decoded. It returns *store.OptionError.
 func parse(target store.Target) (options, error) {
 	var o options
 	rest, found := strings.CutPrefix(target.Address, scheme)
@@ -63,8 +60,7 @@ func (o *options) read(query string) error {
 
 const optionNames = "journal and synchronous"
 
-// dsn is what the library opens. mode is SQLite's own: "rw" for a file that
-// exists, "rwc" to create it. Other parameters follow after it.
+// dsn is for the library. mode is SQLite's: "rw" for an existing file, "rwc" to create it.
 func (o options) dsn(mode string, parameters ...string) string {
 	file := url.URL{Scheme: "file", Path: filepath.ToSlash(o.path)}
 	return file.String() + "?" + strings.Join(append([]string{"mode=" + mode, "_error_rc=1"}, parameters...), "&")

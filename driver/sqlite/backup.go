@@ -15,16 +15,14 @@ import (
 )
 
 const (
-	// backupFile is a backup's name in its folder.
 	backupFile = "backup.sqlite"
-	// stepPages is how many pages are copied until somebody is asked whether to go on.
+	// stepPages is the number of pages copied between looks at the context.
 	stepPages = 1000
 )
 
-// BackUp copies the database that an address names into a folder, by SQLite's backup API
-// (https://www.sqlite.org/backup.html), or the file alone, as it is at the moment, if the way
-// is "copy". By the API the copy is one transaction that reads, so that nobody who writes has
-// it begin anew; with a write-ahead log nobody waits for it.
+// BackUp copies an address's database into a folder by SQLite's backup API
+// (https://www.sqlite.org/backup.html), or copies the bare file if way is "copy". The API's copy is
+// one reading transaction, so writers never restart it. With a write-ahead log nobody waits for it.
 func BackUp(ctx context.Context, address, way, into string) (by string, err error) {
 	address, _, _ = strings.Cut(address, "?") // what follows is how sessions use it
 	o, err := parse(store.Target{Address: address})
@@ -33,7 +31,7 @@ func BackUp(ctx context.Context, address, way, into string) (by string, err erro
 	}
 	to := filepath.Join(into, backupFile)
 	if way != "" {
-		// By another process: to close the file in this one would take SQLite's locks away
+		// Another process copies: closing the file here would drop SQLite's locks
 		// (https://www.sqlite.org/howtocorrupt.html, 2.2).
 		text, err := exec.CommandContext(ctx, "cp", o.path, to).CombinedOutput()
 		if err != nil {
@@ -54,7 +52,6 @@ func BackUp(ctx context.Context, address, way, into string) (by string, err erro
 	return "SQLite's backup API", err
 }
 
-// copyTo copies what the connection reads into a new file.
 func (h *handle) copyTo(ctx context.Context, path string) (err error) {
 	backup, err := h.raw.(interface {
 		NewBackup(to string) (*library.Backup, error)
@@ -74,7 +71,7 @@ func (h *handle) copyTo(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// Restored is the address of the database of a backup, or of a copy of it, in a folder.
+// Restored is the address of a backup's database in a folder.
 func Restored(folder string) (address string) {
 	return scheme + filepath.Join(folder, backupFile)
 }

@@ -15,16 +15,15 @@ import (
 	"assay/store"
 )
 
-// connection is one session's, with its prepared statements, and the goroutine that does
-// its transactions.
+// connection is one session's, with a goroutine that does its transactions.
 type connection struct {
 	file   *file
 	handle *handle
-	// over is true once it is closed, or a transaction runs on without its caller; the
-	// goroutine then closes the connection when that ends.
+	// over is true after Close, or while a transaction runs on without its caller. In the second
+	// case the goroutine closes the connection at the transaction's end.
 	over bool
-	// asked are the transactions to do, one at a time, each of which is answered.
-	// Closing asked ends the goroutine.
+	// asked takes one transaction at a time and answers gives each reply. Closing asked ends the
+	// goroutine.
 	asked      chan *run
 	answers    chan ending
 	control    [4]statement // by the constants below
@@ -35,7 +34,6 @@ type connection struct {
 	queued     atomic.Bool // it waits for the writer's turn
 }
 
-// The statements of control that every transaction needs.
 const (
 	begin = iota
 	beginWriting
@@ -43,9 +41,8 @@ const (
 	rollback
 )
 
-// dial opens a connection and prepares the statements. It queues with the
-// writers: with a rollback journal SQLite would have to poll for a gap between
-// them.
+// dial opens a connection and prepares the statements. It queues with the writers: with a rollback
+// journal SQLite would poll for a gap between them.
 func (f *file) dial(ctx context.Context, statements ...string) (*connection, error) {
 	if err := f.mustExist(ctx); err != nil {
 		return nil, err
@@ -62,8 +59,7 @@ func (f *file) dial(ctx context.Context, statements ...string) (*connection, err
 	return l, nil
 }
 
-// newConnection is for the writer. Who does not serve it has its transactions done by
-// transact.
+// newConnection requires the writer's turn. Without serve, call transact.
 func (f *file) newConnection(ctx context.Context, statements []string) (*connection, error) {
 	h, err := openHandle(ctx, f.writingName())
 	if err != nil {
@@ -85,8 +81,6 @@ func (f *file) newConnection(ctx context.Context, statements []string) (*connect
 	return l, nil
 }
 
-// release closes the statements, without which SQLite keeps the file open, and
-// the connection.
 func (l *connection) release() error {
 	var err error
 	for _, s := range slices.Concat(l.control[:], l.statements) {
@@ -97,32 +91,27 @@ func (l *connection) release() error {
 	return errors.Join(err, l.users.Close(), l.handle.close())
 }
 
-// Close ends the session.
 func (l *connection) Close() {
 	if !l.over {
 		l.over = true
 		close(l.asked)
-		// Nothing is open on the connection, and nobody is left to tell.
+		// Nothing is open, and nobody is left to tell.
 		_ = l.release()
 	}
 }
 
-// ending is how one transaction ended.
 type ending struct {
 	store.Reply
-	// left is true if the caller left before the transaction had ended, so
-	// that the work may still go on.
+	// left is true if the caller left first. The work may then still run.
 	left bool
 }
 
-// failed is the ending of what certainly had no effect on a session that is
-// not to be trusted any more.
+// failed is the ending of a transaction without effect; its session cannot be trusted any more.
 func failed(err error, class string) ending {
 	return ending{Reply: store.Reply{Outcome: history.Failed, Class: class, Err: err, Broken: true}}
 }
 
-// read is the reply to a transaction that only reads. It has no effect, so that
-// one without an answer has failed.
+// read is the reply to a reading transaction. It has no effect, so without an answer it has failed.
 func (e ending) read() store.Reply {
 	if e.left || e.Outcome != history.Committed {
 		e.Outcome = history.Failed
@@ -130,22 +119,18 @@ func (e ending) read() store.Reply {
 	return e.Reply
 }
 
-// run is one transaction, shared by its caller and the goroutine that does it.
+// run is a transaction, shared by its caller and the connection's goroutine.
 type run struct {
-	// writes is true if it may write, queues if it has the writer's turn until it is over.
+	// writes allows writing. queues says that it holds the writer's turn until its end.
 	writes, queues bool
-	// doing names it in errors.
-	doing string
-	// work does everything between BEGIN and COMMIT and says whether COMMIT
-	// may follow.
+	doing          string
+	// work runs between BEGIN and COMMIT and returns whether to commit.
 	work func() (commit bool, err error)
-	// texts is the work of an operation that begins and ends transactions itself, in place
-	// of work; nil for none.
+	// texts, unless nil, replaces work and the control of the transaction.
 	texts func() store.Reply
 	// stage decides whether the commit can still be prevented.
 	stage atomic.Int32
-	// ending decides who came first, the end of the transaction or the end of
-	// the caller's patience.
+	// ending decides which came first: the transaction's end, or the caller's leaving.
 	ending atomic.Int32
 }
 
@@ -161,14 +146,13 @@ const (
 	endingAbandoned
 )
 
-// do does a transaction. SQLite cannot be interrupted while it waits for the
-// disk, so the connection's goroutine does it, and is the writer
-// until it is over; the caller leaves when ctx ends. It is one goroutine for all
-// transactions, since a new one would have to grow its stack in each.
+// do does a transaction. SQLite cannot be interrupted while it waits for the disk. So the
+// connection's goroutine does the work and keeps the writer's turn to the end, and the caller
+// leaves when ctx ends. One goroutine serves all transactions, since a new one would grow its stack
+// each time.
 //
-// With the write-ahead log "readers do not block writers and a writer does not
-// block readers" (https://www.sqlite.org/wal.html), so that who only reads does
-// not queue.
+// With a write-ahead log readers and writers do not block each other
+// (https://www.sqlite.org/wal.html), so readers do not queue.
 func (l *connection) do(ctx context.Context, x *run) ending {
 	if l.over {
 		return failed(errors.New("sqlite: "+x.doing+": the session has ended before"), store.ClassLost)
@@ -208,7 +192,6 @@ func (l *connection) do(ctx context.Context, x *run) ending {
 	return e
 }
 
-// serve does the transactions until there will be no more.
 func (l *connection) serve() {
 	for x := range l.asked {
 		e := l.transact(x)
@@ -227,12 +210,11 @@ func (l *connection) serve() {
 	}
 }
 
-// errLeft is why a transaction was not committed whose caller has left.
+// errLeft: the transaction was not committed, because its caller has left.
 var errLeft = fmt.Errorf("the caller has left: %w", context.Canceled)
 
-// transact does the whole transaction. Whatever goes wrong before COMMIT is
-// sent has no effect: SQLite makes nothing permanent without it, and rolls
-// back when the connection is closed or the process dies.
+// transact does a whole transaction. A failure before COMMIT has no effect: SQLite rolls back when
+// the connection is closed or the process dies.
 func (l *connection) transact(x *run) ending {
 	if x.texts != nil {
 		return ending{Reply: x.texts()}
@@ -268,15 +250,11 @@ func (l *connection) transact(x *run) ending {
 
 // uncommitted judges an error of COMMIT.
 //
-// SQLITE_BUSY leaves the transaction open (https://www.sqlite.org/lang_transaction.html),
-// and if it can then be rolled back it had no effect. After any other error
-// SQLite takes the transaction back as well, but that is no proof: when the
-// disk is full or fails, the record that makes the transaction valid may
-// already be in the write-ahead log, followed by a write or a sync that
-// failed. This process then goes on without it, but if it dies before the
-// record is overwritten, recovery finds the record and the transaction comes
-// back. With a rollback journal the same holds for an error while the journal
-// is deleted. So the outcome is unknown.
+// SQLITE_BUSY leaves the transaction open (https://www.sqlite.org/lang_transaction.html). If it can
+// then be rolled back, it had no effect. Other errors prove nothing, although SQLite takes the
+// transaction back. On a full or failing disk, the commit record may be in the write-ahead log
+// before a write or sync fails. If the process dies before the record is overwritten, recovery
+// brings the transaction back. An error while a rollback journal is deleted does the same.
 func (l *connection) uncommitted(err error) ending {
 	e := ending{Reply: store.Reply{Class: classOf(err), Err: l.file.explain("commit", err), Broken: true}}
 	if primary(err) != codes.SQLITE_BUSY {

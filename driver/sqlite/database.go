@@ -12,11 +12,9 @@ import (
 	"assay/store"
 )
 
-// dialect is SQLite's SQL. A table is clustered by an integer key, which is its
-// rowid, so that it needs no index beside it; with another key it has no rowid, and
-// so needs no second tree either.
-//
-// A list is JSON, which SQLite appends to in one statement.
+// dialect is SQLite's SQL. An integer key is the rowid, which clusters the table. A table with
+// another key has no rowid, and so no second tree. A list is JSON, so that one statement can append
+// to it.
 func dialect() sqldb.Dialect {
 	return sqldb.Dialect{
 		Prefix: "assay_", Quote: `"`, IndexPrefix: "assay_",
@@ -37,8 +35,7 @@ func dialect() sqldb.Dialect {
 	}
 }
 
-// Load implements store.Database: a prepared INSERT for each row, all in one
-// transaction, is what one statement is for a server.
+// Load implements store.Database by a prepared INSERT for each row, in one transaction.
 func (f *file) Load(ctx context.Context, rows store.Rows) error {
 	return f.asWriter(ctx, "load "+rows.Table+"s", func() error { return f.load(ctx, rows) })
 }
@@ -52,13 +49,11 @@ func (f *file) load(ctx context.Context, rows store.Rows) (err error) {
 	return f.loader.transact(f.loader.inserting(rows)).Err
 }
 
-// insertText is the INSERT of one row.
 func (f *file) insertText(rows store.Rows) string {
 	return "INSERT INTO " + f.sql.Table(rows.Table) + " (" + strings.Join(rows.Columns, ", ") + ") VALUES (?" +
 		strings.Repeat(", ?", len(rows.Columns)-1) + ")"
 }
 
-// insert does the INSERT of each row.
 func (h *handle) insert(insert statement, rows store.Rows) error {
 	var values []store.Value
 	for i := range rows.Count {
@@ -105,7 +100,6 @@ func (f *file) connect(ctx context.Context, statements []sqldb.Statement) (sqldb
 	return c, nil
 }
 
-// numbered is a statement with its parameters as SQLite writes them: ?1 for $1.
 func numbered(text string) string {
 	b := []byte(text)
 	for i := range len(b) - 1 {

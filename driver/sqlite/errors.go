@@ -11,14 +11,14 @@ import (
 	"assay/store"
 )
 
-// Error classes beside those of package store.
+// Error classes beyond those of package store.
 const (
 	classDiskFull = "disk full"
 	classIO       = "i/o error"
 	classCorrupt  = "corrupt file"
 )
 
-// codeOf returns SQLite's extended result code, 0 if the error has none.
+// codeOf is SQLite's extended result code, or 0.
 func codeOf(err error) int {
 	var typed *library.Error
 	if errors.As(err, &typed) {
@@ -27,8 +27,7 @@ func codeOf(err error) int {
 	return 0
 }
 
-// primary reduces an extended result code (https://www.sqlite.org/rescode.html)
-// to the primary one in its low byte.
+// primary is the primary result code, the low byte (https://www.sqlite.org/rescode.html).
 func primary(err error) int { return codeOf(err) & 0xff }
 
 func classOf(err error) string {
@@ -57,7 +56,6 @@ func classOf(err error) string {
 	}
 }
 
-// violated is the constraint that an error tells of.
 func violated(err error) store.Violation {
 	switch codeOf(err) {
 	case codes.SQLITE_CONSTRAINT_PRIMARYKEY, codes.SQLITE_CONSTRAINT_ROWID, codes.SQLITE_CONSTRAINT_UNIQUE:
@@ -70,8 +68,7 @@ func violated(err error) store.Violation {
 	return store.NoViolation
 }
 
-// explain wraps an error with what was being done and what the user can do.
-// It returns nil for nil.
+// explain wraps an error with the operation and with advice. It returns nil for nil.
 func (o options) explain(doing string, err error) error {
 	if err == nil {
 		return nil

@@ -12,8 +12,7 @@ import (
 
 var _ store.ExistingTables = (*file)(nil)
 
-// CheckShape implements store.ExistingTables. It learns how the file keeps its journal, which
-// stays so.
+// CheckShape implements store.ExistingTables. It also learns the file's journal mode, which stays.
 func (f *file) CheckShape(ctx context.Context) error {
 	info, err := os.Stat(f.path)
 	if err == nil && info.IsDir() || errors.Is(err, fs.ErrNotExist) {
@@ -44,8 +43,8 @@ func (f *file) CheckShape(ctx context.Context) error {
 	return f.explain("look at the existing tables", err)
 }
 
-// Attached implements store.ExistingTables. That a key's conflicts can be ignored, or replace
-// rows, is a part of the table's own text (https://www.sqlite.org/lang_conflict.html).
+// Attached implements store.ExistingTables. A key's ON CONFLICT clause is only in the table's text
+// (https://www.sqlite.org/lang_conflict.html).
 func (f *file) Attached(ctx context.Context, table string) (all []store.Attachment, err error) {
 	err = within(ctx, f.existingName(), func(h *handle) error {
 		return h.Query(ctx, `SELECT 'trigger ' || name, true FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = $1 COLLATE NOCASE
@@ -63,7 +62,7 @@ func (f *file) Attached(ctx context.Context, table string) (all []store.Attachme
 	return all, f.explain("look at what hangs on the existing tables", err)
 }
 
-// shapeOf is the shape of a table. A column without a type can hold text.
+// shapeOf is a table's shape. A column without a type can hold text.
 func shapeOf(ctx context.Context, h *handle, table string) (sqldb.Shape, error) {
 	s := sqldb.Shape{Table: table, Name: []string{table}, Missing: "name the file that has it in the address"}
 	name := []store.Value{store.OfText(table)}

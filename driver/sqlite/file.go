@@ -1,5 +1,4 @@
-// Package sqlite lets the workloads use SQLite, embedded in this process, on a
-// file of its own.
+// Package sqlite is SQLite, embedded in this process, on a file of its own.
 //
 // It must not know the load engine, the checks or any other driver.
 package sqlite
@@ -17,37 +16,33 @@ import (
 	"assay/store"
 )
 
-// level is the only isolation level that SQLite has between connections that do
-// not share a cache (https://www.sqlite.org/isolation.html).
+// level is SQLite's only level between connections without a shared cache
+// (https://www.sqlite.org/isolation.html).
 const level = "serializable"
 
-// lockTimeout is how long a transaction waits for one of another process.
+// lockTimeout bounds the wait for another process's transaction.
 const lockTimeout = 5 * time.Second
 
-// file is one SQLite file, as all workloads use it.
+// file is one SQLite file.
 //
-// SQLite has one writer at a time, and who waits for it polls, with pauses
-// that grow: under many clients some starve. So the writers of one file queue
-// for their turn, which a channel gives in the order of asking, and only the one
-// whose turn it is talks to SQLite. Writers of other processes are met by SQLite's
-// own lock, up to lockTimeout.
+// SQLite has one writer at a time. Waiting writers poll with growing pauses, so that some starve
+// under many clients. Therefore this process's writers queue for a turn, in the order of asking.
+// Other processes' writers meet SQLite's own lock, up to lockTimeout.
 type file struct {
 	options
-	// tables are the workload's own, by which it knows its file.
+	// tables are the workload's own, which identify its file.
 	tables      []string
 	kind        store.Schema
 	sql         sqldb.Dialect
 	lockTimeout time.Duration
-	// writer holds a token while somebody writes.
+	// writer holds a token during a writer's turn.
 	writer chan struct{}
-	// leftovers are the transactions whose callers have left. Those that write
-	// keep the writer's turn as well; those that only read have none.
+	// leftovers are the transactions without callers. Writing ones also keep the writer's turn.
 	leftovers leftovers
-	// loader is the connection that loads, kept from the first batch to
-	// FinishLoad because closing the last connection empties the write-ahead
-	// log each time. It belongs to whoever is the writer.
+	// loader is the loading connection, kept until FinishLoad: closing the last connection would
+	// empty the write-ahead log each time. It needs the writer's turn.
 	loader *connection
-	// own is the file on disk that Create made; nil before.
+	// own is the file that Create made on disk, or nil.
 	own atomic.Pointer[ownFile]
 	ownership.Direct
 	*ownership.Schema[ownership.Direct]
@@ -65,9 +60,8 @@ func newFile(o options, kind store.Schema) *file {
 	return f
 }
 
-// write waits for the writer's turn. The caller ends it with done.
 func (f *file) write(ctx context.Context) error {
-	// A select with both ready picks either; a context that is over is over.
+	// select may choose the turn even if ctx has ended.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -81,7 +75,6 @@ func (f *file) write(ctx context.Context) error {
 
 func (f *file) done() { <-f.writer }
 
-// asWriter does work when it is the writer's turn, and explains its error.
 func (f *file) asWriter(ctx context.Context, doing string, work func() error) error {
 	err := f.write(ctx)
 	if err == nil {
@@ -91,8 +84,8 @@ func (f *file) asWriter(ctx context.Context, doing string, work func() error) er
 	return f.explainOthers(doing, err)
 }
 
-// existingName opens the file, which must exist, without changing how it keeps its
-// journal, and writingName as sessions do.
+// existingName opens an existing file and keeps its journal mode. writingName opens it as sessions
+// do.
 func (f *file) existingName() string { return f.dsn("rw", f.pragmas()...) }
 
 func (f *file) writingName() string {
@@ -109,7 +102,7 @@ func (f *file) pragmas() []string {
 	}
 }
 
-// Describe says what is in force. Before Create it tells what Create will set.
+// Describe reports what is in force or, before Create, what Create will set.
 func (f *file) Describe(ctx context.Context) (store.Product, error) {
 	journal, pageSize := f.journal, ""
 	found, err := f.look(ctx)
@@ -131,7 +124,7 @@ func (f *file) Describe(ctx context.Context) (store.Product, error) {
 				journal = f.journal // only wal is kept in the file, the others are each connection's own
 			}
 		}
-		// The defaults are those of SQLite's manual, "Pragma statements".
+		// Defaults of SQLite's manual, "Pragma statements".
 		for pragma, standard := range map[string]string{"page_size": "4096", "cache_size": "-2000", "auto_vacuum": "0", "mmap_size": "0", "secure_delete": "0"} {
 			var value string
 			if err := sqldb.One(ctx, h, "PRAGMA "+pragma, nil, &value); err == nil && value != standard {
@@ -158,7 +151,6 @@ func (f *file) Describe(ctx context.Context) (store.Product, error) {
 	}, nil
 }
 
-// closeLoader is for the writer.
 func (f *file) closeLoader() error {
 	if f.loader == nil {
 		return nil
@@ -168,8 +160,7 @@ func (f *file) closeLoader() error {
 	return err
 }
 
-// Settle waits for whoever is writing, and for the transactions that sessions
-// abandoned, until SQLite is through with them.
+// Settle waits for the current writer and for abandoned transactions.
 func (f *file) Settle(ctx context.Context) error {
 	if err := f.write(ctx); err != nil {
 		return fmt.Errorf("sqlite: settle: %s: a transaction is still writing: %w", f.name, err)
@@ -181,8 +172,7 @@ func (f *file) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Close does not wait for a transaction that is still
-// writing, which may wait for a broken disk.
+// Close does not wait for a running write, which may hang on a broken disk.
 func (f *file) Close() error {
 	select {
 	case f.writer <- struct{}{}:

@@ -14,17 +14,15 @@ import (
 	"assay/store"
 )
 
-// handle is a connection of the library, used directly: database/sql would take a fifth
-// of a transaction's time. It is used by one goroutine at a time. No statement of a
-// session is given a context that can end, for which the library would start a goroutine.
+// handle is a connection of the library, without database/sql, which would take a fifth of a
+// transaction's time. One goroutine at a time uses it. Sessions' statements get no context that can
+// end, for which the library would start a goroutine.
 type handle struct {
 	raw    driver.Conn
 	format *sqldb.Format[driver.Value]
-	// named are the parameters of the statement that is being begun.
-	named []driver.NamedValue
+	named  []driver.NamedValue
 }
 
-// statement is a prepared one of the library's.
 type statement interface {
 	driver.Stmt
 	driver.StmtExecContext
@@ -45,7 +43,6 @@ func openHandle(ctx context.Context, dsn string) (*handle, error) {
 
 func (h *handle) close() error { return h.raw.Close() }
 
-// within opens a connection for one call.
 func within(ctx context.Context, dsn string, work func(*handle) error) (err error) {
 	h, err := openHandle(ctx, dsn)
 	if err != nil {
@@ -63,7 +60,7 @@ func (h *handle) prepare(text string) (statement, error) {
 	return s.(statement), nil
 }
 
-// change does these texts, up to the first that fails.
+// change does the texts up to the first error.
 func (h *handle) change(ctx context.Context, texts ...string) error {
 	for _, text := range texts {
 		if err := h.changeBy(ctx, text); err != nil {
@@ -78,7 +75,6 @@ func (h *handle) changeBy(ctx context.Context, text string, parameters ...store.
 	return err
 }
 
-// Query implements sqldb.Reader.
 func (h *handle) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
 	rows, err := h.raw.(driver.QueryerContext).QueryContext(ctx, numbered(text), h.bind(parameters))
 	if err != nil {
@@ -92,7 +88,6 @@ func (h *handle) Query(ctx context.Context, text string, row func(store.Row) err
 	})
 }
 
-// execute does a statement and says how many rows it has changed.
 func (h *handle) execute(s statement, parameters []store.Value) (int64, error) {
 	result, err := s.ExecContext(context.Background(), h.bind(parameters))
 	if err != nil {
@@ -101,7 +96,7 @@ func (h *handle) execute(s statement, parameters []store.Value) (int64, error) {
 	return result.RowsAffected()
 }
 
-// query gives each row of a statement's answer to the callback, which ends it with an error.
+// query calls row with each row; its error ends the query.
 func (h *handle) query(s statement, parameters []store.Value, row func(store.Row) error) error {
 	rows, err := s.QueryContext(context.Background(), h.bind(parameters))
 	if err != nil {
@@ -110,7 +105,6 @@ func (h *handle) query(s statement, parameters []store.Value, row func(store.Row
 	return h.each(rows, row)
 }
 
-// each gives the rows to the callback and closes them.
 func (h *handle) each(rows driver.Rows, row func(store.Row) error) (err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	c := columns{values: make([]driver.Value, len(rows.Columns())), format: h.format}
@@ -127,7 +121,7 @@ func (h *handle) each(rows driver.Rows, row func(store.Row) error) (err error) {
 	}
 }
 
-// bind gives parameters as the library takes them, which copies them.
+// bind converts parameters for the library, which copies them.
 func (h *handle) bind(parameters []store.Value) []driver.NamedValue {
 	h.named = h.named[:0]
 	for i, v := range parameters {
@@ -153,7 +147,6 @@ func valueOf(v store.Value) driver.Value {
 	}
 }
 
-// listText is a list as JSON.
 func listText(numbers []int64) string {
 	b := []byte{'['}
 	for i, n := range numbers {
@@ -165,14 +158,13 @@ func listText(numbers []int64) string {
 	return string(append(b, ']'))
 }
 
-// listOf appends the list that listText has written.
 func listOf(text string, into []int64) ([]int64, error) {
 	var list []int64
 	err := json.Unmarshal([]byte(text), &list)
 	return append(into, list...), err
 }
 
-// columns is a row as a store.Row, good until the next.
+// columns is a store.Row, valid until the next row.
 type columns struct {
 	values []driver.Value
 	format *sqldb.Format[driver.Value]

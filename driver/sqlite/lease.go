@@ -16,35 +16,29 @@ import (
 	"assay/store"
 )
 
-// leaseSuffix names the file of the lease, beside the workload's own. It is an
-// SQLite file of its own, so that it outlives the workload's when that is made
-// anew, and that renewing the lease does not wait for the workload's writers, nor
-// they for it.
+// leaseSuffix names the lease's file, an SQLite file beside the workload's. It outlives the
+// workload's file, and renewing the lease does not wait for the workload's writers, or they for it.
 const leaseSuffix = "-lease"
 
-// leaseSchema keeps moments in milliseconds since 1970, by the clock of whoever
-// has the file open: SQLite has no other, and a file has one machine.
+// leaseSchema has moments in milliseconds since 1970, by the clock of the machine.
 const leaseSchema = `CREATE TABLE IF NOT EXISTS assay_lease (
 	id INTEGER PRIMARY KEY CHECK (id = 1), token TEXT NOT NULL, holder TEXT NOT NULL,
 	since INTEGER NOT NULL, expires INTEGER NOT NULL
 ) STRICT;`
 
-// leaseTries bounds how often a lease's file is opened again that was removed
-// between opening and writing.
+// leaseTries bounds the reopening of a file that was removed between opening and writing.
 const leaseTries = 5
 
-// errNoLease says that there is no lease's file, or none that is made to its end.
 var errNoLease = errors.New("there is no lease")
 
 func (f *file) leasePath() string { return f.path + leaseSuffix }
 
-// leaseFile opens the lease's file, in this mode (rw or rwc), and calls work in
-// one transaction, which has the file to itself. Without the file it gives
-// errNoLease. One that is not ours gives *store.ForeignError.
+// leaseFile opens the lease's file in a mode (rw or rwc) and calls work in an exclusive
+// transaction. It returns errNoLease, or *store.ForeignError for somebody else's file.
 func (f *file) leaseFile(ctx context.Context, mode string, work func(*handle) error) error {
 	for try := 1; ; try++ {
 		err := f.leaseOnce(ctx, mode, work)
-		// Another removed it, released, after it was opened here.
+		// Another released the lease and removed the file after this open.
 		moved := primary(err) == codes.SQLITE_READONLY || primary(err) == codes.SQLITE_IOERR
 		if !moved || try == leaseTries {
 			return err
@@ -79,8 +73,7 @@ func (f *file) leaseOnce(ctx context.Context, mode string, work func(*handle) er
 	return err
 }
 
-// leaseOurs makes sure that the file is a lease's, and makes the table if that is
-// asked for.
+// leaseOurs checks that the file is a lease's. It makes the table if create is true.
 func (f *file) leaseOurs(ctx context.Context, h *handle, create bool) error {
 	var tables int
 	var id int64
@@ -105,7 +98,6 @@ func (f *file) foreignLease() error {
 	return &store.ForeignError{Name: f.name + leaseSuffix, Hint: "name another file, or move that one away"}
 }
 
-// readLease is the lease in its file; nil if there is none.
 func readLease(ctx context.Context, h *handle) (found *ownership.Row, err error) {
 	err = h.Query(ctx, "SELECT token, holder, since, expires FROM assay_lease", func(row store.Row) error {
 		var token, holder string
@@ -118,7 +110,6 @@ func readLease(ctx context.Context, h *handle) (found *ownership.Row, err error)
 	return found, err
 }
 
-// ReadLease implements ownership.Place.
 func (f *file) ReadLease(ctx context.Context, _ ownership.Direct) (found *ownership.Row, err error) {
 	err = f.leaseFile(ctx, "rw", func(h *handle) error {
 		found, err = readLease(ctx, h)
@@ -130,9 +121,8 @@ func (f *file) ReadLease(ctx context.Context, _ ownership.Direct) (found *owners
 	return found, f.explainOthers("look for a lease", err)
 }
 
-// WriteLease implements ownership.Place, in an exclusive transaction. Where the lease ends the
-// file is removed: whoever has opened it meanwhile is refused its write
-// (SQLITE_READONLY_DBMOVED) and opens it anew.
+// WriteLease implements ownership.Place in an exclusive transaction. It removes an ended lease's
+// file; a connection that has opened it gets SQLITE_READONLY_DBMOVED and opens it again.
 func (f *file) WriteLease(ctx context.Context, _ ownership.Direct, was *ownership.Row, is *store.Lease) (done bool, err error) {
 	const doing = "write the lease"
 	mode, holder := "rw", []byte(nil)
@@ -171,10 +161,9 @@ func (f *file) WriteLease(ctx context.Context, _ ownership.Direct, was *ownershi
 	return done && err == nil, f.explainOthers(doing, err)
 }
 
-// unused gives *store.HeldError if a connection has the workload's file open, whose
-// lease was let expire: then it cannot be made anew, and whoever takes the lease would
-// have taken it for nothing. In write-ahead mode every connection holds a shared lock on
-// the file; the one that would have it to itself without shared memory needs all of it
+// unused returns *store.HeldError if a connection has the workload's file open although its lease
+// expired. The file could then not be made anew. With a write-ahead log every connection holds a
+// shared lock, which conflicts with exclusive locking without shared memory
 // (https://www.sqlite.org/wal.html, "Use of WAL Without Shared-Memory").
 func (f *file) unused(ctx context.Context, lease store.Lease) error {
 	if ours, err := f.look(ctx); err != nil || !ours {
@@ -189,7 +178,6 @@ func (f *file) unused(ctx context.Context, lease store.Lease) error {
 	return err
 }
 
-// removeLease is for whoever has the lease's file to itself.
 func (f *file) removeLease() error {
 	if err := os.Remove(f.leasePath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

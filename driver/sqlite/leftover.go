@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// leftovers counts the transactions that run on without their callers. Each
-// keeps the file open until SQLite is through with it. It is safe for concurrent
-// use.
+// leftovers counts transactions that run on without callers and keep the file open. It is safe for
+// concurrent use.
 type leftovers struct {
 	mu   sync.Mutex
 	n    int
@@ -30,7 +29,7 @@ func (l *leftovers) end() {
 	}
 }
 
-// wait returns when there is none, or with the error of ctx.
+// wait returns when none is left, or ctx's error.
 func (l *leftovers) wait(ctx context.Context) error {
 	l.mu.Lock()
 	n, none := l.n, l.none

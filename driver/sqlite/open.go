@@ -9,11 +9,10 @@ import (
 	"assay/store"
 )
 
-// Open is a store.Opener. It opens a workload in the file that target.Address names, as sqlite:PATH with
-// the optional parameters journal (wal, delete, truncate) and synchronous (full,
-// normal, off, extra), by default wal and full: what is committed is on disk. The file
-// must not hold another workload's run. It opens nothing yet, and returns
-// *store.OptionError.
+// Open is a store.Opener for the file in target.Address: sqlite:PATH with the optional parameters
+// journal (wal, delete, truncate) and synchronous (full, normal, off, extra). The defaults wal and
+// full put every commit on disk. The file must not hold another workload's run. Open opens nothing
+// yet and returns *store.OptionError.
 func Open(_ context.Context, target store.Target, of store.Schema) (store.Database, error) {
 	f, err := open(target, of)
 	if err != nil {
@@ -22,7 +21,6 @@ func Open(_ context.Context, target store.Target, of store.Schema) (store.Databa
 	return f, nil
 }
 
-// open returns the file that the target names, for a workload.
 func open(target store.Target, kind store.Schema) (*file, error) {
 	o, err := parse(target)
 	if err != nil {
@@ -41,21 +39,18 @@ func (f *file) Audit(ctx context.Context, read func(store.Reader) error) error {
 	return f.explain("audit", f.reading(ctx, read))
 }
 
-// Promises implements store.Database. SQLite's documentation promises
-// serializable isolation "by actually serializing the writes"
-// (https://www.sqlite.org/isolation.html), and in real time: whoever writes
-// holds the only write lock from its beginning, so that what it reads is what
-// the last commit left; and whoever reads "remembers the location of the last
-// valid commit record in the WAL" when it begins
-// (https://www.sqlite.org/wal.html), so it sees all that was committed by
-// then. With a rollback journal readers and writers lock each other out.
+// Promises implements store.Database. SQLite serializes writes
+// (https://www.sqlite.org/isolation.html), and in real time. A writer holds the only write lock
+// from its beginning, so it reads the last commit's state. A reader begins at the last commit in
+// the log (https://www.sqlite.org/wal.html). With a rollback journal readers and writers exclude
+// each other.
 func (f *file) Promises() store.Promises {
 	return sqldb.Promises("strict-serializable", store.Linearizable)
 }
 
 func (f *file) Lacks() store.Lacks { return sqldb.Lacks() }
 
-// Engines implements store.Database: there is one way to store tables.
+// Engines implements store.Database. SQLite has one.
 func (f *file) Engines(context.Context) ([]string, error) { return []string{"btree"}, nil }
 
 func (f *file) CreateOn(ctx context.Context, mark store.Marker, _ string, _ bool) error {
@@ -64,14 +59,13 @@ func (f *file) CreateOn(ctx context.Context, mark store.Marker, _ string, _ bool
 
 func (f *file) Levels() []store.Level { return []store.Level{{Name: level}} }
 
-// Waiting implements sqldb.Connection: those who write queue for their turn, in this
-// process.
+// Waiting implements sqldb.Connection. Writers wait for their turn, in this process.
 func (l *connection) Waiting(context.Context) (waiting, known bool, err error) {
 	return l.queued.Load(), true, nil
 }
 
-// FileSize implements store.Database: the file as it is, after the log has been
-// copied into it, with the pages that are free.
+// FileSize implements store.Database: the file, including free pages, after a checkpoint of the
+// log.
 func (f *file) FileSize(ctx context.Context) (store.Size, error) {
 	size, err := f.Size(ctx)
 	if err != nil {
@@ -87,9 +81,8 @@ func (f *file) FileSize(ctx context.Context) (store.Size, error) {
 
 func (f *file) Compactions() ([]string, error) { return []string{"VACUUM"}, nil }
 
-// Compact implements store.Database: VACUUM "rebuilds the database file, repacking
-// it into a minimal amount of disk space"
-// (https://www.sqlite.org/lang_vacuum.html), in the log first.
+// Compact implements store.Database. VACUUM rewrites the file, first in the log
+// (https://www.sqlite.org/lang_vacuum.html).
 func (f *file) Compact(ctx context.Context, name string) error {
 	if err := f.mustExist(ctx); err != nil {
 		return err

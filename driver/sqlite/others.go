@@ -11,8 +11,8 @@ import (
 	"assay/store"
 )
 
-// objects are all that is in the file but for the mark, and what SQLite makes by itself:
-// indexes of constraints and its statistics.
+// objects lists what is in the file, without the mark, indexes of constraints and SQLite's
+// statistics.
 func objects(ctx context.Context, h *handle) (found []string, err error) {
 	err = h.Query(ctx, `SELECT type, name, tbl_name FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*' AND name <> 'assay_mark' ORDER BY rowid`, func(row store.Row) error {
 		var kind, name, table string
@@ -30,8 +30,8 @@ func object(kind, name, table string) string {
 	return kind + " " + name
 }
 
-// made are the objects that Create and FinishLoad make, or that a user's setup made, as
-// the mark says. Files of earlier versions have no such note.
+// made lists the objects of Create and FinishLoad, and those of a user's setup in the mark. Files
+// of earlier versions have no such note.
 func (f *file) made(ctx context.Context, h *handle) (names []string, err error) {
 	for _, t := range f.kind.Tables {
 		names = append(names, object("table", f.sql.Table(t.Name), ""))
@@ -53,7 +53,7 @@ func (f *file) made(ctx context.Context, h *handle) (names []string, err error) 
 	return names, json.Unmarshal([]byte(text), &names)
 }
 
-// recordMade has the mark name what is in the file, as what a user's setup has made.
+// recordMade notes the file's objects in the mark as the setup's.
 func recordMade(ctx context.Context, h *handle) error {
 	found, err := objects(ctx, h)
 	if err != nil {
@@ -66,15 +66,13 @@ func recordMade(ctx context.Context, h *handle) error {
 	return err
 }
 
-// RecordMade implements store.Database.
 func (f *file) RecordMade(ctx context.Context) error {
 	return f.asWriter(ctx, "note what was made", func() error {
 		return within(ctx, f.writingName(), func(h *handle) error { return recordMade(ctx, h) })
 	})
 }
 
-// unowned gives *store.ForeignError if there is something in a file of ours that assay
-// did not make.
+// unowned returns *store.ForeignError if the file has objects that assay did not make.
 func (f *file) unowned(ctx context.Context, h *handle) error {
 	ours, err := f.made(ctx, h)
 	if err != nil {
@@ -93,11 +91,9 @@ func (f *file) unowned(ctx context.Context, h *handle) error {
 	return &store.ForeignError{Name: "file " + f.name, Others: others, Hint: "drop it or move it to another file, or name another file"}
 }
 
-// Blocked implements store.Administration: SQLite gives up waiting for another process by itself,
-// after lockTimeout.
+// Blocked implements store.Administration. SQLite itself gives up after lockTimeout.
 func (f *file) Blocked(context.Context) (string, error) { return "", nil }
 
-// Others implements ownership.Place.
 func (f *file) Others(ctx context.Context, _ ownership.Direct) error {
 	return f.explainOthers("look for what others have made", within(ctx, f.existingName(), func(h *handle) error { return f.unowned(ctx, h) }))
 }

@@ -11,11 +11,9 @@ import (
 	"assay/store"
 )
 
-// reading calls read in a read transaction on a connection of its own, which is
-// closed when it returns. It sees one snapshot
-// (https://www.sqlite.org/isolation.html); BEGIN is deferred, so that the first SELECT
-// fixes it. With a rollback journal instead of the write-ahead log it holds up writers
-// while it lasts.
+// reading calls read in a transaction on a connection of its own. It sees one snapshot
+// (https://www.sqlite.org/isolation.html), fixed by the first SELECT. With a rollback journal it
+// holds up writers.
 func (f *file) reading(ctx context.Context, read func(store.Reader) error) error {
 	return within(ctx, f.existingName(), func(h *handle) error {
 		if err := h.change(context.Background(), "BEGIN"); err != nil {
@@ -25,10 +23,10 @@ func (f *file) reading(ctx context.Context, read func(store.Reader) error) error
 	})
 }
 
-// isNoTable says of an error that a table is not there, for which SQLite has no code.
+// isNoTable looks at the text, since SQLite has no code for a missing table.
 func isNoTable(err error) bool { return strings.Contains(err.Error(), "no such table") }
 
-// mustExist gives *store.NoSchemaError where there is nothing of ours.
+// mustExist returns *store.NoSchemaError if there is nothing of assay's.
 func (f *file) mustExist(ctx context.Context) error {
 	ours, err := f.look(ctx)
 	if err == nil && !ours {
@@ -37,9 +35,8 @@ func (f *file) mustExist(ctx context.Context) error {
 	return err
 }
 
-// Size empties the write-ahead log first, so that
-// all is in the file, and then asks dbstat, which visits every page
-// (https://www.sqlite.org/dbstat.html).
+// Size implements store.Administration. It empties the write-ahead log into the file and asks
+// dbstat, which visits every page (https://www.sqlite.org/dbstat.html).
 func (f *file) Size(ctx context.Context) (store.Size, error) {
 	if err := f.mustExist(ctx); err != nil {
 		return store.Size{}, err
@@ -67,8 +64,7 @@ func (f *file) Size(ctx context.Context) (store.Size, error) {
 	return size, f.explain("size", err)
 }
 
-// allTables are the workload's tables, those that are not known beforehand included. One
-// whose name would have to be quoted is left out.
+// allTables are all tables of the workload, except those whose names need quotes.
 func (f *file) allTables(ctx context.Context, h *handle) (names []string, err error) {
 	if !f.kind.Open {
 		return f.tables, nil
@@ -81,7 +77,6 @@ func (f *file) allTables(ctx context.Context, h *handle) (names []string, err er
 	return names, err
 }
 
-// countAll counts the rows of these tables.
 func (f *file) countAll(ctx context.Context, h *handle) (map[string]int64, error) {
 	tables, err := f.allTables(ctx, h)
 	if err != nil {

@@ -17,9 +17,8 @@ import (
 	"assay/store"
 )
 
-// applicationID is in the header of every file that assay made ("Assy";
-// https://www.sqlite.org/fileformat.html#application_id). The mark itself is
-// in the table assay_mark.
+// applicationID ("Assy") is in the header of every file that assay made
+// (https://www.sqlite.org/fileformat.html#application_id).
 const applicationID = 0x41737379
 
 const markSchema = `
@@ -28,17 +27,13 @@ CREATE TABLE assay_mark (
 	created TEXT NOT NULL, accounts INTEGER NOT NULL, loaded INTEGER NOT NULL, made TEXT NOT NULL DEFAULT ''
 ) STRICT;`
 
-// look reports whether the file carries our application id. It is false for a
-// file that does not exist or is empty; anything else gives
-// *store.ForeignError.
+// look reports whether the file has our application id. It is false for a missing or empty file.
+// Other files give *store.ForeignError.
 //
-// The file is opened as immutable: SQLite then takes no locks, recovers
-// nothing and makes no other file beside it. It is not read past SQLite
-// because closing the descriptor would drop the locks that SQLite's other
-// connections of this process hold (https://www.sqlite.org/howtocorrupt.html,
-// 2.2). Writable_schema makes SQLite bear with a file that is shorter than its
-// header says, as it is when copying the log into it was cut short; the log has
-// the rest.
+// The file is opened as immutable, so that SQLite takes no locks, recovers nothing and makes no
+// other file. Reading without SQLite would drop the locks of this process's other connections on
+// close (https://www.sqlite.org/howtocorrupt.html, 2.2). Writable_schema tolerates a file shorter
+// than its header says, after an interrupted checkpoint; the log has the rest.
 func (f *file) look(ctx context.Context) (ours bool, err error) {
 	if f.kind.Existing {
 		return true, nil // CheckShape has looked at it
@@ -71,10 +66,9 @@ func (f *file) look(ctx context.Context) (ours bool, err error) {
 	return true, nil
 }
 
-// Title implements ownership.Place.
 func (f *file) Title() string { return f.name }
 
-// Rows implements ownership.Place: it counts those of the first table.
+// Rows implements ownership.Place. It counts the first table's rows.
 func (f *file) Rows(ctx context.Context, _ ownership.Direct) (rows int64, err error) {
 	err = within(ctx, f.existingName(), func(h *handle) error {
 		if !f.kind.Open {
@@ -92,7 +86,6 @@ func (f *file) Rows(ctx context.Context, _ ownership.Direct) (rows int64, err er
 	return rows, f.explain("find", err)
 }
 
-// ReadMark implements ownership.Place.
 func (f *file) ReadMark(ctx context.Context, _ ownership.Direct) (mark *store.Marker, err error) {
 	ours, err := f.look(ctx)
 	if err == nil && ours {
@@ -107,15 +100,13 @@ func (f *file) ReadMark(ctx context.Context, _ ownership.Direct) (mark *store.Ma
 	return mark, f.mustBeOwn(mark)
 }
 
-// ownFile is a file on disk, and the run for which it was made.
 type ownFile struct {
 	file os.FileInfo
 	run  string
 }
 
-// mustBeOwn gives an error if another file has the name of the one that was made here, unless
-// another run has made it and marked it: sessions go on with theirs, so that what they wrote is not
-// in the new one, and nobody lost it.
+// mustBeOwn returns an error if the name leads to another file than the one made here, as sessions
+// would write to the old file. A file that another run made and marked is no error.
 func (f *file) mustBeOwn(mark *store.Marker) error {
 	own := f.own.Load()
 	if own == nil || mark != nil && mark.Run != own.run {
@@ -127,14 +118,13 @@ func (f *file) mustBeOwn(mark *store.Marker) error {
 	return fmt.Errorf("sqlite: %s is not the file any more that this run has worked on: somebody put another in its place; what is in it says nothing about the run", f.name)
 }
 
-// WriteMark implements ownership.Place.
 func (f *file) WriteMark(ctx context.Context, _ ownership.Direct, mark store.Marker) error {
 	return within(ctx, f.writingName(), func(h *handle) error {
 		return h.changeBy(ctx, "UPDATE assay_mark SET loaded = $1", store.OfBool(mark.Loaded))
 	})
 }
 
-// explainOthers explains what does not explain itself.
+// explainOthers explains all errors that do not explain themselves.
 func (f *file) explainOthers(doing string, err error) error {
 	if ownership.Explained(err) || errors.As(err, new(*store.OptionError)) {
 		return err
@@ -142,10 +132,9 @@ func (f *file) explainOthers(doing string, err error) error {
 	return f.explain(doing, err)
 }
 
-// readMark returns nil for a file whose making was cut short, which SQLite
-// rolls back to nothing, *store.ForeignError for one that has our
-// application id and no mark, and *store.OptionError for another workload's:
-// a run of one must not cost the data of another.
+// readMark returns nil for a file whose making was interrupted, which SQLite rolls back. It returns
+// *store.ForeignError for a file with our id but no mark, and *store.OptionError for another
+// workload's file, so that a run never costs another workload's data.
 func (f *file) readMark(ctx context.Context, h *handle) (*store.Marker, error) {
 	var tables, marks, own int
 	known := []string{"assay_mark"}
@@ -176,7 +165,7 @@ func (f *file) readMark(ctx context.Context, h *handle) (*store.Marker, error) {
 	if !marked {
 		return nil, f.foreign()
 	}
-	// Tables of two workloads may have one name.
+	// Two workloads may have a table of one name.
 	if named := m.Workload; named != "" && named != f.kind.Workload && f.kind.Workload != "" {
 		return nil, f.another()
 	}
@@ -213,7 +202,6 @@ func (f *file) Create(ctx context.Context, mark store.Marker) error {
 	return f.explainOthers("create", err)
 }
 
-// inDirectory gives an error if the file's directory is not there.
 func (f *file) inDirectory(doing string) error {
 	directory := filepath.Dir(f.path)
 	if info, err := os.Stat(directory); err != nil || !info.IsDir() {
@@ -222,9 +210,8 @@ func (f *file) inDirectory(doing string) error {
 	return nil
 }
 
-// make puts everything into the file in one transaction, still with a rollback
-// journal: so the application id is in the file itself, where look finds it,
-// and there is never a file of ours without its mark.
+// make fills the file in one transaction, with a rollback journal. So the application id is in the
+// file itself, where look finds it, and a file of assay's always has its mark.
 func (f *file) make(ctx context.Context, h *handle, mark store.Marker) error {
 	if err := h.change(ctx, "BEGIN EXCLUSIVE"); err != nil {
 		return err
@@ -258,7 +245,7 @@ func (f *file) make(ctx context.Context, h *handle, mark store.Marker) error {
 	return nil
 }
 
-// Drop deletes the file if it is this workload's, and that of the lease.
+// Drop deletes the workload's file, if it is this workload's, and the lease's.
 func (f *file) Drop(ctx context.Context) error {
 	if err := f.Held(ctx, ownership.Direct{}); err != nil {
 		return err
@@ -273,16 +260,13 @@ func (f *file) Drop(ctx context.Context) error {
 	return f.EndLease(ctx, ownership.Direct{})
 }
 
-// remove deletes the file if it carries our mark. It is for the writer.
+// remove deletes the file if it carries our mark. It needs the writer's turn.
 //
-// Whoever still had the file open would go on with a file without a name, and
-// be told that everything is committed. So the file is deleted only when no
-// other connection is left, which SQLite tells by granting the change out of
-// the write-ahead log, and under an exclusive lock; with a rollback journal an
-// idle connection is not seen, but it is then refused its next transaction
-// (SQLITE_READONLY_DBMOVED). SQLite does not wait for the last other connection
-// when it changes the journal, whatever busy_timeout is, so our own that are
-// about to close are waited for here.
+// A connection that still had the file open would go on without a name and be told that all is
+// committed. So the file is deleted under an exclusive lock after leaving WAL mode, which SQLite
+// only grants to the last connection. With a rollback journal an idle connection is not seen, but
+// its next transaction is refused (SQLITE_READONLY_DBMOVED). SQLite does not wait for others when
+// it changes the journal, whatever busy_timeout is, so remove first waits for our own connections.
 func (f *file) remove(ctx context.Context) error {
 	if f.kind.Existing {
 		return &store.NotOursError{Doing: "remove " + f.name}

@@ -8,7 +8,6 @@ import (
 	"assay/store"
 )
 
-// reply is how a transaction that may write ended.
 func (e ending) reply() store.Reply {
 	r := e.Reply
 	if r.Outcome == history.Failed {
@@ -17,7 +16,6 @@ func (e ending) reply() store.Reply {
 	return r
 }
 
-// writing does a transaction that writes.
 func (l *connection) writing(ctx context.Context, doing string, work func() error) ending {
 	return l.do(ctx, writing(doing, work))
 }
@@ -29,8 +27,8 @@ func writing(doing string, work func() error) *run {
 	}}
 }
 
-// Run implements sqldb.Connection. A transaction that writes keeps its count to itself
-// until it has ended, since it may go on after the caller has left.
+// Run implements sqldb.Connection. A writing transaction keeps its count to itself until its end,
+// since it may run on after the caller has left.
 func (l *connection) Run(ctx context.Context, which int, row func(store.Row) error, parameters []store.Value) store.Reply {
 	if row != nil {
 		return l.read(ctx, which, row, parameters)
@@ -68,7 +66,6 @@ func (l *connection) Insert(ctx context.Context, rows store.Rows) store.Reply {
 	return l.do(ctx, l.inserting(rows)).reply()
 }
 
-// inserting is the transaction that inserts rows.
 func (l *connection) inserting(rows store.Rows) *run {
 	return writing("insert", func() error {
 		text := l.file.insertText(rows)
@@ -108,7 +105,6 @@ func (l *connection) Batch(ctx context.Context, b *store.Batch) store.Reply {
 	return r
 }
 
-// call does one statement of a batch.
 func (l *connection) call(call *store.Call) error {
 	if call.Row == nil {
 		_, err := l.handle.execute(l.statements[call.Statement], call.Parameters)
@@ -118,7 +114,7 @@ func (l *connection) call(call *store.Call) error {
 }
 
 func (l *connection) Transaction(ctx context.Context, writes bool, work func(context.Context, store.Transaction) error) store.Reply {
-	// The work may outlast the attempt, whose context is then of another one.
+	// The work may outlast the attempt, and ctx may then serve another one.
 	working, stop := context.WithCancel(context.Background())
 	defer stop()
 	return l.do(ctx, &run{doing: "transaction", writes: writes, work: func() (bool, error) {
@@ -127,7 +123,6 @@ func (l *connection) Transaction(ctx context.Context, writes bool, work func(con
 	}}).reply()
 }
 
-// transaction is the one that a connection is in.
 type transaction struct{ l *connection }
 
 func (t transaction) Do(_ context.Context, which int, row func(store.Row) error, parameters ...store.Value) (int64, error) {

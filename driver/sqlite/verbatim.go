@@ -15,7 +15,6 @@ import (
 	"assay/store"
 )
 
-// Refuses implements store.Verbatims.
 func (f *file) Refuses(by store.Protocol) string {
 	if by == store.Pipeline {
 		return "SQLite is no server, and has no pipelines"
@@ -23,9 +22,8 @@ func (f *file) Refuses(by store.Protocol) string {
 	return ""
 }
 
-// Verbatim implements store.Verbatim. An operation that may write has the writer's turn
-// until it is over, so that its BEGIN, which locks nothing yet, cannot lose against another
-// session's.
+// Verbatim implements store.Verbatim. A writing operation holds the writer's turn to its end, so
+// that its BEGIN, which locks nothing yet, cannot lose against another session's.
 func (l *connection) Verbatim(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply {
 	working, stop := context.WithCancel(context.Background()) // see Transaction
 	defer stop()
@@ -37,14 +35,13 @@ func (l *connection) Verbatim(ctx context.Context, writes bool, work func(contex
 	return l.do(ctx, x).Reply
 }
 
-// texts is the sqldb.TextWire of an operation that is under way.
 type texts struct {
 	l *connection
 	x *run
 }
 
-// Status implements sqldb.TextWire: the autocommit state ("Test For Auto-Commit Mode",
-// https://www.sqlite.org/c3ref/get_autocommit.html), for which the library has no method.
+// Status implements sqldb.TextWire by the autocommit state
+// (https://www.sqlite.org/c3ref/get_autocommit.html), for which the library has no method.
 func (t *texts) Status() store.Status {
 	raw := reflect.ValueOf(t.l.handle.raw).Elem()
 	tls := (*libc.TLS)(raw.FieldByName("tls").UnsafePointer())
@@ -54,11 +51,9 @@ func (t *texts) Status() store.Status {
 	return store.Idle
 }
 
-// MayCommit implements sqldb.TextWire.
 func (t *texts) MayCommit(kind store.TextKind) bool { return kind == store.Anything }
 
-// SendTexts implements sqldb.TextWire. What may commit something does so only if the caller
-// is still there, who hears of it in time.
+// SendTexts implements sqldb.TextWire. A text that may commit is not done if the caller has left.
 func (t *texts) SendTexts(_ context.Context, all []store.UserText) ([]store.Result, sqldb.Stage, error) {
 	if len(all) > 1 {
 		return nil, sqldb.BeforeCommit, errors.New(t.l.file.Refuses(store.Pipeline))
@@ -107,7 +102,7 @@ func (t *texts) Classify(err error, at sqldb.Stage) store.Reply {
 
 func (t *texts) Violated(err error) store.Violation { return violated(err) }
 
-// Leave implements sqldb.TextWire. Some errors have rolled the transaction back.
+// Leave implements sqldb.TextWire. Some errors have already rolled back.
 func (t *texts) Leave(context.Context, *store.Call) error {
 	if t.Status() == store.Idle {
 		return nil
@@ -118,7 +113,6 @@ func (t *texts) Leave(context.Context, *store.Call) error {
 
 func (t *texts) Usable(error) bool { return t.Status() == store.Idle }
 
-// textOnly is a text that is not prepared.
 type textOnly struct {
 	raw  driver.Conn
 	text string

@@ -2,9 +2,8 @@
 //
 //	SCHEME://[USER[:PASSWORD]@]HOST[:PORT][,HOST...][/PATH][?OPTION=VALUE&...]
 //
-// with special characters percent-encoded, and the options of addresses of other
-// forms. What a path or an option means is the driver's to say. Drivers whose library
-// reads addresses (MongoDB's, PostgreSQL's) leave it to that.
+// with special characters percent-encoded. The driver decides what path and options mean.
+// MongoDB's and PostgreSQL's libraries read addresses themselves.
 //
 // It must not know any driver.
 package uri
@@ -25,22 +24,21 @@ import (
 // MostHosts bounds the hosts of an address.
 const MostHosts = 64
 
-// Address is one that has been read, with its parts decoded.
+// Address is a parsed address with its parts decoded.
 type Address struct {
 	User, Password string
-	// WithPassword is true if there is a colon behind the user: an empty password is one.
+	// WithPassword is true if a colon follows the user, even before an empty password.
 	WithPassword bool
-	// Hosts are HOST:PORT, at least one and each once, in the order of the address; an
-	// IPv6 address is in brackets.
+	// Hosts are distinct HOST:PORT, at least one, in the address's order. An IPv6 address is in
+	// brackets.
 	Hosts []string
-	// Path is what follows the first slash, which may be empty and has no other.
+	// Path follows the first slash. It may be empty and has no other slash.
 	Path    string
 	Options Options
 }
 
-// Parse reads an address that has one of these schemes. An address that cannot be used
-// gives *store.OptionError, which wants this form and tells nothing of the address,
-// since its password may be in any of the parts.
+// Parse reads an address that has one of the schemes. Its error is a *store.OptionError that asks
+// for form. The error shows no part of the address, since each may hold the password.
 func Parse(text, form, defaultPort string, schemes ...string) (*Address, error) {
 	malformed := &store.OptionError{Option: "address", Value: schemes[0] + "://(unreadable)", Want: form}
 	scheme, rest, found := strings.Cut(text, "://")
@@ -63,7 +61,6 @@ func Parse(text, form, defaultPort string, schemes ...string) (*Address, error) 
 	return a, nil
 }
 
-// readAuthority reads user, password and hosts; ok is false if they cannot be used.
 func (a *Address) readAuthority(authority, defaultPort string) (ok bool) {
 	at := strings.LastIndexByte(authority, '@')
 	if at >= 0 {
@@ -88,10 +85,8 @@ func (a *Address) readAuthority(authority, defaultPort string) (ok bool) {
 	return true
 }
 
-// hostName is a name or an IPv4 address.
 var hostName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9.])?$`) })
 
-// readHost reads HOST, HOST:PORT or the same with an IPv6 address in brackets.
 func readHost(text, defaultPort string) (host string, ok bool) {
 	name, port, _ := strings.Cut(text, ":")
 	if inside, bracketed := strings.CutPrefix(text, "["); bracketed {

@@ -9,12 +9,11 @@ import (
 	"assay/store"
 )
 
-// keyword begins an address of libpq's other form: host=... port=... dbname=...
+// keyword matches libpq's other form of addresses: host=... port=... dbname=...
 var keyword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*[A-Za-z_]+\s*=`) })
 
-// FromKeywords returns the URL that means the same as an address of libpq's keyword and
-// value form (PostgreSQL manual, "Connection Strings"), and any other address as it is. An
-// error tells nothing of the address, since its password may be in any of the parts.
+// FromKeywords turns libpq's keyword and value form into a URL (PostgreSQL manual, "Connection
+// Strings") and returns other addresses unchanged. Its error shows no part of the address.
 func FromKeywords(address string) (string, error) {
 	if !keyword().MatchString(address) {
 		return address, nil
@@ -55,7 +54,7 @@ func FromKeywords(address string) (string, error) {
 	return u.String(), nil
 }
 
-// joinPorts are hosts with their ports, of which one may be for all.
+// joinPorts: a single port belongs to all hosts.
 func joinPorts(hosts, ports []string) string {
 	joined := make([]string, len(hosts))
 	for i, h := range hosts {
@@ -74,7 +73,7 @@ func joinPorts(hosts, ports []string) string {
 	return strings.Join(joined, ",")
 }
 
-// readKeywords reads the form as libpq does: the last value of a keyword counts.
+// readKeywords reads as libpq does: the last value of a keyword counts.
 func readKeywords(text string) (values map[string]string, ok bool) {
 	values = map[string]string{}
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
@@ -91,8 +90,8 @@ func readKeywords(text string) (values map[string]string, ok bool) {
 	return values, true
 }
 
-// readKeywordValue reads one value, in quotes or up to a space. A backslash takes what
-// follows as it is.
+// readKeywordValue reads a quoted value, or one up to a space. A backslash escapes the next
+// character.
 func readKeywordValue(text string) (value, rest string, ok bool) {
 	quoted := strings.HasPrefix(text, "'")
 	if quoted {

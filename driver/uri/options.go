@@ -10,18 +10,16 @@ import (
 	"assay/store"
 )
 
-// Options are the options of an address, each with one value. A driver takes out what it
-// knows and refuses the rest (None).
+// Options are the options of an address. A driver takes its own out and refuses the rest (None).
 type Options map[string]string
 
-// The words of errors about options.
 const (
 	anOption   = "the address's option"
 	allOptions = "the address's options"
 )
 
-// ReadOptions reads OPTION=VALUE&..., percent-decoded. Errors are
-// *store.OptionError, as of all methods.
+// ReadOptions reads OPTION=VALUE&..., percent-decoded. All errors of Options are
+// *store.OptionError.
 func ReadOptions(query string) (Options, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -37,15 +35,14 @@ func ReadOptions(query string) (Options, error) {
 	return options, nil
 }
 
-// Take takes an option out.
+// Take removes an option and returns its value.
 func (o Options) Take(name string) (value string, given bool) {
 	value, given = o[name]
 	delete(o, name)
 	return value, given
 }
 
-// Choose takes an option out that has one of these values; it is empty where there is
-// none.
+// Choose takes an option that has one of the possible values; a missing option is empty.
 func (o Options) Choose(name string, possible ...string) (string, error) {
 	value, given := o.Take(name)
 	if given && !slices.Contains(possible, value) {
@@ -54,8 +51,8 @@ func (o Options) Choose(name string, possible ...string) (string, error) {
 	return value, nil
 }
 
-// Integer takes an option out that is a number from least to most, and is absent where
-// there is none. want says it in words.
+// Integer takes an option that is a number from least to most. A missing option is absent. want
+// is for the error.
 func (o Options) Integer(name, want string, absent, least, most int) (int, error) {
 	value, given := o.Take(name)
 	if !given {
@@ -68,7 +65,7 @@ func (o Options) Integer(name, want string, absent, least, most int) (int, error
 	return n, nil
 }
 
-// None refuses what has not been taken out; known names what could have been.
+// None refuses an option that was not taken; known lists the possible options.
 func (o Options) None(known string) error {
 	for _, name := range slices.Sorted(maps.Keys(o)) {
 		return &store.OptionError{Option: anOption, Value: name, Want: known}
