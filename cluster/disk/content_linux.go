@@ -10,8 +10,8 @@ import (
 )
 
 // content is the bytes of one regular file. The file data has the present bytes. The file undo has,
-// at the same offsets, the bytes that a cut brings back: before the first change of a page since the
-// last sync the page is copied there. So a sync only forgets them. Its methods are safe for
+// at the same offsets, the bytes that a cut brings back: before the first change of a page since
+// the last sync the page is copied there. So a sync only forgets them. Its methods are safe for
 // concurrent use.
 type content struct {
 	path string // of data; undo is at path + ".undo"

@@ -12,9 +12,10 @@ import (
 // signalEvery is the interval of looks at the caller of a held operation once it has a signal.
 const signalEvery = 20 * time.Millisecond
 
-// hold keeps an operation waiting while a Delay, a Stall, or a SlowSync if it is a sync, demands it.
-// v.mu must not be locked. interrupted is closed when the caller, a thread id, gets a signal. An
-// operation of a thread that must die or stop is let go, since neither can happen before its answer.
+// hold keeps an operation waiting while a Delay, a Stall, or a SlowSync if it is a sync, demands
+// it. v.mu must not be locked. interrupted is closed when the caller, a thread id, gets a signal.
+// An operation of a thread that must die or stop is let go, since neither can happen before its
+// answer.
 func (v *volume) hold(number uint64, sync bool, caller uint32, interrupted <-chan struct{}) {
 	failures, name, released := v.holding(number, sync)
 	for _, f := range failures {
@@ -22,8 +23,8 @@ func (v *volume) hold(number uint64, sync bool, caller uint32, interrupted <-cha
 	}
 }
 
-// holding returns the failures that hold an operation on an inode, the inode's path, and the channel
-// that ends all holding.
+// holding returns the failures that hold an operation on an inode, the inode's path, and the
+// channel that ends all holding.
 func (v *volume) holding(number uint64, sync bool) (all []*failure, name string, released <-chan struct{}) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

@@ -1,7 +1,7 @@
-// Package disk is a file system for one node that keeps synced and unsynced state apart. A cut loses
-// what POSIX allows to be lost: all writes since the last fsync of their file, and all names made,
-// moved or removed since the last fsync of their directory; or a part of that, chosen by a seed. It
-// also makes a disk fail: an fsync, a read, the space, a bit.
+// Package disk is a file system for one node that keeps synced and unsynced state apart. A cut
+// loses what POSIX allows to be lost: all writes since the last fsync of their file, and all names
+// made, moved or removed since the last fsync of their directory; or a part of that, chosen by a
+// seed. It also makes a disk fail: an fsync, a read, the space, a bit.
 //
 // It is mounted by FUSE and served by a child process, because a process can wait for ever for a
 // file that it serves itself (a fork in Go holds all threads until the child has entered its
@@ -10,8 +10,8 @@
 // survives the child.
 //
 // Package cluster/image cuts the power of a real ext4 instead. This package loses all that a file
-// system may lose, which ext4 seldom does, chooses by a seed, and fails or slows down on demand. But
-// its recovery is a model's, and its speed proves nothing.
+// system may lose, which ext4 seldom does, chooses by a seed, and fails or slows down on demand.
+// But its recovery is a model's, and its speed proves nothing.
 //
 // It must not know any database product, cluster, fault or other package of assay.
 package disk

@@ -101,8 +101,8 @@ func (s survival) page(n int64, chance *rand.Rand, torn bool) (whole bool, from,
 	return false, sector * sectorSize, pageSize
 }
 
-// restore puts the synced bytes back into a page, except between from and to. Behind valid it writes
-// zeros.
+// restore puts the synced bytes back into a page, except between from and to. Behind valid it
+// writes zeros.
 func (c *content) restore(n, valid, from, to int64) error {
 	start := n * pageSize
 	var page [pageSize]byte

@@ -111,9 +111,9 @@ func (v *volume) enter(at entry, n *inode) {
 
 // commit makes a name durable as it is now.
 //
-// A moved file is never lost, nor found under both names, because file systems with a journal make a
-// rename durable as a whole. So if a name leaves a file, commit also commits the file's other names
-// and the folders above them. If a name comes to a file, its earlier name goes.
+// A moved file is never lost, nor found under both names, because file systems with a journal make
+// a rename durable as a whole. So if a name leaves a file, commit also commits the file's other
+// names and the folders above them. If a name comes to a file, its earlier name goes.
 func (v *volume) commit(at entry) {
 	f := at.folder.folder
 	delete(f.pending, at.name)

@@ -17,7 +17,8 @@ import (
 // not safe for concurrent use.
 //
 // In version 1 each controller has its own hierarchy (Documentation/admin-guide/cgroup-v1), in
-// version 2 all share one (cgroup-v2.rst). Both versions can be mounted, with each controller in one.
+// version 2 all share one (cgroup-v2.rst). Both versions can be mounted, with each controller in
+// one.
 //
 // The cgroups lie at the top of the hierarchy, where leftovers are found whatever session made
 // them. So the limits of assay's session do not bind the processes in them.
@@ -87,8 +88,8 @@ func groupIn(hierarchies []hierarchy, o Options, machine string) (*group, error)
 	return g, nil
 }
 
-// open makes the limit's file appear in the folder. Version 2 has it if the controller is enabled in
-// the folders above. It stays enabled in the topmost, because others may have come to need it.
+// open makes the limit's file appear in the folder. Version 2 has it if the controller is enabled
+// in the folders above. It stays enabled in the topmost, because others may have come to need it.
 func (h hierarchy) open(kind int, top, folder string) error {
 	file := filepath.Join(folder, limitFiles[kind][h.version()])
 	var failed error
@@ -212,8 +213,8 @@ func diskText(device string, bytes int64, v2 bool) string {
 	return fmt.Sprintf("%s %d", device, bytes) // 0 takes the limit away
 }
 
-// adopt moves the process and its descendants into the cgroups. A process can fork until it is moved
-// itself, so the tree is read again until none is outside. An ended process is no error.
+// adopt moves the process and its descendants into the cgroups. A process can fork until it is
+// moved itself, so the tree is read again until none is outside. An ended process is no error.
 func (g *group) adopt(pid int) error {
 	for _, folder := range g.folders {
 		if err := adoptInto(filepath.Join(folder, "cgroup.procs"), pid); err != nil {

@@ -68,8 +68,8 @@ func (n *namespace) settle(path string) (err error) {
 	return links.LinkSetUp(lo)
 }
 
-// withoutIPv6 disables IPv6 in the current namespace, whose own packets would be counted as dropped.
-// A failure does no other harm.
+// withoutIPv6 disables IPv6 in the current namespace, whose own packets would be counted as
+// dropped. A failure does no other harm.
 func withoutIPv6(link string) {
 	_ = os.WriteFile("/proc/sys/net/ipv6/conf/"+link+"/disable_ipv6", []byte("1"), 0)
 }
@@ -92,7 +92,8 @@ func (n *namespace) inside(do func() error) error {
 	return apart(func() error { return n.enter(do) })
 }
 
-// away calls leave, which moves the thread to another namespace, then do, and moves the thread back.
+// away calls leave, which moves the thread to another namespace, then do, and moves the thread
+// back.
 //
 // The goroutine is bound to its thread before it leaves. So no other goroutine runs in the wrong
 // namespace, and no thread starts there, because Go's runtime starts none from a bound thread

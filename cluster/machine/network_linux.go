@@ -25,8 +25,8 @@ const (
 	clientHost, firstHost, lastHost = 1, 11, 254
 )
 
-// benchmarkNetwork is reserved for benchmarks (RFC 2544, appendix C.2.2), so no other computer should
-// be in it.
+// benchmarkNetwork is reserved for benchmarks (RFC 2544, appendix C.2.2), so no other computer
+// should be in it.
 func benchmarkNetwork() netip.Prefix { return netip.MustParsePrefix("198.18.0.0/15") }
 
 // network joins a cluster's machines and this host by a bridge. The bridge is in a namespace of its
@@ -97,8 +97,8 @@ func (n *network) makeBridge(links *netlink.Handle) error {
 	return n.plug(links, hostPort, prefix+n.id, n.host)
 }
 
-// plug makes a pair of interfaces, both down: port on the bridge, and peer in the namespace of file.
-// It must run inside the bridge's namespace.
+// plug makes a pair of interfaces, both down: port on the bridge, and peer in the namespace of
+// file. It must run inside the bridge's namespace.
 func (n *network) plug(links *netlink.Handle, port, peer string, file *os.File) error {
 	bridge, err := links.LinkByName(bridgeName)
 	if err != nil {
@@ -237,8 +237,8 @@ func (n *network) address(host int) netip.Addr {
 
 func (n *network) client() netip.Addr { return n.address(clientHost) }
 
-// add makes a namespace with an interface eth0 to the bridge. Both ends send bandwidth bits a second;
-// 0 is no limit. It is not safe for concurrent use.
+// add makes a namespace with an interface eth0 to the bridge. Both ends send bandwidth bits a
+// second; 0 is no limit. It is not safe for concurrent use.
 func (n *network) add(name string, bandwidth int64) (*namespace, netip.Addr, error) {
 	host := firstHost + n.used
 	if host > lastHost {
@@ -301,8 +301,8 @@ func (n *network) limit(space *namespace, port string, bandwidth int64) error {
 	return nil
 }
 
-// join sets both ends of a pair up, end in the thread's namespace and port on the bridge, and returns
-// when packets pass.
+// join sets both ends of a pair up, end in the thread's namespace and port on the bridge, and
+// returns when packets pass.
 func (n *network) join(links *netlink.Handle, end, port string) error {
 	if err := awaitUp(links, end, false); err != nil {
 		return err

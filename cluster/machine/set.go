@@ -249,8 +249,8 @@ type Delaying struct {
 // Packets counts the delayed packets.
 func (d *Delaying) Packets() (int64, error) { return d.relay.packets.Load(), nil }
 
-// Remove ends the delay and delivers the waiting packets at once. Removing again, or after Close, is
-// no error.
+// Remove ends the delay and delivers the waiting packets at once. Removing again, or after Close,
+// is no error.
 func (d *Delaying) Remove() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

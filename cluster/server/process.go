@@ -236,9 +236,9 @@ func (p *Process) kill() error {
 	return nil
 }
 
-// Stop resumes the process if it is paused, asks it to end, and kills it after StopBound or when ctx
-// ends. It returns when the process is gone. An error means that it had to be killed, or could not
-// be.
+// Stop resumes the process if it is paused, asks it to end, and kills it after StopBound or when
+// ctx ends. It returns when the process is gone. An error means that it had to be killed, or could
+// not be.
 func (p *Process) Stop(ctx context.Context) error {
 	return p.StopWith(ctx, p.options.StopSignal)
 }

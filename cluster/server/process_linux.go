@@ -32,8 +32,8 @@ func lockThread() (unlock func()) {
 const treeBound = 10 * time.Second
 
 // stopTree returns when the root and all its descendants have stopped. A process can fork until it
-// has stopped, so the tree is read again until nothing in it runs. After that the tree's process ids
-// cannot be reused, since a stopped parent reaps no child.
+// has stopped, so the tree is read again until nothing in it runs. After that the tree's process
+// ids cannot be reused, since a stopped parent reaps no child.
 func stopTree(root *os.Process) error {
 	if err := root.Signal(syscall.SIGSTOP); err != nil {
 		return err

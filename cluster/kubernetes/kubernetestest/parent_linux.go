@@ -2,5 +2,5 @@ package kubernetestest
 
 import "syscall"
 
-// dieWithParent has a process end with this one, however that ends.
+// dieWithParent ends a process when this one ends, in any way.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
