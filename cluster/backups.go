@@ -73,7 +73,6 @@ type Restored struct {
 	end func() error
 }
 
-// backupBound limits one backup, and one restore.
 const backupBound = time.Hour
 
 // NewBackups keeps the backups in a folder, which the first backup makes.
@@ -124,7 +123,7 @@ func (b *Backups) makeFolder() error {
 }
 
 // newest returns the newest backup made by the moment until. A zero until means the newest of all,
-// and waits for a backup that is being made if there is none.
+// for which it waits if the first is being made.
 func (b *Backups) newest(ctx context.Context, until time.Time) (Backup, error) {
 	for {
 		b.mu.Lock()

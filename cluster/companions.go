@@ -69,7 +69,6 @@ func (j joined) Close() error {
 	return errors.Join(j.with.Close(), j.product.Close())
 }
 
-// hosts lists the nodes with data as URLs list hosts.
 func (j joined) hosts(s Spec) string {
 	var nodes []*server.Node
 	for i := range s.Nodes {
@@ -78,7 +77,6 @@ func (j joined) hosts(s Spec) string {
 	return server.Hosts(nodes)
 }
 
-// program is a proxy or pooler before the nodes.
 type program interface {
 	// Ready returns when a client of the program gets an answer from a server that takes writes.
 	Ready(ctx context.Context) error
@@ -86,7 +84,6 @@ type program interface {
 	Close() error
 }
 
-// front makes a program a companion.
 type front struct {
 	program
 	node *server.Node

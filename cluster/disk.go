@@ -27,8 +27,7 @@ const (
 // Disks lists the values of Spec.Disk.
 func Disks() []string { return []string{DiskImage, DiskFaulty, DiskFaultyJournal} }
 
-// nodeDisk keeps the files of one node apart, so that its power can be cut. Its methods are safe
-// for concurrent use.
+// nodeDisk is one node's own disk. Its methods are safe for concurrent use.
 type nodeDisk interface {
 	// Folder is the mount point; the node's files are below it.
 	Folder() string
@@ -80,7 +79,6 @@ type imageDisk struct{ *image.Disk }
 
 func (d imageDisk) Cut(disk.Mode, uint64) error { return d.Disk.Cut() }
 
-// addDisk does nothing unless the spec asks for disks.
 func (c *Cluster) addDisk(ctx context.Context, at *machine.Machine) error {
 	if c.spec.Disk == "" {
 		return nil

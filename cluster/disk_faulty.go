@@ -12,7 +12,6 @@ import (
 	"assay/cluster/machine"
 )
 
-// checkFaulty returns a *machine.UnsupportedError if this machine lacks something.
 func checkFaulty(kind string) error {
 	var missing *disk.MissingError
 	if err := disk.Missing(); errors.As(err, &missing) {

@@ -22,11 +22,9 @@ func (s Spec) fits() error {
 	return nil
 }
 
-// enoughRoom is the free space, in bytes, at which a full disk did not end a server: more than the
-// largest file made at once (a segment of PostgreSQL's log, 16 MiB).
+// enoughRoom, in bytes, is more than the largest file made at once (PostgreSQL's log, 16 MiB).
 const enoughRoom = 32 << 20
 
-// littleRoom is empty if the disk has enough room or its room is unknown.
 func littleRoom(folder string) string {
 	on, err := disk.Usage(folder)
 	if err != nil || on.Free >= enoughRoom {
@@ -35,7 +33,6 @@ func littleRoom(folder string) string {
 	return "; the disk of " + folder + " is full: " + quantity.FormatBinary(int64(on.Free)) + " are left"
 }
 
-// machineMemory is in bytes; 0 if unknown.
 func machineMemory() (total int64) {
 	file, err := os.Open("/proc/meminfo")
 	if err != nil {

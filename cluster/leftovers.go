@@ -63,7 +63,6 @@ func (r Record) remove(ctx context.Context) error {
 	return nil
 }
 
-// clear has the product remove what it left outside the folder.
 func (r Record) clear(ctx context.Context) error {
 	spec, err := ParseSpec(r.Spec)
 	if err != nil {

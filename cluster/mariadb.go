@@ -67,7 +67,6 @@ func mariadbParameters() parameters {
 
 func mariadbSettings(s Spec) []string { return append(mariadbFlush(s), s.settings("=")...) }
 
-// mariadbFlush sets, for both engines, when a commit waits for the disk.
 func mariadbFlush(s Spec) (settings []string) {
 	flush := s.Options["flush"]
 	if flush == "" {

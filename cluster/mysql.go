@@ -63,7 +63,6 @@ func startMySQL(ctx context.Context, s Spec, e environment) (product, error) {
 	return mysql.StartSet(ctx, o)
 }
 
-// mysqlFlush sets when a commit waits for the disk.
 func mysqlFlush(s Spec) []string {
 	if flush := s.Options["flush"]; flush != "" {
 		return []string{"innodb-flush-log-at-trx-commit=" + flush}

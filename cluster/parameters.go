@@ -12,7 +12,6 @@ import (
 // so that assay's options cannot clash with them.
 const parameterPrefix = "set."
 
-// parameters are the rules for the server parameters that a spec may set.
 type parameters struct {
 	// example is NAME=VALUE.
 	example string
@@ -27,7 +26,6 @@ type parameters struct {
 	check func(s Spec) (want string)
 }
 
-// ourParameters are parameters that are refused for the same reason.
 type ourParameters struct {
 	names  []string
 	reason string
@@ -65,7 +63,6 @@ func meant(ours, name string) bool {
 	return all && strings.HasPrefix(plainName(name), plainName(beginning)) || plainName(name) == plainName(ours)
 }
 
-// setParameter returns what to use instead if the parameter is refused.
 func (s *Spec) setParameter(t topology, name, value string) (want string) {
 	if want := t.parameters.refuses(t.name, name); want != "" {
 		return want
@@ -155,7 +152,6 @@ func closingQuote(text string) int {
 	return -1
 }
 
-// unquoted removes the quotes that splitOptions kept.
 func unquoted(value string) string {
 	if len(value) < 2 || value[0] != '\'' {
 		return value

@@ -62,7 +62,6 @@ func patroniParameters() parameters {
 	}}
 }
 
-// patroniTimes returns the spec's times, or Patroni's defaults.
 func patroniTimes(s Spec) (ttl, loop, retry time.Duration) {
 	return cmp.Or(s.duration("ttl"), patroni.DefaultTTL), cmp.Or(s.duration("loop_wait"), patroni.DefaultLoopWait),
 		cmp.Or(s.duration("retry_timeout"), patroni.DefaultRetryTimeout)

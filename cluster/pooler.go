@@ -9,7 +9,6 @@ import (
 	"assay/cluster/server"
 )
 
-// pooled is a product behind a pooler.
 type pooled struct {
 	joined
 	pooler *pgbouncer.Pooler
@@ -37,7 +36,6 @@ func poolerOptions(needs, want string) []option {
 	}
 }
 
-// newPooler does not start the pooler. number is its number among the cluster's servers.
 func newPooler(s Spec, e environment, number int, password string) (*pgbouncer.Pooler, error) {
 	return pgbouncer.New(pgbouncer.Options{
 		Programs: e.programs, Dir: filepath.Join(e.logs, RolePooler), Log: filepath.Join(e.logs, "pgbouncer.log"), Number: number,

@@ -44,7 +44,6 @@ func postgresParameters() parameters {
 	}
 }
 
-// postgresAccess are the parameters by which assay reaches any PostgreSQL server and keeps it.
 func postgresAccess() []ourParameters {
 	return []ourParameters{
 		{[]string{"port", "listen_addresses", "unix_socket_*"}, "by them it reaches the server"},
@@ -53,7 +52,6 @@ func postgresAccess() []ourParameters {
 	}
 }
 
-// postgresFollowing are the parameters of replication.
 func postgresFollowing() []string {
 	return []string{"primary_conninfo", "primary_slot_name", "hot_standby", "recovery_target*", "restore_command"}
 }
@@ -76,7 +74,6 @@ func startPostgres(ctx context.Context, s Spec, e environment) (product, error) 
 	return behindPooler(ctx, s, behind, behind.Node(0), front)
 }
 
-// optionArchive turns on archiving of the log.
 const optionArchive = "archive"
 
 func archiveOption() option {

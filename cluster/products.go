@@ -35,7 +35,6 @@ type product interface {
 	Close() error
 }
 
-// environment is the place of a product's cluster.
 type environment struct {
 	machines []*machine.Machine // of the nodes
 	// beside are the machines of servers beside the nodes, by role.
@@ -50,7 +49,6 @@ func (e environment) layout(s Spec) server.Layout {
 	return server.Layout{Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs}
 }
 
-// entry describes a product.
 type entry struct {
 	topology
 	footprint Footprint

@@ -12,7 +12,6 @@ import (
 	"assay/cluster/streaming"
 )
 
-// proxied is a product behind HAProxy.
 type proxied struct {
 	joined
 	proxy *haproxy.Proxy
@@ -33,7 +32,6 @@ func frontOptions() []option {
 		poolerOptions(RoleProxy, "pooler=pgbouncer and proxy=haproxy: clients reach the proxy through it")...)
 }
 
-// asking makes HAProxy a front.
 type asking struct {
 	*haproxy.Proxy
 	servers int

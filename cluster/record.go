@@ -11,7 +11,6 @@ import (
 	"assay/cluster/server"
 )
 
-// recordFile marks a folder as a cluster's.
 const recordFile = "assay-cluster.json"
 
 const folderPrefix = "assay-cluster-"
@@ -56,7 +55,6 @@ func makeFolder(id string) (string, error) {
 	return folder, os.Chmod(folder, 0o711)
 }
 
-// kept reads the cluster's record.
 func (c *Cluster) kept() bool {
 	r, err := readRecord(c.folder)
 	return err == nil && r.Kept

@@ -54,7 +54,6 @@ func startRedis(ctx context.Context, s Spec, e environment) (product, error) {
 	return c, nil
 }
 
-// redisFile sets the append-only file.
 func redisFile(s Spec) []string {
 	fsync := s.Options["appendfsync"]
 	if fsync == "" {
@@ -63,7 +62,6 @@ func redisFile(s Spec) []string {
 	return []string{"appendonly yes", "appendfsync " + fsync}
 }
 
-// redisParameters are lines of redis.conf.
 func redisParameters() parameters {
 	return parameters{example: "min-replicas-to-write=1", ours: []ourParameters{
 		{[]string{"bind", "port", "unixsocket*", "tls-*", "protected-mode"}, "by them it reaches the server"},

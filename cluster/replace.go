@@ -9,8 +9,7 @@ import (
 	"assay/internal/quantity"
 )
 
-// replacing is a product whose nodes can come back empty: Restart then copies everything from the
-// others.
+// replacing is a product in which an empty node's Restart copies everything from the others.
 type replacing interface {
 	// CheckReplace is nil if a node can be replaced.
 	CheckReplace() error

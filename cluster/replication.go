@@ -25,7 +25,6 @@ func checkReplication(elects string) func(Spec) string {
 	}
 }
 
-// replication returns the spec's kind of replication, or otherwise if it names none.
 func (s Spec) replication(otherwise string) string {
 	if kind := s.Options["replication"]; kind != "" {
 		return kind

@@ -33,7 +33,6 @@ func repmgrEntry() entry {
 	}
 }
 
-// standbyParameters are PostgreSQL's if a program configures the standbys.
 func standbyParameters(more ourParameters) parameters {
 	return parameters{example: "work_mem=16MB",
 		ours: append(postgresAccess(), ourParameters{append(postgresFollowing(), "synchronous_standby_names"), "by them the standbys are led"}, more)}
@@ -53,7 +52,6 @@ func startRepmgr(ctx context.Context, s Spec, e environment) (product, error) {
 	return behindFronts(ctx, s, e, password, set, asked(s, set))
 }
 
-// asked are the nodes with data for a proxy that asks each whether it is in recovery.
 func asked(s Spec, p interface{ Node(int) *server.Node }) (all []haproxy.Server) {
 	for i := range s.Nodes {
 		all = append(all, haproxy.Server{Name: s.names()[i], At: p.Node(i)})

@@ -37,7 +37,6 @@ func RoleOf(name string) string {
 // Decides reports whether servers of the role choose the primary.
 func Decides(role string) bool { return role == RoleDCS || role == RoleMonitor }
 
-// role describes the servers of one role.
 type role struct {
 	name  string // one of Roles
 	count func(Spec) int
@@ -100,7 +99,6 @@ func (s Spec) Members() (all []Member) {
 	return all
 }
 
-// numberOf is the number of the first server of a role.
 func (t topology) numberOf(s Spec, role string) int {
 	n := s.Nodes + s.Arbiters
 	for _, r := range t.roles {
@@ -112,7 +110,6 @@ func (t topology) numberOf(s Spec, role string) int {
 	return n
 }
 
-// namesApart are the servers beside the nodes that have machines of their own.
 func (t topology) namesApart(s Spec) (all []string) {
 	for _, r := range t.roles {
 		if r.apart {
@@ -122,7 +119,6 @@ func (t topology) namesApart(s Spec) (all []string) {
 	return all
 }
 
-// machinesByRole returns the nodes' machines, and by role the machines of servers beside them.
 func (c *Cluster) machinesByRole() (nodes []*machine.Machine, beside map[string][]*machine.Machine) {
 	beside = map[string][]*machine.Machine{}
 	for _, m := range c.machines.All() {

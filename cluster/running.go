@@ -223,7 +223,6 @@ func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 	return nil, fmt.Errorf("node number %d takes writes and is no member of %s", i, c.spec)
 }
 
-// numbered returns nil if there is no such member.
 func (c *Cluster) numbered(number int) *Node {
 	for _, n := range c.Nodes() {
 		if n.number == number {
@@ -294,8 +293,7 @@ func (c *Cluster) Close() error {
 	return c.closed
 }
 
-// watchEvery is the interval of looks at the servers. A server that ended and started in between
-// goes unseen.
+// A server that ends and starts within watchEvery goes unseen.
 const watchEvery = 100 * time.Millisecond
 
 // watch reports once each server that ends although assay did not end it, and announces servers

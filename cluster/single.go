@@ -17,13 +17,11 @@ type oneServer interface {
 	Close() error
 }
 
-// single makes one server a cluster.
 type single struct {
 	oneServer
 	node *server.Node
 }
 
-// place is for a product's only server; name begins its log's name.
 func place(e environment, name string) server.Place {
 	return server.Place{Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, name+"-n1.log")}
 }

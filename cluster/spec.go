@@ -56,7 +56,6 @@ func (e *SpecError) Error() string {
 	return fmt.Sprintf("cluster %q: %s; want %s", e.Spec, e.Part, e.Want)
 }
 
-// topology says which clusters of a product can be built.
 type topology struct {
 	name string
 	// scheme begins the addresses, without the colon; empty for the name.
@@ -86,7 +85,6 @@ type option struct {
 // fits demands an odd number of voters if there is an arbiter.
 func (t topology) fits(nodes, arbiters int) bool { return arbiters == 0 || nodes%2 == 0 }
 
-// specs lists all clusters of the product, without options.
 func (t topology) specs() []string {
 	var all []string
 	for _, n := range t.nodes {
@@ -319,19 +317,18 @@ func (s Spec) names() []string {
 	return names
 }
 
-// duration returns the value of an option that ParseSpec has checked; 0 if not given.
+// duration returns the value of an option that ParseSpec has checked; 0 if not given. So do count
+// and size.
 func (s Spec) duration(name string) time.Duration {
 	d, _ := time.ParseDuration(s.Options[name]) // checked by ParseSpec
 	return d
 }
 
-// count returns the value of an option that ParseSpec has checked; 0 if not given.
 func (s Spec) count(name string) int {
 	n, _ := strconv.Atoi(s.Options[name]) // checked by ParseSpec
 	return n
 }
 
-// size returns the value of an option that ParseSpec has checked; 0 if not given.
 func (s Spec) size(name string) int64 {
 	n, _ := quantity.Parse(s.Options[name]) // checked by ParseSpec
 	return n

@@ -12,7 +12,6 @@ import (
 	"assay/cluster/versions"
 )
 
-// optionVersion asks for another version than the machine's.
 const optionVersion = "version"
 
 func versionOption(product string) option {

@@ -9,7 +9,6 @@ import (
 	"assay/cluster/server"
 )
 
-// answerBound limits an answer; a paused node never answers.
 const answerBound = time.Second
 
 // query runs a statement in a session of its own and returns the only column of its rows, which

@@ -16,8 +16,8 @@ import (
 	"assay/internal/wait"
 )
 
-// The probe is an empty table with all nodes as replicas, so a read with consistency ALL tells how
-// many nodes the asked node believes alive.
+// A read of this empty table with consistency ALL tells how many nodes the asked node believes
+// alive, since all nodes are its replicas.
 const probeKeyspace = "assay_cluster"
 
 const schemaBound = time.Minute
@@ -63,7 +63,6 @@ func (c *Ring) Settled(ctx context.Context) error {
 // every ten seconds, has closed it (HintsDispatchTrigger of Cassandra's source).
 const hintsSeen = 12 * time.Second
 
-// allSeen is nil if all running nodes believe one another alive.
 func (c *Ring) allSeen(ctx context.Context) error {
 	running := 0
 	for i := range c.nodes {

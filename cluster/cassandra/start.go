@@ -30,7 +30,6 @@ const (
 	usualStoragePort = 7000
 )
 
-// stopBound covers the writing of a node's tables.
 const stopBound = time.Minute
 
 //go:embed cassandra.yaml jvm17.options logback.xml
@@ -60,7 +59,6 @@ func findJars(extra string) (string, error) {
 	return "", missing
 }
 
-// javaFolders are where systems put Java 17 besides PATH.
 func javaFolders() []string {
 	return []string{"/usr/lib/jvm/*17*/bin", "/opt/homebrew/opt/openjdk@17/bin", "/usr/local/opt/openjdk@17/bin",
 		"/Library/Java/JavaVirtualMachines/*17*/Contents/Home/bin"}
@@ -111,7 +109,6 @@ func findJava(ctx context.Context, folders []string) (string, error) {
 
 var javaVersionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`version "([^"]+)"`) })
 
-// javaVersion is the version in the output of java -version, such as 17.0.15.
 func javaVersion(ctx context.Context, java string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -173,7 +170,6 @@ func isError(line string) bool {
 		strings.HasPrefix(line, "Exception ") || strings.HasPrefix(line, "Error:") || strings.HasPrefix(line, "Error occurred")
 }
 
-// portForAll returns a port that is free on all addresses.
 func portForAll(ports *server.Ports, hosts []string) (int, error) {
 	var last error
 	for range 20 {

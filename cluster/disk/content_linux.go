@@ -34,7 +34,6 @@ type content struct {
 	failed pages
 }
 
-// open keeps the files open until release.
 func (c *content) open() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +94,6 @@ func (c *content) length() int64 {
 	return c.size
 }
 
-// lastWrite is zero if the content was never written.
 func (c *content) lastWrite() time.Time {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -180,7 +178,6 @@ func (c *content) mark(from, to int64) error {
 	return nil
 }
 
-// keep copies bytes from data to undo.
 func (c *content) keep(from, to int64) (err error) {
 	if err := c.undoReady(); err != nil {
 		return err
@@ -214,7 +211,6 @@ func copyRange(to, from *os.File, start, end int64) error {
 	return nil
 }
 
-// truncate returns ENOSPC if size is larger and grow is false.
 func (c *content) truncate(size int64, grow bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,7 +262,6 @@ func (c *content) punch(from, to int64) error {
 	return zero(c.data, from, to)
 }
 
-// zero does nothing for an empty range.
 func zero(f *os.File, from, to int64) error {
 	if from >= to {
 		return nil

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// cut stops the file system in one instant and takes unsynced changes back. Until restore
-// everything fails.
+// cut takes unsynced changes back. Until restore everything fails.
 func (v *volume) cut(mode Mode, seed uint64) (Loss, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -69,8 +68,8 @@ func (v *volume) loseNames(n *inode, mode Mode, seed uint64) (lost int) {
 	return lost
 }
 
-// rebuild makes the synced state the present one and forgets unreachable inodes. It also forgets
-// what the kernel knew: its mount is gone.
+// rebuild makes the synced state the present one, and forgets unreachable inodes and the dead
+// mount.
 func (v *volume) rebuild() {
 	for _, n := range v.inodes {
 		clear(n.names)

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// signalEvery is the interval of looks at the caller of a held operation once it has a signal.
 const signalEvery = 20 * time.Millisecond
 
 // hold keeps an operation waiting while a Delay, a Stall, or a SlowSync if it is a sync, demands
@@ -23,8 +22,8 @@ func (v *volume) hold(number uint64, sync bool, caller uint32, interrupted <-cha
 	}
 }
 
-// holding returns the failures that hold an operation on an inode, the inode's path, and the
-// channel that ends all holding.
+// holding returns the failures that hold an operation on an inode, the inode's path, and
+// v.released.
 func (v *volume) holding(number uint64, sync bool) (all []*failure, name string, released <-chan struct{}) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -40,7 +39,6 @@ func (v *volume) holding(number uint64, sync bool) (all []*failure, name string,
 	return all, name, v.released
 }
 
-// letGo is release without v.mu locked.
 func (v *volume) letGo() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -89,7 +87,6 @@ func (f *failure) hold(name string, caller uint32, interrupted, released <-chan 
 	}
 }
 
-// keep records a held operation; let removes it.
 func (f *failure) keep(name string) (number int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

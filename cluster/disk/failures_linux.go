@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// failure is a failure in force.
 type failure struct {
 	asked Failure
 
@@ -87,7 +86,6 @@ func (v *volume) fail(id uint64, asked Failure) (stale []uint64, err error) {
 	return stale, nil
 }
 
-// matching returns the files that match, in the order of their paths.
 func (v *volume) matching(pattern string) []*inode {
 	var all []*inode
 	paths := map[*inode]string{}
@@ -131,8 +129,7 @@ func (v *volume) flip(f *failure) error {
 	return nil
 }
 
-// met counts the BitFlips whose bit is among the read bytes. v.mu must be locked, at least for
-// reading.
+// met counts the BitFlips whose bit was read. v.mu must be locked, at least for reading.
 func (v *volume) met(n *inode, read []byte, offset int64) {
 	for _, f := range v.failures {
 		if at := f.effect.Offset - offset; f.file == n && 0 <= at && at < int64(len(read)) && read[at] == f.effect.Is {

@@ -67,7 +67,6 @@ func (v *volume) dir(number uint64) (*inode, error) {
 	return n, err
 }
 
-// make makes an inode; target is for a symbolic link.
 func (v *volume) make(dir uint64, name string, attr attributes, target string) (*inode, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -245,7 +244,6 @@ func (v *volume) read(number uint64, p []byte, offset int64) (int, error) {
 	return done, err
 }
 
-// write also syncs the file if durable is true.
 func (v *volume) write(number uint64, p []byte, offset int64, durable bool) (written int, err error) {
 	written, err = v.writeOnly(number, p, offset)
 	if err == nil && durable {
@@ -264,8 +262,7 @@ func (v *volume) writeOnly(number uint64, p []byte, offset int64) (int, error) {
 	return n.content.write(p, offset, v.holds(n, offset+int64(len(p))))
 }
 
-// allocate is fallocate(2) without a mode, with FALLOC_FL_KEEP_SIZE, and with the modes that write
-// zeros.
+// allocate is fallocate(2), with or without FALLOC_FL_KEEP_SIZE, or with a mode that writes zeros.
 func (v *volume) allocate(number uint64, offset, length int64, mode uint32) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -289,7 +286,6 @@ func (v *volume) allocate(number uint64, offset, length int64, mode uint32) erro
 	return n.content.truncate(end, v.holds(n, end))
 }
 
-// holds reports whether there is space for a file of this size.
 func (v *volume) holds(n *inode, size int64) bool {
 	return size <= n.content.length() || v.strikes(Full, n) == nil
 }

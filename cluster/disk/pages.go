@@ -37,7 +37,6 @@ func (p *pages) remove(n int64) {
 
 func (p *pages) clear() { p.words, p.count = p.words[:0], 0 }
 
-// each calls do for every page in ascending order. do may remove it.
 func (p *pages) each(do func(n int64) error) error {
 	for i := range p.words {
 		for word := p.words[i]; word != 0; word &= word - 1 {

@@ -16,14 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mount(8) shows fuse.fileSystemName. childName is the name in os.Args of a process that serves a
-// disk.
+// mount(8) shows fuse.fileSystemName. childName is os.Args[0] of a process that serves a disk.
 const (
 	fileSystemName = "assay"
 	childName      = "assay-disk"
 )
 
-// Folders in a disk's own.
 const (
 	contentsFolder = "contents"
 	mountFolder    = "mounted"
@@ -66,7 +64,6 @@ func serve(folder string, socket *os.File) error {
 	return c.unmount()
 }
 
-// control answers the parent's requests.
 type control struct {
 	volume *volume
 	folder string // where it is mounted
@@ -147,7 +144,6 @@ func (c *control) do(q request, a *answer) (err error) {
 	return errors.Join(err, c.forget(stale))
 }
 
-// mount replaces the previous mount, if any.
 func (c *control) mount(o Options) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,8 +164,7 @@ func (c *control) mount(o Options) error {
 	return server.WaitMount()
 }
 
-// giveUp ends the process after a panic, because a disk with wrong answers would convict the
-// database.
+// giveUp ends the process after a panic: a disk with wrong answers would convict the database.
 func giveUp(defect any) fuse.Status {
 	fmt.Fprintf(os.Stderr, "panic: %v\n%s\n", defect, debug.Stack())
 	os.Exit(2)

@@ -102,7 +102,6 @@ func (d *Disk) start() error {
 	return nil
 }
 
-// listen passes the answers to their callers until the child has ended.
 func (d *Disk) listen() {
 	in := json.NewDecoder(d.connection)
 	for {
@@ -242,5 +241,4 @@ func (d *Disk) Close() error {
 	return d.ended
 }
 
-// closeBound limits how long the child may take to unmount and end.
 const closeBound = 30 * time.Second

@@ -49,7 +49,6 @@ type attributes struct {
 	modified, changed      time.Time
 }
 
-// entry is a name in a folder.
 type entry struct {
 	folder *inode
 	name   string
@@ -147,7 +146,6 @@ func (v *volume) commit(at entry) {
 	v.drop(old)
 }
 
-// commitAbove commits the names of a folder and its parents.
 func (v *volume) commitAbove(n *inode) {
 	for n != v.root && len(n.names) > 0 {
 		at := n.name()
@@ -156,7 +154,6 @@ func (v *volume) commitAbove(n *inode) {
 	}
 }
 
-// name is one of an inode's names; the zero value if it has none.
 func (n *inode) name() entry {
 	for at := range n.names {
 		return at
@@ -190,8 +187,7 @@ func (v *volume) drop(n *inode) {
 	}
 }
 
-// links is stat(2)'s number of links. 1 for a folder means that it does not count its folders, as
-// on Btrfs.
+// links is stat(2)'s number of links; 1 for a folder, as on Btrfs, counts no folders in it.
 func (n *inode) links() uint32 {
 	if n.folder != nil {
 		return 1
@@ -199,7 +195,6 @@ func (n *inode) links() uint32 {
 	return uint32(len(n.names))
 }
 
-// syncFolder makes the folder's names durable; with a journal all names.
 func (v *volume) syncFolder(n *inode) {
 	v.commitFolder(n)
 	n.atSync = n.attr
@@ -222,8 +217,8 @@ func (v *volume) writeJournal() {
 	}
 }
 
-// syncFile makes a file's content durable, and its attributes unless contentOnly is true. A failure
-// may strike.
+// syncFile makes a file's content durable, and its attributes unless contentOnly. It may fail on
+// demand.
 func (v *volume) syncFile(n *inode, contentOnly bool) error {
 	if n.content == nil {
 		return nil
@@ -264,7 +259,6 @@ func (v *volume) syncAll() error {
 	return errors.Join(failed...)
 }
 
-// space is the file system's below.
 func (v *volume) space() (s unix.Statfs_t, err error) {
 	err = unix.Statfs(v.folder, &s)
 	return s, err

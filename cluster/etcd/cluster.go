@@ -73,8 +73,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// fillIn chooses an unprivileged user for the members, if we are root and that user can run the
-// program.
+// fillIn runs members as an unprivileged user if we are root and that user can run the program.
 func (c *Cluster) fillIn() (err error) {
 	o := &c.options
 	o.Nodes = cmp.Or(o.Nodes, 3)
@@ -110,8 +109,8 @@ func isError(line string) bool {
 
 func nameOf(i int) string { return "n" + strconv.Itoa(i+1) }
 
-// arguments are a member's (manual 3.4, "Configuration options"). A member with data reads the
-// others' addresses from there.
+// arguments are in manual 3.4, "Configuration options". With data a member ignores the others'
+// list.
 func (c *Cluster) arguments(node *server.Node) []string {
 	var all []string
 	for i, peer := range c.peers {
@@ -131,7 +130,6 @@ func (c *Cluster) arguments(node *server.Node) []string {
 	}, c.options.Args...)
 }
 
-// spawn does not wait for the member.
 func (c *Cluster) spawn(node *server.Node, env ...string) error {
 	return node.Spawn(server.ProcessOptions{Program: c.program, Args: c.arguments(node), Env: env})
 }

@@ -20,7 +20,6 @@ func (c *Cluster) CheckReplace() error { return nil }
 // Data is the folder of member i's data.
 func (c *Cluster) Data(i int) string { return filepath.Join(c.nodes[i].Dir, "data") }
 
-// forgetBound covers an election of a leader.
 const forgetBound = time.Minute
 
 // Forget removes a member without data, and adds it as a new one at the same address ("Design of
@@ -47,8 +46,8 @@ func (c *Cluster) Forget(ctx context.Context, i int) error {
 	})
 }
 
-// renew does the next step through one member, and reports whether none is left. A member that
-// never started has no name.
+// renew does the next step, and reports whether none is left. A member that never started has no
+// name.
 func renew(ctx context.Context, by pb.ClusterClient, peer string) (done bool, err error) {
 	list, err := by.MemberList(ctx, &pb.MemberListRequest{})
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"assay/cluster/server"
 )
 
-// answerBound limits an answer; a paused member never answers. askPause is the pause after an
-// answer.
+// A paused member never answers.
 const (
 	answerBound = time.Second
 	askPause    = 50 * time.Millisecond
@@ -63,7 +62,6 @@ func heard(ctx context.Context, peer string) error {
 	return nil
 }
 
-// awaitPart waits until a started member serves and knows a leader.
 func awaitPart(ctx context.Context, node *server.Node) error {
 	return node.Await(ctx, func(ctx context.Context) error {
 		s, err := ask(ctx, node)
@@ -115,8 +113,7 @@ func (c *Cluster) Primary(ctx context.Context) (leader int, err error) {
 	return leader, err
 }
 
-// elected is the leader of the latest term that says so itself, if a majority of all members
-// accepts it.
+// elected needs a leader that says so itself and a majority of all members in the latest term.
 func elected(heard []answer, members int) (leader int, found bool) {
 	for _, a := range heard {
 		if a.err != nil || a.status.Leader == 0 || a.status.Leader != a.status.Header.MemberId {

@@ -86,8 +86,7 @@ func New(ctx context.Context, o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// versionIn finds the name and version in the output of haproxy -v: "HAProxy version 2.6.12-1
-// 2023/...".
+// versionIn reads the output of haproxy -v: "HAProxy version 2.6.12-1 2023/...".
 func versionIn(text string) string {
 	if words := strings.Fields(text); len(words) > 2 && words[1] == "version" {
 		return words[0] + " " + words[2]
@@ -117,7 +116,6 @@ func (p *Proxy) Start(ctx context.Context) error {
 	return nil
 }
 
-// start keeps the proxy in the foreground (-db).
 func (p *Proxy) start(ctx context.Context, env ...string) error {
 	if info, err := os.Stat(p.Log); err == nil {
 		p.began.Store(info.Size())
@@ -209,7 +207,6 @@ func recoveryCheck(user string) string {
 	return b.String()
 }
 
-// length is a message's length, itself included.
 func length(message string) string {
 	n := len(message) + 4
 	return string([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})

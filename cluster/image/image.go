@@ -17,7 +17,6 @@ import (
 	"assay/cluster/machine"
 )
 
-// File systems for an image.
 const (
 	Ext4 = "ext4"
 	XFS  = "xfs"

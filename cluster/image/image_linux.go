@@ -140,8 +140,7 @@ func (d *Disk) mount() error {
 	return errors.Join(os.Chmod(d.Folder(), 0o711), d.Sync())
 }
 
-// attach returns a loop device for the file, and its path. The kernel removes it after its last
-// user.
+// attach returns a loop device for the file, and its path. It ends with its last user.
 func attach(image string) (device *os.File, path string, err error) {
 	file, err := os.OpenFile(image, os.O_RDWR, 0)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 
 const chaosGroup = "chaos-mesh.org"
 
-// Kinds of Chaos Mesh that faults use.
 const (
 	PodChaos     = "PodChaos"
 	NetworkChaos = "NetworkChaos"
@@ -101,8 +100,7 @@ func (c *Chaos) Injected(ctx context.Context) (bool, string, error) {
 	return false, describeRecords(records), nil
 }
 
-// describeRecords names the targets that are not injected, or not recovered, each with Chaos Mesh's
-// last message.
+// describeRecords quotes Chaos Mesh on each target that is not injected, or not recovered.
 func describeRecords(records []map[string]any) string {
 	if len(records) == 0 {
 		return "Chaos Mesh has not said anything of it; look whether its controller runs"
@@ -138,7 +136,6 @@ func (c *Chaos) AwaitInjected(ctx context.Context, within time.Duration) error {
 	return err
 }
 
-// forcedBound limits how long an object without finalizers may take to go.
 const forcedBound = 10 * time.Second
 
 // Remove deletes the object and waits until Chaos Mesh has recovered its targets and released it.

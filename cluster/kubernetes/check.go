@@ -31,8 +31,7 @@ func (r Right) String() string {
 	return r.Verb + " " + name
 }
 
-// neededRights are the rights that --kubernetes needs, with chaos also those on Chaos Mesh's
-// objects. deploy/role.yaml grants them.
+// neededRights are what --kubernetes needs, with chaos also for Chaos Mesh; see deploy/role.yaml.
 func neededRights(chaos bool) []Right {
 	all := []Right{
 		{Verb: "list", Resource: "pods", For: "the nodes of the database"},
@@ -135,8 +134,8 @@ func (c *Client) version(ctx context.Context) (string, error) {
 	return version.GitVersion, nil
 }
 
-// allowed creates a SelfSubjectAccessReview (authorization.k8s.io/v1), which needs no right and
-// which the API server does not store.
+// allowed needs no right: the API server does not store a SelfSubjectAccessReview
+// (authorization.k8s.io/v1).
 func (c *Client) allowed(ctx context.Context, r Right, namespace string) (bool, error) {
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",

@@ -26,7 +26,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// requestBound limits one request to the API server.
 const requestBound = 30 * time.Second
 
 const pollEvery = 200 * time.Millisecond
@@ -160,7 +159,6 @@ func awaitGone(ctx context.Context, access dynamic.ResourceInterface, o *unstruc
 	return last, err
 }
 
-// condition returns the condition of this type; an empty status if the object has none.
 func condition(o *unstructured.Unstructured, kind string) (status, message string) {
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, item := range all {

@@ -37,7 +37,6 @@ func (e *ManifestError) Error() string {
 
 func (e *ManifestError) Unwrap() error { return e.Err }
 
-// readManifest reads documents of YAML or JSON, and the items of a List.
 func readManifest(r io.Reader) (all []*unstructured.Unstructured, err error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(r, 4096)
 	for {
@@ -81,7 +80,6 @@ type applied struct {
 
 func (a applied) String() string { return a.GetKind() + " " + a.GetName() }
 
-// applyWithin limits how long a kind may take to be served after its definition.
 const applyWithin = 30 * time.Second
 
 // Apply applies a manifest (server-side apply) with our label on each object. If an object exists
@@ -120,8 +118,7 @@ func (c *Client) Apply(ctx context.Context, file string, mark Mark) (*Applied, e
 	return a, nil
 }
 
-// refuseOthers returns an error if the object exists and belongs to another run. A missing kind may
-// come with the manifest.
+// refuseOthers refuses another run's object. A missing kind may come with the manifest.
 func (c *Client) refuseOthers(ctx context.Context, o *unstructured.Unstructured, mark Mark) error {
 	k, err := c.kindOf(ctx, o)
 	if err != nil {

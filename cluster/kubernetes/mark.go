@@ -13,7 +13,6 @@ import (
 // value is the run's id.
 const LabelRun = "assay/run"
 
-// annotationOwner names the process that the object belongs to.
 const annotationOwner = "assay/owner"
 
 // Mark says whose an object is.

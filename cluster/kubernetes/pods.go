@@ -76,7 +76,6 @@ func (c *Client) Pods(ctx context.Context, t Target) ([]Pod, error) {
 	return all, nil
 }
 
-// podOf reads a pod (Kubernetes API reference, "Pod").
 func podOf(o *unstructured.Unstructured) Pod {
 	p := Pod{Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()), Labels: o.GetLabels(), Ending: o.GetDeletionTimestamp() != nil}
 	p.IP, _, _ = unstructured.NestedString(o.Object, "status", "podIP")
@@ -141,7 +140,6 @@ func text(within map[string]any, key string) string {
 	return value
 }
 
-// quantityOf is zero if there is none.
 func quantityOf(container map[string]any, kind, name string) resource.Quantity {
 	value, _, _ := unstructured.NestedFieldNoCopy(container, "resources", kind, name)
 	q, err := resource.ParseQuantity(fmt.Sprint(value))

@@ -32,7 +32,6 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// kind is a kind of resource that the API server serves.
 type kind struct {
 	schema.GroupVersionResource
 	name       string
@@ -63,8 +62,7 @@ func (c *Client) kindsOf(ctx context.Context, groupVersion string) ([]kind, erro
 	return all, nil
 }
 
-// removable returns all kinds that can be listed and deleted, in the API server's preferred
-// versions.
+// removable returns all kinds that can be listed and deleted, in preferred versions.
 func (c *Client) removable(ctx context.Context) ([]kind, error) {
 	versions := []string{"v1"}
 	var groups metav1.APIGroupList
@@ -151,7 +149,6 @@ func (l Leftover) Remove(ctx context.Context, within time.Duration) (forced stri
 	return "", l.client.removeObject(ctx, l.resource, l.object, within)
 }
 
-// removeObject deletes an object with its dependents and waits until it is gone.
 func (c *Client) removeObject(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured, within time.Duration) error {
 	uid := o.GetUID()
 	propagation := metav1.DeletePropagationBackground

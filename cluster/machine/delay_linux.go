@@ -42,7 +42,6 @@ func CanDelay() error {
 	return unix.Close(fd)
 }
 
-// openTun returns an *UnsupportedError if it fails.
 func openTun() (fd int, err error) {
 	const device = "/dev/net/tun"
 	if fd, err = unix.Open(device, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0); err != nil {
@@ -82,7 +81,6 @@ func (n *namespace) delay(port string, r Rule, by time.Duration) (*relay, error)
 	return d, nil
 }
 
-// end forwards the held frames and returns the machine's port to the bridge.
 func (d *relay) end() error {
 	d.stop()
 	var failed []error
@@ -180,7 +178,6 @@ type waiting struct {
 	frame []byte
 }
 
-// pass forwards the frames of one direction until the relay ends.
 func (d *relay) pass(from, to *os.File, s side) {
 	queue := make(chan waiting, mostWaiting)
 	var bytesWaiting atomic.Int64
@@ -235,7 +232,6 @@ const (
 	leastIPv4      = 20
 )
 
-// matches reports whether a frame is an IPv4 packet that the rule means.
 func (r Rule) matches(frame []byte, s side) bool {
 	const ip = frameHeader + ethernetHeader
 	if len(frame) < ip+leastIPv4 || frame[ip-2] != 0x08 || frame[ip-1] != 0x00 {

@@ -66,7 +66,6 @@ func (n *namespace) filter(do func(*nftables.Conn) error) error {
 	})
 }
 
-// side is one direction of packets.
 type side struct {
 	chain string
 	hook  *nftables.ChainHook

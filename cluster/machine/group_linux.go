@@ -34,10 +34,8 @@ const (
 	disk
 )
 
-// controllers are the names in version 1 and in version 2.
 var controllers = [3][2]string{memory: {"memory", "memory"}, processor: {"cpu", "cpu"}, disk: {"blkio", "io"}}
 
-// limitFiles are the files for the limits, in version 1 and in version 2.
 var limitFiles = [3][2]string{
 	memory:    {"memory.limit_in_bytes", "memory.max"},
 	processor: {"cpu.cfs_quota_us", "cpu.max"},
@@ -128,7 +126,6 @@ func (h hierarchy) version() int {
 
 func (h hierarchy) controllerName(kind int) string { return controllers[kind][h.version()] }
 
-// apply writes the limits that differ.
 func (g *group) apply(before, after Limits) error {
 	if after.Memory != before.Memory {
 		if err := g.set(memory, after.Memory != 0, func(v2 bool) (string, error) {
@@ -153,7 +150,6 @@ func (g *group) apply(before, after Limits) error {
 	})
 }
 
-// set writes a limit, or the removal of one.
 func (g *group) set(kind int, limited bool, text func(v2 bool) (string, error)) error {
 	k := g.knobs[kind]
 	written, err := "", k.err
@@ -299,11 +295,9 @@ func removeGroups(id string) error {
 	return errors.Join(failed...)
 }
 
-// patience is how long a killed process may stay in its cgroup.
 const patience = 3 * time.Second
 
-// removeFolder tries until the deadline while processes are in the cgroup. A missing cgroup is no
-// error.
+// removeFolder retries while processes are in the cgroup. A missing cgroup is no error.
 func removeFolder(folder string, deadline time.Time) error {
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		err := os.Remove(folder)

@@ -16,8 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spaceForm matches our namespaces' names, groupForm the names of our cgroups' folders and of the
-// host's interfaces.
+// groupForm matches the names of cgroups' folders and of the host's interfaces.
 var (
 	spaceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})-[a-z0-9]{1,16}$`) })
 	groupForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})$`) })

@@ -20,7 +20,6 @@ type limited struct {
 	closed bool
 }
 
-// process tells a process from a later one with the same id.
 type process struct {
 	pid     int
 	started uint64
@@ -120,7 +119,6 @@ func (l *limited) change(edit func([]*Limits) []*Limits) error {
 	return nil
 }
 
-// enforce makes the cgroups at the first limit, and writes the limits that change.
 func (l *limited) enforce(before, after Limits) error {
 	if after == before {
 		return nil
@@ -163,7 +161,6 @@ func (l *limited) adopt(pid int) error {
 	return l.group.adopt(pid)
 }
 
-// adoptAll puts processes under limits that are set while they run.
 func (l *limited) adoptAll() error {
 	for _, r := range l.roots {
 		if now, err := identify(r.pid); err != nil || now != r {

@@ -81,7 +81,6 @@ var (
 	nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]{1,16}$`) })
 )
 
-// bridgeName replaces a machine's name in the name of the bridge's namespace.
 const bridgeName = "bridge"
 
 func (o Options) check() error {

@@ -13,7 +13,6 @@ import (
 	"assay/internal/procfs"
 )
 
-// hierarchy is a mounted tree of cgroups with a controller that we use.
 type hierarchy struct {
 	folder      string
 	v2          bool
@@ -46,7 +45,6 @@ func parseMounts(text string) []mount {
 	return all
 }
 
-// unescape decodes \040 and the like, which stand for spaces.
 func unescape(text string) string {
 	var plain strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -70,7 +68,6 @@ func findHierarchies() ([]hierarchy, error) {
 	return hierarchiesOf(mounts), nil
 }
 
-// hierarchiesOf keeps one of several mounts of the same hierarchy.
 func hierarchiesOf(mounts []mount) []hierarchy {
 	var all []hierarchy
 	seen := map[string]bool{}
@@ -99,8 +96,7 @@ func hierarchiesOf(mounts []mount) []hierarchy {
 	return all
 }
 
-// deviceOf returns MAJOR:MINOR of the whole disk that holds a folder: partitions have no limits of
-// writes.
+// deviceOf returns MAJOR:MINOR of the folder's whole disk: partitions have no limits of writes.
 func deviceOf(folder string) (string, error) {
 	var info unix.Stat_t
 	if err := unix.Stat(folder, &info); err != nil {
@@ -128,8 +124,8 @@ func deviceOf(folder string) (string, error) {
 	return wholeDisk("/sys/dev/block", device)
 }
 
-// wholeDisk returns the disk of a partition, and any other device as it is. sysfs has a partition's
-// folder in its disk's folder.
+// wholeDisk returns a partition's disk, in whose sysfs folder the partition's is, or the device
+// itself.
 func wholeDisk(blocks, device string) (string, error) {
 	folder, err := filepath.EvalSymlinks(filepath.Join(blocks, device))
 	if err != nil {
@@ -150,8 +146,7 @@ func identify(pid int) (process, error) {
 	return process{pid: pid, started: p.Started}, err
 }
 
-// tree returns the ids of a process and its descendants, parents first, without ended processes,
-// which are in no cgroup.
+// tree returns a process and its descendants, parents first, that have not ended.
 func tree(root int) []int {
 	all, _ := procfs.Tree(root) // none if it has ended
 	var pids []int

@@ -23,8 +23,7 @@ type namespace struct {
 	file *os.File // nil after close
 }
 
-// makeNamespace makes a namespace with only the loopback interface, which is up. If the name exists
-// the error is os.ErrExist.
+// makeNamespace's only interface is the loopback, up. An existing name is os.ErrExist.
 func makeNamespace(name string) (*namespace, error) {
 	n := &namespace{name: name}
 	if err := os.MkdirAll(namespaces, 0o755); err != nil {
@@ -77,7 +76,6 @@ func withoutIPv6(link string) {
 // currentNamespace is the thread's; /proc/self would give the main thread's.
 const currentNamespace = "/proc/thread-self/ns/net"
 
-// enter calls do on the caller's goroutine with its thread in the namespace.
 func (n *namespace) enter(do func() error) error {
 	file, err := n.handle()
 	if err != nil {
@@ -159,8 +157,7 @@ func (n *namespace) close() error {
 	return err
 }
 
-// removeNamespace removes the name. The namespace itself ends with its last process. A missing name
-// is no error.
+// removeNamespace accepts a missing name. The namespace itself ends with its last process.
 func removeNamespace(name string) error {
 	path := filepath.Join(namespaces, name)
 	// This fails if making the namespace was cut short: then the name is a plain file, which

@@ -25,8 +25,7 @@ const (
 	clientHost, firstHost, lastHost = 1, 11, 254
 )
 
-// benchmarkNetwork is reserved for benchmarks (RFC 2544, appendix C.2.2), so no other computer
-// should be in it.
+// benchmarkNetwork should have no other computers (RFC 2544, appendix C.2.2).
 func benchmarkNetwork() netip.Prefix { return netip.MustParsePrefix("198.18.0.0/15") }
 
 // network joins a cluster's machines and this host by a bridge. The bridge is in a namespace of its
@@ -68,7 +67,6 @@ func openNetwork(id string) (*network, error) {
 	return n, nil
 }
 
-// unsupported turns refusals by the system into *UnsupportedError.
 func unsupported(err error) error {
 	var known *UnsupportedError
 	switch {
@@ -97,8 +95,8 @@ func (n *network) makeBridge(links *netlink.Handle) error {
 	return n.plug(links, hostPort, prefix+n.id, n.host)
 }
 
-// plug makes a pair of interfaces, both down: port on the bridge, and peer in the namespace of
-// file. It must run inside the bridge's namespace.
+// plug makes a pair of interfaces, down: port on the bridge, peer in the namespace of file. It must
+// run inside the bridge's namespace.
 func (n *network) plug(links *netlink.Handle, port, peer string, file *os.File) error {
 	bridge, err := links.LinkByName(bridgeName)
 	if err != nil {
@@ -137,7 +135,6 @@ func awaitUp(links *netlink.Handle, name string, wait bool) error {
 	return nil
 }
 
-// onLinks calls do with a connection to the interfaces of the thread's namespace.
 func onLinks(do func(*netlink.Handle) error) error {
 	links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
@@ -180,7 +177,6 @@ func (n *network) take(links *netlink.Handle, end netlink.Link, free []netip.Pre
 		Reason: fmt.Sprintf("this host has addresses or routes in each part of %v (see ip route show table all)", benchmarkNetwork())}
 }
 
-// hostNetworks returns the networks of this host's addresses and routes, except the default route.
 func hostNetworks(links *netlink.Handle) ([]netip.Prefix, error) {
 	var taken []netip.Prefix
 	addresses, err := links.AddrList(nil, netlink.FAMILY_V4)
@@ -237,8 +233,8 @@ func (n *network) address(host int) netip.Addr {
 
 func (n *network) client() netip.Addr { return n.address(clientHost) }
 
-// add makes a namespace with an interface eth0 to the bridge. Both ends send bandwidth bits a
-// second; 0 is no limit. It is not safe for concurrent use.
+// add makes a namespace with an interface eth0 to the bridge; a bandwidth of 0 is no limit. It is
+// not safe for concurrent use.
 func (n *network) add(name string, bandwidth int64) (*namespace, netip.Addr, error) {
 	host := firstHost + n.used
 	if host > lastHost {
@@ -301,8 +297,8 @@ func (n *network) limit(space *namespace, port string, bandwidth int64) error {
 	return nil
 }
 
-// join sets both ends of a pair up, end in the thread's namespace and port on the bridge, and
-// returns when packets pass.
+// join sets both ends of a pair up, and returns when packets pass. end is in the thread's
+// namespace.
 func (n *network) join(links *netlink.Handle, end, port string) error {
 	if err := awaitUp(links, end, false); err != nil {
 		return err

@@ -266,7 +266,6 @@ func (d *Delaying) Remove() error {
 
 const ownDelay = "a delay of packets"
 
-// portName is the bridge's end of a machine's link.
 func portName(address netip.Addr) string { return fmt.Sprintf("port%d", address.As4()[3]) }
 
 // Dropping is a rule in force. Its methods are safe for concurrent use.

@@ -16,8 +16,7 @@ const (
 	leastBurst = 68 << 10
 )
 
-// shape limits what a link of the thread's namespace sends, in bits a second, by a token bucket
-// filter (tc-tbf(8)).
+// shape limits what a link sends, in bits a second, by a token bucket filter (tc-tbf(8)).
 func shape(links *netlink.Handle, name string, bandwidth int64) error {
 	link, err := links.LinkByName(name)
 	if err != nil {

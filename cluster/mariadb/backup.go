@@ -12,7 +12,6 @@ import (
 	"assay/cluster/server"
 )
 
-// backupProgram is described in MariaDB's documentation, "mariadb-backup Overview".
 func backupProgram() server.Program {
 	return server.Program{Name: "mariadb-backup", Folders: []string{"/usr/bin", "/usr/local/mysql/bin", "/usr/local/mariadb*/bin",
 		"/opt/mariadb*/bin", "/opt/homebrew/opt/mariadb*/bin", "/usr/local/opt/mariadb*/bin"},

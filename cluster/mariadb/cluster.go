@@ -81,8 +81,8 @@ type Cluster struct {
 	restarting sync.Mutex
 }
 
-// member is one server. galera, ist and sst are its ports for the group, for missed transactions,
-// and for a whole copy.
+// member is one server, with its ports for the group, for missed transactions (ist) and copies
+// (sst).
 type member struct {
 	*server.Node
 	galera, ist, sst int
@@ -156,7 +156,6 @@ func (m *Cluster) fillIn() (err error) {
 	})
 }
 
-// makeNode makes a node on a machine; nil means here.
 func (m *Cluster) makeNode(at *machine.Machine) (*member, error) {
 	n := &member{Node: &server.Node{Number: len(m.nodes.All()), Machine: at, User: m.user, IsError: binlog.IsError}}
 	if err := m.options.Place(n.Node, &m.ports, usualPort, "mariadbd", "mariadb"); err != nil {

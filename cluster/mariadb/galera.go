@@ -19,8 +19,7 @@ import (
 	"assay/cluster/server"
 )
 
-// galeraLibrary finds Galera's library in the extra folder, unless it is empty, or where systems
-// put it. The error is a *server.MissingError.
+// galeraLibrary searches the extra folder and the system. The error is a *server.MissingError.
 func galeraLibrary(extra string) (string, error) {
 	const name = "libgalera_smm.so"
 	folders := []string{"/usr/lib/galera", "/usr/lib64/galera-4", "/usr/lib64/galera", "/usr/local/lib/galera", "/usr/lib"}
@@ -72,10 +71,8 @@ func (m *Cluster) galeraArguments(node *member) []string {
 	}
 }
 
-// defaultSuspect is Galera's default of evs.suspect_timeout.
 const defaultSuspect = 5 * time.Second
 
-// isoSeconds is an ISO 8601 duration, which Galera reads.
 func isoSeconds(d time.Duration) string {
 	return "PT" + strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "S"
 }
@@ -124,8 +121,7 @@ func (m *Cluster) rejoin(ctx context.Context, node *member, env []string) error 
 	return m.spawn(node, o)
 }
 
-// mostRecent is the member with the latest data; among equals, node. No member runs, and restarting
-// is held.
+// mostRecent prefers node among equals. No member runs, and restarting is held.
 func (m *Cluster) mostRecent(ctx context.Context, node *member, own position) (*member, position, error) {
 	best, most := node, own
 	for _, other := range m.nodes.All() {
@@ -147,8 +143,7 @@ func (m *Cluster) othersRun(node *member) bool {
 	return slices.ContainsFunc(m.nodes.All(), func(n *member) bool { return n != node && n.Running() })
 }
 
-// position is the end of a node's data: the history's id and its last transaction's number. The
-// zero value means no data.
+// position is a history's id and its last transaction's number. The zero value means no data.
 type position struct {
 	uuid  string
 	seqno int64

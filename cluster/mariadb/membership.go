@@ -57,7 +57,6 @@ func (m *Cluster) Shrink(ctx context.Context, i int) error {
 	return m.agree(ctx, i)
 }
 
-// agree waits until the running nodes count exactly themselves.
 func (m *Cluster) agree(ctx context.Context, i int) error {
 	return server.Until(ctx, 50*time.Millisecond, "the others to agree on their members", func(ctx context.Context) error {
 		_, _, err := m.Membership(ctx, i)

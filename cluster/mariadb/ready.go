@@ -12,11 +12,10 @@ import (
 	"assay/cluster/server"
 )
 
-// answerBound limits an answer; a paused node never answers.
 const answerBound = time.Second
 
-// status is a node's report about itself (MariaDB documentation, "Galera Cluster Status
-// Variables"). A single node has the zero state.
+// status is explained in MariaDB's documentation, "Galera Cluster Status Variables". A single node
+// has the zero state.
 type status struct {
 	galera    bool
 	state     string // wsrep_local_state_comment
@@ -85,7 +84,6 @@ func (m *Cluster) Settled(ctx context.Context) error {
 	})
 }
 
-// inStep sets goal once all running nodes have answered.
 func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
 	states, failures := server.AskAll(m.Nodes(), func(i int) (status, error) {
 		state, err := m.ask(ctx, m.nodes.At(i))

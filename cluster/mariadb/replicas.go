@@ -77,7 +77,6 @@ func (m *Cluster) replicaArguments(node *member) []string {
 	return args
 }
 
-// forget removes all data of a node that has stopped.
 func (n *member) forget() error {
 	_, _, err := server.Clear(n.data())
 	return err

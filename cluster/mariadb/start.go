@@ -36,7 +36,6 @@ func (m *Cluster) startAll(ctx context.Context) error {
 	return m.Settled(ctx)
 }
 
-// install makes a node's database.
 func (m *Cluster) install(ctx context.Context, node *member) error {
 	script, err := server.Program{Name: "mariadb-install-db", Folders: []string{filepath.Dir(m.program),
 		"/usr/local/mysql/scripts"}, Get: mariadbd().Get}.Find(m.options.Programs)
@@ -60,8 +59,7 @@ func (m *Cluster) environment(further []string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin:/bin"}, further...)
 }
 
-// writeUsers writes the statements that replace all users by ours. They keep mariadb.sys, who
-// cannot log in and owns views.
+// writeUsers keeps mariadb.sys, who cannot log in and owns views.
 func (m *Cluster) writeUsers(node *member) (path string, err error) {
 	before := ""
 	if m.options.Replication != Galera { // each node of a set makes its own
@@ -70,7 +68,6 @@ func (m *Cluster) writeUsers(node *member) (path string, err error) {
 	return m.login.WriteUsers(node.Node, before, "DELETE FROM mysql.global_priv WHERE User NOT IN ('"+m.login.User+"', 'mariadb.sys');\nFLUSH PRIVILEGES;\n")
 }
 
-// arguments are for every start of a node, without Galera's.
 func (m *Cluster) arguments(node *member) []string {
 	o := m.options
 	args := []string{
@@ -105,7 +102,6 @@ type startOptions struct {
 	env   []string
 }
 
-// start returns when the node is ready.
 func (m *Cluster) start(ctx context.Context, node *member, o startOptions) error {
 	if err := m.spawn(node, o); err != nil {
 		return err
@@ -123,8 +119,7 @@ func (m *Cluster) spawn(node *member, o startOptions) error {
 	})
 }
 
-// tookAdjusted kills a started node, and returns an error, if it took other values than its
-// adjusted settings.
+// tookAdjusted kills a started node that took other values than its adjusted settings.
 func (n *member) tookAdjusted() error {
 	err := n.Adjusted(n.Settings(nil))
 	if err != nil {

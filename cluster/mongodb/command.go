@@ -13,8 +13,7 @@ import (
 	"assay/cluster/server"
 )
 
-// answerBound limits an answer to a command; a paused member never answers. initiateBound also
-// covers the first contact of all members.
+// A paused member never answers. initiateBound also covers the first contact of all members.
 const (
 	answerBound   = time.Second
 	initiateBound = 20 * time.Second
@@ -42,10 +41,8 @@ type helloReply struct {
 	} `bson:"lastWrite"`
 }
 
-// inStep is false while the member starts, recovers or copies its data.
 func (r helloReply) inStep() bool { return r.Primary || r.Secondary || r.Arbiter }
 
-// holds reports whether the member is in step and has the oplog up to goal.
 func (r helloReply) holds(goal bson.Timestamp) bool {
 	return r.inStep() && (r.Arbiter || !r.LastWrite.OpTime.TS.Before(goal))
 }
@@ -139,7 +136,6 @@ func (m *ReplicaSet) StepDown(ctx context.Context) error {
 	return nil
 }
 
-// hello needs no user.
 func hello(ctx context.Context, n *server.Node) (reply helloReply, err error) {
 	err = run(ctx, n, answerBound, bson.D{{Key: "hello", Value: 1}}, &reply)
 	return reply, err
@@ -186,7 +182,6 @@ func run(ctx context.Context, n *server.Node, bound time.Duration, command bson.
 	return bson.Unmarshal(answer, reply)
 }
 
-// commandError is a member's refusal of a command.
 type commandError struct {
 	code    int32
 	message string
@@ -212,7 +207,6 @@ func opMsg(command bson.D) ([]byte, error) {
 	return append(message, body...), nil
 }
 
-// readOpMsg returns an answer's document.
 func readOpMsg(r io.Reader) (bson.Raw, error) {
 	prefix := make([]byte, opMsgPrefix)
 	if _, err := io.ReadFull(r, prefix); err != nil {

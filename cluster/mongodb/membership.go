@@ -13,7 +13,6 @@ import (
 	"assay/cluster/server"
 )
 
-// withdrawBound limits the removal of a member after a failed addition.
 const withdrawBound = 30 * time.Second
 
 // Fixed is nil: the members of a set can always change.
@@ -178,7 +177,6 @@ func (m *ReplicaSet) admit(ctx context.Context, node *server.Node) error {
 	})
 }
 
-// exclude removes a member from the configuration once it is not the primary.
 func (m *ReplicaSet) exclude(ctx context.Context, node *server.Node) error {
 	err := m.reconfigure(ctx, func(c *setConfig) bool {
 		i := c.index(node)

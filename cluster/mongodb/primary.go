@@ -12,10 +12,8 @@ import (
 	"assay/internal/wait"
 )
 
-// askPause is the pause after a member's answer.
 const askPause = 50 * time.Millisecond
 
-// answer is a member's latest answer.
 type answer struct {
 	number int
 	host   string

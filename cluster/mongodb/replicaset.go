@@ -113,7 +113,6 @@ func (m *ReplicaSet) fillIn() error {
 	})
 }
 
-// makeNode makes a member and its folder. It does not start it.
 func (m *ReplicaSet) makeNode(at *machine.Machine) (*server.Node, error) {
 	node := &server.Node{Number: len(m.nodes.All()), Machine: at, IsError: isError}
 	if err := m.options.Place(node, &m.ports, usualPort, "mongod", "mongodb"); err != nil {
@@ -156,7 +155,6 @@ func (m *ReplicaSet) start(ctx context.Context, node *server.Node, env ...string
 	return await(ctx, node, func(helloReply) bool { return true })
 }
 
-// await asks a member until want accepts the answer.
 func await(ctx context.Context, node *server.Node, want func(helloReply) bool) error {
 	return node.Await(ctx, func(ctx context.Context) error {
 		reply, err := hello(ctx, node)

@@ -12,8 +12,8 @@ import (
 	"assay/cluster/server"
 )
 
-// settings splits settings into mongod's arguments and lines of its configuration file, which reads
-// a quoted value as the key's type.
+// settings splits settings into arguments and lines of the configuration file, which reads a quoted
+// value as the key's type.
 func settings(all []string) (args, config []string) {
 	for _, setting := range all {
 		name, value, _ := strings.Cut(setting, "=")

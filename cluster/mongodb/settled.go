@@ -30,8 +30,7 @@ func (m *ReplicaSet) Settled(ctx context.Context) error {
 	})
 }
 
-// behind names the members that are not in step. At the first answer it sets goal to the primary's
-// position.
+// behind sets goal at the first answer to the primary's position.
 func (m *ReplicaSet) behind(ctx context.Context, goal *bson.Timestamp) error {
 	i, err := m.Primary(ctx)
 	if err != nil {

@@ -165,7 +165,6 @@ func (m *Cluster) fillIn() (err error) {
 	return o.Make(nil, o.Nodes, m.makeNode)
 }
 
-// makeNode makes a node on a machine; nil means here.
 func (m *Cluster) makeNode(at *machine.Machine) (err error) {
 	n := &member{Node: &server.Node{Number: len(m.nodes), Machine: at, IsError: binlog.IsError}}
 	if err := m.options.Place(n.Node, &m.ports, usualPort, "mysqld", "mysql"); err != nil {
@@ -184,7 +183,6 @@ func (m *Cluster) makeNode(at *machine.Machine) (err error) {
 func (n *member) data() string      { return filepath.Join(n.Dir, "data") }
 func (n *member) temporary() string { return filepath.Join(n.Dir, "tmp") }
 
-// empty removes all data of a node that has ended.
 func (n *member) empty() error { return os.RemoveAll(n.data()) }
 
 // Nodes are all nodes.

@@ -15,8 +15,7 @@ import (
 	"assay/cluster/server"
 )
 
-// groupName is group_replication_group_name. All clusters share it, since each has its own network
-// or ports.
+// All clusters share groupName, since each has its own network or ports.
 const groupName = "a55a7000-0000-4000-8000-000000000001"
 
 // groupArguments prepare a node for a group (MySQL manual, "Configuring an Instance for Group
@@ -78,7 +77,6 @@ func (m *Cluster) startGroup(ctx context.Context) error {
 	return nil
 }
 
-// joinAll has the first node begin the group and the others join it, with repetitions.
 func (m *Cluster) joinAll(ctx context.Context) error {
 	for i, node := range m.nodes {
 		err := server.Until(ctx, retryAfter, node.Name+" to join the group", func(ctx context.Context) error {
@@ -129,7 +127,6 @@ func (v view) took() bool { return v.state == "ONLINE" || v.state == "RECOVERING
 
 func (v view) majority() bool { return v.took() && 2*v.reached > v.size }
 
-// ready is nil if the node is a full member of a group with a majority.
 func (v view) ready() error {
 	switch {
 	case v.state != "ONLINE":
@@ -192,12 +189,10 @@ func (m *Cluster) elected(ctx context.Context) (int, error) {
 	return 0, errors.New("the members know none")
 }
 
-// views asks all running nodes.
 func (m *Cluster) views(ctx context.Context) (views map[int]view, failures map[int]error) {
 	return server.AskAll(m.Nodes(), func(i int) (view, error) { return m.view(ctx, m.nodes[i]) })
 }
 
-// inStep sets goal once all running nodes have answered.
 func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
 	views, failures := m.views(ctx)
 	for i, err := range failures {
@@ -233,7 +228,6 @@ func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
 	return nil
 }
 
-// executed counts the transactions in a node's data.
 func (m *Cluster) executed(ctx context.Context, node *member) (n int64, err error) {
 	err = m.login.InSession(ctx, node.Node, askBound, func(ctx context.Context, c *sql.Conn) error {
 		row, err := binlog.Row(ctx, c, "SELECT @@global.gtid_executed AS executed")

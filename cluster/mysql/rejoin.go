@@ -55,8 +55,7 @@ func together(views map[int]view, silent int) bool {
 	return false
 }
 
-// joinLater makes a node join in the background. It may fail until the group has expelled the
-// node's former membership; tend then tries again.
+// joinLater works in the background. It fails until the group has expelled the node's former self.
 func (m *Cluster) joinLater(i int) {
 	node := m.nodes[i]
 	if !node.joining.TryLock() {
@@ -152,8 +151,8 @@ func (m *Cluster) furthest(ctx context.Context) (int, error) {
 	return 0, errors.New("no member has all that the others have, so that something would be lost")
 }
 
-// leave removes a node from its group. Its components may have no peer to agree with, so it waits a
-// few seconds for each instead of the default five minutes.
+// leave waits a few seconds for each component, which may have no peer to agree with, not 5
+// minutes.
 func (m *Cluster) leave(ctx context.Context, node *member) error {
 	return m.login.InSession(ctx, node.Node, leaveBound, func(ctx context.Context, c *sql.Conn) error {
 		return binlog.Execute(ctx, c, "SET GLOBAL group_replication_components_stop_timeout = 5", "STOP GROUP_REPLICATION",
@@ -161,8 +160,8 @@ func (m *Cluster) leave(ctx context.Context, node *member) error {
 	})
 }
 
-// awaitPart returns when a restarted node is a full member. If no group can have a majority, it
-// returns when the node answers.
+// awaitPart returns when a restarted node is a full member, or answers if no group can have a
+// majority.
 func (m *Cluster) awaitPart(ctx context.Context, node *member) error {
 	return node.Await(ctx, func(ctx context.Context) error {
 		views, failures := m.views(ctx)

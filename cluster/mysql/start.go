@@ -53,8 +53,7 @@ func (m *Cluster) startNew(ctx context.Context, node *member, env []string) erro
 	return errors.Join(err, os.Remove(users))
 }
 
-// writeUsers writes the statements that replace all users who can log in. One of several servers
-// then takes no writes, as after every other start.
+// writeUsers makes one of several servers take no writes afterwards, as after every other start.
 func (m *Cluster) writeUsers(node *member) (path string, err error) {
 	after := "DROP USER root@localhost;\n"
 	if m.grouped() || node.Number > 0 {
@@ -63,7 +62,6 @@ func (m *Cluster) writeUsers(node *member) (path string, err error) {
 	return m.login.WriteUsers(node.Node, "SET SESSION sql_log_bin = 0;\n", after)
 }
 
-// spawn returns when the node answers.
 func (m *Cluster) spawn(ctx context.Context, node *member, args, env []string) error {
 	err := node.Spawn(server.ProcessOptions{Program: m.program, Args: args, Env: env, StopBound: stopBound})
 	if err != nil {
@@ -76,8 +74,7 @@ func (m *Cluster) ping(ctx context.Context, node *member) error {
 	return m.login.InSession(ctx, node.Node, askBound, func(ctx context.Context, c *sql.Conn) error { return c.PingContext(ctx) })
 }
 
-// place says where a node's files are. A root process stays root, which mysqld must be told: other
-// users may be unable to enter the program's folder.
+// place keeps a root process root: other users may be unable to enter the program's folder.
 func (m *Cluster) place(node *member) []string {
 	args := []string{"--no-defaults", "--datadir=" + node.data(), "--tmpdir=" + node.temporary()}
 	if os.Geteuid() == 0 {
@@ -116,7 +113,6 @@ func (m *Cluster) arguments(node *member) []string {
 	return args
 }
 
-// replicaArguments are for the primary, which is the first node, or for a replica.
 func (m *Cluster) replicaArguments(node *member) []string {
 	args, part := []string{"--replica-net-timeout=" + strconv.Itoa(int(binlog.Silence.Seconds()))}, "source"
 	if node.Number > 0 {

@@ -66,7 +66,6 @@ type Set struct {
 	rest              []int // the port of each node's REST API
 }
 
-// restPort is the usual port of Patroni's REST API.
 const restPort = 8008
 
 // Start returns when one node takes writes and all others stream from it. It needs Linux and root,
@@ -97,8 +96,7 @@ func patroniProgram() server.Program {
 		Get: "install Patroni (apt-get install patroni python3-etcd, or scripts/install-servers.sh patroni)"}
 }
 
-// startAll has the first node make the database before the others start. Otherwise chance would
-// decide which node does, and thereby is the first primary.
+// startAll has the first node make the database alone. Otherwise chance would choose the primary.
 func (s *Set) startAll(ctx context.Context) error {
 	for i, n := range s.Nodes() {
 		port, err := s.Port(n, restPort)
@@ -154,7 +152,6 @@ func (s *Set) checkSettings(ctx context.Context) error {
 	return nil
 }
 
-// saidOf is the first node's log line about a parameter; empty if there is none.
 func (s *Set) saidOf(name string) string {
 	for line := range strings.Lines(s.Node(0).Tail(400)) {
 		if strings.Contains(line, "parameter="+name+" ") {
@@ -166,7 +163,6 @@ func (s *Set) saidOf(name string) string {
 
 func (s *Set) file(i int) string { return filepath.Join(s.Node(i).Dir, "patroni.yml") }
 
-// stopBound covers an orderly end of PostgreSQL and the release of the key.
 const stopBound = time.Minute
 
 // script keeps Patroni from being the node's first process. As that it logs the end of each child
@@ -219,7 +215,6 @@ func (s *Set) Settled(ctx context.Context) error {
 // direct ignores the proxy of the environment and keeps no connection.
 var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// synchronous reports whether Patroni has in the store that commits wait for node i.
 func (s *Set) synchronous(ctx context.Context, i int) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -16,7 +16,6 @@ func (s *Set) CheckReplace() error { return nil }
 // CheckSwitchOver is nil: Patroni can always be asked.
 func (s *Set) CheckSwitchOver() error { return nil }
 
-// switchOverBound covers an orderly end of the old primary and the transfer of its log.
 const switchOverBound = 2 * time.Minute
 
 // SwitchOver sends the REST request of `patronictl switchover` from node i (manual, "Patroni REST

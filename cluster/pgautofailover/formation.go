@@ -57,7 +57,6 @@ const (
 	replicaUser     = "pgautofailover_replicator"
 )
 
-// stopBound covers an orderly end of PostgreSQL.
 const stopBound = time.Minute
 
 // Start returns when one node takes writes and all others stream from it. It needs Linux and root.
@@ -109,8 +108,7 @@ func (f *Formation) all() []*server.Node { return append(slices.Clone(f.Nodes())
 // Beside is the monitor. Its number follows the last node's.
 func (f *Formation) Beside() []*server.Node { return []*server.Node{f.monitor} }
 
-// passwords is a node's file with the password of all users, which keeps it out of command lines
-// (manual, "Security settings for pg_auto_failover").
+// passwords is a node's password file (manual, "Security settings for pg_auto_failover").
 func passwords(n *server.Node) string { return filepath.Join(n.Dir, "passwords") }
 
 // boot is the folder of pg_autoctl's files that a reboot invalidates.
@@ -133,7 +131,6 @@ func (f *Formation) uri() string {
 	return u.String()
 }
 
-// control runs a command of pg_autoctl to its end.
 func (f *Formation) control(ctx context.Context, n *server.Node, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -144,8 +141,7 @@ func (f *Formation) control(ctx context.Context, n *server.Node, args ...string)
 	return err
 }
 
-// run has pg_autoctl lead the node's PostgreSQL. It first removes what a reboot invalidates:
-// process ids that other processes may have.
+// run first removes what a reboot invalidates: process ids that other processes may have.
 func (f *Formation) run(n *server.Node, env ...string) error {
 	if err := streaming.Forget(n); err != nil {
 		return err

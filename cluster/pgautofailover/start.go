@@ -43,8 +43,8 @@ func (f *Formation) startAll(ctx context.Context) error {
 	return f.Settled(ctx)
 }
 
-// startMonitor also gives the nodes' user its password, which pg_autoctl does not do (manual,
-// "Security settings for pg_auto_failover").
+// startMonitor gives the nodes' user its password, as the manual says ("Security settings for
+// pg_auto_failover").
 func (f *Formation) startMonitor(ctx context.Context) error {
 	if err := f.control(ctx, f.monitor, "create", "monitor"); err != nil {
 		return err
@@ -88,7 +88,6 @@ func (f *Formation) initialize(ctx context.Context) error {
 	})
 }
 
-// creation is the command that makes node i a member of the formation.
 func (f *Formation) creation(i int) []string {
 	n := f.Node(i)
 	args := []string{"create", "postgres", "--name", f.Name(i), "--monitor", f.uri(), "--pghost", n.Host, "--listen", n.Host,
@@ -99,7 +98,6 @@ func (f *Formation) creation(i int) []string {
 	return args
 }
 
-// users gives the standbys' user its password.
 func (f *Formation) users(ctx context.Context) error {
 	if err := f.SetPassword(ctx, f.AddressOf(0), replicaUser); err != nil {
 		return fmt.Errorf("%s: %w", f.Node(0).Name, err)
@@ -116,8 +114,8 @@ func (f *Formation) Settled(ctx context.Context) error {
 	return f.awaitStates(ctx)
 }
 
-// awaitStates returns when every running node has the state that the monitor assigned, so that a
-// standby could be promoted. The primary is in the state primary only once it has seen a standby.
+// awaitStates returns when every running node has its assigned state, and the primary has seen a
+// standby, so that one could be promoted.
 func (f *Formation) awaitStates(ctx context.Context) error {
 	return server.Until(ctx, 200*time.Millisecond, "the states of the formation", func(ctx context.Context) error {
 		var running []string

@@ -35,7 +35,6 @@ type Options struct {
 // silence is how long the server's machine may be silent until its connections are given up.
 const silence = 3 * time.Second
 
-// Defaults of Options.
 const (
 	DefaultMode = "transaction"
 	DefaultSize = 20

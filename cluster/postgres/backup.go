@@ -150,7 +150,6 @@ func (p *Server) fill(ctx context.Context, backup, archive string, until time.Ti
 		p.writeData("pg_hba.conf", "host all all samehost scram-sha-256\n"))
 }
 
-// archiveBound limits the archiving of the last segment.
 const archiveBound = time.Minute
 
 // archiveAll returns when the archive holds the whole present log and a later commit, without which

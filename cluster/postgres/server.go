@@ -177,13 +177,11 @@ func (p *Server) Append(name, text string) error {
 	return errors.Join(err, file.Close())
 }
 
-// runTool runs one of PostgreSQL's programs to its end, on the node's machine as the server's user.
 func (p *Server) runTool(ctx context.Context, name string, args []string, env ...string) error {
 	_, err := p.Run(ctx, server.ProcessOptions{Name: name, Program: filepath.Join(p.programs, name), Args: args, Env: env})
 	return err
 }
 
-// start starts the server and waits until it is at least in this state.
 func (p *Server) start(ctx context.Context, want serverState, env ...string) error {
 	args := []string{"-D", p.data(), "-p", strconv.Itoa(p.Port)}
 	settings := []string{"listen_addresses=" + p.Host, "unix_socket_directories=", "wal_level=replica", "fsync=on"}
@@ -256,7 +254,6 @@ func (p *Server) shutDown() error {
 	return p.Process().StopWith(ctx, syscall.SIGQUIT) // immediate shutdown
 }
 
-// clearAway starts a killed server again, so that it removes what it left.
 func (p *Server) clearAway(ctx context.Context) error {
 	if !p.Running() && server.Exists(p.lockFile()) {
 		if err := p.start(ctx, stateAnswers); err != nil {

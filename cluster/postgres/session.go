@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// askBound limits a small question to a serving node.
 const askBound = time.Second
 
 // InSession runs f in a session of its own with the server at an address; bound limits all of it.
@@ -24,7 +23,6 @@ func InSession(ctx context.Context, address string, bound time.Duration, f func(
 	return f(ctx, conn)
 }
 
-// closeSession also works if the server does not answer.
 func closeSession(conn *pgx.Conn) {
 	const bound = 200 * time.Millisecond
 	ctx, cancel := context.WithTimeout(context.Background(), bound)

@@ -25,15 +25,13 @@ func (p *Server) Follow(ctx context.Context, primary *Server, name string) error
 
 func (p *Server) passwordFile() string { return filepath.Join(p.Dir, "passwords") }
 
-// writePasswordFile puts the password where the log receiver finds it (manual, libpq, "The Password
-// File"), so that no setting needs it.
+// writePasswordFile is for the log receiver (manual, libpq, "The Password File").
 func (p *Server) writePasswordFile() error {
 	escape := strings.NewReplacer(`\`, `\\`, ":", `\:`)
 	line := "*:*:*:" + escape.Replace(p.options.User) + ":" + escape.Replace(p.options.Password) + "\n"
 	return p.User.WriteFile(p.passwordFile(), line)
 }
 
-// connectionTo is a standby's primary_conninfo.
 func (p *Server) connectionTo(primary *Server, name string) string {
 	quote := strings.NewReplacer(`\`, `\\`, "'", `\'`)
 	var b strings.Builder

@@ -15,7 +15,6 @@ import (
 	"assay/cluster/server"
 )
 
-// answerBound limits an answer; a paused server never answers.
 const answerBound = time.Second
 
 // Bounds of an answer, which takes some kilobytes.
@@ -24,8 +23,8 @@ const (
 	mostPart  = 1 << 20
 )
 
-// ask sends an inline command and returns the texts of the answer (manual, "Redis serialization
-// protocol specification", "Inline commands", "Bulk strings", "Arrays").
+// ask sends an inline command (manual, "Redis serialization protocol specification", "Inline
+// commands", "Bulk strings", "Arrays").
 func (c *Cluster) ask(ctx context.Context, node *server.Node, command string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
@@ -107,7 +106,6 @@ func (c *Cluster) info(ctx context.Context, node *server.Node, section string) (
 	return told, nil
 }
 
-// loaded is nil once the server has loaded its data.
 func (c *Cluster) loaded(ctx context.Context, node *server.Node) error {
 	told, err := c.info(ctx, node, "persistence")
 	if err == nil && told["loading"] != "0" {
@@ -116,7 +114,6 @@ func (c *Cluster) loaded(ctx context.Context, node *server.Node) error {
 	return err
 }
 
-// linked is nil if the server is a replica with a connection to its primary.
 func (c *Cluster) linked(ctx context.Context, node *server.Node) error {
 	told, err := c.info(ctx, node, "replication")
 	if err == nil && (told["role"] != "slave" || told["master_link_status"] != "up") {
@@ -125,8 +122,8 @@ func (c *Cluster) linked(ctx context.Context, node *server.Node) error {
 	return err
 }
 
-// watched is a Sentinel's report on the primary: ip, port, flags and so on (manual, "High
-// availability with Redis Sentinel", "Asking Sentinel about the state of a master").
+// watched is in the manual, "High availability with Redis Sentinel", "Asking Sentinel about the
+// state of a master".
 func (c *Cluster) watched(ctx context.Context, sentinel *server.Node) (map[string]string, error) {
 	parts, err := c.ask(ctx, sentinel, "SENTINEL MASTER "+Service)
 	told := map[string]string{}
@@ -136,7 +133,6 @@ func (c *Cluster) watched(ctx context.Context, sentinel *server.Node) (map[strin
 	return told, err
 }
 
-// informed is nil if the Sentinel knows all replicas and all other Sentinels.
 func (c *Cluster) informed(ctx context.Context, sentinel *server.Node) error {
 	told, err := c.watched(ctx, sentinel)
 	if err != nil {
@@ -234,7 +230,6 @@ func (c *Cluster) behind(ctx context.Context, goal *int64) error {
 	return errors.Join(late...)
 }
 
-// aim sets goal to the primary's position unless it is set.
 func (c *Cluster) aim(ctx context.Context, primary *server.Node, goal *int64) error {
 	if *goal >= 0 {
 		return nil

@@ -29,8 +29,7 @@ func (c *Cluster) shardLines(bus int) []string {
 	return lines
 }
 
-// join makes a Redis Cluster as redis-cli --cluster create does: each primary gets an equal part of
-// the slots and a replica.
+// join does what redis-cli --cluster create does.
 func (c *Cluster) join(ctx context.Context) error {
 	primaries := len(c.nodes) / 2
 	for i, node := range c.nodes {
@@ -70,7 +69,6 @@ func (c *Cluster) join(ctx context.Context) error {
 	return nil
 }
 
-// acquainted is nil if the server knows all others and is connected to each.
 func (c *Cluster) acquainted(ctx context.Context, node *server.Node) error {
 	v, err := c.look(ctx, node, 0)
 	if err == nil && v.linked != len(c.nodes) {
@@ -79,7 +77,6 @@ func (c *Cluster) acquainted(ctx context.Context, node *server.Node) error {
 	return err
 }
 
-// view is a server's report about its Redis Cluster.
 type view struct {
 	// works is true if the server believes that all slots are served.
 	works bool
@@ -149,8 +146,7 @@ func (c *Cluster) slot(ctx context.Context, node *server.Node) (int, error) {
 	return strconv.Atoi(strings.Join(answer, ""))
 }
 
-// views asks all servers. The view of a server that does not answer, or does not believe that all
-// slots are served, is empty.
+// views leaves a view empty if the server does not answer or does not believe all slots served.
 func (c *Cluster) views(ctx context.Context) (views []view, failures []error) {
 	views, failures = make([]view, len(c.nodes)), make([]error, len(c.nodes))
 	var all sync.WaitGroup
@@ -218,8 +214,8 @@ func (c *Cluster) primaries(ctx context.Context) (all []int, err error) {
 	return all, nil
 }
 
-// takesPart is nil if server i believes that all slots are served and knows the owner of Tag's
-// slot. A replica must also be connected to its primary.
+// takesPart is nil if server i believes all slots served and knows Tag's owner. A replica must also
+// be connected to its primary.
 func (c *Cluster) takesPart(ctx context.Context, i int) error {
 	number, err := c.owner(ctx)
 	if err != nil {
@@ -246,8 +242,7 @@ func (c *Cluster) takesPart(ctx context.Context, i int) error {
 	return err
 }
 
-// apart names the servers without their part, and the primary's replicas that have not reached
-// goal.
+// apart names the servers without their part, and the primary's replicas behind goal.
 func (c *Cluster) apart(ctx context.Context, goal *int64) error {
 	number, err := c.primary(ctx)
 	if err != nil {

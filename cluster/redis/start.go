@@ -96,7 +96,6 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// client is nil without TLS.
 func (t TLS) client() (*tls.Config, error) {
 	if t == (TLS{}) {
 		return nil, nil
@@ -112,7 +111,6 @@ func (t TLS) client() (*tls.Config, error) {
 	return &tls.Config{RootCAs: authorities}, nil
 }
 
-// lines configure a server or a Sentinel that listens on a port (manual, "TLS").
 func (t TLS) lines(port int, sharded bool) []string {
 	if t == (TLS{}) {
 		return []string{"port " + strconv.Itoa(port)}
@@ -154,8 +152,7 @@ func (c *Cluster) fillIn() (err error) {
 	return nil
 }
 
-// makeNode writes a configuration, which the server rewrites when Sentinels make it a replica or a
-// primary (CONFIG REWRITE).
+// makeNode's configuration is rewritten by the server when its role changes (CONFIG REWRITE).
 func (c *Cluster) makeNode(i int) error {
 	at := server.MachineAt(c.options.Machines, i)
 	node := &server.Node{Number: i, Machine: at, IsError: isError}
@@ -178,8 +175,7 @@ func (c *Cluster) makeNode(i int) error {
 	return c.configure(node, append(lines, c.options.Settings...))
 }
 
-// makeSentinel keeps a Sentinel off its server's disk, because it survives a cut of the server's
-// power.
+// makeSentinel keeps off the server's disk, because a Sentinel survives a cut of its power.
 func (c *Cluster) makeSentinel(i int) error {
 	at := server.MachineAt(c.options.Machines, i)
 	host, port, err := c.ports.For(at, usualSentinelPort)
@@ -204,7 +200,6 @@ func (c *Cluster) makeSentinel(i int) error {
 	return c.configure(node, lines)
 }
 
-// listening configures servers and Sentinels alike. Their log is their standard output.
 func (c *Cluster) listening(node *server.Node) []string {
 	return append(c.options.TLS.lines(node.Port, c.options.Sharded),
 		"bind "+node.Host, "protected-mode no", "daemonize no", `logfile ""`, "dir "+strconv.Quote(data(node)))
@@ -212,7 +207,6 @@ func (c *Cluster) listening(node *server.Node) []string {
 
 func configuration(node *server.Node) string { return filepath.Join(node.Dir, "redis.conf") }
 
-// data is the folder of a server's data; a Sentinel has none.
 func data(node *server.Node) string { return filepath.Join(node.Dir, "data") }
 
 func (c *Cluster) configure(node *server.Node, lines []string) error {
@@ -260,7 +254,6 @@ func (c *Cluster) startAll(ctx context.Context) error {
 // refuses the signal and goes on (redis.conf, "shutdown-on-sigterm").
 const stopAgain = time.Second
 
-// start waits until the server has loaded its data.
 func (c *Cluster) start(ctx context.Context, node *server.Node, env ...string) error {
 	if err := node.Spawn(server.ProcessOptions{Program: c.program, Args: []string{configuration(node)}, Env: env, StopAgain: stopAgain}); err != nil {
 		return err

@@ -108,8 +108,7 @@ func (s *Set) startAll(ctx context.Context) error {
 	return s.Settled(ctx)
 }
 
-// awaitDaemon returns when repmgrd, without which node i cannot be promoted, runs on the node. The
-// node is registered then.
+// awaitDaemon returns when repmgrd runs on node i, which is registered then.
 func (s *Set) awaitDaemon(ctx context.Context, i int) error {
 	at := s.inside(i)
 	return s.Node(i).Await(ctx, func(ctx context.Context) error {
@@ -136,7 +135,6 @@ func (s *Set) ready(ctx context.Context, i int) error {
 	return nil
 }
 
-// inside is repmgr's database on node i.
 func (s *Set) inside(i int) string { return s.conninfo(i) + " password=" + s.Password() }
 
 func (s *Set) file(n *server.Node, name string) string { return filepath.Join(n.Dir, name) }
@@ -161,7 +159,6 @@ func (s *Set) environment(n *server.Node, env ...string) []string {
 	return append([]string{"PGPASSFILE=" + s.file(n, "passwords")}, env...)
 }
 
-// clone copies the primary i to node n.
 func (s *Set) clone(ctx context.Context, n *server.Node, i int) error {
 	primary := s.Node(i)
 	_, err := n.Run(ctx, server.ProcessOptions{Name: "repmgr standby clone for " + n.Name, Program: filepath.Join(s.programs, "repmgr"), Env: s.environment(n),
@@ -170,10 +167,8 @@ func (s *Set) clone(ctx context.Context, n *server.Node, i int) error {
 	return err
 }
 
-// stopBound covers an orderly end of PostgreSQL.
 const stopBound = time.Minute
 
-// run starts the script.
 func (s *Set) run(n *server.Node, order, target string, env ...string) error {
 	return n.Spawn(server.ProcessOptions{Program: "/bin/sh", Env: s.environment(n, env...), Apart: true, StopBound: stopBound, FenceStatus: fenceStatus,
 		Args: []string{s.file(n, "run.sh"), s.programs, streaming.Data(n), n.Log, s.file(n, "repmgr.conf"), order, target, strconv.Itoa(fenceStatus)}})
@@ -213,7 +208,6 @@ func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	return s.awaitDaemon(ctx, i)
 }
 
-// conninfo is repmgr's connection to node i.
 func (s *Set) conninfo(i int) string {
 	n := s.Node(i)
 	return fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable connect_timeout=2", n.Host, n.Port, repmgrUser, repmgrUser)
@@ -249,7 +243,6 @@ func (s *Set) configuration(i int) string {
 	return b.String()
 }
 
-// fenceStatus is the exit status of a fenced node.
 const fenceStatus = 75
 
 // script is a node's first process. It starts PostgreSQL, executes the order, and runs repmgrd

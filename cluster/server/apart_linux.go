@@ -45,8 +45,8 @@ $mounts
 END
 exec setpriv --reuid="$user" --regid="$group" --clear-groups --pdeathsig keep -- "$@"`
 
-// setApart starts the command in new namespaces (pid_namespaces(7)). When their first process ends
-// the kernel kills the others.
+// setApart starts the command as the first process of new namespaces (pid_namespaces(7)), with
+// which the kernel ends all others.
 func setApart(cmd *exec.Cmd, o ProcessOptions) error {
 	if os.Geteuid() != 0 {
 		return &machine.UnsupportedError{What: "a process apart from all others", Reason: "it takes root"}

@@ -194,8 +194,7 @@ func (n *Node) Await(ctx context.Context, missing func(context.Context) error) e
 	return err
 }
 
-// ended adds the log's reasons to an unexpected end. A server that gives up may log the reason
-// first and then its shutdown.
+// ended adds the log's reasons, which a server may log before its shutdown.
 func (n *Node) ended(process *Process) error {
 	const most = 8
 	var reasons []string

@@ -110,7 +110,6 @@ func StartProcess(o ProcessOptions) (*Process, error) {
 	return p, nil
 }
 
-// run starts cmd and a goroutine that waits for its end.
 func (p *Process) run(cmd *exec.Cmd) error {
 	started := make(chan error)
 	go func() {
@@ -149,7 +148,6 @@ func (p *Process) startOn(m *machine.Machine, cmd *exec.Cmd) error {
 	return nil
 }
 
-// ignoreExit drops a killed process's exit error.
 func ignoreExit(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -62,8 +62,7 @@ func stopTree(root *os.Process) error {
 	}
 }
 
-// continueTree undoes stopTree, descendants first: their ids cannot be reused while the root is
-// stopped.
+// continueTree begins with descendants: their ids cannot be reused while the root is stopped.
 func continueTree(root *os.Process) error {
 	tree, err := procfs.Tree(root.Pid)
 	if err != nil {
@@ -157,8 +156,7 @@ func (id ProcessID) Alive() bool {
 	return err == nil && !m.Ended() && m.Started == id.Started
 }
 
-// homed returns the processes whose HOME at their start was the folder or lies below it. Processes
-// that we may not inspect are not ours.
+// homed matches the HOME at a process's start. Processes that we may not inspect are not ours.
 func homed(folder string) ([]int, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {

@@ -81,8 +81,7 @@ func PrivateDir(dir string, owner *User) (path string, err error) {
 	return dir, owner.canEnter(filepath.Dir(dir))
 }
 
-// canEnter returns an error if the user may not pass through the folder or a folder above it. A
-// server would report that far less clearly.
+// canEnter checks a folder and those above. A server would report that far less clearly.
 func (u *User) canEnter(dir string) error {
 	for ; ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)

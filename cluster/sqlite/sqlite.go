@@ -54,7 +54,6 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// findProgram returns assay in the folder, or the running program.
 func findProgram(folder string) (string, error) {
 	if folder != "" {
 		if found := server.Executable(filepath.Join(folder, "assay")); found != "" {

@@ -21,7 +21,6 @@ const (
 	askEvery = 50 * time.Millisecond
 )
 
-// standing is a server's report about itself.
 type standing struct {
 	// timeline is the server's own or the streamed one; 0 of a standby that does not stream.
 	timeline int64
@@ -78,8 +77,7 @@ func Execute(ctx context.Context, address string, texts ...string) error {
 	})
 }
 
-// askAll asks all running servers at the same time. The others, and those without an answer, have
-// an error.
+// askAll asks all running servers at the same time. The others have an error.
 func (s *Set) askAll(ctx context.Context) (all []standing, failed []error) {
 	all, failed = make([]standing, len(s.nodes)), make([]error, len(s.nodes))
 	var asking sync.WaitGroup
@@ -162,8 +160,7 @@ func (s *Set) Settled(ctx context.Context) error {
 	})
 }
 
-// behind says why a server is not in step with the goal: server.ErrOwnWrites, or another error; nil
-// if it is.
+// behind is server.ErrOwnWrites, or another error, if a server is not in step with the goal.
 func behind(goal, now standing, failed error) error {
 	there, err := reached(now.position, goal.position)
 	switch {

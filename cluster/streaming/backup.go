@@ -22,7 +22,6 @@ func (s *Set) BackUp(ctx context.Context, i int, way, into string) (by string, e
 	return s.server(i).BackUp(ctx, i, way, into)
 }
 
-// primaryBound limits the wait for a primary before a restore to a moment.
 const primaryBound = time.Minute
 
 // Restore is postgres.Server.Restore. To a moment it needs the log of the primary and waits for

@@ -52,7 +52,6 @@ func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
 	return s.prepare(ctx, s.nodes[i], o)
 }
 
-// prepareBound limits the statements of Setup.
 const prepareBound = time.Minute
 
 // prepare executes the statements without clients (manual, "postgres", single-user mode). They are

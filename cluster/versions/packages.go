@@ -16,7 +16,6 @@ import (
 	"strings"
 )
 
-// fromMaven downloads the jar and unpacks the archive in it.
 func (s source) fromMaven(ctx context.Context, version, work, made string) error {
 	artifact := s.Maven + ":" + version + s.Suffix
 	if err := command(ctx, work, "mvn", "-q", "-B", "-Dstyle.color=never", "dependency:copy", "-Dartifact="+artifact, "-DoutputDirectory="+work); err != nil {
@@ -77,7 +76,6 @@ func (s source) fromPython(ctx context.Context, version, work, made string) erro
 	return os.WriteFile(filepath.Join(made, "bin", s.Program), []byte(script), 0o755)
 }
 
-// unzip writes the only file of a zip archive with this suffix.
 func unzip(content []byte, suffix, to string) error {
 	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
@@ -127,7 +125,6 @@ func (s source) fromModule(ctx context.Context, version, work, made string) erro
 	return command(ctx, work, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(made, "bin", s.Program), ".")
 }
 
-// command runs a program in a folder to its end. An error quotes the beginning of its output.
 func command(ctx context.Context, folder, name string, args ...string) error {
 	program, err := exec.LookPath(name)
 	if err != nil {

@@ -27,7 +27,6 @@ import (
 //go:embed versions.yaml
 var table []byte
 
-// source says where the versions of one product's server come from.
 type source struct {
 	// Program is the server's file in the folder bin.
 	Program string `yaml:"program"`
@@ -134,8 +133,7 @@ func Get(ctx context.Context, product, version string, announce func(text string
 	return folder, nil
 }
 
-// install works in a folder beside the result and renames it, so that no incomplete server is
-// found.
+// install works beside the result and renames it, so that no incomplete server is found.
 func (s source) install(ctx context.Context, version, folder string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return err

@@ -15,7 +15,6 @@ import (
 	"assay/cluster/server"
 )
 
-// Folders of definitions in the cache, and the files of Chaos Mesh.
 const (
 	chaosMesh = "chaos-mesh"
 	operators = "operators"

@@ -108,7 +108,6 @@ func (s *Server) start() error {
 // Host is the API server's address.
 func (s *Server) Host() string { return fmt.Sprintf("https://127.0.0.1:%d", s.port) }
 
-// run starts a program that dies with this process. Its output goes to a file.
 func (s *Server) run(program string, args ...string) error {
 	log, err := os.Create(filepath.Join(s.folder, filepath.Base(program)+".log"))
 	if err != nil {
@@ -128,7 +127,6 @@ func (s *Server) run(program string, args ...string) error {
 	return nil
 }
 
-// await returns when the API server serves Chaos Mesh's definitions.
 func (s *Server) await() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
 	defer cancel()

@@ -105,7 +105,6 @@ func (k *StandIn) turn(ctx context.Context, first bool) error {
 	return errors.Join(failed...)
 }
 
-// pod does the work of kubelet and the controller.
 func (k *StandIn) pod(ctx context.Context, p Pod, first bool) error {
 	access := k.server.Client.Resource(podResource()).Namespace(k.namespace)
 	o, err := access.Get(ctx, p.Name, metav1.GetOptions{})
@@ -181,8 +180,7 @@ func (p Pod) object(namespace string) *unstructured.Unstructured {
 
 const recordsFinalizer = "chaos-mesh/records"
 
-// chaos does Chaos Mesh's work for the objects of a kind: it adds a finalizer, reports injection,
-// and recovers and removes the finalizer when an object is deleted.
+// chaos does Chaos Mesh's work for a kind: finalizer, injection, recovery after a deletion.
 func (k *StandIn) chaos(ctx context.Context, resource string) error {
 	access := k.server.Client.Resource(schema.GroupVersionResource{Group: "chaos-mesh.org", Version: "v1alpha1", Resource: resource}).Namespace(k.namespace)
 	list, err := access.List(ctx, metav1.ListOptions{})

@@ -92,7 +92,6 @@ func (s *Server) issue(ctx context.Context, namespace string) (string, error) {
 	return secret, err
 }
 
-// inForce waits until the authorizer has seen the role.
 func (s *Server) inForce(ctx context.Context, namespace string) error {
 	reviews := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"}
 	review := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",

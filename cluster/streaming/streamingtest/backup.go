@@ -38,7 +38,6 @@ func backUp(t *testing.T, c Cluster, i int, kept string) {
 	}
 }
 
-// killUnderBackup kills node i while a backup of it waits for its answer.
 func killUnderBackup(t *testing.T, c Cluster, i int, kept string) {
 	t.Helper()
 	expect.NoError(t, c.Nodes()[i].Pause())

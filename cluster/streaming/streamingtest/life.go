@@ -151,7 +151,6 @@ func successor(t *testing.T, c Cluster, lost int, lose, bringBack func() error) 
 	return OtherPrimary(t, c, lost)
 }
 
-// execute retries a statement until a server takes it.
 func execute(t *testing.T, address, text string) error {
 	return server.Until(expect.Patiently(t), 100*time.Millisecond, "a write", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -179,7 +178,6 @@ func wantRows(t *testing.T, c Cluster, want int) {
 	}
 }
 
-// checkProcesses fails if a process of a node is root's, or has the password among its arguments.
 func checkProcesses(t *testing.T, c Cluster) {
 	t.Helper()
 	for _, n := range c.Nodes() {
