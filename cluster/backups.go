@@ -14,8 +14,7 @@ import (
 	"assay/cluster/server"
 )
 
-// Backing backs up a working database and restores it beside itself. Its methods are safe for
-// concurrent use.
+// Backing backs up a working database and restores it. It is safe for concurrent use.
 type Backing interface {
 	// CheckBackup says why it cannot back up this way (empty: the product's own way) or, if moment
 	// is true, why it cannot restore the state of a chosen moment.
@@ -28,8 +27,7 @@ type Backing interface {
 	Restore(ctx context.Context, backup, into string, until time.Time) (address string, end func() error, err error)
 }
 
-// Backups keeps the backups of one database and the servers restored from them. Its methods
-// are safe for concurrent use.
+// Backups are one database's backups and restored servers, safe for concurrent use.
 type Backups struct {
 	by     Backing
 	folder string
@@ -61,12 +59,10 @@ type Backup struct {
 // Restored is a restored backup. Its server runs until Close.
 type Restored struct {
 	Backup
-	// Restore counts from 1.
 	Restore int
 	// Until is the restored moment; zero for the state of the backup.
 	Until time.Time
-	// Took is the time until the server took work.
-	Took time.Duration
+	Took  time.Duration
 	// Address includes the password.
 	Address string
 
@@ -146,8 +142,7 @@ func (b *Backups) newest(ctx context.Context, until time.Time) (Backup, error) {
 	}
 }
 
-// Restore restores the newest backup made by the moment until (zero: the newest of all) on a
-// server beside the database.
+// Restore restores the newest backup made by the moment until (zero: of all) beside the database.
 func (b *Backups) Restore(ctx context.Context, until time.Time) (Restored, error) {
 	made, err := b.newest(ctx, until)
 	if err != nil {

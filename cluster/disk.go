@@ -19,8 +19,7 @@ const (
 	DiskImage = "image"
 	// DiskFaulty is assay's own file system. It loses all unsynced writes and fails on demand.
 	DiskFaulty = "faulty"
-	// DiskFaultyJournal is DiskFaulty with the journal of ext4 and XFS: a sync of any file makes
-	// all existing names durable.
+	// DiskFaultyJournal is DiskFaulty, but a sync of any file makes all names durable (ext4, XFS).
 	DiskFaultyJournal = "faulty-journal"
 )
 
@@ -29,22 +28,17 @@ func Disks() []string { return []string{DiskImage, DiskFaulty, DiskFaultyJournal
 
 // nodeDisk is one node's own disk. Its methods are safe for concurrent use.
 type nodeDisk interface {
-	// Folder is the mount point; the node's files are below it.
 	Folder() string
-	// Sync makes all earlier writes durable. It is called when the cluster serves and after each
-	// start of a server, for the files that assay and the product's tools have written.
+	// Sync makes earlier writes durable, also those of assay and the product's tools.
 	Sync() error
 	// Cut loses in one instant what has not reached the device, and refuses every later write.
 	// The node's processes are stopped before it and killed right after it. A disk that can
 	// choose among unsynced writes draws the lost ones from the seed.
 	Cut(loss disk.Mode, seed uint64) error
-	// Refuses tries to write between Cut and Restore and returns the error; nil if the write
-	// passed.
+	// Refuses returns the error of a write between Cut and Restore; nil if it passed.
 	Refuses() error
-	// Restore mounts what survived, as the next boot would, once the node's processes are gone.
-	// evidence says in words what was recovered.
+	// Restore mounts what survived, once the node's processes are gone.
 	Restore(ctx context.Context) (evidence string, err error)
-	// Remove ends the disk in any state and removes its files.
 	Remove() error
 }
 
@@ -149,12 +143,10 @@ func (n *Node) HasDisk() bool { return n.disk() != nil }
 // and kill them after. If the disk can choose (CanFail), the seed decides what is lost.
 func (n *Node) CutDisk(loss disk.Mode, seed uint64) error { return n.disk().Cut(loss, seed) }
 
-// DiskRefuses tries to write to a disk without power and returns the error; nil if the write
-// passed.
+// DiskRefuses returns the error of a write to a disk without power; nil if it passed.
 func (n *Node) DiskRefuses() error { return n.disk().Refuses() }
 
-// RestoreDisk mounts what survived a cut; evidence says what was recovered. The node's processes
-// must be gone.
+// RestoreDisk mounts what survived a cut. The node's processes must be gone.
 func (n *Node) RestoreDisk(ctx context.Context) (evidence string, err error) {
 	return n.disk().Restore(ctx)
 }

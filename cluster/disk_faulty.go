@@ -69,8 +69,7 @@ func (d *faultyDisk) Remove() error {
 	return os.RemoveAll(d.folder)
 }
 
-// OwnDisks reports whether the nodes' disks are assay's own file system, whose speed proves
-// nothing.
+// OwnDisks reports whether the nodes' disks are assay's own, whose speed proves nothing.
 func (s Spec) OwnDisks() bool { return s.Disk == DiskFaulty || s.Disk == DiskFaultyJournal }
 
 // CanFail reports whether the node's disk fails on demand and chooses what a cut loses.

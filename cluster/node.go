@@ -10,8 +10,7 @@ import (
 	"assay/cluster/server"
 )
 
-// Node is a node of a cluster, or a server beside the nodes. Its methods are safe for concurrent
-// use.
+// Node is a node or a server beside the nodes. Its methods are safe for concurrent use.
 type Node struct {
 	cluster *Cluster
 	server  *server.Node

@@ -57,13 +57,10 @@ func (p pooled) Address() string { return p.pooler.Address("&nodes=" + p.hosts(p
 
 // Pooling describes how a pooler shares connections.
 type Pooling struct {
-	// Program is its name and version.
 	Program string
-	// Address is host:port.
 	Address string
 	// Mode says how long a client keeps a connection: "transaction" or "session".
 	Mode string
-	// Size is the largest number of connections to the primary.
 	Size int
 }
 

@@ -22,16 +22,13 @@ type product interface {
 	Address() string
 	// Node returns the same pointer for i as long as the cluster lives.
 	Node(i int) *server.Node
-	// Primary waits for a node that takes writes. If the product has no primary the error is a
-	// *server.NoPrimaryError.
+	// Primary waits for a node that takes writes, or returns a *server.NoPrimaryError.
 	Primary(ctx context.Context) (int, error)
 	// Restart stops node i if it runs, and starts it with its data. It returns when the node
 	// serves or has its part in the cluster. env holds for this start alone.
 	Restart(ctx context.Context, i int, env ...string) error
-	// Settled returns when all running nodes have their part in the cluster and hold the same
-	// data. The error names the others.
+	// Settled returns when all running nodes are in step, with the same data, or names the others.
 	Settled(ctx context.Context) error
-	// Close ends all nodes and removes their data.
 	Close() error
 }
 

@@ -97,9 +97,7 @@ func (p proxied) Address() string { return p.address("&nodes=" + p.hosts(p.spec)
 
 // Proxying describes how a proxy finds the primary.
 type Proxying struct {
-	// Program is its name and version.
 	Program string
-	// Address is host:port.
 	Address string
 	// Check is the question that it asks the nodes.
 	Check string

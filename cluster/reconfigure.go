@@ -58,8 +58,7 @@ func (s Spec) WithParameters(set []Parameter) (Spec, error) {
 	return s, nil
 }
 
-// Adjust gives the node's server the parameters of another spec from its next start on. takeBack
-// undoes this, again from the next start on.
+// Adjust replaces the parameters of the node's server from its next start on; takeBack undoes it.
 func (n *Node) Adjust(s Spec) (takeBack func()) {
 	before := n.server.Settings(nil)
 	n.server.Adjust(products()[s.Product].settings(s))
@@ -90,8 +89,7 @@ func parameterOf(ctx context.Context, p product, i int, name string) (string, er
 
 // yielding is a product whose manual advises a primary to step down before it is stopped.
 type yielding interface {
-	// HandOver returns when another node is the primary. It does nothing if node i is not the
-	// primary or no other node can be.
+	// HandOver waits for another primary if node i is the primary and another can be.
 	HandOver(ctx context.Context, i int) error
 }
 

@@ -18,22 +18,18 @@ const folderPrefix = "assay-cluster-"
 // Record describes a living cluster for `assay cluster status` and `down`. It holds a password;
 // only its owner can read the file.
 type Record struct {
-	ID   string `json:"id"`
-	Spec string `json:"spec"`
-	// Kept is true for a cluster that outlives the command that started it.
-	Kept bool `json:"kept"`
-	// Owner is the assay process that the servers belong to.
+	ID    string           `json:"id"`
+	Spec  string           `json:"spec"`
+	Kept  bool             `json:"kept"`
 	Owner server.ProcessID `json:"owner"`
 	// Started is in UTC.
 	Started time.Time `json:"started"`
 	// Address includes the password; it is empty until the database works.
-	Address string `json:"address,omitempty"`
-	// Nodes include the servers beside the nodes.
-	Nodes []NodeRecord `json:"nodes,omitempty"`
+	Address string       `json:"address,omitempty"`
+	Nodes   []NodeRecord `json:"nodes,omitempty"`
 	// Network says why the nodes have no network of their own; empty if they have.
 	Network string `json:"network,omitempty"`
 
-	// Folder is where the record was found.
 	Folder string `json:"-"`
 }
 

@@ -11,9 +11,7 @@ import (
 
 // replacing is a product in which an empty node's Restart copies everything from the others.
 type replacing interface {
-	// CheckReplace is nil if a node can be replaced.
 	CheckReplace() error
-	// Data is the folder of all of the database that node i holds.
 	Data(i int) string
 }
 

@@ -17,17 +17,13 @@ type resizable interface {
 	product
 	// Fixed says why the members cannot change; nil if they can.
 	Fixed() error
-	// Grow starts a node on the machine and returns its number when it is a full member that
-	// holds all data. After an error it is gone.
+	// Grow starts a node and returns its number when it holds all data. After an error it is gone.
 	Grow(ctx context.Context, at *machine.Machine) (int, error)
-	// Shrink takes node i out of the membership in order, then stops it and leaves its data.
-	// After an error it may or may not be a member.
+	// Shrink removes node i in order and stops it. After an error its membership is unknown.
 	Shrink(ctx context.Context, i int) error
-	// Rejoin makes node i a full member again, whatever Shrink has left, and returns when it
-	// holds all data.
+	// Rejoin makes node i a full member with all data, whatever Shrink has left.
 	Rejoin(ctx context.Context, i int) error
-	// Membership asks the servers whether node i is a member in step with the others; text
-	// quotes them.
+	// Membership asks the servers whether node i is a member in step; text quotes them.
 	Membership(ctx context.Context, i int) (member bool, text string, err error)
 }
 
@@ -141,8 +137,7 @@ func (c *Cluster) Discard(n *Node) error {
 	return nil
 }
 
-// Membership asks the servers whether the node is a member in step with the others; text quotes
-// them.
+// Membership asks the servers whether the node is a member in step; text quotes them.
 func (c *Cluster) Membership(ctx context.Context, n *Node) (member bool, text string, err error) {
 	if err := c.Resizable(); err != nil {
 		return false, "", err

@@ -74,8 +74,7 @@ func ExampleOf(role string) string {
 
 type accompanied interface {
 	product
-	// Beside returns the servers beside the nodes in the order of the topology's roles. Restart
-	// takes their numbers, which follow the nodes' numbers in the same order.
+	// Beside are the servers beside the nodes in the order of the roles, and of Restart's numbers.
 	Beside() []*server.Node
 }
 

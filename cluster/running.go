@@ -19,7 +19,6 @@ import (
 
 // Options says how to run a cluster.
 type Options struct {
-	// Programs is a folder that is searched first for server programs.
 	Programs string
 	// Kept marks a cluster that outlives the command that started it.
 	Kept bool
@@ -210,8 +209,7 @@ func (c *Cluster) NoNetwork() error { return c.noNetwork }
 // Machines are the nodes' machines.
 func (c *Cluster) Machines() *machine.Set { return c.machines }
 
-// Primary waits for a node that takes writes. If the product has no primary the error is a
-// *server.NoPrimaryError.
+// Primary waits for a node that takes writes, or returns a *server.NoPrimaryError.
 func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 	i, err := c.product.Primary(ctx)
 	if err != nil {
@@ -258,8 +256,7 @@ func (c *Cluster) Primaries(ctx context.Context) ([]*Node, error) {
 	return all, nil
 }
 
-// Settled returns when all running nodes have their part in the cluster and hold the same data. The
-// error names the others.
+// Settled returns when all running nodes are in step, with the same data, or names the others.
 func (c *Cluster) Settled(ctx context.Context) error { return c.product.Settled(ctx) }
 
 // Close waits for a running change of the members, ends all nodes, and removes all that the cluster

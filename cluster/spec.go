@@ -18,7 +18,6 @@ import (
 // Spec asks for a cluster, such as "mongodb:3" or
 // "postgres:2,memory=400MiB,cpu=1,set.work_mem=16MB".
 type Spec struct {
-	// Product is one of Products.
 	Product string
 	// Nodes hold data; Arbiters only vote.
 	Nodes, Arbiters int
@@ -33,8 +32,7 @@ type Spec struct {
 	// Bandwidth of each node's link is in bits a second; 0 is no limit. It needs NetworkOwn.
 	Bandwidth int64
 	// Options are the product's own, by name.
-	Options map[string]string
-	// Parameters are the server's own, in the order of the spec.
+	Options    map[string]string
 	Parameters []Parameter
 }
 

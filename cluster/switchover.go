@@ -11,10 +11,8 @@ import (
 
 // switching is a product with a command for a planned change of its primary.
 type switching interface {
-	// CheckSwitchOver says why this cluster has none; nil if it has one.
 	CheckSwitchOver() error
-	// SwitchOver makes another node the primary in place of node i by the product's own command.
-	// The change may take effect some time later.
+	// SwitchOver replaces node i as the primary by the product's command, perhaps with a delay.
 	SwitchOver(ctx context.Context, i int) error
 }
 

@@ -71,8 +71,7 @@ func (c *Cluster) ProgramsOf(ctx context.Context, version string) (folder string
 	return c.programsOf(ctx, version, nil)
 }
 
-// TakePrograms gives the node's server the programs of this folder (ProgramsOf) from its next start
-// on. takeBack undoes this, again from the next start on.
+// TakePrograms gives the node's server these programs from its next start on; takeBack undoes it.
 func (n *Node) TakePrograms(folder string) (takeBack func()) {
 	n.server.TakePrograms(folder)
 	return func() { n.server.TakePrograms("") }

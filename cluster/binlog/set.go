@@ -30,8 +30,7 @@ type Options struct {
 	// log. A node that followed another follows it again. env, as NAME=value, is added to its
 	// environment.
 	Start func(ctx context.Context, i int, env []string) error
-	// Dir is the folder of all nodes, which Close removes.
-	Dir string
+	Dir   string
 }
 
 // Set is a primary, node 0, and its replicas. A lost primary is lost until it is started again, and
@@ -42,13 +41,11 @@ const (
 	// askBound limits a small question to a serving node, changeBound a change of its role.
 	askBound    = time.Second
 	changeBound = 5 * time.Second
-	// Silence is after which a replica gives up the connection to a silent primary. TCP alone would
-	// take minutes.
+	// Silence is after which a replica gives up a silent primary; TCP alone would take minutes.
 	Silence = 3 * time.Second
 )
 
-// Start starts all nodes at the same time and returns when all are in step. After an error they are
-// ended and their folder is gone.
+// Start returns when all are in step. After an error all are ended and their folder is gone.
 func Start(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{o}
 	if err := s.startAll(ctx); err != nil {
@@ -97,9 +94,8 @@ func (s *Set) label(i int) string {
 	return "n" + strconv.Itoa(i+1)
 }
 
-// Restart stops node i if it runs, and starts it in its old role. It returns when the node takes
-// writes or follows; if the primary is down, when it answers. env, as NAME=value, holds for this
-// start alone.
+// Restart starts node i again with env in its old role, and returns when it takes writes or
+// follows; if the primary is down, when it answers.
 func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	err := s.options.Nodes[i].Restart(ctx, func(ctx context.Context) error { return s.options.Start(ctx, i, env) })
 	if err == nil && i > 0 {

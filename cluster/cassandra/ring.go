@@ -23,7 +23,6 @@ type Options struct {
 	// own have 127.0.0.1, 127.0.0.2 and so on, since clients tell nodes by their address.
 	server.Layout
 
-	// Ports gives out the ports on the loopback interface; nil means a new set.
 	Ports *server.Ports
 	// Heap is each node's Java heap in bytes, at least MinHeap; 0 means DefaultHeap. A node takes
 	// about 350 MiB beside it.
@@ -51,8 +50,7 @@ const (
 	CommitLogBatch    = "batch"
 )
 
-// Ring is a ring on this machine. Nodes are counted from 0. Its methods are safe for concurrent
-// use.
+// Ring is a ring on this machine, with nodes from 0. Its methods are safe for concurrent use.
 type Ring struct {
 	options Options
 	java    string

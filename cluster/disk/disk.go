@@ -99,16 +99,14 @@ type Failure struct {
 
 // Effect is what a failure has done so far.
 type Effect struct {
-	// Times counts the struck operations, for BitFlip the reads of the byte. A held operation
-	// counts from its beginning.
+	// Times counts struck operations from their beginning, for BitFlip the reads of the byte.
 	Times int64
 	// File is the path of the last struck file, from the disk's root on.
 	File string
 	// Offset is the byte that a BitFlip changed, with its old and new value.
 	Offset  int64
 	Was, Is byte
-	// Held is the longest wait of an operation under Delay, SlowSync or Stall. An operation whose
-	// thread must die or stop is let go early.
+	// Held is the longest wait so far. A thread that must die or stop is let go early.
 	Held time.Duration
 	// Undone is true if the end of a BitFlip took it back: the server had not written there.
 	Undone bool

@@ -24,7 +24,6 @@ type Options struct {
 	// Layout.Nodes of 0 means three. An odd number tolerates as many losses as the next even one.
 	server.Layout
 
-	// Ports gives out the ports on the loopback interface; nil means a new set.
 	Ports *server.Ports
 	// Args are further arguments of every etcd, such as "--election-timeout=500". The process list
 	// shows them.
@@ -39,8 +38,7 @@ const (
 	mostNodes     = 7
 )
 
-// Cluster is a cluster on this machine. Members are counted from 0. Its methods are safe for
-// concurrent use.
+// Cluster is a cluster with members from 0. Its methods are safe for concurrent use.
 type Cluster struct {
 	options Options
 	program string
@@ -56,8 +54,7 @@ func Program() server.Program {
 		Get: "install etcd, or run scripts/install-servers.sh etcd"}
 }
 
-// Start returns when each member serves and they have a leader. A missing program is a
-// *server.MissingError.
+// Start returns when all members serve and have a leader, or a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	program, err := Program().Find(o.Programs)
 	if err != nil {
@@ -169,10 +166,9 @@ func (c *Cluster) Nodes() []*server.Node { return c.nodes }
 // Node is member i.
 func (c *Cluster) Node(i int) *server.Node { return c.nodes[i] }
 
-// Restart stops member i if it runs, starts it with the same data and ports and with env added to
-// its environment, and returns when it has its part in the cluster. If no majority runs unpaused,
-// the member cannot serve, and Restart returns when it answers at its address for other members.
-// Restart does not know of members with a cut network and waits for them.
+// Restart starts member i again with env, and returns when it has its part. Without an unpaused
+// majority it returns when the member answers other members. It waits for members with a cut
+// network.
 func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := c.nodes[i]
 	return node.Restart(ctx, func(ctx context.Context) error {

@@ -29,22 +29,18 @@ type Server struct {
 
 // Options says how to run a proxy. Programs may be empty.
 type Options struct {
-	// Programs is a folder that is searched first for the program.
 	Programs string
 	// Dir is its private folder, new or empty, which Close removes. Log is its log file.
 	Dir, Log string
-	// Number is its number among the cluster's servers.
-	Number  int
-	Servers []Server
+	Number   int
+	Servers  []Server
 	// User asks a server whether it is in recovery. The database postgres must admit it without a
 	// password.
-	User string
-	// Clients is the largest number of connections.
+	User    string
 	Clients int
 }
 
-// Proxy is HAProxy before servers. It listens on 127.0.0.1. Its methods are safe for concurrent
-// use.
+// Proxy is HAProxy on 127.0.0.1. Its methods are safe for concurrent use.
 type Proxy struct {
 	*server.Node
 	options Options
@@ -54,8 +50,7 @@ type Proxy struct {
 	began atomic.Int64
 }
 
-// New makes a proxy's folder and finds its program, without starting it. A missing program is a
-// *server.MissingError.
+// New finds the program and does not start it. The error may be a *server.MissingError.
 func New(ctx context.Context, o Options) (*Proxy, error) {
 	program, err := (&server.Program{Name: "haproxy", Folders: []string{"/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"},
 		Get: "install HAProxy (apt-get install haproxy, or scripts/install-servers.sh haproxy)"}).Find(o.Programs)

@@ -14,9 +14,8 @@ import (
 type Right struct {
 	// Verb and Resource are as in a role; Group is empty for Kubernetes' own.
 	Verb, Group, Resource, Subresource string
-	// For says why assay needs the right.
-	For     string
-	Allowed bool
+	For                                string
+	Allowed                            bool
 }
 
 // String is the right as in kubectl auth can-i.
@@ -59,8 +58,7 @@ type Access struct {
 	Rights          []Right
 	// Chaos maps each kind of Chaos Mesh to nil, or to why it cannot be used.
 	Chaos map[string]error
-	// Pods are the target's, if one was named.
-	Pods []Pod
+	Pods  []Pod
 }
 
 // Missing are the rights that are not granted.

@@ -52,9 +52,8 @@ func (e *AccessError) Unwrap() error { return e.Err }
 
 // Client is access to one cluster. It is safe for concurrent use.
 type Client struct {
-	dynamic dynamic.Interface
-	config  *rest.Config
-	// Host is the API server, Namespace the context's.
+	dynamic         dynamic.Interface
+	config          *rest.Config
 	Host, Namespace string
 }
 

@@ -188,8 +188,7 @@ func (a *Applied) apply(ctx context.Context, o *unstructured.Unstructured, mark 
 	return nil
 }
 
-// Await waits until all objects report that they are ready. If ctx ends first the error names the
-// others.
+// Await waits until all objects report that they are ready, or names the others.
 func (a *Applied) Await(ctx context.Context) error {
 	var waiting []string
 	err := await(ctx, func(ctx context.Context) (bool, error) {

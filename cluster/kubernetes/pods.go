@@ -21,22 +21,17 @@ import (
 // Pod is a pod as the API server describes it.
 type Pod struct {
 	Namespace, Name string
-	// UID tells it from another pod of the same name.
-	UID    string
-	Labels map[string]string
-	IP     string
-	// Machine is the name of its Kubernetes node.
-	Machine string
+	UID             string
+	Labels          map[string]string
+	IP              string
+	Machine         string
 	// Ready is the result of its readiness probes. Ending is true once it must end.
 	Ready, Ending bool
 	// Controlled is true if a controller replaces the pod.
 	Controlled bool
-	// Restarts counts the restarts of its containers.
-	Restarts int64
-	// Containers run all the time; they are in the order of the spec.
+	Restarts   int64
 	Containers []string
-	// Ports are the TCP ports that the containers declare.
-	Ports []int
+	Ports      []int
 	// CPU in processors and Memory in bytes are the limits of all containers together; 0 if one
 	// has no limit. CPURequest and MemoryRequest are their requests.
 	CPU, CPURequest       float64
@@ -47,14 +42,12 @@ type Pod struct {
 // Volume is a volume that outlives the pod.
 type Volume struct {
 	Claim, Class string
-	// Bytes is the requested size.
-	Bytes int64
+	Bytes        int64
 	// Path is the mount point in Container.
 	Path, Container string
 }
 
-// Pods returns the target's pods that have not ended, by name. If there are none the error is a
-// *TargetError.
+// Pods returns the target's pods that have not ended, or a *TargetError if there are none.
 func (c *Client) Pods(ctx context.Context, t Target) ([]Pod, error) {
 	list, err := c.in(pods(), t.Namespace).List(ctx, metav1.ListOptions{LabelSelector: t.Selector})
 	if err != nil {
@@ -187,8 +180,7 @@ func (c *Client) Delete(ctx context.Context, p Pod, grace bool) error {
 	return nil
 }
 
-// Evict evicts the pod (policy/v1), as draining a machine does. If a budget of disruptions forbids
-// it, it returns an error.
+// Evict evicts the pod (policy/v1). A budget of disruptions may forbid it, which is an error.
 func (c *Client) Evict(ctx context.Context, p Pod) error {
 	eviction := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "policy/v1", "kind": "Eviction",
@@ -225,8 +217,7 @@ const dialBound = 1500 * time.Millisecond
 // ErrNoPort means that a pod has no address or declares no port.
 var ErrNoPort = errors.New("it has no address yet, or declares no TCP port")
 
-// Dial tries once to connect to the pod's first declared port. From outside the cluster's network
-// that usually fails.
+// Dial connects once to the pod's first port. From outside the cluster's network it often fails.
 func (p Pod) Dial(ctx context.Context) (address string, err error) {
 	if p.IP == "" || len(p.Ports) == 0 {
 		return "", ErrNoPort

@@ -88,10 +88,9 @@ func (c *Client) removable(ctx context.Context) ([]kind, error) {
 
 // Leftover is an object with our label.
 type Leftover struct {
-	client   *Client
-	resource schema.GroupVersionResource
-	object   *unstructured.Unstructured
-	// Run is the id of its run, Owner describes its process.
+	client     *Client
+	resource   schema.GroupVersionResource
+	object     *unstructured.Unstructured
 	Run, Owner string
 	// Alive is true if its process runs on this machine. Away is true if it belongs to another
 	// machine, so that its state is unknown.

@@ -160,8 +160,7 @@ func inhabited(id string) (bool, error) {
 	return false, nil
 }
 
-// UnmountBelow unmounts every file system below the folder, the innermost first. Their users must
-// be gone.
+// UnmountBelow unmounts all below the folder, the innermost first. Users must be gone.
 func UnmountBelow(folder string) error {
 	mounts, err := readMounts()
 	if err != nil {

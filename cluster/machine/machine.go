@@ -19,11 +19,9 @@ import (
 
 // Limits bounds what the processes of one machine may use. Zero means no limit.
 type Limits struct {
-	// Memory is in bytes, page cache included.
-	Memory int64
-	// CPU is in processors, such as 0.5.
-	CPU float64
-	// DiskWrite is in bytes a second.
+	// Memory is in bytes, page cache included; CPU in processors; DiskWrite in bytes a second.
+	Memory    int64
+	CPU       float64
 	DiskWrite int64
 }
 
@@ -37,19 +35,16 @@ type Options struct {
 	// Limits and Bandwidth hold for each machine that is not in Unlimited.
 	Limits    Limits
 	Unlimited []string
-	// Bandwidth of each machine's link is in bits a second each way; 0 is no limit. It needs
-	// machines with networks of their own.
+	// Bandwidth is in bits a second each way; 0 is no limit. It needs networks of their own.
 	Bandwidth int64
-	// Dir is a folder on the disk that Limits.DiskWrite means. Empty means the folder for
-	// temporary files.
+	// Dir is on the disk that Limits.DiskWrite means; empty means the folder for temporary files.
 	Dir string
 }
 
 // UnsupportedError means that this system cannot do what was asked for.
 type UnsupportedError struct {
 	// What is missing: "a network of its own", "a limit of memory".
-	What string
-	// Reason says why, and how to get it.
+	What   string
 	Reason string
 }
 
@@ -66,8 +61,7 @@ const (
 	Both Direction = "both"
 )
 
-// Rule selects the packets of a machine to drop or delay. A dropped packet gets no answer, as if a
-// cable were cut.
+// Rule selects packets to drop or delay. A dropped packet gets no answer, as from a cut cable.
 type Rule struct {
 	Direction Direction
 	// Peers are the other addresses; empty means all except the machine itself.

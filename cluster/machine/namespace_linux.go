@@ -160,8 +160,7 @@ func (n *namespace) close() error {
 // removeNamespace accepts a missing name. The namespace itself ends with its last process.
 func removeNamespace(name string) error {
 	path := filepath.Join(namespaces, name)
-	// This fails if making the namespace was cut short: then the name is a plain file, which
-	// os.Remove removes.
+	// This fails, and os.Remove does not, if making the namespace was cut short.
 	unmount := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 	err := os.Remove(path)
 	if err == nil || errors.Is(err, os.ErrNotExist) {

@@ -55,8 +55,7 @@ func Open(o Options) (*Set, error) {
 	return s, nil
 }
 
-// Loopback makes machines that all are 127.0.0.1. If the system cannot hold the limits the error is
-// an *UnsupportedError.
+// Loopback makes machines on 127.0.0.1. Impossible limits are an *UnsupportedError.
 func Loopback(o Options) (*Set, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -95,8 +94,7 @@ func (s *Set) Own() error {
 	return &UnsupportedError{What: "a network of its own for each node", Reason: "all nodes are on loopback"}
 }
 
-// Client is this process's address towards the machines. A rule that drops its packets cuts off the
-// clients.
+// Client is this process's address. A rule that drops its packets cuts off the clients.
 func (s *Set) Client() netip.Addr {
 	if s.network != nil {
 		return s.network.client()
@@ -144,8 +142,7 @@ func (s *Set) add(name string) (*Machine, error) {
 	return m, nil
 }
 
-// Close removes all that was made. The processes must be gone. After an error it can be called
-// again; after success it does nothing.
+// Close requires that the processes are gone. After an error it can be called again.
 func (s *Set) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,8 +246,7 @@ type Delaying struct {
 // Packets counts the delayed packets.
 func (d *Delaying) Packets() (int64, error) { return d.relay.packets.Load(), nil }
 
-// Remove ends the delay and delivers the waiting packets at once. Removing again, or after Close,
-// is no error.
+// Remove ends the delay and delivers waiting packets. Again, or after Close, it does nothing.
 func (d *Delaying) Remove() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -296,8 +292,7 @@ func (d *Dropping) count() (int64, error) {
 	return packets, nil
 }
 
-// Remove takes the rule away; Packets then returns the last count. Removing again, or after Close,
-// is no error.
+// Remove ends the rule; Packets keeps its count. Again, or after Close, it does nothing.
 func (d *Dropping) Remove() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	// shapeQueue is the longest wait of a packet that is not dropped, in seconds, as in the buffers
-	// of a switch.
+	// shapeQueue is the longest wait of a packet, in seconds, as in a switch; others are dropped.
 	shapeQueue = 0.05
 	// shapeBurst is how long an idle link may then send without a pause, in seconds. leastBurst is
 	// its least size in bytes: the kernel passes up to 64 KiB of a connection as one packet.

@@ -18,8 +18,7 @@ func backupProgram() server.Program {
 		Get: "install mariadb-backup (apt-get install mariadb-backup, or scripts/install-servers.sh mariadb)"}
 }
 
-// CheckBackup says why it cannot back up this way (empty: mariadb-backup). Without a binary log it
-// cannot restore the state of a moment.
+// CheckBackup allows only an empty way (mariadb-backup), and without a binary log no moment.
 func (m *Cluster) CheckBackup(way string, moment bool) error {
 	switch {
 	case way != "":

@@ -24,9 +24,7 @@ type Replication int
 const (
 	// Galera has all nodes take writes; a commit waits until all nodes have it.
 	Galera Replication = iota
-	// Semisync has a primary whose commits wait for one replica.
 	Semisync
-	// Asynchronous has a primary whose commits do not wait.
 	Asynchronous
 )
 
@@ -36,8 +34,7 @@ type Options struct {
 	server.Layout // one node, if it does not say, and 9 at most
 
 	Replication Replication
-	// Password is for the user "assay", who has all rights and is the only user; empty means a
-	// random one.
+	// Password is for the only user, "assay", who has all rights; empty means a random one.
 	Password string
 	// CacheSize is InnoDB's buffer pool on each node, and with MyRocks also RocksDB's block cache,
 	// in bytes; 0 means 128 MiB, InnoDB's default.
@@ -65,8 +62,7 @@ const (
 	stopBound       = 60 * time.Second
 )
 
-// Cluster is one server or a Galera cluster on this machine. Nodes are counted from 0. Its methods
-// are safe for concurrent use.
+// Cluster is one server or a Galera cluster, with nodes from 0, safe for concurrent use.
 type Cluster struct {
 	options  Options
 	program  string
@@ -204,8 +200,7 @@ func (m *Cluster) Address() string { return m.login.Address(m.Nodes()[:m.options
 // Node is node i.
 func (m *Cluster) Node(i int) *server.Node { return m.nodes.At(i).Node }
 
-// Primary is 0 for a single server, once it is ready. For a Galera cluster the error is a
-// *server.NoPrimaryError.
+// Primary is 0 for a ready single server. For Galera the error is a *server.NoPrimaryError.
 func (m *Cluster) Primary(ctx context.Context) (int, error) {
 	if m.provider != "" {
 		return 0, &server.NoPrimaryError{Product: "a Galera cluster"}

@@ -128,13 +128,11 @@ func (n *member) tookAdjusted() error {
 	return err
 }
 
-// Restart stops node i if it runs, starts it with the same data and ports and with env (NAME=value)
-// added to its environment, and returns when it is ready. After Kill that includes recovery, and in
-// a cluster the transfer of what it missed.
+// Restart starts node i again with env (NAME=value), and returns when it is ready. That includes
+// recovery, and in a cluster the transfer of what it missed.
 //
-// If no node of a cluster runs, the node with the most recent data must begin it anew, since
-// otherwise its last transactions would be lost. Restart starts that node first. A node that joins
-// others without a quorum waits with them.
+// If no node of a cluster runs, Restart first starts the node with the most recent data, to lose
+// no transaction. A node that joins others without a quorum waits with them.
 func (m *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := m.nodes.At(i)
 	return node.Restart(ctx, func(ctx context.Context) (err error) {

@@ -24,8 +24,7 @@ const (
 	notLocked = 20
 )
 
-// CheckBackup says why it cannot back up this way (empty: a copy of the locked files). It can never
-// restore the state of a moment.
+// CheckBackup allows only an empty way (a copy of the locked files), and no moment.
 func (m *ReplicaSet) CheckBackup(way string, moment bool) error {
 	switch {
 	case way != "":

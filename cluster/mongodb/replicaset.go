@@ -165,8 +165,7 @@ func await(ctx context.Context, node *server.Node, want func(helloReply) bool) e
 	})
 }
 
-// Address is the URL of the whole set. It names the original data nodes; clients learn of others
-// from them.
+// Address names the original data nodes, from which clients learn of others.
 func (m *ReplicaSet) Address() string {
 	u := url.URL{Scheme: "mongodb", Host: server.Hosts(m.nodes.All()[:m.options.Nodes]), Path: "/",
 		RawQuery: url.Values{"replicaSet": {m.options.ReplicaSet}}.Encode()}
@@ -179,9 +178,8 @@ func (m *ReplicaSet) Nodes() []*server.Node { return m.nodes.All() }
 // Node is member i.
 func (m *ReplicaSet) Node(i int) *server.Node { return m.nodes.At(i) }
 
-// Restart stops member i if it runs, starts it with the same data and port and with env added to
-// its environment, and returns when it is in step. After Kill that includes recovery. A running
-// member first gives its clients 15 seconds to leave (MongoDB manual,
+// Restart starts member i again with env, and returns when it is in step. After Kill that includes
+// recovery. A running member first gives its clients 15 seconds to leave (MongoDB manual,
 // shutdownTimeoutMillisForSignaledShutdown).
 func (m *ReplicaSet) Restart(ctx context.Context, i int, env ...string) error {
 	node := m.nodes.At(i)

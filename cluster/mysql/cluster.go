@@ -25,9 +25,7 @@ const (
 	// Group is Group Replication in single-primary mode: the members elect the primary, and a commit
 	// waits for the agreement of a majority.
 	Group Replication = iota
-	// Semisync has a primary whose commits wait for one replica.
 	Semisync
-	// Asynchronous has a primary whose commits do not wait.
 	Asynchronous
 )
 
@@ -37,8 +35,7 @@ type Options struct {
 	server.Layout // one node, if it does not say, and 9 at most
 
 	Replication Replication
-	// Password is for the user "assay", who has all rights; empty means a random one. No other user
-	// can log in.
+	// Password is for the only login, "assay", who has all rights; empty means a random one.
 	Password string
 	// CacheSize is InnoDB's buffer pool on each node, in bytes; 0 means 128 MiB, InnoDB's default.
 	CacheSize int64
@@ -67,8 +64,7 @@ const (
 	askBound = time.Second
 )
 
-// Cluster is one server, or a group, on this machine. Nodes are counted from 0. Its methods are
-// safe for concurrent use.
+// Cluster is one server or a group, with nodes from 0, safe for concurrent use.
 type Cluster struct {
 	options Options
 	program string

@@ -140,9 +140,8 @@ func (m *Cluster) Ready(ctx context.Context, i int) error {
 	})
 }
 
-// Restart stops node i if it runs, starts it with the same data and ports and with env (NAME=value)
-// added to its environment, and returns when it has its part. If the group has no majority and
-// cannot begin anew yet (tend), it returns when the node answers.
+// Restart starts node i again with env (NAME=value), and returns when it has its part. If the
+// group can have no majority yet (tend), it returns when the node answers.
 func (m *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := m.nodes[i]
 	err := node.Restart(ctx, func(ctx context.Context) error { return m.start(ctx, node, env) })

@@ -26,12 +26,10 @@ import (
 	"assay/cluster/streaming"
 )
 
-// Options says how to run a set. Stores is required; zero values of the others are Patroni's
-// defaults.
+// Options needs Stores; zero values of the others are Patroni's defaults.
 type Options struct {
 	streaming.Placement // three nodes, if it does not say
 
-	// Programs is a folder that is searched first for PostgreSQL and Patroni.
 	Programs string
 	// Stores are the addresses of the nodes of etcd for clients, as host:port.
 	Stores []string
@@ -47,8 +45,7 @@ type Options struct {
 	// TTL, LoopWait and RetryTimeout are Patroni's, in whole seconds; 0 means its defaults of 30, 10
 	// and 10 seconds.
 	TTL, LoopWait, RetryTimeout time.Duration
-	// Settings are name=value for every PostgreSQL.
-	Settings []string
+	Settings                    []string
 }
 
 // Patroni's defaults (its manual, "Dynamic Configuration Settings").
@@ -68,9 +65,8 @@ type Set struct {
 
 const restPort = 8008
 
-// Start returns when one node takes writes and all others stream from it. It needs Linux and root,
-// since the PostgreSQL that Patroni starts outlives it. A missing program is a
-// *server.MissingError.
+// Start returns when all stream from the primary. It needs Linux and root, since PostgreSQL
+// outlives Patroni. A missing program is a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{options: o}
 	var err error
@@ -181,9 +177,8 @@ func (s *Set) start(_ context.Context, i int, env ...string) error {
 	return s.Node(i).Spawn(server.ProcessOptions{Program: "/bin/sh", Args: []string{"-c", script, "sh", s.patroni, s.file(i)}, Env: env, Apart: true, StopBound: stopBound})
 }
 
-// Restart stops node i if it runs, and starts it with its data; Patroni chooses its role. It
-// returns when the node takes writes or streams; without a primary when it serves reads. env, as
-// NAME=value, holds for this start alone.
+// Restart starts node i again with env; Patroni chooses its role. It returns when the node takes
+// writes or streams; without a primary, when it serves reads.
 func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	return s.Set.Restart(ctx, i, func(ctx context.Context) error { return s.start(ctx, i, env...) })
 }

@@ -25,7 +25,6 @@ import (
 type Options struct {
 	streaming.Placement // two nodes, if it does not say
 
-	// Programs is a folder that is searched first for PostgreSQL and pg_auto_failover.
 	Programs string
 	// Monitor is where the monitor lives; nil means here.
 	Monitor *machine.Machine
@@ -34,14 +33,11 @@ type Options struct {
 	// Unhealthy is how long a node may be silent until it counts as lost
 	// (node_considered_unhealthy_timeout); 0 means the default of 20 seconds.
 	Unhealthy time.Duration
-	// Check makes streaming.CheckUser, for a proxy.
-	Check bool
-	// Settings are name=value for every PostgreSQL except the monitor's.
-	Settings []string
+	Check     bool
+	Settings  []string
 }
 
-// Formation is PostgreSQL servers and the monitor that leads them. Its methods are safe for
-// concurrent use.
+// Formation is PostgreSQL servers and their monitor. Its methods are safe for concurrent use.
 type Formation struct {
 	*streaming.Set
 	options  Options
@@ -59,8 +55,8 @@ const (
 
 const stopBound = time.Minute
 
-// Start returns when one node takes writes and all others stream from it. It needs Linux and root.
-// A missing program is a *server.MissingError.
+// Start returns when all stream from the primary. It needs Linux and root. A missing program is a
+// *server.MissingError.
 func Start(ctx context.Context, o Options) (*Formation, error) {
 	f := &Formation{options: o}
 	var err error
@@ -152,9 +148,8 @@ func (f *Formation) run(n *server.Node, env ...string) error {
 	return n.Spawn(server.ProcessOptions{Program: f.autoctl, Args: []string{"run", "--pgdata", streaming.Data(n)}, Env: f.environment(n, env...), Apart: true, StopBound: stopBound})
 }
 
-// Restart stops node i, or the monitor, if it runs, and starts it with its data; pg_auto_failover
-// chooses its role. It returns when the node has its part, or the monitor answers. env, as
-// NAME=value, holds for this start alone.
+// Restart starts node i, or the monitor, again with env; pg_auto_failover chooses its role. It
+// returns when the node has its part, or the monitor answers.
 func (f *Formation) Restart(ctx context.Context, i int, env ...string) error {
 	if i != f.monitor.Number {
 		return f.Set.Restart(ctx, i, func(ctx context.Context) error {

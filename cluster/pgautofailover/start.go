@@ -105,8 +105,7 @@ func (f *Formation) users(ctx context.Context) error {
 	return nil
 }
 
-// Settled is streaming.Set.Settled. If the monitor runs, it also waits until a standby could be
-// promoted.
+// Settled also waits, if the monitor runs, until a standby could be promoted.
 func (f *Formation) Settled(ctx context.Context) error {
 	if err := f.Set.Settled(ctx); err != nil || !f.monitor.Running() {
 		return err

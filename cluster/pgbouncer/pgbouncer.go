@@ -17,12 +17,10 @@ import (
 
 // Options says how to run a pooler. Programs, Mode and numbers may be zero.
 type Options struct {
-	// Programs is a folder that is searched first for the program.
 	Programs string
 	// Dir is its private folder, new or empty, which Close removes. Log is its log file.
 	Dir, Log string
-	// Number is its number among the cluster's servers.
-	Number int
+	Number   int
 	// User and Password are for the server, the pooler's clients, and its console.
 	User, Password string
 	// Mode is pool_mode: "transaction" (or empty) or "session".
@@ -50,8 +48,7 @@ type Pooler struct {
 	behind  *server.Node // the server that clients are led to
 }
 
-// New makes a pooler's folder and finds its program, without starting it. A missing program is a
-// *server.MissingError.
+// New finds the program and does not start it. The error may be a *server.MissingError.
 func New(o Options) (*Pooler, error) {
 	program, err := (&server.Program{Name: "pgbouncer", Folders: []string{"/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"},
 		Get: "install PgBouncer (apt-get install pgbouncer, or scripts/install-servers.sh pgbouncer)"}).Find(o.Programs)
@@ -82,8 +79,7 @@ func (p *Pooler) file(name string) string { return filepath.Join(p.Dir, name) }
 
 func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
 
-// Version is the program's name and version, such as "PgBouncer 1.18.0"; empty if it is not started
-// or does not tell.
+// Version is such as "PgBouncer 1.18.0"; empty before the start or if unknown.
 func (p *Pooler) Version() string { return p.version }
 
 // Mode is the pool mode.
@@ -130,8 +126,7 @@ func (p *Pooler) start(ctx context.Context, env ...string) error {
 	})
 }
 
-// Restart stops the pooler if it runs and starts it. env, as NAME=value, holds for this start
-// alone.
+// Restart starts the pooler again with env.
 func (p *Pooler) Restart(ctx context.Context, env ...string) error {
 	return p.Node.Restart(ctx, func(ctx context.Context) error { return p.start(ctx, env...) })
 }

@@ -51,8 +51,7 @@ func Quote(value string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(value) + "'"
 }
 
-// CheckBackup says why it cannot back up this way (empty: pg_basebackup), or cannot restore the
-// state of a moment.
+// CheckBackup allows only an empty way (pg_basebackup), and a moment only with an archive.
 func (p *Server) CheckBackup(way string, moment bool) error {
 	switch {
 	case way != "":

@@ -26,8 +26,7 @@ import (
 // Options says how to run a single node. The zero value has PostgreSQL's own defaults (durable:
 // fsync on), a free port, a temporary folder and a random password.
 type Options struct {
-	// Programs is the folder of the server's programs; empty means the result of
-	// server.Program.Find.
+	// Programs is the folder of the server's programs; empty means a search (server.Program).
 	Programs string
 	// Dir is the private folder, new or empty; empty means a temporary one. Close removes it.
 	Dir string
@@ -37,11 +36,9 @@ type Options struct {
 	// server listens there on port 5432 and admits every host of the machine's network that knows
 	// the password. Otherwise it listens on 127.0.0.1.
 	Machine *machine.Machine
-	// Ports gives out the port; nil means a new set.
-	Ports *server.Ports
+	Ports   *server.Ports
 	// User is the superuser's name; empty means "assay".
-	User string
-	// Password is that user's; empty means a random one.
+	User     string
 	Password string
 	// Checksums adds a checksum to every page of data, which pg_rewind needs.
 	Checksums bool
@@ -220,9 +217,8 @@ func (p *Server) Address() string {
 	return u.String()
 }
 
-// Restart stops the server if it runs, starts it with the same data and port, and returns when it
-// accepts connections. After Kill that includes recovery. env, as NAME=value, holds for this start
-// alone.
+// Restart starts the server again with env (NAME=value), and returns when it accepts connections.
+// After Kill that includes recovery.
 func (p *Server) Restart(ctx context.Context, env ...string) error {
 	return p.Node.Restart(ctx, func(ctx context.Context) error { return p.start(ctx, stateReady, env...) })
 }

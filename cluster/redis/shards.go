@@ -179,8 +179,7 @@ func (c *Cluster) ownerBy(views []view, failures []error) (int, error) {
 	return 0, errors.Join(append(failures, errors.New("no server takes all slots to be served"))...)
 }
 
-// Primaries waits for a primary and returns the servers that take writes: the result of Primary
-// first, then all other servers of a Redis Cluster that have slots.
+// Primaries waits for a primary and returns it first, then all others that have slots.
 func (c *Cluster) Primaries(ctx context.Context) (all []int, err error) {
 	if !c.options.Sharded {
 		first, err := c.Primary(ctx)

@@ -27,8 +27,7 @@ import (
 // keep snapshots and no append-only file, in temporary folders. There is no access control: every
 // user of this machine can connect.
 type Options struct {
-	// Layout.Nodes of 0 means one server. Several are a primary and its replicas, with a Sentinel
-	// each.
+	// Layout.Nodes of 0 means one; several are a primary and replicas, with a Sentinel each.
 	server.Layout
 
 	// Sharded makes a Redis Cluster instead: the first half of the servers are primaries, the others
@@ -58,8 +57,7 @@ const (
 	Service = "assay"
 )
 
-// Cluster is a server, a primary with replicas and Sentinels, or a Redis Cluster, on this machine.
-// Its methods are safe for concurrent use.
+// Cluster is Redis in one of its three forms. Its methods are safe for concurrent use.
 type Cluster struct {
 	options   Options
 	program   string
@@ -282,9 +280,8 @@ func (c *Cluster) Node(i int) *server.Node { return c.nodes[i] }
 // Sentinel is the Sentinel on the machine of server i.
 func (c *Cluster) Sentinel(i int) *server.Node { return c.sentinels[i] }
 
-// Restart stops server i if it runs, starts it with the same data and port and with env added to
-// its environment, and returns when it is the primary or in step with it. A former primary takes
-// itself for the primary until the Sentinels make it a replica.
+// Restart starts server i again with env, and returns when it is the primary or in step with it.
+// A former primary takes itself for the primary until the Sentinels make it a replica.
 func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := c.nodes[i]
 	return node.Restart(ctx, func(ctx context.Context) error {

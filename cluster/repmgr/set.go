@@ -22,25 +22,19 @@ import (
 type Options struct {
 	streaming.Placement // three nodes, if it does not say
 
-	// Programs is a folder that is searched first for PostgreSQL and repmgr.
 	Programs string
-	// Synchronous makes each commit wait until any standby has it on disk
-	// (synchronous_standby_names).
+	// Synchronous commits wait until any standby has them on disk (synchronous_standby_names).
 	Synchronous bool
-	// Fencing makes a primary end itself after 30 seconds without standbys
-	// (child_nodes_disconnect_command).
+	// Fencing ends a primary after 30 s without standbys (child_nodes_disconnect_command).
 	Fencing bool
-	// Consensus forbids a promotion while another standby has seen the primary lately
-	// (primary_visibility_consensus).
+	// Consensus is primary_visibility_consensus: no promotion while a standby sees the primary.
 	Consensus bool
 	// ReconnectAttempts at ReconnectInterval, in whole seconds, try a lost primary; 0 means repmgr's
 	// defaults of 6 and 10 seconds.
 	ReconnectAttempts int
 	ReconnectInterval time.Duration
-	// Check makes streaming.CheckUser, for a proxy.
-	Check bool
-	// Settings are name=value for every PostgreSQL.
-	Settings []string
+	Check             bool
+	Settings          []string
 }
 
 // repmgrUser is also the database's name, as in repmgr's manual.
@@ -53,8 +47,8 @@ type Set struct {
 	programs string // the folder of PostgreSQL's programs and repmgr's
 }
 
-// Start starts the first node as the primary, and returns when all others stream from it. It needs
-// Linux and root. A missing program is a *server.MissingError.
+// Start returns when all stream from the first node. It needs Linux and root. A missing program is
+// a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{options: o}
 	var err error
@@ -174,12 +168,11 @@ func (s *Set) run(n *server.Node, order, target string, env ...string) error {
 		Args: []string{s.file(n, "run.sh"), s.programs, streaming.Data(n), n.Log, s.file(n, "repmgr.conf"), order, target, strconv.Itoa(fenceStatus)}})
 }
 
-// Restart stops node i if it runs, and starts it with its data as the manual says ("repmgr node
-// rejoin", "repmgr standby follow"). A standby follows the primary, and a former primary becomes
-// its standby, by pg_rewind if needed. Without a primary the node starts in its old role. So it may
-// become a second primary if repmgrd promotes another at that moment; afterwards it is refused.
-// Restart returns when the node takes writes or streams; without a primary when it serves reads.
-// env, as NAME=value, holds for this start alone.
+// Restart starts node i again with env as the manual says ("repmgr node rejoin", "repmgr standby
+// follow"). A standby follows the primary, and a former primary becomes its standby, by pg_rewind
+// if needed. Without a primary the node starts in its old role. So it may become a second primary
+// if repmgrd promotes another at that moment; afterwards it is refused. Restart returns when the
+// node takes writes or streams; without a primary, when it serves reads.
 func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	err := s.Set.Restart(ctx, i, func(ctx context.Context) error {
 		order, target := "start", ""

@@ -11,10 +11,8 @@ import (
 	"assay/cluster/machine"
 )
 
-// Layout says where the servers of a cluster live. The zero value is this machine and a temporary
-// folder.
+// Layout says where servers live. Its zero value means this machine and a temporary folder.
 type Layout struct {
-	// Programs is a folder that is searched first; see Program.Find.
 	Programs string
 	// Nodes is the number of servers; 0 means the product's usual number.
 	Nodes int
@@ -23,8 +21,7 @@ type Layout struct {
 	Machines []*machine.Machine
 	// Dir is the private folder of all, new or empty; empty means a temporary one. Close removes it.
 	Dir string
-	// LogDir is an existing folder for the logs, PRODUCT-0.log and so on, which Close leaves. Empty
-	// means Dir.
+	// LogDir is an existing folder for the logs, which Close leaves; empty means Dir.
 	LogDir string
 }
 

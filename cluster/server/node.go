@@ -20,7 +20,6 @@ import (
 // Node is one server of a cluster: its address, its files and its present process. The exported
 // fields do not change once the node is in use. Its methods are safe for concurrent use.
 type Node struct {
-	// Number counts from 0.
 	Number int
 	// Name is for errors, such as "mongod 0 on port 20001".
 	Name string
@@ -32,8 +31,7 @@ type Node struct {
 	Ports *Ports
 	// Dir is its private folder, Log its server's log file.
 	Dir, Log string
-	// User runs its programs; nil means ourselves.
-	User *User
+	User     *User
 	// IsError reports whether a line of the log says why the server gave up. The error about an
 	// ended server repeats such lines. Nil means the log's last lines.
 	IsError func(line string) bool
@@ -51,10 +49,8 @@ type Node struct {
 	closed   bool
 }
 
-// Place is where a product's only server lives. The zero value is this machine and a temporary
-// folder.
+// Place is where a product's only server lives. Zero means here, in a temporary folder.
 type Place struct {
-	// Machine nil means 127.0.0.1, without limits.
 	Machine *machine.Machine
 	// Dir is the private folder, new or empty; empty means a temporary one. Close removes it. An
 	// empty Log means a file in Dir.
@@ -138,8 +134,7 @@ func (n *Node) Resume() error { return n.Process().Resume() }
 // Tail returns the last lines of the server's log.
 func (n *Node) Tail(lines int) string { return tail(n.Log, lines) }
 
-// Spawn starts the node's server. The node's own fields override those of o. After End the error is
-// os.ErrClosed.
+// Spawn starts the node's server; its fields override o's. After End it returns os.ErrClosed.
 func (n *Node) Spawn(o ProcessOptions) error {
 	n.spawning.Lock()
 	defer n.spawning.Unlock()

@@ -24,9 +24,7 @@ import (
 
 // ProcessOptions says what to start and how.
 type ProcessOptions struct {
-	// Name is for errors, such as "postgres on port 20001".
-	Name string
-	// Program is the path of the executable.
+	Name    string
 	Program string
 	// Args exclude the program's name. The process list shows them: never a password.
 	Args []string
@@ -35,8 +33,7 @@ type ProcessOptions struct {
 	// Dir is the process's private folder: its working directory and HOME.
 	Dir string
 	// Log is the file to which standard output and standard error are appended.
-	Log string
-	// User runs the process; nil means ourselves.
+	Log  string
 	User *User
 	// Machine is where the process lives; nil means here, without limits.
 	Machine *machine.Machine
@@ -50,8 +47,7 @@ type ProcessOptions struct {
 	FenceStatus int
 	// StopSignal asks the process to end; 0 means SIGTERM.
 	StopSignal syscall.Signal
-	// StopAgain is the interval at which StopSignal is repeated for a server that may refuse it;
-	// 0 means a single signal.
+	// StopAgain repeats StopSignal for a server that may refuse it; 0 means one signal.
 	StopAgain time.Duration
 	// StopBound is how long Stop waits before it kills; 0 means 30 seconds.
 	StopBound time.Duration

@@ -14,7 +14,6 @@ import (
 
 // Program is a server program and where to find it.
 type Program struct {
-	// Name is the name of the executable file.
 	Name string
 	// Folders are patterns (path/filepath.Match) of folders that systems use besides PATH, such as
 	// "/usr/lib/postgresql/*/bin".
@@ -28,10 +27,8 @@ type Program struct {
 // MissingError means that a server program is nowhere on this machine.
 type MissingError struct {
 	Program string
-	// Looked are the searched places in order.
-	Looked []string
-	// Get tells the user how to get it.
-	Get string
+	Looked  []string
+	Get     string
 }
 
 func (e *MissingError) Error() string {

@@ -89,8 +89,7 @@ func (p *Probe) Client(i int) *sql.DB {
 	return SQL(p.t, p.Node(i).Address(), u.User)
 }
 
-// Execute repeats a statement on node i until it succeeds: after the loss of a node a cluster needs
-// time to notice.
+// Execute repeats a statement on node i until it succeeds, as after the loss of a node.
 func (p *Probe) Execute(i int, text string) {
 	p.t.Helper()
 	p.execute(func(context.Context) (int, error) { return i, nil }, text)

@@ -16,15 +16,13 @@ import (
 	"assay/cluster/server"
 )
 
-// Options says how to run it. The zero value has the defaults of assay's SQLite driver, in a
-// temporary folder.
+// Options of zero value mean the defaults of assay's SQLite driver, in a temporary folder.
 type Options struct {
 	server.Place
 
 	// Programs is a folder with the program assay; empty means the running program.
 	Programs string
-	// Journal and Synchronous are SQLite's PRAGMAs journal_mode and synchronous; empty means the
-	// driver's defaults.
+	// Journal and Synchronous are SQLite's PRAGMAs; empty means the driver's defaults.
 	Journal, Synchronous string
 }
 

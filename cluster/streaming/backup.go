@@ -24,8 +24,7 @@ func (s *Set) BackUp(ctx context.Context, i int, way, into string) (by string, e
 
 const primaryBound = time.Minute
 
-// Restore is postgres.Server.Restore. To a moment it needs the log of the primary and waits for
-// one.
+// Restore to a moment waits for a primary, whose log it needs.
 func (s *Set) Restore(ctx context.Context, backup, into string, until time.Time) (address string, end func() error, err error) {
 	at := 0
 	if !until.IsZero() {

@@ -15,8 +15,7 @@ import (
 
 // Setup is the content of a new database.
 type Setup struct {
-	// Access is lines of pg_hba.conf. Besides, User gets in with the password from the node's own
-	// networks.
+	// Access is lines of pg_hba.conf. User gets in by password from the node's networks.
 	Access []string
 	// Settings are name=value; the set's own override them.
 	Settings []string

@@ -10,23 +10,19 @@ import (
 	"assay/cluster/postgres"
 )
 
-// PlainOptions says how to run a primary with standbys that no program leads. The zero value has
-// two standbys, one of which confirms each commit.
+// PlainOptions of zero value mean two standbys, one of which confirms each commit.
 type PlainOptions struct {
 	Placement // three nodes, if it does not say
 
-	// Programs is the folder of PostgreSQL's programs; see postgres.FindPrograms.
 	Programs string
-	// Asynchronous lets commits return before any standby has them. Otherwise each commit waits,
-	// without end, until any standby has it on disk.
+	// Asynchronous commits wait for no standby; others until one has them on disk, without end.
 	Asynchronous bool
 	// Settings are name=value for every server; the process list shows them.
 	Settings []string
 }
 
-// Plain is a PostgreSQL primary, server 0, and its standbys. Standbys are never promoted: a lost
-// primary is lost until it is started again, and then the standbys connect to it by themselves.
-// Methods are safe for concurrent use.
+// Plain is a PostgreSQL primary, server 0, and its standbys, which are never promoted. They connect
+// by themselves to a primary that comes back. Methods are safe for concurrent use.
 type Plain struct {
 	*Set
 	servers []*postgres.Server
@@ -56,8 +52,7 @@ func StartPlain(ctx context.Context, o PlainOptions) (*Plain, error) {
 func (s *Plain) addServers(asynchronous bool) {
 	for i, n := range s.nodes {
 		settings := []string{
-			// Both sides give up a connection on which the other side is silent. TCP alone would
-			// take minutes.
+			// TCP alone would give up a silent connection after minutes.
 			"wal_sender_timeout=3s", "wal_receiver_timeout=3s", "wal_receiver_status_interval=1s",
 			// The default is five seconds.
 			"wal_retrieve_retry_interval=100ms",
@@ -101,9 +96,8 @@ func (s *Plain) Parameter(ctx context.Context, i int, name string) (string, erro
 	return s.servers[i].Parameter(ctx, name)
 }
 
-// Restart stops server i if it runs, and starts it in its old role. It returns when the server
-// takes writes or streams; without a primary when it serves reads. env, as NAME=value, holds for
-// this start alone.
+// Restart starts server i again with env in its old role, and returns when it takes writes or
+// streams; without a primary, when it serves reads.
 func (s *Plain) Restart(ctx context.Context, i int, env ...string) error {
 	err := s.servers[i].Restart(ctx, env...)
 	if err == nil && i > 0 {

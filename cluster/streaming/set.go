@@ -32,21 +32,18 @@ const usualPort = 5432
 
 // Placement says where the servers of a set live.
 type Placement struct {
-	// Nodes is the number of servers; 0 means the number of Machines, and without any the usual
-	// number.
+	// Nodes of 0 means the number of Machines, or the usual number.
 	Nodes int
 	// Machines are where they live, with their names; nil means here, as n1, n2 and so on.
 	Machines []*machine.Machine
 	// Dir is the private folder of all, new or empty; empty means a temporary one. Close removes it.
 	Dir string
-	// LogDir is an existing folder for the logs, PREFIX-n1.log and so on, which Close leaves. Empty
-	// means Dir.
+	// LogDir is an existing folder for the logs, which Close leaves; empty means Dir.
 	LogDir string
 	// Archive is the folder for each full segment of the log, which Close leaves; empty for none.
 	// Below /dev/shm it must be in the same folder as Dir, since the servers see no other
 	// (server.ProcessOptions.Apart).
-	Archive string
-	// Password is the superuser's; empty means a random one.
+	Archive  string
 	Password string
 }
 
@@ -54,14 +51,11 @@ type Placement struct {
 type Options struct {
 	Placement
 	// Product is the name, in errors, of the program that leads the set, or PostgreSQL.
-	Product string
-	// LogPrefix begins the names of the logs.
+	Product   string
 	LogPrefix string
 	// Usual is the number of servers if neither Nodes nor Machines say.
-	Usual int
-	// Programs is the folder of PostgreSQL's programs.
+	Usual    int
 	Programs string
-	// Settings are name=value for every server.
 	Settings []string
 }
 
@@ -124,8 +118,7 @@ func (s *Set) NewNode(at *machine.Machine, number int, name string) (*server.Nod
 	return n, s.user.WriteFile(n.Log, "")
 }
 
-// Port is a port for one more service on a node: usual if the node has an address of its own, else
-// a free one.
+// Port is usual if the node has an address of its own, else a free one.
 func (s *Set) Port(n *server.Node, usual int) (int, error) {
 	_, port, err := s.ports.For(n.Machine, usual)
 	return port, err
@@ -184,8 +177,7 @@ func Forget(n *server.Node) error {
 	return nil
 }
 
-// Close kills all servers and removes their folder. Their shared memory ends with them
-// (server.ProcessOptions.Apart).
+// Close kills all servers, with their shared memory, and removes their folder.
 func (s *Set) Close() error { return server.Close(s.nodes, s.options.Dir) }
 
 // Restart stops server i if it runs and calls start. It returns when the server has its part in the

@@ -28,7 +28,6 @@ import (
 var table []byte
 
 type source struct {
-	// Program is the server's file in the folder bin.
 	Program string `yaml:"program"`
 	// Maven is an artifact whose jars hold an archive of the server, at versions followed by Suffix.
 	// Module is a Go module whose package Main has the server's function Main.
@@ -92,9 +91,8 @@ func (e *UnknownError) Error() string {
 // GetError means that a download failed, for want of a program, of the network or of room.
 type GetError struct {
 	Product, Version string
-	// Here are the versions on this machine.
-	Here []string
-	Err  error
+	Here             []string
+	Err              error
 }
 
 func (e *GetError) Error() string {

@@ -27,8 +27,7 @@ func chaosMeshFiles() (all []string) {
 	return all
 }
 
-// DefineOperators creates the definitions of the databases' operators and waits until they are
-// served.
+// DefineOperators creates the definitions of the databases' operators and waits for them.
 func (s *Server) DefineOperators(ctx context.Context) error {
 	return s.define(ctx, operators, "postgresql.cnpg.io_clusters.yaml", "psmdb.percona.com_perconaservermongodbs.yaml",
 		"mongodbcommunity.mongodb.com_mongodbcommunity.yaml", "k8s.mariadb.com_mariadbs.yaml", "k8ssandra.io_k8ssandraclusters.yaml")
@@ -76,8 +75,7 @@ func (s *Server) served(ctx context.Context, definition *unstructured.Unstructur
 	})
 }
 
-// RemoveChaosMesh deletes Chaos Mesh's definitions, as if it were not installed, and waits for
-// that.
+// RemoveChaosMesh deletes Chaos Mesh's definitions and waits for that.
 func (s *Server) RemoveChaosMesh(ctx context.Context) error {
 	for _, kind := range chaosResources() {
 		name := kind + ".chaos-mesh.org"

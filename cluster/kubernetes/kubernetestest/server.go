@@ -31,7 +31,6 @@ import (
 
 // Server is an API server with its etcd.
 type Server struct {
-	// Client has all rights.
 	Client dynamic.Interface
 	folder string
 	port   int

@@ -21,10 +21,8 @@ type Pod struct {
 	Labels map[string]string
 	IP     string
 	Port   int
-	// Bare pods are not replaced.
-	Bare bool
-	// Claim names a volume claim; empty for none.
-	Claim string
+	Bare   bool
+	Claim  string
 }
 
 // StandIn replaces kubelet, the pods' controller, and Chaos Mesh in one namespace.
