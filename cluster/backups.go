@@ -14,24 +14,20 @@ import (
 	"assay/cluster/server"
 )
 
-// Backing is how a database is backed up while it works, and restored beside itself. Its
-// methods are safe for concurrent use.
+// Backing backs up a working database and restores it. It is safe for concurrent use.
 type Backing interface {
-	// CheckBackup says why no backup can be made in this way, which is the product's own if
-	// it is empty, or why the state of a moment of the user's cannot be restored, if that is
-	// asked for.
+	// CheckBackup says why it cannot back up this way (empty: the product's own way) or, if moment
+	// is true, why it cannot restore the state of a chosen moment.
 	CheckBackup(way string, moment bool) error
-	// BackUp makes a backup of node i in a folder that is not there yet, and says by what.
+	// BackUp backs up node i into a folder, which it makes. It returns the program's name.
 	BackUp(ctx context.Context, i int, way, into string) (by string, err error)
-	// Restore starts a server on a copy of a backup, in a folder that is not there yet and
-	// on a port of its own, and returns its address, with the password, once it takes work,
-	// and what ends it and removes its folder. Until is the moment whose state is to be
-	// restored; zero for that of the backup.
+	// Restore copies a backup into a folder, which it makes, and starts a server on the copy at a
+	// port of its own. It returns the address, with the password, once the server takes work.
+	// end stops the server and removes the folder. A zero until means the state of the backup.
 	Restore(ctx context.Context, backup, into string, until time.Time) (address string, end func() error, err error)
 }
 
-// Backups are the backups of one database, and what was restored of them. Its methods are
-// safe for concurrent use.
+// Backups are one database's backups and restored servers, safe for concurrent use.
 type Backups struct {
 	by     Backing
 	folder string
@@ -45,50 +41,45 @@ type Backups struct {
 	restored []Restored
 }
 
-// Backup is one that was made.
+// Backup describes a finished backup.
 type Backup struct {
 	// Number counts from 1.
 	Number int
 	// By is the program or the interface that made it.
-	By string
-	// Begun is when it was begun, Took how long it took.
+	By    string
 	Begun time.Time
 	Took  time.Duration
-	// Bytes is its size.
 	Bytes int64
-	// Alone is true of a backup of the only node.
+	// Alone is true if the backup is of the only node.
 	Alone bool
 
 	folder string
 }
 
-// Restored is a backup that was restored. Its server runs until Close.
+// Restored is a restored backup. Its server runs until Close.
 type Restored struct {
 	Backup
-	// Restore counts from 1.
 	Restore int
-	// Until is the moment whose state it has; zero for that of the backup.
+	// Until is the restored moment; zero for the state of the backup.
 	Until time.Time
-	// Took is how long it took until the server took work.
-	Took time.Duration
-	// Address is the server's, with the password.
+	Took  time.Duration
+	// Address includes the password.
 	Address string
 
 	end func() error
 }
 
-// backupBound is how long a backup, or restoring one, may take.
 const backupBound = time.Hour
 
-// NewBackups keeps the backups in a folder that is made for the first of them.
+// NewBackups keeps the backups in a folder, which the first backup makes.
 func NewBackups(by Backing, folder string) *Backups {
 	return &Backups{by: by, folder: folder, end: make(chan struct{})}
 }
 
-// Check says why no backup can be made in this way, or restored to a moment; nil if it can.
+// Check says why a backup of this way, or a restore to a moment, is impossible; nil if possible.
 func (b *Backups) Check(way string, moment bool) error { return b.by.CheckBackup(way, moment) }
 
-// Make makes a backup of node i, which may be the only one. After an error there is none.
+// Make backs up node i; alone says that it is the only node. After an error no backup is left.
 func (b *Backups) Make(ctx context.Context, i int, way string, alone bool) (Backup, error) {
 	ctx, cancel := context.WithTimeout(ctx, backupBound)
 	defer cancel()
@@ -119,8 +110,7 @@ func (b *Backups) Make(ctx context.Context, i int, way string, alone bool) (Back
 	return made, nil
 }
 
-// makeFolder makes the folder of all backups, through which others may pass, since servers
-// run as other users, and see nothing.
+// makeFolder lets others pass through the folder without listing it: servers run as other users.
 func (b *Backups) makeFolder() error {
 	if err := os.MkdirAll(b.folder, 0o711); err != nil {
 		return err
@@ -128,8 +118,8 @@ func (b *Backups) makeFolder() error {
 	return os.Chmod(b.folder, 0o711)
 }
 
-// newest is the newest backup or, to a moment, the newest that had been made by then. While
-// there is none and one is being made it waits for that.
+// newest returns the newest backup made by the moment until. A zero until means the newest of all,
+// for which it waits if the first is being made.
 func (b *Backups) newest(ctx context.Context, until time.Time) (Backup, error) {
 	for {
 		b.mu.Lock()
@@ -152,8 +142,7 @@ func (b *Backups) newest(ctx context.Context, until time.Time) (Backup, error) {
 	}
 }
 
-// Restore restores the newest backup or, to a moment, the newest that had been made by then,
-// on a server beside the database.
+// Restore restores the newest backup made by the moment until (zero: of all) beside the database.
 func (b *Backups) Restore(ctx context.Context, until time.Time) (Restored, error) {
 	made, err := b.newest(ctx, until)
 	if err != nil {
@@ -178,7 +167,7 @@ func (b *Backups) Restore(ctx context.Context, until time.Time) (Restored, error
 	return x, nil
 }
 
-// Restored are the servers with what was restored. It is empty for nil.
+// Restored returns the restored servers; none for a nil receiver.
 func (b *Backups) Restored() []Restored {
 	if b == nil {
 		return nil
@@ -188,7 +177,7 @@ func (b *Backups) Restored() []Restored {
 	return slices.Clone(b.restored)
 }
 
-// Close ends the servers and removes the backups. It does nothing for nil.
+// Close ends the servers and removes the backups. A nil receiver does nothing.
 func (b *Backups) Close() error {
 	if b == nil {
 		return nil
@@ -200,7 +189,7 @@ func (b *Backups) Close() error {
 	return errors.Join(append(failed, os.RemoveAll(b.folder))...)
 }
 
-// backingOf is how a product is backed up; nil if assay knows no way.
+// backingOf returns nil if assay cannot back up the product.
 func backingOf(p product) Backing {
 	switch p := p.(type) {
 	case interface{ behind() product }:
@@ -214,5 +203,5 @@ func backingOf(p product) Backing {
 	}
 }
 
-// Backups are the backups of the nodes; nil where assay knows no way to make any.
+// Backups returns nil if assay cannot back up the product.
 func (c *Cluster) Backups() *Backups { return c.backups }

@@ -8,8 +8,6 @@ import (
 	"assay/internal/quantity"
 )
 
-// cassandraEntry starts a ring with Cassandra's own settings, unless the spec
-// says otherwise.
 func cassandraEntry() entry {
 	return entry{
 		topology: topology{
@@ -33,7 +31,7 @@ func cassandraEntry() entry {
 
 func cassandraSettings(s Spec) []string { return s.settings(": ") }
 
-// cassandraParameters are the keys of cassandra.yaml, whose values are YAML.
+// cassandraParameters are keys of cassandra.yaml; their values are YAML.
 func cassandraParameters() parameters {
 	return parameters{example: "concurrent_writes=64", ours: []ourParameters{
 		{[]string{"listen_*", "rpc_address", "rpc_interface*", "broadcast_*", "storage_port", "ssl_storage_port", "native_transport_port*", "start_native_transport",
@@ -52,10 +50,10 @@ func aHeap(v string) bool {
 	return err == nil && n >= cassandra.MinHeap
 }
 
-// cassandraHeap is what was asked for, or what Cassandra would take of a
-// machine with the memory that each node has (conf/cassandra-env.sh: the larger
-// of half of it, up to 1 GiB, and a quarter of it, up to 8 GiB). Java itself sees
-// this machine's memory, not always the limit, and not the other nodes.
+// cassandraHeap is the spec's heap, or what Cassandra would take on a machine with the node's
+// memory: the larger of half of it, up to 1 GiB, and a quarter of it, up to 8 GiB
+// (conf/cassandra-env.sh). Java sees this machine's memory: not the other nodes, nor always the
+// limit.
 func cassandraHeap(s Spec) int64 {
 	if size := s.size("heap"); size > 0 {
 		return size

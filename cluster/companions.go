@@ -11,26 +11,23 @@ import (
 // companion runs servers beside the nodes of a product. Its methods are safe for concurrent use.
 type companion interface {
 	Nodes() []*server.Node
-	// Restart starts server i again, as a product's.
 	Restart(ctx context.Context, i int, env ...string) error
-	// Settled returns when those that run do what they are for.
+	// Settled returns when the running servers do their work.
 	Settled(ctx context.Context) error
 	Close() error
 }
 
-// joined is a product with servers beside its nodes that are run by somebody else.
+// joined is a product with servers beside its nodes that a companion runs.
 type joined struct {
 	product
 	with  companion
 	first int // the number of the first of its servers
-	// needed is true if the product needs them; else they need the product.
+	// needed is true if the product needs the companion; else the companion needs the product.
 	needed bool
 }
 
-// behind is the product without those servers.
 func (j joined) behind() product { return j.product }
 
-// Beside implements accompanied.
 func (j joined) Beside() (all []*server.Node) {
 	if behind, is := j.product.(accompanied); is {
 		all = behind.Beside()
@@ -45,15 +42,13 @@ func (j joined) Restart(ctx context.Context, i int, env ...string) error {
 	return j.product.Restart(ctx, i, env...)
 }
 
-// Parameter implements telling.
 func (j joined) Parameter(ctx context.Context, i int, name string) (string, error) {
 	return parameterOf(ctx, j.product, i, name)
 }
 
-// HandOver implements yielding.
 func (j joined) HandOver(ctx context.Context, i int) error { return handOver(ctx, j.product, i) }
 
-// Settled waits for what the other needs first.
+// Settled first waits for the side that the other needs.
 func (j joined) Settled(ctx context.Context) error {
 	settled := []func(context.Context) error{j.product.Settled, j.with.Settled}
 	if j.needed {
@@ -74,7 +69,6 @@ func (j joined) Close() error {
 	return errors.Join(j.with.Close(), j.product.Close())
 }
 
-// hosts are the addresses of the nodes with data, as URLs have them.
 func (j joined) hosts(s Spec) string {
 	var nodes []*server.Node
 	for i := range s.Nodes {
@@ -83,29 +77,25 @@ func (j joined) hosts(s Spec) string {
 	return server.Hosts(nodes)
 }
 
-// program is one that clients come through.
 type program interface {
-	// Ready returns when a client of it gets an answer from a server that takes writes.
+	// Ready returns when a client of the program gets an answer from a server that takes writes.
 	Ready(ctx context.Context) error
 	Restart(ctx context.Context, env ...string) error
 	Close() error
 }
 
-// front is a program that clients come through, as a companion.
 type front struct {
 	program
 	node *server.Node
 }
 
-// Nodes implements companion.
 func (f front) Nodes() []*server.Node { return []*server.Node{f.node} }
 
-// Restart implements companion.
 func (f front) Restart(ctx context.Context, _ int, env ...string) error {
 	return f.program.Restart(ctx, env...)
 }
 
-// Settled wants it to lead to a server that takes writes, if it runs.
+// Settled returns at once if the program does not run.
 func (f front) Settled(ctx context.Context) error {
 	if !f.node.Running() {
 		return nil

@@ -12,8 +12,6 @@ import (
 	"assay/cluster/machine"
 )
 
-// checkFaulty says by a *machine.UnsupportedError what is missing here for a disk of
-// this kind.
 func checkFaulty(kind string) error {
 	var missing *disk.MissingError
 	if err := disk.Missing(); errors.As(err, &missing) {
@@ -22,7 +20,6 @@ func checkFaulty(kind string) error {
 	return nil
 }
 
-// faultyDisk is a node's disk of kind DiskFaulty or DiskFaultyJournal.
 type faultyDisk struct {
 	*disk.Disk
 	folder string
@@ -31,7 +28,7 @@ type faultyDisk struct {
 	loss disk.Loss // of the last cut
 }
 
-// openFaulty makes the folder, in which only servers' users may pass through.
+// openFaulty lets others pass through the folder without listing it: servers run as other users.
 func openFaulty(folder string, o disk.Options) (*faultyDisk, error) {
 	if err := os.MkdirAll(folder, 0o711); err != nil {
 		return nil, err
@@ -51,7 +48,6 @@ func (d *faultyDisk) Cut(loss disk.Mode, seed uint64) error {
 	return err
 }
 
-// Refuses tries to make a file.
 func (d *faultyDisk) Refuses() error {
 	f, err := os.Create(filepath.Join(d.Folder(), "refused"))
 	if err != nil {
@@ -73,19 +69,16 @@ func (d *faultyDisk) Remove() error {
 	return os.RemoveAll(d.folder)
 }
 
-// OwnDisks reports whether the nodes' disks are a file system of assay's own, whose speed
-// says nothing.
+// OwnDisks reports whether the nodes' disks are assay's own, whose speed proves nothing.
 func (s Spec) OwnDisks() bool { return s.Disk == DiskFaulty || s.Disk == DiskFaultyJournal }
 
-// CanFail reports whether the node's disk fails on demand, and chooses what a cut
-// loses.
+// CanFail reports whether the node's disk fails on demand and chooses what a cut loses.
 func (n *Node) CanFail() bool {
 	_, can := n.disk().(*faultyDisk)
 	return can
 }
 
-// FailDisk brings a failure of the node's disk about; see disk.Disk.Fail. The disk
-// must be one that CanFail.
+// FailDisk makes the node's disk fail; see disk.Disk.Fail. CanFail must be true.
 func (n *Node) FailDisk(f disk.Failure) (*disk.Failing, error) {
 	d, can := n.disk().(*faultyDisk)
 	if !can {
@@ -94,6 +87,5 @@ func (n *Node) FailDisk(f disk.Failure) (*disk.Failing, error) {
 	return d.Fail(f)
 }
 
-// DiskFolder is where the node's disk is mounted; the paths of a disk.Effect are
-// below it.
+// DiskFolder is the disk's mount point; the paths of a disk.Effect are below it.
 func (n *Node) DiskFolder() string { return n.disk().Folder() }

@@ -7,7 +7,6 @@ import (
 	"assay/cluster/etcd"
 )
 
-// etcdEntry starts a cluster with etcd's own timing, unless the spec says otherwise.
 func etcdEntry() entry {
 	return entry{
 		topology: topology{
@@ -27,7 +26,7 @@ func etcdEntry() entry {
 	}
 }
 
-// etcdParameters are the flags of etcd, without their hyphens.
+// etcdParameters are etcd's flags without their hyphens.
 func etcdParameters() parameters {
 	return parameters{example: "quota-backend-bytes=8589934592 or set.election-timeout=500", ours: []ourParameters{
 		{[]string{"listen_*", "advertise_client_urls", "initial_*", "name", "discovery*", "strict_reconfig_check", "force_new_cluster", "proxy*", "config_file"},

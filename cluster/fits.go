@@ -10,7 +10,7 @@ import (
 	"assay/internal/quantity"
 )
 
-// fits gives a *SpecError for limits beyond what this machine has: they would limit nothing.
+// fits returns a *SpecError for limits beyond this machine's resources: they would limit nothing.
 func (s Spec) fits() error {
 	if have := runtime.NumCPU(); s.Limits.CPU > float64(have) {
 		return &SpecError{Spec: s.String(), Part: fmt.Sprintf("option \"cpu=%g\"", s.Limits.CPU), Want: fmt.Sprintf("at most %d, which this machine has", have)}
@@ -22,11 +22,9 @@ func (s Spec) fits() error {
 	return nil
 }
 
-// enoughRoom is how much a disk has left that has not ended a server: more than the largest file that
-// one makes at once (a segment of PostgreSQL's log, 16 MiB).
+// enoughRoom, in bytes, is more than the largest file made at once (PostgreSQL's log, 16 MiB).
 const enoughRoom = 32 << 20
 
-// littleRoom says how little the disk of a folder has left; empty if that is enough, or not told.
 func littleRoom(folder string) string {
 	on, err := disk.Usage(folder)
 	if err != nil || on.Free >= enoughRoom {
@@ -35,7 +33,6 @@ func littleRoom(folder string) string {
 	return "; the disk of " + folder + " is full: " + quantity.FormatBinary(int64(on.Free)) + " are left"
 }
 
-// machineMemory is in bytes; 0 where that is not told.
 func machineMemory() (total int64) {
 	file, err := os.Open("/proc/meminfo")
 	if err != nil {

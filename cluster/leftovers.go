@@ -11,7 +11,7 @@ import (
 	"assay/cluster/server"
 )
 
-// OwnedError means that a cluster still belongs to an assay that runs.
+// OwnedError means that a cluster belongs to a running assay.
 type OwnedError struct {
 	Record Record
 }
@@ -21,10 +21,8 @@ func (e *OwnedError) Error() string {
 		e.Record.ID, e.Record.Spec, e.Record.Owner.PID)
 }
 
-// Remove takes away what a cluster left whose owner is gone: processes that
-// have its folder for a home, namespaces and limits of its name, and its
-// folder. While the owner runs the error is an *OwnedError and nothing is
-// touched.
+// Remove takes away what a cluster left: processes whose home is its folder, its namespaces and
+// limits, and the folder. While its owner runs it touches nothing and returns an *OwnedError.
 func (r Record) Remove(ctx context.Context) error {
 	if r.Owner.Alive() {
 		return &OwnedError{Record: r}
@@ -32,9 +30,8 @@ func (r Record) Remove(ctx context.Context) error {
 	return r.remove(ctx)
 }
 
-// RemoveOwn takes away all clusters whose owner is this process, in whatever
-// state they are. It is for a process that has replaced their owner (execve(2)
-// keeps the process id and the start): nothing of the owner is at work any more.
+// RemoveOwn takes away all clusters whose owner is this process. It is for a process that
+// replaced the owner by execve(2), which keeps the process id and the start time.
 func RemoveOwn(ctx context.Context) error {
 	records, err := Records()
 	failed := []error{err}
@@ -66,7 +63,6 @@ func (r Record) remove(ctx context.Context) error {
 	return nil
 }
 
-// clear lets the product take away what it left outside the folder.
 func (r Record) clear(ctx context.Context) error {
 	spec, err := ParseSpec(r.Spec)
 	if err != nil {
@@ -78,8 +74,8 @@ func (r Record) clear(ctx context.Context) error {
 	return nil
 }
 
-// Orphans returns the ids of clusters that have left namespaces or limits and no
-// record. A cluster that is just being started has a record first.
+// Orphans returns the ids that have namespaces or limits and no record. A starting cluster makes
+// its record first, so it is never among them.
 func Orphans() ([]string, error) {
 	ids, err := machine.Leftovers()
 	if err != nil {
@@ -94,7 +90,7 @@ func Orphans() ([]string, error) {
 	}), nil
 }
 
-// InUseError means that namespaces or limits without a record here are in use.
+// InUseError means that namespaces or limits without a record are in use.
 type InUseError struct{ ID string }
 
 func (e *InUseError) Error() string {
@@ -102,9 +98,8 @@ func (e *InUseError) Error() string {
 		e.ID, os.TempDir())
 }
 
-// RemoveOrphan takes away the namespaces and limits of an id that Orphans has
-// named. Where their owner or a process in them lives the error is an *InUseError and
-// nothing is touched.
+// RemoveOrphan takes away the namespaces and limits of an id from Orphans. If their owner or a
+// process in them lives, it touches nothing and returns an *InUseError.
 func RemoveOrphan(id string) error {
 	used, err := machine.InUse(id)
 	if err != nil {

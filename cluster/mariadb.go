@@ -7,11 +7,9 @@ import (
 	"assay/cluster/mariadb"
 )
 
-// bothEngines is the spec's word for a server with MyRocks beside InnoDB.
+// bothEngines asks for MyRocks beside InnoDB.
 const bothEngines = "innodb+rocksdb"
 
-// mariadbEntry starts one server, a Galera cluster with its own timing unless the spec
-// says otherwise, or a primary with replicas.
 func mariadbEntry() entry {
 	return entry{
 		topology: topology{
@@ -52,7 +50,6 @@ func startMariaDB(ctx context.Context, s Spec, e environment) (product, error) {
 	return mariadb.StartSet(ctx, o)
 }
 
-// mariadbParameters are MariaDB's, as mariadbd takes them.
 func mariadbParameters() parameters {
 	return parameters{example: "innodb_io_capacity=2000", check: checkReplication(replicationGalera), judged: []string{"innodb_flush_log_*", "innodb_flush_method", "innodb_doublewrite", "rocksdb_flush_log_*", "sync_binlog",
 		"tx_isolation", "transaction_isolation", "innodb_snapshot_isolation", "wsrep_sync_wait", "wsrep_causal_reads", "rpl_semi_sync_*"}, ours: []ourParameters{
@@ -68,10 +65,8 @@ func mariadbParameters() parameters {
 	}}
 }
 
-// mariadbSettings are what the servers are told beside the cache.
 func mariadbSettings(s Spec) []string { return append(mariadbFlush(s), s.settings("=")...) }
 
-// mariadbFlush is when a commit waits for the disk, of both engines.
 func mariadbFlush(s Spec) (settings []string) {
 	flush := s.Options["flush"]
 	if flush == "" {
@@ -84,9 +79,9 @@ func mariadbFlush(s Spec) (settings []string) {
 	return settings
 }
 
-// mariadbCache is the size of InnoDB's buffer pool, and of MyRocks' block cache beside
-// it: what the spec asks for, or for both together half of the memory that the spec
-// gives the node. The server itself knows nothing of that memory. 0 is InnoDB's default.
+// mariadbCache is the size of InnoDB's buffer pool, and of MyRocks' block cache beside it. Without
+// a size in the spec both share half of the node's memory, which the server does not know.
+// 0 is InnoDB's default.
 func mariadbCache(s Spec) int64 {
 	if size := s.size("cache"); size > 0 {
 		return size

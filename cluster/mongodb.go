@@ -8,8 +8,6 @@ import (
 	"assay/cluster/mongodb"
 )
 
-// mongodbEntry starts a replica set with MongoDB's own timing, unless the spec
-// says otherwise.
 func mongodbEntry() entry {
 	return entry{
 		topology: topology{
@@ -39,8 +37,8 @@ func mongodbEntry() entry {
 	}
 }
 
-// mongodbParameters are what mongod takes by --setParameter, and, with dots in their names,
-// the keys of its configuration file.
+// mongodbParameters are those of --setParameter, and the keys of mongod's configuration file,
+// which have dots in their names.
 func mongodbParameters() parameters {
 	return parameters{example: "wiredTigerConcurrentWriteTransactions=64 or set.storage.journal.commitIntervalMs=50",
 		judged: []string{"storage.journal.*", "storage.syncPeriodSecs", "journalCommitInterval", "syncdelay", "enableMajorityReadConcern"}, ours: []ourParameters{
@@ -57,10 +55,9 @@ func mongodbParameters() parameters {
 
 func mongodbSettings(s Spec) []string { return s.settings("=") }
 
-// mongodbCache is the size of WiredTiger's cache: what the spec asks for, or what mongod
-// would take on a machine with the node's memory, which is half of the memory above 1
-// GiB (MongoDB manual, "WiredTiger", "Memory Use"). mongod itself sees this
-// machine's memory and neither the limit nor the other nodes that share it.
+// mongodbCache is the size of WiredTiger's cache: the spec's, or mongod's own choice on a machine
+// with the node's memory (half of the memory above 1 GiB; MongoDB manual, "WiredTiger", "Memory
+// Use"). mongod sees this machine's memory and neither the limit nor the other nodes.
 func mongodbCache(s Spec) int64 {
 	if size := s.size("cache"); size > 0 {
 		return size

@@ -7,8 +7,6 @@ import (
 	"assay/cluster/mysql"
 )
 
-// mysqlEntry starts one server, a group that replicates among itself, or a primary with
-// replicas.
 func mysqlEntry() entry {
 	return entry{
 		topology: topology{
@@ -30,7 +28,6 @@ func mysqlEntry() entry {
 	}
 }
 
-// mysqlParameters are MySQL's, as mysqld takes them.
 func mysqlParameters() parameters {
 	return parameters{example: "innodb_io_capacity=2000", check: checkReplication(replicationGroup), ours: []ourParameters{
 		{[]string{"port", "bind_address", "socket", "skip_networking", "admin_address", "admin_port", "skip_name_resolve", "require_secure_transport", "mysqlx*"}, "by them it reaches the server"},
@@ -66,7 +63,6 @@ func startMySQL(ctx context.Context, s Spec, e environment) (product, error) {
 	return mysql.StartSet(ctx, o)
 }
 
-// mysqlFlush is when a commit waits for the disk.
 func mysqlFlush(s Spec) []string {
 	if flush := s.Options["flush"]; flush != "" {
 		return []string{"innodb-flush-log-at-trx-commit=" + flush}
@@ -74,8 +70,8 @@ func mysqlFlush(s Spec) []string {
 	return nil
 }
 
-// mysqlCache is the size of InnoDB's buffer pool: what the spec asks for, or a third of the memory
-// that the spec gives the node, since MySQL takes some 300 MiB beside it. 0 is InnoDB's default.
+// mysqlCache is the size of InnoDB's buffer pool: the spec's, or a third of the node's memory,
+// because MySQL takes some 300 MiB beside it. 0 is InnoDB's default.
 func mysqlCache(s Spec) int64 {
 	if size := s.size("cache"); size > 0 {
 		return size

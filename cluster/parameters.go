@@ -8,41 +8,38 @@ import (
 	"sync"
 )
 
-// parameterPrefix begins the options that set parameters of the server itself, so that
-// no parameter can be taken for an option of ours: set.max_connections=500.
+// parameterPrefix begins options that set the server's own parameters (set.max_connections=500),
+// so that assay's options cannot clash with them.
 const parameterPrefix = "set."
 
-// parameters say which of a server's own parameters a spec may set.
 type parameters struct {
-	// example is one, with a value.
+	// example is NAME=VALUE.
 	example string
-	// ours are those that assay itself relies on, with the reason for which they cannot be
-	// set. One that ends in a star stands for all that begin so.
+	// ours are parameters that assay sets itself, so no spec can. A name that ends in a star
+	// stands for all names with that beginning.
 	ours []ourParameters
-	// judged are those that decide what an acknowledgement is worth or what a transaction
-	// sees: they can be set, and not changed while the database works. Names as in ours.
+	// judged are parameters that decide the worth of an acknowledgement or the isolation of
+	// transactions. A spec can set them, but nothing changes them while the database works.
+	// Names as in ours.
 	judged []string
-	// check says why these cannot be set together, or in such a cluster; empty if they
-	// can. Nil allows all.
+	// check says why the spec's parameters do not go together; empty if they do. Nil allows all.
 	check func(s Spec) (want string)
 }
 
-// ourParameters are parameters that have one reason in common.
 type ourParameters struct {
 	names  []string
 	reason string
 }
 
-// Parameter is a parameter of a server that a spec sets.
+// Parameter is a server parameter that a spec sets.
 type Parameter struct{ Name, Value string }
 
 var parameterForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`) })
 
-// plainName is a name as servers compare them, if they are not strict: PostgreSQL and
-// MariaDB take capitals and hyphens too.
+// plainName makes names comparable: PostgreSQL and MariaDB also accept capitals and hyphens.
 func plainName(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
 
-// refuses says what is wanted in place of a parameter that cannot be set.
+// refuses says what to use instead of a refused parameter; empty if it is allowed.
 func (p parameters) refuses(product, name string) (want string) {
 	switch {
 	case p.example == "":
@@ -60,13 +57,12 @@ func (p parameters) refuses(product, name string) (want string) {
 	return ""
 }
 
-// meant reports whether a parameter is the one of a list, which may end in a star.
+// meant compares a name with an entry of a list, which may end in a star.
 func meant(ours, name string) bool {
 	beginning, all := strings.CutSuffix(ours, "*")
 	return all && strings.HasPrefix(plainName(name), plainName(beginning)) || plainName(name) == plainName(ours)
 }
 
-// setParameter takes one parameter; it returns what is wanted instead if it cannot.
 func (s *Spec) setParameter(t topology, name, value string) (want string) {
 	if want := t.parameters.refuses(t.name, name); want != "" {
 		return want
@@ -82,8 +78,8 @@ func (s *Spec) setParameter(t topology, name, value string) (want string) {
 	return ""
 }
 
-// clash says what is wanted in place of options that do not go together: an option of ours
-// and a parameter that set the same, or what the cluster cannot have.
+// clash finds options that do not go together: an option and a parameter that set the same thing,
+// or what the cluster cannot have. It returns the wrong part and what to use instead.
 func (s Spec) clash(t topology) (part, want string) {
 	if s.Bandwidth > 0 && s.Network == NetworkLoopback {
 		return "bandwidth and network=loopback", "network=own, whose links can be limited"
@@ -109,7 +105,6 @@ func (s Spec) clash(t topology) (part, want string) {
 	return "", ""
 }
 
-// settings are the parameters, each as name and value with sign between them.
 func (s Spec) settings(sign string) (all []string) {
 	for _, p := range s.Parameters {
 		all = append(all, p.Name+sign+p.Value)
@@ -117,8 +112,8 @@ func (s Spec) settings(sign string) (all []string) {
 	return all
 }
 
-// splitOptions cuts NAME=VALUE,NAME=VALUE... at the commas that are in no value in single
-// quotes. bad is an item whose quote does not end.
+// splitOptions cuts NAME=VALUE,NAME=VALUE... at the commas outside single quotes. bad is an item
+// whose quote does not end.
 func splitOptions(text string) (items []string, bad string) {
 	for {
 		end := strings.IndexByte(text, ',')
@@ -142,8 +137,8 @@ func splitOptions(text string) (items []string, bad string) {
 	}
 }
 
-// closingQuote is where the quote ends in whose inside text begins, -1 if it does not. Two
-// quotes are one that is meant.
+// closingQuote returns the index of the quote that ends a quoted text, or -1. inside begins behind
+// the opening quote; two quotes stand for one.
 func closingQuote(text string) int {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\'' {
@@ -157,7 +152,6 @@ func closingQuote(text string) int {
 	return -1
 }
 
-// unquoted is a value without the quotes that splitOptions has found around it.
 func unquoted(value string) string {
 	if len(value) < 2 || value[0] != '\'' {
 		return value
@@ -165,8 +159,7 @@ func unquoted(value string) string {
 	return strings.ReplaceAll(value[1:len(value)-1], "''", "'")
 }
 
-// quoted is a value as a spec has it: in quotes if it would be read as something else
-// without them.
+// quoted adds quotes if ParseSpec would misread the bare value.
 func quoted(value string) string {
 	if value != "" && !strings.Contains(value, ",") && value[0] != '\'' {
 		return value

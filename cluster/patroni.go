@@ -17,7 +17,6 @@ import (
 	"assay/cluster/streaming"
 )
 
-// patroniEntry starts PostgreSQL under Patroni, with etcd beside it.
 func patroniEntry() entry {
 	return entry{
 		topology: topology{
@@ -42,17 +41,15 @@ func patroniEntry() entry {
 	}
 }
 
-// stores is how many nodes of etcd a spec's nodes agree by: three, if it does not say.
 func stores(s Spec) int { return cmp.Or(s.count(RoleDCS), 3) }
 
-// placement is where the servers of a set live.
 func placement(s Spec, e environment, password string) streaming.Placement {
 	return streaming.Placement{Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs, Archive: archiveFolder(s, e), Password: password}
 }
 
-// patroniParameters are PostgreSQL's, which Patroni keeps in the store for all nodes. It
-// decides on some itself, and drops what is said about them (its manual, "Dynamic
-// Configuration Settings").
+// patroniParameters are PostgreSQL's, which Patroni keeps in the store for all nodes. Patroni sets
+// some itself and ignores what a user says about them (its manual, "Dynamic Configuration
+// Settings").
 func patroniParameters() parameters {
 	ours := append(postgresAccess(), ourParameters{append(postgresFollowing(), "synchronous_standby_names", "wal_level", "cluster_name", "wal_log_hints", "archive_cleanup_command", "recovery_min_apply_delay"),
 		"Patroni decides on it (synchronous_mode= says whom a commit waits for)"})
@@ -65,7 +62,6 @@ func patroniParameters() parameters {
 	}}
 }
 
-// patroniTimes are the times of a spec, or Patroni's defaults.
 func patroniTimes(s Spec) (ttl, loop, retry time.Duration) {
 	return cmp.Or(s.duration("ttl"), patroni.DefaultTTL), cmp.Or(s.duration("loop_wait"), patroni.DefaultLoopWait),
 		cmp.Or(s.duration("retry_timeout"), patroni.DefaultRetryTimeout)

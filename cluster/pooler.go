@@ -9,17 +9,15 @@ import (
 	"assay/cluster/server"
 )
 
-// pooled is a product whose clients come through a pooler.
 type pooled struct {
 	joined
 	pooler *pgbouncer.Pooler
 	spec   Spec
 }
 
-// poolerRole is PgBouncer before the nodes, where the spec asks for it.
 func poolerRole(example string) role { return frontRole(RolePooler, example) }
 
-// frontRole is a server that clients come through, where the spec has the option of that name.
+// frontRole is a server before the nodes, present if the spec has the option of its name.
 func frontRole(name, example string) role {
 	return role{name: name, example: example, count: func(s Spec) int {
 		if s.Options[name] == "" {
@@ -29,8 +27,7 @@ func frontRole(name, example string) role {
 	}}
 }
 
-// poolerOptions are the options of a pooler. needs is the option without which it cannot be had;
-// empty for none.
+// poolerOptions are the options of a pooler. needs names another option that they require, if any.
 func poolerOptions(needs, want string) []option {
 	return []option{
 		{name: RolePooler, want: want, needs: needs, check: oneOf("pgbouncer")},
@@ -39,8 +36,6 @@ func poolerOptions(needs, want string) []option {
 	}
 }
 
-// newPooler makes the pooler that a spec asks for; it is not started yet. number is the one that
-// it has among the cluster's servers.
 func newPooler(s Spec, e environment, number int, password string) (*pgbouncer.Pooler, error) {
 	return pgbouncer.New(pgbouncer.Options{
 		Programs: e.programs, Dir: filepath.Join(e.logs, RolePooler), Log: filepath.Join(e.logs, "pgbouncer.log"), Number: number,
@@ -48,7 +43,7 @@ func newPooler(s Spec, e environment, number int, password string) (*pgbouncer.P
 	})
 }
 
-// behindPooler starts a pooler before one of a product's servers. After an error both are closed.
+// behindPooler starts a pooler that leads to one server. After an error it closes the product too.
 func behindPooler(ctx context.Context, s Spec, behind product, to *server.Node, p *pgbouncer.Pooler) (product, error) {
 	all := pooled{joined{product: behind, with: front{p, p.Node}, first: p.Number}, p, s}
 	if err := p.Start(ctx, to); err != nil {
@@ -57,18 +52,15 @@ func behindPooler(ctx context.Context, s Spec, behind product, to *server.Node, 
 	return all, nil
 }
 
-// Address is the pooler's. It also names the nodes, which are compared with each other.
+// Address is the pooler's. It also names the nodes, so that their contents can be compared.
 func (p pooled) Address() string { return p.pooler.Address("&nodes=" + p.hosts(p.spec)) }
 
-// Pooling says how a pooler shares connections.
+// Pooling describes how a pooler shares connections.
 type Pooling struct {
-	// Program is its name and version.
 	Program string
-	// Address is where it listens, host:port.
 	Address string
-	// Mode is "transaction" or "session": for how long a client has a connection.
+	// Mode says how long a client keeps a connection: "transaction" or "session".
 	Mode string
-	// Size is how many connections to the primary there are at most.
 	Size int
 }
 

@@ -15,7 +15,6 @@ import (
 	"assay/cluster/streaming"
 )
 
-// postgresEntry starts one server, or a primary with its standbys.
 func postgresEntry() entry {
 	return entry{
 		topology: topology{
@@ -37,7 +36,6 @@ func postgresEntry() entry {
 	}
 }
 
-// postgresParameters are PostgreSQL's, as postgres -c takes them.
 func postgresParameters() parameters {
 	return parameters{example: "max_connections=500",
 		ours: append(postgresAccess(),
@@ -46,7 +44,6 @@ func postgresParameters() parameters {
 	}
 }
 
-// postgresAccess are the parameters by which any server of PostgreSQL is reached and kept.
 func postgresAccess() []ourParameters {
 	return []ourParameters{
 		{[]string{"port", "listen_addresses", "unix_socket_*"}, "by them it reaches the server"},
@@ -55,12 +52,10 @@ func postgresAccess() []ourParameters {
 	}
 }
 
-// postgresFollowing are the parameters by which standbys follow.
 func postgresFollowing() []string {
 	return []string{"primary_conninfo", "primary_slot_name", "hot_standby", "recovery_target*", "restore_command"}
 }
 
-// postgresUser is the superuser of the servers that a spec asks for.
 const postgresUser = streaming.User
 
 func startPostgres(ctx context.Context, s Spec, e environment) (product, error) {
@@ -79,16 +74,14 @@ func startPostgres(ctx context.Context, s Spec, e environment) (product, error) 
 	return behindPooler(ctx, s, behind, behind.Node(0), front)
 }
 
-// optionArchive is the option that has the log archived.
 const optionArchive = "archive"
 
-// archiveOption is that option.
 func archiveOption() option {
 	return option{name: optionArchive, want: "archive=on: each full segment of the log is archived, so that the state of a moment can be restored (archive_mode, archive_command)",
 		check: oneOf("on"), parameters: []string{"archive_mode", "archive_command"}}
 }
 
-// archiveFolder is where the log of all nodes is archived; empty if it is not.
+// archiveFolder holds the archived log of all nodes; empty without an archive.
 func archiveFolder(s Spec, e environment) string {
 	if s.Options[optionArchive] == "" {
 		return ""
@@ -96,7 +89,7 @@ func archiveFolder(s Spec, e environment) string {
 	return filepath.Join(e.logs, "archive")
 }
 
-// WithArchive has the log archived where the product has an option for it.
+// WithArchive turns archiving of the log on if the product has the option.
 func (s Spec) WithArchive() Spec {
 	if slices.Contains(OptionNames(s.Product), optionArchive) {
 		s.Options = maps.Clone(s.Options)
@@ -105,7 +98,6 @@ func (s Spec) WithArchive() Spec {
 	return s
 }
 
-// startServers starts one server, or a primary with its standbys.
 func startServers(ctx context.Context, s Spec, e environment, password string) (product, error) {
 	settings := postgresSettings(s)
 	if s.Nodes == 1 {
@@ -127,15 +119,13 @@ func startServers(ctx context.Context, s Spec, e environment, password string) (
 	return set, nil
 }
 
-// postgresConnections is max_connections of the servers that a spec asks for:
-// enough for a thousand clients with a session each. PostgreSQL's own default of
-// 100 is a limit and changes nothing below it; 1,000 more take 49 MB of shared
-// memory (postgres -C shared_memory_size: 143 MB, and 192 MB).
+// postgresConnections is max_connections: enough for a thousand clients with a session each.
+// PostgreSQL's default of 100 is too low. The 1,000 more take 49 MB of shared memory and change
+// nothing else (postgres -C shared_memory_size: 143 MB and 192 MB).
 const postgresConnections = 1100
 
-// postgresSettings follow from the spec. With a limit of memory, a quarter of it
-// is for shared buffers, as PostgreSQL's manual recommends of a machine's memory
-// ("Resource Consumption", shared_buffers).
+// postgresSettings gives a quarter of a node's memory limit to shared buffers, as PostgreSQL's
+// manual recommends of a machine's memory ("Resource Consumption", shared_buffers).
 func postgresSettings(s Spec) []string {
 	settings := []string{fmt.Sprintf("max_connections=%d", postgresConnections)}
 	for _, name := range []string{"fsync", "full_page_writes"} {

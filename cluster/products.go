@@ -1,8 +1,8 @@
-// Package cluster runs clusters of real servers on this machine: it reads a spec, starts the product's servers on machines of their own, records what
-// runs, and takes away what a killed assay left. Its folders run the products, on
-// one type of server (cluster/server).
+// Package cluster runs clusters of real servers on this machine. It reads a spec, starts the
+// product's servers on machines of their own, records what runs, and removes what a killed assay
+// left. The packages below it run the products, all on cluster/server.
 //
-// It must not know any workload, driver or fault. Of assay's other packages it imports
+// It must not know any workload, driver or fault. Of assay's other packages it imports only
 // quantity and spelling, to read a spec.
 package cluster
 
@@ -15,32 +15,26 @@ import (
 	"assay/cluster/server"
 )
 
-// product is one database product's running cluster. Nodes are counted from 0,
-// in the order of Spec.names. Its methods are safe for concurrent use.
+// product is a running cluster of one database product. Nodes are counted from 0, in the order of
+// Spec.names. Its methods are safe for concurrent use.
 type product interface {
 	// Address is the URL of the whole cluster, with user and password.
 	Address() string
-	// Node is node i, which stays the same one as long as the cluster lives.
+	// Node returns the same pointer for i as long as the cluster lives.
 	Node(i int) *server.Node
-	// Primary is the number of the node that takes writes as soon as there is
-	// one, or a *server.NoPrimaryError where the product has none.
+	// Primary waits for a node that takes writes, or returns a *server.NoPrimaryError.
 	Primary(ctx context.Context) (int, error)
-	// Restart starts node i again with its data, stopping it first if it runs,
-	// and returns when it serves or has its part in the cluster again. env is
-	// added to the server's environment this once.
+	// Restart stops node i if it runs, and starts it with its data. It returns when the node
+	// serves or has its part in the cluster. env holds for this start alone.
 	Restart(ctx context.Context, i int, env ...string) error
-	// Settled returns when all nodes that run have their part in the cluster
-	// and hold the same data; the error says which do not.
+	// Settled returns when all running nodes are in step, with the same data, or names the others.
 	Settled(ctx context.Context) error
-	// Close ends all nodes and removes their data.
 	Close() error
 }
 
-// environment is what a product's cluster is started with.
 type environment struct {
 	machines []*machine.Machine // of the nodes
-	// beside are the machines of servers beside the nodes that have some of their own, by the
-	// servers' role.
+	// beside are the machines of servers beside the nodes, by role.
 	beside   map[string][]*machine.Machine
 	programs string // the folder of server programs to search first
 	dir      string // of the nodes' data, to be made
@@ -48,48 +42,41 @@ type environment struct {
 	announce func(text string)
 }
 
-// layout is where the servers of a spec live.
 func (e environment) layout(s Spec) server.Layout {
 	return server.Layout{Programs: e.programs, Nodes: s.Nodes, Machines: e.machines, Dir: e.dir, LogDir: e.logs}
 }
 
-// entry is one product.
 type entry struct {
 	topology
 	footprint Footprint
 	start     func(context.Context, Spec, environment) (product, error)
-	// settings are what the nodes' servers are told by a spec, in the product's form
-	// (server.Node.Adjust); nil if they have no parameters.
+	// settings turns a spec into settings in the product's form (server.Node.Adjust); nil if
+	// the nodes have no parameters.
 	settings func(Spec) []string
-	// clear takes away what killed servers with their data below folder have
-	// left outside of it; nil if they leave nothing.
+	// clear removes what killed servers left outside of folder; nil if they leave nothing.
 	clear func(ctx context.Context, folder string) error
-	// ledBy is the program that chooses the primary, where the database does not.
+	// ledBy is the program that chooses the primary; empty if the database does.
 	ledBy string
-	// oneClock says why servers of it cannot have clocks of their own; empty if they can.
+	// oneClock says why its servers cannot have clocks of their own; empty if they can.
 	oneClock string
 }
 
-// Footprint is about what one node of a product takes, as seen on a machine of two
-// processors, for those who plan.
+// Footprint is roughly what one node of a product takes, measured on two processors, for plans.
 type Footprint struct {
-	// Start is how long it takes to serve, and Empty the bytes of its files before
-	// there are any rows.
+	// Start is the time until it serves; Empty is the bytes of its files without any rows.
 	Start time.Duration
 	Empty int64
 }
 
-// FootprintOf returns the footprint of a product, by its name; an empty one if the
-// product is not known.
+// FootprintOf returns an empty footprint for an unknown product.
 func FootprintOf(product string) Footprint { return products()[product].footprint }
 
-// SchemeOf returns what the addresses of a product's clusters begin with, without the colon.
+// SchemeOf returns the URL scheme of the product's addresses, without the colon.
 func SchemeOf(product string) string {
 	t, _ := topologyOf(product)
 	return cmp.Or(t.scheme, product)
 }
 
-// products is what can be built, by name.
 func products() map[string]entry {
 	return map[string]entry{
 		"postgres": postgresEntry(), "mongodb": mongodbEntry(), "mariadb": mariadbEntry(), "mysql": mysqlEntry(),
@@ -103,7 +90,7 @@ func topologyOf(name string) (topology, bool) {
 	return p.topology, found
 }
 
-// Products are the names of what can be built, in the order of lists.
+// Products lists the products' names in the order for display.
 func Products() []string {
 	return []string{"postgres", "patroni", "pg-auto-failover", "repmgr", "mongodb", "mariadb", "mysql", "cassandra", "redis", "redis-cluster", "etcd", "sqlite"}
 }

@@ -12,37 +12,34 @@ import (
 	"assay/cluster/streaming"
 )
 
-// proxied is a product whose clients come through HAProxy.
 type proxied struct {
 	joined
 	proxy *haproxy.Proxy
 	spec  Spec
-	// address is the URL by which clients reach it, with query added.
+	// address is the URL for clients, with query added.
 	address func(query string) string
 }
 
-// frontRoles are the roles of a product whose nodes are led by a program of its own, in the order
-// in which they are put before the nodes.
+// frontRoles are the roles before the nodes of a product that a program leads, innermost first.
 func frontRoles(product string) []role {
 	return []role{frontRole(RoleProxy, product+":3,proxy=haproxy"), poolerRole(product + ":3,proxy=haproxy,pooler=pgbouncer")}
 }
 
-// frontOptions are the options of such a product: what stands before the nodes finds the primary by
-// asking, which a pooler does not.
+// frontOptions are the options of such a product. A pooler needs the proxy, because only the proxy
+// asks the nodes which is the primary.
 func frontOptions() []option {
 	return append([]option{{name: RoleProxy, want: "proxy=haproxy: clients reach the primary through it", check: oneOf("haproxy")}},
 		poolerOptions(RoleProxy, "pooler=pgbouncer and proxy=haproxy: clients reach the proxy through it")...)
 }
 
-// asking is HAProxy as a front.
 type asking struct {
 	*haproxy.Proxy
 	servers int
 	address string
 }
 
-// Ready waits until the proxy has asked every server, and asks through it as often as there are
-// servers, since it goes from one to the next as long as it takes several for the one that takes writes.
+// Ready waits until the proxy has checked every server. Then it asks through the proxy once for
+// each server: while the proxy takes several for the primary, it goes from one to the next.
 func (a asking) Ready(ctx context.Context) error {
 	return server.Until(ctx, 100*time.Millisecond, a.Name, func(ctx context.Context) error {
 		if err := a.Checked(); err != nil {
@@ -57,8 +54,8 @@ func (a asking) Ready(ctx context.Context) error {
 	})
 }
 
-// behindFronts puts before a product what the spec asks for: a proxy, and a pooler before
-// that, which leads to the proxy and nowhere else. After an error the product is closed.
+// behindFronts puts before a product the proxy that the spec asks for, and before that a pooler,
+// which leads to the proxy alone. After an error the product is closed.
 func behindFronts(ctx context.Context, s Spec, e environment, password string, behind product, servers []haproxy.Server) (product, error) {
 	if s.Options[RoleProxy] == "" {
 		return behind, nil
@@ -95,16 +92,14 @@ func behindFronts(ctx context.Context, s Spec, e environment, password string, b
 	return behindPooler(ctx, s, all, proxy.Node, pooler)
 }
 
-// Address is the proxy's. It also names the nodes, which are compared with each other.
+// Address is the proxy's. It also names the nodes, so that their contents can be compared.
 func (p proxied) Address() string { return p.address("&nodes=" + p.hosts(p.spec)) }
 
-// Proxying says how a proxy finds the primary.
+// Proxying describes how a proxy finds the primary.
 type Proxying struct {
-	// Program is its name and version.
 	Program string
-	// Address is where it listens, host:port.
 	Address string
-	// Check is what it asks the nodes.
+	// Check is the question that it asks the nodes.
 	Check string
 }
 

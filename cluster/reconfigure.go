@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ParseParameters reads set.NAME=VALUE,set.NAME=VALUE... with quotes as ParseSpec has them. The
-// error is a *SpecError.
+// ParseParameters reads set.NAME=VALUE,set.NAME=VALUE... with quotes as in ParseSpec. The error is
+// a *SpecError.
 func ParseParameters(text string) (all []Parameter, err error) {
 	const want = parameterPrefix + "NAME=VALUE, such as " + parameterPrefix + "work_mem=8MB, and more of them behind commas"
 	items, open := splitOptions(text)
@@ -27,9 +27,9 @@ func ParseParameters(text string) (all []Parameter, err error) {
 	return all, nil
 }
 
-// WithParameters is the spec with these parameters in place of its own of the same names, for
-// servers that are started again while they work. The error is a *SpecError: beside what no spec
-// may set, these are parameters by which what the database did before is judged.
+// WithParameters returns the spec with parameters replaced, for servers that restart while the
+// database works. It refuses with a *SpecError what no spec may set, and parameters by which the
+// database's earlier work is judged.
 func (s Spec) WithParameters(set []Parameter) (Spec, error) {
 	t, _ := topologyOf(s.Product)
 	refuse := func(part, want string) (Spec, error) {
@@ -58,22 +58,19 @@ func (s Spec) WithParameters(set []Parameter) (Spec, error) {
 	return s, nil
 }
 
-// Adjust has the node's server take the parameters of a spec from its next start on, in place of
-// those of the cluster's spec. takeBack has it take those again that it had.
+// Adjust replaces the parameters of the node's server from its next start on; takeBack undoes it.
 func (n *Node) Adjust(s Spec) (takeBack func()) {
 	before := n.server.Settings(nil)
 	n.server.Adjust(products()[s.Product].settings(s))
 	return func() { n.server.Adjust(before) }
 }
 
-// telling is a product whose servers tell their parameters.
+// telling is a product whose servers report their parameters.
 type telling interface {
-	// Parameter asks node i for the value that it works with, in its own words.
 	Parameter(ctx context.Context, i int, name string) (string, error)
 }
 
-// Parameter asks the node's server for the value of a parameter that it works with, in the
-// server's own words.
+// Parameter asks the node's server for the value in effect, in the server's own words.
 func (n *Node) Parameter(ctx context.Context, name string) (string, error) {
 	value, err := parameterOf(ctx, n.cluster.product, n.number, name)
 	if err != nil {
@@ -90,14 +87,14 @@ func parameterOf(ctx context.Context, p product, i int, name string) (string, er
 	return teller.Parameter(ctx, i, name)
 }
 
-// yielding is a product whose manual has the primary yield its place before it is stopped.
+// yielding is a product whose manual advises a primary to step down before it is stopped.
 type yielding interface {
-	// HandOver returns when another node is the primary, if node i is it and another can be.
+	// HandOver waits for another primary if node i is the primary and another can be.
 	HandOver(ctx context.Context, i int) error
 }
 
-// HandOver has another node take the place of this one before it is stopped, if it is the
-// primary, another can be, and the product's manual advises it; else it does nothing.
+// HandOver makes another node the primary before this primary is stopped. It does nothing if the
+// node is no primary, no other can be, or the product's manual does not advise it.
 func (n *Node) HandOver(ctx context.Context) error {
 	if err := handOver(ctx, n.cluster.product, n.number); err != nil {
 		return fmt.Errorf("have another node take over from %s: %w", n.Name(), err)

@@ -11,36 +11,29 @@ import (
 	"assay/cluster/server"
 )
 
-// recordFile is in each cluster's folder: by it a folder is known as ours.
 const recordFile = "assay-cluster.json"
 
-// folderPrefix begins the name of each cluster's folder.
 const folderPrefix = "assay-cluster-"
 
-// Record is what a cluster leaves word of while it lives, for `assay cluster
-// status` and `down`. It holds a password and is readable by its owner alone.
+// Record describes a living cluster for `assay cluster status` and `down`. It holds a password;
+// only its owner can read the file.
 type Record struct {
-	ID   string `json:"id"`
-	Spec string `json:"spec"`
-	// Kept is true for a cluster that outlives the command that started it.
-	Kept bool `json:"kept"`
-	// Owner is the assay process that the servers belong to.
+	ID    string           `json:"id"`
+	Spec  string           `json:"spec"`
+	Kept  bool             `json:"kept"`
 	Owner server.ProcessID `json:"owner"`
-	// Started is when, in UTC.
+	// Started is in UTC.
 	Started time.Time `json:"started"`
-	// Address is the database's URL with its password; empty until it works.
-	Address string `json:"address,omitempty"`
-	// Nodes are the nodes, and the servers beside them.
-	Nodes []NodeRecord `json:"nodes,omitempty"`
-	// Network says why the nodes have no network of their own, empty if they
-	// have.
+	// Address includes the password; it is empty until the database works.
+	Address string       `json:"address,omitempty"`
+	Nodes   []NodeRecord `json:"nodes,omitempty"`
+	// Network says why the nodes have no network of their own; empty if they have.
 	Network string `json:"network,omitempty"`
 
-	// Folder is where the record was found.
 	Folder string `json:"-"`
 }
 
-// NodeRecord is one node.
+// NodeRecord describes one server.
 type NodeRecord struct {
 	Name    string           `json:"name"`
 	Address string           `json:"address"`
@@ -49,8 +42,7 @@ type NodeRecord struct {
 	Log     string           `json:"log"`
 }
 
-// makeFolder makes the cluster's folder. Others may pass through it, since
-// servers run as other users, and see nothing.
+// makeFolder lets others pass through the folder without listing it: servers run as other users.
 func makeFolder(id string) (string, error) {
 	folder := filepath.Join(os.TempDir(), folderPrefix+id)
 	if err := os.Mkdir(folder, 0o700); err != nil {
@@ -59,13 +51,12 @@ func makeFolder(id string) (string, error) {
 	return folder, os.Chmod(folder, 0o711)
 }
 
-// kept reads back whether the cluster is a kept one.
 func (c *Cluster) kept() bool {
 	r, err := readRecord(c.folder)
 	return err == nil && r.Kept
 }
 
-// record writes the cluster's record, whole or not at all.
+// record writes the cluster's record atomically.
 func (c *Cluster) record(kept bool) error {
 	c.recording.Lock()
 	defer c.recording.Unlock()
@@ -93,7 +84,7 @@ func (c *Cluster) record(kept bool) error {
 	return os.Rename(path+".new", path)
 }
 
-// Record is the cluster as it is written down.
+// Record reads the cluster's record.
 func (c *Cluster) Record() (Record, error) { return readRecord(c.folder) }
 
 func readRecord(folder string) (Record, error) {
@@ -110,8 +101,8 @@ func readRecord(folder string) (Record, error) {
 	return r, nil
 }
 
-// Records returns the records of all clusters on this machine, living or not:
-// those in the folder for temporary files that we may read.
+// Records returns the records of all clusters on this machine, living or not: those in the folder
+// for temporary files that this user may read.
 func Records() ([]Record, error) {
 	folders, err := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*"))
 	if err != nil {

@@ -7,12 +7,10 @@ import (
 	"assay/cluster/redis"
 )
 
-// redisEntry starts one server, or a primary with replicas and Sentinels, with Redis's own
-// settings unless the spec says otherwise.
 func redisEntry() entry {
 	return entry{
 		topology: topology{
-			// Two Sentinels fail over nothing once one of them is away (manual, "High
+			// With two Sentinels a failover is impossible once one is away (manual, "High
 			// availability with Redis Sentinel", "Example 1: just two Sentinels, DON'T DO THIS").
 			name: "redis", nodes: []int{1, 3, 5}, arbiters: []int{0},
 			options:    redisOptions("how long the primary may be silent until Sentinels take it for down (down-after-milliseconds; failover-timeout is six times that)"),
@@ -23,8 +21,8 @@ func redisEntry() entry {
 	}
 }
 
-// redisClusterEntry starts a Redis Cluster of three primaries with a replica each. What is
-// called its primary is the one that has the slot of assay's keys.
+// redisClusterEntry starts three primaries with a replica each. The primary of a spec is the one
+// with the slot of assay's keys.
 func redisClusterEntry() entry {
 	return entry{
 		topology: topology{
@@ -56,7 +54,6 @@ func startRedis(ctx context.Context, s Spec, e environment) (product, error) {
 	return c, nil
 }
 
-// redisFile is the append-only file that was asked for.
 func redisFile(s Spec) []string {
 	fsync := s.Options["appendfsync"]
 	if fsync == "" {
@@ -65,7 +62,6 @@ func redisFile(s Spec) []string {
 	return []string{"appendonly yes", "appendfsync " + fsync}
 }
 
-// redisParameters are the lines of redis.conf.
 func redisParameters() parameters {
 	return parameters{example: "min-replicas-to-write=1", ours: []ourParameters{
 		{[]string{"bind", "port", "unixsocket*", "tls-*", "protected-mode"}, "by them it reaches the server"},

@@ -9,18 +9,15 @@ import (
 	"assay/internal/quantity"
 )
 
-// replacing is a product whose nodes can come back empty: the next Restart has such a node get
-// everything from the others.
+// replacing is a product in which an empty node's Restart copies everything from the others.
 type replacing interface {
-	// CheckReplace says why none can; nil if one can.
 	CheckReplace() error
-	// Data is the folder of all that node i has of the database.
 	Data(i int) string
 }
 
-// forgetting is a product whose nodes take an empty one for another than the one that was there.
+// forgetting is a product whose nodes take a node that comes back empty for a new one.
 type forgetting interface {
-	// Forget has the others forget node i, which has ended and is empty now.
+	// Forget removes node i, which has ended and is empty, from the others' membership.
 	Forget(ctx context.Context, i int) error
 }
 
@@ -36,8 +33,8 @@ func (c *Cluster) CheckReplace() error {
 	return r.CheckReplace()
 }
 
-// Empty removes all data of a node whose server has ended; text says how much it was. The next
-// Start returns when the node has got everything from the others.
+// Empty removes all data of a node whose server has ended; text says how much. The next Start
+// returns when the node has copied everything from the others.
 func (n *Node) Empty(ctx context.Context) (text string, err error) {
 	c := n.cluster
 	if err := c.CheckReplace(); err != nil {

@@ -1,6 +1,6 @@
 package cluster
 
-// How several servers of MySQL or MariaDB hold the same.
+// Values of the option replication of MySQL and MariaDB.
 const (
 	replicationGroup  = "group"
 	replicationGalera = "galera"
@@ -8,8 +8,8 @@ const (
 	replicationAsync  = "async"
 )
 
-// checkReplication says what is wanted in place of options about replication that do not go
-// together; elects is the kind in which the servers agree among themselves.
+// checkReplication checks options about replication; elects is the kind in which the servers
+// themselves agree on a primary. The result says what to use instead, and is empty if all is well.
 func checkReplication(elects string) func(Spec) string {
 	return func(s Spec) string {
 		kind := s.replication(elects)
@@ -25,8 +25,6 @@ func checkReplication(elects string) func(Spec) string {
 	}
 }
 
-// replication is how several servers of a spec hold the same; otherwise is what they do if it does
-// not say.
 func (s Spec) replication(otherwise string) string {
 	if kind := s.Options["replication"]; kind != "" {
 		return kind

@@ -12,7 +12,6 @@ import (
 	"assay/cluster/server"
 )
 
-// repmgrEntry starts PostgreSQL under repmgr.
 func repmgrEntry() entry {
 	return entry{
 		topology: topology{
@@ -34,7 +33,6 @@ func repmgrEntry() entry {
 	}
 }
 
-// standbyParameters are PostgreSQL's where a program leads the standbys by its own files.
 func standbyParameters(more ourParameters) parameters {
 	return parameters{example: "work_mem=16MB",
 		ours: append(postgresAccess(), ourParameters{append(postgresFollowing(), "synchronous_standby_names"), "by them the standbys are led"}, more)}
@@ -54,7 +52,6 @@ func startRepmgr(ctx context.Context, s Spec, e environment) (product, error) {
 	return behindFronts(ctx, s, e, password, set, asked(s, set))
 }
 
-// asked are the nodes with data as a proxy has them that asks each whether it is in recovery.
 func asked(s Spec, p interface{ Node(int) *server.Node }) (all []haproxy.Server) {
 	for i := range s.Nodes {
 		all = append(all, haproxy.Server{Name: s.names()[i], At: p.Node(i)})
@@ -62,7 +59,6 @@ func asked(s Spec, p interface{ Node(int) *server.Node }) (all []haproxy.Server)
 	return all
 }
 
-// pgAutoFailoverEntry starts PostgreSQL under pg_auto_failover, with its monitor beside it.
 func pgAutoFailoverEntry() entry {
 	return entry{
 		topology: topology{

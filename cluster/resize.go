@@ -11,34 +11,28 @@ import (
 	"assay/cluster/server"
 )
 
-// resizable is a product whose clusters can get and lose members while they
-// run. Nodes keep their numbers for ever. The methods are called one at a time;
-// the product's other methods may be called meanwhile.
+// resizable is a product whose running clusters can gain and lose members. A node keeps its number
+// for ever. One of these methods runs at a time; the product's other methods may run meanwhile.
 type resizable interface {
 	product
-	// Fixed says why this cluster's members cannot change; nil if they can.
+	// Fixed says why the members cannot change; nil if they can.
 	Fixed() error
-	// Grow starts one more node on the machine and returns its number when it
-	// is a full member that holds all data. After an error it is gone.
+	// Grow starts a node and returns its number when it holds all data. After an error it is gone.
 	Grow(ctx context.Context, at *machine.Machine) (int, error)
-	// Shrink takes node i out of the membership in order and then stops it.
-	// Its data stays. After an error it may be out of it or not.
+	// Shrink removes node i in order and stops it. After an error its membership is unknown.
 	Shrink(ctx context.Context, i int) error
-	// Rejoin makes node i a full member again, whatever Shrink has left of its
-	// membership, and returns when it holds all data.
+	// Rejoin makes node i a full member with all data, whatever Shrink has left.
 	Rejoin(ctx context.Context, i int) error
-	// Membership asks the servers whether node i is a member, in step with the
-	// others; text is what they say.
+	// Membership asks the servers whether node i is a member in step; text quotes them.
 	Membership(ctx context.Context, i int) (member bool, text string, err error)
 }
 
-// MemberError means that a node is not, or no longer, a member of its cluster.
+// MemberError means that a node is not a member of its cluster.
 type MemberError struct{ Node string }
 
 func (e *MemberError) Error() string { return e.Node + " is no member of its cluster" }
 
-// Resizable is nil if nodes can be added to the cluster and removed from it,
-// and else a *server.FixedError.
+// Resizable is nil if nodes can be added and removed, and else a *server.FixedError.
 func (c *Cluster) Resizable() error {
 	r, is := c.product.(resizable)
 	if !is {
@@ -47,8 +41,7 @@ func (c *Cluster) Resizable() error {
 	return r.Fixed()
 }
 
-// resizing returns the product once no other change is under way. done is to be
-// called.
+// resizing waits until no other change of the members runs. The caller must call done.
 func (c *Cluster) resizing(ctx context.Context) (r resizable, done func(), err error) {
 	if err := c.Resizable(); err != nil {
 		return nil, nil, err
@@ -65,11 +58,10 @@ func (c *Cluster) resizing(ctx context.Context) (r resizable, done func(), err e
 	}
 }
 
-// Grow adds a node on a machine of its own and returns it when it is a full
-// member that holds all data. Its name is new; names are never used again. The
-// cluster's Address stays as it is. One change of the members happens at a time;
-// a cluster that cannot change returns a *server.FixedError. After an error the
-// members are as they were, unless the error says otherwise.
+// Grow adds a node on a machine of its own and returns it when it is a full member that holds all
+// data. Its name was never used before, and the cluster's Address stays the same. Changes of the
+// members run one at a time. A cluster that cannot change returns a *server.FixedError. After an
+// error the members are as before, unless the error says otherwise.
 func (c *Cluster) Grow(ctx context.Context) (*Node, error) {
 	r, done, err := c.resizing(ctx)
 	if err != nil {
@@ -93,9 +85,9 @@ func (c *Cluster) Grow(ctx context.Context) (*Node, error) {
 	return n, errors.Join(c.syncDisks(), c.record(c.kept()))
 }
 
-// Remove takes a node out of the membership in order, and then stops it. It
-// keeps its data and can Rejoin; until then it is not among Nodes and cannot be
-// started. After an error it is among them, whatever the servers think.
+// Remove takes a node out of the membership in order, then stops it. It keeps its data and can
+// Rejoin; until then it is not among Nodes and cannot be started. After an error it stays among
+// them, whatever the servers think.
 func (c *Cluster) Remove(ctx context.Context, n *Node) error {
 	r, done, err := c.resizing(ctx)
 	if err != nil {
@@ -112,8 +104,8 @@ func (c *Cluster) Remove(ctx context.Context, n *Node) error {
 	return c.record(c.kept())
 }
 
-// Rejoin makes a node a full member again that was removed, or that Remove
-// could not remove as a whole. A discarded one cannot.
+// Rejoin makes a removed node a full member again, also after a Remove that failed halfway. A
+// discarded node cannot rejoin.
 func (c *Cluster) Rejoin(ctx context.Context, n *Node) error {
 	r, done, err := c.resizing(ctx)
 	if err != nil {
@@ -127,7 +119,7 @@ func (c *Cluster) Rejoin(ctx context.Context, n *Node) error {
 	return c.record(c.kept())
 }
 
-// Discard removes the data of a node that was removed. It is gone for good.
+// Discard removes the data of a removed node for good.
 func (c *Cluster) Discard(n *Node) error {
 	_, done, err := c.resizing(context.Background())
 	if err != nil {
@@ -145,8 +137,7 @@ func (c *Cluster) Discard(n *Node) error {
 	return nil
 }
 
-// Membership asks the servers whether the node is a member that is in step;
-// text is what they say.
+// Membership asks the servers whether the node is a member in step; text quotes them.
 func (c *Cluster) Membership(ctx context.Context, n *Node) (member bool, text string, err error) {
 	if err := c.Resizable(); err != nil {
 		return false, "", err

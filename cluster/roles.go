@@ -10,24 +10,23 @@ import (
 	"assay/cluster/server"
 )
 
-// The roles of servers that stand beside a cluster's nodes: clients come through them, or
-// they decide who is the primary. The only server of a role goes by the role's name, each of
-// several by that and a number: dcs2.
+// Roles of servers beside a cluster's nodes: clients connect through them, or they choose the
+// primary. A single server of a role has the role's name; several have a number too (dcs2).
 const (
 	// RolePooler shares connections, such as PgBouncer.
 	RolePooler = "pooler"
-	// RoleProxy leads clients to the node that is meant, such as HAProxy.
+	// RoleProxy leads clients to the right node, such as HAProxy.
 	RoleProxy = "proxy"
-	// RoleDCS keeps who is the primary (distributed configuration store), such as etcd.
+	// RoleDCS records who is the primary (distributed configuration store), such as etcd.
 	RoleDCS = "dcs"
-	// RoleMonitor watches the nodes and chooses the primary, as that of pg_auto_failover does.
+	// RoleMonitor watches the nodes and chooses the primary, as pg_auto_failover's monitor does.
 	RoleMonitor = "monitor"
 )
 
-// Roles are all roles, in the order of lists.
+// Roles lists all roles in the order for display.
 func Roles() []string { return []string{RolePooler, RoleProxy, RoleDCS, RoleMonitor} }
 
-// RoleOf is the role of the server of this name; empty for a node.
+// RoleOf returns the role of a server by its name; empty for a node.
 func RoleOf(name string) string {
 	if role := strings.TrimRight(name, "0123456789"); slices.Contains(Roles(), role) {
 		return role
@@ -35,22 +34,19 @@ func RoleOf(name string) string {
 	return ""
 }
 
-// Decides reports whether servers of the role decide who is the primary.
+// Decides reports whether servers of the role choose the primary.
 func Decides(role string) bool { return role == RoleDCS || role == RoleMonitor }
 
-// role is which servers of one role a product's clusters have.
 type role struct {
-	name string // one of Roles
-	// count is how many there are in a cluster of this spec.
+	name  string // one of Roles
 	count func(Spec) int
-	// apart is true if each lives on a machine of its own, without the limits of the nodes;
-	// else they are processes of this machine and have no network that can be cut.
+	// apart is true if each has a machine of its own, without the limits of the nodes. Otherwise
+	// they are processes of this machine and their network cannot be cut.
 	apart bool
-	// example is a spec that has them.
+	// example is a spec with such servers.
 	example string
 }
 
-// names are the servers' names in a cluster of this spec.
 func (r role) names(s Spec) (all []string) {
 	n := r.count(s)
 	for i := range n {
@@ -63,7 +59,7 @@ func (r role) names(s Spec) (all []string) {
 	return all
 }
 
-// ExampleOf is a spec of a cluster that has servers of the role; empty if none can have any.
+// ExampleOf returns a spec with servers of the role; empty if no product has any.
 func ExampleOf(role string) string {
 	for _, name := range Products() {
 		t, _ := topologyOf(name)
@@ -76,15 +72,13 @@ func ExampleOf(role string) string {
 	return ""
 }
 
-// accompanied is a product with servers beside its nodes.
 type accompanied interface {
 	product
-	// Beside are those servers, in the order of the topology's roles. Restart knows them by
-	// numbers behind those of the nodes, in the same order.
+	// Beside are the servers beside the nodes in the order of the roles, and of Restart's numbers.
 	Beside() []*server.Node
 }
 
-// Member is a server of a cluster: a node, or one of a role beside the nodes.
+// Member is a node or a server beside the nodes.
 type Member struct {
 	Name, Role string
 	Arbiter    bool
@@ -104,7 +98,6 @@ func (s Spec) Members() (all []Member) {
 	return all
 }
 
-// numberOf is the number of the first server of a role in a cluster of this spec.
 func (t topology) numberOf(s Spec, role string) int {
 	n := s.Nodes + s.Arbiters
 	for _, r := range t.roles {
@@ -116,7 +109,6 @@ func (t topology) numberOf(s Spec, role string) int {
 	return n
 }
 
-// namesApart are the servers beside the nodes that live on machines of their own.
 func (t topology) namesApart(s Spec) (all []string) {
 	for _, r := range t.roles {
 		if r.apart {
@@ -126,8 +118,6 @@ func (t topology) namesApart(s Spec) (all []string) {
 	return all
 }
 
-// machinesByRole are the machines of the nodes, and by their roles those of the servers beside
-// them.
 func (c *Cluster) machinesByRole() (nodes []*machine.Machine, beside map[string][]*machine.Machine) {
 	beside = map[string][]*machine.Machine{}
 	for _, m := range c.machines.All() {
@@ -140,7 +130,6 @@ func (c *Cluster) machinesByRole() (nodes []*machine.Machine, beside map[string]
 	return nodes, beside
 }
 
-// enterBeside gives the servers beside the nodes their places.
 func (c *Cluster) enterBeside(t topology) error {
 	var servers []*server.Node
 	if p, is := c.product.(accompanied); is {
@@ -168,5 +157,5 @@ func (c *Cluster) enterBeside(t topology) error {
 	return nil
 }
 
-// Servers are the Nodes, and the servers beside them.
+// Servers are the Nodes and the servers beside them.
 func (c *Cluster) Servers() []*Node { return append(c.Nodes(), c.beside...) }

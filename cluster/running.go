@@ -19,22 +19,19 @@ import (
 
 // Options says how to run a cluster.
 type Options struct {
-	// Programs is a folder that holds server programs; it is searched first.
 	Programs string
-	// Kept marks a cluster that is to outlive the command that started it.
+	// Kept marks a cluster that outlives the command that started it.
 	Kept bool
-	// Announce is called with what the cluster does by itself, such as beginning a group anew.
-	// It may be called from several goroutines and must not block; nil means
-	// nobody wants to know.
+	// Announce hears what the cluster does by itself, such as beginning a group anew. Several
+	// goroutines may call it, and it must not block. Nil discards all.
 	Announce func(text string)
-	// Died is called for a server that ended though nobody had it end, such as one
-	// that ran out of memory, and how; in the way of Announce. One that its own fence
-	// ended is announced instead.
+	// Died hears of each server that ended although assay did not end it, such as one out of
+	// memory, and how it ended. The rules of Announce hold. A server that fenced itself is
+	// announced instead.
 	Died func(node, how string)
 }
 
-// Cluster is the running nodes of one database. Its methods are safe for
-// concurrent use.
+// Cluster is the running nodes of one database. Its methods are safe for concurrent use.
 type Cluster struct {
 	id       string
 	spec     Spec
@@ -42,11 +39,11 @@ type Cluster struct {
 	owner    io.Closer // says that this process lives: machine.Own
 	machines *machine.Set
 	product  product
-	// changing holds one token while the members change; ended, which goes with
-	// it, is true once they cannot any more.
+	// changing holds one token while the members change. It guards ended, which is true once
+	// they cannot change any more.
 	changing chan struct{}
 	ended    bool
-	// noNetwork says why nodes have no network of their own; nil if they have.
+	// noNetwork says why the nodes have no network of their own; nil if they have.
 	noNetwork error
 
 	beside  []*Node  // the servers beside the nodes; they do not change once the cluster runs
@@ -63,10 +60,9 @@ type Cluster struct {
 	closed    error
 }
 
-// Start starts the cluster and returns when it takes work. What it needs on
-// this machine (folder, namespaces, processes) carries its id and is recorded,
-// so that Records finds it after assay was killed. A missing program is a
-// *server.MissingError; a demand that this machine cannot meet is a
+// Start starts the cluster and returns when it takes work. The folder, namespaces and processes
+// carry the cluster's id and are recorded, so that Records finds them after assay was killed. A
+// missing program is a *server.MissingError; a demand that this machine cannot meet is a
 // *machine.UnsupportedError.
 func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	entry, known := products()[spec.Product]
@@ -112,7 +108,6 @@ func Start(ctx context.Context, spec Spec, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// open makes the folder, the record, the machines and their disks.
 func (c *Cluster) open(ctx context.Context, t topology, o Options) (err error) {
 	if c.folder, err = makeFolder(c.id); err != nil {
 		return err
@@ -132,8 +127,8 @@ func (c *Cluster) open(ctx context.Context, t topology, o Options) (err error) {
 	return nil
 }
 
-// makeMachines gives each node, and each server of these names, a network of its own if that can
-// be had, and is not refused by the spec.
+// makeMachines makes networks of their own for the nodes and for the servers apart, unless the spec
+// refuses them. If the machine cannot, and the spec does not insist, all live on the loopback.
 func (c *Cluster) makeMachines(apart []string) (err error) {
 	o := machine.Options{ID: c.id, Names: append(c.spec.names(), apart...), Limits: c.spec.Limits, Bandwidth: c.spec.Bandwidth, Unlimited: apart}
 	if c.spec.Network != NetworkLoopback {
@@ -154,7 +149,6 @@ func (c *Cluster) makeMachines(apart []string) (err error) {
 	return err
 }
 
-// newID is eight hexadecimal digits by chance.
 func newID() string {
 	id := make([]byte, 4)
 	_, _ = rand.Read(id) // never fails, as its documentation says
@@ -164,21 +158,19 @@ func newID() string {
 // ID tells the cluster from others on this machine.
 func (c *Cluster) ID() string { return c.id }
 
-// Spec is what was asked for.
+// Spec is the spec given to Start.
 func (c *Cluster) Spec() Spec { return c.spec }
 
 // Address is the database's URL, with user and password.
 func (c *Cluster) Address() string { return c.product.Address() }
 
-// Nodes returns the nodes that are members at this moment, in the order in
-// which they came.
+// Nodes returns the present members in the order in which they came.
 func (c *Cluster) Nodes() []*Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.nodes)
 }
 
-// enter makes a node one of Nodes.
 func (c *Cluster) enter(n *Node) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,7 +187,7 @@ func (c *Cluster) leave(n *Node) {
 	c.nodes = slices.DeleteFunc(c.nodes, func(m *Node) bool { return m == n })
 }
 
-// Node returns the member of this name, or the server beside the nodes; nil if there is none.
+// Node returns the member or server beside the nodes of this name; nil if there is none.
 func (c *Cluster) Node(name string) *Node {
 	for _, n := range c.Servers() {
 		if n.Name() == name {
@@ -205,22 +197,19 @@ func (c *Cluster) Node(name string) *Node {
 	return nil
 }
 
-// LedBy is the program that chooses the primary, such as Patroni; empty where the database does
-// itself, or nobody.
+// LedBy is the program that chooses the primary, such as Patroni; empty if there is none.
 func (c *Cluster) LedBy() string { return products()[c.spec.Product].ledBy }
 
 // OneClock says why the servers cannot have clocks of their own; empty if they can.
 func (c *Cluster) OneClock() string { return products()[c.spec.Product].oneClock }
 
-// NoNetwork is nil if each node has a network of its own, and else says why
-// not.
+// NoNetwork says why the nodes have no network of their own; nil if they have.
 func (c *Cluster) NoNetwork() error { return c.noNetwork }
 
 // Machines are the nodes' machines.
 func (c *Cluster) Machines() *machine.Set { return c.machines }
 
-// Primary returns the node that takes writes, as soon as there is one. Where
-// the product has none the error is a *server.NoPrimaryError.
+// Primary waits for a node that takes writes, or returns a *server.NoPrimaryError.
 func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 	i, err := c.product.Primary(ctx)
 	if err != nil {
@@ -232,7 +221,6 @@ func (c *Cluster) Primary(ctx context.Context) (*Node, error) {
 	return nil, fmt.Errorf("node number %d takes writes and is no member of %s", i, c.spec)
 }
 
-// numbered is the member of this number; nil if there is none.
 func (c *Cluster) numbered(number int) *Node {
 	for _, n := range c.Nodes() {
 		if n.number == number {
@@ -242,8 +230,8 @@ func (c *Cluster) numbered(number int) *Node {
 	return nil
 }
 
-// Primaries are the nodes that take writes, as soon as there is one: the one that Primary returns
-// comes first, and others follow where each has a part of the data. Errors are Primary's.
+// Primaries waits for the nodes that take writes. The result of Primary comes first; others follow
+// if each has a part of the data. Errors are Primary's.
 func (c *Cluster) Primaries(ctx context.Context) ([]*Node, error) {
 	sharded, is := c.product.(interface {
 		Primaries(ctx context.Context) ([]int, error)
@@ -268,13 +256,11 @@ func (c *Cluster) Primaries(ctx context.Context) ([]*Node, error) {
 	return all, nil
 }
 
-// Settled returns when all nodes that run have their part in the cluster again
-// and hold the same data. The error says which do not.
+// Settled returns when all running nodes are in step, with the same data, or names the others.
 func (c *Cluster) Settled(ctx context.Context) error { return c.product.Settled(ctx) }
 
-// Close ends all nodes and takes away all that the cluster made, the nodes' logs
-// too. It waits for a change of the members that is under way. Further calls
-// return what the first returned.
+// Close waits for a running change of the members, ends all nodes, and removes all that the cluster
+// made, including the nodes' logs. Further calls return the first call's result.
 func (c *Cluster) Close() error {
 	c.closing.Do(func() {
 		if c.unwatch != nil {
@@ -295,7 +281,7 @@ func (c *Cluster) Close() error {
 			failed = append(failed, c.owner.Close())
 		}
 		if err := errors.Join(failed...); err != nil {
-			// The record stays, so that what is left can be found.
+			// The record stays, so that the leftovers can be found.
 			c.closed = fmt.Errorf("close %s: %w", c.spec, err)
 			return
 		}
@@ -304,12 +290,11 @@ func (c *Cluster) Close() error {
 	return c.closed
 }
 
-// watchEvery is how often the servers are looked at. One that ended and was
-// started again in between is missed.
+// A server that ends and starts within watchEvery goes unseen.
 const watchEvery = 100 * time.Millisecond
 
-// watch reports every server that ends though nobody here had it end, once, and announces
-// those that fence themselves, until the returned function is called, which waits for the last call.
+// watch reports once each server that ends although assay did not end it, and announces servers
+// that fence themselves. end waits for the last call.
 func (c *Cluster) watch(died func(node, how string), announce func(text string)) (end func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -11,20 +11,17 @@ import (
 // oneServer is a product's only server. Its methods are safe for concurrent use.
 type oneServer interface {
 	Address() string
-	// Ready returns when it takes work.
 	Ready(ctx context.Context) error
 	Running() bool
 	Restart(ctx context.Context, env ...string) error
 	Close() error
 }
 
-// single is one server as a cluster.
 type single struct {
 	oneServer
 	node *server.Node
 }
 
-// place is where the only server of a product lives, whose log's name begins with this.
 func place(e environment, name string) server.Place {
 	return server.Place{Machine: server.MachineAt(e.machines, 0), Dir: e.dir, Log: filepath.Join(e.logs, name+"-n1.log")}
 }
@@ -37,7 +34,6 @@ func (s single) Restart(ctx context.Context, _ int, env ...string) error {
 	return s.oneServer.Restart(ctx, env...)
 }
 
-// Parameter implements telling.
 func (s single) Parameter(ctx context.Context, _ int, name string) (string, error) {
 	server, tells := s.oneServer.(interface {
 		Parameter(ctx context.Context, name string) (string, error)

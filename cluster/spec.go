@@ -15,33 +15,28 @@ import (
 	"assay/internal/spelling"
 )
 
-// Spec is a cluster as asked for, such as "mongodb:3" or
+// Spec asks for a cluster, such as "mongodb:3" or
 // "postgres:2,memory=400MiB,cpu=1,set.work_mem=16MB".
 type Spec struct {
-	// Product is one of Products.
 	Product string
 	// Nodes hold data; Arbiters only vote.
 	Nodes, Arbiters int
-	// Limits hold for each node; zero fields are no limits.
+	// Limits hold for each node; a zero field is no limit.
 	Limits machine.Limits
-	// Disk is one of Disks if each node has a disk of its own, whose power can be cut;
-	// empty for the machine's.
+	// Disk is one of Disks if each node has a disk of its own, whose power can be cut.
 	Disk string
-	// FS is one of Filesystems, of a Disk that is an image; empty for ext4.
+	// FS is one of Filesystems for DiskImage; empty for ext4.
 	FS string
-	// Network is NetworkOwn, NetworkLoopback, or empty for the first of them
-	// that can be had.
+	// Network is NetworkOwn, NetworkLoopback, or empty for NetworkOwn if the machine allows it.
 	Network string
-	// Bandwidth is what the link of each node passes, in bits a second each way; 0 is no
-	// limit. It takes a network of its own for each node.
+	// Bandwidth of each node's link is in bits a second; 0 is no limit. It needs NetworkOwn.
 	Bandwidth int64
 	// Options are the product's own, by name.
-	Options map[string]string
-	// Parameters are the server's own, by their names, in the order of the spec.
+	Options    map[string]string
 	Parameters []Parameter
 }
 
-// Where the nodes of a cluster live.
+// Networks of a cluster's nodes (Spec.Network).
 const (
 	// NetworkOwn gives each node a network namespace with its own address.
 	NetworkOwn = "own"
@@ -49,9 +44,9 @@ const (
 	NetworkLoopback = "loopback"
 )
 
-// SpecError is a cluster that nobody can build.
+// SpecError means that a cluster cannot be built.
 type SpecError struct {
-	// Spec is the text, Part what is wrong with it, Want what is right.
+	// Spec is the text, Part is wrong, and Want says what is right.
 	Spec, Part, Want string
 }
 
@@ -59,39 +54,35 @@ func (e *SpecError) Error() string {
 	return fmt.Sprintf("cluster %q: %s; want %s", e.Spec, e.Part, e.Want)
 }
 
-// topology is which clusters of a product can be built.
 type topology struct {
 	name string
 	// scheme begins the addresses, without the colon; empty for the name.
-	scheme   string
-	nodes    []int // allowed counts of data nodes
-	arbiters []int // allowed counts of arbiters
-	options  []option
-	// parameters are the server's own that can be set beside the options.
+	scheme     string
+	nodes      []int // allowed counts of data nodes
+	arbiters   []int // allowed counts of arbiters
+	options    []option
 	parameters parameters
 	// roles are the servers beside the nodes.
 	roles []role
-	// noFailover is what is wanted in place of failover=DURATION, by which assay once promoted
-	// replicas; empty where it is an option, or never was.
+	// noFailover says what to use instead of failover=DURATION, which specs once had for
+	// promotions by assay; empty if the product has that option or never had it.
 	noFailover string
 }
 
-// option is one of a product's own options.
 type option struct {
 	name string
 	want string
 	// check returns false for a value that cannot be used.
 	check func(value string) bool
-	// parameters are the parameters of the server that it sets, as plainName writes them.
+	// parameters are the server's parameters that the option sets, as plainName writes them.
 	parameters []string
-	// needs is the option without which it means nothing; empty if there is none.
+	// needs is another option that this one requires; empty if there is none.
 	needs string
 }
 
-// fits reports whether the number of voters is odd where there is an arbiter.
+// fits demands an odd number of voters if there is an arbiter.
 func (t topology) fits(nodes, arbiters int) bool { return arbiters == 0 || nodes%2 == 0 }
 
-// specs are all clusters of the product, without options.
 func (t topology) specs() []string {
 	var all []string
 	for _, n := range t.nodes {
@@ -113,7 +104,7 @@ func aDuration(v string) bool {
 	return err == nil && d > 0 && d <= time.Hour
 }
 
-// secondsFrom takes whole seconds, from so many up to an hour.
+// secondsFrom accepts whole seconds, from least up to an hour.
 func secondsFrom(least int) func(string) bool {
 	return func(v string) bool {
 		d, err := time.ParseDuration(v)
@@ -131,9 +122,9 @@ func aSize(v string) bool {
 	return err == nil && n > 0
 }
 
-// ParseSpec reads PRODUCT:NODES[+arbiter][,OPTION=VALUE...]. A value with a comma stands in
-// single quotes, in which two of them are one. It returns a *SpecError for what cannot be
-// built, naming what can.
+// ParseSpec reads PRODUCT:NODES[+arbiter][,OPTION=VALUE...]. A value with a comma needs single
+// quotes, in which two quotes stand for one. If a spec cannot be built the error is a *SpecError,
+// which names what can.
 func ParseSpec(text string) (Spec, error) {
 	head, rest, more := strings.Cut(text, ",")
 	name, count, counted := strings.Cut(head, ":")
@@ -186,7 +177,7 @@ func ParseSpec(text string) (Spec, error) {
 	return s, nil
 }
 
-// set takes one option; it returns what is wanted instead if it cannot.
+// set returns what to use instead if the option is refused.
 func (s *Spec) set(t topology, name, value string) (want string) {
 	if parameter, is := strings.CutPrefix(name, parameterPrefix); is {
 		return s.setParameter(t, parameter, value)
@@ -255,8 +246,8 @@ func (s *Spec) set(t topology, name, value string) (want string) {
 	return ""
 }
 
-// OptionNames are the names of the options that a spec of a product can have: those of all
-// products, then its own.
+// OptionNames lists the options for a product's specs: first the options of all products, then its
+// own.
 func OptionNames(product string) []string {
 	names := []string{"memory", "disk", "fs", "cpu", "network", "bandwidth"}
 	t, _ := topologyOf(product)
@@ -266,9 +257,8 @@ func OptionNames(product string) []string {
 	return names
 }
 
-// diskOnce says what is wanted if there is a limit and a disk of its own: what is
-// written to that reaches the machine's disk by the kernel, which the limit does not
-// bound.
+// diskOnce refuses a disk limit together with a disk of its own: the kernel writes that disk's data
+// to the machine's, outside the limit.
 func (s *Spec) diskOnce() (want string) {
 	if s.Disk != "" && s.Limits.DiskWrite > 0 {
 		return "either disk=SIZE, a limit on the machine's disk, or disk=" + s.Disk + ", to which it does not apply"
@@ -317,7 +307,6 @@ func (s Spec) String() string {
 	return text
 }
 
-// names are the nodes' names: n1, n2, ...
 func (s Spec) names() []string {
 	var names []string
 	for i := range s.Nodes + s.Arbiters {
@@ -326,26 +315,24 @@ func (s Spec) names() []string {
 	return names
 }
 
-// duration is a product's option that ParseSpec has checked; 0 if not given.
+// duration returns the value of an option that ParseSpec has checked; 0 if not given. So do count
+// and size.
 func (s Spec) duration(name string) time.Duration {
 	d, _ := time.ParseDuration(s.Options[name]) // checked by ParseSpec
 	return d
 }
 
-// count is a product's option that ParseSpec has checked; 0 if not given.
 func (s Spec) count(name string) int {
 	n, _ := strconv.Atoi(s.Options[name]) // checked by ParseSpec
 	return n
 }
 
-// size is a product's option that ParseSpec has checked; 0 if not given.
 func (s Spec) size(name string) int64 {
 	n, _ := quantity.Parse(s.Options[name]) // checked by ParseSpec
 	return n
 }
 
-// memory is what each node has, in bytes: its limit, or its share of this
-// machine's; 0 where the system does not report it.
+// memory is each node's limit in bytes, or its share of this machine's memory; 0 if unknown.
 func (s Spec) memory() int64 {
 	if s.Limits.Memory > 0 {
 		return s.Limits.Memory

@@ -7,7 +7,6 @@ import (
 	"assay/cluster/sqlite"
 )
 
-// sqliteEntry starts SQLite in a process of its own, as the one node that it can have.
 func sqliteEntry() entry {
 	return entry{
 		topology: topology{

@@ -11,14 +11,12 @@ import (
 
 // switching is a product with a command for a planned change of its primary.
 type switching interface {
-	// CheckSwitchOver says why this cluster has none; nil if it has one.
 	CheckSwitchOver() error
-	// SwitchOver has another node take the place of node i, which is the primary, by the
-	// product's own command. The other may be it only some time after.
+	// SwitchOver replaces node i as the primary by the product's command, perhaps with a delay.
 	SwitchOver(ctx context.Context, i int) error
 }
 
-// behind is the product behind its companions, as one that can do more.
+// behind finds in a product, or behind its companions, an optional interface.
 func behind[T any](p product) (T, bool) {
 	for {
 		switch at := p.(type) {
@@ -31,7 +29,7 @@ func behind[T any](p product) (T, bool) {
 	}
 }
 
-// CheckSwitchOver is nil if another node can be made the primary by a command of the product's.
+// CheckSwitchOver is nil if a command of the product can make another node the primary.
 func (c *Cluster) CheckSwitchOver() error {
 	s, is := behind[switching](c.product)
 	switch {
@@ -43,8 +41,8 @@ func (c *Cluster) CheckSwitchOver() error {
 	return s.CheckSwitchOver()
 }
 
-// SwitchOver has another node take the place of this one, which is the primary, by the product's
-// own command, and returns the one that did.
+// SwitchOver makes another node the primary in place of this one by the product's own command,
+// waits for it, and returns the new primary.
 func (n *Node) SwitchOver(ctx context.Context) (now *Node, err error) {
 	c := n.cluster
 	if err := c.CheckSwitchOver(); err != nil {

@@ -12,18 +12,15 @@ import (
 	"assay/cluster/versions"
 )
 
-// optionVersion is the option that asks for another version than the machine's.
 const optionVersion = "version"
 
-// versionOption is that option of a product.
 func versionOption(product string) option {
 	return option{name: optionVersion, want: "version=" + strings.Join(versions.Of(product), ", "),
 		check: func(v string) bool { return slices.Contains(versions.Of(product), v) }}
 }
 
-// programs is the folder of server programs to search first: with version= it is the
-// version's, which is got if it is not here. A copy is made where the user as whom a server runs
-// cannot enter that folder.
+// programs is the folder to search first for server programs. With version= it holds that version,
+// which is downloaded if needed. It is a copy if the servers' user cannot enter the folder.
 func (c *Cluster) programs(ctx context.Context, o Options) (string, error) {
 	version := c.spec.Options[optionVersion]
 	if version == "" {
@@ -52,8 +49,8 @@ func (c *Cluster) programsOf(ctx context.Context, version string, announce func(
 	return copied, nil
 }
 
-// ProgramsOf returns the folder of another version's programs, with which the cluster's nodes can go on
-// one after the other, having got it if it is not here. The error is a *SpecError, or one of package
+// ProgramsOf returns the folder of another version's programs, for nodes that change to it one
+// after the other. It downloads them if needed. The error is a *SpecError, or from package
 // versions.
 func (c *Cluster) ProgramsOf(ctx context.Context, version string) (folder string, err error) {
 	now := c.spec.Options[optionVersion]
@@ -74,8 +71,7 @@ func (c *Cluster) ProgramsOf(ctx context.Context, version string) (folder string
 	return c.programsOf(ctx, version, nil)
 }
 
-// TakePrograms has the node's server come from this folder (ProgramsOf) from its next start on. takeBack
-// has it come from where it came before.
+// TakePrograms gives the node's server these programs from its next start on; takeBack undoes it.
 func (n *Node) TakePrograms(folder string) (takeBack func()) {
 	n.server.TakePrograms(folder)
 	return func() { n.server.TakePrograms("") }

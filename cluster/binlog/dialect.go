@@ -10,24 +10,24 @@ import (
 	"assay/cluster/server"
 )
 
-// Dialect is what a product says in its own way.
+// Dialect is the differences between the two products.
 type Dialect struct {
-	// show asks a replica how it stands. The next are columns of the answer: whether it receives
-	// and applies ("Yes", "No", "Connecting"), and the errors at which it has stopped.
+	// show asks a replica for its state. The others are columns of the answer: whether it receives
+	// and applies ("Yes", "No", "Connecting"), and the errors that stopped it.
 	show, receives, applies, receiveError, applyError string
-	// executed asks how many transactions a server has, from the beginning of the set on. All
-	// servers have the same ones in the same order, as far as they go.
+	// executed counts a server's transactions since the set's beginning. All servers have the same
+	// ones in the same order.
 	executed func(ctx context.Context, c *sql.Conn) (int64, error)
-	// follow are the statements that make a server a replica of another.
+	// follow makes a server a replica of another.
 	follow func(primary *server.Node, l Login) []string
 }
 
-// Literal is a text in a statement.
+// Literal quotes a text for SQL.
 func Literal(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// MariaDB is as its documentation has it: "Setting Up Replication", "Global Transaction ID",
+// MariaDB is from MariaDB's documentation: "Setting Up Replication", "Global Transaction ID",
 // "CHANGE MASTER TO", "SHOW REPLICA STATUS".
 func MariaDB() Dialect {
 	return Dialect{
@@ -50,9 +50,8 @@ func MariaDB() Dialect {
 	}
 }
 
-// MySQL is as its manual has it: "Replication with Global Transaction Identifiers", "CHANGE
-// REPLICATION SOURCE TO Statement", "SHOW REPLICA STATUS Statement". It takes MySQL 8.0.26 or
-// later, which has these names.
+// MySQL is from MySQL's manual: "Replication with Global Transaction Identifiers", "CHANGE
+// REPLICATION SOURCE TO Statement", "SHOW REPLICA STATUS Statement". These names need MySQL 8.0.26.
 func MySQL() Dialect {
 	return Dialect{
 		show: "SHOW REPLICA STATUS", receives: "Replica_IO_Running", applies: "Replica_SQL_Running", receiveError: "Last_IO_Error", applyError: "Last_SQL_Error",
@@ -74,8 +73,8 @@ func MySQL() Dialect {
 	}
 }
 
-// sequence is the number of the last transaction of a MariaDB position such as 0-1-57 (domain,
-// server, sequence number), of the only domain that there is; 0 for an empty one.
+// sequence is the last transaction's number in a MariaDB position such as 0-1-57 (domain, server,
+// sequence number). There is only one domain. An empty position is 0.
 func sequence(position string) (int64, error) {
 	if position == "" {
 		return 0, nil
@@ -87,9 +86,9 @@ func sequence(position string) (int64, error) {
 	return strconv.ParseInt(parts[2], 10, 64)
 }
 
-// CountGTIDs is how many transactions a set of MySQL's holds, such as
+// CountGTIDs counts the transactions in a set of MySQL's, such as
 // "3E11FA47-71CA-11E1-9E33-C80AA9429562:1-5:7, 4E11...:1" (MySQL manual, "GTID Format and
-// Storage"). A tag may stand before intervals.
+// Storage"). Tags may precede intervals.
 func CountGTIDs(set string) (n int64, err error) {
 	for part := range strings.SplitSeq(set, ",") {
 		for i, interval := range strings.Split(strings.TrimSpace(part), ":") {

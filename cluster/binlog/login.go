@@ -15,14 +15,13 @@ import (
 	"assay/cluster/server"
 )
 
-// UserName is what the user is called whom all servers of assay's have.
+// UserName is the user of all servers that assay runs.
 const UserName = "assay"
 
-// Login is the user whom all servers have, and who may do everything.
+// Login is the user of all servers, who has all rights.
 type Login struct{ User, Password string }
 
-// NewLogin is UserName with a password; empty means a random one. One of more than one line is an
-// error.
+// NewLogin is UserName with a password; empty means a random one. It refuses several lines.
 func NewLogin(password string) (Login, error) {
 	if strings.ContainsAny(password, "\x00\n\r") {
 		return Login{}, errors.New("a password of more than one line")
@@ -30,7 +29,7 @@ func NewLogin(password string) (Login, error) {
 	return Login{User: UserName, Password: cmp.Or(password, rand.Text())}, nil
 }
 
-// Open is a client of one node. Nothing is connected yet.
+// Open returns a client of one node. It does not connect yet.
 func (l Login) Open(node *server.Node) (*sql.DB, error) {
 	config := mysql.NewConfig()
 	config.User, config.Passwd, config.Net, config.Addr = l.User, l.Password, "tcp", node.Address()
@@ -42,7 +41,7 @@ func (l Login) Open(node *server.Node) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// Address is the URL of all nodes, with the user and the password.
+// Address is the URL of all nodes, with user and password.
 func (l Login) Address(nodes []*server.Node) string {
 	u := url.URL{Scheme: "mysql", User: url.UserPassword(l.User, l.Password), Host: server.Hosts(nodes), Path: "/"}
 	if len(nodes) > 1 { // a silent node must not use up the time of a whole call
@@ -52,8 +51,8 @@ func (l Login) Address(nodes []*server.Node) string {
 }
 
 // WriteUsers writes the statements that make the user, between others, to a file in the node's
-// folder that its server reads before anybody can connect (init_file); a password in an argument
-// could be seen by everybody.
+// folder. The server reads it before anyone can connect (init_file). The process list would show a
+// password in an argument.
 func (l Login) WriteUsers(node *server.Node, before, after string) (path string, err error) {
 	text := before + "CREATE USER " + l.User + "@'%' IDENTIFIED BY " + Literal(l.Password) + ";\n" +
 		"GRANT ALL PRIVILEGES ON *.* TO " + l.User + "@'%' WITH GRANT OPTION;\n" + after
@@ -64,5 +63,5 @@ func (l Login) WriteUsers(node *server.Node, before, after string) (path string,
 	return path, nil
 }
 
-// IsError finds errors in a log: a server that gives up logs how it shuts down after them.
+// IsError finds errors in a log. The log of the shutdown follows them.
 func IsError(line string) bool { return strings.Contains(line, "[ERROR]") }

@@ -10,7 +10,7 @@ import (
 	"assay/cluster/server"
 )
 
-// InSession runs f in a session of its own with a node. The whole of it may take bound.
+// InSession runs f in a session of its own with a node; bound limits all of it.
 func (l Login) InSession(ctx context.Context, node *server.Node, bound time.Duration, f func(context.Context, *sql.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
@@ -27,8 +27,7 @@ func (l Login) InSession(ctx context.Context, node *server.Node, bound time.Dura
 	return f(ctx, conn)
 }
 
-// Variable is the value of a system variable with which a node works. The error says so if it has
-// no such variable.
+// Variable asks a node for the value of a system variable. An unknown variable is an error.
 func (l Login) Variable(ctx context.Context, node *server.Node, name string) (value string, err error) {
 	err = l.InSession(ctx, node, askBound, func(ctx context.Context, c *sql.Conn) error {
 		const query = "SHOW GLOBAL VARIABLES WHERE Variable_name = ?"
@@ -40,7 +39,7 @@ func (l Login) Variable(ctx context.Context, node *server.Node, name string) (va
 	return value, err
 }
 
-// Execute runs statements, up to the first that fails.
+// Execute runs statements up to the first that fails.
 func Execute(ctx context.Context, c *sql.Conn, statements ...string) error {
 	for _, text := range statements {
 		if _, err := c.ExecContext(ctx, text); err != nil {
@@ -50,8 +49,8 @@ func Execute(ctx context.Context, c *sql.Conn, statements ...string) error {
 	return nil
 }
 
-// Row is the first row of an answer, by the names of its columns, NULL as an empty text;
-// nil if there is none.
+// Row is the first row of an answer by the names of its columns, with NULL as an empty text; nil if
+// there is none.
 func Row(ctx context.Context, c *sql.Conn, query string) (map[string]string, error) {
 	rows, err := c.QueryContext(ctx, query)
 	if err != nil {

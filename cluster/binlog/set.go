@@ -1,7 +1,7 @@
-// Package binlog runs servers that replicate by the binary log, those of MySQL and of MariaDB: the
-// replicas follow a primary. Neither server ever promotes a replica, and nobody does here.
+// Package binlog runs servers that replicate by the binary log, of MySQL and of MariaDB: replicas
+// follow a primary. Replicas are never promoted, neither by the servers nor here.
 //
-// It must not know how servers are started: a product's package does that.
+// It must not know how servers are started, which a product's package does.
 package binlog
 
 import (
@@ -19,37 +19,33 @@ import (
 	"assay/cluster/server"
 )
 
-// Options says which servers a set has.
+// Options describes the servers of a set.
 type Options struct {
 	// Nodes are the servers. The first is the primary.
 	Nodes   []*server.Node
 	Dialect Dialect
 	Login   Login
-	// Start starts the server of node i with its data, and returns when it answers. The first
-	// takes writes and the others none. A node without data gets an empty database, without any
-	// transaction in its binary log. One that has followed another does so again. env is added to
-	// the server's environment, as NAME=value.
+	// Start starts the server of node i with its data, and returns when it answers. Only the first
+	// takes writes. A node without data gets an empty database without transactions in its binary
+	// log. A node that followed another follows it again. env, as NAME=value, is added to its
+	// environment.
 	Start func(ctx context.Context, i int, env []string) error
-	// Dir is the folder of all nodes, which Close removes.
-	Dir string
+	Dir   string
 }
 
-// Set is a primary, which is node 0, and its replicas. A lost primary is lost until it is started
-// again; the replicas connect to it again by themselves. Methods are safe for concurrent use.
+// Set is a primary, node 0, and its replicas. A lost primary is lost until it is started again, and
+// then the replicas connect to it by themselves. Methods are safe for concurrent use.
 type Set struct{ options Options }
 
 const (
-	// askBound is how long a node that serves may take for a small question, and changeBound
-	// for a change of its part.
+	// askBound limits a small question to a serving node, changeBound a change of its role.
 	askBound    = time.Second
 	changeBound = 5 * time.Second
-	// Silence is after which a replica gives up the connection to a silent primary, which TCP
-	// alone would take minutes for.
+	// Silence is after which a replica gives up a silent primary; TCP alone would take minutes.
 	Silence = 3 * time.Second
 )
 
-// Start starts all nodes at the same time, has the others follow the first, and returns when all
-// are in step. After an error they are ended, and their folder is gone.
+// Start returns when all are in step. After an error all are ended and their folder is gone.
 func Start(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{o}
 	if err := s.startAll(ctx); err != nil {
@@ -74,7 +70,6 @@ func (s *Set) startAll(ctx context.Context) error {
 	return s.Settled(ctx)
 }
 
-// follow has node i follow the primary.
 func (s *Set) follow(ctx context.Context, i int) error {
 	login := s.options.Login
 	err := login.InSession(ctx, s.options.Nodes[i], changeBound, func(ctx context.Context, c *sql.Conn) error {
@@ -86,13 +81,12 @@ func (s *Set) follow(ctx context.Context, i int) error {
 	return nil
 }
 
-// Address is the URL of all nodes together. A client chooses the node that takes writes.
+// Address is the URL of all nodes. Clients choose the node that takes writes.
 func (s *Set) Address() string { return s.options.Login.Address(s.options.Nodes) }
 
 // Node is node i.
 func (s *Set) Node(i int) *server.Node { return s.options.Nodes[i] }
 
-// label is what node i is called.
 func (s *Set) label(i int) string {
 	if m := s.options.Nodes[i].Machine; m != nil {
 		return m.Name()
@@ -100,9 +94,8 @@ func (s *Set) label(i int) string {
 	return "n" + strconv.Itoa(i+1)
 }
 
-// Restart stops node i if it runs, and starts it again as what it was. It returns when the node
-// takes writes or follows, or, if the primary is down, when it answers. env is added to the
-// server's environment this once, as NAME=value.
+// Restart starts node i again with env in its old role, and returns when it takes writes or
+// follows; if the primary is down, when it answers.
 func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	err := s.options.Nodes[i].Restart(ctx, func(ctx context.Context) error { return s.options.Start(ctx, i, env) })
 	if err == nil && i > 0 {
@@ -114,7 +107,7 @@ func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	return nil
 }
 
-// awaitFollowing returns when replica i follows, or when the primary is down.
+// awaitFollowing returns when replica i follows, or the primary is down.
 func (s *Set) awaitFollowing(ctx context.Context, i int) error {
 	node := s.options.Nodes[i]
 	return node.Await(ctx, func(ctx context.Context) error {
@@ -126,7 +119,7 @@ func (s *Set) awaitFollowing(ctx context.Context, i int) error {
 	})
 }
 
-// until is server.Until, which the end of the set ends with os.ErrClosed.
+// until is server.Until; after Close it returns os.ErrClosed.
 func (s *Set) until(ctx context.Context, what string, missing func(context.Context) error) error {
 	return server.Until(ctx, 20*time.Millisecond, what, func(ctx context.Context) error {
 		if s.options.Nodes[0].Closed() {
@@ -136,5 +129,5 @@ func (s *Set) until(ctx context.Context, what string, missing func(context.Conte
 	})
 }
 
-// Close ends all nodes, and removes their folder.
+// Close ends all nodes and removes their folder.
 func (s *Set) Close() error { return server.Close(s.options.Nodes, s.options.Dir) }

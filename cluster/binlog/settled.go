@@ -10,7 +10,7 @@ import (
 	"assay/cluster/server"
 )
 
-// Primary returns node 0 as soon as it takes writes, as it says itself.
+// Primary waits until node 0 says that it takes writes.
 func (s *Set) Primary(ctx context.Context) (primary int, err error) {
 	return 0, s.until(ctx, "a server that takes writes", func(ctx context.Context) error {
 		return s.options.Login.InSession(ctx, s.options.Nodes[0], askBound, func(ctx context.Context, c *sql.Conn) error {
@@ -23,19 +23,17 @@ func (s *Set) Primary(ctx context.Context) (primary int, err error) {
 	})
 }
 
-// Parameter asks node i for the value of a system variable that it works with.
+// Parameter asks node i for the value of a system variable.
 func (s *Set) Parameter(ctx context.Context, i int, name string) (string, error) {
 	return s.options.Login.Variable(ctx, s.options.Nodes[i], name)
 }
 
-// answer is what a server says of itself.
 type answer struct {
 	status   map[string]string // as a replica; nil if it follows nobody
 	executed int64             // transactions in its data, from the beginning of the set on
 	err      error
 }
 
-// ask asks a server how it stands as a replica, and how far it is.
 func (s *Set) ask(ctx context.Context, i int) (a answer) {
 	a.err = s.options.Login.InSession(ctx, s.options.Nodes[i], askBound, func(ctx context.Context, c *sql.Conn) (err error) {
 		if a.status, err = Row(ctx, c, s.options.Dialect.show); err == nil {
@@ -46,8 +44,7 @@ func (s *Set) ask(ctx context.Context, i int) (a answer) {
 	return a
 }
 
-// missing is what keeps a server from being a replica that receives and applies what the primary
-// commits; empty if nothing does.
+// missing says what a server lacks to receive and apply the primary's commits; empty if nothing.
 func (s *Set) missing(a answer) string {
 	d := s.options.Dialect
 	switch {
@@ -60,8 +57,8 @@ func (s *Set) missing(a answer) string {
 	return strings.TrimSpace("does not follow " + s.label(0) + " " + why)
 }
 
-// Settled returns when every running replica follows the primary and has applied what that had
-// when it was first asked. When ctx ends, the error says which do not.
+// Settled returns when every running replica follows the primary and has applied all that the
+// primary had at the first answer. When ctx ends the error names the others.
 func (s *Set) Settled(ctx context.Context) error {
 	goal := int64(-1)
 	return s.until(ctx, "the servers that replicate", func(ctx context.Context) error {
@@ -79,7 +76,6 @@ func (s *Set) Settled(ctx context.Context) error {
 	})
 }
 
-// behind returns an error that names each node which is not in step.
 func (s *Set) behind(ctx context.Context, goal int64) error {
 	replicas := s.options.Nodes[1:]
 	answers, _ := server.AskAll(replicas, func(i int) (answer, error) { return s.ask(ctx, i+1), nil })

@@ -9,11 +9,10 @@ import (
 	"assay/cluster/server"
 )
 
-// answerBound is how long a node may take to answer; a paused one never does.
 const answerBound = time.Second
 
-// query runs a statement on a node in a session of its own, and returns the only column of its
-// rows, which must be text: SELECT JSON gives whole rows so. ctx bounds it, and answerBound.
+// query runs a statement in a session of its own and returns the only column of its rows, which
+// must be text. SELECT JSON gives whole rows so.
 func query(ctx context.Context, n *server.Node, consistency gocql.Consistency, statement string) ([]string, error) {
 	return queryWithin(ctx, n, answerBound, consistency, statement)
 }
@@ -34,8 +33,7 @@ func queryWithin(ctx context.Context, n *server.Node, bound time.Duration, consi
 	return rows, answer.Close()
 }
 
-// only has the library know this node alone, ask nobody what it was not told to ask, and try
-// nothing a second time.
+// only limits the library to this node: it looks for no others and tries nothing again.
 func only(n *server.Node, bound time.Duration) *gocql.ClusterConfig {
 	c := gocql.NewCluster(n.Address())
 	c.ProtoVersion, c.NumConns = 4, 1

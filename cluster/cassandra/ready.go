@@ -16,15 +16,12 @@ import (
 	"assay/internal/wait"
 )
 
-// The probe is a table that every node holds as a whole, so that a read
-// with consistency ALL tells how many nodes the one that is asked believes
-// alive. It stays empty.
+// A read of this empty table with consistency ALL tells how many nodes the asked node believes
+// alive, since all nodes are its replicas.
 const probeKeyspace = "assay_cluster"
 
-// schemaBound is how long a change of the schema may take.
 const schemaBound = time.Minute
 
-// makeProbe makes the probe through the first node.
 func (c *Ring) makeProbe(ctx context.Context) error {
 	for _, statement := range []string{
 		fmt.Sprintf("CREATE KEYSPACE %s WITH replication = {'class': 'SimpleStrategy', 'replication_factor': %d}", probeKeyspace, len(c.nodes)),
@@ -37,17 +34,14 @@ func (c *Ring) makeProbe(ctx context.Context) error {
 	return nil
 }
 
-// until returns when nothing is missing any more.
 func (c *Ring) until(ctx context.Context, missing func(context.Context) error) error {
 	return server.Until(ctx, 200*time.Millisecond, "the nodes of Cassandra", missing)
 }
 
-// Settled returns when every node that runs answers its clients and believes
-// all nodes alive that run, and no others, and when none has hints on its disk
-// for one of them (system_views.pending_hints): writes that it keeps for nodes
-// that were away. Hints that are lost, or are not made since a node was away for
-// longer than max_hint_window, are not missed: only a repair, or reading with
-// consistency ALL, makes replicas equal.
+// Settled returns when every running node answers its clients and believes exactly the running
+// nodes alive, and no node has hints for another (system_views.pending_hints): writes kept for
+// nodes that were away. It cannot know of lost hints, nor of writes during an absence longer than
+// max_hint_window. Only a repair, or reads with consistency ALL, make replicas equal then.
 func (c *Ring) Settled(ctx context.Context) error {
 	settled := func(ctx context.Context) error {
 		if err := c.allSeen(ctx); err != nil {
@@ -64,13 +58,11 @@ func (c *Ring) Settled(ctx context.Context) error {
 	return c.until(ctx, settled)
 }
 
-// hintsSeen is how long it may take until pending_hints shows the writes that a
-// node keeps: they are flushed each second (hints_flush_period, as we set it),
-// and the file is only counted when the dispatcher, which comes by every ten
-// seconds, has closed it (HintsDispatchTrigger of Cassandra's source).
+// hintsSeen is how long pending_hints may lag behind a node's kept writes. They are flushed each
+// second (hints_flush_period, as we set it), and a file counts only once the dispatcher, which runs
+// every ten seconds, has closed it (HintsDispatchTrigger of Cassandra's source).
 const hintsSeen = 12 * time.Second
 
-// allSeen is nil if all nodes that run see one another alive.
 func (c *Ring) allSeen(ctx context.Context) error {
 	running := 0
 	for i := range c.nodes {
@@ -81,7 +73,6 @@ func (c *Ring) allSeen(ctx context.Context) error {
 	return c.ofAll(ctx, func(ctx context.Context, n *server.Node) error { return c.sees(ctx, n, running) })
 }
 
-// ofAll asks all nodes that run at the same time.
 func (c *Ring) ofAll(ctx context.Context, ask func(context.Context, *server.Node) error) error {
 	answers, failures := server.AskAll(c.nodes, func(i int) (struct{}, error) { return struct{}{}, ask(ctx, c.nodes[i]) })
 	if len(answers)+len(failures) == 0 {
@@ -94,8 +85,8 @@ func (c *Ring) ofAll(ctx context.Context, ask func(context.Context, *server.Node
 	return errors.Join(all...)
 }
 
-// sees is nil if the node believes that so many nodes are alive, itself
-// included. If that is all of them, they have all answered it as well.
+// sees is nil if the node believes want nodes alive, itself included. If these are all nodes, they
+// have also answered it.
 func (c *Ring) sees(ctx context.Context, node *server.Node, want int) error {
 	alive := len(c.nodes)
 	_, err := query(ctx, node, gocql.All, "SELECT JSON id FROM "+probeKeyspace+".probe WHERE id = 0")
@@ -112,8 +103,7 @@ func (c *Ring) sees(ctx context.Context, node *server.Node, want int) error {
 	return nil
 }
 
-// Parameter asks node i for the value of a key of cassandra.yaml that it works with
-// (system_views.settings).
+// Parameter asks node i for the value of a key of cassandra.yaml (system_views.settings).
 func (c *Ring) Parameter(ctx context.Context, i int, name string) (string, error) {
 	rows, err := query(ctx, c.nodes[i], gocql.One, "SELECT JSON value FROM system_views.settings WHERE name = '"+strings.ReplaceAll(name, "'", "''")+"'")
 	if err != nil {
@@ -129,7 +119,7 @@ func (c *Ring) Parameter(ctx context.Context, i int, name string) (string, error
 	return setting.Value, err
 }
 
-// withoutHints is nil if the node keeps no writes for nodes that are up.
+// withoutHints is nil if the node keeps no writes for running nodes.
 func (c *Ring) withoutHints(ctx context.Context, node *server.Node) error {
 	rows, err := query(ctx, node, gocql.One, "SELECT JSON address, status, files FROM system_views.pending_hints")
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package cassandra runs Cassandra rings as local processes.
+// Package cassandra runs Cassandra rings as local processes. It must not know how a spec asks for
+// them.
 package cassandra
 
 import (
@@ -14,40 +15,31 @@ import (
 	"assay/cluster/server"
 )
 
-// Options says how to run a ring. The zero value gives three nodes
-// with Cassandra's own settings, in temporary folders. There is no access
-// control: whoever is on this machine can connect.
+// Options says how to run a ring. The zero value has three nodes with Cassandra's own settings, in
+// temporary folders. There is no access control: every user of this machine can connect.
 type Options struct {
-	// Layout has three nodes, if it does not say, each with the same share of the ring. Programs
-	// holds Cassandra's jars, itself or in a lib below it; empty means the folder of
-	// server.CacheDir. Without machines of their own addresses nodes have 127.0.0.1, 127.0.0.2
-	// and so on, since clients tell nodes by their address.
+	// Layout.Nodes of 0 means three; all have the same share of the ring. Programs, or its lib, holds
+	// Cassandra's jars; empty means the folder of server.CacheDir. Nodes without addresses of their
+	// own have 127.0.0.1, 127.0.0.2 and so on, since clients tell nodes by their address.
 	server.Layout
 
-	// Ports gives out the ports of nodes on the loopback interface; nil means a
-	// new set.
 	Ports *server.Ports
-	// Heap is each node's Java heap in bytes, at least 128 MiB; 0 means 256 MiB.
-	// A node takes about 350 MiB beside it.
+	// Heap is each node's Java heap in bytes, at least MinHeap; 0 means DefaultHeap. A node takes
+	// about 350 MiB beside it.
 	Heap int64
-	// CommitLog is Cassandra's commitlog_sync: "periodic", or empty, is its
-	// default, by which an acknowledged write reaches the disk up to ten seconds
-	// later; "batch" writes it before.
+	// CommitLog is commitlog_sync. By "periodic" (or empty, Cassandra's default) an acknowledged
+	// write reaches the disk up to ten seconds later, by "batch" before.
 	CommitLog string
-	// Settings are further lines of cassandra.yaml, such as
-	// "write_request_timeout: 500ms".
+	// Settings are further lines of cassandra.yaml, such as "write_request_timeout: 500ms".
 	Settings []string
-	// Java are further arguments of every node's Java, such as
-	// "-XX:TieredStopAtLevel=1", with which a node that lives for minutes takes
-	// less of the processors: most of its code is never compiled twice.
+	// Java are further arguments of every node's Java, such as "-XX:TieredStopAtLevel=1". This one
+	// saves processor time if a node lives for minutes: most code is never compiled twice.
 	Java []string
 }
 
-// The bounds of a ring.
 const (
 	maxRing = 64
-	// MinHeap is the smallest Java heap of a node in bytes, DefaultHeap what it
-	// is if nothing is asked for.
+	// MinHeap and DefaultHeap are sizes of a node's Java heap in bytes.
 	MinHeap     = 128 << 20
 	DefaultHeap = 256 << 20
 )
@@ -58,8 +50,7 @@ const (
 	CommitLogBatch    = "batch"
 )
 
-// Ring is a ring on this machine. Nodes are counted from 0. Its methods are safe
-// for concurrent use.
+// Ring is a ring on this machine, with nodes from 0. Its methods are safe for concurrent use.
 type Ring struct {
 	options Options
 	java    string
@@ -68,11 +59,9 @@ type Ring struct {
 	nodes   []*server.Node
 }
 
-// Start starts the nodes at once and returns when each of them answers and sees
-// all others alive. Only the ports of the native protocol and of the nodes between
-// them are open, not JMX. The nodes begin quickly, without the half minute in
-// which a ring waits for others to be heard of. Missing jars, or no Java 17, are a
-// *server.MissingError.
+// Start returns when each node answers and believes all others alive. It opens only the ports of
+// the native protocol and between the nodes, not JMX. The nodes skip the half minute in which a
+// ring waits for others. Missing jars, or no Java 17, are a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Ring, error) {
 	jars, err := findJars(o.Programs)
 	if err != nil {
@@ -92,7 +81,6 @@ func Start(ctx context.Context, o Options) (*Ring, error) {
 	return c, nil
 }
 
-// fillIn replaces empty options, gives out the ports and makes the folders.
 func (c *Ring) fillIn() (err error) {
 	o := &c.options
 	o.Nodes = cmp.Or(o.Nodes, 3)
@@ -122,7 +110,6 @@ func (c *Ring) fillIn() (err error) {
 	return nil
 }
 
-// start starts one node and waits until it answers.
 func (c *Ring) start(ctx context.Context, node *server.Node, further, env []string) error {
 	err := node.Spawn(server.ProcessOptions{Program: c.java, Args: c.arguments(node, further), Env: env, StopBound: stopBound})
 	if err != nil {
@@ -151,10 +138,9 @@ func (c *Ring) Primary(context.Context) (int, error) {
 	return 0, &server.NoPrimaryError{Product: "Cassandra"}
 }
 
-// Restart stops node i if it runs, starts it again with the same data and
-// address, with env added to its environment, and returns when it serves. Before
-// that it takes Cassandra's own time to hear of the others, about 8 seconds:
-// without it, it would refuse its first clients.
+// Restart stops node i if it runs, starts it with the same data and address and with env added to
+// its environment, and returns when it serves. First it waits about 8 seconds to hear of the
+// others, as by Cassandra's default; without that it would refuse its first clients.
 func (c *Ring) Restart(ctx context.Context, i int, env ...string) error {
 	node := c.nodes[i]
 	return node.Restart(ctx, func(ctx context.Context) error {

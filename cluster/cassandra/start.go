@@ -25,13 +25,11 @@ import (
 	"assay/cluster/server"
 )
 
-// The usual ports of Cassandra.
 const (
 	usualPort        = 9042
 	usualStoragePort = 7000
 )
 
-// stopBound is how long a node may take to write its tables and go.
 const stopBound = time.Minute
 
 //go:embed cassandra.yaml jvm17.options logback.xml
@@ -39,8 +37,7 @@ var files embed.FS
 
 const howToGet = "run scripts/install-servers.sh cassandra"
 
-// findJars returns the folder of the jars: the extra one, a lib below it,
-// or the newest in the folder of CacheDir.
+// findJars searches the extra folder, its lib, and the newest version in the folder of CacheDir.
 func findJars(extra string) (string, error) {
 	var folders []string
 	if extra != "" {
@@ -62,15 +59,13 @@ func findJars(extra string) (string, error) {
 	return "", missing
 }
 
-// javaFolders are where systems put Java 17 apart from PATH.
 func javaFolders() []string {
 	return []string{"/usr/lib/jvm/*17*/bin", "/opt/homebrew/opt/openjdk@17/bin", "/usr/local/opt/openjdk@17/bin",
 		"/Library/Java/JavaVirtualMachines/*17*/Contents/Home/bin"}
 }
 
-// findJava returns the first Java 17 of JAVA_HOME, PATH and these folders.
-// Others are passed over, since Cassandra 5 does not start with a
-// newer one; the *server.MissingError names them.
+// findJava returns the first Java 17 of JAVA_HOME, PATH and these folders; Cassandra 5 does not
+// start with a newer one. The *server.MissingError names the others.
 func findJava(ctx context.Context, folders []string) (string, error) {
 	missing := &server.MissingError{Program: "java of version 17", Get: "install Java 17, or have JAVA_HOME name it; " + howToGet + " installs it on Debian"}
 	var candidates []string
@@ -114,7 +109,6 @@ func findJava(ctx context.Context, folders []string) (string, error) {
 
 var javaVersionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`version "([^"]+)"`) })
 
-// javaVersion is what java -version says, such as 17.0.15.
 func javaVersion(ctx context.Context, java string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -134,9 +128,7 @@ func majorOf(version string) string {
 	return major
 }
 
-// makeNodes gives each node its address and the ring its ports. Nodes that share
-// this machine have addresses of their own on the loopback interface and the
-// same ports.
+// makeNodes gives nodes that share this machine loopback addresses of their own and the same ports.
 func (c *Ring) makeNodes() error {
 	o := c.options
 	own := len(o.Machines) > 0 && !o.Machines[0].Address().IsLoopback()
@@ -172,14 +164,12 @@ func (c *Ring) makeNodes() error {
 	return nil
 }
 
-// isError finds errors and their causes in a log: a node that gives up logs pages
-// of traces after them.
+// isError finds errors and their causes in a log. Pages of traces follow them.
 func isError(line string) bool {
 	return strings.Contains(line, " ERROR ") || strings.HasPrefix(line, "Caused by:") ||
 		strings.HasPrefix(line, "Exception ") || strings.HasPrefix(line, "Error:") || strings.HasPrefix(line, "Error occurred")
 }
 
-// portForAll returns a port that is free on all addresses.
 func portForAll(ports *server.Ports, hosts []string) (int, error) {
 	var last error
 	for range 20 {
@@ -210,7 +200,6 @@ func freeOnAll(port int, hosts []string) error {
 	return nil
 }
 
-// writeFiles makes a node's folder with its configuration.
 func (c *Ring) writeFiles(node *server.Node) error {
 	for _, dir := range []string{node.Dir, path(node, "conf"), path(node, "tmp")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -220,7 +209,6 @@ func (c *Ring) writeFiles(node *server.Node) error {
 	return c.configure(node)
 }
 
-// configure writes what the node reads when it starts.
 func (c *Ring) configure(node *server.Node) error {
 	var seeds []string
 	for _, n := range c.nodes {
@@ -233,7 +221,7 @@ func (c *Ring) configure(node *server.Node) error {
 		return err
 	}
 	var out bytes.Buffer
-	// All are seeds: nobody has to wait for another one to be there first.
+	// All are seeds, so that no node waits for another.
 	if err := text.Execute(&out, map[string]any{
 		"Token": token(node.Number, len(c.nodes)), "Seeds": strings.Join(seeds, ","), "Host": node.Host,
 		"StoragePort": c.storage, "NativePort": node.Port, "CommitLog": c.options.CommitLog, "Settings": node.Settings(c.options.Settings),
@@ -252,9 +240,8 @@ func path(n *server.Node, below ...string) string {
 	return filepath.Join(append([]string{n.Dir}, below...)...)
 }
 
-// token is where node i of n stands in the ring of Murmur3Partitioner, which
-// goes from -2^63 to 2^63-1: at equal distances (Cassandra documentation,
-// "initial_token").
+// token is node i's place in the ring of Murmur3Partitioner, from -2^63 to 2^63-1: n nodes have
+// equal distances (Cassandra documentation, "initial_token").
 func token(i, n int) string {
 	ring := new(big.Int).Lsh(big.NewInt(1), 64)
 	t := ring.Mul(ring, big.NewInt(int64(i)))
@@ -262,7 +249,6 @@ func token(i, n int) string {
 	return t.Sub(t, new(big.Int).Lsh(big.NewInt(1), 63)).String()
 }
 
-// arguments are the arguments of a node's Java.
 func (c *Ring) arguments(node *server.Node, further []string) []string {
 	var args []string
 	options, _ := files.ReadFile("jvm17.options") // it is in the program
@@ -280,9 +266,8 @@ func (c *Ring) arguments(node *server.Node, further []string) []string {
 		"org.apache.cassandra.service.CassandraDaemon")
 }
 
-// startAll starts all nodes at once. None waits for others to be heard of
-// before it serves (skip_wait_for_gossip_to_settle), since there are no clients
-// yet.
+// startAll starts all nodes at once. There are no clients yet, so none waits to hear of others
+// before it serves (skip_wait_for_gossip_to_settle).
 func (c *Ring) startAll(ctx context.Context) error {
 	group, starting := errgroup.WithContext(ctx) // after one that fails the others need not go on
 	for _, node := range c.nodes {

@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// content is the bytes of one regular file: as they are, in the file data, and what
-// a cut would bring back, in the file undo, at the same offsets. Before a page is
-// changed for the first time since the last sync, its bytes are copied to undo; so a
-// sync only forgets them, and a cut copies them back. Its methods are safe for
+// content is the bytes of one regular file. The file data has the present bytes. The file undo has,
+// at the same offsets, the bytes that a cut brings back: before the first change of a page since
+// the last sync the page is copied there. So a sync only forgets them. Its methods are safe for
 // concurrent use.
 type content struct {
 	path string // of data; undo is at path + ".undo"
@@ -21,23 +20,20 @@ type content struct {
 	data  *os.File // nil while nobody has the file open
 	undo  *os.File // nil until something is to be kept
 	opens int
-	// size is the length now, synced the length at the last sync, and least the
-	// smallest length since then: bytes that were cut off and written again count from
-	// there.
+	// size is the present length, synced the length at the last sync, and least the smallest
+	// length since then: bytes written again behind it count as unsynced.
 	size, synced, least int64
-	// dirty are the pages that were written since the last sync. Those that begin
-	// below synced have their bytes of then in undo.
-	dirty pages
-	// written is when that was last.
+	// dirty are the pages written since the last sync. undo has the synced bytes of those that
+	// begin below synced.
+	dirty   pages
 	written time.Time
 	// kept is true while undo may hold something.
 	kept bool
-	// failed are pages whose sync failed: they hold what was written, a later sync
-	// does not save them, and undo has what a cut brings back.
+	// failed are pages whose sync failed. data has the written bytes, undo the bytes that a cut
+	// brings back, and a later sync does not save them.
 	failed pages
 }
 
-// open has the files open until release.
 func (c *content) open() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +51,6 @@ func (c *content) release() {
 	c.rest()
 }
 
-// ready opens data if it is not.
 func (c *content) ready() (err error) {
 	if c.data == nil {
 		c.data, err = os.OpenFile(c.path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -63,7 +58,7 @@ func (c *content) ready() (err error) {
 	return err
 }
 
-// rest closes the files if nobody has this one open.
+// rest closes the files if the content has no user.
 func (c *content) rest() {
 	if c.opens > 0 {
 		return
@@ -78,7 +73,6 @@ func (c *content) rest() {
 	}
 }
 
-// remove ends the content and its files.
 func (c *content) remove() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,21 +88,19 @@ func (c *content) remove() error {
 	return err
 }
 
-// length is the size now.
 func (c *content) length() int64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.size
 }
 
-// lastWrite is when the content was written last; zero if it never was.
 func (c *content) lastWrite() time.Time {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.written
 }
 
-// forgetUsers closes the files: those who had them open are gone with their mount.
+// forgetUsers closes the files, because their users are gone with the mount.
 func (c *content) forgetUsers() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +108,6 @@ func (c *content) forgetUsers() {
 	c.rest()
 }
 
-// read fills p from an offset on, and returns how much there was.
 func (c *content) read(p []byte, offset int64) (int, error) {
 	c.mu.RLock()
 	if c.data != nil {
@@ -141,8 +132,7 @@ func readUpTo(f *os.File, p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// write puts p at an offset. With grow false it may not take more space: the error is
-// ENOSPC.
+// write returns ENOSPC if it needs more space and grow is false.
 func (c *content) write(p []byte, offset int64, grow bool) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,8 +152,7 @@ func (c *content) write(p []byte, offset int64, grow bool) (int, error) {
 	return n, err
 }
 
-// mark makes the pages from one byte to another dirty, having kept their bytes of
-// the last sync.
+// mark makes the pages of a range dirty and first keeps their synced bytes.
 func (c *content) mark(from, to int64) error {
 	last := pagesUpTo(to)
 	for n := from / pageSize; n < last; n++ {
@@ -189,7 +178,6 @@ func (c *content) mark(from, to int64) error {
 	return nil
 }
 
-// keep copies bytes of data to undo.
 func (c *content) keep(from, to int64) (err error) {
 	if err := c.undoReady(); err != nil {
 		return err
@@ -205,8 +193,7 @@ func (c *content) undoReady() (err error) {
 	return err
 }
 
-// copyRange copies bytes from one file to the same offsets of another; what the
-// first does not have is zero.
+// copyRange copies a range between files at the same offsets, and zeros where from has no bytes.
 func copyRange(to, from *os.File, start, end int64) error {
 	buffer := make([]byte, min(end-start, 1<<20))
 	for start < end {
@@ -224,7 +211,6 @@ func copyRange(to, from *os.File, start, end int64) error {
 	return nil
 }
 
-// truncate sets the size. With grow false the error is ENOSPC if that is more.
 func (c *content) truncate(size int64, grow bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -248,8 +234,7 @@ func (c *content) truncate(size int64, grow bool) error {
 	return nil
 }
 
-// dropFrom forgets pages that begin at size or behind it and that a cut would not
-// bring back.
+// dropFrom forgets the pages behind size that a cut would not bring back.
 func (c *content) dropFrom(size int64) {
 	first := max(pagesUpTo(size), pagesUpTo(c.synced))
 	for _, set := range []*pages{&c.dirty, &c.failed} {
@@ -259,7 +244,7 @@ func (c *content) dropFrom(size int64) {
 	}
 }
 
-// punch makes bytes zero, up to the size.
+// punch writes zeros, up to the size.
 func (c *content) punch(from, to int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -277,7 +262,6 @@ func (c *content) punch(from, to int64) error {
 	return zero(c.data, from, to)
 }
 
-// zero writes zeros from one byte to another, if that lies behind it.
 func zero(f *os.File, from, to int64) error {
 	if from >= to {
 		return nil
@@ -293,14 +277,12 @@ func zero(f *os.File, from, to int64) error {
 	return nil
 }
 
-// unsynced reports whether a sync has something to do.
 func (c *content) unsynced() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.dirty.count > 0 || c.size != c.synced || c.least != c.synced
 }
 
-// sync makes what was written survive a cut.
 func (c *content) sync() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -308,7 +290,7 @@ func (c *content) sync() error {
 	return c.settle()
 }
 
-// settle takes what is in data for what is on the disk, but for failed pages.
+// settle makes data the synced state, except for failed pages.
 func (c *content) settle() error {
 	c.dirty.clear()
 	c.synced, c.least = c.size, c.size

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// cut stops the file system in one instant and takes back what was not synced. From
-// then on everything fails until restore.
+// cut takes unsynced changes back. Until restore everything fails.
 func (v *volume) cut(mode Mode, seed uint64) (Loss, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -45,8 +44,7 @@ func (v *volume) cut(mode Mode, seed uint64) (Loss, error) {
 	return loss, errors.Join(failed...)
 }
 
-// chanceFor is the source of what becomes of one inode, the same whatever becomes of
-// others; nil for the worst case.
+// chanceFor returns one inode's source of randomness, independent of other inodes; nil for Worst.
 func chanceFor(mode Mode, seed, number uint64) *rand.Rand {
 	if mode == Worst {
 		return nil
@@ -54,8 +52,7 @@ func chanceFor(mode Mode, seed, number uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, number))
 }
 
-// loseNames commits those names in a folder that survive, and returns how many do
-// not.
+// loseNames commits the surviving names of a folder and returns how many are lost.
 func (v *volume) loseNames(n *inode, mode Mode, seed uint64) (lost int) {
 	chance := chanceFor(mode, seed, ^n.number)
 	for _, name := range slices.Sorted(maps.Keys(n.folder.pending)) {
@@ -71,8 +68,8 @@ func (v *volume) loseNames(n *inode, mode Mode, seed uint64) (lost int) {
 	return lost
 }
 
-// rebuild makes what was synced the present, and forgets what cannot be reached any
-// more. The kernel knows nothing of it yet.
+// rebuild makes the synced state the present one, and forgets unreachable inodes and the dead
+// mount.
 func (v *volume) rebuild() {
 	for _, n := range v.inodes {
 		clear(n.names)
@@ -102,7 +99,6 @@ func (v *volume) rebuild() {
 	}
 }
 
-// restore lets operations pass again, on what has survived.
 func (v *volume) restore(o Options) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

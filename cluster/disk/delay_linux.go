@@ -9,14 +9,12 @@ import (
 	"time"
 )
 
-// signalEvery is how often the caller of an operation that is kept waiting is looked at, once
-// a signal has come for it.
 const signalEvery = 20 * time.Millisecond
 
-// hold keeps an operation waiting as long as the failures in force have it: Delay and Stall,
-// and SlowSync if it is a sync. v.mu must not be locked. interrupted is closed once there is a
-// signal for the caller, by its thread's id: a thread that is to be killed or stopped is not
-// kept, since neither can happen before its operation is answered.
+// hold keeps an operation waiting while a Delay, a Stall, or a SlowSync if it is a sync, demands
+// it. v.mu must not be locked. interrupted is closed when the caller, a thread id, gets a signal.
+// An operation of a thread that must die or stop is let go, since neither can happen before its
+// answer.
 func (v *volume) hold(number uint64, sync bool, caller uint32, interrupted <-chan struct{}) {
 	failures, name, released := v.holding(number, sync)
 	for _, f := range failures {
@@ -24,8 +22,8 @@ func (v *volume) hold(number uint64, sync bool, caller uint32, interrupted <-cha
 	}
 }
 
-// holding are the failures that keep an operation on an inode waiting, the inode's path, and
-// what is closed when nobody is to be kept any more.
+// holding returns the failures that hold an operation on an inode, the inode's path, and
+// v.released.
 func (v *volume) holding(number uint64, sync bool) (all []*failure, name string, released <-chan struct{}) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -41,14 +39,13 @@ func (v *volume) holding(number uint64, sync bool) (all []*failure, name string,
 	return all, name, v.released
 }
 
-// letGo is release for those who have not locked v.mu.
 func (v *volume) letGo() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.release()
 }
 
-// release lets all operations go that are kept waiting, until restore. v.mu must be locked.
+// release lets all held operations go until restore. v.mu must be locked.
 func (v *volume) release() {
 	select {
 	case <-v.released: // they were let go before
@@ -90,7 +87,6 @@ func (f *failure) hold(name string, caller uint32, interrupted, released <-chan 
 	}
 }
 
-// keep enters an operation that is kept waiting, and let that it is not any more.
 func (f *failure) keep(name string) (number int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// failure is one in force.
 type failure struct {
 	asked Failure
 
@@ -21,8 +20,8 @@ type failure struct {
 	ended chan struct{}       // closed when the failure is over
 }
 
-// strikes returns the failure that an operation of a kind on an inode meets, nil if
-// it meets none, and counts it. v.mu must be locked, for reading at least.
+// strikes returns and counts the failure that an operation on an inode meets; nil if it meets none.
+// v.mu must be locked, at least for reading.
 func (v *volume) strikes(kind Kind, n *inode) *failure {
 	for _, f := range v.failures {
 		if f.asked.Kind != kind {
@@ -36,7 +35,7 @@ func (v *volume) strikes(kind Kind, n *inode) *failure {
 	return nil
 }
 
-// count enters one time; false if it strikes no more.
+// count returns false if the failure strikes no more.
 func (f *failure) count(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,8 +57,7 @@ func (f *failure) seen() Effect {
 	return now
 }
 
-// fail brings a failure about. It returns the inodes whose pages the kernel must
-// forget for it to be seen.
+// fail brings a failure about. The kernel must forget the pages of the returned inodes.
 func (v *volume) fail(id uint64, asked Failure) (stale []uint64, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -88,7 +86,6 @@ func (v *volume) fail(id uint64, asked Failure) (stale []uint64, err error) {
 	return stale, nil
 }
 
-// matching are the files that a pattern means, in the order of their paths.
 func (v *volume) matching(pattern string) []*inode {
 	var all []*inode
 	paths := map[*inode]string{}
@@ -105,9 +102,8 @@ func (v *volume) matching(pattern string) []*inode {
 	return all
 }
 
-// flip inverts a bit of a file that is not empty, both chosen by the seed. A byte
-// that is not zero is sought for a while, since what was only reserved is zero and
-// is read by nobody.
+// flip inverts a bit of a non-empty file, both chosen by the seed. It tries some offsets for a byte
+// other than zero, because reserved space is zero and never read.
 func (v *volume) flip(f *failure) error {
 	files := slices.DeleteFunc(v.matching(f.asked.Files), func(n *inode) bool { return n.content.length() == 0 })
 	if len(files) == 0 {
@@ -133,8 +129,7 @@ func (v *volume) flip(f *failure) error {
 	return nil
 }
 
-// met counts for each BitFlip that the inverted bit was among what was read of a file. v.mu must
-// be locked, for reading at least.
+// met counts the BitFlips whose bit was read. v.mu must be locked, at least for reading.
 func (v *volume) met(n *inode, read []byte, offset int64) {
 	for _, f := range v.failures {
 		if at := f.effect.Offset - offset; f.file == n && 0 <= at && at < int64(len(read)) && read[at] == f.effect.Is {
@@ -143,7 +138,6 @@ func (v *volume) met(n *inode, read []byte, offset int64) {
 	}
 }
 
-// effect is what a failure has done so far.
 func (v *volume) effect(id uint64) (Effect, error) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -154,7 +148,7 @@ func (v *volume) effect(id uint64) (Effect, error) {
 	return f.seen(), nil
 }
 
-// mend ends a failure. It returns the inodes whose pages the kernel must forget.
+// mend ends a failure. The kernel must forget the pages of the returned inodes.
 func (v *volume) mend(id uint64) (effect Effect, stale []uint64, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

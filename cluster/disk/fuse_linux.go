@@ -11,14 +11,12 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// remembered is how long the kernel may take names and attributes for true without
-// asking. All changes go through the kernel, but for a cut, after which another
-// mount begins.
+// remembered is how long the kernel may cache names and attributes. It makes all changes itself,
+// except for a cut, after which a new mount begins.
 const remembered = time.Second
 
-// mount answers the kernel's requests about one mount of a volume. Inodes go by
-// their numbers, and files need no handles. Once the volume was cut, all requests
-// fail; the mount that follows has its own.
+// mount answers the kernel's requests about one mount of a volume. Inodes go by their numbers, and
+// files need no handles. After a cut all its requests fail; a new mount follows.
 type mount struct {
 	fuse.RawFileSystem // what is not supported
 	volume             *volume
@@ -32,7 +30,6 @@ func newMount(v *volume) *mount {
 	return &mount{RawFileSystem: fuse.NewDefaultRawFileSystem(), volume: v, reading: map[uint64][]fuse.DirEntry{}}
 }
 
-// status is an error as the kernel takes it.
 func status(err error) fuse.Status {
 	var number syscall.Errno
 	switch {
@@ -44,15 +41,13 @@ func status(err error) fuse.Status {
 	return fuse.EIO
 }
 
-// hold keeps a request waiting as the failures in force have it.
 func (m *mount) hold(cancel <-chan struct{}, h *fuse.InHeader, sync bool) {
 	m.volume.hold(h.NodeId, sync, h.Pid, cancel)
 }
 
 func (m *mount) String() string { return fileSystemName }
 
-// describe fills in what stat(2) shows. The volume must be locked, for reading at
-// least.
+// describe sets what stat(2) shows. The volume must be locked, at least for reading.
 func (n *inode) describe(a *fuse.Attr) {
 	modified := n.attr.modified
 	a.Ino, a.Mode, a.Nlink = n.number, n.attr.mode, n.links()
@@ -69,7 +64,6 @@ func (n *inode) describe(a *fuse.Attr) {
 	a.SetTimes(&modified, &modified, &n.attr.changed)
 }
 
-// answer fills in what the kernel is to know of an inode.
 func (m *mount) answer(n *inode, err error, out *fuse.EntryOut) fuse.Status {
 	if err != nil {
 		return status(err)
@@ -200,7 +194,7 @@ func (m *mount) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse
 	return m.open(in.NodeId, in.Flags, out)
 }
 
-// open has the kernel keep the pages that it has: nobody changes them but through it.
+// open lets the kernel keep its cached pages: all changes go through it.
 func (m *mount) open(number uint64, flags uint32, out *fuse.OpenOut) fuse.Status {
 	if flags&syscall.O_TRUNC != 0 {
 		if _, err := m.volume.set(number, setAttributes{size: new(int64)}); err != nil {
@@ -258,8 +252,7 @@ func (m *mount) Fallocate(cancel <-chan struct{}, in *fuse.FallocateIn) fuse.Sta
 	return status(m.volume.allocate(in.NodeId, int64(in.Offset), int64(in.Length), in.Mode))
 }
 
-// OpenDir takes the names as they are: what comes and goes while they are read
-// moves no other.
+// OpenDir copies the names, so that changes during the reading move no entry.
 func (m *mount) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
 	m.volume.mu.RLock()
 	defer m.volume.mu.RUnlock()

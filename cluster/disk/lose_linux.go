@@ -4,9 +4,8 @@ import (
 	"math/rand/v2"
 )
 
-// lose takes back what was not synced, and returns how many pages that were. chance
-// is nil for the worst case; else each page survives by its own chance, and with
-// torn also in part.
+// lose takes unsynced pages back and returns their number. A nil chance takes all; otherwise each
+// page survives at random, and if torn is true possibly in part.
 func (c *content) lose(chance *rand.Rand, torn bool) (lost int64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,19 +57,16 @@ func (c *content) lose(chance *rand.Rand, torn bool) (lost int64, err error) {
 	return lost, c.settle()
 }
 
-// survival is what a cut leaves of one file.
 type survival struct {
-	// valid is how many of the bytes of the last sync may come back, and size the
-	// file's length, which surviving pages may make longer.
+	// valid bytes of the last sync can come back. size is the file's length, which surviving
+	// pages may extend.
 	valid, size int64
-	// from is the first page that may survive; negative if none may. below is the
-	// page from which on none may.
+	// Pages from below on cannot survive; if from is negative no page can.
 	from, below int64
 }
 
-// draw decides whether what was cut off since the last sync stays so. A file system
-// writes what was put behind that later on only after it: so nothing behind it
-// survives without it.
+// draw decides whether a truncation since the last sync survives. A file system writes the data
+// put behind the truncation only after it, so that data cannot survive without it.
 func (c *content) draw(chance *rand.Rand) survival {
 	all := survival{valid: c.synced, size: c.synced, below: pagesUpTo(c.size)}
 	if c.least >= c.synced {
@@ -84,8 +80,7 @@ func (c *content) draw(chance *rand.Rand) survival {
 	return all
 }
 
-// page draws what becomes of a page: whole, or its bytes between from and to are
-// what was written last, which may be none.
+// page draws the fate of a page: it survives whole, or only its bytes between from and to do.
 func (s survival) page(n int64, chance *rand.Rand, torn bool) (whole bool, from, to int64) {
 	if s.from < 0 || n >= s.below {
 		return false, 0, 0
@@ -106,8 +101,8 @@ func (s survival) page(n int64, chance *rand.Rand, torn bool) (whole bool, from,
 	return false, sector * sectorSize, pageSize
 }
 
-// restore puts the bytes of the last sync back into a page, but for those between
-// from and to. Behind valid there are none, and zeros are written.
+// restore puts the synced bytes back into a page, except between from and to. Behind valid it
+// writes zeros.
 func (c *content) restore(n, valid, from, to int64) error {
 	start := n * pageSize
 	var page [pageSize]byte
@@ -123,8 +118,8 @@ func (c *content) restore(n, valid, from, to int64) error {
 	return err
 }
 
-// failSync has a sync fail: what was written since the last one does not reach the
-// disk, and is taken for clean. With old, reads give what was synced last.
+// failSync makes a sync fail: unsynced writes do not reach the disk but count as clean. With old,
+// reads return the synced bytes.
 func (c *content) failSync(old bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

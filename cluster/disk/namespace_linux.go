@@ -7,11 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The methods here are the system calls on names and attributes, as POSIX has them;
-// the kernel has checked permissions. Errors are syscall.Errno.
+// The methods here are POSIX's system calls on names and attributes. The kernel has checked
+// permissions. Errors are syscall.Errno.
 
-// lookup finds a name in a folder. The kernel is told of what is found, so that it is
-// kept until the kernel has forgotten it.
+// lookup finds a name in a folder. The inode is kept until the kernel has forgotten it.
 func (v *volume) lookup(dir uint64, name string) (*inode, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -27,7 +26,6 @@ func (v *volume) lookup(dir uint64, name string) (*inode, error) {
 	return n, nil
 }
 
-// forget is the kernel's word that it does not know an inode any more.
 func (v *volume) forget(number, lookups uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -39,7 +37,7 @@ func (v *volume) forget(number, lookups uint64) {
 	v.drop(n)
 }
 
-// find returns an inode. v.mu must be locked.
+// find requires that v.mu is locked.
 func (v *volume) find(number uint64) (*inode, error) {
 	if v.down {
 		return nil, syscall.EIO
@@ -51,7 +49,7 @@ func (v *volume) find(number uint64) (*inode, error) {
 	return n, nil
 }
 
-// file returns a regular file. v.mu must be locked.
+// file requires that v.mu is locked.
 func (v *volume) file(number uint64) (*inode, error) {
 	n, err := v.find(number)
 	if err == nil && n.content == nil {
@@ -60,7 +58,7 @@ func (v *volume) file(number uint64) (*inode, error) {
 	return n, err
 }
 
-// dir returns a folder. v.mu must be locked.
+// dir requires that v.mu is locked.
 func (v *volume) dir(number uint64) (*inode, error) {
 	n, err := v.find(number)
 	if err == nil && n.folder == nil {
@@ -69,7 +67,6 @@ func (v *volume) dir(number uint64) (*inode, error) {
 	return n, err
 }
 
-// make enters something new. target is the target of a symbolic link.
 func (v *volume) make(dir uint64, name string, attr attributes, target string) (*inode, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -120,8 +117,7 @@ func (v *volume) link(number, dir uint64, name string) (*inode, error) {
 	return n, nil
 }
 
-// remove takes a name away: the name of an empty folder if folder is true, else of
-// anything but a folder.
+// remove takes a name away, of an empty folder if folder is true, else of anything but a folder.
 func (v *volume) remove(dir uint64, name string, folder bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -144,7 +140,7 @@ func (v *volume) remove(dir uint64, name string, folder bool) error {
 	return nil
 }
 
-// rename moves a name, and replaces what has the new one unless keep is true.
+// rename moves a name. It replaces an existing target unless keep is true.
 func (v *volume) rename(fromDir uint64, from string, toDir uint64, to string, keep bool) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -179,8 +175,7 @@ func (v *volume) rename(fromDir uint64, from string, toDir uint64, to string, ke
 	return nil
 }
 
-// setAttributes is what chmod, chown, utimes and truncate ask for; nil leaves a
-// value as it is.
+// setAttributes is what chmod, chown, utimes and truncate set; nil leaves a value as it is.
 type setAttributes struct {
 	mode, uid, gid *uint32
 	size           *int64
@@ -234,7 +229,6 @@ func (v *volume) sync(number uint64, contentOnly bool) error {
 	return v.syncFile(n, contentOnly)
 }
 
-// read fills p from a file.
 func (v *volume) read(number uint64, p []byte, offset int64) (int, error) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -250,7 +244,6 @@ func (v *volume) read(number uint64, p []byte, offset int64) (int, error) {
 	return done, err
 }
 
-// write puts p into a file, and syncs it if durable is true.
 func (v *volume) write(number uint64, p []byte, offset int64, durable bool) (written int, err error) {
 	written, err = v.writeOnly(number, p, offset)
 	if err == nil && durable {
@@ -269,8 +262,7 @@ func (v *volume) writeOnly(number uint64, p []byte, offset int64) (int, error) {
 	return n.content.write(p, offset, v.holds(n, offset+int64(len(p))))
 }
 
-// allocate is fallocate(2). It knows the modes without and with FALLOC_FL_KEEP_SIZE, and
-// the modes that make bytes zero.
+// allocate is fallocate(2), with or without FALLOC_FL_KEEP_SIZE, or with a mode that writes zeros.
 func (v *volume) allocate(number uint64, offset, length int64, mode uint32) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -294,7 +286,6 @@ func (v *volume) allocate(number uint64, offset, length int64, mode uint32) erro
 	return n.content.truncate(end, v.holds(n, end))
 }
 
-// holds reports whether there is space for a file of this size.
 func (v *volume) holds(n *inode, size int64) bool {
 	return size <= n.content.length() || v.strikes(Full, n) == nil
 }

@@ -4,46 +4,46 @@ package disk
 
 import "runtime"
 
-// Missing returns a *MissingError: such disks are on Linux only.
+// Missing returns a *MissingError: only Linux has such disks.
 func Missing() error {
 	return &MissingError{Reason: "it needs Linux's FUSE, and this is " + runtime.GOOS, Remedy: "run assay on Linux as root"}
 }
 
-// Child reports whether this process was started to serve a disk.
+// Child is always false.
 func Child() bool { return false }
 
-// Serve serves a disk; see there.
+// Serve always fails.
 func Serve() int { return 1 }
 
-// Disk cannot be had here.
+// Disk exists on Linux only.
 type Disk struct{}
 
 // Open returns a *MissingError.
 func Open(string, Options) (*Disk, error) { return nil, Missing() }
 
-// Folder is where the disk is mounted.
+// Folder is always empty.
 func (d *Disk) Folder() string { return "" }
 
-// Sync has all that was written survive a cut.
+// Sync returns a *MissingError.
 func (d *Disk) Sync() error { return Missing() }
 
-// Cut stops the disk.
+// Cut returns a *MissingError.
 func (d *Disk) Cut(Mode, uint64) (Loss, error) { return Loss{}, Missing() }
 
-// Restore mounts what has survived.
+// Restore returns a *MissingError.
 func (d *Disk) Restore() error { return Missing() }
 
-// Fail brings a failure about.
+// Fail returns a *MissingError.
 func (d *Disk) Fail(Failure) (*Failing, error) { return nil, Missing() }
 
-// Close ends the disk.
+// Close does nothing.
 func (d *Disk) Close() error { return nil }
 
-// Failing is a failure in force.
+// Failing exists on Linux only.
 type Failing struct{}
 
-// Effect is what it has done so far.
+// Effect returns a *MissingError.
 func (f *Failing) Effect() (Effect, error) { return Effect{}, Missing() }
 
-// End ends it.
+// End returns a *MissingError.
 func (f *Failing) End() (Effect, error) { return Effect{}, Missing() }

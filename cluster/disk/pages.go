@@ -2,14 +2,13 @@ package disk
 
 import "math/bits"
 
-// pageSize is the unit in which a kernel writes back what is in its cache, and
-// sectorSize the one that a disk writes whole or not at all.
+// A kernel writes its cache back in pages. A disk writes a sector whole or not at all.
 const (
 	pageSize   = 4096
 	sectorSize = 512
 )
 
-// pages is a set of page numbers of a file: one bit for each page up to the last.
+// pages is a set of page numbers: one bit for each page up to the last.
 type pages struct {
 	words []uint64
 	count int
@@ -38,7 +37,6 @@ func (p *pages) remove(n int64) {
 
 func (p *pages) clear() { p.words, p.count = p.words[:0], 0 }
 
-// each calls do for every page in ascending order; do may remove it.
 func (p *pages) each(do func(n int64) error) error {
 	for i := range p.words {
 		for word := p.words[i]; word != 0; word &= word - 1 {
@@ -50,5 +48,4 @@ func (p *pages) each(do func(n int64) error) error {
 	return nil
 }
 
-// pagesUpTo is how many pages hold this many bytes.
 func pagesUpTo(size int64) int64 { return (size + pageSize - 1) / pageSize }

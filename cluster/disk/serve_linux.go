@@ -16,26 +16,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileSystemName is what mount(8) shows, with fuse. before it, and childName the
-// name by which a program of assay's knows that it is to serve a disk.
+// mount(8) shows fuse.fileSystemName. childName is os.Args[0] of a process that serves a disk.
 const (
 	fileSystemName = "assay"
 	childName      = "assay-disk"
 )
 
-// The folders in a disk's own.
 const (
 	contentsFolder = "contents"
 	mountFolder    = "mounted"
 )
 
-// Child reports whether this process was started to serve a disk; then it is to call
-// Serve and nothing else.
+// Child reports whether this process was started to serve a disk. It must then only call Serve.
 func Child() bool { return len(os.Args) == 2 && os.Args[0] == childName }
 
-// Serve serves the disk in the folder that is the only argument, until the process
-// that started this one has closed its end of the connection or has ended, however
-// that came. It returns the exit code.
+// Serve serves the disk in the folder that is the only argument until the parent closes the
+// connection or ends. It returns the exit code.
 func Serve() int {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // its end is that of its starter
 	if err := serve(os.Args[1], os.NewFile(controlFile, "control")); err != nil {
@@ -45,8 +41,7 @@ func Serve() int {
 	return 0
 }
 
-// controlFile is the number of the file by which a child is told what to do: the
-// first behind the standard ones.
+// controlFile is the connection to the parent: the first file behind the standard ones.
 const controlFile = 3
 
 func serve(folder string, socket *os.File) error {
@@ -69,7 +64,6 @@ func serve(folder string, socket *os.File) error {
 	return c.unmount()
 }
 
-// control does what the process that started a disk's asks of it.
 type control struct {
 	volume *volume
 	folder string // where it is mounted
@@ -78,8 +72,8 @@ type control struct {
 	server *fuse.Server // nil while it is not mounted
 }
 
-// What a disk is asked for. net/rpc would say it shorter: it calls methods by their names, for
-// which the linker keeps all methods of the program.
+// Kinds of requests. net/rpc would be shorter, but it calls methods by name, for which the linker
+// keeps all methods of the program.
 const (
 	doMount  = "mount"
 	doSync   = "sync"
@@ -89,14 +83,13 @@ const (
 	doMend   = "mend"
 )
 
-// request asks for one thing; answer has its number.
 type request struct {
 	Number  uint64
 	Do      string
 	Options Options
 	Mode    Mode
 	Seed    uint64
-	// ID is the number that the caller gives a failure.
+	// ID is the caller's number of a failure.
 	ID      uint64
 	Failure Failure
 }
@@ -108,8 +101,8 @@ type answer struct {
 	Problem string
 }
 
-// answer does what comes in until the connection ends. One request may have to wait for another:
-// the kernel forgets no page that a stalled operation holds.
+// answer serves requests until the connection ends. They run at the same time, because one may
+// have to wait for another: the kernel forgets no page that a stalled operation holds.
 func (c *control) answer(connection net.Conn) {
 	in, out := json.NewDecoder(connection), json.NewEncoder(connection)
 	var working sync.WaitGroup
@@ -151,7 +144,6 @@ func (c *control) do(q request, a *answer) (err error) {
 	return errors.Join(err, c.forget(stale))
 }
 
-// mount mounts the volume, instead of the mount that there was.
 func (c *control) mount(o Options) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,15 +164,14 @@ func (c *control) mount(o Options) error {
 	return server.WaitMount()
 }
 
-// giveUp ends the process after a defect of its own: a disk that answers wrongly
-// would have the database convicted.
+// giveUp ends the process after a panic: a disk with wrong answers would convict the database.
 func giveUp(defect any) fuse.Status {
 	fmt.Fprintf(os.Stderr, "panic: %v\n%s\n", defect, debug.Stack())
 	os.Exit(2)
 	return fuse.EIO
 }
 
-// unmount ends the mount, in use or not: whoever has a file open on it gets errors.
+// unmount ends the mount even if it is in use: its users get errors.
 func (c *control) unmount() error {
 	if c.server == nil {
 		return nil
@@ -195,7 +186,7 @@ func (c *control) unmount() error {
 	return nil
 }
 
-// forget has the kernel forget the pages of files, so that the next read asks.
+// forget makes the kernel drop cached pages of files, so that the next read asks.
 func (c *control) forget(inodes []uint64) error {
 	c.mu.Lock()
 	server := c.server

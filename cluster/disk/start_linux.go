@@ -17,10 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// device is what a FUSE file system is served by.
 const device = "/dev/fuse"
 
-// Missing returns a *MissingError if such a disk cannot be had here.
+// Missing returns a *MissingError if this system cannot have such a disk.
 func Missing() error { return missing(os.Geteuid(), device) }
 
 func missing(user int, device string) error {
@@ -34,8 +33,7 @@ func missing(user int, device string) error {
 	return f.Close()
 }
 
-// Disk is a mounted file system, from the outside. Its methods are safe for
-// concurrent use.
+// Disk is a mounted file system. Its methods are safe for concurrent use.
 type Disk struct {
 	folder  string
 	options Options
@@ -51,14 +49,12 @@ type Disk struct {
 	waiting    map[uint64]chan answer // by the number of their request; nil once the child has ended
 }
 
-// callBound is how long the child may take to answer. A cut copies back what was not
-// synced, which may be gigabytes.
+// callBound limits the child's answer. A cut may copy gigabytes of unsynced data back.
 const callBound = 5 * time.Minute
 
-// Open makes a disk with nothing on it in a folder, which must exist and is the
-// disk's alone, and starts the process that serves it, which is this program once
-// more: it must ask for Child first of all. A system that cannot have such a disk is a
-// *MissingError.
+// Open makes an empty disk in an existing folder of its own, and starts the process that serves it.
+// That is this program again, so the program must call Child before anything else. If the system
+// cannot have such a disk the error is a *MissingError.
 func Open(folder string, o Options) (*Disk, error) {
 	if err := Missing(); err != nil {
 		return nil, err
@@ -76,9 +72,8 @@ func Open(folder string, o Options) (*Disk, error) {
 	return d, nil
 }
 
-// start starts this program once more, as the child. It is in no process group of
-// ours, so that an interrupt from the terminal does not end it before those who
-// have files on the disk, and HOME tells to whom it belongs.
+// start starts the child outside our process group, so that an interrupt typed at the terminal does
+// not end it before the disk's users. Its HOME tells which cluster it belongs to.
 func (d *Disk) start() error {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -107,7 +102,6 @@ func (d *Disk) start() error {
 	return nil
 }
 
-// listen hands the answers to those who wait for them, until the child has ended.
 func (d *Disk) listen() {
 	in := json.NewDecoder(d.connection)
 	for {
@@ -128,7 +122,7 @@ func (d *Disk) listen() {
 	}
 }
 
-// send returns where the answer comes; that is closed if the child has ended.
+// send returns the channel of the answer, which is closed if the child has ended.
 func (d *Disk) send(q request) chan answer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,7 +137,6 @@ func (d *Disk) send(q request) chan answer {
 	return came
 }
 
-// call has the child do something.
 func (d *Disk) call(q request) (answer, error) {
 	bound := time.NewTimer(callBound)
 	defer bound.Stop()
@@ -161,11 +154,10 @@ func (d *Disk) call(q request) (answer, error) {
 	}
 }
 
-// Folder is where the disk is mounted. It belongs to us and all may enter it.
+// Folder is the mount point. It belongs to us and all may enter it.
 func (d *Disk) Folder() string { return filepath.Join(d.folder, mountFolder) }
 
-// Sync has all that was written so far survive a cut, also what programs have
-// written to memory that is mapped to files.
+// Sync makes all earlier writes durable, also writes to mapped files.
 func (d *Disk) Sync() error {
 	root, err := os.Open(d.Folder())
 	if err != nil {
@@ -179,22 +171,21 @@ func (d *Disk) Sync() error {
 	return err
 }
 
-// Cut stops the disk in one instant: from then on everything on it fails with EIO
-// until Restore. What was not synced is lost, as mode and seed say.
+// Cut stops the disk in one instant and loses unsynced changes by mode and seed. Until Restore
+// everything on it fails with EIO.
 func (d *Disk) Cut(mode Mode, seed uint64) (Loss, error) {
 	a, err := d.call(request{Do: doCut, Mode: mode, Seed: seed})
 	return a.Loss, err
 }
 
-// Restore mounts what has survived a cut. Who still has a file of before open gets
-// errors for good.
+// Restore mounts what survived a cut. Files opened before the cut return errors for good.
 func (d *Disk) Restore() error {
 	_, err := d.call(request{Do: doMount, Options: d.options})
 	return err
 }
 
-// Fail brings a failure about, until it is ended. The file of a BitFlip is chosen
-// now, among those that are not empty; that there is none is an error.
+// Fail brings a failure about until its End. It chooses the file of a BitFlip at once; without a
+// non-empty matching file it returns an error.
 func (d *Disk) Fail(f Failure) (*Failing, error) {
 	failing := &Failing{disk: d, id: d.last.Add(1)}
 	if _, err := d.call(request{Do: doFail, ID: failing.id, Failure: f}); err != nil {
@@ -209,21 +200,20 @@ type Failing struct {
 	id   uint64
 }
 
-// Effect is what it has done so far.
+// Effect is what the failure has done so far.
 func (f *Failing) Effect() (Effect, error) {
 	a, err := f.disk.call(request{Do: doEffect, ID: f.id})
 	return a.Effect, err
 }
 
-// End ends it and returns what it did in all.
+// End ends the failure and returns its whole effect.
 func (f *Failing) End() (Effect, error) {
 	a, err := f.disk.call(request{Do: doMend, ID: f.id})
 	return a.Effect, err
 }
 
-// Close unmounts the disk, in use or not, and ends its process; one that was killed
-// is no error. Its folder is left to the caller. Further calls return what the first
-// returned.
+// Close unmounts the disk, even if it is in use, and ends its process; a killed process is no
+// error. It leaves the folder. Further calls return the first call's result.
 func (d *Disk) Close() error {
 	d.ending.Do(func() {
 		_ = d.connection.Close() // whereupon the child unmounts and ends
@@ -240,7 +230,7 @@ func (d *Disk) Close() error {
 			d.ended = errors.Join(fmt.Errorf("it has not ended for %v", closeBound), d.child.Process.Kill())
 			<-ended
 		}
-		// EINVAL: the child has done it.
+		// EINVAL: the child has unmounted it.
 		if err := unix.Unmount(d.Folder(), unix.MNT_FORCE|unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
 			d.ended = errors.Join(d.ended, err)
 		}
@@ -251,5 +241,4 @@ func (d *Disk) Close() error {
 	return d.ended
 }
 
-// closeBound is how long the child may take to unmount and end.
 const closeBound = 30 * time.Second

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// volume is the file system: its names and attributes, as they are and as they were
-// synced, and the contents of its files. Its methods are safe for concurrent use.
+// volume is the file system: its present and its synced names and attributes, and its files'
+// contents. Its methods are safe for concurrent use.
 type volume struct {
 	folder string // of the contents
 
@@ -25,13 +25,11 @@ type volume struct {
 	root   *inode
 	last   uint64 // the number of the inode that was made last
 	down   bool   // cut and not restored
-	// journal is Options.Journal, and pending the folders that may have names which
-	// are not durable.
-	journal bool
-	pending map[*inode]struct{}
-	// failures are those in force.
+	// journal is Options.Journal. pending are the folders that may have names that are not durable.
+	journal  bool
+	pending  map[*inode]struct{}
 	failures map[uint64]*failure
-	// released is closed while no operation is to be kept waiting: the disk is cut, or ends.
+	// released is closed while no operation may be held: the disk is cut, or ends.
 	released chan struct{}
 }
 
@@ -46,19 +44,17 @@ type inode struct {
 	lookups       uint64 // how often the kernel has been told of it and has not forgotten
 }
 
-// attributes are what stat(2) shows and a file system keeps.
 type attributes struct {
 	mode, uid, gid, device uint32
 	modified, changed      time.Time
 }
 
-// entry is a name in a folder.
 type entry struct {
 	folder *inode
 	name   string
 }
 
-// folder is the names in it now and at its last sync, and which may differ.
+// folder holds the present and the synced names, and pending, the names that may differ.
 type folder struct {
 	entries, synced map[string]*inode
 	pending         map[string]struct{}
@@ -73,7 +69,7 @@ func newVolume(dir string) (*volume, error) {
 	return v, nil
 }
 
-// add makes an inode that has no name yet. v.mu must be locked.
+// add makes an inode without a name. v.mu must be locked.
 func (v *volume) add(attr attributes) *inode {
 	attr.modified = time.Now()
 	attr.changed = attr.modified
@@ -89,8 +85,7 @@ func (v *volume) add(attr attributes) *inode {
 	return n
 }
 
-// enter gives a name to an inode, or takes it away if that is nil. v.mu must be
-// locked.
+// enter gives a name to an inode, or removes the name if n is nil. v.mu must be locked.
 func (v *volume) enter(at entry, n *inode) {
 	f := at.folder.folder
 	old := f.entries[at.name]
@@ -113,12 +108,11 @@ func (v *volume) enter(at entry, n *inode) {
 	}
 }
 
-// commit has a name survive a cut as it is now.
+// commit makes a name durable as it is now.
 //
-// A file that was moved is never lost by that, nor found under both names: file
-// systems that keep a journal make a rename durable as a whole. So where a name
-// goes that the file had, its other names are committed too, and the folders
-// above them; and where a name comes to a file, the one it had before goes.
+// A moved file is never lost, nor found under both names, because file systems with a journal make
+// a rename durable as a whole. So if a name leaves a file, commit also commits the file's other
+// names and the folders above them. If a name comes to a file, its earlier name goes.
 func (v *volume) commit(at entry) {
 	f := at.folder.folder
 	delete(f.pending, at.name)
@@ -152,7 +146,6 @@ func (v *volume) commit(at entry) {
 	v.drop(old)
 }
 
-// commitAbove commits the name of a folder and of those above it.
 func (v *volume) commitAbove(n *inode) {
 	for n != v.root && len(n.names) > 0 {
 		at := n.name()
@@ -161,7 +154,6 @@ func (v *volume) commitAbove(n *inode) {
 	}
 }
 
-// name is one of an inode's names, the zero value if it has none.
 func (n *inode) name() entry {
 	for at := range n.names {
 		return at
@@ -169,8 +161,7 @@ func (n *inode) name() entry {
 	return entry{}
 }
 
-// path is where an inode is, from the root on, by one of its names; empty if it
-// has none.
+// path is one of an inode's paths, from the root on; empty if it has no name.
 func (v *volume) path(n *inode) string {
 	var full string
 	for n != v.root {
@@ -184,8 +175,7 @@ func (v *volume) path(n *inode) string {
 	return full
 }
 
-// drop forgets an inode that nobody can reach, now or after a cut. v.mu must be
-// locked.
+// drop forgets an inode that is unreachable now and after a cut. v.mu must be locked.
 func (v *volume) drop(n *inode) {
 	if n == v.root || len(n.names) > 0 || len(n.synced) > 0 || n.lookups > 0 {
 		return
@@ -197,8 +187,7 @@ func (v *volume) drop(n *inode) {
 	}
 }
 
-// links is what stat(2) calls the number of links: 1 for a folder, which means that
-// it does not tell how many folders are in it, as on Btrfs.
+// links is stat(2)'s number of links; 1 for a folder, as on Btrfs, counts no folders in it.
 func (n *inode) links() uint32 {
 	if n.folder != nil {
 		return 1
@@ -206,8 +195,6 @@ func (n *inode) links() uint32 {
 	return uint32(len(n.names))
 }
 
-// syncFolder has the names in a folder survive a cut, or all that there are where
-// they are kept by a journal.
 func (v *volume) syncFolder(n *inode) {
 	v.commitFolder(n)
 	n.atSync = n.attr
@@ -221,7 +208,6 @@ func (v *volume) commitFolder(n *inode) {
 	delete(v.pending, n)
 }
 
-// writeJournal commits all names if there is a journal.
 func (v *volume) writeJournal() {
 	if !v.journal {
 		return
@@ -231,8 +217,8 @@ func (v *volume) writeJournal() {
 	}
 }
 
-// syncFile has a file's content survive a cut, and its attributes unless only the
-// content is asked for. A failure that is in force may strike.
+// syncFile makes a file's content durable, and its attributes unless contentOnly. It may fail on
+// demand.
 func (v *volume) syncFile(n *inode, contentOnly bool) error {
 	if n.content == nil {
 		return nil
@@ -254,7 +240,6 @@ func (v *volume) syncFile(n *inode, contentOnly bool) error {
 	return n.content.sync()
 }
 
-// syncAll has everything survive a cut.
 func (v *volume) syncAll() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -274,7 +259,6 @@ func (v *volume) syncAll() error {
 	return errors.Join(failed...)
 }
 
-// space is how much the file system below has.
 func (v *volume) space() (s unix.Statfs_t, err error) {
 	err = unix.Statfs(v.folder, &s)
 	return s, err

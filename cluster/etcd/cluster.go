@@ -1,4 +1,4 @@
-// Package etcd runs etcd clusters as local processes.
+// Package etcd runs etcd clusters as local processes. It must not know how a spec asks for them.
 package etcd
 
 import (
@@ -18,31 +18,27 @@ import (
 	"assay/cluster/server"
 )
 
-// Options says how to run a cluster. The zero value gives three members with etcd's own
-// timing, in temporary folders. There is no access control: whoever is on this machine can
-// connect.
+// Options says how to run a cluster. The zero value has three members with etcd's own timing, in
+// temporary folders. There is no access control: every user of this machine can connect.
 type Options struct {
-	// Layout has three members, if it does not say. An odd number tolerates as many losses as the
-	// even one above it.
+	// Layout.Nodes of 0 means three. An odd number tolerates as many losses as the next even one.
 	server.Layout
 
-	// Ports gives out the ports of members on the loopback interface; nil means a new set.
 	Ports *server.Ports
-	// Args are further arguments of every etcd, such as "--election-timeout=500". They are
-	// visible in the machine's process list.
+	// Args are further arguments of every etcd, such as "--election-timeout=500". The process list
+	// shows them.
 	Args []string
 }
 
-// The usual ports of etcd, and the most members that are of use ("It is recommended to have an
-// odd number of members", "not exceed 7", manual 3.4, "FAQ").
+// Usual ports of etcd, and the largest useful number of members ("It is recommended to have an odd
+// number of members", "not exceed 7", manual 3.4, "FAQ").
 const (
 	usualPort     = 2379
 	usualPeerPort = 2380
 	mostNodes     = 7
 )
 
-// Cluster is a cluster on this machine. Members are counted from 0. Its methods are safe for
-// concurrent use.
+// Cluster is a cluster with members from 0. Its methods are safe for concurrent use.
 type Cluster struct {
 	options Options
 	program string
@@ -52,14 +48,13 @@ type Cluster struct {
 	formed  atomic.Bool
 }
 
-// Program is etcd itself.
+// Program is the etcd server.
 func Program() server.Program {
 	return server.Program{Name: "etcd", Folders: []string{"/opt/homebrew/opt/etcd/bin", "/usr/local/opt/etcd/bin"},
 		Get: "install etcd, or run scripts/install-servers.sh etcd"}
 }
 
-// Start starts the members at once and returns when each of them serves and they have a
-// leader. A missing program is a *server.MissingError.
+// Start returns when all members serve and have a leader, or a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	program, err := Program().Find(o.Programs)
 	if err != nil {
@@ -75,8 +70,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// fillIn replaces empty options, gives out the ports and makes the folders. The members run as
-// a user without rights, if we are root and that user can get at the program.
+// fillIn runs members as an unprivileged user if we are root and that user can run the program.
 func (c *Cluster) fillIn() (err error) {
 	o := &c.options
 	o.Nodes = cmp.Or(o.Nodes, 3)
@@ -93,7 +87,6 @@ func (c *Cluster) fillIn() (err error) {
 	return o.Make(c.user, o.Nodes, c.makeNode)
 }
 
-// makeNode makes a member's folder; the member is not started.
 func (c *Cluster) makeNode(at *machine.Machine) error {
 	node := &server.Node{Number: len(c.nodes), Machine: at, User: c.user, IsError: isError}
 	if err := c.options.Place(node, c.options.Ports, usualPort, "etcd", "etcd"); err != nil {
@@ -104,18 +97,17 @@ func (c *Cluster) makeNode(at *machine.Machine) error {
 	return err
 }
 
-// isError finds errors in a log, by the levels of package zap. What is wrong with a flag is
-// said before the log begins, and then all flags.
+// isError finds errors by the levels of package zap. etcd reports a wrong flag before its log
+// begins, followed by all flags.
 func isError(line string) bool {
 	return strings.Contains(line, "flag provided but not defined") || strings.Contains(line, "invalid value") ||
 		strings.Contains(line, `"level":"error"`) || strings.Contains(line, `"level":"panic"`) || strings.Contains(line, `"level":"fatal"`)
 }
 
-// nameOf is what a member is called.
 func nameOf(i int) string { return "n" + strconv.Itoa(i+1) }
 
-// arguments are the arguments of a member (manual 3.4, "Configuration options"). A member that has its
-// data reads from there who the others are.
+// arguments are in manual 3.4, "Configuration options". With data a member ignores the others'
+// list.
 func (c *Cluster) arguments(node *server.Node) []string {
 	var all []string
 	for i, peer := range c.peers {
@@ -135,13 +127,12 @@ func (c *Cluster) arguments(node *server.Node) []string {
 	}, c.options.Args...)
 }
 
-// spawn starts a member's process and does not wait for it.
 func (c *Cluster) spawn(node *server.Node, env ...string) error {
 	return node.Spawn(server.ProcessOptions{Program: c.program, Args: c.arguments(node), Env: env})
 }
 
-// startAll starts all members before it waits for one: none serves without a majority. They
-// are waited for at the same time, so that one that ends is told of at once.
+// startAll starts all members before it waits, since none serves without a majority. It waits for
+// all at the same time, so that it reports one that ends at once.
 func (c *Cluster) startAll(ctx context.Context) error {
 	for _, node := range c.nodes {
 		if err := c.spawn(node); err != nil {
@@ -160,7 +151,7 @@ func (c *Cluster) startAll(ctx context.Context) error {
 	return err
 }
 
-// Hosts are the members as clients reach them, HOST:PORT,HOST:PORT.
+// Hosts are the members' addresses for clients, HOST:PORT,HOST:PORT.
 func (c *Cluster) Hosts() string { return server.Hosts(c.nodes) }
 
 // Address is the URL of the whole cluster.
@@ -175,11 +166,9 @@ func (c *Cluster) Nodes() []*server.Node { return c.nodes }
 // Node is member i.
 func (c *Cluster) Node(i int) *server.Node { return c.nodes[i] }
 
-// Restart stops member i if it runs, starts it again with the same data and ports, with env
-// added to its environment, and returns when it has its part in the cluster again. Where no
-// majority runs, those that are paused left out, it returns when the other members can reach
-// it: it serves nobody until there is a majority. Members whose network is cut are not known
-// here, and waited for.
+// Restart starts member i again with env, and returns when it has its part. Without an unpaused
+// majority it returns when the member answers other members. It waits for members with a cut
+// network.
 func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := c.nodes[i]
 	return node.Restart(ctx, func(ctx context.Context) error {
@@ -201,7 +190,7 @@ func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	})
 }
 
-// works reports whether a member runs and is not paused, as far as that can be seen.
+// works also reports true if a pause cannot be seen.
 func works(node *server.Node) bool {
 	if !node.Running() {
 		return false

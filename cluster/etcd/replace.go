@@ -14,17 +14,16 @@ import (
 	"assay/cluster/server"
 )
 
-// CheckReplace implements cluster's replacing.
+// CheckReplace is nil: Forget makes an empty member a new one.
 func (c *Cluster) CheckReplace() error { return nil }
 
-// Data implements it.
+// Data is the folder of member i's data.
 func (c *Cluster) Data(i int) string { return filepath.Join(c.nodes[i].Dir, "data") }
 
-// forgetBound is how long the others may take, who elect a leader first if they must.
 const forgetBound = time.Minute
 
-// Forget implements cluster's forgetting: a member that has lost its data is removed, and added as a
-// new one of the same address ("Design of runtime reconfiguration", manual 3.4; rpc.proto, MemberRemove).
+// Forget removes a member without data, and adds it as a new one at the same address ("Design of
+// runtime reconfiguration", manual 3.4; rpc.proto, MemberRemove).
 func (c *Cluster) Forget(ctx context.Context, i int) error {
 	ctx, cancel := context.WithTimeout(ctx, forgetBound)
 	defer cancel()
@@ -47,8 +46,8 @@ func (c *Cluster) Forget(ctx context.Context, i int) error {
 	})
 }
 
-// renew does the next step by one member, and reports whether none is left. One that was never
-// started has no name.
+// renew does the next step, and reports whether none is left. A member that never started has no
+// name.
 func renew(ctx context.Context, by pb.ClusterClient, peer string) (done bool, err error) {
 	list, err := by.MemberList(ctx, &pb.MemberListRequest{})
 	if err != nil {

@@ -16,14 +16,12 @@ import (
 	"assay/cluster/server"
 )
 
-// answerBound is how long a member may take to say how it is; a paused one never does. askPause
-// is how long members are left alone that have answered.
+// A paused member never answers.
 const (
 	answerBound = time.Second
 	askPause    = 50 * time.Millisecond
 )
 
-// ask asks a member for its status.
 func ask(ctx context.Context, node *server.Node) (status *pb.StatusResponse, err error) {
 	err = speak(ctx, node, func(ctx context.Context, to *grpc.ClientConn) (err error) {
 		status, err = pb.NewMaintenanceClient(to).Status(ctx, &pb.StatusRequest{})
@@ -32,8 +30,7 @@ func ask(ctx context.Context, node *server.Node) (status *pb.StatusResponse, err
 	return status, err
 }
 
-// speak makes a connection to a member for one request: one that is kept would be silent after
-// a fault.
+// speak connects to a member for one request: a kept connection would be silent after a fault.
 func speak(ctx context.Context, node *server.Node, request func(context.Context, *grpc.ClientConn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
@@ -45,7 +42,7 @@ func speak(ctx context.Context, node *server.Node, request func(context.Context,
 	return request(ctx, to)
 }
 
-// heard is nil if the others hear a member, which is at this host and port for them.
+// heard is nil if a member answers at its address for other members.
 func heard(ctx context.Context, peer string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
@@ -65,7 +62,6 @@ func heard(ctx context.Context, peer string) error {
 	return nil
 }
 
-// awaitPart waits until a member that was started serves and knows a leader.
 func awaitPart(ctx context.Context, node *server.Node) error {
 	return node.Await(ctx, func(ctx context.Context) error {
 		s, err := ask(ctx, node)
@@ -76,15 +72,13 @@ func awaitPart(ctx context.Context, node *server.Node) error {
 	})
 }
 
-// answer is what a member has said, or why it said nothing.
 type answer struct {
 	number int
 	status *pb.StatusResponse
 	err    error
 }
 
-// askAll asks all members that run at once. The answers come as they are given; there are so
-// many.
+// askAll asks all running members at once and returns their number. The answers come in any order.
 func (c *Cluster) askAll(ctx context.Context) (answers <-chan answer, asked int) {
 	all := make(chan answer, len(c.nodes))
 	for i, node := range c.nodes {
@@ -99,9 +93,8 @@ func (c *Cluster) askAll(ctx context.Context) (answers <-chan answer, asked int)
 	return all, asked
 }
 
-// Primary returns the number of the raft leader as soon as there is one that says so itself
-// and that a majority of all members takes for it, in one term. A member that is silent is
-// not waited for then.
+// Primary waits for a raft leader that says so itself and whom a majority of all members accepts in
+// the same term. It then does not wait for silent members.
 func (c *Cluster) Primary(ctx context.Context) (leader int, err error) {
 	err = server.Until(ctx, askPause, "a leader of etcd", func(ctx context.Context) error {
 		asking, cancel := context.WithCancel(ctx)
@@ -120,8 +113,7 @@ func (c *Cluster) Primary(ctx context.Context) (leader int, err error) {
 	return leader, err
 }
 
-// elected is the leader of the latest term that says so itself, if a majority of all members
-// has it as that.
+// elected needs a leader that says so itself and a majority of all members in the latest term.
 func elected(heard []answer, members int) (leader int, found bool) {
 	for _, a := range heard {
 		if a.err != nil || a.status.Leader == 0 || a.status.Leader != a.status.Header.MemberId {
@@ -140,8 +132,8 @@ func elected(heard []answer, members int) (leader int, found bool) {
 	return 0, false
 }
 
-// Settled returns when there is a leader and every member that runs has applied what the
-// leader's log held when it was called.
+// Settled returns when there is a leader and every running member has applied the leader's log up
+// to its end at the first look.
 func (c *Cluster) Settled(ctx context.Context) error {
 	var goal uint64
 	return server.Until(ctx, askPause, "the members of etcd", func(ctx context.Context) error {
@@ -174,11 +166,11 @@ func (c *Cluster) Settled(ctx context.Context) error {
 	})
 }
 
-// CheckSwitchOver implements cluster's switching.
+// CheckSwitchOver is nil: the leader can always hand over.
 func (c *Cluster) CheckSwitchOver() error { return nil }
 
-// SwitchOver has the leader, which is member i, hand over to another, as `etcdctl move-leader`
-// does (rpc.proto, MoveLeader).
+// SwitchOver makes the leader, member i, hand over to another, as `etcdctl move-leader` does
+// (rpc.proto, MoveLeader).
 func (c *Cluster) SwitchOver(ctx context.Context, i int) error {
 	for number, node := range c.nodes {
 		if number == i || !node.Running() {

@@ -1,7 +1,6 @@
-// Package haproxy runs HAProxy as a local process in front of PostgreSQL servers: it asks each
-// whether it takes writes, and sends clients to the one that does.
-//
-// It must not know how those servers are run.
+// Package haproxy runs HAProxy as a local process before PostgreSQL servers. It asks each whether
+// it takes writes, and sends clients to the one that does. It must not know how those servers are
+// run.
 package haproxy
 
 import (
@@ -19,45 +18,39 @@ import (
 	"assay/cluster/server"
 )
 
-// Server is one of the servers behind a proxy.
+// Server is a server behind a proxy.
 type Server struct {
 	Name string
 	At   *server.Node
-	// REST is the port of Patroni's REST API on its machine, which is asked for /primary. 0
-	// has the server itself asked whether it is in recovery.
+	// REST is the port of Patroni's REST API, which is asked for /primary. 0 means asking the server
+	// whether it is in recovery.
 	REST int
 }
 
 // Options says how to run a proxy. Programs may be empty.
 type Options struct {
-	// Programs is a folder that is searched first for the program.
 	Programs string
-	// Dir is its private folder, new or empty; Close removes it. Log is the file of its log.
+	// Dir is its private folder, new or empty, which Close removes. Log is its log file.
 	Dir, Log string
-	// Number is what it is among the servers of its cluster.
-	Number int
-	// Servers are those behind it, in the order in which they are asked.
-	Servers []Server
-	// User asks a server whether it is in recovery; it must get into the database postgres
-	// without a password.
-	User string
-	// Clients is how many connections there may be.
+	Number   int
+	Servers  []Server
+	// User asks a server whether it is in recovery. The database postgres must admit it without a
+	// password.
+	User    string
 	Clients int
 }
 
-// Proxy is HAProxy in front of servers. It listens on 127.0.0.1. Its methods are safe for
-// concurrent use.
+// Proxy is HAProxy on 127.0.0.1. Its methods are safe for concurrent use.
 type Proxy struct {
 	*server.Node
 	options Options
 	program string
 	version string
-	// began is where in its log what it says since it was last started begins.
+	// began is the size of its log at its last start.
 	began atomic.Int64
 }
 
-// New makes a proxy's folder and finds its program. It does not start it. A missing program
-// is a *server.MissingError.
+// New finds the program and does not start it. The error may be a *server.MissingError.
 func New(ctx context.Context, o Options) (*Proxy, error) {
 	program, err := (&server.Program{Name: "haproxy", Folders: []string{"/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"},
 		Get: "install HAProxy (apt-get install haproxy, or scripts/install-servers.sh haproxy)"}).Find(o.Programs)
@@ -88,8 +81,7 @@ func New(ctx context.Context, o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// versionIn is the name and version in what haproxy -v says: "HAProxy version 2.6.12-1
-// 2023/..., see ...".
+// versionIn reads the output of haproxy -v: "HAProxy version 2.6.12-1 2023/...".
 func versionIn(text string) string {
 	if words := strings.Fields(text); len(words) > 2 && words[1] == "version" {
 		return words[0] + " " + words[2]
@@ -99,10 +91,10 @@ func versionIn(text string) string {
 
 func (p *Proxy) file() string { return filepath.Join(p.Dir, "haproxy.cfg") }
 
-// Version is what the program calls itself, such as "HAProxy 2.6.12".
+// Version is the program's name and version, such as "HAProxy 2.6.12".
 func (p *Proxy) Version() string { return p.version }
 
-// Check is how a server is asked, in words.
+// Check is the question to a server, in words.
 func (p *Proxy) Check() string {
 	if len(p.options.Servers) > 0 && p.options.Servers[0].REST > 0 {
 		return "Patroni's /primary"
@@ -110,8 +102,8 @@ func (p *Proxy) Check() string {
 	return "pg_is_in_recovery()"
 }
 
-// Start starts it and returns when it takes connections. It may have nobody to send them to
-// yet: a server is taken for one that takes writes when it has said so twice.
+// Start returns when the proxy takes connections. It may not know the primary yet: a server must
+// say twice that it takes writes.
 func (p *Proxy) Start(ctx context.Context) error {
 	if err := p.start(ctx); err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
@@ -119,7 +111,6 @@ func (p *Proxy) Start(ctx context.Context) error {
 	return nil
 }
 
-// start has it stay in the foreground (-db).
 func (p *Proxy) start(ctx context.Context, env ...string) error {
 	if info, err := os.Stat(p.Log); err == nil {
 		p.began.Store(info.Size())
@@ -130,8 +121,8 @@ func (p *Proxy) start(ctx context.Context, env ...string) error {
 	return p.Await(ctx, func(ctx context.Context) error { return p.Dial(ctx, time.Second) })
 }
 
-// Checked is nil once it has asked each server since it was started: before that it takes it for
-// one that takes writes (manual 2.6, "rise"; "option log-health-checks" has it log the answer).
+// Checked is nil once the proxy has asked each server since its start. Before, it takes each for
+// the primary (manual 2.6, "rise"). "option log-health-checks" makes it log the answers.
 func (p *Proxy) Checked() error {
 	text, err := os.ReadFile(p.Log)
 	if err != nil {
@@ -146,18 +137,17 @@ func (p *Proxy) Checked() error {
 	return nil
 }
 
-// Restart stops it if it runs, and starts it again. env is added to its environment this
-// once, as NAME=value.
+// Restart stops the proxy if it runs and starts it. env, as NAME=value, holds for this start alone.
 func (p *Proxy) Restart(ctx context.Context, env ...string) error {
 	return p.Node.Restart(ctx, func(ctx context.Context) error { return p.start(ctx, env...) })
 }
 
-// Close ends it and removes its folder.
+// Close ends the proxy and removes its folder.
 func (p *Proxy) Close() error { return server.Close([]*server.Node{p.Node}, p.Dir) }
 
-// configuration is HAProxy's. Times, counts and what becomes of the sessions of a server that is
-// down are those of the example that Patroni comes with (its file haproxy.cfg): a server is asked every
-// three seconds, is down after three failures and up after two successes.
+// configuration has the times, the counts and the handling of a lost server's sessions from
+// Patroni's example (its haproxy.cfg): a server is asked every three seconds, is down after three
+// failures and up after two successes.
 func (p *Proxy) configuration() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `global
@@ -192,9 +182,9 @@ listen primary
 	return b.String()
 }
 
-// recoveryCheck has HAProxy speak PostgreSQL's protocol as far as that takes (manual,
-// "Message Formats"): it starts a session, asks, and is content with the row that holds "f".
-// A server that wants a password, or does not get so far, does not pass.
+// recoveryCheck makes HAProxy speak PostgreSQL's protocol (manual, "Message Formats"): it starts a
+// session, asks, and accepts the row with "f". A server that wants a password, or does not get so
+// far, fails the check.
 func recoveryCheck(user string) string {
 	startup := "\x00\x03\x00\x00user\x00" + user + "\x00database\x00postgres\x00\x00"
 	query := "SELECT pg_is_in_recovery()\x00"
@@ -212,7 +202,6 @@ func recoveryCheck(user string) string {
 	return b.String()
 }
 
-// length is the length of a message, itself included.
 func length(message string) string {
 	n := len(message) + 4
 	return string([]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})

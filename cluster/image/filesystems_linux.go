@@ -8,18 +8,16 @@ import (
 	"assay/cluster/server"
 )
 
-// filesystem is a kind of file system that an image can hold. Each of them takes ext4's
-// request to shut down, which was XFS's first.
+// filesystem is a kind of file system for images. Each accepts the request to shut down that is
+// named after ext4 and came from XFS.
 type filesystem struct {
 	program server.Program // that makes one
 	args    []string       // before the image
 	options string         // of the mount
-	// needsRecovery reads from an image that is not mounted whether its journal is to be
-	// replayed before the file system can be used.
+	// needsRecovery reports whether the journal of an unmounted image must be replayed.
 	needsRecovery func(*os.File) (bool, error)
 }
 
-// filesystemOf is the one of this name, Ext4 or XFS.
 func filesystemOf(name string) (filesystem, error) {
 	folders := []string{"/usr/sbin", "/sbin"}
 	switch name {
@@ -40,7 +38,7 @@ func filesystemOf(name string) (filesystem, error) {
 	return filesystem{}, fmt.Errorf("no file system %q", name)
 }
 
-// ext4NeedsRecovery looks at the superblock (Linux, Documentation/filesystems/ext4/super.rst:
+// ext4NeedsRecovery reads the superblock (Linux, Documentation/filesystems/ext4/super.rst:
 // s_feature_incompat, INCOMPAT_RECOVER).
 func ext4NeedsRecovery(image *os.File) (bool, error) {
 	const superblock, offsetMagic, offsetIncompat, toRecover = 1024, 0x38, 0x60, 0x4
@@ -54,9 +52,9 @@ func ext4NeedsRecovery(image *os.File) (bool, error) {
 	return binary.LittleEndian.Uint32(block[offsetIncompat:])&toRecover != 0, nil
 }
 
-// xfsNeedsRecovery looks for the log's last record, which is that of an unmount if the file
-// system was left in order (XFS Algorithms & Data Structures, "Superblocks" and "Journaling
-// Log": xfs_dsb, xlog_rec_header, xlog_op_header).
+// xfsNeedsRecovery reads the log's last record, which is an unmount record after an orderly end
+// (XFS Algorithms & Data Structures, "Superblocks" and "Journaling Log": xfs_dsb, xlog_rec_header,
+// xlog_op_header).
 func xfsNeedsRecovery(image *os.File) (bool, error) {
 	const sector, magic, unmountRecord = 512, 0xfeedbabe, 0x20
 	block := make([]byte, sector)
@@ -76,7 +74,7 @@ func xfsNeedsRecovery(image *os.File) (bool, error) {
 	}
 	last, newest := -1, uint64(0)
 	for at := 0; at+2*sector <= len(log); at += sector {
-		// No other sector begins so: the first bytes of each are the cycle's number.
+		// No other sector begins so, because the first bytes of each are the cycle's number.
 		if binary.BigEndian.Uint32(log[at:]) == magic && binary.BigEndian.Uint64(log[at+16:]) >= newest {
 			last, newest = at, binary.BigEndian.Uint64(log[at+16:])
 		}

@@ -18,13 +18,12 @@ import (
 )
 
 const (
-	// size is what the file system can hold, in bytes. The image is sparse: it
-	// takes the room of what was written to it.
+	// size is the file system's capacity in bytes. The image is sparse.
 	size = 16 << 30
-	// inodeEvery is one inode for so many bytes, few enough that making the file
-	// system is quick, and far more than the files that a database has.
+	// inodeEvery is the bytes per inode: few enough inodes to make the file system quickly, and far
+	// more than a database has files.
 	inodeEvery = 64 << 10
-	// journalSize is the size of the file system's journal, in MiB.
+	// journalSize is in MiB.
 	journalSize = 32
 	// unmountBound is how long killed processes may keep the file system busy.
 	unmountBound = 15 * time.Second
@@ -41,9 +40,8 @@ type Disk struct {
 	cut     bool
 }
 
-// Check says, by a *machine.UnsupportedError, what is missing here for an image of this
-// file system. Whether the kernel has it, and can cut one off, is seen when the first is
-// made.
+// Check returns a *machine.UnsupportedError if something is missing here for an image of this file
+// system. Whether the kernel supports it and its shutdown, only Open can tell.
 func Check(_ context.Context, name string) error {
 	if os.Geteuid() != 0 {
 		return unsupported("only root may mount file systems; run assay as root")
@@ -61,7 +59,7 @@ func Check(_ context.Context, name string) error {
 	return nil
 }
 
-// try cuts the power of a disk that holds nothing yet, and restores it.
+// try cuts the power of an empty disk and restores it.
 func (d *Disk) try(ctx context.Context) error {
 	if err := d.Cut(); err != nil {
 		return err
@@ -73,10 +71,9 @@ func (d *Disk) try(ctx context.Context) error {
 	return err
 }
 
-// Open makes the file system of this name in a folder that is the disk's own, and mounts
-// it there. Its power is cut once, so that a kernel that cannot do that, or has no such
-// file system, is found before anything is started: the error is then a
-// *machine.UnsupportedError.
+// Open makes the named file system in a folder of its own, and mounts it there. It cuts the power
+// once, to find out before anything starts whether the kernel supports that and the file system. If
+// not, the error is a *machine.UnsupportedError.
 func Open(ctx context.Context, folder, name string) (*Disk, error) {
 	kind, err := filesystemOf(name)
 	if err != nil {
@@ -123,13 +120,13 @@ func (d *Disk) make(ctx context.Context) error {
 	return d.Sync()
 }
 
-// Folder is where the file system is mounted.
+// Folder is the mount point.
 func (d *Disk) Folder() string { return filepath.Join(d.folder, "files") }
 
 func (d *Disk) image() string { return filepath.Join(d.folder, "image") }
 
-// mount puts the image on a loop device that goes with the mount, and mounts it. It writes
-// something, so that the journal of one that is cut at once is to be replayed too.
+// mount puts the image on a loop device, which ends with the mount, and mounts it. It writes
+// something, so that even an immediate cut leaves a journal to replay.
 func (d *Disk) mount() error {
 	device, path, err := attach(d.image())
 	if err != nil {
@@ -143,8 +140,7 @@ func (d *Disk) mount() error {
 	return errors.Join(os.Chmod(d.Folder(), 0o711), d.Sync())
 }
 
-// attach returns a loop device that shows the file, and its path. The kernel takes it
-// away with the last who uses it.
+// attach returns a loop device for the file, and its path. It ends with its last user.
 func attach(image string) (device *os.File, path string, err error) {
 	file, err := os.OpenFile(image, os.O_RDWR, 0)
 	if err != nil {
@@ -178,7 +174,7 @@ func attach(image string) (device *os.File, path string, err error) {
 	return nil, "", fmt.Errorf("put %s on a loop device: each was taken by somebody else", image)
 }
 
-// Sync has all that was written so far survive a cut.
+// Sync makes all earlier writes durable.
 func (d *Disk) Sync() error {
 	folder, err := os.Open(d.Folder())
 	if err != nil {
@@ -191,16 +187,14 @@ func (d *Disk) Sync() error {
 	return nil
 }
 
-// The request that shuts a file system down and the flag that has it write nothing any
-// more, not even its journal (Linux, fs/ext4/ext4.h: EXT4_IOC_SHUTDOWN and
-// EXT4_GOING_FLAGS_NOLOGFLUSH).
+// The request that shuts a file system down, and the flag that makes it write nothing more, not
+// even its journal (Linux, fs/ext4/ext4.h: EXT4_IOC_SHUTDOWN and EXT4_GOING_FLAGS_NOLOGFLUSH).
 const (
 	requestShutdown = 0x8004587d
 	withoutFlush    = 2
 )
 
-// Cut loses what has not reached the device, in one instant. From then on every write
-// is refused.
+// Cut loses in one instant what has not reached the device. Later writes fail.
 func (d *Disk) Cut() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -216,7 +210,7 @@ func (d *Disk) Cut() error {
 	return nil
 }
 
-// Refuses tries to write and returns the error of it; nil if the write passed.
+// Refuses tries to write and returns the error; nil if the write passed.
 func (d *Disk) Refuses() error {
 	path := filepath.Join(d.Folder(), ".assay-write")
 	file, err := os.Create(path)
@@ -227,7 +221,7 @@ func (d *Disk) Refuses() error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// unmount takes the file system away. Its processes are gone.
+// unmount requires that the file system's processes are gone.
 func (d *Disk) unmount(ctx context.Context) error {
 	if !d.mounted {
 		return nil
@@ -248,8 +242,8 @@ func (d *Disk) unmount(ctx context.Context) error {
 	return nil
 }
 
-// Restore mounts what has survived anew, as at the next boot. Its processes are gone. The
-// error says so if there was no journal to replay: the file system was then not cut off.
+// Restore mounts what survived, as the next boot would. The disk's processes must be gone. If there
+// was no journal to replay it returns an error, because the file system was then not cut off.
 func (d *Disk) Restore(ctx context.Context) (evidence string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -281,8 +275,7 @@ func (d *Disk) needsRecovery() (bool, error) {
 	return d.kind.needsRecovery(file)
 }
 
-// Remove ends the disk for good, in whatever state it is, and removes its files. Its
-// processes are gone.
+// Remove ends the disk in any state and removes its files. Its processes must be gone.
 func (d *Disk) Remove() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,15 +7,15 @@ import (
 	"runtime"
 )
 
-// Disk is the file system of one node; there is none here.
+// Disk exists on Linux only.
 type Disk struct{}
 
-// Check says that there are none here.
+// Check always returns an error.
 func Check(context.Context, string) error {
 	return unsupported("only Linux can stop a file system in one instant, and this is %s", runtime.GOOS)
 }
 
-// Open refuses.
+// Open always returns an error.
 func Open(ctx context.Context, _, name string) (*Disk, error) { return nil, Check(ctx, name) }
 
 func (*Disk) Folder() string                          { return "" }

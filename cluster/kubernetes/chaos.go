@@ -16,10 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 )
 
-// chaosGroup is the API group of Chaos Mesh.
 const chaosGroup = "chaos-mesh.org"
 
-// The kinds of Chaos Mesh that are used.
 const (
 	PodChaos     = "PodChaos"
 	NetworkChaos = "NetworkChaos"
@@ -34,18 +32,18 @@ func chaosResource(kind string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: chaosGroup, Version: "v1alpha1", Resource: strings.ToLower(kind)}
 }
 
-// InstallChaosMesh is how to get it (chaos-mesh.org, "Install Chaos Mesh using Helm").
+// InstallChaosMesh tells the user how to get it (chaos-mesh.org, "Install Chaos Mesh using Helm").
 const InstallChaosMesh = "install it: helm repo add chaos-mesh https://charts.chaos-mesh.org && helm install chaos-mesh chaos-mesh/chaos-mesh --namespace chaos-mesh --create-namespace"
 
-// NoChaosMeshError means that the cluster does not have a kind of Chaos Mesh.
+// NoChaosMeshError means that the cluster lacks a kind of Chaos Mesh.
 type NoChaosMeshError struct{ Kind string }
 
 func (e *NoChaosMeshError) Error() string {
 	return fmt.Sprintf("the cluster has no %s of Chaos Mesh; %s", e.Kind, InstallChaosMesh)
 }
 
-// HasChaos says by a *NoChaosMeshError that the cluster does not have this kind, and by
-// an *AccessError that we may not use it in the namespace.
+// HasChaos returns a *NoChaosMeshError if the cluster lacks this kind, and an *AccessError if we
+// may not use it in the namespace.
 func (c *Client) HasChaos(ctx context.Context, kind, namespace string) error {
 	_, err := c.in(chaosResource(kind), namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	switch {
@@ -57,20 +55,20 @@ func (c *Client) HasChaos(ctx context.Context, kind, namespace string) error {
 	return nil
 }
 
-// Chaos is an object of Chaos Mesh that we have created.
+// Chaos is an object of Chaos Mesh that we created.
 type Chaos struct {
 	client *Client
 	object *unstructured.Unstructured
 }
 
-// String is its kind and name.
+// String is the object's kind and name.
 func (c *Chaos) String() string { return c.object.GetKind() + " " + c.object.GetName() }
 
 func (c *Chaos) resource() schema.GroupVersionResource { return chaosResource(c.object.GetKind()) }
 
-// CreateChaos creates an object of this kind with our label. A spec that the API server
-// refuses is an *AccessError. Where the answer was lost, the object is returned beside
-// the error, and is to be removed.
+// CreateChaos creates an object of this kind with our label. If the API server refuses the spec the
+// error is an *AccessError. If the answer is lost, it returns the object beside the error, and the
+// caller must remove it.
 func (c *Client) CreateChaos(ctx context.Context, kind, namespace string, mark Mark, spec map[string]any) (*Chaos, error) {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	o.SetAPIVersion(chaosGroup + "/v1alpha1")
@@ -88,7 +86,7 @@ func (c *Client) CreateChaos(ctx context.Context, kind, namespace string, mark M
 	return &Chaos{client: c, object: o}, &AccessError{Doing: "create " + kind, Err: err}
 }
 
-// Injected reports whether Chaos Mesh says that all targets are, and what it says.
+// Injected reports whether Chaos Mesh has injected all targets, and quotes it.
 func (c *Chaos) Injected(ctx context.Context) (bool, string, error) {
 	o, err := c.client.in(c.resource(), c.object.GetNamespace()).Get(ctx, c.object.GetName(), metav1.GetOptions{})
 	if err != nil {
@@ -102,8 +100,7 @@ func (c *Chaos) Injected(ctx context.Context) (bool, string, error) {
 	return false, describeRecords(records), nil
 }
 
-// describeRecords says which targets are not injected, or not recovered, and the last
-// that Chaos Mesh says of each.
+// describeRecords quotes Chaos Mesh on each target that is not injected, or not recovered.
 func describeRecords(records []map[string]any) string {
 	if len(records) == 0 {
 		return "Chaos Mesh has not said anything of it; look whether its controller runs"
@@ -121,7 +118,7 @@ func describeRecords(records []map[string]any) string {
 	return strings.Join(all, ", ")
 }
 
-// AwaitInjected waits until Chaos Mesh says that all targets are injected.
+// AwaitInjected waits until Chaos Mesh has injected all targets.
 func (c *Chaos) AwaitInjected(ctx context.Context, within time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -139,13 +136,11 @@ func (c *Chaos) AwaitInjected(ctx context.Context, within time.Duration) error {
 	return err
 }
 
-// forcedBound is how long an object may take to go once its finalizers are gone.
 const forcedBound = 10 * time.Second
 
-// Remove deletes the object and waits until Chaos Mesh has recovered its targets and
-// let it go. Where that takes longer than within, its finalizers are taken away: the
-// object goes, and forced says what was left unknown by that. Chaos Mesh is known to
-// hang there (its issues 3929, 4311, 4433, 4530).
+// Remove deletes the object and waits until Chaos Mesh has recovered its targets and released it.
+// After within it removes the finalizers, so that the object goes, and forced says what is unknown
+// then. Chaos Mesh is known to hang there (its issues 3929, 4311, 4433, 4530).
 func (c *Chaos) Remove(ctx context.Context, within time.Duration) (forced string, err error) {
 	access, name, uid := c.client.in(c.resource(), c.object.GetNamespace()), c.object.GetName(), c.object.GetUID()
 	var same metav1.Preconditions
@@ -176,7 +171,6 @@ func (c *Chaos) Remove(ctx context.Context, within time.Duration) (forced string
 	return forced, err
 }
 
-// isChaos reports whether the kind is one of Chaos Mesh's that we create.
 func isChaos(o *unstructured.Unstructured) bool {
 	return o.GroupVersionKind().Group == chaosGroup && slices.Contains(chaosKinds(), o.GetKind())
 }

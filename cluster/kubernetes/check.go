@@ -10,13 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Right is something that assay does in a namespace, and whether it may.
+// Right is an operation of assay in a namespace, and whether it is allowed.
 type Right struct {
 	// Verb and Resource are as in a role; Group is empty for Kubernetes' own.
 	Verb, Group, Resource, Subresource string
-	// For says why assay needs the right.
-	For     string
-	Allowed bool
+	For                                string
+	Allowed                            bool
 }
 
 // String is the right as in kubectl auth can-i.
@@ -31,8 +30,7 @@ func (r Right) String() string {
 	return r.Verb + " " + name
 }
 
-// neededRights are the ones that --kubernetes needs; chaos says whether the
-// rights on Chaos Mesh's objects are among them. deploy/role.yaml grants them.
+// neededRights are what --kubernetes needs, with chaos also for Chaos Mesh; see deploy/role.yaml.
 func neededRights(chaos bool) []Right {
 	all := []Right{
 		{Verb: "list", Resource: "pods", For: "the nodes of the database"},
@@ -52,16 +50,15 @@ func neededRights(chaos bool) []Right {
 	return all
 }
 
-// Access is what a look at the cluster has shown.
+// Access is the result of Client.Check.
 type Access struct {
-	// Server is the API server, Version its own.
+	// Server is the API server, Version its version.
 	Server, Version string
 	Namespace       string
 	Rights          []Right
-	// Chaos has for each kind of Chaos Mesh nil, or why it cannot be used.
+	// Chaos maps each kind of Chaos Mesh to nil, or to why it cannot be used.
 	Chaos map[string]error
-	// Pods are the target's, if one was named.
-	Pods []Pod
+	Pods  []Pod
 }
 
 // Missing are the rights that are not granted.
@@ -74,9 +71,9 @@ func (a Access) Missing() (missing []Right) {
 	return missing
 }
 
-// Check asks the API server what this user may do in the namespace (empty for the
-// context's namespace), and whether Chaos Mesh is there. It changes nothing. The error says that
-// the cluster cannot be reached at all, or that the target selects no pods.
+// Check asks the API server for this user's rights in the namespace (empty: the context's), and for
+// Chaos Mesh. It changes nothing. It returns an error if it cannot reach the cluster or the target
+// selects no pods.
 func (c *Client) Check(ctx context.Context, t Target) (Access, error) {
 	a := Access{Server: c.Host, Namespace: t.Namespace, Chaos: map[string]error{}}
 	if a.Namespace == "" {
@@ -103,7 +100,6 @@ func (c *Client) Check(ctx context.Context, t Target) (Access, error) {
 	return a, err
 }
 
-// absent are the kinds of Chaos Mesh that the cluster does not have.
 func (a Access) absent() (kinds []string) {
 	for _, kind := range chaosKinds() {
 		if none := (*NoChaosMeshError)(nil); errors.As(a.Chaos[kind], &none) {
@@ -113,7 +109,7 @@ func (a Access) absent() (kinds []string) {
 	return kinds
 }
 
-// ChaosMesh describes whether faults by Chaos Mesh can be had.
+// ChaosMesh describes whether faults by Chaos Mesh are possible.
 func (a Access) ChaosMesh() string {
 	absent := a.absent()
 	switch {
@@ -125,7 +121,7 @@ func (a Access) ChaosMesh() string {
 	return "installed"
 }
 
-// version is the API server's own; every user may ask for it.
+// version needs no right.
 func (c *Client) version(ctx context.Context) (string, error) {
 	var version struct {
 		GitVersion string `json:"gitVersion"`
@@ -136,8 +132,8 @@ func (c *Client) version(ctx context.Context) (string, error) {
 	return version.GitVersion, nil
 }
 
-// allowed asks the API server (authorization.k8s.io/v1, SelfSubjectAccessReview, which
-// every user may create and nobody keeps).
+// allowed needs no right: the API server does not store a SelfSubjectAccessReview
+// (authorization.k8s.io/v1).
 func (c *Client) allowed(ctx context.Context, r Right, namespace string) (bool, error) {
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",

@@ -1,10 +1,10 @@
-// Package kubernetes reaches a Kubernetes cluster that somebody else runs: it finds the
-// pods of a database, reads what they were given, deletes and evicts them, creates the
-// objects of Chaos Mesh and sees them end, applies a manifest and takes it away again.
-// Objects are unstructured: the API server, not this program, knows their fields.
+// Package kubernetes uses a Kubernetes cluster that others run. It finds a database's pods, reads
+// their resources, deletes and evicts them, creates objects of Chaos Mesh and sees them end,
+// applies a manifest and removes it again. Objects are unstructured: only the API server knows
+// their fields.
 //
-// What it creates carries LabelRun, and of what does not it changes only the pods that a
-// Target selects. It must not know any workload, driver or fault.
+// What it creates carries LabelRun. Besides, it changes only the pods that a Target selects. It
+// must not know any workload, driver or fault.
 package kubernetes
 
 import (
@@ -26,14 +26,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// requestBound is how long one request to the API server may take.
 const requestBound = 30 * time.Second
 
-// pollEvery is the pause between two looks at something that is waited for.
 const pollEvery = 200 * time.Millisecond
 
-// AccessError means that the cluster cannot be reached, or does not let us in. Its text
-// has no credentials.
+// AccessError means that we cannot reach the cluster, or that it refuses us. Its text has no
+// credentials.
 type AccessError struct {
 	Doing string
 	Err   error
@@ -54,15 +52,14 @@ func (e *AccessError) Unwrap() error { return e.Err }
 
 // Client is access to one cluster. It is safe for concurrent use.
 type Client struct {
-	dynamic dynamic.Interface
-	config  *rest.Config
-	// Host is the API server, Namespace the one of the context.
+	dynamic         dynamic.Interface
+	config          *rest.Config
 	Host, Namespace string
 }
 
-// Connect reads how to reach the cluster, as kubectl does: the files of KUBECONFIG, or
-// ~/.kube/config, with its current context; without them, what Kubernetes gives each
-// pod. It contacts nobody yet.
+// Connect reads the access to the cluster as kubectl does: from the files of KUBECONFIG or
+// ~/.kube/config, with the current context. Without them it uses a pod's own access. It sends
+// nothing.
 func Connect() (*Client, error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil)
 	config, err := loading.ClientConfig()
@@ -96,8 +93,7 @@ func newClient(config *rest.Config, namespace string) (*Client, error) {
 	return &Client{dynamic: access, config: config, Host: host, Namespace: namespace}, nil
 }
 
-// in is one kind of resource in a namespace; an empty namespace means those without, or
-// all.
+// in is one kind of resource in a namespace. An empty namespace means all, or kinds without any.
 func (c *Client) in(resource schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
 	if namespace == "" {
 		return c.dynamic.Resource(resource)
@@ -109,10 +105,10 @@ func pods() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 }
 
-// Target is the pods of a database: the pods of a namespace whose labels fit.
+// Target is the pods of a namespace that a selector of labels selects.
 type Target struct{ Namespace, Selector string }
 
-// TargetError is a text that names no pods, or pods that are not there.
+// TargetError means that a text names no pods, or missing pods.
 type TargetError struct{ Target, Problem, Want string }
 
 func (e *TargetError) Error() string {
@@ -121,9 +117,9 @@ func (e *TargetError) Error() string {
 
 const targetForm = "NAMESPACE/SELECTOR, such as db/app=mongodb or db/cnpg.io/cluster=main"
 
-// ParseTarget reads NAMESPACE/SELECTOR, or a *TargetError. A selector is a list of
-// requirements of labels, as kubectl -l takes it; an empty one, which means all pods of
-// the namespace, is refused.
+// ParseTarget reads NAMESPACE/SELECTOR; the error is a *TargetError. A selector is a list of
+// requirements, as for kubectl -l. It refuses an empty one, which would mean all pods of the
+// namespace.
 func ParseTarget(text string) (Target, error) {
 	namespace, selector, found := strings.Cut(text, "/")
 	if !found || namespace == "" || strings.TrimSpace(selector) == "" {
@@ -137,7 +133,6 @@ func ParseTarget(text string) (Target, error) {
 
 func (t Target) String() string { return t.Namespace + "/" + t.Selector }
 
-// await looks until done is true, ctx ends or a look fails.
 func await(ctx context.Context, look wait.ConditionWithContextFunc) error {
 	err := wait.PollUntilContextCancel(ctx, pollEvery, true, look)
 	if err != nil && ctx.Err() != nil { // the look was cut by that
@@ -146,7 +141,7 @@ func await(ctx context.Context, look wait.ConditionWithContextFunc) error {
 	return err
 }
 
-// awaitGone waits until an object is gone, and returns it as it was last.
+// awaitGone returns the last state of the object.
 func awaitGone(ctx context.Context, access dynamic.ResourceInterface, o *unstructured.Unstructured) (last *unstructured.Unstructured, err error) {
 	last = o
 	err = await(ctx, func(ctx context.Context) (bool, error) {
@@ -163,8 +158,6 @@ func awaitGone(ctx context.Context, access dynamic.ResourceInterface, o *unstruc
 	return last, err
 }
 
-// condition is the status of one of the object's conditions, empty if it has none of
-// this type.
 func condition(o *unstructured.Unstructured, kind string) (status, message string) {
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, item := range all {

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// ManifestError is a manifest that cannot be applied.
+// ManifestError means that a manifest cannot be applied.
 type ManifestError struct {
 	File, Problem string
 	Err           error
@@ -37,7 +37,6 @@ func (e *ManifestError) Error() string {
 
 func (e *ManifestError) Unwrap() error { return e.Err }
 
-// readManifest reads documents of YAML or JSON; a List is what it lists.
 func readManifest(r io.Reader) (all []*unstructured.Unstructured, err error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(r, 4096)
 	for {
@@ -68,7 +67,7 @@ func readManifest(r io.Reader) (all []*unstructured.Unstructured, err error) {
 	}
 }
 
-// Applied are the objects of a manifest that we have applied.
+// Applied is the objects of an applied manifest.
 type Applied struct {
 	client  *Client
 	objects []applied
@@ -81,12 +80,11 @@ type applied struct {
 
 func (a applied) String() string { return a.GetKind() + " " + a.GetName() }
 
-// applyWithin is how long a kind may take to be served once its definition is applied.
 const applyWithin = 30 * time.Second
 
-// Apply applies a manifest by the API server (server-side apply), with our label on each
-// object. One that is there already without our label is refused before anything is
-// changed. What was applied is returned also beside an error, and is to be removed.
+// Apply applies a manifest (server-side apply) with our label on each object. If an object exists
+// without our label, it refuses before any change. It returns the applied objects also beside an
+// error; the caller must remove them.
 func (c *Client) Apply(ctx context.Context, file string, mark Mark) (*Applied, error) {
 	a := &Applied{client: c}
 	bad := func(problem string, err error) (*Applied, error) {
@@ -120,8 +118,7 @@ func (c *Client) Apply(ctx context.Context, file string, mark Mark) (*Applied, e
 	return a, nil
 }
 
-// refuseOthers looks whether an object is there that is not of this run. A kind that is
-// not there yet may come with the manifest.
+// refuseOthers refuses another run's object. A missing kind may come with the manifest.
 func (c *Client) refuseOthers(ctx context.Context, o *unstructured.Unstructured, mark Mark) error {
 	k, err := c.kindOf(ctx, o)
 	if err != nil {
@@ -191,8 +188,7 @@ func (a *Applied) apply(ctx context.Context, o *unstructured.Unstructured, mark 
 	return nil
 }
 
-// Await waits until all objects are as ready as they themselves say, and names those
-// that are not when ctx ends.
+// Await waits until all objects report that they are ready, or names the others.
 func (a *Applied) Await(ctx context.Context) error {
 	var waiting []string
 	err := await(ctx, func(ctx context.Context) (bool, error) {
@@ -215,10 +211,10 @@ func (a *Applied) Await(ctx context.Context) error {
 	return err
 }
 
-// readiness reports whether an object says that it is ready, and what it says else: its
-// controller has seen this generation; a condition Ready, Available or Complete; as many
-// ready replicas as are wanted; a phase or state. Objects of Kubernetes' own that have
-// no status are ready once they are there; objects of operators must say something.
+// readiness reports whether an object says that it is ready, and what else it says. Its controller
+// must have seen this generation. Then a condition Ready, Available or Complete counts, the number
+// of ready replicas, or a phase or state. Kubernetes' own objects without a status are ready at
+// once; operators' objects must say something.
 func readiness(o *unstructured.Unstructured) (bool, string) {
 	status, has, _ := unstructured.NestedMap(o.Object, "status")
 	group := o.GroupVersionKind().Group
@@ -254,8 +250,8 @@ func readiness(o *unstructured.Unstructured) (bool, string) {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io"), "its status says nothing of readiness"
 }
 
-// databaseReadiness is for databases whose operators use words of their own:
-// K8ssandra (K8ssandraClusterStatus) and FoundationDB (FoundationDBClusterStatus).
+// databaseReadiness knows operators with their own words: K8ssandra (K8ssandraClusterStatus) and
+// FoundationDB (FoundationDBClusterStatus).
 func databaseReadiness(o *unstructured.Unstructured) (ready bool, why string, known bool) {
 	switch o.GetKind() {
 	case "K8ssandraCluster":
@@ -270,9 +266,8 @@ func databaseReadiness(o *unstructured.Unstructured) (ready bool, why string, kn
 	return false, "", false
 }
 
-// Remove deletes the objects, the last first, and waits until each is gone, for at most
-// within. Claims of volumes that a StatefulSet made stay, unless its
-// persistentVolumeClaimRetentionPolicy says otherwise.
+// Remove deletes the objects, the last first, and waits at most within until each is gone. A
+// StatefulSet's volume claims stay, unless its persistentVolumeClaimRetentionPolicy says otherwise.
 func (a *Applied) Remove(ctx context.Context, within time.Duration) error {
 	failed := make([]error, len(a.objects))
 	var wait sync.WaitGroup

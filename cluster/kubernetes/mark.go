@@ -9,26 +9,24 @@ import (
 	"assay/cluster/server"
 )
 
-// LabelRun is on all that assay creates in a cluster: what has it is ours, and what
-// remains of a killed assay is found by it. Its value tells the runs apart.
+// LabelRun is on all objects that assay creates; it finds the leftovers of a killed assay. Its
+// value is the run's id.
 const LabelRun = "assay/run"
 
-// annotationOwner tells which process the object belongs to.
 const annotationOwner = "assay/owner"
 
-// Mark is whose an object is.
+// Mark says whose an object is.
 type Mark struct {
 	Run string // hexadecimal digits
 	owner
 }
 
-// owner is a process of a machine.
 type owner struct {
 	Host    string           `json:"host"`
 	Process server.ProcessID `json:"process"`
 }
 
-// NewMark marks what this process creates under a run's id.
+// NewMark marks objects as this process's, under a run's id.
 func NewMark(run string) Mark {
 	host, _ := os.Hostname() // an empty name is nobody's
 	return Mark{Run: run, owner: owner{Host: host, Process: server.Identify(os.Getpid())}}
@@ -48,7 +46,7 @@ func (m Mark) put(o *unstructured.Unstructured) {
 	o.SetAnnotations(annotations)
 }
 
-// Whether the process that an object belongs to lives.
+// Whether an object's process lives.
 const (
 	ownerLives = "its assay runs"
 	ownerGone  = "its assay is gone"

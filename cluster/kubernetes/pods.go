@@ -18,27 +18,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pod is one pod as the API server tells of it.
+// Pod is a pod as the API server describes it.
 type Pod struct {
 	Namespace, Name string
-	// UID tells it from another one of the same name.
-	UID    string
-	Labels map[string]string
-	IP     string
-	// Machine is the name of the Kubernetes node that it runs on.
-	Machine string
-	// Ready is what its readiness probes say; Ending is true once it was told to end.
+	UID             string
+	Labels          map[string]string
+	IP              string
+	Machine         string
+	// Ready is the result of its readiness probes. Ending is true once it must end.
 	Ready, Ending bool
-	// Controlled is true if a controller makes the pod again once it is gone.
+	// Controlled is true if a controller replaces the pod.
 	Controlled bool
-	// Restarts is how often its containers were started again.
-	Restarts int64
-	// Containers are those that run all the time, in the order of the spec.
+	Restarts   int64
 	Containers []string
-	// Ports are the TCP ports that the containers declare.
-	Ports []int
-	// CPU are the processors and Memory the bytes that its containers may use together;
-	// 0 if one of them has no limit. CPURequest and MemoryRequest are set aside for them.
+	Ports      []int
+	// CPU in processors and Memory in bytes are the limits of all containers together; 0 if one
+	// has no limit. CPURequest and MemoryRequest are their requests.
 	CPU, CPURequest       float64
 	Memory, MemoryRequest int64
 	Volumes               []Volume
@@ -47,14 +42,12 @@ type Pod struct {
 // Volume is a volume that outlives the pod.
 type Volume struct {
 	Claim, Class string
-	// Bytes is what was asked for.
-	Bytes int64
-	// Path is where Container has it.
+	Bytes        int64
+	// Path is the mount point in Container.
 	Path, Container string
 }
 
-// Pods are the pods that the target selects and that have not ended, by name. None is a
-// *TargetError.
+// Pods returns the target's pods that have not ended, or a *TargetError if there are none.
 func (c *Client) Pods(ctx context.Context, t Target) ([]Pod, error) {
 	list, err := c.in(pods(), t.Namespace).List(ctx, metav1.ListOptions{LabelSelector: t.Selector})
 	if err != nil {
@@ -76,7 +69,6 @@ func (c *Client) Pods(ctx context.Context, t Target) ([]Pod, error) {
 	return all, nil
 }
 
-// podOf reads a pod (Kubernetes API reference, "Pod").
 func podOf(o *unstructured.Unstructured) Pod {
 	p := Pod{Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID()), Labels: o.GetLabels(), Ending: o.GetDeletionTimestamp() != nil}
 	p.IP, _, _ = unstructured.NestedString(o.Object, "status", "podIP")
@@ -141,7 +133,6 @@ func text(within map[string]any, key string) string {
 	return value
 }
 
-// quantityOf is zero if there is none.
 func quantityOf(container map[string]any, kind, name string) resource.Quantity {
 	value, _, _ := unstructured.NestedFieldNoCopy(container, "resources", kind, name)
 	q, err := resource.ParseQuantity(fmt.Sprint(value))
@@ -151,7 +142,7 @@ func quantityOf(container map[string]any, kind, name string) resource.Quantity {
 	return q
 }
 
-// Measure enters how large the pods' volumes are, which their claims say.
+// Measure sets the sizes of the pods' volumes from their claims.
 func (c *Client) Measure(ctx context.Context, all []Pod) error {
 	claims := schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
 	for i := range all {
@@ -174,8 +165,8 @@ func (c *Client) Measure(ctx context.Context, all []Pod) error {
 	return nil
 }
 
-// Delete deletes this pod, and no later one of its name. Without grace the API server
-// forgets it at once; else its containers have their time to end.
+// Delete deletes this pod, but not a later one of its name. Without grace the API server forgets it
+// at once; with grace its containers have their time to end.
 func (c *Client) Delete(ctx context.Context, p Pod, grace bool) error {
 	uid := types.UID(p.UID)
 	o := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
@@ -189,8 +180,7 @@ func (c *Client) Delete(ctx context.Context, p Pod, grace bool) error {
 	return nil
 }
 
-// Evict asks for the pod to be evicted, as the drain of a machine does (policy/v1). A
-// budget of disruptions may forbid it, which is an error.
+// Evict evicts the pod (policy/v1). A budget of disruptions may forbid it, which is an error.
 func (c *Client) Evict(ctx context.Context, p Pod) error {
 	eviction := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "policy/v1", "kind": "Eviction",
@@ -207,8 +197,7 @@ func (c *Client) Evict(ctx context.Context, p Pod) error {
 	return nil
 }
 
-// Find is the pod as it is now; nil if it is gone, also if there is another one of its
-// name.
+// Find returns the pod's present state; nil if it is gone, even if another has its name.
 func (c *Client) Find(ctx context.Context, p Pod) (*Pod, error) {
 	o, err := c.in(pods(), p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 	switch {
@@ -223,14 +212,12 @@ func (c *Client) Find(ctx context.Context, p Pod) (*Pod, error) {
 	return &now, nil
 }
 
-// dialBound is how long a connection to a pod may take before it counts as not made.
 const dialBound = 1500 * time.Millisecond
 
-// ErrNoPort means that a pod has no address, or declares no port, to be tried.
+// ErrNoPort means that a pod has no address or declares no port.
 var ErrNoPort = errors.New("it has no address yet, or declares no TCP port")
 
-// Dial tries once to connect to the first port that the pod declares. From outside of
-// the cluster's network that mostly fails.
+// Dial connects once to the pod's first port. From outside the cluster's network it often fails.
 func (p Pod) Dial(ctx context.Context) (address string, err error) {
 	if p.IP == "" || len(p.Ports) == 0 {
 		return "", ErrNoPort
@@ -245,8 +232,8 @@ func (p Pod) Dial(ctx context.Context) (address string, err error) {
 	return address, conn.Close()
 }
 
-// Named reports whether a server that calls itself so, host or host:port, is this pod:
-// by its address, its name, or its name in the cluster's DNS.
+// Named reports whether a server's name for itself, host or host:port, means this pod: its address,
+// its name, or its name in the cluster's DNS.
 func (p Pod) Named(server string) bool {
 	host := server
 	if h, _, err := net.SplitHostPort(server); err == nil {

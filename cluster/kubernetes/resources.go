@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// get reads one of the API server's own documents.
 func (c *Client) get(ctx context.Context, path string, into any) error {
 	var text []byte
 	client, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(c.config))
@@ -33,7 +32,6 @@ func (c *Client) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// kind is one kind of resource that the API server serves.
 type kind struct {
 	schema.GroupVersionResource
 	name       string
@@ -41,7 +39,7 @@ type kind struct {
 	verbs      []string
 }
 
-// kindsOf are the kinds of one version of a group, such as v1 or apps/v1.
+// kindsOf returns the kinds of one version of a group, such as v1 or apps/v1.
 func (c *Client) kindsOf(ctx context.Context, groupVersion string) ([]kind, error) {
 	path := "/apis/" + groupVersion
 	if !strings.Contains(groupVersion, "/") {
@@ -64,8 +62,7 @@ func (c *Client) kindsOf(ctx context.Context, groupVersion string) ([]kind, erro
 	return all, nil
 }
 
-// removable are all kinds that can be listed and deleted, each in the version that the
-// API server prefers.
+// removable returns all kinds that can be listed and deleted, in preferred versions.
 func (c *Client) removable(ctx context.Context) ([]kind, error) {
 	versions := []string{"v1"}
 	var groups metav1.APIGroupList
@@ -89,19 +86,18 @@ func (c *Client) removable(ctx context.Context) ([]kind, error) {
 	return all, errors.Join(failed...)
 }
 
-// Leftover is something with our label.
+// Leftover is an object with our label.
 type Leftover struct {
-	client   *Client
-	resource schema.GroupVersionResource
-	object   *unstructured.Unstructured
-	// Run is the id of its run, Owner whose it is, in words.
+	client     *Client
+	resource   schema.GroupVersionResource
+	object     *unstructured.Unstructured
 	Run, Owner string
-	// Alive is true if the assay that it belongs to runs on this machine, Away if it
-	// is on another one, where it may run or not.
+	// Alive is true if its process runs on this machine. Away is true if it belongs to another
+	// machine, so that its state is unknown.
 	Alive, Away bool
 }
 
-// String is its kind, namespace and name.
+// String is the object's kind, namespace and name.
 func (l Leftover) String() string {
 	name := l.object.GetName()
 	if ns := l.object.GetNamespace(); ns != "" {
@@ -110,9 +106,8 @@ func (l Leftover) String() string {
 	return l.object.GetKind() + " " + name
 }
 
-// Leftovers are all objects with our label in a namespace, or in all if it is empty,
-// whatever their kind. Kinds that this user may not list are passed over; hidden is how
-// many.
+// Leftovers returns all objects of any kind with our label in a namespace (empty: in all). hidden
+// is the number of kinds that this user may not list.
 func (c *Client) Leftovers(ctx context.Context, namespace string) (all []Leftover, hidden int, err error) {
 	kinds, err := c.removable(ctx)
 	if len(kinds) == 0 {
@@ -144,8 +139,8 @@ func (c *Client) Leftovers(ctx context.Context, namespace string) (all []Leftove
 	return all, hidden, nil
 }
 
-// Remove deletes the object and waits until it is gone. The finalizers of Chaos Mesh's
-// objects are taken away after within; forced says what nobody knows then.
+// Remove deletes the object and waits until it is gone. After within it removes the finalizers of
+// Chaos Mesh's objects; forced says what is unknown then.
 func (l Leftover) Remove(ctx context.Context, within time.Duration) (forced string, err error) {
 	if isChaos(l.object) {
 		return (&Chaos{client: l.client, object: l.object}).Remove(ctx, within)
@@ -153,7 +148,6 @@ func (l Leftover) Remove(ctx context.Context, within time.Duration) (forced stri
 	return "", l.client.removeObject(ctx, l.resource, l.object, within)
 }
 
-// removeObject deletes an object with what belongs to it and waits until it is gone.
 func (c *Client) removeObject(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured, within time.Duration) error {
 	uid := o.GetUID()
 	propagation := metav1.DeletePropagationBackground

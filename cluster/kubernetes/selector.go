@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// CheckSelector tells what is wrong with a selector of labels, as kubectl -l takes it.
+// CheckSelector returns an error for a malformed selector of labels, as for kubectl -l.
 func CheckSelector(selector string) error {
 	if _, err := labels.Parse(selector); err != nil {
 		return fmt.Errorf("%q is no selector of labels: %w", selector, err)
@@ -14,8 +14,7 @@ func CheckSelector(selector string) error {
 	return nil
 }
 
-// Selects reports whether a selector means what has these labels; one that is wrong means
-// nothing.
+// Selects reports whether a selector matches these labels. A malformed selector matches nothing.
 func Selects(selector string, has map[string]string) bool {
 	parsed, err := labels.Parse(selector)
 	return err == nil && parsed.Matches(labels.Set(has))

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// relay stands between the port of a machine and the bridge: it takes the frames of each side, has
-// those that its rule matches wait, and gives them to the other. Kernels without netem can do no such
-// thing by themselves. What is left if assay is killed is a port that leads nowhere, in a namespace
-// that goes with the cluster.
+// relay delays packets without the kernel's netem, which many kernels lack. It stands between a
+// machine's port and the bridge, copies the frames of each side to the other, and holds back those
+// that match its rule. If assay is killed a port without a bridge is left, in a namespace that is
+// removed with the cluster.
 type relay struct {
 	bridge *namespace
 	port   string
@@ -33,7 +33,7 @@ type relay struct {
 	passing   sync.WaitGroup
 }
 
-// CanDelay returns nil if packets of machines can be delayed here, and else an *UnsupportedError.
+// CanDelay returns an *UnsupportedError if packets of machines cannot be delayed here.
 func CanDelay() error {
 	fd, err := openTun()
 	if err != nil {
@@ -42,7 +42,6 @@ func CanDelay() error {
 	return unix.Close(fd)
 }
 
-// openTun opens the device from which interfaces are made. The error is an *UnsupportedError.
 func openTun() (fd int, err error) {
 	const device = "/dev/net/tun"
 	if fd, err = unix.Open(device, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0); err != nil {
@@ -51,7 +50,6 @@ func openTun() (fd int, err error) {
 	return fd, nil
 }
 
-// delay begins to have packets of the machine at a port wait.
 func (n *namespace) delay(port string, r Rule, by time.Duration) (*relay, error) {
 	d := &relay{bridge: n, port: port, rule: r, by: by}
 	d.stopped, d.stop = context.WithCancel(context.Background())
@@ -83,7 +81,6 @@ func (n *namespace) delay(port string, r Rule, by time.Duration) (*relay, error)
 	return d, nil
 }
 
-// end gives on what still waits, and has the bridge take the machine's port again.
 func (d *relay) end() error {
 	d.stop()
 	var failed []error
@@ -101,7 +98,7 @@ func (d *relay) end() error {
 	return errors.Join(append(failed, err)...)
 }
 
-// attach makes an interface a port of a bridge; of none if the bridge's name is empty.
+// attach moves an interface to a bridge, or takes it off its bridge if the bridge's name is empty.
 func attach(links *netlink.Handle, name, bridge string) error {
 	link, err := links.LinkByName(name)
 	if err != nil {
@@ -117,9 +114,9 @@ func attach(links *netlink.Handle, name, bridge string) error {
 	return links.LinkSetMaster(link, to)
 }
 
-// openTap makes an interface of the thread's namespace whose other end is the file: each read and
-// write is a frame behind a header that says what the hardware would have to do with it
-// (Documentation/networking/tuntap.rst). The interface goes with the file.
+// openTap makes an interface in the thread's namespace. Each read and write of the file is a frame
+// behind a header with its offload state (Documentation/networking/tuntap.rst). Closing the file
+// removes the interface.
 func openTap(name string) (*os.File, error) {
 	fd, err := openTun()
 	if err != nil {
@@ -139,8 +136,8 @@ func openTap(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// openLink reads the frames that an interface receives, and sends what is written, with the header
-// of openTap (packet(7)).
+// openLink reads the frames that an interface receives and sends the frames that are written, with
+// the header of openTap (packet(7)).
 func openLink(links *netlink.Handle, name string) (*os.File, error) {
 	link, err := links.LinkByName(name)
 	if err != nil {
@@ -170,19 +167,17 @@ func openLink(links *netlink.Handle, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// The bounds of what waits in one direction: beyond them frames are lost, as in a switch.
+// Bounds of the frames that wait in one direction. Frames beyond are lost, as in a switch.
 const (
 	mostWaiting      = 16 << 10 // frames
 	mostWaitingBytes = 32 << 20
 )
 
-// waiting is a frame and when it is due.
 type waiting struct {
 	at    time.Time
 	frame []byte
 }
 
-// pass gives the frames of one direction on until the relay ends.
 func (d *relay) pass(from, to *os.File, s side) {
 	queue := make(chan waiting, mostWaiting)
 	var bytesWaiting atomic.Int64
@@ -229,15 +224,14 @@ func (d *relay) deliver(queue <-chan waiting, to *os.File, bytesWaiting *atomic.
 	}
 }
 
-// Where things are in a frame: the header of openTap (struct virtio_net_hdr), that of Ethernet, whose
-// last two bytes are the type, and that of IPv4.
+// Lengths of a frame's headers: openTap's (struct virtio_net_hdr), Ethernet's, whose last two bytes
+// are the type, and IPv4's.
 const (
 	frameHeader    = 10
 	ethernetHeader = 14
 	leastIPv4      = 20
 )
 
-// matches reports whether a frame is a packet of IPv4 that the rule means.
 func (r Rule) matches(frame []byte, s side) bool {
 	const ip = frameHeader + ethernetHeader
 	if len(frame) < ip+leastIPv4 || frame[ip-2] != 0x08 || frame[ip-1] != 0x00 {

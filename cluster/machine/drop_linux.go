@@ -11,12 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// drop puts a table with the rule into the namespace, all of it at once. Chains
-// see only the packets that the namespace itself receives or sends; the state
-// of connections plays no part.
+// drop adds a table with the rule to the namespace atomically. Its chains see only the packets that
+// the namespace itself receives or sends. They ignore the state of connections.
 func (n *namespace) drop(table string, r Rule) error {
 	return n.filter(func(c *nftables.Conn) error {
-		// Unlike AddTable, this fails if the table is there.
+		// Unlike AddTable, CreateTable fails if the table exists.
 		t := c.CreateTable(&nftables.Table{Family: nftables.TableFamilyINet, Name: table})
 		for _, s := range sides(r.Direction) {
 			chain := c.AddChain(&nftables.Chain{Table: t, Name: s.chain, Type: nftables.ChainTypeFilter,
@@ -29,7 +28,6 @@ func (n *namespace) drop(table string, r Rule) error {
 	})
 }
 
-// dropped is the sum of the table's counters.
 func (n *namespace) dropped(table string) (packets int64, err error) {
 	err = n.filter(func(c *nftables.Conn) error {
 		t := &nftables.Table{Family: nftables.TableFamilyINet, Name: table}
@@ -58,7 +56,6 @@ func (n *namespace) undrop(table string) error {
 	})
 }
 
-// filter calls do with a connection to the namespace's packet filter.
 func (n *namespace) filter(do func(*nftables.Conn) error) error {
 	return n.inside(func() error {
 		c, err := nftables.New(nftables.AsLasting())
@@ -69,13 +66,11 @@ func (n *namespace) filter(do func(*nftables.Conn) error) error {
 	})
 }
 
-// side is one direction: its chain, and where in a packet the peer is.
 type side struct {
 	chain string
 	hook  *nftables.ChainHook
 	link  expr.MetaKey
-	// peer is the offset in an IPv4 header (RFC 791) of the address that is
-	// not the machine's own.
+	// peer is the offset of the other machine's address in an IPv4 header (RFC 791).
 	peer uint32
 }
 
@@ -91,8 +86,8 @@ func sides(d Direction) []side {
 	return []side{in, out}
 }
 
-// matches returns the expressions of one nftables rule for each peer, or of one
-// for all packets. Each ends in a counter and a drop.
+// matches returns the expressions of one nftables rule for each peer, or of one rule for all
+// packets. Each counts and drops.
 func (s side) matches(r Rule) [][]expr.Any {
 	begin := []expr.Any{
 		&expr.Meta{Key: s.link, Register: 1},
@@ -110,7 +105,6 @@ func (s side) matches(r Rule) [][]expr.Any {
 	return all
 }
 
-// concerns matches the packets that come from the peer or go to it.
 func (s side) concerns(peer netip.Addr) []expr.Any {
 	address := peer.Unmap().As4()
 	return []expr.Any{
@@ -121,8 +115,7 @@ func (s side) concerns(peer netip.Addr) []expr.Any {
 	}
 }
 
-// byChance matches a share of the packets: those for which a random number
-// below modulus is less than the share of it.
+// byChance matches packets for which a random number is in the lower share of its range.
 func byChance(share float64) []expr.Any {
 	const modulus = 1_000_000_000
 	if share >= 1 {
@@ -131,13 +124,12 @@ func byChance(share float64) []expr.Any {
 	bound := uint32(max(math.Round(share*modulus), 1))
 	return []expr.Any{
 		&expr.Numgen{Register: 1, Modulus: modulus, Type: unix.NFT_NG_RANDOM},
-		// Registers are compared byte by byte, so the highest must come first.
+		// The kernel compares registers byte by byte, so the highest byte must be first.
 		&expr.Byteorder{SourceRegister: 1, DestRegister: 1, Op: expr.ByteorderHton, Len: 4, Size: 4},
 		&expr.Cmp{Op: expr.CmpOpLt, Register: 1, Data: binaryutil.BigEndian.PutUint32(bound)},
 	}
 }
 
-// interfaceName is a name as the kernel holds it.
 func interfaceName(name string) []byte {
 	held := make([]byte, unix.IFNAMSIZ)
 	copy(held, name)

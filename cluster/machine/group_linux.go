@@ -13,16 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is the cgroups of one machine, assay-ID/NAME in each hierarchy that
-// limits something. It is not safe for concurrent use.
+// group is the cgroups of one machine: assay-ID/NAME in each hierarchy that limits something. It is
+// not safe for concurrent use.
 //
-// In version 1 each controller has a hierarchy of its own (the kernel's
-// Documentation/admin-guide/cgroup-v1), in version 2 all share one
-// (cgroup-v2.rst). Both can be there, with each controller in one of them.
+// In version 1 each controller has its own hierarchy (Documentation/admin-guide/cgroup-v1), in
+// version 2 all share one (cgroup-v2.rst). Both versions can be mounted, with each controller in
+// one.
 //
-// They lie at the top of the hierarchy, where remains are found whatever
-// session made them. So limits of the session that runs assay do not hold for
-// the processes in them.
+// The cgroups lie at the top of the hierarchy, where leftovers are found whatever session made
+// them. So the limits of assay's session do not bind the processes in them.
 type group struct {
 	folders []string
 	knobs   [3]knob // in the order of the constants below
@@ -35,10 +34,8 @@ const (
 	disk
 )
 
-// controllers are the names in version 1 and in version 2.
 var controllers = [3][2]string{memory: {"memory", "memory"}, processor: {"cpu", "cpu"}, disk: {"blkio", "io"}}
 
-// limitFiles are the files that take the limit, in version 1 and 2.
 var limitFiles = [3][2]string{
 	memory:    {"memory.limit_in_bytes", "memory.max"},
 	processor: {"cpu.cfs_quota_us", "cpu.max"},
@@ -47,15 +44,13 @@ var limitFiles = [3][2]string{
 
 var limitNames = [3]string{memory: "a limit of memory", processor: "a limit of processors", disk: "a limit of disk writes"}
 
-// knob is where one kind of limit is set.
 type knob struct {
 	folder string
 	v2     bool
 	err    error // why it cannot be had
 }
 
-// newGroup makes the cgroups. That a controller is missing is told by apply,
-// if its limit is asked for.
+// newGroup accepts a missing controller; apply returns the error if its limit is needed.
 func newGroup(o Options, machine string) (*group, error) {
 	hierarchies, err := findHierarchies()
 	if err != nil {
@@ -91,9 +86,8 @@ func groupIn(hierarchies []hierarchy, o Options, machine string) (*group, error)
 	return g, nil
 }
 
-// open sees to it that the folder's file for the limit is there. In version 2 a
-// folder has it if the controller is enabled in those above. It stays enabled
-// in the topmost one: others may have come to need it.
+// open makes the limit's file appear in the folder. Version 2 has it if the controller is enabled
+// in the folders above. It stays enabled in the topmost, because others may have come to need it.
 func (h hierarchy) open(kind int, top, folder string) error {
 	file := filepath.Join(folder, limitFiles[kind][h.version()])
 	var failed error
@@ -132,7 +126,6 @@ func (h hierarchy) version() int {
 
 func (h hierarchy) controllerName(kind int) string { return controllers[kind][h.version()] }
 
-// apply writes the limits in which after differs from before.
 func (g *group) apply(before, after Limits) error {
 	if after.Memory != before.Memory {
 		if err := g.set(memory, after.Memory != 0, func(v2 bool) (string, error) {
@@ -157,7 +150,6 @@ func (g *group) apply(before, after Limits) error {
 	})
 }
 
-// set writes a limit, or that there is none.
 func (g *group) set(kind int, limited bool, text func(v2 bool) (string, error)) error {
 	k := g.knobs[kind]
 	written, err := "", k.err
@@ -191,8 +183,7 @@ func memoryText(bytes int64, v2 bool) string {
 	return "-1"
 }
 
-// period is the kernel's usual one, in microseconds, over which the time of the
-// processors is shared out.
+// period is the kernel's default for sharing processor time, in microseconds.
 const period = 100_000
 
 func processorText(cpu float64, v2 bool) string {
@@ -218,9 +209,8 @@ func diskText(device string, bytes int64, v2 bool) string {
 	return fmt.Sprintf("%s %d", device, bytes) // 0 takes the limit away
 }
 
-// adopt moves the process and its descendants into the cgroups. A process may
-// fork until it has been moved itself; so the tree is read again until nobody
-// is outside. One that has ended meanwhile is no error.
+// adopt moves the process and its descendants into the cgroups. A process can fork until it is
+// moved itself, so the tree is read again until none is outside. An ended process is no error.
 func (g *group) adopt(pid int) error {
 	for _, folder := range g.folders {
 		if err := adoptInto(filepath.Join(folder, "cgroup.procs"), pid); err != nil {
@@ -275,7 +265,7 @@ func pidsIn(file string) (map[int]bool, error) {
 	return pids, nil
 }
 
-// remove takes the cgroups away, and those above if no other machine is left.
+// remove also removes the cluster's folders if no other machine is in them.
 func (g *group) remove() error {
 	var failed []error
 	deadline := time.Now().Add(patience)
@@ -289,7 +279,6 @@ func (g *group) remove() error {
 	return errors.Join(failed...)
 }
 
-// removeGroups takes all cgroups of an id away.
 func removeGroups(id string) error {
 	hierarchies, err := findHierarchies()
 	failed := []error{err}
@@ -306,11 +295,9 @@ func removeGroups(id string) error {
 	return errors.Join(failed...)
 }
 
-// patience is how long a process that was killed may stay in its cgroup.
 const patience = 3 * time.Second
 
-// removeFolder removes a cgroup, trying until the deadline while somebody is in
-// it. A cgroup that does not exist is no error.
+// removeFolder retries while processes are in the cgroup. A missing cgroup is no error.
 func removeFolder(folder string, deadline time.Time) error {
 	for ; ; time.Sleep(10 * time.Millisecond) {
 		err := os.Remove(folder)
@@ -328,7 +315,7 @@ func removeFolder(folder string, deadline time.Time) error {
 	}
 }
 
-// write writes to a file of the kernel's, which must exist.
+// write fails if the kernel's file does not exist.
 func write(path, text string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Leftovers returns the sorted ids of sets whose namespaces, interfaces or cgroups
-// exist: sets in use, by whatever process, and sets that a killed process left. A name
-// without the form of our names is passed over.
+// Leftovers returns the sorted ids of all sets of which namespaces, interfaces or cgroups exist, in
+// use or left by a killed process. It ignores names that are not of our form.
 func Leftovers() ([]string, error) {
 	found := map[string]bool{}
 	err := leftovers(found)
@@ -20,9 +19,8 @@ func Leftovers() ([]string, error) {
 	return ids, err
 }
 
-// Remove takes away all that exists of an id, and nothing else. It must not be
-// called for a set in use. Processes must be gone; while some are left in a
-// cgroup the error names them.
+// Remove takes away all that exists of an id, which must not be in use. Its processes must be gone;
+// if some are left in a cgroup the error names them.
 func Remove(id string) error {
 	if !idForm().MatchString(id) {
 		return fmt.Errorf("remove machines: the id %q is not eight hexadecimal digits in lower case", id)

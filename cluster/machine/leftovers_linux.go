@@ -16,14 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// spaceForm is the form of our namespaces' names, groupForm the form of the names of a
-// cgroup's folder and of an interface in the host.
+// groupForm matches the names of cgroups' folders and of the host's interfaces.
 var (
 	spaceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})-[a-z0-9]{1,16}$`) })
 	groupForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + prefix + `([0-9a-f]{8})$`) })
 )
 
-// leftovers enters the ids that it finds, as many as it can.
+// leftovers adds as many ids as it can find, even after an error.
 func leftovers(found map[string]bool) error {
 	spaces, err := spacesOf("")
 	failed := []error{err}
@@ -51,7 +50,7 @@ func leftovers(found map[string]bool) error {
 	return errors.Join(failed...)
 }
 
-// spacesOf returns the names of the namespaces of an id, of all ids if empty.
+// spacesOf returns the names of the namespaces of an id; of all ids if it is empty.
 func spacesOf(id string) ([]string, error) {
 	entries, err := os.ReadDir(namespaces)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -67,7 +66,6 @@ func spacesOf(id string) ([]string, error) {
 	return names, nil
 }
 
-// removeNetwork takes away the namespaces and the host's interface of an id.
 func removeNetwork(id string) error {
 	failed := []error{removeInterface(id)}
 	names, err := spacesOf(id)
@@ -96,7 +94,6 @@ func removeInterface(id string) error {
 	return nil
 }
 
-// folders returns the names of the folders in a folder.
 func folders(path string) ([]string, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -111,15 +108,15 @@ func folders(path string) ([]string, error) {
 	return names, nil
 }
 
-// Own says to all processes of this machine that the set of this id has an owner: it binds a
-// socket in the abstract namespace (unix(7)), which is gone with the process that bound it,
-// however it ends. The error is syscall.EADDRINUSE where there is an owner already.
+// Own marks the set of this id as owned. It binds a socket in the abstract namespace (unix(7)),
+// which ends with the process, however that ends. If there is an owner the error is
+// syscall.EADDRINUSE.
 func Own(id string) (io.Closer, error) {
 	return net.ListenUnixgram("unixgram", &net.UnixAddr{Name: "@" + prefix + id, Net: "unixgram"})
 }
 
-// InUse reports whether the process that made the set of this id is alive, or any lives in
-// one of its namespaces. The servers alone would not do: faults end them all for a while.
+// InUse reports whether the set's owner lives, or any process in its namespaces. The servers alone
+// prove nothing, because a fault can end them all for a while.
 func InUse(id string) (bool, error) {
 	owner, err := Own(id)
 	if errors.Is(err, unix.EADDRINUSE) {
@@ -132,7 +129,6 @@ func InUse(id string) (bool, error) {
 	return lived, errors.Join(err, owner.Close())
 }
 
-// inhabited reports whether a process lives in a namespace of this id.
 func inhabited(id string) (bool, error) {
 	names, err := spacesOf(id)
 	if err != nil || len(names) == 0 {
@@ -164,8 +160,7 @@ func inhabited(id string) (bool, error) {
 	return false, nil
 }
 
-// UnmountBelow unmounts every file system that is mounted below the folder, the
-// innermost first. Who uses one must be gone.
+// UnmountBelow unmounts all below the folder, the innermost first. Users must be gone.
 func UnmountBelow(folder string) error {
 	mounts, err := readMounts()
 	if err != nil {

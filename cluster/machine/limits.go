@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// limited holds one machine's limits and the cgroups that enforce them. The
-// cgroups are made when the first limit is asked for.
+// limited holds one machine's limits. It makes the cgroups when the first limit is set.
 type limited struct {
 	options Options
 	machine string
@@ -21,7 +20,6 @@ type limited struct {
 	closed bool
 }
 
-// process tells a process from a later one of the same id.
 type process struct {
 	pid     int
 	started uint64
@@ -35,19 +33,17 @@ func newLimited(o Options, machine string) (*limited, error) {
 	return l, l.enforce(Limits{}, l.base)
 }
 
-// Limits returns the limits in force now.
+// Limits returns the limits in force.
 func (m *Machine) Limits() Limits {
 	m.limits.mu.Lock()
 	defer m.limits.mu.Unlock()
 	return m.limits.now()
 }
 
-// SetLimits changes limits while processes run; a limit that is zero in l stays as it
-// is. Several changes may be in force: of each limit the latest one counts, and
-// restore takes back its own in any order. Calling restore again does nothing,
-// nor does it once the machines are closed.
-// Limits that the system cannot hold are an *UnsupportedError, and nothing has
-// changed.
+// SetLimits changes limits while processes run; a zero limit in l stays as it is. Several changes
+// can be in force: the latest of each limit counts, and each restore takes back its own change, in
+// any order. Calling restore again, or after Close, does nothing. If the system cannot hold the
+// limits the error is an *UnsupportedError, and nothing has changed.
 func (m *Machine) SetLimits(l Limits) (restore func() error, err error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -75,9 +71,7 @@ func without(over []*Limits, change *Limits) []*Limits {
 	return kept
 }
 
-// Adopt puts a process that was started on this machine, and the processes that
-// it has started since, under the machine's limits. Those that it starts later
-// are under them by themselves.
+// Adopt puts a process of this machine and its descendants under the machine's limits.
 func (m *Machine) Adopt(pid int) error {
 	if pid <= 0 {
 		return fmt.Errorf("machine %s: no process %d", m.name, pid)
@@ -88,8 +82,7 @@ func (m *Machine) Adopt(pid int) error {
 	return nil
 }
 
-// now is the limits in force: the base, each limit replaced by its latest
-// change.
+// now is the base, with each limit replaced by its latest change.
 func (l *limited) now() Limits {
 	now := l.base
 	for _, o := range l.over {
@@ -126,8 +119,6 @@ func (l *limited) change(edit func([]*Limits) []*Limits) error {
 	return nil
 }
 
-// enforce makes the cgroups if they are needed now for the first time, and
-// writes the limits that change.
 func (l *limited) enforce(before, after Limits) error {
 	if after == before {
 		return nil
@@ -170,7 +161,6 @@ func (l *limited) adopt(pid int) error {
 	return l.group.adopt(pid)
 }
 
-// adoptAll brings the processes under limits that were asked for while they ran.
 func (l *limited) adoptAll() error {
 	for _, r := range l.roots {
 		if now, err := identify(r.pid); err != nil || now != r {

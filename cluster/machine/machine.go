@@ -1,14 +1,13 @@
-// Package machine makes the computers that the nodes of a cluster believe they
-// live on: on Linux, as root, each has a network namespace with an address of
-// its own, and limits on memory, processor and disk (cgroup v1 or v2); packets
-// between them can be dropped or delayed. Elsewhere all of them are the loopback interface
-// of this machine, and what needs a network is refused with the reason.
+// Package machine makes the computers on which the nodes of a cluster seem to live. On Linux, as
+// root, each has a network namespace with an address of its own, and limits on memory, processor
+// and disk (cgroup v1 or v2); packets between them can be dropped or delayed. Elsewhere all of them
+// are the loopback interface, and operations that need a network are refused with the reason.
 //
-// All that it makes carries the cluster's id in its name, so that leftovers are
-// found and taken away after assay was killed.
+// All that it makes has the cluster's id in its name, so that leftovers can be found and removed
+// after assay was killed.
 //
-// It must not know any database product, process or workload. Of assay's other packages
-// it imports procfs, which lists the machine's processes.
+// It must not know any database product, process or workload. Of assay's other packages it imports
+// procfs, which lists the machine's processes.
 package machine
 
 import (
@@ -20,38 +19,32 @@ import (
 
 // Limits bounds what the processes of one machine may use. Zero means no limit.
 type Limits struct {
-	// Memory is in bytes, page cache included.
-	Memory int64
-	// CPU is in processors, such as 0.5.
-	CPU float64
-	// DiskWrite is in bytes a second.
+	// Memory is in bytes, page cache included; CPU in processors; DiskWrite in bytes a second.
+	Memory    int64
+	CPU       float64
 	DiskWrite int64
 }
 
 // Options says which machines to make.
 type Options struct {
-	// ID is the cluster's: eight hexadecimal digits in lower case, by chance.
-	// It is part of the name of all that is made.
+	// ID is eight random hexadecimal digits in lower case, part of all names.
 	ID string
-	// Names are the machines' names, such as "n1", "n2": lower-case letters
-	// and digits, at most 16; "bridge" is taken.
+	// Names are the machines' names, such as "n1": at most 16 lower-case letters and digits, and
+	// not "bridge".
 	Names []string
-	// Limits hold for each machine but those of the names in Unlimited, and so does Bandwidth.
+	// Limits and Bandwidth hold for each machine that is not in Unlimited.
 	Limits    Limits
 	Unlimited []string
-	// Bandwidth is what the link of each machine passes, in bits a second each way; 0 is
-	// no limit. It takes machines with networks of their own.
+	// Bandwidth is in bits a second each way; 0 is no limit. It needs networks of their own.
 	Bandwidth int64
-	// Dir is a folder on the disk that Limits.DiskWrite means, where the nodes
-	// keep their data. Empty means the folder for temporary files.
+	// Dir is on the disk that Limits.DiskWrite means; empty means the folder for temporary files.
 	Dir string
 }
 
 // UnsupportedError means that this system cannot do what was asked for.
 type UnsupportedError struct {
-	// What was asked for: "a network of its own", "a limit of memory".
-	What string
-	// Reason says why it cannot be had, and how to get it.
+	// What is missing: "a network of its own", "a limit of memory".
+	What   string
 	Reason string
 }
 
@@ -59,25 +52,21 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("%s cannot be had: %s", e.What, e.Reason)
 }
 
-// Direction is which packets of a machine are meant, seen from the machine.
+// Direction selects packets as seen from the machine.
 type Direction string
 
-// The directions.
 const (
 	In   Direction = "in"
 	Out  Direction = "out"
 	Both Direction = "both"
 )
 
-// Rule says which packets of a machine are dropped, or delayed. Nothing answers for a
-// dropped packet, as when a cable is cut.
+// Rule selects packets to drop or delay. A dropped packet gets no answer, as from a cut cable.
 type Rule struct {
 	Direction Direction
-	// Peers are the addresses whose packets are meant; empty means everybody's
-	// but the machine's own.
+	// Peers are the other addresses; empty means all except the machine itself.
 	Peers []netip.Addr
-	// Share is which part of the packets is dropped, each by its own chance:
-	// above 0, 1 for all.
+	// Share of the packets is dropped at random: above 0, 1 for all.
 	Share float64
 }
 
@@ -86,8 +75,6 @@ var (
 	nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]{1,16}$`) })
 )
 
-// bridgeName stands in the place of a machine's name, in the name of the namespace that
-// holds the bridge.
 const bridgeName = "bridge"
 
 func (o Options) check() error {
@@ -110,13 +97,12 @@ func (o Options) check() error {
 	return o.Limits.check()
 }
 
-// The bounds of Options.Bandwidth, in bits a second.
+// Bounds of Options.Bandwidth, in bits a second.
 const (
 	LeastBandwidth = 100_000
 	MostBandwidth  = 100_000_000_000
 )
 
-// ownBandwidth is what a refusal calls it.
 const ownBandwidth = "a limit of each node's bandwidth"
 
 func checkName(name string) error {

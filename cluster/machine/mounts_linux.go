@@ -13,14 +13,13 @@ import (
 	"assay/internal/procfs"
 )
 
-// hierarchy is a mounted tree of cgroups that can limit something of ours.
 type hierarchy struct {
 	folder      string
 	v2          bool
 	controllers []string
 }
 
-// mount is a line of /proc/PID/mountinfo; see proc_pid_mountinfo(5).
+// mount is a line of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
 type mount struct {
 	device, folder, kind, source, options string
 }
@@ -46,7 +45,6 @@ func parseMounts(text string) []mount {
 	return all
 }
 
-// unescape turns \040 and the like, by which spaces are written, into letters.
 func unescape(text string) string {
 	var plain strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -70,7 +68,6 @@ func findHierarchies() ([]hierarchy, error) {
 	return hierarchiesOf(mounts), nil
 }
 
-// hierarchiesOf keeps one of several mounts of the same hierarchy.
 func hierarchiesOf(mounts []mount) []hierarchy {
 	var all []hierarchy
 	seen := map[string]bool{}
@@ -99,8 +96,7 @@ func hierarchiesOf(mounts []mount) []hierarchy {
 	return all
 }
 
-// deviceOf returns MAJOR:MINOR of the disk that holds a folder. Writes can be
-// limited for whole disks only, not for partitions.
+// deviceOf returns MAJOR:MINOR of the folder's whole disk: partitions have no limits of writes.
 func deviceOf(folder string) (string, error) {
 	var info unix.Stat_t
 	if err := unix.Stat(folder, &info); err != nil {
@@ -128,8 +124,8 @@ func deviceOf(folder string) (string, error) {
 	return wholeDisk("/sys/dev/block", device)
 }
 
-// wholeDisk returns the disk of a partition, and a device that is no partition as it is.
-// The folder of a partition lies in the folder of its disk.
+// wholeDisk returns a partition's disk, in whose sysfs folder the partition's is, or the device
+// itself.
 func wholeDisk(blocks, device string) (string, error) {
 	folder, err := filepath.EvalSymlinks(filepath.Join(blocks, device))
 	if err != nil {
@@ -145,14 +141,12 @@ func wholeDisk(blocks, device string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// identify tells a process from a later one of the same id.
 func identify(pid int) (process, error) {
 	p, err := procfs.Read(pid)
 	return process{pid: pid, started: p.Started}, err
 }
 
-// tree returns the ids of a process and its descendants, parents first, without
-// those that have ended: they are in no cgroup any more.
+// tree returns a process and its descendants, parents first, that have not ended.
 func tree(root int) []int {
 	all, _ := procfs.Tree(root) // none if it has ended
 	var pids []int

@@ -12,12 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaces is the folder in which ip-netns(8) keeps named network namespaces:
-// each is a file on which the namespace is mounted.
+// namespaces is the folder in which ip-netns(8) mounts each named network namespace on a file.
 const namespaces = "/run/netns"
 
-// namespace is a network namespace with a name. Its methods are safe for
-// concurrent use.
+// namespace is a named network namespace. Its methods are safe for concurrent use.
 type namespace struct {
 	name string
 
@@ -25,8 +23,7 @@ type namespace struct {
 	file *os.File // nil after close
 }
 
-// makeNamespace makes a namespace in which only the loopback interface is, and
-// up. A name that exists is an error that is os.ErrExist.
+// makeNamespace's only interface is the loopback, up. An existing name is os.ErrExist.
 func makeNamespace(name string) (*namespace, error) {
 	n := &namespace{name: name}
 	if err := os.MkdirAll(namespaces, 0o755); err != nil {
@@ -49,7 +46,7 @@ func makeNamespace(name string) (*namespace, error) {
 	return n, nil
 }
 
-// settle is called inside the new namespace.
+// settle must run inside the new namespace.
 func (n *namespace) settle(path string) (err error) {
 	if err := unix.Mount(currentNamespace, path, "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("mount it: %w", err)
@@ -70,17 +67,15 @@ func (n *namespace) settle(path string) (err error) {
 	return links.LinkSetUp(lo)
 }
 
-// withoutIPv6 keeps interfaces of the current namespace from having IPv6
-// addresses, whose own packets would be counted among the dropped ones. Where
-// it cannot be done nothing else suffers.
+// withoutIPv6 disables IPv6 in the current namespace, whose own packets would be counted as
+// dropped. A failure does no other harm.
 func withoutIPv6(link string) {
 	_ = os.WriteFile("/proc/sys/net/ipv6/conf/"+link+"/disable_ipv6", []byte("1"), 0)
 }
 
-// currentNamespace is the thread's namespace. /proc/self would give the main thread's.
+// currentNamespace is the thread's; /proc/self would give the main thread's.
 const currentNamespace = "/proc/thread-self/ns/net"
 
-// enter calls do on the caller's goroutine with its thread in the namespace.
 func (n *namespace) enter(do func() error) error {
 	file, err := n.handle()
 	if err != nil {
@@ -95,13 +90,12 @@ func (n *namespace) inside(do func() error) error {
 	return apart(func() error { return n.enter(do) })
 }
 
-// away calls leave, which takes the thread into another namespace, and do, and
-// puts the thread back.
+// away calls leave, which moves the thread to another namespace, then do, and moves the thread
+// back.
 //
-// The goroutine is bound to the thread before it leaves: nobody else runs on it
-// then, and the Go runtime starts no thread from a bound one, which would begin
-// its life in the wrong namespace (runtime.newm). A thread that cannot be put
-// back stays bound, and ends with the goroutine.
+// The goroutine is bound to its thread before it leaves. So no other goroutine runs in the wrong
+// namespace, and no thread starts there, because Go's runtime starts none from a bound thread
+// (runtime.newm). A thread that cannot return stays bound and ends with the goroutine.
 func away(leave, do func() error) (err error) {
 	return awayAndBack(leave, do, func(home *os.File) error {
 		return unix.Setns(int(home.Fd()), unix.CLONE_NEWNET)
@@ -131,16 +125,14 @@ func awayAndBack(leave, do func() error, back func(home *os.File) error) (err er
 	return do()
 }
 
-// apart calls do on a goroutine of its own, so that a thread that could not be
-// put back ends with it.
+// apart calls do on a goroutine of its own, with which a thread that cannot return ends.
 func apart(do func() error) error {
 	result := make(chan error, 1)
 	go func() { result <- do() }()
 	return <-result
 }
 
-// handle returns a file of the namespace of the caller's own, so that closing
-// the namespace need not wait for a call inside it.
+// handle returns a duplicate of the file, so that close need not wait for a call inside.
 func (n *namespace) handle() (*os.File, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -165,12 +157,10 @@ func (n *namespace) close() error {
 	return err
 }
 
-// removeNamespace takes the name away. The namespace itself ends with its last
-// process. A name that does not exist is no error.
+// removeNamespace accepts a missing name. The namespace itself ends with its last process.
 func removeNamespace(name string) error {
 	path := filepath.Join(namespaces, name)
-	// A name whose making was cut short is a file and not mounted: this fails
-	// then, and what follows does not.
+	// This fails, and os.Remove does not, if making the namespace was cut short.
 	unmount := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 	err := os.Remove(path)
 	if err == nil || errors.Is(err, os.ErrNotExist) {

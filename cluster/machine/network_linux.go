@@ -17,23 +17,20 @@ import (
 
 const (
 	ownNetwork = "a network of its own for each node"
-	// prefix begins the name of all that is made.
+	// prefix begins all names.
 	prefix = "assay-"
 	// hostPort is the bridge's end of the link to this host.
 	hostPort = "host"
-	// clientHost is the last number of this process's address, firstHost that
-	// of the first machine's.
+	// The last numbers of this process's address, and of the first and last machine's.
 	clientHost, firstHost, lastHost = 1, 11, 254
 )
 
-// benchmarkNetwork is reserved for benchmarks of networks (RFC 2544, appendix
-// C.2.2), so no other computer is to be reached there.
+// benchmarkNetwork should have no other computers (RFC 2544, appendix C.2.2).
 func benchmarkNetwork() netip.Prefix { return netip.MustParsePrefix("198.18.0.0/15") }
 
-// network joins a cluster's machines and this host by a bridge. The bridge
-// lives in a namespace of its own, out of reach of what the host does to
-// bridged packets. The link to the host is a pair of interfaces, one in the
-// bridge, one in the host by the name assay-ID.
+// network joins a cluster's machines and this host by a bridge. The bridge is in a namespace of its
+// own, out of reach of the host's rules for bridged packets. A pair of interfaces leads to the
+// host, where its end is called assay-ID.
 type network struct {
 	id      string
 	host    *os.File // the namespace of this process
@@ -43,7 +40,6 @@ type network struct {
 	members []*namespace
 }
 
-// openNetwork makes the network without machines.
 func openNetwork(id string) (*network, error) {
 	if os.Geteuid() != 0 {
 		return nil, &UnsupportedError{What: ownNetwork, Reason: "it takes root (run assay as root, or with network=loopback)"}
@@ -53,7 +49,7 @@ func openNetwork(id string) (*network, error) {
 		return nil, unsupported(err)
 	}
 	n := &network{id: id, host: host}
-	// Whoever makes this name owns all names with this id.
+	// Making this name claims all names with this id.
 	if n.bridge, err = makeNamespace(prefix + id + "-" + bridgeName); err != nil {
 		return nil, errors.Join(unsupported(err), host.Close())
 	}
@@ -71,7 +67,6 @@ func openNetwork(id string) (*network, error) {
 	return n, nil
 }
 
-// unsupported tells what the system refuses from other errors.
 func unsupported(err error) error {
 	var known *UnsupportedError
 	switch {
@@ -87,7 +82,7 @@ func unsupported(err error) error {
 	return err
 }
 
-// makeBridge is called inside the bridge's namespace.
+// makeBridge must run inside the bridge's namespace.
 func (n *network) makeBridge(links *netlink.Handle) error {
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name = bridgeName
@@ -100,8 +95,8 @@ func (n *network) makeBridge(links *netlink.Handle) error {
 	return n.plug(links, hostPort, prefix+n.id, n.host)
 }
 
-// plug makes a pair of interfaces: port, in the bridge, and peer, in the
-// namespace of file, both down. It is called inside the bridge's namespace.
+// plug makes a pair of interfaces, down: port on the bridge, peer in the namespace of file. It must
+// run inside the bridge's namespace.
 func (n *network) plug(links *netlink.Handle, port, peer string, file *os.File) error {
 	bridge, err := links.LinkByName(bridgeName)
 	if err != nil {
@@ -117,10 +112,9 @@ func (n *network) plug(links *netlink.Handle, port, peer string, file *os.File) 
 	return nil
 }
 
-// awaitUp sets an interface up and, if its peer is up, may wait until packets
-// pass. The kernel makes an interface ready in the
-// background after its peer is there; until then it drops what it gets, and TCP
-// would lose a second by that.
+// awaitUp sets an interface up. With wait, whose peer must be up, it returns when packets pass: the
+// kernel readies the interface in the background, drops its packets until then, and TCP would lose
+// a second by that.
 func awaitUp(links *netlink.Handle, name string, wait bool) error {
 	link, err := links.LinkByName(name)
 	if err == nil {
@@ -141,8 +135,6 @@ func awaitUp(links *netlink.Handle, name string, wait bool) error {
 	return nil
 }
 
-// onLinks calls do with a connection to the interfaces of the thread's
-// namespace.
 func onLinks(do func(*netlink.Handle) error) error {
 	links, err := netlink.NewHandle(unix.NETLINK_ROUTE)
 	if err != nil {
@@ -152,9 +144,8 @@ func onLinks(do func(*netlink.Handle) error) error {
 	return do(links)
 }
 
-// claim gives the host's end its address in a subnet that nobody else uses.
-// Among several that claim at once, the kernel decides: it takes one route to a
-// subnet and refuses the second.
+// claim gives the host's end an address in an unused subnet. If several claim it at once the kernel
+// decides: it refuses a second route to a subnet.
 func (n *network) claim(links *netlink.Handle) error {
 	end, err := links.LinkByName(prefix + n.id)
 	if err != nil {
@@ -167,7 +158,6 @@ func (n *network) claim(links *netlink.Handle) error {
 	return n.take(links, end, freeSubnets(taken))
 }
 
-// take claims the first of the subnets that nobody else claims.
 func (n *network) take(links *netlink.Handle, end netlink.Link, free []netip.Prefix) error {
 	for _, subnet := range free {
 		err := links.RouteAdd(&netlink.Route{
@@ -180,15 +170,13 @@ func (n *network) take(links *netlink.Handle, end netlink.Link, free []netip.Pre
 			return fmt.Errorf("route to %v: %w", subnet, err)
 		}
 		n.subnet = subnet
-		// The address alone, since its prefix would be a second route.
+		// The prefix of an address would be a second route, so it has all 32 bits.
 		return links.AddrAdd(end, &netlink.Addr{IPNet: toIPNet(netip.PrefixFrom(n.client(), 32))})
 	}
 	return &UnsupportedError{What: ownNetwork,
 		Reason: fmt.Sprintf("this host has addresses or routes in each part of %v (see ip route show table all)", benchmarkNetwork())}
 }
 
-// hostNetworks returns the networks to which this host has addresses or routes,
-// but for the default route.
 func hostNetworks(links *netlink.Handle) ([]netip.Prefix, error) {
 	var taken []netip.Prefix
 	addresses, err := links.AddrList(nil, netlink.FAMILY_V4)
@@ -210,8 +198,7 @@ func hostNetworks(links *netlink.Handle) ([]netip.Prefix, error) {
 	return taken, nil
 }
 
-// freeSubnets returns, in an order by chance, the parts of the reserved network
-// that overlap with none of those.
+// freeSubnets returns in random order the subnets of the reserved network that overlap none taken.
 func freeSubnets(taken []netip.Prefix) []netip.Prefix {
 	base := benchmarkNetwork().Addr().As4()
 	var free []netip.Prefix
@@ -246,8 +233,8 @@ func (n *network) address(host int) netip.Addr {
 
 func (n *network) client() netip.Addr { return n.address(clientHost) }
 
-// add makes a namespace with an interface eth0 that leads to the bridge, both ends of
-// which send so many bits a second; 0 is no limit. It is not safe for concurrent use.
+// add makes a namespace with an interface eth0 to the bridge; a bandwidth of 0 is no limit. It is
+// not safe for concurrent use.
 func (n *network) add(name string, bandwidth int64) (*namespace, netip.Addr, error) {
 	host := firstHost + n.used
 	if host > lastHost {
@@ -298,7 +285,6 @@ func (n *network) connect(space *namespace, port string, address netip.Addr) err
 	})
 }
 
-// limit bounds what both ends of a machine's link send.
 func (n *network) limit(space *namespace, port string, bandwidth int64) error {
 	for at, name := range map[*namespace]string{space: "eth0", n.bridge: port} {
 		err := at.inside(func() error {
@@ -311,8 +297,8 @@ func (n *network) limit(space *namespace, port string, bandwidth int64) error {
 	return nil
 }
 
-// join sets both ends of a pair up: end, in the thread's namespace, and port,
-// in the bridge, and returns when packets pass.
+// join sets both ends of a pair up, and returns when packets pass. end is in the thread's
+// namespace.
 func (n *network) join(links *netlink.Handle, end, port string) error {
 	if err := awaitUp(links, end, false); err != nil {
 		return err
@@ -326,8 +312,7 @@ func (n *network) join(links *netlink.Handle, end, port string) error {
 	return awaitUp(links, end, true)
 }
 
-// prove makes sure that packets can be dropped, and that no firewall of this
-// host stands before the machines.
+// prove checks that packets can be dropped and that no firewall of this host blocks the machines.
 func (n *network) prove(machines []*Machine) error {
 	const table = "assay_proof"
 	err := n.bridge.drop(table, Rule{Direction: Both, Share: 1})
@@ -340,7 +325,7 @@ func (n *network) prove(machines []*Machine) error {
 	if len(machines) == 0 {
 		return nil
 	}
-	// Nobody listens there, so the machine refuses, at once.
+	// Nothing listens on port 1, so the machine refuses at once.
 	at := netip.AddrPortFrom(machines[0].address, 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
@@ -355,7 +340,6 @@ func (n *network) prove(machines []*Machine) error {
 	return nil
 }
 
-// close takes all away that carries the id.
 func (n *network) close() error {
 	var failed []error
 	for _, member := range n.members {

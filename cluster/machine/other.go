@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Only Linux has network namespaces and cgroups. What follows refuses them.
+// Only Linux has network namespaces and cgroups.
 
 type (
 	network   struct{}
@@ -20,7 +20,7 @@ type (
 	relay     struct{ packets atomic.Int64 }
 )
 
-// CanDelay is an *UnsupportedError here.
+// CanDelay always returns an *UnsupportedError.
 func CanDelay() error { return refuse(ownDelay) }
 
 func (*namespace) delay(string, Rule, time.Duration) (*relay, error) {
@@ -63,11 +63,11 @@ func leftovers(map[string]bool) error { return nil }
 func removeNetwork(string) error      { return nil }
 func removeGroups(string) error       { return nil }
 
-// UnmountBelow has nothing to do here: disks of nodes are Linux's alone.
+// UnmountBelow does nothing: only on Linux nodes have disks of their own.
 func UnmountBelow(string) error { return nil }
 
-// Own has nothing to say here, where nothing is left behind.
+// Own does nothing: this system keeps no leftovers.
 func Own(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
-// InUse is false here: there is nothing of a set's to use.
+// InUse is always false.
 func InUse(string) (bool, error) { return false, nil }

@@ -20,7 +20,7 @@ type Set struct {
 	closed   bool
 }
 
-// Machine is one of them. Its methods are safe for concurrent use.
+// Machine is a computer of a Set. Its methods are safe for concurrent use.
 type Machine struct {
 	name    string
 	address netip.Addr
@@ -33,12 +33,10 @@ type Machine struct {
 	folder string // of its own disk; empty if it has none
 }
 
-// loopback is the address of each machine that has no network of its own.
 func loopback() netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, 1}) }
 
-// Open makes machines with networks of their own. Where the system does not
-// allow it, or cannot hold the limits, the error is an *UnsupportedError and
-// nothing is left behind.
+// Open makes machines with networks of their own. If the system does not allow it, or cannot hold
+// the limits, the error is an *UnsupportedError and nothing is left behind.
 func Open(o Options) (*Set, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -57,8 +55,7 @@ func Open(o Options) (*Set, error) {
 	return s, nil
 }
 
-// Loopback makes machines that all are 127.0.0.1. Limits that the system cannot
-// hold are an *UnsupportedError.
+// Loopback makes machines on 127.0.0.1. Impossible limits are an *UnsupportedError.
 func Loopback(o Options) (*Set, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -82,16 +79,14 @@ func (s *Set) fill() error {
 	return nil
 }
 
-// All returns the machines in the order of Options.Names, then those that were
-// added.
+// All returns the machines in the order of Options.Names, then the added ones.
 func (s *Set) All() []*Machine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.machines)
 }
 
-// Own returns nil if each machine has a network of its own, and else an
-// *UnsupportedError that says why not.
+// Own returns an *UnsupportedError if the machines have no networks of their own.
 func (s *Set) Own() error {
 	if s.network != nil {
 		return nil
@@ -99,8 +94,7 @@ func (s *Set) Own() error {
 	return &UnsupportedError{What: "a network of its own for each node", Reason: "all nodes are on loopback"}
 }
 
-// Client is the address from which this process talks to the machines; a rule
-// that drops its packets cuts the clients off.
+// Client is this process's address. A rule that drops its packets cuts off the clients.
 func (s *Set) Client() netip.Addr {
 	if s.network != nil {
 		return s.network.client()
@@ -148,8 +142,7 @@ func (s *Set) add(name string) (*Machine, error) {
 	return m, nil
 }
 
-// Close takes all away that was made. The processes must be gone. After an
-// error it can be called again; after success it does nothing.
+// Close requires that the processes are gone. After an error it can be called again.
 func (s *Set) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,33 +166,30 @@ func (s *Set) Close() error {
 // Name is the machine's name.
 func (m *Machine) Name() string { return m.name }
 
-// Address is what others reach it by.
+// Address is the machine's address for others.
 func (m *Machine) Address() netip.Addr { return m.address }
 
-// Apart reports whether it has a network of its own.
+// Apart reports whether the machine has a network of its own.
 func (m *Machine) Apart() bool { return m.space != nil }
 
-// Own has the machine keep its files in a folder of its own disk, which is mounted
-// there. It is called before anything is started.
+// Own sets the mount point of the machine's own disk, before anything is started.
 func (m *Machine) Own(folder string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.folder = folder
 }
 
-// Folder is the folder of the machine's own disk, empty if it has none.
+// Folder is the mount point of the machine's own disk; empty if it has none.
 func (m *Machine) Folder() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.folder
 }
 
-// Run calls start so that a process started in it, or a socket made in it,
-// lives on this machine. start runs on the caller's goroutine, which is bound
-// to its thread meanwhile; it must not leave work to other goroutines. Should
-// putting the thread back fail, that is the error even if start succeeded, and
-// the goroutine stays bound to the thread and must end, so that the thread ends
-// with it.
+// Run calls start, whose processes and sockets live on this machine. start runs on the caller's
+// goroutine, bound to its thread, and must not use other goroutines. If the thread cannot return,
+// Run returns an error even if start succeeded. The goroutine then stays bound and must end, so
+// that its thread ends too.
 func (m *Machine) Run(start func() error) error {
 	if m.space == nil {
 		return start()
@@ -207,9 +197,8 @@ func (m *Machine) Run(start func() error) error {
 	return m.space.enter(start)
 }
 
-// Drop has the kernel drop packets of the machine until the Dropping is
-// removed. What the machine sends to itself is never touched. Machines without
-// a network of their own return an *UnsupportedError.
+// Drop has the kernel drop packets of the machine until the Dropping is removed, but never packets
+// of the machine to itself. Without a network of its own the error is an *UnsupportedError.
 func (m *Machine) Drop(r Rule) (*Dropping, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -228,9 +217,9 @@ func (m *Machine) Drop(r Rule) (*Dropping, error) {
 	return d, nil
 }
 
-// Delay has the packets of the machine that the rule means, all of them, reach whom they are for so
-// much later, until the Delaying is removed: by above 0. There is at most one of a machine at a time.
-// Errors are as Drop's, and an *UnsupportedError where CanDelay returns one.
+// Delay delivers the packets that match the rule later by a time above 0, until the Delaying is
+// removed. It ignores Rule.Share. A machine can have one delay at a time. Errors are those of Drop
+// and CanDelay.
 func (m *Machine) Delay(r Rule, by time.Duration) (*Delaying, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -254,11 +243,10 @@ type Delaying struct {
 	removed bool
 }
 
-// Packets is how many packets were delayed so far.
+// Packets counts the delayed packets.
 func (d *Delaying) Packets() (int64, error) { return d.relay.packets.Load(), nil }
 
-// Remove ends the delay; what waits then arrives at once. Removing twice is no error, nor is it once the
-// machines are closed.
+// Remove ends the delay and delivers waiting packets. Again, or after Close, it does nothing.
 func (d *Delaying) Remove() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -272,10 +260,8 @@ func (d *Delaying) Remove() error {
 	return nil
 }
 
-// ownDelay is what a refusal calls it.
 const ownDelay = "a delay of packets"
 
-// portName is the bridge's end of the link to the machine of an address.
 func portName(address netip.Addr) string { return fmt.Sprintf("port%d", address.As4()[3]) }
 
 // Dropping is a rule in force. Its methods are safe for concurrent use.
@@ -288,7 +274,7 @@ type Dropping struct {
 	packets int64 // dropped until it was removed
 }
 
-// Packets is how many packets the rule has dropped so far.
+// Packets counts the dropped packets.
 func (d *Dropping) Packets() (int64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -306,8 +292,7 @@ func (d *Dropping) count() (int64, error) {
 	return packets, nil
 }
 
-// Remove takes the rule away, and no other. Packets then returns the last
-// count. Removing twice is no error, nor is it once the machines are closed.
+// Remove ends the rule; Packets keeps its count. Again, or after Close, it does nothing.
 func (d *Dropping) Remove() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,18 +7,15 @@ import (
 )
 
 const (
-	// shapeQueue is how long the longest packet that is not dropped waits for its turn, in
-	// seconds: as in the buffers of a switch.
+	// shapeQueue is the longest wait of a packet, in seconds, as in a switch; others are dropped.
 	shapeQueue = 0.05
-	// shapeBurst is for how long a link that was idle may send without a pause, in seconds,
-	// and leastBurst how much at least, in bytes: the kernel passes up to 64 KiB of a
-	// connection as one packet.
+	// shapeBurst is how long an idle link may then send without a pause, in seconds. leastBurst is
+	// its least size in bytes: the kernel passes up to 64 KiB of a connection as one packet.
 	shapeBurst = 0.004
 	leastBurst = 68 << 10
 )
 
-// shape bounds what a link of the thread's namespace sends, in bits a second, by a token
-// bucket filter (tc-tbf(8)).
+// shape limits what a link sends, in bits a second, by a token bucket filter (tc-tbf(8)).
 func shape(links *netlink.Handle, name string, bandwidth int64) error {
 	link, err := links.LinkByName(name)
 	if err != nil {

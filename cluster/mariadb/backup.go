@@ -12,16 +12,13 @@ import (
 	"assay/cluster/server"
 )
 
-// backupProgram is the program that MariaDB is backed up with (MariaDB documentation,
-// "mariadb-backup Overview").
 func backupProgram() server.Program {
 	return server.Program{Name: "mariadb-backup", Folders: []string{"/usr/bin", "/usr/local/mysql/bin", "/usr/local/mariadb*/bin",
 		"/opt/mariadb*/bin", "/opt/homebrew/opt/mariadb*/bin", "/usr/local/opt/mariadb*/bin"},
 		Get: "install mariadb-backup (apt-get install mariadb-backup, or scripts/install-servers.sh mariadb)"}
 }
 
-// CheckBackup says why no backup can be made in this way, which is mariadb-backup's if it is
-// empty. There is no binary log to restore the state of a moment from.
+// CheckBackup allows only an empty way (mariadb-backup), and without a binary log no moment.
 func (m *Cluster) CheckBackup(way string, moment bool) error {
 	switch {
 	case way != "":
@@ -33,8 +30,8 @@ func (m *Cluster) CheckBackup(way string, moment bool) error {
 	return err
 }
 
-// BackUp has mariadb-backup copy node i while it works. The password goes through a file,
-// which is removed, since arguments are visible in the process list.
+// BackUp copies node i with mariadb-backup while it works. The password goes through a temporary
+// file, since the process list shows arguments.
 func (m *Cluster) BackUp(ctx context.Context, i int, _, into string) (by string, err error) {
 	program, err := backupProgram().Find(m.options.Programs)
 	if err != nil {
@@ -55,7 +52,7 @@ func (m *Cluster) BackUp(ctx context.Context, i int, _, into string) (by string,
 	return "mariadb-backup", err
 }
 
-// Restore prepares a copy of a backup, and starts a single server on it.
+// Restore prepares a copy of a backup and starts a single server on it.
 func (m *Cluster) Restore(ctx context.Context, backup, into string, _ time.Time) (address string, end func() error, err error) {
 	program, err := backupProgram().Find(m.options.Programs)
 	if err != nil {

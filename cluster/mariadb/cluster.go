@@ -1,5 +1,6 @@
 // Package mariadb runs MariaDB as local processes: single servers, Galera clusters, and sets of a
-// primary with replicas, of which none is ever promoted (package binlog).
+// primary with replicas, which are never promoted (package binlog). It must not know how a spec
+// asks for them.
 package mariadb
 
 import (
@@ -17,46 +18,38 @@ import (
 	"assay/cluster/server"
 )
 
-// Replication is how several servers hold the same.
+// Replication is the kind of replication among several servers.
 type Replication int
 
 const (
-	// Galera has all nodes take writes, and a commit waits until all have it.
+	// Galera has all nodes take writes; a commit waits until all nodes have it.
 	Galera Replication = iota
-	// Semisync has a primary whose commits wait for one replica.
 	Semisync
-	// Asynchronous has a primary whose commits wait for nobody.
 	Asynchronous
 )
 
-// Options says how to run MariaDB. The zero value gives one node with
-// InnoDB as durable as it gets (each commit is on the disk before it is
-// answered), without a binary log, in a temporary folder.
+// Options says how to run MariaDB. The zero value is one node whose commits wait for the disk,
+// without a binary log, in a temporary folder.
 type Options struct {
 	server.Layout // one node, if it does not say, and 9 at most
 
-	// Replication is how several nodes hold the same.
 	Replication Replication
-	// Password is the password of the user "assay", who may do everything; empty means a
-	// random one. There is no other user.
+	// Password is for the only user, "assay", who has all rights; empty means a random one.
 	Password string
-	// CacheSize is InnoDB's buffer pool on each node, and with MyRocks also
-	// RocksDB's block cache, in bytes; 0 means 128 MiB, InnoDB's default.
+	// CacheSize is InnoDB's buffer pool on each node, and with MyRocks also RocksDB's block cache,
+	// in bytes; 0 means 128 MiB, InnoDB's default.
 	CacheSize int64
-	// MyRocks loads the storage engine RocksDB on each node. It is refused where
-	// the server has no such plugin, and for a Galera cluster, which replicates
-	// InnoDB only.
+	// MyRocks loads the storage engine RocksDB. Start refuses it if the server has no such plugin,
+	// and for Galera, which replicates InnoDB only.
 	MyRocks bool
-	// Suspect, Inactive and Install are Galera's evs.suspect_timeout,
-	// evs.inactive_timeout and evs.install_timeout: how long the others wait for
-	// a node that went silent. 0 means Galera's own, 5, 15 and 7.5 seconds.
+	// Suspect, Inactive and Install are Galera's evs.suspect_timeout, evs.inactive_timeout and
+	// evs.install_timeout, its waits for a silent node. 0 means its defaults: 5, 15 and 7.5 seconds.
 	Suspect, Inactive, Install time.Duration
-	// Settings are server settings as name=value, after ours and so stronger
-	// than these. They are visible in the machine's process list.
+	// Settings are name=value and override ours. The process list shows them.
 	Settings []string
 }
 
-// MinPoolSize is the least that InnoDB takes for its buffer pool, in bytes.
+// MinPoolSize is InnoDB's smallest buffer pool, in bytes.
 const MinPoolSize = 8 << 20
 
 const (
@@ -69,8 +62,7 @@ const (
 	stopBound       = 60 * time.Second
 )
 
-// Cluster is one server or a Galera cluster on this machine. Nodes are counted
-// from 0. Its methods are safe for concurrent use.
+// Cluster is one server or a Galera cluster, with nodes from 0, safe for concurrent use.
 type Cluster struct {
 	options  Options
 	program  string
@@ -80,13 +72,13 @@ type Cluster struct {
 	nodes    server.List[member]
 	ports    server.Ports
 
-	// restarting lets one Restart find out who may begin the cluster anew, and
-	// begin it. It is taken after a node's Changing.
+	// restarting lets one Restart at a time decide who begins the cluster anew. It is taken after a
+	// node's Changing.
 	restarting sync.Mutex
 }
 
-// member is one server. galera, ist and sst are its ports for the group, for
-// catching up with what was missed, and for a whole copy.
+// member is one server, with its ports for the group, for missed transactions (ist) and copies
+// (sst).
 type member struct {
 	*server.Node
 	galera, ist, sst int
@@ -101,11 +93,10 @@ func mariadbd() server.Program {
 	}
 }
 
-// Start makes new databases and starts servers on them; they take writes when
-// Start returns. They listen on 127.0.0.1, or their machine's address; their Unix
-// sockets are in their private folders. As root they run as user mysql, or nobody.
-// A missing program is a *server.MissingError. It is for a single server or a Galera cluster;
-// see StartSet.
+// Start makes new databases and starts a single server, or a Galera cluster, on them; see StartSet
+// for replicas. They take writes when Start returns. They listen on 127.0.0.1, or their machine's
+// address, with Unix sockets in their private folders. If we are root they run as user mysql, or
+// nobody. A missing program is a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	m, err := prepare(o)
 	if err != nil {
@@ -117,7 +108,6 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return m, nil
 }
 
-// prepare finds the programs, gives out the ports and makes the folders.
 func prepare(o Options) (*Cluster, error) {
 	program, err := mariadbd().Find(o.Programs)
 	if err != nil {
@@ -133,7 +123,6 @@ func prepare(o Options) (*Cluster, error) {
 	return m, nil
 }
 
-// fillIn replaces empty options, gives out the ports and makes the folders.
 func (m *Cluster) fillIn() (err error) {
 	o := &m.options
 	o.Nodes = cmp.Or(o.Nodes, 1)
@@ -163,7 +152,6 @@ func (m *Cluster) fillIn() (err error) {
 	})
 }
 
-// makeNode gives one more node its ports and folders; at is nil for here.
 func (m *Cluster) makeNode(at *machine.Machine) (*member, error) {
 	n := &member{Node: &server.Node{Number: len(m.nodes.All()), Machine: at, User: m.user, IsError: binlog.IsError}}
 	if err := m.options.Place(n.Node, &m.ports, usualPort, "mariadbd", "mariadb"); err != nil {
@@ -197,7 +185,7 @@ func (m *Cluster) makeNode(at *machine.Machine) (*member, error) {
 func (n *member) data() string      { return filepath.Join(n.Dir, "data") }
 func (n *member) temporary() string { return filepath.Join(n.Dir, "tmp") }
 
-// Nodes are all nodes that there are or were.
+// Nodes are all past and present nodes.
 func (m *Cluster) Nodes() []*server.Node {
 	var all []*server.Node
 	for _, n := range m.nodes.All() {
@@ -206,15 +194,13 @@ func (m *Cluster) Nodes() []*server.Node {
 	return all
 }
 
-// Address is the URL of all nodes that the cluster began with, with the user
-// and the password.
+// Address is the URL of the original nodes, with user and password.
 func (m *Cluster) Address() string { return m.login.Address(m.Nodes()[:m.options.Nodes]) }
 
 // Node is node i.
 func (m *Cluster) Node(i int) *server.Node { return m.nodes.At(i).Node }
 
-// Primary is 0 for a single server, once it is ready. A Galera cluster has none:
-// the error is a *server.NoPrimaryError.
+// Primary is 0 for a ready single server. For Galera the error is a *server.NoPrimaryError.
 func (m *Cluster) Primary(ctx context.Context) (int, error) {
 	if m.provider != "" {
 		return 0, &server.NoPrimaryError{Product: "a Galera cluster"}
@@ -222,5 +208,5 @@ func (m *Cluster) Primary(ctx context.Context) (int, error) {
 	return 0, m.Ready(ctx, 0)
 }
 
-// Close kills all nodes, and what they started, and removes their folder.
+// Close kills all nodes with their descendants and removes their folder.
 func (m *Cluster) Close() error { return server.Close(m.Nodes(), m.options.Dir) }

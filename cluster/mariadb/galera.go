@@ -19,8 +19,7 @@ import (
 	"assay/cluster/server"
 )
 
-// galeraLibrary is the path of Galera's library, in the extra folder unless it
-// is empty, or where systems put it; else *server.MissingError.
+// galeraLibrary searches the extra folder and the system. The error is a *server.MissingError.
 func galeraLibrary(extra string) (string, error) {
 	const name = "libgalera_smm.so"
 	folders := []string{"/usr/lib/galera", "/usr/lib64/galera-4", "/usr/lib64/galera", "/usr/local/lib/galera", "/usr/lib"}
@@ -35,9 +34,8 @@ func galeraLibrary(extra string) (string, error) {
 	return "", &server.MissingError{Program: name, Looked: folders, Get: "install Galera (apt-get install galera-4 rsync socat)"}
 }
 
-// galeraArguments make a node a member of the cluster. Row format and the
-// interleaved lock mode are what Galera demands (MariaDB documentation,
-// "Configuring MariaDB Galera Cluster").
+// galeraArguments make a node a member. Galera demands the row format and the interleaved lock mode
+// (MariaDB documentation, "Configuring MariaDB Galera Cluster").
 func (m *Cluster) galeraArguments(node *member) []string {
 	var group []string
 	for _, n := range m.nodes.All() {
@@ -60,7 +58,7 @@ func (m *Cluster) galeraArguments(node *member) []string {
 		}
 	}
 	if suspect := m.options.Suspect; suspect > 0 && suspect < defaultSuspect {
-		// Galera refuses signs of life that are rarer than a third of it.
+		// Galera refuses a period above a third of the timeout.
 		provider = append(provider, "evs.keepalive_period="+isoSeconds(suspect/5))
 	}
 	return []string{
@@ -73,22 +71,18 @@ func (m *Cluster) galeraArguments(node *member) []string {
 	}
 }
 
-// defaultSuspect is Galera's own evs.suspect_timeout.
 const defaultSuspect = 5 * time.Second
 
-// isoSeconds is an ISO 8601 duration, as Galera reads it.
 func isoSeconds(d time.Duration) string {
 	return "PT" + strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "S"
 }
 
-// rejoin starts a node that has stopped: beside others that run, or as the
-// first of all. It tells the server how far its data goes, as the system's own
-// service does (galera_recovery): then what it missed is sent, and not
-// everything. It returns once the server is started, if that joins others.
+// rejoin starts a stopped node beside running ones, or as the first of all. It tells the server its
+// position, as the system's own service does (galera_recovery), so that only missed transactions
+// are sent and not everything. If the node joins others, rejoin returns once it is started.
 //
-// One node at a time is looked after: as long as it is not settled who begins
-// the cluster anew, nobody may start a server on data that others look into, or
-// begin another cluster.
+// It handles one node at a time: until it is clear who begins the cluster anew, no other call may
+// start a server on data under inspection, or begin another cluster.
 func (m *Cluster) rejoin(ctx context.Context, node *member, env []string) error {
 	m.restarting.Lock()
 	defer m.restarting.Unlock()
@@ -127,8 +121,7 @@ func (m *Cluster) rejoin(ctx context.Context, node *member, env []string) error 
 	return m.spawn(node, o)
 }
 
-// mostRecent is the member whose data goes farthest, of several the node. None
-// of them runs, and restarting is held.
+// mostRecent prefers node among equals. No member runs, and restarting is held.
 func (m *Cluster) mostRecent(ctx context.Context, node *member, own position) (*member, position, error) {
 	best, most := node, own
 	for _, other := range m.nodes.All() {
@@ -150,8 +143,7 @@ func (m *Cluster) othersRun(node *member) bool {
 	return slices.ContainsFunc(m.nodes.All(), func(n *member) bool { return n != node && n.Running() })
 }
 
-// position is how far the data of a node goes: the history's id, and the number
-// of the last transaction in it. The zero position is no data at all.
+// position is a history's id and its last transaction's number. The zero value means no data.
 type position struct {
 	uuid  string
 	seqno int64
@@ -164,16 +156,14 @@ func (p position) start() startOptions {
 	return startOptions{args: []string{fmt.Sprintf("--wsrep-start-position=%s:%d", p.uuid, p.seqno)}}
 }
 
-// noHistory is the id that stands for none.
 const noHistory = "00000000-0000-0000-0000-000000000000"
 
 var recoveredPosition = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`WSREP: Recovered position:? ([0-9a-f-]{36}):(-?[0-9]+)`)
 })
 
-// position reads the node's file grastate.dat, and where that does not know,
-// since the server was killed, has the server look into its data (option
-// wsrep-recover). The node must have stopped.
+// position reads the node's grastate.dat. After a kill that is unknown there, and the server looks
+// into its data (--wsrep-recover). The node must have stopped.
 func (m *Cluster) position(ctx context.Context, node *member) (position, error) {
 	saved, err := node.savedPosition()
 	if err != nil || saved.uuid == "" || saved.seqno >= 0 {
@@ -203,7 +193,7 @@ func (m *Cluster) position(ctx context.Context, node *member) (position, error) 
 
 func (n *member) stateFile() string { return filepath.Join(n.data(), "grastate.dat") }
 
-// savedPosition is what grastate.dat says; seqno is -1 if it does not know.
+// savedPosition reads grastate.dat; seqno is -1 if unknown.
 func (n *member) savedPosition() (position, error) {
 	file, err := os.Open(n.stateFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -228,15 +218,14 @@ func (n *member) savedPosition() (position, error) {
 		}
 	}
 	if p.uuid == noHistory {
-		// A copy that did not arrive as a whole, or was never begun.
+		// The copy never began or is incomplete.
 		return position{}, lines.Err()
 	}
 	return p, lines.Err()
 }
 
-// allowBegin marks the node as the one that may begin the cluster anew, as an
-// administrator does who has compared all nodes (Galera documentation,
-// "Restarting the Cluster").
+// allowBegin allows the node to begin the cluster anew, as an administrator does after comparing
+// all nodes (Galera documentation, "Restarting the Cluster").
 func (n *member) allowBegin() error {
 	text, err := os.ReadFile(n.stateFile())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,8 +11,7 @@ import (
 	"assay/cluster/server"
 )
 
-// Fixed says why the members cannot change, by a *server.FixedError. The members
-// of a Galera cluster can.
+// Fixed returns a *server.FixedError unless this is a Galera cluster.
 func (m *Cluster) Fixed() error {
 	if m.provider == "" {
 		return &server.FixedError{Product: "mariadb:1", Reason: "a single server is no Galera cluster; take mariadb:3"}
@@ -20,16 +19,14 @@ func (m *Cluster) Fixed() error {
 	return nil
 }
 
-// CheckReplace implements cluster's replacing: a node of a Galera cluster without data gets a state
-// snapshot transfer.
+// CheckReplace is nil for a Galera cluster, where an empty node gets a state snapshot transfer.
 func (m *Cluster) CheckReplace() error { return m.Fixed() }
 
-// Data implements it.
+// Data is the folder of node i's data.
 func (m *Cluster) Data(i int) string { return m.nodes.At(i).data() }
 
-// Grow starts one more node, which copies everything from another one (a state
-// snapshot transfer), and returns its number when it is a member in step. After
-// an error it is gone.
+// Grow starts a node, which copies everything from another (a state snapshot transfer), and returns
+// its number when it is in step. After an error it is gone.
 func (m *Cluster) Grow(ctx context.Context, at *machine.Machine) (int, error) {
 	node, err := m.makeNode(at)
 	if err != nil {
@@ -44,9 +41,8 @@ func (m *Cluster) Grow(ctx context.Context, at *machine.Machine) (int, error) {
 	return node.Number, nil
 }
 
-// Shrink stops node i in order: it tells the others that it leaves, and they
-// count one member less, for which it waits. The last node that runs is refused, since the data of
-// others may be older.
+// Shrink stops node i in order, so that it announces its leaving, and waits until the others count
+// one member less. It refuses the last running node, since others' data may be older.
 func (m *Cluster) Shrink(ctx context.Context, i int) error {
 	node := m.nodes.At(i)
 	node.Changing.Lock()
@@ -61,7 +57,6 @@ func (m *Cluster) Shrink(ctx context.Context, i int) error {
 	return m.agree(ctx, i)
 }
 
-// agree waits until the nodes that run count one another and nobody else.
 func (m *Cluster) agree(ctx context.Context, i int) error {
 	return server.Until(ctx, 50*time.Millisecond, "the others to agree on their members", func(ctx context.Context) error {
 		_, _, err := m.Membership(ctx, i)
@@ -69,8 +64,7 @@ func (m *Cluster) agree(ctx context.Context, i int) error {
 	})
 }
 
-// Rejoin starts node i again with the data that it left with; it gets what it
-// has missed.
+// Rejoin starts node i with its old data; it gets what it missed.
 func (m *Cluster) Rejoin(ctx context.Context, i int) error {
 	node := m.nodes.At(i)
 	node.Left.Store(false)
@@ -84,9 +78,8 @@ func (m *Cluster) Rejoin(ctx context.Context, i int) error {
 	return nil
 }
 
-// Membership reports whether node i is a member in step, by the sizes of the cluster (wsrep_cluster_size)
-// that the nodes report: all of them have to count those that run, and the node
-// has to be one of these or not.
+// Membership reports whether node i is a member in step. All running nodes must report their own
+// number as the cluster's size (wsrep_cluster_size), and node i must be running.
 func (m *Cluster) Membership(ctx context.Context, i int) (bool, string, error) {
 	node := m.nodes.At(i)
 	running := 0

@@ -12,11 +12,10 @@ import (
 	"assay/cluster/server"
 )
 
-// answerBound is how long a node may take to answer; a paused one never does.
 const answerBound = time.Second
 
-// status is what a node reports of itself (MariaDB documentation, "Galera
-// Cluster Status Variables"). A single node has the zero state.
+// status is explained in MariaDB's documentation, "Galera Cluster Status Variables". A single node
+// has the zero state.
 type status struct {
 	galera    bool
 	state     string // wsrep_local_state_comment
@@ -26,7 +25,6 @@ type status struct {
 	committed int64  // wsrep_last_committed
 }
 
-// ready is nil if the node takes part, and else says what keeps it.
 func (s status) ready() error {
 	if !s.galera || s.state == "Synced" && s.component == "Primary" && s.accepting {
 		return nil
@@ -34,12 +32,11 @@ func (s status) ready() error {
 	return fmt.Errorf("it is %s in a component that is %s", cmp.Or(s.state, "nothing yet"), cmp.Or(s.component, "none"))
 }
 
-// Parameter asks node i for the value of a system variable that it works with.
+// Parameter asks node i for the value of a system variable.
 func (m *Cluster) Parameter(ctx context.Context, i int, name string) (value string, err error) {
 	return m.login.Variable(ctx, m.Node(i), name)
 }
 
-// ask has a node say how it is, over a connection of its own.
 func (m *Cluster) ask(ctx context.Context, node *member) (status, error) {
 	told := map[string]string{}
 	err := m.login.InSession(ctx, node.Node, answerBound, func(ctx context.Context, c *sql.Conn) error {
@@ -64,12 +61,10 @@ func (m *Cluster) ask(ctx context.Context, node *member) (status, error) {
 	return state, err
 }
 
-// Ready returns when node i takes writes: in a cluster it is a member in step
-// (wsrep_local_state_comment Synced) of the component that has the quorum
-// (wsrep_cluster_status Primary).
+// Ready returns when node i takes writes. In a Galera cluster it is then Synced
+// (wsrep_local_state_comment) in the component with the quorum (wsrep_cluster_status Primary).
 func (m *Cluster) Ready(ctx context.Context, i int) error { return m.await(ctx, m.nodes.At(i)) }
 
-// await asks a node for its state until it is ready.
 func (m *Cluster) await(ctx context.Context, node *member) error {
 	return node.Await(ctx, func(ctx context.Context) error {
 		state, err := m.ask(ctx, node)
@@ -80,8 +75,8 @@ func (m *Cluster) await(ctx context.Context, node *member) error {
 	})
 }
 
-// Settled returns when all nodes that run are ready, are one cluster, and have
-// applied what any of them had when it was called.
+// Settled returns when all running nodes are ready, are one cluster, and have applied all that any
+// had at the first answer of all.
 func (m *Cluster) Settled(ctx context.Context) error {
 	goal := int64(-1)
 	return server.Until(ctx, 50*time.Millisecond, "the nodes of MariaDB", func(ctx context.Context) error {
@@ -89,7 +84,6 @@ func (m *Cluster) Settled(ctx context.Context) error {
 	})
 }
 
-// inStep says which nodes are not; goal is set once all have answered.
 func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
 	states, failures := server.AskAll(m.Nodes(), func(i int) (status, error) {
 		state, err := m.ask(ctx, m.nodes.At(i))

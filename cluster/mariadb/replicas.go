@@ -30,8 +30,7 @@ func StartSet(ctx context.Context, o Options) (*binlog.Set, error) {
 	return set, nil
 }
 
-// startMember starts a node of a set, with a new database if it has none. Nothing of how that is
-// made is in the binary log.
+// startMember starts a node of a set and first makes a missing database, outside the binary log.
 func (m *Cluster) startMember(ctx context.Context, i int, env []string) (err error) {
 	node := m.nodes.At(i)
 	o := startOptions{args: m.replicaArguments(node), env: env}
@@ -62,10 +61,10 @@ func (m *Cluster) startMember(ctx context.Context, i int, env []string) (err err
 	return err
 }
 
-// replicaArguments are the arguments of a primary, which is the first node, or of a replica.
+// replicaArguments are for the primary, which is the first node, or for a replica.
 //
-// A primary is no semi-synchronous replica at the same time: before MariaDB 10.11.9 one that was
-// killed and started again so took back what its replicas already had (MariaDB's issue MDEV-33465).
+// A primary must not also be a semi-synchronous replica: before MariaDB 10.11.9 a killed primary
+// then took back what its replicas already had when it was started again (MDEV-33465).
 func (m *Cluster) replicaArguments(node *member) []string {
 	args, part := []string{"--server-id=" + strconv.Itoa(node.Number+1), "--log-bin=binlog", "--log-slave-updates=ON", "--gtid-strict-mode=ON",
 		"--slave-net-timeout=" + strconv.Itoa(int(binlog.Silence.Seconds()))}, "master"
@@ -78,7 +77,6 @@ func (m *Cluster) replicaArguments(node *member) []string {
 	return args
 }
 
-// forget takes all data of a node that has stopped.
 func (n *member) forget() error {
 	_, _, err := server.Clear(n.data())
 	return err

@@ -10,9 +10,8 @@ import (
 	"assay/cluster/server"
 )
 
-// startAll makes the first node's database and starts all nodes. The others of
-// a Galera cluster begin empty and copy everything from a node that is there,
-// one after the other, since a node that gives a copy gives only one.
+// startAll makes the first node's database. The other nodes of a Galera cluster begin empty and
+// copy everything, one after the other, since a node gives one copy at a time.
 func (m *Cluster) startAll(ctx context.Context) error {
 	first := m.nodes.At(0)
 	if err := m.install(ctx, first); err != nil {
@@ -37,7 +36,6 @@ func (m *Cluster) startAll(ctx context.Context) error {
 	return m.Settled(ctx)
 }
 
-// install makes the database of a node.
 func (m *Cluster) install(ctx context.Context, node *member) error {
 	script, err := server.Program{Name: "mariadb-install-db", Folders: []string{filepath.Dir(m.program),
 		"/usr/local/mysql/scripts"}, Get: mariadbd().Get}.Find(m.options.Programs)
@@ -56,13 +54,12 @@ func (m *Cluster) install(ctx context.Context, node *member) error {
 	return err
 }
 
-// environment lets the server's scripts find what an administrator has.
+// environment adds the administrator's folders to PATH for the server's scripts.
 func (m *Cluster) environment(further []string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin:/bin"}, further...)
 }
 
-// writeUsers writes the statements that replace all users by ours. The user mariadb.sys, who
-// cannot log in, is the owner of views.
+// writeUsers keeps mariadb.sys, who cannot log in and owns views.
 func (m *Cluster) writeUsers(node *member) (path string, err error) {
 	before := ""
 	if m.options.Replication != Galera { // each node of a set makes its own
@@ -71,12 +68,11 @@ func (m *Cluster) writeUsers(node *member) (path string, err error) {
 	return m.login.WriteUsers(node.Node, before, "DELETE FROM mysql.global_priv WHERE User NOT IN ('"+m.login.User+"', 'mariadb.sys');\nFLUSH PRIVILEGES;\n")
 }
 
-// arguments are the arguments of every start of a node, without Galera's.
 func (m *Cluster) arguments(node *member) []string {
 	o := m.options
 	args := []string{
 		"--no-defaults", "--datadir=" + node.data(), "--tmpdir=" + node.temporary(),
-		// Relative to the data folder: the path of a socket may not be long.
+		// Relative to the data folder, because a socket's path must be short.
 		"--socket=mariadb.sock", "--pid-file=mariadb.pid",
 		"--bind-address=" + node.Host, "--port=" + strconv.Itoa(node.Port),
 		"--skip-name-resolve", "--character-set-server=utf8mb4", "--max-connections=2000",
@@ -99,7 +95,6 @@ func (m *Cluster) arguments(node *member) []string {
 	return args
 }
 
-// startOptions are the options of one start.
 type startOptions struct {
 	// begin makes the node the first of a cluster, or the only one.
 	begin bool
@@ -107,7 +102,6 @@ type startOptions struct {
 	env   []string
 }
 
-// start starts a node and waits until it is ready.
 func (m *Cluster) start(ctx context.Context, node *member, o startOptions) error {
 	if err := m.spawn(node, o); err != nil {
 		return err
@@ -115,7 +109,6 @@ func (m *Cluster) start(ctx context.Context, node *member, o startOptions) error
 	return m.await(ctx, node)
 }
 
-// spawn starts a node's server.
 func (m *Cluster) spawn(node *member, o startOptions) error {
 	args := m.arguments(node)
 	if o.begin && m.provider != "" {
@@ -126,8 +119,7 @@ func (m *Cluster) spawn(node *member, o startOptions) error {
 	})
 }
 
-// tookAdjusted is an error if a node that was started with other settings than the cluster's took
-// other values than these; then it is killed, since nobody wants it so.
+// tookAdjusted kills a started node that took other values than its adjusted settings.
 func (n *member) tookAdjusted() error {
 	err := n.Adjusted(n.Settings(nil))
 	if err != nil {
@@ -136,15 +128,11 @@ func (n *member) tookAdjusted() error {
 	return err
 }
 
-// Restart stops node i if it runs, starts it again with the same data and ports
-// and with env (NAME=value) added to its environment, and returns when it is
-// ready, which after Kill takes as long as recovery and, in a cluster, as long
-// as it takes to get what was missed.
+// Restart starts node i again with env (NAME=value), and returns when it is ready. That includes
+// recovery, and in a cluster the transfer of what it missed.
 //
-// Where no node of a cluster runs, the one with the most recent data has to
-// begin it anew, and is started first if it is not node i itself; the others
-// would lose what only it has. A node that joins others that have no quorum
-// waits with them until there is one.
+// If no node of a cluster runs, Restart first starts the node with the most recent data, to lose
+// no transaction. A node that joins others without a quorum waits with them.
 func (m *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := m.nodes.At(i)
 	return node.Restart(ctx, func(ctx context.Context) (err error) {

@@ -15,19 +15,16 @@ import (
 )
 
 const (
-	// lockBound is how long fsync may take to lock a member: it waits for transactions,
-	// which may last for a minute (transactionLifetimeLimitSeconds).
+	// lockBound limits fsync's lock of a member, which waits for transactions of up to a minute
+	// (transactionLifetimeLimitSeconds).
 	lockBound = 90 * time.Second
-	// unlockBound is how long unlocking it is tried: a lock that nobody waits for any more
-	// comes all the same, and fsyncUnlock waits until it has come.
+	// unlockBound is as long, because an abandoned lock still comes and fsyncUnlock waits for it.
 	unlockBound = lockBound
-	// notLocked is the code of fsyncUnlock's refusal on a member that is not locked
-	// (IllegalOperation).
+	// notLocked is fsyncUnlock's code for a member that is not locked (IllegalOperation).
 	notLocked = 20
 )
 
-// CheckBackup says why no backup can be made in this way, which is a copy of the locked files
-// if it is empty. There is no way here to restore the state of a moment.
+// CheckBackup allows only an empty way (a copy of the locked files), and no moment.
 func (m *ReplicaSet) CheckBackup(way string, moment bool) error {
 	switch {
 	case way != "":
@@ -59,8 +56,7 @@ func (m *ReplicaSet) BackUp(ctx context.Context, i int, _, into string) (by stri
 	return "a copy of the files under fsyncLock", node.Copy(ctx, into, files...)
 }
 
-// unlock has a member take writes again, whatever became of ctx. One that is gone is not
-// locked any more.
+// unlock works even if ctx has ended. A member that has ended is unlocked.
 func unlock(ctx context.Context, node *server.Node) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockBound)
 	defer cancel()
@@ -74,8 +70,7 @@ func unlock(ctx context.Context, node *server.Node) error {
 	})
 }
 
-// dataFiles are what is in a member's folder but for what says how it runs, which changes
-// under the lock too.
+// dataFiles leaves out the files about the running process, which change under the lock too.
 func dataFiles(dir string) (paths []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -110,9 +105,9 @@ func (m *ReplicaSet) Restore(ctx context.Context, backup, into string, _ time.Ti
 	return r.Address(), r.Close, nil
 }
 
-// makeOnlyMember takes the members out of the configuration that a restored member has, in
-// which it does not find itself, and puts it in by force (MongoDB manual, "Reconfigure a
-// Replica Set with Unavailable Members"). It says nothing to the others before or after.
+// makeOnlyMember replaces the members in a restored member's configuration by itself, by force
+// (MongoDB manual, "Reconfigure a Replica Set with Unavailable Members"). The old members hear
+// nothing of it.
 func makeOnlyMember(ctx context.Context, node *server.Node) error {
 	return node.Await(ctx, func(ctx context.Context) error {
 		var has struct {

@@ -13,22 +13,20 @@ import (
 	"assay/cluster/server"
 )
 
-// answerBound is how long a member may take to answer a command; a paused one
-// never does. Initiation has the first contact of all members in it.
+// A paused member never answers. initiateBound also covers the first contact of all members.
 const (
 	answerBound   = time.Second
 	initiateBound = 20 * time.Second
 )
 
-// stepDownPeriod is how long a primary that has stepped down does not stand
-// again, the default of replSetStepDown. Before it does, it waits up to
-// catchUpPeriod for another member to catch up, also the default.
+// After a step-down a primary does not stand again for stepDownPeriod. Before, it waits up to
+// catchUpPeriod for another member to catch up. Both are replSetStepDown's defaults.
 const (
 	stepDownPeriod = 60 * time.Second
 	catchUpPeriod  = 10 * time.Second
 )
 
-// helloReply is what a member says of itself (MongoDB manual, "hello").
+// helloReply is a member's report about itself (MongoDB manual, "hello").
 type helloReply struct {
 	Primary    bool          `bson:"isWritablePrimary"`
 	Secondary  bool          `bson:"secondary"`
@@ -43,16 +41,12 @@ type helloReply struct {
 	} `bson:"lastWrite"`
 }
 
-// inStep reports whether the member has its part in the set: it is not
-// starting, recovering or copying its data.
 func (r helloReply) inStep() bool { return r.Primary || r.Secondary || r.Arbiter }
 
-// holds reports whether the member is in step and has all up to a moment of the oplog.
 func (r helloReply) holds(goal bson.Timestamp) bool {
 	return r.inStep() && (r.Arbiter || !r.LastWrite.OpTime.TS.Before(goal))
 }
 
-// startAll starts all members and makes them a replica set.
 func (m *ReplicaSet) startAll(ctx context.Context) error {
 	for _, node := range m.nodes.All() {
 		if err := m.start(ctx, node); err != nil {
@@ -63,12 +57,11 @@ func (m *ReplicaSet) startAll(ctx context.Context) error {
 	if err := run(ctx, first, initiateBound, m.initiation(), nil); err != nil {
 		return fmt.Errorf("initiate: %w", err)
 	}
-	// A set that has never had a primary waits for the election timeout like
-	// any other; so the first member is asked to stand at once, again until the
-	// others have heard of the set and vote for it.
+	// A new set waits for the election timeout like any other, so the first member is asked to
+	// stand at once, again and again until the others know the set and vote for it.
 	if err := await(ctx, first, func(r helloReply) bool {
 		if r.Secondary {
-			// A refusal is not an error: time brings a primary too.
+			// After a refusal the election timeout brings a primary too.
 			_ = run(ctx, first, answerBound, bson.D{{Key: "replSetStepUp", Value: 1}}, nil)
 		}
 		return r.Primary
@@ -78,8 +71,8 @@ func (m *ReplicaSet) startAll(ctx context.Context) error {
 	if err := m.awaitAll(ctx, helloReply.inStep); err != nil {
 		return err
 	}
-	// A member's oplog begins where its copy of the data began. One that stands before that could go
-	// on from nobody else if the first member was lost now: too stale, it would recover for ever.
+	// A member's oplog begins where its copy of the data began. If the first member were lost now, a
+	// member behind that could continue from no other and, too stale, would recover for ever.
 	var goal bson.Timestamp
 	if err := await(ctx, first, func(r helloReply) bool { goal = r.LastWrite.OpTime.TS; return !goal.IsZero() }); err != nil {
 		return err
@@ -96,7 +89,6 @@ func (m *ReplicaSet) awaitAll(ctx context.Context, want func(helloReply) bool) e
 	return nil
 }
 
-// initiation is the command that makes the members a set.
 func (m *ReplicaSet) initiation() bson.D {
 	members := bson.A{}
 	for _, node := range m.nodes.All() {
@@ -114,23 +106,22 @@ func (m *ReplicaSet) initiation() bson.D {
 		{Key: "members", Value: members}, {Key: "settings", Value: settings}}}}
 }
 
-// CheckReplace implements cluster's replacing: a member without data makes an initial sync (MongoDB
-// manual, "Resync a Member of a Replica Set").
+// CheckReplace is nil: a member without data makes an initial sync (MongoDB manual, "Resync a
+// Member of a Replica Set").
 func (m *ReplicaSet) CheckReplace() error { return nil }
 
-// Data implements it.
+// Data is the folder of member i's data.
 func (m *ReplicaSet) Data(i int) string { return m.nodes.At(i).Dir }
 
-// CheckSwitchOver implements cluster's switching.
+// CheckSwitchOver is nil: StepDown switches over.
 func (m *ReplicaSet) CheckSwitchOver() error { return nil }
 
-// SwitchOver implements cluster's switching.
+// SwitchOver is StepDown.
 func (m *ReplicaSet) SwitchOver(ctx context.Context, _ int) error { return m.StepDown(ctx) }
 
-// StepDown makes the primary step down once another member has caught up with
-// it, and keeps it from standing again for a minute. It returns when it has
-// stepped down; the next primary comes with the next election. A set of one
-// data node refuses.
+// StepDown makes the primary step down once another member has caught up, and keeps it from
+// standing again for a minute. The next primary comes with the next election. A set of one data
+// node refuses.
 func (m *ReplicaSet) StepDown(ctx context.Context) error {
 	i, err := m.Primary(ctx)
 	if err != nil {
@@ -145,15 +136,14 @@ func (m *ReplicaSet) StepDown(ctx context.Context) error {
 	return nil
 }
 
-// hello asks a member for its state, which needs no user.
 func hello(ctx context.Context, n *server.Node) (reply helloReply, err error) {
 	err = run(ctx, n, answerBound, bson.D{{Key: "hello", Value: 1}}, &reply)
 	return reply, err
 }
 
-// run runs a command on the member's database admin and decodes the answer
-// into reply unless that is nil. It uses a connection of its own and no
-// driver, which would keep watching the member in the background.
+// run runs a command on the member's database admin and decodes the answer into reply unless that
+// is nil. It uses a connection of its own and no driver, which would watch the member in the
+// background.
 func run(ctx context.Context, n *server.Node, bound time.Duration, command bson.D, reply any) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
@@ -192,7 +182,6 @@ func run(ctx context.Context, n *server.Node, bound time.Duration, command bson.
 	return bson.Unmarshal(answer, reply)
 }
 
-// commandError is a member's refusal of a command.
 type commandError struct {
 	code    int32
 	message string
@@ -200,9 +189,8 @@ type commandError struct {
 
 func (e *commandError) Error() string { return fmt.Sprintf("error %d: %s", e.code, e.message) }
 
-// The layout of OP_MSG (MongoDB manual, "MongoDB Wire Protocol"): a header of
-// four int32 (length, request, response to, operation), the flags, and one
-// section of kind 0, which is the document.
+// OP_MSG (MongoDB manual, "MongoDB Wire Protocol") is a header of four int32 (length, request,
+// response to, operation), the flags, and one section of kind 0, the document.
 const (
 	opMsgCode   = 2013
 	opMsgPrefix = 16 + 4 + 1
@@ -219,7 +207,6 @@ func opMsg(command bson.D) ([]byte, error) {
 	return append(message, body...), nil
 }
 
-// readOpMsg reads one answer and returns its document.
 func readOpMsg(r io.Reader) (bson.Raw, error) {
 	prefix := make([]byte, opMsgPrefix)
 	if _, err := io.ReadFull(r, prefix); err != nil {

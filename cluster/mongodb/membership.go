@@ -13,17 +13,14 @@ import (
 	"assay/cluster/server"
 )
 
-// withdrawBound is how long a member that could not be added, or was stopped
-// half way, may take to be taken out again.
 const withdrawBound = 30 * time.Second
 
 // Fixed is nil: the members of a set can always change.
 func (m *ReplicaSet) Fixed() error { return nil }
 
-// Grow starts one more data node on the machine and makes it a member of the
-// set. It returns the node's number when it has copied the data and, unless there
-// are seven voters already, votes and can be elected. After an error the set is as
-// it was and the node is gone.
+// Grow starts a data node on the machine and makes it a member. It returns the node's number when
+// it has copied the data and, unless there are seven voters, votes and can be elected. After an
+// error the set is as before and the node is gone.
 func (m *ReplicaSet) Grow(ctx context.Context, at *machine.Machine) (int, error) {
 	node, err := m.makeNode(at)
 	if err != nil {
@@ -41,7 +38,7 @@ func (m *ReplicaSet) Grow(ctx context.Context, at *machine.Machine) (int, error)
 	return node.Number, err
 }
 
-// withdraw takes a member out whatever became of ctx.
+// withdraw excludes a member even if ctx has ended.
 func (m *ReplicaSet) withdraw(ctx context.Context, node *server.Node) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawBound)
 	defer cancel()
@@ -51,8 +48,8 @@ func (m *ReplicaSet) withdraw(ctx context.Context, node *server.Node) error {
 	return nil
 }
 
-// Shrink takes member i out of the set and then stops it; its data stays. A
-// primary steps down first. The last data node is refused.
+// Shrink excludes member i from the set and then stops it; its data stays. A primary steps down
+// first. It refuses the last data node.
 func (m *ReplicaSet) Shrink(ctx context.Context, i int) error {
 	node := m.nodes.At(i)
 	node.Changing.Lock()
@@ -63,8 +60,7 @@ func (m *ReplicaSet) Shrink(ctx context.Context, i int) error {
 	return node.Halt(ctx)
 }
 
-// Rejoin makes member i, which Shrink has taken out, a member again, with the
-// data that it left with.
+// Rejoin makes member i a member again after Shrink, with its old data.
 func (m *ReplicaSet) Rejoin(ctx context.Context, i int) error {
 	node := m.nodes.At(i)
 	node.Changing.Lock()
@@ -80,8 +76,8 @@ func (m *ReplicaSet) Rejoin(ctx context.Context, i int) error {
 	return nil
 }
 
-// Membership reports whether member i is in step, by the configuration that the
-// primary reports as in force and what the member reports of itself.
+// Membership reports whether member i is in step, by the configuration in force at the primary and
+// by the member's own report.
 func (m *ReplicaSet) Membership(ctx context.Context, i int) (bool, string, error) {
 	primary, err := m.Primary(ctx)
 	if err != nil {
@@ -112,7 +108,7 @@ func (m *ReplicaSet) Membership(ctx context.Context, i int) (bool, string, error
 	return reply.inStep(), text + ", among them " + node.Address() + ", which says it is " + state, nil
 }
 
-// setConfig is the set's configuration; what is not named here is kept.
+// setConfig is the set's configuration. It keeps unknown fields.
 type setConfig struct {
 	Version int64       `bson:"version"`
 	Members []setMember `bson:"members"`
@@ -140,8 +136,7 @@ func (c setConfig) voters() int {
 	return n
 }
 
-// config is the configuration that the member has; on the primary it is the
-// set's.
+// config is the member's copy of the configuration. The primary's copy is the set's.
 func (m *ReplicaSet) config(ctx context.Context, of *server.Node) (setConfig, error) {
 	var reply struct {
 		Config setConfig `bson:"config"`
@@ -150,10 +145,9 @@ func (m *ReplicaSet) config(ctx context.Context, of *server.Node) (setConfig, er
 	return reply.Config, err
 }
 
-// admit makes a running node a member. A data node is first one without a vote,
-// so that the majority does not hang on a node that has no data yet, and gets
-// its vote once it is a secondary (MongoDB manual, "Add Members to a Replica
-// Set"; at most seven members vote).
+// admit makes a running node a member. A data node has no vote until it is a secondary, so that no
+// majority depends on a node without data (MongoDB manual, "Add Members to a Replica Set"). At most
+// seven members vote.
 func (m *ReplicaSet) admit(ctx context.Context, node *server.Node) error {
 	err := m.reconfigure(ctx, func(c *setConfig) bool {
 		if c.index(node) >= 0 {
@@ -183,7 +177,6 @@ func (m *ReplicaSet) admit(ctx context.Context, node *server.Node) error {
 	})
 }
 
-// exclude takes a member out of the configuration, once it is not the primary.
 func (m *ReplicaSet) exclude(ctx context.Context, node *server.Node) error {
 	err := m.reconfigure(ctx, func(c *setConfig) bool {
 		i := c.index(node)
@@ -199,20 +192,18 @@ func (m *ReplicaSet) exclude(ctx context.Context, node *server.Node) error {
 	return err
 }
 
-// The refusals of a configuration (MongoDB, error_codes.yml): no second try
-// makes an invalid one right; one that does not go with the present one may be
-// late by a version, which a few tries make right.
+// Refusals of a configuration (MongoDB, error_codes.yml). An invalid one stays invalid. One that
+// does not fit the present one may be a version late, which a few tries cure.
 const (
 	codeInvalidConfig      = 93  // InvalidReplicaSetConfig
 	codeIncompatibleConfig = 103 // NewReplicaSetConfigurationIncompatible
 	mostIncompatible       = 10
 )
 
-// reconfigure has the primary change the set's configuration, again until it is
-// done: elections and other changes may come in between, and a change has to be
-// taken by a majority before the next (MongoDB manual, "replSetReconfig"). edit
-// returns false if nothing is to be done. A primary that is among leaving is
-// asked to step down first.
+// reconfigure has the primary change the set's configuration. It tries again until this is done,
+// because of elections and other changes, and because a majority must have a change before the next
+// (MongoDB manual, "replSetReconfig"). edit returns false if there is nothing to do. A primary
+// among leaving must step down first.
 func (m *ReplicaSet) reconfigure(ctx context.Context, edit func(*setConfig) bool, leaving ...*server.Node) error {
 	incompatible := 0
 	return server.Until(ctx, 100*time.Millisecond, "a change of "+m.options.ReplicaSet, func(ctx context.Context) error {

@@ -12,10 +12,8 @@ import (
 	"assay/internal/wait"
 )
 
-// askPause is how long a member is left alone that has answered.
 const askPause = 50 * time.Millisecond
 
-// answer is the latest that a member has said, or that it said nothing.
 type answer struct {
 	number int
 	host   string
@@ -23,10 +21,9 @@ type answer struct {
 	err    error
 }
 
-// Primary returns the number of the primary as soon as there is one. While
-// a deposed primary has not noticed yet, two members say that they are it; the
-// one elected later is returned. A member that is silent is not waited for if a
-// majority of the others names the primary.
+// Primary waits for a primary. Until a deposed primary has noticed, two members claim to be it;
+// Primary returns the one elected later. It does not wait for silent members if a majority names
+// the primary.
 func (m *ReplicaSet) Primary(ctx context.Context) (int, error) {
 	asking, cancel := context.WithCancel(ctx)
 	var wait sync.WaitGroup
@@ -55,7 +52,6 @@ func (m *ReplicaSet) Primary(ctx context.Context) (int, error) {
 	}
 }
 
-// keepAsking asks the member who it is again and again, until ctx ends.
 func keepAsking(ctx context.Context, node *server.Node, to chan<- answer) {
 	for {
 		a := answer{number: node.Number, host: node.Address(), err: os.ErrProcessDone}
@@ -73,9 +69,9 @@ func keepAsking(ctx context.Context, node *server.Node, to chan<- answer) {
 	}
 }
 
-// elected returns the member that says it is the primary, of several the one
-// elected last, if a majority of all members says the same or none is left to
-// be heard. The election's id grows with the term (MongoDB manual, "hello").
+// elected returns the last elected of the members that claim to be the primary, if a majority of
+// all members agrees or all have answered. The election's id grows with the term (MongoDB manual,
+// "hello").
 func elected(latest map[int]answer, members int) (number int, found bool) {
 	var newest answer
 	for _, a := range latest {

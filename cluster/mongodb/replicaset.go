@@ -1,4 +1,5 @@
-// Package mongodb runs MongoDB replica sets as local processes.
+// Package mongodb runs MongoDB replica sets as local processes. It must not know how a spec asks
+// for them.
 package mongodb
 
 import (
@@ -18,44 +19,38 @@ import (
 	"assay/cluster/server"
 )
 
-// Options says how to run a replica set. The zero value gives three data nodes
-// with MongoDB's own timing, in temporary folders. There is no access control:
-// whoever is on this machine can connect.
+// Options says how to run a replica set. The zero value has three data nodes with MongoDB's own
+// timing, in temporary folders. There is no access control: every user of this machine can connect.
 type Options struct {
-	// Layout has three members that hold data, if it does not say; one is enough for
-	// transactions. Machines are those of data nodes, and then of arbiters.
+	// Layout.Nodes hold data; 0 means three, and one is enough for transactions. Machines are for
+	// the data nodes, then for the arbiters.
 	server.Layout
 
-	// Arbiters is how many members only vote. Nodes and Arbiters together are
-	// at most 7, the most that may vote.
+	// Arbiters only vote. Nodes and Arbiters together are at most 7, since no more can vote.
 	Arbiters int
 	// ReplicaSet is the set's name; empty means "rs0".
 	ReplicaSet string
-	// ElectionTimeout is how long the set does without a primary before it
-	// elects another (settings.electionTimeoutMillis); 0 means MongoDB's
-	// default, 10 seconds.
+	// ElectionTimeout is how long the set waits for its primary before an election
+	// (settings.electionTimeoutMillis); 0 means MongoDB's default, 10 seconds.
 	ElectionTimeout time.Duration
-	// Heartbeat is the interval at which members look after one another
-	// (settings.heartbeatIntervalMillis); 0 means the default, 2 seconds.
+	// Heartbeat is settings.heartbeatIntervalMillis; 0 means the default, 2 seconds.
 	Heartbeat time.Duration
-	// CacheSize is WiredTiger's cache on each node in bytes, at least
-	// MinCacheSize; 0 means that. MongoDB's own default is half of the machine,
-	// for every node.
+	// CacheSize is WiredTiger's cache on each node in bytes; 0 means MinCacheSize. MongoDB's own
+	// default is half of the machine for every node.
 	CacheSize int64
-	// OplogSize is the size of the oplog in bytes; 0 means 128 MiB.
+	// OplogSize is in bytes; 0 means 128 MiB.
 	OplogSize int64
 	// Args are further arguments of every mongod, such as "--setParameter",
-	// "transactionLifetimeLimitSeconds=30". They are visible in the machine's
-	// process list. Arguments that turn access control on leave a set without
-	// users; StepDown is then refused.
+	// "transactionLifetimeLimitSeconds=30". The process list shows them. Arguments for access
+	// control leave a set without users, where StepDown is refused.
 	Args []string
-	// Settings are name=value: parameters of every mongod (--setParameter), and, with dots in
-	// their names, keys of its configuration file, such as
-	// storage.journal.commitIntervalMs=50. Arguments are stronger than those.
+	// Settings are name=value: parameters of every mongod (--setParameter), or keys of its
+	// configuration file, which have dots, such as storage.journal.commitIntervalMs=50. Args
+	// override them.
 	Settings []string
 }
 
-// MinCacheSize is the least that mongod takes for WiredTiger's cache, in bytes.
+// MinCacheSize is the smallest cache that mongod accepts for WiredTiger, in bytes.
 const MinCacheSize = 256 << 20
 
 const (
@@ -64,9 +59,8 @@ const (
 	usualPort        = 27017
 )
 
-// ReplicaSet is a replica set on this machine. Data nodes have the numbers from 0
-// on, arbiters follow; a node that was added comes last. Its methods are safe for
-// concurrent use.
+// ReplicaSet is a replica set on this machine. Data nodes have the numbers from 0 on, then come the
+// arbiters, then added nodes. Its methods are safe for concurrent use.
 type ReplicaSet struct {
 	options Options
 	program string
@@ -82,9 +76,8 @@ func mongod() server.Program {
 	}
 }
 
-// Start starts the members, makes them a replica set, and returns when it has a
-// primary and all members are in step. The members listen on 127.0.0.1, or their
-// machine's address, without Unix sockets. A missing program is a
+// Start returns when the set has a primary and all members are in step. The members listen on
+// 127.0.0.1, or their machine's address, without Unix sockets. A missing program is a
 // *server.MissingError.
 func Start(ctx context.Context, o Options) (*ReplicaSet, error) {
 	program, err := mongod().Find(o.Programs)
@@ -101,7 +94,6 @@ func Start(ctx context.Context, o Options) (*ReplicaSet, error) {
 	return m, nil
 }
 
-// fillIn replaces empty options, gives out the ports and makes the folders.
 func (m *ReplicaSet) fillIn() error {
 	o := &m.options
 	o.Nodes = cmp.Or(o.Nodes, 3)
@@ -121,7 +113,6 @@ func (m *ReplicaSet) fillIn() error {
 	})
 }
 
-// makeNode makes one more member's folder; the member is not started.
 func (m *ReplicaSet) makeNode(at *machine.Machine) (*server.Node, error) {
 	node := &server.Node{Number: len(m.nodes.All()), Machine: at, IsError: isError}
 	if err := m.options.Place(node, &m.ports, usualPort, "mongod", "mongodb"); err != nil {
@@ -131,9 +122,8 @@ func (m *ReplicaSet) makeNode(at *machine.Machine) (*server.Node, error) {
 	return node, nil
 }
 
-// isError finds errors (E) and fatal ones (F) in a log (MongoDB manual, "Log
-// Messages", severity): a mongod that gives up logs a page about its shutdown
-// after them.
+// isError finds errors (E) and fatal errors (F) in a log (MongoDB manual, "Log Messages",
+// severity). After them a mongod that gives up logs a page about its shutdown.
 func isError(line string) bool {
 	return strings.Contains(line, `"s":"E"`) || strings.Contains(line, `"s":"F"`)
 }
@@ -142,13 +132,12 @@ func (m *ReplicaSet) isArbiter(node *server.Node) bool {
 	return node.Number >= m.options.Nodes && node.Number < m.options.Nodes+m.options.Arbiters
 }
 
-// start starts one member and waits until it answers.
 func (m *ReplicaSet) start(ctx context.Context, node *server.Node, env ...string) error {
 	o := m.options
 	args := []string{
 		"--replSet", o.ReplicaSet, "--port", strconv.Itoa(node.Port), "--bind_ip", node.Host, "--nounixsocket",
 		"--dbpath", node.Dir, "--oplogSize", strconv.FormatInt(max(o.OplogSize>>20, 1), 10),
-		// mongod sees the machine's memory, not a limit set on the process.
+		// mongod sees the machine's memory, not a limit on the process.
 		"--wiredTigerCacheSizeGB", strconv.FormatFloat(float64(o.CacheSize)/(1<<30), 'f', -1, 64),
 	}
 	parameters, config := settings(node.Settings(o.Settings))
@@ -166,7 +155,6 @@ func (m *ReplicaSet) start(ctx context.Context, node *server.Node, env ...string
 	return await(ctx, node, func(helloReply) bool { return true })
 }
 
-// await asks a member who it is until the answer is as wanted.
 func await(ctx context.Context, node *server.Node, want func(helloReply) bool) error {
 	return node.Await(ctx, func(ctx context.Context) error {
 		reply, err := hello(ctx, node)
@@ -177,24 +165,21 @@ func await(ctx context.Context, node *server.Node, want func(helloReply) bool) e
 	})
 }
 
-// Address is the URL of the whole set. It names the data nodes that the set
-// began with; clients hear of the others from them.
+// Address names the original data nodes, from which clients learn of others.
 func (m *ReplicaSet) Address() string {
 	u := url.URL{Scheme: "mongodb", Host: server.Hosts(m.nodes.All()[:m.options.Nodes]), Path: "/",
 		RawQuery: url.Values{"replicaSet": {m.options.ReplicaSet}}.Encode()}
 	return u.String()
 }
 
-// Nodes are all members that there are or were, arbiters included.
+// Nodes are all past and present members, with the arbiters.
 func (m *ReplicaSet) Nodes() []*server.Node { return m.nodes.All() }
 
 // Node is member i.
 func (m *ReplicaSet) Node(i int) *server.Node { return m.nodes.At(i) }
 
-// Restart stops member i if it runs, starts it again with the same data and
-// port, with env added to its environment, and returns when it has its part in
-// the set again, which after Kill takes as long as recovery. A running member
-// that is stopped gives its clients 15 seconds to leave (MongoDB manual,
+// Restart starts member i again with env, and returns when it is in step. After Kill that includes
+// recovery. A running member first gives its clients 15 seconds to leave (MongoDB manual,
 // shutdownTimeoutMillisForSignaledShutdown).
 func (m *ReplicaSet) Restart(ctx context.Context, i int, env ...string) error {
 	node := m.nodes.At(i)

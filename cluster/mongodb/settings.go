@@ -12,8 +12,8 @@ import (
 	"assay/cluster/server"
 )
 
-// settings are arguments of mongod, and the lines of its configuration file. A value in quotes
-// is read there as what the key wants.
+// settings splits settings into arguments and lines of the configuration file, which reads a quoted
+// value as the key's type.
 func settings(all []string) (args, config []string) {
 	for _, setting := range all {
 		name, value, _ := strings.Cut(setting, "=")
@@ -26,8 +26,8 @@ func settings(all []string) (args, config []string) {
 	return args, config
 }
 
-// Parameter asks member i for the value of a parameter that it works with (getParameter), or,
-// with dots in its name, of a key of its configuration as it has read it (getCmdLineOpts).
+// Parameter asks member i for the value of a parameter (getParameter) or, if the name has dots, of
+// a key of its configuration (getCmdLineOpts).
 func (m *ReplicaSet) Parameter(ctx context.Context, i int, name string) (string, error) {
 	command, path := bson.D{{Key: "getParameter", Value: 1}, {Key: name, Value: 1}}, []string{name}
 	if strings.Contains(name, ".") {
@@ -48,9 +48,9 @@ func (m *ReplicaSet) Parameter(ctx context.Context, i int, name string) (string,
 	return fmt.Sprint(value), nil
 }
 
-// HandOver has the primary step down, if it is member i and another data node runs, and returns
-// when another is the primary: the manual has it step down before it is stopped (MongoDB
-// manual, "Perform Maintenance on Replica Set Members").
+// HandOver makes the primary step down before it is stopped, as MongoDB's manual advises ("Perform
+// Maintenance on Replica Set Members"), and returns when another is the primary. It does nothing if
+// member i is not the primary or no other data node runs.
 func (m *ReplicaSet) HandOver(ctx context.Context, i int) error {
 	others := 0
 	for _, node := range m.nodes.All() {

@@ -21,8 +21,8 @@ type memberStatus struct {
 	} `bson:"optime"`
 }
 
-// Settled returns when there is a primary, every member that runs has its part
-// in the set, and all of them hold what the primary held when it was called.
+// Settled returns when there is a primary and every running member is in step and holds all that
+// the primary held at the first answer.
 func (m *ReplicaSet) Settled(ctx context.Context) error {
 	var goal bson.Timestamp
 	return server.Until(ctx, 100*time.Millisecond, "the members of "+m.options.ReplicaSet, func(ctx context.Context) error {
@@ -30,8 +30,7 @@ func (m *ReplicaSet) Settled(ctx context.Context) error {
 	})
 }
 
-// behind returns an error that names the members which are not in step with the
-// primary; goal is set at the first answer to what the primary holds.
+// behind sets goal at the first answer to the primary's position.
 func (m *ReplicaSet) behind(ctx context.Context, goal *bson.Timestamp) error {
 	i, err := m.Primary(ctx)
 	if err != nil {

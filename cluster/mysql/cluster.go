@@ -1,6 +1,6 @@
-// Package mysql runs MySQL as local processes: single servers, groups that replicate among
-// themselves with one primary (Group Replication), and sets of a primary with replicas, of which
-// none is ever promoted (package binlog).
+// Package mysql runs MySQL as local processes: single servers, groups that elect a primary (Group
+// Replication), and sets of a primary with replicas, which are never promoted (package binlog). It
+// must not know how a spec asks for them.
 package mysql
 
 import (
@@ -18,46 +18,40 @@ import (
 	"assay/cluster/server"
 )
 
-// Replication is how several servers hold the same.
+// Replication is the kind of replication among several servers.
 type Replication int
 
 const (
-	// Group is Group Replication in single-primary mode: the members elect the primary, and
-	// a commit waits until a majority has agreed to it.
+	// Group is Group Replication in single-primary mode: the members elect the primary, and a commit
+	// waits for the agreement of a majority.
 	Group Replication = iota
-	// Semisync has a primary whose commits wait for one replica.
 	Semisync
-	// Asynchronous has a primary whose commits wait for nobody.
 	Asynchronous
 )
 
-// Options says how to run MySQL. The zero value gives one node with InnoDB and MySQL's own
-// defaults, by which each commit is on the disk before it is answered, in a temporary folder.
+// Options says how to run MySQL. The zero value is one node with MySQL's own defaults, by which a
+// commit waits for the disk, in a temporary folder.
 type Options struct {
 	server.Layout // one node, if it does not say, and 9 at most
 
-	// Replication is how several nodes hold the same.
 	Replication Replication
-	// Password is the password of the user "assay", who may do everything; empty means a
-	// random one. Nobody else can log in.
+	// Password is for the only login, "assay", who has all rights; empty means a random one.
 	Password string
-	// CacheSize is InnoDB's buffer pool on each node, in bytes; 0 means 128 MiB, InnoDB's
-	// default.
+	// CacheSize is InnoDB's buffer pool on each node, in bytes; 0 means 128 MiB, InnoDB's default.
 	CacheSize int64
-	// Expel is for how long a member of a group that is suspected to have failed is waited
-	// for (group_replication_member_expel_timeout, in whole seconds), in addition to the
-	// five seconds of silence after which it is suspected; nil means MySQL's own, 5 s. MySQL
-	// looks at a suspicion when it arises, and then each 15 s: of 1 to 14 s it makes 16.
+	// Expel is how long a group waits for a suspected member
+	// (group_replication_member_expel_timeout, in whole seconds), after the five seconds of silence
+	// that make it suspected; nil means MySQL's default, 5 s. MySQL looks at a suspicion at its
+	// beginning and then every 15 s, so 1 to 14 s become 16.
 	Expel *time.Duration
-	// Settings are server settings as name=value, after ours and so stronger than these.
-	// They are visible in the machine's process list.
+	// Settings are name=value and override ours. The process list shows them.
 	Settings []string
-	// Announce is called with what is done here by itself, such as beginning a group anew. It must
-	// not block; nil means nobody wants to know.
+	// Announce hears what the cluster does by itself, such as beginning a group anew. It must not
+	// block. Nil discards all.
 	Announce func(text string)
 }
 
-// MinPoolSize is the least that InnoDB takes for its buffer pool, in bytes.
+// MinPoolSize is InnoDB's smallest buffer pool, in bytes.
 const MinPoolSize = 8 << 20
 
 const (
@@ -66,12 +60,11 @@ const (
 	usualPort       = 3306
 	usualGroupPort  = 33061
 	stopBound       = 60 * time.Second
-	// askBound is how long a node that serves may take for a small question.
+	// askBound limits a small question to a serving node.
 	askBound = time.Second
 )
 
-// Cluster is one server, or a group on this machine. Nodes are counted from 0. Its methods are
-// safe for concurrent use.
+// Cluster is one server or a group, with nodes from 0, safe for concurrent use.
 type Cluster struct {
 	options Options
 	program string
@@ -88,7 +81,7 @@ type Cluster struct {
 	told     string            // by announceOnce; of tend alone
 }
 
-// member is one server. group is its port for the others of a group.
+// member is one server. group is its port for the other members.
 type member struct {
 	*server.Node
 	group   int
@@ -106,10 +99,9 @@ func mysqld() server.Program {
 	}
 }
 
-// Start makes new databases and starts servers on them, which take writes when Start returns. They
-// listen on 127.0.0.1, or their machine's address; their Unix sockets are in their
-// private folders. A missing program is a *server.MissingError. It is for a single server or a
-// group; see StartSet.
+// Start makes new databases and starts a single server, or a group, on them; see StartSet for
+// replicas. They take writes when Start returns. They listen on 127.0.0.1, or their machine's
+// address, with Unix sockets in their private folders. A missing program is a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	m, err := prepare(o)
 	if err != nil {
@@ -140,7 +132,6 @@ func StartSet(ctx context.Context, o Options) (*binlog.Set, error) {
 	return set, nil
 }
 
-// prepare finds the program, gives out the ports and makes the folders.
 func prepare(o Options) (*Cluster, error) {
 	program, err := mysqld().Find(o.Programs)
 	if err != nil {
@@ -170,7 +161,6 @@ func (m *Cluster) fillIn() (err error) {
 	return o.Make(nil, o.Nodes, m.makeNode)
 }
 
-// makeNode gives a node its ports and folders; at is nil for here.
 func (m *Cluster) makeNode(at *machine.Machine) (err error) {
 	n := &member{Node: &server.Node{Number: len(m.nodes), Machine: at, IsError: binlog.IsError}}
 	if err := m.options.Place(n.Node, &m.ports, usualPort, "mysqld", "mysql"); err != nil {
@@ -189,7 +179,6 @@ func (m *Cluster) makeNode(at *machine.Machine) (err error) {
 func (n *member) data() string      { return filepath.Join(n.Dir, "data") }
 func (n *member) temporary() string { return filepath.Join(n.Dir, "tmp") }
 
-// empty takes all data of a node that has ended.
 func (n *member) empty() error { return os.RemoveAll(n.data()) }
 
 // Nodes are all nodes.
@@ -201,16 +190,15 @@ func (m *Cluster) Nodes() []*server.Node {
 	return all
 }
 
-// grouped reports whether the nodes are a group.
 func (m *Cluster) grouped() bool { return len(m.nodes) > 1 && m.options.Replication == Group }
 
-// Address is the URL of all nodes, with the user and the password.
+// Address is the URL of all nodes, with user and password.
 func (m *Cluster) Address() string { return m.login.Address(m.Nodes()) }
 
 // Node is node i.
 func (m *Cluster) Node(i int) *server.Node { return m.nodes[i].Node }
 
-// Close kills all nodes, and what they started, and removes their folder.
+// Close kills all nodes with their descendants and removes their folder.
 func (m *Cluster) Close() error {
 	m.closing.Do(func() {
 		m.end()

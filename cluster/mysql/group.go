@@ -15,13 +15,12 @@ import (
 	"assay/cluster/server"
 )
 
-// groupName tells a group from others (group_replication_group_name); each of ours is in
-// a network or on ports of its own.
+// All clusters share groupName, since each has its own network or ports.
 const groupName = "a55a7000-0000-4000-8000-000000000001"
 
-// groupArguments make a node fit to be a member (MySQL manual, "Configuring an Instance for Group
-// Replication"). It joins when it is told to, and is let in by its address, since those of our
-// own networks are not among those that are by default (group_replication_ip_allowlist).
+// groupArguments prepare a node for a group (MySQL manual, "Configuring an Instance for Group
+// Replication"). It joins on command. It needs an allowlist (group_replication_ip_allowlist),
+// because the default does not admit addresses of our networks.
 func (m *Cluster) groupArguments(node *member) []string {
 	var seeds, hosts []string
 	for _, n := range m.nodes {
@@ -29,7 +28,7 @@ func (m *Cluster) groupArguments(node *member) []string {
 		hosts = append(hosts, n.Host)
 	}
 	args := []string{
-		// Until it is a member nobody may write what the others would not have.
+		// A node that is no member must take no writes, which the others would lack.
 		"--super-read-only=ON", "--skip-replica-start", "--plugin-load-add=group_replication.so", "--loose-group-replication-group-name=" + groupName,
 		"--loose-group-replication-local-address=" + net.JoinHostPort(node.Host, strconv.Itoa(node.group)),
 		"--loose-group-replication-group-seeds=" + strings.Join(seeds, ","),
@@ -43,16 +42,13 @@ func (m *Cluster) groupArguments(node *member) []string {
 }
 
 const (
-	// joinBound is how long a member may take to join, with what it missed.
+	// joinBound includes the transfer of missed transactions.
 	joinBound = 5 * time.Minute
-	// tendEvery is how often the members are looked after.
 	tendEvery = 500 * time.Millisecond
-	// retryAfter is how long to leave a member alone that could not join.
+	// retryAfter is the pause after a failed attempt to join.
 	retryAfter = 2 * time.Second
 )
 
-// startGroup starts all nodes at the same time, begins the group with the first, and has the
-// others join.
 func (m *Cluster) startGroup(ctx context.Context) error {
 	failures := make([]error, len(m.nodes))
 	var all sync.WaitGroup
@@ -81,8 +77,6 @@ func (m *Cluster) startGroup(ctx context.Context) error {
 	return nil
 }
 
-// joinAll has the first node begin the group and the others join it, trying again what did not
-// work.
 func (m *Cluster) joinAll(ctx context.Context) error {
 	for i, node := range m.nodes {
 		err := server.Until(ctx, retryAfter, node.Name+" to join the group", func(ctx context.Context) error {
@@ -99,9 +93,9 @@ func (m *Cluster) joinAll(ctx context.Context) error {
 	return nil
 }
 
-// join has a node that answers become a member, or begin the group (MySQL manual, "Bootstrapping
-// the Group"). One that was left out has ended its sessions and takes none but an
-// administrator's until it is told to (group_replication_exit_state_action).
+// join makes a node join the group, or begin it (MySQL manual, "Bootstrapping the Group"). An
+// expelled member has ended its sessions and admits only administrators until it leaves the offline
+// mode (group_replication_exit_state_action).
 func (m *Cluster) join(ctx context.Context, node *member, begin bool) error {
 	first := map[bool]string{false: "OFF", true: "ON"}[begin]
 	err := m.login.InSession(ctx, node.Node, joinBound, func(ctx context.Context, c *sql.Conn) error {
@@ -120,7 +114,7 @@ func (m *Cluster) join(ctx context.Context, node *member, begin bool) error {
 	return nil
 }
 
-// view is what a node says of the group (performance_schema.replication_group_members).
+// view is a node's view of the group (performance_schema.replication_group_members).
 type view struct {
 	state   string // of the node itself; empty if it says nothing
 	primary string // host:port, empty if it knows none
@@ -128,12 +122,11 @@ type view struct {
 	reached int    // of these, those that it does not take for unreachable
 }
 
-// took reports whether the node takes part in a group, with a majority or not.
+// took reports whether the node is in a group, with or without a majority.
 func (v view) took() bool { return v.state == "ONLINE" || v.state == "RECOVERING" }
 
 func (v view) majority() bool { return v.took() && 2*v.reached > v.size }
 
-// ready is nil if the node is a full member of a group that has a majority.
 func (v view) ready() error {
 	switch {
 	case v.state != "ONLINE":
@@ -144,7 +137,6 @@ func (v view) ready() error {
 	return nil
 }
 
-// view asks a node.
 func (m *Cluster) view(ctx context.Context, node *member) (v view, err error) {
 	err = m.login.InSession(ctx, node.Node, askBound, func(ctx context.Context, c *sql.Conn) (err error) {
 		v, err = viewOf(ctx, c)
@@ -181,7 +173,7 @@ func viewOf(ctx context.Context, c *sql.Conn) (v view, err error) {
 	return v, rows.Err()
 }
 
-// elected is the primary of whom the members with a majority speak, if it takes writes itself.
+// elected is the primary according to members with a majority, if it is a full member itself.
 func (m *Cluster) elected(ctx context.Context) (int, error) {
 	views, failures := m.views(ctx)
 	for _, v := range views {
@@ -197,12 +189,10 @@ func (m *Cluster) elected(ctx context.Context) (int, error) {
 	return 0, errors.New("the members know none")
 }
 
-// views asks all nodes that run; failures are of those that did not answer.
 func (m *Cluster) views(ctx context.Context) (views map[int]view, failures map[int]error) {
 	return server.AskAll(m.Nodes(), func(i int) (view, error) { return m.view(ctx, m.nodes[i]) })
 }
 
-// inStep says which nodes are not; goal is set once all have answered.
 func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
 	views, failures := m.views(ctx)
 	for i, err := range failures {
@@ -238,7 +228,6 @@ func (m *Cluster) inStep(ctx context.Context, goal *int64) error {
 	return nil
 }
 
-// executed is how many transactions a node has in its data.
 func (m *Cluster) executed(ctx context.Context, node *member) (n int64, err error) {
 	err = m.login.InSession(ctx, node.Node, askBound, func(ctx context.Context, c *sql.Conn) error {
 		row, err := binlog.Row(ctx, c, "SELECT @@global.gtid_executed AS executed")
@@ -250,14 +239,14 @@ func (m *Cluster) executed(ctx context.Context, node *member) (n int64, err erro
 	return n, err
 }
 
-// CheckReplace implements cluster's replacing: a member without data gets it by distributed recovery
-// from the others' binary logs, which are all kept (MySQL manual, "Distributed Recovery").
+// CheckReplace is nil in a group: an empty member gets everything by distributed recovery from the
+// others' binary logs, which are all kept (MySQL manual, "Distributed Recovery").
 func (m *Cluster) CheckReplace() error { return m.CheckSwitchOver() }
 
-// Data implements it.
+// Data is the folder of node i's data.
 func (m *Cluster) Data(i int) string { return m.nodes[i].data() }
 
-// CheckSwitchOver implements cluster's switching.
+// CheckSwitchOver is nil in a group.
 func (m *Cluster) CheckSwitchOver() error {
 	if !m.grouped() {
 		return errors.New("these servers are no group")

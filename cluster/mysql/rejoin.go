@@ -11,13 +11,12 @@ import (
 	"assay/internal/wait"
 )
 
-// leaveBound is how long a member may take to leave a group, which has nobody to agree with where
-// there is no majority.
+// leaveBound is long because a member without a majority has no peer to agree with.
 const leaveBound = 2 * time.Minute
 
-// tend does until Close what an operator would, since no member does it by itself: it has those
-// that are outside of a group that has a majority join it, and where there is no such group and
-// cannot be, it begins it anew (MySQL manual, "Restarting a Group").
+// tend does an operator's work until Close, because no member does it by itself. Nodes outside a
+// group with a majority join it again. If no such group can exist, tend begins it anew (MySQL
+// manual, "Restarting a Group").
 func (m *Cluster) tend() {
 	for wait.Pause(m.alive, tendEvery) == nil {
 		views, failures := m.views(m.alive)
@@ -38,9 +37,9 @@ func (m *Cluster) tend() {
 	}
 }
 
-// together reports whether there is a group with a majority, as its members say themselves, and
-// silent of whom it is not known. What one of them says of others is not enough: a member that was
-// killed and tries to join looks to those that are left like the one that it was.
+// together reports whether a group has a majority, by its members' own reports; silent nodes count
+// as members. A member's report about others is no proof: a killed member that tries to join still
+// looks like a member to them.
 func together(views map[int]view, silent int) bool {
 	members := silent
 	for _, v := range views {
@@ -56,8 +55,7 @@ func together(views map[int]view, silent int) bool {
 	return false
 }
 
-// joinLater has a node try to join that runs and is outside. A member that was there before, and
-// has not been expelled yet, is in its own way for so long: it is tried again.
+// joinLater works in the background. It fails until the group has expelled the node's former self.
 func (m *Cluster) joinLater(i int) {
 	node := m.nodes[i]
 	if !node.joining.TryLock() {
@@ -73,10 +71,10 @@ func (m *Cluster) joinLater(i int) {
 	})
 }
 
-// beginAnew begins the group with a member that has all that any of them has (MySQL manual,
-// "Restarting a Group"). All of them answer, and fewer than a majority are in a group, which
-// therefore commits nothing, and cannot get one back by itself. A transaction that was
-// acknowledged has been executed by the primary that did it, whose data are among them.
+// beginAnew begins the group with a member that has every transaction of any member (MySQL manual,
+// "Restarting a Group"). All members answer, and less than a majority is in a group, which
+// therefore commits nothing and cannot recover by itself. Acknowledged transactions are safe: their
+// primary has executed them, and its data are among the members'.
 func (m *Cluster) beginAnew() {
 	for _, node := range m.nodes {
 		if !node.joining.TryLock() {
@@ -89,7 +87,7 @@ func (m *Cluster) beginAnew() {
 		m.announceOnce("the group cannot be begun anew: %v", err)
 		return // it is tried again soon
 	}
-	// Those that are still in a group without a majority leave it first.
+	// Members that are still in a group without a majority must leave it first.
 	for i, node := range m.nodes {
 		if i == best {
 			continue
@@ -109,7 +107,7 @@ func (m *Cluster) beginAnew() {
 	m.announce(fmt.Sprintf("no majority was left of the group: n%d, which has all that any member has, begins it anew", best+1))
 }
 
-// announceOnce announces what the last call did not. It is for tend alone.
+// announceOnce does not repeat the last announcement. Only tend may call it.
 func (m *Cluster) announceOnce(format string, values ...any) {
 	if text := fmt.Sprintf(format, values...); text != m.told {
 		m.told = text
@@ -117,7 +115,7 @@ func (m *Cluster) announceOnce(format string, values ...any) {
 	}
 }
 
-// furthest is the first node that has executed or received all that any has.
+// furthest is the first node that has executed or received all that any node has.
 func (m *Cluster) furthest(ctx context.Context) (int, error) {
 	sets := make([]string, len(m.nodes))
 	for i, node := range m.nodes {
@@ -153,8 +151,8 @@ func (m *Cluster) furthest(ctx context.Context) (int, error) {
 	return 0, errors.New("no member has all that the others have, so that something would be lost")
 }
 
-// leave has a node take part in no group. Its parts have nobody to agree with, and are waited for
-// no longer than a few seconds each (five minutes by default).
+// leave waits a few seconds for each component, which may have no peer to agree with, not 5
+// minutes.
 func (m *Cluster) leave(ctx context.Context, node *member) error {
 	return m.login.InSession(ctx, node.Node, leaveBound, func(ctx context.Context, c *sql.Conn) error {
 		return binlog.Execute(ctx, c, "SET GLOBAL group_replication_components_stop_timeout = 5", "STOP GROUP_REPLICATION",
@@ -162,8 +160,8 @@ func (m *Cluster) leave(ctx context.Context, node *member) error {
 	})
 }
 
-// awaitPart returns when a node that was started again is a full member, or answers where there
-// is no group with a majority that it could be a member of.
+// awaitPart returns when a restarted node is a full member, or answers if no group can have a
+// majority.
 func (m *Cluster) awaitPart(ctx context.Context, node *member) error {
 	return node.Await(ctx, func(ctx context.Context) error {
 		views, failures := m.views(ctx)

@@ -12,7 +12,6 @@ import (
 	"assay/cluster/server"
 )
 
-// startAll starts a single server, or a group.
 func (m *Cluster) startAll(ctx context.Context) error {
 	if m.grouped() {
 		return m.startGroup(ctx)
@@ -23,7 +22,7 @@ func (m *Cluster) startAll(ctx context.Context) error {
 	return m.nodes[0].Adjusted(m.options.Settings)
 }
 
-// start starts a node, with a new database if it has none, and waits until it answers.
+// start also makes a missing database. It returns when the node answers.
 func (m *Cluster) start(ctx context.Context, node *member, env []string) error {
 	if !server.IsEmpty(node.data()) {
 		return m.spawn(ctx, node, m.arguments(node), env)
@@ -38,9 +37,8 @@ func (m *Cluster) start(ctx context.Context, node *member, env []string) error {
 	return err
 }
 
-// startNew makes a database, and has the first start make our user in place of all others who
-// can log in (init_file; while a database is made there is no account management). Nothing of it
-// is in the binary log.
+// startNew makes a database. Its first start replaces all users who can log in by ours (init_file),
+// because there is no account management before. The binary log has none of this.
 func (m *Cluster) startNew(ctx context.Context, node *member, env []string) error {
 	_, err := node.Run(ctx, server.ProcessOptions{Name: "mysqld --initialize-insecure", Program: m.program,
 		Args: append(m.place(node), "--initialize-insecure")})
@@ -55,8 +53,7 @@ func (m *Cluster) startNew(ctx context.Context, node *member, env []string) erro
 	return errors.Join(err, os.Remove(users))
 }
 
-// writeUsers writes the statements that replace all users who can log in by ours. One of several
-// servers takes no writes after that, as at every other start.
+// writeUsers makes one of several servers take no writes afterwards, as after every other start.
 func (m *Cluster) writeUsers(node *member) (path string, err error) {
 	after := "DROP USER root@localhost;\n"
 	if m.grouped() || node.Number > 0 {
@@ -65,7 +62,6 @@ func (m *Cluster) writeUsers(node *member) (path string, err error) {
 	return m.login.WriteUsers(node.Node, "SET SESSION sql_log_bin = 0;\n", after)
 }
 
-// spawn starts a node's server and returns when it answers.
 func (m *Cluster) spawn(ctx context.Context, node *member, args, env []string) error {
 	err := node.Spawn(server.ProcessOptions{Program: m.program, Args: args, Env: env, StopBound: stopBound})
 	if err != nil {
@@ -74,13 +70,11 @@ func (m *Cluster) spawn(ctx context.Context, node *member, args, env []string) e
 	return node.Await(ctx, func(ctx context.Context) error { return m.ping(ctx, node) })
 }
 
-// ping is nil if a node answers.
 func (m *Cluster) ping(ctx context.Context, node *member) error {
 	return m.login.InSession(ctx, node.Node, askBound, func(ctx context.Context, c *sql.Conn) error { return c.PingContext(ctx) })
 }
 
-// place are the arguments that say where a node's files are. Run by root it stays root, which
-// mysqld wants to be told: the program may be in a folder of root's that nobody else can enter.
+// place keeps a root process root: other users may be unable to enter the program's folder.
 func (m *Cluster) place(node *member) []string {
 	args := []string{"--no-defaults", "--datadir=" + node.data(), "--tmpdir=" + node.temporary()}
 	if os.Geteuid() == 0 {
@@ -89,10 +83,9 @@ func (m *Cluster) place(node *member) []string {
 	return args
 }
 
-// arguments are the arguments of every start of a node.
 func (m *Cluster) arguments(node *member) []string {
 	args := append(m.place(node),
-		// Relative to the data folder: the path of a socket may not be long.
+		// Relative to the data folder, because a socket's path must be short.
 		"--socket=mysql.sock", "--pid-file=mysql.pid", "--mysqlx=OFF", "--secure-file-priv=NULL",
 		"--bind-address="+node.Host, "--port="+strconv.Itoa(node.Port),
 		"--skip-name-resolve", "--character-set-server=utf8mb4", "--max-connections=2000",
@@ -102,9 +95,9 @@ func (m *Cluster) arguments(node *member) []string {
 	if len(m.nodes) > 1 {
 		args = append(args, "--server-id="+strconv.Itoa(node.Number+1), "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
 			"--binlog-expire-logs-seconds=0",
-			// What was received and not applied is not forced to the disk (sync_relay_log=10000): after a
-			// cut of the power a server would read on in torn files for ever (MySQL manual, "Making
-			// Replication Resilient to Unexpected Halts").
+			// The relay log is not synced (sync_relay_log=10000). Without this a server would read
+			// torn files for ever after a power cut (MySQL manual, "Making Replication Resilient to
+			// Unexpected Halts").
 			"--relay-log-recovery=ON",
 			"--report-host="+node.Host, "--report-port="+strconv.Itoa(node.Port))
 	}
@@ -120,7 +113,6 @@ func (m *Cluster) arguments(node *member) []string {
 	return args
 }
 
-// replicaArguments are the arguments of a primary, which is the first node, or of a replica.
 func (m *Cluster) replicaArguments(node *member) []string {
 	args, part := []string{"--replica-net-timeout=" + strconv.Itoa(int(binlog.Silence.Seconds()))}, "source"
 	if node.Number > 0 {
@@ -133,8 +125,7 @@ func (m *Cluster) replicaArguments(node *member) []string {
 	return args
 }
 
-// Ready returns when node i takes its part: it answers, and in a group it is a member with the
-// majority.
+// Ready returns when node i answers and, in a group, is a full member of the majority.
 func (m *Cluster) Ready(ctx context.Context, i int) error {
 	node := m.nodes[i]
 	return node.Await(ctx, func(ctx context.Context) error {
@@ -149,9 +140,8 @@ func (m *Cluster) Ready(ctx context.Context, i int) error {
 	})
 }
 
-// Restart stops node i if it runs, starts it again with the same data and ports and with env
-// (NAME=value) added to its environment, and returns when it takes its part; in a group that has
-// no majority and cannot be begun anew yet (see tend), when it answers.
+// Restart starts node i again with env (NAME=value), and returns when it has its part. If the
+// group can have no majority yet (tend), it returns when the node answers.
 func (m *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := m.nodes[i]
 	err := node.Restart(ctx, func(ctx context.Context) error { return m.start(ctx, node, env) })
@@ -161,7 +151,7 @@ func (m *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	return m.awaitPart(ctx, node)
 }
 
-// Primary is the node that takes writes, as soon as there is one.
+// Primary waits for the node that takes writes.
 func (m *Cluster) Primary(ctx context.Context) (primary int, err error) {
 	if !m.grouped() {
 		return 0, m.Ready(ctx, 0)
@@ -173,8 +163,8 @@ func (m *Cluster) Primary(ctx context.Context) (primary int, err error) {
 	return primary, err
 }
 
-// Settled returns when all nodes that run are ready, are one group, and have applied what any of
-// them had when it was called.
+// Settled returns when all running nodes are ready, are one group, and have applied all that any
+// had at the first answer of all.
 func (m *Cluster) Settled(ctx context.Context) error {
 	if !m.grouped() {
 		if !m.nodes[0].Running() {

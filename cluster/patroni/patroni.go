@@ -1,6 +1,5 @@
 // Package patroni runs PostgreSQL servers that Patroni leads, as local processes: each node is
-// Patroni with the PostgreSQL that it starts. Who takes writes they decide among themselves,
-// by a key in a store that is run elsewhere (DCS).
+// Patroni with the PostgreSQL that it starts. They elect a primary by a key in a store (DCS).
 //
 // It must not know how that store is run.
 package patroni
@@ -27,29 +26,26 @@ import (
 	"assay/cluster/streaming"
 )
 
-// Options says how to run a set. The zero value, but for Stores, has Patroni's defaults.
+// Options needs Stores; zero values of the others are Patroni's defaults.
 type Options struct {
 	streaming.Placement // three nodes, if it does not say
 
-	// Programs is a folder that is searched first for the programs of PostgreSQL and Patroni.
 	Programs string
-	// Stores are where the nodes of etcd take clients, as host:port.
+	// Stores are the addresses of the nodes of etcd for clients, as host:port.
 	Stores []string
 
-	// Synchronous has the primary wait for one standby (synchronous_mode), as long as there is
-	// one that could be waited for; Strict also if there is none (synchronous_mode_strict).
+	// Synchronous makes the primary wait for one standby (synchronous_mode) if there is one; with
+	// Strict it waits even if there is none (synchronous_mode_strict).
 	Synchronous, Strict bool
-	// Failsafe has a primary go on that has lost the store and still reaches all other nodes
-	// (failsafe_mode).
+	// Failsafe keeps a primary that has lost the store but reaches all other nodes (failsafe_mode).
 	Failsafe bool
-	// MaximumLag is how many bytes of log a standby may lack and still be promoted
+	// MaximumLag is how many bytes of log a standby may lack for a promotion
 	// (maximum_lag_on_failover); 0 means Patroni's default of 1 MiB.
 	MaximumLag int64
-	// TTL, LoopWait and RetryTimeout are Patroni's, in whole seconds; 0 means its defaults of
-	// 30, 10 and 10 seconds.
+	// TTL, LoopWait and RetryTimeout are Patroni's, in whole seconds; 0 means its defaults of 30, 10
+	// and 10 seconds.
 	TTL, LoopWait, RetryTimeout time.Duration
-	// Settings are settings of every PostgreSQL, as name=value.
-	Settings []string
+	Settings                    []string
 }
 
 // Patroni's defaults (its manual, "Dynamic Configuration Settings").
@@ -62,18 +58,15 @@ const (
 // Set is PostgreSQL servers under Patroni. Its methods are safe for concurrent use.
 type Set struct {
 	*streaming.Set
-	options Options
-	// patroni is the program, postgres the folder of PostgreSQL's.
+	options           Options
 	patroni, postgres string
 	rest              []int // the port of each node's REST API
 }
 
-// restPort is the usual port of Patroni's REST API.
 const restPort = 8008
 
-// Start starts all nodes and returns when one takes writes and all others stream from it. It
-// takes Linux and root, since PostgreSQL lets go of Patroni, which starts it. A missing
-// program is a *server.MissingError.
+// Start returns when all stream from the primary. It needs Linux and root, since PostgreSQL
+// outlives Patroni. A missing program is a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{options: o}
 	var err error
@@ -99,8 +92,7 @@ func patroniProgram() server.Program {
 		Get: "install Patroni (apt-get install patroni python3-etcd, or scripts/install-servers.sh patroni)"}
 }
 
-// startAll has the first node make the database before the others come, which copy it: else
-// it is chance which one does, and with it who is the first primary.
+// startAll has the first node make the database alone. Otherwise chance would choose the primary.
 func (s *Set) startAll(ctx context.Context) error {
 	for i, n := range s.Nodes() {
 		port, err := s.Port(n, restPort)
@@ -140,9 +132,9 @@ func (s *Set) startAll(ctx context.Context) error {
 	return s.Settled(ctx)
 }
 
-// checkSettings is an error unless the first node has all settings as they were given. Patroni
-// leaves one out whose name or value it takes for wrong, and changes one that is out of its
-// bounds; it says so in its log alone, and starts PostgreSQL without.
+// checkSettings returns an error unless the first node has all settings as given. Patroni drops a
+// setting whose name or value it takes for wrong, and changes a value out of bounds. It only logs
+// this.
 func (s *Set) checkSettings(ctx context.Context) error {
 	parameters := s.parameters()
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
@@ -156,7 +148,6 @@ func (s *Set) checkSettings(ctx context.Context) error {
 	return nil
 }
 
-// saidOf is what the first node's log has about a parameter; empty if that is nothing.
 func (s *Set) saidOf(name string) string {
 	for line := range strings.Lines(s.Node(0).Tail(400)) {
 		if strings.Contains(line, "parameter="+name+" ") {
@@ -168,12 +159,11 @@ func (s *Set) saidOf(name string) string {
 
 func (s *Set) file(i int) string { return filepath.Join(s.Node(i).Dir, "patroni.yml") }
 
-// stopBound is how long Patroni may take to end PostgreSQL in order and give up its key.
 const stopBound = time.Minute
 
-// script has Patroni be another process than the node's first. As the first it logs the end of each
-// child in the handler of that signal, also while it is writing to its log, and then hangs for good
-// (Patroni 3.0.2; its pull request 3413 of 2025 describes it; seen here).
+// script keeps Patroni from being the node's first process. As that it logs the end of each child
+// in a signal handler, even while it is writing to its log, and then hangs for good (seen in
+// Patroni 3.0.2; its pull request 3413 of 2025 describes it).
 const script = `"$@" &
 child=$!
 trap 'kill "$child"' TERM INT
@@ -187,15 +177,14 @@ func (s *Set) start(_ context.Context, i int, env ...string) error {
 	return s.Node(i).Spawn(server.ProcessOptions{Program: "/bin/sh", Args: []string{"-c", script, "sh", s.patroni, s.file(i)}, Env: env, Apart: true, StopBound: stopBound})
 }
 
-// Restart stops node i if it runs, and starts it again with its data: Patroni makes it what
-// the others need. It returns when the node takes writes or streams, or serves reads where
-// there is no primary. env is added to its environment this once, as NAME=value.
+// Restart starts node i again with env; Patroni chooses its role. It returns when the node takes
+// writes or streams; without a primary, when it serves reads.
 func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	return s.Set.Restart(ctx, i, func(ctx context.Context) error { return s.start(ctx, i, env...) })
 }
 
-// Settled is as streaming.Set's; where commits wait for a standby, Patroni has also chosen one, if
-// a standby runs. It promotes nobody else, and until it has chosen nobody (its manual, "Replication
+// Settled is streaming.Set.Settled. If commits wait for a standby and one runs, it also waits until
+// Patroni has chosen that standby: without it no standby can be promoted (its manual, "Replication
 // modes").
 func (s *Set) Settled(ctx context.Context) error {
 	if err := s.Set.Settled(ctx); err != nil || !(s.options.Synchronous || s.options.Strict) {
@@ -218,12 +207,9 @@ func (s *Set) Settled(ctx context.Context) error {
 	})
 }
 
-// direct asks the nodes themselves: without the proxy that the environment may name, and without
-// connections that outlive the question.
+// direct ignores the proxy of the environment and keeps no connection.
 var direct = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// synchronous reports whether node i is a standby that commits wait for, by what Patroni has in the
-// store.
 func (s *Set) synchronous(ctx context.Context, i int) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -240,19 +226,17 @@ func (s *Set) synchronous(ctx context.Context, i int) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// at is a path of node i's REST API.
 func (s *Set) at(i int, path string) *url.URL {
 	return &url.URL{Scheme: "http", Host: net.JoinHostPort(s.Node(i).Host, strconv.Itoa(s.rest[i])), Path: path}
 }
 
-// REST is the port of node i's REST API, by which proxies ask whether it is the primary.
+// REST is the port of node i's REST API, by which proxies look for the primary.
 func (s *Set) REST(i int) int { return s.rest[i] }
 
-// configuration is node i's patroni.yml (its manual, "YAML Configuration Settings"). It has
-// Patroni's defaults where the options say nothing, with exceptions that its examples have
-// too: a former primary is rewound (use_pg_rewind), without which it would stay away for good;
-// data have checksums, which that needs; and a copy does not wait for a checkpoint that takes
-// its time.
+// configuration is node i's patroni.yml (its manual, "YAML Configuration Settings"). Where it
+// differs from the defaults it follows Patroni's examples: a former primary is rewound
+// (use_pg_rewind), without which it would stay away for good; data have checksums, which that
+// needs; and a copy does not wait for a slow checkpoint.
 func (s *Set) configuration(i int) map[string]any {
 	n := s.Node(i)
 	access := func(user string) map[string]any { return map[string]any{"username": user, "password": s.Password()} }
@@ -276,7 +260,6 @@ func (s *Set) configuration(i int) map[string]any {
 	}
 }
 
-// parameters are the settings of every PostgreSQL by their names.
 func (s *Set) parameters() map[string]string {
 	all := map[string]string{}
 	for _, setting := range s.Settings() {
@@ -286,7 +269,7 @@ func (s *Set) parameters() map[string]string {
 	return all
 }
 
-// dynamic is what Patroni keeps in the store for all nodes, with PostgreSQL's parameters.
+// dynamic is the configuration that Patroni keeps in the store for all nodes.
 func (o Options) dynamic(parameters map[string]string) map[string]any {
 	all := map[string]any{"postgresql": map[string]any{"use_pg_rewind": true, "parameters": parameters}}
 	for name, seconds := range map[string]time.Duration{"ttl": o.TTL, "loop_wait": o.LoopWait, "retry_timeout": o.RetryTimeout} {

@@ -9,19 +9,17 @@ import (
 	"time"
 )
 
-// CheckReplace implements cluster's replacing: Patroni has a node without data copy the leader (its
-// manual, "Replica imaging and bootstrap").
+// CheckReplace is nil: Patroni has a node without data copy the leader (its manual, "Replica
+// imaging and bootstrap").
 func (s *Set) CheckReplace() error { return nil }
 
-// CheckSwitchOver implements cluster's switching.
+// CheckSwitchOver is nil: Patroni can always be asked.
 func (s *Set) CheckSwitchOver() error { return nil }
 
-// switchOverBound is how long Patroni may take, which waits for the old primary to end in order
-// and for the new one to have its log.
 const switchOverBound = 2 * time.Minute
 
-// SwitchOver has Patroni choose another node in place of node i, by what `patronictl switchover`
-// asks of the REST API (manual, "Patroni REST API", "Switchover and failover endpoints").
+// SwitchOver sends the REST request of `patronictl switchover` from node i (manual, "Patroni REST
+// API", "Switchover and failover endpoints").
 func (s *Set) SwitchOver(ctx context.Context, i int) error {
 	ctx, cancel := context.WithTimeout(ctx, switchOverBound)
 	defer cancel()

@@ -1,6 +1,6 @@
-// Package pgautofailover runs PostgreSQL servers that pg_auto_failover leads, as local
-// processes: each node is pg_autoctl with the PostgreSQL that it starts, and one more is the
-// monitor, which decides who takes writes.
+// Package pgautofailover runs PostgreSQL servers that pg_auto_failover leads, as local processes:
+// each node is pg_autoctl with the PostgreSQL that it starts, and the monitor chooses the primary.
+// It must not know how a spec asks for them.
 package pgautofailover
 
 import (
@@ -25,25 +25,19 @@ import (
 type Options struct {
 	streaming.Placement // two nodes, if it does not say
 
-	// Programs is a folder that is searched first for the programs of PostgreSQL and
-	// pg_auto_failover.
 	Programs string
 	// Monitor is where the monitor lives; nil means here.
 	Monitor *machine.Machine
-	// Asynchronous has no node take part in the quorum that a commit waits for
-	// (--replication-quorum false).
+	// Asynchronous keeps all nodes out of the quorum for commits (--replication-quorum false).
 	Asynchronous bool
-	// Unhealthy is for how long a node must not have reported until it is taken for lost
+	// Unhealthy is how long a node may be silent until it counts as lost
 	// (node_considered_unhealthy_timeout); 0 means the default of 20 seconds.
 	Unhealthy time.Duration
-	// Check has a user without rights, streaming.CheckUser, by whom a proxy asks.
-	Check bool
-	// Settings are settings of every PostgreSQL but the monitor's, as name=value.
-	Settings []string
+	Check     bool
+	Settings  []string
 }
 
-// Formation is PostgreSQL servers and the monitor that leads them. Its methods are safe for
-// concurrent use.
+// Formation is PostgreSQL servers and their monitor. Its methods are safe for concurrent use.
 type Formation struct {
 	*streaming.Set
 	options  Options
@@ -52,18 +46,17 @@ type Formation struct {
 	monitor  *server.Node
 }
 
-// How the monitor and its users are called; pg_auto_failover says so.
+// Names that pg_auto_failover prescribes.
 const (
 	monitorDatabase = "pg_auto_failover"
 	monitorUser     = "autoctl_node"
 	replicaUser     = "pgautofailover_replicator"
 )
 
-// stopBound is how long pg_autoctl may take to end PostgreSQL in order.
 const stopBound = time.Minute
 
-// Start starts the monitor and all nodes, and returns when one takes writes and all others
-// stream from it. It takes Linux and root. A missing program is a *server.MissingError.
+// Start returns when all stream from the primary. It needs Linux and root. A missing program is a
+// *server.MissingError.
 func Start(ctx context.Context, o Options) (*Formation, error) {
 	f := &Formation{options: o}
 	var err error
@@ -106,22 +99,20 @@ func (f *Formation) makeNodes() error {
 	return nil
 }
 
-// all are the nodes, and then the monitor.
 func (f *Formation) all() []*server.Node { return append(slices.Clone(f.Nodes()), f.monitor) }
 
-// Beside is the monitor, whose number is that behind the last node's.
+// Beside is the monitor. Its number follows the last node's.
 func (f *Formation) Beside() []*server.Node { return []*server.Node{f.monitor} }
 
-// passwords is the file with all users' one password, for the programs on a node: the
-// manual's way to have it in no command line ("Security settings for pg_auto_failover").
+// passwords is a node's password file (manual, "Security settings for pg_auto_failover").
 func passwords(n *server.Node) string { return filepath.Join(n.Dir, "passwords") }
 
-// boot is the folder of what pg_autoctl keeps until the machine is booted again.
+// boot is the folder of pg_autoctl's files that a reboot invalidates.
 func boot(n *server.Node) string { return filepath.Join(n.Dir, "run") }
 
-// environment is pg_autoctl's. PostgreSQL listens on a socket in the node's folder, and not in the
-// system's, where others would be in the way: pg_autoctl reaches the monitor's by it, and recovers a
-// former primary without the network before it rewinds it.
+// environment puts PostgreSQL's socket in the node's folder, since clusters would clash in the
+// system's. By the socket pg_autoctl reaches the monitor's PostgreSQL, and recovers a former
+// primary without the network before it rewinds it.
 func (f *Formation) environment(n *server.Node, env ...string) []string {
 	all := []string{"PGPASSFILE=" + passwords(n), "XDG_RUNTIME_DIR=" + boot(n), "PG_REGRESS_SOCK_DIR=" + n.Dir}
 	if n == f.monitor {
@@ -130,13 +121,12 @@ func (f *Formation) environment(n *server.Node, env ...string) []string {
 	return append(all, env...)
 }
 
-// uri is where nodes find the monitor; the password is in the file of passwords.
+// uri is the monitor's address for nodes, without the password.
 func (f *Formation) uri() string {
 	u := url.URL{Scheme: "postgres", User: url.User(monitorUser), Host: f.monitor.Address(), Path: "/" + monitorDatabase, RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
-// control runs a command of pg_autoctl to its end.
 func (f *Formation) control(ctx context.Context, n *server.Node, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -147,8 +137,7 @@ func (f *Formation) control(ctx context.Context, n *server.Node, args ...string)
 	return err
 }
 
-// run has pg_autoctl lead the node's PostgreSQL. What it kept of a machine that was booted
-// since is removed first: process ids that mean somebody else now.
+// run first removes what a reboot invalidates: process ids that other processes may have.
 func (f *Formation) run(n *server.Node, env ...string) error {
 	if err := streaming.Forget(n); err != nil {
 		return err
@@ -159,9 +148,8 @@ func (f *Formation) run(n *server.Node, env ...string) error {
 	return n.Spawn(server.ProcessOptions{Program: f.autoctl, Args: []string{"run", "--pgdata", streaming.Data(n)}, Env: f.environment(n, env...), Apart: true, StopBound: stopBound})
 }
 
-// Restart stops node i, or the monitor, if it runs, and starts it again with its data:
-// pg_auto_failover makes it what the others need. It returns when the node has its part,
-// or the monitor answers. env is added to its environment this once, as NAME=value.
+// Restart starts node i, or the monitor, again with env; pg_auto_failover chooses its role. It
+// returns when the node has its part, or the monitor answers.
 func (f *Formation) Restart(ctx context.Context, i int, env ...string) error {
 	if i != f.monitor.Number {
 		return f.Set.Restart(ctx, i, func(ctx context.Context) error {
@@ -181,5 +169,5 @@ func (f *Formation) Restart(ctx context.Context, i int, env ...string) error {
 	})
 }
 
-// Close kills all, and removes their folders.
+// Close kills all nodes and the monitor, and removes their folders.
 func (f *Formation) Close() error { return server.Close(f.all(), f.Dir()) }

@@ -15,7 +15,6 @@ import (
 	"assay/cluster/streaming"
 )
 
-// startAll makes the monitor, the first node, and then the others, which copy it.
 func (f *Formation) startAll(ctx context.Context) error {
 	if err := f.startMonitor(ctx); err != nil {
 		return err
@@ -44,8 +43,8 @@ func (f *Formation) startAll(ctx context.Context) error {
 	return f.Settled(ctx)
 }
 
-// startMonitor makes the monitor's database and gives the nodes' user its password, which
-// pg_autoctl does not do (manual, "Security settings for pg_auto_failover").
+// startMonitor gives the nodes' user its password, as the manual says ("Security settings for
+// pg_auto_failover").
 func (f *Formation) startMonitor(ctx context.Context) error {
 	if err := f.control(ctx, f.monitor, "create", "monitor"); err != nil {
 		return err
@@ -66,9 +65,8 @@ func (f *Formation) startMonitor(ctx context.Context) error {
 	return f.awaitMonitor(ctx)
 }
 
-// inside is the monitor's database by its socket, for its superuser, who is called as the
-// user that runs it and lets in nobody else there. The database's own encoding is the locale's,
-// in which no client of ours may ask.
+// inside is the monitor's database by its socket, which admits only the superuser, named after the
+// user that runs it. The database's encoding is the locale's, which our client cannot use.
 func (f *Formation) inside() string {
 	query := url.Values{"host": {f.monitor.Dir}, "port": {strconv.Itoa(f.monitor.Port)}, "sslmode": {"disable"}, "connect_timeout": {"2"}, "client_encoding": {"UTF8"}}
 	return "postgres://" + url.User(f.monitor.User.Name).String() + "@/" + monitorDatabase + "?" + query.Encode()
@@ -79,9 +77,9 @@ func (f *Formation) awaitMonitor(ctx context.Context) error {
 	return f.monitor.Await(ctx, func(ctx context.Context) error { return streaming.TakesWrites(ctx, u.String()) })
 }
 
-// initialize makes the first node's database: pg_autoctl takes one that is there, and leaves
-// its superuser and its settings alone (manual, "pg_autoctl create postgres", 2). It comes as a
-// superuser of the name of whoever runs it. The other nodes copy it, settings and access included.
+// initialize makes the first node's database. pg_autoctl accepts an existing one and leaves its
+// superuser and settings alone (manual, "pg_autoctl create postgres", 2). It connects as a
+// superuser with the name of the user that runs it. The other nodes copy all this.
 func (f *Formation) initialize(ctx context.Context) error {
 	runs := `"` + f.monitor.User.Name + `"`
 	return f.Initialize(ctx, 0, streaming.Setup{Check: f.options.Check,
@@ -90,7 +88,6 @@ func (f *Formation) initialize(ctx context.Context) error {
 	})
 }
 
-// creation is the command that makes node i one of the formation.
 func (f *Formation) creation(i int) []string {
 	n := f.Node(i)
 	args := []string{"create", "postgres", "--name", f.Name(i), "--monitor", f.uri(), "--pghost", n.Host, "--listen", n.Host,
@@ -101,7 +98,6 @@ func (f *Formation) creation(i int) []string {
 	return args
 }
 
-// users gives the user of the standbys its password.
 func (f *Formation) users(ctx context.Context) error {
 	if err := f.SetPassword(ctx, f.AddressOf(0), replicaUser); err != nil {
 		return fmt.Errorf("%s: %w", f.Node(0).Name, err)
@@ -109,7 +105,7 @@ func (f *Formation) users(ctx context.Context) error {
 	return nil
 }
 
-// Settled is as streaming.Set's; where the monitor runs, it also promotes the standbys again.
+// Settled also waits, if the monitor runs, until a standby could be promoted.
 func (f *Formation) Settled(ctx context.Context) error {
 	if err := f.Set.Settled(ctx); err != nil || !f.monitor.Running() {
 		return err
@@ -117,8 +113,8 @@ func (f *Formation) Settled(ctx context.Context) error {
 	return f.awaitStates(ctx)
 }
 
-// awaitStates returns when every node that runs has reached the state that the monitor has assigned
-// to it, so that a standby could be promoted: the primary calls itself one once it has seen a standby.
+// awaitStates returns when every running node has its assigned state, and the primary has seen a
+// standby, so that one could be promoted.
 func (f *Formation) awaitStates(ctx context.Context) error {
 	return server.Until(ctx, 200*time.Millisecond, "the states of the formation", func(ctx context.Context) error {
 		var running []string
@@ -138,12 +134,12 @@ func (f *Formation) awaitStates(ctx context.Context) error {
 	})
 }
 
-// CheckReplace implements cluster's replacing.
+// CheckReplace is nil: Forget makes an empty node a new one.
 func (f *Formation) CheckReplace() error { return nil }
 
-// Forget implements cluster's forgetting: the monitor drops the node, as `pg_autoctl drop node --force`
-// has it, and pg_autoctl what it kept beside the data; the next start creates it (manual 2.0,
-// "pg_autoctl drop node", "pg_autoctl create postgres").
+// Forget removes node i from the monitor, as `pg_autoctl drop node --force` does, and what
+// pg_autoctl kept beside the data. The next start creates the node again (manual 2.0, "pg_autoctl
+// drop node", "pg_autoctl create postgres").
 func (f *Formation) Forget(ctx context.Context, i int) error {
 	n := f.Node(i)
 	err := streaming.Execute(ctx, f.inside(), fmt.Sprintf("SELECT pgautofailover.remove_node(%s, %d, true)", streaming.Literal(n.Host), n.Port))
@@ -153,11 +149,11 @@ func (f *Formation) Forget(ctx context.Context, i int) error {
 	return errors.Join(err, os.Mkdir(boot(n), 0o700), n.User.Chown(boot(n)))
 }
 
-// CheckSwitchOver implements cluster's switching.
+// CheckSwitchOver is nil: the monitor can always be asked.
 func (f *Formation) CheckSwitchOver() error { return nil }
 
-// SwitchOver has the monitor choose another node in place of the primary, as `pg_autoctl perform
-// switchover` asks it (manual 2.0, "pg_autoctl perform switchover").
+// SwitchOver has the monitor replace the primary, as `pg_autoctl perform switchover` does (manual
+// 2.0, "pg_autoctl perform switchover").
 func (f *Formation) SwitchOver(ctx context.Context, _ int) error {
 	return streaming.Execute(ctx, f.inside(), "SELECT pgautofailover.perform_failover('default', 0)")
 }

@@ -11,15 +11,14 @@ import (
 	"assay/cluster/server"
 )
 
-// askBound is how long the console may take for an answer.
 const askBound = time.Second
 
-// ask asks the console, which knows the simple protocol alone.
+// ask asks the console, which knows only the simple protocol.
 func (p *Pooler) ask(ctx context.Context, text string) ([][]string, error) {
 	return p.query(ctx, p.url("pgbouncer", ""), text)
 }
 
-// Ready returns when a client of it gets an answer from a server that takes writes.
+// Ready returns when a client of the pooler gets an answer from a server that takes writes.
 func (p *Pooler) Ready(ctx context.Context) error {
 	return server.Until(ctx, 50*time.Millisecond, p.Name, func(ctx context.Context) error {
 		rows, err := p.query(ctx, p.Address(""), "SELECT pg_is_in_recovery()")
@@ -30,8 +29,7 @@ func (p *Pooler) Ready(ctx context.Context) error {
 	})
 }
 
-// query returns the rows of one statement. The library's error about a connection tells too
-// much: it may quote the address.
+// query replaces the library's connection error, which may quote the address with its password.
 func (p *Pooler) query(ctx context.Context, address, text string) (rows [][]string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askBound)
 	defer cancel()

@@ -1,7 +1,5 @@
-// Package pgbouncer runs PgBouncer, a connection pooler, as a local process in front of a
-// PostgreSQL server, or of a proxy.
-//
-// It must not know how that is run.
+// Package pgbouncer runs PgBouncer, a connection pooler, as a local process before a PostgreSQL
+// server or a proxy. It must not know how that is run.
 package pgbouncer
 
 import (
@@ -17,36 +15,31 @@ import (
 	"assay/cluster/server"
 )
 
-// Options says how to run a pooler. Programs and Mode may be empty, numbers 0.
+// Options says how to run a pooler. Programs, Mode and numbers may be zero.
 type Options struct {
-	// Programs is a folder that is searched first for the program.
 	Programs string
-	// Dir is its private folder, new or empty; Close removes it. Log is the file of its log.
+	// Dir is its private folder, new or empty, which Close removes. Log is its log file.
 	Dir, Log string
-	// Number is what it is among the servers of its cluster.
-	Number int
-	// User and Password are those of the server and of the pooler's clients, and of its
-	// console.
+	Number   int
+	// User and Password are for the server, the pooler's clients, and its console.
 	User, Password string
-	// Mode is pool_mode: "transaction", if empty, or "session".
+	// Mode is pool_mode: "transaction" (or empty) or "session".
 	Mode string
-	// Size is how many connections to the server there are at most (default_pool_size);
-	// 0 means 20, PgBouncer's default. Clients is how many clients there may be.
+	// Size is the largest number of connections to the server (default_pool_size); 0 means 20,
+	// PgBouncer's default. Clients is the largest number of clients.
 	Size, Clients int
 }
 
-// silence is for how long the server's machine may be silent until its connections are given up
-// for lost.
+// silence is how long the server's machine may be silent until its connections are given up.
 const silence = 3 * time.Second
 
-// Defaults of Options.
 const (
 	DefaultMode = "transaction"
 	DefaultSize = 20
 )
 
-// Pooler is PgBouncer in front of a server. It listens on 127.0.0.1 and asks its clients for
-// the password (SCRAM). Its methods are safe for concurrent use.
+// Pooler is PgBouncer before a server. It listens on 127.0.0.1 and demands the password (SCRAM).
+// Its methods are safe for concurrent use.
 type Pooler struct {
 	*server.Node
 	options Options
@@ -55,8 +48,7 @@ type Pooler struct {
 	behind  *server.Node // the server that clients are led to
 }
 
-// New makes a pooler's folder and finds its program. It does not start it. A missing
-// program is a *server.MissingError.
+// New finds the program and does not start it. The error may be a *server.MissingError.
 func New(o Options) (*Pooler, error) {
 	program, err := (&server.Program{Name: "pgbouncer", Folders: []string{"/usr/sbin", "/usr/bin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"},
 		Get: "install PgBouncer (apt-get install pgbouncer, or scripts/install-servers.sh pgbouncer)"}).Find(o.Programs)
@@ -85,21 +77,18 @@ func New(o Options) (*Pooler, error) {
 
 func (p *Pooler) file(name string) string { return filepath.Join(p.Dir, name) }
 
-// quoted is a text as the file of users has it.
 func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
 
-// Version is what the program calls itself, such as "PgBouncer 1.18.0"; empty if it does not
-// say. It is known once it is started.
+// Version is such as "PgBouncer 1.18.0"; empty before the start or if unknown.
 func (p *Pooler) Version() string { return p.version }
 
-// Mode is how connections are shared, and Size how many to the server there are at most.
+// Mode is the pool mode.
 func (p *Pooler) Mode() string { return p.options.Mode }
 
-// Size is how many connections to the server there are at most.
+// Size is the largest number of connections to the server.
 func (p *Pooler) Size() int { return p.options.Size }
 
-// Address is the URL by which clients reach the server's database "postgres", with user and
-// password. query is added to it.
+// Address is the URL of the database "postgres" for clients, with user, password and query.
 func (p *Pooler) Address(query string) string { return p.url("postgres", query) }
 
 func (p *Pooler) url(database, query string) string {
@@ -108,7 +97,7 @@ func (p *Pooler) url(database, query string) string {
 	return u.String()
 }
 
-// Start starts it in front of a server, and returns when it takes clients.
+// Start starts the pooler before a server, and returns when it takes clients.
 func (p *Pooler) Start(ctx context.Context, behind *server.Node) error {
 	p.behind = behind
 	if err := p.start(ctx); err != nil {
@@ -137,20 +126,18 @@ func (p *Pooler) start(ctx context.Context, env ...string) error {
 	})
 }
 
-// Restart stops it if it runs and starts it again. env is added to its environment this once, as
-// NAME=value.
+// Restart starts the pooler again with env.
 func (p *Pooler) Restart(ctx context.Context, env ...string) error {
 	return p.Node.Restart(ctx, func(ctx context.Context) error { return p.start(ctx, env...) })
 }
 
-// Close ends it and removes its folder.
+// Close ends the pooler and removes its folder.
 func (p *Pooler) Close() error { return server.Close([]*server.Node{p.Node}, p.Dir) }
 
-// configuration is PgBouncer's (its manual, "pgbouncer.ini"). Where its defaults would leave
-// clients with a lost server for long, it has what those who fail over set: connections on
-// which the other machine is silent are given up, those to a server that is no longer the
-// one are closed after the transaction and not the session, and a server that could not be
-// reached is tried again after a fifth of a second and not after 15.
+// configuration is pgbouncer.ini (its manual, "pgbouncer.ini"). Its defaults would keep clients on
+// a lost server for long, so it has settings for failovers: silent connections are given up,
+// connections to a former server end after the transaction instead of the session, and an
+// unreachable server is tried again after 0.2 s instead of 15 s.
 func (p *Pooler) configuration() string {
 	o := p.options
 	return fmt.Sprintf(`[databases]

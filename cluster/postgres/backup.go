@@ -16,8 +16,8 @@ import (
 	"assay/cluster/server"
 )
 
-// MakeArchive makes the folder of the archive, if there is to be one, which is the user's
-// that runs the servers. It is that of all nodes.
+// MakeArchive makes the archive's folder for all nodes, owned by the servers' user; an empty dir
+// means none.
 func MakeArchive(dir string, user *server.User) error {
 	if dir == "" {
 		return nil
@@ -28,10 +28,10 @@ func MakeArchive(dir string, user *server.User) error {
 	return user.Chown(dir)
 }
 
-// Archiving are the settings by which a server archives each segment of its log that is
-// full (manual, "Continuous Archiving and Point-in-Time Recovery"); none without an archive. A
-// segment that is there already is taken for archived if it is the same: the server may have
-// ended before it heard so. It has its name only once it is whole.
+// Archiving returns the settings that archive each full segment of the log (manual, "Continuous
+// Archiving and Point-in-Time Recovery"); none without an archive. An existing segment with the
+// same content counts as archived, because the server may have ended before it knew. A segment gets
+// its name only when it is complete.
 func Archiving(dir string) []string {
 	if dir == "" {
 		return nil
@@ -41,19 +41,17 @@ func Archiving(dir string) []string {
 		fmt.Sprintf(`archive_command=if test -f %[1]s; then cmp -s %%p %[1]s; else cp %%p %[1]s.part && mv %[1]s.part %[1]s; fi`, to)}
 }
 
-// shellWord is a path as the shell takes it, with the percent signs doubled that PostgreSQL
-// would replace.
+// shellWord quotes a path for the shell and doubles percent signs, which PostgreSQL would replace.
 func shellWord(path string) string {
 	return "'" + strings.NewReplacer("'", `'\''`, "%", "%%").Replace(path) + "'"
 }
 
-// Quote is a value as the server's files of settings have it.
+// Quote quotes a value for the server's files of settings.
 func Quote(value string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", "''").Replace(value) + "'"
 }
 
-// CheckBackup says why no backup can be made in this way, which is pg_basebackup's if it is
-// empty, or why the state of a moment cannot be restored.
+// CheckBackup allows only an empty way (pg_basebackup), and a moment only with an archive.
 func (p *Server) CheckBackup(way string, moment bool) error {
 	switch {
 	case way != "":
@@ -72,8 +70,7 @@ func (p *Server) BackUp(ctx context.Context, _ int, _, into string) (by string, 
 	return "pg_basebackup", p.baseBackup(ctx, p, into)
 }
 
-// CanCopy returns a *server.MissingError if the program that copies a running
-// node is not among the programs.
+// CanCopy returns a *server.MissingError if pg_basebackup is not among the programs.
 func CanCopy(programs string) error {
 	if server.Executable(filepath.Join(programs, "pg_basebackup")) == "" {
 		return &server.MissingError{Program: "pg_basebackup", Looked: []string{programs}, Get: serverProgram().Get}
@@ -81,8 +78,7 @@ func CanCopy(programs string) error {
 	return nil
 }
 
-// unsynced has a tool not wait until what it writes is on the disk, unless the power
-// of the disk can be cut.
+// unsynced makes a tool not wait for the disk, unless the disk's power can be cut.
 func (p *Server) unsynced() []string {
 	if p.Machine != nil && p.Machine.Folder() != "" {
 		return nil
@@ -90,14 +86,12 @@ func (p *Server) unsynced() []string {
 	return []string{"--no-sync"}
 }
 
-// copierName is what a primary calls a copy that is being made of it. It is not
-// one that commits wait for: pg_basebackup confirms what it has received, and
-// would be taken for the standby.
+// copierName is the name of a copy in progress at the primary. Commits must not wait for this name:
+// pg_basebackup confirms what it has received and would count as the standby.
 const copierName = "assay_copy"
 
-// baseBackup copies the data of a server that works into a folder, with the log that was
-// written meanwhile. The server bears a copier that is silent for a
-// while, which standbys may not be (wal_sender_timeout).
+// baseBackup copies a working server's data into a folder, with the log written meanwhile.
+// wal_sender_timeout=0 lets the copier be silent for longer than standbys may be.
 func (p *Server) baseBackup(ctx context.Context, of *Server, into string) error {
 	return p.runTool(ctx, "pg_basebackup", append(p.unsynced(),
 		"--pgdata="+into, "--checkpoint=fast", "--wal-method=stream",
@@ -106,12 +100,12 @@ func (p *Server) baseBackup(ctx context.Context, of *Server, into string) error 
 	), "PGOPTIONS=-c wal_sender_timeout=0", "PGPASSWORD="+of.options.Password)
 }
 
-// Restore starts a server on a copy of a base backup, and returns when it has come to the
-// backup's end or, by the archive, to a moment.
+// Restore starts a server on a copy of a base backup, and returns when it has reached the backup's
+// end or, by the archive, a moment.
 func (p *Server) Restore(ctx context.Context, backup, into string, until time.Time) (address string, end func() error, err error) {
 	o := p.options
 	o.Machine, o.Ports, o.Dir, o.Log, o.Archive = nil, nil, into, "", ""
-	// A standby takes reads before it has come to its end.
+	// With hot_standby the server would take reads before it has reached its end.
 	o.Settings = append(slices.Clone(o.Settings), "archive_mode=off", "hot_standby=off", "synchronous_standby_names=")
 	if !until.IsZero() {
 		if err := p.archiveAll(ctx); err != nil {
@@ -131,9 +125,8 @@ func (p *Server) Restore(ctx context.Context, backup, into string, until time.Ti
 	return r.Address(), r.Close, nil
 }
 
-// fill copies a base backup into the data folder and has the server recover as it is asked
-// to. Nothing of how the server was led goes with it, by whoever wrote that into which of the
-// files: a library, a name of a standby that commits wait for, or a file beside the data.
+// fill copies a base backup into the data folder and configures recovery. It removes all traces of
+// who led the server: a library, a standby that commits wait for, or a file beside the data.
 func (p *Server) fill(ctx context.Context, backup, archive string, until time.Time) error {
 	if _, err := server.PrivateDir(p.data(), p.User); err != nil {
 		return err
@@ -156,11 +149,10 @@ func (p *Server) fill(ctx context.Context, backup, archive string, until time.Ti
 		p.writeData("pg_hba.conf", "host all all samehost scram-sha-256\n"))
 }
 
-// archiveBound is how long the server may take to archive its last segment.
 const archiveBound = time.Minute
 
-// archiveAll returns when the archive holds all of the log until now, and a commit after it:
-// recovery to a moment is an error unless it comes upon a later one.
+// archiveAll returns when the archive holds the whole present log and a later commit, without which
+// recovery to a moment fails.
 func (p *Server) archiveAll(ctx context.Context) error {
 	var last string
 	err := InSession(ctx, p.Address(), archiveBound, func(ctx context.Context, conn *pgx.Conn) error {

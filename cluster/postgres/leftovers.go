@@ -12,21 +12,19 @@ import (
 	"assay/cluster/server"
 )
 
-// Clear takes away the shared memory of servers that were killed with
-// their data below folder: each is started once more, on loopback, and ended.
-// Data that was still being made (initdb) cannot be started; its segment is
-// taken away by its number.
+// Clear removes the shared memory of killed servers with data below folder: it starts each again on
+// loopback and ends it. Unfinished data (initdb) cannot be started; its segment is removed by its
+// number.
 func Clear(ctx context.Context, folder string) error {
 	return clearBelow(ctx, folder, "nodes/data", "nodes/*/data", restoredData, "disks/*/*/*/data")
 }
 
-// ClearRestored is Clear for what was restored alone: for servers whose shared memory ends with
-// them, since they live apart from other processes.
+// ClearRestored is Clear for restored servers alone. It is for products whose other servers run
+// apart, so that their shared memory ends with them.
 func ClearRestored(ctx context.Context, folder string) error {
 	return clearBelow(ctx, folder, restoredData)
 }
 
-// restoredData are the folders of data of restored servers.
 const restoredData = "backups/*/data"
 
 func clearBelow(ctx context.Context, folder string, data ...string) error {
@@ -45,8 +43,7 @@ func clearBelow(ctx context.Context, folder string, data ...string) error {
 	return errors.Join(failed...)
 }
 
-// clearLocked takes away the shared memory of the server that has left this lock file; nothing if
-// there is none.
+// clearLocked removes the shared memory of the server that left this lock file, if there is one.
 func clearLocked(ctx context.Context, file string) error {
 	lock, err := readLockFile(file)
 	switch {
@@ -64,10 +61,10 @@ func clearLocked(ctx context.Context, file string) error {
 	return err
 }
 
-// lockFile is what a server's lock file tells (pidfile.h of PostgreSQL).
+// lockFile is the content of a server's lock file (pidfile.h of PostgreSQL).
 type lockFile struct {
 	pid int // negative of a server without clients, such as initdb starts
-	// Of its shared memory (shmctl(2)); 0 until it has some.
+	// Of its shared memory (shmctl(2)); 0 before it has any.
 	shmKey uint64
 	shmID  int
 }
@@ -102,8 +99,7 @@ func clearOne(ctx context.Context, dir string, pid int) error {
 	if p.User, err = server.Unprivileged("postgres", "nobody"); err != nil {
 		return err
 	}
-	// PostgreSQL takes a process that nobody has asked how it ended for a server
-	// that runs.
+	// PostgreSQL takes an ended process that is not yet reaped for a running server.
 	if err := server.AwaitReaped(ctx, pid); err != nil {
 		return err
 	}

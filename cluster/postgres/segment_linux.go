@@ -7,9 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removeSegment takes away a segment of shared memory (shmctl(2)) if it is still
-// the one with this key (an int, written with its sign extended) and nobody uses
-// it. 0, 0 is none.
+// removeSegment removes a segment of shared memory (shmctl(2)) if it still has this key (an int
+// with its sign extended) and no user. 0, 0 is none.
 func removeSegment(key uint64, id int) error {
 	if key == 0 && id == 0 {
 		return nil

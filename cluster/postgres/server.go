@@ -1,5 +1,5 @@
-// Package postgres runs servers of PostgreSQL as local processes: single ones, and standbys
-// that follow one.
+// Package postgres runs servers of PostgreSQL as local processes: single ones, and standbys that
+// follow one. It must not know any program that leads them.
 package postgres
 
 import (
@@ -23,35 +23,28 @@ import (
 	"assay/cluster/server"
 )
 
-// Options says how to run a single PostgreSQL node. The zero value gives a node
-// with PostgreSQL's own defaults (durable: fsync on) on a free port, in a
-// temporary folder, with a random password.
+// Options says how to run a single node. The zero value has PostgreSQL's own defaults (durable:
+// fsync on), a free port, a temporary folder and a random password.
 type Options struct {
-	// Programs is the folder that holds the server's programs; empty means
-	// wherever server.Program.Find finds them.
+	// Programs is the folder of the server's programs; empty means a search (server.Program).
 	Programs string
-	// Dir is the node's private folder, new or empty; empty means a temporary
-	// one. Close removes it.
+	// Dir is the private folder, new or empty; empty means a temporary one. Close removes it.
 	Dir string
-	// Log is the file of the server's log; empty means postgres.log in Dir.
+	// Log is the server's log file; empty means postgres.log in Dir.
 	Log string
-	// Machine is where the node lives; nil means here. On a machine with an
-	// address of its own the server listens there, on port 5432, and lets in whoever is in the machine's network and knows the
-	// password. Anywhere else it listens on 127.0.0.1.
+	// Machine is where the node lives; nil means here. On a machine with an address of its own the
+	// server listens there on port 5432 and admits every host of the machine's network that knows
+	// the password. Otherwise it listens on 127.0.0.1.
 	Machine *machine.Machine
-	// Ports gives out the port; nil means a new set.
-	Ports *server.Ports
+	Ports   *server.Ports
 	// User is the superuser's name; empty means "assay".
-	User string
-	// Password is that user's; empty means a random one.
+	User     string
 	Password string
-	// Checksums has every page of data carry a checksum, which pg_rewind needs.
+	// Checksums adds a checksum to every page of data, which pg_rewind needs.
 	Checksums bool
-	// Archive is the folder that each full segment of the log is copied to, which Close
-	// leaves; empty for none.
+	// Archive is the folder for each full segment of the log, which Close leaves; empty for none.
 	Archive string
-	// Settings are server settings as name=value, after ours and so stronger
-	// than these. They are visible in the machine's process list.
+	// Settings are name=value and override ours. The process list shows them.
 	Settings []string
 }
 
@@ -73,17 +66,16 @@ func serverProgram() server.Program {
 	}
 }
 
-// FindPrograms returns the folder of PostgreSQL's programs: the extra one, or wherever
-// server.Program.Find finds them. A missing one is a *server.MissingError.
+// FindPrograms returns the folder of PostgreSQL's programs, as server.Program.Find finds it.
 func FindPrograms(extra string) (string, error) {
 	program, err := serverProgram().Find(extra)
 	return filepath.Dir(program), err
 }
 
-// Start makes a new database folder and starts a server on it, which accepts
-// connections when Start returns. It listens on its machine's address only,
-// without a Unix socket, and asks for the password (SCRAM). As root the server
-// runs as user postgres, or nobody. A missing program is a *server.MissingError.
+// Start makes a new database and starts a server on it, which accepts connections when Start
+// returns. It listens on its machine's address only, without a Unix socket, and demands the
+// password (SCRAM). If we are root it runs as user postgres, or nobody. A missing program is a
+// *server.MissingError.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	programs, err := FindPrograms(o.Programs)
 	if err != nil {
@@ -99,9 +91,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return p, nil
 }
 
-// On is the server of a node that somebody else has made. Of the options the programs, the user,
-// the password, the checksums, the archive and the settings count. Where another program starts,
-// leads and ends it, it is there to be backed up, and to have its backups restored.
+// On returns the server of an existing node, with the programs, user, password, checksums, archive
+// and settings of o. It is for backups and restores of nodes that another program starts and leads.
 func On(n *server.Node, o Options) *Server {
 	return &Server{Node: n, options: o, programs: o.Programs}
 }
@@ -117,7 +108,6 @@ func (p *Server) Begin(ctx context.Context) error {
 	return nil
 }
 
-// newServer replaces empty options and makes the folder.
 func newServer(programs string, o Options) (p *Server, err error) {
 	n := &server.Node{Machine: o.Machine}
 	o.User, o.Password = cmp.Or(o.User, "assay"), cmp.Or(o.Password, rand.Text())
@@ -140,29 +130,25 @@ func newServer(programs string, o Options) (p *Server, err error) {
 	return p, MakeArchive(o.Archive, n.User)
 }
 
-// usualPort is PostgreSQL's usual port.
 const usualPort = 5432
 
 func (p *Server) hasOwnAddress() bool { return p.Machine != nil && !p.Machine.Address().IsLoopback() }
 
 func (p *Server) data() string { return filepath.Join(p.Dir, "data") }
 
-// lockFile names the process whose data it is.
 func (p *Server) lockFile() string { return filepath.Join(p.data(), "postmaster.pid") }
 
-// initialize makes the database, and lets clients in.
 func (p *Server) initialize(ctx context.Context) error {
 	if err := p.Initdb(ctx, false); err != nil || !p.hasOwnAddress() {
 		return err
 	}
-	// From the networks that it is itself in (pg_hba.conf, "samenet").
+	// samenet is the networks of the server itself (pg_hba.conf).
 	return p.Append("pg_hba.conf", "\nhost all all samenet scram-sha-256\nhost replication all samenet scram-sha-256\n")
 }
 
-// Initdb runs initdb, apart from other processes or not. The password goes through a file, which
-// is removed, since arguments are visible in the process list. The files are not synced one
-// by one: the server's first checkpoint does that. What it made stays where it fails (--no-clean):
-// the lock file names the shared memory that a killed one leaves.
+// Initdb runs initdb. The password goes through a temporary file, since the process list shows
+// arguments. The server's first checkpoint syncs the files. After a failure the result stays
+// (--no-clean): the lock file names the shared memory that a killed initdb leaves.
 func (p *Server) Initdb(ctx context.Context, apart bool) error {
 	secret := filepath.Join(p.Dir, "initial-password")
 	defer os.Remove(secret)
@@ -188,14 +174,11 @@ func (p *Server) Append(name, text string) error {
 	return errors.Join(err, file.Close())
 }
 
-// runTool runs one of PostgreSQL's programs on the node's machine to its end,
-// as the server's user. It goes by its name in errors.
 func (p *Server) runTool(ctx context.Context, name string, args []string, env ...string) error {
 	_, err := p.Run(ctx, server.ProcessOptions{Name: name, Program: filepath.Join(p.programs, name), Args: args, Env: env})
 	return err
 }
 
-// start starts the server on its folder and waits until it has come so far.
 func (p *Server) start(ctx context.Context, want serverState, env ...string) error {
 	args := []string{"-D", p.data(), "-p", strconv.Itoa(p.Port)}
 	settings := []string{"listen_addresses=" + p.Host, "unix_socket_directories=", "wal_level=replica", "fsync=on"}
@@ -212,7 +195,6 @@ func (p *Server) start(ctx context.Context, want serverState, env ...string) err
 	return p.await(ctx, want)
 }
 
-// await asks the server for its state until it is at least this far.
 func (p *Server) await(ctx context.Context, want serverState) error {
 	return p.Await(ctx, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
@@ -228,18 +210,15 @@ func (p *Server) await(ctx context.Context, want serverState) error {
 // Ready returns when the server accepts connections.
 func (p *Server) Ready(ctx context.Context) error { return p.await(ctx, stateReady) }
 
-// Address is the URL of the server's database "postgres", with the user and
-// the password.
+// Address is the URL of the database "postgres", with user and password.
 func (p *Server) Address() string {
 	u := url.URL{Scheme: "postgres", User: url.UserPassword(p.options.User, p.options.Password), Host: p.Node.Address(),
 		Path: "/postgres", RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
-// Restart stops the server if it runs, starts it again with the same data and
-// port, and returns when it accepts connections. After Kill that takes as long
-// as recovery. env is added to the server's environment this once, as
-// NAME=value.
+// Restart starts the server again with env (NAME=value), and returns when it accepts connections.
+// After Kill that includes recovery.
 func (p *Server) Restart(ctx context.Context, env ...string) error {
 	return p.Node.Restart(ctx, func(ctx context.Context) error { return p.start(ctx, stateReady, env...) })
 }
@@ -254,10 +233,9 @@ func (p *Server) Close() error {
 	return errors.Join(p.shutDown(), p.Discard())
 }
 
-// shutDown ends the server so that the system keeps nothing of it. A killed
-// server leaves shared memory behind (shmctl(2) segments, files in /dev/shm)
-// that only the next start on the same data clears away; so it is started once
-// more, which need not wait for recovery.
+// shutDown ends the server and frees its shared memory. A killed server leaves segments (shmctl(2))
+// and files in /dev/shm that only the next start on the same data removes. So it is started again,
+// without waiting for recovery.
 func (p *Server) shutDown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -272,8 +250,6 @@ func (p *Server) shutDown() error {
 	return p.Process().StopWith(ctx, syscall.SIGQUIT) // immediate shutdown
 }
 
-// clearAway starts a server that was killed once more, so that it finds what it
-// left.
 func (p *Server) clearAway(ctx context.Context) error {
 	if !p.Running() && server.Exists(p.lockFile()) {
 		if err := p.start(ctx, stateAnswers); err != nil {
@@ -283,28 +259,23 @@ func (p *Server) clearAway(ctx context.Context) error {
 	return nil
 }
 
-// serverState is how far a server has come.
 type serverState int
 
 const (
-	// stateSilent: nobody answers.
+	// stateSilent: there is no answer.
 	stateSilent serverState = iota
-	// stateAnswers: the server is there and refuses connections (57P03: it
-	// starts up, recovers, or shuts down).
+	// stateAnswers: the server refuses connections (57P03: it starts up, recovers, or shuts down).
 	stateAnswers
 	// stateReady: the server accepts connections.
 	stateReady
 )
 
-// cannotConnectNow is the SQLSTATE of a server that starts up, recovers or
-// shuts down (PostgreSQL manual, appendix A).
+// cannotConnectNow is an SQLSTATE (PostgreSQL manual, appendix A).
 const cannotConnectNow = "57P03"
 
-// askState asks the server for its state as pg_isready does: it opens a
-// connection and looks at the first answer (PostgreSQL manual, "Frontend/Backend
-// Protocol", Start-up). A server that wants to see a password accepts
-// connections. The error says what came instead of that. It waits as long as ctx
-// lets it.
+// askState asks for the state as pg_isready does: it opens a connection and reads the first answer
+// (PostgreSQL manual, "Frontend/Backend Protocol", "Start-up"). A server that demands a password
+// accepts connections. The error says what came instead. ctx bounds the wait.
 func askState(ctx context.Context, address, user string) (serverState, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -331,7 +302,7 @@ func askState(ctx context.Context, address, user string) (serverState, error) {
 		if m.Code == cannotConnectNow {
 			return stateAnswers, errors.New(m.Message)
 		}
-		// Any other refusal (too many clients) comes from a server that is up.
+		// A server with any other refusal (too many clients) is up.
 		return stateReady, nil
 	default:
 		return stateSilent, fmt.Errorf("whoever listens on %s is not PostgreSQL", address)

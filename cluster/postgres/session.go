@@ -8,11 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// askBound is how long a node that serves may take for a small question.
 const askBound = time.Second
 
-// InSession runs f in a session of its own with the server at an address. The whole of it may
-// take bound. The library's own error about a connection tells too much: it may quote the address.
+// InSession runs f in a session of its own with the server at an address; bound limits all of it.
+// It replaces the library's connection error, which may quote the address with its password.
 func InSession(ctx context.Context, address string, bound time.Duration, f func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
@@ -24,7 +23,6 @@ func InSession(ctx context.Context, address string, bound time.Duration, f func(
 	return f(ctx, conn)
 }
 
-// closeSession ends a session, also with a server that does not answer.
 func closeSession(conn *pgx.Conn) {
 	const bound = 200 * time.Millisecond
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
@@ -32,7 +30,7 @@ func closeSession(conn *pgx.Conn) {
 	_ = conn.Close(ctx) // nothing depends on how it ends
 }
 
-// Parameter asks the server for the value of a parameter that new sessions work with.
+// Parameter asks the server for the value of a parameter in new sessions.
 func (p *Server) Parameter(ctx context.Context, name string) (value string, err error) {
 	err = InSession(ctx, p.Address(), askBound, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&value)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Follow makes a new server the standby of a primary, on a copy of it, and returns when it takes
-// reads. name is what the primary knows it by.
+// Follow makes a new server a standby on a copy of a primary, which knows it by this name. It
+// returns when the standby takes reads.
 func (p *Server) Follow(ctx context.Context, primary *Server, name string) error {
 	if err := p.baseBackup(ctx, primary, p.data()); err != nil {
 		return fmt.Errorf("copy %s for %s: %w", primary.Name, p.Name, err)
@@ -25,15 +25,13 @@ func (p *Server) Follow(ctx context.Context, primary *Server, name string) error
 
 func (p *Server) passwordFile() string { return filepath.Join(p.Dir, "passwords") }
 
-// writePasswordFile leaves the password where the node's own log receiver finds
-// it (manual, libpq, "The Password File"), so that it need not be in a setting.
+// writePasswordFile is for the log receiver (manual, libpq, "The Password File").
 func (p *Server) writePasswordFile() error {
 	escape := strings.NewReplacer(`\`, `\\`, ":", `\:`)
 	line := "*:*:*:" + escape.Replace(p.options.User) + ":" + escape.Replace(p.options.Password) + "\n"
 	return p.User.WriteFile(p.passwordFile(), line)
 }
 
-// connectionTo is how a standby of this name reaches its primary (primary_conninfo).
 func (p *Server) connectionTo(primary *Server, name string) string {
 	quote := strings.NewReplacer(`\`, `\\`, "'", `\'`)
 	var b strings.Builder

@@ -15,7 +15,6 @@ import (
 	"assay/cluster/server"
 )
 
-// answerBound is how long a server may take to answer; a paused one never does.
 const answerBound = time.Second
 
 // Bounds of an answer, which takes some kilobytes.
@@ -24,9 +23,8 @@ const (
 	mostPart  = 1 << 20
 )
 
-// ask sends a command as a line of text, which servers take like any other form of it, and
-// returns the texts that it is answered with (manual, "Redis serialization protocol
-// specification", "Inline commands", "Bulk strings", "Arrays").
+// ask sends an inline command (manual, "Redis serialization protocol specification", "Inline
+// commands", "Bulk strings", "Arrays").
 func (c *Cluster) ask(ctx context.Context, node *server.Node, command string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
@@ -53,7 +51,7 @@ func (c *Cluster) dial(ctx context.Context, address string) (net.Conn, error) {
 	return (&tls.Dialer{Config: c.encryption}).DialContext(ctx, "tcp", address)
 }
 
-// answer reads one text, or a list of them. Numbers and short texts are texts here.
+// answer reads one text or a list of texts. It also returns numbers and simple strings as texts.
 func answer(r *bufio.Reader) ([]string, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
@@ -94,7 +92,6 @@ func size(text string, most int) (int, error) {
 	return n, err
 }
 
-// info asks a server what it says of itself (manual, "INFO").
 func (c *Cluster) info(ctx context.Context, node *server.Node, section string) (map[string]string, error) {
 	text, err := c.ask(ctx, node, "INFO "+section)
 	if err != nil {
@@ -109,7 +106,6 @@ func (c *Cluster) info(ctx context.Context, node *server.Node, section string) (
 	return told, nil
 }
 
-// loaded returns an error unless the server has loaded its data.
 func (c *Cluster) loaded(ctx context.Context, node *server.Node) error {
 	told, err := c.info(ctx, node, "persistence")
 	if err == nil && told["loading"] != "0" {
@@ -118,7 +114,6 @@ func (c *Cluster) loaded(ctx context.Context, node *server.Node) error {
 	return err
 }
 
-// linked returns an error unless the server is a replica that its primary feeds.
 func (c *Cluster) linked(ctx context.Context, node *server.Node) error {
 	told, err := c.info(ctx, node, "replication")
 	if err == nil && (told["role"] != "slave" || told["master_link_status"] != "up") {
@@ -127,8 +122,8 @@ func (c *Cluster) linked(ctx context.Context, node *server.Node) error {
 	return err
 }
 
-// watched is what a Sentinel says of the primary, by name: ip, port, flags and so on (manual,
-// "High availability with Redis Sentinel", "Asking Sentinel about the state of a master").
+// watched is in the manual, "High availability with Redis Sentinel", "Asking Sentinel about the
+// state of a master".
 func (c *Cluster) watched(ctx context.Context, sentinel *server.Node) (map[string]string, error) {
 	parts, err := c.ask(ctx, sentinel, "SENTINEL MASTER "+Service)
 	told := map[string]string{}
@@ -138,7 +133,6 @@ func (c *Cluster) watched(ctx context.Context, sentinel *server.Node) (map[strin
 	return told, err
 }
 
-// informed returns an error unless the Sentinel knows all replicas and all other Sentinels.
 func (c *Cluster) informed(ctx context.Context, sentinel *server.Node) error {
 	told, err := c.watched(ctx, sentinel)
 	if err != nil {
@@ -150,11 +144,10 @@ func (c *Cluster) informed(ctx context.Context, sentinel *server.Node) error {
 	return nil
 }
 
-// errFailingOver means that another primary may be about to be named.
 var errFailingOver = errors.New("a Sentinel fails over")
 
-// primaryBySentinels is the number of the primary by most of the Sentinels, which are asked at once. While
-// one of them fails over, which it goes on with when the old primary is back, nobody is.
+// primaryBySentinels is the primary according to most Sentinels. While a Sentinel fails over there
+// is none: it goes on with that even after the old primary is back.
 func (c *Cluster) primaryBySentinels(ctx context.Context) (int, error) {
 	answers, _ := server.AskAll(c.sentinels, func(i int) (map[string]string, error) { return c.watched(ctx, c.sentinels[i]) })
 	named := map[string]int{}
@@ -172,11 +165,9 @@ func (c *Cluster) primaryBySentinels(ctx context.Context) (int, error) {
 	return 0, fmt.Errorf("the Sentinels name %v, and most of them none of the servers", named)
 }
 
-// lookEvery is the pause between two looks at the servers.
 const lookEvery = 50 * time.Millisecond
 
-// Primary returns the number of the primary as soon as most Sentinels name one that takes
-// itself for it.
+// Primary waits until most Sentinels name a primary that agrees.
 func (c *Cluster) Primary(ctx context.Context) (number int, err error) {
 	err = server.Until(ctx, lookEvery, "a primary of Redis", func(ctx context.Context) (err error) {
 		number, err = c.primary(ctx)
@@ -199,7 +190,7 @@ func (c *Cluster) primary(ctx context.Context) (number int, err error) {
 	return number, c.leads(ctx, number)
 }
 
-// leads returns an error unless the server takes itself for a primary and has its data.
+// leads is nil if the server takes itself for a primary and has loaded its data.
 func (c *Cluster) leads(ctx context.Context, number int) error {
 	told, err := c.info(ctx, c.nodes[number], "everything")
 	if err == nil && (told["role"] != "master" || told["loading"] != "0") {
@@ -208,8 +199,8 @@ func (c *Cluster) leads(ctx context.Context, number int) error {
 	return err
 }
 
-// Settled returns when there is a primary, and every other server that runs is its replica
-// and has all that the primary had when it was first found.
+// Settled returns when there is a primary, and every other running server is its replica and has
+// all that the primary had at the first look.
 func (c *Cluster) Settled(ctx context.Context) error {
 	goal := int64(-1)
 	if c.options.Sharded {
@@ -218,7 +209,6 @@ func (c *Cluster) Settled(ctx context.Context) error {
 	return server.Until(ctx, lookEvery, "the servers of Redis", func(ctx context.Context) error { return c.behind(ctx, &goal) })
 }
 
-// behind returns an error that names the servers which are not in step.
 func (c *Cluster) behind(ctx context.Context, goal *int64) error {
 	number, err := c.primary(ctx)
 	if err != nil {
@@ -240,7 +230,6 @@ func (c *Cluster) behind(ctx context.Context, goal *int64) error {
 	return errors.Join(late...)
 }
 
-// aim sets goal to what a primary has, unless it is set.
 func (c *Cluster) aim(ctx context.Context, primary *server.Node, goal *int64) error {
 	if *goal >= 0 {
 		return nil
@@ -275,7 +264,7 @@ func (c *Cluster) inStep(ctx context.Context, node, primary *server.Node, goal i
 	return nil
 }
 
-// CheckReplace implements cluster's replacing: a replica without data gets a full copy ("Redis replication").
+// CheckReplace is nil with replicas: a replica without data gets a full copy ("Redis replication").
 func (c *Cluster) CheckReplace() error {
 	if c.options.Sharded {
 		return errors.New("the servers of a Redis Cluster know each other by ids that are among their data")
@@ -283,10 +272,10 @@ func (c *Cluster) CheckReplace() error {
 	return c.CheckSwitchOver()
 }
 
-// Data implements it.
+// Data is the folder of server i's data.
 func (c *Cluster) Data(i int) string { return data(c.nodes[i]) }
 
-// CheckSwitchOver implements cluster's switching.
+// CheckSwitchOver says why no Sentinel can fail over; nil if one can.
 func (c *Cluster) CheckSwitchOver() error {
 	if len(c.sentinels) == 0 {
 		return errors.New("no Sentinel watches these servers")
@@ -294,7 +283,7 @@ func (c *Cluster) CheckSwitchOver() error {
 	return nil
 }
 
-// SwitchOver has a Sentinel fail over without the others' agreement (manual, "High availability
+// SwitchOver makes a Sentinel fail over without the others' agreement (manual, "High availability
 // with Redis Sentinel", "SENTINEL FAILOVER").
 func (c *Cluster) SwitchOver(ctx context.Context, _ int) error {
 	_, err := c.ask(ctx, c.sentinels[0], "SENTINEL FAILOVER "+Service)

@@ -14,15 +14,13 @@ import (
 	"assay/cluster/server"
 )
 
-// Tag is the hash tag of assay's mark and lease, and of all rows that transactions change, so that
-// they are in one slot (manual, "Redis cluster specification", "Hash tags"). The server that has
-// this slot is called the primary here.
+// Tag is the hash tag of assay's mark and lease and of all rows that transactions change, so that
+// they share one slot (manual, "Redis cluster specification", "Hash tags"). The server with this
+// slot is called the primary here.
 const Tag = "assay"
 
-// slots is how many there are.
 const slots = 16384
 
-// shardLines are the lines of the configuration of a server of a Redis Cluster.
 func (c *Cluster) shardLines(bus int) []string {
 	lines := []string{"cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-port " + strconv.Itoa(bus)}
 	if down := c.options.DownAfter; down > 0 {
@@ -31,8 +29,7 @@ func (c *Cluster) shardLines(bus int) []string {
 	return lines
 }
 
-// join makes a Redis Cluster of servers that know nothing of each other, as redis-cli does
-// (--cluster create): each primary has an equal part of the slots, and each has a replica.
+// join does what redis-cli --cluster create does.
 func (c *Cluster) join(ctx context.Context) error {
 	primaries := len(c.nodes) / 2
 	for i, node := range c.nodes {
@@ -72,7 +69,6 @@ func (c *Cluster) join(ctx context.Context) error {
 	return nil
 }
 
-// acquainted returns an error unless the server knows all others and has a connection to each.
 func (c *Cluster) acquainted(ctx context.Context, node *server.Node) error {
 	v, err := c.look(ctx, node, 0)
 	if err == nil && v.linked != len(c.nodes) {
@@ -81,21 +77,20 @@ func (c *Cluster) acquainted(ctx context.Context, node *server.Node) error {
 	return err
 }
 
-// view is what a server of a Redis Cluster says of it.
 type view struct {
-	// works is whether it takes all slots to be served.
+	// works is true if the server believes that all slots are served.
 	works bool
-	// owner is the address of the one that has a slot, since epoch.
+	// owner is the address of the server that has had the slot of Tag since epoch.
 	owner string
 	epoch int64
-	// linked is how many servers it is connected to, itself included.
+	// linked counts the connected servers, itself included.
 	linked int
-	// owners are the addresses of those that have slots, heard the latest epoch that it knows of.
+	// owners are the addresses of servers with slots, heard is the latest epoch that it knows.
 	owners map[string]bool
 	heard  int64
 }
 
-// look asks a server (manual, "CLUSTER NODES", "CLUSTER INFO"). A line of the first has: id,
+// look asks a server (manual, "CLUSTER NODES", "CLUSTER INFO"). A line of CLUSTER NODES is: id,
 // host:port@bus, flags, primary, two times, epoch, state of the connection, slots.
 func (c *Cluster) look(ctx context.Context, node *server.Node, slot int) (v view, err error) {
 	state, err := c.ask(ctx, node, "CLUSTER INFO")
@@ -132,7 +127,7 @@ func (c *Cluster) look(ctx context.Context, node *server.Node, slot int) (v view
 	return v, err
 }
 
-// holds reports whether a slot is in a part as CLUSTER NODES writes it: N or FIRST-LAST.
+// holds reports whether a slot is in a part of CLUSTER NODES: N or FIRST-LAST.
 func holds(part string, slot int) bool {
 	first, last, several := strings.Cut(part, "-")
 	if !several {
@@ -143,7 +138,6 @@ func holds(part string, slot int) bool {
 	return err == nil && err2 == nil && from <= slot && slot <= to
 }
 
-// slot is the slot of Tag.
 func (c *Cluster) slot(ctx context.Context, node *server.Node) (int, error) {
 	answer, err := c.ask(ctx, node, "CLUSTER KEYSLOT "+Tag)
 	if err != nil {
@@ -152,8 +146,7 @@ func (c *Cluster) slot(ctx context.Context, node *server.Node) (int, error) {
 	return strconv.Atoi(strings.Join(answer, ""))
 }
 
-// views are what each server says, which is nothing of those that do not take all slots to be
-// served, with the owner of the slot of Tag; failures are why others said nothing.
+// views leaves a view empty if the server does not answer or does not believe all slots served.
 func (c *Cluster) views(ctx context.Context) (views []view, failures []error) {
 	views, failures = make([]view, len(c.nodes)), make([]error, len(c.nodes))
 	var all sync.WaitGroup
@@ -173,10 +166,9 @@ func (c *Cluster) views(ctx context.Context) (views []view, failures []error) {
 	return views, failures
 }
 
-// owner is the number of the server that has the slot of Tag.
 func (c *Cluster) owner(ctx context.Context) (int, error) { return c.ownerBy(c.views(ctx)) }
 
-// ownerBy is owner by these views: of several the newest.
+// ownerBy is the owner of Tag's slot in the newest view.
 func (c *Cluster) ownerBy(views []view, failures []error) (int, error) {
 	newest := slices.MaxFunc(views, func(a, b view) int { return cmp.Compare(a.epoch, b.epoch) })
 	for i, node := range c.nodes {
@@ -187,8 +179,7 @@ func (c *Cluster) ownerBy(views []view, failures []error) (int, error) {
 	return 0, errors.Join(append(failures, errors.New("no server takes all slots to be served"))...)
 }
 
-// Primaries are the numbers of the servers that take writes: the one that Primary returns, and of a
-// Redis Cluster all others that have slots. It returns as soon as there is a primary.
+// Primaries waits for a primary and returns it first, then all others that have slots.
 func (c *Cluster) Primaries(ctx context.Context) (all []int, err error) {
 	if !c.options.Sharded {
 		first, err := c.Primary(ctx)
@@ -201,8 +192,8 @@ func (c *Cluster) Primaries(ctx context.Context) (all []int, err error) {
 	return all, err
 }
 
-// primaries is Primaries of a Redis Cluster by one look: by the server that has heard of the latest
-// change. One that has ended, or is silent, has its slots until another takes them.
+// primaries believes the server that knows the latest epoch. A server that has ended, or is silent,
+// keeps its slots until another takes them.
 func (c *Cluster) primaries(ctx context.Context) (all []int, err error) {
 	views, failures := c.views(ctx)
 	first, err := c.ownerBy(views, failures)
@@ -222,8 +213,8 @@ func (c *Cluster) primaries(ctx context.Context) (all []int, err error) {
 	return all, nil
 }
 
-// takesPart returns an error unless server i takes all slots to be served, and knows who has the
-// one of Tag; a replica also is fed by its primary.
+// takesPart is nil if server i believes all slots served and knows Tag's owner. A replica must also
+// be connected to its primary.
 func (c *Cluster) takesPart(ctx context.Context, i int) error {
 	number, err := c.owner(ctx)
 	if err != nil {
@@ -250,8 +241,7 @@ func (c *Cluster) takesPart(ctx context.Context, i int) error {
 	return err
 }
 
-// apart returns an error that names the servers that have no part, and the replicas of the
-// primary that lack what it had when it was first found.
+// apart names the servers without their part, and the primary's replicas behind goal.
 func (c *Cluster) apart(ctx context.Context, goal *int64) error {
 	number, err := c.primary(ctx)
 	if err != nil {
@@ -277,7 +267,7 @@ func (c *Cluster) apart(ctx context.Context, goal *int64) error {
 	return errors.Join(late...)
 }
 
-// follows returns an error if the server is a replica of the primary and not in step.
+// follows is nil unless the server is a replica of the primary and not in step.
 func (c *Cluster) follows(ctx context.Context, node, primary *server.Node, goal int64) error {
 	told, err := c.info(ctx, node, "replication")
 	if err != nil || net.JoinHostPort(told["master_host"], told["master_port"]) != primary.Address() {

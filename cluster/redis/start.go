@@ -1,7 +1,7 @@
-// Package redis runs Redis as local processes: a server alone, a primary with replicas and
-// a Sentinel on the machine of each, as Redis's manual advises ("High availability with Redis
-// Sentinel", "Example 2: basic setup with three boxes"), or a Redis Cluster of primaries with a
-// replica each ("Scale with Redis Cluster").
+// Package redis runs Redis as local processes: a single server, a primary with replicas and a
+// Sentinel on the machine of each ("High availability with Redis Sentinel", "Example 2: basic setup
+// with three boxes"), or a Redis Cluster of primaries with a replica each ("Scale with Redis
+// Cluster"). It must not know how a spec asks for them.
 package redis
 
 import (
@@ -23,55 +23,50 @@ import (
 	"assay/cluster/server"
 )
 
-// Options says how to run Redis. The zero value gives a server alone with Redis's own
-// settings, in temporary folders: it keeps snapshots and no append-only file. There is no
-// access control: whoever is on this machine can connect.
+// Options says how to run Redis. The zero value is a single server with Redis's own settings, which
+// keep snapshots and no append-only file, in temporary folders. There is no access control: every
+// user of this machine can connect.
 type Options struct {
-	// Layout has one server, if it does not say. Several are a primary, its replicas and as many
-	// Sentinels.
+	// Layout.Nodes of 0 means one; several are a primary and replicas, with a Sentinel each.
 	server.Layout
 
-	// Sharded makes them a Redis Cluster in place of that: the first half of the servers are
-	// primaries, and the others a replica of each. There are six of them or more, and an even
-	// number.
+	// Sharded makes a Redis Cluster instead: the first half of the servers are primaries, the others
+	// their replicas. Nodes is even and at least six.
 	Sharded bool
 	// DownAfter is how long the primary may be silent until a Sentinel takes it for down
-	// (down-after-milliseconds); 0 means Redis's default, 30 seconds. A failover that has
-	// failed is tried again after twelve times that (failover-timeout is six times that, as it
-	// is by default). Of a Redis Cluster it is how long a server may be silent until the others
-	// take it for down (cluster-node-timeout), by default 15 seconds.
+	// (down-after-milliseconds); 0 means 30 seconds, Redis's default. A failed failover is repeated
+	// after twelve times that, because failover-timeout is six times that, as by default. In a Redis
+	// Cluster it is cluster-node-timeout for any server, by default 15 seconds.
 	DownAfter time.Duration
-	// TLS has servers and Sentinels speak TLS alone, with clients and with each other. The zero
-	// value has them speak plainly.
+	// TLS makes servers and Sentinels speak TLS alone. Its zero value means plain text.
 	TLS TLS
 	// Settings are lines of every server's redis.conf, such as "appendonly yes".
 	Settings []string
 }
 
-// TLS are PEM files, with absolute paths: the certificates of who issued those of servers, and the
-// certificate that all servers and Sentinels show, which is for the hosts of all, with its key.
-// Clients need not show any.
+// TLS is PEM files with absolute paths: the certificates of the servers' issuers, and the
+// certificate of all servers and Sentinels, for all their hosts, with its key. Clients need no
+// certificate.
 type TLS struct{ Authority, Certificate, Key string }
 
 const (
 	usualPort         = 6379
 	usualSentinelPort = 26379
 	usualBusPort      = 16379 // of Redis Cluster ("Redis Cluster TCP ports")
-	// Service is the name by which Sentinels know the primary.
+	// Service is the primary's name for Sentinels.
 	Service = "assay"
 )
 
-// Cluster is a server, or a primary with its replicas and Sentinels, on this machine. Its
-// methods are safe for concurrent use.
+// Cluster is Redis in one of its three forms. Its methods are safe for concurrent use.
 type Cluster struct {
 	options   Options
 	program   string
 	nodes     []*server.Node
 	sentinels []*server.Node
 	ports     server.Ports
-	// buses are the ports by which the servers of a Redis Cluster talk to each other.
+	// buses are the ports between the servers of a Redis Cluster.
 	buses []int
-	// encryption is how servers and Sentinels are spoken to; nil without TLS.
+	// encryption is nil without TLS.
 	encryption *tls.Config
 }
 
@@ -82,8 +77,8 @@ func redisServer() server.Program {
 	}
 }
 
-// Start starts the servers, and returns when the replicas are in step and all Sentinels know
-// each other. A missing program is a *server.MissingError.
+// Start returns when the replicas are in step and all Sentinels know each other. A missing program
+// is a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	program, err := redisServer().Find(o.Programs)
 	if err != nil {
@@ -99,7 +94,6 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// client is how to speak to the servers; nil without TLS.
 func (t TLS) client() (*tls.Config, error) {
 	if t == (TLS{}) {
 		return nil, nil
@@ -115,7 +109,6 @@ func (t TLS) client() (*tls.Config, error) {
 	return &tls.Config{RootCAs: authorities}, nil
 }
 
-// lines are the lines of the configuration of a server or a Sentinel that listens on a port (manual, "TLS").
 func (t TLS) lines(port int, sharded bool) []string {
 	if t == (TLS{}) {
 		return []string{"port " + strconv.Itoa(port)}
@@ -128,8 +121,6 @@ func (t TLS) lines(port int, sharded bool) []string {
 	return lines
 }
 
-// fillIn replaces empty options, gives out the ports and makes the folders and the
-// configurations.
 func (c *Cluster) fillIn() (err error) {
 	o := &c.options
 	o.Nodes = cmp.Or(o.Nodes, 1)
@@ -142,8 +133,8 @@ func (c *Cluster) fillIn() (err error) {
 	if err := o.Make(nil, 0, nil); err != nil {
 		return err
 	}
-	// One program is the server and the checkers of its files, and goes by the name that it is
-	// called by (server.c of release 7.0, main); the one that was found has its links resolved.
+	// One program is the server and the checkers of its files, and chooses by the name of its call
+	// (server.c of release 7.0, main). The found path has its links resolved.
 	named := filepath.Join(o.Dir, redisServer().Name)
 	err = os.Symlink(c.program, named)
 	c.program = named
@@ -159,8 +150,7 @@ func (c *Cluster) fillIn() (err error) {
 	return nil
 }
 
-// makeNode makes a server's folder and its configuration, which the server itself changes
-// when Sentinels make it a replica or a primary (CONFIG REWRITE).
+// makeNode's configuration is rewritten by the server when its role changes (CONFIG REWRITE).
 func (c *Cluster) makeNode(i int) error {
 	at := server.MachineAt(c.options.Machines, i)
 	node := &server.Node{Number: i, Machine: at, IsError: isError}
@@ -183,8 +173,7 @@ func (c *Cluster) makeNode(i int) error {
 	return c.configure(node, append(lines, c.options.Settings...))
 }
 
-// makeSentinel makes a Sentinel's folder, which is on no disk that can fail: Sentinels stay
-// where a server's power is cut.
+// makeSentinel keeps off the server's disk, because a Sentinel survives a cut of its power.
 func (c *Cluster) makeSentinel(i int) error {
 	at := server.MachineAt(c.options.Machines, i)
 	host, port, err := c.ports.For(at, usualSentinelPort)
@@ -209,8 +198,6 @@ func (c *Cluster) makeSentinel(i int) error {
 	return c.configure(node, lines)
 }
 
-// listening are the lines of a configuration that servers and Sentinels have in common. What
-// they write goes to their standard output.
 func (c *Cluster) listening(node *server.Node) []string {
 	return append(c.options.TLS.lines(node.Port, c.options.Sharded),
 		"bind "+node.Host, "protected-mode no", "daemonize no", `logfile ""`, "dir "+strconv.Quote(data(node)))
@@ -218,7 +205,6 @@ func (c *Cluster) listening(node *server.Node) []string {
 
 func configuration(node *server.Node) string { return filepath.Join(node.Dir, "redis.conf") }
 
-// data is the folder of what a server keeps; a Sentinel has nothing there.
 func data(node *server.Node) string { return filepath.Join(node.Dir, "data") }
 
 func (c *Cluster) configure(node *server.Node, lines []string) error {
@@ -228,13 +214,11 @@ func (c *Cluster) configure(node *server.Node, lines []string) error {
 	return (*server.User)(nil).WriteFile(configuration(node), strings.Join(lines, "\n")+"\n")
 }
 
-// isError finds warnings (#) and what is wrong with a configuration in a log (redis.conf,
-// loglevel).
+// isError finds warnings (#) and errors in a configuration in a log (redis.conf, loglevel).
 func isError(line string) bool {
 	return strings.Contains(line, " # ") || strings.Contains(line, "FATAL")
 }
 
-// startAll starts the primary, its replicas, and then the Sentinels.
 func (c *Cluster) startAll(ctx context.Context) error {
 	for _, node := range c.nodes {
 		if err := c.start(ctx, node); err != nil {
@@ -254,7 +238,7 @@ func (c *Cluster) startAll(ctx context.Context) error {
 			return err
 		}
 	}
-	// They are waited for at once: one that has ended says why, where the others only miss it.
+	// One that has ended must be reported as such, not as missing to the others.
 	group, starting := errgroup.WithContext(ctx)
 	for _, node := range c.sentinels {
 		group.Go(func() error {
@@ -264,11 +248,10 @@ func (c *Cluster) startAll(ctx context.Context) error {
 	return group.Wait()
 }
 
-// stopAgain: a server whose first append-only file is being written, as after it took all data from
-// another, refuses SIGTERM and goes on (redis.conf, "shutdown-on-sigterm").
+// stopAgain repeats SIGTERM: a server that writes its first append-only file, as after a full copy,
+// refuses the signal and goes on (redis.conf, "shutdown-on-sigterm").
 const stopAgain = time.Second
 
-// start starts one server and waits until it has its data.
 func (c *Cluster) start(ctx context.Context, node *server.Node, env ...string) error {
 	if err := node.Spawn(server.ProcessOptions{Program: c.program, Args: []string{configuration(node)}, Env: env, StopAgain: stopAgain}); err != nil {
 		return err
@@ -276,8 +259,7 @@ func (c *Cluster) start(ctx context.Context, node *server.Node, env ...string) e
 	return node.Await(ctx, func(ctx context.Context) error { return c.loaded(ctx, node) })
 }
 
-// Address is the URL of the server, of the Sentinels that know the primary, or of all servers of
-// a Redis Cluster.
+// Address is the URL of the server, of the Sentinels, or of all servers of a Redis Cluster.
 func (c *Cluster) Address() string {
 	scheme, trusting := "redis", ""
 	if c.encryption != nil {
@@ -298,10 +280,8 @@ func (c *Cluster) Node(i int) *server.Node { return c.nodes[i] }
 // Sentinel is the Sentinel on the machine of server i.
 func (c *Cluster) Sentinel(i int) *server.Node { return c.sentinels[i] }
 
-// Restart stops server i if it runs, starts it again with the same data and port, with env
-// added to its environment, and returns when it is the primary or in step with it. A primary
-// that comes back after a failover takes itself for the primary until the Sentinels make it a
-// replica.
+// Restart starts server i again with env, and returns when it is the primary or in step with it.
+// A former primary takes itself for the primary until the Sentinels make it a replica.
 func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := c.nodes[i]
 	return node.Restart(ctx, func(ctx context.Context) error {

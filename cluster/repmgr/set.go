@@ -1,6 +1,6 @@
 // Package repmgr runs PostgreSQL servers that repmgr leads, as local processes: each node is
-// PostgreSQL with repmgrd beside it. repmgrd promotes a standby; what comes back from being
-// lost it leaves to whoever looks after the machines, which is done here as its manual says.
+// PostgreSQL with repmgrd, which promotes standbys. repmgr leaves the return of a lost node to an
+// operator; this package does it as its manual says. It must not know how a spec asks for them.
 package repmgr
 
 import (
@@ -17,33 +17,27 @@ import (
 	"assay/cluster/streaming"
 )
 
-// Options says how to run a set. The zero value has repmgr's defaults: commits wait for
-// nobody, and a primary that is lost is tried for a minute.
+// Options says how to run a set. The zero value has repmgr's defaults: commits do not wait, and
+// repmgr tries a lost primary for a minute.
 type Options struct {
 	streaming.Placement // three nodes, if it does not say
 
-	// Programs is a folder that is searched first for the programs of PostgreSQL and repmgr.
 	Programs string
-	// Synchronous has each commit wait until any one of the standbys has it on disk
-	// (PostgreSQL's synchronous_standby_names).
+	// Synchronous commits wait until any standby has them on disk (synchronous_standby_names).
 	Synchronous bool
-	// Fencing has a primary end itself that has lost all its standbys for 30 seconds
-	// (child_nodes_disconnect_command).
+	// Fencing ends a primary after 30 s without standbys (child_nodes_disconnect_command).
 	Fencing bool
-	// Consensus has no standby promoted while another one has seen the primary lately
-	// (primary_visibility_consensus).
+	// Consensus is primary_visibility_consensus: no promotion while a standby sees the primary.
 	Consensus bool
-	// ReconnectAttempts and ReconnectInterval, in whole seconds, are how often and at which
-	// intervals a lost primary is tried; 0 means repmgr's defaults of 6 and 10 seconds.
+	// ReconnectAttempts at ReconnectInterval, in whole seconds, try a lost primary; 0 means repmgr's
+	// defaults of 6 and 10 seconds.
 	ReconnectAttempts int
 	ReconnectInterval time.Duration
-	// Check has a user without rights, streaming.CheckUser, by whom a proxy asks.
-	Check bool
-	// Settings are settings of every PostgreSQL, as name=value.
-	Settings []string
+	Check             bool
+	Settings          []string
 }
 
-// repmgr's user and database, which have the name that its manual gives them.
+// repmgrUser is also the database's name, as in repmgr's manual.
 const repmgrUser = "repmgr"
 
 // Set is PostgreSQL servers under repmgr. Its methods are safe for concurrent use.
@@ -53,15 +47,15 @@ type Set struct {
 	programs string // the folder of PostgreSQL's programs and repmgr's
 }
 
-// Start starts all nodes, the first as the primary, and returns when all others stream from
-// it. It takes Linux and root. A missing program is a *server.MissingError.
+// Start returns when all stream from the first node. It needs Linux and root. A missing program is
+// a *server.MissingError.
 func Start(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{options: o}
 	var err error
 	if s.programs, err = postgres.FindPrograms(o.Programs); err != nil {
 		return nil, err
 	}
-	// What Debian has in PATH is a program that looks for a cluster of Debian's.
+	// Debian's program in PATH is a wrapper that looks for a cluster of Debian's.
 	if server.Executable(filepath.Join(s.programs, "repmgrd")) == "" {
 		return nil, &server.MissingError{Program: "repmgrd", Looked: []string{s.programs},
 			Get: "install repmgr (apt-get install postgresql-15-repmgr, or scripts/install-servers.sh repmgr)"}
@@ -108,8 +102,7 @@ func (s *Set) startAll(ctx context.Context) error {
 	return s.Settled(ctx)
 }
 
-// awaitDaemon returns when repmgrd runs beside node i, which it does once the node is
-// registered. Without it nobody would be promoted there.
+// awaitDaemon returns when repmgrd runs on node i, which is registered then.
 func (s *Set) awaitDaemon(ctx context.Context, i int) error {
 	at := s.inside(i)
 	return s.Node(i).Await(ctx, func(ctx context.Context) error {
@@ -120,8 +113,8 @@ func (s *Set) awaitDaemon(ctx context.Context, i int) error {
 	})
 }
 
-// ready returns when a node can rejoin node i, which takes writes: repmgr has it as the primary too,
-// which comes a moment later, and it has had a checkpoint, before which pg_rewind sees no new
+// ready returns when other nodes can rejoin the primary i. repmgr must know it as the primary,
+// which takes a moment, and it must have had a checkpoint: before that pg_rewind sees no new
 // timeline and rewinds nothing (PostgreSQL's manual up to 15, "pg_rewind").
 func (s *Set) ready(ctx context.Context, i int) error {
 	err := server.Until(ctx, 100*time.Millisecond, "the registration of "+s.Node(i).Name, func(ctx context.Context) error {
@@ -136,14 +129,12 @@ func (s *Set) ready(ctx context.Context, i int) error {
 	return nil
 }
 
-// inside is repmgr's database on node i.
 func (s *Set) inside(i int) string { return s.conninfo(i) + " password=" + s.Password() }
 
 func (s *Set) file(n *server.Node, name string) string { return filepath.Join(n.Dir, name) }
 
-// setup is what the first node's database is made with, which the others copy (manual,
-// "Quick-start guide"), but for where a node listens, which is in a file beside its data. A
-// node keeps 1 GB of its log for one that was away.
+// setup is the first node's database, which the others copy (manual, "Quick-start guide"). A node's
+// address is in a file beside its data. A node keeps 1 GB of its log for one that was away.
 func (s *Set) setup() streaming.Setup {
 	settings := []string{"include=../node.conf", "shared_preload_libraries=repmgr", "wal_keep_size=1GB"}
 	if s.options.Synchronous {
@@ -157,12 +148,11 @@ func (s *Set) setup() streaming.Setup {
 	}
 }
 
-// environment has libpq find the password, which is in no command line.
+// environment gives libpq the password, which must be in no command line.
 func (s *Set) environment(n *server.Node, env ...string) []string {
 	return append([]string{"PGPASSFILE=" + s.file(n, "passwords")}, env...)
 }
 
-// clone copies the primary, which is node i.
 func (s *Set) clone(ctx context.Context, n *server.Node, i int) error {
 	primary := s.Node(i)
 	_, err := n.Run(ctx, server.ProcessOptions{Name: "repmgr standby clone for " + n.Name, Program: filepath.Join(s.programs, "repmgr"), Env: s.environment(n),
@@ -171,21 +161,18 @@ func (s *Set) clone(ctx context.Context, n *server.Node, i int) error {
 	return err
 }
 
-// stopBound is how long PostgreSQL may take to end in order.
 const stopBound = time.Minute
 
-// run starts PostgreSQL and repmgrd as the script has it.
 func (s *Set) run(n *server.Node, order, target string, env ...string) error {
 	return n.Spawn(server.ProcessOptions{Program: "/bin/sh", Env: s.environment(n, env...), Apart: true, StopBound: stopBound, FenceStatus: fenceStatus,
 		Args: []string{s.file(n, "run.sh"), s.programs, streaming.Data(n), n.Log, s.file(n, "repmgr.conf"), order, target, strconv.Itoa(fenceStatus)}})
 }
 
-// Restart stops node i if it runs, and starts it again with its data, in the way that the
-// manual has for it ("repmgr node rejoin", "repmgr standby follow"): a standby follows the
-// primary, and a former primary becomes its standby, by pg_rewind if need be. It starts as it was where
-// nobody takes writes; so it may become a second primary if repmgrd promotes another at that
-// moment, and is refused once it has. Restart returns when the node takes writes or streams, or
-// serves reads where there is no primary. env is added to its environment this once, as NAME=value.
+// Restart starts node i again with env as the manual says ("repmgr node rejoin", "repmgr standby
+// follow"). A standby follows the primary, and a former primary becomes its standby, by pg_rewind
+// if needed. Without a primary the node starts in its old role. So it may become a second primary
+// if repmgrd promotes another at that moment; afterwards it is refused. Restart returns when the
+// node takes writes or streams; without a primary, when it serves reads.
 func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	err := s.Set.Restart(ctx, i, func(ctx context.Context) error {
 		order, target := "start", ""
@@ -214,14 +201,12 @@ func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	return s.awaitDaemon(ctx, i)
 }
 
-// conninfo is how repmgr reaches node i.
 func (s *Set) conninfo(i int) string {
 	n := s.Node(i)
 	return fmt.Sprintf("host=%s port=%d user=%s dbname=%s sslmode=disable connect_timeout=2", n.Host, n.Port, repmgrUser, repmgrUser)
 }
 
-// configuration is node i's repmgr.conf (manual, "repmgrd configuration"). It has repmgr's
-// defaults where the options say nothing.
+// configuration is node i's repmgr.conf (manual, "repmgrd configuration").
 func (s *Set) configuration(i int) string {
 	n, o := s.Node(i), s.options
 	command := filepath.Join(s.programs, "repmgr") + " -f " + s.file(n, "repmgr.conf") + " "
@@ -251,12 +236,11 @@ func (s *Set) configuration(i int) string {
 	return b.String()
 }
 
-// fenceStatus is the exit status of a node that was fenced.
 const fenceStatus = 75
 
-// script is a node's first process: it starts PostgreSQL, does what the order says, and runs
-// repmgrd until PostgreSQL ends or somebody ends it. repmgrd is started again when it ends, as
-// beside a standby that finds no primary. QUIT is the fence: PostgreSQL ends at once, and the status is the last argument.
+// script is a node's first process. It starts PostgreSQL, executes the order, and runs repmgrd
+// until PostgreSQL ends or a signal comes. It restarts repmgrd, which ends on a standby without a
+// primary. QUIT is the fence: PostgreSQL ends at once, and the exit status is the last argument.
 const script = `bin=$1 data=$2 log=$3 conf=$4 order=$5 target=$6 fenced=$7
 daemon=
 end() {
@@ -297,13 +281,13 @@ done
 exit 1
 `
 
-// CheckReplace implements cluster's replacing: repmgr clones the primary anew.
+// CheckReplace is nil: repmgr clones the primary anew.
 func (s *Set) CheckReplace() error { return nil }
 
-// CheckSwitchOver implements cluster's switching.
+// CheckSwitchOver always returns an error.
 func (s *Set) CheckSwitchOver() error {
 	return errors.New("repmgr switches over by ssh between the nodes (repmgr manual, \"repmgr standby switchover\"), which they do not have here")
 }
 
-// SwitchOver implements cluster's switching.
+// SwitchOver always returns an error.
 func (s *Set) SwitchOver(context.Context, int) error { return s.CheckSwitchOver() }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Adjusted is an error if a server of MySQL's family that has started took another value than one of these
-// settings (name=value): it logs that as a warning and goes on.
+// Adjusted returns an error if the log of a started server says that it changed one of these
+// settings (name=value). Servers of MySQL's family log that as a warning and go on.
 func (n *Node) Adjusted(settings []string) error {
 	for line := range strings.Lines(n.Tail(400)) {
 		if !strings.Contains(line, "adjusted to") && !strings.Contains(line, "wasn't recognized") && !strings.Contains(line, "ignoring option") {

@@ -10,18 +10,17 @@ import (
 	"assay/cluster/machine"
 )
 
-// apartScript prepares new namespaces as root, and becomes the program as the user. Its
-// arguments are the folder of the machine's own disk, "-" for none, the user's and the group's number,
-// and the program with its arguments. It begins in the process's private folder.
+// apartScript prepares new namespaces as root, and becomes the program as the user. It starts in
+// the process's private folder. Its arguments are the folder of the machine's own disk ("-" for
+// none), the numbers of the user and the group, and the program with its arguments.
 //
-// /dev/shm is new and empty, but for the folder in it that has the private one, if that is there: tests
-// have their files in it, and those of the cluster lie side by side. The system calls take the old folder by its
-// number, since its name leads to the new one then (proc(5), /proc/pid/fd; mount(8), --no-canonicalize).
+// /dev/shm is new and empty, except for the private folder if that lies in it (as in tests) and
+// its neighbours, the cluster's other files. The script reaches the old /dev/shm by a file number,
+// because its name leads to the new one (proc(5), /proc/pid/fd; mount(8), --no-canonicalize).
 //
-// The copies of other nodes' disks go: they would keep a file system alive whose power is
-// cut. What is mounted or taken away later outside is so in here too, and not the other way
-// round (mount(8), "slave"). The death signal does not outlive a change of the user by itself
-// (prctl(2), PR_SET_PDEATHSIG).
+// It unmounts other nodes' disks, which would keep a file system alive after its power is cut.
+// Later mounts and unmounts outside also happen inside, but not the reverse (mount(8), "slave").
+// setpriv keeps the death signal, which a change of the user clears (prctl(2), PR_SET_PDEATHSIG).
 const apartScript = `kept=
 case $PWD in
 /dev/shm/*)
@@ -46,8 +45,8 @@ $mounts
 END
 exec setpriv --reuid="$user" --regid="$group" --clear-groups --pdeathsig keep -- "$@"`
 
-// setApart has the command start in namespaces of its own (pid_namespaces(7)): the kernel
-// kills all that is in one when its first process ends.
+// setApart starts the command as the first process of new namespaces (pid_namespaces(7)), with
+// which the kernel ends all others.
 func setApart(cmd *exec.Cmd, o ProcessOptions) error {
 	if os.Geteuid() != 0 {
 		return &machine.UnsupportedError{What: "a process apart from all others", Reason: "it takes root"}

@@ -2,8 +2,7 @@ package server
 
 import "sync"
 
-// AskAll asks all nodes that run at the same time. Each has an answer or a failure, by its place
-// in the list; one that does not run has neither.
+// AskAll asks all running nodes at once. Results go by their places in the list.
 func AskAll[A any](nodes []*Node, ask func(i int) (A, error)) (answers map[int]A, failures map[int]error) {
 	answers, failures = make(map[int]A), make(map[int]error)
 	var asking sync.WaitGroup

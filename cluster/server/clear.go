@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// SizeOf is how many files are below a folder, and how many bytes they have.
+// SizeOf returns the number of files below a folder and their bytes.
 func SizeOf(folder string) (files int, bytes int64, err error) {
 	err = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -23,8 +23,8 @@ func SizeOf(folder string) (files int, bytes int64, err error) {
 	return files, bytes, err
 }
 
-// Clear removes all that is in a folder of a node that has ended, and counts what it removes. The
-// folder stays: it may be where a disk is mounted, and has its owner.
+// Clear removes the content of a folder and counts it. The node must have ended. The folder stays,
+// because it may be a mount point and has an owner.
 func Clear(folder string) (files int, bytes int64, err error) {
 	files, bytes, err = SizeOf(folder)
 	entries, listed := os.ReadDir(folder)
@@ -35,7 +35,7 @@ func Clear(folder string) (files int, bytes int64, err error) {
 	return files, bytes, err
 }
 
-// IsEmpty reports whether nothing is in a folder, or there is none.
+// IsEmpty also reports true if there is no such folder.
 func IsEmpty(folder string) bool {
 	entries, _ := os.ReadDir(folder)
 	return len(entries) == 0

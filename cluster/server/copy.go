@@ -6,9 +6,8 @@ import (
 	"os/exec"
 )
 
-// Copy copies files, and folders with all that is in them, into a folder that is there, as
-// they are (cp -a), by a process of the node's user on its machine. A folder whose path ends
-// in /. is its content.
+// Copy copies files and folders into an existing folder with their attributes (cp -a), as the
+// node's user on its machine. A path that ends in /. stands for the folder's content.
 func (n *Node) Copy(ctx context.Context, to string, from ...string) error {
 	program, err := exec.LookPath("cp") // a link is left one: its target may go by its name
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// NoPrimaryError means that a product has no such thing as a primary: every
-// node takes writes.
+// NoPrimaryError means that every node of the product takes writes.
 type NoPrimaryError struct{ Product string }
 
 func (e *NoPrimaryError) Error() string {
@@ -20,18 +19,18 @@ func (e *FixedError) Error() string {
 	return fmt.Sprintf("the members of a %s cluster cannot change while it runs: %s", e.Product, e.Reason)
 }
 
-// EndedError means that a server ended that nobody here ended.
+// EndedError means that a server ended although assay did not end it.
 type EndedError struct {
-	// Text says how, with the end of its log.
+	// Text says how it ended, with the end of its log.
 	Text string
-	// Reason is what its log gives for it, in one line.
+	// Reason is the log's reason in one line.
 	Reason string
 }
 
 func (e *EndedError) Error() string { return e.Text }
 
-// ErrOwnWrites says of a node, whose name stands before it, that it is a primary beside another.
+// ErrOwnWrites means that a node, named before it, is a second primary.
 var ErrOwnWrites = errors.New("takes writes of its own")
 
-// ErrLastNode is the refusal to take out the last node that holds data.
+// ErrLastNode refuses to remove the last node that holds data.
 var ErrLastNode = errors.New("it is the last node that holds data")

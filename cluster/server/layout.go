@@ -11,25 +11,22 @@ import (
 	"assay/cluster/machine"
 )
 
-// Layout says where the servers of a cluster live. The zero value is this machine, and a temporary
-// folder.
+// Layout says where servers live. Its zero value means this machine and a temporary folder.
 type Layout struct {
-	// Programs is a folder that is searched first for the product's programs; see Program.Find.
 	Programs string
-	// Nodes is how many servers there are; 0 means as many as the product has if it does not say.
+	// Nodes is the number of servers; 0 means the product's usual number.
 	Nodes int
-	// Machines are where they live; nil means that all are on 127.0.0.1. A machine with an address
+	// Machines are where the servers live; nil means 127.0.0.1 for all. A machine with an address
 	// of its own has the product's usual ports.
 	Machines []*machine.Machine
 	// Dir is the private folder of all, new or empty; empty means a temporary one. Close removes it.
 	Dir string
-	// LogDir is the folder of the logs, PRODUCT-0.log, PRODUCT-1.log and so on; empty means Dir. If
-	// it is given it must exist, and Close leaves it.
+	// LogDir is an existing folder for the logs, which Close leaves; empty means Dir.
 	LogDir string
 }
 
-// Make makes the folder for a user, nil for ourselves, and has so many nodes made on their machines,
-// in order. After an error the folder is gone.
+// Make makes the folder for a user (nil: ourselves) and calls node for each server in order. After
+// an error the folder is gone.
 func (l *Layout) Make(user *User, nodes int, node func(at *machine.Machine) error) (err error) {
 	if l.Dir, err = PrivateDir(l.Dir, user); err != nil {
 		return err
@@ -43,8 +40,7 @@ func (l *Layout) Make(user *User, nodes int, node func(at *machine.Machine) erro
 	return nil
 }
 
-// Place gives a node, whose number, machine and user are known, its port, its name after the
-// program, its log after the product, and its folder, which it makes.
+// Place gives a node, whose Number, Machine and User are set, its port, name, log and folder.
 func (l *Layout) Place(n *Node, ports *Ports, usual int, program, product string) (err error) {
 	if n.Host, n.Port, err = ports.For(n.Machine, usual); err != nil {
 		return err

@@ -12,18 +12,15 @@ import (
 // ProcessID tells a process from a later one with the same id.
 type ProcessID struct {
 	PID int `json:"pid"`
-	// Started is the start in clock ticks since boot (proc(5)); 0 where the
-	// system does not report it.
+	// Started is in clock ticks since boot (proc(5)); 0 if unknown.
 	Started uint64 `json:"started"`
 }
 
-// killBound is how long killed processes may take to go: on a busy machine one has to give
-// back its memory and its files first.
+// killBound is generous: on a busy machine a killed process first gives back memory and files.
 const killBound = 30 * time.Second
 
-// KillHomed kills all processes whose home, as they were started with, is the
-// folder or lies in it. StartProcess gives every server such a home, and what a
-// server starts inherits it.
+// KillHomed kills all processes whose HOME at their start was the folder or lies below it.
+// StartProcess gives every server such a HOME, and the server's children inherit it.
 func KillHomed(ctx context.Context, folder string) error {
 	ctx, cancel := context.WithTimeout(ctx, killBound)
 	defer cancel()
@@ -44,9 +41,8 @@ func KillHomed(ctx context.Context, folder string) error {
 	})
 }
 
-// AwaitReaped waits until a process is no longer in the system's list. One that
-// was killed stays there until its parent, after our death the system's first
-// process, has asked how it ended.
+// AwaitReaped waits until a process has left the system's list. A killed process stays there until
+// its parent has asked for its status; after our death the parent is the system's first process.
 func AwaitReaped(ctx context.Context, pid int) error {
 	if pid <= 0 {
 		return nil

@@ -4,8 +4,8 @@ package server
 
 import "syscall"
 
-// ReapChildren takes the children of this process that have ended out of the
-// system's list. It must not be called while one is waited for elsewhere.
+// ReapChildren removes ended children of this process from the system's list. No other code may be
+// waiting for one.
 func ReapChildren() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)

@@ -2,15 +2,14 @@ package server
 
 import "sync"
 
-// List holds a cluster's nodes. More can come. They keep their numbers: a node that has
-// left stays in the list. The zero value is empty. It is safe for
-// concurrent use.
+// List holds a cluster's nodes, which keep their numbers: a node that has left stays in the list.
+// The zero value is empty. It is safe for concurrent use.
 type List[N any] struct {
 	mu    sync.RWMutex
 	nodes []*N
 }
 
-// All returns the list as it is now; it is not to be changed.
+// All returns the present list, which the caller must not change.
 func (l *List[N]) All() []*N {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -17,31 +17,26 @@ import (
 	"assay/cluster/machine"
 )
 
-// Node is one server of a cluster: where it listens, the files it has, and the
-// process that runs it at present. The exported fields do not change once the
-// node is in use. Its methods are safe for concurrent use.
+// Node is one server of a cluster: its address, its files and its present process. The exported
+// fields do not change once the node is in use. Its methods are safe for concurrent use.
 type Node struct {
-	// Number counts the nodes of a cluster from 0.
 	Number int
-	// Name is what errors call it, such as "mongod 0 on port 20001".
+	// Name is for errors, such as "mongod 0 on port 20001".
 	Name string
 	// Machine is where it lives; nil means here, without limits.
 	Machine *machine.Machine
-	// Host and Port are where its server listens.
-	Host string
-	Port int
-	// Ports gave out the port, and keeps it; nil where somebody else refers to that.
+	Host    string
+	Port    int
+	// Ports keeps the port reserved; nil if another node does.
 	Ports *Ports
-	// Dir is its private folder, Log the file that its server's log goes to.
+	// Dir is its private folder, Log its server's log file.
 	Dir, Log string
-	// User runs its programs; nil means ourselves.
-	User *User
-	// IsError reports whether a line of the log says why the server gave up; the
-	// error about a server that ended repeats such lines. Nil means that the last
-	// lines of the log say it.
+	User     *User
+	// IsError reports whether a line of the log says why the server gave up. The error about an
+	// ended server repeats such lines. Nil means the log's last lines.
 	IsError func(line string) bool
 
-	// Changing lets one restart, change of membership or end work at a time.
+	// Changing serializes restarts, changes of membership, and the end.
 	Changing sync.Mutex
 	// Left is true while the node is no member of its cluster.
 	Left atomic.Bool
@@ -54,18 +49,16 @@ type Node struct {
 	closed   bool
 }
 
-// Place is where a product's only server lives. The zero value is this machine, and a temporary
-// folder.
+// Place is where a product's only server lives. Zero means here, in a temporary folder.
 type Place struct {
-	// Machine is where it lives; nil means 127.0.0.1, without limits.
 	Machine *machine.Machine
-	// Dir is the private folder, new or empty; empty means a temporary one. Close
-	// removes it. Log is the log's file; empty means one in it.
+	// Dir is the private folder, new or empty; empty means a temporary one. Close removes it. An
+	// empty Log means a file in Dir.
 	Dir, Log string
 }
 
-// NewNode returns the node of a server there, which has no name yet: at the port that it usually
-// has, or at one of these where others may have that.
+// NewNode returns a node without a name. Its port is the usual one on a machine with an address of
+// its own, and else one of ports.
 func (p Place) NewNode(ports *Ports, usual int) (*Node, error) {
 	n := &Node{Machine: p.Machine, Ports: ports}
 	var err error
@@ -79,10 +72,10 @@ func (p Place) NewNode(ports *Ports, usual int) (*Node, error) {
 	return n, nil
 }
 
-// Address is where the server listens, as host:port.
+// Address is the server's host:port.
 func (n *Node) Address() string { return net.JoinHostPort(n.Host, strconv.Itoa(n.Port)) }
 
-// Dial tries once, for no longer than bound, to make a connection to the node from here.
+// Dial tries once to connect to the node from here, for no longer than bound.
 func (n *Node) Dial(ctx context.Context, bound time.Duration) error {
 	dialer := net.Dialer{Timeout: bound}
 	conn, err := dialer.DialContext(ctx, "tcp", n.Address())
@@ -92,8 +85,8 @@ func (n *Node) Dial(ctx context.Context, bound time.Duration) error {
 	return conn.Close()
 }
 
-// Adjust has the server take these settings, in the form in which its product has them, from its
-// next start on, in place of the usual ones; nil has it take the usual ones again.
+// Adjust replaces the server's usual settings, in its product's form, from its next start on; nil
+// restores the usual ones.
 func (n *Node) Adjust(settings []string) {
 	if settings == nil {
 		n.adjusted.Store(nil)
@@ -102,7 +95,7 @@ func (n *Node) Adjust(settings []string) {
 	n.adjusted.Store(&settings)
 }
 
-// Settings are those with which to start the server: what Adjust was told last, or the usual ones.
+// Settings returns the settings of the last Adjust, or usual.
 func (n *Node) Settings(usual []string) []string {
 	if adjusted := n.adjusted.Load(); adjusted != nil {
 		return *adjusted
@@ -110,15 +103,14 @@ func (n *Node) Settings(usual []string) []string {
 	return usual
 }
 
-// TakePrograms has the server's programs, as far as they are in the folder bin of this one, come from
-// there from its next start on; the empty one has them come from where they are.
+// TakePrograms replaces the server's programs by those of the same names in folder/bin, from its
+// next start on. An empty folder restores the usual programs.
 func (n *Node) TakePrograms(folder string) { n.programs.Store(&folder) }
 
 // Process is the server's present or last process; nil before the first start.
 func (n *Node) Process() *Process { return n.process.Load() }
 
-// Running reports whether the server was started and has not ended; a paused
-// one runs.
+// Running reports whether the server was started and has not ended. A paused server runs.
 func (n *Node) Running() bool {
 	process := n.process.Load()
 	return process != nil && process.Running()
@@ -136,14 +128,13 @@ func (n *Node) Stop(ctx context.Context) error { return n.Process().Stop(ctx) }
 // Pause stops the server where it is; see Process.Pause.
 func (n *Node) Pause() error { return n.Process().Pause() }
 
-// Resume lets a paused server go on.
+// Resume continues a paused server.
 func (n *Node) Resume() error { return n.Process().Resume() }
 
 // Tail returns the last lines of the server's log.
 func (n *Node) Tail(lines int) string { return tail(n.Log, lines) }
 
-// Spawn starts the node's server. Of the options, those that a node has are
-// taken from it. After End the error is os.ErrClosed.
+// Spawn starts the node's server; its fields override o's. After End it returns os.ErrClosed.
 func (n *Node) Spawn(o ProcessOptions) error {
 	n.spawning.Lock()
 	defer n.spawning.Unlock()
@@ -159,7 +150,7 @@ func (n *Node) Spawn(o ProcessOptions) error {
 	return nil
 }
 
-// Run runs another program than the server, as the server would run, to its end.
+// Run runs another program to its end, as the server would run.
 func (n *Node) Run(ctx context.Context, o ProcessOptions) (*Process, error) {
 	return Run(ctx, n.own(o))
 }
@@ -177,8 +168,8 @@ func (n *Node) own(o ProcessOptions) ProcessOptions {
 	return o
 }
 
-// Await asks until nothing keeps the server that was spawned from being ready. A
-// server that ends meanwhile is an error at once: os.ErrClosed after End.
+// Await asks until missing returns nil, which means that the server is ready. If the server ends
+// meanwhile it returns at once: os.ErrClosed after End.
 func (n *Node) Await(ctx context.Context, missing func(context.Context) error) error {
 	const every = 20 * time.Millisecond // an answer takes a fraction of a millisecond
 	process := n.Process()
@@ -198,8 +189,7 @@ func (n *Node) Await(ctx context.Context, missing func(context.Context) error) e
 	return err
 }
 
-// ended describes an end that nobody asked for, with the reasons in the log: a
-// server that gives up may say why and then how it shuts down.
+// ended adds the log's reasons, which a server may log before its shutdown.
 func (n *Node) ended(process *Process) error {
 	const most = 8
 	var reasons []string
@@ -217,8 +207,7 @@ func (n *Node) ended(process *Process) error {
 	return err
 }
 
-// NoneRuns is the error that none of these nodes runs, with how those ended that
-// nobody here ended.
+// NoneRuns is an error that says how these nodes ended, except those that assay ended.
 func NoneRuns(nodes []*Node) error {
 	all := []error{errors.New("no node runs")}
 	for _, n := range nodes {
@@ -229,8 +218,7 @@ func NoneRuns(nodes []*Node) error {
 	return errors.Join(all...)
 }
 
-// Halt stops the server if it runs. One that had to be killed is no error: its
-// next start recovers.
+// Halt stops the server if it runs. Having to kill it is no error: its next start recovers.
 func (n *Node) Halt(ctx context.Context) error {
 	process := n.Process()
 	if process == nil {
@@ -242,8 +230,7 @@ func (n *Node) Halt(ctx context.Context) error {
 	return nil
 }
 
-// Restart halts the server and has start start it again. After End the error is
-// os.ErrClosed.
+// Restart halts the server and calls start. After End the error is os.ErrClosed.
 func (n *Node) Restart(ctx context.Context, start func(context.Context) error) error {
 	n.Changing.Lock()
 	defer n.Changing.Unlock()
@@ -260,7 +247,7 @@ func (n *Node) Restart(ctx context.Context, start func(context.Context) error) e
 	return nil
 }
 
-// End kills the server and keeps it from being started again.
+// End kills the server and prevents further starts.
 func (n *Node) End() error {
 	n.spawning.Lock()
 	n.closed = true
@@ -272,7 +259,7 @@ func (n *Node) End() error {
 	return process.Kill()
 }
 
-// Closed reports whether the node has been ended for good.
+// Closed reports whether End was called.
 func (n *Node) Closed() bool {
 	n.spawning.Lock()
 	defer n.spawning.Unlock()
@@ -287,8 +274,7 @@ func (n *Node) Discard() error {
 	return os.RemoveAll(n.Dir)
 }
 
-// Close ends all nodes, waits until whoever is restarting one has given up, and
-// removes their folder.
+// Close ends all nodes, waits for restarts under way to give up, and removes the nodes' folder.
 func Close(nodes []*Node, dir string) error {
 	var failed []error
 	for _, n := range nodes { // one that is about to start is not waited for
@@ -303,8 +289,7 @@ func Close(nodes []*Node, dir string) error {
 	return errors.Join(append(failed, os.RemoveAll(dir))...)
 }
 
-// Hosts are the addresses of the first nodes, separated by commas, as URLs have
-// them.
+// Hosts joins the nodes' addresses by commas, as URLs list hosts.
 func Hosts(nodes []*Node) string {
 	var hosts []string
 	for _, n := range nodes {
@@ -313,7 +298,7 @@ func Hosts(nodes []*Node) string {
 	return strings.Join(hosts, ",")
 }
 
-// MachineAt returns machine i, or nil if there are not so many.
+// MachineAt returns machine i, or nil if there is none.
 func MachineAt(machines []*machine.Machine, i int) *machine.Machine {
 	if i < len(machines) {
 		return machines[i]
@@ -321,8 +306,7 @@ func MachineAt(machines []*machine.Machine, i int) *machine.Machine {
 	return nil
 }
 
-// FolderOn is the private folder of a node that lives on the machine: the usual one, or
-// one of the same name on the disk that the machine has of its own.
+// FolderOn returns usual, or a folder of the same name on the machine's own disk.
 func FolderOn(m *machine.Machine, usual string) string {
 	if m == nil || m.Folder() == "" || usual == "" {
 		return usual

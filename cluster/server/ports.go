@@ -12,28 +12,25 @@ import (
 	"assay/cluster/machine"
 )
 
-// Server ports are taken from below the range from which systems give clients
-// their own ports (32768 on Linux): a client that keeps dialling a closed port
-// of that range can be given the same port for its own end, connect to itself
-// and take that for the server.
+// Ports of servers lie below the system's range for clients' own ports (32768 on Linux). A client
+// that keeps dialling a closed port of that range can get the same port for its own end, connect
+// to itself, and take that for the server.
 const (
 	lowestPort  = 20000
 	highestPort = 32000
 )
 
-// Ports gives out free ports on the loopback interface. The zero value is ready
-// to use. It is safe for concurrent use. What it gave out is not given to others, also by other
-// programs of assay's, for as long as it is referred to: nobody listens on the port of a
-// server that was killed, and whoever took it would answer that server's clients and peers, and
-// keep it from coming back.
+// Ports gives out free ports on the loopback interface. The zero value is ready to use. It is safe
+// for concurrent use. While a value is referred to, its ports go to no one else, not even to other
+// assay processes: if a server's port were taken while the server is down, the new owner would
+// answer its clients and peers and prevent its return.
 type Ports struct {
 	mu sync.Mutex
-	// given are the ports that were given out, each with what reserves it.
+	// given maps each port to its reservation.
 	given map[int]io.Closer
 }
 
-// Next returns a port between 20000 and 32000 that nobody listens on and that
-// was not given out before.
+// Next returns a port between 20000 and 32000 on which nobody listens and which was not given out.
 func (p *Ports) Next() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,9 +57,8 @@ func (p *Ports) Next() (int, error) {
 		errors.Join(last, fmt.Errorf("%d were given out", len(p.given))))
 }
 
-// For returns where a server on the machine listens: with the product's usual
-// port if the machine has an address of its own, else with a free port on
-// 127.0.0.1. m is nil for here.
+// For returns the address for a server: the usual port if the machine has an address of its own,
+// else a free port on 127.0.0.1. A nil m means here.
 func (p *Ports) For(m *machine.Machine, usual int) (host string, port int, err error) {
 	host = "127.0.0.1"
 	if m != nil {

@@ -4,10 +4,9 @@ package server
 
 import "io"
 
-// reserve keeps nobody from the port: there is no name for it here that would end with this program.
+// reserve does nothing: this system has no name that ends with the process.
 func reserve(int) (io.Closer, error) { return unreserved{}, nil }
 
 type unreserved struct{}
 
-// Close implements io.Closer.
 func (unreserved) Close() error { return nil }

@@ -1,7 +1,7 @@
-// Package server runs the servers of a cluster as local processes: it finds the
-// programs, starts them in private folders on loopback ports or on the machines
-// that it is given, kills, stops, pauses and restarts them, and leaves nothing
-// behind, not even when assay itself is killed. It knows no database product.
+// Package server runs the servers of a cluster as local processes. It finds the programs, starts
+// them in private folders on loopback ports or on given machines, and kills, stops, pauses and
+// restarts them. It leaves nothing behind, even if assay itself is killed. It must not know any
+// database product.
 package server
 
 import (
@@ -24,47 +24,39 @@ import (
 
 // ProcessOptions says what to start and how.
 type ProcessOptions struct {
-	// Name is what errors call the process, such as "postgres on port 20001".
-	Name string
-	// Program is the path of the executable.
+	Name    string
 	Program string
-	// Args are its arguments, without the program's name. They are visible in
-	// the machine's process list: never a password.
+	// Args exclude the program's name. The process list shows them: never a password.
 	Args []string
-	// Env is added to a minimal environment (PATH, HOME, LC_ALL, TZ). Nothing
-	// else of our own environment reaches the process.
+	// Env is added to PATH, HOME, LC_ALL and TZ. The process inherits nothing else.
 	Env []string
 	// Dir is the process's private folder: its working directory and HOME.
 	Dir string
-	// Log is the file that takes standard output and standard error; it is
-	// appended to.
-	Log string
-	// User runs the process as somebody else; nil means as ourselves.
+	// Log is the file to which standard output and standard error are appended.
+	Log  string
 	User *User
 	// Machine is where the process lives; nil means here, without limits.
 	Machine *machine.Machine
-	// Apart has the process and all that it starts live as if alone on their machine: they
-	// see no other process, and System V memory and /dev/shm are theirs. All of it ends with
-	// the process, also what has let go of it, as the PostgreSQL of a program that manages it
-	// does. It takes Linux and root, else the error is a *machine.UnsupportedError.
+	// Apart isolates the process and its descendants: they see no other process and have System V
+	// memory and /dev/shm of their own. When the process ends all of them end, also daemons, such
+	// as the PostgreSQL that a managing program started. It needs Linux and root, else the error
+	// is a *machine.UnsupportedError.
 	Apart bool
-	// FenceStatus is the exit status with which the program ends itself so that it takes no
-	// writes any more, as its manual has it; 0 if it never does.
+	// FenceStatus is the documented exit status by which the program fences itself, so that it
+	// takes no more writes; 0 if it never does.
 	FenceStatus int
 	// StopSignal asks the process to end; 0 means SIGTERM.
 	StopSignal syscall.Signal
-	// StopAgain is after how long StopSignal is sent once more, again and again, to a server that
-	// may refuse the first one; 0 means that one signal has to do.
+	// StopAgain repeats StopSignal for a server that may refuse it; 0 means one signal.
 	StopAgain time.Duration
 	// StopBound is how long Stop waits before it kills; 0 means 30 seconds.
 	StopBound time.Duration
 }
 
-// Process is a started program with all its descendants. Its methods are safe
-// for concurrent use. Signals reach the whole tree, because the children of a
-// server do its work: a PostgreSQL whose first process alone is stopped goes on
-// serving. (Only Linux lets us see the tree; elsewhere signals go to the
-// process group, which a child can leave.)
+// Process is a started program with its descendants. Its methods are safe for concurrent use.
+// Signals reach the whole tree, because the children do the work: a PostgreSQL whose first process
+// alone is stopped goes on serving. Outside Linux the tree cannot be seen and signals go to the
+// process group, which a child can leave.
 type Process struct {
 	options ProcessOptions
 	process *os.Process
@@ -76,9 +68,8 @@ type Process struct {
 	paused bool
 }
 
-// StartProcess starts the program in a process group of its own, so that an
-// interrupt typed at the terminal does not reach it. On Linux the kernel kills
-// the process when assay dies, however it dies.
+// StartProcess starts the program in a process group of its own, out of reach of an interrupt typed
+// at the terminal. On Linux the kernel kills the process when assay dies, however it dies.
 func StartProcess(o ProcessOptions) (*Process, error) {
 	if o.StopSignal == 0 {
 		o.StopSignal = syscall.SIGTERM
@@ -91,7 +82,7 @@ func StartProcess(o ProcessOptions) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", o.Name, err)
 	}
 	defer log.Close()
-	// The program's name must not be looked up in PATH again.
+	// An absolute path is not looked up in PATH again.
 	program, err := filepath.Abs(o.Program)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", o.Name, err)
@@ -99,7 +90,7 @@ func StartProcess(o ProcessOptions) (*Process, error) {
 	cmd := &exec.Cmd{
 		Path: program, Args: append([]string{program}, o.Args...), Dir: o.Dir,
 		Env: append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.Dir, "LC_ALL=C", "TZ=UTC"}, o.Env...),
-		// Files, not pipes: a pipe would need a goroutine of ours to drain it.
+		// A pipe would need a goroutine that drains it.
 		Stdout: log, Stderr: log,
 		SysProcAttr: processAttributes(o.User),
 	}
@@ -115,15 +106,12 @@ func StartProcess(o ProcessOptions) (*Process, error) {
 	return p, nil
 }
 
-// run starts cmd and keeps a goroutine that waits for its end.
 func (p *Process) run(cmd *exec.Cmd) error {
 	started := make(chan error)
 	go func() {
-		// The parent whose death the kernel reports (PR_SET_PDEATHSIG, see
-		// prctl(2)) is the thread that forked, not the program. A thread of
-		// Go's runtime may end at any time, and the server would be killed
-		// with it; so this goroutine owns its thread as long as the server
-		// lives.
+		// The kernel kills the server when the thread that forked it ends (PR_SET_PDEATHSIG,
+		// prctl(2)), and Go's runtime may end a thread at any time. So this goroutine keeps its
+		// thread as long as the server lives.
 		unlock := lockThread()
 		defer unlock()
 		err := p.startOn(p.options.Machine, cmd)
@@ -138,8 +126,7 @@ func (p *Process) run(cmd *exec.Cmd) error {
 	return <-started
 }
 
-// startOn starts cmd on the machine and under its limits. It is called on a
-// thread of its own.
+// startOn must run on a thread of its own.
 func (p *Process) startOn(m *machine.Machine, cmd *exec.Cmd) error {
 	if m == nil {
 		return cmd.Start()
@@ -157,7 +144,6 @@ func (p *Process) startOn(m *machine.Machine, cmd *exec.Cmd) error {
 	return nil
 }
 
-// ignoreExit drops the error that a killed process ends with.
 func ignoreExit(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -166,10 +152,10 @@ func ignoreExit(err error) error {
 	return err
 }
 
-// PID is the process's id. It may be another's once the process has ended.
+// PID is the process's id. After the process has ended another may have it.
 func (p *Process) PID() int { return p.process.Pid }
 
-// Running reports whether the process has not ended yet; a paused one runs.
+// Running reports whether the process has not ended. A paused process runs.
 func (p *Process) Running() bool {
 	select {
 	case <-p.exited:
@@ -179,9 +165,8 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Wait returns when the process has ended: nil after exit status 0, else an
-// error with the last lines of its log. When ctx ends first it returns ctx's
-// error and leaves the process alone.
+// Wait returns when the process has ended: nil after exit status 0, else an error with the end of
+// its log. If ctx ends first it returns ctx's error and leaves the process alone.
 func (p *Process) Wait(ctx context.Context) error {
 	select {
 	case <-p.exited:
@@ -194,8 +179,7 @@ func (p *Process) Wait(ctx context.Context) error {
 	}
 }
 
-// Ended describes an end that nobody asked for. It must only be called after the
-// process has ended.
+// Ended describes an unexpected end. The process must have ended.
 func (p *Process) Ended() error {
 	tail := strings.TrimSpace(p.Tail(10))
 	return &EndedError{
@@ -204,7 +188,7 @@ func (p *Process) Ended() error {
 	}
 }
 
-// How says how the process ended, once it has.
+// How says how the process ended. The process must have ended.
 func (p *Process) How() string {
 	if p.err == nil {
 		return "exit status 0"
@@ -216,17 +200,17 @@ func (p *Process) How() string {
 	return how
 }
 
-// Died reports whether the process has ended though nobody here ended it.
+// Died reports whether the process ended although assay did not end it.
 func (p *Process) Died() bool { return !p.Running() && !p.asked.Load() }
 
-// Fenced reports whether it died of its own fence; see ProcessOptions.FenceStatus.
+// Fenced reports whether it ended with ProcessOptions.FenceStatus.
 func (p *Process) Fenced() bool {
 	var exit *exec.ExitError
 	return p.options.FenceStatus != 0 && p.Died() && errors.As(p.err, &exit) && exit.ExitCode() == p.options.FenceStatus
 }
 
-// Kill ends the process and its descendants with SIGKILL, as a power cut would,
-// and returns when all are gone. A process that has ended already is no error.
+// Kill ends the process and its descendants with SIGKILL, as a power cut would, and returns when
+// all are gone. A process that has ended is no error.
 func (p *Process) Kill() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -246,9 +230,9 @@ func (p *Process) kill() error {
 	return nil
 }
 
-// Stop asks the process to end, resuming it first if it is paused, and kills
-// it after StopBound or when ctx ends. It returns when the process is gone. An
-// error means that it had to be killed, or could not be.
+// Stop resumes the process if it is paused, asks it to end, and kills it after StopBound or when
+// ctx ends. It returns when the process is gone. An error means that it had to be killed, or could
+// not be.
 func (p *Process) Stop(ctx context.Context) error {
 	return p.StopWith(ctx, p.options.StopSignal)
 }
@@ -290,8 +274,7 @@ func (p *Process) StopWith(ctx context.Context, signal syscall.Signal) error {
 	}
 }
 
-// Pause stops the process and its descendants where they are (SIGSTOP), and
-// returns when they have stopped.
+// Pause stops the process and its descendants (SIGSTOP) and returns when they have stopped.
 func (p *Process) Pause() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -305,7 +288,7 @@ func (p *Process) Pause() error {
 	return nil
 }
 
-// Resume lets a paused process go on. One that is not paused is no error.
+// Resume continues a paused process. Resuming a running process is no error.
 func (p *Process) Resume() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -326,8 +309,7 @@ func (p *Process) resume() error {
 	return nil
 }
 
-// Run runs a program to its end. When ctx ends first it is killed. The process
-// that is returned has ended.
+// Run runs a program to its end and kills it if ctx ends first. The returned process has ended.
 func Run(ctx context.Context, o ProcessOptions) (*Process, error) {
 	p, err := StartProcess(o)
 	if err != nil {
@@ -342,7 +324,7 @@ func Run(ctx context.Context, o ProcessOptions) (*Process, error) {
 // Tail returns the last n lines of the log, or why there are none.
 func (p *Process) Tail(n int) string { return tail(p.options.Log, n) }
 
-// tail reads at most the last 64 KiB, so that a huge log does no harm.
+// tail reads at most the last 64 KiB, in case the log is huge.
 func tail(path string, n int) string {
 	const most = 64 << 10
 	file, err := os.Open(path)

@@ -27,14 +27,13 @@ func lockThread() (unlock func()) {
 	return runtime.UnlockOSThread
 }
 
-// treeBound is how long a signal may take to have its effect on a whole tree. A
-// process in an uninterruptible wait for the disk takes it late.
+// treeBound limits how long a signal takes to reach a whole tree. A process in an uninterruptible
+// wait for the disk takes it late.
 const treeBound = 10 * time.Second
 
-// stopTree stops the root and all its descendants and returns when all have
-// stopped. A process can fork until it has really stopped; so the tree is read
-// again until it holds nothing that runs. After that no process id of the tree
-// can be reused, since a stopped parent reaps nobody.
+// stopTree returns when the root and all its descendants have stopped. A process can fork until it
+// has stopped, so the tree is read again until nothing in it runs. After that the tree's process
+// ids cannot be reused, since a stopped parent reaps no child.
 func stopTree(root *os.Process) error {
 	if err := root.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -63,8 +62,7 @@ func stopTree(root *os.Process) error {
 	}
 }
 
-// continueTree undoes stopTree, descendants first: while the root is stopped
-// their ids cannot be reused.
+// continueTree begins with descendants: their ids cannot be reused while the root is stopped.
 func continueTree(root *os.Process) error {
 	tree, err := procfs.Tree(root.Pid)
 	if err != nil {
@@ -78,9 +76,8 @@ func continueTree(root *os.Process) error {
 	return root.Signal(syscall.SIGCONT)
 }
 
-// killTree kills the root and all its descendants, and returns when the
-// descendants are gone. They are stopped first, so that none is missed. That
-// can fail (a process stuck on its disk); then what was seen is killed anyway.
+// killTree returns when the descendants are gone. It stops the tree first, so that it misses none.
+// If that fails (a process stuck on its disk) it kills the processes seen.
 func killTree(root *os.Process) error {
 	stopErr := stopTree(root)
 	if errors.Is(stopErr, os.ErrProcessDone) {
@@ -144,7 +141,7 @@ func (p *Process) Processes() ([]ProcessID, error) {
 	return all, nil
 }
 
-// Identify returns the process's id with its start, which tells a reused id.
+// Identify adds the start time to a process's id.
 func Identify(pid int) ProcessID {
 	m, err := procfs.Read(pid)
 	if err != nil {
@@ -159,8 +156,7 @@ func (id ProcessID) Alive() bool {
 	return err == nil && !m.Ended() && m.Started == id.Started
 }
 
-// homed returns the processes whose environment, as they were started with, has
-// the folder or one in it for HOME. Those that we may not look at are not ours.
+// homed matches the HOME at a process's start. Processes that we may not inspect are not ours.
 func homed(folder string) ([]int, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {

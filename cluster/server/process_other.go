@@ -25,10 +25,10 @@ func (p *Process) Processes() ([]ProcessID, error) { return []ProcessID{Identify
 
 func Identify(pid int) ProcessID { return ProcessID{PID: pid} }
 
-// Alive cannot be known here.
+// Alive is unknown on this system.
 func (id ProcessID) Alive() bool { return false }
 
 func homed(string) ([]int, error) { return nil, nil }
 
-// ReapChildren is of Unix.
+// ReapChildren does nothing outside Unix.
 func ReapChildren() {}

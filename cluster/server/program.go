@@ -12,38 +12,32 @@ import (
 	"strings"
 )
 
-// Program is a server program and where it may be.
+// Program is a server program and where to find it.
 type Program struct {
-	// Name is the name of the executable file.
 	Name string
-	// Folders are patterns (path/filepath.Match) of the folders in which
-	// systems put it apart from PATH, such as "/usr/lib/postgresql/*/bin".
+	// Folders are patterns (path/filepath.Match) of folders that systems use besides PATH, such as
+	// "/usr/lib/postgresql/*/bin".
 	Folders []string
-	// Is reports whether an executable file of that name, links resolved, is the program;
-	// nil takes every one.
+	// Is tells the program, by its path without links, from others of that name; nil accepts all.
 	Is func(path string) bool
-	// Get says how to get it; it is part of the error when it is missing.
+	// Get tells the user how to get it.
 	Get string
 }
 
 // MissingError means that a server program is nowhere on this machine.
 type MissingError struct {
-	// Program is its name.
 	Program string
-	// Looked are the places, in the order in which they were searched.
-	Looked []string
-	// Get says how to get it.
-	Get string
+	Looked  []string
+	Get     string
 }
 
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("no program %s in %s; %s", e.Program, strings.Join(e.Looked, ", "), e.Get)
 }
 
-// Find returns the program's path, symbolic links resolved, from the first of:
-// the extra folder (itself, or a bin below it) unless it is empty, PATH, the
-// system's folders with the highest version first, the folder of CacheDir. If
-// it is in none of them the error is a *MissingError.
+// Find returns the program's path without symbolic links. It searches, in this order: the folder
+// extra (unless empty) and its bin, PATH, the system's folders from the highest version down, and
+// CacheDir. If the program is nowhere the error is a *MissingError.
 func (p Program) Find(extra string) (string, error) {
 	missing := &MissingError{Program: p.Name, Get: p.Get}
 	try := func(folder string) string {
@@ -88,7 +82,6 @@ func (p Program) Find(extra string) (string, error) {
 	return "", missing
 }
 
-// executable is Executable for what is the program.
 func (p Program) executable(path string) string {
 	found := Executable(path)
 	if found != "" && p.Is != nil && !p.Is(found) {
@@ -97,9 +90,8 @@ func (p Program) executable(path string) string {
 	return found
 }
 
-// CacheDir is the folder that scripts/install-servers.sh fills: $ASSAY_SERVERS
-// if it is set, else assay/servers in the user's cache folder. It may not
-// exist.
+// CacheDir is the folder that scripts/install-servers.sh fills: $ASSAY_SERVERS, or assay/servers in
+// the user's cache folder. It may not exist.
 func CacheDir() (string, error) {
 	if dir := os.Getenv("ASSAY_SERVERS"); dir != "" {
 		return filepath.Abs(dir)
@@ -111,8 +103,7 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "assay", "servers"), nil
 }
 
-// Executable returns the path with links resolved, or "" if it is not a file
-// that can be executed.
+// Executable returns the path without links, or "" if it is no executable file.
 func Executable(path string) string {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -129,8 +120,7 @@ func Executable(path string) string {
 	return path
 }
 
-// CompareVersions orders paths by the numbers in them, so that 15 comes after
-// 9.6.
+// CompareVersions orders paths by the numbers in them, so that 15 comes after 9.6.
 func CompareVersions(a, b string) int {
 	digits := regexp.MustCompile(`\d+`)
 	return cmp.Or(slices.CompareFunc(digits.FindAllString(a, -1), digits.FindAllString(b, -1),

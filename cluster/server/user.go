@@ -10,15 +10,14 @@ import (
 	"strconv"
 )
 
-// User is a user of the system that a process can run as.
+// User is a system user that a process can run as.
 type User struct {
 	Name     string
 	UID, GID uint32
 }
 
-// Unprivileged returns the user for a server that refuses to run as root: the
-// first of the names that exists. It returns nil, meaning ourselves, if we are
-// not root.
+// Unprivileged returns the first existing user of these names, for a server that refuses to run as
+// root. It returns nil, meaning ourselves, if we are not root.
 func Unprivileged(names ...string) (*User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -41,10 +40,9 @@ func Unprivileged(names ...string) (*User, error) {
 	return nil, fmt.Errorf("none of the users %v exists, and the server refuses to run as root", names)
 }
 
-// PrivateDir makes dir, or a new temporary folder if dir is empty, readable by
-// the user alone (nil: by ourselves), and returns its absolute path. A folder
-// that exists must be empty: it will be removed with all that the server put
-// into it.
+// PrivateDir makes dir, or a temporary folder if dir is empty, readable by the owner alone (nil:
+// ourselves), and returns its absolute path. An existing folder must be empty, because it will be
+// removed with all its content.
 func PrivateDir(dir string, owner *User) (path string, err error) {
 	if dir == "" {
 		dir, err = os.MkdirTemp("", "assay-")
@@ -83,8 +81,7 @@ func PrivateDir(dir string, owner *User) (path string, err error) {
 	return dir, owner.canEnter(filepath.Dir(dir))
 }
 
-// canEnter returns an error if the user may not pass through the folder or one
-// above it, which a server would report far less clearly.
+// canEnter checks a folder and those above. A server would report that far less clearly.
 func (u *User) canEnter(dir string) error {
 	for ; ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
@@ -100,8 +97,8 @@ func (u *User) canEnter(dir string) error {
 	}
 }
 
-// MayRun reports whether the user, nil for ourselves, can get at a program. One in our own
-// home folder, such as those of the cache, may be out of reach for others.
+// MayRun reports whether the user (nil: ourselves) can execute a program. Programs in our home
+// folder, such as those in the cache, may be out of reach for others.
 func (u *User) MayRun(program string) bool {
 	return u == nil || u.canEnter(filepath.Dir(program)) == nil
 }
@@ -121,7 +118,7 @@ func (u *User) mayEnter(info fs.FileInfo) bool {
 	}
 }
 
-// Chown gives a file to the user, if there is one.
+// Chown gives a file to the user; a nil user does nothing.
 func (u *User) Chown(path string) error {
 	if u == nil {
 		return nil
@@ -129,8 +126,8 @@ func (u *User) Chown(path string) error {
 	return os.Chown(path, int(u.UID), int(u.GID))
 }
 
-// WriteFile writes a file that only the user, nil for ourselves, may read. It is on
-// the disk when WriteFile returns: a server is never started on less than assay wrote.
+// WriteFile writes a file that only the user (nil: ourselves) may read, and syncs it, so that a
+// server never starts on an incomplete file.
 func (u *User) WriteFile(path, text string) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -9,18 +9,15 @@ import (
 	"assay/internal/wait"
 )
 
-// permanentError ends Until.
 type permanentError struct{ err error }
 
 func (e *permanentError) Error() string { return e.err.Error() }
 
-// Permanent marks an error that no further attempt makes good: Until returns it,
-// without the mark, at once.
+// Permanent marks an error that further attempts cannot cure: Until returns it unmarked at once.
 func Permanent(err error) error { return &permanentError{err} }
 
-// Until asks again and again what is missing and returns when nothing is.
-// When ctx ends first, the error says what was waited for and what was missing
-// last.
+// Until calls missing until it returns nil. If ctx ends first, the error says what was waited for
+// and what was missing last.
 func Until(ctx context.Context, every time.Duration, what string, missing func(context.Context) error) error {
 	var last error
 	for {

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package servertest has what the tests of every kind of cluster ask: who leads after a fault, what
-// is left of a cluster that is closed, and what is said of one that cannot start.
+// Package servertest has the common parts of the tests of clusters: who leads after a fault, what a
+// closed cluster leaves, and what the error of a failed start says.
 package servertest
 
 import (
@@ -18,13 +18,13 @@ import (
 	"assay/internal/expect"
 )
 
-// Cluster is what is tested.
+// Cluster is the cluster under test.
 type Cluster interface {
 	Restart(ctx context.Context, i int, env ...string) error
 	Close() error
 }
 
-// Leader is the number of the node that leads.
+// Leader returns the number of the node that leads.
 func Leader(ctx context.Context, t *testing.T, primary func(context.Context) (int, error)) int {
 	t.Helper()
 	leader, err := primary(ctx)
@@ -44,8 +44,8 @@ func OtherLeader(ctx context.Context, t *testing.T, primary func(context.Context
 	return 0
 }
 
-// Closed closes a cluster twice, and wants none of its processes and nothing of its folder to be
-// left, but the logs if they are elsewhere, and that it starts no node any more.
+// Closed closes a cluster twice. Its processes and its folder must be gone, except logs elsewhere,
+// and no node may start again.
 func Closed(t *testing.T, c Cluster, nodes []*server.Node, dir, logs string) {
 	t.Helper()
 	expect.NoError(t, c.Close())
@@ -89,13 +89,13 @@ func gone(t *testing.T, dir string) {
 	}
 }
 
-// Wrong is options with which a cluster cannot start, and what is to be said of them.
+// Wrong is options with which a cluster cannot start, and what the error must say.
 type Wrong[Options any] struct {
 	Options Options
 	Says    string
 }
 
-// SaysWhy wants no cluster to start in the folder, the reason to be said, and nothing to be left.
+// SaysWhy requires that the start fails, says the reason, and leaves nothing in the folder.
 func SaysWhy[Options, C any](ctx context.Context, t *testing.T, dir string, start func(context.Context, Options) (C, error), all map[string]Wrong[Options]) {
 	t.Helper()
 	for name, c := range all {
@@ -108,7 +108,7 @@ func SaysWhy[Options, C any](ctx context.Context, t *testing.T, dir string, star
 	}
 }
 
-// GivenUp wants a start that is given up after a time to leave nothing in the folder.
+// GivenUp requires that a start whose context ends leaves nothing in the folder.
 func GivenUp[Options, C any](t *testing.T, dir string, after time.Duration, start func(context.Context, Options) (C, error), o Options) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), after)

@@ -17,7 +17,7 @@ import (
 	"assay/internal/expect"
 )
 
-// SQL is a client of the server of MySQL's or MariaDB's at host:port.
+// SQL is a client of a server of MySQL or MariaDB at host:port.
 func SQL(t *testing.T, at string, user *url.Userinfo) *sql.DB {
 	t.Helper()
 	config := mysql.NewConfig()
@@ -31,7 +31,7 @@ func SQL(t *testing.T, at string, user *url.Userinfo) *sql.DB {
 	return db
 }
 
-// SQLAt is a client of the one server that an address names, as the user that it names.
+// SQLAt is a client of the only server of an address, as the address's user.
 func SQLAt(t *testing.T, address string) *sql.DB {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -39,7 +39,7 @@ func SQLAt(t *testing.T, address string) *sql.DB {
 	return SQL(t, u.Host, u.User)
 }
 
-// Execute does a statement.
+// Execute executes a statement.
 func Execute(t *testing.T, db *sql.DB, text string) {
 	t.Helper()
 	if _, err := db.ExecContext(expect.Patiently(t), text); err != nil {
@@ -47,7 +47,7 @@ func Execute(t *testing.T, db *sql.DB, text string) {
 	}
 }
 
-// Value is the one that a statement gives, as a text.
+// Value returns the only value of a query as a text.
 func Value(t *testing.T, db *sql.DB, text string) (value string) {
 	t.Helper()
 	if err := db.QueryRowContext(expect.Patiently(t), text).Scan(&value); err != nil {
@@ -56,7 +56,7 @@ func Value(t *testing.T, db *sql.DB, text string) (value string) {
 	return value
 }
 
-// Replicated is a cluster of MySQL's or MariaDB's.
+// Replicated is a cluster of MySQL or MariaDB.
 type Replicated interface {
 	Address() string
 	Node(i int) *server.Node
@@ -65,14 +65,14 @@ type Replicated interface {
 	Settled(ctx context.Context) error
 }
 
-// Probe is the table probe.t of numbers on the nodes of such a cluster.
+// Probe is the table probe.t of numbers on such a cluster.
 type Probe struct {
 	Replicated
 	t     *testing.T
 	nodes int
 }
 
-// NewProbe makes the table by the first node.
+// NewProbe makes the table through the first node.
 func NewProbe(t *testing.T, c Replicated, nodes int) *Probe {
 	t.Helper()
 	p := &Probe{c, t, nodes}
@@ -89,8 +89,7 @@ func (p *Probe) Client(i int) *sql.DB {
 	return SQL(p.t, p.Node(i).Address(), u.User)
 }
 
-// Execute does a statement on node i as soon as that does it: one of a cluster that has lost a node
-// does not until it has noticed.
+// Execute repeats a statement on node i until it succeeds, as after the loss of a node.
 func (p *Probe) Execute(i int, text string) {
 	p.t.Helper()
 	p.execute(func(context.Context) (int, error) { return i, nil }, text)
@@ -114,17 +113,17 @@ func insertion(id int) string {
 	return fmt.Sprintf("INSERT INTO probe.t VALUES (%d) ON DUPLICATE KEY UPDATE id = id", id)
 }
 
-// Insert writes a number by node i, and Write by the node that takes writes.
+// Insert writes a number through node i, Write through the node that takes writes.
 func (p *Probe) Insert(i, id int) { p.t.Helper(); p.Execute(i, insertion(id)) }
 func (p *Probe) Write(id int)     { p.t.Helper(); p.execute(p.Primary, insertion(id)) }
 
-// Value is what a statement gives on node i.
+// Value returns the only value of a query on node i.
 func (p *Probe) Value(i int, text string) string {
 	p.t.Helper()
 	return Value(p.t, p.Client(i), text)
 }
 
-// MustHold wants all nodes that run to be in step, and to have these numbers.
+// MustHold requires that all running nodes are in step and have these numbers.
 func (p *Probe) MustHold(want string) {
 	p.t.Helper()
 	expect.NoError(p.t, p.Settled(expect.Patiently(p.t)))
@@ -158,16 +157,16 @@ func (p *Probe) RestartAtOnce() {
 	all.Wait()
 }
 
-// ReplicasGoThroughFaults has each of a primary and two replicas lost and started again, and writes the
-// numbers 1 to 5. No replica takes writes meanwhile, which readOnly says. A connection that is silent
-// for so long is given up.
+// ReplicasGoThroughFaults loses each of a primary and two replicas, starts it again, and writes the
+// numbers 1 to 5. Replicas must take no writes, which readOnly shows. silence is the time after
+// which a silent connection is given up.
 func (p *Probe) ReplicasGoThroughFaults(readOnly string, silence time.Duration) {
 	t := p.t
 	t.Helper()
 	p.Write(1)
 	p.MustHold("1")
 
-	// A replica that is killed gets what it missed; one that is paused too.
+	// A killed or paused replica gets what it missed.
 	expect.NoError(t, p.Node(2).Kill())
 	p.Write(2)
 	p.MustHold("1,2")
@@ -178,7 +177,7 @@ func (p *Probe) ReplicasGoThroughFaults(readOnly string, silence time.Duration) 
 	expect.NoError(t, p.Node(1).Resume())
 	p.MustHold("1,2,3")
 
-	// A primary is lost until it is started again, and the replicas follow it then.
+	// A lost primary stays lost until it is started again; then the replicas follow it.
 	expect.NoError(t, p.Node(0).Kill())
 	p.MustRestart(1)
 	for i := 1; i < p.nodes; i++ {

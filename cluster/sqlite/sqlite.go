@@ -1,8 +1,8 @@
-// Package sqlite runs SQLite, which is a library and no server, as a process of its own
-// whose power can be cut: assay serve, on a database file in a private folder.
+// Package sqlite runs SQLite, a library, in a process whose power can be cut: assay serve, on a
+// database file in a private folder.
 //
-// It must not know any workload, driver or other package of assay: of the service it
-// knows its command line.
+// It must not know any workload, driver or other package of assay. Of the service it knows the
+// command line.
 package sqlite
 
 import (
@@ -16,19 +16,16 @@ import (
 	"assay/cluster/server"
 )
 
-// Options says how to run it. The zero value gives the defaults of assay's SQLite
-// driver, in a temporary folder.
+// Options of zero value mean the defaults of assay's SQLite driver, in a temporary folder.
 type Options struct {
 	server.Place
 
-	// Programs is a folder with the program assay; empty means the program that runs.
+	// Programs is a folder with the program assay; empty means the running program.
 	Programs string
-	// Journal and Synchronous are SQLite's PRAGMAs journal_mode and synchronous; empty
-	// for the driver's defaults.
+	// Journal and Synchronous are SQLite's PRAGMAs; empty means the driver's defaults.
 	Journal, Synchronous string
 }
 
-// usualPort is the port of assay serve.
 const usualPort = 8080
 
 // Server is one process with its database file. Its methods are safe for concurrent use.
@@ -55,7 +52,6 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// findProgram is assay in the folder, or this program.
 func findProgram(folder string) (string, error) {
 	if folder != "" {
 		if found := server.Executable(filepath.Join(folder, "assay")); found != "" {
@@ -82,7 +78,7 @@ func (s *Server) start(ctx context.Context, env ...string) error {
 	return s.Ready(ctx)
 }
 
-// Ready returns when it takes connections, which it does once it has its file open.
+// Ready returns when the process takes connections. Its database file is open then.
 func (s *Server) Ready(ctx context.Context) error {
 	return s.Await(ctx, func(ctx context.Context) error { return s.Dial(ctx, time.Second) })
 }
@@ -90,11 +86,10 @@ func (s *Server) Ready(ctx context.Context) error {
 // Address is the service's URL.
 func (s *Server) Address() string { return "http://" + s.Node.Address() }
 
-// Restart stops the process if it runs and starts it again on its file; env is added to
-// its environment this once.
+// Restart stops the process if it runs and starts it on its file. env holds for this start alone.
 func (s *Server) Restart(ctx context.Context, env ...string) error {
 	return s.Node.Restart(ctx, func(ctx context.Context) error { return s.start(ctx, env...) })
 }
 
-// Close ends it and removes its files.
+// Close ends the process and removes its files.
 func (s *Server) Close() error { return server.Close([]*server.Node{s.Node}, s.Dir) }

@@ -16,38 +16,35 @@ import (
 )
 
 const (
-	// askBound is how long a server may take for a small question.
+	// askBound limits a small question to a server.
 	askBound = time.Second
 	askEvery = 50 * time.Millisecond
 )
 
-// standing is what a server says of itself.
 type standing struct {
-	// timeline is the one on which it writes or streams; 0 of a standby that does not stream.
+	// timeline is the server's own or the streamed one; 0 of a standby that does not stream.
 	timeline int64
 	writes   bool
-	// position is how far its log goes, of a standby how far it has replayed it.
+	// position is the end of its log, of a standby the end of the replayed log.
 	position string
 }
 
-// askStanding is answered by PostgreSQL 13 and later. A standby that has stopped
-// streaming for a moment (wal_retrieve_retry_interval) is on no timeline. pg_auto_failover has a
-// standby promoted and read-only until the old primary must have given way.
+// askStanding needs PostgreSQL 13. A standby that has stopped streaming for a moment
+// (wal_retrieve_retry_interval) has no timeline. pg_auto_failover keeps a promoted standby
+// read-only until the old primary must have given way.
 const askStanding = `SELECT NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off',
 	CASE WHEN pg_is_in_recovery()
 		THEN coalesce((SELECT received_tli FROM pg_stat_wal_receiver WHERE status = 'streaming'), 0)::bigint
 		ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END,
 	coalesce(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END::text, '0/0')`
 
-// ask asks a server, in a session of its own.
 func ask(ctx context.Context, address, text string, into ...any) error {
 	return postgres.InSession(ctx, address, askBound, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, text, pgx.QueryExecModeSimpleProtocol).Scan(into...) // which poolers pass on
 	})
 }
 
-// TakesWrites is nil if whoever answers at an address is a server that takes writes, and
-// else says what is missing.
+// TakesWrites is nil if a server that takes writes answers at the address.
 func TakesWrites(ctx context.Context, address string) error {
 	var writes bool
 	err := ask(ctx, address, "SELECT NOT pg_is_in_recovery()", &writes)
@@ -57,7 +54,7 @@ func TakesWrites(ctx context.Context, address string) error {
 	return err
 }
 
-// Holds is nil if a query at an address returns true.
+// Holds is nil if the query returns true.
 func Holds(ctx context.Context, address, query string) error {
 	var yes bool
 	err := ask(ctx, address, query, &yes)
@@ -67,7 +64,7 @@ func Holds(ctx context.Context, address, query string) error {
 	return err
 }
 
-// Execute has a server do something. The texts are statements, each a transaction of its own.
+// Execute executes statements, each in a transaction of its own.
 func Execute(ctx context.Context, address string, texts ...string) error {
 	const bound = 30 * time.Second
 	return postgres.InSession(ctx, address, bound, func(ctx context.Context, conn *pgx.Conn) error {
@@ -80,7 +77,7 @@ func Execute(ctx context.Context, address string, texts ...string) error {
 	})
 }
 
-// askAll asks all running servers at the same time. One that does not answer has an error.
+// askAll asks all running servers at the same time. The others have an error.
 func (s *Set) askAll(ctx context.Context) (all []standing, failed []error) {
 	all, failed = make([]standing, len(s.nodes)), make([]error, len(s.nodes))
 	var asking sync.WaitGroup
@@ -97,8 +94,7 @@ func (s *Set) askAll(ctx context.Context) (all []standing, failed []error) {
 	return all, failed
 }
 
-// leading is who takes writes: of several, as of a set that has come apart, the one that was
-// promoted last. ok is false if nobody does.
+// leading is the server that takes writes. If a split set has several, it is the one promoted last.
 func leading(all []standing, failed []error) (primary int, ok bool) {
 	for i, now := range all {
 		if failed[i] == nil && now.writes && (!ok || now.timeline > all[primary].timeline) {
@@ -108,7 +104,7 @@ func leading(all []standing, failed []error) (primary int, ok bool) {
 	return primary, ok
 }
 
-// until is server.Until for all servers, which the end of the set ends with os.ErrClosed.
+// until is server.Until; after Close it returns os.ErrClosed.
 func (s *Set) until(ctx context.Context, what string, missing func(context.Context) error) error {
 	return server.Until(ctx, askEvery, what, func(ctx context.Context) error {
 		if s.nodes[0].Closed() {
@@ -118,11 +114,10 @@ func (s *Set) until(ctx context.Context, what string, missing func(context.Conte
 	})
 }
 
-// Leader is Primary by one look; ok is false if nobody takes writes.
+// Leader looks once for the primary. ok is false if no server takes writes.
 func (s *Set) Leader(ctx context.Context) (primary int, ok bool) { return leading(s.askAll(ctx)) }
 
-// Primary returns the server that takes writes, as the servers themselves report, as soon as
-// there is one.
+// Primary waits for a server that reports that it takes writes.
 func (s *Set) Primary(ctx context.Context) (primary int, err error) {
 	err = s.until(ctx, "a node of "+s.options.Product+" that takes writes", func(ctx context.Context) error {
 		var ok bool
@@ -134,9 +129,9 @@ func (s *Set) Primary(ctx context.Context) (primary int, err error) {
 	return primary, err
 }
 
-// Settled returns when one server takes writes, and every other that runs streams from it and
-// has replayed what was in its log when that was first asked. When ctx ends, the error says
-// which do not; it is server.ErrOwnWrites where another one takes writes too.
+// Settled returns when one server takes writes, and every other running server streams from it and
+// has replayed its log up to the end at the first question. When ctx ends the error names the
+// others; it is server.ErrOwnWrites if a second server takes writes.
 func (s *Set) Settled(ctx context.Context) error {
 	var goal standing
 	return s.until(ctx, "the nodes of "+s.options.Product, func(ctx context.Context) error {
@@ -165,8 +160,7 @@ func (s *Set) Settled(ctx context.Context) error {
 	})
 }
 
-// behind is what keeps a server from being in step with the goal: server.ErrOwnWrites, or
-// another error; nil if nothing does.
+// behind is server.ErrOwnWrites, or another error, if a server is not in step with the goal.
 func behind(goal, now standing, failed error) error {
 	there, err := reached(now.position, goal.position)
 	switch {
@@ -182,8 +176,7 @@ func behind(goal, now standing, failed error) error {
 	return err
 }
 
-// reached compares two positions in the log, as the server writes them: two hexadecimal
-// halves.
+// reached compares two positions in the log, which PostgreSQL writes as two hexadecimal halves.
 func reached(now, goal string) (bool, error) {
 	var high, low, goalHigh, goalLow uint64
 	_, err := fmt.Sscanf(now, "%X/%X", &high, &low)
@@ -196,8 +189,8 @@ func reached(now, goal string) (bool, error) {
 	return high<<32|low >= goalHigh<<32|goalLow, nil
 }
 
-// AwaitPart returns when server i takes writes, or streams from the one that does; where
-// nobody does, when it answers. A server that ends meanwhile is an error.
+// AwaitPart returns when server i takes writes or streams from the primary. Without a primary it
+// returns when server i answers. If the server ends meanwhile it returns an error.
 func (s *Set) AwaitPart(ctx context.Context, i int) error {
 	return s.nodes[i].Await(ctx, func(ctx context.Context) error {
 		all, failed := s.askAll(ctx)
@@ -214,7 +207,7 @@ func (s *Set) AwaitPart(ctx context.Context, i int) error {
 	})
 }
 
-// isError finds in a log why a server or the program that leads it gave up.
+// isError also knows the logs of programs that lead a server.
 func isError(line string) bool {
 	for _, mark := range []string{"FATAL", "PANIC", "ERROR", "CRITICAL"} {
 		if strings.Contains(line, mark) {

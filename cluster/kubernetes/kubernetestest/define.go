@@ -15,7 +15,6 @@ import (
 	"assay/cluster/server"
 )
 
-// The folders of definitions in the cache, and those of Chaos Mesh that are used.
 const (
 	chaosMesh = "chaos-mesh"
 	operators = "operators"
@@ -28,8 +27,7 @@ func chaosMeshFiles() (all []string) {
 	return all
 }
 
-// DefineOperators creates the definitions of the kinds by which databases are asked for
-// of their operators, and waits until they are served.
+// DefineOperators creates the definitions of the databases' operators and waits for them.
 func (s *Server) DefineOperators(ctx context.Context) error {
 	return s.define(ctx, operators, "postgresql.cnpg.io_clusters.yaml", "psmdb.percona.com_perconaservermongodbs.yaml",
 		"mongodbcommunity.mongodb.com_mongodbcommunity.yaml", "k8s.mariadb.com_mariadbs.yaml", "k8ssandra.io_k8ssandraclusters.yaml")
@@ -39,7 +37,6 @@ func definitions() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 }
 
-// define creates definitions and waits until they are served.
 func (s *Server) define(ctx context.Context, folder string, files ...string) error {
 	cache, err := server.CacheDir()
 	if err != nil {
@@ -78,8 +75,7 @@ func (s *Server) served(ctx context.Context, definition *unstructured.Unstructur
 	})
 }
 
-// RemoveChaosMesh deletes the definitions of Chaos Mesh and waits until they are gone: it
-// is not installed then.
+// RemoveChaosMesh deletes Chaos Mesh's definitions and waits for that.
 func (s *Server) RemoveChaosMesh(ctx context.Context) error {
 	for _, kind := range chaosResources() {
 		name := kind + ".chaos-mesh.org"

@@ -4,5 +4,4 @@ package kubernetestest
 
 import "syscall"
 
-// dieWithParent is for Linux only.
 func dieWithParent() *syscall.SysProcAttr { return nil }

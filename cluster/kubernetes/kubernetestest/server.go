@@ -1,9 +1,9 @@
-// Package kubernetestest has a real API server of Kubernetes with its etcd for tests, the
-// definitions of Chaos Mesh in it, and a stand-in for what runs pods and injects chaos.
-// No container ever runs: the stand-in says that pods are ready, makes those again that
-// were deleted, and reports injection and recovery, or hangs when told to.
+// Package kubernetestest has for tests a real API server of Kubernetes with its etcd and Chaos
+// Mesh's definitions, and a stand-in for kubelet and Chaos Mesh. No container runs: the stand-in
+// marks pods as ready, replaces deleted pods, and reports injection and recovery, or hangs on
+// demand.
 //
-// scripts/install-servers.sh kubernetes gets the programs. It is for tests alone.
+// scripts/install-servers.sh kubernetes installs the programs. The package is for tests alone.
 package kubernetestest
 
 import (
@@ -31,27 +31,25 @@ import (
 
 // Server is an API server with its etcd.
 type Server struct {
-	// Client may do everything.
 	Client dynamic.Interface
 	folder string
 	port   int
 	ended  []func()
 }
 
-// The users: Admin may do everything, Nobody nothing but what a test grants by RBAC.
-// A user's token is its name and this.
+// Admin has all rights, Nobody those that a test grants. A user's token is the name with token
+// behind it.
 const (
 	Admin  = "admin"
 	Nobody = "nobody"
 	token  = "-of-a-test-only"
 )
 
-// startWithin is generous: the machines that test are slow.
 const startWithin = 3 * time.Minute
 
 const get = "scripts/install-servers.sh kubernetes builds it"
 
-// Start starts both in a new folder, with the definitions of Chaos Mesh.
+// Start starts both in a new folder, with Chaos Mesh's definitions.
 func Start() (*Server, error) {
 	folder, err := os.MkdirTemp("", "assay-kubernetes-test-")
 	if err != nil {
@@ -109,7 +107,6 @@ func (s *Server) start() error {
 // Host is the API server's address.
 func (s *Server) Host() string { return fmt.Sprintf("https://127.0.0.1:%d", s.port) }
 
-// run starts a program that dies with this process; its output goes to a file.
 func (s *Server) run(program string, args ...string) error {
 	log, err := os.Create(filepath.Join(s.folder, filepath.Base(program)+".log"))
 	if err != nil {
@@ -129,7 +126,6 @@ func (s *Server) run(program string, args ...string) error {
 	return nil
 }
 
-// await returns when the API server serves, with Chaos Mesh's definitions.
 func (s *Server) await() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startWithin)
 	defer cancel()
@@ -167,7 +163,6 @@ func writeKey(path string) error {
 	return os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
 }
 
-// freePorts returns ports that nobody listened on a moment ago.
 func freePorts(n int) (ports []int, err error) {
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

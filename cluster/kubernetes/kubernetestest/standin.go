@@ -15,26 +15,22 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pod is a pod that the stand-in keeps there.
+// Pod is a pod that the stand-in keeps in existence.
 type Pod struct {
 	Name   string
 	Labels map[string]string
-	// IP and Port are where it is said to listen.
-	IP   string
-	Port int
-	// Bare pods are not made again once they are gone.
-	Bare bool
-	// Claim names a volume claim, empty for none.
-	Claim string
+	IP     string
+	Port   int
+	Bare   bool
+	Claim  string
 }
 
-// StandIn is in place of kubelet, of the controller that pods belong to, and of Chaos
-// Mesh, in one namespace.
+// StandIn replaces kubelet, the pods' controller, and Chaos Mesh in one namespace.
 type StandIn struct {
-	// Hang has Chaos Mesh recover nothing, Deaf has it not even inject.
+	// With Hang Chaos Mesh recovers nothing; with Deaf it does not even inject.
 	Hang, Deaf func() bool
-	// Ended is called with a pod that was deleted, before it is made again; Injected and
-	// Recovered of the pods of an object of Chaos Mesh. Nil is not called.
+	// Ended is called for a deleted pod before its replacement, Injected and Recovered for each
+	// pod of a Chaos Mesh object. All may be nil.
 	Ended               func(pod string)
 	Injected, Recovered func(kind, action, pod string)
 
@@ -51,7 +47,7 @@ func podResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 }
 
-// Keep makes the namespace and the pods, and keeps them until Stop.
+// Keep makes the namespace and the pods, and maintains them until Stop.
 func (s *Server) Keep(ctx context.Context, namespace string, pods []Pod, how StandIn) (*StandIn, error) {
 	if err := s.Namespace(ctx, namespace); err != nil {
 		return nil, err
@@ -79,14 +75,14 @@ func (s *Server) Keep(ctx context.Context, namespace string, pods []Pod, how Sta
 	return k, nil
 }
 
-// Stop ends the stand-in; the error is what stopped it before.
+// Stop ends the stand-in; the error is an earlier failure of it.
 func (k *StandIn) Stop() error {
 	k.stop()
 	<-k.ended
 	return k.failed
 }
 
-// Namespace makes a namespace, if it is not there.
+// Namespace makes a namespace unless it exists.
 func (s *Server) Namespace(ctx context.Context, name string) error {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
 	_, err := s.Client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(ctx, o, metav1.CreateOptions{})
@@ -107,7 +103,6 @@ func (k *StandIn) turn(ctx context.Context, first bool) error {
 	return errors.Join(failed...)
 }
 
-// pod does what kubelet and the controller would.
 func (k *StandIn) pod(ctx context.Context, p Pod, first bool) error {
 	access := k.server.Client.Resource(podResource()).Namespace(k.namespace)
 	o, err := access.Get(ctx, p.Name, metav1.GetOptions{})
@@ -183,8 +178,7 @@ func (p Pod) object(namespace string) *unstructured.Unstructured {
 
 const recordsFinalizer = "chaos-mesh/records"
 
-// chaos does what Chaos Mesh would with each object of a kind: it takes hold of it by a
-// finalizer, reports injection, and recovers and lets go when it is deleted.
+// chaos does Chaos Mesh's work for a kind: finalizer, injection, recovery after a deletion.
 func (k *StandIn) chaos(ctx context.Context, resource string) error {
 	access := k.server.Client.Resource(schema.GroupVersionResource{Group: "chaos-mesh.org", Version: "v1alpha1", Resource: resource}).Namespace(k.namespace)
 	list, err := access.List(ctx, metav1.ListOptions{})
@@ -237,7 +231,6 @@ func (k *StandIn) selected(o *unstructured.Unstructured) []string {
 	return names
 }
 
-// restart counts a start of the containers that a container-kill has killed.
 func (k *StandIn) restart(ctx context.Context, o *unstructured.Unstructured) error {
 	if action, _, _ := unstructured.NestedString(o.Object, "spec", "action"); action != "container-kill" {
 		return nil
@@ -250,7 +243,7 @@ func (k *StandIn) restart(ctx context.Context, o *unstructured.Unstructured) err
 	return nil
 }
 
-// report is the status that Chaos Mesh gives (chaos-mesh/api, ChaosStatus).
+// report is Chaos Mesh's status (chaos-mesh/api, ChaosStatus).
 func (k *StandIn) report(o *unstructured.Unstructured) map[string]any {
 	phase, status, event := "Injected", "True", "Succeeded"
 	if isSet(k.Deaf) {

@@ -20,10 +20,10 @@ import (
 	"assay/cluster/server"
 )
 
-// Token is a user's secret.
+// Token is a user's token.
 func (s *Server) Token(user string) string { return user + token }
 
-// Kubeconfig writes a file by which a user reaches the server.
+// Kubeconfig writes a file for a user's access.
 func (s *Server) Kubeconfig(user, namespace string) (path string, err error) {
 	return s.kubeconfig(user, s.Token(user), namespace)
 }
@@ -40,12 +40,12 @@ current-context: test
 	return path, os.WriteFile(path, []byte(text), 0o600)
 }
 
-// ServiceAccount is the one of deploy/role.yaml.
+// ServiceAccount is the service account of deploy/role.yaml.
 const ServiceAccount = "assay"
 
-// Granted creates what a role file (deploy/role.yaml) has, in a namespace of its own in
-// place of the file's, and writes a file by which its service account reaches the server,
-// with a token that the API server has issued. The rights are in force.
+// Granted creates a role file's objects (deploy/role.yaml) in a namespace of its own, and writes a
+// kubeconfig with a token that the API server issued to the service account. The rights are in
+// force.
 func (s *Server) Granted(ctx context.Context, roles, namespace string) (kubeconfig string, err error) {
 	if err := s.Namespace(ctx, namespace); err != nil {
 		return "", err
@@ -79,7 +79,7 @@ func (s *Server) Granted(ctx context.Context, roles, namespace string) (kubeconf
 	return s.kubeconfig(ServiceAccount, secret, namespace)
 }
 
-// issue asks for a token of the service account (authentication.k8s.io/v1, TokenRequest).
+// issue requests a token of the service account (authentication.k8s.io/v1, TokenRequest).
 func (s *Server) issue(ctx context.Context, namespace string) (string, error) {
 	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
 		"metadata": map[string]any{"name": ServiceAccount, "namespace": namespace}, "spec": map[string]any{"expirationSeconds": int64(3600)}}}
@@ -92,7 +92,6 @@ func (s *Server) issue(ctx context.Context, namespace string) (string, error) {
 	return secret, err
 }
 
-// inForce waits until the authorizer has seen the role.
 func (s *Server) inForce(ctx context.Context, namespace string) error {
 	reviews := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"}
 	review := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",

@@ -14,7 +14,7 @@ import (
 	"assay/internal/expect"
 )
 
-// Folder is a folder below which each user may have files.
+// Folder makes a folder below which every user may have files.
 func Folder(t *testing.T) string {
 	t.Helper()
 	at, err := os.MkdirTemp("", "assay-test-") // t.TempDir lets no other user in
@@ -23,8 +23,7 @@ func Folder(t *testing.T) string {
 	return at
 }
 
-// Archived has the servers beside an archive of their log, whose name the shell and the server must
-// be told with care.
+// Archived adds an archive whose name tests the quoting for the shell and the server.
 func Archived(t *testing.T, p streaming.Placement) streaming.Placement {
 	t.Helper()
 	below := Folder(t)
@@ -32,7 +31,6 @@ func Archived(t *testing.T, p streaming.Placement) streaming.Placement {
 	return p
 }
 
-// backUp makes a backup of node i below a folder.
 func backUp(t *testing.T, c Cluster, i int, kept string) {
 	t.Helper()
 	if by, err := c.BackUp(expect.Patiently(t), i, "", filepath.Join(kept, "backup")); err != nil || by != "pg_basebackup" {
@@ -40,7 +38,6 @@ func backUp(t *testing.T, c Cluster, i int, kept string) {
 	}
 }
 
-// killUnderBackup kills node i while a backup of it waits for its answer.
 func killUnderBackup(t *testing.T, c Cluster, i int, kept string) {
 	t.Helper()
 	expect.NoError(t, c.Nodes()[i].Pause())
@@ -55,8 +52,8 @@ func killUnderBackup(t *testing.T, c Cluster, i int, kept string) {
 	}
 }
 
-// checkRestored restores the backup, to a moment if one is given, and fails the test unless it has
-// the rows, takes writes, and has nothing of how the nodes are led.
+// checkRestored restores the backup, to a moment unless until is zero. The result must have the
+// rows, take writes, and have no trace of the program that leads the nodes.
 func checkRestored(t *testing.T, c Cluster, kept string, until time.Time, rows int) {
 	t.Helper()
 	address, end, err := c.Restore(expect.Patiently(t), filepath.Join(kept, "backup"), filepath.Join(kept, "restored"), until)

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package streamingtest takes clusters of PostgreSQL that another program leads through what
-// may become of their nodes, for the tests of each.
+// Package streamingtest takes clusters of PostgreSQL that a program leads through the losses of
+// their nodes, for the tests of each.
 package streamingtest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"assay/internal/expect"
 )
 
-// Cluster is what is tested.
+// Cluster is the cluster under test.
 type Cluster interface {
 	Address() string
 	AddressOf(i int) string
@@ -35,11 +35,10 @@ type Cluster interface {
 	Close() error
 }
 
-// Run has a standby backed up, a primary killed and started again, a standby stopped, and a primary
-// paused, with a row written each time, which all nodes must have in the end. The backup is restored
-// as it is, and by the log, which must be archived, to a moment after the promotion. gives is true if
-// a primary that was paused gives way by itself to the one that was promoted meanwhile. All is closed
-// then.
+// Run backs up a standby, kills a primary and starts it again, stops a standby, and pauses a
+// primary. It writes a row each time; in the end all nodes must have all rows. It restores the
+// backup as it is, and by the archived log to a moment after the promotion. gives is true if a
+// paused primary gives way by itself to its successor. Run closes all.
 func Run(t *testing.T, c Cluster, gives bool) {
 	t.Helper()
 	expect.NoError(t, execute(t, c.Address(), "CREATE TABLE probe (id int PRIMARY KEY)"))
@@ -96,8 +95,8 @@ func Run(t *testing.T, c Cluster, gives bool) {
 	checkClose(t, c)
 }
 
-// LosePrimary is the shortest part of Run: a primary is killed and started again, and all nodes have
-// what was written meanwhile. All is closed then.
+// LosePrimary is the shortest part of Run: it kills a primary and starts it again, and all nodes
+// must have the row written meanwhile. It closes all.
 func LosePrimary(t *testing.T, c Cluster) {
 	t.Helper()
 	expect.NoError(t, execute(t, c.Address(), "CREATE TABLE probe (id int PRIMARY KEY)"))
@@ -134,9 +133,9 @@ func otherPrimary(ctx context.Context, c Cluster, old int) (primary int, err err
 	return primary, err
 }
 
-// successor is who takes writes in place of a node that was lost. A standby that a busy machine has
-// kept from reporting is promoted by nobody until the primary is there again; so it is brought back
-// then, and lost once more.
+// successor waits for a primary in place of the lost node. If a busy machine kept a standby from
+// reporting, no standby can be promoted without the old primary. So it is brought back and lost
+// again.
 func successor(t *testing.T, c Cluster, lost int, lose, bringBack func() error) int {
 	t.Helper()
 	for range 3 {
@@ -152,7 +151,6 @@ func successor(t *testing.T, c Cluster, lost int, lose, bringBack func() error) 
 	return OtherPrimary(t, c, lost)
 }
 
-// execute does a statement as soon as somebody takes it.
 func execute(t *testing.T, address, text string) error {
 	return server.Until(expect.Patiently(t), 100*time.Millisecond, "a write", func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -180,8 +178,6 @@ func wantRows(t *testing.T, c Cluster, want int) {
 	}
 }
 
-// checkProcesses fails the test if a process of a node is root's, or has the password among
-// its arguments.
 func checkProcesses(t *testing.T, c Cluster) {
 	t.Helper()
 	for _, n := range c.Nodes() {
