@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"go/format"
+	"go/parser"
+	"go/token"
 	"strings"
 	"testing"
 
@@ -13,7 +15,7 @@ import (
 
 // rulesDigest is of the code by which findings become a verdict, as it was when check.Rules was
 // last looked at.
-const rulesDigest = "099254d3faafead4"
+const rulesDigest = "98105353527f35da"
 
 // rulesNumber is check.Rules at that time.
 const rulesNumber = 3
@@ -30,9 +32,13 @@ func TestRulesOfTheVerdictAreNumbered(t *testing.T) {
 		if !rules(s) {
 			continue
 		}
-		s.file.Comments = nil
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, s.path, nil, 0) // without comments, which decide nothing
+		if err != nil {
+			t.Fatal(err)
+		}
 		var code bytes.Buffer
-		if err := format.Node(&code, s.set, s.file); err != nil {
+		if err := format.Node(&code, set, file); err != nil {
 			t.Fatal(err)
 		}
 		sum.Write([]byte(strings.Join(strings.Fields(code.String()), " ")))
