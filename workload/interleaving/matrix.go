@@ -12,10 +12,10 @@ import (
 	"assay/store"
 )
 
-// Result is what a level does with an anomaly.
+// Result is what an isolation level does with an anomaly.
 type Result string
 
-// The results. NotReached is the zero judgement: nobody knows.
+// NotReached means that the script could not be played to its end.
 const (
 	Shown      Result = "shown"
 	Prevented  Result = "prevented"
@@ -26,25 +26,23 @@ const (
 type Cell struct {
 	Database string `json:"database"`
 	Level    string `json:"level"`
-	// Promise is the model that the vendor promises at the level.
+	// Promise is the vendor's model at the level.
 	Promise string `json:"promise"`
 	Anomaly string `json:"anomaly"`
 	Title   string `json:"title"`
 	Result  Result `json:"result"`
-	// How is how it was prevented: "blocked", the class of an error, both, or that
-	// an old version was read; or why it was not reached.
+	// How says how the level prevented it: "blocked", an error class, both, or an old version;
+	// or why it was not reached.
 	How string `json:"how"`
-	// Forbidden is whether the promise rules the anomaly out, and Broken whether it
-	// was shown all the same.
+	// Forbidden is true if the promise forbids the anomaly; Broken if it was shown nonetheless.
 	Forbidden bool `json:"forbidden"`
 	Broken    bool `json:"broken"`
-	// Trace has what each step did, in the order of their ends.
+	// Trace has the steps in the order of their ends.
 	Trace []string `json:"trace"`
 }
 
-// Play plays all scripts on a database whose schema has the table Rows and was created,
-// and gives each cell when it is known. The error says that the database could not be
-// used, or that ctx has ended.
+// Play plays all scripts on a created schema with the table Rows, and gives each cell as soon as
+// it is known. The error says that the database could not be used, or that ctx ended.
 func Play(ctx context.Context, db store.Database, database, level string, give func(Cell)) error {
 	model, err := cycle.ParseModel(db.Promises().Model)
 	if err != nil {
@@ -66,7 +64,6 @@ func Play(ctx context.Context, db store.Database, database, level string, give f
 	return nil
 }
 
-// judge is what the script came to, and how.
 func (p *play) judge(script *Script) (result Result, how string) {
 	if script.shown(&p.seen) {
 		return Shown, ""

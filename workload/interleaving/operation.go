@@ -1,8 +1,6 @@
-// Package interleaving plays the steps of several transactions in a fixed order,
-// each transaction in a session of its own, and says which anomalies of isolation
-// come about. The scripts are those of Hermitage (M. Kleppmann,
-// github.com/ept/hermitage). Whether an anomaly came about is judged by the rows
-// that were read and those that are left, never by the name of the level.
+// Package interleaving plays the steps of several transactions in a fixed order, each in its own
+// session, and says which anomalies of isolation occur. The scripts are Hermitage's (M.
+// Kleppmann, github.com/ept/hermitage). The rows read and left decide, never the level's name.
 //
 // It must not know any driver.
 package interleaving
@@ -19,20 +17,20 @@ type Row struct{ ID, Value int64 }
 type Action uint8
 
 const (
-	// Read reads the row ID.
+	// Read reads row ID.
 	Read Action = iota + 1
-	// ReadAll reads all rows, ReadEqual those whose value is Value, ReadMultiple
-	// those whose value is a multiple of Value: each by a predicate.
+	// ReadAll reads all rows, ReadEqual those of this Value, ReadMultiple those of its
+	// multiples.
 	ReadAll
 	ReadEqual
 	ReadMultiple
-	// Set sets the row ID, if it exists, to Value.
+	// Set sets row ID, if it exists, to Value.
 	Set
 	// AddAll adds Value to all rows.
 	AddAll
-	// Insert adds the row ID with Value.
+	// Insert inserts row ID with Value.
 	Insert
-	// DeleteEqual deletes the rows whose value is Value, DeleteAll all rows.
+	// DeleteEqual deletes the rows of this Value.
 	DeleteEqual
 	DeleteAll
 )
@@ -43,13 +41,12 @@ type Operation struct {
 	ID, Value int64
 }
 
-// Writes is whether the operation changes anything.
+// Writes reports whether the operation changes rows.
 func (o Operation) Writes() bool { return o.Action >= Set }
 
-// Rows is the table of the rows.
+// Rows is the table that scripts use.
 func Rows() store.Table { return store.Table{Name: "register", Columns: store.Integers("id", "value")} }
 
-// statements are the statements of the actions, by their numbers.
 func statements() []store.Statement {
 	table := Rows().Name
 	read := func(name, column string, is store.Comparison) store.Statement {
@@ -74,8 +71,8 @@ func statements() []store.Statement {
 	}
 }
 
-// do does one operation in a transaction and returns the rows of a read, in any order.
-// After an error the transaction is to be left.
+// do does one operation and returns a read's rows in any order. The transaction must end after
+// an error.
 func do(ctx context.Context, t store.Transaction, o Operation) (rows []Row, err error) {
 	var parameters []store.Value
 	switch o.Action {

@@ -12,29 +12,25 @@ import (
 )
 
 const (
-	// firstLook is how long a step may take before the database is asked whether it
-	// waits, and looks is how often it is asked then.
+	// After firstLook the database is asked whether a step is blocked, then every looks.
 	firstLook = 5 * time.Millisecond
 	looks     = 20 * time.Millisecond
-	// waitBound is how long a step may take, where the database does not tell of
-	// waits, until it counts as waiting.
+	// waitBound applies to databases that do not tell: a longer step counts as blocked.
 	waitBound = 3 * time.Second
-	// endBound is how long, after the last step, the sessions may take to end. It
-	// is longer than MySQL waits for a lock (innodb_lock_wait_timeout, 50 s).
+	// endBound is the time for sessions to end after the last step. It is above MySQL's wait for
+	// a lock (innodb_lock_wait_timeout, 50 s).
 	endBound = 75 * time.Second
-	// closingBound is how long they may take once their context is over.
+	// closingBound is the time for them to end once their context is over.
 	closingBound = 10 * time.Second
-	// setups is how often the rows of a script are tried to be written.
+	// setups bounds the attempts to write a script's rows.
 	setups = 5
 )
 
-// errAborted ends a transaction that a script aborts.
 var errAborted = errors.New("interleaving: aborted by the script")
 
-// errStopped ends a transaction that has steps left when the play is over.
 var errStopped = errors.New("interleaving: the script was not played to its end")
 
-// answer is what came of a step, or the end of a session's transaction.
+// answer is the result of a step, or the end of a session's transaction.
 type answer struct {
 	session int
 	rows    []Row
@@ -42,11 +38,10 @@ type answer struct {
 	reply   store.Reply
 }
 
-// actor is one session of a script.
 type actor struct {
 	session store.Session
 	given   chan step
-	// latest is the step that was given last, busy is true until its answer.
+	// latest is the last step given; busy is true until its answer.
 	latest  step
 	busy    bool
 	queue   []step // for when it is not
@@ -56,7 +51,6 @@ type actor struct {
 	waited  bool // at some time
 }
 
-// play is one script under way.
 type play struct {
 	actors  []*actor // by the numbers of their sessions
 	answers chan answer
@@ -65,7 +59,7 @@ type play struct {
 	moved   time.Time // when the last step was given or answered
 }
 
-// pool keeps the sessions from one script to the next.
+// pool keeps sessions for the next script.
 type pool [sessions]store.Connection[store.Session]
 
 func newPool(db store.Database) (p pool) {
@@ -81,7 +75,7 @@ func (p *pool) close() {
 	}
 }
 
-// play plays a script. The error says that the database could not be used.
+// play returns an error if the database could not be used.
 func (p *pool) play(ctx context.Context, script *Script) (*play, error) {
 	if err := p.setUp(ctx); err != nil {
 		return nil, err
@@ -105,8 +99,8 @@ func (p *pool) play(ctx context.Context, script *Script) (*play, error) {
 	return x, err
 }
 
-// setUp writes the rows with which each script begins. What is left of the
-// transactions of the script before may still be in the way for a moment.
+// setUp writes the opening rows. Remains of the last script's transactions may block it for a
+// moment.
 func (p *pool) setUp(ctx context.Context) (err error) {
 	for range setups {
 		_, err = p.transact(ctx, []Operation{{Action: DeleteAll}, {Insert, 1, 10}, {Insert, 2, 20}})
@@ -117,7 +111,7 @@ func (p *pool) setUp(ctx context.Context) (err error) {
 	return err
 }
 
-// transact does a transaction by itself and returns the rows of its last operation.
+// transact does a transaction and returns the rows of its last operation.
 func (p *pool) transact(ctx context.Context, operations []Operation) (rows []Row, err error) {
 	session, err := p[t1].Session(ctx)
 	if err != nil {
@@ -138,8 +132,8 @@ func (p *pool) transact(ctx context.Context, operations []Operation) (rows []Row
 	return rows, nil
 }
 
-// run gives all steps in their order. A session whose step waits gets those that
-// follow when it is done, and the others go on.
+// run gives all steps in order. A blocked session gets its further steps when it is free, while
+// the others go on.
 func (p *play) run(ctx context.Context, script *Script) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -161,7 +155,6 @@ func (p *play) run(ctx context.Context, script *Script) (err error) {
 	return err
 }
 
-// sessions is how many sessions the script has.
 func (s *Script) sessions() (n int) {
 	for _, step := range s.steps {
 		n = max(n, step.session+1)
@@ -169,12 +162,11 @@ func (s *Script) sessions() (n int) {
 	return n
 }
 
-// writes is whether a session of the script changes anything.
 func (s *Script) writes(session int) bool {
 	return slices.ContainsFunc(s.steps, func(of step) bool { return of.session == session && of.end == 0 && of.Writes() })
 }
 
-// act does the transaction of one session, whose steps come one by one.
+// act does one session's transaction, step by step.
 func (a *actor) act(ctx context.Context, session int, writes bool, answers chan<- answer) {
 	reply := a.session.Transaction(ctx, writes, func(_ context.Context, t store.Transaction) error {
 		for {
@@ -200,7 +192,6 @@ func (a *actor) act(ctx context.Context, session int, writes bool, answers chan<
 	answers <- answer{session: session, ended: true, reply: reply}
 }
 
-// give gives a step to its session, or keeps it until the session is free.
 func (p *play) give(s step) {
 	a := p.actors[s.session]
 	switch {
@@ -214,7 +205,7 @@ func (p *play) give(s step) {
 	}
 }
 
-// take takes an answer, and gives the session the step that was kept for it.
+// take takes an answer, and gives the session its next queued step.
 func (p *play) take(r answer) {
 	a := p.actors[r.session]
 	s := a.latest
@@ -246,7 +237,6 @@ func (p *play) take(r answer) {
 	}
 }
 
-// ended describes how a transaction ended with its latest step.
 func ended(s step, r store.Reply) string {
 	switch {
 	case r.Outcome == history.Committed, errors.Is(r.Err, errAborted):
@@ -258,7 +248,7 @@ func ended(s step, r store.Reply) string {
 	}
 }
 
-// settle returns when each session is free, has ended, or waits for another.
+// settle returns when each session is free, has ended or is blocked.
 func (p *play) settle(ctx context.Context) error {
 	pause := firstLook
 	for p.any(func(a *actor) bool { return a.busy }) {
@@ -275,7 +265,6 @@ func (p *play) settle(ctx context.Context) error {
 		if err := p.lookForWaits(ctx); err != nil {
 			return err
 		}
-		// An answer may have come meanwhile.
 		if len(p.answers) == 0 && !p.any(func(a *actor) bool { return a.busy && !a.waiting }) {
 			return nil
 		}
@@ -283,7 +272,6 @@ func (p *play) settle(ctx context.Context) error {
 	return nil
 }
 
-// lookForWaits asks which of the busy sessions wait.
 func (p *play) lookForWaits(ctx context.Context) error {
 	for _, a := range p.actors {
 		if !a.busy || a.waiting {
@@ -302,7 +290,6 @@ func (p *play) lookForWaits(ctx context.Context) error {
 	return nil
 }
 
-// end takes answers until all sessions have ended, ctx has, or the time is over.
 func (p *play) end(ctx context.Context, bound time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()

@@ -8,15 +8,14 @@ import (
 	"assay/check/cycle"
 )
 
-// Scripts returns Hermitage's tests, in its order. The weakest models that forbid
-// each are Adya's (PhD thesis, MIT 1999) and, of OTV, those of Bailis et al.,
-// "Highly Available Transactions", VLDB 2014. What needs a predicate is not
-// forbidden by repeatable read (PL-2.99), which speaks of items alone.
+// Scripts returns Hermitage's tests in its order. The weakest models that forbid each are Adya's
+// (PhD thesis, MIT 1999) and, for OTV, of Bailis et al., "Highly Available Transactions", VLDB
+// 2014. Repeatable read (PL-2.99) concerns items alone and forbids nothing by predicates.
 func Scripts() []Script {
 	return slices.Concat(dirty(), preceders(), skews(), antiDependencies())
 }
 
-// dirty are anomalies of transactions that have not committed yet.
+// dirty are anomalies of uncommitted transactions.
 func dirty() []Script {
 	committed := []cycle.Model{cycle.ReadCommitted}
 	return []Script{
@@ -58,7 +57,7 @@ func dirty() []Script {
 	}
 }
 
-// preceders are anomalies of a predicate that is evaluated on several states.
+// preceders are anomalies of a predicate evaluated on several states.
 func preceders() []Script {
 	view := []cycle.Model{cycle.ConsistentView}
 	return []Script{
@@ -69,7 +68,7 @@ func preceders() []Script {
 			}},
 		{Anomaly: "PMP-write", Title: "predicate-many-preceders, by a write", forbid: view,
 			steps: []step{addAll(t1, 10), readEqual(t2, 20), deleteEqual(t2, 20), commit(t1), readEqual(t2, 20), commit(t2)},
-			// What T2 deletes is what it read: row 2 before T1, row 1 after it.
+			// T2 deletes what it read: row 2 before T1, row 1 after T1.
 			shown: func(o *observation) bool {
 				before := o.saw(t2, 0, 2) == 20 && o.left(1) == 20 && o.left(2) == 0
 				after := o.saw(t2, 0, 1) == 20 && o.left(1) == 0 && o.left(2) == 30
@@ -93,7 +92,7 @@ func skews() []Script {
 			shown: func(o *observation) bool { return o.have(t1, t2) && o.saw(t1, 0, 1) == 10 && o.saw(t1, 1, 1) == 12 }},
 		{Anomaly: "G-single-write", Title: "read skew, by the predicate of a write", forbid: view,
 			steps: []step{read(t1, 1), readAll(t2), write(t2, 1, 12), write(t2, 2, 18), commit(t2), deleteEqual(t1, 20), read(t1, 2), commit(t1)},
-			// What T1 read is before T2, so that its delete would have had a row.
+			// T1 read before T2 wrote, so its delete would have found a row.
 			shown: func(o *observation) bool { return o.have(t1, t2) && o.saw(t1, 0, 1) == 10 && o.left(2) == 18 }},
 	}
 }
@@ -117,7 +116,7 @@ func antiDependencies() []Script {
 	}
 }
 
-// ending is how a step ends its transaction; 0 for one that does not.
+// ending is how a step ends its transaction; 0 for an operation.
 type ending uint8
 
 const (
@@ -132,7 +131,6 @@ const (
 	sessions
 )
 
-// step is one step of a script: an operation, or the end of a transaction.
 type step struct {
 	session int
 	Operation
@@ -186,35 +184,31 @@ func abort(s int) step                     { return step{session: s, end: aborts
 
 // Script is one of Hermitage's tests. It begins with the rows (1, 10) and (2, 20).
 type Script struct {
-	// Anomaly is its name, and Title says what it is.
 	Anomaly, Title string
 	steps          []step
-	// shown is whether the anomaly came about.
+	// shown reports whether the anomaly occurred.
 	shown func(o *observation) bool
-	// forbid are the weakest models that do not allow it.
+	// forbid are the weakest models that forbid it.
 	forbid []cycle.Model
 }
 
-// Forbidden reports whether a model does not allow the anomaly.
+// Forbidden reports whether a model forbids the anomaly.
 func (s *Script) Forbidden(model cycle.Model) bool {
 	return slices.ContainsFunc(s.forbid, model.Includes)
 }
 
 type observation struct {
-	// reads are the rows of each session's reads, in their order.
-	reads [sessions][][]Row
-	// committed and aborted are the sessions that did, as the script has it or not.
+	// reads are by session and read.
+	reads     [sessions][][]Row
 	committed [sessions]bool
 	final     []Row
 }
 
-// have reports whether all of these sessions have committed.
 func (o *observation) have(committed ...int) bool {
 	return !slices.ContainsFunc(committed, func(s int) bool { return !o.committed[s] })
 }
 
-// found are the rows of a session's read, counted from 0; none if it did not come
-// to that.
+// found are the rows of a session's read, from 0; none if the read did not happen.
 func (o *observation) found(session, read int) []Row {
 	if read < len(o.reads[session]) {
 		return o.reads[session][read]
@@ -222,12 +216,12 @@ func (o *observation) found(session, read int) []Row {
 	return nil
 }
 
-// saw is the value of a row in a session's read, 0 for none.
+// saw is a row's value in a session's read, 0 for none.
 func (o *observation) saw(session, read int, id int64) int64 {
 	return valueOf(o.found(session, read), id)
 }
 
-// left is the value of a row at the end, 0 for none.
+// left is a row's value at the end, 0 for none.
 func (o *observation) left(id int64) int64 { return valueOf(o.final, id) }
 
 func valueOf(rows []Row, id int64) int64 {
@@ -239,7 +233,6 @@ func valueOf(rows []Row, id int64) int64 {
 	return 0
 }
 
-// has reports whether a row with this value is among these.
 func has(rows []Row, value int64) bool {
 	return slices.ContainsFunc(rows, func(r Row) bool { return r.Value == value })
 }

@@ -17,7 +17,6 @@ func (m Matrix) levels() (levels []string) {
 	return levels
 }
 
-// cell is the one of a level and an anomaly, nil if there is none.
 func (m Matrix) cell(level, anomaly string) *Cell {
 	for i := range m {
 		if m[i].Level == level && m[i].Anomaly == anomaly {
@@ -27,17 +26,16 @@ func (m Matrix) cell(level, anomaly string) *Cell {
 	return nil
 }
 
-// Broken are the cells that the vendor's promise rules out.
+// Broken are the shown cells that the vendor's promise forbids.
 func (m Matrix) Broken() []Cell {
 	return slices.DeleteFunc(slices.Clone(m), func(c Cell) bool { return !c.Broken })
 }
 
-// Unreached are the cells of which nothing is known.
+// Unreached are the cells without a result.
 func (m Matrix) Unreached() []Cell {
 	return slices.DeleteFunc(slices.Clone(m), func(c Cell) bool { return c.Result != NotReached })
 }
 
-// word is the cell in one word or two; how it was prevented is short.
 func (c *Cell) word() string {
 	switch {
 	case c == nil:
@@ -102,7 +100,7 @@ func (c *Cell) promise() string {
 	return c.Promise
 }
 
-// heading writes the names of the levels, word below word where they are long.
+// heading writes the levels' names, long ones word below word.
 func heading(b *strings.Builder, first, width int, levels []string) {
 	var columns [][]string
 	height := 0
@@ -135,7 +133,7 @@ func heading(b *strings.Builder, first, width int, levels []string) {
 	}
 }
 
-// Markdown is the matrix as a table of Markdown.
+// Markdown is the matrix as a Markdown table.
 func (m Matrix) Markdown() string {
 	levels := m.levels()
 	if len(levels) == 0 {

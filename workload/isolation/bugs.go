@@ -2,8 +2,7 @@ package isolation
 
 import "assay/store/bug"
 
-// Bugs are ways of breaking a database's promises that the checks must find, in the order
-// of the bank's.
+// Bugs are the faults that the checks must find.
 func Bugs() []bug.Bug {
 	const isolation, durability, predicate, pairs = "isolation", "durability", "predicate", "pairs"
 	items, tables := []string{"append", "register"}, []string{"list", "register"}

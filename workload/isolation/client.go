@@ -11,12 +11,10 @@ import (
 	"assay/workload/definition"
 )
 
-// ClassTooLong says that the transaction was acknowledged and that what it
-// read is longer than a record can be, so that nobody will know what it
-// read. Lists get shorter with more --keys or a lower --per-key.
+// ClassTooLong: the transaction committed, but its reads exceed a history record and are lost.
+// More --keys or a lower --per-key make lists shorter.
 const ClassTooLong = "lists too long to record"
 
-// client is one client of the run. Its transactions are those of its number.
 type client struct {
 	store.Connection[*Session]
 	transactions *Transactions
@@ -24,12 +22,11 @@ type client struct {
 	number       int
 	ops          []Op
 	values       []int64
-	// moments are the moments of the last transaction that committed.
+	// moments are of the last committed transaction.
 	moments []int64
 }
 
-// Attempt implements load.Client. Each attempt is a transaction of its own,
-// with elements of its own.
+// Each attempt is a transaction of its own, with elements of its own.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	window := c.pace.window(seq, c.transactions.config.PerKey)
 	ops, ok := c.transactions.At(c.number, seq, attempt, window, c.ops)
@@ -66,18 +63,16 @@ func (c *client) do(ctx context.Context) store.Reply {
 		c.moments = session.moments
 	}
 	if reply.Outcome == history.Rejected {
-		// No driver may say so: there is no rule that could refuse a
-		// transaction of this workload.
+		// No rule of this workload can reject a transaction, so a driver must not say so.
 		reply = store.Reply{Class: reply.Class, Err: errors.Join(errors.New("isolation: rejected by the driver"), reply.Err)}
 	}
 	return reply
 }
 
-// FileState is the name of the saved lists and registers in a run's folder.
+// FileState is the saved state's name in a run's folder.
 const FileState = "isolation.bin"
 
-// Work is the workload opened on one database: what a run does with it, phase
-// by phase.
+// Work is a definition.Work.
 type Work struct {
 	definition.Empty
 	definition.NoObservers
@@ -85,8 +80,7 @@ type Work struct {
 	pace         Pace
 }
 
-// NewWork returns the work of this configuration and seed on a database, which it
-// owns from then on. It returns Config.Validate's error.
+// NewWork returns the work on a database, which it then owns, or Config.Validate's error.
 func NewWork(db store.Database, config Config, seed uint64) (*Work, error) {
 	transactions, err := NewTransactions(config, seed)
 	if err != nil {
@@ -95,10 +89,9 @@ func NewWork(db store.Database, config Config, seed uint64) (*Work, error) {
 	return &Work{Empty: definition.Empty{Database: db}, transactions: transactions}, nil
 }
 
-// Promise implements definition.Work.
 func (w *Work) Promise() string { return w.Database.Promises().Model }
 
-// Client opens a session for client number n. All clients of a run share one pace.
+// Client opens a session for client n. All clients share one pace.
 func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	connection, err := store.Connect(ctx, func(ctx context.Context) (*Session, error) {
 		s, err := Open(ctx, w.Database)

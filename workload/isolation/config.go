@@ -1,10 +1,9 @@
-// Package isolation is the workload of small transactions over shared lists,
-// registers, groups and pairs, made so that every anomaly of isolation leaves
-// a trace in what clients were told. The traces are judged by check/cycle.
+// Package isolation is the workload of small transactions over shared lists, registers, groups
+// and pairs. Every anomaly of isolation leaves a trace in what clients read, which check/cycle
+// finds.
 //
-// What a transaction does is a pure function of the seed, the client, the
-// client's operation number and what set of keys was in use, so that even a
-// transaction whose record was lost is known once something of it is read.
+// Seed, client, operation number and window of keys decide what a transaction does. So a
+// transaction without a record is known too, once something of it is read.
 //
 // It must not know any driver.
 package isolation
@@ -17,29 +16,25 @@ import (
 	"assay/workload/definition"
 )
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
-	// Test is "append" (lists), "register" (read-write registers), "predicate" (counts of groups,
-	// and inserts into them), "pairs" (a rule over two rows), or "all", which mixes them over
-	// separate keys.
+	// Test is "append" (lists), "register" (read-write registers), "predicate" (counts of
+	// groups, and inserts), "pairs" (a rule over two rows), or "all", on separate keys.
 	Test   string `yaml:"test" json:"test"`
 	Keys   int    `yaml:"keys" json:"keys"`
 	Length int    `yaml:"length" json:"length"`
-	// PerKey is how many transactions of the client that is furthest ahead use
-	// a set of keys before the whole run goes on to new ones, so that lists stay
-	// short.
+	// PerKey is how many transactions of the fastest client use a set of keys: lists stay short.
 	PerKey  int    `yaml:"per_key" json:"per_key"`
 	Rewrite bool   `yaml:"rewrite,omitempty" json:"rewrite,omitempty"`
 	Model   string `yaml:"model,omitempty" json:"model,omitempty"`
 	Read    string `yaml:"read,omitempty" json:"read,omitempty"`
 }
 
-// Defaults returns the configuration of a run without flags.
+// Defaults returns the default configuration.
 func Defaults() Config {
 	return Config{Test: "append", Keys: 8, Length: 4, PerKey: 16}
 }
 
-// Target implements definition.Targeting.
 func (c *Config) Target(to *store.Target) { to.Read = c.Read }
 
 func (c Config) Validate() error {

@@ -11,9 +11,8 @@ import (
 	"assay/workload/interleaving"
 )
 
-// Schema are the tables. The index lets a group be counted without a look at all rows of
-// the run; a count is still one by a predicate, and where it locks, it locks a range of the
-// index.
+// Schema returns the tables. The index spares a count all other groups' rows. A count is by a
+// predicate nonetheless: where it locks, it locks a range of the index.
 func Schema() store.Schema {
 	return store.Schema{Workload: Name, Transactions: true, Judged: true, Tables: []store.Table{
 		{Name: "list", Columns: []store.Column{{Name: "id"}, {Name: "elements", Type: store.Ints}}},
@@ -23,17 +22,14 @@ func Schema() store.Schema {
 	}}
 }
 
-// schemaOf is Schema, by whoever the target has answer reads.
 func schemaOf(target store.Target) (store.Schema, error) {
 	s := Schema()
 	s.Reads = target.Read != ""
 	return s, nil
 }
 
-// Read gives the final state as one consistent view: every list and register that exists,
-// lists before registers, each in ascending order of key and as the database holds it. A
-// callback's error ends the reading and is returned as it is. Groups and pairs are not
-// given.
+// Read gives every list and then every register in one consistent view, by ascending key, as the
+// database holds them. It returns a callback's error unchanged.
 func Read(ctx context.Context, db store.Database, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
 	var key, value int64
 	return store.ReadAll(ctx, db.View, func(r store.Reader) error {
@@ -58,7 +54,6 @@ func Read(ctx context.Context, db store.Database, list func(key int64, elements 
 	})
 }
 
-// The statements of a session.
 const (
 	appendElement = iota
 	rewriteList
@@ -87,20 +82,20 @@ func statements() []store.Statement {
 	}
 }
 
-// Session is what one client does its transactions in.
+// Session is one client's session.
 type Session struct {
 	store.Session
-	// own are the operations that the transaction works on, since it may go on after the
-	// caller has left; list is for lists that are rewritten.
+	// own are the operations, as the transaction may go on after the caller; list is for
+	// rewrites.
 	own  []Op
 	list []int64
-	// AtPrimary has transactions that only read go where those that write go.
+	// AtPrimary sends read-only transactions to the server that takes writes.
 	AtPrimary bool
-	// moments are the moments of the last transaction; see Encode.
+	// moments are of the last transaction; see Encode.
 	moments []int64
 }
 
-// Open opens a Session on a database of the workload's schema.
+// Open opens a Session on a database with the workload's schema.
 func Open(ctx context.Context, db store.Database) (*Session, error) {
 	s, err := db.Session(ctx, statements())
 	if err != nil {
@@ -109,9 +104,8 @@ func Open(ctx context.Context, db store.Database) (*Session, error) {
 	return &Session{Session: s}, nil
 }
 
-// Do does all operations in their order in one transaction and says how it ended. The
-// results of reads are put into ops; what they hold after a transaction that did not commit
-// means nothing.
+// Do does all operations in one transaction. It puts results of reads into ops; they mean
+// nothing if the transaction did not commit.
 func (s *Session) Do(ctx context.Context, ops []Op) store.Reply {
 	for len(s.own) < len(ops) {
 		s.own = append(s.own, Op{})
@@ -154,7 +148,6 @@ func (s *Session) Do(ctx context.Context, ops []Op) store.Reply {
 	return r
 }
 
-// writes is whether an operation changes anything.
 func writes(o Op) bool {
 	switch o.Kind {
 	case ReadList, ReadValue, Count:
@@ -197,7 +190,7 @@ func (s *Session) Operate(ctx context.Context, t store.Transaction, op *Op) (err
 	return err
 }
 
-// readInto reads a list; one that does not exist is empty.
+// readInto reads a list; a missing one is empty.
 func readInto(ctx context.Context, t store.Transaction, key int64, into *[]int64) error {
 	*into = (*into)[:0]
 	_, err := t.Do(ctx, getList, func(row store.Row) error { return row.Scan(into) }, store.OfInt(key))

@@ -54,7 +54,7 @@ what the level promises, or by --model.`,
 		State:      FileState,
 		Losses:     true,
 		Operations: map[uint8]string{KindAppend: "append", KindRegister: "register", KindPredicate: "predicate", KindPairs: "pairs"},
-		// Conflicts are what it is made for, so that they spoil nothing.
+		// The workload is made for conflicts, so they do not make a measurement invalid.
 		Limit: func(l *measure.Limits) { l.MaxErrorShare = 1 },
 	}
 }
@@ -71,9 +71,8 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-// Plan implements definition.Config. An append is not idempotent: done twice it is there
-// twice, so what is unknown must not be repeated under the same element. And attempts
-// have to be numbered.
+// Plan implements definition.Config. An append done twice is there twice, so an unknown one must
+// not be repeated with its element. Attempts have numbers, so they need a bound.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	switch {
 	case p.Retry == load.RetryIdempotent:
@@ -86,8 +85,7 @@ func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	return p, nil
 }
 
-// Options implements definition.Config. Runs of earlier versions lack what follows
-// "atomic" in parentheses.
+// Options implements definition.Config. Earlier versions wrote "atomic" without the parentheses.
 func (c *Config) Options(by definition.Support) []report.Setting {
 	style := "atomic"
 	if c.Rewrite {
@@ -112,10 +110,9 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 	return NewWork(db, *c, seed)
 }
 
-// does reports whether one of these tests is part of the run.
 func (c *Config) does(tests ...string) bool { return c.Test == "all" || slices.Contains(tests, c.Test) }
 
-// NotApplicable are the checks of the tests that are no part of the run.
+// NotApplicable are the checks of tests that the run leaves out.
 func (c *Config) NotApplicable() (all []check.NotApplicable) {
 	for _, x := range []struct {
 		check string
@@ -131,8 +128,7 @@ func (c *Config) NotApplicable() (all []check.NotApplicable) {
 	return all
 }
 
-// searchTimeout bounds the search for anomalies; what is not found by then is
-// unknown.
+// searchTimeout bounds the search for anomalies; the verdict is unknown after it.
 const searchTimeout = 10 * time.Minute
 
 func (c *Config) Judge(ctx context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
@@ -150,8 +146,7 @@ func (c *Config) Judge(ctx context.Context, seed uint64, e definition.Evidence) 
 	return out, err
 }
 
-// judgePromise judges a run against what the vendor promises, as if no other model
-// had been asked for. Where that is not known, one check says so.
+// judgePromise judges by the vendor's promise; if that is not known, one check says so.
 func (c *Config) judgePromise(ctx context.Context, seed uint64, e definition.Evidence) ([]check.Result, error) {
 	promised := *c
 	promised.Model = ""

@@ -12,14 +12,14 @@ import (
 )
 
 type state struct {
-	// missing says why there is no state; inFlight why it may not be the last.
+	// missing says why there is no state, inFlight why it may not be the last.
 	missing, inFlight string
 
 	lists    []savedList
 	elements []int64 // of all lists
 	values   []savedValue
 
-	// What is looked up, sorted.
+	// Sorted sets for lookups.
 	elementSet, keySet []int64
 }
 
@@ -64,18 +64,15 @@ func (s *state) holdsKey(key int64) bool {
 	return found
 }
 
-// durability compares what was acknowledged with what was read back: each
-// element is in a list, and each register that was written exists. This holds
-// at every level of isolation. It is apart from check/cycle because most
-// models do not speak of real time: for them a list that was cut short is a
-// read of the past.
+// durability checks that each acknowledged element is in a list and each written register
+// exists, which holds at every isolation level. check/cycle cannot: most models do not know real
+// time, and take a list cut short for a read of the past.
 type durability struct {
 	model cycle.Model
 	state *state
-	// forgiven is true if appends may be lost, because they were written as
-	// whole lists and the model allows lost updates.
+	// forgiven is true if appends were rewrites and the model allows lost updates.
 	forgiven bool
-	// losses takes account of what is lost by power cuts; nil without them.
+	// losses is nil without power cuts.
 	losses *definition.Losses
 
 	appends, writes int64 // acknowledged
@@ -116,7 +113,7 @@ func (d *durability) look(op *history.Op, ops []Op) {
 	}
 }
 
-// lose notes an append that is not there.
+// lose notes a missing append.
 func (d *durability) lose(op *history.Op, o *Op) {
 	if d.forgiven {
 		d.lost++
@@ -130,7 +127,7 @@ func (d *durability) lose(op *history.Op, o *Op) {
 	})
 }
 
-// miss notes a list or a register that is not there.
+// miss notes a missing list or register.
 func (d *durability) miss(op *history.Op, o *Op) {
 	if _, known := d.gone[o.Key]; known {
 		return
@@ -147,13 +144,11 @@ func (d *durability) miss(op *history.Op, o *Op) {
 	})
 }
 
-// absent returns the keys that should have been read back and were not,
-// sorted.
+// absent returns the missing keys, sorted.
 func (d *durability) absent() []int64 {
 	return slices.Sorted(maps.Keys(d.gone))
 }
 
-// looked says how much was acknowledged.
 func (d *durability) looked() string {
 	appends := check.Counted(d.appends, "acknowledged append", "acknowledged appends")
 	switch {
@@ -189,13 +184,11 @@ func (d *durability) result() check.Result {
 	return r
 }
 
-// attempt names an attempt for people.
 func attempt(op *history.Op) string {
 	return fmt.Sprintf("transaction %d (client %d, operation %d, attempt %d)",
 		TransactionID(op.Client, op.Seq, op.Attempt), op.Client, op.Seq, op.Attempt)
 }
 
-// seconds is a moment of the run for people.
 func seconds(at int64) string { return fmt.Sprintf("%.6f s", float64(at)/1e9) }
 
 func fields(op *history.Op, more map[string]int64) map[string]int64 {

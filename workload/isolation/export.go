@@ -13,14 +13,12 @@ import (
 	"assay/workload/definition"
 )
 
-// exported writes transactions over lists or over registers.
 type exported struct {
 	kind  uint8
 	steps []Op
 }
 
-// Export implements definition.Exporting. Of a run of all tests it writes those over lists,
-// unless test is "register".
+// Export exports lists of a run of all tests, unless test is "register".
 func (c *Config) Export(_ uint64, test string) (definition.Exported, error) {
 	if test != "" && c.Test != "all" && c.Test != test {
 		return nil, fmt.Errorf("holds no transactions of test %s", test)
@@ -100,8 +98,7 @@ func (e *exported) Last(state string, to *exchange.Operation) error {
 	})
 }
 
-// Reduce implements definition.Reducing. What is lost without breaking the run's own model is
-// judged against strict serializability, which forbids it.
+// Reduce judges losses that the model permits against strict serializability.
 func (c *Config) Reduce(ctx context.Context, seed uint64, e definition.Evidence, model string) (definition.Reduced, error) {
 	config := *c
 	config.Model = cmp.Or(model, c.Model)

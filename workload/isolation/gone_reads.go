@@ -9,21 +9,19 @@ import (
 	"assay/workload/definition"
 )
 
-// KindGoneRead is a read of an element whose transaction had no answer, and that is gone in
-// the end: a server showed what the others never took over. It is told apart from what else
-// contradicts the model.
+// KindGoneRead is a read of an unanswered transaction's element that is gone in the end: a
+// server showed what the others never took over. It is reported apart from other violations.
 const KindGoneRead = "gone-read"
 
-// goneReads are the reads of a run.
 type goneReads struct {
-	// leave is true while they are left out.
+	// leave is true if transactions with such reads are left out.
 	leave bool
-	// unanswered are the transactions without an answer, and found the evidence.
+	// unanswered are the transactions without an answer.
 	unanswered map[int64]struct{}
 	found      []check.Evidence
 }
 
-// leftOut is whether a committed transaction read such an element, and then says nothing.
+// leftOut reports whether a committed transaction has such a read and is left out.
 func (j *judge) leftOut(op *history.Op, ops []Op) bool {
 	if !j.goneReads.leave || j.state.missing != "" {
 		return false
@@ -48,8 +46,7 @@ func (j *judge) leftOut(op *history.Op, ops []Op) bool {
 	return false
 }
 
-// withoutGoneReads is the judge of the same run that leaves out who read what is gone. It
-// counts no losses.
+// withoutGoneReads leaves out transactions with gone reads. It counts no losses.
 func withoutGoneReads(t *Transactions, model cycle.Model, e definition.Evidence) (*judge, error) {
 	if e.Losses != nil {
 		losses := *e.Losses

@@ -11,31 +11,27 @@ import (
 	"assay/workload/definition"
 )
 
-// Judgement is what the traces of one run say.
+// Judgement is the judgement of a run.
 type Judgement struct {
-	// Results are, by what the run did: "isolation" and "durability" for lists
-	// and registers, "predicate" for groups, "pairs" for pairs.
+	// Results are "isolation" and "durability" for lists and registers, "predicate" for groups,
+	// and "pairs".
 	Results []check.Result
-	// Report is all that check/cycle found; nil for a run without lists and
-	// registers.
+	// Report is check/cycle's; nil for a run without lists and registers.
 	Report *cycle.Report
-	// Smallest are the smallest parts of the history that show what Report found.
+	// Smallest are the smallest parts of the history that show Report's findings.
 	Smallest []cycle.Smallest
 	// Model is what the run was judged against.
 	Model cycle.Model
-	// Tally counts the operations by what they ended as. Unknown ones may be more
-	// than the history has: those without a record of which an element was read.
+	// Tally.Unknown includes operations without a record of which an element was read.
 	Tally history.Counts
 }
 
-// Judge judges a run by its files alone, so that it can be done again at any
-// time. When ctx ends, the search ends, and what was not found by then is
-// unknown. A missing or cut state leaves the durability unknown; files that
-// are malformed give a *history.FormatError, a model that does not exist a
-// *cycle.ModelError.
+// Judge judges a run by its files alone. When ctx ends, the search ends and the rest is unknown.
+// A missing or cut state leaves the durability unknown. Malformed files give a
+// *history.FormatError, an unknown model a *cycle.ModelError.
 //
-// It reads the history twice and keeps it in memory as cycle.History says,
-// with about eight bytes more for each element that was read back.
+// It reads the history twice and keeps a cycle.History and some eight bytes per element of the
+// state.
 func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidence) (Judgement, error) {
 	model, err := cycle.ParseModel(cmp.Or(config.Model, e.Promise))
 	if err != nil {
@@ -66,8 +62,7 @@ func Judge(ctx context.Context, config Config, seed uint64, e definition.Evidenc
 	return out, nil
 }
 
-// checkCycles holds the history against the model. If something contradicts it, reads of what
-// transactions without an answer had shown, and is gone, are told apart from the rest.
+// checkCycles judges the history by the model, and reports gone reads apart from the rest.
 func (out *Judgement) checkCycles(ctx context.Context, j *judge, rewrites bool) (check.Result, error) {
 	report, smallest := checkCycles(ctx, j.cycle.History(), out.Model, rewrites)
 	var gone []check.Evidence
@@ -91,8 +86,7 @@ func (out *Judgement) checkCycles(ctx context.Context, j *judge, rewrites bool) 
 	return result, nil
 }
 
-// checkCycles holds the history against the model. Where the tester rewrote what
-// others appended, only lost updates count.
+// checkCycles judges a history. If the tester rewrote lists, only lost updates count.
 func checkCycles(ctx context.Context, h *cycle.History, model cycle.Model, rewrites bool) (cycle.Report, []cycle.Smallest) {
 	report := cycle.Check(ctx, h, model, cycle.Options{})
 	if rewrites {
@@ -113,12 +107,10 @@ const (
 	ownWriteNotSeen = "own-write-not-seen"
 )
 
-// onlyLostUpdates is what may be concluded of a run whose appends read a list
-// and wrote the whole of it. An update that is lost there takes elements away
-// from a list that others have read, and then looks like dirty writes and
-// incompatible orders, which a true append would prove and a rewrite does not.
-// So nothing is concluded but the lost updates themselves, and that a transaction does not
-// see what it wrote; and of models only the weakest that forbid these are ruled out.
+// onlyLostUpdates reduces the report of a run whose appends rewrote lists. A lost update takes
+// elements away that others have read. That looks like dirty writes and incompatible orders,
+// which only true appends would prove. What remains are lost updates, transactions that miss
+// their own writes, and the weakest models that forbid these.
 func onlyLostUpdates(r cycle.Report) cycle.Report {
 	if r.Verdict != check.Violated {
 		return r
@@ -148,40 +140,33 @@ func onlyLostUpdates(r cycle.Report) cycle.Report {
 	return r
 }
 
-// What a model forbids of the rules that are judged here and not by check/cycle.
-
-// forbidsSkew reports whether model forbids write skew over two rows (G2-item).
+// forbidsSkew reports whether a model forbids write skew over two rows (G2-item).
 func forbidsSkew(model cycle.Model) bool {
 	return model.Includes(cycle.RepeatableRead) || model.Includes(cycle.UpdateSerializable)
 }
 
-// forbidsPhantoms reports whether model forbids a transaction to count a group
-// twice with different results: a cycle with one anti-dependency, by a
-// predicate (G-single). Adya's repeatable read (PL-2.99) speaks of items only
-// and allows it, and so does parallel snapshot isolation.
+// forbidsPhantoms reports whether a model forbids different counts of a group in one
+// transaction: a cycle with one anti-dependency by a predicate (G-single). Adya's repeatable
+// read (PL-2.99), which concerns items alone, and parallel snapshot isolation allow it.
 func forbidsPhantoms(model cycle.Model) bool {
 	return model == cycle.ConsistentView || model.Includes(cycle.ForwardConsistentView) || model == cycle.SnapshotReads
 }
 
-// forbidsForks reports whether under model the snapshots of transactions come one after
-// the other, and no more than that: of two transactions, one finds in every group at
-// least what the other finds there.
+// forbidsForks reports whether a model orders snapshots, but nothing more: of two transactions,
+// one finds in every group at least the rows that the other finds.
 func forbidsForks(model cycle.Model) bool {
 	return model == cycle.SnapshotReads || model.Includes(cycle.SnapshotIsolation) && !serializable(model)
 }
 
-// forbidsLostUpdates reports whether under model a transaction that reads a list and
-// writes it back overwrites nothing that it did not read.
+// forbidsLostUpdates reports whether a rewritten list must be the list that was read.
 func forbidsLostUpdates(model cycle.Model) bool {
 	return model.Includes(cycle.CursorStability) || model.Includes(cycle.UpdateAtomic)
 }
 
 func serializable(model cycle.Model) bool { return model.Includes(cycle.Serializable) }
 
-// AllowsLostUpdates reports whether a database that promises this model may let
-// two transactions read a list and both write it back, so that what one of
-// them appended is lost. It returns a *cycle.ModelError for what is not the
-// name of a model.
+// AllowsLostUpdates reports whether a model lets two transactions read a list and both rewrite
+// it, losing an append. An unknown model gives a *cycle.ModelError.
 func AllowsLostUpdates(promise string) (bool, error) {
 	model, err := cycle.ParseModel(promise)
 	return err == nil && !forbidsLostUpdates(model), err

@@ -10,34 +10,30 @@ import (
 	"assay/history"
 )
 
-// predicateCycles looks for transactions that have no order, by what they counted of
-// groups and inserted into them (G2, Adya: anti-dependencies by predicates).
+// predicateCycles finds transactions without an order, by what they counted of groups and
+// inserted into them (G2, Adya: anti-dependencies by predicates). It does not use real time.
 //
-// Groups only grow. So if A comes before B, and both count a group, B finds at least
-// the rows that A found and those that A inserted. If it does not, B comes before A,
-// and where that leads back to B there is no order. Who counts what nobody can have
-// left behind is found by this as well; real time is not used.
+// Groups only grow. So if A precedes B and both count a group, B finds at least the rows that A
+// found or inserted. If B finds fewer, B precedes A. A cycle of this relation has no serial
+// order.
 //
-// Under snapshot isolation that may be: B's own rows are missed by whoever took its
-// snapshot before. But snapshots come one after the other, so that of two the later
-// one has at least the rows of the earlier in each group: there the same holds of what
-// was found alone, and a cycle has no two anti-dependencies in a row (G-nonadjacent;
-// Cerone and Gotsman, PODC 2016). Models whose snapshots may be of any transactions
-// (PL-2+, parallel snapshot isolation) allow that.
+// Snapshot isolation allows such cycles: a transaction whose snapshot is older misses B's rows.
+// But its snapshots are ordered: the later of two finds at least what the earlier found in each
+// group. So the relation by found rows alone has no cycle, as no cycle has two adjacent
+// anti-dependencies (G-nonadjacent; Cerone and Gotsman, PODC 2016). Models with unordered
+// snapshots (PL-2+, parallel snapshot isolation) allow these cycles.
 type predicateCycles struct {
 	transactions []counter
 	counts       []count
 }
 
-// counter is a transaction that counts groups.
 type counter struct {
 	client, attempt int
 	seq             uint64
 	start, end      int64
 }
 
-// count is one group as a transaction has found it, without its own rows, of which it
-// inserted so many.
+// count is a group as found by a transaction, without its own rows in it; own is their number.
 type count struct {
 	group       int64
 	found, own  int64
@@ -68,14 +64,12 @@ func (p *predicateCycles) look(op *history.Op, ops []Op) {
 	}
 }
 
-// The kinds of cycles.
 const (
 	kindSerial   = "G2"
 	kindSnapshot = "G-nonadjacent"
 )
 
-// finds is what whoever comes after the transaction of a count finds at least, of a
-// serial order or of one of snapshots.
+// finds is the least that a transaction after this count finds.
 func (c *count) finds(kind string) int64 {
 	if kind == kindSnapshot {
 		return c.found
@@ -83,12 +77,10 @@ func (c *count) finds(kind string) int64 {
 	return c.found + c.own
 }
 
-// before is the graph of which transaction comes before which: from a count to those
-// that found more or inserted what it lacks. Behind the transactions come nodes, one
-// for each number that was found of a group: from a transaction to the node of what
-// it found, from a node to that of the next larger number, and from the largest that
-// is smaller than what a transaction found and inserted, of snapshots found, to that
-// transaction.
+// before is the graph of the relation. For each group it has a chain of nodes behind the
+// transactions, one per number found, in ascending order. A transaction has an edge to the node
+// of the number that it found. The largest node below what it found and inserted (found, for
+// snapshots) has an edge to it.
 func (p *predicateCycles) before(kind string) (nodes int, edges []acyclic.Edge) {
 	slices.SortFunc(p.counts, func(a, b count) int {
 		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.found, b.found), cmp.Compare(a.transaction, b.transaction))
@@ -120,7 +112,7 @@ func (p *predicateCycles) before(kind string) (nodes int, edges []acyclic.Edge) 
 	return nodes, edges
 }
 
-// result adds a finding for each set of transactions that come before one another.
+// result adds a finding for each set of transactions that precede one another.
 func (p *predicateCycles) result(kind string) (found check.Result) {
 	nodes, edges := p.before(kind)
 	component := acyclic.Components(nodes, edges)
@@ -141,10 +133,10 @@ func (p *predicateCycles) result(kind string) (found check.Result) {
 	return found
 }
 
-// most is how many transactions of a component are looked at for a short cycle.
+// most bounds the transactions searched for a short cycle.
 const most = 400
 
-// explain describes the shortest cycle among these transactions, whose numbers ascend.
+// explain describes the shortest cycle among these transactions, sorted by number.
 func (p *predicateCycles) explain(e *check.Evidence, members []int32) {
 	members = members[:min(len(members), most)]
 	counts := make([][]count, len(members))
@@ -182,8 +174,7 @@ func (p *predicateCycles) explain(e *check.Evidence, members []int32) {
 	e.Text += "; no order of them exists"
 }
 
-// lacking is a group of which a found less than who comes after b, so that a comes
-// before b.
+// lacking is a group of which a found less than a transaction after b finds: a precedes b.
 func lacking(a, b []count, kind string) (of, than count, lacks bool) {
 	for _, x := range a {
 		for _, y := range b {
@@ -195,7 +186,7 @@ func lacking(a, b []count, kind string) (of, than count, lacks bool) {
 	return count{}, count{}, false
 }
 
-// shortestCycle is one of two or more of n nodes, nil if there is none.
+// shortestCycle is a cycle of two or more of n nodes; nil if there is none.
 func shortestCycle(n int, edge func(a, b int) bool) (best []int) {
 	for from := range n {
 		came := slices.Repeat([]int{-1}, n)

@@ -6,7 +6,7 @@ import (
 	"assay/history"
 )
 
-// The history.Op.Kind of a transaction, by what it is made of.
+// The kinds of transactions in the history.
 const (
 	KindAppend uint8 = iota + 1
 	KindRegister
@@ -14,7 +14,6 @@ const (
 	KindPairs
 )
 
-// kindOf returns the history's kind of a transaction, which is never empty.
 func kindOf(ops []Op) uint8 {
 	switch ops[0].Kind {
 	case Append, AppendByRewrite, ReadList:
@@ -28,27 +27,25 @@ func kindOf(ops []Op) uint8 {
 	}
 }
 
-// moments is the kind of what stands behind the operations of a transaction that committed: how many
-// numbers follow, and these, of each statement when it was sent and when it was answered, and when
-// COMMIT was sent, all in microseconds since the number before, the first since the attempt began.
+// moments follows the operations of a committed transaction: a count, and then for each
+// statement when it was sent and answered, and when COMMIT was sent. Each is in microseconds
+// since the one before, the first since the attempt's start.
 const moments Kind = 100
 
-// unread stands in a record for the result of an operation whose transaction
-// was not acknowledged.
+// unread stands for the result of a read that was not acknowledged.
 const unread = -1
 
-// Encode appends the transaction to dst as it stands in history.Op.Values.
-// Each operation is its kind and its key, and then:
+// Encode appends a transaction to dst in the form of history.Op.Values: each operation's kind
+// and key, and then
 //
 //	Append, AppendByRewrite, Write, Insert: the element
-//	ReadList: how many elements were read, then these
-//	ReadValue: 1 and the value, or 0 if there was none
+//	ReadList: the number of elements, and these
+//	ReadValue: 1 and the value, or 0 for none
 //	Count: the number of rows
-//	Withdraw: the side, and what was read of both (Op.Result)
+//	Withdraw: the side, and Op.Result
 //
-// Without results, ReadList, ReadValue, Count and the last number of Withdraw
-// are -1. fits is false, and dst is returned as it was, if this is more than
-// history.MaxValues.
+// Without results, -1 stands for each of them. If the values exceed history.MaxValues, fits is
+// false and dst is unchanged.
 func Encode(dst []int64, ops []Op, results bool) (values []int64, fits bool) {
 	size := 0
 	for i := range ops {
@@ -84,14 +81,13 @@ func Encode(dst []int64, ops []Op, results bool) (values []int64, fits bool) {
 	return values, true
 }
 
-// reads says that an operation gives nothing but takes a result.
+// reads reports whether an operation's only value is its result.
 func (k Kind) reads() bool { return k == ReadList || k == ReadValue || k == Count }
 
 var errRecord = errors.New("isolation: the record of a transaction cannot be understood")
 
-// Decode is the inverse of Encode. The ops are put into dst; their lists are
-// parts of values. results is false if the record has none. What is not a
-// record of a transaction gives an error.
+// Decode is the inverse of Encode. Lists of ops are parts of values. results is false if the
+// record has none. A malformed record gives an error.
 func Decode(values []int64, dst []Op) (ops []Op, results bool, err error) {
 	ops, results = dst[:0], true
 	d := decoder{values: values}
@@ -140,8 +136,7 @@ func (d *decoder) next() int64 {
 	return one[0]
 }
 
-// result takes the number that begins a result, and returns 0 for one that is
-// not there.
+// result reads the first number of a result; 0 if there is none.
 func (d *decoder) result(there *bool) int64 {
 	n := d.next()
 	d.bad = d.bad || n < unread

@@ -8,9 +8,8 @@ import (
 	"assay/history"
 )
 
-// phantoms looks for committed transactions that counted a group twice and
-// found other numbers, apart from the rows that they inserted themselves, and for
-// those that have no order (cycles).
+// phantoms finds committed transactions that counted a group twice with different results, apart
+// from their own inserts, and transactions without an order (cycles).
 type phantoms struct {
 	repeated int64 // counts of a group that the transaction had counted before
 	found    check.Result
@@ -101,7 +100,6 @@ func (p *phantoms) result(model cycle.Model) check.Result {
 	return r
 }
 
-// addAll enters other findings of the same check, and what they are.
 func addAll(r *check.Result, other check.Result, what string) {
 	if other.Found == 0 {
 		return
@@ -114,7 +112,7 @@ func addAll(r *check.Result, other check.Result, what string) {
 	r.Detail += "; " + what
 }
 
-// skews looks for pairs of which both sides were seen at 0.
+// skews finds pairs of which both sides were seen at 0.
 type skews struct {
 	withdrawals int64
 	found       check.Result
@@ -142,7 +140,7 @@ func (s *skews) result(model cycle.Model) check.Result {
 		check.Count(s.found.Found)+" read both sides at 0", model)
 }
 
-// ruleResult is the result of a rule that some models do not keep.
+// ruleResult is the result of a rule that only some models forbid to break.
 func ruleResult(name string, found check.Result, looked int64, one, many string, forbidden bool, findings string, model cycle.Model) check.Result {
 	what := check.Counted(looked, one, many)
 	r := check.Result{Name: name, Detail: what}

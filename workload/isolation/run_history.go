@@ -13,30 +13,24 @@ import (
 	"assay/workload/definition"
 )
 
-// finalProcess is the process of the transaction that stands for reading the
-// database back; no client has it.
+// finalProcess does the transaction that stands for reading back.
 const finalProcess = -1
 
-// judge turns the files of a run into a history for check/cycle, and gives the
-// other checks what they judge.
+// judge turns a run into a history for check/cycle and feeds the other checks.
 //
-// Each attempt is a transaction of its own. The state that was read back is
-// one more, committed, after all others. And an operation that was reserved
-// and has no record, because the run was killed in the middle of it, is an
-// unknown one if somebody read an element of its: without that the element
-// would be garbage, and the database would be convicted of our own end.
+// Each attempt is a transaction. The state read back is one more, committed after all others. A
+// reserved operation without a record, because the run was killed, is an unknown transaction if
+// an element of it was read: otherwise the database would be convicted of a garbage element that
+// is ours.
 type judge struct {
 	transactions *Transactions
 	evidence     definition.Evidence
 	state        state
 	clients      map[int]*progress
 	cycle        cycle.Builder
-	// missing are the transactions without a record of which something was
-	// read, and the windows of the keys where it was.
+	// missing are transactions without a record that were read, with the windows of the keys.
 	missing map[int64]int64
-	// rewritten is true if lists were written as a whole under a model that
-	// allows lost updates. Then they are no lists that only grow but registers
-	// whose value is their last element.
+	// rewritten: lists are registers that hold their last element.
 	rewritten bool
 
 	durability durability
@@ -50,16 +44,13 @@ type judge struct {
 	steps []cycle.Op
 }
 
-// progress is how far one client came.
 type progress struct {
 	reserved uint64
-	// seq and attempt are those of its last record, which is the last of its
-	// operation if over.
+	// seq and attempt are of the last record; over is true if it ended its operation.
 	seq     uint64
 	attempt int
 	over    bool
-	// ended is when that attempt ended.
-	ended int64
+	ended   int64
 }
 
 func newJudge(t *Transactions, model cycle.Model, e definition.Evidence) *judge {
@@ -72,7 +63,6 @@ func newJudge(t *Transactions, model cycle.Model, e definition.Evidence) *judge 
 	return j
 }
 
-// read goes through the files, of which it reads the history twice.
 func (j *judge) read() error {
 	if err := j.readState(); err != nil {
 		return err
@@ -115,8 +105,7 @@ func (j *judge) reserve(r history.Reservation) error {
 	return nil
 }
 
-// progress is the first look at a record. A client works on one thing after
-// the other, so its last record is the end of what is known of it.
+// progress is the first look at a record. A client's last record ends what is known of it.
 func (j *judge) progress(op *history.Op) error {
 	p := j.client(op.Client)
 	p.seq, p.attempt, p.over, p.ended = op.Seq, op.Attempt, op.Last, op.End
@@ -130,8 +119,7 @@ func (j *judge) progress(op *history.Op) error {
 	return nil
 }
 
-// unrecorded says whether an attempt may have been made though it has no
-// record: it is beyond the client's last one, and reserved.
+// unrecorded reports whether a reserved attempt after the last record may have been made.
 func (p *progress) unrecorded(seq uint64, attempt int) bool {
 	switch {
 	case seq >= p.reserved:
@@ -183,7 +171,6 @@ func (j *judge) op(op *history.Op) error {
 	}, ops)
 }
 
-// add enters a transaction with these operations.
 func (j *judge) add(t cycle.Txn, ops []Op) error {
 	j.steps = j.steps[:0]
 	for i := range ops {
@@ -193,7 +180,7 @@ func (j *judge) add(t cycle.Txn, ops []Op) error {
 	return j.enter(t, j.evidence.History)
 }
 
-// enter enters a transaction that is in the file at path.
+// enter enters a transaction from the file at path.
 func (j *judge) enter(t cycle.Txn, path string) error {
 	if err := j.cycle.Add(t); err != nil {
 		return &history.FormatError{Path: path, Reason: err.Error()}
@@ -201,8 +188,7 @@ func (j *judge) enter(t cycle.Txn, path string) error {
 	return nil
 }
 
-// step puts one operation into the words of check/cycle. What a transaction
-// read counts only if it was committed.
+// step translates an operation for check/cycle. Reads count only if committed.
 func (j *judge) step(o *Op, committed bool) cycle.Op {
 	switch {
 	case o.Kind == Append || o.Kind == AppendByRewrite:
@@ -225,8 +211,7 @@ func (j *judge) step(o *Op, committed bool) cycle.Op {
 	return cycle.Op{Kind: cycle.ReadList, Key: o.Key, List: o.List}
 }
 
-// element takes note of one that was read from a key, and returns the number
-// by which check/cycle knows it.
+// element notes an element that was read from a key, and returns check/cycle's number for it.
 func (j *judge) element(key, v int64) int64 {
 	client, seq, attempt, _, ok := SplitElement(v)
 	if !ok {
@@ -238,8 +223,7 @@ func (j *judge) element(key, v int64) int64 {
 	return v
 }
 
-// number returns a name for what no client can have made, since check/cycle
-// does not take all numbers.
+// number names elements that no client can have made: check/cycle does not take all numbers.
 func (j *judge) number(v int64) int64 {
 	if v >= 0 {
 		return v
@@ -247,8 +231,7 @@ func (j *judge) number(v int64) int64 {
 	return j.cycle.Symbol(strconv.FormatInt(v, 10))
 }
 
-// addState enters what was read back, with all that should have been there
-// and was not.
+// addState enters the state, with what is missing from it.
 func (j *judge) addState() error {
 	if j.state.missing != "" {
 		return nil
@@ -274,7 +257,7 @@ func (j *judge) addState() error {
 	}, j.evidence.State)
 }
 
-// key returns the key, or a name for one that no list or register of the run has.
+// key names keys that no list or register of the run has.
 func (j *judge) key(key int64, possible bool, what string) int64 {
 	if possible && key >= 0 {
 		return key
@@ -282,8 +265,7 @@ func (j *judge) key(key int64, possible bool, what string) int64 {
 	return j.cycle.Symbol(what + " " + strconv.FormatInt(key, 10))
 }
 
-// addMissing enters the transactions without a record of which something was
-// read. They began after the client's last record.
+// addMissing enters the transactions of missing. They began after their client's last record.
 func (j *judge) addMissing() error {
 	operations := map[int64]bool{}
 	for _, id := range slices.Sorted(maps.Keys(j.missing)) {

@@ -2,11 +2,9 @@ package isolation
 
 import "assay/history"
 
-// The lists and registers after the run are kept in a file of records
-// (history.SaveRecords), so that they can be judged again without the
-// database: each as the database gave it, then their counts, without which the
-// file is not whole. A long list is in several pieces, so that no list is too
-// long for a frame.
+// The state is a file of records (history.SaveRecords): lists and registers as the database gave
+// them, then their counts. Without the counts the file is cut. Long lists are in pieces, which
+// fit into a frame.
 const (
 	stateMagic       = "ASSAYI02"
 	statePiece       = 4096 // elements
@@ -16,12 +14,9 @@ const (
 	tagCounts   byte = 4    // lists, registers
 )
 
-// reading gives a whole state: lists, and registers.
 type reading func(list func(key int64, elements []int64) error, register func(key, value int64) error) error
 
-// save writes what give gives into a new file. read is called now and then with
-// the number of lists and registers so far. A file that exists is replaced, and
-// only by a whole one.
+// save writes what give gives. Only a whole file replaces an old one.
 func save(path string, read func(rows int64), give reading) error {
 	var s stateWriter
 	return history.SaveRecords(path, stateMagic, func() { read(s.lists + s.registers) }, func(w *history.RecordWriter) error {
@@ -58,10 +53,9 @@ func (w *stateWriter) register(key, value int64) error {
 	return w.Put(tagRegister, key, value)
 }
 
-// Replay reads a saved state: what Read gave, in its order. The elements
-// are valid until the callback returns. A file that is not whole gives a
-// *history.CutError, a damaged one a *history.FormatError, and a callback's
-// error is returned as it is.
+// Replay gives a saved state in the order of Read; elements are valid until the callback
+// returns. A file that is not whole gives a *history.CutError, a damaged one a
+// *history.FormatError. Errors of callbacks are returned unchanged.
 func Replay(path string, list func(key int64, elements []int64) error, register func(key, value int64) error) error {
 	s := stateReader{list: list, register: register}
 	return history.ReplayRecords(path, stateMagic, s.record)
@@ -105,7 +99,6 @@ func (s *stateReader) record(tag byte, r *history.RecordReader) error {
 	}
 }
 
-// closeList gives the list that was read last.
 func (s *stateReader) closeList() error {
 	if !s.open {
 		return nil

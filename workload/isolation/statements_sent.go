@@ -8,7 +8,7 @@ import (
 	"assay/history"
 )
 
-// addStatements enters what the transactions of excerpts sent, with the moments that the history has.
+// addStatements adds to excerpts what their transactions sent, by the recorded moments.
 func (j *judge) addStatements(of []cycle.Smallest) error {
 	wanted := map[int64][]*check.Operation{}
 	for i := range of {
@@ -29,7 +29,7 @@ func (j *judge) addStatements(of []cycle.Smallest) error {
 	return err
 }
 
-// statementsOf are what a transaction sent; nil if its record has no moments.
+// statementsOf is nil if the record has no moments.
 func statementsOf(op *history.Op) (all []check.Statement) {
 	ops, _, err := Decode(op.Values, nil)
 	tail := 2*len(ops) + 1
@@ -49,10 +49,8 @@ func statementsOf(op *history.Op) (all []check.Statement) {
 	return append(all, check.Statement{Text: "COMMIT", Sent: next(), Answered: op.End})
 }
 
-// mostTold is how many elements of a list are told.
 const mostTold = 10
 
-// inWords is an operation in words, and what it read.
 func (o *Op) inWords() (text, answer string) {
 	switch o.Kind {
 	case Append:

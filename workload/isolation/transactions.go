@@ -6,36 +6,30 @@ import (
 	"assay/workload"
 )
 
-// An element of a list, a value of a register and the id of a row in a group
-// are unique over the whole run and say who made them: the client in the upper
-// bits, then the client's operation number, the attempt and the place in the
-// transaction.
+// Elements of lists, values of registers and ids of groups' rows are unique in a run. Their bits
+// name their maker: client, operation number, attempt and index in the transaction.
 const (
 	indexBits   = 4
 	attemptBits = 8
 	seqBits     = 30
 
-	// MaxSeq is the highest operation number of a client.
+	// MaxSeq is a client's highest operation number.
 	MaxSeq = 1<<seqBits - 1
-	// MaxAttempt is the last attempt that an operation can have.
+	// MaxAttempt is the last possible attempt of an operation.
 	MaxAttempt = 1<<attemptBits - 1
 	// MaxClient keeps elements positive; load.MaxClients is below it.
 	MaxClient = 1<<(63-indexBits-attemptBits-seqBits) - 1
-	// maxLength is the most operations of one transaction; an index must be
-	// able to number them.
+	// maxLength bounds a transaction's operations; an index must be able to number them.
 	maxLength = 8
 )
 
-// TransactionID is the number of one attempt of an operation. Its elements
-// follow it: the one of the transaction's first operation is the number
-// itself.
+// TransactionID is the id of one attempt, and equals the element of its first operation.
 func TransactionID(client int, seq uint64, attempt int) int64 {
 	return int64(client)<<(seqBits+attemptBits+indexBits) | int64(seq&MaxSeq)<<(attemptBits+indexBits) |
 		int64(attempt&MaxAttempt)<<indexBits
 }
 
-// SplitElement says which operation, in which attempt, made an element, and at
-// which place of its transaction. ok is false if no client can have made it.
+// SplitElement returns an element's maker; ok is false if no client can have made it.
 func SplitElement(v int64) (client int, seq uint64, attempt, index int, ok bool) {
 	index = int(v & (1<<indexBits - 1))
 	attempt = int(v>>indexBits) & MaxAttempt
@@ -44,18 +38,15 @@ func SplitElement(v int64) (client int, seq uint64, attempt, index int, ok bool)
 	return client, seq, attempt, index, v >= 0 && attempt > 0 && index < maxLength
 }
 
-// Transactions is the pure function from an operation's number and a window to
-// what the operation does. It is safe for concurrent use.
+// Transactions computes what an operation does in a window. It is safe for concurrent use.
 type Transactions struct {
 	config Config
 	seed   uint64
-	// few is how many groups, and how many pairs, are in use at the same time:
-	// so few that clients meet on them.
+	// few is the number of groups and of pairs in use at a time, so that clients meet.
 	few uint64
 }
 
-// NewTransactions returns the transactions of a run with this configuration
-// and seed. It returns Config.Validate's error.
+// NewTransactions returns Config.Validate's error.
 func NewTransactions(c Config, seed uint64) (*Transactions, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -63,14 +54,11 @@ func NewTransactions(c Config, seed uint64) (*Transactions, error) {
 	return &Transactions{config: c, seed: seed, few: uint64(max(1, c.Keys/4))}, nil
 }
 
-// At returns what operation seq of a client does in this attempt, from 1, on
-// the keys of a window. The ops are put into dst, whose lists are emptied and
-// used again. ok is false for numbers that no element can
-// carry.
+// At returns an operation in this attempt, from 1, on the keys of a window. It reuses dst and
+// its lists. ok is false for numbers that no element can have.
 //
-// In all attempts and windows an operation does the same on other keys, with
-// other elements. Lists have even keys and registers odd ones; WindowOf gives
-// the window back.
+// Attempts and windows of an operation differ only in keys and elements. Lists have even keys
+// and registers odd ones.
 func (t *Transactions) At(client int, seq uint64, attempt int, window int64, dst []Op) (ops []Op, ok bool) {
 	if client < 0 || client > MaxClient || seq > MaxSeq || attempt < 1 || attempt > MaxAttempt || window < 0 || window > MaxSeq {
 		return nil, false
@@ -92,14 +80,12 @@ func (t *Transactions) At(client int, seq uint64, attempt int, window int64, dst
 	return m.ops, true
 }
 
-// WindowOf returns the window in which a list or register is used.
+// WindowOf returns the window of a list's or register's key.
 func (t *Transactions) WindowOf(key int64) int64 { return key / 2 / int64(t.config.Keys) }
 
-// Pace says which window is in use: the whole run goes from one to the next
-// when the client that is furthest ahead has done PerKey operations in it. If
-// each client went by its own count, clients would soon be in different
-// windows and not meet any more, however little faster one is than another. It
-// is safe for concurrent use.
+// Pace says which window is in use. The run goes on to the next when the client furthest ahead
+// has done PerKey operations in it. By their own counts, clients of different speed would soon
+// be in different windows and not meet. It is safe for concurrent use.
 type Pace struct{ furthest atomic.Uint64 }
 
 func (p *Pace) window(seq uint64, perKey int) int64 {
@@ -111,7 +97,6 @@ func (p *Pace) window(seq uint64, perKey int) int64 {
 	}
 }
 
-// test draws what a transaction is made of.
 func (t *Transactions) test(r *workload.Random) string {
 	if t.config.Test != "all" {
 		return t.config.Test
@@ -142,13 +127,11 @@ func (m *maker) list() int64 {
 
 func (m *maker) register() int64 { return m.list() + 1 }
 
-// few draws a group or a pair.
 func (m *maker) few() int64 {
 	n := m.Transactions.few
 	return m.window*int64(n) + int64(m.random.Below(n))
 }
 
-// length draws how many operations the transaction has.
 func (m *maker) length() int { return 1 + int(m.random.Below(uint64(m.config.Length))) }
 
 func (m *maker) add(kind Kind, key, value int64) {
@@ -161,10 +144,9 @@ func (m *maker) add(kind Kind, key, value int64) {
 	m.ops[i] = Op{Kind: kind, Key: key, Value: value, List: m.ops[i].List[:0]}
 }
 
-// make adds an operation with an element of its own.
+// make adds an operation with a new element.
 func (m *maker) make(kind Kind, key int64) { m.add(kind, key, m.id+int64(len(m.ops))) }
 
-// lists reads and appends half and half.
 func (m *maker) lists() {
 	write := Append
 	if m.config.Rewrite {
@@ -179,8 +161,7 @@ func (m *maker) lists() {
 	}
 }
 
-// registers reads and writes, often the same register one after the other:
-// the only way to know what came before a value.
+// registers often reads and writes a register in turn: that alone shows a value's predecessor.
 func (m *maker) registers() {
 	for n := m.length(); len(m.ops) < n; {
 		key := m.register()
@@ -196,8 +177,7 @@ func (m *maker) registers() {
 	}
 }
 
-// groups counts a group twice, with other operations between, or makes groups
-// grow.
+// groups counts a group twice, with other operations between, or inserts into groups.
 func (m *maker) groups() {
 	if m.random.Coin() {
 		for range 1 + m.random.Below(uint64(max(1, m.config.Length/2))) {
