@@ -12,15 +12,15 @@ import (
 	"assay/workload/script/access"
 )
 
-// Sent is what the transactions of runs have sent, as the runs' folders keep it.
+// Sent is what the transactions of runs have sent, from the runs' folders.
 type Sent struct {
 	templates []template
 	overflown bool
-	// Meetings are the anomalies that pairs of transactions have shown.
+	// Meetings are anomalies that pairs of transactions showed.
 	Meetings []*Meeting
 }
 
-// Add takes what a run has kept in its folder. Its error is a *history.FormatError.
+// Add takes a run's folder. Its error is a *history.FormatError.
 func (s *Sent) Add(folder string) error {
 	path := filepath.Join(folder, FileState)
 	of, missing, err := readState(path)
@@ -67,25 +67,24 @@ func (t *template) same(other template) bool {
 	return true
 }
 
-// Look is what the statements let happen at an isolation level.
+// Look says what the statements permit at an isolation level.
 type Look struct {
-	// Robust is whether every run of them is as if one transaction followed the other; nil
-	// if that cannot be told, and Unclear says why.
+	// Robust is true if every run of them is serializable; nil if unknown, because of Unclear.
 	Robust  *bool  `json:"robust"`
 	Unclear string `json:"unclear,omitempty"`
-	// Dangers are the anomalies that the level does not rule out.
+	// Dangers are the anomalies that the level permits.
 	Dangers []Danger `json:"dangers,omitempty"`
 }
 
 // Danger is an anomaly that statements make possible.
 type Danger struct {
 	Anomaly string `json:"anomaly"`
-	// Transactions are those that make it, and Text says by which statements.
+	// Text says which statements of the Transactions cause it.
 	Transactions []string `json:"transactions"`
 	Text         string   `json:"text"`
 }
 
-// Look asks what the statements let happen where a model is promised under these settings.
+// Look says what the statements permit where a model is promised under these settings.
 func (s *Sent) Look(model string, settings []store.Setting) Look {
 	l := lookAt(s.templates, s.overflown, levelOf(model, settings))
 	out := Look{Unclear: l.unclear}
@@ -103,7 +102,7 @@ func (s *Sent) Look(model string, settings []store.Setting) Look {
 	return out
 }
 
-// added is an update that adds its parameters to columns in place of setting them.
+// added is an update that adds its parameters instead of setting columns.
 func added(text string) string {
 	conditions := strings.LastIndex(strings.ToLower(text), "where")
 	if conditions < 0 {
@@ -112,14 +111,14 @@ func added(text string) string {
 	return shortened(regexp.MustCompile(`(\w+)\s*=\s*(\$\d+)`).ReplaceAllString(text[:conditions], "$1 = $1 + $2") + text[conditions:])
 }
 
-// Change is a mend that can be tried, with its name and what it changes, for people.
+// Change is a mend that can be tried. Texts are what it changes, for people.
 type Change struct {
 	Name  string
 	Texts []string
 	Mend  Mend
 }
 
-// Names of the changes.
+// Names of changes.
 const (
 	ChangeForUpdate    = "FOR UPDATE"
 	ChangeAtomic       = "atomic update"
@@ -129,8 +128,8 @@ const (
 	ChangeWriteFirst = "lock by a write"
 )
 
-// Changes are the changes of what was sent that can be made without knowing what it is for,
-// and why others are not tried. left are the transactions whose reads are not protected.
+// Changes need no knowledge of the application; untried says why others are not tried. left are
+// the transactions with unprotected reads.
 func (c *Config) Changes(s *Sent, product string, left []string) (all []Change, untried []string, err error) {
 	p, err := c.compile(0)
 	if err == nil {
@@ -174,7 +173,7 @@ func (c *Config) Changes(s *Sent, product string, left []string) (all []Change, 
 	return append(all, serializable...), append(untried, not...), nil
 }
 
-// serializable has each transaction whose reads are not protected ask for the strongest level.
+// serializable gives transactions with unprotected reads the strongest level.
 func (f *finder) serializable(product string, left []string) (all []Change, untried []string) {
 	first := f.sent.templates
 	one := func(t template) bool { return t.name() == first[0].name() }
@@ -198,7 +197,6 @@ func (f *finder) serializable(product string, left []string) (all []Change, untr
 
 const serializableFirst = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"
 
-// finder finds what can be changed.
 type finder struct {
 	program        *program
 	sent           *Sent
@@ -236,7 +234,7 @@ func (f *finder) find() {
 	}
 }
 
-// accessOf is what a text does, if it is one thing that is understood.
+// accessOf returns a text's only access; nil if it is not understood.
 func (f *finder) accessOf(text string) *access.Access {
 	all, known := f.program.catalog.Of(wordsIn(text))
 	if !known || len(all) == 0 {
@@ -245,7 +243,6 @@ func (f *finder) accessOf(text string) *access.Access {
 	return &all[0]
 }
 
-// rowOf is the row that a statement is on, by its key.
 func (t *template) rowOf(statement int) string {
 	for _, o := range t.Operations {
 		if o.Statement == statement {
@@ -255,8 +252,7 @@ func (t *template) rowOf(statement int) string {
 	return ""
 }
 
-// constraints are those that say what an invariant says: that no row of one table has a
-// column below, above or equal to a number.
+// constraints express invariants that bound a column of every row of a table by a number.
 func (p *program) constraints() (all []string) {
 	for i := range p.invariants {
 		n := &p.invariants[i]

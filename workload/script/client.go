@@ -20,17 +20,16 @@ type client struct {
 	work   *Work
 	number int
 	values [2]int64
-	// unsure is true if an earlier attempt of the operation is unknown.
+	// unsure is true if an earlier attempt of the operation ended unknown.
 	unsure bool
-	// variables are those that the scripts in pgbench's language have left; nil before the
-	// first.
+	// variables are left by scripts in pgbench's language; nil before the first operation.
 	variables *pgbench.Variables
 }
 
 var _ load.Client = (*client)(nil)
 
-// kindOf is the history.Op.Kind of a transaction by its number. The Values of one that
-// committed are how many expectations it had, and how many did not hold.
+// kindOf is a transaction's history.Op.Kind. A commit's Values count its expectations and those
+// that failed.
 func kindOf(transaction int) uint8 { return uint8(transaction + 1) }
 
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
@@ -84,7 +83,6 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	return answer
 }
 
-// beginning are the variables with which an operation begins.
 func (c *client) beginning(ctx context.Context) *pgbench.Variables {
 	if c.variables == nil {
 		c.variables = c.work.variablesOf(ctx, c.number)
@@ -92,7 +90,7 @@ func (c *client) beginning(ctx context.Context) *pgbench.Variables {
 	return c.variables
 }
 
-// failed enters why a transaction was left, which then had no effect.
+// failed records why a transaction was left; it had no effect.
 func (c *client) failed(answer *load.Answer, t *transaction, failure error) {
 	var refused *refusal
 	var wrong *Error
@@ -114,7 +112,6 @@ func (c *client) failed(answer *load.Answer, t *transaction, failure error) {
 	}
 }
 
-// run is the work of the transaction.
 func (c *call) run(ctx context.Context, tx Transaction) error {
 	c.ctx, c.tx = ctx, c.watching(tx)
 	err := c.transaction.run(c)
@@ -130,7 +127,7 @@ func (c *call) run(ctx context.Context, tx Transaction) error {
 	return err
 }
 
-// ended is the error with which the work ended; nil if it had none, or goes on.
+// ended is the error of the work; nil if it had none or goes on.
 func (c *call) ended() error {
 	if err := c.end.Load(); err != nil {
 		return *err
@@ -138,7 +135,7 @@ func (c *call) ended() error {
 	return nil
 }
 
-// reasons bounds the different reasons of refusals, which are kept as classes.
+// reasons bounds the distinct reasons of refusals, which become classes.
 type reasons struct {
 	mu    sync.Mutex
 	known map[string]bool
@@ -161,14 +158,12 @@ func (r *reasons) class(reason string) string {
 	return reason
 }
 
-// findings keeps texts of what was wrong, a bounded number of each check.
 type findings struct {
 	mu   sync.Mutex
 	all  []finding
 	kept map[string]int // of each check
 }
 
-// finding is something that was wrong, as it is kept in the state.
 type finding struct {
 	Check string `json:"check"`
 	// Index is the number of the transaction or invariant.
@@ -176,7 +171,6 @@ type finding struct {
 	Text  string `json:"text"`
 }
 
-// maxKept bounds the findings that are kept of a check.
 const maxKept = 100
 
 func (f *findings) add(check string, index int, texts []string) {

@@ -12,24 +12,22 @@ import (
 	"assay/history"
 )
 
-// brokenBy are transactions that broke what must hold: no order of them exists.
+// brokenBy is a cycle of transactions, without a serial order, that broke a rule.
 type brokenBy struct {
 	Check string `json:"check"`
 	// Index is the number of the transaction or invariant.
 	Index   int           `json:"index"`
 	Excerpt check.Excerpt `json:"excerpt"`
 	Cycle   check.Cycle   `json:"cycle"`
-	// dated is true once the moments are of the history's clock, and shown once it is evidence.
+	// dated is true once times are the history's; shown once it is evidence.
 	dated, shown bool
 }
 
-// operation is one of a client.
 type operation struct {
 	client int
 	seq    uint64
 }
 
-// Bounds of the search for transactions that broke something.
 const (
 	mostLogged     = 1 << 14 // that are kept
 	mostNear       = 96      // that are looked at together
@@ -37,7 +35,6 @@ const (
 	searchTime     = 3 * time.Second
 )
 
-// keep has a transaction be among the last that committed.
 func (w *watch) keep(x *overlapping) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -49,7 +46,6 @@ func (w *watch) keep(x *overlapping) {
 	w.logged++
 }
 
-// surprised notes an operation that committed and had expected something else.
 func (w *watch) surprised(o operation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,8 +54,7 @@ func (w *watch) surprised(o operation) {
 	}
 }
 
-// concerned looks for the transactions that broke an invariant whose query gave this answer; it
-// does so once for each.
+// concerned searches, once per invariant, for transactions that broke it by this answer.
 func (w *watch) concerned(index int, of answer) {
 	if w == nil || slices.ContainsFunc(w.cases, func(b brokenBy) bool { return b.Check == CheckInvariants && b.Index == index }) {
 		return
@@ -68,7 +63,7 @@ func (w *watch) concerned(index int, of answer) {
 	w.search(CheckInvariants, index, w.suspects(n, of))
 }
 
-// concernedBy looks for those that had a transaction find what it had not expected.
+// concernedBy searches for transactions that caused a failed expectation.
 func (w *watch) concernedBy() {
 	all := w.inOrder()
 	for _, o := range w.unexpected {
@@ -82,7 +77,7 @@ func (w *watch) concernedBy() {
 	}
 }
 
-// inOrder are the transactions that are kept, by when they ended.
+// inOrder are the logged transactions by their ends.
 func (w *watch) inOrder() []*overlapping {
 	w.mu.Lock()
 	all := slices.Clone(w.log)
@@ -94,8 +89,7 @@ func (w *watch) inOrder() []*overlapping {
 	return all
 }
 
-// suspects are the transactions that wrote a row that the answer names or, if there is none, those
-// that wrote to tables of the query.
+// suspects wrote to tables of the query, those that wrote a row of the answer first.
 func (w *watch) suspects(n *invariant, of answer) (named []*overlapping) {
 	var values []string
 	for _, row := range of.Rows {
@@ -125,7 +119,7 @@ func (w *watch) suspects(n *invariant, of answer) (named []*overlapping) {
 	return append(named, others...)
 }
 
-// search keeps the first cycle in which a suspect is; one that is proven, if there is one.
+// search keeps the first cycle with a suspect, preferring a proven one.
 func (w *watch) search(name string, index int, suspects []*overlapping) {
 	all, until := w.inOrder(), time.Now().Add(searchTime)
 	var found *brokenBy
@@ -158,7 +152,7 @@ func (w *watch) search(name string, index int, suspects []*overlapping) {
 	}
 }
 
-// nearby are the transactions that overlapped one, and those that overlapped these.
+// nearby are the transactions that overlapped x, and those that overlapped them.
 func nearby(all []*overlapping, x *overlapping) []*overlapping {
 	from, to := x.begun, x.end
 	for _, o := range all {
@@ -172,13 +166,13 @@ func nearby(all []*overlapping, x *overlapping) []*overlapping {
 			near = append(near, o)
 		}
 	}
-	// Those that overlapped it come first: a write that is left out would leave another one as the only explanation.
+	// The nearest come first: if a write were cut off, another would seem to explain a read.
 	away := func(o *overlapping) time.Duration { return max(0, o.begun-x.end, x.begun-o.end) }
 	slices.SortStableFunc(near, func(a, b *overlapping) int { return cmp.Compare(away(a), away(b)) })
 	return near[:min(len(near), mostNear)]
 }
 
-// describe puts a cycle into words, with T1, T2 and so on in the order in which they began.
+// describe names transactions T1, T2 and so on by their begins.
 func (b *brokenBy) describe(near []*overlapping, cycle []robustness.Conflict, sure bool) {
 	order := make([]int, len(cycle))
 	for i, c := range cycle {
@@ -203,7 +197,6 @@ func (b *brokenBy) describe(near []*overlapping, cycle []robustness.Conflict, su
 	}
 }
 
-// reasonOf says why one comes before another.
 func reasonOf(near []*overlapping, c robustness.Conflict, name func(int) string) string {
 	text := func(of, event int) string {
 		x := near[of]
@@ -224,7 +217,7 @@ func reasonOf(near []*overlapping, c robustness.Conflict, name func(int) string)
 	return fmt.Sprintf("%s was acknowledged (%s) before %s read (%s)", first, before, second, after)
 }
 
-// operation is the transaction with all that it sent.
+// operation has everything that the transaction sent.
 func (x *overlapping) operation(name string) check.Operation {
 	o := check.Operation{Name: name, ID: int64(x.seq), Process: int64(x.client), Invoke: int64(x.begun), Complete: int64(x.end), Outcome: "committed",
 		Steps: []string{}, Transaction: x.name, Attempt: x.attempt}
@@ -239,8 +232,7 @@ func (x *overlapping) operation(name string) check.Operation {
 	return o
 }
 
-// dated moves the moments of a case to the history's clock, by the first of its operations that
-// the history has.
+// dated moves a case's times to the history's clock, by its first operation in the history.
 func (j *judge) dated(op *history.Op) {
 	for i := range j.state.Cases {
 		b := &j.state.Cases[i]
@@ -254,7 +246,7 @@ func (j *judge) dated(op *history.Op) {
 	}
 }
 
-// proven has a piece of evidence show the transactions that made it, once.
+// proven adds the case to a piece of evidence, once.
 func (j *judge) proven(e check.Evidence, name string, index int) check.Evidence {
 	for i := range j.state.Cases {
 		if b := &j.state.Cases[i]; b.Check == name && b.Index == index && !b.shown {

@@ -1,9 +1,8 @@
-// Package script is the workload of transactions that a user writes: a file in Starlark,
-// or in a part of the language of pgbench's scripts, declares transactions, what they
-// need, and what must hold. It runs the transactions, and judges what was declared by what
-// the database acknowledged.
+// Package script is the workload of a user's transactions. A file in Starlark, or scripts in
+// pgbench's language, declare transactions and what must hold. The package runs the transactions
+// and judges the declarations by what the database acknowledged.
 //
-// What a transaction draws by chance is a pure function of the seed and the operation.
+// Seed and operation decide what a transaction draws at random.
 //
 // It must not know any driver.
 package script
@@ -20,34 +19,33 @@ import (
 	"assay/store"
 )
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
-	// Script is the first, and More are others beside it, in pgbench's language.
+	// More are further scripts, in pgbench's language.
 	Script   `yaml:",inline"`
 	More     []Script       `yaml:"more,omitempty" json:"more,omitempty"`
 	Language ScriptLanguage `yaml:"language,omitempty" json:"language,omitempty"`
 	Protocol store.Protocol `yaml:"protocol,omitempty" json:"protocol,omitempty"`
-	// Setup and SetupText are the SQL that comes before the script, of a script in SQL.
+	// Setup and SetupText are the SQL before scripts in SQL.
 	Setup        string  `yaml:"setup,omitempty" json:"setup,omitempty"`
 	SetupText    source  `yaml:"setup_text,omitempty" json:"setup_text,omitempty"`
 	Define       string  `yaml:"define,omitempty" json:"define,omitempty"`
 	AllowForeign bool    `yaml:"allow_foreign,omitempty" json:"allow_foreign,omitempty"`
 	Observe      float64 `yaml:"observe" json:"observe"`
-	// Pause is the longest: how long each is follows from the seed.
+	// Pause is the longest pause; the seed decides each one.
 	Pause float64 `yaml:"pause,omitempty" json:"pause,omitempty"`
-	// Mend changes what is sent.
-	Mend Mend `yaml:"mend,omitempty" json:"mend"`
+	Mend  Mend    `yaml:"mend,omitempty" json:"mend"`
 	// Existing is true if the tables were there before and are not assay's.
 	Existing bool `yaml:"existing,omitempty" json:"existing,omitempty"`
 	Loaders  int  `yaml:"loaders" json:"loaders"`
 }
 
-// Script is one file.
+// Script is a script file.
 type Script struct {
-	// File and Text are the script, and where it was. Text alone counts.
+	// Text alone decides; File is its origin.
 	File string `yaml:"file" json:"file"`
 	Text source `yaml:"text" json:"text"`
-	// Weight is how often it is run, beside the others; nil for 1.
+	// Weight is relative to the other scripts; nil for 1.
 	Weight *int64 `yaml:"weight,omitempty" json:"weight,omitempty"`
 }
 
@@ -58,10 +56,9 @@ func (s Script) weight() int64 {
 	return *s.Weight
 }
 
-// scripts are all of them.
 func (c *Config) scripts() []Script { return append([]Script{c.Script}, c.More...) }
 
-// Files are the scripts as they are given, FILE or FILE@WEIGHT.
+// Files are the scripts as given, FILE or FILE@WEIGHT.
 func (c *Config) Files() (all []string) {
 	for _, s := range c.scripts() {
 		name := s.File
@@ -73,22 +70,22 @@ func (c *Config) Files() (all []string) {
 	return all
 }
 
-// protocol is how statements in pgbench's language are sent.
+// protocol is for statements in pgbench's language.
 func (c *Config) protocol() store.Protocol { return cmp.Or(c.Protocol, store.Simple) }
 
-// Defaults returns the configuration of a run without flags. Its script is missing.
+// Defaults returns the default configuration, without a script.
 func Defaults() Config { return Config{Observe: 5, Loaders: 4} }
 
-// source is the text of a file, which comes through YAML as it is.
+// source is a file's text, which passes through YAML unchanged.
 type source string
 
-// MarshalYAML writes the text as JSON does, which is YAML: in one line, whatever is in it.
+// MarshalYAML writes JSON, which is YAML: one line, whatever the text.
 func (s source) MarshalYAML() ([]byte, error) { return json.Marshal(string(s)) }
 
-// maxSource bounds the text of a script.
+// maxSource is in bytes.
 const maxSource = 1 << 20
 
-// file is a flag's value that reads the file which it names.
+// file is a flag's value that reads the named file.
 type file struct {
 	path *string
 	text *source
@@ -109,8 +106,7 @@ func (f file) Set(path string) (err error) {
 	return err
 }
 
-// readSource reads a script. A byte order mark, which editors of some systems write, is no
-// part of its first statement.
+// readSource drops a byte order mark, which would become part of the first statement.
 func readSource(path string) (source, error) {
 	text, err := os.ReadFile(path)
 	switch {
@@ -122,7 +118,7 @@ func readSource(path string) (source, error) {
 	return source(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))), nil
 }
 
-// files is a flag's value that reads a script each time that it is given.
+// files is a flag's value that adds a script each time.
 type files struct{ config *Config }
 
 func (f files) String() string {
@@ -161,8 +157,7 @@ func (f files) Set(given string) error {
 	return nil
 }
 
-// Validate returns a *store.OptionError for the first value that cannot be used, and an
-// *Error for a script that cannot.
+// Validate returns a *store.OptionError, or an *Error for a faulty script.
 func (c Config) Validate() error {
 	switch {
 	case c.File == "":
@@ -189,7 +184,7 @@ func (c Config) Validate() error {
 	return err
 }
 
-// compile reads the script, for a database of this language; 0 for one that is not known.
+// compile compiles for a database's language; 0 if unknown.
 func (c Config) compile(language Language) (*program, error) {
 	defines, err := c.defines()
 	if err != nil {
@@ -203,7 +198,6 @@ func (c Config) compile(language Language) (*program, error) {
 	return p, err
 }
 
-// read reads the script in the language that it is written in.
 func (c Config) read(defines map[string]string, known *statements) (*program, error) {
 	of, err := c.languageOfScripts()
 	if err != nil {

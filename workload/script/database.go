@@ -9,19 +9,18 @@ import (
 	"assay/store"
 )
 
-// Schema has no tables: a user makes them.
+// Schema has no tables: the user makes them.
 func Schema() store.Schema {
 	return store.Schema{Workload: Name, Transactions: true, Judged: true, Open: true}
 }
 
-// schemaOn is Schema, or that of tables which are there already.
+// schemaOn is Schema on the target, or of existing tables.
 func schemaOn(target store.Target) (store.Schema, error) {
 	s := Schema()
 	s.Existing = target.Existing
 	return s, nil
 }
 
-// languageOf is what a database's statements are written in.
 func languageOf(db store.Database) Language {
 	if db.Lacks()[store.SQL] != "" {
 		return Documents
@@ -29,19 +28,17 @@ func languageOf(db store.Database) Language {
 	return SQL
 }
 
-// look has read look at one state, which view gives. The error of read is wrapped.
+// look gives read one state of a view. It wraps read's error.
 func look(ctx context.Context, view func(context.Context, func(store.Reader) error) error, read func(Querier) error) error {
 	return view(ctx, func(r store.Reader) error { return read(querier{r}) })
 }
 
-// querier is a Querier over a store.Reader.
 type querier struct{ store.Reader }
 
 func (r querier) Query(ctx context.Context, s Statement, row func([]any) error) error {
 	return r.Read(ctx, store.Statement{Name: "query", Verb: store.Native, Text: s.native(), Gives: true, Reads: true}, plainRow(row), s.values(nil)...)
 }
 
-// native is the statement's text in the contract.
 func (s *Statement) native() string {
 	if s.Command != nil {
 		return store.Command
@@ -49,7 +46,6 @@ func (s *Statement) native() string {
 	return s.Text
 }
 
-// values appends the parameters.
 func (s *Statement) values(into []store.Value) []store.Value {
 	if s.Command != nil {
 		return append(into, store.OfDocument(s.Command.document()))
@@ -57,7 +53,6 @@ func (s *Statement) values(into []store.Value) []store.Value {
 	return appendValues(into, s.Parameters)
 }
 
-// appendValues appends values of a script.
 func appendValues(into []store.Value, values []any) []store.Value {
 	for _, v := range values {
 		switch v := v.(type) {
@@ -78,7 +73,7 @@ func appendValues(into []store.Value, values []any) []store.Value {
 	return into
 }
 
-// plainRow gives each row to a callback as values of a script.
+// plainRow gives rows to a callback as values of a script.
 func plainRow(row func([]any) error) func(store.Row) error {
 	return func(r store.Row) error {
 		if row == nil {
@@ -101,16 +96,14 @@ func OpenSession(ctx context.Context, db store.Database) (Session, error) {
 	return &session{Session: s, known: map[sending]int{}}, nil
 }
 
-// session learns each statement when it is sent first. How many there are is bounded by
-// the program, and of documents they are two.
+// session learns each statement when first sent. The program bounds their number.
 type session struct {
 	store.Session
-	known map[sending]int
-	// values are the parameters of the last statement of its own.
+	known  map[sending]int
 	values []store.Value
 }
 
-// sending is a statement as it is sent: the same text may be asked for its rows or not.
+// sending is a statement as sent: with or without its rows.
 type sending struct {
 	text  string
 	gives bool
@@ -145,7 +138,7 @@ func (s *session) Single(ctx context.Context, of Statement) store.Reply {
 	return constrained(s.Run(ctx, call))
 }
 
-// constrained is the reply with the class of what a constraint refused.
+// constrained gives a constraint's refusal the class ClassConstraint.
 func constrained(reply store.Reply) store.Reply {
 	violated := reply.Violated != store.NoViolation && reply.Class == store.ClassOther
 	if violated || reply.Class == store.ClassDuplicate || reply.Class == store.ClassDuplicateKey {
@@ -168,12 +161,10 @@ func (s *session) Texts(ctx context.Context, writes bool, work func(context.Cont
 	return constrained(by.Verbatim(ctx, writes, work))
 }
 
-// transactionOf is a Transaction of a session.
 type transactionOf struct {
 	session *session
 	tx      store.Transaction
-	// values are the parameters of the last statement.
-	values []store.Value
+	values  []store.Value
 }
 
 func (t *transactionOf) Query(ctx context.Context, s Statement, row func([]any) error) error {

@@ -9,7 +9,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// declarations are what a script declares while it is read.
+// declarations collects what a script declares.
 type declarations struct {
 	file    string
 	defines map[string]string
@@ -84,25 +84,24 @@ func (d *declarations) invariant(a arguments) (starlark.Value, error) {
 	return starlark.None, d.program.addInvariant(i)
 }
 
-// calledAt is where a function of assay's was called.
+// calledAt is the place of a call of assay's function.
 func calledAt(t *starlark.Thread) location {
 	pos := t.CallFrame(1).Pos
 	return location{int(pos.Line), int(pos.Col)}
 }
 
-// aggregate is the query of an invariant or a count of documents.
+// aggregate is the query of an invariant or count of documents.
 func (d *declarations) aggregate(a arguments) (starlark.Value, error) {
 	c, err := aggregation(a)
 	return &documentQuery{"aggregation", c}, err
 }
 
-// documentQuery is a query of documents as a value.
 type documentQuery struct {
 	opaque
 	command *DocumentCommand
 }
 
-// queryOf is the query of an invariant or a count: SQL, or what aggregate gives.
+// queryOf is SQL or the result of aggregate.
 func queryOf(v starlark.Value) (Statement, error) {
 	switch v := v.(type) {
 	case starlark.String:
@@ -129,7 +128,7 @@ func (d *declarations) listed(a arguments) (starlark.Value, error) {
 	return starlark.None, d.program.addList(l)
 }
 
-// rows reads what a count and a list have, and more.
+// rows reads the arguments that counts and lists share, and more.
 func (a arguments) rows(d *declaration, more ...any) (err error) {
 	d.location = calledAt(a.thread)
 	var query starlark.Value
@@ -157,7 +156,7 @@ func (*declarations) done(a arguments) (starlark.Value, error) {
 	return nil, repeated{}
 }
 
-// param is a parameter of the script that --define sets, of the type of its default.
+// param declares a script parameter that --define sets, with its default's type.
 func (d *declarations) param(a arguments) (starlark.Value, error) {
 	var name string
 	var usual starlark.Value

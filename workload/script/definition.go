@@ -70,10 +70,8 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-// UseExisting implements definition.Existing.
 func (c *Config) UseExisting() { c.Existing = true }
 
-// Touched implements definition.Existing.
 func (c *Config) Touched() (read, written []string) {
 	p, err := c.compile(0)
 	if err != nil {

@@ -10,17 +10,16 @@ import (
 	"assay/store"
 )
 
-// Language is what the statements of a database are written in.
+// Language is the language of a database's statements.
 type Language uint8
 
 const (
 	SQL Language = iota + 1
-	// Documents: commands on the documents of collections.
+	// Documents means commands on collections of documents.
 	Documents
 )
 
-// columnsOf are the values of a document as those of a row. The _id of a group of all
-// documents is none.
+// columnsOf are a document's values as a row, without the null _id of a group of all documents.
 func columnsOf(d store.Document) (row []any) {
 	for _, f := range d {
 		switch f.Value.(type) {
@@ -44,7 +43,7 @@ const (
 	Insert
 	Update
 	Delete
-	// CreateCollection and CreateIndex are not used in transactions.
+	// CreateCollection and CreateIndex are for setup alone.
 	CreateCollection
 	CreateIndex
 )
@@ -54,28 +53,24 @@ func (v Verb) String() string {
 		CreateCollection: "create", CreateIndex: "index"}[v]
 }
 
-// DocumentCommand is a statement on the documents of a collection.
+// DocumentCommand is a statement on a collection.
 type DocumentCommand struct {
 	Verb Verb
-	// Collection is a collection of the schema or, where that is allowed, one of another
-	// database as DATABASE.COLLECTION.
+	// Collection is of the schema or, if permitted, DATABASE.COLLECTION.
 	Collection string
-	// Filter selects what is found, updated or deleted.
+	// Filter selects documents.
 	Filter store.Document
-	// Fields, Sort and Limit are of Find: nil and 0 for all of each document, no order and
-	// all documents.
+	// Fields, Sort and Limit are Find's; nil or 0 means all.
 	Fields, Sort store.Document
 	Limit        int64
-	// Documents are inserted.
-	Documents []store.Document
-	// Change is how Update changes documents: a Document, or []any for a pipeline.
+	Documents    []store.Document
+	// Change is Update's: a Document, or []any for a pipeline.
 	Change any
-	// One has Update and Delete stop at the first document; Upsert has Update make one
-	// where the filter selects none.
+	// One stops Update and Delete after one document. Upsert makes a missing document.
 	One, Upsert bool
-	// Pipeline is of Aggregate.
+	// Pipeline is Aggregate's.
 	Pipeline []any
-	// Keys are the fields of an index, and their directions.
+	// Keys are an index's fields with their directions.
 	Keys   store.Document
 	Unique bool
 }
@@ -101,7 +96,7 @@ func (c *DocumentCommand) String() string {
 	return text
 }
 
-// document is the command as MongoDB has it (MongoDB manual, "Database Commands").
+// document is the command as MongoDB takes it (MongoDB manual, "Database Commands").
 func (c *DocumentCommand) document() store.Document {
 	d := documentWith(c.Verb.String(), c.Collection)
 	add := func(name string, value any) { d = append(d, store.Field{Name: name, Value: value}) }
@@ -143,7 +138,6 @@ func (c *DocumentCommand) document() store.Document {
 	return d
 }
 
-// documentWith is a document of these names and values.
 func documentWith(fields ...any) (d store.Document) {
 	for i := 0; i < len(fields); i += 2 {
 		d = append(d, store.Field{Name: fields[i].(string), Value: fields[i+1]})
@@ -151,7 +145,6 @@ func documentWith(fields ...any) (d store.Document) {
 	return d
 }
 
-// showTree is a document or an array for people.
 func showTree(v any) string {
 	var texts []string
 	if elements, is := v.([]any); is {
@@ -166,11 +159,10 @@ func showTree(v any) string {
 	return "{" + strings.Join(texts, ", ") + "}"
 }
 
-// maxNesting bounds how deep a document is nested; MongoDB takes 100.
+// maxNesting bounds the depth of a document; MongoDB takes 100.
 const maxNesting = 100
 
-// tree is a Starlark value as one of documents: a dict is a Document, a list or tuple an
-// array.
+// tree converts a Starlark value: a dict to a Document, a list or tuple to an array.
 func tree(v starlark.Value) (any, error) { return treeAt(v, 0) }
 
 func treeAt(v starlark.Value, depth int) (any, error) {
@@ -207,7 +199,7 @@ func treeAt(v starlark.Value, depth int) (any, error) {
 	return plain(v)
 }
 
-// documentOf is a dict as a document; an empty one for nil.
+// documentOf converts a dict; nil for None.
 func documentOf(v starlark.Value, what string) (store.Document, error) {
 	if v == nil || v == starlark.None {
 		return nil, nil
@@ -223,7 +215,7 @@ func documentOf(v starlark.Value, what string) (store.Document, error) {
 	return of.(store.Document), nil
 }
 
-// pipelineOf is a list of dicts as the stages of an aggregation.
+// pipelineOf converts a list of dicts.
 func pipelineOf(v starlark.Value) ([]any, error) {
 	list, is := v.(*starlark.List)
 	if !is {

@@ -9,7 +9,7 @@ import (
 	"assay/workload/script/access"
 )
 
-// shape is the command without its values: what is the same in all calls of one place.
+// shape is the command without its values, equal for all calls of one place.
 func (c *DocumentCommand) shape() string {
 	text := c.Verb.String() + " " + c.Collection
 	if c.Filter != nil {
@@ -41,8 +41,7 @@ func shapeOf(v any) string {
 	return "?"
 }
 
-// accesses are what a command reads and writes. Columns are the first parts of the names of
-// fields.
+// accesses are what a command reads and writes. Columns are top-level fields.
 func (c *DocumentCommand) accesses() (all []access.Access, known bool) {
 	a := access.Access{Table: c.Collection, Verb: access.Read}
 	switch c.Verb {
@@ -80,7 +79,7 @@ func (c *DocumentCommand) accesses() (all []access.Access, known bool) {
 	return append(all, a), true
 }
 
-// joined are the collections that stages name: $lookup and its like.
+// joined are the collections that $lookup and its like name.
 func joined(v any) (all []string) {
 	switch v := v.(type) {
 	case store.Document:
@@ -106,7 +105,7 @@ func fieldNames(d store.Document) (names []string) {
 	return names
 }
 
-// keyOfFilter is the value of _id, where a filter has one, and the other fields.
+// keyOfFilter splits a filter into the value of _id and the other fields.
 func keyOfFilter(filter store.Document) (key []access.Word, rest []string) {
 	for _, f := range filter {
 		switch f.Value.(type) {
@@ -126,7 +125,7 @@ func keyOfFilter(filter store.Document) (key []access.Word, rest []string) {
 	return key, rest
 }
 
-// fixedFields are the fields that have one plain value.
+// fixedFields are the fields with one plain value.
 func fixedFields(of store.Document) map[string]access.Word {
 	fixed := map[string]access.Word{}
 	for _, f := range of {
@@ -139,13 +138,13 @@ func fixedFields(of store.Document) map[string]access.Word {
 	return fixed
 }
 
-// adds reports whether a change makes all that it writes from what is there.
+// adds reports whether a change computes everything from the present values.
 func adds(change any) bool {
 	d, is := change.(store.Document)
 	return is && !slices.ContainsFunc(d, func(f store.Field) bool { return f.Name != "$inc" && f.Name != "$mul" })
 }
 
-// changed are the fields that operators write, and those that they read.
+// changed are the fields that operators write and read.
 func changed(change any) (writes, reads []string) {
 	d, is := change.(store.Document)
 	if !is {

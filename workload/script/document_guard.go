@@ -9,8 +9,8 @@ import (
 	"assay/store"
 )
 
-// onDocuments refuses a command that uses a collection which setup does not make, or one
-// outside of the schema, be it by a stage of an aggregation.
+// onDocuments refuses a command on a collection that setup does not make or that is outside the
+// schema.
 func (s *statements) onDocuments(c *DocumentCommand) error {
 	if err := s.collection(c.Collection); err != nil {
 		return err
@@ -21,10 +21,9 @@ func (s *statements) onDocuments(c *DocumentCommand) error {
 	return s.stages(c.Pipeline)
 }
 
-// onShards refuses what collections that are sharded by _id cannot do (MongoDB manual,
-// "Sharded Cluster Restrictions", "db.collection.updateOne", "Unique Indexes"). From
-// MongoDB 7.1 on one document can be changed by other fields; as the same script is
-// to run on all versions, that is refused too.
+// onShards refuses what collections sharded by _id cannot do (MongoDB manual, "Sharded Cluster
+// Restrictions", "db.collection.updateOne", "Unique Indexes"). MongoDB 7.1 and later can update
+// one document by other fields. That is refused too: a script is to run on all versions.
 func (s *statements) onShards(c *DocumentCommand) error {
 	switch {
 	case !s.sharded:
@@ -37,7 +36,7 @@ func (s *statements) onShards(c *DocumentCommand) error {
 	return nil
 }
 
-// namesID reports whether a filter selects by one value of _id.
+// namesID reports whether a filter selects one value of _id.
 func namesID(filter store.Document) bool {
 	switch id := filter.Value("_id").(type) {
 	case nil:
@@ -49,7 +48,6 @@ func namesID(filter store.Document) bool {
 	}
 }
 
-// collection refuses a collection that is not to be used.
 func (s *statements) collection(name string) error {
 	database, own, qualified := strings.Cut(name, ".")
 	switch {
@@ -67,7 +65,6 @@ func (s *statements) collection(name string) error {
 	return nil
 }
 
-// collectionName refuses what is no name of a collection of the schema.
 func collectionName(name string) error {
 	plain := func(c rune) bool { return c == '_' || c == '-' || beginsName(c) || c >= '0' && c <= '9' }
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return !plain(c) }) {
@@ -84,16 +81,15 @@ func reserved(name string) error {
 	return nil
 }
 
-// stageNames are the stages of an aggregation that a script may have. Others write, look
-// at what is no collection, or may name one in a way that is not known here.
+// stageNames are permitted stages. Others write, read no collections, or could name one
+// unnoticed.
 func stageNames() []string {
 	return []string{"$addFields", "$bucket", "$bucketAuto", "$count", "$densify", "$facet", "$fill", "$geoNear", "$graphLookup", "$group",
 		"$limit", "$lookup", "$match", "$project", "$redact", "$replaceRoot", "$replaceWith", "$sample", "$set", "$setWindowFields",
 		"$skip", "$sort", "$sortByCount", "$unionWith", "$unset", "$unwind"}
 }
 
-// stages refuses stages of an aggregation that write, or that name a collection which is
-// not to be used.
+// stages refuses stages that write or that name a forbidden collection.
 func (s *statements) stages(pipeline []any) error {
 	for _, of := range pipeline {
 		stage, is := of.(store.Document)
@@ -135,8 +131,8 @@ func (s *statements) stage(of store.Field) error {
 	return nil
 }
 
-// lookup is a stage that reads a further collection, with stages of its own. A pipeline
-// needs no collection if it may stand alone.
+// lookup checks a stage that reads a collection with its own stages, if mayStandAlone without
+// one.
 func (s *statements) lookup(stage string, from, pipeline any, mayStandAlone bool) error {
 	stages, _ := pipeline.([]any)
 	switch name := from.(type) {
@@ -159,8 +155,7 @@ func (s *statements) lookup(stage string, from, pipeline any, mayStandAlone bool
 	return s.stages(stages)
 }
 
-// inLanguage refuses a call in another language than the database's. instead are the calls
-// to use.
+// inLanguage refuses a call for the other language; instead names the right calls.
 func (s *statements) inLanguage(of Language, call, instead string) error {
 	switch {
 	case s.language == 0 || s.language == of:

@@ -9,8 +9,7 @@ import (
 	"assay/store"
 )
 
-// documentMethod is a method of tx for documents; instead is the one to use where the
-// database speaks SQL.
+// documentMethod is a method of tx for documents; instead is its counterpart in SQL.
 func documentMethod(instead string, f func(handle, arguments) (starlark.Value, error)) member[handle] {
 	return method(func(h handle, a arguments) (starlark.Value, error) {
 		if err := h.program.statements.inLanguage(Documents, "tx."+a.name, instead); err != nil {
@@ -21,19 +20,17 @@ func documentMethod(instead string, f func(handle, arguments) (starlark.Value, e
 	})
 }
 
-// document is an argument that is a dict, or None, and goes into a document.
+// document is an argument that is a dict or None.
 type document struct {
 	into *store.Document
 	what string // what it is, for an error
 }
 
-// Unpack implements starlark.Unpacker.
 func (d document) Unpack(v starlark.Value) (err error) {
 	*d.into, err = documentOf(v, d.what)
 	return err
 }
 
-// read runs a command and gives its documents.
 func (h handle) read(c *DocumentCommand) ([]starlark.Value, error) {
 	s, err := h.prepareCommand(c)
 	if err != nil {
@@ -50,13 +47,12 @@ func (h handle) read(c *DocumentCommand) ([]starlark.Value, error) {
 	return all, nil
 }
 
-// readAll runs a command and gives its documents as a list.
 func (h handle) readAll(c *DocumentCommand) (starlark.Value, error) {
 	all, err := h.read(c)
 	return starlark.NewList(all), err
 }
 
-// write runs a command and gives how many documents it has dealt with.
+// write returns how many documents a command changed.
 func (h handle) write(c *DocumentCommand) (starlark.Value, error) {
 	s, err := h.prepareCommand(c)
 	if err != nil {
@@ -66,7 +62,7 @@ func (h handle) write(c *DocumentCommand) (starlark.Value, error) {
 	return starlark.MakeInt64(changed), err
 }
 
-// selection is what find and find_one take.
+// selection reads the arguments of find and find_one.
 func selection(a arguments, more ...any) (*DocumentCommand, error) {
 	c := &DocumentCommand{Verb: Find}
 	err := a.unpack(append([]any{"collection", &c.Collection, "filter?", document{&c.Filter, "a filter"}, "fields?", document{&c.Fields, "fields"},
@@ -107,7 +103,6 @@ func (h handle) aggregate(a arguments) (starlark.Value, error) {
 	return h.readAll(c)
 }
 
-// aggregation takes a collection and a pipeline from the arguments of a call.
 func aggregation(a arguments) (*DocumentCommand, error) {
 	c := &DocumentCommand{Verb: Aggregate}
 	var pipeline starlark.Value
@@ -118,7 +113,6 @@ func aggregation(a arguments) (*DocumentCommand, error) {
 	return c, err
 }
 
-// insert puts one document into a collection, or several.
 func (h handle) insert(a arguments) (starlark.Value, error) {
 	c := &DocumentCommand{Verb: Insert}
 	var of starlark.Value

@@ -8,12 +8,12 @@ import (
 	"assay/store"
 )
 
-// lockField is the field that a write for its lock's sake counts up.
+// lockField is incremented by a write that only locks.
 const lockField = "assay_lock"
 
-// ofDocuments are the changes of what was sent to a database of documents, in which no read
-// locks and a write of a document that has changed since the transaction began is refused
-// (MongoDB manual, "Transactions", "In-progress Transactions and Write Conflicts").
+// ofDocuments are changes for a database of documents. There no read locks, and writing a
+// document that changed since the transaction began is refused (MongoDB manual, "Transactions",
+// "In-progress Transactions and Write Conflicts").
 func (f *finder) ofDocuments() (all []Change, untried []string) {
 	change := Change{Name: ChangeWriteFirst}
 	for _, t := range f.sent.templates {
@@ -36,8 +36,7 @@ func (f *finder) ofDocuments() (all []Change, untried []string) {
 		"an atomic update: in a transaction MongoDB refuses a write to a document that has changed since it began, with $inc as with $set; no update is lost that it could mend")
 }
 
-// changesLater reports whether a statement behind this one changes documents of its
-// collection.
+// changesLater reports whether a later statement changes documents of the collection.
 func (t *template) changesLater(find int) bool {
 	for _, o := range t.Operations {
 		if o.Statement != find {
@@ -53,7 +52,7 @@ func (t *template) changesLater(find int) bool {
 	return false
 }
 
-// lockFirst writes to what a command is about to read, where the mend has it so.
+// lockFirst writes to what a command is about to read, if the mend says so.
 func (c *call) lockFirst(of *DocumentCommand) error {
 	if of == nil || len(c.program.mend.WriteFirst) == 0 || !slices.Contains(c.program.mend.WriteFirst, of.shape()) {
 		return nil

@@ -9,7 +9,6 @@ import (
 	"assay/store"
 )
 
-// collection makes an empty collection.
 func (s *setup) collection(a arguments) (starlark.Value, error) {
 	var name string
 	if err := a.unpack("collection", &name); err != nil {
@@ -21,7 +20,6 @@ func (s *setup) collection(a arguments) (starlark.Value, error) {
 	return starlark.None, s.create(name)
 }
 
-// create makes a collection, once.
 func (s *setup) create(name string) error {
 	if err := collectionName(name); err != nil || s.made[name] {
 		return err
@@ -50,7 +48,6 @@ func (s *setup) index(a arguments) (starlark.Value, error) {
 	return starlark.None, s.execute(Statement{Command: c})
 }
 
-// documents loads the documents of a collection, which it makes if it is not there.
 func (s *setup) documents(l tableLoad, from rowSource) error {
 	if err := s.program.statements.inLanguage(Documents, "db.insert without columns", "db.insert(table, columns = [...], rows = [...])"); err != nil {
 		return err
@@ -69,8 +66,7 @@ func (s *setup) documents(l tableLoad, from rowSource) error {
 	return s.insert(l)
 }
 
-// identified is a dict as a document that has an _id. One that the library would make
-// would be another in each attempt.
+// identified converts a dict with an _id: the library would make another one in each attempt.
 func identified(v starlark.Value) (store.Document, error) {
 	of, err := documentOf(v, "a document")
 	if err == nil && of.Value("_id") == nil {

@@ -6,7 +6,6 @@ import (
 	"assay/workload"
 )
 
-// distribution draws from low to high by a parameter.
 type distribution func(r *workload.Random, low, high int64, parameter float64) (int64, error)
 
 // uniform draws from low to high, both included.
@@ -45,8 +44,7 @@ func exponential(r *workload.Random, low, high int64, parameter float64) (int64,
 	return workload.Exponential(r, low, high, parameter), nil
 }
 
-// zipfian draws low with a probability proportional to 1, the next value to 2^-s, and so
-// on: that of pgbench's random_zipfian.
+// zipfian is pgbench's random_zipfian: value low+k has a probability proportional to (k+1)^-s.
 func zipfian(r *workload.Random, low, high int64, s float64) (int64, error) {
 	if err := usable(low, high); err != nil {
 		return 0, err
@@ -58,7 +56,7 @@ func zipfian(r *workload.Random, low, high int64, s float64) (int64, error) {
 	return low + z.Rank(r) - 1, nil
 }
 
-// distinct draws n different values of a range.
+// distinct draws n different values.
 func distinct(r *workload.Random, n, low, high int64) ([]int64, error) {
 	if n < 1 || n > 1000 || low > high || float64(high)-float64(low)+1 < float64(n) {
 		return nil, fmt.Errorf("%d different values from %d to %d cannot be drawn; want 1 to 1000, and a range with as many", n, low, high)
@@ -66,7 +64,7 @@ func distinct(r *workload.Random, n, low, high int64) ([]int64, error) {
 	drawn := make([]int64, 0, n)
 	taken := make(map[int64]bool, n)
 	// Floyd's method (J. Bentley, "Programming Pearls: A sample of brilliance", CACM 30/9,
-	// 1987): each subset is equally likely, and there are n draws.
+	// 1987): n draws, and every subset is equally likely.
 	for last := high - n + 1; int64(len(drawn)) < n; last++ {
 		v, err := uniform(r, low, last)
 		if err != nil {
@@ -82,7 +80,7 @@ func distinct(r *workload.Random, n, low, high int64) ([]int64, error) {
 	return drawn, nil
 }
 
-// letters draws a text of lower-case letters and digits.
+// letters draws lower-case letters and digits.
 func letters(r *workload.Random, length int64) (string, error) {
 	if length < 0 || length > 1_000_000 {
 		return "", fmt.Errorf("a text of %d characters cannot be drawn; want 0 to 1000000", length)

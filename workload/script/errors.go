@@ -8,10 +8,10 @@ import (
 // Error says what is wrong with a script, and where.
 type Error struct {
 	File string
-	// Line and Column begin at 1, and are 0 where nothing narrower is known.
+	// Line and Column count from 1; 0 if unknown.
 	Line, Column int
 	Reason       string
-	// Advice says what to do; it may be empty.
+	// Advice may be empty.
 	Advice string
 	Err    error
 }
@@ -30,13 +30,12 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ofDatabase reports whether the database, and not the script, has refused.
+// ofDatabase reports whether the database refused, and not the script.
 func (e *Error) ofDatabase() bool {
 	var refused *databaseError
 	return errors.As(e.Err, &refused)
 }
 
-// databaseError is what the database said to a statement.
 type databaseError struct{ err error }
 
 func (e *databaseError) Error() string { return e.err.Error() }

@@ -9,16 +9,14 @@ import (
 	"assay/store"
 )
 
-// relations are how a value is compared with another, by their words in a script, and what is
-// said of them before that value.
+// relations maps the words of a script to texts before the value.
 func relations() map[string]string {
 	return map[string]string{"equals": "", "at_least": "at least ", "at_most": "at most "}
 }
 
-// expectation is what a value must be: all of the bounds.
+// expectation has bounds that must all hold.
 type expectation []bound
 
-// bound is a value, and the word of a relation to it.
 type bound struct {
 	relation string
 	value    any
@@ -32,9 +30,9 @@ func (e expectation) String() string {
 	return strings.Join(texts, " and ")
 }
 
-// holds reports whether a value is so. Numbers are compared by their values, whatever
-// their types; a boolean is 1 or 0, as databases without the type have it. Values of
-// other types, and none (NULL), are equal or not, and never ordered.
+// holds reports whether a value meets the bounds. Numbers compare by value, whatever their
+// types; a boolean is 1 or 0, as databases without the type store it. Texts compare by bytes,
+// and NULL meets NULL alone.
 func (e expectation) holds(got any) bool {
 	for _, b := range e {
 		order, comparable := compare(got, b.value)
@@ -62,7 +60,7 @@ func compare(a, b any) (order int, comparable bool) {
 	return x.Cmp(y), true
 }
 
-// number is the exact value of a number or a boolean, nil for what is neither.
+// number is the exact value of a number or boolean, otherwise nil.
 func number(v any) *big.Float {
 	switch v := v.(type) {
 	case int64:
@@ -82,7 +80,6 @@ func number(v any) *big.Float {
 	}
 }
 
-// maxShown bounds how much of a text is shown.
 const maxShown = 200
 
 // show is a value for people.
@@ -104,7 +101,6 @@ func show(v any) string {
 	}
 }
 
-// showRow is a row for people.
 func showRow(row []any) string {
 	texts := make([]string, len(row))
 	for i, v := range row {

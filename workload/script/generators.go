@@ -11,11 +11,10 @@ import (
 	"assay/workload"
 )
 
-// generators is r: what is drawn by chance, a function of the seed and the operation, so
-// that each attempt draws the same.
+// generators is the script's r. Seed and operation decide its draws: each attempt draws the
+// same.
 type generators struct{ *call }
 
-// generatorMembers are what r has.
 func generatorMembers() map[string]member[generators] {
 	return map[string]member[generators]{
 		"client": func(g generators, _ string) starlark.Value { return starlark.MakeInt(g.client) },
@@ -38,7 +37,7 @@ func (g generators) uniform(a arguments) (starlark.Value, error) {
 	return starlark.MakeInt64(v), err
 }
 
-// skewed draws by a distribution, whose parameter is usual unless it is given.
+// skewed draws by a distribution; usual is the default of its parameter.
 func skewed(draw distribution, usual float64) func(generators, arguments) (starlark.Value, error) {
 	return func(g generators, a arguments) (starlark.Value, error) {
 		var low, high int64
@@ -110,7 +109,7 @@ func (g generators) text(a arguments) (starlark.Value, error) {
 	return starlark.String(text), err
 }
 
-// person draws a name such as people have.
+// person draws a first and last name.
 func (g generators) person(a arguments) (starlark.Value, error) {
 	if err := a.unpack(); err != nil {
 		return nil, err

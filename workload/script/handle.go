@@ -10,10 +10,9 @@ import (
 	"assay/internal/wait"
 )
 
-// handle is tx: the transaction that is under way.
+// handle is the script's tx.
 type handle struct{ *call }
 
-// handleMembers are what tx has.
 func handleMembers() map[string]member[handle] {
 	return map[string]member[handle]{
 		"exec": method(handle.exec), "query": method(handle.queryRows), "row": method(handle.row), "value": method(handle.value),
@@ -27,8 +26,7 @@ func handleMembers() map[string]member[handle] {
 	}
 }
 
-// statement takes a statement of SQL and its parameters from the arguments of a call.
-// instead is the call to use where the database has documents.
+// statement reads an SQL statement and its parameters; instead is the counterpart for documents.
 func (h handle) statement(instead string, a arguments) (Statement, error) {
 	if err := h.program.statements.inLanguage(SQL, "tx."+a.name, instead); err != nil {
 		return Statement{}, err
@@ -61,7 +59,6 @@ func (h handle) exec(a arguments) (starlark.Value, error) {
 	return starlark.MakeInt64(changed), err
 }
 
-// rows are the rows of a query as tuples.
 func (h handle) rows(a arguments) ([]starlark.Value, error) {
 	s, err := h.statement("tx.find, tx.find_one or tx.aggregate", a)
 	if err != nil {
@@ -87,7 +84,7 @@ func (h handle) queryRows(a arguments) (starlark.Value, error) {
 	return starlark.NewList(rows), err
 }
 
-// row is the only row of an answer, None if there is none.
+// row is the only row, None if there is none.
 func (h handle) row(a arguments) (starlark.Value, error) {
 	rows, err := h.rows(a)
 	switch {
@@ -136,7 +133,6 @@ func (h handle) expectation(a arguments) (starlark.Value, error) {
 	return starlark.None, nil
 }
 
-// sleep pauses in the transaction.
 func (h handle) sleep(a arguments) (starlark.Value, error) {
 	var seconds starlark.Value
 	if err := a.unpack("seconds", &seconds); err != nil {

@@ -11,7 +11,7 @@ import (
 	"assay/workload/definition"
 )
 
-// The names of the checks, as in a result.
+// The checks.
 const (
 	CheckInvariants = "invariants"
 	CheckCounted    = "counted"
@@ -19,9 +19,8 @@ const (
 	CheckExpected   = "expected"
 )
 
-// Judge judges a run by its files alone, so that it can be done again at any time. A
-// missing state gives verdicts of unknown; files that are malformed give a
-// *history.FormatError.
+// Judge implements definition.Config. Without a state verdicts are unknown; malformed files give
+// a *history.FormatError.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	program, err := c.compile(0)
 	if err != nil {
@@ -53,30 +52,27 @@ type judge struct {
 	seed     uint64
 	evidence definition.Evidence
 	state    state
-	// missing says why the state is not all there is to know.
+	// missing says why the state is incomplete.
 	missing string
-	// unlisted says why the lists are not all there is to know.
-	unlisted string
-	lists    []listed
-	clients  map[int]*progress
-	// effects are of each transaction, by its number.
+	// unlisted says why the lists are incomplete.
+	unlisted     string
+	lists        []listed
+	clients      map[int]*progress
 	effects      []effects
 	counts       history.Counts
 	observations int64
-	// observed counts, of each invariant, the observations in which it did not hold.
+	// observed counts, by invariant, the observations in which it did not hold.
 	observed             []int64
 	expected, unexpected int64
 }
 
-// progress is how far one client came.
 type progress struct {
 	next, reserved uint64
-	// committed and unknown are the attempts of its operation so far.
+	// committed and unknown are the attempts of the current operation.
 	committed, unknown int64
 }
 
-// effects are how often transactions took effect for certain, and how often they may have
-// beside that.
+// effects count transactions that certainly took effect, and further ones that may have.
 type effects struct{ certain, possible int64 }
 
 func (j *judge) client(n int) *progress {
@@ -99,7 +95,7 @@ func (j *judge) readHistory() error {
 	if err != nil || ending.Whole {
 		return err
 	}
-	// The tester was killed: what was reserved and has no record may have been done.
+	// A killed tester leaves reserved operations without records; they may have been done.
 	for number, c := range j.clients {
 		for seq := c.next; seq < c.reserved; seq++ {
 			random := randomOf(j.seed, number, seq)
@@ -112,7 +108,6 @@ func (j *judge) readHistory() error {
 	return nil
 }
 
-// op takes one attempt.
 func (j *judge) op(op *history.Op) error {
 	malformed := &history.FormatError{Path: j.evidence.History, Reason: "an operation that cannot be understood"}
 	if op.Kind == KindObserve {
@@ -147,8 +142,7 @@ func (j *judge) op(op *history.Op) error {
 	if !op.Last {
 		return nil
 	}
-	// An operation that is committed without a committed attempt was found done: an
-	// attempt whose outcome had been unknown has had its effect.
+	// The operation was found done: an attempt of unknown outcome had its effect.
 	if op.Final == history.Committed && c.committed == 0 && c.unknown > 0 {
 		c.committed, c.unknown = 1, c.unknown-1
 	}
@@ -190,7 +184,7 @@ func (j *judge) judgement() definition.Judgement {
 	return out
 }
 
-// invariants judges them in every observation, and at the end.
+// invariants judges each observation and the end.
 func (j *judge) invariants() check.Result {
 	r := check.Result{Name: CheckInvariants}
 	for i := range j.program.invariants {
@@ -211,8 +205,7 @@ func (j *judge) invariants() check.Result {
 	return r
 }
 
-// addTexts adds the texts that are kept of what a check has found of a transaction or an
-// invariant, at most so many, and returns how many there were.
+// addTexts adds the kept texts of a check's findings, at most so many, and returns their number.
 func (j *judge) addTexts(r *check.Result, kind string, index int, most int64) (added int64) {
 	for _, f := range j.state.Findings {
 		if f.Check == r.Name && f.Index == index && added < most {
@@ -223,8 +216,7 @@ func (j *judge) addTexts(r *check.Result, kind string, index int, most int64) (a
 	return added
 }
 
-// addRest adds what was found so often beyond the texts that are kept; e stands for it
-// where there is no text at all.
+// addRest counts findings beyond the kept texts; e stands for them if there is no text.
 func addRest(r *check.Result, left int64, e check.Evidence) {
 	if left > 0 && len(r.Evidence) == 0 {
 		r.Add(e)
@@ -233,7 +225,7 @@ func addRest(r *check.Result, left int64, e check.Evidence) {
 	r.AddUnlisted(e.Kind, left)
 }
 
-// counted holds rows against what was acknowledged.
+// counted compares rows with what was acknowledged.
 func (j *judge) counted() check.Result {
 	r := check.Result{Name: CheckCounted}
 	var parts []string
@@ -272,7 +264,7 @@ func (j *judge) counted() check.Result {
 	return r
 }
 
-// expectations judges what committed transactions expected of answers.
+// expectations judges the answers to committed transactions.
 func (j *judge) expectations() check.Result {
 	r := check.Result{Name: CheckExpected}
 	left := j.unexpected

@@ -10,7 +10,7 @@ import (
 	"assay/store"
 )
 
-// ScriptLanguage is what a script is written in.
+// ScriptLanguage is the language of a script.
 type ScriptLanguage string
 
 const (
@@ -18,7 +18,7 @@ const (
 	PgbenchLanguage  ScriptLanguage = "pgbench"
 )
 
-// languageOfScripts is what was chosen or, without that, what each file is.
+// languageOfScripts is the chosen language or, without one, the files' own.
 func (c *Config) languageOfScripts() (ScriptLanguage, error) {
 	switch c.Language {
 	case StarlarkLanguage, PgbenchLanguage:
@@ -41,9 +41,8 @@ func (c *Config) languageOfScripts() (ScriptLanguage, error) {
 	return first, err
 }
 
-// languageOfText tells what a script is written in by how it begins, behind comments. The
-// ending of its name counts where it begins with nothing. What is in neither language is an
-// *Error.
+// languageOfText recognizes the first statement, or an empty text's file name. Text in neither
+// language gives an *Error.
 func languageOfText(path, text string) (ScriptLanguage, error) {
 	b := beginning{rest: text}
 	if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
@@ -77,7 +76,6 @@ func neither(path string, line int, reason string) error {
 		Advice: "write the script in pgbench's language or in Starlark (docs/guides/my-transaction.md), or say which it is by --language"}
 }
 
-// firstLine is the first line of a text, as far as a person needs to see it.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	line = strings.TrimSpace(line)
@@ -87,14 +85,14 @@ func firstLine(text string) string {
 	return line
 }
 
-// beginning goes over what comes before the first statement.
+// beginning skips what comes before the first statement.
 type beginning struct {
 	rest string
-	// language is what a comment or a sign has told.
+	// language is set if a comment or sign reveals it.
 	language ScriptLanguage
 }
 
-// comment goes over spaces and a comment; false if none is there.
+// comment skips spaces and a comment; false if there is none.
 func (b *beginning) comment() bool {
 	b.rest = strings.TrimLeft(strings.TrimPrefix(b.rest, "\ufeff"), " \t\r\n\f\v;")
 	switch {
@@ -109,7 +107,6 @@ func (b *beginning) comment() bool {
 	return false
 }
 
-// nameEnd is how long the name is that a text begins with.
 func nameEnd(text string) int {
 	for i, c := range text {
 		if !beginsName(c) && (i == 0 || c < '0' || c > '9') {
@@ -119,7 +116,7 @@ func nameEnd(text string) int {
 	return len(text)
 }
 
-// isStarlark reports whether a word and what comes behind it begin a statement of Starlark.
+// isStarlark reports whether a word and the text behind begin a Starlark statement.
 func isStarlark(first, behind string) bool {
 	switch first {
 	case "":
@@ -136,7 +133,7 @@ func isStarlark(first, behind string) bool {
 	return assigns || strings.HasPrefix(behind, "(") && !isStatementWord(first)
 }
 
-// isSQL reports whether a word begins a statement of SQL.
+// isSQL reports whether a word begins an SQL statement.
 func isSQL(first, behind string) bool {
 	switch lower := strings.ToLower(first); lower {
 	case "":
@@ -148,8 +145,7 @@ func isSQL(first, behind string) bool {
 	}
 }
 
-// isStatementWord reports whether a statement of SQL can begin with a word, in PostgreSQL,
-// MySQL or SQLite.
+// isStatementWord knows the statements of PostgreSQL, MySQL and SQLite.
 func isStatementWord(word string) bool {
 	return slices.Contains([]string{"abort", "alter", "analyze", "attach", "begin", "call", "checkpoint", "close", "cluster", "comment", "commit", "copy", "create",
 		"deallocate", "declare", "delete", "detach", "discard", "do", "drop", "end", "execute", "explain", "fetch", "flush", "grant", "insert", "listen", "load", "lock",

@@ -13,16 +13,14 @@ import (
 	"assay/store"
 )
 
-// rowList is rows of which each has the identifier of an operation: each operation of a
-// transaction that took effect has left so many, with identifiers of its own, and nobody
-// else any.
+// rowList declares that every operation that took effect left rows with its own identifiers, as
+// many as each says, and that there are no others.
 type rowList struct {
 	declaration
 	transaction, column string
 	each                int64
 }
 
-// addList enters a list; without a query its name is that of a table or a collection.
 func (p *program) addList(l rowList) error {
 	if l.name == "" || len(l.name) > 60 || l.column == "" || len(l.column) > 60 {
 		return errors.New("a list has a name and a column of 1 to 60 characters")
@@ -34,7 +32,7 @@ func (p *program) addList(l rowList) error {
 	return p.takes("listed", &p.lists[len(p.lists)-1].declaration, l.column, documentWith("$project", documentWith("_id", int64(0), "id", "$"+l.column)))
 }
 
-// ids gives the identifiers of the rows; known is false of a value that is none.
+// ids gives the rows' identifiers; known is false for a value that is none.
 func (l *rowList) ids(ctx context.Context, q Querier, use func(id int64, known bool) error) error {
 	return q.Query(ctx, l.query, func(row []any) error {
 		if l.query.Command != nil && len(row) == 1 {
@@ -55,7 +53,7 @@ func (l *rowList) ids(ctx context.Context, q Querier, use func(id int64, known b
 	})
 }
 
-// none wants no row before the first transaction.
+// none refuses rows before the first transaction.
 func (l *rowList) none(ctx context.Context, q Querier, path string) error {
 	rows := int64(0)
 	err := l.ids(ctx, q, func(int64, bool) error { rows++; return nil })
@@ -69,8 +67,7 @@ func (l *rowList) none(ctx context.Context, q Querier, path string) error {
 	return nil
 }
 
-// The identifiers of the lists are kept in a file of records beside the state: the number
-// of the list and the identifier, and the number alone of a value that is none.
+// A record has the list's number and an identifier; the number alone if the value is none.
 const (
 	fileLists        = "lists.bin"
 	listsMagic       = "ASSAYI01"
@@ -79,7 +76,6 @@ const (
 	tagListEnd  byte = 3
 )
 
-// saveLists reads the lists into the folder.
 func (p *program) saveLists(ctx context.Context, q Querier, folder string) error {
 	if len(p.lists) == 0 {
 		return nil
@@ -100,21 +96,18 @@ func (p *program) saveLists(ctx context.Context, q Querier, folder string) error
 	})
 }
 
-// listed are the operations of one list, by the first identifier that each can give.
 type listed struct {
 	operations map[int64]*listedOperation
 	rows       int64
 	found      check.Result
 }
 
-// listedOperation is how often an operation took effect for certain, and may have beside
-// that; rows is how many it has left, with which of its identifiers, as bits.
+// listedOperation counts effects and rows; calls has the calls of id() seen in rows, as bits.
 type listedOperation struct {
 	certain, possible, rows int64
 	calls                   uint64
 }
 
-// list enters an operation that took effect, or may have.
 func (j *judge) list(kind, client int, seq uint64, certain, possible int64) {
 	for i := range j.program.lists {
 		if j.program.transactions[kind].name != j.program.lists[i].transaction || certain+possible == 0 {
@@ -127,7 +120,7 @@ func (j *judge) list(kind, client int, seq uint64, certain, possible int64) {
 	}
 }
 
-// readLists compares the identifiers with the operations.
+// readLists compares identifiers with operations.
 func (j *judge) readLists() (why string, err error) {
 	if len(j.program.lists) == 0 {
 		return "", nil
@@ -153,7 +146,6 @@ func (j *judge) readLists() (why string, err error) {
 	return why, err
 }
 
-// listedRow takes a row of a list.
 func (j *judge) listedRow(list int, id int64) {
 	l, name := &j.lists[list], j.program.lists[list].name
 	l.rows++
@@ -171,8 +163,7 @@ func (j *judge) listedRow(list int, id int64) {
 	o.calls |= 1 << call
 }
 
-// operationOf names the operation that an identifier was given in, and owner says that it
-// has none of a transaction.
+// operationOf names an identifier's operation.
 func operationOf(id int64) string {
 	client, seq := (id-1)>>idBits&(1<<clientBits-1), (id-1)>>(idBits+clientBits)
 	return fmt.Sprintf("operation %d of client %d", seq, client)
@@ -185,7 +176,7 @@ func owner(id int64, transaction string) string {
 	return fmt.Sprintf("%s is no %s that took effect", operationOf(id), transaction)
 }
 
-// listedResult holds the rows of all lists against what was acknowledged.
+// listedResult compares all lists with what was acknowledged.
 func (j *judge) listedResult(missing string) check.Result {
 	r := check.Result{Name: CheckListed}
 	for i := range j.program.lists {

@@ -11,38 +11,36 @@ import (
 	"assay/workload/script/access"
 )
 
-// Meeting is an anomaly that pairs of committed transactions have shown, with the first pair.
+// Meeting is an anomaly between pairs of committed transactions, with the first pair.
 type Meeting struct {
 	Anomaly string `json:"anomaly"`
-	// Count is how many pairs were seen.
-	Count int64 `json:"count"`
-	// Names are the two transactions, and Clients who did them.
+	// Count is the number of pairs.
+	Count   int64     `json:"count"`
 	Names   [2]string `json:"transactions"`
 	Clients [2]int    `json:"clients"`
-	// Tables are the tables of the read and of the write behind it.
+	// Tables are of the read and of the write behind it.
 	Tables []string `json:"tables"`
-	// Moments are what the two did, in the order of time.
+	// Moments are the steps of both in order of time.
 	Moments []Moment `json:"moments"`
 }
 
-// Moment is a statement or a COMMIT of one of the two.
+// Moment is a statement or COMMIT.
 type Moment struct {
-	// Of is 0 or 1.
+	// Of is 0 or 1, for the first or second transaction.
 	Of   int    `json:"of"`
 	Text string `json:"text"`
-	// Milliseconds since the first of them.
+	// Milliseconds count from the first moment.
 	Milliseconds float64 `json:"ms"`
 	at           time.Duration
 }
 
-// meetings compares each transaction that commits with those that it overlapped.
+// meetings compares a committing transaction with those that it overlapped.
 type meetings struct {
 	level  robustness.Level
 	recent []*overlapping
 	found  []*Meeting
 }
 
-// overlapping is a transaction that committed a moment ago.
 type overlapping struct {
 	robustness.Execution
 	end, commit, begun time.Duration
@@ -52,14 +50,13 @@ type overlapping struct {
 	steps              []step
 }
 
-// mostRecent bounds the transactions that are compared, and mostMeetings the anomalies that
-// are kept.
+// Bounds on transactions compared and anomalies kept.
 const (
 	mostRecent   = 256
 	mostMeetings = 20
 )
 
-// look finds out what a transaction read and wrote, once.
+// look computes a transaction's reads and writes, once.
 func (w *watch) look(x *overlapping) {
 	if x.Events != nil {
 		return
@@ -91,7 +88,7 @@ func (w *watch) look(x *overlapping) {
 	}
 }
 
-// add compares a transaction with those that ended since.
+// add compares a transaction with those that ended after since.
 func (m *meetings) add(x *overlapping, since time.Duration) {
 	m.recent = slices.DeleteFunc(m.recent, func(o *overlapping) bool { return o.end < since })
 	for _, o := range m.recent {
@@ -104,7 +101,7 @@ func (m *meetings) add(x *overlapping, since time.Duration) {
 	}
 }
 
-// compare notes the anomaly that two transactions have shown, if there is one.
+// compare notes an anomaly between two transactions, if there is one.
 func (m *meetings) compare(first, second *overlapping) bool {
 	anomaly, read, returned := robustness.Witness(&first.Execution, &second.Execution, m.level)
 	if anomaly == "" {
@@ -125,7 +122,6 @@ func (m *meetings) compare(first, second *overlapping) bool {
 	return true
 }
 
-// momentsOf are what two transactions did, in the order of time.
 func momentsOf(pair ...*overlapping) (all []Moment) {
 	for of, x := range pair {
 		for i := range x.steps {
@@ -141,7 +137,7 @@ func momentsOf(pair ...*overlapping) (all []Moment) {
 	return all
 }
 
-// gave is what came of a statement: what it read, or how many rows it changed.
+// gave is a statement's result: the rows read or the number changed.
 func (s *step) gave() string {
 	switch {
 	case s.statement.Reads && s.rows > 0:
@@ -154,7 +150,7 @@ func (s *step) gave() string {
 	return ""
 }
 
-// withValues is the statement with its values in place of the parameters.
+// withValues has values in place of parameters.
 func (s *Statement) withValues() string {
 	if s.Command != nil {
 		return shortened(s.Command.String())

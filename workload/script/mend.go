@@ -9,26 +9,23 @@ import (
 	"assay/workload/script/access"
 )
 
-// Mend is a change of what the transactions of a script send, or of its tables, which is
-// made where statements are sent. The zero value changes nothing.
+// Mend changes what a script's transactions send, or its tables. The zero value changes nothing.
 type Mend struct {
-	// ForUpdate are queries to which FOR UPDATE is appended.
+	// ForUpdate are queries that get FOR UPDATE.
 	ForUpdate []string `yaml:"for_update,omitempty" json:"for_update,omitempty"`
-	// Difference are updates that set a column to a parameter. Where the transaction has
-	// read that column of the row before, they add what the parameter differs by from what
-	// was read.
+	// Difference are updates that set a column to a parameter. If the transaction read that
+	// column before, they add the difference to the value read.
 	Difference []string `yaml:"difference,omitempty" json:"difference,omitempty"`
-	// WriteFirst are finds of documents before which what they select is written to, so that
-	// another transaction that writes to it, or writes first too, is refused.
+	// WriteFirst are finds that first write to their documents, so that another writer is
+	// refused.
 	WriteFirst []string `yaml:"write_first,omitempty" json:"write_first,omitempty"`
-	// First is a statement that each of some transactions begins with.
+	// First is a statement that begins each of the Transactions.
 	First        string   `yaml:"first,omitempty" json:"first,omitempty"`
 	Transactions []string `yaml:"transactions,omitempty" json:"transactions,omitempty"`
-	// Setup are statements that are done behind setup.
+	// Setup are statements after setup.
 	Setup []string `yaml:"setup,omitempty" json:"setup,omitempty"`
 }
 
-// mended is a statement as it is to be sent.
 func (c *call) mended(s Statement) (Statement, error) {
 	m := &c.program.mend
 	text := s.Text
@@ -50,7 +47,7 @@ func (c *call) mended(s Statement) (Statement, error) {
 	return s, err
 }
 
-// difference is an update that adds to a column that was read, in place of setting it.
+// difference is an update that adds to a column read before, instead of setting it.
 func (c *call) difference(s *Statement) (text string, parameters []any) {
 	if c.watch == nil {
 		return s.Text, s.Parameters
@@ -71,7 +68,7 @@ func (c *call) difference(s *Statement) (text string, parameters []any) {
 	return text, parameters
 }
 
-// lastRead is what the attempt has read last of a column of a row.
+// lastRead is the attempt's last read of a column of a row.
 func (c *call) lastRead(of *access.Access, column string, parameters []any) (value int64, known bool) {
 	if of.Key == nil {
 		return 0, false
@@ -89,12 +86,10 @@ func (c *call) lastRead(of *access.Access, column string, parameters []any) (val
 	return 0, false
 }
 
-// begins reports whether a transaction begins with First.
 func (m *Mend) begins(transaction string) bool {
 	return m.First != "" && slices.Contains(m.Transactions, transaction)
 }
 
-// begin sends what the mend has a transaction begin with.
 func (c *call) begin(ctx context.Context, tx Transaction) error {
 	m := &c.program.mend
 	if !m.begins(c.transaction.name) {

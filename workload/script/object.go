@@ -11,8 +11,8 @@ import (
 	"assay/store"
 )
 
-// opaque is the part of a Starlark value that all of assay's share, by the name of its
-// type: they cannot be compared, kept as keys or changed.
+// opaque is common to assay's Starlark values, which cannot be compared, hashed or changed. Its
+// text is the name of the type.
 type opaque string
 
 func (o opaque) String() string        { return "<" + string(o) + ">" }
@@ -21,19 +21,18 @@ func (opaque) Freeze()                 {}
 func (opaque) Truth() starlark.Bool    { return true }
 func (o opaque) Hash() (uint32, error) { return 0, fmt.Errorf("%s cannot be a key", string(o)) }
 
-// object is a Starlark value with members, which stands for a T.
+// object is a Starlark value with members that stands for a T.
 type object[T any] struct {
 	opaque
 	of      T
 	members map[string]member[T]
 }
 
-// member is what an object that stands for a T has under a name.
 type member[T any] func(of T, name string) starlark.Value
 
 func (o *object[T]) AttrNames() []string { return slices.Sorted(maps.Keys(o.members)) }
 
-// Attr implements starlark.HasAttrs; nil for a member that there is not.
+// Attr is nil for an unknown member.
 func (o *object[T]) Attr(name string) (starlark.Value, error) {
 	if m := o.members[name]; m != nil {
 		return m(o.of, name), nil
@@ -50,7 +49,6 @@ func method[T any](f func(of T, a arguments) (starlark.Value, error)) member[T] 
 	}
 }
 
-// arguments are the arguments of a call of a function that assay defines, with its name.
 type arguments struct {
 	thread *starlark.Thread
 	name   string
@@ -58,17 +56,15 @@ type arguments struct {
 	kwargs []starlark.Tuple
 }
 
-// unpack takes the arguments apart, as starlark.UnpackArgs does.
 func (a arguments) unpack(pairs ...any) error {
 	return starlark.UnpackArgs(a.name, a.args, a.kwargs, pairs...)
 }
 
-// bounds are the arguments at_least, at_most and equals of a call; nil where not given.
+// bounds are the arguments at_least, at_most and equals; nil if not given.
 type bounds [3]starlark.Value
 
 func boundNames() [3]string { return [3]string{"at_least", "at_most", "equals"} }
 
-// pairs are for unpack, behind the others.
 func (b *bounds) pairs() (pairs []any) {
 	for i, name := range boundNames() {
 		pairs = append(pairs, name+"?", &b[i])
@@ -90,7 +86,7 @@ func (b *bounds) expectation() (e expectation, err error) {
 	return e, nil
 }
 
-// plain is a Starlark value as a value of Go that a parameter takes.
+// plain converts a Starlark value to a Go value for a parameter.
 func plain(v starlark.Value) (any, error) {
 	switch v := v.(type) {
 	case starlark.NoneType:
@@ -113,7 +109,7 @@ func plain(v starlark.Value) (any, error) {
 	return nil, fmt.Errorf("a %s is no value of a database; want an int, a float, a string, a bool or None", v.Type())
 }
 
-// valueOf is the opposite of plain.
+// valueOf is the inverse of plain.
 func valueOf(v any) starlark.Value {
 	switch v := v.(type) {
 	case bool:

@@ -10,11 +10,10 @@ import (
 	"assay/store"
 )
 
-// KindObserve is the history.Op.Kind of an observation. Its Values are the numbers of the
-// invariants that did not hold.
+// KindObserve is an observation. Its Values are the numbers of the invariants that did not hold.
 const KindObserve uint8 = 255
 
-// observer looks at the invariants in one state, while transactions go on.
+// observer checks the invariants in one state while transactions go on.
 type observer struct {
 	work   *Work
 	values []int64
@@ -57,20 +56,19 @@ func (o *observer) Attempt(ctx context.Context, seq uint64, _ int) load.Answer {
 	return load.Answer{Kind: KindObserve, Outcome: history.Committed, Values: o.values}
 }
 
-// Close implements load.Client; the store's connections are the store's.
 func (o *observer) Close() {}
 
-// answer is what a query gave, as it is kept in the state.
+// answer is a query's answer as kept in the state.
 type answer struct {
-	// Rows are the first of them, and Count is how many there were.
+	// Rows are the first of Count rows.
 	Rows  [][]any `json:"rows"`
 	Count int64   `json:"count"`
 }
 
-// maxAnswer is how many rows of an answer are kept.
+// maxAnswer bounds the kept rows.
 const maxAnswer = 10
 
-// ask runs a query. A document is a row of its fields.
+// ask runs a query. A document becomes a row of its fields.
 func ask(ctx context.Context, q Querier, s Statement) (a answer, err error) {
 	err = q.Query(ctx, s, func(row []any) error {
 		if a.Count++; a.Count > maxAnswer {
@@ -87,7 +85,7 @@ func ask(ctx context.Context, q Querier, s Statement) (a answer, err error) {
 	return a, err
 }
 
-// ask runs the query of a count. An aggregation that counts nothing gives no document.
+// ask runs a count's query. An aggregation that counts nothing gives no document: 0.
 func (c *rowCount) ask(ctx context.Context, q Querier) (answer, error) {
 	a, err := ask(ctx, q, c.query)
 	if err == nil && a.Count == 0 && c.query.Command != nil {
@@ -96,7 +94,7 @@ func (c *rowCount) ask(ctx context.Context, q Querier) (answer, error) {
 	return a, err
 }
 
-// value is the value of an answer of one row and one column.
+// value is the answer's only value.
 func (a answer) value() (any, bool) {
 	if a.Count != 1 || len(a.Rows) != 1 || len(a.Rows[0]) != 1 {
 		return nil, false
@@ -104,7 +102,7 @@ func (a answer) value() (any, bool) {
 	return a.Rows[0][0], true
 }
 
-// judge says in what an answer is not as the invariant wants it; empty if it is.
+// judge says how an answer breaks the invariant; empty if it does not.
 func (i *invariant) judge(a answer) string {
 	if i.empty {
 		if a.Count == 0 {

@@ -13,9 +13,8 @@ import (
 	"assay/store/promise"
 )
 
-// levelOf is what a database does whose promise is a model, by the name of the level: where
-// no more than read committed is promised, repeatable read has reads of one snapshot and
-// writes of the newest rows.
+// levelOf returns the level of a promised model. With read committed as the promise, a level
+// named repeatable read has snapshot reads and writes the newest rows.
 func levelOf(model string, settings []store.Setting) robustness.Level {
 	level := ""
 	for _, s := range settings {
@@ -38,7 +37,7 @@ func levelOf(model string, settings []store.Setting) robustness.Level {
 	return robustness.Unknown
 }
 
-// levelLook is the look at what transactions sent, at one isolation level.
+// levelLook is the analysis of sent transactions at one isolation level.
 type levelLook struct {
 	templates []template
 	// unclear says why nothing can be told; empty if it can.
@@ -47,7 +46,6 @@ type levelLook struct {
 	dangers []robustness.Danger
 }
 
-// files are the names of the scripts.
 func (p *program) files() (all []string) {
 	for i := range p.transactions {
 		if name := filepath.Base(p.pathOf(&p.transactions[i])); !slices.Contains(all, name) {
@@ -57,7 +55,7 @@ func (p *program) files() (all []string) {
 	return all
 }
 
-// lookAt asks whether what was sent is serializable at a level.
+// lookAt analyses whether transactions are serializable at a level.
 func lookAt(templates []template, overflown bool, level robustness.Level) levelLook {
 	l := levelLook{templates: templates}
 	set := make([]robustness.Template, len(templates))
@@ -81,7 +79,6 @@ func lookAt(templates []template, overflown bool, level robustness.Level) levelL
 	return l
 }
 
-// text tells a danger, with its statements.
 func (l *levelLook) text(d robustness.Danger) string {
 	left, over := &l.templates[d.Left], &l.templates[d.Over]
 	statement := func(t *template, operation int) string {
@@ -98,8 +95,8 @@ func (l *levelLook) text(d robustness.Danger) string {
 	return text
 }
 
-// permitted says of findings of a check what the isolation level has to do with them: it
-// allows them, unless the statements make no anomaly possible at it.
+// permitted rules on findings: the level permits them, unless the statements make no anomaly
+// possible.
 func (j *judge) permitted(name string, c *promise.Circumstances) (r promise.Ruling, advice string) {
 	settings := make([]store.Setting, len(c.Settings))
 	for i, s := range c.Settings {
@@ -127,7 +124,7 @@ func (j *judge) permitted(name string, c *promise.Circumstances) (r promise.Ruli
 	return r, "whether the transactions ask too little of this isolation level cannot be told: no anomaly of two of them concerns what was found" + try
 }
 
-// allNoted is whether every committed transaction is among the templates.
+// allNoted reports whether templates cover every committed transaction.
 func (j *judge) allNoted() bool {
 	if len(j.state.Noted) != len(j.effects) {
 		return false
@@ -140,8 +137,8 @@ func (j *judge) allNoted() bool {
 	return true
 }
 
-// concerns reports whether a danger is about what a check has found: the transactions of it
-// write tables that the violated invariants look at, or have expected what was not so.
+// concerns reports whether a danger can explain findings: its transactions write tables that
+// violated invariants read, or had failed expectations.
 func (j *judge) concerns(name string, l *levelLook, d robustness.Danger) bool {
 	both := []*template{&l.templates[d.Left], &l.templates[d.Over]}
 	if name == CheckExpected {
@@ -167,7 +164,7 @@ func (j *judge) concerns(name string, l *levelLook, d robustness.Danger) bool {
 	return true
 }
 
-// tables are the names in a query, among which are those of its tables.
+// tables are the names in a query, the tables' among them.
 func (s *Statement) tables() (names []string) {
 	if s.Command != nil {
 		return append(joined(s.Command.Pipeline), s.Command.Collection)

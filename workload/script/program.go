@@ -15,7 +15,7 @@ import (
 	"assay/workload/script/pgbench"
 )
 
-// program is what a file declares. It does not change, and is used by many clients.
+// program is a compiled script. It is immutable and shared by clients.
 type program struct {
 	path         string // of the file, for errors
 	transactions []transaction
@@ -23,25 +23,20 @@ type program struct {
 	counts       []rowCount
 	lists        []rowList
 	// setup makes tables and loads rows; nil for nothing.
-	setup func(s *setup) error
-	// weights is the sum of those of the transactions.
-	weights uint64
-	// statements are those that were looked at.
+	setup      func(s *setup) error
+	weights    uint64
 	statements *statements
-	// catalog are the tables that setup makes, and mend changes what is sent.
-	catalog access.Catalog
-	mend    Mend
-	// handle and generators are what tx and r have, of a script in Starlark.
+	// catalog has the tables that setup makes.
+	catalog    access.Catalog
+	mend       Mend
 	handle     map[string]member[handle]
 	generators map[string]member[generators]
-	// protocol, defines and pipelines are of scripts in pgbench's language: how statements
-	// are sent, the variables that --define gives, and whether there are pipelines.
+	// For scripts in pgbench's language.
 	protocol  store.Protocol
 	defines   map[string]string
 	pipelines bool
 }
 
-// transaction is one kind of operation.
 type transaction struct {
 	name   string
 	weight int64
@@ -50,44 +45,38 @@ type transaction struct {
 	// think is the pause before it.
 	think time.Duration
 	run   func(c *call) error
-	// texts is a script in pgbench's language, which begins and ends its transactions
-	// itself; run is nil then.
+	// texts is a script in pgbench's language, which begins and ends transactions; run is nil
+	// then.
 	texts *sqlFile
 }
 
-// declaration is what invariants, counts and lists have: where they are declared, how they are
-// called, and a query.
+// declaration is the common part of invariants, counts and lists.
 type declaration struct {
 	location
 	name  string
 	query Statement
 }
 
-// invariant is a query whose answer must be so in every state, or at the end alone.
+// invariant is a query whose answer must hold in every state, or atEnd alone.
 type invariant struct {
 	declaration
 	wanted expectation
-	// empty: the query must give no row; wanted is then of no meaning.
+	// empty: the query must give no row, and wanted has no meaning.
 	empty, atEnd bool
 }
 
-// rowCount is a number of rows that follows from what was acknowledged: start, and each
-// for every transaction that took effect.
+// rowCount declares a number of rows: start, plus each for every transaction that took effect.
 type rowCount struct {
 	declaration
 	transaction string
 	each, start int64
 }
 
-// location is where something is declared; 0 where that is not known.
 type location struct{ line, column int }
 
-// maxDeclared bounds how many transactions there are, and how many invariants and
-// counts.
 const maxDeclared = 200
 
-// choose is the number of the transaction that is operation seq of a client: a pure
-// function of the seed.
+// choose draws an operation's transaction.
 func (p *program) choose(random *workload.Random) int {
 	if len(p.transactions) == 1 {
 		return 0
@@ -101,12 +90,11 @@ func (p *program) choose(random *workload.Random) int {
 	return len(p.transactions) - 1
 }
 
-// randomOf is the random stream of operation seq of a client.
 func randomOf(seed uint64, client int, seq uint64) workload.Random {
 	return workload.NewRandom(seed, uint64(client)<<42^seq)
 }
 
-// finish checks what was declared as a whole.
+// finish checks the declarations as a whole.
 func (p *program) finish() error {
 	file := p.path
 	if len(p.transactions) == 0 {
@@ -131,8 +119,8 @@ func (p *program) finish() error {
 	})
 }
 
-// each goes through all that was declared beside transactions, up to the first error: what it is
-// called in the script, and of which transaction it is; nil of invariants.
+// each visits invariants, counts and lists up to the first error. what is the script's word;
+// transaction is nil for invariants.
 func (p *program) each(use func(what string, d *declaration, transaction *string) error) error {
 	for i := range p.invariants {
 		if err := use("invariant", &p.invariants[i].declaration, nil); err != nil {
@@ -152,13 +140,12 @@ func (p *program) each(use func(what string, d *declaration, transaction *string
 	return nil
 }
 
-// kind is the number of the transaction of this name.
+// kind is the number of the named transaction.
 func (p *program) kind(name string) (int, bool) {
 	i := slices.IndexFunc(p.transactions, func(t transaction) bool { return t.name == name })
 	return i, i >= 0
 }
 
-// declaredQuery is a query that was declared, as it is asked.
 func (s *statements) declaredQuery(query Statement) (Statement, error) {
 	if query.Command != nil {
 		query.Reads = true
@@ -191,8 +178,8 @@ func (p *program) addInvariant(i invariant) error {
 	return p.takes("invariant", &p.invariants[len(p.invariants)-1].declaration, "", nil)
 }
 
-// takes makes the query of what was declared the one that is asked. Without one the name is that
-// of a table or a collection, and what is asked of it is column, or stage.
+// takes prepares a declared query. By default it is column or stage of the table or collection
+// of that name.
 func (p *program) takes(what string, d *declaration, column string, stage store.Document) (err error) {
 	switch {
 	case d.query.Text != "" || d.query.Command != nil || column == "":
@@ -207,7 +194,6 @@ func (p *program) takes(what string, d *declaration, column string, stage store.
 	return nil
 }
 
-// addCount enters a count; without a query its name is that of a table or a collection.
 func (p *program) addCount(c rowCount) error {
 	if c.name == "" || len(c.name) > 60 {
 		return errors.New("a count has a name of 1 to 60 characters")
@@ -219,8 +205,8 @@ func (p *program) addCount(c rowCount) error {
 	return p.takes("counted", &p.counts[len(p.counts)-1].declaration, "count(*)", documentWith("$count", "documents"))
 }
 
-// call is one attempt of an operation. It belongs to the goroutine that runs the
-// transaction, which may outlive the attempt.
+// call is one attempt of an operation. It belongs to the goroutine of the transaction, which may
+// outlive the attempt.
 type call struct {
 	ctx         context.Context
 	tx          Transaction
@@ -233,24 +219,22 @@ type call struct {
 	reads       bool
 	ids         int64
 	sent        Statement // the last one
-	// watch notes the steps; nil where nobody looks.
+	// watch is nil if steps are not noted.
 	watch *watch
-	// part is the transaction that is open, and past those that the script has committed
-	// before it. at is the line of the script that sends.
+	// part is the open transaction; past are those committed before it. at is the script's line.
 	part
 	past []part
 	at   int
-	// begun is a moment before anything was sent, and worked when the work was over and COMMIT
-	// not yet sent, in nanoseconds of the watch.
+	// begun precedes the first statement. worked is after the work and before COMMIT, in the
+	// watch's nanoseconds.
 	begun      time.Duration
 	worked     atomic.Int64
 	expected   int64
 	unexpected int64
 	findings   []string
-	// variables are those that a script in pgbench's language begins with, and left those
-	// that it has left when it came to its end.
+	// A script in pgbench's language begins with variables and ends with left.
 	variables, left *pgbench.Variables
-	// end is the error with which the work has ended.
+	// end is the error that ended the work.
 	end atomic.Pointer[error]
 }
 
@@ -261,7 +245,6 @@ func newCall(p *program, t *transaction, random workload.Random, client int, seq
 // maxRows bounds one answer.
 const maxRows = 100_000
 
-// query runs a query and returns its rows.
 func (c *call) query(s Statement) (rows [][]any, err error) {
 	if err := c.lockFirst(s.Command); err != nil {
 		return nil, err
@@ -284,7 +267,7 @@ func (c *call) query(s Statement) (rows [][]any, err error) {
 	return rows, nil
 }
 
-// execute runs a statement and returns how many rows it changed.
+// execute returns how many rows a statement changed.
 func (c *call) execute(s Statement) (int64, error) {
 	changed, err := c.tx.Execute(c.ctx, s)
 	if err != nil {
@@ -293,7 +276,7 @@ func (c *call) execute(s Statement) (int64, error) {
 	return changed, nil
 }
 
-// prepare is a statement of SQL that may be sent.
+// prepare checks an SQL statement.
 func (c *call) prepare(text string, parameters []any) (Statement, error) {
 	s, err := c.program.statements.inTransaction(text, len(parameters))
 	if err != nil {
@@ -302,7 +285,7 @@ func (c *call) prepare(text string, parameters []any) (Statement, error) {
 	return c.sending(Statement{Text: s.text, Parameters: parameters, Reads: s.reads, of: s})
 }
 
-// prepareCommand is a command on documents that may be sent.
+// prepareCommand checks a command on documents.
 func (c *call) prepareCommand(command *DocumentCommand) (Statement, error) {
 	if err := c.program.statements.onDocuments(command); err != nil {
 		return Statement{}, err
@@ -318,8 +301,7 @@ func (c *call) sending(s Statement) (Statement, error) {
 	return c.mended(s)
 }
 
-// id is an identifier that nothing else of the run has, the same in each attempt of an
-// operation.
+// id is unique in the run and the same in each attempt of an operation.
 func (c *call) id() (int64, error) {
 	if c.ids == 1<<idBits {
 		return 0, fmt.Errorf("id() was called more than %d times in one transaction", 1<<idBits)
@@ -332,19 +314,16 @@ func (c *call) id() (int64, error) {
 	return id, nil
 }
 
-// firstID is the first identifier of an operation.
 func firstID(client int, seq uint64) int64 {
 	return (int64(seq)<<(idBits+clientBits) | int64(client)<<idBits) + 1
 }
 
-// An id has the number of the operation, of the client, and of the call of id() in it.
 const (
 	idBits     = 6
 	clientBits = 14 // load.MaxClients, and one for the rehearsal
 )
 
-// expect compares a value with what was expected of it. A difference is a violation if
-// the transaction commits.
+// expect compares a value. A difference is a violation if the transaction commits.
 func (c *call) expect(what string, got any, wanted expectation) {
 	c.expected++
 	if wanted.holds(got) {
@@ -356,8 +335,6 @@ func (c *call) expect(what string, got any, wanted expectation) {
 	}
 }
 
-// name is who does what.
 func (c *call) name() string { return fmt.Sprintf("client %d, operation %d", c.client, c.seq) }
 
-// maxFindings bounds the texts that are kept of one attempt.
 const maxFindings = 5

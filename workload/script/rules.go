@@ -7,11 +7,11 @@ import (
 	"assay/store"
 )
 
-// Rules are the invariants of a script, for a database on which others work.
+// Rules are a script's invariants, for a database that others work on.
 type Rules struct{ program *program }
 
-// ReadRules reads a file in Starlark. Its other declarations mean nothing here. An error is an
-// *Error, or says why the file cannot be read.
+// ReadRules reads a Starlark file and uses its invariants alone. The error is an *Error or a
+// reading error.
 func ReadRules(path string) (*Rules, error) {
 	text, err := readSource(path)
 	if err != nil {
@@ -24,7 +24,7 @@ func ReadRules(path string) (*Rules, error) {
 	return &Rules{p}, err
 }
 
-// Names are what the invariants are called.
+// Names are the invariants' names.
 func (r *Rules) Names() (all []string) {
 	for _, i := range r.program.invariants {
 		all = append(all, i.name)
@@ -32,7 +32,7 @@ func (r *Rules) Names() (all []string) {
 	return all
 }
 
-// Counts are the answers of queries that count, in one state of a database on which others work.
+// Counts are the answers of counting queries, in one state of a database that others work on.
 func Counts(ctx context.Context, open store.Opener, target store.Target, queries []string) (all []int64, err error) {
 	err = beside(ctx, open, target, func(q Querier) error {
 		all = nil
@@ -68,7 +68,7 @@ func Do(ctx context.Context, open store.Opener, target store.Target, text string
 	return s.Single(ctx, Statement{Text: text}).Err
 }
 
-// Describe says which database it is, and its settings as they are for who asks for no others.
+// Describe returns the database and its default settings.
 func Describe(ctx context.Context, open store.Opener, target store.Target) (store.Product, error) {
 	schema := Schema()
 	schema.Existing, schema.Transactions, target.Existing = true, false, true
@@ -89,7 +89,7 @@ func opened(ctx context.Context, open store.Opener, target store.Target) (store.
 	return open(ctx, target, schema)
 }
 
-// beside has read look at one state of a database on which others work.
+// beside gives read one state of a database that others work on.
 func beside(ctx context.Context, open store.Opener, target store.Target, read func(Querier) error) error {
 	db, err := opened(ctx, open, target)
 	if err != nil {
@@ -99,8 +99,7 @@ func beside(ctx context.Context, open store.Opener, target store.Target, read fu
 	return look(ctx, db.Audit, read)
 }
 
-// Broken looks at all of them in one state of the database, and says by their names what does
-// not hold. Nothing is changed.
+// Broken checks all rules in one state and returns the broken ones by name. It changes nothing.
 func (r *Rules) Broken(ctx context.Context, open store.Opener, target store.Target) (map[string]string, error) {
 	broken := map[string]string{}
 	err := beside(ctx, open, target, func(q Querier) error {

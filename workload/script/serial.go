@@ -14,37 +14,35 @@ import (
 	"assay/store"
 )
 
-// The trial of one client ends after so many transactions, or so much time.
 const (
 	serialMost = 200
 	serialTime = time.Second
 )
 
-// serial is the trial of the script alone: one transaction after the other, within one of the
-// database's that is rolled back. Isolation has no part in what breaks there.
+// serial tries a script alone: one transaction after another, inside one that is rolled back.
+// Isolation cannot cause what breaks there.
 type serial struct {
 	work *Work
 	seq  uint64
-	// until ends the trial, but for the first of each transaction.
+	// until ends the trial, after each transaction's first turn.
 	until time.Time
-	// done counts, in the pass that goes on, the transactions by their numbers; kept counts those of
-	// all passes after which the rules held.
+	// done counts the current pass's transactions; kept counts those of passes that kept the
+	// rules.
 	done []int64
 	kept int64
-	// sent are the statements of the transaction that goes on, and wrote is whether one changes
-	// something.
+	// sent are the current transaction's statements; wrote is true if one changes something.
 	sent  []string
 	wrote bool
-	// untried is true if a script does what cannot be rolled back.
+	// untried is true if a script does something that cannot be rolled back.
 	untried bool
-	// altering says what hangs on existing tables and may be the reason; it may be empty.
+	// altering names what changes existing tables beside the script, such as triggers; may be
+	// empty.
 	altering string
 }
 
-// asking gives the answer to a query in the trial's transaction.
 type asking func(ctx context.Context, s Statement) (answer, error)
 
-// alone tries the script with one client. What breaks its own rules then is an *Error.
+// alone tries the script with one client. Breaking its own rules is an *Error.
 func (w *Work) alone(ctx context.Context) error {
 	p := w.program
 	product, err := w.Describe(ctx)
@@ -79,7 +77,7 @@ func (t *serial) goesOn() bool {
 // errPassed ends a pass whose last transaction cannot be followed by another.
 var errPassed = errors.New("the rest is tried anew")
 
-// pass tries transactions until one is refused after it has written.
+// pass tries transactions until one is refused after writing.
 func (t *serial) pass(ctx context.Context) error {
 	session, err := t.work.open(ctx)
 	if err != nil {
@@ -112,7 +110,7 @@ func (t *serial) pass(ctx context.Context) error {
 	return nil
 }
 
-// series does transactions and holds each to the rules.
+// series does transactions and checks the rules after each.
 func (t *serial) series(ctx context.Context, ask asking, do func(*call) error) error {
 	p := t.work.program
 	before, err := t.rules(ctx, ask)
@@ -171,13 +169,11 @@ func (t *serial) wrong(of *transaction, rule, before, after string) error {
 		Advice: "no isolation level mends that: correct the transaction, or the rule" + t.altering}
 }
 
-// ruled is what a rule says of a state.
 type ruled struct {
 	name, shown string
 	wrong       bool
 }
 
-// rules are all that the script declares of its tables.
 func (t *serial) rules(ctx context.Context, ask asking) (all []ruled, err error) {
 	p := t.work.program
 	for i := range p.invariants {
@@ -210,7 +206,7 @@ func (t *serial) rules(ctx context.Context, ask asking) (all []ruled, err error)
 	return all, nil
 }
 
-// String shows an answer: its first rows.
+// String shows an answer's first rows.
 func (a answer) String() string {
 	if v, single := a.value(); single {
 		return show(v)
@@ -222,7 +218,6 @@ func (a answer) String() string {
 	return check.Counted(a.Count, "row", "rows") + " " + strings.Join(rows, ", ")
 }
 
-// serialTransaction notes what is sent.
 type serialTransaction struct {
 	Transaction
 	of *serial
@@ -238,7 +233,6 @@ func (x *serialTransaction) Execute(ctx context.Context, s Statement) (int64, er
 	return x.Transaction.Execute(ctx, s)
 }
 
-// with is the statement with its parameters.
 func (s Statement) with() string {
 	text := s.String()
 	if len(s.Parameters) > 0 {
@@ -247,7 +241,6 @@ func (s Statement) with() string {
 	return text
 }
 
-// mostShown bounds the statements that are shown of a transaction.
 const mostShown = 12
 
 func (t *serial) note(text string, writes bool) {

@@ -9,8 +9,8 @@ import (
 	"assay/store"
 )
 
-// texts tries scripts in pgbench's language in a transaction of the trial's own: their BEGIN and
-// COMMIT are left out, and behind each statement outside of them the rules are looked at too.
+// texts tries scripts in pgbench's language without their BEGIN and COMMIT. It also checks the
+// rules after each statement outside these.
 func (t *serial) texts(ctx context.Context, sender store.Sender) error {
 	if _, err := sender.Send(ctx, store.UserText{Text: "BEGIN", Protocol: store.Simple, Kind: store.Begins}); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (t *serial) texts(ctx context.Context, sender store.Sender) error {
 	})
 }
 
-// askText asks for an answer whose last row comes as text; numbers are read as such.
+// askText reads numbers from the texts of the last row.
 func askText(ctx context.Context, sender store.Sender, s Statement) (a answer, err error) {
 	results, err := sender.Send(ctx, store.UserText{Text: s.Text, Protocol: store.Simple, Kind: store.NoEffect, Keep: true})
 	if err != nil || len(results) == 0 {
@@ -63,7 +63,7 @@ func errPassedWithout(results []store.Result) error {
 	return nil
 }
 
-// serialSender sends what can be rolled back.
+// serialSender sends only what can be rolled back.
 type serialSender struct {
 	store.Sender
 	of   *serial
@@ -96,8 +96,7 @@ func (s *serialSender) Send(ctx context.Context, texts ...store.UserText) ([]sto
 	return []store.Result{{}}, nil
 }
 
-// sendOne sends a statement. Outside of BEGIN and COMMIT it is a transaction of its own, in which
-// everybody may look at what it leaves.
+// sendOne sends a statement. Outside BEGIN and COMMIT the rules must hold after it.
 func (s *serialSender) sendOne(ctx context.Context, text store.UserText) ([]store.Result, error) {
 	alone := text.Kind == store.Writes && !s.inside
 	var before []ruled

@@ -9,33 +9,30 @@ import (
 	"assay/workload/script/access"
 )
 
-// setup is one execution of the setup of a program.
+// setup is one execution of a program's setup.
 type setup struct {
 	program *program
-	// execute runs a statement, and load puts rows into a table. Both only look at what
-	// they are given where the setup is rehearsed.
+	// execute and load only check their arguments in a rehearsal.
 	execute func(s Statement) error
 	load    func(l tableLoad) error
-	// made are the collections that it has made.
+	// made are the collections made so far.
 	made map[string]bool
 }
 
-// tableLoad are the rows of one table, or the documents of a collection, which has no
-// columns.
+// tableLoad is the rows of a table, or documents of a collection, without columns.
 type tableLoad struct {
 	table   string
 	columns []string
 	count   int64
-	// rows returns a function that gives the values of row i, from 0, which one
-	// goroutine calls.
+	// rows returns a function that gives the values of row i, from 0, to one goroutine.
 	rows func() func(i int64) ([]any, error)
 }
 
 // maxLoaded bounds the rows of one db.insert.
 const maxLoaded = 1_000_000_000
 
-// rehearsed runs setup without a database, and returns how many rows it loads. From then
-// on it is known which collections there are, and what was declared may use no others.
+// rehearsed runs setup without a database and returns how many rows it loads. Afterwards
+// declarations may use only the collections that it makes.
 func (p *program) rehearsed() (rows int64, err error) {
 	p.catalog = access.Catalog{}
 	s := &setup{program: p, execute: func(s Statement) error {
@@ -60,7 +57,6 @@ func (p *program) rehearsed() (rows int64, err error) {
 	return rows, p.collectionsAreMade()
 }
 
-// setUp does what setup says, and what the mend adds.
 func (p *program) setUp(s *setup) error {
 	if p.setup != nil {
 		if err := p.setup(s); err != nil {
@@ -75,7 +71,7 @@ func (p *program) setUp(s *setup) error {
 	return nil
 }
 
-// collectionsAreMade refuses what is declared of collections that setup does not make.
+// collectionsAreMade refuses declarations on collections that setup does not make.
 func (p *program) collectionsAreMade() error {
 	return p.each(func(_ string, d *declaration, _ *string) error {
 		if d.query.Command == nil {
@@ -100,7 +96,7 @@ func (s *setup) exec(text string) error {
 	return s.execute(Statement{Text: text})
 }
 
-// add loads rows. The names go into statements as they are, and are held to be names.
+// add loads rows. Names go into statements unquoted, so they must be plain.
 func (s *setup) add(l tableLoad) error {
 	for _, name := range append([]string{l.table}, l.columns...) {
 		all, err := tokens(name)
@@ -121,7 +117,6 @@ func (s *setup) insert(l tableLoad) error {
 	return s.load(l)
 }
 
-// setupMembers are what db has, which setup is given.
 func setupMembers() map[string]member[*setup] {
 	return map[string]member[*setup]{
 		"create": method((*setup).collection), "exec": method((*setup).statement), "index": method((*setup).index), "insert": method((*setup).table),
@@ -136,14 +131,13 @@ func (s *setup) statement(a arguments) (starlark.Value, error) {
 	return starlark.None, s.exec(text)
 }
 
-// rowSource is what gives rows: all of them, or a function that gives each.
+// rowSource gives all rows, or a function for each.
 type rowSource struct {
 	all   starlark.Iterable
 	count int64
 	each  starlark.Callable
 }
 
-// into sets the rows of a tableLoad; the values of each are those that read gives.
 func (r rowSource) into(l *tableLoad, usage string, read func(starlark.Value) ([]any, error)) error {
 	switch {
 	case r.all != nil && r.each == nil && r.count < 0:
@@ -209,7 +203,6 @@ func (s *setup) table(a arguments) (starlark.Value, error) {
 	return starlark.None, s.add(l)
 }
 
-// values are the values of a row, a list or tuple.
 func values(row starlark.Value, columns int) (all []any, err error) {
 	list, is := row.(starlark.Indexable)
 	if _, text := row.(starlark.String); !is || text {

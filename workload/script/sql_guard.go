@@ -7,12 +7,10 @@ import (
 	"assay/workload/script/access"
 )
 
-// within refuses a statement that names something outside of the schema: a name with a
-// qualifier where a table stands, and a qualifier anywhere that the statement does not
-// itself name as a table or an alias. The marker and the lease are never touched.
+// within refuses names outside the schema: a qualified name in a table's place, and qualifiers
+// that the statement does not define. It always refuses the marker and the lease.
 //
-// It is a guard against mistakes. A statement that is written to deceive it can: by a
-// function of the server that runs a text as SQL, or one that has side effects of its own.
+// It guards against mistakes, not malice: a server function can run a text as SQL.
 func (s *statements) within(all []access.Word) error {
 	for _, t := range all {
 		if err := reserved(t.Text); err != nil && t.Named() {
@@ -56,7 +54,7 @@ func next(all []access.Word, i int) access.Word {
 	return access.Word{}
 }
 
-// at is a token by its number; the zero token if there is none.
+// at is the zero token outside the range.
 func at(all []access.Word, i int) access.Word {
 	if i < 0 || i >= len(all) {
 		return access.Word{}
@@ -64,8 +62,7 @@ func at(all []access.Word, i int) access.Word {
 	return all[i]
 }
 
-// tableAt reports whether a table, index or the like stands at a token, by the word
-// before it.
+// tableAt reports by the preceding words whether a table or index stands at a token.
 func tableAt(all []access.Word, i int) bool {
 	before := at(all, i-1)
 	switch {
@@ -81,7 +78,7 @@ func tableAt(all []access.Word, i int) bool {
 	return false
 }
 
-// inFunction reports whether a FROM is that of extract(... FROM ...) and its like.
+// inFunction reports whether a FROM belongs to extract(... FROM ...) or its like.
 func inFunction(all []access.Word, i int) bool {
 	depth := 0
 	for i--; i > 0; i-- {

@@ -12,8 +12,7 @@ import (
 	"assay/workload/script/pgbench"
 )
 
-// parseSQL reads scripts in pgbench's language, of which each is one kind of operation. The
-// error is an *Error.
+// parseSQL reads scripts in pgbench's language, one kind of operation each, or gives an *Error.
 func parseSQL(c Config, defines map[string]string, known *statements) (*program, error) {
 	p := &program{path: c.File, statements: known, protocol: c.protocol(), defines: defines}
 	for _, own := range []string{pgbench.ClientID, pgbench.RandomSeed, pgbench.DefaultSeed, operationID} {
@@ -53,7 +52,7 @@ func parseSQL(c Config, defines map[string]string, known *statements) (*program,
 	return p, p.finish()
 }
 
-// nameFor is the name of the transaction of a file, which no other has.
+// nameFor makes a file's transaction name unique.
 func (p *program) nameFor(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	for n := 2; ; n++ {
@@ -64,7 +63,6 @@ func (p *program) nameFor(path string) string {
 	}
 }
 
-// ofPgbench is an error of the language as one of the script.
 func ofPgbench(err error) error {
 	var at *pgbench.Error
 	if errors.As(err, &at) {
@@ -73,37 +71,34 @@ func ofPgbench(err error) error {
 	return err
 }
 
-// sqlFile is a script in pgbench's language.
 type sqlFile struct {
 	path     string
 	script   *pgbench.Script
 	program  *program
 	name     string
 	declared []func() error
-	// sends are the statements, by the number of the command.
+	// sends are the statements by command.
 	sends []sqlStatement
-	// reads is true if nothing that it sends has an effect, and touches are the tables.
+	// reads is true if nothing sent has an effect; touches are the tables.
 	reads   bool
 	touches written
-	// several is true if it is not one transaction, or may not be.
+	// several is true if it may be more than one transaction.
 	several bool
-	// scaled is true if it names the variable scale, and defines if it makes tables.
+	// scaled is true if it uses the variable scale, defines if it makes tables.
 	scaled, defines bool
 }
 
-// sqlStatement is a statement as it is sent.
 type sqlStatement struct {
 	kind store.TextKind
-	// extended is the text with $1 and so on, at these bytes.
+	// extended is the text with $1 and so on at these bytes.
 	extended string
 	at       []int
-	// of is what is known of that; nil if it is not understood.
+	// of describes extended; nil if it is not understood.
 	of *statement
 }
 
-// severalTransactions tells by the kinds of the statements in their order, of which some may be
-// in branches, whether they may be more than one transaction: they are one if there is one
-// statement, or BEGIN comes first, COMMIT last and neither between.
+// severalTransactions reports whether statements, some in branches, may be several transactions:
+// not if there is one, or if BEGIN is first, COMMIT last and neither between.
 func severalTransactions(kinds []store.TextKind) bool {
 	last := len(kinds) - 1
 	if last < 1 {
@@ -115,12 +110,11 @@ func severalTransactions(kinds []store.TextKind) bool {
 	return kinds[0] != store.Begins || kinds[last] != store.Commits || slices.ContainsFunc(kinds[1:last], control)
 }
 
-// fail is an error at a place of the script.
 func (f *sqlFile) fail(at pgbench.Position, reason, advice string) error {
 	return &Error{File: f.path, Line: at.Line, Column: at.Column, Reason: reason, Advice: advice}
 }
 
-// wrong is an error of a command. What the database or the context says is wrapped.
+// wrong is a command's error. It wraps errors of the database and the context.
 func (f *sqlFile) wrong(of *pgbench.Command, err error) error {
 	var at *Error
 	if err == nil || errors.As(err, &at) {
@@ -129,7 +123,6 @@ func (f *sqlFile) wrong(of *pgbench.Command, err error) error {
 	return &Error{File: f.path, Line: of.Line, Column: of.Column, Reason: err.Error(), Err: err}
 }
 
-// look looks at each command.
 func (f *sqlFile) look() error {
 	f.sends = make([]sqlStatement, len(f.script.Commands))
 	f.reads = true
@@ -189,7 +182,7 @@ func (f *sqlFile) lookAtStatement(of *pgbench.Command, into *sqlStatement) error
 	return nil
 }
 
-// together is the kind of statements that are sent as one.
+// together is the kind of statements sent as one.
 func together(so, next store.TextKind, parts int) store.TextKind {
 	control := next == store.Begins || next == store.Commits || next == store.RollsBack
 	switch {
@@ -205,8 +198,7 @@ func together(so, next store.TextKind, parts int) store.TextKind {
 	return next
 }
 
-// readSetup reads the SQL that makes tables and rows. In it a variable is what --define
-// gives.
+// readSetup reads the SQL that makes tables and rows. Its variables come from --define.
 func readSetup(c Config, defines map[string]string) (func(*setup) error, error) {
 	read, err := pgbench.Parse(c.Setup, string(c.SetupText))
 	if err != nil {
@@ -238,7 +230,6 @@ func readSetup(c Config, defines map[string]string) (func(*setup) error, error) 
 	}, nil
 }
 
-// plainOf is a text as an integer, a number, or a text.
 func plainOf(text string) any {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n
@@ -249,8 +240,7 @@ func plainOf(text string) any {
 	return text
 }
 
-// declare reads a comment that declares something, such as
-// "invariant money equals 0: SELECT sum(balance) FROM account".
+// declare reads a comment such as "invariant money equals 0: SELECT sum(balance) FROM account".
 func (f *sqlFile) declare(of pgbench.Comment) error {
 	const advice = "write -- assay: invariant NAME [at_end] (empty | equals VALUE | at_least VALUE | at_most VALUE): QUERY, -- assay: counted NAME [start N] [each N]: QUERY, or -- assay: listed NAME [column NAME]: QUERY"
 	text, is := strings.CutPrefix(strings.TrimSpace(of.Text), "assay:")

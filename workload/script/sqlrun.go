@@ -11,7 +11,7 @@ import (
 	"assay/workload/script/pgbench"
 )
 
-// operationID is the variable with the identifier of the operation, which pgbench has not.
+// operationID is a variable of assay's own with the operation's identifier.
 const operationID = "operation_id"
 
 // sqlRun is one run of a script in pgbench's language.
@@ -22,15 +22,13 @@ type sqlRun struct {
 	sender    store.Sender
 	variables *pgbench.Variables
 	scope     pgbench.Scope
-	// piped are the texts of the pipeline that is open.
-	piping bool
-	piped  []store.UserText
-	// noted are what they are, for the look at what they read and write.
+	piping    bool
+	piped     []store.UserText
+	// noted describe piped, for the analysis.
 	noted []piped
 }
 
-// runTexts runs the script. It can be done again: it begins with the variables of the call
-// each time.
+// runTexts runs the script. It can be repeated: it always begins with the call's variables.
 func (c *call) runTexts(ctx context.Context, sender store.Sender) error {
 	f := c.transaction.texts
 	random := c.random
@@ -62,7 +60,7 @@ func (r *sqlRun) run() error {
 	return nil
 }
 
-// do does a command, and says which is the next.
+// do does a command and returns the next one.
 func (r *sqlRun) do(at int, of *pgbench.Command) (next int, err error) {
 	next = at + 1
 	switch of.Kind {
@@ -91,8 +89,8 @@ func (r *sqlRun) do(at int, of *pgbench.Command) (next int, err error) {
 	return next, err
 }
 
-// pipeline begins, goes on with or ends a pipeline. What stands between two of its bounds
-// is sent at the second, and is answered before the next is sent.
+// pipeline begins, continues or ends a pipeline. At each further bound it sends the statements
+// since the last bound, and awaits their answers.
 func (r *sqlRun) pipeline(kind pgbench.Kind) (err error) {
 	switch {
 	case kind == pgbench.StartPipeline && r.piping:
@@ -115,7 +113,7 @@ func (r *sqlRun) sendTexts(texts ...store.UserText) ([]store.Result, error) {
 	return results, err
 }
 
-// send sends a statement, and keeps what \gset and \aset ask for.
+// send sends a statement and keeps what \gset and \aset ask for.
 func (r *sqlRun) send(s *sqlStatement, command *pgbench.Command) error {
 	of := command.Statement
 	text := store.UserText{Protocol: r.program.protocol, Kind: s.kind, Keep: of.End != pgbench.Semicolon}
@@ -152,7 +150,6 @@ func (r *sqlRun) send(s *sqlStatement, command *pgbench.Command) error {
 	return nil
 }
 
-// keep stores the last row of an answer in variables.
 func (r *sqlRun) keep(prefix string, result store.Result) {
 	for i, value := range result.Last {
 		text := ""

@@ -9,8 +9,7 @@ import (
 	"assay/workload/script/pgbench"
 )
 
-// sendable refuses scripts in pgbench's language whose statements a database does not take
-// as they are to be sent.
+// sendable refuses scripts in pgbench's language if the database sends no text verbatim.
 func (p *program) sendable(db store.Database) error {
 	if p.defines == nil {
 		return nil
@@ -28,8 +27,8 @@ func (p *program) sendable(db store.Database) error {
 	return nil
 }
 
-// variablesOf are the variables that a client's first operation begins with. scale is, as
-// in pgbench, how many branches there are, if that is not defined.
+// variablesOf are a client's first variables. As in pgbench, scale defaults to the number of
+// branches.
 func (w *Work) variablesOf(ctx context.Context, client int) *pgbench.Variables {
 	variables := &pgbench.Variables{}
 	w.scaleOnce.Do(func() { w.scale = w.branches(ctx) })
@@ -44,7 +43,7 @@ func (w *Work) variablesOf(ctx context.Context, client int) *pgbench.Variables {
 	return variables
 }
 
-// branches counts pgbench_branches; it is 1 if there is no such table or nobody asks.
+// branches counts pgbench_branches; 1 if there is no such table or no script uses it.
 func (w *Work) branches(ctx context.Context) (n int64) {
 	asked := false
 	for i := range w.program.transactions {
@@ -68,11 +67,10 @@ func (w *Work) branches(ctx context.Context) (n int64) {
 	return n
 }
 
-// errTried ends the trial of a script: what comes next could not be rolled back.
+// errTried ends the trial: what comes next could not be rolled back.
 var errTried = errors.New("the rest of the script is not tried")
 
-// tryTexts runs a script in a transaction of the trial's own, which is rolled back, up to
-// what may commit something or makes tables: that is not tried.
+// tryTexts runs a script, up to a statement that may commit or makes tables, and rolls back.
 func (w *Work) tryTexts(ctx context.Context, session Session, c *call) error {
 	c.variables = w.variablesOf(ctx, c.client)
 	reply := session.Texts(ctx, true, func(ctx context.Context, sender store.Sender) error {
@@ -95,11 +93,10 @@ func (w *Work) tryTexts(ctx context.Context, session Session, c *call) error {
 	return c.tried(ctx, reply)
 }
 
-// trialSender sends what can be rolled back.
+// trialSender sends only what can be rolled back.
 type trialSender struct {
 	store.Sender
-	// wrote is true if something was written, and begun if the trial has begun a
-	// transaction itself.
+	// begun is true if the trial itself began a transaction.
 	wrote, begun bool
 }
 

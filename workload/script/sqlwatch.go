@@ -14,14 +14,13 @@ import (
 	"assay/workload/script/pgbench"
 )
 
-// piped is a statement of a pipeline that is not sent yet.
+// piped is a statement of a pipeline, not sent yet.
 type piped struct {
 	kind store.TextKind
 	step step
 }
 
-// watched sends a statement and notes it for the look at what the isolation level makes of the
-// transaction that it is of.
+// watched sends a statement and notes it for the analysis of its transaction.
 func (r *sqlRun) watched(text store.UserText, s *sqlStatement, of *pgbench.Command) ([]store.Result, error) {
 	switch {
 	case s.kind == store.Begins:
@@ -34,7 +33,6 @@ func (r *sqlRun) watched(text store.UserText, s *sqlStatement, of *pgbench.Comma
 	return r.rows(text, s, of)
 }
 
-// statement is one as it is noted, with the values of its variables.
 func (r *sqlRun) statement(s *sqlStatement, of *pgbench.Statement) Statement {
 	noted := Statement{Text: s.extended, Reads: s.kind == store.NoEffect, of: s.of}
 	for _, p := range of.Parameters(r.variables) {
@@ -47,22 +45,21 @@ func (r *sqlRun) statement(s *sqlStatement, of *pgbench.Statement) Statement {
 	return noted
 }
 
-// opened enters where a transaction begins, of a script that has several.
+// opened notes where a transaction begins, in a script of several.
 func (r *sqlRun) opened(line int) {
 	if p := &r.call.part; r.several && p.line == 0 {
 		p.line = line
 	}
 }
 
-// unclear says why it cannot be told what the open transaction is.
+// unclear notes why the open transaction is not understood.
 func (r *sqlRun) unclear(why string, line int) {
 	if p := &r.call.part; p.unclear == "" {
 		p.unclear = fmt.Sprintf("what %s does is not understood: %s (%s, line %d)", r.name, why, filepath.Base(r.path), line)
 	}
 }
 
-// rows sends a statement that neither begins nor ends a transaction, changed as the mend has
-// it. Outside of BEGIN and COMMIT it is a transaction by itself.
+// rows sends a statement other than BEGIN, COMMIT and ROLLBACK, after the mend.
 func (r *sqlRun) rows(text store.UserText, s *sqlStatement, of *pgbench.Command) ([]store.Result, error) {
 	c := r.call
 	noted := r.statement(s, of.Statement)
@@ -103,7 +100,6 @@ func (r *sqlRun) rows(text store.UserText, s *sqlStatement, of *pgbench.Command)
 	return results, nil
 }
 
-// begin sends BEGIN, and what the mend has the transaction begin with.
 func (r *sqlRun) begin(text store.UserText, of *pgbench.Command) ([]store.Result, error) {
 	within := r.sender.Status() != store.Idle
 	results, err := r.sendTexts(text)
@@ -127,7 +123,7 @@ func (r *sqlRun) lookAtBegin(within bool, text string, line int) {
 	}
 }
 
-// end sends COMMIT or ROLLBACK. What was rolled back had no effect, and is not looked at.
+// end sends COMMIT or ROLLBACK. It drops a rolled back transaction, which had no effect.
 func (r *sqlRun) end(text store.UserText, kind store.TextKind, of *pgbench.Command) ([]store.Result, error) {
 	c := r.call
 	if err := r.pause(); err != nil {
@@ -142,7 +138,6 @@ func (r *sqlRun) end(text store.UserText, kind store.TextKind, of *pgbench.Comma
 	return results, nil
 }
 
-// over enters that the open transaction has ended.
 func (r *sqlRun) over(kind store.TextKind, line int) {
 	if kind == store.RollsBack {
 		r.call.part = part{}
@@ -155,10 +150,9 @@ func (r *sqlRun) over(kind store.TextKind, line int) {
 	}
 }
 
-// sendPiped sends what stands between two bounds of a pipeline. Without BEGIN that is one
-// transaction (PostgreSQL manual, "Pipeline Mode"). Where it fails, a COMMIT in it may have been
-// done, so that what comes before is taken for committed: more transactions to look at can only
-// make the answer more careful.
+// sendPiped sends the statements between two bounds of a pipeline, without BEGIN one transaction
+// (PostgreSQL manual, "Pipeline Mode"). If it fails, a COMMIT in it may have been done, so what
+// precedes counts as committed: more transactions make the analysis only more careful.
 func (r *sqlRun) sendPiped() error {
 	c := r.call
 	if c.watch == nil {
@@ -191,7 +185,7 @@ func (r *sqlRun) sendPiped() error {
 	return err
 }
 
-// pause is that before each statement of a transaction but the first.
+// pause precedes each statement of a transaction except the first.
 func (r *sqlRun) pause() error {
 	c := r.call
 	if c.watch.pause == 0 || len(c.steps) == 0 {
@@ -201,7 +195,7 @@ func (r *sqlRun) pause() error {
 	return wait.Pause(r.ctx, time.Duration(random.Below(uint64(c.watch.pause))))
 }
 
-// asText is a statement in place of a text, with its parameters.
+// asText puts a statement with its parameters in place of a text.
 func (s *Statement) asText(of store.UserText) store.UserText {
 	if of.Protocol == store.Simple {
 		of.Protocol = store.Prepared

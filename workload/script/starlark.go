@@ -11,8 +11,7 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// maxSteps bounds the steps of one call of a function of the script, so that none goes
-// on for ever: some seconds of work.
+// maxSteps bounds one call of a script's function to some seconds of work.
 const maxSteps = 20_000_000
 
 // parse reads a script. The error is an *Error.
@@ -24,10 +23,10 @@ func parse(file, text string, defines map[string]string, statements *statements)
 	return p, p.finish()
 }
 
-// declare reads what a script declares, each for itself.
+// declare reads declarations, without checks across them.
 func declare(file, text string, defines map[string]string, statements *statements) (*program, error) {
 	d := &declarations{file: file, defines: defines, program: &program{path: file, statements: statements, handle: handleMembers(), generators: generatorMembers()}}
-	// Neither while nor recursion, so that what is written ends; no load.
+	// No while, recursion or load, so every script ends.
 	globals, err := starlark.ExecFileOptions(&syntax.FileOptions{Set: true, TopLevelControl: true}, newThread(), file, text, d.builtins())
 	if err != nil {
 		return nil, located(file, err)
@@ -58,7 +57,7 @@ func newThread() *starlark.Thread {
 
 const tooManySteps = "a call takes too many steps"
 
-// located is an error with its place in the script, nil for nil.
+// located adds the place in the script to an error.
 func located(file string, err error) error {
 	if err == nil {
 		return nil
@@ -87,7 +86,7 @@ func located(file string, err error) error {
 	return out
 }
 
-// position is the innermost place in the script.
+// position is the innermost known place.
 func position(stack starlark.CallStack) syntax.Position {
 	for i := range stack {
 		if pos := stack.At(i).Pos; pos.Line > 0 {
@@ -97,8 +96,7 @@ func position(stack starlark.CallStack) syntax.Position {
 	return syntax.Position{}
 }
 
-// runStarlark runs a transaction of a script. The error is a *refusal, repeated, or an
-// *Error, which wraps what the database said.
+// runStarlark gives a *refusal, repeated, or an *Error that wraps the database's error.
 func runStarlark(file string, run *starlark.Function, c *call) error {
 	thread := newThread()
 	stop := context.AfterFunc(c.ctx, func() { thread.Cancel("the time of the attempt is over") })

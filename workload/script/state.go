@@ -16,33 +16,30 @@ import (
 	"assay/history"
 )
 
-// FileState is the name of the saved state in a run's folder.
+// FileState is the saved state's name in a run's folder.
 const FileState = "state.json"
 
-// state is what is kept of the database, and of what the clients found, so that a run can
-// be judged again without either.
+// state is kept to judge a run again without database and clients.
 type state struct {
-	// Invariants and Counts are the answers at the end, in the order of the script.
+	// Invariants and Counts are the final answers, in the script's order.
 	Invariants []answer `json:"invariants"`
 	Counts     []answer `json:"counts"`
-	// Alone is how many transactions of one client alone have kept the rules before the run; nil in
-	// folders of versions that did not try.
+	// Alone counts transactions of a single client before the run that kept the rules; nil in
+	// runs of versions without that trial.
 	Alone *int64 `json:"alone,omitempty"`
-	// Findings are texts of what did not hold while the run went on. The history says how
-	// often that was.
+	// Findings are texts of failures during the run. The history has their number.
 	Findings []finding `json:"findings"`
-	// Templates are the different sequences of statements that transactions have sent, and
-	// Noted how many committed attempts of each transaction they stand for. Overflown is
-	// true if there were too many to keep. Meetings are of runs with pauses.
+	// Templates are the distinct sequences of statements, Noted each transaction's committed
+	// attempts among them. Overflown is true if there were too many. Meetings need pauses.
 	Templates []template `json:"templates,omitempty"`
 	Noted     []int64    `json:"noted,omitempty"`
 	Overflown bool       `json:"overflown,omitempty"`
 	Meetings  []*Meeting `json:"meetings,omitempty"`
-	// Cases are the transactions that broke what must hold, as far as they were found.
+	// Cases are the transactions found to have broken rules.
 	Cases []brokenBy `json:"cases,omitempty"`
 }
 
-// Save reads the database back into the run's folder, with the script beside.
+// Save saves the state, and the script beside it.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	var s state
 	if err := w.recordDefined(ctx); err != nil {
@@ -100,7 +97,7 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	return writeWhole(filepath.Join(folder, FileState), append(text, '\n'))
 }
 
-// writeWhole writes a file that is there as a whole or not at all.
+// writeWhole writes a whole file or none.
 func writeWhole(path string, text []byte) error {
 	partial := path + ".partial"
 	err := os.WriteFile(partial, text, 0o644)
@@ -113,7 +110,7 @@ func writeWhole(path string, text []byte) error {
 	return nil
 }
 
-// readState reads a state. why says that there is none.
+// readState reads a state; why says why there is none.
 func readState(path string) (s state, why string, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,8 +125,7 @@ func readState(path string) (s state, why string, err error) {
 	return s, "", nil
 }
 
-// MarshalJSON keeps apart what JSON's numbers do not: 1.0 is no integer, and what is no
-// number is a text.
+// MarshalJSON keeps 1.0 distinct from an integer, and NaN and infinities as texts.
 func (a answer) MarshalJSON() ([]byte, error) {
 	rows := make([][]any, len(a.Rows))
 	for i, row := range a.Rows {

@@ -11,40 +11,36 @@ import (
 	"assay/workload/script/access"
 )
 
-// statements are the texts that a script has sent, each looked at once. It is safe for
-// concurrent use.
+// statements are a script's sent texts, each examined once. It is safe for concurrent use.
 type statements struct {
-	// anySchema allows what lies outside of assay's schema.
+	// anySchema permits tables outside assay's schema.
 	anySchema bool
 	// existing is true if the tables are not assay's: none is made, altered or dropped.
 	existing bool
-	// language is the database's; 0 where it is not known.
+	// language is 0 if unknown.
 	language Language
-	// sharded is whether the collections are sharded by _id.
+	// sharded is true if collections are sharded by _id.
 	sharded bool
-	// made are the collections that setup makes; nil where that is not known.
+	// made are the collections that setup makes; nil if unknown.
 	made  map[string]bool
 	known sync.Map // text: *statement
 	count atomic.Int64
 }
 
-// maxStatements bounds how many different statements a script has, since each session
-// prepares and keeps all of them.
+// maxStatements bounds the distinct statements, since each session prepares and keeps all.
 const maxStatements = 1000
 
-// statement is what is known of a text.
 type statement struct {
-	// text is without a semicolon at its end.
-	text string
-	// reads is true if it is a query.
+	// text has no final semicolon.
+	text       string
 	reads      bool
 	parameters int
 	err        error // of its use in a transaction
-	// footprint is what it reads and writes, once somebody has asked.
+	// footprint is set on first use.
 	footprint atomic.Pointer[footprint]
 }
 
-// inTransaction is a statement of a transaction with so many parameters.
+// inTransaction examines a statement of a transaction.
 func (s *statements) inTransaction(text string, parameters int) (*statement, error) {
 	found, known := s.known.Load(text)
 	if !known {
@@ -106,8 +102,8 @@ func (s *statements) inSetup(text string) (string, error) {
 	return text, err
 }
 
-// inSetupFile looks at a statement of a file of SQL, which was split by PostgreSQL's rules: it
-// may have dollar quotes, and semicolons in the body of a function.
+// inSetupFile examines a statement split by PostgreSQL's rules, which know dollar quotes and
+// bodies.
 func (s *statements) inSetupFile(text string) error {
 	all, err := wholeTokens(text)
 	if err == nil && len(all) == 0 {
@@ -130,8 +126,7 @@ func (s *statements) maySetUp(all []access.Word) error {
 	return err
 }
 
-// single are the tokens of a text that is one statement, and the text without a
-// semicolon at its end.
+// single returns the tokens of a single statement, and its text without a final semicolon.
 func single(text string) ([]access.Word, string, error) {
 	all, err := tokens(text)
 	if at := (*sqlError)(nil); errors.As(err, &at) {
@@ -151,14 +146,13 @@ func single(text string) ([]access.Word, string, error) {
 	return all, text, nil
 }
 
-// wordsIn are the words of a text; nil if it cannot be taken apart.
+// wordsIn is nil if the text cannot be split.
 func wordsIn(text string) []access.Word {
 	all, _, _ := single(text)
 	return all
 }
 
-// transactionWords begin what a transaction may consist of. Other statements commit it in
-// some databases, or are none of a transaction.
+// transactionWords begin permitted statements. Others commit the transaction in some databases.
 func transactionWords() []string {
 	return []string{"select", "with", "values", "insert", "update", "delete", "replace", "merge"}
 }
@@ -192,8 +186,7 @@ func noTransactionControl(all []access.Word) error {
 	return nil
 }
 
-// mayBeInSetup refuses what could change something outside of the schema, however it is
-// named.
+// mayBeInSetup refuses what could change something outside the schema, whatever its name.
 func mayBeInSetup(all []access.Word) error {
 	if all[0].Is(append(transactionWords(), "truncate", "analyze")...) {
 		return nil

@@ -7,47 +7,43 @@ import (
 	"assay/store"
 )
 
-// Querier runs queries in one transaction. A value, of a parameter or of an answer, is nil,
-// int64, float64, bool or string, or a store.Document.
+// Querier runs queries in one transaction. Values are nil, int64, float64, bool, string or
+// store.Document.
 type Querier interface {
-	// Query gives each row to the callback, which may keep it; of documents, a row of one
-	// store.Document. An error of the callback ends it. A nil callback wants none.
+	// Query gives each row to row, which may keep it; a document is a row of one value. An error
+	// of row ends the query. A nil row wants none.
 	Query(ctx context.Context, statement Statement, row func([]any) error) error
 }
 
-// Session is one client's, and learns of statements one by one.
+// Session is one client's. It learns statements one by one.
 type Session interface {
-	// Single runs a statement that is a transaction of its own, and whose rows nobody
-	// wants. One that reads has no effect, so that anything but Committed is Failed.
+	// Single runs a statement as a transaction, without its rows. A reading statement is Failed
+	// unless Committed, as it has no effect.
 	Single(ctx context.Context, statement Statement) store.Reply
 
-	// Transaction runs a transaction whose statements follow from one another. writes is
-	// whether it may write. An error of work ends it without COMMIT, and proves that it
-	// had no effect; store.ErrRollback is one that says nothing against the session. work may be
-	// running still, in another goroutine, when this returns; then the reply is not
-	// Committed.
-	//
-	// The driver decides from typed errors: Committed when the database said so, Failed
-	// only with proof of no effect, Unknown in all other cases.
+	// Transaction runs dependent statements; writes says whether it may write. An error of work
+	// ends it without COMMIT and proves that it had no effect; store.ErrRollback leaves the
+	// session usable. work may still run in another goroutine when this returns; then the reply
+	// is not Committed. The driver decides by typed errors: Failed only with proof of no effect,
+	// otherwise Unknown.
 	Transaction(ctx context.Context, writes bool, work func(context.Context, Transaction) error) store.Reply
 
-	// Texts runs an operation that begins and ends its transactions itself; see
-	// store.Verbatim.
+	// Texts runs an operation that begins and ends its transactions itself; see store.Verbatim.
 	Texts(ctx context.Context, writes bool, work func(context.Context, store.Sender) error) store.Reply
 
-	// Close ends the session. What is in flight is abandoned.
+	// Close ends the session and abandons what is in flight.
 	Close()
 }
 
-// Statement is a text of SQL with its parameters, or a command on documents.
+// Statement is SQL text with parameters, or a command on documents.
 type Statement struct {
 	Text       string
 	Parameters []any
-	// Reads is true if it is a query without effect.
+	// Reads is true for a query without effect.
 	Reads bool
-	// Command is nil of SQL; Text and Parameters are empty of documents.
+	// Command is nil for SQL.
 	Command *DocumentCommand
-	// of is what is known of Text; nil of a declared query.
+	// of describes Text; nil for a declared query.
 	of *statement
 }
 
@@ -66,13 +62,13 @@ func (s Statement) String() string {
 	return `"` + text + `"`
 }
 
-// Transaction is one that is under way. After an error it is to be left.
+// Transaction is an open transaction. It must end after an error.
 type Transaction interface {
 	Querier
-	// Execute runs a statement without rows, and returns how many rows it changed, as
-	// the database counts them; of documents, how many an update or deletion has matched.
+	// Execute runs a statement without rows. It returns the number of changed rows as the
+	// database counts them; for documents the number that matched.
 	Execute(ctx context.Context, statement Statement) (changed int64, err error)
 }
 
-// ClassScript is the error class that says that the script itself is at fault.
+// ClassScript means that the script itself is at fault.
 const ClassScript = "script error"

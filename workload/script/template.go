@@ -9,25 +9,23 @@ import (
 	"assay/workload/script/access"
 )
 
-// template is a sequence of statements as package robustness takes it, as it is kept in the
-// state.
+// template is a sequence of statements for package robustness.
 type template struct {
 	Transaction string `json:"transaction"`
-	// Line is where it begins, in a script of several transactions; 0 in one of one.
+	// Line is where it begins in a script of several transactions, otherwise 0.
 	Line int `json:"line,omitempty"`
-	// Alone is true of a statement outside of BEGIN and COMMIT, and Fixed if what is sent
-	// cannot be changed.
+	// Alone is true for a statement outside BEGIN and COMMIT; Fixed if a mend cannot change it.
 	Alone      bool                   `json:"alone,omitempty"`
 	Fixed      bool                   `json:"fixed,omitempty"`
 	Operations []robustness.Operation `json:"operations"`
-	// Statements are the texts to whose numbers the operations point.
+	// Operations refer to Statements by index.
 	Statements []string `json:"statements"`
-	// Unclear is why it cannot be told what it reads and writes; empty if it can.
+	// Unclear says why its reads and writes cannot be told; empty if they can.
 	Unclear string `json:"unclear,omitempty"`
 	Count   int64  `json:"count"`
 }
 
-// name is the name of the transaction, among those of all scripts.
+// name is unique among all scripts.
 func (t *template) name() string { return partName(t.Transaction, t.Line) }
 
 func partName(transaction string, line int) string {
@@ -37,13 +35,13 @@ func partName(transaction string, line int) string {
 	return fmt.Sprintf("%s (line %d)", transaction, line)
 }
 
-// footprint is what a statement reads and writes; known is false if that cannot be told.
+// footprint is a statement's reads and writes; known is false if they cannot be told.
 type footprint struct {
 	all   []access.Access
 	known bool
 }
 
-// shape is a text that is the same for statements that differ in values alone.
+// shape is equal for statements that differ in values alone.
 func (s *Statement) shape() string {
 	if s.Command != nil {
 		return s.Command.shape()
@@ -51,8 +49,7 @@ func (s *Statement) shape() string {
 	return s.Text
 }
 
-// footprint is what a statement reads and writes. Of a text it is found once; setup is over
-// by then.
+// footprint computes a text's footprint once, after setup.
 func (w *watch) footprint(s *Statement) footprint {
 	if s.Command != nil {
 		all, known := s.Command.accesses()
@@ -72,7 +69,6 @@ func (w *watch) footprint(s *Statement) footprint {
 
 func (w *watch) accesses(s *Statement) []access.Access { return w.footprint(s).all }
 
-// template is the sequence of a transaction.
 func (w *watch) template(p *part, transaction int) template {
 	of := &w.program.transactions[transaction]
 	t := template{Transaction: of.name, Line: p.line, Alone: p.alone, Fixed: p.fixed, Unclear: p.unclear}
@@ -98,8 +94,7 @@ func (w *watch) template(p *part, transaction int) template {
 	return t
 }
 
-// notUnderstood says of a statement why it cannot be told what it reads and writes, and where
-// it is.
+// notUnderstood says why a statement's reads and writes cannot be told, and where it is.
 func (w *watch) notUnderstood(of *transaction, s *step) string {
 	text := fmt.Sprintf("what %q of %s reads and writes is not understood", shortened(s.statement.shape()), of.name)
 	if s.statement.Command == nil {
@@ -111,7 +106,6 @@ func (w *watch) notUnderstood(of *transaction, s *step) string {
 	return text
 }
 
-// pathOf is the file of a transaction.
 func (p *program) pathOf(of *transaction) string {
 	if of.texts != nil {
 		return of.texts.path
@@ -119,8 +113,7 @@ func (p *program) pathOf(of *transaction) string {
 	return p.path
 }
 
-// operationsOf are the operations of an access that found so many rows, -1 if that is not
-// known.
+// operationsOf are an access's operations; rows is the number found, -1 if unknown.
 func operationsOf(a *access.Access, key string, rows int64, statement int) []robustness.Operation {
 	op := robustness.Operation{Relation: a.Table, Key: key, Statement: statement}
 	plain := op
@@ -145,7 +138,7 @@ func operationsOf(a *access.Access, key string, rows int64, statement int) []rob
 	return []robustness.Operation{op}
 }
 
-// shortened is a text in one line, of bounded length.
+// shortened is a text in one line of bounded length.
 func shortened(text string) string {
 	s := Statement{Text: text}.String()
 	return s[1 : len(s)-1]

@@ -11,7 +11,7 @@ import (
 	"assay/workload/script/pgbench"
 )
 
-// sqlError is what is wrong with SQL, at a byte of its text.
+// sqlError is an error at a byte of SQL text.
 type sqlError struct {
 	at     int
 	reason string
@@ -19,20 +19,17 @@ type sqlError struct {
 
 func (e *sqlError) Error() string { return e.reason }
 
-// lexer takes SQL apart. What databases read differently is refused, so that what is
-// seen here is what every one of them sees: dollar quotes, nested comments and those
-// that MySQL executes, a backslash before a quote, -- without a space behind.
+// lexer splits SQL. It refuses what databases read differently: dollar quotes, nested comments,
+// comments that MySQL executes, a backslash before a quote, and -- without a space.
 type lexer struct {
 	text string
 	at   int
-	// whole is true if all that PostgreSQL's lexer knows is read as it reads it, and nothing
-	// refused: of statements that are sent as they are written.
+	// whole reads verbatim statements as PostgreSQL's lexer does, and refuses none of these.
 	whole bool
 }
 
 func tokens(text string) ([]access.Word, error) { return (&lexer{text: text}).all() }
 
-// wholeTokens takes a text apart as PostgreSQL's lexer does.
 func wholeTokens(text string) ([]access.Word, error) { return (&lexer{text: text, whole: true}).all() }
 
 func (l *lexer) all() (all []access.Word, err error) {
@@ -45,7 +42,6 @@ func (l *lexer) all() (all []access.Word, err error) {
 	}
 }
 
-// next is the next token; found is false at the end.
 func (l *lexer) next() (t access.Word, found bool, err error) {
 	if err := l.skip(); err != nil || l.at == len(l.text) {
 		return access.Word{}, false, err
@@ -104,7 +100,6 @@ func (l *lexer) next() (t access.Word, found bool, err error) {
 	return t, true, nil
 }
 
-// skip goes over spaces and comments.
 func (l *lexer) skip() error {
 	for l.at < len(l.text) {
 		rest := l.text[l.at:]
@@ -147,7 +142,7 @@ func (l *lexer) skip() error {
 	return nil
 }
 
-// quotedBy goes over what is in quotes, in which the quote is written twice.
+// quotedBy skips a quoted text; a doubled quote does not end it.
 func (l *lexer) quotedBy(quote byte) error {
 	start := l.at
 	for l.at++; l.at < len(l.text); l.at++ {
@@ -164,7 +159,7 @@ func (l *lexer) quotedBy(quote byte) error {
 	return &sqlError{start, "a quote that does not end"}
 }
 
-// noParameter refuses $1 where it is no parameter: some drivers would put the value in.
+// noParameter refuses $1 in quotes and comments: some drivers would insert the value.
 func (l *lexer) noParameter(from, to int) error {
 	for i := from; i+1 < to && !l.whole; i++ {
 		if l.text[i] == '$' && l.text[i+1] >= '0' && l.text[i+1] <= '9' {
@@ -174,7 +169,7 @@ func (l *lexer) noParameter(from, to int) error {
 	return nil
 }
 
-// pass goes over so many bytes, of which there are at least two.
+// pass skips n bytes; fewer than two are the error otherwise.
 func (l *lexer) pass(n int, otherwise string) error {
 	if n < 2 {
 		return &sqlError{l.at, otherwise}
@@ -191,7 +186,6 @@ func (l *lexer) digits() (n int) {
 	return n
 }
 
-// number goes over a number, such as 1, 1.5, 1e3 or 0x1f.
 func (l *lexer) number() {
 	for l.at < len(l.text) {
 		c := l.text[l.at]

@@ -18,44 +18,41 @@ import (
 	"assay/workload/script/access"
 )
 
-// step is a statement of an attempt, as it was sent.
 type step struct {
 	statement Statement
-	// rows is how many rows it gave or changed; -1 if nobody counted.
+	// rows is the number given or changed; -1 if not counted.
 	rows int64
-	// first is the only column of the first row; nil if it has others.
-	first any
-	// answer are the first of its rows.
-	answer [][]any
-	// start and end are when it was sent and answered.
+	// first is the only column of the first row; nil if it has more.
+	first      any
+	answer     [][]any
 	start, end time.Duration
-	// line is the line of the script which sent it; 0 where that is not known.
+	// line is the script's; 0 if unknown.
 	line int
 }
 
-// part is a transaction of an attempt: all that a function in Starlark sends, or what a script
-// in pgbench's language sends from BEGIN to COMMIT, or a statement outside of these.
+// part is a transaction of an attempt: all of a Starlark function, the statements from BEGIN to
+// COMMIT in pgbench's language, or a statement outside these.
 type part struct {
 	steps []step
-	// line is where it begins, in a script of several; 0 in one that is one transaction.
+	// line is where it begins in a script of several, otherwise 0.
 	line int
-	// alone is true of a statement outside of BEGIN and COMMIT, and fixed if what is sent
-	// cannot be changed, since it goes as it is in a pipeline.
+	// alone: a statement outside BEGIN and COMMIT. fixed: in a pipeline, where a mend changes
+	// nothing.
 	alone, fixed bool
-	// unclear is why it cannot be told what it is; empty if it can.
+	// unclear says why it is not understood; empty if it is.
 	unclear string
-	// commit is a moment before COMMIT was sent, and end one after it was acknowledged.
+	// commit is before COMMIT was sent, end after its acknowledgement.
 	commit, end time.Duration
 }
 
-// add keeps a step, and one more than may be, which says that there were too many.
+// add keeps a step, and one beyond the bound as a sign that there were too many.
 func (p *part) add(s step) {
 	if len(p.steps) <= mostSteps {
 		p.steps = append(p.steps, s)
 	}
 }
 
-// close ends the transaction that is open, which has committed.
+// close ends the open transaction, which committed.
 func (c *call) close() {
 	if len(c.steps) > 0 || c.unclear != "" {
 		c.part.end = time.Since(c.watch.began)
@@ -64,8 +61,7 @@ func (c *call) close() {
 	c.part = part{}
 }
 
-// watch notes what transactions send, for the look at what an isolation level makes of
-// them. It is safe for concurrent use.
+// watch notes what transactions send, for the analysis. It is safe for concurrent use.
 type watch struct {
 	program *program
 	seed    uint64
@@ -74,31 +70,27 @@ type watch struct {
 	began time.Time
 
 	mu sync.Mutex
-	// known are the different sequences of statements, by their signatures.
+	// known are the distinct sequences by signature.
 	known map[string]*sequence
-	// noted counts the committed attempts of each transaction that are in known.
+	// noted counts, by transaction, the committed attempts in known.
 	noted []int64
-	// overflown is true if there were too many different sequences.
+	// overflown is true if there were too many sequences.
 	overflown bool
 	meetings  meetings
-	// log are the last transactions that committed, and cases those of them that broke what
-	// must hold.
+	// log has the last committed transactions; cases those that broke rules.
 	log        []*overlapping
 	logged     int
 	unexpected []operation
-	// seen is what reads see, for a search among these.
+	// seen is the level of reads, for a search in log.
 	seen  robustness.Level
 	cases []brokenBy
 }
 
-// sequence is a series of statements that transactions have sent.
 type sequence struct {
 	template template
 	count    int64
 }
 
-// maxSequences bounds the different sequences that are kept, and mostSteps the statements
-// of one.
 const (
 	maxSequences = 200
 	mostSteps    = 200
@@ -108,15 +100,13 @@ func newWatch(p *program, seed uint64, pause time.Duration) *watch {
 	return &watch{program: p, seed: seed, pause: pause, began: time.Now(), known: map[string]*sequence{}, noted: make([]int64, len(p.transactions))}
 }
 
-// watched is a transaction whose statements are noted, and sent after a pause if there is
-// to be one.
+// watched notes a transaction's statements, and sends them after a pause if there is one.
 type watched struct {
 	Transaction
 	call  *call
 	pause func(context.Context) error
 }
 
-// watching is the transaction as the script gets it.
 func (c *call) watching(tx Transaction) Transaction {
 	if c.watch == nil {
 		return tx
@@ -175,14 +165,12 @@ func (w *watched) Query(ctx context.Context, s Statement, row func([]any) error)
 	})
 }
 
-// shownRows is how many rows of an answer are shown, and mostRows how many are looked at for
-// keys where transactions are made to meet.
+// shownRows bounds the rows shown; mostRows those searched for keys in runs with pauses.
 const (
 	shownRows = 4
 	mostRows  = 100
 )
 
-// shown is the answer in short.
 func (s *step) shown() string {
 	text := ""
 	for _, values := range s.answer[:min(len(s.answer), shownRows)] {
@@ -194,7 +182,7 @@ func (s *step) shown() string {
 	return strings.TrimSpace(text)
 }
 
-// values are the values of its answer, as text; of documents, of their _id.
+// values are the answer's values as texts; for documents their _id.
 func (s *step) values() (all []string) {
 	for _, row := range s.answer {
 		for _, v := range row {
@@ -221,8 +209,7 @@ func (w *watched) Execute(ctx context.Context, s Statement) (changed int64, err 
 	return changed, err
 }
 
-// done takes what an attempt has sent whose transactions committed or may have; start is a
-// moment before the last COMMIT.
+// done takes an attempt that committed or may have; start is before its last COMMIT.
 func (w *watch) done(c *call, transaction int, outcome history.Outcome, start time.Duration) {
 	if w == nil {
 		return
@@ -261,7 +248,6 @@ func (w *watch) done(c *call, transaction int, outcome history.Outcome, start ti
 	}
 }
 
-// began is when the first statement was sent.
 func (p *part) began() time.Duration {
 	if len(p.steps) == 0 {
 		return p.end
@@ -269,8 +255,8 @@ func (p *part) began() time.Duration {
 	return p.steps[0].start
 }
 
-// meet compares a transaction with those that it overlapped. since is when the attempt began:
-// others of it may be compared yet.
+// meet compares a transaction with those that it overlapped. Transactions that ended before
+// since are forgotten.
 func (w *watch) meet(x *overlapping, since time.Duration) {
 	w.look(x)
 	w.mu.Lock()
@@ -278,7 +264,7 @@ func (w *watch) meet(x *overlapping, since time.Duration) {
 	w.meetings.add(x, since)
 }
 
-// enter takes a transaction; nil if there is no room for what it has sent.
+// enter takes a transaction; nil if there is no room.
 func (w *watch) enter(p *part, transaction int) *sequence {
 	if p.alone && len(p.steps) == 1 { // its rows are not counted: it found some, or none
 		p.steps[0].rows = 1
@@ -288,7 +274,7 @@ func (w *watch) enter(p *part, transaction int) *sequence {
 	return w.note(p, transaction)
 }
 
-// note enters what a transaction has sent among the known sequences; nil if there is no room.
+// note enters a transaction into known; nil if there is no room.
 func (w *watch) note(p *part, transaction int) *sequence {
 	signature := w.signature(p, transaction)
 	w.mu.Lock()
@@ -306,8 +292,7 @@ func (w *watch) note(p *part, transaction int) *sequence {
 	return of
 }
 
-// signature is the same for transactions that have the same template: where they begin, the
-// statements, which of them are on the same rows, and which found one.
+// signature is equal for transactions with equal templates.
 func (w *watch) signature(p *part, transaction int) string {
 	buffer := strconv.AppendInt(make([]byte, 0, 64), int64(transaction), 10)
 	buffer = strconv.AppendInt(append(buffer, ' '), int64(p.line), 10)
@@ -335,10 +320,10 @@ func found(rows int64) byte {
 	return '+'
 }
 
-// rowNames gives the rows of a transaction numbers, in the order in which they come.
+// rowNames numbers a transaction's rows in order of occurrence.
 type rowNames struct{ keys []string }
 
-// number is the number of the row that a key names; -1 of rows that a condition selects.
+// number is the number of the row that a key names; -1 for a condition.
 func (r *rowNames) number(a *access.Access, parameters []any) int {
 	if a.Key == nil {
 		return -1
@@ -353,7 +338,7 @@ func (r *rowNames) number(a *access.Access, parameters []any) int {
 	return len(r.keys) - 1
 }
 
-// rowKey is the row that a key names, the same in all transactions.
+// rowKey names a row alike in all transactions.
 func rowKey(a *access.Access, parameters []any) string {
 	key := make([]byte, 0, 32)
 	key = append(key, a.Table...)
@@ -363,7 +348,6 @@ func rowKey(a *access.Access, parameters []any) string {
 	return string(key)
 }
 
-// wordValue is a value in a statement as text.
 func wordValue(w access.Word, parameters []any) string {
 	if n, err := strconv.Atoi(w.Text); w.Kind == access.Parameter && err == nil && n >= 1 && n <= len(parameters) {
 		if v, is := parameters[n-1].(int64); is {
@@ -374,7 +358,6 @@ func wordValue(w access.Word, parameters []any) string {
 	return w.Text
 }
 
-// save enters what was noted.
 func (w *watch) save(s *state) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"assay/workload/definition"
 )
 
-// Work is the workload opened on one database: what a run does with it, phase by phase.
+// Work is a definition.Work.
 type Work struct {
 	store.Database
 	config   Config
@@ -26,24 +26,21 @@ type Work struct {
 	findings findings
 	reasons  reasons
 	watch    *watch
-	// kept is how many transactions of one client alone have kept the rules; 0 if that could not be
-	// tried.
+	// kept is the number of transactions of a single client that kept the rules; 0 if not tried.
 	kept int64
-	// scale is the variable of pgbench's, of scripts that name it; see variablesOf.
+	// scale is pgbench's variable; see variablesOf.
 	scale     int64
 	scaleOnce sync.Once
 }
 
-// Promise implements definition.Work.
 func (w *Work) Promise() string { return w.Promises().Model }
 
-// Open implements definition.Config. It returns Validate's error.
 func (c *Config) Open(ctx context.Context, db store.Database, seed uint64, _ int) (definition.Work, error) {
 	program, err := c.compile(languageOf(db))
 	if err != nil {
 		return nil, err
 	}
-	// Only where collections are sharded by _id have documents no other unique field.
+	// Only collections sharded by _id lack further unique fields.
 	program.statements.sharded = languageOf(db) == Documents && db.Lacks()[store.SecondaryUnique] != ""
 	if err := program.sendable(db); err != nil {
 		return nil, err
@@ -64,11 +61,10 @@ func (c *Config) Open(ctx context.Context, db store.Database, seed uint64, _ int
 	return &Work{Database: db, config: *c, program: program, seed: seed, rows: rows, watch: watch}, nil
 }
 
-// Rows is how many rows setup loads by db.insert.
+// Rows counts what setup loads by db.insert.
 func (w *Work) Rows() int64 { return w.rows }
 
-// Find implements store.Administration. Transactions may delete all rows, so that a schema
-// without any was not emptied by somebody else: it counts as one row.
+// Find counts an empty schema as one row, since transactions may delete all rows.
 func (w *Work) Find(ctx context.Context) (*store.Leftover, error) {
 	found, err := w.Database.Find(ctx)
 	if found != nil {
@@ -87,7 +83,7 @@ func (w *Work) Client(ctx context.Context, n int) (load.Client, error) {
 	return &client{Connection: connection, work: w, number: n}, nil
 }
 
-// Observers looks at the invariants, perSecond times a second; none if there are none.
+// Observers check the invariants perSecond times a second.
 func (w *Work) Observers() (clients []load.Client, perSecond float64) {
 	if w.config.Observe == 0 || !w.program.observed() {
 		return nil, 0
@@ -95,7 +91,7 @@ func (w *Work) Observers() (clients []load.Client, perSecond float64) {
 	return []load.Client{&observer{work: w}}, w.config.Observe
 }
 
-// observed reports whether an invariant is to hold in every state.
+// observed reports whether an invariant must hold in every state.
 func (p *program) observed() bool {
 	for i := range p.invariants {
 		if !p.invariants[i].atEnd {
@@ -105,11 +101,9 @@ func (p *program) observed() bool {
 	return false
 }
 
-// maxBatch is the most rows that are loaded at once.
 const maxBatch = 1000
 
-// Load does what setup says, and then rehearses the script: each transaction once, rolled
-// back, and each query. What is wrong with the script is an *Error.
+// Load runs setup and rehearses the script. A fault of the script is an *Error.
 func (w *Work) Load(ctx context.Context, loaded func(done, total int64)) error {
 	err := w.setUp(ctx, loaded)
 	if err == nil {
@@ -158,7 +152,7 @@ func (w *Work) setUp(ctx context.Context, loaded func(done, total int64)) error 
 	})
 }
 
-// recordMade notes what a statement of setup has made, if it is one that makes something.
+// recordMade records what a statement of setup makes, so that it is known to be assay's.
 func (w *Work) recordMade(ctx context.Context, s Statement) error {
 	first, _, _ := strings.Cut(strings.TrimSpace(s.Text), " ")
 	if s.Command == nil && !strings.EqualFold(first, "create") {
@@ -171,7 +165,7 @@ func (w *Work) recordMade(ctx context.Context, s Statement) error {
 	return recording.RecordMade(ctx)
 }
 
-// recordDefined notes what transactions have made, so that it is known to be assay's.
+// recordDefined records what transactions made.
 func (w *Work) recordDefined(ctx context.Context) error {
 	defines := func(t transaction) bool { return t.texts != nil && t.texts.defines }
 	recording, is := store.As[store.Recording](w.Database)
@@ -201,8 +195,7 @@ func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total i
 	}, loaded)
 }
 
-// Create implements store.Database. On tables that were there before the script is tried with one
-// client, in a transaction that is rolled back.
+// Create tries a script on existing tables with one client, and rolls back.
 func (w *Work) Create(ctx context.Context, mark store.Marker) error {
 	err := w.Database.Create(ctx, mark)
 	if err == nil && w.config.Existing {
@@ -217,9 +210,8 @@ func (w *Work) Create(ctx context.Context, mark store.Marker) error {
 	return err
 }
 
-// rehearse runs each transaction once and leaves it without COMMIT, and asks each query
-// once: what is wrong with the script is so known before clients begin, and what setup
-// has loaded keeps the invariants.
+// rehearse runs each transaction once without COMMIT, and each query, to find faults before
+// clients begin. The invariants must hold on the loaded rows.
 func (w *Work) rehearse(ctx context.Context) error {
 	queries := func(at func(context.Context, Querier) error) error {
 		err := look(ctx, w.Audit, func(q Querier) error { return at(ctx, q) })
@@ -268,7 +260,7 @@ func (w *Work) rehearse(ctx context.Context) error {
 	return queries(w.program.rolledBack)
 }
 
-// tried is what was wrong with a transaction that was tried and rolled back.
+// tried is the fault of a transaction that was tried.
 func (c *call) tried(ctx context.Context, reply store.Reply) error {
 	var wrong *Error
 	switch err := c.ended(); {
@@ -283,7 +275,7 @@ func (c *call) tried(ctx context.Context, reply store.Reply) error {
 	return fmt.Errorf("try transaction %q: %v", c.transaction.name, reply.Err) // the database was lost, or the like
 }
 
-// opening holds the queries against what setup has loaded.
+// opening checks the queries on the loaded rows.
 func (p *program) opening(ctx context.Context, q Querier) error {
 	for i := range p.invariants {
 		n := &p.invariants[i]
@@ -314,8 +306,7 @@ func (p *program) opening(ctx context.Context, q Querier) error {
 	return nil
 }
 
-// rolledBack holds the queries against what setup has loaded once more, when the
-// transactions were tried and rolled back.
+// rolledBack checks the queries again, after the transactions were tried and rolled back.
 func (p *program) rolledBack(ctx context.Context, q Querier) error {
 	err := p.opening(ctx, q)
 	if wrong := (*Error)(nil); errors.As(err, &wrong) && wrong.Err == nil {
@@ -325,7 +316,7 @@ func (p *program) rolledBack(ctx context.Context, q Querier) error {
 	return err
 }
 
-// compareInts is the order of a value and a number, and not 0 if there is none.
+// compareInts is not 0 if the values have no order.
 func compareInts(v any, n int64) int {
 	order, comparable := compare(v, n)
 	if !comparable {

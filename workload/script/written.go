@@ -10,15 +10,14 @@ import (
 	"assay/workload/script/access"
 )
 
-// written is what is known of a statement that is sent as its user wrote it.
+// written describes a statement that is sent verbatim.
 type written struct {
 	kind store.TextKind
-	// reads and writes are the tables that it names.
+	// reads and writes are tables.
 	reads, writes []string
 }
 
-// asWritten looks at a statement: it refuses what the guard refuses, and tells what the
-// statement does to the transaction.
+// asWritten refuses what the guard refuses, and says what the statement does to its transaction.
 func (s *statements) asWritten(text string) (of written, err error) {
 	all, err := wholeTokens(text)
 	if err != nil || len(all) == 0 {
@@ -59,8 +58,8 @@ func (s *statements) asWritten(text string) (of written, err error) {
 	return of, nil
 }
 
-// kindOfTokens is what a statement does to its transaction, by its words (PostgreSQL manual,
-// "SQL Commands"; MySQL manual, "Statements That Cause an Implicit Commit").
+// kindOfTokens is what a statement does to its transaction (PostgreSQL manual, "SQL Commands";
+// MySQL manual, "Statements That Cause an Implicit Commit").
 func kindOfTokens(all []access.Word) store.TextKind {
 	first := all[0]
 	has := func(words ...string) bool {
@@ -91,8 +90,7 @@ func kindOfTokens(all []access.Word) store.TextKind {
 	return store.Anything
 }
 
-// kindOfQuery is that of a query: one that calls a function may write, but for functions
-// that are known, and so may a part of WITH.
+// kindOfQuery: a query may write by an unknown function or a part of WITH.
 func kindOfQuery(all []access.Word) store.TextKind {
 	kind := store.NoEffect
 	for i, t := range all {
@@ -110,8 +108,7 @@ func kindOfQuery(all []access.Word) store.TextKind {
 	return kind
 }
 
-// withoutEffect are words before a parenthesis that call no function, and functions that
-// change nothing in any database.
+// withoutEffect are words before a parenthesis that call no function or a harmless one.
 func withoutEffect() []string {
 	return []string{"select", "from", "where", "in", "and", "or", "not", "exists", "any", "all", "some", "on", "using", "values", "as", "by", "over", "filter", "within",
 		"group", "having", "limit", "union", "except", "intersect", "join", "lateral", "when", "then", "else", "case", "distinct", "row", "array", "between", "materialized",
@@ -120,8 +117,7 @@ func withoutEffect() []string {
 		"generate_series", "unnest", "string_agg", "array_agg", "bool_and", "bool_or", "row_number", "rank", "lag", "lead", "varchar", "char", "numeric", "decimal"}
 }
 
-// mayBeWritten refuses what could change something outside of the schema, however it is
-// named.
+// mayBeWritten refuses what could change something outside the schema, whatever its name.
 func mayBeWritten(all []access.Word) error {
 	first := all[0]
 	refused := func(why string) error {
@@ -150,8 +146,7 @@ func mayBeWritten(all []access.Word) error {
 	return refused("what it changes may lie outside of assay's schema")
 }
 
-// tablesOf are the tables that a statement names, those that it reads and those that it
-// changes, without what WITH defines.
+// tablesOf are the tables that a statement reads and changes, without those that WITH defines.
 func tablesOf(all []access.Word) (reads, writes []string) {
 	defined := map[string]bool{}
 	for i, t := range all {

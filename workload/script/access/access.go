@@ -1,11 +1,10 @@
-// Package access says what a statement reads and writes: which tables and columns, and
-// whether of one row that a key names, of rows that a condition selects, or of new ones.
+// Package access says what a statement reads and writes: which columns of which tables, and of
+// which rows: one that a key names, those of a condition, or new ones.
 //
-// It understands plain SELECT, INSERT, UPDATE and DELETE on one table. Of any other statement
-// it says that everything is read and written that it names, and of one whose names it does
-// not know that it cannot tell: it errs to that side alone.
+// It understands plain SELECT, INSERT, UPDATE and DELETE on one table. For any other statement
+// it says that everything named is read and written, or that it cannot tell.
 //
-// It knows no workload and no database, and takes no text apart: it is given words.
+// It knows no workload and no database. It takes words, not text.
 package access
 
 import (
@@ -13,23 +12,23 @@ import (
 	"strings"
 )
 
-// Kind is what a Word is.
+// Kind is the kind of a Word.
 type Kind uint8
 
 const (
-	// Name is a name or a keyword; Quoted is a name in quotes.
+	// Name is a name or a keyword; Quoted is a quoted name.
 	Name Kind = iota + 1
 	Quoted
-	// Literal is a number or a text, and Parameter $1, whose Text is 1.
+	// Literal is a number or a text. Parameter is $1, with the Text 1.
 	Literal
 	Parameter
 	// Sign is any other character, or ::.
 	Sign
-	// Body is what stands between dollar quotes, with these.
+	// Body is a text in dollar quotes, with the quotes.
 	Body
 )
 
-// Word is one word of a statement, from its first byte to before the end.
+// Word is one word of a statement, from byte Start to before End.
 type Word struct {
 	Kind       Kind
 	Text       string
@@ -50,62 +49,60 @@ const (
 type Access struct {
 	Table string
 	Verb  Verb
-	// Key are the values of a key's columns: each a parameter or a literal. It is nil where
-	// rows are selected by a condition.
+	// Key has the values of a key's columns, parameters or literals; nil if a condition selects
+	// the rows.
 	Key []Word
-	// Condition are the columns by which rows are selected, without those of the key,
-	// Reads those that are read of the rows, and Writes those that are written.
+	// Condition has the columns that select rows, except Key's. Reads and Writes are the columns
+	// read and written.
 	Condition, Reads, Writes []string
-	// Fixed are columns of which each row that is meant has this value: by a condition of
-	// equalities, or since it is inserted so.
+	// Fixed has columns with one value in all rows meant, by an equality or as inserted.
 	Fixed map[string]Word
 	// Locks is true if rows are locked against writers, as by FOR UPDATE.
 	Locks bool
-	// Simple is true of a SELECT to which FOR UPDATE can be appended: of one table, without
-	// grouping, sets and locks.
+	// Simple is true for a SELECT that can take FOR UPDATE: one table, no grouping, sets or
+	// locks.
 	Simple bool
-	// Adds is true of an UPDATE that makes each column it sets from that column's own value.
+	// Adds is true for an UPDATE that computes each column from its own value.
 	Adds bool
-	// Sets are the columns that an UPDATE sets to a parameter alone.
+	// Sets are columns that an UPDATE sets to just a parameter.
 	Sets map[string]Word
-	// Only is the column of a SELECT of one column and nothing else.
+	// Only is the column of a SELECT of nothing but one column.
 	Only string
 }
 
 // All stands for all columns.
 const All = "*"
 
-// Table is what is known of a table.
+// Table is a known table.
 type Table struct {
 	Columns []string
-	// Keys are the columns of its primary key and of each unique one.
+	// Keys are the columns of its primary and unique keys.
 	Keys [][]string
 	// References are the tables that it refers to.
 	References []string
-	// Hidden is true if writing it may write others, by a cascade.
+	// Hidden is true if writing to it may cascade to other tables.
 	Hidden bool
 }
 
-// Catalog are the tables that were made, by their names in lower case.
+// Catalog has the tables that were made, by lower-case name.
 type Catalog struct {
 	Tables map[string]*Table
-	// Unclear is why statements may do what they do not say; empty if they do not.
+	// Unclear says why statements may do more than they say; empty if they do not.
 	Unclear string
 }
 
-// fold is a name as it is looked up. Quoted names fold too: two that differ in case alone
-// are taken for one, which is the careful side.
+// fold folds quoted names too: names that differ in case alone count as one, to be safe.
 func fold(w Word) string { return strings.ToLower(w.Text) }
 
-// Is reports whether it is one of these words.
+// Is reports whether the word is one of these keywords.
 func (w Word) Is(words ...string) bool {
 	return w.Kind == Name && slices.ContainsFunc(words, func(s string) bool { return strings.EqualFold(s, w.Text) })
 }
 
-// Sign reports whether it is this sign.
+// Sign reports whether the word is this sign.
 func (w Word) Sign(text string) bool { return w.Kind == Sign && w.Text == text }
 
-// Named reports whether it is a name, or a keyword.
+// Named reports whether the word is a name or a keyword.
 func (w Word) Named() bool { return w.Kind == Name || w.Kind == Quoted }
 
 // Of says what a statement reads and writes; known is false if that cannot be told.
@@ -133,27 +130,26 @@ func (c *Catalog) Of(words []Word) (all []Access, known bool) {
 	return r.withReferences(all)
 }
 
-// reader reads one statement.
 type reader struct {
 	catalog *Catalog
 	words   []Word
 }
 
-// nested reports whether there is a query in the statement beside itself.
+// nested reports whether the statement contains another query.
 func (r *reader) nested() bool {
 	return slices.ContainsFunc(r.words[1:], func(w Word) bool {
 		return w.Is("select", "with", "union", "intersect", "except", "join", "using", "lateral", "table")
 	})
 }
 
-// pure are functions without effect that read nothing but their arguments.
+// pure are functions without effect that read only their arguments.
 func pure() []string {
 	return []string{"count", "sum", "min", "max", "avg", "coalesce", "abs", "lower", "upper", "length", "round", "floor", "ceil",
 		"greatest", "least", "nullif", "mod", "concat", "cast", "substr", "substring", "now", "random", "in", "values", "and", "or", "not",
 		"where", "exists", "on", "any", "all", "as", "over", "bigint", "integer", "int", "numeric", "decimal", "varchar", "char", "text", "key", "set"}
 }
 
-// called is a function that may do more than to compute; empty if none is called.
+// called is a function that may do more than compute; empty if there is none.
 func (r *reader) called() string {
 	for i, w := range r.words[:len(r.words)-1] {
 		if w.Named() && r.words[i+1].Sign("(") && !w.Is(pure()...) && r.catalog.Tables[fold(w)] == nil {
@@ -165,8 +161,8 @@ func (r *reader) called() string {
 
 func (r *reader) effects() bool { return r.called() != "" }
 
-// everything takes the statement for one that reads and writes all tables that it names; one
-// that can only read is taken for a read of them.
+// everything assumes that the statement reads and writes all tables that it names, or only reads
+// them if it can only read.
 func (r *reader) everything() (all []Access, known bool) {
 	if r.effects() {
 		return nil, false
@@ -182,7 +178,7 @@ func (r *reader) everything() (all []Access, known bool) {
 			continue
 		}
 		if r.catalog.Tables[name] == nil {
-			// What stands where a table does and is none may be a view.
+			// An unknown name in a table's place may be a view.
 			if i > 0 && r.words[i-1].Is("from", "join", "into", "update") && !r.within(name) {
 				return nil, false
 			}
@@ -200,7 +196,7 @@ func (r *reader) everything() (all []Access, known bool) {
 	return all, len(seen) > 0
 }
 
-// within reports whether a name is one that the statement itself gives: WITH name AS.
+// within reports whether the statement itself defines the name: WITH name AS.
 func (r *reader) within(name string) bool {
 	for i, w := range r.words[:len(r.words)-1] {
 		if w.Named() && fold(w) == name && r.words[i+1].Is("as") && i > 0 && (r.words[i-1].Is("with", "recursive") || r.words[i-1].Sign(",")) {
@@ -210,8 +206,7 @@ func (r *reader) within(name string) bool {
 	return false
 }
 
-// withReferences adds what foreign keys have the database look at. It cannot tell where they
-// have it change rows of other tables.
+// withReferences adds the rows that foreign keys look at. It cannot tell what cascades change.
 func (r *reader) withReferences(all []Access) (out []Access, known bool) {
 	out = all
 	for _, a := range all {
@@ -235,7 +230,7 @@ func (r *reader) withReferences(all []Access) (out []Access, known bool) {
 	return out, true
 }
 
-// Why says of a statement of which Of cannot tell what it reads and writes why that is.
+// Why says why Of cannot tell what a statement reads and writes.
 func (c *Catalog) Why(words []Word) string {
 	r := reader{catalog: c, words: words}
 	switch {

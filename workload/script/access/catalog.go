@@ -2,8 +2,8 @@ package access
 
 import "slices"
 
-// Made takes a statement of setup: what it makes, and what it does to what is known. A
-// statement of which it cannot tell that is the end of all that is known.
+// Made takes a statement of setup. A statement that it does not understand makes the catalog
+// Unclear.
 func (c *Catalog) Made(words []Word) {
 	if c.Tables == nil {
 		c.Tables = map[string]*Table{}
@@ -30,7 +30,7 @@ func (c *Catalog) Made(words []Word) {
 	}
 }
 
-// table takes what stands behind CREATE TABLE.
+// table takes the words behind CREATE TABLE.
 func (c *Catalog) table(words []Word) {
 	for len(words) > 0 && words[0].Is("if", "not", "exists") {
 		words = words[1:]
@@ -108,7 +108,6 @@ func inParentheses(words []Word) (names []string) {
 	return nil
 }
 
-// index takes CREATE UNIQUE INDEX name ON table (columns).
 func (c *Catalog) index(words []Word) {
 	on := slices.IndexFunc(words, func(w Word) bool { return w.Is("on") })
 	if on < 0 || on+2 >= len(words) || !words[1].Is("unique") || slices.ContainsFunc(words, func(w Word) bool { return w.Is("where") }) {
@@ -121,7 +120,7 @@ func (c *Catalog) index(words []Word) {
 	}
 }
 
-// alter takes what stands behind ALTER TABLE: a constraint is added, or it is not understood.
+// alter takes the words behind ALTER TABLE. It understands an added constraint alone.
 func (c *Catalog) alter(words []Word) {
 	if len(words) < 3 {
 		return

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// split is the words before and behind the first of these words outside of parentheses.
+// split splits at the first of these words outside parentheses.
 func split(words []Word, at ...string) (before, behind []Word, found string) {
 	depth := 0
 	for i, w := range words {
@@ -21,7 +21,7 @@ func split(words []Word, at ...string) (before, behind []Word, found string) {
 	return words, nil, ""
 }
 
-// list are the parts between commas outside of parentheses.
+// list splits at commas outside parentheses.
 func list(words []Word) (parts [][]Word) {
 	depth, start := 0, 0
 	for i, w := range words {
@@ -38,7 +38,7 @@ func list(words []Word) (parts [][]Word) {
 	return append(parts, words[start:])
 }
 
-// table takes the name of a table, with an alias; ok is false if there is anything else.
+// table takes a table's name and alias; ok is false if there is more.
 func (r *reader) table(words []Word) (t *Table, name string, ok bool) {
 	if len(words) > 0 && words[0].Is("only") {
 		words = words[1:]
@@ -54,7 +54,7 @@ func (r *reader) table(words []Word) (t *Table, name string, ok bool) {
 	return t, name, t != nil && !t.Hidden
 }
 
-// columns are those that an expression names; All where it names something else.
+// columns are the columns in an expression; All if it names anything else.
 func (r *reader) columns(t *Table, words []Word) (all []string) {
 	for i, w := range words {
 		switch {
@@ -74,15 +74,14 @@ func (r *reader) columns(t *Table, words []Word) (all []string) {
 	return all
 }
 
-// plainWords are words of expressions that are no columns.
 func plainWords() []string {
 	return []string{"and", "or", "not", "null", "is", "in", "between", "like", "ilike", "true", "false", "distinct", "as", "asc", "desc", "by", "case",
 		"when", "then", "else", "end", "nulls", "first", "last", "escape", "default", "div", "interval", "current_timestamp", "current_date"}
 }
 
-// where takes a condition: the values of a key, if all columns of one are compared with
-// values and everything else must hold beside, the columns of the rest, and all that are
-// compared with values.
+// where takes a condition. key has the values of a key if the condition equates all its columns
+// and the rest must hold too. rest has the other columns, equal all columns compared with
+// values.
 func (r *reader) where(t *Table, words []Word) (key []Word, rest []string, equal map[string]Word) {
 	equal = map[string]Word{}
 	left := words
@@ -115,7 +114,6 @@ func (r *reader) where(t *Table, words []Word) (key []Word, rest []string, equal
 	return nil, r.columns(t, words), equal
 }
 
-// repeated reports whether a column is named more than once.
 func repeated(words []Word, column string) bool {
 	n := 0
 	for _, w := range words {
@@ -184,7 +182,6 @@ func (r *reader) selects() ([]Access, bool) {
 	return []Access{a}, true
 }
 
-// aggregates reports whether rows are put together in what is chosen.
 func aggregates(chosen []Word) bool {
 	return slices.ContainsFunc(chosen, func(w Word) bool { return w.Is("count", "sum", "min", "max", "avg", "distinct", "over") })
 }
@@ -289,7 +286,7 @@ func (r *reader) inserts() ([]Access, bool) {
 	return []Access{a}, true
 }
 
-// keyOf are the values of the first key among those of a row; nil if one is no plain value.
+// keyOf has a row's values of the first key; nil if one is no plain value.
 func keyOf(t *Table, columns []string, values [][]Word) (key []Word) {
 	if len(t.Keys) == 0 || len(columns) != len(values) {
 		return nil

@@ -8,8 +8,7 @@ import (
 	"assay/workload"
 )
 
-// drawing is a function of chance (PostgreSQL manual, pgbench, "Random Functions"). It has
-// pgbench's laws and limits, and draws from the scope's random numbers.
+// drawing has pgbench's laws and limits (PostgreSQL manual, pgbench, "Random Functions").
 func drawing(name string) function {
 	f := function{least: 3, most: 3}
 	if name == "random" {

@@ -2,23 +2,21 @@ package pgbench
 
 import "assay/workload"
 
-// Expression computes a value.
+// Expression is a parsed expression.
 type Expression struct{ root node }
 
-// Scope is what an expression reads.
+// Scope is the environment of an expression.
 type Scope struct {
 	Variables *Variables
-	// Random is what the functions of chance draw from.
-	Random *workload.Random
+	Random    *workload.Random
 	// Debug gets what debug() writes; nil drops it.
 	Debug func(Value)
 }
 
-// Evaluate computes the value. An error is of the script: division by zero, a variable
-// that is not set, an integer out of range.
+// Evaluate's errors are the script's: division by zero, an unset variable, an integer out of
+// range.
 func (x *Expression) Evaluate(s *Scope) (Value, error) { return x.root.value(s) }
 
-// node is a part of an expression.
 type node interface {
 	value(s *Scope) (Value, error)
 }
@@ -27,13 +25,12 @@ type constant struct{ Value }
 
 func (c constant) value(*Scope) (Value, error) { return c.Value, nil }
 
-// reference is the value of a variable.
 type reference string
 
 func (r reference) value(s *Scope) (Value, error) { return s.Variables.value(string(r)) }
 
-// lazy is AND, where false decides, or OR, where true does. The second operand is not computed
-// where the first decides, and NULL as the first decides too.
+// lazy is AND, which false decides, or OR, which true decides. A first operand that decides or
+// is NULL spares the second.
 type lazy struct {
 	left, right node
 	decides     bool
@@ -53,7 +50,7 @@ func (l lazy) value(s *Scope) (Value, error) {
 	return v, err
 }
 
-// choice is CASE: the results of which the condition is the first true one, or otherwise.
+// choice is CASE.
 type choice struct {
 	conditions, results []node
 	otherwise           node
@@ -72,14 +69,13 @@ func (c choice) value(s *Scope) (Value, error) {
 	return c.otherwise.value(s)
 }
 
-// maxArguments is how many arguments a function has at most.
+// maxArguments bounds a function's arguments.
 const maxArguments = 16
 
-// application is a function or an operator with its arguments.
 type application struct {
 	apply     func(s *Scope, a []Value) (Value, error)
 	arguments []node
-	// takesNull is true if the function is computed for NULL too. Any other is then NULL.
+	// takesNull: the function takes NULL. Others give NULL for NULL.
 	takesNull bool
 }
 

@@ -6,17 +6,16 @@ import (
 	"math"
 )
 
-// function is one that an expression can call.
 type function struct {
-	// least and most are how many arguments it takes.
+	// least and most bound the number of arguments.
 	least, most int
 	apply       func(s *Scope, a []Value) (Value, error)
-	// seeded: a last argument that is missing is the variable default_seed.
+	// seeded: the variable default_seed stands for a missing last argument.
 	seeded    bool
 	takesNull bool
 }
 
-// functionOf is the function of a name (PostgreSQL manual, pgbench, "Built-In Functions").
+// functionOf knows the functions of the PostgreSQL manual, pgbench, "Built-In Functions".
 func functionOf(name string) (f function, known bool) {
 	switch name {
 	case "abs":
@@ -55,7 +54,6 @@ func functionOf(name string) (f function, known bool) {
 	return f, false
 }
 
-// ofDouble is a function of one double.
 func ofDouble(of func(float64) float64) function {
 	return function{least: 1, most: 1, apply: func(_ *Scope, a []Value) (Value, error) {
 		x, err := a[0].asDouble()
@@ -100,7 +98,7 @@ func power(_ *Scope, a []Value) (Value, error) {
 func greatest(_ *Scope, a []Value) (Value, error) { return extreme(a, false) }
 func least(_ *Scope, a []Value) (Value, error)    { return extreme(a, true) }
 
-// extreme is the least or greatest of values: a double, if one of them is.
+// extreme is a double if any value is.
 func extreme(a []Value, least bool) (Value, error) {
 	real := false
 	for _, v := range a {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// The precedences of operators, from the loosest: those of SQL.
+// Precedences of operators as in SQL, from the loosest.
 const (
 	orLevel = iota + 1
 	andLevel
@@ -19,8 +19,7 @@ const (
 	signLevel
 )
 
-// maxDepth bounds how deep an expression is nested, and maxOperations how many operators it
-// has.
+// Bounds on an expression's nesting and operators.
 const (
 	maxDepth      = 1000
 	maxOperations = 10_000
@@ -30,13 +29,11 @@ const (
 type grammar struct {
 	*reader
 	// ahead is the next token.
-	ahead token
-	depth int
-	// operations is how many operators were read.
+	ahead      token
+	depth      int
 	operations int
 }
 
-// expression reads an expression up to the end of the line.
 func (r *reader) expression() (*Expression, error) {
 	g := &grammar{reader: r}
 	err := g.advance()
@@ -65,7 +62,7 @@ func (g *grammar) unexpected() error {
 	return g.fail(g.ahead.at, fmt.Sprintf("%q is not understood here", g.ahead.text), "")
 }
 
-// want takes a token that must come.
+// want takes a required token.
 func (g *grammar) want(kind tokenKind, text string) error {
 	if !g.ahead.is(kind, text) {
 		if g.ahead.kind == nothing {
@@ -76,7 +73,7 @@ func (g *grammar) want(kind tokenKind, text string) error {
 	return g.advance()
 }
 
-// level is the precedence of the operator that comes next; 0 if none does.
+// level is the precedence of the next operator; 0 if there is none.
 func (g *grammar) level() int {
 	if g.ahead.kind != sign && g.ahead.kind != name {
 		return 0
@@ -100,7 +97,7 @@ func (g *grammar) level() int {
 	return 0
 }
 
-// operators reads operands with operators of at least a level between them.
+// operators reads operands joined by operators of at least a level.
 func (g *grammar) operators(least int) (node, error) {
 	left, err := g.operand()
 	compared := false
@@ -131,7 +128,6 @@ func (g *grammar) operators(least int) (node, error) {
 	return nil, err
 }
 
-// binary is an operator between two operands.
 func binary(operator string, left, right node) node {
 	switch operator {
 	case "and":
@@ -147,7 +143,7 @@ func binary(operator string, left, right node) node {
 	return &application{apply: operatorOf(operator), arguments: []node{left, right}}
 }
 
-// test reads what comes behind IS, and is the test for it, or for ISNULL and NOTNULL.
+// test reads the rest of IS, ISNULL or NOTNULL.
 func (g *grammar) test(operator string, left node) (node, error) {
 	wanted, not := Value{}, operator == "notnull"
 	if operator == "is" {
@@ -172,7 +168,6 @@ func (g *grammar) test(operator string, left node) (node, error) {
 	}}, nil
 }
 
-// operand reads what stands between operators.
 func (g *grammar) operand() (node, error) {
 	t := g.ahead
 	if g.depth++; g.depth > maxDepth {
@@ -210,8 +205,7 @@ func (g *grammar) operand() (node, error) {
 	return g.function(t)
 }
 
-// prefix reads what comes behind an operator with one operand, or in parentheses. -x is
-// computed as 0 - x, and ~x as -1 # x.
+// prefix reads the operand of a prefix operator, or parentheses. -x is 0 - x, and ~x is -1 # x.
 func (g *grammar) prefix(t token) (node, error) {
 	switch t.text {
 	case "(":
@@ -260,7 +254,6 @@ func numberIsWhole(text string) bool {
 	return true
 }
 
-// choice reads CASE up to its END.
 func (g *grammar) choice() (node, error) {
 	c := choice{otherwise: constant{}}
 	for first := true; first || g.ahead.is(name, "when"); first = false {
@@ -292,7 +285,6 @@ func (g *grammar) choice() (node, error) {
 	return c, g.want(name, "end")
 }
 
-// function reads the arguments of a function.
 func (g *grammar) function(t token) (node, error) {
 	of, known := functionOf(t.text)
 	if !known {

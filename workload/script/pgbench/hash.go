@@ -6,8 +6,8 @@ import (
 	"assay/workload"
 )
 
-// hashFNV1a is FNV-1a of the eight bytes of a value, from the least significant one, whose
-// offset basis is changed by the seed (G. Fowler, L. C. Noll, P. Vo).
+// hashFNV1a is FNV-1a of a value's eight bytes, lowest first, with the seed in its offset basis
+// (G. Fowler, L. C. Noll, P. Vo).
 func hashFNV1a(value, seed uint64) uint64 {
 	const basis, prime = 0xcbf29ce484222325, 0x100000001b3
 	h := basis ^ seed
@@ -18,7 +18,7 @@ func hashFNV1a(value, seed uint64) uint64 {
 	return h
 }
 
-// hashMurmur2 is MurmurHash64A of the eight bytes of a value (A. Appleby).
+// hashMurmur2 is MurmurHash64A of a value's eight bytes (A. Appleby).
 func hashMurmur2(value, seed uint64) uint64 {
 	const m, r = 0xc6a4a7935bd1e995, 47
 	const length = m & (1<<61 - 1) * 8 // times the 8 bytes, of 64 bits
@@ -29,10 +29,9 @@ func hashMurmur2(value, seed uint64) uint64 {
 	return h ^ h>>r
 }
 
-// permute is a permutation of the numbers from 0 to below a size that the seed chooses. It
-// is the function of pgbench's manual (PostgreSQL 14 and later), to the same values: six
-// rounds, each of an odd factor, an exclusive or and a rotation on the lower and on the
-// upper numbers, of which there is a power of two, and of an offset to all.
+// permute is a permutation of 0 to size-1 chosen by the seed, with the values of pgbench's
+// permute (PostgreSQL 14). Each of six rounds applies an odd factor, an exclusive or and a
+// rotation to the lower and the upper power of two of the numbers, and an offset to all.
 func permute(value, size, seed uint64) uint64 {
 	if size < 2 {
 		return 0
@@ -58,8 +57,8 @@ func permute(value, size, seed uint64) uint64 {
 	return v
 }
 
-// xoroshiro is xoroshiro128** 1.0 (D. Blackman, S. Vigna, "Scrambled Linear Pseudorandom
-// Number Generators", ACM TOMS 47(4), 2021), whose state SplitMix64 makes of a seed.
+// xoroshiro is xoroshiro128** 1.0 (D. Blackman, S. Vigna, "Scrambled Linear Pseudorandom Number
+// Generators", ACM TOMS 47(4), 2021). SplitMix64 makes its state from a seed.
 type xoroshiro struct{ a, b uint64 }
 
 func newXoroshiro(seed uint64) xoroshiro {
@@ -75,7 +74,7 @@ func (x *xoroshiro) next() uint64 {
 	return v
 }
 
-// upTo draws from 0 to a number by its high bits, again while they are too many.
+// upTo draws from 0 to n, both included.
 func (x *xoroshiro) upTo(n uint64) uint64 {
 	if n == 0 {
 		return 0

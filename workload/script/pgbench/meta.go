@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// word is a word of a command, and where it begins.
 type word struct {
 	text string
 	at   int
@@ -45,7 +44,7 @@ func (r *reader) meta() error {
 		"the commands are \\set, \\sleep, \\if, \\elif, \\else, \\endif, \\gset, \\aset, \\startpipeline, \\syncpipeline and \\endpipeline")
 }
 
-// word reads a word of the line; found is false at its end, behind which reading goes on.
+// word reads a word; found is false at the line's end, which it consumes.
 func (r *reader) word() (w word, found bool) {
 	r.skipSpace()
 	if r.at == len(r.text) {
@@ -63,7 +62,7 @@ func (r *reader) word() (w word, found bool) {
 	return w, true
 }
 
-// skipSpace goes over the spaces of a line. A backslash at its end continues it.
+// skipSpace skips spaces in a line. A backslash at the line's end continues it.
 func (r *reader) skipSpace() {
 	for r.at < len(r.text) {
 		n := r.continuation()
@@ -77,7 +76,7 @@ func (r *reader) skipSpace() {
 	}
 }
 
-// continuation is how long a backslash at the end of a line is, with that end; 0 for none.
+// continuation is the length of a backslash with the line end; 0 for none.
 func (r *reader) continuation() int {
 	for _, mark := range [...]string{"\\\n", "\\\r\n"} {
 		if strings.HasPrefix(r.text[r.at:], mark) {
@@ -87,7 +86,7 @@ func (r *reader) continuation() int {
 	return 0
 }
 
-// plain enters a command that has words and no expression.
+// plain enters a command of words without an expression.
 func (r *reader) plain(start int, command string, words []word) error {
 	switch command {
 	case "gset", "aset":
@@ -103,7 +102,7 @@ func (r *reader) plain(start int, command string, words []word) error {
 	return nil
 }
 
-// store gives the statement before its end.
+// store makes the statement before store its answer.
 func (r *reader) store(start int, command string, words []word) error {
 	last := len(r.script.Commands) - 1
 	if last < 0 || r.script.Commands[last].Kind != SQL || r.script.Commands[last].Statement.End != Semicolon {
@@ -124,7 +123,6 @@ func (r *reader) store(start int, command string, words []word) error {
 	return nil
 }
 
-// isName reports whether a variable can have this name.
 func isName(text string) bool {
 	return text != "" && beginsName(text[0]) && nameLength(text, false) == len(text)
 }
@@ -177,7 +175,6 @@ func (r *reader) sleep(start int, words []word) error {
 	return nil
 }
 
-// set reads the name of a variable and an expression.
 func (r *reader) set(start int) error {
 	name, found := r.word()
 	if !found {
@@ -194,17 +191,15 @@ func (r *reader) set(start int) error {
 	return nil
 }
 
-// condition is an \if that has no \endif yet.
+// condition is an \if without its \endif yet.
 type condition struct {
 	at int
-	// branch is the number of the command that goes on elsewhere if it is not true; -1
-	// behind \else.
+	// branch is the command to be given a target; -1 behind \else.
 	branch int
-	// jumps are the numbers of those that end a branch.
+	// jumps are the commands that end a branch.
 	jumps []int
 }
 
-// condition reads \if and what belongs to it.
 func (r *reader) condition(start int, command string) error {
 	if command == "if" {
 		x, err := r.expression()

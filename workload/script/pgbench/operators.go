@@ -11,8 +11,7 @@ var (
 	errRange = errors.New("the integer is out of range")
 )
 
-// operatorOf is what computes an operator with two operands. With a double, it computes in
-// doubles; % and the operators of bits are for integers, to which doubles are rounded.
+// operatorOf computes in doubles if an operand is one; % and bit operators round to integers.
 func operatorOf(operator string) func(*Scope, []Value) (Value, error) {
 	switch operator {
 	case "%", "&", "|", "#", "<<", ">>":
@@ -81,7 +80,7 @@ func wholeOperation(operator string, a []Value) (Value, error) {
 	return Int(v), err
 }
 
-// arithmetic computes with integers, and refuses what does not fit.
+// arithmetic refuses overflow.
 func arithmetic(operator string, x, y int64) (int64, error) {
 	switch operator {
 	case "+":

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a script. An error is an *Error. What the statements mean is the server's to
-// say: as in pgbench, SQL is only taken apart.
+// Parse reads a script; errors are *Error. It splits SQL without judging it, as pgbench does.
 func Parse(path, text string) (*Script, error) {
 	r := &reader{path: path, text: text, script: &Script{}}
 	if at := invalid(text); at >= 0 {
@@ -32,7 +31,7 @@ func Parse(path, text string) (*Script, error) {
 	return r.script, nil
 }
 
-// invalid is the first byte that is no text; -1 if there is none.
+// invalid is the first byte that is not text; -1 if there is none.
 func invalid(text string) int {
 	for i, c := range text {
 		if c == 0 || c == utf8.RuneError && text[i] != 0xef { // U+FFFD itself begins with 0xef
@@ -42,15 +41,13 @@ func invalid(text string) int {
 	return -1
 }
 
-// reader reads a script.
 type reader struct {
 	path, text string
 	at         int
 	script     *Script
-	// line is the number of the line that begins at lineStart: the last that was asked for.
+	// line is the number of the line at lineStart, the last one asked for.
 	line, lineStart int
-	// open are the conditions that have no \endif yet.
-	open []*condition
+	open            []*condition
 }
 
 // fail is an error at a byte of the text.
@@ -79,8 +76,7 @@ func (r *reader) add(at int, c Command) int {
 	return len(r.script.Commands) - 1
 }
 
-// statement reads up to the end of a statement: a semicolon, a backslash that begins a
-// command, or the end of the text.
+// statement reads up to a semicolon, a backslash command, or the end.
 func (r *reader) statement() error {
 	s := &splitter{reader: r, first: -1}
 	ended, err := s.read()

@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// Pause is how long \sleep pauses: an integer, or the value of a variable, in units.
+// Pause is \sleep's: Units or a variable's value, times Unit.
 type Pause struct {
-	// Variable is empty if Units is the number.
+	// Variable is empty if Units has the number.
 	Variable string
 	Units    int64
 	Unit     time.Duration
 }
 
-// maxPause is what pgbench can count in microseconds, in 32 bits.
+// maxPause: pgbench counts microseconds in 32 bits.
 const maxPause = (1<<31 - 1) * time.Microsecond
 
-// Duration is the pause under these variables. pgbench reads the number at the beginning of
-// a variable and leaves the rest out, so that 1.7 is 1.
+// Duration is the pause. As in pgbench, a variable's leading integer counts: 1.7 is 1.
 func (p Pause) Duration(v *Variables) (time.Duration, error) {
 	n := p.Units
 	if p.Variable != "" {
@@ -38,7 +37,6 @@ func (p Pause) Duration(v *Variables) (time.Duration, error) {
 	return max(0, time.Duration(n)*p.Unit), nil
 }
 
-// leadingInteger is the integer that a text begins with.
 func leadingInteger(text string) (int64, error) {
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
 	end := 0

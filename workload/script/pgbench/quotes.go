@@ -2,8 +2,8 @@ package pgbench
 
 import "strings"
 
-// CommentLength is how many bytes the comment has that a text begins with, and which may have
-// others in it; 0 if it does not end.
+// CommentLength is in bytes, of the comment that begins the text; 0 if it does not end. Comments
+// nest.
 func CommentLength(text string) int {
 	depth := 0
 	for end := 0; end < len(text); {
@@ -24,9 +24,8 @@ func CommentLength(text string) int {
 	return 0
 }
 
-// QuotedLength is how many bytes of a text its first quote encloses, with the quotes; in between
-// the quote is written twice. In an E string a backslash escapes the next character, and it goes
-// on behind a new line. It is 0 if the quote does not end.
+// QuotedLength is in bytes, of the quoted text that begins the text; 0 if it does not end. A
+// quote is written twice. With escapes (E strings) a backslash escapes.
 func QuotedLength(text string, escapes bool) int {
 	for end := 1; end < len(text); end++ {
 		switch {
@@ -51,8 +50,7 @@ func QuotedLength(text string, escapes bool) int {
 	return 0
 }
 
-// DollarTag is the beginning of a text in dollar quotes, such as $$ or $body$; empty if it
-// is none.
+// DollarTag is the opening dollar quote, such as $$ or $body$; empty if there is none.
 func DollarTag(text string) string {
 	if text == "" || text[0] != '$' {
 		return ""
@@ -67,8 +65,7 @@ func DollarTag(text string) string {
 	return ""
 }
 
-// DollarLength is how many bytes the text in dollar quotes has that a text begins with; 0 if it
-// does not end.
+// DollarLength is the length in bytes of the dollar-quoted text; 0 if it does not end.
 func DollarLength(text string) int {
 	tag := DollarTag(text)
 	end := strings.Index(text[len(tag):], tag)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Simple is the text of the statement with the values of its variables in it, as pgbench
-// sends it with -M simple. A :name that is no variable stays as it is: it may be part of
-// an array's slice or of a text.
+// Simple is the text with variables' values, as pgbench -M simple sends it. A :name that is no
+// variable stays: it may be part of an array slice or a text.
 func (s *Statement) Simple(v *Variables) string {
 	if len(s.References) == 0 {
 		return s.Text
@@ -25,9 +24,8 @@ func (s *Statement) Simple(v *Variables) string {
 	return text.String()
 }
 
-// Extended is the text of the statement with $1 in place of the first :name, and so on, as
-// pgbench sends it with -M extended and -M prepared: in quotes too, where the server takes
-// it for a text. Parameter n has the value of the variable in References[n-1].
+// Extended is the text with $1 and so on for each :name, as pgbench -M extended and prepared
+// send it, in quotes too. Parameter n is the variable of References[n-1].
 func (s *Statement) Extended() string {
 	var text strings.Builder
 	copied := 0
@@ -40,9 +38,8 @@ func (s *Statement) Extended() string {
 	return text.String()
 }
 
-// Parameters are the values for Extended, all of them texts whose type the server infers;
-// nil is NULL, of a variable that is not set. A variable that an expression has made NULL
-// is the text NULL, as in pgbench.
+// Parameters are the values for Extended, texts of which the server infers the types. nil is
+// NULL, for an unset variable. A variable with the value NULL is the text NULL, as in pgbench.
 func (s *Statement) Parameters(v *Variables) []*string {
 	all := make([]*string, len(s.References))
 	for i, r := range s.References {

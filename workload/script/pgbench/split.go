@@ -2,24 +2,23 @@ package pgbench
 
 import "strings"
 
-// splitter reads one statement by the rules of psql's lexer, which pgbench has too: a
-// semicolon ends a statement outside of quotes, comments, parentheses and the body of a
-// function in standard SQL.
+// splitter reads one statement by the rules of psql's lexer: a semicolon ends it outside quotes,
+// comments, parentheses and the body of a function in standard SQL.
 type splitter struct {
 	*reader
-	// text is the statement up to here; first is where it begins in the script, -1 before.
+	// first is where the statement begins in the script; -1 before it does.
 	text  strings.Builder
 	first int
-	// parts are where the statements of text begin that \; combines.
+	// parts are where the statements combined by \; begin.
 	parts []int
-	// hidden are the quotes and comments of text.
+	// hidden are the ranges of quotes and comments.
 	hidden      [][2]int
 	parentheses int
 	words       bodyWords
 	bodies      int
 }
 
-// read goes to the end of the statement; ended is true if that is a semicolon.
+// read reads a statement; ended is true if a semicolon ends it.
 func (s *splitter) read() (ended bool, err error) {
 	for s.at < len(s.reader.text) {
 		rest := s.reader.text[s.at:]
@@ -51,7 +50,7 @@ func (s *splitter) read() (ended bool, err error) {
 	return false, nil
 }
 
-// token reads what is no space, no comment and no end.
+// token reads anything except spaces, comments and ends.
 func (s *splitter) token(rest string) error {
 	c := rest[0]
 	switch {
@@ -82,7 +81,6 @@ func (s *splitter) token(rest string) error {
 	return nil
 }
 
-// take copies bytes of the script.
 func (s *splitter) take(n int) {
 	if s.first < 0 {
 		s.first = s.at
@@ -91,7 +89,6 @@ func (s *splitter) take(n int) {
 	s.at += n
 }
 
-// space copies a space, unless nothing comes before.
 func (s *splitter) space() {
 	if s.first >= 0 {
 		s.text.WriteByte(s.reader.text[s.at])
@@ -99,7 +96,7 @@ func (s *splitter) space() {
 	s.at++
 }
 
-// hide copies a quote or a comment of so many bytes; 0 if it does not end, which is an error.
+// hide copies a quote or comment of n bytes; 0 means that it does not end, an error.
 func (s *splitter) hide(n int, wrong, advice string) error {
 	if n == 0 {
 		return s.fail(s.at, wrong, advice)
@@ -110,7 +107,7 @@ func (s *splitter) hide(n int, wrong, advice string) error {
 	return nil
 }
 
-// combine goes on with another statement in the same text.
+// combine continues the text with another statement.
 func (s *splitter) combine() {
 	s.at++
 	s.take(1)
@@ -118,7 +115,7 @@ func (s *splitter) combine() {
 	s.words = bodyWords{}
 }
 
-// lineComment reads a comment up to the end of the line, which is not sent.
+// lineComment reads a -- comment, which is not sent.
 func (s *splitter) lineComment() {
 	line := s.reader.text[s.at:]
 	if end := strings.IndexAny(line, "\n\r"); end >= 0 {
@@ -128,7 +125,7 @@ func (s *splitter) lineComment() {
 	s.at += len(line)
 }
 
-// blockComment copies a comment. One before the statement is not sent.
+// blockComment copies a comment. A comment before the statement is not sent.
 func (s *splitter) blockComment(rest string) error {
 	if n := CommentLength(rest); s.first < 0 && n > 0 {
 		s.at += n
@@ -137,7 +134,6 @@ func (s *splitter) blockComment(rest string) error {
 	return s.hide(CommentLength(rest), "a comment that does not end", "write */ behind it")
 }
 
-// finish is the statement that was read.
 func (s *splitter) finish() *Statement {
 	text := strings.TrimRight(s.text.String(), " \t\n\r\f\v")
 	of := &Statement{Text: text}
@@ -176,15 +172,13 @@ func (s *splitter) isHidden(at int) bool {
 	return false
 }
 
-// bodyWords are the first words of a statement, as far as they say whether it makes a
-// function, whose body may have semicolons.
+// bodyWords tell by a statement's first words whether it makes a function with a body.
 type bodyWords struct {
 	first [4]byte
 	count int
 }
 
-// next takes a word, and returns how deep in bodies the text is behind it: BEGIN goes into
-// one, CASE in one too, and END out of it.
+// next returns the depth of bodies behind a word: BEGIN and CASE open one, END closes one.
 func (w *bodyWords) next(word string, parentheses, bodies int) int {
 	lower := strings.ToLower(word)
 	switch lower {
@@ -215,7 +209,6 @@ func beginsName(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// nameLength is how many bytes of a text belong to a name.
 func nameLength(text string, dollar bool) (n int) {
 	for n < len(text) && (beginsName(text[n]) || isDigit(text[n]) || dollar && text[n] == '$') {
 		n++

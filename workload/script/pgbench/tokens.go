@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// tokenKind is what a token of an expression is.
 type tokenKind uint8
 
 const (
@@ -17,8 +16,7 @@ const (
 	sign
 )
 
-// token is a token of an expression. Names are in lower case, and a variable is without
-// its colon.
+// token is a token of an expression. Names are in lower case, variables without their colon.
 type token struct {
 	kind tokenKind
 	text string
@@ -27,7 +25,7 @@ type token struct {
 
 func (t token) is(kind tokenKind, text string) bool { return t.kind == kind && t.text == text }
 
-// next is the next token of the line, which ends the expression.
+// next is the next token of the line.
 func (r *reader) next() (token, error) {
 	r.skipSpace()
 	t := token{at: r.at}
@@ -66,7 +64,7 @@ func (r *reader) next() (token, error) {
 	return t, nil
 }
 
-// numberLength is how long the number is that a text begins with: 1, 1.5, .5, 1e3.
+// numberLength is the length of a leading number: 1, 1.5, .5, 1e3.
 func numberLength(text string) (n int) {
 	digits := func(from int) int {
 		for from < len(text) && isDigit(text[from]) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// valueKind is what a value is.
 type valueKind uint8
 
 const (
@@ -21,21 +20,20 @@ func (k valueKind) String() string {
 	return [...]string{"null", "a boolean", "an integer", "a double"}[k]
 }
 
-// Value is what an expression computes: NULL, which is the zero value, a boolean, an
-// integer of 64 bits, or a double.
+// Value is NULL (the zero value), a boolean, a 64-bit integer or a double.
 type Value struct {
 	kind  valueKind
 	whole int64 // 1 is true of a boolean
 	real  float64
 }
 
-// Int is an integer.
+// Int returns an integer.
 func Int(v int64) Value { return Value{kind: integer, whole: v} }
 
-// Double is a number of double precision.
+// Double returns a double.
 func Double(v float64) Value { return Value{kind: double, real: v} }
 
-// Bool is a boolean.
+// Bool returns a boolean.
 func Bool(v bool) Value {
 	if v {
 		return Value{kind: boolean, whole: 1}
@@ -56,11 +54,10 @@ func (v Value) String() string {
 	return "NULL"
 }
 
-// Truth is the value as a condition of \if and CASE: a number that is not 0 is true, and
-// NULL is not.
+// Truth is the value as a condition of \if and CASE: numbers except 0 are true, NULL is false.
 func (v Value) Truth() bool { return v.whole != 0 || v.real != 0 } // NaN is true, as in C
 
-// asBool is the value as an operand of AND, OR and NOT, which take no number.
+// asBool is for AND, OR and NOT, which take no numbers.
 func (v Value) asBool() (bool, error) {
 	if v.kind != boolean {
 		return false, fmt.Errorf("AND, OR and NOT take booleans, and a value is %s: compare it, as in :x <> 0", v.kind)
@@ -68,7 +65,7 @@ func (v Value) asBool() (bool, error) {
 	return v.whole != 0, nil
 }
 
-// asInt is the value as an integer: a double is rounded, halves to the even one.
+// asInt rounds a double, halves to even.
 func (v Value) asInt() (int64, error) {
 	switch v.kind {
 	case integer:
@@ -93,7 +90,7 @@ func (v Value) asDouble() (float64, error) {
 	return 0, fmt.Errorf("a number is wanted, and a value is %s", v.kind)
 }
 
-// valueOf reads a text as pgbench does: NULL, a boolean, an integer, or a double.
+// valueOf reads a text as pgbench does.
 func valueOf(text string) (Value, error) {
 	lower := strings.ToLower(text)
 	switch {

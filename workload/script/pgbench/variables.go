@@ -5,35 +5,32 @@ import (
 	"maps"
 )
 
-// The variables that pgbench sets by itself, and assay too.
+// Variables that pgbench sets itself.
 const (
-	// ClientID is the number of the client, from 0.
+	// ClientID counts from 0.
 	ClientID = "client_id"
-	// Scale is the scale of pgbench's own tables, 1 where nobody knows it.
-	Scale = "scale"
-	// RandomSeed is the seed of the run.
+	// Scale is of pgbench's own tables; 1 if unknown.
+	Scale      = "scale"
 	RandomSeed = "random_seed"
-	// DefaultSeed is the seed of hash functions and of permute that have none.
+	// DefaultSeed is for hash functions and permute without a seed.
 	DefaultSeed = "default_seed"
 )
 
-// Variables are the variables of one client, which keeps them from one run of a script to the
-// next, as in pgbench. They belong to one goroutine. The zero value has none.
+// Variables are one client's and last over script runs, as in pgbench. They are not safe for
+// concurrent use. The zero value is empty.
 type Variables struct{ byName map[string]variable }
 
-// variable has the value that an expression gave it, or a text.
 type variable struct {
 	value  Value
 	text   string
 	isText bool
 }
 
-// Set gives a variable a value.
+// Set sets a variable to a value.
 func (v *Variables) Set(name string, value Value) { v.put(name, variable{value: value}) }
 
-// SetText gives a variable a text: a column of an answer, where NULL is the empty text, or
-// what a user has defined. It enters statements as it is. An expression reads it as NULL, a
-// boolean or a number, and refuses what is none.
+// SetText sets a variable to a text: a column (NULL is the empty text) or a user's definition.
+// It enters statements unchanged. In an expression it must be NULL, a boolean or a number.
 func (v *Variables) SetText(name, text string) { v.put(name, variable{text: text, isText: true}) }
 
 func (v *Variables) put(name string, to variable) {
@@ -43,7 +40,7 @@ func (v *Variables) put(name string, to variable) {
 	v.byName[name] = to
 }
 
-// Clone is a copy, which changes by itself.
+// Clone returns an independent copy.
 func (v *Variables) Clone() *Variables { return &Variables{maps.Clone(v.byName)} }
 
 // Text is a variable as it enters a statement; false if it is not set.
@@ -58,7 +55,6 @@ func (v *Variables) Text(name string) (string, bool) {
 	return of.value.String(), true
 }
 
-// value is a variable in an expression.
 func (v *Variables) value(name string) (Value, error) {
 	of, known := v.byName[name]
 	if !known {
