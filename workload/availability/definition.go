@@ -15,10 +15,10 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// Name is the workload's name.
+// Name names the workload.
 const Name = "availability"
 
-// Definition is the workload.
+// Definition describes the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "availability",
@@ -45,8 +45,7 @@ each fault, lost and doubled rows, and reads that came too late.`,
 		Losses:     true,
 		Operations: keyvalue.Operations(),
 		Measures:   func(kind uint8) bool { return kind == keyvalue.KindInsert },
-		// Its figures are single times at few operations a second, not percentiles of
-		// a steady state.
+		// The figures are single times of few operations, not percentiles of a steady state.
 		Limit: func(l *measure.Limits) { l.MinCommitted, l.NoSteadyState = 10, true },
 	}
 }
@@ -85,7 +84,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	return definition.Judgement{Results: results, WorkloadFigures: report.WorkloadFigures{Availability: c.section(f)}, Notes: notes(e, f), Counts: f.Writes}, nil
 }
 
-// NotApplicable is the check of reads where nobody reads.
+// NotApplicable is the check of reads if there are none.
 func (c *Config) NotApplicable() []check.NotApplicable {
 	if c.reads() {
 		return nil
@@ -117,22 +116,19 @@ func notes(e definition.Evidence, f Figures) (all []string) {
 	return all
 }
 
-// Policy is what the writers' application does about calls that do not come
-// back and answers that say nothing.
+// Policy is what the writers do about calls that hang and answers that say nothing.
 type Policy string
 
 const (
-	// PolicyNone has no time limit and repeats nothing: a call may hang for as
-	// long as the network lets it.
+	// PolicyNone has no timeout and no retry: a call may hang as long as the network lets it.
 	PolicyNone Policy = "none"
-	// PolicyTimeout gives a call up after the time limit, and repeats nothing.
+	// PolicyTimeout gives a call up after the timeout, without a retry.
 	PolicyTimeout Policy = "timeout"
-	// PolicyRetry repeats what did not succeed until it does, each time as a
-	// new row with an id of its own, as a database that makes the ids would
-	// have it: what was done unnoticed is done twice.
+	// PolicyRetry retries until success, each time as a new row with a new id, as with ids that
+	// the database makes: what was done unnoticed is done twice.
 	PolicyRetry Policy = "retry"
-	// PolicyIdempotent does the same under one id, made by the client, until it
-	// meets its own row, which it takes for success. The judge does not.
+	// PolicyIdempotent retries with one id made by the client. It takes meeting its own row for
+	// success; the judge does not.
 	PolicyIdempotent Policy = "idempotent"
 )
 
@@ -141,7 +137,7 @@ func Policies() []Policy {
 	return []Policy{PolicyNone, PolicyTimeout, PolicyRetry, PolicyIdempotent}
 }
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
 	Policy   Policy  `yaml:"policy" json:"policy"`
 	Readers  int     `yaml:"readers" json:"readers"`
@@ -149,24 +145,21 @@ type Config struct {
 	Read     string  `yaml:"read" json:"read"`
 }
 
-// MaxReaders is the largest Config.Readers.
+// MaxReaders bounds Config.Readers.
 const MaxReaders = 1000
 
-// Defaults returns the configuration of a run without flags: a read every
-// tenth of a second.
+// Defaults returns a configuration of ten reads a second.
 func Defaults() Config {
 	return Config{Policy: PolicyTimeout, Readers: 40, ReadRate: 10, Read: store.ReadPrimary}
 }
 
-// defaultTimeout is the timeout of the published experiment whose policies these are.
+// defaultTimeout is of the published experiment with these policies.
 const defaultTimeout = 5 * time.Second
 
-// LoadDefaults returns the load of a run without flags: an insert every tenth
-// of a second, whatever became of those before it. Every one of them may hang
-// for the whole time limit, so there are as many clients as become due
-// meanwhile; with fewer, a database that is back would not be noticed until
-// one of them is. Together with the readers they stay below the hundred
-// connections that PostgreSQL grants by default.
+// LoadDefaults returns ten inserts a second, whatever became of earlier ones. Each may hang for
+// the timeout, so there are as many clients as become due meanwhile: with fewer, no client would
+// notice that the database is back. With the readers they stay below PostgreSQL's default of a
+// hundred connections.
 func LoadDefaults() load.Plan {
 	p := load.Defaults()
 	p.Clients, p.Rate, p.Arrivals = 50, 10, load.Uniform
@@ -188,17 +181,13 @@ func policyNames() (names []string) {
 	return names
 }
 
-// reads reports whether anybody reads.
 func (c Config) reads() bool { return c.Readers > 0 && c.ReadRate > 0 }
 
-// primary reports whether the primary answers reads.
 func (c Config) primary() bool { return c.Read == "" || c.Read == store.ReadPrimary }
 
-// Plan returns the load with what the policy says of it: the time limit of an
-// attempt (the plan's, five seconds if it has none; none at all under
-// PolicyNone) and what is repeated. A run by time repeats until its end, one
-// by a number of operations as often as the plan says. It is to be validated
-// after that.
+// Plan applies the policy to a load: the attempt's timeout (the plan's, or five seconds; none
+// under PolicyNone) and the retries. A run by time retries until its end, a run by operations as
+// often as the plan says. The result is still to be validated.
 func Plan(c Config, p load.Plan) load.Plan {
 	if p.Timeout == 0 {
 		p.Timeout = defaultTimeout
@@ -218,7 +207,6 @@ func Plan(c Config, p load.Plan) load.Plan {
 	return p
 }
 
-// Figures implements definition.Counts.
 func (Config) Figures() []string {
 	return []string{"lost", "done twice", "stale reads", "outage", "read outage"}
 }

@@ -10,8 +10,7 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// Judge judges a run by its files alone; see keyvalue.Judge. CheckReads is left out if there
-// were no readers.
+// Judge is keyvalue.Judge, without CheckReads if there were no readers.
 func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, Figures, error) {
 	if err := config.Validate(); err != nil {
 		return nil, Figures{}, err
@@ -40,19 +39,16 @@ func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, F
 	return check.Applicable(results, config.NotApplicable()), own, nil
 }
 
-// Figures are what is counted beside the verdicts. All times are nanoseconds.
+// Figures are counts beside the verdicts. Times are in nanoseconds.
 type Figures struct {
 	keyvalue.Figures
-	// Writes are operations by what they ended as. Operations without a record are not among
-	// them.
+	// Writes are by outcome, without operations that have no record.
 	Writes history.Counts
-	// Reads are reads by what they ended as: committed or failed.
-	Reads history.Counts
-	// HungWrites and HungReads count the calls that were in flight, without a
-	// time limit, until the run ended.
+	Reads  history.Counts
+	// HungWrites and HungReads count calls without a timeout that the run's end found in flight.
 	HungWrites int64
 	HungReads  int64
-	// Impact has the longest calls and outages of the whole run.
+	// Impact has the longest calls and outages.
 	Impact measure.Impact
 }
 

@@ -1,15 +1,10 @@
-// Package availability is the workload of failover: writers insert rows and
-// readers read back what was acknowledged, at a set rate, under a policy of the
-// client (no timeout; timeout; timeout and retry; the same with an id made by
-// the client), while nodes die or go silent. It measures how long calls hang,
-// how long writes and reads are away, and accounts for every acknowledged
-// write: lost, doubled, read too late.
+// Package availability is the workload of failover. While nodes die or go silent, writers insert
+// rows and readers read acknowledged ones, at a set rate and under a client's policy. It
+// measures how long calls hang and how long writes and reads are away, and accounts for every
+// acknowledged write: lost, doubled or read too late.
 //
-// It is a preset of package keyvalue. What is kept to judge a run is about five
-// bytes for each row that may be there: one of what became of it, four of when
-// its insert began. An operation that needed several attempts under several keys
-// takes sixteen more. A run of a million operations so takes five megabytes, ten
-// while the slices grow.
+// It is a preset of package keyvalue. The judge takes about five bytes per possible row, sixteen
+// more for an operation with several keys, and up to twice that while slices grow.
 //
 // It must not know any driver, cluster or fault.
 package availability
@@ -25,26 +20,24 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// FileState is the name of the saved rows in a run's folder.
+// FileState is the saved state's name in a run's folder.
 const FileState = "availability.bin"
 
-// Schema is what the workload keeps. A row's value is a pure function of the
-// seed and the key, so that it can be judged without storing what was sent.
+// Schema returns the table. Seed and key decide a row's value, so that it can be judged without
+// a record of what was sent.
 func Schema() store.Schema {
 	return store.Schema{Workload: Name, Space: "assay", Reads: true, Tables: []store.Table{{Name: "row", Columns: store.Integers("key", "value")}}}
 }
 
-// Row is the row of a key under a seed.
+// Row returns a key's row.
 func Row(seed uint64, key int64) []store.Value { return store.OfInts(key, Value(seed, key)) }
 
-// Value is what the row of a key holds: the finalizer of SplitMix64 (G.
-// Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number generators",
-// 2014), a bijection, over the key and the seed.
+// Value returns a key's value: the finalizer of SplitMix64, a bijection (G. Steele, D. Lea, C.
+// Flood, "Fast splittable pseudorandom number generators", 2014).
 func Value(seed uint64, key int64) int64 {
 	return int64(workload.Mix(uint64(key) ^ workload.Mix(seed)))
 }
 
-// preset is the workload of this configuration and seed.
 func preset(c Config, seed uint64) *keyvalue.Preset {
 	return &keyvalue.Preset{
 		Schema: Schema(), Number: Key, Split: SplitKey, MaxClient: MaxClient, Loader: -1,
@@ -65,19 +58,16 @@ func preset(c Config, seed uint64) *keyvalue.Preset {
 	}
 }
 
-// maxRecent bounds how many acknowledged keys readers choose from. At the
-// default rate they are those of the last half minute.
+// maxRecent bounds the keys that readers choose from: half a minute at the default rate.
 const maxRecent = 256
 
-// work is the workload opened on one database: what a run does with it, phase
-// by phase. There is nothing to load, since a run begins with nothing.
+// work begins with an empty table.
 type work struct {
 	*keyvalue.Work
 	config Config
 	seed   uint64
 }
 
-// Client opens a session for client number n, which inserts.
 func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
 	c := w.NewClient(n)
 	if _, err := c.Session(ctx); err != nil {
@@ -86,9 +76,8 @@ func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
 	return &writer{c}, nil
 }
 
-// Observers are the clients that read while the others insert, and how many
-// times a second they do so together. They connect with their first read. In
-// the history they may have any numbers that no writer has.
+// Observers are the readers. They connect with their first read, and in the history have numbers
+// that no writer has.
 func (w *work) Observers() (clients []load.Client, perSecond float64) {
 	if !w.config.reads() {
 		return nil, 0
@@ -102,22 +91,19 @@ func (w *work) Observers() (clients []load.Client, perSecond float64) {
 	return clients, w.config.ReadRate
 }
 
-// writer is a client that inserts.
 type writer struct{ *keyvalue.Client }
 
 func (w *writer) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	return w.Insert(ctx, seq, attempt)
 }
 
-// reader is a client that reads.
 type reader struct {
 	*keyvalue.Client
 	recent *keyvalue.Recent
 	random *rand.Rand
 }
 
-// Attempt implements load.Client. Every second time the key is one of the last
-// few that were acknowledged, on which a member that lags shows first.
+// Every second read is of the last few acknowledged keys, where a lagging member shows first.
 func (r *reader) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
 	last := maxRecent
 	if r.random.Uint64()&1 == 0 {
@@ -129,21 +115,18 @@ func (r *reader) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
 	return r.Get(ctx, keyvalue.KindProbe, keyvalue.Acknowledged{Number: keyvalue.Impossible})
 }
 
-// A row's key carries who wrote it: the client in the upper bits, the client's
-// operation number, and in the lower ones the attempt, which is 0 where all
-// attempts of an operation write the same row.
+// A key has the client in the upper bits, the operation number, and the attempt in the lowest; 0
+// if all attempts write the same row.
 const (
 	seqBits     = 33
 	attemptBits = 16
-	// MaxClient is the highest client number, MaxSeq the highest operation
-	// number of a client, MaxAttempt the highest attempt.
+	// MaxClient, MaxSeq and MaxAttempt are the highest numbers that a key can hold.
 	MaxClient  = 1<<(63-seqBits-attemptBits) - 1
 	MaxSeq     = 1<<seqBits - 1
 	MaxAttempt = 1<<attemptBits - 1
 )
 
-// Key returns the key of an attempt, 0 for all attempts, of operation seq of a
-// client. ok is false if one of them is out of range.
+// Key returns the key of an attempt; attempt 0 means all of them. ok is false out of range.
 func Key(client int, seq uint64, attempt int) (key int64, ok bool) {
 	if client < 0 || client > MaxClient || seq > MaxSeq || attempt < 0 || attempt > MaxAttempt {
 		return 0, false
@@ -151,8 +134,7 @@ func Key(client int, seq uint64, attempt int) (key int64, ok bool) {
 	return int64(client)<<(seqBits+attemptBits) | int64(seq)<<attemptBits | int64(attempt), true
 }
 
-// SplitKey is the inverse of Key. ok is false if no client can have made the
-// key.
+// SplitKey is the inverse of Key. ok is false for a negative key.
 func SplitKey(key int64) (client int, seq uint64, attempt int, ok bool) {
 	if key < 0 {
 		return 0, 0, 0, false

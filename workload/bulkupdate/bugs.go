@@ -2,9 +2,8 @@ package bulkupdate
 
 import "assay/store/bug"
 
-// Bugs are ways of breaking a database's promises that the checks must find. An update that a
-// later one of the same user has replaced is seen no more; so what a bug does in the rounds
-// before the last is passing.
+// Bugs are the faults that the checks must find. An update hides the earlier ones of its user,
+// so faults in early rounds are passing.
 func Bugs() []bug.Bug {
 	return []bug.Bug{
 		{Name: "partial-update", Check: CheckDocuments, Kinds: []string{"partial"}, Passing: true,

@@ -14,10 +14,10 @@ import (
 	"assay/workload/definition"
 )
 
-// Name is the workload's name.
+// Name names the workload.
 const Name = "bulkupdate"
 
-// Definition is the workload.
+// Definition describes the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "bulkupdate",
@@ -61,8 +61,7 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-// Plan implements definition.Config: all that says how many clients do how much is
-// left to the rounds.
+// Plan implements definition.Config. The rounds decide clients and operations.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	workers, err := c.workers()
 	if err != nil {
@@ -84,7 +83,7 @@ func (c *Config) Volume() definition.Volume {
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
 	Users     int64  `yaml:"users" json:"users"`
 	Documents int64  `yaml:"documents" json:"documents"`
@@ -93,28 +92,27 @@ type Config struct {
 	Loaders   int    `yaml:"loaders" json:"loaders"`
 }
 
-// What the boolean of a document says at first. Each round sets it to the same
-// in all documents, so that from the second on it flips everywhere.
+// Values of Config.Field: a document's first boolean. Each round sets all documents alike, so
+// from the second on it flips all.
 const (
-	// FieldOff: false in all.
+	// FieldOff is false in all documents.
 	FieldOff = "off"
-	// FieldAlternate: true in every second document.
+	// FieldAlternate is true in every second document.
 	FieldAlternate = "alternate"
-	// FieldRandom: true in half of them, by the seed.
+	// FieldRandom is true in half of the documents, by the seed.
 	FieldRandom = "random"
 )
 
 func fields() []string { return []string{FieldOff, FieldAlternate, FieldRandom} }
 
 const (
-	// maxRounds is one less than there are bits in the masks of state.go.
+	// maxRounds is one less than the bits of a mask.
 	maxRounds = 63
-	// maxDocuments bounds what is kept to judge a run to some 13 MB of bits.
+	// maxDocuments limits the judge to some 13 MB of bits.
 	maxDocuments = 100_000_000
 )
 
-// Defaults returns the configuration of a run without flags, which takes some
-// seconds.
+// Defaults returns a configuration that takes some seconds.
 func Defaults() Config {
 	return Config{Users: 200, Documents: 500, Workers: "1,4,8", Field: FieldOff, Loaders: 4}
 }
@@ -131,7 +129,6 @@ func (c Config) Validate() error {
 	return err
 }
 
-// workers are the worker counts of the rounds.
 func (c Config) workers() ([]int, error) {
 	refuse := func(why string) error {
 		return &store.OptionError{Option: "--workers", Value: c.Workers,
@@ -163,12 +160,10 @@ func (c Config) workers() ([]int, error) {
 	return all, nil
 }
 
-// roundName is the name of the round of so many workers.
 func roundName(workers int) string {
 	return check.Counted(workers, "worker", "workers")
 }
 
-// RoundNames implements definition.NamesRounds.
 func (c Config) RoundNames() (names []string) {
 	workers, _ := c.workers() // Validate says what is wrong
 	for _, n := range workers {

@@ -1,12 +1,9 @@
-// Package bulkupdate is the workload of bulk updates under lock contention:
-// users with many documents each, and tasks that update all documents of one
-// user with one statement (or, where there is none over many rows, one transaction),
-// worked off by more and more workers. It measures
-// how long a task takes, how long all of them, and what the server says of its
-// locks meanwhile; and it knows of every document what it must say afterwards.
+// Package bulkupdate is the workload of bulk updates under lock contention. Users have many
+// documents, and a task updates all documents of one user with one statement or transaction.
+// Round by round, more workers share the tasks. It measures tasks, rounds and the server's lock
+// waits, and checks every document.
 //
-// What it keeps to judge a run is about 40 bytes for each user and one bit for
-// each document.
+// The judge takes some 40 bytes per user and a bit per document.
 //
 // It must not know any driver.
 package bulkupdate
@@ -18,9 +15,8 @@ import (
 
 const table = "document"
 
-// Schema is the table. Every update writes a new version of every row; the table is not
-// given room for them beforehand (Updated), which only somebody would do who knew what is
-// coming.
+// Schema returns the table. It leaves no room for updates (Updated), as a user without
+// foreknowledge would.
 func Schema() store.Schema {
 	return store.Schema{Workload: Name, Durable: true, Tables: []store.Table{{
 		Name: table,
@@ -33,23 +29,20 @@ func Schema() store.Schema {
 	}}}
 }
 
-// Document is one document of one user.
+// Document is one document of a user.
 type Document struct {
-	// ID is unique (the primary key, or _id), from 1: the documents of one user
-	// after those of another.
+	// ID is the primary key, from 1, user by user.
 	ID int64
-	// User is its owner and Number its place among the owner's, both from 1.
+	// Number is the place among the User's documents; both count from 1.
 	User, Number int64
-	// Flag is the boolean that updates are about. Generation is the number of
-	// the round that set it, 0 at first.
+	// Updates set Flag, and Generation to the round's number; 0 at first.
 	Flag       bool
 	Generation int64
-	// Payload is what the document holds beside: PayloadBytes letters and
-	// digits.
+	// Payload has PayloadBytes letters and digits.
 	Payload string
 }
 
-// Columns are how documents are stored; owner is User.
+// Columns maps documents to columns; owner is User.
 func Columns() store.Columns[Document] {
 	return store.Columns[Document]{
 		Names:  []string{"id", "owner", "number", "flag", "generation", "payload"},
@@ -57,31 +50,27 @@ func Columns() store.Columns[Document] {
 	}
 }
 
-// PayloadBytes is the length of a document's payload.
+// PayloadBytes is the length of a payload.
 const PayloadBytes = 96
 
-// documents are the documents of a configuration and seed: pure functions of their
-// numbers.
+// documents computes the documents of a configuration and seed.
 type documents struct {
 	config Config
 	seed   uint64
 }
 
-// Len is how many documents there are.
 func (d documents) Len() int64 { return d.config.Users * d.config.Documents }
 
-// At returns document id as it is loaded; id is from 1 to Len.
+// At returns document id as loaded; id is from 1 to Len.
 func (d documents) At(id int64) Document {
 	user, number := d.place(id)
 	return Document{ID: id, User: user, Number: number, Flag: d.flag(id, 0), Payload: d.payload(id)}
 }
 
-// place is whose document it is, and which.
 func (d documents) place(id int64) (user, number int64) {
 	return (id-1)/d.config.Documents + 1, (id-1)%d.config.Documents + 1
 }
 
-// flag is what the boolean of a document is in a generation.
 func (d documents) flag(id, generation int64) bool {
 	switch {
 	case generation > 0:
@@ -95,11 +84,9 @@ func (d documents) flag(id, generation int64) bool {
 	}
 }
 
-// flagOf is what a round sets the boolean to, so that it flips from each to the
-// next.
+// flagOf is the flag that a round sets: it flips each round.
 func flagOf(generation int64) bool { return generation%2 == 1 }
 
-// payload is what a document holds beside.
 func (d documents) payload(id int64) string {
 	return workload.HexDigits(d.seed, uint64(id), PayloadBytes)
 }

@@ -13,15 +13,14 @@ import (
 	"assay/workload/definition"
 )
 
-// The checks of this workload, as in a result; Definition says what each asserts.
+// The checks; Definition says what each asserts.
 const (
 	CheckDocuments = "documents"
 	CheckCounts    = "counts"
 )
 
-// Judge judges a run by its files alone, so that it can be done again at any
-// time. A missing or cut state gives a verdict of unknown; files that are
-// malformed give a *history.FormatError.
+// Judge implements definition.Config. A missing or cut state gives an unknown verdict, malformed
+// files a *history.FormatError.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	if err := c.Validate(); err != nil {
 		return definition.Judgement{}, err
@@ -58,20 +57,16 @@ type judge struct {
 	documents documents
 	evidence  definition.Evidence
 	books     *books
-	// missing says why the state is not all there is to know; empty if it is.
-	missing string
-	// read is how many documents were read back, acknowledged how many updates
-	// were.
+	// missing says why documents may be missing; empty if none are.
+	missing            string
 	read, acknowledged int64
-	// unknownDone counts users whose documents are as an update of unknown end
-	// has set them.
+	// unknownDone counts users whose documents are as an unknown update set them.
 	unknownDone int64
 
 	state, counts check.Result
 	out           definition.Judgement
 }
 
-// readHistory learns what was begun and how it ended.
 func (j *judge) readHistory() error {
 	unsure := map[int]uint64{} // by client, the operation of which an attempt is unknown, from 1
 	ending, err := history.Read(j.evidence.History, history.Visitor{
@@ -104,8 +99,8 @@ func (j *judge) readHistory() error {
 	return err
 }
 
-// count judges how many documents an update was said to have changed. After an
-// attempt of which nothing is known they may have been so already.
+// count judges the number of documents that an update claims. After an unknown attempt, some may
+// have been changed before.
 func (j *judge) count(op *history.Op, unsure bool) {
 	j.acknowledged++
 	changed := op.Values[2]
@@ -119,7 +114,6 @@ func (j *judge) count(op *history.Op, unsure bool) {
 			"changed": changed, "want": j.config.Documents}})
 }
 
-// readState goes through the documents.
 func (j *judge) readState() (err error) {
 	j.missing, err = j.evidence.Missing(stateRows().Replay(j.evidence.State, func(_ int, v []int64) error {
 		j.read++
@@ -129,8 +123,7 @@ func (j *judge) readState() (err error) {
 	return err
 }
 
-// document judges one document as read back, but for its generation, which is
-// judged with the others of its user.
+// document judges a document except for its generation.
 func (j *judge) document(d stored) {
 	if d.id < 1 || d.id > j.documents.Len() {
 		j.state.Add(evidenceOf("foreign", d, "is there, and was never loaded"))
@@ -158,7 +151,7 @@ func evidenceOf(kind string, d stored, what string) check.Evidence {
 		Fields: map[string]int64{"id": d.id, "user": d.user, "number": d.number, "generation": d.generation}}
 }
 
-// readWaits takes what the server said of its locks.
+// readWaits takes the server's lock figures.
 func (j *judge) readWaits() error {
 	rounds, err := definition.ReadJSON[[]roundWaits](filepath.Join(filepath.Dir(j.evidence.State), FileWaits))
 	if err != nil {
@@ -177,7 +170,7 @@ func (j *judge) readWaits() error {
 	return nil
 }
 
-// owners judges what was read back of each user's documents.
+// owners judges each user's documents.
 func (j *judge) owners() {
 	for i := range j.books.owners {
 		o, user := &j.books.owners[i], int64(i)+1
@@ -197,7 +190,6 @@ func (j *judge) owners() {
 	}
 }
 
-// absent says which documents of a user are not there.
 func (j *judge) absent(o *owner, user int64) {
 	first := (user-1)*j.config.Documents + 1
 	id := first
@@ -210,8 +202,7 @@ func (j *judge) absent(o *owner, user int64) {
 	j.state.Add(e)
 }
 
-// wrong names what is wrong with documents of a generation that they cannot
-// have.
+// wrong reports documents of an impossible generation.
 func (j *judge) wrong(o *owner, user int64) {
 	g, acknowledged := o.wrongGeneration, o.committed.highest()
 	kind, what := "foreign", fmt.Sprintf("are of generation %d, which nobody has written", g)
@@ -228,14 +219,11 @@ func (j *judge) wrong(o *owner, user int64) {
 	j.state.Add(e)
 }
 
-// about is evidence of a user's documents.
 func (j *judge) about(kind string, user int64, o *owner, what string) check.Evidence {
 	return check.Evidence{Kind: kind, Text: fmt.Sprintf("documents of user %d %s", user, what),
 		Fields: map[string]int64{"user": user, "acknowledged": o.committed.highest()}}
 }
 
-// conclude gives each check that found nothing its verdict, and all their
-// words.
 func (j *judge) conclude() {
 	j.state.Conclude(fmt.Sprintf("%s of %s read back after %s", check.Counted(j.read, "document", "documents"),
 		check.Counted(j.config.Users, "user was", "users were"), check.Counted(j.acknowledged, "acknowledged update", "acknowledged updates")),

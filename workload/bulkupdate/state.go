@@ -10,13 +10,11 @@ import (
 	"assay/workload/definition"
 )
 
-// stateRows is the file of the documents after the run: id, user, number, flag,
-// generation, hash of the payload.
+// stateRows has id, user, number, flag, generation and hash of the payload.
 func stateRows() definition.RowFile {
 	return definition.RowFile{Magic: "ASSAYB02", First: 1, Columns: []int{6}, End: 2}
 }
 
-// stored is a document as it is kept.
 type stored struct {
 	id, user, number int64
 	flag             bool
@@ -24,7 +22,7 @@ type stored struct {
 	sum              int64
 }
 
-// save keeps the documents that each gives in a file; see definition.RowFile.Save.
+// save saves the documents that each gives; see definition.RowFile.Save.
 func save(path string, read func(rows int64), each func(func(Document) error) error) error {
 	return stateRows().Save(path, read, func(w *definition.RowWriter) error {
 		return each(func(d Document) error {
@@ -33,44 +31,39 @@ func save(path string, read func(rows int64), each func(func(Document) error) er
 	})
 }
 
-// mask has a bit for each generation; generation 0, as it was loaded, has none
-// set.
+// mask has a bit for each generation except 0, the loaded one.
 type mask uint64
 
 func (m mask) has(generation int64) bool { return m>>uint(generation)&1 == 1 }
 
-// highest is the highest generation of a mask, 0 of an empty one.
+// highest is 0 for an empty mask.
 func (m mask) highest() int64 { return int64(max(bits.Len64(uint64(m)), 1) - 1) }
 
-// owner is what is known of one user's documents: what became of the update of
-// each generation, and what was read back.
+// owner has the outcome of each generation's update of a user, and the documents read back.
 type owner struct {
 	committed, unknown, failed mask
 
-	// right and wrong count the documents that say what they may, and that do
-	// not. wrongID and wrongGeneration are those of the first wrong one.
+	// right and wrong count documents of possible and impossible generations. wrongID and
+	// wrongGeneration are of the first wrong one.
 	right, wrong             int64
 	wrongID, wrongGeneration int64
-	// low and high are the least and the greatest generation of the right ones.
+	// low and high bound the generations of right documents.
 	low, high int8
 }
 
-// recorded are the generations of which the history has the update.
 func (o *owner) recorded() mask { return o.committed | o.unknown | o.failed }
 
-// books is the account of all updates of a run.
+// books accounts for all updates of a run.
 type books struct {
 	config Config
 	owners []owner
-	// firsts are the number of the first client of each round, and of the first
-	// that no round has.
+	// firsts are the first clients of the rounds, and the first client beyond all rounds.
 	firsts []int
-	// begun are the rounds in which a client has reserved operations.
+	// begun are the rounds with reserved operations.
 	begun mask
-	// whole is true if every update that was begun has its record.
+	// whole is true if every begun update has a record.
 	whole bool
-	// seen are the documents that were read back.
-	seen definition.Set
+	seen  definition.Set
 }
 
 func newBooks(config Config) (*books, error) {
@@ -85,10 +78,9 @@ func newBooks(config Config) (*books, error) {
 	return b, nil
 }
 
-// generations is the number of rounds.
 func (b *books) generations() int64 { return int64(len(b.firsts)) - 1 }
 
-// generationOf is the generation that a client writes, 0 if there is none.
+// generationOf is the generation that a client writes, 0 for none.
 func (b *books) generationOf(client int) int64 {
 	for i, first := range b.firsts[1:] {
 		if client < first {
@@ -98,7 +90,6 @@ func (b *books) generationOf(client int) int64 {
 	return 0
 }
 
-// update enters one attempt.
 func (b *books) update(op *history.Op) error {
 	if len(op.Values) != 3 {
 		return fmt.Errorf("operation %d of client %d cannot be understood", op.Seq, op.Client)
@@ -122,9 +113,8 @@ func (b *books) update(op *history.Op) error {
 	return nil
 }
 
-// possible reports whether the documents of a user may be of this generation:
-// the last that was acknowledged, or one of which it is not known whether, or
-// when, it took effect.
+// possible reports whether a user's documents may be of a generation: the last acknowledged, or
+// one whose effect or its time is not known.
 func (b *books) possible(o *owner, generation int64) bool {
 	switch {
 	case generation < 0 || generation > b.generations():
@@ -136,7 +126,6 @@ func (b *books) possible(o *owner, generation int64) bool {
 	}
 }
 
-// enter counts a document of a user as right or wrong.
 func (b *books) enter(user, id, generation int64) {
 	o := &b.owners[user-1]
 	if !b.possible(o, generation) {

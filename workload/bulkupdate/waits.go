@@ -12,34 +12,31 @@ import (
 	"assay/store"
 )
 
-// sampler asks a server for its Waits while the rounds go on: at the beginning
-// and the end of each, and in between for what is only to be seen at the
-// moment. Its methods are called from one goroutine at a time.
+// sampler asks a server for its Waits at each round's begin and end, and in between for gauges.
+// It is not safe for concurrent use.
 type sampler struct {
-	// ask is nil of a server that tells nothing.
+	// ask is nil if the server tells nothing.
 	ask    func(context.Context) ([]store.Wait, error)
 	rounds []roundWaits
-	// quit ends the sampling of the round that goes on, which then closes
-	// done; nil if there is none.
+	// quit ends the sampling of the round, which closes done; both nil if none runs.
 	quit, done chan struct{}
 }
 
-// roundWaits are the figures of one round, as they are kept.
+// roundWaits are one round's figures.
 type roundWaits struct {
 	Round   string `json:"round"`
 	Workers int    `json:"workers"`
-	// Seconds is how long the round took, from the first asking to the last.
+	// Seconds is from the first asking to the last.
 	Seconds float64      `json:"seconds"`
 	Waits   []waitFigure `json:"waits"`
-	// Problem says why there are none, in words.
+	// Problem says why there are no waits.
 	Problem string `json:"problem,omitempty"`
 }
 
-// waitFigure is what a Wait came to in a round.
 type waitFigure struct {
 	Name string     `json:"name"`
 	Unit store.Unit `json:"unit"`
-	// Value is by how much it grew; of a gauge the sum of its Samples.
+	// Value is the growth, or the sum of a gauge's Samples.
 	Value   int64 `json:"value"`
 	Max     int64 `json:"max,omitempty"`
 	Samples int64 `json:"samples,omitempty"`
@@ -47,15 +44,13 @@ type waitFigure struct {
 	first int64
 }
 
-// sampleEvery is how often a server is asked while tasks go on.
 const sampleEvery = 200 * time.Millisecond
 
-// askBound is how long a server may take to tell of its waits. One that is
-// overloaded is not waited for, since nobody else works meanwhile.
+// askBound bounds an answer. No work is done meanwhile, so an overloaded server is not waited
+// for.
 const askBound = 5 * time.Second
 
-// begin ends the round before and begins to sample another one. A gauge counts
-// only while busy is above 0.
+// begin ends the last round and samples the next. Gauges count only while busy is above 0.
 func (s *sampler) begin(ctx context.Context, round string, workers int, busy *atomic.Int64) {
 	s.stop()
 	s.rounds = append(s.rounds, roundWaits{Round: round, Workers: workers})
@@ -82,7 +77,7 @@ func (s *sampler) asked(ctx context.Context) ([]store.Wait, error) {
 	return s.ask(ctx)
 }
 
-// sample asks until quit, and a last time then.
+// sample asks until quit, and once more then.
 func (s *sampler) sample(ctx context.Context, r *roundWaits, start time.Time, busy *atomic.Int64) {
 	defer close(s.done)
 	tick := time.NewTicker(sampleEvery)
@@ -129,7 +124,7 @@ func (r *roundWaits) fail(err error) {
 	}
 }
 
-// stop ends what samples, and waits for it.
+// stop ends the sampling and waits for its end.
 func (s *sampler) stop() {
 	if s.quit != nil {
 		close(s.quit)
@@ -138,9 +133,8 @@ func (s *sampler) stop() {
 	}
 }
 
-// save keeps the figures of all rounds. A file that exists is replaced: the
-// database of a run can be read again, its waits cannot, so that a sampler
-// that has seen nothing replaces nothing.
+// save saves all rounds' figures. Unlike rows, waits cannot be read again, so an empty sampler
+// replaces no file.
 func (s *sampler) save(path string) error {
 	if len(s.rounds) == 0 {
 		return nil
@@ -148,7 +142,6 @@ func (s *sampler) save(path string) error {
 	return history.WriteJSON(path, s.rounds)
 }
 
-// text is a figure in words; workers and seconds are those of its round.
 func (f waitFigure) text(workers int, seconds float64) string {
 	switch {
 	case f.Unit == store.Gauge && f.Samples == 0:

@@ -11,23 +11,19 @@ import (
 	"assay/workload/definition"
 )
 
-// FileState and FileWaits are the names of the saved documents and of what the
-// server said of its locks, in a run's folder.
+// FileState has the documents and FileWaits the lock figures, in a run's folder.
 const (
 	FileState = "bulkupdate.bin"
 	FileWaits = "bulkupdate-waits.json"
 )
 
-// KindUpdate updated all documents of one user. Its Values are the user, the
-// generation, and how many documents the database said to have changed, 0
-// unless it was acknowledged.
+// KindUpdate updates all documents of a user. Its Values are the user, the generation, and how
+// many documents the database claims to have changed: 0 unless acknowledged.
 const KindUpdate uint8 = 1
 
-// PromiseAtomic is the promise that an update takes effect on all documents of
-// its user or on none.
+// PromiseAtomic promises that an update changes all documents of its user or none.
 const PromiseAtomic = "atomic updates"
 
-// work is a definition.Work.
 type work struct {
 	definition.Loaded
 	definition.InRounds
@@ -58,7 +54,6 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, _ int) 
 	return w, nil
 }
 
-// Promise is PromiseAtomic, or empty.
 func (w *work) Promise() string {
 	if w.Promises().Atomic {
 		return PromiseAtomic
@@ -66,8 +61,7 @@ func (w *work) Promise() string {
 	return ""
 }
 
-// Rounds are one for each worker count. In each there is one task for each
-// user, and the workers take them off a common list.
+// Rounds are one for each worker count, with one task for each user.
 func (w *work) Rounds() []load.Round {
 	var rounds []load.Round
 	for i, workers := range w.workers {
@@ -84,7 +78,7 @@ func (w *work) Rounds() []load.Round {
 	return rounds
 }
 
-// Settle is the database's; the last round is over with it.
+// Settle also ends the last round.
 func (w *work) Settle(ctx context.Context) error {
 	w.sampler.stop()
 	return w.Database.Settle(ctx)
@@ -99,22 +93,21 @@ func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	})
 }
 
-// Close releases the database.
 func (w *work) Close() error {
 	w.sampler.stop()
 	return w.Database.Close()
 }
 
-// round is one stretch of the run. All its clients share it.
+// round is shared by its clients.
 type round struct {
 	work       *work
 	generation int64
-	// tasks are the users, from 0, and busy is how many are being worked on.
+	// tasks are the users, from 0; busy counts those in work.
 	tasks load.Tasks
 	busy  atomic.Int64
 }
 
-// elsewhere implements load.Round.Elsewhere: somebody is busy as long as the round goes on.
+// elsewhere implements load.Round.Elsewhere: a round in another process counts as busy.
 func (r *round) elsewhere(working bool) {
 	if working {
 		r.busy.Add(1)
@@ -123,13 +116,12 @@ func (r *round) elsewhere(working bool) {
 	}
 }
 
-// statements are the statements of a session.
 func statements() []store.Statement {
 	return []store.Statement{{Name: "update", Verb: store.Update, Table: table, Where: store.Where("owner"),
 		Set: []store.Assignment{store.Set("flag", store.Parameter(2)), store.Set("generation", store.Parameter(3))}}}
 }
 
-// update sets flag and generation of all documents of one user, by one statement.
+// update sets flag and generation of a user's documents in one statement.
 func update(user, generation int64, flag bool) store.Call {
 	return store.Call{Parameters: []store.Value{store.OfInt(user), store.OfBool(flag), store.OfInt(generation)}}
 }

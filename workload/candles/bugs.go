@@ -2,7 +2,7 @@ package candles
 
 import "assay/store/bug"
 
-// Bugs are ways of breaking a database's promises that the checks must find.
+// Bugs are the faults that the checks must find.
 func Bugs() []bug.Bug {
 	return []bug.Bug{
 		{Name: "truncated-read", Check: CheckAnswers, Kinds: []string{"cut short"},

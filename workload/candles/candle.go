@@ -1,10 +1,7 @@
-// Package candles is the workload of a storage engine: a day of trade candles
-// is written with three more indexes, then read by quick queries of one ticker,
-// by intervals and by whole days, the same queries in the same order whatever
-// the database is. It measures the rate of writing, the time of each kind of
-// query with caches cold and warm, and what the data takes on disk; and it
-// holds the row count and the checksum of every single answer against what was
-// written, so that an answer that was cut short does not pass.
+// Package candles is the workload of a storage engine: a day of trade candles is written under
+// three more indexes, then read by quick queries of one ticker, by intervals and by whole days.
+// It measures writing, each kind of query with cold and warm caches, and the size on disk. It
+// compares every answer's row count and checksum with what was written.
 //
 // It must not know any driver or cluster.
 package candles
@@ -18,26 +15,23 @@ import (
 	"assay/workload"
 )
 
-// Candle is one row. All of it is a pure function of the seed and ID
-// (Generator.Candle). Prices are in ten-thousandths.
+// Candle is one row, decided by the seed and ID. Prices are in ten-thousandths.
 type Candle struct {
-	// ID is unique (the primary key).
+	// ID is the primary key.
 	ID int64
-	// Moment is when the candle began, in microseconds since 1970; no two
-	// candles of a ticker have the same.
+	// Moment is the begin in microseconds since 1970, unique per ticker.
 	Moment                      int64
 	Opening, High, Low, Closing int64
 	Average, Bid, Ask           int64
 	Volume, Turnover, Trades    int64
-	// Ticker and Market are of four letters, Feed and Note of at most 32 and
-	// 255; all are ASCII.
+	// Ticker and Market have four letters, Feed and Note at most 32 and 255; all ASCII.
 	Ticker, Market, Feed, Note string
 }
 
-// numbers is how many columns are numbers of eight bytes; those of text follow.
+// numbers counts the columns of eight-byte numbers; columns of text follow.
 const numbers = 12
 
-// Columns are how candles are stored.
+// Columns maps candles to columns.
 func Columns() store.Columns[Candle] {
 	return store.Columns[Candle]{
 		Names: []string{"id", "moment", "opening", "high", "low", "closing", "average", "bid", "ask", "volume", "turnover", "trades",
@@ -49,14 +43,13 @@ func Columns() store.Columns[Candle] {
 	}
 }
 
-// Bytes is the size of the row's bare values: eight bytes a number, one a
-// letter. It is about 270.
+// Bytes is the size of the bare values: eight bytes a number, one a letter; about 270.
 func (c *Candle) Bytes() int64 {
 	return int64(8*numbers + len(c.Ticker) + len(c.Market) + len(c.Feed) + len(c.Note))
 }
 
-// Hash is a 64-bit hash over every field: FNV-1a (G. Fowler, L. C. Noll, K.-P.
-// Vo; RFC 9923), then mixed, so that sums of hashes of like rows are unlike.
+// Hash is 64-bit FNV-1a over all fields (G. Fowler, L. C. Noll, K.-P. Vo; RFC 9923), mixed so
+// that sums of similar rows differ.
 func (c *Candle) Hash() uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	var buf [8]byte
@@ -79,8 +72,7 @@ func (c *Candle) Hash() uint64 {
 	return workload.Mix(h)
 }
 
-// Tally counts rows. Its Sum is a sum of hashes, modulo 2^64, so that it does
-// not depend on their order.
+// Tally counts rows. Sum adds their hashes modulo 2^64, whatever their order.
 type Tally struct {
 	Rows  int64
 	Sum   uint64
@@ -96,11 +88,9 @@ func (t *Tally) Add(c *Candle) {
 
 const dayMicros = int64(24 * time.Hour / time.Microsecond)
 
-// firstDay is when the first of the days begins.
 func firstDay() int64 { return time.Date(2014, 1, 2, 0, 0, 0, 0, time.UTC).UnixMicro() }
 
-// Generator makes the candles of one configuration and seed. It is safe for
-// concurrent use.
+// Generator makes the candles of a configuration and seed. It is safe for concurrent use.
 type Generator struct {
 	seed             uint64
 	candles, tickers int64
@@ -108,18 +98,18 @@ type Generator struct {
 	days             int64
 }
 
-// NewGenerator returns the generator of a valid configuration.
+// NewGenerator takes a valid configuration.
 func NewGenerator(c Config, seed uint64) *Generator {
 	g := &Generator{seed: seed, candles: c.Candles, tickers: int64(c.Tickers), days: int64(c.Days), start: firstDay()}
 	g.step = g.days * dayMicros / g.slots()
 	return g
 }
 
-// slots is how many candles a ticker has at most: candle n is of ticker n mod
-// tickers, in its slot n div tickers.
+// slots is the most candles of a ticker. Candle n is in slot n div tickers of ticker n mod
+// tickers.
 func (g *Generator) slots() int64 { return (g.candles + g.tickers - 1) / g.tickers }
 
-// slotAt is the first slot that is not before a moment.
+// slotAt is the first slot not before a moment.
 func (g *Generator) slotAt(moment int64) int64 {
 	past := moment - g.start
 	if past <= 0 {
@@ -128,12 +118,12 @@ func (g *Generator) slotAt(moment int64) int64 {
 	return min((past+g.step-1)/g.step, g.slots())
 }
 
-// Ticker is the name of ticker number k.
+// Ticker is the name of ticker k.
 func (g *Generator) Ticker(k int64) string {
 	return string([]byte{'A' + byte(k/17576%26), 'A' + byte(k/676%26), 'A' + byte(k/26%26), 'A' + byte(k%26)})
 }
 
-// Candle is candle number n, from 0 to below Config.Candles.
+// Candle returns candle n, from 0 to Config.Candles-1.
 func (g *Generator) Candle(n int64) Candle {
 	k, slot := n%g.tickers, n/g.tickers
 	random := workload.Mix(g.seed ^ workload.Mix(uint64(n)))
@@ -171,7 +161,7 @@ func (g *Generator) Candle(n int64) Candle {
 
 var markets = [...]string{"NYSE", "NASD", "BATS", "ARCA", "IEXG"}
 
-// conditions are what the tapes say of trades; text as compressors meet it.
+// conditions are texts that compress as real ones do.
 var conditions = [...]string{
 	"regular sale, eligible for last price", "intermarket sweep order", "odd lot, not reported to the tape",
 	"average price trade", "derivatively priced", "extended hours, sold out of sequence",

@@ -9,8 +9,7 @@ import (
 
 const table = "candle"
 
-// Schema is the table. Its key and indexes are there while rows are written, as in a
-// database in use. Nobody asks by id or by market.
+// Schema returns the table. Its key and indexes exist during writing, as in use.
 func Schema() store.Schema {
 	names := Columns().Names
 	columns := store.Integers(names[:numbers]...)
@@ -27,7 +26,6 @@ func Schema() store.Schema {
 	}}}
 }
 
-// The statements of a session.
 const (
 	latest = iota
 	interval
@@ -49,9 +47,8 @@ func statements() []store.Statement {
 	return []store.Statement{latest: last, interval: within, span: all}
 }
 
-// Insert adds rows in the database's ordinary way of acknowledging and of writing many
-// rows at once. Committed means all of them, Failed with proof none of them; after Unknown
-// any of them may be there, now or later.
+// Insert adds rows as the database usually writes many. Committed means all of them, Failed none
+// for certain. After Unknown any may be there, now or later.
 func Insert(ctx context.Context, s store.Session, batch []Candle) store.Reply {
 	r := s.Load(ctx, store.RowsOf(table, Columns(), batch))
 	if r.Violated == store.Unique {
@@ -60,9 +57,8 @@ func Insert(ctx context.Context, s store.Session, batch []Candle) store.Reply {
 	return r
 }
 
-// ask gives each row of the answer to a query to the callback as it came and ends Committed
-// when the database has said that the answer is over. After an ending that is not Committed
-// the callback may still be called for a moment, by another goroutine.
+// ask gives the rows of an answer to row. Committed means that the answer is complete. After any
+// other outcome, another goroutine may still call row for a moment.
 func (q queries) ask(ctx context.Context, s store.Session, x query, row func(*Candle)) store.Reply {
 	call := store.Call{Statement: span, Parameters: store.OfInts(x.from, x.to)}
 	switch x.kind {

@@ -16,10 +16,10 @@ import (
 	"assay/workload/definition"
 )
 
-// Name is the workload's name.
+// Name names the workload.
 const Name = "candles"
 
-// Definition is the workload.
+// Definition describes the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "candles",
@@ -50,8 +50,7 @@ row count and the checksum of every answer with what was written.`,
 		WhyUnused:  "has no meaning in this workload, whose rounds are closed loops of a known length",
 		State:      FileState,
 		Operations: map[uint8]string{KindInsert: "insert", KindLatest: "latest", KindInterval: "interval", KindDay: "day"},
-		// Rounds of a known number of operations, each faster than the one before as
-		// caches fill.
+		// Rounds have few operations, which get faster as caches fill.
 		Limit: func(l *measure.Limits) { l.NoSteadyState = true },
 	}
 }
@@ -72,8 +71,7 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-// Plan implements definition.Config. It refuses what has no meaning in a run that
-// is worked in rounds of known length: a rate, repetitions.
+// Plan implements definition.Config. Rounds of known length know no rate and no retry.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	if p.Rate > 0 {
 		return p, &store.OptionError{Option: "--rate", Value: strconv.FormatFloat(p.Rate, 'g', -1, 64), Want: "left out: every round is a closed loop of --clients"}
@@ -145,7 +143,7 @@ func (c *Config) notes(f Figures) (all []string) {
 	return all
 }
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
 	Candles   int64  `yaml:"candles" json:"candles"`
 	Tickers   int    `yaml:"tickers" json:"tickers"`
@@ -160,7 +158,7 @@ type Config struct {
 	Cold      bool   `yaml:"cold,omitempty" json:"cold,omitempty"`
 }
 
-// The largest values of Config.
+// Limits of a Config.
 const (
 	MaxCandles = 100_000_000
 	MaxTickers = 10_000
@@ -168,17 +166,15 @@ const (
 	maxQueries = 10_000_000
 )
 
-// Defaults returns the configuration of a run without flags: that of the
-// published experiment, a day of 1.4 million candles, 200 tickers, 10,000
+// Defaults returns the published experiment: a day of 1.4 million candles, 200 tickers, 10,000
 // quick queries and 10 intervals.
 func Defaults() Config {
 	return Config{Candles: 1_400_000, Tickers: 200, Days: 1, Loaders: 4, Batch: 1000,
 		Queries: 10_000, Latest: 100, Intervals: 10, Repeats: 20}
 }
 
-// LoadDefaults returns the load of a run without flags: one client asks, so
-// that queries come in one order. An attempt has a long time, since one of
-// them reads a whole day.
+// LoadDefaults returns a load of one client, so that queries have one order. The timeout is
+// long, because a query can read a whole day.
 func LoadDefaults() load.Plan {
 	p := load.Defaults()
 	p.Clients, p.Warmup, p.Timeout = 1, 0, 10*time.Minute
@@ -195,10 +191,9 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// batches is how many calls the writing takes.
 func (c Config) batches() int64 { return (c.Candles + int64(c.Batch) - 1) / int64(c.Batch) }
 
-// batch is the candles of one of them: from first to below end.
+// batch is the range of a batch's candles, from first to below end.
 func (c Config) batch(number int64) (first, end int64) {
 	first = number * int64(c.Batch)
 	return first, min(first+int64(c.Batch), c.Candles)

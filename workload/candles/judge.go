@@ -9,47 +9,43 @@ import (
 	"assay/workload/definition"
 )
 
-// The checks of this workload, as in a result; Definition says what each asserts.
+// The checks; Definition says what each asserts.
 const (
 	CheckIngest  = "ingest"
 	CheckAnswers = "answers"
 )
 
-// Figures are what is counted beside the verdicts.
+// Figures are counts beside the verdicts.
 type Figures struct {
-	// Outcomes counts operations of all kinds by what they ended as.
+	// Outcomes counts operations of all kinds.
 	Outcomes history.Counts
-	// Rows and RawBytes are the rows read back and the bytes of their bare
-	// values; Size is what the database says that they take.
+	// RawBytes are the rows' bare values; Size is what the database says that they take.
 	Rows, RawBytes int64
 	Size           store.Size
-	// Unsure counts answers of which nothing can be said, since a write without
-	// an answer might belong to them.
+	// Unsure counts answers that a write of unknown outcome makes undecidable.
 	Unsure int64
 	// Cold is true if a round of queries began with empty caches.
 	Cold bool
-	// Rounds are the rounds by their names.
+	// Rounds are by name.
 	Rounds map[string]RoundFigures
 }
 
-// RoundFigures are what the operations of a round came to that were answered.
+// RoundFigures are of a round's answered operations.
 type RoundFigures struct {
 	Answers, Rows, Bytes int64
-	// Nanos is the time from the start of the first to the end of the last,
-	// Busy the sum of their times.
+	// Nanos is from the first start to the last end, Busy the sum of times.
 	Nanos, Busy int64
 	first, last int64
 }
 
-// Judgement is what the files of one run say.
+// Judgement is the judgement of a run.
 type Judgement struct {
 	Results []check.Result
 	Figures Figures
 }
 
-// Judge judges a run by its files alone, so that it can be done again at any
-// time. It reads the history twice. A missing or cut state gives a verdict of
-// unknown; files that are malformed give a *history.FormatError.
+// Judge judges a run by its files alone. It reads the history twice. A missing or cut state
+// gives an unknown verdict, malformed files a *history.FormatError.
 func Judge(config Config, seed uint64, e definition.Evidence) (Judgement, error) {
 	if err := config.Validate(); err != nil {
 		return Judgement{}, err
@@ -74,13 +70,11 @@ type judge struct {
 	config   Config
 	evidence definition.Evidence
 	queries  queries
-	// batches are how the writes ended. One without a record may have been
-	// begun by a tester that was killed; it is as unknown as one without an
-	// answer.
+	// batches are the writes' outcomes; a killed tester's write is unknown.
 	batches  []history.Outcome
 	recorded []bool
 	state    *state
-	// missing says why the state is not there, or not all; empty if it is.
+	// missing says why rows may be missing; empty if none are.
 	missing string
 
 	ingest, answers check.Result
@@ -94,7 +88,6 @@ func (j *judge) malformed(op *history.Op, what string) error {
 		Reason: fmt.Sprintf("operation %d of client %d %s", op.Seq, op.Client, what)}
 }
 
-// readWrites learns how each batch ended.
 func (j *judge) readWrites() error {
 	_, err := history.Read(j.evidence.History, history.Visitor{Op: func(op *history.Op) error {
 		if !op.Last {
@@ -119,7 +112,6 @@ func (j *judge) readWrites() error {
 	return err
 }
 
-// enter adds an operation to its round.
 func (j *judge) enter(name string, op *history.Op, t Tally) {
 	r, known := j.figures.Rounds[name]
 	if !known {
@@ -143,7 +135,6 @@ func (j *judge) readState() error {
 	return nil
 }
 
-// readAnswers judges each answer.
 func (j *judge) readAnswers() error {
 	expectations := newExpectations(j.queries, j.batches)
 	_, err := history.Read(j.evidence.History, history.Visitor{Op: func(op *history.Op) error {
@@ -203,7 +194,7 @@ func (j *judge) wrong(op *history.Op, found verdict, q query, want expected, got
 			float64(op.Start)/1e9, op.Values[1], roundName(op.Kind, op.Values[0]), asked, check.Counted(got.Rows, "row", "rows"), expected, what)}
 }
 
-// concludeIngest holds what is there against what was acknowledged.
+// concludeIngest compares the rows with the acknowledged batches.
 func (j *judge) concludeIngest() {
 	r := &j.ingest
 	if j.state == nil {
@@ -258,7 +249,6 @@ func (j *judge) batchEvidence(kind string, batch, rows int64, what string) check
 		Fields: map[string]int64{"batch": batch, "first": first, "rows": rows, "due": end - first, "missing": j.state.missing[batch]}}
 }
 
-// concludeAnswers says what came of the queries.
 func (j *judge) concludeAnswers() {
 	r := &j.answers
 	r.Detail = fmt.Sprintf("%s of %s answered; ", check.Count(j.answered), check.Counted(j.asked, "query was", "queries were"))

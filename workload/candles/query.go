@@ -6,46 +6,38 @@ import (
 	"assay/history"
 )
 
-// kinds of operations in the history. Each begins its Values with the pass, if
-// it is a query, and the number of its task, from 0.
+// The kinds of operations. Values begin with the pass of a query and the task, from 0.
 const (
-	// KindInsert wrote a batch: task.
 	KindInsert uint8 = 1
-	// KindLatest, KindInterval and KindDay asked: pass, task, and if it was
-	// answered rows, sum of hashes, bytes.
+	// KindLatest, KindInterval and KindDay add, if answered, rows, sum of hashes and bytes.
 	KindLatest   uint8 = 2
 	KindInterval uint8 = 3
 	KindDay      uint8 = 4
 )
 
-// Passes: every kind of query is worked twice, with the same tasks.
+// Each kind of query has two passes with the same tasks.
 const (
-	// passFirst is the first, whatever the caches hold; passCold the first after
-	// they were emptied.
+	// passFirst has caches in any state, passCold empty ones.
 	passFirst int64 = iota
 	passCold
-	// passWarm is the second.
 	passWarm
 )
 
-// query is one question, as a pure function of configuration, seed and task.
+// query is decided by configuration, seed and task.
 type query struct {
 	kind uint8
-	// ticker is the ticker's number; -1 for all.
+	// ticker is a number; -1 for all.
 	ticker int64
-	// limit is how many of the last rows are wanted; 0 for all.
-	limit int
-	// from and to are moments.
+	// limit bounds the rows, the latest first; 0 for all.
+	limit    int
 	from, to int64
 }
 
-// queries draws them.
 type queries struct {
 	*Generator
 	config Config
 }
 
-// tasks is how many there are of a kind.
 func (q queries) tasks(kind uint8) int64 {
 	switch kind {
 	case KindLatest:
@@ -59,7 +51,6 @@ func (q queries) tasks(kind uint8) int64 {
 	}
 }
 
-// at is the query of a task.
 func (q queries) at(kind uint8, task int64) query {
 	end := q.start + q.days*dayMicros
 	switch kind {
@@ -75,7 +66,7 @@ func (q queries) at(kind uint8, task int64) query {
 	}
 }
 
-// interval is one of Config.Intervals: of half an hour to six hours.
+// interval is one of Config.Intervals, half an hour to six hours long.
 func (q queries) interval(number int64) (from, to int64) {
 	r := q.random(0, number)
 	length := dayMicros/48 + r.Int64N(dayMicros/4-dayMicros/48)
@@ -87,9 +78,7 @@ func (q queries) random(kind uint8, number int64) *rand.Rand {
 	return rand.New(rand.NewPCG(q.seed, uint64(kind)<<56|uint64(number)))
 }
 
-// rows calls each for the numbers of the candles that a query covers, the
-// latest first, without regard to its limit, until each says that it is
-// enough.
+// rows calls each with a query's candles, the latest first, until each returns false.
 func (q queries) rows(x query, each func(n int64) (more bool)) {
 	first, last := q.slotAt(x.from), q.slotAt(x.to)-1
 	for slot := last; slot >= first; slot-- {
@@ -106,17 +95,14 @@ func (q queries) rows(x query, each func(n int64) (more bool)) {
 	}
 }
 
-// expected bounds an answer: what must be in it, and what may. The two are the
-// same where every write ended with an answer.
+// expected bounds an answer. The bounds are equal if every write had an answer.
 type expected struct {
 	least, most Tally
-	// unordered is true if the rows of neither can be named: of the last rows
-	// of a ticker, those that are there push others out.
+	// unordered: with unknown writes, which rows are a ticker's last depends on which are there.
 	unordered bool
 }
 
-// expectations are the answers to queries, by the state that the writing left.
-// Answers that are asked for again are kept, so many of them.
+// expectations computes expected answers after the writes. It keeps those of repeated queries.
 type expectations struct {
 	queries
 	batches []history.Outcome
@@ -162,7 +148,6 @@ func (x *expectations) compute(q query) expected {
 	return e
 }
 
-// verdict is what an answer is.
 type verdict string
 
 const (
@@ -173,7 +158,6 @@ const (
 	answerAltered verdict = "altered"
 )
 
-// judge holds an answer against what is expected.
 func (e expected) judge(got Tally) verdict {
 	switch {
 	case got.Rows < e.least.Rows:

@@ -8,11 +8,9 @@ import (
 	"assay/workload/definition"
 )
 
-// What was read back is kept in a file of records (history.SaveRecords), so
-// that it can be judged again without the database: the size first, each row
-// that was wrong (as many as are worth naming), each batch, then the number of
-// all rows, without which the file is not whole. The rows themselves are not
-// kept, only what they come to by batches.
+// The state is a file of records (history.SaveRecords): the size, wrong rows up to a limit, each
+// batch, and the number of all rows. Without it the file is cut. Rows are kept only as sums by
+// batch.
 const (
 	stateMagic        = "ASSAYK02"
 	tagSize      byte = 1 // bytes, of tables, of indexes
@@ -26,11 +24,9 @@ const (
 	wrongKept         = 20
 )
 
-// counted is what a batch's rows come to.
 type counted struct{ rows, doubled, altered int64 }
 
-// reading gathers the rows of a database by batches. Its memory is a bit a
-// candle and three integers a batch.
+// reading sums rows by batch. It takes a bit per candle and three integers per batch.
 type reading struct {
 	generator *Generator
 	config    Config
@@ -73,7 +69,7 @@ func (r *reading) note(which int, id int64) {
 	}
 }
 
-// missing is the first candle of a batch that is not there, -1 if all are.
+// missing is the first missing candle of a batch, -1 if none is.
 func (r *reading) missing(batch int64) int64 {
 	first, end := r.config.batch(batch)
 	for n := first; n < end; n++ {
@@ -84,9 +80,7 @@ func (r *reading) missing(batch int64) int64 {
 	return -1
 }
 
-// save reads all rows of the database and keeps what they come to. read is called
-// now and then with the number of rows so far. A file that exists is replaced,
-// and only by a whole one.
+// save keeps sums of all rows. Only a whole file replaces an old one.
 func save(ctx context.Context, db store.Database, g *Generator, c Config, size store.Size, path string, read func(rows int64)) error {
 	r := newReading(g, c)
 	return history.SaveRecords(path, stateMagic, func() { read(r.rows) }, func(w *history.RecordWriter) error {
@@ -128,7 +122,6 @@ func (r *reading) put(w *history.RecordWriter, size store.Size) error {
 	return w.Put(tagCount, r.rows, r.bytes)
 }
 
-// state is what save has kept.
 type state struct {
 	size    store.Size
 	wrong   [3][]int64
@@ -139,8 +132,8 @@ type state struct {
 	missing []int64
 }
 
-// loadState reads what save wrote. A file that is not whole gives a
-// *history.CutError, a damaged one a *history.FormatError.
+// loadState reads a saved state. A file that is not whole gives a *history.CutError, a damaged
+// one a *history.FormatError.
 func loadState(path string, c Config) (*state, error) {
 	s := &state{batches: make([]counted, 0, c.batches())}
 	err := history.ReplayRecords(path, stateMagic, func(tag byte, r *history.RecordReader) error {

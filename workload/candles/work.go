@@ -13,11 +13,10 @@ import (
 	"assay/workload/definition"
 )
 
-// FileState is the name of what was read back, in a run's folder.
+// FileState is the saved state's name in a run's folder.
 const FileState = "candles.bin"
 
-// settleBound is how long the rounds of queries wait for what is still in
-// flight of the writing.
+// settleBound bounds the wait for writes in flight before queries.
 const settleBound = time.Minute
 
 // Work is a definition.Work.
@@ -27,28 +26,25 @@ type Work struct {
 	config  Config
 	queries queries
 	clients int
-	// engined is nil of a database that stores tables in one way. chosen is whether
-	// somebody asked for the engine and there are others.
+	// engined is nil if there is one engine. chosen is true if the user chose one of several.
 	engined store.Engined
 	engine  string
 	chosen  bool
-	// embedded is known after Describe.
+	// embedded is set by Describe.
 	embedded bool
 	restart  func(ctx context.Context, meanwhile func() error) error
 	// followed is true if another process empties the caches.
 	followed bool
-	// size is what Save asked for; nil before.
+	// size is nil before Save.
 	size *store.Size
 }
 
-// PromiseEventual is the promise of a database that may answer with an old state, by what
-// its address asks for: an answer can lack what was acknowledged.
+// PromiseEventual is the promise of a database that may answer from an old state, as its address
+// asks: an answer can lack acknowledged rows.
 const PromiseEventual = "eventual"
 
-// NewWork returns the work of this configuration and seed on a database, which it
-// owns from then on, with so many clients for queries. It returns
-// Config.Validate's error, and *store.OptionError for an engine that the
-// database does not have.
+// NewWork returns the work on a database, which it then owns, with clients for queries. It
+// returns Config.Validate's error, or *store.OptionError for an unknown engine.
 func NewWork(ctx context.Context, db store.Database, config Config, seed uint64, clients int) (*Work, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -57,7 +53,7 @@ func NewWork(ctx context.Context, db store.Database, config Config, seed uint64,
 	return w, w.findEngine(ctx)
 }
 
-// findEngine takes the engine as the database spells it, and the first of them for none.
+// findEngine sets the engine as the database spells it; the first one by default.
 func (w *Work) findEngine(ctx context.Context) (err error) {
 	var engines []string
 	if engined, is := store.As[store.Engined](w.Database); is {
@@ -80,14 +76,13 @@ func (w *Work) findEngine(ctx context.Context) (err error) {
 	return &store.OptionError{Option: "--engine", Value: wanted, Want: strings.Join(engines, ", ")}
 }
 
-// RestartWith gives the way to stop the database's servers, do something
-// meanwhile, and start them again, for Config.Cold. Without it only a database
-// in this process has no cache of its own that outlives its sessions.
+// RestartWith gives a way to restart the servers, for Config.Cold. Without it only an embedded
+// database can begin with empty caches.
 func (w *Work) RestartWith(restart func(ctx context.Context, meanwhile func() error) error) {
 	w.restart = restart
 }
 
-// Create makes the empty table, of the engine.
+// Create makes the empty table on the engine.
 func (w *Work) Create(ctx context.Context, mark store.Marker) error {
 	if w.engined == nil {
 		return w.Empty.Create(ctx, mark)
@@ -96,7 +91,7 @@ func (w *Work) Create(ctx context.Context, mark store.Marker) error {
 	return w.engined.CreateOn(ctx, mark, w.engine, w.chosen)
 }
 
-// Describe is the database's, and learns whether it is embedded.
+// Describe also learns whether the database is embedded.
 func (w *Work) Describe(ctx context.Context) (store.Product, error) {
 	product, err := w.Database.Describe(ctx)
 	w.embedded = product.Embedded
@@ -111,7 +106,6 @@ func (w *Work) Promise() string {
 	return ""
 }
 
-// roundName is a round's name in the history and in the result.
 func roundName(kind uint8, pass int64) string {
 	name := map[uint8]string{KindInsert: "ingest", KindLatest: "quick", KindInterval: "interval", KindDay: "day"}[kind]
 	if kind == KindInsert {
@@ -120,7 +114,7 @@ func roundName(kind uint8, pass int64) string {
 	return name + ", " + [...]string{passFirst: "first", passCold: "cold", passWarm: "warm"}[pass]
 }
 
-// RoundNames implements definition.NamesRounds: of first passes, whether the caches can be emptied or not.
+// RoundNames has both kinds of first passes.
 func (c Config) RoundNames() []string {
 	names := []string{roundName(KindInsert, 0)}
 	for _, kind := range []uint8{KindLatest, KindInterval, KindDay} {
@@ -131,8 +125,7 @@ func (c Config) RoundNames() []string {
 	return names
 }
 
-// Rounds are the writing, then each kind of query twice. A first pass is called
-// cold only if the caches are emptied before it.
+// Rounds has cold first passes only if caches can be emptied.
 func (w *Work) Rounds() []load.Round {
 	rounds := []load.Round{w.round(KindInsert, 0, w.config.batches(), w.config.Loaders)}
 	first := passFirst
@@ -154,8 +147,7 @@ func (w *Work) Rounds() []load.Round {
 	return rounds
 }
 
-// Follow implements definition.Following: the process that tells the rounds has the
-// servers, and empties the caches.
+// Follow implements definition.Following: another process empties the caches.
 func (w *Work) Follow(round string) {
 	for _, kind := range []uint8{KindLatest, KindInterval, KindDay} {
 		w.followed = w.followed || round == roundName(kind, passCold)
@@ -170,8 +162,7 @@ func (w *Work) round(kind uint8, pass, tasks int64, clients int) load.Round {
 	}
 }
 
-// client is one client of a round. All of a round draw their tasks from one counter, so that
-// the tasks begin in one order however many clients there are.
+// client takes tasks off the round's common counter, so that tasks begin in one order.
 func (w *Work) client(ctx context.Context, kind uint8, pass int64, next *load.Tasks) (load.Client, error) {
 	connection, err := definition.Connect(ctx, w.Database, statements())
 	if err != nil {
@@ -209,12 +200,10 @@ func (w *Work) insert(ctx context.Context, session store.Session, task int64) st
 	return Insert(ctx, session, batch)
 }
 
-// ready prepares a round of queries.
 func (w *Work) ready(ctx context.Context, first, cold bool) error {
 	if first {
 		bounded, cancel := context.WithTimeout(ctx, settleBound)
-		// What does not settle now is asked again at the end of the run, and
-		// judged there.
+		// The end of the run settles and judges again.
 		_ = w.Database.Settle(bounded)
 		cancel()
 		if err := w.Database.FinishLoad(ctx); err != nil {
@@ -234,11 +223,10 @@ func (w *Work) ready(ctx context.Context, first, cold bool) error {
 	}
 }
 
-// reachBound is how long a client library may take to find servers again.
+// reachBound bounds a client library's search for restarted servers.
 const reachBound = time.Minute
 
-// reached returns when the store's connections are there again after a restart:
-// how long a library takes for that is no part of any query.
+// reached waits until connections work after a restart, so that no query includes that time.
 func (w *Work) reached(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, reachBound)
 	defer cancel()
@@ -255,8 +243,7 @@ func (w *Work) reached(ctx context.Context) error {
 	}
 }
 
-// Save reads the database back into the run's folder, and its size. A size that
-// the database does not tell is no reason to lose the rest; Size then says why.
+// Save saves the rows even if the size fails; Size then gives the error.
 func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	size, err := w.Database.Size(ctx)
 	if err == nil {
@@ -265,7 +252,7 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	return save(ctx, w.Database, w.queries.Generator, w.config, size, filepath.Join(folder, FileState), read)
 }
 
-// Size is what Save asked for, or asks now.
+// Size is the size at Save, or now.
 func (w *Work) Size(ctx context.Context) (store.Size, error) {
 	if w.size != nil {
 		return *w.size, nil

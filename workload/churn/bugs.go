@@ -2,7 +2,7 @@ package churn
 
 import "assay/store/bug"
 
-// Bugs are ways of breaking a database's promises that the checks must find.
+// Bugs are the faults that the checks must find.
 func Bugs() []bug.Bug {
 	return []bug.Bug{
 		{Name: "lost-ack", Check: CheckRows, Kinds: []string{"lost"}, Passing: true,

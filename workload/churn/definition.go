@@ -11,10 +11,10 @@ import (
 	"assay/workload/definition"
 )
 
-// Name is the workload's name.
+// Name names the workload.
 const Name = "churn"
 
-// Definition is the workload.
+// Definition describes the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "churn",
@@ -56,8 +56,7 @@ func (c *Config) Flags() []definition.Flag {
 	}
 }
 
-// Plan implements definition.Config: all that says how much is to be done is left
-// to the rounds.
+// Plan implements definition.Config. The rounds decide the operations.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	p.Warmup, p.Ramp, p.Rate, p.Arrivals, p.Duration = 0, 0, 0, load.Closed, 0
 	p.Ops = uint64(max(c.tasks()*(2*c.Cycles+1), 1))
@@ -70,7 +69,7 @@ func (c *Config) Volume() definition.Volume {
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
 	Rows        int64   `yaml:"rows" json:"rows"`
 	RowBytes    int     `yaml:"row_bytes" json:"row_bytes"`
@@ -85,7 +84,7 @@ const (
 	shareRange = "more than 0, at most 1"
 )
 
-// Defaults returns the configuration of a run without flags.
+// Defaults returns the default configuration.
 func Defaults() Config {
 	return Config{Rows: 20_000, RowBytes: 200, DeleteShare: 0.5, Cycles: 3, Batch: 200, Repair: true}
 }

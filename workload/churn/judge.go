@@ -13,25 +13,23 @@ import (
 	"assay/workload/definition"
 )
 
-// stateRows is the file of the rows after the run: the id of each and a hash of its
-// payload.
+// stateRows has each row's id and hash of its payload.
 func stateRows() definition.RowFile {
 	return definition.RowFile{Magic: "ASSAYC02", First: 1, Columns: []int{2}, End: 2}
 }
 
-// save keeps the rows that each gives in a file; see definition.RowFile.Save.
+// save saves the rows that each gives; see definition.RowFile.Save.
 func save(path string, read func(rows int64), each func(func(Row) error) error) error {
 	return stateRows().Save(path, read, func(w *definition.RowWriter) error {
 		return each(func(r Row) error { return w.Put(0, r.ID, workload.Sum(r.Payload)) })
 	})
 }
 
-// CheckRows is the check of this workload, as in a result; see Definition.
+// CheckRows is this workload's check.
 const CheckRows = "rows"
 
-// Judge judges a run by its files alone, so that it can be done again at any
-// time. A missing or cut state gives a verdict of unknown; files that are
-// malformed give a *history.FormatError.
+// Judge implements definition.Config. A missing or cut state gives an unknown verdict, malformed
+// files a *history.FormatError.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	if err := c.Validate(); err != nil {
 		return definition.Judgement{}, err
@@ -52,7 +50,6 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 	return j.out, nil
 }
 
-// stage is one task of one round.
 type stage struct {
 	kind        uint8
 	cycle, task int64
@@ -61,11 +58,11 @@ type stage struct {
 type judge struct {
 	rows     rows
 	evidence definition.Evidence
-	// ends has what became of each task that has a record.
+	// ends are the outcomes of tasks with a record.
 	ends map[stage]history.Outcome
-	// whole is true if every task that was begun has its record.
+	// whole is true if every begun task has a record.
 	whole bool
-	// missing says why the state is not all there is to know.
+	// missing says why rows may be missing; empty if none are.
 	missing string
 	seen    definition.Set
 	read    int64
@@ -98,8 +95,8 @@ func (j *judge) readHistory() error {
 	return err
 }
 
-// end is what became of a task. One without a record was not begun, or, in a
-// run that was killed, is unknown.
+// end is a task's outcome. Without a record, the task was not begun, or is unknown if the run
+// was killed.
 func (j *judge) end(kind uint8, cycle, place int64) history.Outcome {
 	outcome, known := j.ends[stage{kind, cycle, j.rows.taskOf(place)}]
 	if !known && j.whole {
@@ -108,7 +105,7 @@ func (j *judge) end(kind uint8, cycle, place int64) history.Outcome {
 	return outcome // Unknown without a record
 }
 
-// due says whether a row must, or may, be there.
+// due says whether a row must, and whether it may, be there.
 func (j *judge) due(cycle, place int64) (must, may bool) {
 	insert := j.end(KindInsert, cycle, place)
 	gone := history.Failed
@@ -133,7 +130,6 @@ func (j *judge) readState() (err error) {
 	return err
 }
 
-// row judges one row as read back.
 func (j *judge) row(id, hash int64) {
 	cycle, place, ok := j.rows.split(id)
 	if !ok {
@@ -161,7 +157,7 @@ func (j *judge) find(kind string, id int64, what string) {
 	j.result.Add(check.Evidence{Kind: kind, Text: fmt.Sprintf("row %d %s", id, what), Fields: map[string]int64{"id": id}})
 }
 
-// conclude looks for what must be there and is not, and gives the verdict.
+// conclude finds missing rows and gives the verdict.
 func (j *judge) conclude() {
 	r, committed := &j.result, j.out.Counts.Committed
 	if j.missing == "" {
@@ -188,7 +184,7 @@ func (j *judge) conclude() {
 	r.Finish(j.missing, committed == 0, "nothing was acknowledged")
 }
 
-// readSizes takes what the rows took on disk.
+// readSizes takes the sizes on disk.
 func (j *judge) readSizes() error {
 	sizes, err := definition.ReadJSON[[]roundSize](filepath.Join(filepath.Dir(j.evidence.State), FileSizes))
 	if err != nil {

@@ -11,15 +11,14 @@ import (
 	"assay/workload/definition"
 )
 
-// FileState and FileSizes are the names of the saved rows and of the sizes
-// after each round, in a run's folder.
+// FileState has the rows and FileSizes the sizes after each round, in a run's folder.
 const (
 	FileState = "churn.bin"
 	FileSizes = "churn-sizes.json"
 )
 
-// The kinds of operations in the history. The Values of an insert and of a
-// delete are the cycle (0 for the fill) and the task; a repair has none.
+// The kinds of operations. Values of an insert and a delete are cycle (0 for the fill) and task;
+// a repair has none.
 const (
 	KindInsert uint8 = 1
 	KindDelete uint8 = 2
@@ -28,32 +27,29 @@ const (
 
 const classRepair = "the repair did not end well"
 
-// work is a definition.Work.
 type work struct {
 	definition.Empty
 	definition.InRounds
 	definition.NoPromise
 	compacting store.Compacting
-	// repairs are the database's own ways to give back space, from the mildest on.
+	// repairs are the database's ways to return space, the mildest first.
 	repairs []string
 	rows    rows
 	clients int
-	// current is the round that goes on, sizes those after the rounds before.
+	// current is the current round; sizes are of the rounds before.
 	current string
 	sizes   []roundSize
 }
 
-// roundSize is what the rows took on disk after a round.
 type roundSize struct {
 	Round string `json:"round"`
 	Bytes int64  `json:"bytes"`
 	Rows  int64  `json:"rows"`
-	// Problem says why that is not known.
+	// Problem says why the size is not known.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Open implements definition.Config. It gives *store.OptionError also for a database
-// without a compaction.
+// Open also returns *store.OptionError for a database without a compaction.
 func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients int) (definition.Work, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -69,10 +65,10 @@ func (c *Config) Open(_ context.Context, db store.Database, seed uint64, clients
 	return &work{Empty: definition.Empty{Database: db}, compacting: compacting, repairs: repairs, rows: rows{*c, seed}, clients: max(clients, 1)}, nil
 }
 
-// Size is with what is free in the files.
+// Size includes free space in the files.
 func (w *work) Size(ctx context.Context) (store.Size, error) { return w.compacting.FileSize(ctx) }
 
-// RoundNames implements definition.NamesRounds.
+// RoundNames has an empty name for the repairs.
 func (c Config) RoundNames() []string {
 	names := []string{"fill"}
 	for cycle := int64(1); cycle <= c.Cycles; cycle++ {
@@ -84,8 +80,7 @@ func (c Config) RoundNames() []string {
 	return names
 }
 
-// Rounds are the filling, for each cycle a deletion and a refill, and the
-// repairs.
+// Rounds are the fill, a deletion and a refill per cycle, and the repairs.
 func (w *work) Rounds() []load.Round {
 	all := []load.Round{w.round("fill", KindInsert, 0)}
 	for cycle := int64(1); cycle <= w.rows.config.Cycles; cycle++ {
@@ -121,12 +116,11 @@ func (w *work) round(name string, kind uint8, cycle int64) load.Round {
 	}
 }
 
-// statements are the statements of a session.
 func statements() []store.Statement {
 	return []store.Statement{{Name: "delete", Verb: store.Delete, Table: table, Where: []store.Condition{{Column: "id", Is: store.In, Value: store.Parameter(1)}}}}
 }
 
-// do does a task, by one statement. One that nothing falls to, by the seed, is done.
+// do does a task by one statement. A task without rows is done.
 func (r rows) do(ctx context.Context, session store.Session, kind uint8, cycle, task int64) store.Reply {
 	if kind == KindInsert {
 		if all := r.inserted(cycle, task); len(all) > 0 {
@@ -138,7 +132,7 @@ func (r rows) do(ctx context.Context, session store.Session, kind uint8, cycle, 
 	return store.Reply{Outcome: history.Committed}
 }
 
-// ready asks for the size after the round before.
+// ready measures after the round before.
 func (w *work) ready(name string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		w.measure(ctx)
@@ -147,7 +141,6 @@ func (w *work) ready(name string) func(context.Context) error {
 	}
 }
 
-// measure notes the size after the round that has ended.
 func (w *work) measure(ctx context.Context) {
 	if w.current == "" {
 		return
@@ -164,7 +157,7 @@ func (w *work) measure(ctx context.Context) {
 	w.sizes, w.current = append(w.sizes, s), ""
 }
 
-// Settle is the database's; then the size after the last round is asked for.
+// Settle also measures after the last round.
 func (w *work) Settle(ctx context.Context) error {
 	if err := w.Database.Settle(ctx); err != nil {
 		return err
@@ -173,8 +166,8 @@ func (w *work) Settle(ctx context.Context) error {
 	return nil
 }
 
-// Save reads the database back into the run's folder. The sizes are kept if
-// there are any: they cannot be asked for again.
+// Save saves rows and sizes. Without sizes it keeps the old file, since they cannot be measured
+// again.
 func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) error {
 	if len(w.sizes) > 0 {
 		if err := history.WriteJSON(filepath.Join(folder, FileSizes), w.sizes); err != nil {
@@ -186,14 +179,12 @@ func (w *work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	})
 }
 
-// repairer runs one repair.
 type repairer struct {
 	compacting store.Compacting
 	name       string
 }
 
-// Attempt implements load.Client. A repair that ended with an error may have
-// done a part.
+// A repair that ended with an error may have done a part.
 func (r *repairer) Attempt(ctx context.Context, _ uint64, _ int) load.Answer {
 	if err := r.compacting.Compact(ctx, r.name); err != nil {
 		return load.Answer{Kind: KindRepair, Outcome: history.Unknown, Class: classRepair}

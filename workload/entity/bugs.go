@@ -5,7 +5,7 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// Bugs are ways of breaking a database's promises that the checks must find.
+// Bugs are the faults that the checks must find.
 func Bugs() []bug.Bug {
 	altered := []string{"altered"}
 	return keyvalue.Bugs(

@@ -13,10 +13,10 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// Name is the workload's name.
+// Name names the workload.
 const Name = "entity"
 
-// Definition is the workload.
+// Definition describes the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "entity",
@@ -95,21 +95,21 @@ func section(f Figures) *report.Entity {
 	}
 }
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
 	WriteShare float64 `yaml:"write_share" json:"write_share"`
-	// Without any entities, a read that has nothing to read yet becomes a write.
+	// Without Entities, a read that has nothing to read yet becomes a write.
 	Entities       int64 `yaml:"entities" json:"entities"`
 	ThroughService bool  `yaml:"through_service,omitempty" json:"through_service,omitempty"`
 }
 
-// MaxEntities is the largest Config.Entities.
+// MaxEntities bounds Config.Entities.
 const MaxEntities = 100_000_000
 
-// Defaults returns the configuration of a run without flags.
+// Defaults returns the default configuration.
 func Defaults() Config { return Config{WriteShare: 0.5, Entities: 1000} }
 
-// LoadDefaults returns the load of a run without flags, which is short.
+// LoadDefaults returns a short load.
 func LoadDefaults() load.Plan {
 	p := load.Defaults()
 	p.Clients = 16
@@ -126,7 +126,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// NotApplicable is the check of reads where nobody reads.
+// NotApplicable is the check of reads if there are none.
 func (c *Config) NotApplicable() []check.NotApplicable {
 	if c.WriteShare < 1 {
 		return nil
@@ -134,8 +134,8 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 	return []check.NotApplicable{{Name: keyvalue.CheckReads, Reason: "with --write-share 1 nobody reads"}}
 }
 
-// Judge judges a run by its files alone; see keyvalue.Judge. CheckReads is left out if the
-// mix has no reads. All seven fields of an entity must be as they were written.
+// Judge is keyvalue.Judge, without CheckReads if the mix has no reads. All seven fields of an
+// entity must be as written.
 func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, Figures, error) {
 	if err := config.Validate(); err != nil {
 		return nil, Figures{}, err
@@ -159,9 +159,8 @@ func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, F
 	return check.Applicable(results, config.NotApplicable()), Figures{figures, writes.Flow(), reads.Flow()}, nil
 }
 
-// Figures are what is counted beside the verdicts.
+// Figures are counts beside the verdicts.
 type Figures struct {
 	keyvalue.Figures
-	// Writes and Reads are the two kinds of operations.
 	Writes, Reads report.Flow
 }

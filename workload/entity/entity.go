@@ -12,8 +12,7 @@ import (
 	"assay/workload"
 )
 
-// Entity is what is written and read: seven fields, as a web service would
-// keep them. None of them is ever empty.
+// Entity has seven fields, as a web service would keep them. None is ever empty.
 type Entity struct {
 	ID          uuid.UUID `json:"id"`
 	Name        string    `json:"name"`
@@ -24,8 +23,7 @@ type Entity struct {
 	Email       string    `json:"email"`
 }
 
-// What the fields of an entity may hold, in bytes and years. What Make makes is
-// far below.
+// Bounds of fields in bytes and years; Make stays far below.
 const (
 	MaxName        = 200
 	MaxDescription = 4000
@@ -35,10 +33,9 @@ const (
 	MaxAge         = 150
 )
 
-// Make returns the entity of a key under a seed. It is the same each time: all
-// values come from a generator that is seeded with both, and nothing is shared
-// between calls. They are what gofakeit's functions draw; of that library the lists alone are
-// used, since its functions keep all methods of the program in it (text/template).
+// Make returns the entity of a key under a seed, always the same. It is safe for concurrent use.
+// It draws as gofakeit's functions do, but uses that library's lists alone: its functions would
+// keep all methods in the program (text/template).
 func Make(seed uint64, key int64) Entity {
 	random := rand.New(rand.NewPCG(workload.Mix(seed), workload.Mix(uint64(key))))
 	person := func(what string) string { return workload.One(random, data.Person[what]) }
@@ -56,7 +53,7 @@ func Make(seed uint64, key int64) Entity {
 	}
 }
 
-// street is a number and a name, the latter with a prefix every other time.
+// street is a number and a name, every other time with a prefix.
 func street(random *rand.Rand, address func(what string) string) string {
 	prefixed := random.IntN(2) == 0
 	street := strings.TrimLeft(digits(random, address("number")), "0") + " "
@@ -66,7 +63,7 @@ func street(random *rand.Rand, address func(what string) string) string {
 	return street + address("street_name") + address("street_suffix")
 }
 
-// digits has a digit in place of each #, the first of them not 0.
+// digits replaces each # by a digit; the first is not 0.
 func digits(random *rand.Rand, pattern string) string {
 	text := []byte(pattern)
 	for i, c := range text {
@@ -80,7 +77,7 @@ func digits(random *rand.Rand, pattern string) string {
 	return string(text)
 }
 
-// lower keeps of a name what may stand in an e-mail address without quotes.
+// lower keeps what an e-mail address permits without quotes.
 func lower(name string) string {
 	out := make([]byte, 0, len(name))
 	for _, c := range []byte(name) {
@@ -94,19 +91,18 @@ func lower(name string) string {
 	return string(out)
 }
 
-// Sum is what is kept of an entity to judge it by.
+// Sum is kept of an entity to judge it.
 type Sum struct {
-	// All is a hash of all seven fields: FNV-1a (G. Fowler, L. Noll, K.-P. Vo,
-	// 1991) of 64 bits over each field and its length.
+	// All is a hash of the seven fields: 64-bit FNV-1a (G. Fowler, L. Noll, K.-P. Vo, 1991) over
+	// each field and its length.
 	All int64
-	// Parts holds ten bits of the hash of each field but the id, so that one
-	// can say which of them is not as it should be.
+	// Parts has ten bits of each field's hash except the id's, to name altered fields.
 	Parts int64
 }
 
 const partBits = 10
 
-// partNames are the fields in Parts, from the lowest bits.
+// partNames are the fields of Parts, lowest bits first.
 func partNames() []string {
 	return []string{"name", "age", "description", "address", "phone", "email"}
 }
@@ -126,7 +122,7 @@ func SumOf(e Entity) Sum {
 	return s
 }
 
-// The constants of FNV-1a with 64 bits.
+// 64-bit FNV-1a.
 const (
 	fnvOffset = 0xcbf29ce484222325
 	fnvPrime  = 0x100000001b3
@@ -140,7 +136,7 @@ func hashOf(data []byte) uint64 {
 	return h
 }
 
-// differing names the fields in which two sums of parts differ.
+// differing names the fields in which two Parts differ.
 func differing(a, b int64) []string {
 	var names []string
 	for i, name := range partNames() {
@@ -154,21 +150,19 @@ func differing(a, b int64) []string {
 	return names
 }
 
-// A key says who writes an entity: the client in the upper bits and its
-// operation in the lower ones. It has 60 bits.
+// A key has 60 bits: the client in the upper ones and its operation in the lower.
 const (
 	seqBits = 46
 	keyBits = 60
 	halfKey = keyBits / 2
-	// MaxClient is the highest client number, MaxSeq the highest operation.
+	// MaxClient and MaxSeq are the highest numbers that a key can hold.
 	MaxClient = 1<<(keyBits-seqBits) - 1
 	MaxSeq    = 1<<seqBits - 1
-	// loader is the client whose entities are there before the run.
+	// loader is the client of the entities loaded before the run.
 	loader = MaxClient
 )
 
-// Key returns the key of operation seq of a client. ok is false if one of them
-// is out of range.
+// Key returns the key of operation seq of a client. ok is false out of range.
 func Key(client int, seq uint64) (key int64, ok bool) {
 	if client < 0 || client > MaxClient || seq > MaxSeq {
 		return 0, false
@@ -176,16 +170,14 @@ func Key(client int, seq uint64) (key int64, ok bool) {
 	return int64(client)<<seqBits | int64(seq), true
 }
 
-// SplitKey is the inverse of Key, for keys that it can have returned.
+// SplitKey is the inverse of Key.
 func SplitKey(key int64) (client int, seq uint64) {
 	return int(key >> seqBits), uint64(key) & MaxSeq
 }
 
-// IDOf returns the id of the entity of a key: a UUID of version 8 (RFC 9562,
-// section 5.8), whose 60 leading bits of its own are the key under a permutation
-// that depends on the seed, and whose 62 others are a hash of both. So ids come
-// in no order, as those of a web service do, and each tells whose it is to who
-// knows the seed.
+// IDOf returns the id of a key: a UUID of version 8 (RFC 9562, section 5.8). Its first 60 free
+// bits are the key under a permutation that the seed decides, the other 62 a hash of both. So
+// ids come in no order, like a web service's, and the seed reveals whose they are.
 func IDOf(seed uint64, key int64) uuid.UUID {
 	const half = 1<<halfKey - 1
 	left, right := uint64(key)>>halfKey, uint64(key)&half
@@ -200,8 +192,7 @@ func IDOf(seed uint64, key int64) uuid.UUID {
 	return id
 }
 
-// KeyOf is the inverse of IDOf. ok is false if the id is of no key under this
-// seed.
+// KeyOf is the inverse of IDOf. ok is false if no key has the id under this seed.
 func KeyOf(seed uint64, id uuid.UUID) (key int64, ok bool) {
 	const half = 1<<halfKey - 1
 	head := binary.BigEndian.Uint64(id[:8])
@@ -214,9 +205,8 @@ func KeyOf(seed uint64, id uuid.UUID) (key int64, ok bool) {
 	return key, IDOf(seed, key) == id
 }
 
-// feistelRounds make a permutation of a function that is none (M. Luby, C.
-// Rackoff, "How to construct pseudorandom permutations from pseudorandom
-// functions", SIAM J. Comput. 17(2), 1988: four rounds do).
+// Four rounds make a permutation of any function (M. Luby, C. Rackoff, "How to construct
+// pseudorandom permutations from pseudorandom functions", SIAM J. Comput. 17(2), 1988).
 const feistelRounds = 4
 
 func scramble(seed, round, half uint64) uint64 { return workload.Mix(workload.Mix(seed+round) ^ half) }

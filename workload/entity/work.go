@@ -1,11 +1,9 @@
-// Package entity is the workload of a web service's storage: entities of seven
-// fields with realistic values are written and read by their id, in a mix that
-// can be chosen, directly or through a service. Every read is compared with
-// what was written, and every acknowledged entity must be there in the end as
-// it was written.
+// Package entity is the workload of a web service's storage. Entities of seven realistic fields
+// are written and read by id, directly or through a service. Every read is compared with what
+// was written, and every acknowledged entity must be there in the end as written.
 //
-// It is a preset of package keyvalue. What is kept to judge a run is a byte for
-// each operation: a run of a million takes a megabyte, two while the slices grow.
+// It is a preset of package keyvalue. The judge takes a byte per operation, two while slices
+// grow.
 //
 // It must not know any driver, or the service.
 package entity
@@ -25,10 +23,10 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// FileState is the name of the saved entities in a run's folder.
+// FileState is the saved state's name in a run's folder.
 const FileState = "entity.bin"
 
-// Schema is what the workload keeps.
+// Schema returns the table.
 func Schema() store.Schema {
 	return store.Schema{Workload: Name, Reads: true, Tables: []store.Table{{Name: "entity", Columns: []store.Column{
 		{Name: "id", Type: store.UUID},
@@ -47,7 +45,7 @@ func (e Entity) Values() []store.Value {
 		store.OfText(e.Description), store.OfText(e.Address), store.OfText(e.Phone), store.OfText(e.Email)}
 }
 
-// Of is the entity of a row of all columns.
+// Of returns the entity of a row of all columns.
 func Of(row store.Row) (e Entity, err error) {
 	var id []byte
 	if err = row.Scan(&id, &e.Name, &e.Age, &e.Description, &e.Address, &e.Phone, &e.Email); err != nil {
@@ -57,7 +55,6 @@ func Of(row store.Row) (e Entity, err error) {
 	return e, err
 }
 
-// preset is the workload of this configuration and seed.
 func preset(c Config, seed uint64) *keyvalue.Preset {
 	return &keyvalue.Preset{
 		Schema: Schema(), MaxClient: loader - 1, Loader: loader, Loaded: c.Entities, AsWritten: true, Linearizable: true,
@@ -98,10 +95,9 @@ func digest(e Entity) keyvalue.Digest {
 	return keyvalue.Digest{sum.All, sum.Parts}
 }
 
-// maxRecent bounds how many acknowledged keys are remembered to be read.
+// maxRecent bounds the keys that readers choose from.
 const maxRecent = 4096
 
-// work is a definition.Work.
 type work struct {
 	*keyvalue.Work
 	definition.NoObservers // the clients themselves read
@@ -118,7 +114,7 @@ func (w *work) Client(ctx context.Context, n int) (load.Client, error) {
 		random: rand.New(rand.NewPCG(w.seed, uint64(n)))}, nil
 }
 
-// client is one client: it writes entities of its own and reads those of all.
+// client writes its own entities and reads those of all clients.
 type client struct {
 	*keyvalue.Client
 	config Config
@@ -127,7 +123,7 @@ type client struct {
 	recent *keyvalue.Recent
 	random *rand.Rand
 
-	// Of the operation that is going on, for its next attempts.
+	// The current operation, for its next attempts.
 	put    bool
 	target keyvalue.Acknowledged
 }
@@ -142,16 +138,15 @@ func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answ
 	return c.Get(ctx, keyvalue.KindGet, c.target)
 }
 
-// choose decides what an operation does: whether it writes by the seed and its
-// number alone, unless there is nothing to read; what is read also by what was
-// acknowledged so far.
+// choose decides by seed and number whether an operation writes; it also writes if there is
+// nothing to read. What it reads depends on what is acknowledged.
 func (c *client) choose(seq uint64) {
 	draw := float64(workload.Mix(workload.Mix(c.seed^uint64(c.number)<<seqBits)^seq)>>11) / (1 << 53)
 	if c.put = draw < c.config.WriteShare; c.put {
 		return
 	}
-	// What was loaded and what was written since are read alike often, so that
-	// a run does not end reading from the cache alone.
+	// Loaded and newly written entities are read equally often, so that a run does not end
+	// reading from the cache alone.
 	if c.config.Entities > 0 && c.random.Uint64()&1 == 0 {
 		c.target = c.loaded()
 		return
@@ -163,7 +158,6 @@ func (c *client) choose(seq uint64) {
 	c.target, c.put = target, !ok
 }
 
-// loaded chooses an entity that was there before the run.
 func (c *client) loaded() keyvalue.Acknowledged {
 	key, _ := Key(loader, c.random.Uint64N(uint64(c.config.Entities)))
 	return keyvalue.Acknowledged{Number: key}

@@ -5,7 +5,7 @@ import (
 	"assay/workload/journal"
 )
 
-// Bugs are ways of breaking a database's promises that the checks must find.
+// Bugs are the faults that the checks must find.
 func Bugs() []bug.Bug {
 	const operations, balances = journal.CheckOperations, CheckBalances
 	figures := []string{"bbalance", "tbalance", "abalance"}

@@ -11,10 +11,10 @@ import (
 	"assay/workload/journal"
 )
 
-// Name is the workload's name.
+// Name names the workload.
 const Name = "tpcb"
 
-// Config is what a user can set, as Flags has it. It is a definition.Config.
+// Config is a definition.Config.
 type Config struct {
 	Scale    int64 `yaml:"scale" json:"scale"`
 	Accounts int64 `yaml:"accounts" json:"accounts"`
@@ -24,14 +24,14 @@ type Config struct {
 
 const maxAccounts = 100_000
 
-// Defaults returns the configuration of a run without flags.
+// Defaults returns the default configuration.
 func Defaults() Config { return Config{Scale: 1, Accounts: maxAccounts, Loaders: 4} }
 
 func (c Config) Validate() error {
 	return definition.CheckRanges(c.Flags())
 }
 
-// Definition is the workload.
+// Definition describes the workload.
 func Definition() definition.Workload {
 	return definition.Workload{
 		Name: Name, Key: "tpcb",
@@ -65,9 +65,8 @@ rows in the history, and each acknowledged transaction must have exactly one.`,
 	}
 }
 
-// kindTransaction is the history.Op.Kind of a transaction. Its Values, where it was
-// acknowledged, are the account's balance and the moment in its row, which runs of earlier
-// versions do not have.
+// kindTransaction has, if acknowledged, the account's balance and the moment in its row as
+// Values. Runs of earlier versions lack the moment.
 const kindTransaction uint8 = 1
 
 func state() journal.State {
@@ -97,7 +96,6 @@ func (c *Config) Options(definition.Support) []report.Setting {
 	return append(definition.Settings(c.Flags()), report.Setting{Name: "statements", Value: sent})
 }
 
-// work is the workload opened on one database.
 type work struct {
 	journal.Work[store.Session]
 	definition.NoPromise

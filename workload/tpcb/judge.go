@@ -13,18 +13,15 @@ import (
 	"assay/workload/journal"
 )
 
-// The checks of this workload beside journal.CheckOperations, as in a result.
+// The checks beside journal.CheckOperations.
 const (
 	CheckTotal    = "total"
 	CheckBalances = "balances"
 	CheckOrder    = "order"
 )
 
-// Judge judges a run by its files alone, so that it can be done again at any time. A
-// missing or cut state gives verdicts of unknown; files that are malformed give a
-// *history.FormatError.
-//
-// It keeps 17 bytes for each account, and some 130 for each transaction.
+// Judge implements definition.Config. A missing or cut state gives unknown verdicts, malformed
+// files a *history.FormatError. It keeps 17 bytes per account and some 130 per transaction.
 func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (definition.Judgement, error) {
 	transactions, err := NewTransactions(*c, seed)
 	if err != nil {
@@ -54,31 +51,27 @@ type judge struct {
 	transactions *Transactions
 	evidence     definition.Evidence
 	journal      journal.Operations
-	// tables are branches, tellers and accounts.
-	tables [History]holdings
-	// sum and read are, by table, the sum of the balances or amounts and how many rows
-	// were read.
+	tables       [History]holdings
+	// sum adds balances or amounts by table; read counts rows.
 	sum, read [History + 1]int64
-	// answers are the balances that were acknowledged, unanswered the transactions that
-	// have a row and no answer.
+	// answers are acknowledged balances; unanswered are transactions with a row and no answer.
 	answers    []answer
 	unanswered []answer
-	// moments are those that acknowledged transactions have sent, fillers what is kept of a
-	// table's filler.
+	// moments are of acknowledged transactions; fillers are hashes of the tables' fillers.
 	moments map[int64]int64
 	fillers [History]int64
-	// missing says why the state is not all there is to know; empty if it is.
+	// missing says why rows may be missing; empty if none are.
 	missing         string
 	total, balances check.Result
 }
 
-// holdings are what the rows of a table hold, by their keys.
+// holdings are a table's rows by key.
 type holdings struct {
 	balance, due []int64
 	rows         []uint8
 }
 
-// answer is the balance that a transaction left in its account.
+// answer is the balance that a transaction left.
 type answer struct{ account, id, balance int64 }
 
 func (j *judge) record(op *history.Op) error {
@@ -127,8 +120,8 @@ func (j *judge) row(r journal.Row) error {
 	return nil
 }
 
-// historyRow takes a row of the history as it is, whatever was asked for: the balances
-// must agree with it. also has its moment, if that is known.
+// historyRow takes a row of the history as it is, since balances must agree with it. also has
+// its moment, if known.
 func (j *judge) historyRow(x Transaction, also []int64) {
 	wrong, asked := "", j.transactions.At(x.ID)
 	if x != asked {
@@ -148,8 +141,7 @@ func (j *judge) historyRow(x Transaction, also []int64) {
 	}
 }
 
-// judgeTotal compares the four sums, and which rows are there with those that were
-// loaded.
+// judgeTotal compares the four sums, and the existing with the loaded rows.
 func (j *judge) judgeTotal() check.Result {
 	r := &j.total
 	for table := Branches; table <= Accounts && j.missing == ""; table++ {
@@ -171,7 +163,7 @@ func (j *judge) judgeTotal() check.Result {
 		": each adds up to "+check.Count(j.sum[History]), j.missing, j.read[Accounts] == 0, "nothing was read back")
 }
 
-// judgeBalances compares each balance with what the history's rows add up to.
+// judgeBalances compares each balance with the sum of the history's rows.
 func (j *judge) judgeBalances() check.Result {
 	r := &j.balances
 	one := [...]string{Branches: "branch", Tellers: "teller", Accounts: "account"}
@@ -193,16 +185,14 @@ func (j *judge) judgeBalances() check.Result {
 	return r.Conclude(check.Counted(rows, "balance", "balances"), ": each is what its history rows add up to", j.missing, j.read[History] == 0, "the history is empty")
 }
 
-// judgeOrder asks whether the transactions of each account can have come one after the
-// other: each has found a balance b-delta and left the balance b that was acknowledged.
-// Seen as an edge from the one to the other, an order is a trail from 0 through all
-// edges. There is one if and only if every balance is left as often as it was found,
-// but for the first and the last, and all edges are connected (L. Euler, 1736; C.
-// Hierholzer, Math. Ann. 6, 1873), which takes linear time.
+// judgeOrder asks whether each account's transactions have an order. Each found a balance
+// b-delta and left the acknowledged balance b: an edge. An order is a trail from 0 through all
+// edges. It exists if and only if each balance is left as often as found, except the first and
+// the last, and all edges are connected (L. Euler, 1736; C. Hierholzer, Math. Ann. 6, 1873).
+// That takes linear time.
 //
-// What a transaction found that may be done and has no answer is not known. Each of these
-// can be what is missing between two steps, so that as many gaps of an account are no
-// finding.
+// Each unanswered transaction can fill one gap between steps, because what it found is not
+// known.
 func (j *judge) judgeOrder() check.Result {
 	r := check.Result{Name: CheckOrder}
 	slices.SortFunc(j.answers, func(x, y answer) int { return cmp.Or(cmp.Compare(x.account, y.account), cmp.Compare(x.id, y.id)) })
@@ -234,11 +224,11 @@ func (j *judge) judgeOrder() check.Result {
 	return r
 }
 
-// disorder says why there is no trail through the transactions of one account with so many
-// gaps; empty if there is one.
+// disorder says why one account's transactions have no trail with so many gaps; empty if they
+// have.
 func (j *judge) disorder(of []answer, gaps int) string {
-	// surplus counts how often a balance was left more often than it was found, 0 once
-	// more by the loading; group joins balances that transactions connect.
+	// surplus counts how much more often a balance was left than found; loading left 0 once.
+	// root gives the group of balances that transactions connect.
 	surplus := map[int64]int{0: 1}
 	parent := map[int64]int64{}
 	var root func(b int64) int64
@@ -257,8 +247,8 @@ func (j *judge) disorder(of []answer, gaps int) string {
 		surplus[a.balance]++
 		parent[root(found)] = root(a.balance)
 	}
-	// The surpluses add up to 1, so that without a negative one a single balance is the
-	// last. A gap makes up for one, and joins what is apart.
+	// Surpluses add up to 1, so without a negative one a single balance is the last. A gap makes
+	// up for one, and joins groups.
 	missing, apart := 0, map[int64]bool{root(0): true}
 	for _, a := range of {
 		found := a.balance - j.transactions.At(a.id).Delta

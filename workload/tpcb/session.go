@@ -7,19 +7,18 @@ import (
 	"assay/store"
 )
 
-// The statements of a session, in the order of a transaction of pgbench's.
+// The statements of a session, in the order of pgbench's transaction.
 const (
 	updateAccount = iota
 	selectAccount
 	updateTeller
 	updateBranch
 	insertHistory
-	// changeAccount is both of the first two, of databases that are not asked in SQL.
+	// changeAccount stands for the first two on databases without SQL.
 	changeAccount
 )
 
-// Schema are pgbench's tables, with 64 bits where pgbench has 32, and keys as it makes
-// them.
+// Schema returns pgbench's tables with its keys, and with 64 bits for its 32.
 func Schema() store.Schema {
 	of := store.Schema{Workload: Name, Transactions: true}
 	for number, t := range Tables() {
@@ -47,9 +46,9 @@ func statements() []store.Statement {
 	}
 }
 
-// do does the transaction and returns the account's balance, as it was read after the
-// update, and the moment in its row of the history. Together sends its statements in as few round trips as the protocol can; else each
-// is sent when the one before has been answered, as pgbench does.
+// do does the transaction and returns the account's balance after the update and the moment in
+// its history row. together sends all statements in as few round trips as possible; otherwise
+// each awaits the answer to the one before, as in pgbench.
 func (x *Transaction) do(ctx context.Context, session store.Session, together, sql bool) (store.Reply, []int64) {
 	values := []int64{0, time.Now().UnixMicro()} // of this attempt, which may go on after the caller has left
 	calls := x.calls(sql || !together, values[1], func(row store.Row) error { return row.Scan(&values[0]) })
@@ -69,8 +68,6 @@ func (x *Transaction) do(ctx context.Context, session store.Session, together, s
 	return r.Inserted(), values
 }
 
-// calls are the statements of a transaction: pgbench's, or as databases are asked that are
-// not asked in SQL.
 func (x *Transaction) calls(pgbench bool, moment int64, balance func(store.Row) error) []store.Call {
 	account := []store.Call{{Statement: changeAccount, Parameters: store.OfInts(x.Delta, x.Account), Want: 1, Row: balance}}
 	if pgbench {

@@ -1,13 +1,9 @@
-// Package tpcb is the workload of TPC-B as pgbench runs it: pgbench's tables, its
-// built-in transaction (tpcb-like) with the same statements in the same order, and its
-// scale, so that figures can be laid beside pgbench's own (PostgreSQL documentation,
-// "pgbench"). As there, account, teller and branch of a transaction are drawn
-// independently of one another.
+// Package tpcb is the workload of TPC-B as pgbench runs it: the tables, scale and built-in
+// transaction (tpcb-like) of pgbench (PostgreSQL documentation, "pgbench"), for comparable
+// figures. As in pgbench, a transaction's account, teller and branch are drawn independently.
 //
-// What differs: a row of the history has the operation's id as its primary key, by which
-// each acknowledged transaction is accounted for.
-//
-// What a transaction does is a pure function of the seed and its id.
+// Unlike in pgbench, a history row has the operation's id as its primary key, by which each
+// acknowledged transaction is accounted for. Seed and id decide what a transaction does.
 //
 // It must not know any driver.
 package tpcb
@@ -20,20 +16,20 @@ import (
 	"assay/workload/journal"
 )
 
-// Transaction is one transaction, as asked for, and its row in the history.
+// Transaction is a transaction as asked for, and its history row.
 type Transaction struct {
 	ID                      int64
 	Teller, Branch, Account int64
 	Delta                   int64
 }
 
-// The tellers of one branch, and the greatest delta; pgbench's.
+// As in pgbench.
 const (
 	tellersPerBranch = 10
 	maxDelta         = 5000
 )
 
-// The numbers of the tables; see Tables.
+// Indexes into Tables.
 const (
 	Branches = iota
 	Tellers
@@ -41,8 +37,8 @@ const (
 	History
 )
 
-// Tables are the tables. A column filler, of spaces, makes rows as long as pgbench's, whose
-// type char has that length; mtime is the moment in microseconds since 1970.
+// Tables returns the tables. Column filler, of spaces, makes rows as long as pgbench's char
+// columns do. mtime is in microseconds since 1970.
 func Tables() []journal.Table {
 	filler := func(length int) []store.Column {
 		return []store.Column{{Name: "filler", Type: store.String, Length: length}}
@@ -55,23 +51,21 @@ func Tables() []journal.Table {
 	}
 }
 
-// filler is what a table's column filler holds.
 func filler(table int) string { return strings.Repeat(" ", Tables()[table].Also[0].Length) }
 
-// Values are the columns of the transaction's row in the history.
+// Values are the columns of the history row.
 func (x *Transaction) Values() []int64 {
 	return []int64{x.ID, x.Teller, x.Branch, x.Account, x.Delta}
 }
 
-// Transactions is the pure function from an id to its transaction. It is safe for
-// concurrent use.
+// Transactions computes the transaction of an id. It is safe for concurrent use.
 type Transactions struct {
 	config Config
 	seed   uint64
 }
 
-// NewTransactions returns the transactions of a run with this configuration and seed. It
-// returns Config.Validate's error.
+// NewTransactions returns the transactions of a configuration and seed, or Config.Validate's
+// error.
 func NewTransactions(c Config, seed uint64) (*Transactions, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -79,7 +73,7 @@ func NewTransactions(c Config, seed uint64) (*Transactions, error) {
 	return &Transactions{c, seed}, nil
 }
 
-// At returns the transaction of this id.
+// At returns the transaction of an id.
 func (t *Transactions) At(id int64) Transaction {
 	r := workload.NewRandom(t.seed, uint64(id))
 	draw := func(n int64) int64 { return 1 + int64(r.Below(uint64(n))) }
@@ -87,14 +81,13 @@ func (t *Transactions) At(id int64) Transaction {
 		Delta: draw(2*maxDelta+1) - maxDelta - 1}
 }
 
-// rows is how many rows a table begins with.
 func (t *Transactions) rows(table int) int64 { return t.config.Scale * t.perBranch(table) }
 
 func (t *Transactions) perBranch(table int) int64 {
 	return [...]int64{Branches: 1, Tellers: tellersPerBranch, Accounts: t.config.Accounts, History: 0}[table]
 }
 
-// opening is row number i of a table, from 1.
+// opening is row i of a table, from 1.
 func (t *Transactions) opening(table int, i int64) []int64 {
 	if table == Branches {
 		return []int64{i, 0}
