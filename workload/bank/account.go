@@ -125,8 +125,7 @@ func share(p float64) uint64 {
 	return uint64(p * (1 << 63) * 2)
 }
 
-// chooser draws from 0 to n-1, uniformly or by a Zipf law whose favourites lie all over the
-// range.
+// chooser draws from 0 to n-1, uniformly or by a Zipf law with scattered favourites.
 type chooser struct {
 	n     int64
 	theta float64
@@ -150,8 +149,7 @@ func (c *chooser) choose(r *workload.Random) int64 {
 	return (c.law.Rank(r) - 1) % c.n * c.stride % c.n
 }
 
-// coprime returns a number near n/golden ratio without a common factor with n, so that
-// neighbouring ranks land far apart.
+// coprime returns a number near n/golden ratio, which sets neighbouring ranks far apart.
 func coprime(n int64) int64 {
 	for s := max(int64(float64(n)*0.6180339887498949), 1); ; s++ {
 		if gcd(s, n) == 1 {

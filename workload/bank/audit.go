@@ -21,16 +21,14 @@ type Totals struct {
 }
 
 const (
-	// KindAudit reads some accounts in one transaction. Its Values are id, balance and version
-	// of each.
+	// KindAudit reads some accounts. Its Values are id, balance and version of each.
 	KindAudit uint8 = 2
 	// KindAuditAll reads all accounts in one transaction. Its Values are those of Totals.
 	KindAuditAll uint8 = 3
 )
 
 const (
-	// One audit in allEvery takes all accounts, up to allLimit of them: more would be a load of
-	// its own.
+	// One audit in allEvery takes all accounts, unless they exceed allLimit: a load of its own.
 	allEvery = 10
 	allLimit = 1_000_000
 )

@@ -2,8 +2,7 @@ package bank
 
 import "assay/store/bug"
 
-// Bugs break promises that the checks must find: in what is done, answered, stored and read, and
-// in isolation.
+// Bugs are the faults that the checks must find.
 func Bugs() []bug.Bug {
 	const total, accounts, transfers, order, snapshots, replicas = "total", "accounts", "transfers", "order", "snapshots", "replicas"
 	return []bug.Bug{

@@ -83,8 +83,7 @@ func (c *Config) Volume() definition.Volume {
 
 func (c *Config) Options(definition.Support) []report.Setting { return definition.Settings(c.Flags()) }
 
-// WithoutObservers switches the audits off, for a database without any, and returns a note about
-// it.
+// WithoutObservers switches the audits off, where a database has none, and says so.
 func (c *Config) WithoutObservers() (note string) {
 	if c.Audits == 0 {
 		return ""
@@ -104,11 +103,9 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 // Config is a definition.Config.
 type Config struct {
 	Accounts int64 `yaml:"accounts" json:"accounts"`
-	// Keys chooses accounts: "uniform" or "zipf:THETA", 0 < THETA < 5 and THETA != 1, after
-	// YCSB.
+	// Keys is "uniform" or, after YCSB, "zipf:THETA" with 0 < THETA < 5 and THETA != 1.
 	Keys string `yaml:"keys" json:"keys"`
-	// Payroll is the share of transfers, 0 to 1, out of the few corporate accounts: they
-	// collide.
+	// Payroll is the share of transfers, 0 to 1, out of few corporate accounts.
 	Payroll float64 `yaml:"payroll" json:"payroll"`
 	Loaders int     `yaml:"loaders" json:"loaders"`
 	Audits  float64 `yaml:"audits" json:"audits"`

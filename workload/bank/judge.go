@@ -63,8 +63,8 @@ func judgement(judge *ledger.Judge, e definition.Evidence) (results []check.Resu
 	return results, err
 }
 
-// withJudge calls use with a ledger judge that has seen the evidence except for lost. earlier is
-// true for the state of a restored backup.
+// withJudge gives use a ledger judge of the evidence without lost. earlier is true for a
+// restored backup.
 func withJudge(lost *permitted, transfers *Transfers, config Config, e definition.Evidence, earlier bool, use func(*ledger.Judge) error) (err error) {
 	var reading audited
 	about := ledgerConfig(transfers, config, &reading, filepath.Dir(e.State))
@@ -92,8 +92,7 @@ func withJudge(lost *permitted, transfers *Transfers, config Config, e definitio
 	return use(judge)
 }
 
-// judgeMemory is in bytes. Times and rows of more transfers, some 33 million, go to a file in
-// the run's folder.
+// judgeMemory is in bytes, for some 33 million transfers. The rest goes to a file.
 const judgeMemory = 1 << 30
 
 func ledgerConfig(transfers *Transfers, config Config, reading *audited, folder string) ledger.Config {

@@ -43,8 +43,7 @@ const (
 	findTransfer
 )
 
-// The journal row takes the versions from the accounts, which the transaction has changed and so
-// locked.
+// The journal row takes the versions from the accounts, which the transaction has locked.
 func statements() []store.Statement {
 	version := func(account int) store.Expression {
 		return store.Left(accountTable, "version", store.Parameter(account))
@@ -58,8 +57,7 @@ func statements() []store.Statement {
 	}
 }
 
-// Reply is the end of one attempt. Duplicate means that the journal had a row of this id
-// already.
+// Reply is the end of an attempt. Duplicate: the journal had a row of this id already.
 type Reply struct {
 	store.Reply
 	// Source and Destination are set with Committed, as the transaction left them.
@@ -141,8 +139,7 @@ func (s Store) AuditAll(ctx context.Context) (t Totals, err error) {
 	return t, nil
 }
 
-// Session is one client's, usually one connection. It reuses its buffers, since transfers are
-// the bulk of a run.
+// Session is one client's. It reuses its buffers: transfers are the bulk of a run.
 type Session struct {
 	store.Session
 	batch         store.Batch

@@ -254,6 +254,7 @@ func (r Restored) Name() string {
 	return fmt.Sprintf("backup %d as restored by restore %d", r.Backup, r.Number)
 }
 
+// Judgement is the result of judging a run.
 type Judgement struct {
 	Results []check.Result
 	// Counts includes operations that a killed run reserved and may have done without a record.

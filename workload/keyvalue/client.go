@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// KindInsert inserts a record. It has no Values: client, operation and attempt give the
-	// record.
+	// KindInsert inserts a record. It has no Values: client, operation and attempt name it.
 	KindInsert uint8 = 1
 	// KindGet reads an acknowledged record. Its Values are the record's number and how many
 	// nanoseconds before the read it was acknowledged (-1 if before the run). If a record was
@@ -32,8 +31,7 @@ func Operations() map[uint8]string {
 // Impossible is a number that no client inserts.
 const Impossible = -1
 
-// Acknowledged is a record's number and when its acknowledgement arrived; zero if before the
-// run.
+// Acknowledged is a record and when its acknowledgement came; zero if before the run.
 type Acknowledged struct {
 	Number int64
 	At     time.Time
@@ -69,8 +67,8 @@ func (r *Recent) Choose(random *rand.Rand, last int) (a Acknowledged, ok bool) {
 	return r.ring[(r.count-1-random.Uint64N(span))%size], true
 }
 
-// Client is the common part of all workloads' clients: a session, replaced when it cannot be
-// trusted. It is not safe for concurrent use.
+// Client is the common part of all clients: a session, replaced when it cannot be trusted. It is
+// not safe for concurrent use.
 type Client struct {
 	store.Connection[store.Session]
 	preset *Preset
@@ -109,8 +107,8 @@ func (c *Client) Insert(ctx context.Context, seq uint64, attempt int) load.Answe
 	return answer
 }
 
-// Get makes one attempt to read a record. A read without an answer has failed, since it has no
-// effect. The next call overwrites the answer's values.
+// Get makes one attempt to read. A read without an answer has failed, since it has no effect.
+// The next call overwrites the answer's values.
 func (c *Client) Get(ctx context.Context, kind uint8, target Acknowledged) load.Answer {
 	age := int64(-1)
 	switch {

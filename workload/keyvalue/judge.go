@@ -14,8 +14,7 @@ import (
 const (
 	// CheckAcknowledged: every acknowledged record is there.
 	CheckAcknowledged = "acknowledged"
-	// CheckRows: an operation of this run that did not fail inserted each record, once and as it
-	// is.
+	// CheckRows: an operation that did not fail inserted each record, once and as it is.
 	CheckRows = "rows"
 	// CheckReads: a read returns a record whose insert began before the read ended. If the
 	// database promises it, no read misses a record acknowledged before it began.
@@ -36,19 +35,15 @@ func Checks(article, one string) []definition.Check {
 
 // Figures are counts beside the verdicts.
 type Figures struct {
-	// Rows is the records read back. Acknowledged includes loaded records; of them Lost are
-	// missing and Altered differ from the insert.
+	// Acknowledged includes loaded records; of them Lost are missing and Altered differ.
 	Rows, Acknowledged, Lost, Altered int64
-	// Duplicates counts operations with several records, Surplus the records beyond the first of
-	// each.
+	// Duplicates counts operations with several records, Surplus the further records.
 	Duplicates, Surplus int64
 	// UnknownDone and FailedDone count unknown and failed operations that have a record.
 	UnknownDone, FailedDone int64
-	// Met counts operations whose repetition met its own row, and MetGone those whose row is
-	// missing in the end.
+	// Met counts operations whose retry met its own row, MetGone those whose row is gone.
 	Met, MetGone int64
-	// Answered counts answered reads of acknowledged records, Wrong the answers that no client
-	// wrote.
+	// Answered counts reads of acknowledged records, Wrong answers that no client wrote.
 	Answered, Wrong int64
 	// Stale counts reads that missed a record acknowledged before and there in the end. StaleBy
 	// is the longest time since such an acknowledgement, in nanoseconds. Missed counts reads of
@@ -60,9 +55,9 @@ type Figures struct {
 // attempt and event in the order of the history.
 type Observe func(measure.Scope) history.Visitor
 
-// Judge judges a run by its files alone and returns the results of CheckAcknowledged, CheckRows
-// and CheckReads. It reads the history twice and does not keep the state in memory. A missing or
-// cut state gives unknown verdicts, malformed files a *history.FormatError.
+// Judge judges a run by its files alone: CheckAcknowledged, CheckRows and CheckReads. It reads
+// the history twice and keeps no state in memory. A missing or cut state gives unknown verdicts,
+// malformed files a *history.FormatError.
 func Judge(p *Preset, e definition.Evidence, observe Observe) ([]check.Result, Figures, error) {
 	j := &judge{
 		preset: p, evidence: e, observe: observe, operations: newOperations(p),
@@ -278,8 +273,7 @@ func (j *judge) answer(op *history.Op, asked int64, got Observed) (e check.Evide
 	return check.Evidence{}, false
 }
 
-// notFound judges a read that missed a record acknowledged age nanoseconds before. If the record
-// is missing in the end too, CheckAcknowledged reports it.
+// notFound judges a read that missed a record. CheckAcknowledged reports one that is lost.
 func (j *judge) notFound(op *history.Op, number, age int64) {
 	switch {
 	case j.missing != "":

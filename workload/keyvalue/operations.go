@@ -36,19 +36,16 @@ func (s status) noEffect() bool {
 type clientOperations struct {
 	// records is by operation, or by attempt (Preset.PerAttempt).
 	records []status
-	// starts are the begins of first attempts, in milliseconds since the run's start
-	// (Preset.Starts). They last for 49 days.
+	// starts are begins in milliseconds since the run's start (Preset.Starts), for 49 days.
 	starts []uint32
 	// several are the operations with several records, in order.
 	several []several
 	Progress
-	// reads is true if this client only reads, so that its operations have no records
-	// (Preset.ReadersApart).
+	// reads is true if this client only reads (Preset.ReadersApart).
 	reads bool
 }
 
-// several is an operation with several records. extra counts the records beyond one per
-// operation, up to and including it.
+// several is an operation with several records; extra sums the further ones up to it.
 type several struct {
 	seq   uint64
 	extra int
@@ -59,8 +56,7 @@ type several struct {
 type operations struct {
 	preset  *Preset
 	clients map[int]*clientOperations
-	// unrecorded are records read back whose insert was reserved but is missing in a cut
-	// history.
+	// unrecorded are records read back whose insert a cut history lacks.
 	unrecorded map[int64]bool
 	// whole is true if the history was closed in order. Then each client can have begun at most
 	// one operation without a record of it.
@@ -132,8 +128,7 @@ func (o *operations) enter(op *history.Op) error {
 	return nil
 }
 
-// close ends entering. An operation that was to be tried again may have been, without a record:
-// its outcome becomes unknown.
+// close makes an operation unknown that may have been tried again without a record.
 func (o *operations) close(whole bool) {
 	o.whole = whole
 	for _, c := range o.clients {

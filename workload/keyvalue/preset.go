@@ -22,8 +22,7 @@ type Observed struct {
 	Key Digest
 }
 
-// Preset describes a workload's records for one run. Its functions are pure and safe for
-// concurrent use.
+// Preset describes a workload's records. Its functions are safe for concurrent use.
 type Preset struct {
 	// Schema has one table, whose key is its first column.
 	Schema store.Schema
@@ -47,14 +46,12 @@ type Preset struct {
 	Loaded int64
 	Loader int
 
-	// Record gives the values written under a number, key first. Observe reads a row of all
-	// columns.
+	// Record gives what is written under a number, key first. Observe reads a whole row.
 	Key     func(number int64) store.Value
 	Record  func(number int64) []store.Value
 	Digest  func(number int64) Digest
 	Observe func(store.Row) (Observed, error)
-	// Hashed is true if a digest covers the key and has two words. Otherwise it has one word,
-	// kept beside the number.
+	// Hashed: a digest has two words and covers the key. Otherwise one, beside the number.
 	Hashed bool
 	// Unnumbered is true if keys without a number can occur.
 	Unnumbered bool
@@ -99,8 +96,7 @@ func NewWork(db store.Database, preset *Preset, file string, recent int) *Work {
 	return &Work{Database: db, Recent: NewRecent(recent), preset: preset, file: file}
 }
 
-// NewClient returns client n, which enters acknowledged records into Recent. It connects at
-// first use.
+// NewClient returns client n. It connects at first use.
 func (w *Work) NewClient(n int) *Client {
 	return &Client{Connection: w.connection(), preset: w.preset, number: n, recent: w.Recent}
 }

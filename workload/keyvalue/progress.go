@@ -8,8 +8,7 @@ import (
 
 // Progress is how far the history shows one client.
 type Progress struct {
-	// Count is the number of operations that began, attempts is the last one's. open is true if
-	// it goes on.
+	// attempts are the last operation's; open is true if it goes on.
 	Count    uint64
 	attempts int
 	open     bool

@@ -19,8 +19,7 @@ const (
 	Get
 )
 
-// Statements returns a session's statements on a schema of one table. Insert takes all columns
-// of a record; Get takes its key and gives all columns.
+// Statements are a session's. Insert takes a whole record; Get takes its key and gives it.
 func Statements(of store.Schema) []store.Statement {
 	t := of.Tables[0]
 	return []store.Statement{

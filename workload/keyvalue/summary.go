@@ -156,8 +156,7 @@ func (j *judge) lost(op *history.Op, number int64) check.Evidence {
 			"key": number, "acknowledged_ns": op.End}}
 }
 
-// stale is a read that missed a record acknowledged age nanoseconds before; -1 means before the
-// run.
+// stale takes the age in nanoseconds; -1 means acknowledged before the run.
 func (j *judge) stale(op *history.Op, number, age int64) check.Evidence {
 	since := "before the run began"
 	if age >= 0 {

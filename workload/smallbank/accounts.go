@@ -12,8 +12,7 @@ import (
 
 type accounts struct {
 	operations *Operations
-	// customers counts the rows of table account by customer; states and rows are by account
-	// number.
+	// customers counts rows of table account; states and rows are by account number.
 	customers []uint8
 	states    []State
 	rows      []uint8
@@ -108,8 +107,7 @@ func (j *judge) links() (links []link) {
 	return links
 }
 
-// follow follows the writes of an account from its opening balance on, and enters each balance
-// into left.
+// follow follows an account's writes from its opening balance, and fills left.
 func (j *judge) follow(table int, customer int64, links []link, left map[written]int64) {
 	a, number := j.accounts, account(table, customer)
 	if n := a.rows[number]; n != 1 {
@@ -172,8 +170,7 @@ func (j *judge) writer(id int64) string {
 	return j.journal.Name(id)
 }
 
-// after is the balance that an operation leaves where it found this one. An acknowledged result
-// must agree.
+// after is the balance that an operation leaves. An acknowledged result must agree.
 func (j *judge) after(id, number, balance int64) int64 {
 	o, e := j.operations.At(id), j.entries[id]
 	r, acknowledged := j.acknowledged[id]

@@ -50,7 +50,7 @@ func (c *Config) judge(ctx context.Context, seed uint64, e definition.Evidence, 
 	if err != nil {
 		return out, err
 	}
-	// Snapshot reads are promised to plain reads. Most reads here are of updates, which see the
+	// Snapshot reads are a promise to plain reads. Updates, which most reads here are, see the
 	// newest row.
 	if model == cycle.SnapshotReads {
 		model = cycle.ReadCommitted
@@ -83,8 +83,7 @@ type judge struct {
 	operations *Operations
 	evidence   definition.Evidence
 	journal    journal.Operations
-	// acknowledged are results of committed operations that write; entries the first journal row
-	// of each.
+	// acknowledged are results of writing operations, entries their first journal rows.
 	acknowledged map[int64]Result
 	entries      map[int64]Entry
 	accounts     *accounts

@@ -8,9 +8,8 @@ import (
 	"assay/store"
 )
 
-// Schema returns the tables. A floor on savings refuses a TransactSaving. A customer's two
-// accounts are two rows as in the paper: one row could not show write skew where its writers
-// conflict.
+// Schema returns the tables. A floor on savings refuses a TransactSaving. A customer has two
+// rows as in the paper: one row could not show write skew where its writers conflict.
 func Schema() store.Schema {
 	of := store.Schema{Workload: Name, Transactions: true, Judged: true}
 	for number, t := range Tables() {
@@ -63,8 +62,7 @@ func statements() []store.Statement {
 	return all
 }
 
-// do does the operation and its journal row in one transaction. values are set if it was
-// committed.
+// do does the operation and its journal row in one transaction; values are a commit's.
 func (o *Operation) do(ctx context.Context, session store.Session) (store.Reply, []int64) {
 	result := new(Result) // of this attempt, which may go on after the caller has left
 	r := session.Transaction(ctx, o.Writes(), func(ctx context.Context, t store.Transaction) error {

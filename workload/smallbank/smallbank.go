@@ -99,13 +99,11 @@ const Nobody int64 = -1
 type Result struct {
 	// Read are the customer's accounts, if the operation Reads.
 	Read [2]State
-	// Left are the balances that the operation left and the writers that it overwrote, by the
-	// indexes of accounts.
+	// Left are the balances left and the writers overwritten, by index of accounts.
 	Left [3]State
 }
 
-// Charged is the amount that the operation moves given its reads: with a WriteCheck's penalty,
-// or all of an Amalgamate's customer.
+// Charged is the amount moved, with a WriteCheck's penalty or by an Amalgamate's reads.
 func (o *Operation) Charged(r *Result) int64 {
 	total := r.Read[0].Balance + r.Read[1].Balance
 	switch {
@@ -141,8 +139,7 @@ type Entry struct {
 	ID, Customer, Other int64
 	// Amount is the amount charged, not the amount asked for.
 	Amount int64
-	// Previous are the overwritten writers by the indexes of accounts; Nobody where it did not
-	// write.
+	// Previous are the overwritten writers by index of accounts; Nobody if not written.
 	Previous [3]int64
 }
 
@@ -181,8 +178,7 @@ func resultFrom(v []int64) Result {
 // ClassNoFunds is the class of a TransactSaving that would overdraw the account.
 const ClassNoFunds = "no funds"
 
-// Operations computes the operation of an id and the opening balances. It is safe for concurrent
-// use.
+// Operations computes an id's operation. It is safe for concurrent use.
 type Operations struct {
 	config Config
 	seed   uint64

@@ -61,8 +61,7 @@ func (c *client) do(ctx context.Context, session *session, kind uint8, id int64)
 	}
 }
 
-// Think implements load.Thinker: the think time of the operation before and the keying time of
-// the next (clause 5.2.5.7).
+// Think is the last operation's think time and the next one's keying time (clause 5.2.5.7).
 func (t thinking) Think(seq uint64) time.Duration {
 	keying := [...]int{KindNewOrder: 18, KindPayment: 3, KindOrderStatus: 2, KindDelivery: 2, KindStockLevel: 2}
 	pause := time.Duration(keying[t.inputs.Kind(t.number, seq)]) * time.Second

@@ -26,9 +26,8 @@ type Config struct {
 	Loaders    int    `yaml:"loaders" json:"loaders"`
 }
 
-// The forms of the tables (Config.Schema) are py-tpcc's for MongoDB: A. Kamsky, "Adapting TPC-C
-// Benchmark to Measure Performance of Multi-Document Transactions in MongoDB", PVLDB 12(12),
-// 2019.
+// Forms of py-tpcc for MongoDB: A. Kamsky, "Adapting TPC-C Benchmark to Measure Performance of
+// Multi-Document Transactions in MongoDB", PVLDB 12(12), 2019.
 const (
 	// SchemaNormalized has the tables of clause 1.3. SQL has no other form.
 	SchemaNormalized = "normalized"
@@ -75,8 +74,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// delivered is the number of a district's opening orders that are delivered: 70 % (clause
-// 4.3.3.1).
+// delivered counts a district's delivered opening orders: 70 % (clause 4.3.3.1).
 func (c Config) delivered() int64 { return c.Customers * 7 / 10 }
 
 func (c Config) names() int64 { return min(c.Customers, 1000) }

@@ -6,9 +6,8 @@ import (
 	"assay/store"
 )
 
-// Schema returns the tables of clause 1.3 and the table delivery. Orders, payments and
-// deliveries have a unique operation, so that none is done twice. Keys and indexes are made
-// after loading.
+// Schema returns the tables of clause 1.3 and table delivery. A unique operation keeps orders,
+// payments and deliveries from being done twice. Keys and indexes come after loading.
 func Schema(target store.Target) (store.Schema, error) {
 	warehouse := tableOf("warehouse", 1, WarehouseColumns(), 10, 20, 20, 20, 2, 9)
 	district := tableOf("district", 2, DistrictColumns(), 10, 20, 20, 20, 2, 9)
@@ -80,9 +79,8 @@ func loadRows(ctx context.Context, db store.Database, rows *Rows) error {
 	return nil
 }
 
-// readRows gives all rows in one consistent view, however wrong: tables in the order of
-// Visitor's fields, rows in any order. It stops at the first error, of the database or of a
-// callback.
+// readRows gives all rows in one consistent view, in the order of Visitor's fields, however
+// wrong. It stops at the first error, of the database or of a callback.
 func readRows(ctx context.Context, db store.Database, v Visitor) error {
 	return store.ReadAll(ctx, db.View, func(r store.Reader) error {
 		for _, read := range []func() error{

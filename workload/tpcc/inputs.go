@@ -71,8 +71,7 @@ func SplitID(id int64) (client int, seq uint64, ok bool) {
 	return workload.SplitOperationID(id - 1)
 }
 
-// The mix of clause 5.2.3 in percent. Each client works through shuffled decks of a hundred
-// operations (clause 5.2.4.2).
+// The mix of clause 5.2.3 in percent, dealt from shuffled decks of a hundred (clause 5.2.4.2).
 const (
 	deckSize                                               = 100
 	newOrders, payments, statuses, deliveries, stockChecks = 45, 43, 4, 4, 4
@@ -114,9 +113,8 @@ func (in *Inputs) deck(client int, number uint64) (cards [deckSize]uint8) {
 	return cards
 }
 
-// home begins an operation's stream and draws its home warehouse and district. With think times
-// these are the client's terminal, ten to a warehouse; otherwise there are fewer clients than
-// terminals.
+// home draws an operation's warehouse and district. With think times they are its client's
+// terminal, ten to a warehouse; otherwise there are fewer clients than terminals.
 func (in *Inputs) home(id int64) (r random, warehouse, district int64) {
 	r = random{workload.NewRandom(in.seed, uint64(id))}
 	warehouse, district = r.between(1, in.config.Warehouses), r.between(1, Districts)

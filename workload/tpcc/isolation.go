@@ -8,13 +8,12 @@ import (
 	"assay/store"
 )
 
-// Stop is called at each Point by the goroutine of the transaction, with what it has read there.
-// again makes the transaction read once more and call Stop again. An error rolls it back: it
-// ends as Failed and the session stays usable.
+// Stop is called at each Point, in the transaction's goroutine, with what was read there. again
+// makes the transaction read and call once more. An error rolls it back: it ends as Failed and
+// the session stays usable.
 type Stop func(at Point, read []int64) (again bool, err error)
 
-// After calls do and then s with the result of read, as long as s wants it again. A nil Stop
-// calls do once. The error is do's, or rolls the transaction back.
+// After calls do and then s until s does not want it again. A nil Stop calls do once.
 func (s Stop) After(at Point, do func() error, read func() []int64) error {
 	for {
 		if err := do(); err != nil || s == nil {
@@ -56,24 +55,21 @@ const (
 	AtOldestOrder
 	// AtLastOrder: an Order-Status has found its customer's last order.
 	AtLastOrder
-	// AtEnd: only COMMIT remains, or the rollback of a New-Order with UnusedItem. A New-Order
-	// gives its order's number. again has no effect.
+	// AtEnd: only COMMIT or the rollback of UnusedItem remains. A New-Order gives its number;
+	// again has no effect.
 	AtEnd
 )
 
-// The isolation tests' rows are in the run's tables but apart from its rows. Each test has a
-// warehouse with one district, one customer and one order. Items and operations have numbers
-// that no run uses.
+// The tests' rows are in the run's tables. Each test has a warehouse with one district, one
+// customer and one order. No run uses their warehouses, items and operations.
 const (
 	// TestWarehouse is above the warehouses of all runs. Test n has warehouse TestWarehouse+n.
 	TestWarehouse     = maxWarehouses
 	LastTestWarehouse = TestWarehouse + isolationTests
-	// FirstTestItem and LastTestItem bound the tests' items. The item before them does not
-	// exist.
+	// FirstTestItem and LastTestItem are the tests' items. The item before them does not exist.
 	FirstTestItem = specItems + 11
 	LastTestItem  = FirstTestItem + testItems - 1
-	// FirstTestOperation and LastTestOperation bound the tests' operations, below those of
-	// loaded rows.
+	// FirstTestOperation and LastTestOperation are below the operations of loaded rows.
 	FirstTestOperation = -(1 << 41)
 	LastTestOperation  = -(1 << 40)
 

@@ -172,8 +172,7 @@ func (t *IsolationTest) whole() bool {
 	}
 }
 
-// judgeIsolation judges the tests by the model that the database promises. If they were not
-// tried there is no check, but a note.
+// judgeIsolation judges by the promised model. If no test was tried, note says why.
 func judgeIsolation(folder, promise string) (result *check.Result, tests []report.IsolationTest, note string, err error) {
 	record, err := readIsolation(folder)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	// scriptBound bounds one test. closingBound bounds the end of its transactions after their
-	// context has ended.
+	// closingBound is for a test's transactions to end after their context.
 	scriptBound  = time.Minute
 	closingBound = 10 * time.Second
 	// repeats bounds the repetitions of a refused transaction.
@@ -37,8 +36,7 @@ type IsolationTest struct {
 	NotPlayed string `json:"not_played,omitempty"`
 	// Steps are the transactions' steps in order, for the report.
 	Steps []string `json:"steps"`
-	// Waited is true if the second transaction waited for the first; Early if it ended before
-	// the first was told to end.
+	// Early: the second transaction ended before the first was told to end.
 	Waited bool `json:"waited"`
 	Early  bool `json:"early"`
 	// Refused is the class of the last error that refused one of the two.
@@ -48,15 +46,15 @@ type IsolationTest struct {
 	// Before is the state before the two transactions, After the state when they had ended.
 	Before []int64 `json:"before"`
 	After  []int64 `json:"after,omitempty"`
-	// Done is the effect of one transaction. Seen is what the other or a reader read, Again its
+	// Done is what one transaction wrote. Seen is what the other or a reader read, Again its
 	// second reading.
 	Done  []int64 `json:"done,omitempty"`
 	Seen  []int64 `json:"seen,omitempty"`
 	Again []int64 `json:"again,omitempty"`
 }
 
-// Examine plays the isolation tests and writes their record. The run's rows are read back by
-// then, and nothing is in flight. The error can be that the tests' rows could not be removed.
+// Examine plays the tests and writes their record, after reading back. An error can mean that
+// their rows could not be removed.
 func (w *Work) Examine(ctx context.Context, folder string) error {
 	record, err := playIsolation(ctx, w.Database)
 	return errors.Join(err, history.WriteJSON(filepath.Join(folder, FileIsolation), record))
@@ -125,8 +123,7 @@ func playScript(ctx context.Context, script isolationScript, terminals [3]*termi
 	return *p.IsolationTest
 }
 
-// close waits until no transaction of the test runs. It gives up a session whose transaction
-// does not end.
+// close waits until no transaction runs, and gives up a session whose transaction does not end.
 func (p *isolationPlay) close() {
 	bound := time.After(closingBound)
 	for _, x := range p.begun {
@@ -173,8 +170,7 @@ func (p *isolationPlay) repeat(x *stepped) (read []int64) {
 	return read
 }
 
-// stopped begins a transaction and waits until it stops, with what it read. Ending before is an
-// error.
+// stopped begins a transaction and waits until it stops. Ending before is an error.
 func (p *isolationPlay) stopped(by *terminal, at Point, do transaction) (x *stepped, read []int64) {
 	if x = p.start(by, at, do); p.err != nil {
 		return nil, nil
@@ -185,8 +181,7 @@ func (p *isolationPlay) stopped(by *terminal, at Point, do transaction) (x *step
 	return x, read
 }
 
-// beside begins the second transaction and waits until it has ended or is blocked. name is its
-// name in the steps.
+// beside begins the second transaction and waits until it has ended or is blocked.
 func (p *isolationPlay) beside(name string, do transaction) *stepped {
 	x := p.start(p.second, 0, do)
 	if p.err != nil {
@@ -221,8 +216,8 @@ func (p *isolationPlay) closeFirst(name string, x *stepped, rollBack bool) {
 	p.note("%s %s", name, x.outcome())
 }
 
-// closeSecond waits for the end of the second transaction. Like an application, it repeats the
-// transaction if it was refused because of the first. answered is the transaction's answer.
+// closeSecond awaits the second transaction's answer. Like an application, it repeats a refused
+// one.
 func (p *isolationPlay) closeSecond(name string, x *stepped, do transaction) (answered []int64) {
 	for n := 0; ; n++ {
 		if p.finish(x); p.err != nil {

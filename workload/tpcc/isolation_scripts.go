@@ -16,8 +16,7 @@ type isolationScript struct {
 	// Between names the transactions. Phenomenon must not occur, as in clause 3.4.1: P0 dirty
 	// write, P1 dirty read, P2 non-repeatable read, P3 phantom.
 	Between, Phenomenon string
-	// delivers says that the warehouse begins with an undelivered order, rollBack that the first
-	// transaction rolls back.
+	// delivers: the warehouse begins with an undelivered order. rollBack: the first rolls back.
 	delivers, rollBack bool
 	play               func(p *isolationPlay)
 	judge              func(t *IsolationTest) isolationResult

@@ -12,12 +12,10 @@ import (
 )
 
 const (
-	// After firstLook the database is asked whether the transaction is blocked, then every
-	// looks.
+	// After firstLook, then every looks, the database is asked whether a transaction is blocked.
 	firstLook = 5 * time.Millisecond
 	looks     = 20 * time.Millisecond
-	// waitBound applies to databases that do not tell: a transaction that takes longer counts as
-	// blocked.
+	// If the database cannot tell, a transaction counts as blocked after waitBound.
 	waitBound = 3 * time.Second
 )
 

@@ -53,15 +53,13 @@ type judge struct {
 	// stock is by warehouse and item, for warehouses with orders; stocked counts the rows.
 	stock   [][]stockSums
 	stocked [][]uint8
-	// dated is true once it is known how rows are dated. byClock is true for runs of earlier
-	// versions, whose dates are from the clients' clocks.
+	// dated is true once byClock is known: runs of earlier versions have dates of clients'
+	// clocks.
 	dated, byClock bool
-	// delivered has by operation the districts, as bits, where it delivered an order; results
-	// has the orders that its result counts.
+	// By operation: delivered has the districts delivered, as bits; results the orders counted.
 	delivered map[int64]uint16
 	results   map[int64]int64
-	// ordered and opening are the orders of the last lines: lines come in the order of their
-	// orders.
+	// ordered and opening are the orders of the last lines, which come sorted.
 	ordered     NewOrderInput
 	opening     Order
 	openingLine []OrderLine
@@ -99,12 +97,11 @@ type customerSums struct {
 	// balance includes deliveries and payments; total is C_YTD_PAYMENT.
 	balance, total       int64
 	payments, deliveries int32
-	// notes sums the hashes of the payments' notes in the data, minus those of the payments;
-	// noted is the notes' length.
+	// notes sums hashes of the payments' notes, minus those of payments; noted is their length.
 	notes int64
 	noted int32
-	// badCredit says that payments are noted in the data. otherData says that the rest of the
-	// data differs from the loaded data.
+	// badCredit: payments are noted in the data. otherData: the rest differs from the loaded
+	// data.
 	badCredit, otherData bool
 }
 
@@ -230,8 +227,8 @@ func describe(id int64) string {
 	return fmt.Sprintf("operation %d of client %d", seq, client)
 }
 
-// claim looks up the operation that made a row, marks it as applied, and adds to the check what
-// is wrong. what names the row. sound is true if the row is the operation's first.
+// claim marks the operation that made the row what, or reports what is wrong. sound is true for
+// the operation's first row.
 func (j *judge) claim(to *check.Result, kind uint8, id int64, what string) (sound bool) {
 	fields := map[string]int64{"operation": id}
 	client, seq, ok := SplitID(id)
@@ -280,8 +277,7 @@ func (j *judge) unaccounted() {
 	}
 }
 
-// checkOf is the check for a kind of operations and the noun for what they write; nil for kinds
-// that only read.
+// checkOf is the check for a kind that writes, and the noun for what it writes.
 func (j *judge) checkOf(kind uint8) (to *check.Result, what string) {
 	switch kind {
 	case KindNewOrder:

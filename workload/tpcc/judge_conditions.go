@@ -11,8 +11,7 @@ func (j *judge) condition(number int, fields map[string]int64, format string, of
 	find(&j.consistency, fmt.Sprintf("condition %d", number), fields, format, of...)
 }
 
-// conditions judges what needs all rows: sums, and missing rows. Conditions 5 and 7 and parts of
-// 6 are judged row by row.
+// conditions judges sums and missing rows. Others judge 5, 7 and parts of 6 row by row.
 func (j *judge) conditions() {
 	if j.missing != "" {
 		return
@@ -109,8 +108,8 @@ func (j *judge) orderConditions(warehouse, district int64) {
 	}
 }
 
-// otherNotes reports whether a customer's data differ from the notes and the loaded data. It
-// cannot tell once the notes exceed what the column keeps.
+// otherNotes reports whether a customer's data differ from notes and loaded data, unless they
+// were cut.
 func (c *customerSums) otherNotes() bool { return c.noted <= maxData && (c.otherData || c.notes != 0) }
 
 func (j *judge) customerConditions(warehouse, district int64) {

@@ -107,8 +107,7 @@ func (j *judge) customer(r Customer) {
 	c.deliveries += int32(r.Deliveries)
 }
 
-// date learns from the first customer how rows are dated. In runs of earlier versions all loaded
-// rows have the clock's time.
+// date learns how rows are dated: in earlier versions all loaded rows have one clock time.
 func (j *judge) date(since int64) {
 	if j.dated {
 		return
@@ -170,8 +169,8 @@ func paymentNote(r *Payment) string {
 	return fmt.Sprintf("%d %d %d %d %d %d;", r.Customer, r.CustomerDistrict, r.CustomerWarehouse, r.District, r.Warehouse, r.Amount)
 }
 
-// openingTexts are the texts of a loaded payment, paymentTexts of one of the run: the names of
-// warehouse and district (clause 2.5.2.2).
+// openingTexts are of a loaded payment, paymentTexts of the run: names of warehouse and district
+// (clause 2.5.2.2).
 func (j *judge) openingTexts(r *Payment) kept {
 	want := j.population.payment(r.Warehouse, r.District, r.Customer)
 	return rowTexts(PaymentColumns(), &want)

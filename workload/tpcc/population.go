@@ -8,8 +8,7 @@ import (
 	"assay/workload"
 )
 
-// Keys of random streams. Operations use their ids, which are positive; rows use numbers with
-// the highest bit set.
+// Keys of random streams have the highest bit; operations use their ids, which are positive.
 const (
 	constantsKey uint64 = 1<<63 | iota<<58
 	itemKey
@@ -24,8 +23,7 @@ const (
 	thinkKey
 )
 
-// Population is the opening state (clause 4.3.3.1), computed from the seed. It is safe for
-// concurrent use.
+// Population computes the opening state (clause 4.3.3.1). It is safe for concurrent use.
 type Population struct {
 	config    Config
 	seed      uint64
@@ -34,14 +32,12 @@ type Population struct {
 	moment int64
 
 	mu sync.Mutex
-	// By district: customers has the customer of each opening order, named the customers of each
-	// last name.
+	// By district: customers of the opening orders, and customers of each last name.
 	customers map[int64][]int16
 	named     map[int64][][]int16
 }
 
-// openingMoment dates opening rows at 2000-01-01 00:00 UTC. Clock times could be compared with
-// nothing.
+// 2000-01-01 00:00 UTC. Clock times could be compared with nothing.
 const openingMoment = 946_684_800_000
 
 // momentSpan bounds the dates of operations to the year after.
@@ -113,8 +109,7 @@ func (p *Population) Discount(warehouse, district, customer int64) int64 {
 	return r.between(0, 5000)
 }
 
-// called draws a customer's discount and names, and returns the stream behind them. The first
-// customers have the last names in turn.
+// called draws a customer's discount and names, and returns the stream behind them.
 func (p *Population) called(warehouse, district, customer int64) (discount, name int64, first string, r random) {
 	r = p.stream(customerKey, warehouse, district, customer)
 	discount, name, first = r.between(0, 5000), r.nonUniform(255, p.constants.loaded, 0, p.config.names()-1), r.text(8, 16)
@@ -175,8 +170,7 @@ func (p *Population) quantity(warehouse, item int64) int64 {
 	return r.between(10, 100)
 }
 
-// order is an opening order with its lines, appended to into; texts says whether lines have
-// their texts.
+// order is an opening order; its lines, appended to into, have texts if texts is true.
 func (p *Population) order(warehouse, district, id int64, texts bool, into []OrderLine) (Order, []OrderLine) {
 	r := p.stream(orderKey, warehouse, district, id)
 	o := Order{Warehouse: warehouse, District: district, ID: id, Customer: p.orderedBy(warehouse, district, id),
@@ -220,8 +214,8 @@ func (p *Population) orderedBy(warehouse, district, order int64) int64 {
 	return int64(all[order-1])
 }
 
-// Named is the customer that a last name stands for in a district: the middle one by first name
-// (clause 2.5.2.2); 0 if there is none.
+// Named is the customer with this last name in the middle by first name (clause 2.5.2.2); 0 if
+// there is none.
 func (p *Population) Named(warehouse, district, name int64) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -49,8 +49,8 @@ type Order struct {
 	Warehouse, District, ID, Customer int64
 	// Carrier is 0 until delivery.
 	Carrier, LineCount, AllLocal, Entered int64
-	// Operation entered the order, below 0 if it was loaded. Delivery delivered it; 0 if not
-	// delivered or loaded as delivered.
+	// Operation made the order, below 0 if loaded. Delivery delivered it; 0 if none of the run
+	// did.
 	Operation, Delivery int64
 }
 
@@ -81,8 +81,7 @@ type Delivery struct {
 	Orders int64
 }
 
-// ItemColumns maps Item; the functions below map the other rows. The key comes first, then
-// numbers, then texts.
+// ItemColumns maps Item, as the functions below map the others: key, numbers, texts.
 func ItemColumns() store.Columns[Item] {
 	return store.Columns[Item]{Names: []string{"i_id", "i_price", "i_im_id", "i_name", "i_data"},
 		Fields: func(r *Item) []any { return []any{&r.ID, &r.Price, &r.Image, &r.Name, &r.Data} }}

@@ -195,8 +195,7 @@ func (s *session) Remove(ctx context.Context) Reply {
 	})
 }
 
-// Prices raises each item's price, unless raise is 0, and answers the prices by item number. The
-// transaction stops at AtEnd.
+// Prices raises the prices unless raise is 0, answers them by item number, and stops at AtEnd.
 func (s *session) Prices(ctx context.Context, items []int64, raise int64) Reply {
 	return s.transaction(ctx, raise != 0, len(items), func(t *steps, prices []int64) {
 		for i, item := range items {

@@ -32,8 +32,8 @@ type newOrder struct {
 	writes []store.Call
 }
 
-// enter does the steps. Where transactions do not wait for locks but fail, it writes the
-// district first: most conflicts are there, and so fail early.
+// Without joins, writers conflict instead of waiting. Taking the number first makes them fail
+// early.
 func (o *newOrder) enter() {
 	in := o.in
 	if o.joins {
@@ -104,8 +104,7 @@ func (o *newOrder) readItems() {
 	}, func() []int64 { return PricesByItem(o.prices) })
 }
 
-// takeStock takes the stock of all existing items, by supplying warehouse and item, and makes
-// the lines in the order of the input.
+// takeStock takes stock sorted by warehouse and item, and makes the lines in the input's order.
 func (o *newOrder) takeStock() {
 	var wanted []int // indexes in the input
 	for i, l := range o.in.Lines {
@@ -191,8 +190,7 @@ type delivery struct {
 	orders []int64
 }
 
-// Where transactions wait for locks, districts are done one after another; elsewhere their steps
-// are sent together.
+// With joins, writers wait for locks, so districts are done one after another.
 func (d *delivery) all() {
 	n := Districts
 	if d.joins {

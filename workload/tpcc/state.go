@@ -9,9 +9,9 @@ import (
 	"assay/store"
 )
 
-// The state is a file of records (history.SaveRecords): the numbers of each row and hashes of
-// its texts under the table's tag, then the count of rows. The former form has no texts, dates
-// of the clock, and tags less by one.
+// The state has records (history.SaveRecords) of each row's numbers and hashes of texts by
+// table, then the count of rows. The former form has no texts, clock dates, and tags less by
+// one.
 const (
 	stateMagic  = "ASSAYT02"
 	formerMagic = "ASSAYT01"
@@ -29,8 +29,8 @@ const (
 	tagCount
 )
 
-// Save saves all rows that all gives, except those of isolation tests. read gets the number of
-// rows so far. Only a whole file replaces an old one.
+// Save leaves out isolation tests' rows. read gets the rows so far. Only a whole file replaces
+// an old one.
 func Save(ctx context.Context, all func(context.Context, Visitor) error, path string, read func(rows int64)) error {
 	var rows int64
 	return history.SaveRecords(path, stateMagic, func() { read(rows) }, func(w *history.RecordWriter) error {

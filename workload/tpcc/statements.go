@@ -40,8 +40,7 @@ const (
 	nextOrder
 	recentItems
 	countLow
-	// readStock is the first of several by district, insertLines by the number of lines; both
-	// count from 1.
+	// readStock is the first by district, insertLines by the number of lines; both count from 1.
 	readStock
 	insertLines = readStock + Districts
 	// The rest is for isolation tests. removeTests is the first of several.
@@ -50,8 +49,7 @@ const (
 	removeTests = readPrice + 1
 )
 
-// paidColumns are a Payment's columns of its customer. The constants below are indexes into
-// them.
+// paidColumns are what a Payment reads of its customer. The constants are indexes into them.
 func paidColumns() []string { return CustomerColumns().Names[3:] }
 
 const (
@@ -99,8 +97,7 @@ func locking(s store.Statement) store.Statement {
 	return s
 }
 
-// update changes rows by equal values of by, and returns the columns gives. Parameters of set
-// follow those of by.
+// update returns the columns gives. Parameters of set follow those of by.
 func update(name, table string, gives []string, by []string, set ...store.Assignment) store.Statement {
 	return store.Statement{Name: name, Verb: store.Update, Table: table, Columns: gives, Where: store.Where(by...), Set: set}
 }

@@ -14,8 +14,8 @@ type kept struct {
 	told bool
 	// texts hashes all texts except a customer's data.
 	texts int64
-	// data hashes a customer's data behind the notes of payments. notes sums the hashes of the
-	// notes, in any order; noted is their length.
+	// data hashes a customer's loaded data. notes sums hashes of the payments' notes, and noted
+	// is their length.
 	data, notes, noted int64
 }
 
@@ -23,8 +23,8 @@ func (k *kept) keep() *kept { return k }
 
 type keeper interface{ keep() *kept }
 
-// customerData is the column with the notes of payments of bad credit (clause 2.5.2.2), the
-// latest first, cut to maxData characters.
+// customerData has notes of payments of bad credit (clause 2.5.2.2), the latest first, cut to
+// maxData.
 const (
 	customerData = "c_data"
 	maxData      = 500

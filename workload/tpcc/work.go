@@ -74,8 +74,8 @@ func (w *Work) Save(ctx context.Context, folder string, read func(rows int64)) e
 	return Save(ctx, func(ctx context.Context, v Visitor) error { return readRows(ctx, w.Database, v) }, filepath.Join(folder, FileState), read)
 }
 
-// batches divides the opening rows: items; then per warehouse its row with districts, its stock,
-// and its customers with their first orders.
+// batches divides the opening rows: items, and per warehouse its row with districts, stock,
+// customers.
 type batches struct {
 	p *Population
 	// items and customers are numbers of batches, customers per district.

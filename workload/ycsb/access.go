@@ -7,19 +7,19 @@ import (
 	"assay/history"
 )
 
-// access is a decoded operation. Where fields have versions of their own, values name the fields
-// read and written (-1 for all) behind the record, and have a version for each field read.
+// access is a decoded operation. Where fields have versions of their own, the fields read and
+// written (-1 for all) and a version for each field read follow the record.
 type access struct {
 	number int64
 	// The operation may have written the units from writeFrom to before writeTo.
 	writes             bool
 	writeFrom, writeTo int64
 	found              []found
-	// limit and answered are a scan's.
+	// limit is a scan's; answered is true if the scan was answered.
 	limit    int64
 	answered bool
-	// began and since are nanoseconds: a read-modify-write began to write so long after its
-	// start, and had read so long before its end.
+	// A read-modify-write began to write began nanoseconds after its start, and had read since
+	// nanoseconds before its end.
 	began, since int64
 }
 
@@ -32,8 +32,8 @@ type found struct {
 // maxScanned bounds the values of all records of one scan.
 const maxScanned = history.MaxValues - 64
 
-// decode is not ok if values do not fit the kind. An attempt that was not made has no values.
-// The slice of into is used again.
+// decode is not ok if values do not fit the kind. An unsent attempt has no values. It reuses
+// into.
 func (c *core) decode(op *history.Op, into []found) (a access, ok bool) {
 	v := op.Values
 	a.found = into[:0]

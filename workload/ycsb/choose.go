@@ -10,24 +10,23 @@ import (
 
 // The distributions of YCSB (package site.ycsb.generator).
 const (
-	// Zipfian is ScrambledZipfianGenerator: a Zipf law with exponent 0.99 draws one of
-	// 10,000,000,000 ranks, and the record is the rank's hash modulo the number of records.
-	// Favourites lie all over the keys and can coincide.
+	// Zipfian is ScrambledZipfianGenerator: a Zipf law with exponent 0.99 over 10,000,000,000
+	// ranks. The record is the rank's hash modulo the number of records, so favourites can
+	// coincide.
 	Zipfian = "zipfian"
 	// Uniform chooses all records alike.
 	Uniform = "uniform"
 	// Latest is SkewedLatestGenerator: a Zipf law over all records, the newest first.
 	Latest = "latest"
-	// Hotspot is HotspotIntegerGenerator: four fifths of the operations go to the first fifth of
-	// the records.
+	// Hotspot is HotspotIntegerGenerator: a fifth of the records has four fifths of the
+	// operations.
 	Hotspot = "hotspot"
 )
 
 func distributions() []string { return []string{Zipfian, Uniform, Latest, Hotspot} }
 
 const (
-	// Exponential is ExponentialGenerator: an exponential law of the distance from the newest
-	// record.
+	// Exponential is ExponentialGenerator: distances from the newest record are exponential.
 	Exponential = "exponential"
 	// Sequential is SequentialGenerator: one record after another over all clients, and again.
 	Sequential = "sequential"
@@ -43,8 +42,7 @@ const (
 	// Defaults of hotspotdatafraction and hotspotopnfraction.
 	hotRecords    = 0.2
 	hotOperations = 0.8
-	// Defaults of exponential.percentile and exponential.frac: so many percent of operations are
-	// on such a share of the records.
+	// Defaults of exponential.percentile and exponential.frac.
 	exponentialPercent  = 95
 	exponentialFraction = 0.8571428571
 )
@@ -65,9 +63,9 @@ func newChooser(of *core, next *atomic.Int64) chooser {
 }
 
 // choose draws a place below places, at least 1. Without YCSB's properties, distributions range
-// over all places, which grow with inserts. With them, the range is insertstart and insertcount,
-// and for Zipfian also the expected inserts: a place without a record yet is drawn again, so
-// that favourites stay (CoreWorkload.init, nextKeynum).
+// over all places. With them, the range is insertstart and insertcount, and for Zipfian also the
+// expected inserts: it draws again while a place has no record, so that favourites stay
+// (CoreWorkload.init, nextKeynum).
 func (c *chooser) choose(r *workload.Random, places int64) int64 {
 	first, n := int64(0), places
 	if c.keys.texts {
@@ -111,8 +109,7 @@ func (c *chooser) choose(r *workload.Random, places int64) int64 {
 	}
 }
 
-// fnv is YCSB's Utils.hash: 64-bit FNV-1a over a number's eight bytes, lowest first, made
-// non-negative.
+// fnv is YCSB's Utils.hash: 64-bit FNV-1a over eight bytes, lowest first, without the sign.
 func fnv(n uint64) uint64 {
 	h := uint64(0xcbf29ce484222325)
 	for range 8 {
@@ -125,10 +122,9 @@ func fnv(n uint64) uint64 {
 	return h & (1<<63 - 1)
 }
 
-// sequence gives out numbers for inserts. It knows up to which number all inserts have ended,
-// and operations choose below it, as with YCSB's AcknowledgedCounterGenerator. With several
-// processes, each gives every so many-th number and knows its own inserts alone. It is safe for
-// concurrent use.
+// sequence numbers inserts. Operations choose below the number up to which all inserts ended, as
+// with YCSB's AcknowledgedCounterGenerator. With several processes, each gives every so many-th
+// number and knows its own inserts alone. It is safe for concurrent use.
 type sequence struct {
 	loaded int64
 	// share counts from 0.
@@ -160,8 +156,7 @@ func (s *sequence) take() int64 {
 	return s.number(s.next - 1)
 }
 
-// end marks an insert as ended, in whatever way. The few failed inserts leave numbers without a
-// record.
+// end marks an insert as ended. The few failed ones leave numbers without a record.
 func (s *sequence) end(number int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

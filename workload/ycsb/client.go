@@ -29,8 +29,7 @@ type client struct {
 	values []int64
 }
 
-// Attempt implements load.Client. Seed, client, operation number and the number of records
-// decide what an operation does.
+// Seed, client, operation number and the number of records decide what an operation does.
 func (c *client) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if attempt == 1 {
 		c.choose(seq)
@@ -106,8 +105,7 @@ func (c *client) put(values ...int64) []int64 {
 
 func (c *client) key() int64 { return c.work.keys.keyOf(c.record) }
 
-// recordAndFields begins the values: the record and, where fields have versions of their own,
-// these fields.
+// recordAndFields begins the values: the record and, if they have versions, these fields.
 func (c *client) recordAndFields(fields ...int) []int64 {
 	c.put(c.record)
 	if c.work.core.units() > 1 {
@@ -179,8 +177,7 @@ func (c *client) insert(ctx context.Context, session store.Session, v version, a
 	return answer
 }
 
-// update replaces all fields or one. missing is true if the record does not exist, where the
-// database can tell.
+// update replaces all fields or one. missing reports an absent record, if the database can tell.
 func (c *client) update(ctx context.Context, session store.Session, v version) (answer load.Answer, missing bool) {
 	reply := session.Run(ctx, store.Call{Statement: at(c.work.program.updates, c.writes), Parameters: c.work.contents.record(nil, c.key(), v, c.writes)})
 	c.After(reply.Outcome, reply.Broken)

@@ -12,15 +12,14 @@ import (
 // core is what a run does, by assay's flags or YCSB's properties.
 type core struct {
 	// keys lack the seed of the permutation.
-	keys keys
-	// prefix begins the fields' names.
+	keys               keys
 	table, key, prefix string
 	fields             int
 	lengths            lengths
 	// readAll and writeAll are false if operations read or write one field.
 	readAll, writeAll bool
-	// fixed is true if key and field alone decide a field's content, which then does not name
-	// its writer: the user asked for data integrity, or fields are too short.
+	// fixed: key and field alone decide the content, which does not name its writer, as with
+	// YCSB's data integrity or in short fields.
 	fixed bool
 
 	shares                          mix
@@ -37,8 +36,7 @@ type core struct {
 	existing bool
 }
 
-// units is the number of parts of a record with versions of their own: one, or one for each
-// field.
+// units is the number of versioned parts of a record: one, or one for each field.
 func (c *core) units() int64 {
 	if c.writeAll || c.fixed {
 		return 1
@@ -76,8 +74,7 @@ func (c *Config) core() (core, error) {
 	}, err
 }
 
-// ownTable is assay's table, whatever the property table says: a run must find and replace the
-// table of a run with other properties.
+// ownTable is fixed, so that a run finds and replaces the table of a run with other properties.
 const ownTable = "record"
 
 // coreOf is the core of YCSB's properties, or a *store.OptionError.

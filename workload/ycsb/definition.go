@@ -79,8 +79,7 @@ type Config struct {
 	// ScanLength bounds the lengths, uniform from 1 on.
 	ScanLength int    `yaml:"scan_length" json:"scan_length"`
 	Read       string `yaml:"read,omitempty" json:"read,omitempty"`
-	// Properties are YCSB's. If there are any, they replace the fields above, with YCSB's
-	// defaults for the rest.
+	// Properties are YCSB's. If given, they replace the fields above, with YCSB's defaults.
 	Properties map[string]string `yaml:"properties,omitempty" json:"properties,omitempty"`
 	// FieldLengths is the file of the property fieldlengthhistogram.
 	FieldLengths *histogram `yaml:"field_lengths,omitempty" json:"field_lengths,omitempty"`
@@ -126,8 +125,7 @@ func (c Config) Validate() error {
 	return definition.OneOf("--distribution", c.Distribution, append(distributions(), "")...)
 }
 
-// Plan lets clients take turns on one thread. It permits every retry: each attempt writes a
-// version of its own.
+// Plan lets clients take turns on one thread. Every retry is safe: attempts write own versions.
 func (c *Config) Plan(p load.Plan) (load.Plan, error) {
 	p.Sequential = true
 	return p, nil

@@ -51,8 +51,7 @@ func (j *judge) foreignRecord(got keyvalue.Observed) check.Evidence {
 		Text: "a record is there that no client of this run has begun to write"}
 }
 
-// lostEvidence is for a missing record. last is its last acknowledged write; nil if it was only
-// loaded.
+// lostEvidence is for a missing record; last is nil if it was only loaded.
 func (j *judge) lostEvidence(unit int64, last *write) check.Evidence {
 	if last == nil {
 		return j.recordEvidence(kindLost, unit, "was loaded and is not there")
@@ -88,8 +87,8 @@ func (j *judge) scanEvidence(kind string, op *history.Op, number int64, what str
 			j.recordName(max(number, 0)*j.units()), seconds(op.Start), op.Seq, op.Client, op.Values[0], what)}
 }
 
-// conflictEvidence is for two versions that each must precede the other; a was the record's
-// version from a.ends to a.begins.
+// conflictEvidence is for versions that each must precede the other; the record had version a
+// from a.ends to a.begins.
 func (j *judge) conflictEvidence(unit int64, a, b *write) check.Evidence {
 	kind := kindOrder
 	switch {

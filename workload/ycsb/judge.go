@@ -70,8 +70,8 @@ const never = math.MaxInt64
 // maxTogether bounds the writes judged in one pass.
 const maxTogether = 4 << 20
 
-// Judge judges a run by its files alone. It reads the history once, and twice more per
-// maxTogether writes. A missing or cut state leaves CheckRecords unknown; malformed files give a
+// Judge judges a run by its files alone. It reads the history once, and twice per maxTogether
+// writes. Without a whole state CheckRecords is unknown; malformed files give a
 // *history.FormatError.
 func Judge(config Config, seed uint64, e definition.Evidence) ([]check.Result, Figures, error) {
 	return judgeTogether(config, seed, e, maxTogether)
@@ -180,8 +180,7 @@ func (j *judge) enter(op *history.Op) error {
 	return nil
 }
 
-// unrecorded reports whether an attempt without a record in the history may have written a
-// version: the history was cut, or the attempt never returned.
+// unrecorded reports whether an attempt without a record may have written a version.
 func (j *judge) unrecorded(v version) bool {
 	client, seq, attempt := v.split()
 	c := j.clients[client]
@@ -249,7 +248,6 @@ func (c *core) one() string {
 
 func (c *core) many() string { return c.one() + "s" }
 
-// order says what the histories of records showed.
 func (j *judge) order() string {
 	f := &j.figures
 	text := fmt.Sprintf("%s and %s", check.Counted(f.Compared, "answer", "answers"), check.Counted(f.Acknowledged, "acknowledged write", "acknowledged writes"))
@@ -269,7 +267,6 @@ func (j *judge) order() string {
 	return text
 }
 
-// outOfOrder says how often a client saw time go back.
 func (j *judge) outOfOrder() string {
 	f := &j.figures
 	text := fmt.Sprintf("%s older than what the same client had read before, %s than what it had written, %s than what comes before something that it had seen",

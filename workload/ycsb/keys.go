@@ -9,8 +9,8 @@ import (
 	"assay/workload"
 )
 
-// A key is a record's number under a permutation of 62-bit numbers that the seed decides. So
-// records come in no order, like YCSB's "hashed" ones, and each key tells its number.
+// A key is a number under a permutation of 62-bit numbers by the seed: records come in no order,
+// like YCSB's "hashed" ones, and each key tells its number.
 const keyBits = 62
 
 const (
@@ -18,9 +18,9 @@ const (
 	keyFactor = 0x1e3779b97f4a7c15 // odd, so that it has an inverse
 )
 
-// keys are the permutation of a seed or, if texts is true, YCSB's: "user" and the number, or its
-// hash if hashed is true, padded with zeros (CoreWorkload, insertorder and zeropadding). The key
-// of a text is the number behind "user".
+// keys are a permutation or, if texts is true, YCSB's: "user" and the number, or its hash if
+// hashed is true, padded with zeros (CoreWorkload, insertorder and zeropadding). A text's key is
+// the number behind "user".
 type keys struct {
 	offset, inverse uint64
 	texts, hashed   bool
@@ -51,8 +51,7 @@ func (k keys) keyOf(number int64) int64 {
 	return int64(x ^ x>>(keyBits/2))
 }
 
-// number is the inverse of keyOf; -1 for an impossible key and for a hash, whose number the
-// judge looks up.
+// number is the inverse of keyOf; -1 for an impossible key and for a hash (see judge.numberOf).
 func (k keys) number(key int64) int64 {
 	switch {
 	case key < 0 || key > keyMask && !k.texts || k.texts && k.hashed:
@@ -107,10 +106,9 @@ func (k keys) compare(a, b int64) int {
 	return cmp.Or(cmp.Compare(x, y), cmp.Compare(long, longer))
 }
 
-// mostDigits is of an int64.
 const mostDigits = 19
 
-// rank is a key shifted left to mostDigits, and its number of digits.
+// rank shifts a key left to the digits of an int64, and returns its number of digits.
 func (k keys) rank(key int64) (left uint64, digits int) {
 	digits = 1
 	for n := key; n >= 10; n /= 10 {

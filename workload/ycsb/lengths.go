@@ -10,8 +10,7 @@ import (
 	"assay/workload"
 )
 
-// lengths is a law of field or scan lengths: constant, Uniform, Zipfian (short ones are
-// favourites) or a histogram.
+// lengths is a law of field or scan lengths. Zipfian prefers short ones.
 type lengths struct {
 	law      string
 	min, max int
@@ -62,8 +61,8 @@ type histogram struct {
 // mostBuckets bounds the lines of a file.
 const mostBuckets = 100_000
 
-// readHistogram reads a file as YCSB's HistogramGenerator: "BlockSize", a tab and the block's
-// size, then lines with a bucket's number, a tab and its frequency, in order.
+// readHistogram reads a file as YCSB's HistogramGenerator: "BlockSize", a tab and a size; then
+// lines of a bucket's number, a tab and its frequency, in order.
 func readHistogram(path string) (*histogram, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -22,9 +22,8 @@ const (
 	// KindScan reads records in the order of keys. Values are the first number, the limit and,
 	// if answered, each record's number and version; for a foreign key -1 and the key.
 	KindScan
-	// KindReadModifyWrite reads a record and updates it. If the read was answered, its version
-	// follows. If there was a record, two times in nanoseconds follow: from the start to the
-	// begin of the write, and from the end of the read to the operation's end.
+	// KindReadModifyWrite reads a record and updates it. An answered read adds the version and,
+	// if there was a record, access.began and access.since.
 	KindReadModifyWrite
 )
 

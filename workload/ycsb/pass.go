@@ -6,13 +6,12 @@ import (
 	"assay/history"
 )
 
-// write is a version and what is known of it. Together with initial versions, writes are the
-// values whose zones decide (register.Zone).
+// write is a version. With initial versions, writes have the zones that decide (register.Zone).
 type write struct {
 	version version
 	unit    int64
-	// start is the begin of the write. Of the operations that wrote or read the version, ends is
-	// the first end (never if none did) and begins the last begin.
+	// start is the write's begin. Of the operations that wrote or read the version, ends is the
+	// first end (never if none did) and begins the last begin.
 	start, ends, begins int64
 	// firstBy and lastBy are these two operations.
 	firstBy, lastBy             version
@@ -150,8 +149,7 @@ func (p *pass) returned(op *history.Op) {
 	}
 }
 
-// observe judges what an operation from start to end found of a record. Absence is one version
-// for all units.
+// observe judges what an operation found of a record. Absence is one version for all units.
 func (p *pass) observe(op *history.Op, f found, start, end int64) {
 	if !p.mine(f.number) {
 		return
@@ -181,9 +179,8 @@ func (p *pass) observeAbsent(op *history.Op, number, start, end int64) {
 	}
 }
 
-// isInitial reports whether a unit may have had a version before the run. In existing tables
-// that is any version that this run had not written by then: an earlier run with the seed may
-// have left it.
+// isInitial reports whether a unit may have had a version before the run. An existing table may
+// hold what this run writes later, from a run with the same seed.
 func (p *pass) isInitial(unit int64, v version, end int64) bool {
 	if !p.existing {
 		return v == p.initial(unit)
@@ -226,8 +223,7 @@ func (p *pass) observeUnit(op *history.Op, unit int64, v version, start, end int
 	p.sessions.enter(op, unit, w, start, end, false)
 }
 
-// wrong judges a version that is not initial. kind is empty if nothing is wrong, and w is the
-// write.
+// wrong judges a version that is not initial; kind is empty if it is right, and w is its write.
 func (p *pass) wrong(v version, unit int64) (kind, why string, w *write) {
 	switch {
 	case v == mixed:

@@ -14,8 +14,8 @@ import (
 	"assay/store"
 )
 
-// defaults are the documented properties of YCSB 0.17's CoreWorkload and Client that decide what
-// a run does, with their defaults; empty for none.
+// defaults are the documented properties of YCSB 0.17's CoreWorkload and Client that decide a
+// run.
 func defaults() map[string]string {
 	return map[string]string{
 		"table": "usertable", "fieldcount": "10", "fieldlength": "100", "minfieldlength": "1", "fieldlengthdistribution": constantLength,
@@ -36,8 +36,7 @@ func coreWorkloads() []string {
 	return []string{coreWorkload, "com.yahoo.ycsb.workloads.CoreWorkload", "core"}
 }
 
-// withoutEffect are properties of YCSB that do not concern the work or that assay handles
-// otherwise. Drivers' properties have a dot in their names.
+// withoutEffect are YCSB's properties that assay ignores. Drivers' properties have a dot.
 func withoutEffect() []string {
 	return []string{"db", "core_workload_insertion_retry_limit", "core_workload_insertion_retry_interval", "readallfieldsbyname", "measurementtype",
 		"exporter", "exportfile", "dotransactions", "label", "hosts", "port"}
@@ -57,8 +56,7 @@ func (e *PropertyError) Unwrap() error { return e.Err }
 // mostPropertyBytes bounds a file.
 const mostPropertyBytes = 1 << 20
 
-// readProperties reads a file as Java's Properties.load does (comments, continued lines,
-// escapes; the last value counts). It expands no values.
+// readProperties reads a file as Java's Properties.load does, and expands no values.
 func readProperties(path string) (map[string]string, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > mostPropertyBytes {
@@ -78,8 +76,8 @@ func readProperties(path string) (map[string]string, error) {
 	return all, nil
 }
 
-// parseProperties skips a byte order mark, which would join the first name. It refuses control
-// characters, as of a compressed file.
+// parseProperties drops a byte order mark, and refuses control characters, as of a compressed
+// file.
 func parseProperties(text []byte) (map[string]string, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if at := bytes.IndexFunc(text, func(c rune) bool { return c < ' ' && !strings.ContainsRune("\t\n\f\r", c) }); at >= 0 {
@@ -93,8 +91,8 @@ func parseProperties(text []byte) (map[string]string, error) {
 	return all.Map(), nil
 }
 
-// joined puts each property on one line as Java does: a final backslash continues a line, in
-// names and values, whatever the line end. A property keeps its first line's number.
+// joined puts each property on one line as Java does: a final backslash continues a line. A
+// property keeps its first line's number.
 func joined(text []byte) []byte {
 	text = bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	all, further := make([]byte, 0, len(text)), 0
@@ -163,8 +161,7 @@ func (f propertyValues) Set(text string) error {
 	return nil
 }
 
-// GetSlice, Append and Replace implement pflag.SliceValue, by which one command passes flags to
-// another.
+// GetSlice, Append and Replace implement pflag.SliceValue.
 func (f propertyFiles) GetSlice() []string  { return f.of.given.files }
 func (f propertyValues) GetSlice() []string { return f.of.given.values }
 
@@ -208,8 +205,7 @@ func (g *givenProperties) all() map[string]string {
 	return all
 }
 
-// divide separates properties that decide what is done from the others; notes say why the others
-// do not.
+// divide separates properties that decide a run from others; notes say why these do not.
 func divide(all map[string]string) (used map[string]string, notes []string, err error) {
 	used = map[string]string{}
 	var idle, unknown []string

@@ -14,8 +14,7 @@ import (
 // defaultKeyColumn is the key's column in tables that YCSB's SQL driver makes.
 const defaultKeyColumn = "ycsb_key"
 
-// Propose implements definition.Proposing for the properties of -P and -p. assay's own flags win
-// over properties.
+// Propose takes the properties of -P and -p. assay's own flags win over properties.
 func (c *Config) Propose(plan *load.Plan, given func(flag string) bool) (notes []string, err error) {
 	if !c.given.any() {
 		return nil, nil
@@ -112,8 +111,7 @@ func (c *Config) plan(p *load.Plan, used map[string]string, given func(flag stri
 	return notes, r.err
 }
 
-// UseExisting implements definition.Existing. Without properties, it turns the workload's flags
-// into YCSB's properties.
+// UseExisting turns the workload's flags into properties, unless there are any.
 func (c *Config) UseExisting() {
 	c.existing = true
 	if len(c.Properties) > 0 {

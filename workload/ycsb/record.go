@@ -9,8 +9,8 @@ import (
 	"assay/workload"
 )
 
-// version says who wrote a record: client, operation and attempt, in 62 bits. A loaded record's
-// version has client loader, the record's number as operation, and attempt 1.
+// version is a record's writer: client, operation and attempt, in 62 bits. A loaded record has
+// client loader, its number as operation, and attempt 1.
 type version int64
 
 const (
@@ -157,8 +157,7 @@ func deterministic(key, field string, length int) string {
 	return string(text[:length])
 }
 
-// scan reads a row of the key and the fields of field. It returns the key and the version of
-// each unit, or garbled, mixed or others.
+// scan returns a row's key and the version of each unit of field, or garbled, mixed or others.
 func (c *contents) scan(row store.Row, field int, into []version) (key int64, found []version, err error) {
 	first, last := c.span(field)
 	texts := make([]string, last-first)

@@ -48,8 +48,8 @@ func (p *pass) scan(op *history.Op, a *access) {
 	}
 }
 
-// complete looks for a record that the scan left out though it existed before: between the
-// returned records or, if these are fewer than the limit, behind them.
+// complete looks for a record that the scan left out: between the returned ones or, if these are
+// fewer than the limit, behind them.
 func (p *pass) complete(op *history.Op, a *access) {
 	at, _ := slices.BinarySearchFunc(p.sorted, a.number, p.before)
 	own := a.found[:0:0]

@@ -37,8 +37,8 @@ type sessions struct {
 	reached map[int]int64
 	// latest is, by unit, the last begin of a write that was written or read so far.
 	latest []int64
-	// room is how many more entries of vector clocks may be kept or looked at. Without room,
-	// sessions see nothing more of others.
+	// room is the number of vector clock entries still to keep or look at. At 0, sessions see no
+	// more of others.
 	room int
 }
 
@@ -54,8 +54,7 @@ type session struct {
 	versions map[int64]*known
 }
 
-// step is one operation's write or read of one unit. write is nil for a version from before the
-// run.
+// step is one operation's write or read of a unit. write is nil for a version before the run.
 type step struct {
 	write      *write
 	unit       int64
@@ -69,8 +68,8 @@ type step struct {
 // position is a session's number and a step's index.
 type position struct{ session, step int32 }
 
-// vectorClock has, for each other session, its last write that was seen, also through third
-// sessions. It is sorted by session.
+// vectorClock has each other session's last write that was seen, also through third sessions,
+// sorted by session.
 type vectorClock []position
 
 // origin is the step that wrote a version, with its session's clock then.
@@ -82,8 +81,7 @@ type origin struct {
 // known are a session's steps with a unit, each of a newer version than the one before.
 type known struct{ read, wrote []position }
 
-// maxEntries of vector clocks, 256 MB, are kept or looked at. A client with failing attempts has
-// many sessions, and each clock grows with their number.
+// A client with failing attempts has many sessions, and each clock grows with them. 256 MB.
 const maxEntries = 32 << 20
 
 // newSessions is nil if linearizability, which includes all guarantees, is judged.
@@ -149,8 +147,7 @@ func (s *sessions) enter(op *history.Op, unit int64, w *write, start, end int64,
 	c.steps = append(c.steps, step{w, unit, start, end, at, op.Seq, wrote})
 }
 
-// judgeAll judges all reads. Each read comes after the write of its version, and a session's
-// steps keep their order.
+// judgeAll takes each read after the write of its version, and keeps each session's order.
 func (s *sessions) judgeAll() {
 	if s == nil {
 		return
@@ -251,8 +248,8 @@ func (s *sessions) see(c *session, of *origin) {
 
 func compareSessions(m position, session int32) int { return cmp.Compare(m.session, session) }
 
-// broken is a read's violation: newer is a step with a newer version. If it is of another
-// session, later is that session's later write that was seen.
+// broken is a read's violation: newer has a newer version. If another session did it, later is
+// that session's later write that was seen.
 type broken struct {
 	guarantee    string
 	newer, later position

@@ -55,8 +55,7 @@ func schema(shape store.RecordShape, existing bool) store.Schema {
 // everyField stands for all fields.
 const everyField = -1
 
-// program has a session's statements and their places. gets, updates and scans have one for each
-// field, or one for all.
+// gets, updates and scans have a statement's index for each field, or one for all.
 type program struct {
 	statements           []store.Statement
 	gets, updates, scans []int

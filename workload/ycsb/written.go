@@ -77,8 +77,7 @@ func (p *pass) insertedFixed(op *history.Op, number int64, w write) {
 	}
 }
 
-// insertedBefore acknowledges the only unknown attempt of an operation that turned out done. Of
-// several it cannot tell which.
+// insertedBefore acknowledges the only unknown attempt of an operation that turned out done.
 func (p *pass) insertedBefore(c *clientWrites, op *history.Op) {
 	first := int(c.at[op.Seq]) - 1
 	var one version

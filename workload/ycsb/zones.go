@@ -32,7 +32,7 @@ func (p *pass) finish() {
 	}
 }
 
-// byRecord groups writes that did not fail by record, in linear time. Those at place i are
+// byRecord groups writes that did not fail, in linear time: those of place i are
 // ordered[first[i]:first[i+1]].
 func (p *pass) byRecord() (first []uint32, ordered []*write) {
 	each := func(use func(at int64, w *write)) {
@@ -66,8 +66,7 @@ func (p *pass) byRecord() (first []uint32, ordered []*write) {
 	return first, ordered
 }
 
-// conflicts reports the first two versions that show that a record's history is not
-// linearizable. zones are of the initial version, if it was read, and of these writes.
+// conflicts reports the first two versions by which a record's history is not linearizable.
 func (p *pass) conflicts(unit int64, o *opening, zones []register.Zone, of []*write) {
 	found := false
 	register.Conflicts(zones, func(a, b int) {
@@ -88,8 +87,8 @@ func (p *pass) conflicts(unit int64, o *opening, zones []register.Zone, of []*wr
 	})
 }
 
-// keeps judges a unit's final version: it must not be older than an acknowledged write. A
-// missing record is reported once.
+// keeps requires that a unit is not older in the end than an acknowledged write. It reports a
+// missing record once.
 func (p *pass) keeps(unit int64, o *opening, of []*write) {
 	var last, holds *write
 	for _, w := range of {
