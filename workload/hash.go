@@ -21,14 +21,34 @@ func Mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Sum is the 64-bit FNV-1a hash of a payload (G. Fowler, L. C. Noll, P. Vo), kept in its place.
-func Sum(payload string) int64 {
-	h := uint64(14695981039346656037)
-	for i := range len(payload) {
-		h = (h ^ uint64(payload[i])) * 1099511628211
+// FNV is a 64-bit FNV-1a hash (G. Fowler, L. C. Noll, K.-P. Vo; RFC 9923).
+type FNV uint64
+
+// FNVBasis is the hash of nothing.
+const FNVBasis FNV = 14695981039346656037
+
+// Add adds a byte, or 64 bits in one step.
+func (h FNV) Add(x uint64) FNV { return (h ^ FNV(x)) * 1099511628211 }
+
+// Number adds eight bytes, the lowest first.
+func (h FNV) Number(n uint64) FNV {
+	for range 8 {
+		h = h.Add(n & 0xff)
+		n >>= 8
 	}
-	return int64(h)
+	return h
 }
+
+// Text adds the bytes of a text.
+func (h FNV) Text(text string) FNV {
+	for i := range len(text) {
+		h = h.Add(uint64(text[i]))
+	}
+	return h
+}
+
+// Sum is the FNV of a payload, kept in its place.
+func Sum(payload string) int64 { return int64(FNVBasis.Text(payload)) }
 
 // HexDigits returns n hexadecimal digits, which compress to half of their size at best.
 func HexDigits(seed, id uint64, n int) string {

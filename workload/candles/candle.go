@@ -7,7 +7,6 @@
 package candles
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"time"
 
@@ -51,25 +50,14 @@ func (c *Candle) Bytes() int64 {
 // Hash is 64-bit FNV-1a over all fields (G. Fowler, L. C. Noll, K.-P. Vo; RFC 9923), mixed so
 // that sums of similar rows differ.
 func (c *Candle) Hash() uint64 {
-	const offset, prime = 14695981039346656037, 1099511628211
-	var buf [8]byte
-	h := uint64(offset)
-	number := func(n int64) {
-		binary.LittleEndian.PutUint64(buf[:], uint64(n))
-		for _, b := range buf {
-			h = (h ^ uint64(b)) * prime
-		}
-	}
+	h := workload.FNVBasis
 	for _, n := range [...]int64{c.ID, c.Moment, c.Opening, c.High, c.Low, c.Closing, c.Average, c.Bid, c.Ask, c.Volume, c.Turnover, c.Trades} {
-		number(n)
+		h = h.Number(uint64(n))
 	}
 	for _, text := range [...]string{c.Ticker, c.Market, c.Feed, c.Note} {
-		number(int64(len(text)))
-		for i := range len(text) {
-			h = (h ^ uint64(text[i])) * prime
-		}
+		h = h.Number(uint64(len(text))).Text(text)
 	}
-	return workload.Mix(h)
+	return workload.Mix(uint64(h))
 }
 
 // Tally counts rows. Sum adds their hashes modulo 2^64, whatever their order.

@@ -41,7 +41,7 @@ func (l Loading) LoadThrough(ctx context.Context, db answering, batch, again fun
 		if n == mostReloads {
 			return fail(done, fmt.Errorf("a batch has failed %d times: %w", n, p.last))
 		}
-		if err = p.settle(ctx); err != nil {
+		if err = repeat(ctx, db.Settle); err != nil {
 			break
 		}
 		these := p.failed
@@ -101,9 +101,6 @@ func (p *pass) goingOn(batch func() load.Batch) func() load.Batch {
 		}
 	}
 }
-
-// settle waits until nothing of the failed batches is in flight.
-func (p *pass) settle(ctx context.Context) error { return repeat(ctx, p.store.Settle) }
 
 func repeat(ctx context.Context, ask func(context.Context) error) error {
 	for {

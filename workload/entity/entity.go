@@ -110,30 +110,15 @@ func partNames() []string {
 // SumOf returns the sum of an entity.
 func SumOf(e Entity) Sum {
 	var s Sum
-	whole := hashOf(e.ID[:])
-	age := binary.LittleEndian.AppendUint64(nil, uint64(e.Age))
-	for i, field := range [][]byte{[]byte(e.Name), age, []byte(e.Description), []byte(e.Address), []byte(e.Phone), []byte(e.Email)} {
-		h := hashOf(field)
+	whole := workload.FNVBasis.Text(string(e.ID[:]))
+	age := string(binary.LittleEndian.AppendUint64(nil, uint64(e.Age)))
+	for i, field := range [...]string{e.Name, age, e.Description, e.Address, e.Phone, e.Email} {
+		h := uint64(workload.FNVBasis.Text(field))
 		s.Parts |= int64(workload.Mix(h)&(1<<partBits-1)) << (i * partBits)
-		whole = (whole ^ h) * fnvPrime
-		whole = (whole ^ uint64(len(field))) * fnvPrime
+		whole = whole.Add(h).Add(uint64(len(field)))
 	}
-	s.All = int64(workload.Mix(whole))
+	s.All = int64(workload.Mix(uint64(whole)))
 	return s
-}
-
-// 64-bit FNV-1a.
-const (
-	fnvOffset = 0xcbf29ce484222325
-	fnvPrime  = 0x100000001b3
-)
-
-func hashOf(data []byte) uint64 {
-	h := uint64(fnvOffset)
-	for _, c := range data {
-		h = (h ^ uint64(c)) * fnvPrime
-	}
-	return h
 }
 
 // differing names the fields in which two Parts differ.

@@ -2,7 +2,6 @@ package isolation
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"assay/check"
@@ -142,11 +141,6 @@ func (d *durability) miss(op *history.Op, o *Op) {
 			o.Key, attempt(op), seconds(op.End)),
 		Fields: fields(op, map[string]int64{"key": o.Key, "value": o.Value}),
 	})
-}
-
-// absent returns the missing keys, sorted.
-func (d *durability) absent() []int64 {
-	return slices.Sorted(maps.Keys(d.gone))
 }
 
 func (d *durability) looked() string {

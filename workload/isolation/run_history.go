@@ -245,7 +245,7 @@ func (j *judge) addState() error {
 		o := Op{Kind: ReadValue, Key: j.key(r.key, r.key&1 != 0, "register"), Value: r.value, Found: true}
 		steps = append(steps, j.step(&o, true))
 	}
-	for _, key := range j.durability.absent() {
+	for _, key := range slices.Sorted(maps.Keys(j.durability.gone)) {
 		steps = append(steps, cycle.Op{Kind: cycle.ReadNothing, Key: key})
 	}
 	if len(steps) == 0 {

@@ -89,8 +89,7 @@ func (s *serialSender) Send(ctx context.Context, texts ...store.UserText) ([]sto
 		return nil, errTried
 	}
 	if text.Kind == store.NoEffect || text.Kind == store.Writes {
-		results, err := s.sendOne(ctx, text)
-		return results, err
+		return s.sendOne(ctx, text)
 	}
 	s.inside = text.Kind == store.Begins
 	return []store.Result{{}}, nil

@@ -111,11 +111,7 @@ func (c *chooser) choose(r *workload.Random, places int64) int64 {
 
 // fnv is YCSB's Utils.hash: 64-bit FNV-1a over eight bytes, lowest first, without the sign.
 func fnv(n uint64) uint64 {
-	h := uint64(0xcbf29ce484222325)
-	for range 8 {
-		h = (h ^ n&0xff) * 1099511628211
-		n >>= 8
-	}
+	h := uint64(workload.FNVBasis.Number(n))
 	if int64(h) < 0 {
 		h = -h
 	}

@@ -6,16 +6,9 @@ import (
 	"assay/workload"
 )
 
-// hashFNV1a is FNV-1a of a value's eight bytes, lowest first, with the seed in its offset basis
-// (G. Fowler, L. C. Noll, P. Vo).
+// hashFNV1a is FNV-1a of a value's eight bytes, lowest first, with the seed in its basis.
 func hashFNV1a(value, seed uint64) uint64 {
-	const basis, prime = 0xcbf29ce484222325, 0x100000001b3
-	h := basis ^ seed
-	for range 8 {
-		h = (h ^ value&0xff) * prime
-		value >>= 8
-	}
-	return h
+	return uint64((workload.FNVBasis ^ workload.FNV(seed)).Number(value))
 }
 
 // hashMurmur2 is MurmurHash64A of a value's eight bytes (A. Appleby).
