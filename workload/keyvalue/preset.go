@@ -8,6 +8,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/store"
+	"assay/workload/definition"
 )
 
 // Digest identifies a record's content: its only value itself, or hashes of all values.
@@ -84,16 +85,16 @@ func (p *Preset) number(client int, seq uint64, attempt int) (int64, bool) {
 
 // Work is a preset opened on a database.
 type Work struct {
-	store.Database
-	Recent *Recent
-	preset *Preset
-	file   string
+	definition.Empty // loading is ordinary inserts
+	Recent           *Recent
+	preset           *Preset
+	file             string
 }
 
 // NewWork returns the work of a preset on a database, which it owns. file is the state's name.
 // Recent holds as many acknowledged records as recent says.
 func NewWork(db store.Database, preset *Preset, file string, recent int) *Work {
-	return &Work{Database: db, Recent: NewRecent(recent), preset: preset, file: file}
+	return &Work{Empty: definition.Empty{Database: db}, Recent: NewRecent(recent), preset: preset, file: file}
 }
 
 // NewClient returns client n. It connects at first use.
@@ -108,12 +109,6 @@ func (w *Work) connection() store.Connection[store.Session] {
 }
 
 func (w *Work) Rows() int64 { return w.preset.Loaded }
-
-// Create makes the empty table, marked as loaded: loading is ordinary inserts.
-func (w *Work) Create(ctx context.Context, mark store.Marker) error {
-	mark.Loaded = true
-	return w.Database.Create(ctx, mark)
-}
 
 // Promise is store.Linearizable if the database promises it of reads. Sessions are not judged.
 func (w *Work) Promise() string {
