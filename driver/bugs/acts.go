@@ -119,7 +119,7 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 	act, of := &x.bug.Act, x.candidates()
 	switch act.Does {
 	case bug.Loses:
-		if len(of) > 0 && x.undo(ctx, x.changes) {
+		if len(of) > 0 && x.n.rewrite(ctx, x.changes, asBefore) {
 			x.bug.strikes++
 			return reply
 		}
@@ -142,17 +142,13 @@ func (x *attempt) committed(ctx context.Context, o *operation, reply store.Reply
 	return reply
 }
 
-func (x *attempt) undo(ctx context.Context, changes []change) bool {
-	return x.n.rewrite(ctx, changes, asBefore)
-}
-
 // split keeps the transaction on the primary only, or on the other members only.
 func (x *attempt) split(ctx context.Context) {
 	x.d.differences += len(x.changes)
 	if x.d.coin() {
 		x.d.others.undo(x.d, x.changes)
 		x.struck = true
-	} else if x.undo(ctx, x.changes) {
+	} else if x.n.rewrite(ctx, x.changes, asBefore) {
 		x.d.others.redo(x.d, x.changes)
 		x.struck = true
 		x.changes = nil

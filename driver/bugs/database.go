@@ -87,9 +87,7 @@ func (d *database) View(ctx context.Context, read func(store.Reader) error) erro
 	return d.view(ctx, d.Database.View, &d.shown, read)
 }
 
-type viewer = func(ctx context.Context, read func(store.Reader) error) error
-
-func (d *database) view(ctx context.Context, view viewer, shown *overlay, read func(store.Reader) error) error {
+func (d *database) view(ctx context.Context, view func(context.Context, func(store.Reader) error) error, shown *overlay, read func(store.Reader) error) error {
 	if err := d.take(ctx); err != nil {
 		return err
 	}

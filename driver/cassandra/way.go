@@ -73,13 +73,11 @@ func cqlType(c *store.Column) string {
 	return "bigint"
 }
 
-func (w *way) part(value int64) int64 { return floor(value, w.bucket.Size) }
-
-func floor(a, b int64) int64 {
-	if a%b < 0 {
-		return a/b - 1
+func (w *way) part(value int64) int64 {
+	if value%w.bucket.Size < 0 {
+		return value/w.bucket.Size - 1
 	}
-	return a / b
+	return value / w.bucket.Size
 }
 
 // serves reports whether a Read or a Count can be asked of this table. The statement must name the

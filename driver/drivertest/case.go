@@ -330,17 +330,17 @@ func (r *caseRunner) known(t *testing.T, s store.Session, steps []step) {
 		calls, answers = r.calls(steps)
 		return s.Transaction(r.ctx, true, func(ctx context.Context, tx store.Transaction) error { return store.DoAll(ctx, tx, calls) })
 	})
-	if reply.Outcome != history.Committed {
-		t.Fatalf("%+v, want committed", reply)
-	}
-	for i := range steps {
-		answers[i].want(t, i, &steps[i])
-	}
+	wantAll(t, reply, answers, steps)
 }
 
 func (r *caseRunner) batch(t *testing.T, s store.Session, steps []step) {
 	calls, answers := r.calls(steps)
 	reply := s.Batch(r.ctx, &store.Batch{Calls: calls})
+	wantAll(t, reply, answers, steps)
+}
+
+func wantAll(t *testing.T, reply store.Reply, answers []*answer, steps []step) {
+	t.Helper()
 	if reply.Outcome != history.Committed || reply.Err != nil {
 		t.Fatalf("%+v, want committed", reply)
 	}

@@ -59,12 +59,6 @@ func (h handshakes) Clone() credentials.TransportCredentials {
 	return handshakes{h.TransportCredentials.Clone(), h.of}
 }
 
-// connect connects to the hosts and logs in, if the address has a user. Without a user it sends
-// nothing yet.
-func connect(ctx context.Context, o *options, hosts ...string) (*connection, error) {
-	return dial(ctx, o, hosts)
-}
-
 // connectForGood connects to all hosts for the life of the database. A host that leaves a ping
 // unanswered is left out; otherwise the lease's renewals, of four requests in turn, would meet one
 // of three hosts. A returning host is found within about a second; gRPC by itself takes up to two
@@ -76,6 +70,8 @@ func connectForGood(ctx context.Context, o *options) (*connection, error) {
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: o.connectTimeout}))
 }
 
+// dial connects to the hosts and logs in, if the address has a user. Without a user it sends
+// nothing yet.
 func dial(ctx context.Context, o *options, hosts []string, further ...grpc.DialOption) (*connection, error) {
 	var all []resolver.Endpoint
 	for _, host := range hosts {

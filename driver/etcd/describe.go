@@ -23,7 +23,7 @@ const statusBound = 3 * time.Second
 func (d *database) status(ctx context.Context, host string) (*pb.StatusResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusBound)
 	defer cancel()
-	c, err := connect(ctx, d.options, host)
+	c, err := dial(ctx, d.options, []string{host})
 	if err != nil {
 		return nil, err
 	}

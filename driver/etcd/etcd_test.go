@@ -59,7 +59,7 @@ func raw(t *testing.T, c *cluster.Cluster) *connection {
 	t.Helper()
 	o, err := parse(targetOf(c, ""))
 	expect.NoError(t, err)
-	conn, err := connect(t.Context(), o, o.hosts...)
+	conn, err := dial(t.Context(), o, o.hosts)
 	expect.NoError(t, err)
 	expect.AtEnd(t, conn.close)
 	return conn

@@ -37,7 +37,7 @@ func (d *database) CatchUp(ctx context.Context, member store.Replica) error {
 	if err != nil {
 		return err
 	}
-	c, err := connect(ctx, d.options, member.Name)
+	c, err := dial(ctx, d.options, []string{member.Name})
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (d *database) present(t *transaction) (int64, error) {
 
 // ViewReplica implements store.Replicated by the member's serializable reads at one revision.
 func (d *database) ViewReplica(ctx context.Context, member store.Replica, read func(store.Reader) error) error {
-	c, err := connect(ctx, d.options, member.Name)
+	c, err := dial(ctx, d.options, []string{member.Name})
 	if err != nil {
 		return err
 	}

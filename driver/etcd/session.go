@@ -37,7 +37,7 @@ func (d *database) Session(ctx context.Context, statements []store.Statement) (_
 		left := slices.ContainsFunc(s.Values, func(e store.Expression) bool { return e.Source == store.FromLeft })
 		n.plans, n.blind = append(n.plans, p), append(n.blind, s.Verb == store.Insert && !left && len(p.Table.Indexes) == 0)
 	}
-	if n.conn, err = connect(ctx, d.options, d.hosts...); err != nil {
+	if n.conn, err = dial(ctx, d.options, d.hosts); err != nil {
 		return nil, err
 	}
 	t := n.conn.reader(ctx)

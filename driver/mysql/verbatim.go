@@ -49,7 +49,7 @@ func (l *session) SendTexts(ctx context.Context, texts []store.UserText) ([]stor
 	if len(texts) > 1 {
 		return nil, sqldb.BeforeCommit, errors.New(l.schema.Refuses(store.Pipeline))
 	}
-	var of sqldb.Prepared = textOnly{l.raw, text.Text}
+	var of sqldb.Prepared = sqldb.TextOnly{On: l.raw, Text: text.Text}
 	if text.Protocol == store.Prepared {
 		prepared, err := l.users.Prepare(ctx, text)
 		if err != nil {
@@ -59,19 +59,6 @@ func (l *session) SendTexts(ctx context.Context, texts []store.UserText) ([]stor
 	}
 	results, err := sqldb.SendBy(ctx, of, text, nextResult)
 	return results, sqldb.Alone, err
-}
-
-type textOnly struct {
-	raw
-	text string
-}
-
-func (t textOnly) ExecContext(ctx context.Context, _ []driver.NamedValue) (driver.Result, error) {
-	return t.raw.ExecContext(ctx, t.text, nil)
-}
-
-func (t textOnly) QueryContext(ctx context.Context, _ []driver.NamedValue) (driver.Rows, error) {
-	return t.raw.QueryContext(ctx, t.text, nil)
 }
 
 // nextResult goes on to the next result, or returns io.EOF.

@@ -54,6 +54,25 @@ func (p *PreparedTexts) Close() (err error) {
 	return err
 }
 
+// TextOnly is an unprepared text on a connection.
+type TextOnly struct {
+	On interface {
+		driver.ExecerContext
+		driver.QueryerContext
+	}
+	Text string
+}
+
+// ExecContext implements Prepared.
+func (t TextOnly) ExecContext(ctx context.Context, _ []driver.NamedValue) (driver.Result, error) {
+	return t.On.ExecContext(ctx, t.Text, nil)
+}
+
+// QueryContext implements Prepared.
+func (t TextOnly) QueryContext(ctx context.Context, _ []driver.NamedValue) (driver.Rows, error) {
+	return t.On.QueryContext(ctx, t.Text, nil)
+}
+
 // marked replaces the parameters by ?.
 func marked(text *store.UserText) string {
 	var b strings.Builder

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,7 +64,7 @@ func (f *file) newConnection(ctx context.Context, statements []string) (*connect
 	if err != nil {
 		return nil, err
 	}
-	l := &connection{file: f, handle: h, inserts: make(map[string]statement), users: sqldb.PreparedTexts{Connection: h.raw.(driver.ConnPrepareContext)}, asked: make(chan *run), answers: make(chan ending, 1)}
+	l := &connection{file: f, handle: h, inserts: make(map[string]statement), users: sqldb.PreparedTexts{Connection: h.raw}, asked: make(chan *run), answers: make(chan ending, 1)}
 	for i, text := range [...]string{begin: "BEGIN", beginWriting: "BEGIN IMMEDIATE", commit: "COMMIT", rollback: "ROLLBACK"} {
 		if l.control[i], err = h.prepare(text); err != nil {
 			return nil, errors.Join(err, l.release())

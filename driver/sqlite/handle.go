@@ -18,9 +18,16 @@ import (
 // transaction's time. One goroutine at a time uses it. Sessions' statements get no context that can
 // end, for which the library would start a goroutine.
 type handle struct {
-	raw    driver.Conn
+	raw    rawConn
 	format *sqldb.Format[driver.Value]
 	named  []driver.NamedValue
+}
+
+type rawConn interface {
+	driver.Conn
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
 }
 
 type statement interface {
@@ -38,7 +45,7 @@ func openHandle(ctx context.Context, dsn string) (*handle, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &handle{raw: raw, format: sqldb.StandardFormat(listOf)}, nil
+	return &handle{raw: raw.(rawConn), format: sqldb.StandardFormat(listOf)}, nil
 }
 
 func (h *handle) close() error { return h.raw.Close() }
@@ -53,7 +60,7 @@ func within(ctx context.Context, dsn string, work func(*handle) error) (err erro
 }
 
 func (h *handle) prepare(text string) (statement, error) {
-	s, err := h.raw.(driver.ConnPrepareContext).PrepareContext(context.Background(), text)
+	s, err := h.raw.PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, err
 	}
@@ -71,12 +78,12 @@ func (h *handle) change(ctx context.Context, texts ...string) error {
 }
 
 func (h *handle) changeBy(ctx context.Context, text string, parameters ...store.Value) error {
-	_, err := h.raw.(driver.ExecerContext).ExecContext(ctx, numbered(text), h.bind(parameters))
+	_, err := h.raw.ExecContext(ctx, numbered(text), h.bind(parameters))
 	return err
 }
 
 func (h *handle) Query(ctx context.Context, text string, row func(store.Row) error, parameters ...store.Value) error {
-	rows, err := h.raw.(driver.QueryerContext).QueryContext(ctx, numbered(text), h.bind(parameters))
+	rows, err := h.raw.QueryContext(ctx, numbered(text), h.bind(parameters))
 	if err != nil {
 		return err
 	}

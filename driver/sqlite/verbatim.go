@@ -67,7 +67,7 @@ func (t *texts) SendTexts(_ context.Context, all []store.UserText) ([]store.Resu
 	if t.x.stage.Load() == stageForbidden {
 		return nil, sqldb.BeforeCommit, errLeft
 	}
-	var of sqldb.Prepared = textOnly{t.l.handle.raw, text.Text}
+	var of sqldb.Prepared = sqldb.TextOnly{On: t.l.handle.raw, Text: text.Text}
 	if text.Protocol != store.Simple {
 		prepared, err := t.l.users.Prepare(context.Background(), text)
 		if err != nil {
@@ -112,16 +112,3 @@ func (t *texts) Leave(context.Context, *store.Call) error {
 }
 
 func (t *texts) Usable(error) bool { return t.Status() == store.Idle }
-
-type textOnly struct {
-	raw  driver.Conn
-	text string
-}
-
-func (t textOnly) ExecContext(ctx context.Context, _ []driver.NamedValue) (driver.Result, error) {
-	return t.raw.(driver.ExecerContext).ExecContext(ctx, t.text, nil)
-}
-
-func (t textOnly) QueryContext(ctx context.Context, _ []driver.NamedValue) (driver.Rows, error) {
-	return t.raw.(driver.QueryerContext).QueryContext(ctx, t.text, nil)
-}
