@@ -86,8 +86,8 @@ func (v *visibility) newFlow() *flow {
 			switch {
 			case r.version > k.chain:
 				l.add(k.writers[r.version], r.txn, wr)
-			case r.version > 0:
-				f.list(l, int32(key), r)
+			case r.version > 0: // even if the reader had appended it
+				l.add(f.offset[key]+r.version, r.txn, wr)
 			}
 		}
 	}
@@ -167,11 +167,6 @@ func (f *flow) byKey(txns []int32, of *grouped) keyUses {
 		}
 	}
 	return u
-}
-
-// list links the versions that a read of a list shows, even the reader's own earlier appends.
-func (f *flow) list(l *edgeList, key int32, r access) {
-	l.add(f.offset[key]+r.version, r.txn, wr)
 }
 
 // follow computes the clocks for the chains from chain on.

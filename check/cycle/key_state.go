@@ -13,7 +13,7 @@ func (in *inference) openKey(s *keyState, key int32) {
 	s.key, s.ops, s.sameWrites = key, ops, nil
 	s.kept = s.kept[:0]
 	for i, o := range ops {
-		s.kept = append(s.kept, op{val: in.h.ops.vals.at(o), txn: txns[i], use: in.h.ops.uses.at(o)})
+		s.kept = append(s.kept, in.h.ops.in(txns[i], o))
 	}
 	s.table.reset(len(s.ops))
 }

@@ -50,7 +50,10 @@ func (o *operations) end() {
 
 func (o *operations) len() int { return o.uses.len }
 
-func (o *operations) at(i int32) op { return op{val: o.vals.at(i), txn: o.txn(i), use: o.uses.at(i)} }
+func (o *operations) at(i int32) op { return o.in(o.txn(i), i) }
+
+// in is at without a search for the operation's transaction, which is txn.
+func (o *operations) in(txn, i int32) op { return op{o.vals.at(i), txn, o.uses.at(i)} }
 
 // txn returns the transaction of an operation: the last that begins no later.
 func (o *operations) txn(i int32) int32 {
@@ -73,7 +76,7 @@ func (o *operations) all() iter.Seq2[int32, op] {
 	return func(yield func(int32, op) bool) {
 		for txn := range int32(o.first.len - 1) {
 			for i := o.first.at(txn); i < o.first.at(txn+1); i++ {
-				if !yield(i, op{val: o.vals.at(i), txn: txn, use: o.uses.at(i)}) {
+				if !yield(i, o.in(txn, i)) {
 					return
 				}
 			}
@@ -84,7 +87,7 @@ func (o *operations) all() iter.Seq2[int32, op] {
 func (o *operations) of(txn int32) []op {
 	ops := make([]op, 0, o.first.at(txn+1)-o.first.at(txn))
 	for i := o.first.at(txn); i < o.first.at(txn+1); i++ {
-		ops = append(ops, op{val: o.vals.at(i), txn: txn, use: o.uses.at(i)})
+		ops = append(ops, o.in(txn, i))
 	}
 	return ops
 }

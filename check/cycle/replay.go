@@ -101,7 +101,7 @@ func (r *replay) place(t int32) bool {
 	r.pending, r.done[t] = slices.Delete(r.pending, at, at+1), true
 	ops := &r.h.ops
 	for i := ops.first.at(t); i < ops.first.at(t+1); i++ {
-		o := op{val: ops.vals.at(i), use: ops.uses.at(i)}
+		o := ops.in(t, i)
 		on := &r.registers[o.key()]
 		if o.kind() == Write {
 			*on = register{o.val, t + 1}
@@ -119,10 +119,10 @@ func (r *replay) each(t int32, visit func(key int32, o op, own bool) bool) bool 
 	ops := &r.h.ops
 	first := ops.first.at(t)
 	for i := first; i < ops.first.at(t+1); i++ {
-		o := op{val: ops.vals.at(i), use: ops.uses.at(i)}
+		o := ops.in(t, i)
 		own := false
 		for j := i - 1; j >= first && !own; j-- {
-			before := op{val: ops.vals.at(j), use: ops.uses.at(j)}
+			before := ops.in(t, j)
 			if own = before.key() == o.key() && before.kind() == Write; own && o.kind() != Write && (o.kind() != ReadValue || o.val != before.val) {
 				return false
 			}
@@ -150,7 +150,7 @@ func (r *replay) placeWriter(t, key int32, read op) bool {
 	ops := &r.h.ops
 	for _, u := range r.pending {
 		for i := ops.first.at(u+1) - 1; u != t && i >= ops.first.at(u); i-- {
-			if o := (op{val: ops.vals.at(i), use: ops.uses.at(i)}); o.key() == key && o.kind() == Write {
+			if o := ops.in(u, i); o.key() == key && o.kind() == Write {
 				if o.val == read.val {
 					return r.place(u)
 				}
@@ -183,7 +183,7 @@ func (r *replay) placeReaders(t, key int32) bool {
 func (r *replay) reads(t, key int32) bool {
 	ops := &r.h.ops
 	for i := ops.first.at(t); i < ops.first.at(t+1); i++ {
-		if o := (op{val: ops.vals.at(i), use: ops.uses.at(i)}); o.key() == key {
+		if o := ops.in(t, i); o.key() == key {
 			return o.kind() != Write && r.holds(key, o)
 		}
 	}

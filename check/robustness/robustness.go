@@ -294,7 +294,7 @@ func (a *analysis) enters(d Danger, into, from, to int) bool {
 	}
 	if anti := meet(in.Reads, out.Writes); a.level == Snapshot {
 		// Both must be antidependencies between concurrent transactions.
-		return anti && !(len(in.Writes) > 0) && !a.guarded(other, from)
+		return anti && len(in.Writes) == 0 && !a.guarded(other, from)
 	} else if anti && in.plain() && !a.guarded(other, from) {
 		return true
 	}

@@ -88,8 +88,7 @@ func (r *Reader) nextEvent() (int, error) {
 		return line, err
 	}
 	r.tree.reset()
-	line, err := r.source.next()
-	return line, err
+	return r.source.next()
 }
 
 func (t *tree) ofRegisterKey(e *event) bool {
