@@ -11,7 +11,6 @@ import (
 	"assay/internal/expect"
 )
 
-// onPaper is a Backing that writes files.
 type onPaper struct{ ended map[string]bool }
 
 func (onPaper) CheckBackup(string, bool) error { return nil }
@@ -31,7 +30,7 @@ func (p onPaper) Restore(_ context.Context, backup, into string, _ time.Time) (s
 	return "paper:" + filepath.Base(backup), func() error { p.ended[filepath.Base(into)] = true; return nil }, nil
 }
 
-// waiting makes no backup before it may.
+// waiting blocks until a backup may be made.
 type waiting struct {
 	onPaper
 	until chan struct{}
@@ -48,8 +47,8 @@ func hasBegun(b *Backups) bool {
 	return b.begun > 0
 }
 
-// TestBackups: the newest is restored, or to a moment the newest that had been made by then;
-// one that failed leaves nothing, and nothing is left at the end.
+// TestBackups: Restore takes the newest backup, or the newest before a moment. A failed backup
+// leaves nothing, and Close leaves nothing.
 func TestBackups(t *testing.T) {
 	folder, paper := filepath.Join(t.TempDir(), "backups"), onPaper{map[string]bool{}}
 	b := NewBackups(paper, folder)

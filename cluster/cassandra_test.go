@@ -44,7 +44,6 @@ func TestCassandraHeapFollowsTheMemory(t *testing.T) {
 	}
 }
 
-// wantCassandraSettings asks the server for what is in force.
 func wantCassandraSettings(t *testing.T, n *Node, want map[string]string) {
 	t.Helper()
 	config := gocql.NewCluster(n.Address())

@@ -17,8 +17,7 @@ import (
 	"assay/internal/expect"
 )
 
-// documents is the collection test.probe of the replica set, whose writes a
-// majority confirms.
+// documents is the collection test.probe, with writes confirmed by a majority.
 func documents(t *testing.T, address string) *mongo.Collection {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(address).SetWriteConcern(writeconcern.Majority()))
@@ -41,7 +40,6 @@ func wantDocuments(t *testing.T, all *mongo.Collection, want int64) {
 	}
 }
 
-// members are those of the replica set's configuration.
 func members(t *testing.T, all *mongo.Collection) (members []struct{ Votes, Priority float64 }) {
 	t.Helper()
 	var reply struct {
@@ -56,7 +54,6 @@ func members(t *testing.T, all *mongo.Collection) (members []struct{ Votes, Prio
 	return reply.Config.Members
 }
 
-// connectMariaDB is a client of one node.
 func connectMariaDB(t *testing.T, n *Node) *sql.DB {
 	t.Helper()
 	u, err := url.Parse(n.cluster.Address())
@@ -74,7 +71,6 @@ func querySQL(t *testing.T, n *Node, text string) string {
 	return servertest.Value(t, connectMariaDB(t, n), text)
 }
 
-// insertRow writes a row to a node as soon as that takes writes.
 func insertRow(t *testing.T, n *Node, id int) {
 	t.Helper()
 	db := connectMariaDB(t, n)
@@ -85,7 +81,7 @@ func insertRow(t *testing.T, n *Node, id int) {
 	expect.NoError(t, err)
 }
 
-// wantRows wants all nodes to be in step, and to have the same rows.
+// wantRows requires that all nodes are in step with the same rows.
 func wantRows(t *testing.T, c *Cluster, want string) {
 	t.Helper()
 	expect.NoError(t, c.Settled(expect.Patiently(t)))

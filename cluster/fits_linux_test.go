@@ -9,7 +9,6 @@ import (
 	"assay/internal/expect"
 )
 
-// TestLittleRoomIsTold: a server that has ended may have found no room.
 func TestLittleRoomIsTold(t *testing.T) {
 	dir := t.TempDir()
 	expect.NoError(t, unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"))

@@ -7,7 +7,6 @@ import (
 	"assay/internal/expect"
 )
 
-// TestWhatThisMachineDoesNotHaveIsRefused before anything is started.
 func TestWhatThisMachineDoesNotHaveIsRefused(t *testing.T) {
 	for text, fits := range map[string]bool{"redis:1,cpu=1000": false, "redis:1,memory=900000GiB": false, "redis:1,cpu=0.5,memory=100MiB": true} {
 		s, err := ParseSpec(text)

@@ -13,16 +13,15 @@ import (
 	"assay/internal/expect"
 )
 
-// managed are clusters of PostgreSQL that another program leads, with times that a test can
-// wait for.
+// managed are clusters of PostgreSQL under a manager, with times that a test can wait for.
 var managed = []string{
 	"patroni:2,dcs=1,ttl=8s,loop_wait=2s,retry_timeout=3s,synchronous_mode=on",
 	"pg-auto-failover:2,node_considered_unhealthy_timeout=5s",
 	"repmgr:2,reconnect_attempts=2,reconnect_interval=1s",
 }
 
-// TestManagedClusters: clients reach the primary directly, through a proxy, and through a pooler
-// before that, and another one once it is killed.
+// TestManagedClusters: clients reach the primary, and its successor after a kill, directly, through
+// a proxy, and through a pooler before that.
 func TestManagedClusters(t *testing.T) {
 	for _, spec := range managed {
 		for _, fronts := range []string{"", ",proxy=haproxy", ",proxy=haproxy,pooler=pgbouncer"} {
@@ -31,8 +30,7 @@ func TestManagedClusters(t *testing.T) {
 	}
 }
 
-// TestAManagerBehindAProxy is the one of these that every test of all has, with today's Patroni; other
-// tests have Debian's.
+// TestAManagerBehindAProxy runs in every test of all, with today's Patroni; others use Debian's.
 func TestAManagerBehindAProxy(t *testing.T) {
 	t.Parallel()
 	testManaged(t, managed[0]+",version=4.1.5", ",proxy=haproxy")
@@ -64,7 +62,6 @@ func testManaged(t *testing.T, spec, fronts string) {
 	}
 }
 
-// awaitWrite writes as soon as somebody takes it.
 func awaitWrite(t *testing.T, c *Cluster) {
 	t.Helper()
 	expect.NoError(t, server.Until(expect.Patiently(t), 100*time.Millisecond, "a write", func(ctx context.Context) error {
@@ -110,7 +107,7 @@ func checkFronts(t *testing.T, c *Cluster, fronts string) {
 	expect.NoError(t, proxy.Kill(), proxy.Start(expect.Patiently(t)), c.Settled(expect.Patiently(t)))
 }
 
-// TestServersBesideTheNodes: they come behind the nodes, in the order of their numbers.
+// TestServersBesideTheNodes: their numbers follow the nodes'.
 func TestServersBesideTheNodes(t *testing.T) {
 	for text, want := range map[string]string{
 		"patroni:2": "dcs1 dcs2 dcs3", "patroni:3,dcs=1,proxy=haproxy,pooler=pgbouncer": "dcs proxy pooler",

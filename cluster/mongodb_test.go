@@ -8,8 +8,7 @@ import (
 	"assay/internal/expect"
 )
 
-// TestMongoDBCache: as much as mongod would take of a machine of its own, since
-// less would measure assay's thrift and not the database.
+// TestMongoDBCache: as much as mongod takes of its own machine. Less would measure assay's thrift.
 func TestMongoDBCache(t *testing.T) {
 	machine, err := mem.VirtualMemory()
 	expect.NoError(t, err)

@@ -6,7 +6,6 @@ import (
 	"assay/cluster/mysql"
 )
 
-// TestOnMySQLBySpec is TestPrimaryWithReplicasBySpec on MySQL, and a single server; `make mysql` runs it.
 func TestOnMySQLBySpec(t *testing.T) {
 	for _, text := range []string{"mysql:2,expel=0s,cache=32MiB", "mysql:2,replication=semisync,cache=32MiB"} {
 		t.Run(text, func(t *testing.T) { testPrimaryWithReplicas(t, text) })

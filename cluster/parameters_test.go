@@ -67,7 +67,7 @@ func TestParametersThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestParametersReachTheServers asks each server for what a spec has set.
+// TestParametersReachTheServers asks each server for the parameters of its spec.
 func TestParametersReachTheServers(t *testing.T) {
 	t.Parallel()
 	t.Run("PostgreSQL", func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestParametersReachTheServers(t *testing.T) {
 	})
 }
 
-// TestParametersThatServersRefuse: the end comes at once, with the server's own words.
+// TestParametersThatServersRefuse: the start fails at once, in the server's own words.
 func TestParametersThatServersRefuse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -13,7 +13,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestPoolerInFrontOfAPrimary: clients reach the primary by one address, also after both were down.
+// TestPoolerInFrontOfAPrimary: clients use one address, also after the pooler and the server were
+// down.
 func TestPoolerInFrontOfAPrimary(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "postgres:2,pooler=pgbouncer,pool_size=5")

@@ -9,7 +9,7 @@ import (
 	"assay/internal/expect"
 )
 
-// TestPrimaryWithReplicasBySpec holds that a spec is obeyed, and who takes writes.
+// TestPrimaryWithReplicasBySpec: the servers obey the spec, and the right node takes writes.
 func TestPrimaryWithReplicasBySpec(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

@@ -13,8 +13,7 @@ import (
 	"assay/internal/expect"
 )
 
-// mustMember wants the servers to say that the node is a member, or that it is
-// not.
+// mustMember requires the servers' report about the node's membership.
 func mustMember(t *testing.T, c *Cluster, n *Node, want bool, says string) {
 	t.Helper()
 	member, text, err := c.Membership(expect.Patiently(t), n)
@@ -51,10 +50,10 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	if n := config[len(config)-1]; len(config) != 4 || n.Votes != 1 || n.Priority != 1 {
 		t.Errorf("the new member has no vote: %+v", config)
 	}
-	// It holds what was written before, itself.
+	// The new node itself holds earlier writes.
 	wantDocuments(t, documents(t, "mongodb://"+added.Address()+"/?directConnection=true&readPreference=nearest"), 1)
 
-	// A primary steps down before it is taken out.
+	// A primary steps down before its removal.
 	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
 	expect.NoError(t, c.Remove(expect.Patiently(t), primary))
@@ -77,7 +76,6 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	mustMember(t, c, primary, true, "4 members")
 	expect.NoError(t, c.Settled(expect.Patiently(t)))
 
-	// For good.
 	if err := c.Discard(added); err == nil {
 		t.Error("a member was discarded")
 	}
@@ -93,8 +91,7 @@ func TestMongoDBSetGrowsAndShrinks(t *testing.T) {
 	insertDocument(t, all, 3)
 	wantDocuments(t, all, 3)
 
-	// Names are not used again, and an end in the middle leaves the set as it
-	// was.
+	// Names are not used again, and an interrupted addition changes nothing.
 	ctx, cancel := context.WithCancel(expect.Patiently(t))
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -169,8 +166,7 @@ func TestGaleraGrowsAndShrinks(t *testing.T) {
 	}
 	mustMember(t, c, added, false, "n1 counts 3 members")
 
-	// All start again at the same time: one begins the cluster anew, and the
-	// one that was removed is not asked.
+	// All start at the same time: one begins the cluster anew, and none asks the removed node.
 	for _, n := range c.Nodes() {
 		expect.NoError(t, n.Kill())
 	}

@@ -11,7 +11,6 @@ import (
 	"assay/internal/expect"
 )
 
-// startCluster starts a cluster of this spec, which the test's end closes.
 func startCluster(t *testing.T, text string) *Cluster {
 	t.Helper()
 	spec, err := ParseSpec(text)
@@ -77,8 +76,8 @@ func recordOf(t *testing.T, id string) Record {
 	return Record{}
 }
 
-// TestRemainsOfAnotherFolderAreLeftAlone while all servers are killed: whoever keeps records in
-// another folder takes the cluster's network for remains.
+// TestRemainsOfAnotherFolderAreLeftAlone: while all servers are killed, an assay with another
+// folder of records must not take the cluster's network for leftovers.
 func TestRemainsOfAnotherFolderAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "postgres:1")

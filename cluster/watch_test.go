@@ -11,7 +11,7 @@ import (
 	"assay/internal/expect"
 )
 
-// TestADeadServerIsTold: once, and not one that was ended on purpose.
+// TestADeadServerIsTold: once, and not for servers that were ended on purpose.
 func TestADeadServerIsTold(t *testing.T) {
 	t.Parallel()
 	spec, err := ParseSpec("mongodb:1,network=loopback")

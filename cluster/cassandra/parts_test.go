@@ -12,8 +12,7 @@ import (
 	"assay/internal/expect"
 )
 
-// aJava makes a program java of this version below the folder, and returns its
-// folder.
+// aJava makes a program java of this version, and returns its folder.
 func aJava(t *testing.T, home, version string) string {
 	t.Helper()
 	bin := filepath.Join(home, "bin")

@@ -26,7 +26,7 @@ func startCassandra(t *testing.T, o Options) *Ring {
 	return c
 }
 
-// cql runs a statement on node i, again until it is answered.
+// cql repeats a statement on node i until it gets an answer.
 func cql(t *testing.T, c *Ring, i int, consistency gocql.Consistency, statement string) []string {
 	t.Helper()
 	ctx := expect.Patiently(t)
@@ -42,7 +42,6 @@ func cql(t *testing.T, c *Ring, i int, consistency gocql.Consistency, statement 
 	}
 }
 
-// makeProbeTable makes the table probe.probe, which all nodes hold.
 func makeProbeTable(t *testing.T, c *Ring) {
 	t.Helper()
 	cql(t, c, 0, gocql.One, fmt.Sprintf(
@@ -55,7 +54,6 @@ func put(t *testing.T, c *Ring, i, id int) {
 	cql(t, c, i, gocql.Quorum, fmt.Sprintf("INSERT INTO probe.probe (id) VALUES (%d)", id))
 }
 
-// mustFind wants a node to find the rows 1 to n with this consistency.
 func mustFind(t *testing.T, c *Ring, i int, consistency gocql.Consistency, n int) {
 	t.Helper()
 	if rows := cql(t, c, i, consistency, "SELECT JSON id FROM probe.probe"); len(rows) != n {
@@ -129,7 +127,7 @@ func TestCassandraRingGoesOnWithoutANode(t *testing.T) {
 	expect.NoError(t, c.Restart(expect.Patiently(t), 1))
 	put(t, c, 1, 4)
 	expect.NoError(t, c.Settled(expect.Patiently(t)))
-	// What was written without it has come to it, which it alone can tell.
+	// Only the node itself can show that it got the writes it missed.
 	mustFind(t, c, 1, gocql.One, 4)
 	mustFind(t, c, 0, gocql.All, 4)
 

@@ -11,7 +11,7 @@ import (
 	"assay/internal/expect"
 )
 
-// failing brings a failure about, which the test's end ends unless the test has.
+// failing brings a failure about, which ends with the test at the latest.
 func failing(t *testing.T, d *Disk, f Failure) *Failing {
 	t.Helper()
 	failing, err := d.Fail(f)
@@ -20,7 +20,7 @@ func failing(t *testing.T, d *Disk, f Failure) *Failing {
 	return failing
 }
 
-// kept waits until the failure keeps so many operations waiting, or has.
+// kept waits until the failure has held this many operations.
 func kept(t *testing.T, f *Failing, times int64) Effect {
 	t.Helper()
 	for deadline := time.Now().Add(expect.Patience); ; time.Sleep(time.Millisecond) {
@@ -35,7 +35,7 @@ func kept(t *testing.T, f *Failing, times int64) Effect {
 	}
 }
 
-// TestSlowDisks: what may have to reach a device takes longer, or syncs alone.
+// TestSlowDisks: operations that may reach a device take longer, or syncs alone.
 func TestSlowDisks(t *testing.T) {
 	const wait = 60 * time.Millisecond
 	d := openDisk(t)
@@ -69,7 +69,7 @@ func TestSlowDisks(t *testing.T) {
 	}
 }
 
-// TestAStallEnds: what waits goes on when the stall is over, and fails when the disk is cut.
+// TestAStallEnds: held operations continue after the stall, and fail if the disk is cut.
 func TestAStallEnds(t *testing.T) {
 	d := openDisk(t)
 	write(t, d.in("a"), "one", true)
@@ -118,7 +118,7 @@ func TestAStallEnds(t *testing.T) {
 	}
 }
 
-// TestAProcessOnAStalledDiskCanBeKilled, also after another signal, and stopped.
+// TestAProcessOnAStalledDiskCanBeKilled, even after another signal, and stopped.
 func TestAProcessOnAStalledDiskCanBeKilled(t *testing.T) {
 	d := openDisk(t)
 	write(t, d.in("a"), "one", true)

@@ -17,11 +17,9 @@ import (
 	"assay/internal/expect"
 )
 
-// starterFolder is set where a test has started this program to open a disk in it, and
-// to wait until it is killed.
+// starterFolder is set for a child that opens a disk there and waits for its kill.
 const starterFolder = "ASSAY_TEST_DISK_FOLDER"
 
-// TestMain serves a disk where a test has started this program for that.
 func TestMain(m *testing.M) {
 	if Child() {
 		os.Exit(Serve())
@@ -34,8 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestAKilledStarterLeavesNothing: the process that serves a disk notices that the one
-// that started it was killed, unmounts and ends.
+// TestAKilledStarterLeavesNothing: the disk's process notices the kill, unmounts and ends.
 func TestAKilledStarterLeavesNothing(t *testing.T) {
 	self, err := os.Executable()
 	expect.NoError(t, err)
@@ -111,8 +108,8 @@ func mounted(t *testing.T, folder string) bool {
 	return strings.Contains(read(t, "/proc/self/mounts"), " "+folder+" ")
 }
 
-// TestAMoveIsLostOrMadeAsAWhole: files that move between folders, of which only one
-// is synced, are found under one of their names, and never under both or none.
+// TestAMoveIsLostOrMadeAsAWhole: after a cut a file moved between folders, of which one was synced,
+// has one of its names, never both or none.
 func TestAMoveIsLostOrMadeAsAWhole(t *testing.T) {
 	t.Parallel()
 	const files, folders = 12, 4
@@ -158,7 +155,7 @@ func TestAMoveIsLostOrMadeAsAWhole(t *testing.T) {
 	}
 }
 
-// TestWhatASyncReaches goes through the cases that databases get wrong.
+// TestWhatASyncReaches covers the cases that databases get wrong.
 func TestWhatASyncReaches(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -236,8 +233,7 @@ func TestWhatASyncReaches(t *testing.T) {
 	}
 }
 
-// TestAJournalKeepsNamesInOrder: a sync of any file has the names survive that there
-// were then, and no later one.
+// TestAJournalKeepsNamesInOrder: a sync of any file keeps all earlier names and no later one.
 func TestAJournalKeepsNamesInOrder(t *testing.T) {
 	d := openDiskWith(t, Options{Journal: true})
 	write(t, d.in("empty"), "x", false)
@@ -262,8 +258,8 @@ func rename(t *testing.T, from, to string) {
 	expect.NoError(t, os.Rename(from, to))
 }
 
-// TestAFailedSync: one fsync fails and the next succeeds without having written what
-// the first did not; reads give new or old data.
+// TestAFailedSync: one fsync fails, and the next succeeds without the lost writes. Reads return new
+// or old data.
 func TestAFailedSync(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		d := openDisk(t)
@@ -298,7 +294,7 @@ func TestAFailedSync(t *testing.T) {
 		if err != nil || effect.Times != 1 || effect.File != "a" {
 			t.Errorf("effect %+v, %v", effect, err)
 		}
-		// What is written again into a page that failed makes all of it dirty.
+		// A write into a failed page makes all of the page dirty.
 		if _, err := f.WriteAt([]byte("again"), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +343,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// TestReadsFail: also of what the kernel had in its cache.
+// TestReadsFail, even of pages in the kernel's cache.
 func TestReadsFail(t *testing.T) {
 	d := openDisk(t)
 	for _, name := range []string{"a.db", "b.log"} {
@@ -415,8 +411,8 @@ func TestABitFlips(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft: a disk that is in use is closed, and one whose process was
-// killed: neither leaves a mount, and who uses it gets errors and does not hang.
+// TestNothingIsLeft: a disk in use that is closed, or whose process was killed, leaves no mount,
+// and its users get errors.
 func TestNothingIsLeft(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		d := openDisk(t)
@@ -456,8 +452,8 @@ func TestWhatIsMissing(t *testing.T) {
 	expect.NoError(t, missing(0, device))
 }
 
-// TestNothingNewSurvivesBeforeWhatWasCutOff: what is written behind the end of a file
-// that was cut off reaches the disk only after that has.
+// TestNothingNewSurvivesBeforeWhatWasCutOff: writes behind a truncated end reach the disk only
+// after the truncation.
 func TestNothingNewSurvivesBeforeWhatWasCutOff(t *testing.T) {
 	old, new := 0, 0
 	for seed := range uint64(40) {
@@ -502,7 +498,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestManyNames: a folder of more names than one answer holds is listed whole.
+// TestManyNames lists a folder with more names than one answer holds.
 func TestManyNames(t *testing.T) {
 	d := openDisk(t)
 	const files = 1000

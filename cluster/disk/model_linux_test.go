@@ -23,7 +23,6 @@ var (
 	modelSeed  = flag.Uint64("disk.seed", 1, "seed of these operations")
 )
 
-// node is a file or folder of the model, as it is and as it was synced: whole copies.
 type node struct {
 	data, synced       []byte // of a file
 	entries, syncedSet map[string]*node
@@ -64,7 +63,6 @@ func (p *play) fatalf(format string, a ...any) {
 	p.t.Fatalf("%s\nthe last operations:\n%v", fmt.Sprintf(format, a...), p.log[max(0, len(p.log)-40):])
 }
 
-// must fails the test unless the outcome is the one that POSIX wants.
 func (p *play) must(err, want error, format string, a ...any) {
 	p.t.Helper()
 	p.log = append(p.log, fmt.Sprintf(format, a...)+"\n")
@@ -73,7 +71,6 @@ func (p *play) must(err, want error, format string, a ...any) {
 	}
 }
 
-// folderOf returns one of the folders, by chance: the root, or one in it.
 func (p *play) folderOf() (*node, string) {
 	name := fmt.Sprintf("d%d", p.random.IntN(3))
 	if n := p.root.entries[name]; n != nil && p.random.IntN(3) > 0 {
@@ -130,7 +127,7 @@ func fsync(path string) error {
 	return f.Sync()
 }
 
-// write makes the file if there is none, and writes some bytes at some offset.
+// write makes a missing file and writes some bytes at some offset.
 func (p *play) write(folder, file *node, name, full string) {
 	flags := os.O_RDWR
 	if file == nil {
@@ -171,7 +168,6 @@ func (p *play) truncate(file *node, full string) {
 	file.data = file.data[:size:size]
 }
 
-// mapped writes through memory that is mapped to the file.
 func (p *play) mapped(file *node, full string) {
 	if len(file.data) == 0 {
 		return
@@ -193,7 +189,6 @@ func (p *play) mapped(file *node, full string) {
 	p.must(unix.Munmap(memory), nil, "change %s by its map [%d, %d)", full, offset, end)
 }
 
-// rename moves a file to another name in its folder.
 func (p *play) rename(folder, file *node, name, path string) {
 	to := fmt.Sprintf("f%d", p.random.IntN(5))
 	if file == nil || to == name {
@@ -242,7 +237,7 @@ func (p *play) compare(file *node, full string) {
 	}
 }
 
-// differ is where two texts differ first; negative if nowhere.
+// differ is the first difference of two texts; negative if there is none.
 func differ(a, b []byte) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -255,7 +250,6 @@ func differ(a, b []byte) int {
 	return -1
 }
 
-// cut cuts the disk and mounts what is left.
 func (p *play) cut(mode Mode) {
 	seed := p.random.Uint64()
 	loss, err := p.disk.Cut(mode, seed)
@@ -266,7 +260,6 @@ func (p *play) cut(mode Mode) {
 	p.must(p.disk.Restore(), nil, "restore")
 }
 
-// compareAll compares everything below a folder.
 func (p *play) compareAll(n *node, path string) {
 	p.t.Helper()
 	listed, err := os.ReadDir(path)
@@ -283,8 +276,8 @@ func (p *play) compareAll(n *node, path string) {
 	}
 }
 
-// TestTheWorstCutLosesExactlyWhatWasNotSynced: after a cut the disk is what a model
-// says that keeps whole copies of what was synced.
+// TestTheWorstCutLosesExactlyWhatWasNotSynced compares the disk with a model that keeps whole
+// copies of the synced state.
 func TestTheWorstCutLosesExactlyWhatWasNotSynced(t *testing.T) {
 	p := newPlay(t, *modelSeed)
 	for range *modelSteps {
@@ -301,8 +294,8 @@ func TestTheWorstCutLosesExactlyWhatWasNotSynced(t *testing.T) {
 	p.compareAll(p.root, p.disk.Folder()) // all of it was synced
 }
 
-// TestOtherCutsLeaveOldOrNew: each sector of a file is what was synced or what was
-// written last, and each name leads where it did or does.
+// TestOtherCutsLeaveOldOrNew: each sector is the synced or the written one, and each name has its
+// old or its new target.
 func TestOtherCutsLeaveOldOrNew(t *testing.T) {
 	p := newPlay(t, *modelSeed)
 	survived, lost, torn := 0, 0, 0
@@ -333,7 +326,7 @@ func TestOtherCutsLeaveOldOrNew(t *testing.T) {
 	}
 }
 
-// readBack makes a model of what is on the disk, all of it synced.
+// readBack makes a model of the disk, all of it synced.
 func (p *play) readBack(path string) *node {
 	n := newFolderNode()
 	listed, err := os.ReadDir(path)
@@ -356,8 +349,7 @@ func (n *node) equal(other *node) bool {
 	return bytes.Equal(n.data, other.data) && maps.EqualFunc(n.entries, other.entries, (*node).equal)
 }
 
-// folderMayBecome compares what is left of a folder with what it was, and returns how
-// many pages survived, were lost and were torn.
+// folderMayBecome compares a folder with its remains, and counts surviving, lost and torn pages.
 func (n *node) folderMayBecome(left *node, mode Mode) (counts [3]int, err error) {
 	names := maps.Clone(n.entries)
 	maps.Copy(names, n.syncedSet)
@@ -388,7 +380,7 @@ func (n *node) folderMayBecome(left *node, mode Mode) (counts [3]int, err error)
 	return counts, nil
 }
 
-// mayBecome reports by an error that a cut cannot leave this of a file or folder.
+// mayBecome returns an error if no cut can leave this of a file or folder.
 func (n *node) mayBecome(found *node, mode Mode) (counts [3]int, err error) {
 	switch {
 	case n == nil:
@@ -401,7 +393,6 @@ func (n *node) mayBecome(found *node, mode Mode) (counts [3]int, err error) {
 	return n.contentMayBecome(found.data, mode)
 }
 
-// contentMayBecome goes through the sectors of a file.
 func (n *node) contentMayBecome(found []byte, mode Mode) (counts [3]int, err error) {
 	if len(found) > max(len(n.data), len(n.synced)) {
 		return counts, fmt.Errorf("%d bytes were never there", len(found))
@@ -436,8 +427,7 @@ func (n *node) contentMayBecome(found []byte, mode Mode) (counts [3]int, err err
 	return counts, nil
 }
 
-// cutOff reports whether a sector is one of what was synced up to somewhere, and zero
-// from there on, as where the file was cut off there.
+// cutOff reports whether a sector is a synced one with a zeroed end, as after a truncation.
 func (n *node) cutOff(sector []byte, at int) bool {
 	synced := padded(n.synced, at, at+len(sector))
 	end := len(bytes.TrimRight(sector, "\x00"))

@@ -14,19 +14,19 @@ import (
 
 var sqliteCuts = flag.Int("disk.cuts", 4, "cuts under each of SQLite's settings")
 
-// TestSQLiteKeepsWhatItsManualPromises inserts rows, one transaction each, and cuts:
-// what was acknowledged is there or not as https://sqlite.org/pragma.html#pragma_synchronous
-// says, and the file is never damaged.
+// TestSQLiteKeepsWhatItsManualPromises inserts rows, one transaction each, and cuts. Acknowledged
+// rows survive as https://sqlite.org/pragma.html#pragma_synchronous says, and the file is never
+// damaged.
 func TestSQLiteKeepsWhatItsManualPromises(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		journal, synchronous string
-		// The transactions that a worst cut loses: at least, and at most.
+		// The least and the most transactions that a worst cut loses.
 		least, most int
 	}{
 		{"wal", "full", 0, 0},
 		{"delete", "extra", 0, 0},
-		// The folder is not synced after the journal was removed, which comes back.
+		// The folder is not synced after the removal of the journal, which comes back.
 		{"delete", "full", 1, 1},
 		{"truncate", "full", 0, 0},
 		{"wal", "normal", 1, rowsBeforeCut},
@@ -54,8 +54,7 @@ func TestSQLiteKeepsWhatItsManualPromises(t *testing.T) {
 
 const rowsBeforeCut = 20
 
-// insertUntilCut makes the table if there is none, inserts rows, and cuts the disk
-// while the file is open.
+// insertUntilCut inserts rows and cuts the disk while the file is open.
 func insertUntilCut(t *testing.T, d *Disk, address string, rows int, mode Mode, seed uint64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", address)
@@ -81,7 +80,6 @@ func insertUntilCut(t *testing.T, d *Disk, address string, rows int, mode Mode, 
 	expect.NoError(t, d.Restore())
 }
 
-// intactRows is how many rows there are in a file that is not damaged.
 func intactRows(t *testing.T, address string) (rows int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", address)

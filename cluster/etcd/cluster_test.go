@@ -35,7 +35,6 @@ func otherPrimary(t *testing.T, c *Cluster, old int) int {
 	return servertest.OtherLeader(expect.Patiently(t), t, c.Primary, old)
 }
 
-// put writes a key through a member: "a" = "1".
 func put(t *testing.T, c *Cluster, member int) {
 	t.Helper()
 	ctx := expect.Patiently(t)
@@ -95,8 +94,7 @@ func TestClusterGoesThroughFaults(t *testing.T) {
 	servertest.Closed(t, c, c.Nodes(), c.options.Dir, logs)
 }
 
-// TestUser: root has another user run a program that this user can get at. Whoever else runs
-// the test runs the member.
+// TestUser: root has another user run the program if that user can reach it.
 func TestUser(t *testing.T) {
 	programs, err := os.MkdirTemp("", "assay-test-") // unlike that of the test it can be opened
 	expect.NoError(t, err)

@@ -24,7 +24,7 @@ import (
 
 const asker = "asker"
 
-// startSet is a primary and a standby that let the asker in without a password.
+// startSet starts a primary and a standby that admit the asker without a password.
 func startSet(t *testing.T) *streaming.Plain {
 	t.Helper()
 	s, err := streaming.StartPlain(expect.Patiently(t), streaming.PlainOptions{Placement: streaming.Placement{Nodes: 2}})
@@ -43,7 +43,7 @@ func startSet(t *testing.T) *streaming.Plain {
 	return s
 }
 
-// promote has a standby take writes, which nobody else does here.
+// promote promotes a standby, which nothing else does here.
 func promote(t *testing.T, standby *server.Node, address string) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -73,14 +73,14 @@ func behind(t *testing.T, p *Proxy, address string, want *server.Node) {
 	}))
 }
 
-// behindAtOnce is behind without an attempt in vain, once the proxy has asked all servers.
+// behindAtOnce is behind without a failed attempt, once the proxy has asked all servers.
 func behindAtOnce(t *testing.T, p *Proxy, address string, want *server.Node) {
 	t.Helper()
 	expect.NoError(t, server.Until(expect.Patiently(t), 10*time.Millisecond, "the proxy", func(context.Context) error { return p.Checked() }),
 		reaches(expect.Patiently(t), p, address, want))
 }
 
-// reaches is nil if this server answers clients of the proxy one after the other.
+// reaches is nil if this server answers all new clients of the proxy.
 func reaches(ctx context.Context, p *Proxy, address string, want *server.Node) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -102,8 +102,8 @@ func reaches(ctx context.Context, p *Proxy, address string, want *server.Node) e
 	return nil
 }
 
-// TestOnlyThePrimaryIsReached: by what the servers say themselves, also after another has
-// become it, and while the proxy was down.
+// TestOnlyThePrimaryIsReached: also after a change of the primary, and one while the proxy was
+// down.
 func TestOnlyThePrimaryIsReached(t *testing.T) {
 	t.Parallel()
 	s := startSet(t)
@@ -124,7 +124,7 @@ func TestOnlyThePrimaryIsReached(t *testing.T) {
 	}
 }
 
-// TestWhoIsPrimaryByREST: the one whose service answers /primary with 200.
+// TestWhoIsPrimaryByREST: the server whose service answers /primary with 200.
 func TestWhoIsPrimaryByREST(t *testing.T) {
 	t.Parallel()
 	s := startSet(t)

@@ -12,8 +12,8 @@ import (
 	"assay/internal/expect"
 )
 
-// onEach has a disk of each file system. Without xfsprogs, which continuous integration
-// has, the refusal of XFS must name them.
+// onEach tests each file system. Without xfsprogs, which continuous integration has, the refusal of
+// XFS must name them.
 func onEach(t *testing.T, test func(*testing.T, *Disk)) {
 	for _, name := range []string{Ext4, XFS} {
 		t.Run(name, func(t *testing.T) {
@@ -28,7 +28,6 @@ func onEach(t *testing.T, test func(*testing.T, *Disk)) {
 	}
 }
 
-// open gives a disk and what is left of it at the end of the test: nothing.
 func open(t *testing.T, name string) *Disk {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "disk")
@@ -48,8 +47,7 @@ func open(t *testing.T, name string) *Disk {
 	return d
 }
 
-// held reports whether one of the files that name a loop device's image names one
-// in the folder.
+// held reports whether a loop device's file names an image in the folder.
 func held(t *testing.T, files []string, folder string) bool {
 	t.Helper()
 	for _, file := range files {
@@ -60,7 +58,7 @@ func held(t *testing.T, files []string, folder string) bool {
 	return false
 }
 
-// write writes a file of the disk, and has it on the device if it is synced.
+// write writes a file, and syncs it if synced is true.
 func write(t *testing.T, d *Disk, name, text string, synced bool) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(d.Folder(), name))
@@ -101,7 +99,7 @@ func TestACutLosesWhatWasNotSynced(t *testing.T) {
 	})
 }
 
-// TestSyncHasAllSurvive: what assay's own tools wrote without fsync.
+// TestSyncHasAllSurvive: also writes of assay's own tools, without fsync.
 func TestSyncHasAllSurvive(t *testing.T) {
 	onEach(t, func(t *testing.T, d *Disk) {
 		write(t, d, "configuration", "kept", false)
@@ -116,8 +114,7 @@ func TestSyncHasAllSurvive(t *testing.T) {
 	})
 }
 
-// TestAnOrderlyUnmountIsNoCut: Restore must not take a clean file system for one that
-// was cut.
+// TestAnOrderlyUnmountIsNoCut: Restore must tell a clean file system from a cut one.
 func TestAnOrderlyUnmountIsNoCut(t *testing.T) {
 	onEach(t, func(t *testing.T, d *Disk) {
 		expect.NoError(t, d.unmount(t.Context()))
@@ -128,8 +125,7 @@ func TestAnOrderlyUnmountIsNoCut(t *testing.T) {
 	})
 }
 
-// TestATrialIsLeftNowhere: the trial is made on the disk itself, which is found by its
-// folder if assay is killed meanwhile.
+// TestATrialIsLeftNowhere: the trial uses the disk's own folder, where leftovers are found.
 func TestATrialIsLeftNowhere(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
@@ -139,8 +135,7 @@ func TestATrialIsLeftNowhere(t *testing.T) {
 	}
 }
 
-// TestACutAfterACut: a file system that was mounted again and is cut before anybody has
-// written to it has something to replay too.
+// TestACutAfterACut: even a cut before any write leaves something to replay.
 func TestACutAfterACut(t *testing.T) {
 	onEach(t, func(t *testing.T, d *Disk) {
 		for range 2 {

@@ -76,8 +76,8 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// TestLeftovers: of all with our label, only what belongs to nobody who runs is found to
-// be so, and what has no label is not found.
+// TestLeftovers: only objects with our label are found, and only those without a living owner are
+// called so.
 func TestLeftovers(t *testing.T) {
 	c := keep(t, "leftovers", kubernetestest.StandIn{Hang: func() bool { return true }})
 	here, _ := os.Hostname()
@@ -119,7 +119,7 @@ spec: {action: partition, mode: all, selector: {namespaces: [elsewhere]}}`)
 	_, _ = api.Client.Resource(networks).Namespace("leftovers").Patch(t.Context(), foreign.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 }
 
-// TestQuota: what a quota refuses is an error that says so.
+// TestQuota: a refusal by a quota is an error that says so.
 func TestQuota(t *testing.T) {
 	c := keep(t, "quota", kubernetestest.StandIn{})
 	quotas := schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}
@@ -132,8 +132,8 @@ spec: {hard: {count/networkchaos.chaos-mesh.org: "0"}}`)
 	if _, err := api.Client.Resource(quotas).Namespace("quota").UpdateStatus(t.Context(), &unstructured.Unstructured{Object: o.Object}, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// The API server learns of a quota from a watch, and admits what comes before it has: a dry
-	// run, which leaves nothing, says when it knows.
+	// The API server learns of a quota from a watch. A dry run, which leaves nothing, shows when it
+	// has.
 	mark, spec := NewMark("0badcafe"), loss("quota")
 	trial := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "chaos-mesh.org/v1alpha1", "kind": "NetworkChaos", "metadata": map[string]any{"name": "trial"}, "spec": spec}}
 	err := server.Until(t.Context(), 50*time.Millisecond, "the quota in force", func(ctx context.Context) error {

@@ -17,12 +17,11 @@ import (
 	"assay/internal/expect"
 )
 
-// noDefinition are manifests whose kinds could not be had: they are read, and nothing
-// says that their fields are right.
+// noDefinition are manifests of kinds without a definition: their fields stay unchecked.
 func noDefinition() []string { return []string{"foundationdb.yaml"} }
 
-// TestDatabases: the API server takes each manifest of deploy/databases, by the
-// definitions of its operator, and none with a field or a value that is wrong.
+// TestDatabases: the API server accepts each manifest of deploy/databases by its operator's
+// definitions, without a wrong field or value.
 func TestDatabases(t *testing.T) {
 	expect.NoError(t, api.Namespace(t.Context(), "databases"))
 	expect.NoError(t, api.DefineOperators(t.Context()))
@@ -73,7 +72,7 @@ func TestDatabases(t *testing.T) {
 	}
 }
 
-// dryRun has the API server look at an object without keeping it.
+// dryRun sends an object without keeping it.
 func dryRun(t *testing.T, c *Client, o *unstructured.Unstructured) error {
 	t.Helper()
 	k, err := c.kindOf(t.Context(), o)

@@ -17,8 +17,7 @@ import (
 	"assay/internal/expect"
 )
 
-// TestAgentsJob: the API server takes the Job of the agents, whose pods' index is in
-// their names.
+// TestAgentsJob: the API server accepts the agents' Job. Its pods' names have their index.
 func TestAgentsJob(t *testing.T) {
 	expect.NoError(t, api.Namespace(t.Context(), "agents"))
 	c := connect(t, kubernetestest.Admin, "agents")
@@ -32,8 +31,8 @@ func TestAgentsJob(t *testing.T) {
 	}
 }
 
-// TestChart: what Helm makes of the chart is taken by the API server, whatever is asked
-// for, and its role grants what deploy/role.yaml does.
+// TestChart: the API server accepts the chart's objects for all values, and its role grants what
+// deploy/role.yaml does.
 func TestChart(t *testing.T) {
 	expect.NoError(t, api.Namespace(t.Context(), "chart"))
 	c := connect(t, kubernetestest.Admin, "chart")
@@ -110,7 +109,6 @@ func manifestObjects(t *testing.T, file string) []*unstructured.Unstructured {
 	return all
 }
 
-// template makes the chart's objects, with values.
 func template(t *testing.T, values ...string) (string, error) {
 	t.Helper()
 	program, err := server.Program{Name: "helm-template", Get: "scripts/install-servers.sh kubernetes builds it"}.Find("")

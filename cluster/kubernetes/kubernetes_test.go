@@ -19,7 +19,7 @@ import (
 	"assay/internal/expect"
 )
 
-// api is one API server for all tests, in namespaces of their own.
+// api is one API server for all tests, which use namespaces of their own.
 var api *kubernetestest.Server
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func connect(t *testing.T, user, namespace string) *Client {
 	return c
 }
 
-// keep has a stand-in look after three pods of a database and one of somebody else's.
+// keep has a stand-in look after three pods of a database and a pod of another owner.
 func keep(t *testing.T, namespace string, how kubernetestest.StandIn) *Client {
 	t.Helper()
 	pods := []kubernetestest.Pod{{Name: "other", Labels: map[string]string{"app": "other"}, IP: "127.0.0.9", Port: 1}}
@@ -156,7 +156,7 @@ func TestPods(t *testing.T) {
 			t.Errorf("%q is the pod: %v", server, !is)
 		}
 	}
-	// A pod of the same name that came later is another one.
+	// A later pod of the same name is another pod.
 	expect.NoError(t, c.Delete(t.Context(), p, false))
 	err = server.Until(t.Context(), 50*time.Millisecond, "a new pod", func(ctx context.Context) error {
 		now, err := c.Pods(ctx, Target{"pods", "app=db"})
@@ -195,7 +195,6 @@ spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {request
 	}
 }
 
-// create makes one object by itself, without our label.
 func create(t *testing.T, resource schema.GroupVersionResource, namespace, text string) *unstructured.Unstructured {
 	t.Helper()
 	all, err := readManifest(strings.NewReader(text))

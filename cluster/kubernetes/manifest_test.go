@@ -46,8 +46,7 @@ spec:
     spec: {containers: [{name: db, image: none}]}
 `
 
-// TestManifest: applied with our label, waited for until its own status says that it is
-// ready, and deleted.
+// TestManifest applies objects with our label, waits for their own status, and deletes them.
 func TestManifest(t *testing.T) {
 	expect.NoError(t, api.Namespace(t.Context(), "manifest"))
 	c := connect(t, kubernetestest.Admin, "manifest")
@@ -115,8 +114,7 @@ func TestManifestRefused(t *testing.T) {
 	}
 }
 
-// TestReadiness: by what each object says of itself; one that says nothing is ready only
-// if it is of a kind that never does.
+// TestReadiness: an object's own status decides. Without one it is ready only if its kind has none.
 func TestReadiness(t *testing.T) {
 	for text, ready := range map[string]bool{
 		`{apiVersion: v1, kind: ConfigMap}`:                                                                                                                                     true,

@@ -13,8 +13,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestPacketsComeLater: those of one peer wait, those of others do not, nothing is changed, and when
-// it is over all is as before.
+// TestPacketsComeLater: packets of one peer wait, others do not, nothing is changed, and the end
+// restores all.
 func TestPacketsComeLater(t *testing.T) {
 	s := open(t, "n1", "n2")
 	if s == nil {
@@ -69,7 +69,6 @@ func TestPacketsComeLater(t *testing.T) {
 	}
 }
 
-// sendMuch has a machine send more than one packet holds, and wants it back as it was.
 func sendMuch(t *testing.T, from *Machine, at string) {
 	t.Helper()
 	var conn net.Conn

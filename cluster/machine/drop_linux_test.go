@@ -70,7 +70,7 @@ func TestASilentMachine(t *testing.T) {
 	if err := errors.Join(ask(at), askFrom(n2, at)); err != nil {
 		t.Errorf("healed: %v", err)
 	}
-	// TCP sends again what was lost.
+	// TCP repeats lost packets.
 	expect.NoError(t, old.SetDeadline(time.Now().Add(time.Minute)))
 	if n, err := old.Read(make([]byte, 4)); n != 4 || err != nil {
 		t.Errorf("the open connection: %d, %v", n, err)
@@ -91,7 +91,7 @@ func TestOnePeerIsCutOff(t *testing.T) {
 	if err := askFrom(n2, at); err != nil {
 		t.Errorf("asked from a machine: %v", err)
 	}
-	// Two at once are independent of each other.
+	// Two rules at once are independent.
 	both := drop(t, n1, Rule{Direction: In, Share: 1, Peers: []netip.Addr{n2.Address(), s.Client()}})
 	remove(t, client)
 	if err := ask(at); !timedOut(err) {
@@ -117,7 +117,7 @@ func TestOnePeerIsCutOff(t *testing.T) {
 	}
 }
 
-// mail is a UDP socket on a machine and one here.
+// mail is a pair of UDP sockets, one on a machine and one here.
 type mail struct {
 	there, here *net.UDPConn
 }
@@ -141,7 +141,7 @@ func exchange(t *testing.T, s *Set, m *Machine) mail {
 // passes reports whether a datagram from one to the other arrives.
 func passes(t *testing.T, from, to *net.UDPConn) bool {
 	t.Helper()
-	// A dropped packet is reported to its own sender as EPERM.
+	// The sender of a dropped packet gets EPERM.
 	_, err := from.WriteTo([]byte("word"), to.LocalAddr())
 	if err != nil && !errors.Is(err, os.ErrPermission) {
 		t.Fatal(err)

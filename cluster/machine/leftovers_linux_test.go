@@ -12,8 +12,8 @@ import (
 	"assay/internal/expect"
 )
 
-// lookalikes makes what is named almost as ours, or is of another kind, and
-// returns what tells of each whether it is there.
+// lookalikes makes objects with names like ours, or of other kinds, and returns checks that they
+// exist.
 func lookalikes(t *testing.T, id, other string) map[string]func() bool {
 	t.Helper()
 	there := map[string]func() bool{}
@@ -78,9 +78,8 @@ func TestRemainsOfAKilledProcess(t *testing.T) {
 	if _, err := s.All()[0].SetLimits(Limits{CPU: 1}); err != nil && !isUnsupported(err) {
 		t.Fatal(err)
 	}
-	// A name whose making was cut short is not mounted.
 	expect.NoError(t, os.WriteFile(filepath.Join(namespaces, prefix+id+"-n3"), nil, 0o444))
-	// Its owner is not asked.
+	// Remove does not ask the owner.
 	expect.NoError(t, Remove(id))
 	if left := remainsOf(t, id); len(left) > 0 {
 		t.Errorf("left: %v", left)
@@ -90,8 +89,8 @@ func TestRemainsOfAKilledProcess(t *testing.T) {
 	}
 }
 
-// TestMachinesAreInUse while their owner lives, though no process is in them: a fault may have
-// ended all servers, and an assay with another folder for records looks for remains meanwhile.
+// TestMachinesAreInUse while their owner lives, even without a process in them: a fault may have
+// ended all servers while another assay looks for leftovers.
 func TestMachinesAreInUse(t *testing.T) {
 	s := open(t, "n1")
 	if s == nil {

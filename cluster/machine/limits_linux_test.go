@@ -17,8 +17,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// limitedLoopback makes one machine on loopback with limits. Where the system
-// has no cgroups it does as open does.
+// limitedLoopback makes one machine on loopback with limits. Without cgroups it does as open does.
 func limitedLoopback(t *testing.T, l Limits) *Machine {
 	t.Helper()
 	o := Options{ID: newID(), Names: []string{"n1"}, Limits: l, Dir: "."}
@@ -38,7 +37,6 @@ func limitedLoopback(t *testing.T, l Limits) *Machine {
 	return nil
 }
 
-// knobText reads what is set in the machine's cgroup.
 func knobText(t *testing.T, m *Machine, kind int) string {
 	t.Helper()
 	k := m.limits.group.knobs[kind]
@@ -75,7 +73,6 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// members are the processes in all of the machine's cgroups.
 func members(t *testing.T, m *Machine) map[int]bool {
 	t.Helper()
 	var all map[int]bool
@@ -106,7 +103,7 @@ func TestLimitsAreSetAndRestored(t *testing.T) {
 			t.Errorf("%s: processors %s, not %s", when, got, want)
 		}
 	}
-	// limitedLoopback has changed both; nothing is undone by what follows.
+	// limitedLoopback has changed both; the rest undoes nothing.
 	is("at first", 1<<50, 1e6)
 	slow, err := m.SetLimits(Limits{CPU: 0.25})
 	expect.NoError(t, err)
@@ -151,7 +148,7 @@ func TestProcessesAreUnderTheLimits(t *testing.T) {
 			t.Errorf("process %d of %v is not among %v", p, tree(pid), inside)
 		}
 	}
-	// One that has just ended, and was not waited for.
+	// A process that has ended and was not waited for.
 	dead := shell(t, "exit 0")
 	eventually(t, "it has ended", func() bool { p, err := procfs.Read(dead.Process.Pid); return err == nil && p.Ended() })
 	if err := m.Adopt(dead.Process.Pid); err != nil {
@@ -177,7 +174,7 @@ func TestLimitsForProcessesThatRun(t *testing.T) {
 			t.Errorf("left: %v", left)
 		}
 	})
-	// One processor at most is used, and a tenth of it granted.
+	// The script uses one processor; a tenth of one is granted.
 	cmd := shell(t, `while :; do :; done & wait`)
 	expect.NoError(t, m.Adopt(cmd.Process.Pid))
 	if left := remainsOf(t, s.options.ID); len(left) > 0 {
@@ -214,7 +211,7 @@ func TestTheMemoryLimitHolds(t *testing.T) {
 	if _, err := m.SetLimits(Limits{Memory: 30 * mebibyte}); err != nil {
 		t.Fatal(err)
 	}
-	// It waits to be adopted, then doubles a word until it is killed.
+	// The script waits to be adopted, then doubles a word until it is killed.
 	folder := t.TempDir()
 	cmd := shell(t, `cd '`+folder+`'; while ! [ -e go ]; do sleep 0.01; done
 		x=xxxxxxxxxxxxxxxx; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do x=$x$x; done; echo >done`)

@@ -11,7 +11,7 @@ import (
 	"assay/internal/expect"
 )
 
-// newID is that of a set of the test's own: several test programs may run.
+// newID differs between test programs, several of which may run.
 func newID() string {
 	id := make([]byte, 4)
 	_, _ = rand.Read(id)

@@ -19,7 +19,6 @@ import (
 	"assay/internal/expect"
 )
 
-// here is the namespace of the calling thread.
 func here(t *testing.T) string {
 	t.Helper()
 	name, err := os.Readlink(currentNamespace)
@@ -29,7 +28,6 @@ func here(t *testing.T) string {
 	return name
 }
 
-// spaceOf is the namespace behind a machine's name.
 func spaceOf(t *testing.T, m *Machine) string {
 	t.Helper()
 	var info unix.Stat_t
@@ -37,8 +35,7 @@ func spaceOf(t *testing.T, m *Machine) string {
 	return fmt.Sprintf("net:[%d]", info.Ino)
 }
 
-// strays returns the threads of this process that are not in the host's
-// namespace.
+// strays returns this process's threads outside the host's namespace.
 func strays(t *testing.T, home string) []string {
 	t.Helper()
 	threads, err := filepath.Glob("/proc/self/task/*")
@@ -115,8 +112,7 @@ func TestNoGoroutineIsLeftInANamespace(t *testing.T) {
 	}
 }
 
-// visit is called on a machine. It blocks, starts goroutines, and looks in at
-// another machine.
+// visit runs on a machine. It blocks, starts goroutines, and visits another machine.
 func visit(t *testing.T, s *Set, m int, spaces []string, home string, round int) error {
 	if at := here(t); at != spaces[m] {
 		return fmt.Errorf("in %s, not on machine %d in %s", at, m, spaces[m])

@@ -21,10 +21,8 @@ import (
 	"assay/internal/expect"
 )
 
-// open makes machines with networks of their own, to be closed by the test's
-// end. Where the system cannot, it says so in continuous integration by
-// failing; elsewhere it makes sure that the refusal is a proper one, that
-// loopback can take its place, and returns nil.
+// open makes machines with networks of their own. If the system cannot, continuous integration
+// fails; elsewhere open checks the refusal and loopback, and returns nil.
 func open(t *testing.T, names ...string) *Set {
 	t.Helper()
 	o := Options{ID: newID(), Names: names}
@@ -55,7 +53,7 @@ func open(t *testing.T, names ...string) *Set {
 	return nil
 }
 
-// remainsOf lists all that can be seen of an id.
+// remainsOf lists all that exists of an id.
 func remainsOf(t *testing.T, id string) []string {
 	t.Helper()
 	var found []string
@@ -91,8 +89,7 @@ func remainsOf(t *testing.T, id string) []string {
 	return found
 }
 
-// echo answers whoever connects to the machine, until the test ends, and
-// returns where.
+// echo answers all connections to the machine until the test ends, and returns its address.
 func echo(t *testing.T, m *Machine) string {
 	t.Helper()
 	var listener net.Listener
@@ -124,7 +121,6 @@ func echo(t *testing.T, m *Machine) string {
 	return listener.Addr().String()
 }
 
-// ask connects from here and returns once it was answered.
 func ask(at string) error {
 	conn, err := net.DialTimeout("tcp4", at, 700*time.Millisecond)
 	if err != nil {
@@ -151,7 +147,6 @@ func sendAndReceive(conn net.Conn, patience time.Duration) error {
 	return nil
 }
 
-// askFrom is ask from a machine.
 func askFrom(m *Machine, at string) error { return m.Run(func() error { return ask(at) }) }
 
 func timedOut(err error) bool {
@@ -178,7 +173,7 @@ func TestMachinesReachEachOther(t *testing.T) {
 			t.Errorf("address %v", addresses[i])
 		}
 	}
-	// Loopback is each machine's own, and works.
+	// Each machine has a working loopback of its own.
 	err = n2.Run(func() error {
 		listener, err := net.Listen("tcp4", "127.0.0.1:7001")
 		if err != nil {
@@ -329,7 +324,7 @@ func TestAFailedOpenLeavesNothing(t *testing.T) {
 		return
 	}
 	id := newID()
-	// In the way of the second machine.
+	// This blocks the second machine.
 	obstacle := filepath.Join(namespaces, prefix+id+"-n2", "x")
 	expect.NoError(t, os.MkdirAll(obstacle, 0o755))
 	s, err := Open(Options{ID: id, Names: []string{"n1", "n2"}})

@@ -13,8 +13,8 @@ import (
 	"assay/internal/expect"
 )
 
-// shaped is what the token bucket filter of a link has sent, and how often it held
-// something back; the rate is in bytes a second.
+// shaped is what a link's token bucket filter has sent, in bytes, and how often it held packets
+// back.
 type shaped struct {
 	rate, sent uint64
 	held       uint32
@@ -52,7 +52,7 @@ func TestALinkPassesNoMoreThanItsBandwidth(t *testing.T) {
 	n2, err := s.Add("n2")
 	expect.NoError(t, err)
 
-	// A fault's rules stand beside the limit, and go without it.
+	// A fault's rules and the limit are independent.
 	d := drop(t, n2, Rule{Direction: Both, Share: 0.01})
 	at := echo(t, n2)
 	expect.NoError(t, ask(at))
@@ -72,7 +72,7 @@ func TestALinkPassesNoMoreThanItsBandwidth(t *testing.T) {
 	_, err = io.ReadFull(conn, make([]byte, size))
 	took := time.Since(began)
 	expect.NoError(t, errors.Join(err, <-sent))
-	// What may go at once goes before the clock of the filter counts.
+	// The burst leaves before the filter's clock counts.
 	if least := time.Duration(float64(size-2*leastBurst) / rate * float64(time.Second)); took < least {
 		t.Errorf("%d bytes passed in %v, which takes %v at least", size, took, least)
 	}

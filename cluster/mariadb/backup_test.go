@@ -12,8 +12,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestBackupAndRestore: a backup of one server, and of a node of a Galera cluster, has what
-// was there, and no password is seen.
+// TestBackupAndRestore: a backup of one server, and of a node of a Galera cluster, is complete, and
+// no password is visible.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"one server": {}, "both engines": {MyRocks: true}, "Galera": shortly(Options{Layout: server.Layout{Nodes: 2}})} {

@@ -28,7 +28,6 @@ func startMariaDB(t *testing.T, o Options) *Cluster {
 	return m
 }
 
-// shortly are the timeouts of a test's cluster.
 func shortly(o Options) Options {
 	o.Suspect, o.Inactive, o.Install = 2*time.Second, 4*time.Second, 4*time.Second
 	return o
@@ -39,7 +38,6 @@ func client(t *testing.T, m *Cluster, i int) *sql.DB {
 	return servertest.SQL(t, m.Node(i).Address(), url.UserPassword(binlog.UserName, m.login.Password))
 }
 
-// mustLeaveNothing closes and looks for processes and files of it.
 func mustLeaveNothing(t *testing.T, m *Cluster) {
 	t.Helper()
 	dir := m.options.Dir
@@ -152,7 +150,7 @@ func TestMariaDBThatCannotStartSaysWhy(t *testing.T) {
 	})
 }
 
-// folderOfTest is one that servers which run as another user can enter.
+// folderOfTest can be entered by servers' users.
 func folderOfTest(name string) string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("assay-test-%d-%s", os.Getpid(), name))
 }

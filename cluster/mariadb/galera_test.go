@@ -30,7 +30,7 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 		expect.Text(t, "the options", p.Value(0, "SELECT @@wsrep_provider_options"), name)
 	}
 
-	// A killed node: the others go on, and it gets what it missed.
+	// A killed node gets what it missed from the others.
 	expect.NoError(t, m.Node(0).Kill())
 	p.Insert(1, 4)
 	p.MustHold("1,2,3,4")
@@ -38,20 +38,18 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 	p.Insert(0, 5)
 	p.MustHold("1,2,3,4,5")
 
-	// A paused node is left out, and comes back by itself.
+	// A paused node is excluded, and comes back by itself.
 	expect.NoError(t, m.Node(2).Pause())
 	p.Insert(0, 6)
 	expect.NoError(t, m.Node(2).Resume())
 	p.MustHold("1,2,3,4,5,6")
 
-	// A node that leaves in order.
 	expect.NoError(t, m.Node(1).Stop(expect.Patiently(t)))
 	p.Insert(2, 7)
 	p.MustHold("1,2,3,4,5,6,7")
 	p.MustRestart(1)
 	p.MustHold("1,2,3,4,5,6,7")
 
-	// All of them are dead, and the last one has what the others have not.
 	for i := range 2 {
 		expect.NoError(t, m.Node(i).Kill())
 		if i == 0 {
@@ -67,8 +65,8 @@ func TestGaleraGoesThroughFaults(t *testing.T) {
 	mustLeaveNothing(t, m)
 }
 
-// TestGaleraStartsAllAtOnce kills all nodes, of which one has not what the
-// others have, and starts them again at the same time.
+// TestGaleraStartsAllAtOnce kills all nodes, one of which lacks data, and starts them at the same
+// time.
 func TestGaleraStartsAllAtOnce(t *testing.T) {
 	t.Parallel()
 	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 3}, CacheSize: 32 << 20}))
@@ -81,8 +79,7 @@ func TestGaleraStartsAllAtOnce(t *testing.T) {
 	mustLeaveNothing(t, m)
 }
 
-// TestGaleraCloseDuringACopy closes while a node gets its copy of everything,
-// which scripts and rsync do.
+// TestGaleraCloseDuringACopy closes while scripts and rsync copy everything to a node.
 func TestGaleraCloseDuringACopy(t *testing.T) {
 	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 2}}))
 	expect.NoError(t, m.Node(1).Stop(expect.Patiently(t)))

@@ -42,7 +42,7 @@ func TestReplicasThatCannotStartSayWhy(t *testing.T) {
 		"setting": {Options: Options{Layout: server.Layout{Dir: dir, Nodes: 2}, Replication: Asynchronous, Settings: []string{"nonsense=1"}}, Says: "unknown variable 'nonsense=1'"},
 		"galera":  {Options: Options{Layout: server.Layout{Dir: dir, Nodes: 2}}, Says: "Galera"},
 	})
-	// Three databases are not made by then.
+	// Making three databases takes longer.
 	servertest.GivenUp(t, dir, 100*time.Millisecond, StartSet, Options{Layout: server.Layout{Dir: dir, Nodes: 3}, Replication: Asynchronous})
 }
 

@@ -13,8 +13,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestBackupAndRestore: a backup of a secondary has what it had, the set takes writes before
-// and after, and what is restored, twice, is a set of its own.
+// TestBackupAndRestore: a backup of a secondary is complete, the set takes writes before and after,
+// and each restored copy is a set of its own.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	at := t.TempDir()
@@ -58,7 +58,6 @@ func TestABackupThatFails(t *testing.T) {
 	insert(t, m, 2)
 }
 
-// nodeAt is the only member of the set that an address names.
 func nodeAt(t *testing.T, address string) *server.Node {
 	t.Helper()
 	u, err := url.Parse(address)

@@ -32,8 +32,8 @@ func otherPrimary(t *testing.T, m *ReplicaSet, old int) int {
 	return servertest.OtherLeader(expect.Patiently(t), t, m.Primary, old)
 }
 
-// insert writes one document that every running member has to confirm: one
-// that lags behind may take its time to replace the primary.
+// insert writes one document that every running member confirms: a member that lags may be slow to
+// replace the primary.
 func insert(t *testing.T, m *ReplicaSet, id int) {
 	t.Helper()
 	var reply struct {
@@ -100,8 +100,8 @@ func TestMongoDBSetGoesThroughFaults(t *testing.T) {
 	servertest.Closed(t, m, m.Nodes(), m.options.Dir, logs)
 }
 
-// TestMembersOfANewSetCanFollowOneAnother: none stands before the beginning of another's oplog, which
-// could not be its source if the first member was lost with its data.
+// TestMembersOfANewSetCanFollowOneAnother: no member is behind the beginning of another's oplog,
+// which could then not be its source after a loss of the first member.
 func TestMembersOfANewSetCanFollowOneAnother(t *testing.T) {
 	t.Parallel()
 	m := startMongoDB(t, Options{})

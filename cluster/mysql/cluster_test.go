@@ -1,4 +1,4 @@
-// The tests that start servers are named TestOnMySQL; `make mysql` runs them.
+// Tests that start servers are named TestOnMySQL; `make mysql` runs them.
 
 package mysql
 
@@ -93,7 +93,6 @@ func TestOnMySQLWhatCannotStartSaysWhy(t *testing.T) {
 	}
 }
 
-// TestMariaDBIsNotMySQL: MariaDB has a link of the name mysqld.
 func TestMariaDBIsNotMySQL(t *testing.T) {
 	folder := t.TempDir()
 	expect.NoError(t, os.WriteFile(filepath.Join(folder, "mariadbd"), []byte("#!/bin/sh\n"), 0o700))

@@ -12,7 +12,7 @@ import (
 	"assay/internal/expect"
 )
 
-// quickGroup is a group that leaves a silent member out as soon as it can.
+// quickGroup expels silent members as soon as it can.
 func quickGroup(t *testing.T) (*Cluster, *servertest.Probe) {
 	t.Helper()
 	expel := time.Duration(0)
@@ -35,7 +35,6 @@ func TestOnMySQLAGroupGoesThroughFaults(t *testing.T) {
 		}
 	}
 
-	// A killed primary: the others elect one.
 	expect.NoError(t, m.Node(0).Kill())
 	p.Write(2)
 	second := servertest.Leader(expect.Patiently(t), t, m.Primary)
@@ -46,13 +45,11 @@ func TestOnMySQLAGroupGoesThroughFaults(t *testing.T) {
 	p.MustRestart(0)
 	p.MustHold("1,2")
 
-	// A paused primary is left out, and comes back.
 	expect.NoError(t, m.Node(second).Pause())
 	p.Write(3)
 	expect.NoError(t, m.Node(second).Resume())
 	p.MustHold("1,2,3")
 
-	// One that leaves in order.
 	third := servertest.Leader(expect.Patiently(t), t, m.Primary)
 	expect.NoError(t, m.Node(third).Stop(expect.Patiently(t)))
 	p.Write(4)
@@ -65,8 +62,7 @@ func TestOnMySQLAGroupWithoutAMajority(t *testing.T) {
 	m, p := quickGroup(t)
 	p.Write(1)
 
-	// Two of three are killed: what is left has no majority. When both are there again the
-	// group is begun anew.
+	// Two of three are killed, so there is no majority. When both are back the group begins anew.
 	lost := []int{0, 1}
 	for _, i := range lost {
 		expect.NoError(t, m.Node(i).Kill())
@@ -77,7 +73,7 @@ func TestOnMySQLAGroupWithoutAMajority(t *testing.T) {
 	p.Write(2)
 	p.MustHold("1,2")
 
-	// All of them are killed, one after the other, and start at the same time.
+	// All are killed, one after the other, and start at the same time.
 	for i := range 3 {
 		expect.NoError(t, m.Node(i).Kill())
 	}

@@ -14,7 +14,6 @@ import (
 	"assay/internal/expect"
 )
 
-// startStores starts one node of etcd, or three.
 func startStores(t *testing.T, nodes int) *etcd.Cluster {
 	t.Helper()
 	c, err := etcd.Start(expect.Patiently(t), etcd.Options{Layout: server.Layout{Nodes: nodes}})
@@ -23,7 +22,6 @@ func startStores(t *testing.T, nodes int) *etcd.Cluster {
 	return c
 }
 
-// startSet starts a set with times that a test can wait for.
 func startSet(t *testing.T, stores *etcd.Cluster, o Options) *Set {
 	t.Helper()
 	o.TTL, o.LoopWait, o.RetryTimeout = 8*time.Second, 2*time.Second, 3*time.Second
@@ -54,8 +52,8 @@ func goThroughLife(t *testing.T, o Options) {
 	streamingtest.Run(t, s, true)
 }
 
-// TestManagedPatroniWithoutItsStore: nobody takes writes, and the same one does again once it is back; with
-// failsafe_mode it goes on.
+// TestManagedPatroniWithoutItsStore: no node takes writes, and the same one does once the store is
+// back; with failsafe_mode it goes on.
 func TestManagedPatroniWithoutItsStore(t *testing.T) {
 	for name, failsafe := range map[string]bool{"plain": false, "failsafe": true} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +80,6 @@ func TestManagedPatroniWithoutItsStore(t *testing.T) {
 	}
 }
 
-// TestPatroniThatCannotStart says why, in the words of its log.
 func TestPatroniThatCannotStart(t *testing.T) {
 	stores := startStores(t, 1)
 	s, err := Start(expect.Patiently(t), Options{Placement: streaming.Placement{Nodes: 1}, Stores: []string{stores.Node(0).Address()}, Settings: []string{"shared_buffers=nonsense"}})
@@ -91,7 +88,7 @@ func TestPatroniThatCannotStart(t *testing.T) {
 	}
 }
 
-// TestConfiguration: what nobody asked for is left to Patroni.
+// TestConfiguration leaves to Patroni what the options leave open.
 func TestConfiguration(t *testing.T) {
 	if got := (Options{}).dynamic(nil); len(got) != 1 {
 		t.Errorf("beside PostgreSQL's there are %v", got)

@@ -12,7 +12,6 @@ import (
 	"assay/internal/expect"
 )
 
-// start starts a formation with times that a test can wait for.
 func start(t *testing.T, o Options) *Formation {
 	t.Helper()
 	o.Unhealthy = 5 * time.Second
@@ -48,7 +47,7 @@ func goThroughLife(t *testing.T, o Options) {
 	}
 }
 
-// TestManagedWithoutItsMonitor: the primary stays the one that takes writes, and no other follows it.
+// TestManagedWithoutItsMonitor: the primary stays, and no other node replaces it.
 func TestManagedWithoutItsMonitor(t *testing.T) {
 	f := start(t, Options{})
 	expect.NoError(t, f.monitor.Kill())

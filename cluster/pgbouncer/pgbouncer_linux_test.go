@@ -22,7 +22,6 @@ func startServer(t *testing.T) *postgres.Server {
 	return p
 }
 
-// startPooler starts a pooler before a server.
 func startPooler(t *testing.T, mode string, before *postgres.Server) *Pooler {
 	t.Helper()
 	p, err := New(Options{Log: filepath.Join(t.TempDir(), "pgbouncer.log"), User: "assay", Password: secret, Mode: mode})
@@ -32,7 +31,7 @@ func startPooler(t *testing.T, mode string, before *postgres.Server) *Pooler {
 	return p
 }
 
-// TestAPoolerBeforeAServerThatIsLost has its clients come through as soon as the server is back.
+// TestAPoolerBeforeAServerThatIsLost lets clients through as soon as the server is back.
 func TestAPoolerBeforeAServerThatIsLost(t *testing.T) {
 	behind := startServer(t)
 	for _, mode := range []string{"transaction", "session"} {
@@ -51,7 +50,7 @@ func TestAPoolerBeforeAServerThatIsLost(t *testing.T) {
 	}
 }
 
-// TestAPoolerKeepsThePassword: it asks clients for it, and tells it to nobody.
+// TestAPoolerKeepsThePassword: clients need it, and nothing shows it.
 func TestAPoolerKeepsThePassword(t *testing.T) {
 	behind := startServer(t)
 	p := startPooler(t, "", behind)
@@ -84,7 +83,6 @@ func TestAPoolerKeepsThePassword(t *testing.T) {
 	}
 }
 
-// TestAPoolerThatCannotStart says why.
 func TestAPoolerThatCannotStart(t *testing.T) {
 	p, err := New(Options{Log: filepath.Join(t.TempDir(), "pgbouncer.log"), User: "assay", Password: secret, Mode: "never"})
 	expect.NoError(t, err)

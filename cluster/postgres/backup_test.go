@@ -11,7 +11,7 @@ import (
 	"assay/internal/expect"
 )
 
-// TestBackupAndRestore: a backup has what was there, and by the archive a moment after it.
+// TestBackupAndRestore: a backup is complete, and the archive restores a later moment.
 func TestBackupAndRestore(t *testing.T) {
 	at, err := os.MkdirTemp("", "assay-test-") // t.TempDir lets no other user in
 	expect.NoError(t, err, os.Chmod(at, 0o711))

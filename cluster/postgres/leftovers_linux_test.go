@@ -13,9 +13,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestHalfMadeDataIsCleared: a kill may come while initdb makes the data. What
-// it left cannot be started, and its shared memory goes all the same, but
-// nobody else's; where servers live apart from others, only what was restored beside them.
+// TestHalfMadeDataIsCleared: a kill during initdb leaves data that cannot be started. Its shared
+// memory is removed, but no other's. With servers apart, only restored servers are cleared.
 func TestHalfMadeDataIsCleared(t *testing.T) {
 	const node, restored = "nodes/n1/data", "backups/restore-1/data"
 	for name, test := range map[string]struct {

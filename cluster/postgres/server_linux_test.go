@@ -57,8 +57,8 @@ func TestPostgresCloseLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestFailedInitdbLeavesNothing: initdb, or the server that it starts, may be killed, as where there is
-// too little memory. By itself it removes what names the shared memory.
+// TestFailedInitdbLeavesNothing: initdb or its server may be killed, as when memory runs out.
+// initdb itself removes the file that names the shared memory.
 func TestFailedInitdbLeavesNothing(t *testing.T) {
 	key := os.Getpid()<<5 | 31
 	id, err := unix.SysvShmGet(key, 56, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
@@ -85,7 +85,6 @@ exit 1
 	}
 }
 
-// segmentsOf counts the System V shared memory segments that a process made.
 func segmentsOf(t *testing.T, pid int) int {
 	t.Helper()
 	data, err := os.ReadFile("/proc/sysvipc/shm")
@@ -99,8 +98,8 @@ func segmentsOf(t *testing.T, pid int) int {
 	return count
 }
 
-// keepServer makes the test program start a server in this folder and wait to be
-// killed: the stand-in for an assay that dies.
+// keepServer makes the test program start a server in this folder and wait for its kill, as an
+// assay that dies.
 const keepServer = "ASSAY_TEST_KEEP_SERVER"
 
 const orphanPassword = "orphan"
@@ -113,7 +112,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// orphan is what the stand-in writes about its server.
 type orphan struct {
 	Port      int
 	Processes []server.ProcessID
@@ -133,9 +131,8 @@ func keep(dir string) {
 	select {}
 }
 
-// TestPostgresDiesWithAssay kills a stand-in for assay that has a server with a
-// session, and then clears away the folder and the shared memory, which a
-// killed server cannot do itself.
+// TestPostgresDiesWithAssay kills such a stand-in with a server and a session, and then clears the
+// folder and the shared memory, which a killed server leaves.
 func TestPostgresDiesWithAssay(t *testing.T) {
 	self, err := os.Executable()
 	expect.NoError(t, err)
@@ -171,13 +168,11 @@ func TestPostgresDiesWithAssay(t *testing.T) {
 	for _, id := range left.Processes {
 		eventually(t, fmt.Sprintf("process %d is gone", id.PID), func() bool { return !id.Alive() })
 	}
-	// Dead, but a zombie until init has reaped it, it still holds its lock file
-	// in the eyes of the next server.
+	// To the next server the dead process holds its lock file until init has reaped it.
 	expect.NoError(t, os.Remove(filepath.Join(p.data(), "postmaster.pid")))
 	expect.NoError(t, p.start(context.Background(), stateReady))
 }
 
-// eventually waits until the condition holds; only a hang ends it otherwise.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(expect.Patience); !condition(); time.Sleep(5 * time.Millisecond) {

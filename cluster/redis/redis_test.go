@@ -28,7 +28,7 @@ func otherPrimary(t *testing.T, c *Cluster, old int) int {
 	return servertest.OtherLeader(expect.Patiently(t), t, c.Primary, old)
 }
 
-// TestServersGoThroughFaults: the next failover begins twelve times DownAfter after the one before.
+// TestServersGoThroughFaults: a failover can begin twelve times DownAfter after the last.
 func TestServersGoThroughFaults(t *testing.T) {
 	t.Parallel()
 	logs := t.TempDir()
@@ -73,7 +73,8 @@ func TestOneServer(t *testing.T) {
 	expect.NoError(t, c.Restart(expect.Patiently(t), 0), c.Settled(expect.Patiently(t)))
 }
 
-// TestStopOfAServerThatRefusesTheFirstSignal: its first append-only file takes two seconds a key.
+// TestStopOfAServerThatRefusesTheFirstSignal writes its first append-only file at two seconds a
+// key.
 func TestStopOfAServerThatRefusesTheFirstSignal(t *testing.T) {
 	t.Parallel()
 	c := start(t, Options{})
@@ -99,8 +100,8 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	servertest.GivenUp(t, dir, 50*time.Millisecond, Start, Options{Layout: server.Layout{Nodes: 3, Dir: dir}})
 }
 
-// TestRedisClusterGoesThroughFaults has the server with the slot of assay's keys paused, killed
-// and stopped: each time its replica takes over, and it comes back as that one's replica.
+// TestRedisClusterGoesThroughFaults pauses, kills and stops the server with assay's slot. Each time
+// its replica takes over, and it comes back as that one's replica.
 func TestRedisClusterGoesThroughFaults(t *testing.T) {
 	t.Parallel()
 	logs := t.TempDir()
@@ -124,7 +125,7 @@ func TestRedisClusterGoesThroughFaults(t *testing.T) {
 	if len(all) != 3 || all[0] != third {
 		t.Fatalf("servers %v have slots, and %d that of assay's keys", all, third)
 	}
-	// One that has other slots is lost, and its replica takes them.
+	// Another primary is lost, and its replica takes its slots.
 	expect.NoError(t, c.Node(all[1]).Pause())
 	expect.NoError(t, server.Until(expect.Patiently(t), lookEvery, "another one with these slots", func(ctx context.Context) error {
 		now, err := c.Primaries(ctx)

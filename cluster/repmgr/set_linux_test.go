@@ -16,7 +16,6 @@ import (
 	"assay/internal/expect"
 )
 
-// startSet starts a set with times that a test can wait for.
 func startSet(t *testing.T, o Options) *Set {
 	t.Helper()
 	o.ReconnectAttempts, o.ReconnectInterval = 2, time.Second
@@ -37,8 +36,8 @@ func TestManagedLifeOfSynchronousRepmgr(t *testing.T) {
 	streamingtest.Run(t, startSet(t, Options{Placement: streamingtest.Archived(t, streaming.Placement{Nodes: 3}), Synchronous: true, Consensus: true}), false)
 }
 
-// TestManagedTwoPrimaries: one that was silent does not give way, and nobody calls that settled;
-// where it is fenced it has ended.
+// TestManagedTwoPrimaries: a silent primary does not give way, and Settled says so. With fencing it
+// has ended.
 func TestManagedTwoPrimaries(t *testing.T) {
 	for i, fencing := range []bool{false, true} {
 		t.Run(fmt.Sprintf("fencing %v", fencing), func(t *testing.T) {
@@ -68,13 +67,12 @@ func TestManagedTwoPrimaries(t *testing.T) {
 			if err := s.Settled(ctx); !errors.Is(err, server.ErrOwnWrites) || !strings.Contains(err.Error(), "n1 takes writes of its own") {
 				t.Errorf("settled: %v", err)
 			}
-			// The third may have taken what the old primary wrote since, and then follows nobody.
+			// The third may have the old primary's last writes and then follows neither.
 			expect.NoError(t, s.Restart(expect.Patiently(t), 0))
 		})
 	}
 }
 
-// TestRepmgrThatCannotStart says why, in the words of PostgreSQL's log.
 func TestRepmgrThatCannotStart(t *testing.T) {
 	s, err := Start(expect.Patiently(t), Options{Placement: streaming.Placement{Nodes: 2}, Settings: []string{"shared_buffers=nonsense"}})
 	if err == nil || !strings.Contains(err.Error(), "shared_buffers") {

@@ -15,7 +15,6 @@ import (
 	"assay/internal/procfs"
 )
 
-// startApart starts a script apart from all others, as the user that servers have.
 func startApart(t *testing.T, script string) *Process {
 	t.Helper()
 	user, err := Unprivileged("nobody")
@@ -26,8 +25,8 @@ func startApart(t *testing.T, script string) *Process {
 	})
 }
 
-// orphan is a process whose parent has ended, in a session of its own: as a manager starts
-// PostgreSQL. What follows is the process that it comes from.
+// orphan starts a process whose parent ends, in a session of its own, as a manager starts
+// PostgreSQL. The process that it comes from follows.
 const orphan = `(setsid sleep 1000 &)
 echo $$ $(id -u) $(ls /proc | grep -c '^[0-9]')
 while :; do sleep 1; done`
@@ -52,7 +51,7 @@ func sleeper(t *testing.T, p *Process) (pid int) {
 func TestWhatAProcessApartHasLetGoOfEndsWithIt(t *testing.T) {
 	p := startApart(t, orphan)
 	said := awaitLog(t, p, 3)
-	// Itself, the orphan, and those of the substitution.
+	// The shell, the orphan, and the substitution's processes.
 	if said[0] != "1" || said[1] == "0" || said[2] > "6" || len(said[2]) > 1 {
 		t.Errorf("its number, its user and how many processes it sees are %v", said)
 	}
@@ -68,7 +67,7 @@ func TestWhatAProcessApartHasLetGoOfEndsWithIt(t *testing.T) {
 	if !gone(left) {
 		t.Errorf("process %d is still there", left)
 	}
-	// Also when only its first process is killed, as the kernel does when assay dies.
+	// The same if only its first process is killed, as the kernel does when assay dies.
 	p = startApart(t, orphan)
 	left = sleeper(t, p)
 	process, err := os.FindProcess(p.PID())
@@ -77,7 +76,7 @@ func TestWhatAProcessApartHasLetGoOfEndsWithIt(t *testing.T) {
 	eventually(t, "the orphan is gone", func() bool { return gone(left) && !p.Running() })
 }
 
-// TestAProcessApartHasItsFolder: also where that lies in /dev/shm, of which it sees nothing else.
+// TestAProcessApartHasItsFolder, also in /dev/shm, of which it sees nothing else.
 func TestAProcessApartHasItsFolder(t *testing.T) {
 	other, err := os.MkdirTemp("/dev/shm", "other-")
 	expect.NoError(t, err)
@@ -124,7 +123,7 @@ func TestAProcessApartTakesRoot(t *testing.T) {
 	}
 }
 
-// TestProcessThatIsFenced is told by its exit status, also through what keeps it apart.
+// TestProcessThatIsFenced: the exit status says so, also of a process apart.
 func TestProcessThatIsFenced(t *testing.T) {
 	for status, fenced := range map[string]bool{"75": true, "1": false, "0": false} {
 		for _, apart := range []bool{false, true} {

@@ -9,8 +9,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestPortsAreKept: nobody listens on a port that was given out, as after its server was killed,
-// and still no other program is given it, until nobody refers to it any more.
+// TestPortsAreKept: a port without a listener, as after a kill, goes to no other program while it
+// is referred to.
 func TestPortsAreKept(t *testing.T) {
 	ports := new(Ports)
 	port, err := ports.Next()

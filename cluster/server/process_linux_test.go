@@ -19,11 +19,11 @@ import (
 	"assay/internal/procfs"
 )
 
-// keepServer makes the test program start a long-lived process and wait to be
-// killed: the stand-in for an assay that dies.
+// keepServer makes the test program start a long-lived process and wait for its kill, as an assay
+// that dies.
 const keepServer = "ASSAY_TEST_KEEP_SERVER"
 
-// keepApart has it be one apart from all others, as another user.
+// keepApart makes that process one apart, of another user.
 const keepApart = "ASSAY_TEST_KEEP_APART"
 
 func TestMain(m *testing.M) {
@@ -71,7 +71,6 @@ func startShell(t *testing.T, script string, change ...func(*ProcessOptions)) *P
 	return p
 }
 
-// eventually waits until the condition holds; only a hang ends it otherwise.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(expect.Patience); !condition(); time.Sleep(5 * time.Millisecond) {
@@ -96,9 +95,8 @@ func gone(pid int) bool {
 	return err != nil || m.Ended()
 }
 
-// family is a script whose descendants leave the process group, as
-// PostgreSQL's do: it writes the ids of a child, a grandchild and one in a
-// session of its own.
+// family is a script whose descendants leave the process group, as PostgreSQL's do. It prints the
+// ids of a child, a grandchild and a process in a session of its own.
 const family = `
 sh -c 'echo $$; sleep 1000 & echo $!; wait' &
 setsid sh -c 'echo $$; exec sleep 1000' &
@@ -311,7 +309,7 @@ func TestServersOutliveTheThreadThatAskedForThem(t *testing.T) {
 	}
 }
 
-// TestNoneRunsSaysHowTheyEnded of servers that nobody here ended, and of no others.
+// TestNoneRunsSaysHowTheyEnded, except servers that assay ended.
 func TestNoneRunsSaysHowTheyEnded(t *testing.T) {
 	var nodes []*Node
 	for name, script := range map[string]string{"killed": "kill -9 $$", "gone": "echo no room >&2; exit 3", "asked": "sleep 1000"} {

@@ -33,8 +33,8 @@ func TestFindLooksInOrder(t *testing.T) {
 	if !errors.As(err, &missing) || missing.Program != "serverd" || missing.Get != "ask your vendor" || len(missing.Looked) != 5 {
 		t.Fatalf("got %v", err)
 	}
-	// Each place is stronger than those before it; files that are not programs
-	// and weaker versions count for nothing.
+	// Each place overrides the places before it. Files that are no programs, and lower versions, do
+	// not count.
 	writeProgram(t, filepath.Join(root, "path"), "serverd", 0o644)
 	for _, folder := range []string{"cache/bin", "system/9.6/bin", "system/15/bin", "path", "extra/bin", "extra"} {
 		want := writeProgram(t, filepath.Join(root, folder), "serverd", 0o755)

@@ -22,8 +22,7 @@ func TestPositionsAreCompared(t *testing.T) {
 	}
 }
 
-// TestOfTwoThatWriteTheLaterLeads: one that did not hear of a promotion stays on the timeline
-// before it.
+// TestOfTwoThatWriteTheLaterLeads: a primary that missed a promotion stays on its old timeline.
 func TestOfTwoThatWriteTheLaterLeads(t *testing.T) {
 	all := []standing{{writes: true, timeline: 1, position: "0/9"}, {writes: true, timeline: 2, position: "0/5"}, {timeline: 2, position: "0/4"}, {}}
 	failed := []error{nil, nil, nil, errors.New("it is down")}

@@ -14,8 +14,7 @@ import (
 	"assay/internal/expect"
 )
 
-// TestPostgresSetClose closes sets in which something is down or changes, and asserts that
-// nothing is left.
+// TestPostgresSetClose closes sets with a dead server or a change under way; nothing may be left.
 func TestPostgresSetClose(t *testing.T) {
 	for _, stage := range []string{"a standby down", "the primary paused", "the primary killed", "a node comes back"} {
 		t.Run(stage, func(t *testing.T) {

@@ -50,8 +50,7 @@ func startPlain(t *testing.T, o PlainOptions) *Plain {
 	return s
 }
 
-// checkSharedMemory asserts that no process which wrote to one of the logs left
-// a segment of shared memory.
+// checkSharedMemory requires that the logs' processes left no shared memory.
 func checkSharedMemory(t *testing.T, logs string, began time.Time) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(logs, "postgres-*.log"))
@@ -73,15 +72,14 @@ func checkSharedMemory(t *testing.T, logs string, began time.Time) {
 		if len(fields) < 14 || !ours[fields[4]] {
 			continue
 		}
-		// A process id may have been another server's before.
+		// The process id may be an earlier server's.
 		if made, err := strconv.ParseInt(fields[13], 10, 64); err == nil && made >= began.Unix() {
 			t.Errorf("process %s left a segment of shared memory", fields[4])
 		}
 	}
 }
 
-// writer inserts numbers through the set's address, one transaction each, and
-// notes which were acknowledged.
+// writer inserts numbers, one transaction each, and notes the acknowledged ones.
 type writer struct {
 	stop         chan struct{}
 	done         chan struct{}
@@ -137,7 +135,7 @@ func (w *writer) count() int {
 	return len(w.acknowledged)
 }
 
-// more waits until some more writes are acknowledged.
+// more waits for some more acknowledged writes.
 func (w *writer) more(t *testing.T) {
 	t.Helper()
 	before := w.count()
@@ -158,7 +156,6 @@ func (w *writer) end() {
 	<-w.done
 }
 
-// seenBy returns the rows of node i.
 func seenBy(t *testing.T, s *Plain, i int) []int {
 	t.Helper()
 	rows, err := connect(t, s.AddressOf(i)).Query(t.Context(), "SELECT n FROM seen ORDER BY n")
@@ -168,8 +165,7 @@ func seenBy(t *testing.T, s *Plain, i int) []int {
 	return all
 }
 
-// checkRows asserts that every acknowledged row is there, once, and that all
-// nodes hold the same.
+// checkRows requires each acknowledged row once, and the same rows on all nodes.
 func checkRows(t *testing.T, s *Plain, writers ...*writer) {
 	t.Helper()
 	expect.NoError(t, s.Settled(expect.Patiently(t)))
@@ -193,14 +189,13 @@ func checkRows(t *testing.T, s *Plain, writers ...*writer) {
 	}
 }
 
-// table makes the table of the test through the set's address.
 func table(t *testing.T, s *Plain) {
 	t.Helper()
 	expect.NoError(t, Execute(t.Context(), s.Address(), "CREATE TABLE seen (n integer)"))
 }
 
-// TestPostgresSetOfThree has one set go through all that can befall three nodes. Each time no
-// acknowledged row may be lost, nobody may be promoted, and all nodes must hold the same in the end.
+// TestPostgresSetOfThree takes one set through all losses of three nodes. No acknowledged row may
+// be lost, no standby promoted, and all nodes must be equal in the end.
 func TestPostgresSetOfThree(t *testing.T) {
 	t.Parallel()
 	s := startPlain(t, PlainOptions{})
@@ -251,7 +246,7 @@ func TestPostgresSetOfThree(t *testing.T) {
 	}
 }
 
-// primaryLost takes the primary away: the standbys serve reads, and none takes writes.
+// primaryLost: the standbys serve reads, and none takes writes.
 func primaryLost(t *testing.T, s *Plain, lose func() error) {
 	expect.NoError(t, lose())
 	expect.NoError(t, s.Restart(expect.Patiently(t), 1))
@@ -280,7 +275,7 @@ func primaryRestarted(t *testing.T, s *Plain, _ *writer) {
 	}
 }
 
-// bothStandbysKilled leaves commits nobody to wait for: none is acknowledged until a standby is back.
+// bothStandbysKilled: no commit is acknowledged until a standby is back.
 func bothStandbysKilled(t *testing.T, s *Plain, w *writer) {
 	expect.NoError(t, s.Node(1).Kill())
 	expect.NoError(t, s.Node(2).Kill())
@@ -310,7 +305,7 @@ func TestPostgresSetAsynchronous(t *testing.T) {
 	checkRows(t, s, w)
 }
 
-// TestPostgresSetWithSettings: who the commits wait for is the user's, if it is said.
+// TestPostgresSetWithSettings: the user may choose the standbys for commits.
 func TestPostgresSetWithSettings(t *testing.T) {
 	s := startPlain(t, PlainOptions{Placement: Placement{Nodes: 2}, Settings: []string{"synchronous_standby_names=FIRST 1 (n2)", "synchronous_commit=remote_apply"}})
 	for i := range s.Nodes() {

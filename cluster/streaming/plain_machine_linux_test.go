@@ -17,8 +17,8 @@ import (
 	"assay/internal/expect"
 )
 
-// machines are computers with addresses of their own where this system has
-// them, else all on loopback. That they are is part of what is tested.
+// machines have addresses of their own if this system can, which the test checks, and else share
+// the loopback.
 func machines(t *testing.T, id string, names ...string) (set *machine.Set, own bool) {
 	t.Helper()
 	o := machine.Options{ID: id, Names: names, Dir: t.TempDir()}
@@ -33,8 +33,7 @@ func machines(t *testing.T, id string, names ...string) (set *machine.Set, own b
 	return set, set.Own() == nil
 }
 
-// isolate cuts node i off from all others, or pauses it where it has no network
-// of its own.
+// isolate cuts node i off, or pauses it if it has no network of its own.
 func isolate(t *testing.T, s *Plain, set *machine.Set, i int) (heal func()) {
 	t.Helper()
 	if set.Own() != nil {

@@ -43,7 +43,7 @@ func TestUnknownVersion(t *testing.T) {
 	}
 }
 
-// TestWithoutTheNetwork: the registry's client fails, and those that are here are named and work.
+// TestWithoutTheNetwork: the error names the versions that are here, which work.
 func TestWithoutTheNetwork(t *testing.T) {
 	cache, programs := t.TempDir(), t.TempDir()
 	t.Setenv("ASSAY_SERVERS", cache)
@@ -69,7 +69,7 @@ func TestWithoutTheNetwork(t *testing.T) {
 	}
 }
 
-// TestAnotherContent: what comes is not unpacked unless it has the sum of the table.
+// TestAnotherContent: nothing is unpacked whose sum is not the table's.
 func TestAnotherContent(t *testing.T) {
 	programs, jar := t.TempDir(), filepath.Join(t.TempDir(), "a.jar")
 	t.Setenv("ASSAY_SERVERS", t.TempDir())

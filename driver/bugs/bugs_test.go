@@ -79,7 +79,6 @@ func TestBugsAreDescribed(t *testing.T) {
 	}
 }
 
-// engine opens databases of one kind.
 type engine struct {
 	name    string
 	open    store.Opener
@@ -96,7 +95,6 @@ func onSQLite() engine {
 	}}
 }
 
-// opened is a database of an engine with bugs.
 func opened(t testing.TB, e engine, schema store.Schema, all []bug.Bug, seed uint64, seeded ...Seeded) store.Database {
 	t.Helper()
 	db, err := e.open(t.Context(), store.Target{Address: e.address(t)}, schema)
@@ -105,10 +103,9 @@ func opened(t testing.TB, e engine, schema store.Schema, all []bug.Bug, seed uin
 	return Over(db, schema, all, seeded, seed)
 }
 
-// never is a bug that does nothing.
+// never has no effect.
 var never = Seeded{"late-apply", 1e-300}
 
-// TestAWrapperConforms: a database whose bugs do not strike is as any other.
 func TestAWrapperConforms(t *testing.T) {
 	audited := drivertest.ShortRun{Workload: bank.Definition(), Config: &bank.Config{Accounts: 20, Keys: "uniform", Loaders: 1, Audits: 10}, Seed: 1, Clients: 4, Each: 50, Attempts: 3}
 	audited.Valid(t.Context(), t, opened(t, onSQLite(), bank.Schema(), bank.Bugs(), 1, never))
@@ -129,7 +126,7 @@ func TestAWrapperConforms(t *testing.T) {
 	}
 }
 
-// TestEverybodyIsTold that there is a bug, and how often it has taken effect.
+// TestEverybodyIsTold of a bug and of its number of effects.
 func TestEverybodyIsTold(t *testing.T) {
 	db := opened(t, onSQLite(), bank.Schema(), bank.Bugs(), 1, Seeded{"torn-transfer", 1})
 	b := bank.Over(db)

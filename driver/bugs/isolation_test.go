@@ -10,8 +10,7 @@ import (
 	"assay/workload/isolation"
 )
 
-// isolationRun is a run on a new database of an engine: its results, and how often
-// the first of the bugs has struck.
+// isolationRun returns the results of a run on a new database, and how often the first bug struck.
 func isolationRun(t *testing.T, e engine, seed uint64, test, model string, each int, seeded ...Seeded) ([]check.Result, int64) {
 	t.Helper()
 	c := isolation.Defaults()
@@ -21,7 +20,7 @@ func isolationRun(t *testing.T, e engine, seed uint64, test, model string, each 
 	return run.Judge(t.Context(), t, db).Results, strikesOf(t, db, Bug{Name: seeded[0].Name})
 }
 
-// kinds returns the kinds of evidence that violated checks have, as "check: kind".
+// kinds returns the evidence of violated checks as "check: kind".
 func kinds(results []check.Result) (found []string) {
 	for _, r := range results {
 		for _, e := range r.Evidence {
@@ -33,9 +32,8 @@ func kinds(results []check.Result) (found []string) {
 	return found
 }
 
-// untilNamed makes longer and longer runs until a check that the bug names finds one
-// of its kinds. In each the check is violated if the bug has struck, unless its
-// traces may pass, and is not if it has not.
+// untilNamed lengthens runs until a check named by the bug finds one of its kinds. In each run the
+// check must be violated if the bug struck, unless its traces may pass, and not otherwise.
 func untilNamed(t *testing.T, e engine, bug Bug, test, model string, chance float64) {
 	t.Helper()
 	for each := 40; each <= 2560; each *= 4 {
@@ -57,8 +55,7 @@ func untilNamed(t *testing.T, e engine, bug Bug, test, model string, chance floa
 	t.Errorf("found none of %q", bug.Kinds)
 }
 
-// chanceOf is how likely a bug strikes in these tests: always, if it has few
-// occasions.
+// chanceOf is a bug's chance to strike in these tests; 1 if it has few occasions.
 func chanceOf(bug Bug) float64 {
 	if slices.Contains([]string{"write-skew", "read-skew", "stale-read", "session-rollback", "long-fork", "dirty-read", "internal", "lost-update"}, bug.Name) {
 		return 1
@@ -66,8 +63,7 @@ func chanceOf(bug Bug) float64 {
 	return 0.1
 }
 
-// TestEveryIsolationBugIsConvicted on all data in which it can be, and takes no
-// effect on others.
+// TestEveryIsolationBugIsConvicted on all suitable data, and has no effect on others.
 func TestEveryIsolationBugIsConvicted(t *testing.T) {
 	for _, bug := range isolation.Bugs() {
 		chance := chanceOf(bug)
@@ -104,9 +100,8 @@ func TestEveryIsolationBugIsConvicted(t *testing.T) {
 	}
 }
 
-// TestTimeMakesTheDifference: a stale read is none where the model does not
-// speak of real time, and what a session has forgotten is one only where the
-// model speaks of sessions.
+// TestTimeMakesTheDifference: a stale read violates only models with real time, a session's
+// forgotten write only models with sessions.
 func TestTimeMakesTheDifference(t *testing.T) {
 	for name, allowed := range map[string]map[string]bool{
 		"stale-read":       {"serializable": true, "strong-session-serializable": true, "strict-serializable": false},

@@ -27,7 +27,6 @@ import (
 	"assay/workload/ycsb"
 )
 
-// spoiled is a workload with bugs.
 type spoiled struct {
 	of     definition.Workload
 	config definition.Config
@@ -45,7 +44,7 @@ func allSpoiled(t *testing.T) []spoiled {
 	query.Candles, query.Tickers, query.Batch, query.Loaders = 900, 6, 50, 2
 	query.Queries, query.Latest, query.Intervals, query.Repeats = 60, 10, 3, 5
 	whole := &ycsb.Config{Mix: "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2", Records: 30, Fields: 3, FieldBytes: 20, ScanLength: 20}
-	// By YCSB's properties each field has versions of its own.
+	// YCSB's properties give each field versions of its own.
 	fields := &ycsb.Config{Mix: "a", Records: 1, Fields: 1, FieldBytes: 16, ScanLength: 1, Properties: map[string]string{
 		"recordcount": "30", "fieldcount": "3", "fieldlength": "20", "readproportion": "0.3", "updateproportion": "0.3", "insertproportion": "0.1",
 		"scanproportion": "0.1", "readmodifywriteproportion": "0.2", "maxscanlength": "20", "requestdistribution": "zipfian"}}
@@ -70,7 +69,6 @@ func allSpoiled(t *testing.T) []spoiled {
 	}
 }
 
-// recordsOf is the schema of YCSB's records.
 func recordsOf(t *testing.T, c *ycsb.Config) store.Schema {
 	var target store.Target
 	c.Target(&target)
@@ -94,8 +92,8 @@ func TestEveryCheckHasABug(t *testing.T) {
 	}
 }
 
-// TestEveryBugIsFound by the check that it names, in short runs, in each of which it has
-// taken effect or nothing is found. TestTrust has more seeds.
+// TestEveryBugIsFound by the check that it names, in short runs, in each of which it has taken
+// effect or nothing is found. TestTrust has more seeds.
 func TestEveryBugIsFound(t *testing.T) {
 	for _, w := range allSpoiled(t) {
 		for _, b := range w.bugs {

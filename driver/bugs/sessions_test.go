@@ -10,15 +10,15 @@ import (
 	"assay/workload/ycsb"
 )
 
-// causal promises of sessions what the database keeps that it wraps, and no more.
+// causal promises what its database keeps for sessions, and no more.
 type causal struct{ store.Database }
 
 func (causal) Promises() store.Promises {
 	return store.Promises{Reads: store.Causal, Scans: store.Causal}
 }
 
-// TestBrokenSessions: reads of what was there before are found by what the session had seen, and
-// an honest database is not convicted.
+// TestBrokenSessions: a session's earlier reads convict old reads, and an honest database is not
+// convicted.
 func TestBrokenSessions(t *testing.T) {
 	c := ycsb.Defaults()
 	c.Mix, c.Records = "read=0.4,update=0.3,rmw=0.2,insert=0.1", 5

@@ -108,8 +108,7 @@ func FuzzAddress(f *testing.F) {
 		if len(password) < 6 {
 			return
 		}
-		// What is told of an address holds no word of its password that it
-		// would not hold with another.
+		// An error has no word of the password that it would not have with another password.
 		_, err = parse(store.Target{Address: "cassandra://u:" + password + "@h/k?no=1"})
 		for _, other := range []string{"%zz", "other", "a/b"} {
 			_, same := parse(store.Target{Address: "cassandra://u:" + other + "@h/k?no=1"})

@@ -17,11 +17,9 @@ import (
 	"assay/workload/entity"
 )
 
-// quickJava are arguments with which Java compiles once and does not try for
-// better code, which takes most of a node's first minutes.
+// quickJava has Java compile once: better code takes most of a node's first minutes.
 func quickJava() []string { return []string{"-XX:TieredStopAtLevel=1"} }
 
-// openRows opens the tables of availability.
 func openRows(ctx context.Context, target store.Target) (*database, error) {
 	opened, err := Open(ctx, target, availability.Schema())
 	if err != nil {
@@ -30,7 +28,6 @@ func openRows(ctx context.Context, target store.Target) (*database, error) {
 	return opened.(*database), nil
 }
 
-// closing is openRows, and closes what it opens at the end of the test.
 func closing(t *testing.T, address string) *database {
 	t.Helper()
 	d, err := openRows(t.Context(), store.Target{Address: address, ConnectTimeout: time.Minute})
@@ -39,9 +36,8 @@ func closing(t *testing.T, address string) *database {
 	return d
 }
 
-// impatient opens a Database on one host that gives up silent connections after
-// this time and tries a host that it takes for down again every second: nobody
-// else tells it when a proxy lets it through again.
+// impatient opens a Database on one host. It gives up silent connections after silence and tries a
+// dead host every second, because nothing else reports that a proxy lets it through again.
 func impatient(t *testing.T, host string, silence time.Duration) (*database, error) {
 	s, err := parse(store.Target{Address: "cassandra://" + host, ConnectTimeout: 10 * time.Second})
 	if err != nil {
@@ -51,7 +47,6 @@ func impatient(t *testing.T, host string, silence time.Duration) (*database, err
 	return openDatabase(t.Context(), s, availability.Schema())
 }
 
-// admin runs statements as somebody else would.
 func admin(t *testing.T, address string, statements ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience) // also while the test ends
@@ -83,7 +78,6 @@ func TestOneNode(t *testing.T) {
 	t.Run("SilentNode", func(t *testing.T) { testSilentNode(t, c.Node(0).Address()) })
 }
 
-// testStore runs what every driver passes.
 func testStore(t *testing.T, c *cluster.Ring) {
 	address := c.Address()
 	drivertest.RunStore(t, drivertest.Store{
@@ -111,7 +105,7 @@ func testStore(t *testing.T, c *cluster.Ring) {
 	})
 }
 
-// testWorkloads does a short run of each workload, those of records at a weak consistency too.
+// testWorkloads runs each workload, those of records also at a weak consistency.
 func testWorkloads(t *testing.T, c *cluster.Ring) {
 	to := store.Target{Address: c.Address(), ConnectTimeout: time.Minute}
 	drivertest.ShortRuns(t, to, drivertest.Supports(Open, Lacks())...)
@@ -127,7 +121,6 @@ func testWorkloads(t *testing.T, c *cluster.Ring) {
 	expect.NoError(t, weak.Close())
 }
 
-// makeForeign makes a keyspace that is not ours, with one table in it.
 func makeForeign(t *testing.T, address, keyspace string) (intact func(t *testing.T)) {
 	admin(t, address, "CREATE KEYSPACE "+keyspace+" WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}",
 		"CREATE TABLE "+keyspace+".theirs (id int PRIMARY KEY)", "INSERT INTO "+keyspace+".theirs (id) VALUES (7)")
@@ -158,8 +151,7 @@ func testDescription(t *testing.T, address string) {
 	}
 }
 
-// testOwnTables has somebody put a table of his own into our keyspace: it must
-// not be dropped with it.
+// testOwnTables: a user's table in our keyspace must not be dropped with it.
 func testOwnTables(t *testing.T, address string) {
 	ctx := t.Context()
 	db := closing(t, address+"Mine")
@@ -181,12 +173,11 @@ func testOwnTables(t *testing.T, address string) {
 	}
 }
 
-// testSilentNode has the network go silent for good under calls that have no
-// deadline: they end when the connection is given up, and the client works
-// again when the network does.
+// testSilentNode silences the network for good under calls without a deadline. They end when the
+// connection is given up, and the client works again when the network does.
 func testSilentNode(t *testing.T, server string) {
 	proxy := drivertest.NewProxy(t, server)
-	// More than gocql's 5 seconds between signs of life.
+	// More than gocql's 5 seconds between heartbeats.
 	db, err := impatient(t, proxy.Addr(), 7*time.Second)
 	expect.NoError(t, err)
 	t.Cleanup(func() {

@@ -13,7 +13,6 @@ import (
 	"assay/store"
 )
 
-// openTrial opens testSchema in a keyspace that its test drops.
 func openTrial(t *testing.T, address string) *database {
 	t.Helper()
 	opened, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: time.Minute}, testSchema())
@@ -53,7 +52,7 @@ func isNoSchema(err error) bool {
 	return errors.As(err, &missing)
 }
 
-// runs does statements and wants them committed.
+// runs executes statements that must commit.
 type runs struct {
 	*testing.T
 	session store.Session
@@ -74,7 +73,7 @@ func (r runs) do(statement int, parameters ...store.Value) {
 	}
 }
 
-// rows are what a statement gives, as text.
+// rows returns a statement's rows as text.
 func (r runs) rows(statement int, parameters ...store.Value) (all []string) {
 	r.Helper()
 	reply := r.session.Run(r.Context(), store.Call{Statement: statement, Parameters: parameters, Row: func(row store.Row) error {
@@ -132,7 +131,7 @@ func testRecords(t *testing.T, d *database) {
 	}
 }
 
-// candleRows are n rows whose moments are 0, 1, 2 ... and whose tickers are A and B in turn.
+// candleRows are n rows at the moments 0, 1, 2 ... of the tickers A and B in turn.
 func candleRows(n int) store.Rows {
 	return store.Rows{Table: "candle", Columns: []string{"id", "moment", "ticker", "market"}, Count: n, Row: func(i int, into []store.Value) []store.Value {
 		return append(into, store.OfInt(int64(i)), store.OfInt(int64(i)), store.OfText(string(rune('A'+i%2))), store.OfText("M"))
@@ -173,7 +172,7 @@ func testIndexes(t *testing.T, d *database) {
 	}
 }
 
-// testRefused: what did not end as it should is not committed, and a read has failed then.
+// testRefused: what did not end well is not committed, and such a read has failed.
 func testRefused(t *testing.T, d *database) {
 	r := newRuns(t, d, spanStatement())
 	call := store.Call{Parameters: store.OfInts(0, 60), Want: 59, Row: func(store.Row) error { return nil }}

@@ -15,8 +15,8 @@ import (
 	"assay/store"
 )
 
-// startNode starts a node with a second port that takes encrypted connections only, from clients that
-// show a certificate. Its own certificate is for localhost.
+// startNode's second port takes only encrypted connections of clients with a certificate. Its own
+// certificate is for localhost.
 func startNode(t *testing.T, ca *drivertest.Authority) (c *cluster.Ring, port int) {
 	t.Helper()
 	ports := new(server.Ports)
@@ -40,7 +40,7 @@ func startNode(t *testing.T, ca *drivertest.Authority) (c *cluster.Ring, port in
 	return c, port
 }
 
-// named is the name in the node's certificate.
+// named is in the node's certificate.
 const named = "localhost"
 
 func testEncryptedConnections(t *testing.T, ca *drivertest.Authority, port int) {
@@ -73,7 +73,6 @@ func testEncryptedConnections(t *testing.T, ca *drivertest.Authority, port int) 
 	}
 }
 
-// describedTLS opens a Database and returns what it says of its connections.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
 	db, err := openRows(t.Context(), store.Target{Address: address, ConnectTimeout: time.Minute})

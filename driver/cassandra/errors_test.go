@@ -13,14 +13,14 @@ import (
 	"assay/store"
 )
 
-// answer is an error of the server with this code.
+// answer is a server's error with this code.
 type answer int
 
 func (a answer) Code() int       { return int(a) }
 func (a answer) Message() string { return "tested" }
 func (a answer) Error() string   { return a.Message() }
 
-// TestOutcomes goes through all codes of native_protocol_v5.spec, section 9.
+// TestOutcomes covers all codes of native_protocol_v5.spec, section 9.
 func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		err     error

@@ -11,7 +11,6 @@ import (
 	"assay/store"
 )
 
-// testExisting works on the tables of a keyspace that somebody else has made.
 func testExisting(t *testing.T, address string) {
 	admin(t, address, `CREATE KEYSPACE theirs WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}`,
 		`CREATE TABLE theirs.usertable (y_id varchar PRIMARY KEY, field0 varchar, field1 varchar)`,

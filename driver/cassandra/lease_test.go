@@ -8,15 +8,14 @@ import (
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 )
 
-// unknownTable is the answer of a node that does not have a table yet.
 type unknownTable struct{}
 
 func (unknownTable) Code() int       { return gocql.ErrCodeInvalid }
 func (unknownTable) Message() string { return "table assay_lease does not exist" }
 func (u unknownTable) Error() string { return u.Message() }
 
-// TestLeaseTableOnItsWay: a node that does not have the lease's table yet is
-// asked again; another refusal is one at once.
+// TestLeaseTableOnItsWay: a node without the lease's table yet is asked again; other refusals are
+// errors at once.
 func TestLeaseTableOnItsWay(t *testing.T) {
 	tries := 0
 	err := new(database).repeat(t.Context(), func() error {

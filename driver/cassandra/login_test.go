@@ -17,8 +17,7 @@ import (
 	"assay/store"
 )
 
-// guarded is a server that asks everybody for a user and refuses all of them,
-// in the words of native_protocol_v4.spec. It returns its address.
+// guarded demands a user and refuses each, in the words of native_protocol_v4.spec.
 func guarded(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

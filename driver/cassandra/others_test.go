@@ -6,7 +6,6 @@ import (
 	"assay/driver/drivertest"
 )
 
-// others are what a user can make in a keyspace of ours, and on this table in it.
 func others(address, keyspace, table string) []drivertest.Other {
 	one := func(t *testing.T, query string, parameters ...any) (value string) {
 		t.Helper()

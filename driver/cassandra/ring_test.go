@@ -33,7 +33,7 @@ func TestRing(t *testing.T) {
 	t.Run("NodesDie", func(t *testing.T) { testNodesDie(t, c) })
 }
 
-// crew inserts until it is told to stop, and keeps what was answered.
+// crew inserts until it is stopped and keeps the answers.
 type crew struct {
 	t         *testing.T
 	store     store.Database
@@ -84,7 +84,6 @@ func (w *crew) insert(session drivertest.Records) store.Reply {
 	return r
 }
 
-// await returns when so many more inserts have been acknowledged.
 func (w *crew) await(ctx context.Context, more int64) {
 	w.t.Helper()
 	for goal := w.committed.Load() + more; w.committed.Load() < goal; time.Sleep(5 * time.Millisecond) {
@@ -94,7 +93,6 @@ func (w *crew) await(ctx context.Context, more int64) {
 	}
 }
 
-// check compares what is there with what was answered.
 func (w *crew) check(ctx context.Context) {
 	w.t.Helper()
 	expect.NoError(w.t, w.store.Settle(ctx))
@@ -140,14 +138,13 @@ func testNodesDie(t *testing.T, c *cluster.Ring) {
 	w.await(ctx, 50)
 	w.end()
 	expect.NoError(t, c.Settled(ctx))
-	// Those that failed must not have come to light with the replicas.
+	// Failed inserts must not appear with the replicas.
 	w.check(ctx)
 	expect.NoError(t, db.Drop(ctx))
 }
 
-// twoDead kills a second node of three: no insert is acknowledged, at first nobody
-// knows what became of it, and as soon as the last node knows of the others it
-// refuses.
+// twoDead kills a second node of three. No insert is acknowledged; at first the outcome is unknown,
+// and once the last node knows of the others it refuses.
 func (w *crew) twoDead(ctx context.Context, c *cluster.Ring) {
 	t := w.t
 	expect.NoError(t, c.Node(2).Kill())

@@ -12,8 +12,8 @@ import (
 	"assay/store"
 )
 
-// testSchema has a table with indexes, which no statement reads by its key, one with a key
-// alone, and one with a key of two columns.
+// testSchema has a table with indexes, a table with a key alone, and a table with a key of two
+// columns.
 func testSchema() store.Schema {
 	candle := append(store.Integers("id", "moment"), store.Column{Name: "ticker", Type: store.ASCII}, store.Column{Name: "market", Type: store.ASCII})
 	return store.Schema{Workload: "trial", Tables: []store.Table{
@@ -123,7 +123,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestParts asks for the parts that a range touches, and no others.
+// TestParts asks only for the parts that a range touches.
 func TestParts(t *testing.T) {
 	backwards := spanStatement()
 	backwards.Descending = true
@@ -154,7 +154,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestRow: what is of another type, or NULL, is an error and no zero.
+// TestRow: another type, or NULL, is an error and no zero.
 func TestRow(t *testing.T) {
 	r := newRow(3)
 	r.cells = []cell{{gocql.TypeBigInt, []byte{255, 255, 255, 255, 255, 255, 255, 254}}, {gocql.TypeVarchar, []byte{}}, {gocql.TypeBoolean, nil}}

@@ -8,8 +8,7 @@ import (
 	"assay/internal/expect"
 )
 
-// TestDocumentedTestFile: the test file that the package comment shows is one
-// that is compiled and run.
+// TestDocumentedTestFile compiles and runs the test file in the package comment.
 func TestDocumentedTestFile(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	expect.NoError(t, err)

@@ -2,7 +2,7 @@ package drivertest
 
 import "testing"
 
-// TestFrames: an answer is found wherever what was sent is split.
+// TestFrames finds an answer wherever the stream is split.
 func TestFrames(t *testing.T) {
 	settings := []byte{0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1} // a payload of headers' and data's own numbers
 	window := []byte{0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 1, 0}

@@ -12,8 +12,7 @@ import (
 	"assay/internal/expect"
 )
 
-// lines is a server that answers each line with "ok " and the line, and keeps
-// what it was sent.
+// lines is a server that answers each line with "ok " and the line, and keeps all lines.
 type lines struct {
 	listener net.Listener
 	running  sync.WaitGroup
@@ -70,7 +69,6 @@ func (s *lines) has(line string) bool {
 	return false
 }
 
-// await waits for the server to get a line.
 func (s *lines) await(t *testing.T, line string) {
 	t.Helper()
 	for end := time.Now().Add(patience); !s.has(line); time.Sleep(time.Millisecond) {
@@ -80,7 +78,6 @@ func (s *lines) await(t *testing.T, line string) {
 	}
 }
 
-// peer is a client of the lines.
 type peer struct {
 	t  *testing.T
 	c  net.Conn
@@ -110,7 +107,7 @@ func (p *peer) ask(text string) {
 	}
 }
 
-// mustEnd wants the connection to end without another byte.
+// mustEnd requires the connection's end without another byte.
 func (p *peer) mustEnd() {
 	p.t.Helper()
 	p.c.SetReadDeadline(time.Now().Add(patience))
@@ -178,7 +175,7 @@ func TestProxyArm(t *testing.T) {
 				t.Fatal("seen too early")
 			default:
 			}
-			// Split over two reads and in the other case.
+			// Split over two reads, and in the other case.
 			a.ask("begin\n")
 			a.send("now COM")
 			a.send("MIT;\n")

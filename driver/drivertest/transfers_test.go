@@ -10,9 +10,8 @@ import (
 	"assay/workload/bank"
 )
 
-// good is a small state with its answers: transfer 1 moved 10 from account 1
-// to 2, transfer 2 moved 5 back, transfer 3 was rejected, 4 failed, 5 is
-// unknown and not there.
+// good is a small state with its answers. Transfer 1 moved 10 from account 1 to 2, transfer 2 moved
+// 5 back, 3 was rejected, 4 failed, 5 is unknown and absent.
 func good() (*Transfers, Snapshot) {
 	l := NewTransfers([]bank.Account{{ID: 1, Balance: 100}, {ID: 2, Balance: 100}})
 	l.Record(bank.Transfer{ID: 1, Source: 1, Destination: 2, Amount: 10}, bank.Reply{Reply: store.Reply{Outcome: history.Committed}, Source: bank.State{Balance: 90, Version: 1}, Destination: bank.State{Balance: 110, Version: 1}})
@@ -34,7 +33,7 @@ func TestLedgerFindsNothingWrong(t *testing.T) {
 	if problems := l.Problems(read); len(problems) != 0 {
 		t.Errorf("found %v", problems)
 	}
-	// The unknown transfer may be there just as well.
+	// The unknown transfer may also be present.
 	read.Accounts = []bank.Account{{ID: 1, Balance: 90, Version: 3}, {ID: 2, Balance: 110, Version: 3}}
 	read.Entries = append(read.Entries, bank.Entry{Transfer: bank.Transfer{ID: 5, Source: 1, Destination: 2, Amount: 5},
 		SourceVersion: 3, DestinationVersion: 3})
@@ -43,7 +42,7 @@ func TestLedgerFindsNothingWrong(t *testing.T) {
 	}
 }
 
-// TestLedgerConvicts spoils the state in one way each.
+// TestLedgerConvicts spoils the state in one way each time.
 func TestLedgerConvicts(t *testing.T) {
 	for name, s := range map[string]struct {
 		want string

@@ -16,8 +16,7 @@ import (
 
 func file(parameter, path string) File { return File{Parameter: parameter, Path: path} }
 
-// TestFilesThatCannotBeUsed: the error names the parameter, the file and the
-// reason, and nothing of what is in the file.
+// TestFilesThatCannotBeUsed: the error names parameter, file and reason, but no content.
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	ca := drivertest.NewAuthority(t, "ours")
 	one, other := ca.Client("one"), drivertest.NewAuthority(t, "theirs").Client("other")
@@ -83,8 +82,8 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// server answers TLS handshakes with this certificate and says where. With
-// clients it wants a certificate of theirs.
+// server answers TLS handshakes with this certificate. With clients it demands a certificate of
+// theirs.
 func server(t *testing.T, shown drivertest.Pair, clients *drivertest.Authority) string {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(shown.Certificate, shown.Key)
@@ -113,8 +112,7 @@ func server(t *testing.T, shown drivertest.Pair, clients *drivertest.Authority) 
 	return listener.Addr().String()
 }
 
-// reach connects and reads, since a server of TLS 1.3 refuses a client's
-// certificate only then.
+// reach also reads, because only then a server of TLS 1.3 refuses a client's certificate.
 func reach(t *testing.T, address, name string, options Options) error {
 	t.Helper()
 	config, err := options.Config()

@@ -22,8 +22,8 @@ import (
 	"assay/store"
 )
 
-// TestUsers: who may not is told so, a session's token that is no longer good is proof of no
-// effect, and the password is in nothing.
+// TestUsers: a missing right is reported, an expired token proves no effect, and the password
+// appears nowhere.
 func TestUsers(t *testing.T) {
 	c := startCluster(t, 1)
 	auth := pb.NewAuthClient(raw(t, c).grpc)
@@ -69,8 +69,8 @@ func TestUsers(t *testing.T) {
 	expect.NoError(t, d.Drop(ctx))
 }
 
-// encryptedMember starts a member that takes encrypted connections only, from clients that show a
-// certificate, and returns its port. Its own certificate is for names.
+// encryptedMember takes only encrypted connections of clients with a certificate. Its own
+// certificate is for names.
 func encryptedMember(t *testing.T, ca *drivertest.Authority, names ...string) (port int) {
 	t.Helper()
 	program, err := cluster.Program().Find("")
@@ -138,7 +138,6 @@ func TestEncryptedConnections(t *testing.T) {
 	}
 }
 
-// stateOf is how Describe says that the connection is protected.
 func stateOf(ctx context.Context, target store.Target) (string, error) {
 	db, err := Open(ctx, target, pairs())
 	if err != nil {

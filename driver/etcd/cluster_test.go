@@ -15,7 +15,7 @@ import (
 	"assay/store"
 )
 
-// TestThreeMembers shares one cluster, which each subtest leaves healthy and empty.
+// TestThreeMembers: subtests share one cluster and leave it healthy and empty.
 func TestThreeMembers(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 3)
@@ -29,8 +29,7 @@ func TestThreeMembers(t *testing.T) {
 	t.Run("SilentMember", func(t *testing.T) { testSilentMember(t, c) })
 }
 
-// whileLeaderless kills so many members, the leader first, has something done, and starts
-// them again.
+// whileLeaderless kills members, the leader first, calls do, and starts them again.
 func whileLeaderless(t *testing.T, c *cluster.Cluster, kills int, do func()) {
 	t.Helper()
 	leader, err := c.Primary(expect.Patiently(t))
@@ -47,14 +46,13 @@ func whileLeaderless(t *testing.T, c *cluster.Cluster, kills int, do func()) {
 	expect.NoError(t, c.Settled(expect.Patiently(t)))
 }
 
-// testFailover has the leader killed while clients work, which go on without it.
 func testFailover(t *testing.T, c *cluster.Cluster) {
 	drivertest.RunThroughFaults(t, drivertest.Store{Open: Open, Lacks: Lacks(), Target: targetOf(c, "")},
 		func(work func()) { whileLeaderless(t, c, 1, work) })
 }
 
-// testLostQuorum: without a majority a write is unknown, a read has failed, a serializable one
-// is answered, and Blocked says why.
+// testLostQuorum: without a majority a write is unknown, a read has failed, a serializable read is
+// answered, and Blocked says why.
 func testLostQuorum(t *testing.T, c *cluster.Cluster) {
 	d := created(t, targetOf(c, ""), pairs())
 	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
@@ -82,7 +80,7 @@ func testLostQuorum(t *testing.T, c *cluster.Cluster) {
 	})
 }
 
-// testReplicas: each member shows what was acknowledged, and one that is down is named.
+// testReplicas: each member has what was acknowledged, and a dead member is named.
 func testReplicas(t *testing.T, c *cluster.Cluster) {
 	d := created(t, targetOf(c, ""), pairs())
 	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
@@ -126,8 +124,8 @@ func testReplicas(t *testing.T, c *cluster.Cluster) {
 	whole()
 }
 
-// testStale: a member that is stopped misses what the others commit, and says so as long as
-// it has not caught up: a serializable read of it is old, and promised to be no better.
+// testStale: a stopped member misses commits and says so until it has caught up. A serializable
+// read of it is old, as promised.
 func testStale(t *testing.T, c *cluster.Cluster) {
 	d := created(t, targetOf(c, ""), pairs())
 	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
@@ -151,8 +149,8 @@ func testStale(t *testing.T, c *cluster.Cluster) {
 	expect.NoError(t, d.CatchUp(expect.Patiently(t), member))
 }
 
-// testSilentMember: the lease is renewed over the connections that there are while a member is
-// stopped, though it takes more requests than members answer in turn.
+// testSilentMember: the lease is renewed while a member is stopped, although that takes more
+// requests than members answer in turn.
 func testSilentMember(t *testing.T, c *cluster.Cluster) {
 	d := created(t, targetOf(c, ""), pairs())
 	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })

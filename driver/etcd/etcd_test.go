@@ -21,7 +21,6 @@ import (
 	"assay/workload/ycsb"
 )
 
-// connectTimeout is that of the tests' targets.
 const connectTimeout = 20 * time.Second
 
 func startCluster(t *testing.T, nodes int, args ...string) *cluster.Cluster {
@@ -37,7 +36,6 @@ func targetOf(c *cluster.Cluster, query string) store.Target {
 	return store.Target{Address: c.Address() + query, ConnectTimeout: connectTimeout}
 }
 
-// opened opens a schema, and closes it at the end of the test.
 func opened(t *testing.T, target store.Target, of store.Schema) *database {
 	t.Helper()
 	db, err := Open(t.Context(), target, of)
@@ -46,7 +44,6 @@ func opened(t *testing.T, target store.Target, of store.Schema) *database {
 	return db.(*database)
 }
 
-// created is opened, with the schema made.
 func created(t *testing.T, target store.Target, of store.Schema) *database {
 	t.Helper()
 	d := opened(t, target, of)
@@ -54,7 +51,7 @@ func created(t *testing.T, target store.Target, of store.Schema) *database {
 	return d
 }
 
-// raw changes keys as somebody else would.
+// raw changes keys behind the driver's back.
 func raw(t *testing.T, c *cluster.Cluster) *connection {
 	t.Helper()
 	o, err := parse(targetOf(c, ""))
@@ -85,7 +82,7 @@ func wantValue(t *testing.T, c *connection, key, value string) {
 	}
 }
 
-// TestOneMember shares one server, which each subtest leaves healthy and empty.
+// TestOneMember: subtests share one server and leave it healthy and empty.
 func TestOneMember(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1)
@@ -97,7 +94,6 @@ func TestOneMember(t *testing.T) {
 	t.Run("Proven", func(t *testing.T) { testProven(t, c) })
 }
 
-// testStore runs what every driver passes.
 func testStore(t *testing.T, c *cluster.Cluster) {
 	others := raw(t, c)
 	keyOf := func(workload, table string) string {
@@ -113,7 +109,7 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 		Via: func(addr string) store.Target {
 			return store.Target{Address: "etcd://" + addr, ConnectTimeout: 30 * time.Second}
 		},
-		// The key of the mark, which a commit compares first.
+		// The mark's key, which a commit compares first.
 		CommitMarker: []byte("\x02mark\x00"), HTTP2: true, Confirms: true,
 		MakeForeign: func(t *testing.T, workload string) (intact func(t *testing.T)) {
 			key := keyOf(workload, "theirs")
@@ -151,7 +147,7 @@ func testWorkloads(t *testing.T, c *cluster.Cluster) {
 	})
 }
 
-// testInterleaving: of one member a serializable read shows nothing that is old.
+// testInterleaving: with one member a serializable read is never old.
 func testInterleaving(t *testing.T, c *cluster.Cluster) {
 	drivertest.RunInterleaving(t, Open, func(level store.Level) store.Target {
 		target := targetOf(c, "")

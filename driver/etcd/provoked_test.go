@@ -17,13 +17,11 @@ import (
 	"assay/store"
 )
 
-// pairs is a schema of one table.
 func pairs() store.Schema {
 	return store.Schema{Workload: "pairs", Transactions: true, Tables: []store.Table{{
 		Name: "pair", Columns: append(store.Integers("id"), store.Column{Name: "content", Type: store.String, Length: 4_000_000})}}}
 }
 
-// The statements of a session on pairs.
 const (
 	insertPair = iota
 	setPair
@@ -43,7 +41,6 @@ func pairStatements() []store.Statement {
 	}
 }
 
-// client opens a session on pairs.
 func client(t *testing.T, d *database) *session {
 	t.Helper()
 	n, err := d.Session(t.Context(), pairStatements())
@@ -71,7 +68,6 @@ func mustDo(t *testing.T, n *session, statement int, parameters ...store.Value) 
 	}
 }
 
-// read are the contents of a row; none if it is not there.
 func read(t *testing.T, n *session, id int64) (found []string) {
 	t.Helper()
 	r := n.Run(t.Context(), store.Call{Statement: readPair, Parameters: pair(id), Row: func(row store.Row) error {
@@ -86,8 +82,8 @@ func read(t *testing.T, n *session, id int64) (found []string) {
 
 func ignore(store.Row) error { return nil }
 
-// testTransactions has each kind of change come between what a transaction reads and its
-// commit, which is refused and leaves nothing.
+// testTransactions changes what a transaction read before its commit, in each way. The commit is
+// refused and leaves nothing.
 func testTransactions(t *testing.T, c *cluster.Cluster) {
 	for name, step := range map[string]struct {
 		reads   func(ctx context.Context, tx store.Transaction) error
@@ -138,7 +134,7 @@ func readRange(from, to int64) func(context.Context, store.Transaction) error {
 	}
 }
 
-// testProven provokes what proves that nothing was done.
+// testProven provokes each proof of no effect.
 func testProven(t *testing.T, c *cluster.Cluster) {
 	d := created(t, targetOf(c, ""), pairs())
 	expect.AtEnd(t, func() error { return d.Drop(context.Background()) })
@@ -198,7 +194,7 @@ func testProven(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// TestNoSpace: when the quota is used up, nothing is proven, and Blocked says why.
+// TestNoSpace: after the quota is used up nothing is proven, and Blocked says why.
 func TestNoSpace(t *testing.T) {
 	c := startCluster(t, 1, "--quota-backend-bytes=16777216")
 	d := created(t, targetOf(c, ""), pairs())
@@ -222,7 +218,7 @@ func TestNoSpace(t *testing.T) {
 	}
 }
 
-// TestNobodyListens: what could not be sent has no effect.
+// TestNobodyListens: unsent requests have no effect.
 func TestNobodyListens(t *testing.T) {
 	c := startCluster(t, 1)
 	d := created(t, targetOf(c, ""), pairs())
@@ -246,7 +242,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// TestMeanings: the texts that prove something are those of the table, and no others.
+// TestMeanings: only the table's texts prove something.
 func TestMeanings(t *testing.T) {
 	for text, want := range map[string]struct {
 		outcome history.Outcome

@@ -89,7 +89,7 @@ func TestIsolationLevelsAndMembers(t *testing.T) {
 	}
 }
 
-// TestRiskyReads: reads that may be stale are not for transactions of several statements.
+// TestRiskyReads: reads that may be stale are refused in transactions of several statements.
 func TestRiskyReads(t *testing.T) {
 	for _, fine := range []bool{true, false} {
 		for address, asked := range map[string]bool{"fdb://?causal_read_risky=true": true, "fdb://?causal_read_risky=false": false, "fdb://": false} {

@@ -7,7 +7,7 @@ import (
 	"assay/store"
 )
 
-// TestNothingHappensBeforeTheCommit: whatever the error is.
+// TestNothingHappensBeforeTheCommit, whatever the error.
 func TestNothingHappensBeforeTheCommit(t *testing.T) {
 	for code := range 5000 {
 		if outcome, class := judge(code, false); outcome != history.Failed || class == "" {

@@ -30,9 +30,9 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// addressVariable names the database of these tests. They use the prefix
-// ("assay-test", ...) in it, and leave nothing there. One process with its storage in
-// memory will do, where DIR/fdb.cluster holds the line test:test@127.0.0.1:4500:
+// addressVariable names the database of these tests, which use the prefix ("assay-test", ...) and
+// leave nothing there. One process in memory is enough, with test:test@127.0.0.1:4500 in
+// DIR/fdb.cluster:
 //
 //	fdbserver -p 127.0.0.1:4500 -d DIR -L DIR -C DIR/fdb.cluster
 //	fdbcli -C DIR/fdb.cluster --exec 'configure new single memory'
@@ -52,7 +52,6 @@ func target() store.Target {
 	return store.Target{Address: os.Getenv(addressVariable) + "?prefix=assay-test", ConnectTimeout: 10 * time.Second}
 }
 
-// opened returns the Database or ends the test.
 func opened[S any](t *testing.T, open func(context.Context, store.Target) (S, error)) S {
 	t.Helper()
 	store, err := open(context.Background(), target())
@@ -60,14 +59,12 @@ func opened[S any](t *testing.T, open func(context.Context, store.Target) (S, er
 	return store
 }
 
-// opens opens a schema.
 func opens(schema store.Schema) func(context.Context, store.Target) (store.Database, error) {
 	return func(ctx context.Context, target store.Target) (store.Database, error) {
 		return Open(ctx, target, schema)
 	}
 }
 
-// beside is a transaction beside the driver.
 func beside(t *testing.T, work func(tr fdb.Transaction)) {
 	t.Helper()
 	o, err := parse(target())
@@ -79,8 +76,7 @@ func beside(t *testing.T, work func(tr fdb.Transaction)) {
 	}
 }
 
-// foreign makes a key of somebody else's under a workload's prefix, with the
-// official tuple layer.
+// foreign makes another owner's key under a workload's prefix, with the official tuple layer.
 func foreign(work string) (make, intact func(t *testing.T)) {
 	key := fdb.Key(tuple.Tuple{"assay-test", work, "mine", 7}.Pack())
 	l := ordered.NewLayout("assay-test", work)
@@ -108,13 +104,11 @@ func TestStore(t *testing.T) {
 		}})
 }
 
-// TestWorkloads does a short run of each workload.
 func TestWorkloads(t *testing.T) {
 	drivertest.ShortRuns(t, target(), drivertest.Supports(Open, Lacks())...)
 }
 
-// TestKeyValueWithRiskyReads: nothing is promised of reads, and all else is as it
-// was.
+// TestKeyValueWithRiskyReads promises nothing of reads and changes nothing else.
 func TestKeyValueWithRiskyReads(t *testing.T) {
 	risky := target()
 	risky.Address += "&" + causalReadRisky + "=true"
@@ -133,8 +127,8 @@ func TestInterleaving(t *testing.T) {
 		[]drivertest.Shown{{Level: level}})
 }
 
-// TestLargeBatchOfCandles: a batch of several transactions of which a later one
-// is refused may be there in part, and is not said to have failed.
+// TestLargeBatchOfCandles: if a later transaction of a batch is refused, a part may be there, so
+// the outcome is not failed.
 func TestLargeBatchOfCandles(t *testing.T) {
 	ctx := t.Context()
 	db := opened(t, opens(candles.Schema()))
@@ -166,7 +160,7 @@ func TestLargeBatchOfCandles(t *testing.T) {
 	}
 }
 
-// TestKeysAreThoseOfTheTupleLayer compares with the official one.
+// TestKeysAreThoseOfTheTupleLayer compares with the official layer.
 func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 	l := ordered.NewLayout("assay", "isolation")
 	for _, n := range []int64{0, 1, -1, 255, 256, -255, -256, 1 << 40, -1 << 40, math.MaxInt64, math.MinInt64 + 1, math.MinInt64} {
@@ -184,7 +178,6 @@ func TestKeysAreThoseOfTheTupleLayer(t *testing.T) {
 	}
 }
 
-// rowOf is a row of values in the order of the columns.
 func rowOf(f *ordered.Form, values ...store.Value) rows.Row {
 	columns, err := f.Places(f.Names())
 	var e rows.Evaluation
@@ -196,11 +189,10 @@ func rowOf(f *ordered.Form, values ...store.Value) rows.Row {
 	return row
 }
 
-// TestUnreachable: a cluster file that nobody is behind, and one that is not
-// there.
+// TestUnreachable: a cluster file without a cluster, and a missing file.
 func TestUnreachable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fdb.cluster")
-	// Port 1 of the loopback address is nobody's.
+	// Nothing listens on port 1.
 	expect.NoError(t, os.WriteFile(path, []byte("nobody:nobody@127.0.0.1:1\n"), 0o600))
 	for _, file := range []string{path, path + ".absent"} {
 		start := time.Now()
@@ -220,7 +212,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// emptied opens a schema, made empty, and drops it at the end of the test.
+// emptied opens an empty schema and drops it at the end of the test.
 func emptied(t *testing.T, of store.Schema) *database {
 	t.Helper()
 	d := opened(t, func(ctx context.Context, target store.Target) (store.Database, error) {
@@ -231,8 +223,8 @@ func emptied(t *testing.T, of store.Schema) *database {
 	return d
 }
 
-// TestBarrier: a transaction that began before Settle does not commit after it,
-// though nobody has written what it has read.
+// TestBarrier: a transaction that began before Settle cannot commit after it, even without a
+// conflict.
 func TestBarrier(t *testing.T) {
 	ctx := t.Context()
 	d := emptied(t, bank.Schema())
@@ -259,8 +251,7 @@ func TestBarrier(t *testing.T) {
 	}
 }
 
-// TestReadInSeveralTransactions has Read go on where a transaction became too
-// old, and notice what changes meanwhile.
+// TestReadInSeveralTransactions continues after a transaction became too old, and notices changes.
 func TestReadInSeveralTransactions(t *testing.T) {
 	ctx := t.Context()
 	d := emptied(t, availability.Schema())

@@ -11,7 +11,6 @@ import (
 	"assay/store"
 )
 
-// TestTimeLimit: a transaction always has one.
 func TestTimeLimit(t *testing.T) {
 	if got := timeLimit(t.Context()); got != patience {
 		t.Errorf("without a deadline: %v, want %v", got, patience)
@@ -23,8 +22,8 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// TestOverdue: the client library's own time limit may come before the context
-// has ended, and is then what the context's deadline would have been.
+// TestOverdue: the client library's time limit, even before the context's end, counts as its
+// deadline.
 func TestOverdue(t *testing.T) {
 	limited, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
@@ -47,8 +46,8 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: a first contact without an answer says so, whichever clock was
-// first, and never shows the bare code.
+// TestNoAnswer: a first contact without an answer never shows the bare code, whichever clock was
+// first.
 func TestNoAnswer(t *testing.T) {
 	raw := errors.New("FoundationDB error code 1031")
 	first, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -65,7 +64,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestMissingClusterFile: the path that was named is named.
+// TestMissingClusterFile names the path.
 func TestMissingClusterFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent.cluster")
 	err := options{clusterFile: path, printable: "fdb://" + path}.checkClusterFile()
@@ -77,8 +76,7 @@ func TestMissingClusterFile(t *testing.T) {
 	}
 }
 
-// TestReadingGoesOn after a transaction that ran out of time with rows, and not
-// after one without.
+// TestReadingGoesOn after a transaction that ran out of time with rows, but not without rows.
 func TestReadingGoesOn(t *testing.T) {
 	if !goesOn(codeTransactionTimeout, true) || goesOn(codeTransactionTimeout, false) || !goesOn(codeTooOld, false) || goesOn(codeCommitUnknown, true) {
 		t.Error("the reader goes on after the wrong errors")

@@ -10,8 +10,7 @@ import (
 	"assay/store"
 )
 
-// sample has what the manual shows of the status ("Machine-Readable Status"),
-// with fields that are of no use here between those that are.
+// sample is the manual's status ("Machine-Readable Status") with some useless fields.
 const sample = `{
 	"client": {
 		"cluster_file": {"path": "/etc/foundationdb/fdb.cluster", "up_to_date": true},
@@ -50,7 +49,7 @@ func TestProduct(t *testing.T) {
 	}
 }
 
-// TestStatusWithoutCluster is what the client makes up when nobody answers.
+// TestStatusWithoutCluster is the client's invention when nothing answers.
 func TestStatusWithoutCluster(t *testing.T) {
 	for _, text := range []string{"", "{", "{}", `{"client":{"database_status":{"available":false}},"cluster":{"layers":{"_valid":false}}}`,
 		`{"cluster":{"processes":{"p1":{}}}}`, `{"cluster":{"processes":[]}}`} {

@@ -9,7 +9,6 @@ import (
 	"assay/store"
 )
 
-// ledgerSchema is accounts with balances, and a journal of transfers between them.
 func ledgerSchema() store.Schema {
 	return store.Schema{Workload: "ledger", Transactions: true, Tables: []store.Table{
 		{Name: "account", Columns: store.Integers("id", "balance", "version"), Floors: []store.Minimum{{Name: "account_balance", Column: "balance"}}},
@@ -17,7 +16,6 @@ func ledgerSchema() store.Schema {
 	}}
 }
 
-// ledgerStatements are a change of an account and a row of the journal.
 func ledgerStatements() []store.Statement {
 	return []store.Statement{
 		{Name: "move", Verb: store.Update, Table: "account", Columns: []string{"balance", "version"}, Where: store.Where("id"),
@@ -29,8 +27,7 @@ func ledgerStatements() []store.Statement {
 	}
 }
 
-// ledger is a database with accounts 1 to n of 1000 each, one session and the batch of a
-// transfer.
+// ledger has accounts 1 to n of 1000 each, one session and the batch of a transfer.
 type ledger struct {
 	*Database
 	*session

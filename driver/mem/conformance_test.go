@@ -9,8 +9,7 @@ import (
 	"assay/store"
 )
 
-// sharing opens Databases that all serve one database for each workload, each with a lease
-// of its own, as the suite wants it.
+// sharing opens Databases on one database for each workload, each with a lease of its own.
 type sharing map[string]*Database
 
 func (all sharing) open(ctx context.Context, target store.Target, schema store.Schema) (store.Database, error) {
@@ -26,8 +25,7 @@ func (all sharing) open(ctx context.Context, target store.Target, schema store.S
 	return &one, nil
 }
 
-// TestStore runs what every driver passes, also with contexts that end in the middle of a
-// transaction.
+// TestStore also ends contexts in the middle of a transaction.
 func TestStore(t *testing.T) {
 	all, slow := sharing{}, sharing{}
 	drivertest.RunStore(t, drivertest.Store{
@@ -43,7 +41,6 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestWorkloads does a short run of each workload, with a latency too.
 func TestWorkloads(t *testing.T) {
 	for _, address := range []string{"mem://", "mem://?latency=200us"} {
 		t.Run(address, func(t *testing.T) {

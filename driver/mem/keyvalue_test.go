@@ -18,7 +18,7 @@ func openOn(t testing.TB, of store.Schema, address string, seed uint64) store.Da
 	return db
 }
 
-// availabilityRun does a run in which calls time out now and then, and wants it valid.
+// availabilityRun requires a valid run in which some calls time out.
 func availabilityRun(t *testing.T, policy availability.Policy, seed uint64) availability.Figures {
 	t.Helper()
 	config := availability.Defaults()
@@ -31,7 +31,7 @@ func availabilityRun(t *testing.T, policy availability.Policy, seed uint64) avai
 	return figures
 }
 
-// entityRun does a run with so many entities loaded, and wants it valid.
+// entityRun requires a valid run with loaded entities.
 func entityRun(t *testing.T, address string, seed uint64, entities int64, attempts int) entity.Figures {
 	t.Helper()
 	config := entity.Defaults()
@@ -44,8 +44,8 @@ func entityRun(t *testing.T, address string, seed uint64, entities int64, attemp
 	return figures
 }
 
-// TestAnHonestDatabaseIsAvailable is the other half of every conviction. Only
-// blind repetition makes duplicates.
+// TestAnHonestDatabaseIsAvailable is the other half of every conviction. Only blind repetition
+// makes duplicates.
 func TestAnHonestDatabaseIsAvailable(t *testing.T) {
 	for _, policy := range availability.Policies() {
 		for seed := range uint64(3) {

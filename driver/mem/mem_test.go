@@ -16,7 +16,7 @@ import (
 	"assay/workload/entity"
 )
 
-// foreign has a database be somebody else's, until the test ends.
+// foreign makes a database another owner's until the test ends.
 func foreign(d *database) func(*testing.T) {
 	set := func(foreign bool) {
 		d.mu.Lock()
@@ -29,7 +29,6 @@ func foreign(d *database) func(*testing.T) {
 	}
 }
 
-// untouched fails a test unless a database is empty.
 func untouched(d *database) func(*testing.T) {
 	return func(t *testing.T) {
 		if d.tree.Len() != 0 || d.marker != nil {
@@ -79,7 +78,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// bench is a database with accounts 1 to n of 1000 each and one session.
+// bench has accounts 1 to n of 1000 each and one session.
 type bench struct {
 	bank.Store
 	session *bank.Session
@@ -104,7 +103,7 @@ func newBench(t testing.TB, address string, n int64) *bench {
 	return b
 }
 
-// do sends a transfer under a fresh id and records it.
+// do sends and records a transfer under a fresh id.
 func (b *bench) do(ctx context.Context, source, destination, amount int64) bank.Reply {
 	b.seq++
 	tr := bank.Transfer{ID: workload.OperationID(0, b.seq), Source: source, Destination: destination, Amount: amount}
@@ -149,7 +148,7 @@ func TestNobodyIsNoMember(t *testing.T) {
 	}
 }
 
-// TestMemoryPerTransfer: ten million transfers must fit in a GiB and a half.
+// TestMemoryPerTransfer: ten million transfers must fit into 1.5 GiB.
 func TestMemoryPerTransfer(t *testing.T) {
 	b := newBench(t, "mem://", 2)
 	const n = 100_000

@@ -15,12 +15,10 @@ import (
 	"assay/store"
 )
 
-// modelRow is a row of a model: what a table must hold, by its keys.
 type modelRow struct{ left, group int64 }
 
 type model map[int64]modelRow
 
-// The statements of TestAgainstModel: those that read, and those that write.
 const (
 	modelAll = iota
 	modelGroup
@@ -55,7 +53,7 @@ func modelStatements() []store.Statement {
 	}
 }
 
-// read is what a statement with these values must give.
+// read is a statement's correct result.
 func (m model) read(statement int, id, group, least int64) (rows []string) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		e := m[key]
@@ -74,7 +72,6 @@ func (m model) read(statement int, id, group, least int64) (rows []string) {
 	return rows
 }
 
-// write does a random statement to a model, and gives it.
 func (m model) write(random *rand.Rand) (statement int, parameters []store.Value) {
 	id, left, group := random.Int64N(40), random.Int64N(20), random.Int64N(4)
 	switch statement = modelPut + random.IntN(4); statement {
@@ -97,7 +94,6 @@ func (m model) write(random *rand.Rand) (statement int, parameters []store.Value
 	}
 }
 
-// modelTrial is a database and what it must hold.
 type modelTrial struct {
 	*testing.T
 	random *rand.Rand
@@ -106,13 +102,12 @@ type modelTrial struct {
 	kept   []*keptView
 }
 
-// keptView is a transaction that is kept open, and what it must see.
 type keptView struct {
 	ordered.Execution
 	rows model
 }
 
-// check compares what all statements that read give with a model.
+// check compares the results of all reading statements with a model.
 func (x *modelTrial) check(what string, rows model, do func(statement int, row func(store.Row) error, parameters ...store.Value) error) {
 	x.Helper()
 	id, group, least := x.random.Int64N(40), x.random.Int64N(4), x.random.Int64N(20)
@@ -125,7 +120,7 @@ func (x *modelTrial) check(what string, rows model, do func(statement int, row f
 	}
 }
 
-// transact does a random transaction, of which some are given up.
+// transact does a random transaction and sometimes gives up.
 func (x *modelTrial) transact() {
 	own := maps.Clone(x.now)
 	r := x.n.Transaction(x.Context(), true, func(ctx context.Context, t store.Transaction) error {
@@ -152,7 +147,7 @@ func (x *modelTrial) transact() {
 	}
 }
 
-// keep begins a view that is kept, or ends one.
+// keep begins or ends a kept view.
 func (x *modelTrial) keep() {
 	if x.random.IntN(3) == 0 {
 		v := &keptView{rows: x.now}
@@ -166,8 +161,8 @@ func (x *modelTrial) keep() {
 	}
 }
 
-// TestAgainstModel does random statements, and compares what is read now, in transactions
-// that have written, and in such as are kept open, with a map.
+// TestAgainstModel compares random statements with a map: present reads, reads in transactions that
+// have written, and reads in open views.
 func TestAgainstModel(t *testing.T) {
 	for seed := range uint64(10) {
 		db := openSchema(t, "mem://", modelSchema())

@@ -10,8 +10,8 @@ import (
 	"assay/store"
 )
 
-// TestTheNullStoreKeepsNothing: every statement is acknowledged, rows are of zeros where
-// some are due, and nothing is there.
+// TestTheNullStoreKeepsNothing: it acknowledges every statement, returns due rows of zeros, and
+// keeps nothing.
 func TestTheNullStoreKeepsNothing(t *testing.T) {
 	ctx := t.Context()
 	for _, address := range []string{"null", "mem://", "null://host", "null://?latency=1ms"} {

@@ -11,7 +11,6 @@ import (
 	"assay/store"
 )
 
-// The statements of TestPredicates.
 const (
 	ofShelf = iota
 	ofName
@@ -47,13 +46,12 @@ func predicateStatements() []store.Statement {
 	}
 }
 
-// newItem is a row of insertItem.
 func newItem(shelf, place, left int64) []store.Value {
 	return append(store.OfInts(shelf, place, left), store.OfText("pen"), store.OfBool(false), store.OfBytes(label(int(100*shelf+place))))
 }
 
-// TestPredicates has another session commit a change between what a transaction reads and
-// its commit, and the transaction committed only if the change is none to what it read.
+// TestPredicates: another session's commit between a transaction's read and its commit refuses the
+// commit only if it changes what was read.
 func TestPredicates(t *testing.T) {
 	pens := []store.Value{store.OfText("pen"), store.OfInt(20), store.OfInt(40)}
 	none := []store.Value{store.OfInt(1), store.OfList([]int64{0})}
@@ -117,8 +115,8 @@ func TestPredicates(t *testing.T) {
 	}
 }
 
-// TestMeeting has two transactions write what the other has read, insert the same row, or
-// append to the same list.
+// TestMeeting: two transactions write what the other read, insert the same row, or append to one
+// list.
 func TestMeeting(t *testing.T) {
 	list := []store.Value{store.OfInt(1), store.OfInt(7)}
 	for _, c := range []struct {
@@ -160,8 +158,7 @@ func TestMeeting(t *testing.T) {
 	}
 }
 
-// TestMadeAnew has the schema made anew under a transaction and under a view: neither sees
-// or leaves anything.
+// TestMadeAnew: a transaction and a view on a schema that is made anew see and leave nothing.
 func TestMadeAnew(t *testing.T) {
 	db := shelves(t)
 	n := sessionOf(t, db, predicateStatements()...)

@@ -11,8 +11,7 @@ import (
 	"assay/workload/candles"
 )
 
-// TestUpdatesWithTimeouts: whether an update took effect of which that is not known
-// is nothing against the database.
+// TestUpdatesWithTimeouts: unknown updates do not convict the database.
 func TestUpdatesWithTimeouts(t *testing.T) {
 	for seed := range uint64(5) {
 		db, err := Open(t.Context(), store.Target{Address: "mem://?timeout=0.2", Seed: seed}, bulkupdate.Schema())
@@ -25,8 +24,7 @@ func TestUpdatesWithTimeouts(t *testing.T) {
 	}
 }
 
-// TestCandleTimeouts: batches without an answer, of which any row may be there,
-// are nothing against the database.
+// TestCandleTimeouts: batches without an answer do not convict the database.
 func TestCandleTimeouts(t *testing.T) {
 	config := candles.Defaults()
 	config.Candles, config.Tickers, config.Batch, config.Loaders = 900, 6, 50, 2

@@ -10,7 +10,7 @@ import (
 	"assay/store"
 )
 
-// shelf is a schema with all types, a key of two columns, a floor and indexes.
+// shelf has all types, a key of two columns, a floor and indexes.
 func shelf() store.Schema {
 	return store.Schema{Workload: "shelf", Transactions: true, Tables: []store.Table{
 		{
@@ -27,7 +27,6 @@ func shelf() store.Schema {
 	}}
 }
 
-// label is a text of 16 bytes.
 func label(n int) []byte { return fmt.Appendf(nil, "label%011d", n) }
 
 // itemRows are shelves 1 to 3 with places 1 to 4.
@@ -40,7 +39,6 @@ func itemRows() store.Rows {
 		}}
 }
 
-// openSchema opens a schema, made and empty.
 func openSchema(t testing.TB, address string, schema store.Schema) *Database {
 	t.Helper()
 	db, err := Open(t.Context(), store.Target{Address: address, Seed: 1}, schema)
@@ -51,7 +49,6 @@ func openSchema(t testing.TB, address string, schema store.Schema) *Database {
 	return db.(*Database)
 }
 
-// shelves is a database of shelf with the items of itemRows.
 func shelves(t testing.TB) *Database {
 	t.Helper()
 	db := openSchema(t, "mem://", shelf())
@@ -67,7 +64,6 @@ func sessionOf(t testing.TB, db *Database, statements ...store.Statement) *sessi
 	return n.(*session)
 }
 
-// text is a row as words.
 func text(row store.Row) string {
 	values, err := row.AppendValues(nil)
 	if err != nil {
@@ -76,7 +72,6 @@ func text(row store.Row) string {
 	return strings.Trim(fmt.Sprint(values), "[]")
 }
 
-// collect has rows as words in a list.
 func collect(into *[]string) func(store.Row) error {
 	return func(row store.Row) error {
 		*into = append(*into, text(row))
@@ -84,7 +79,6 @@ func collect(into *[]string) func(store.Row) error {
 	}
 }
 
-// readItems is a statement that reads where each item stands and how many are left.
 func readItems(where []store.Condition) store.Statement {
 	return store.Statement{Name: "read", Verb: store.Read, Table: "item", Columns: []string{"shelf", "place", "left"}, Where: where}
 }
@@ -93,7 +87,6 @@ func compared(column string, is store.Comparison, parameter int) store.Condition
 	return store.Condition{Column: column, Is: is, Value: store.Parameter(parameter)}
 }
 
-// all is what an item table holds, of items that a test has changed.
 func all(t *testing.T, db *Database, statement store.Statement) (rows []string) {
 	t.Helper()
 	err := db.View(t.Context(), func(r store.Reader) error { return r.Read(t.Context(), statement, collect(&rows)) })

@@ -13,8 +13,7 @@ import (
 	"assay/store"
 )
 
-// quietError fails the test if an error tells the password, or a part of it that
-// says as much, however it is printed.
+// quietError fails if an error, however printed, shows the password or a telling part of it.
 func quietError(t *testing.T, err error) {
 	t.Helper()
 	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
@@ -114,8 +113,7 @@ func TestVersionsThatKeepConstraints(t *testing.T) {
 	}
 }
 
-// FuzzAddress: whatever the address, nothing is told of the password, and what is
-// accepted comes out as it went in.
+// FuzzAddress: no output shows the password, and an accepted address round-trips.
 func FuzzAddress(f *testing.F) {
 	for _, address := range []string{
 		"mysql://u:hunter2@h1:1,h2/?engine=x&balance=random", "mariadb://u:hunter2@[::1]:5/db", "mysql://u:hun%40ter2@h/?a=b;c",
@@ -155,8 +153,7 @@ func FuzzAddress(f *testing.F) {
 	})
 }
 
-// TestHostsByChance: which host a session begins at follows from the seed, and each of
-// them comes first now and then.
+// TestHostsByChance: the seed decides a session's first host, and each host is first at times.
 func TestHostsByChance(t *testing.T) {
 	firsts := func(seed uint64) (names []string) {
 		p := &schema{settings: &settings{seed: seed}, hosts: []*host{{name: "a"}, {name: "b"}, {name: "c"}}}

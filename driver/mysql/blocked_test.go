@@ -10,13 +10,11 @@ import (
 	"assay/store"
 )
 
-// idleForTransactions is longer than the 0.1 s for which nobody may have read
-// information_schema.innodb_trx before it is filled anew (MySQL manual, "Persistence and
-// Consistency of InnoDB Transaction and Locking Information"): whoever asks more often reads
-// for ever what was so at first.
+// idleForTransactions is longer than 0.1 s: information_schema.innodb_trx is refreshed only if it
+// was not read for so long (MySQL manual, "Persistence and Consistency of InnoDB Transaction and
+// Locking Information").
 const idleForTransactions = 150 * time.Millisecond
 
-// TestBlocked has another session keep the lease, the schema and every write to itself.
 func TestBlocked(t *testing.T) {
 	db := openBank(t, target())
 	must := func(err error) {
@@ -74,7 +72,6 @@ func TestBlocked(t *testing.T) {
 	must(db.Close())
 }
 
-// processes returns the server's sessions, one a line, as the server tells them.
 func processes(t *testing.T) string {
 	t.Helper()
 	rows, err := admin(t).QueryContext(t.Context(), `SELECT concat_ws(' | ', id, user, command, time, coalesce(state, ''), coalesce(info, '')) FROM information_schema.processlist`)

@@ -25,7 +25,7 @@ func mustNotOpen(t *testing.T, to store.Target) error {
 	return err
 }
 
-// deadHost is an address where nobody listens.
+// deadHost is an address without a listener.
 func deadHost(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -178,8 +178,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestMarks has databases that look like ours and are not, and what is left of
-// ours when it was made or removed by half.
+// TestMarks: databases that only look like ours, and halves of ours.
 func TestMarks(t *testing.T) {
 	const marked = `CREATE TABLE assay_bank.assay_mark (id TINYINT PRIMARY KEY, mark TEXT)`
 	for name, c := range map[string]struct {

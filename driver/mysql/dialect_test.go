@@ -36,7 +36,7 @@ func TestDialectOfAServer(t *testing.T) {
 	}
 }
 
-// TestDialectOfTiDB tries the dialect on MariaDB, which takes its statements too.
+// TestDialectOfTiDB uses MariaDB, which accepts its statements.
 func TestDialectOfTiDB(t *testing.T) {
 	ctx := expect.Patiently(t)
 	to := target(parameter("dialect", "tidb"))

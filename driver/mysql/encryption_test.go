@@ -20,8 +20,8 @@ import (
 	"assay/workload/definition"
 )
 
-// encryptedNode starts a server that takes encrypted connections only, and has
-// a user "certified" who must show a certificate. Its own is for names.
+// encryptedNode takes only encrypted connections. Its user "certified" must show a certificate. Its
+// own certificate is for names.
 func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *cluster.Cluster {
 	t.Helper()
 	ctx := expect.Patiently(t)
@@ -37,7 +37,6 @@ func encryptedNode(t *testing.T, ca *drivertest.Authority, names ...string) *clu
 	return n
 }
 
-// describedTLS opens a bank and returns what it says of its connection.
 func describedTLS(t *testing.T, to store.Target) (string, error) {
 	t.Helper()
 	db, err := Open(t.Context(), to, bank.Schema())
@@ -100,7 +99,7 @@ func TestEncryptedConnections(t *testing.T) {
 	drivertest.ShortRuns(t, target(options("ssl-ca", ca.File)...), definition.SupportOf(bank.Definition(), Open, sqldb.Lacks())) // in a loop
 }
 
-// TestServersWithoutTLS: what PREFERRED falls back to, and what REQUIRED says.
+// TestServersWithoutTLS: PREFERRED falls back, and REQUIRED fails.
 func TestServersWithoutTLS(t *testing.T) {
 	for mode, want := range map[string]string{"": "off", "DISABLED": "off", "PREFERRED": "off"} {
 		change := parameter("ssl-mode", mode)
@@ -119,8 +118,8 @@ func TestServersWithoutTLS(t *testing.T) {
 	}
 }
 
-// TestAConnectionThatEndsAfterTheHandshake: what a server says of a client's
-// certificate may be lost with the connection.
+// TestAConnectionThatEndsAfterTheHandshake: the server's word on a client's certificate may be lost
+// with the connection.
 func TestAConnectionThatEndsAfterTheHandshake(t *testing.T) {
 	for _, err := range []error{driver.ErrBadConn, library.ErrInvalidConn, errors.New("bad connection"), fmt.Errorf("read: %w", syscall.ECONNRESET), io.EOF} {
 		if got := (&handshake{done: true}).failure(err); !strings.Contains(got.Error(), "ssl-cert=FILE") {

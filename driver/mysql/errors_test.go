@@ -14,8 +14,7 @@ import (
 	"assay/store"
 )
 
-// TestWhatAnErrorProves goes through all errors of which the comment of errorTable
-// speaks, at every stage.
+// TestWhatAnErrorProves covers all errors in errorTable's comment at every stage.
 func TestWhatAnErrorProves(t *testing.T) {
 	const u, f = history.Unknown, history.Failed
 	notPrepared := "WSREP has not yet prepared node for application use"

@@ -8,8 +8,7 @@ import (
 	"assay/driver/drivertest"
 )
 
-// TestExisting works on tables that somebody else has made, in the database that the address
-// names.
+// TestExisting uses a user's tables in the address's database.
 func TestExisting(t *testing.T) {
 	const name = "theirs"
 	conn := admin(t)

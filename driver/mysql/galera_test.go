@@ -19,14 +19,13 @@ import (
 	"assay/workload/bank"
 )
 
-// troupe is a Galera cluster of three nodes.
 type troupe struct {
 	t   *testing.T
 	ctx context.Context
 	*cluster.Cluster
 }
 
-// TestGalera shares one cluster, so each subtest leaves it healthy.
+// TestGalera: subtests share one cluster and leave it healthy.
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*expect.Patience) // for all that is done
@@ -68,7 +67,6 @@ func (p *troupe) everywhere() func(*spot) {
 	return atHosts(p.Node(0).Address(), p.Node(1).Address(), p.Node(2).Address())
 }
 
-// loaded is a database with four accounts, which go with the test.
 func (p *troupe) loaded(changes ...func(*spot)) *bankStore {
 	p.t.Helper()
 	to := target(append([]func(*spot){p.everywhere()}, changes...)...)
@@ -95,8 +93,8 @@ func (p *troupe) commit(opened *bankStore, id int64) {
 	commitTransfer(p.t, p.ctx, opened, id, 10*time.Second)
 }
 
-// commitTransfer repeats a transfer, with new sessions where they are needed, until it is
-// committed. Each attempt may take bound.
+// commitTransfer repeats a transfer, with new sessions if needed, until it is committed; bound
+// limits each attempt.
 func commitTransfer(t *testing.T, ctx context.Context, opened *bankStore, id int64, bound time.Duration) {
 	t.Helper()
 	var last bank.Reply
@@ -158,9 +156,8 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	}
 }
 
-// testConflicts has clients on all nodes want the same rows, until two have been in
-// each other's way: nodes that are much faster than the others leave no occasion at
-// first. So many clients are not all on one node.
+// testConflicts has clients on all nodes want the same rows until two collide. Many clients are
+// needed, because fast nodes leave few occasions at first.
 func testConflicts(t *testing.T, p *troupe) {
 	opened := p.loaded(parameter("balance", "random"))
 	var all sync.WaitGroup
@@ -220,7 +217,6 @@ func testPausedNode(t *testing.T, p *troupe) {
 	}
 }
 
-// testKilledNode kills the node that sessions go to, with one of them at work.
 func testKilledNode(t *testing.T, p *troupe) {
 	opened := p.loaded()
 	session, err := opened.Session(p.ctx)
@@ -279,7 +275,6 @@ func testReadElsewhere(t *testing.T, p *troupe) {
 	expect.NoError(t, db.Settle(p.ctx), db.Drop(p.ctx))
 }
 
-// testNotAMember has a server in the address that is no node of the cluster.
 func testNotAMember(t *testing.T, p *troupe) {
 	opened := openBank(t, target(atHosts(p.Node(1).Address(), node.Node(0).Address(), strings.Replace(p.Node(1).Address(), "127.0.0.1", "localhost", 1))))
 	defer opened.Close()
@@ -294,7 +289,7 @@ func testNotAMember(t *testing.T, p *troupe) {
 	}
 }
 
-// testNoQuorum leaves one node of three: it refuses, and nothing takes writes.
+// testNoQuorum: the last node of three refuses writes.
 func testNoQuorum(t *testing.T, p *troupe) {
 	opened := p.loaded()
 	session, err := opened.Session(p.ctx)
@@ -324,7 +319,7 @@ func testNoQuorum(t *testing.T, p *troupe) {
 	if !errors.As(err, new(*store.UnreachableError)) || !strings.Contains(err.Error(), "quorum") {
 		t.Errorf("Session: %v", err)
 	}
-	// Both come back at the same time, since one alone has no quorum either.
+	// Both come back together, since one alone has no quorum.
 	var all sync.WaitGroup
 	for _, i := range []int{1, 2} {
 		all.Go(func() {

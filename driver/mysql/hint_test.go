@@ -16,8 +16,7 @@ import (
 	"assay/workload/isolation"
 )
 
-// TestThePrivilegeHintCoversEveryDatabase: whoever does what the hint says may
-// run every workload.
+// TestThePrivilegeHintCoversEveryDatabase: its privileges are enough for every workload.
 func TestThePrivilegeHintCoversEveryDatabase(t *testing.T) {
 	opened, err := openSchema(t.Context(), target(), bank.Schema())
 	expect.NoError(t, err)
@@ -27,7 +26,7 @@ func TestThePrivilegeHintCoversEveryDatabase(t *testing.T) {
 	if grant == nil || !strings.Contains(hint, "begin with "+schemaPrefix+" ") {
 		t.Fatalf("the hint is %q", hint)
 	}
-	// As MariaDB reads it: \_ is an underscore, % anything.
+	// MariaDB's patterns: \_ is an underscore, % anything.
 	pattern := regexp.MustCompile("^" + strings.NewReplacer(`\_`, "_", "_", ".", "%", ".*").Replace(grant[1]) + "$")
 	for _, of := range []store.Schema{
 		bank.Schema(), isolation.Schema(), candles.Schema(), bulkupdate.Schema(), churn.Schema(),

@@ -8,11 +8,10 @@ import (
 	"assay/store"
 )
 
-// TestInterleaving compares with Hermitage's table for MySQL, which is MariaDB's as
-// well: read uncommitted prevents G0 alone, repeatable read protects what is only
-// read. With innodb_snapshot_isolation it is snapshot isolation. PMP-write is not
-// shown at read uncommitted, which Hermitage does not try: what T2 reads there, T1 has
-// written already.
+// TestInterleaving compares with Hermitage's table for MySQL, which fits MariaDB: read uncommitted
+// prevents only G0, repeatable read protects reads. innodb_snapshot_isolation gives snapshot
+// isolation. PMP-write is absent at read uncommitted, which Hermitage does not try: there T2 reads
+// T1's write.
 func TestInterleaving(t *testing.T) {
 	drivertest.RunInterleaving(t, Open, func(level store.Level) store.Target {
 		var options []func(*spot)

@@ -45,8 +45,7 @@ func TestAvailabilityReads(t *testing.T) {
 	expect.NoError(t, db.Close())
 }
 
-// TestIdleConnectionsThatEnd has the server end connections while nothing is
-// done over them: nothing is unknown of what was not sent.
+// TestIdleConnectionsThatEnd: the server ends idle connections, and nothing unsent is unknown.
 func TestIdleConnectionsThatEnd(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()

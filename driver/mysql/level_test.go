@@ -14,8 +14,8 @@ import (
 	"assay/workload/isolation"
 )
 
-// TestLevelOnTheWay has a proxy turn repeatable read into read committed: the session is
-// refused, and the error names both.
+// TestLevelOnTheWay: a proxy turns repeatable read into read committed. The session is refused, and
+// the error names both.
 func TestLevelOnTheWay(t *testing.T) {
 	proxy := drivertest.NewProxy(t, node.Node(0).Address())
 	for rewritten, changes := range map[string]bool{"READ  COMMITTED": true, repeatableRead: false} {
@@ -31,7 +31,6 @@ func TestLevelOnTheWay(t *testing.T) {
 	}
 }
 
-// openIsolation has the tables of isolation on the test's server.
 func openIsolation(t *testing.T, to store.Target) *schema {
 	p, err := openSchema(t.Context(), to, isolation.Schema())
 	expect.NoError(t, err)
@@ -40,7 +39,7 @@ func openIsolation(t *testing.T, to store.Target) *schema {
 	return p
 }
 
-// TestLevelOfTheTransaction: a session may say one level and its transaction have another.
+// TestLevelOfTheTransaction: a transaction's level may differ from its session's.
 func TestLevelOfTheTransaction(t *testing.T) {
 	for set, changed := range map[string]bool{"": false, readCommitted: true, repeatableRead: false, serializable: true} {
 		p := openIsolation(t, at(repeatableRead))
@@ -58,7 +57,7 @@ func TestLevelOfTheTransaction(t *testing.T) {
 	}
 }
 
-// lyingServer changes the level of sessions after they have been asked.
+// lyingServer changes sessions' level after the question.
 type lyingServer struct {
 	*schema
 	level string
@@ -72,9 +71,9 @@ func (s *lyingServer) Connect(ctx context.Context, statements []sqldb.Statement)
 	return c, err
 }
 
-// TestSnapshotReadsAreJudged: where nothing tells the level, plain reads of one transaction
-// tell it that come from several snapshots. What repeatable read allows, such as write skew,
-// the healthy server may show.
+// TestSnapshotReadsAreJudged: if nothing reports the level, plain reads of one transaction from
+// several snapshots betray it. The healthy server may show what repeatable read allows, such as
+// write skew.
 func TestSnapshotReadsAreJudged(t *testing.T) {
 	for level, want := range map[string][]string{repeatableRead: {"valid", "allowed"}, readCommitted: {"violated"}} {
 		each := map[string]int{repeatableRead: 60, readCommitted: 300}[level]

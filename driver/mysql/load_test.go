@@ -13,14 +13,13 @@ import (
 	"assay/store"
 )
 
-// loadSchema has a column of each type.
 func loadSchema() store.Schema {
 	return store.Schema{Workload: "loading", Tables: []store.Table{{Name: "thing", Loaded: true, Columns: []store.Column{
 		{Name: "id"}, {Name: "flag", Type: store.Boolean}, {Name: "words", Type: store.String, Length: 300}, {Name: "code", Type: store.ASCII, Length: 20},
 		{Name: "uuid", Type: store.UUID}, {Name: "list", Type: store.Ints}}, Floors: []store.Minimum{{Name: "thing_floor", Column: "id", Least: math.MinInt64 + 1}}}}}
 }
 
-// loadable are rows whose texts and bytes hold what LOAD DATA could take for something else.
+// loadable are rows with texts and bytes that LOAD DATA could misread.
 func loadable() [][]store.Value {
 	bytes := make([]byte, 256)
 	for i := range bytes {
@@ -41,8 +40,7 @@ func rowsOf(all [][]store.Value) store.Rows {
 	return store.Rows{Table: "thing", Columns: of.Tables[0].Names(), Count: len(all), Row: func(i int, into []store.Value) []store.Value { return append(into, all[i]...) }}
 }
 
-// TestLoad: every value comes in as it is, by LOAD DATA and, where the server refuses that,
-// by INSERT.
+// TestLoad: every value arrives unchanged, by LOAD DATA or, if the server refuses that, by INSERT.
 func TestLoad(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		t.Run(fmt.Sprintf("refused %v", refused), func(t *testing.T) {
@@ -60,8 +58,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestLoadIsStrict: what INSERT refuses is refused, and nothing of it is kept, though LOAD DATA
-// would leave out a row or change a value.
+// TestLoadIsStrict refuses whole what INSERT refuses, although LOAD DATA would drop rows or change
+// values.
 func TestLoadIsStrict(t *testing.T) {
 	good := loadable()
 	for name, spoil := range map[string]func(row []store.Value){
@@ -85,7 +83,7 @@ func TestLoadIsStrict(t *testing.T) {
 	}
 }
 
-// TestLoadMore: more rows than an INSERT has, where the server refuses LOAD DATA.
+// TestLoadMore loads more rows than one INSERT has, without LOAD DATA.
 func TestLoadMore(t *testing.T) {
 	configure(t, "local_infile")
 	p := openLoading(t)
@@ -109,7 +107,6 @@ func openLoading(t *testing.T) *schema {
 	return p
 }
 
-// wantLoaded reads all rows.
 func wantLoaded(t *testing.T, p *schema, want [][]store.Value) {
 	t.Helper()
 	found := map[string]bool{}

@@ -15,7 +15,7 @@ import (
 	"assay/workload/bank"
 )
 
-// TestSocketsInAddresses: each way to write the same socket.
+// TestSocketsInAddresses: all ways to write the same socket.
 func TestSocketsInAddresses(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	for _, address := range []string{
@@ -40,7 +40,6 @@ func TestSocketsInAddresses(t *testing.T) {
 	}
 }
 
-// TestThroughASocket runs on the test server's own.
 func TestThroughASocket(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	socket := filepath.Join(node.Node(0).Dir, "data", "mariadb.sock")
@@ -62,7 +61,6 @@ func TestThroughASocket(t *testing.T) {
 	quietError(t, err)
 }
 
-// home is a home with this file of options.
 func home(t *testing.T, mode os.FileMode, lines ...string) {
 	t.Helper()
 	folder := t.TempDir()
@@ -72,8 +70,7 @@ func home(t *testing.T, mode os.FileMode, lines ...string) {
 	t.Setenv("HOME", folder)
 }
 
-// TestOptionsOfTheUser: the file and the environment give what the address leaves open,
-// and nothing else.
+// TestOptionsOfTheUser: the file and the environment fill only what the address leaves open.
 func TestOptionsOfTheUser(t *testing.T) {
 	file := []string{"[mysqld]", "user=mysql", "port=1", "[client]", "user = filed", `password = "hun#ter2"`, "host=db.example", "port=3310", "# password=none", "ssl_ca=", "[mysql]", "password=other"}
 	type found struct{ user, password, host string }

@@ -24,10 +24,9 @@ import (
 	"assay/workload/smallbank"
 )
 
-// secret is the password of the test servers; no error may tell it.
 const secret = `s3cr:t/of@the#test?'\`
 
-// node is the one single node of this package's tests; it has MyRocks too.
+// node is the package's only single node, with MyRocks.
 var node *cluster.Cluster
 
 func TestMain(m *testing.M) {
@@ -51,7 +50,6 @@ func run(m *testing.M) int {
 	return code
 }
 
-// spot is where a test's Stores are.
 type spot struct {
 	hosts, user, password string
 	query                 url.Values
@@ -61,7 +59,6 @@ func (s spot) address() string {
 	return "mysql://" + url.UserPassword(s.user, s.password).String() + "@" + s.hosts + "/?" + s.query.Encode()
 }
 
-// address is the test server's with these changes.
 func address(changes ...func(*spot)) string {
 	s := spot{hosts: node.Node(0).Address(), user: "assay", password: secret, query: url.Values{}}
 	for _, change := range changes {
@@ -90,8 +87,7 @@ func at(level string, changes ...func(*spot)) store.Target {
 	return to
 }
 
-// bankStore is the Store, and the schema below it, which keeps the connection of
-// the last session.
+// bankStore is a schema and its Store, which keeps the last session's connection.
 type bankStore struct {
 	bank.Store
 	store.Replicated
@@ -125,7 +121,6 @@ func openBank(t *testing.T, target store.Target) *bankStore {
 	return &bankStore{db, replicated, below}
 }
 
-// admin is a plain connection beside the driver.
 func admin(t *testing.T) *sql.Conn {
 	t.Helper()
 	return connectTo(t, node.Node(0).Address())
@@ -161,7 +156,6 @@ func value(t *testing.T, conn *sql.Conn, text string, args ...any) (v string) {
 	return v
 }
 
-// makeForeign makes a database that is not ours, with one table in it.
 func makeForeign(t *testing.T, admin func(*testing.T) *sql.Conn, schema, table string) {
 	t.Helper()
 	conn := admin(t)
@@ -179,8 +173,7 @@ func foreignIntact(t *testing.T, conn *sql.Conn, schema, table string) {
 	}
 }
 
-// TestStore runs what every driver passes, on a node that it may kill while other tests use the
-// package's.
+// TestStore uses a node of its own, because it kills it.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	node, err := cluster.Start(t.Context(), cluster.Options{Password: secret, MyRocks: true})
@@ -207,7 +200,7 @@ func TestStore(t *testing.T) {
 		},
 	}
 	drivertest.RunStore(t, whole)
-	// From here on in a loop.
+	// From here on in an event loop.
 	for name, to := range map[string]store.Target{
 		"read committed": at("read committed", here), "serializable": at("serializable", here), "RocksDB": at("", here, parameter("engine", "RocksDB"), parameter("rocksdb_deadlock_detect", "ON")),
 	} {
@@ -226,8 +219,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestWorkloads does a short run of each workload, on both engines, and at the other levels of
-// those whose statements follow from one another.
+// TestWorkloads runs each workload on both engines, and dependent statements also at other levels.
 func TestWorkloads(t *testing.T) {
 	t.Parallel()
 	open, lacks := Open, sqldb.Lacks()

@@ -10,8 +10,7 @@ import (
 	"assay/internal/expect"
 )
 
-// others are what a user can make in a database of ours, and on a table in it, over
-// connections of admin.
+// others are a user's objects in our database, and on a table in it.
 func others(schema string, admin func(*testing.T) *sql.Conn) (all []drivertest.Other) {
 	table := func(t *testing.T, conn *sql.Conn) (name, column string) {
 		t.Helper()

@@ -15,8 +15,7 @@ import (
 	"assay/workload/bank"
 )
 
-// scene is a loaded bank with one session and a rival that is a plain
-// connection.
+// scene is a loaded bank with one session and a plain connection as a rival.
 type scene struct {
 	t       *testing.T
 	ctx     context.Context
@@ -27,7 +26,6 @@ type scene struct {
 	seq     uint64
 }
 
-// setScene loads four accounts of 1000 and opens a session on the target.
 func setScene(t *testing.T, to store.Target) *scene {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
@@ -66,18 +64,16 @@ func (s *scene) next(source, destination int64) bank.Transfer {
 	return bank.Transfer{ID: workload.OperationID(1, s.seq), Source: source, Destination: destination, Amount: 10}
 }
 
-// start begins a transfer and returns where its reply will come.
 func (s *scene) start(ctx context.Context, t bank.Transfer) <-chan bank.Reply {
 	reply := make(chan bank.Reply, 1)
 	go func() { reply <- s.session.Transfer(ctx, t) }()
 	return reply
 }
 
-// lockTableAge is how long to leave innodb_trx alone: InnoDB refreshes it only if
-// nobody has read it for a tenth of a second (trx0i_s.cc, CACHE_MIN_IDLE_TIME).
+// lockTableAge is how long innodb_trx must not be read before InnoDB refreshes it: 0.1 s
+// (trx0i_s.cc, CACHE_MIN_IDLE_TIME).
 const lockTableAge = 150 * time.Millisecond
 
-// awaitLockWait waits until a connection waits for a row's lock.
 func awaitLockWait(t *testing.T, ctx context.Context, id int64) {
 	t.Helper()
 	watcher := admin(t)
@@ -95,7 +91,7 @@ func (s *scene) rows(t bank.Transfer) string {
 	return value(s.t, admin(s.t), `SELECT count(*) FROM assay_bank.transfer WHERE id = ?`, t.ID)
 }
 
-// wantFailed wants proof of no effect, and a session that goes on.
+// wantFailed requires proof of no effect and a usable session.
 func (s *scene) wantFailed(tr bank.Transfer, reply bank.Reply, class string) {
 	s.t.Helper()
 	if reply.Outcome != history.Failed || reply.Class != class || reply.Broken || reply.Duplicate || reply.Err == nil {
@@ -110,7 +106,7 @@ func (s *scene) wantFailed(tr bank.Transfer, reply bank.Reply, class string) {
 	s.consistent()
 }
 
-// consistent wants the accounts to be what the journal says.
+// consistent requires accounts that agree with the journal.
 func (s *scene) consistent() {
 	s.t.Helper()
 	wrong := value(s.t, admin(s.t), `SELECT count(*) FROM assay_bank.account a WHERE
@@ -122,8 +118,8 @@ func (s *scene) consistent() {
 	}
 }
 
-// TestDeadlock has the session wait for account 2 with account 1 in hand, and a
-// rival with more in hand, which InnoDB spares, close the circle.
+// TestDeadlock: the session, with account 1, waits for account 2. A rival with more locks, which
+// InnoDB spares, closes the circle.
 func TestDeadlock(t *testing.T) {
 	s := setScene(t, target())
 	exec(t, s.rival, `CREATE TABLE assay_bank.weight (id INT PRIMARY KEY)`)
@@ -140,8 +136,8 @@ func TestDeadlock(t *testing.T) {
 	s.wantFailed(tr, got, store.ClassDeadlock)
 }
 
-// TestServersOwnTimeouts: where a lock comes too late the server rolls back the statement that
-// waited, and keeps the first half of the transfer, which must go too.
+// TestServersOwnTimeouts: after a lock timeout the server rolls back only the statement. The
+// transfer's first half must go too.
 func TestServersOwnTimeouts(t *testing.T) {
 	for setting, class := range map[string]string{"innodb_lock_wait_timeout": store.ClassLockTimeout, "max_statement_time": store.ClassTimeout} {
 		t.Run(setting, func(t *testing.T) {
@@ -156,8 +152,8 @@ func TestServersOwnTimeouts(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeItsCommitWasSent has the connection end in the middle of a
-// transfer whose statements go one by one: that is proof.
+// TestKilledBeforeItsCommitWasSent: an end in the middle of a transfer, sent statement by
+// statement, proves no effect.
 func TestKilledBeforeItsCommitWasSent(t *testing.T) {
 	s := setScene(t, target(parameter("statements", "apart")))
 	exec(t, s.rival, `START TRANSACTION`)
@@ -196,8 +192,7 @@ func TestReadOnlyTransactions(t *testing.T) {
 	}
 }
 
-// TestServerTurnsReadOnly makes the server refuse writes under a session of a
-// user without privileges over that.
+// TestServerTurnsReadOnly under a session of an unprivileged user.
 func TestServerTurnsReadOnly(t *testing.T) {
 	conn := admin(t)
 	exec(t, conn, "CREATE USER plain@'%' IDENTIFIED BY 'plain'")
@@ -221,8 +216,7 @@ func TestServerTurnsReadOnly(t *testing.T) {
 	s.consistent()
 }
 
-// TestEndedByTheServer has somebody end the statement, then the connection, of a
-// transfer that waits for a lock.
+// TestEndedByTheServer: the statement, then the connection, of a waiting transfer is killed.
 func TestEndedByTheServer(t *testing.T) {
 	s := setScene(t, target())
 	exec(t, s.rival, `START TRANSACTION`)
@@ -254,8 +248,7 @@ func TestEndedByTheServer(t *testing.T) {
 	s.consistent()
 }
 
-// TestCancelledWhileItWaits abandons a transfer that the server goes on with, and
-// settles.
+// TestCancelledWhileItWaits abandons a transfer that the server continues, and settles.
 func TestCancelledWhileItWaits(t *testing.T) {
 	for name, release := range map[string]string{"it gets its lock": "COMMIT", "it never does": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -291,12 +284,12 @@ func TestCancelledWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestSettleLeavesOthersAlone has a stranger work in our database.
+// TestSettleLeavesOthersAlone: another client works in our database.
 func TestSettleLeavesOthersAlone(t *testing.T) {
 	s := setScene(t, target())
 	stranger := admin(t)
 	exec(t, stranger, `USE assay_bank`)
-	// As a session of another run does: its name differs in the run's id alone.
+	// As a session of another run: only the run's id in its name differs.
 	exec(t, stranger, `DO GET_LOCK(CONCAT('assay_bank another-run ', CONNECTION_ID()), 0)`)
 	other := openBank(t, target())
 	defer other.Close()
@@ -325,8 +318,8 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestShutdown stops the server under a transfer that waits for a lock. A prepared transaction
-// holds it: a plain one may be rolled back first, which lets the transfer commit in time.
+// TestShutdown stops the server under a waiting transfer. A prepared transaction holds the lock: a
+// plain one may be rolled back first, and the transfer commits.
 func TestShutdown(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()

@@ -20,7 +20,6 @@ import (
 	"assay/workload/bank"
 )
 
-// servers are several that hold the same and have a primary.
 type servers interface {
 	Address() string
 	Node(i int) *process.Node
@@ -30,14 +29,12 @@ type servers interface {
 	Close() error
 }
 
-// whole is a target at the address of servers, of which each has the time that it may need on a busy
-// machine to let a client in.
+// whole is an address of all servers, with time enough for a client on a busy machine.
 func whole(s servers) store.Target {
 	return store.Target{Address: strings.Replace(s.Address(), "connect_timeout=2", "connect_timeout=30", 1), ConnectTimeout: 30 * time.Second}
 }
 
-// TestOnMySQL does on one server of MySQL's what the others of this package do on MariaDB; `make
-// mysql` runs it.
+// TestOnMySQL repeats the package's tests on one server of MySQL; `make mysql` runs it.
 func TestOnMySQL(t *testing.T) {
 	ctx := expect.Patiently(t)
 	one, err := mysql.Start(ctx, mysql.Options{Password: secret})
@@ -55,9 +52,8 @@ func TestOnMySQL(t *testing.T) {
 	}
 }
 
-// TestPrimariesAndReplicas holds for each way in which several servers have one primary: what is
-// promised, that the replicas are found and hold the same, and that sessions go to the primary
-// when there is one again.
+// TestPrimariesAndReplicas, for each kind of replication: the promises hold, the replicas are found
+// and equal, and sessions find the primary when there is one again.
 func TestPrimariesAndReplicas(t *testing.T) {
 	t.Parallel()
 	testPrimaries(t, map[string]primaries{
@@ -70,7 +66,6 @@ func TestPrimariesAndReplicas(t *testing.T) {
 	})
 }
 
-// TestOnMySQLPrimariesAndReplicas is the same of MySQL's ways; `make mysql` runs it.
 func TestOnMySQLPrimariesAndReplicas(t *testing.T) {
 	expel := time.Duration(0)
 	testPrimaries(t, map[string]primaries{
@@ -86,7 +81,6 @@ func TestOnMySQLPrimariesAndReplicas(t *testing.T) {
 	})
 }
 
-// primaries are servers of which one takes writes.
 type primaries struct {
 	start    func(context.Context) (servers, error)
 	failover time.Duration // what a failover may lose
@@ -158,7 +152,7 @@ func (p *pair) commit(opened *bankStore, id int64) {
 	commitTransfer(p.t, p.ctx, opened, id, 15*time.Second)
 }
 
-// same wants all servers to be found as replicas, and to hold these transfers.
+// same requires that all servers are replicas with these transfers.
 func (p *pair) same(opened *bankStore, transfers int) {
 	p.t.Helper()
 	expect.NoError(p.t, p.Settled(p.ctx))
@@ -188,8 +182,7 @@ func (p *pair) replicas() {
 	p.same(opened, 5)
 }
 
-// losesPrimary kills the primary with a session at work. Where nobody elects another one, it is
-// started again.
+// losesPrimary kills the primary under a session. Without an election it starts it again.
 func (p *pair) losesPrimary(elects bool) {
 	p.t.Helper()
 	opened := p.loaded()

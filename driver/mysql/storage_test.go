@@ -10,9 +10,8 @@ import (
 	"assay/store/durability"
 )
 
-// TestTablesOfAUser wants the tables that a user makes to be of the engine that the
-// settings tell of, whatever the server's default is, and those that it makes otherwise on
-// purpose told apart.
+// TestTablesOfAUser: a user's tables are reported with their engine, whatever the server's default,
+// and exceptions are named.
 func TestTablesOfAUser(t *testing.T) {
 	conn := admin(t)
 	exec(t, conn, "SET GLOBAL default_storage_engine = MyISAM")
@@ -45,7 +44,7 @@ func TestTablesOfAUser(t *testing.T) {
 	}
 }
 
-// TestTablesOfOurOwn wants what became of assay's own tables told as well.
+// TestTablesOfOurOwn are reported too.
 func TestTablesOfOurOwn(t *testing.T) {
 	db := openBank(t, target())
 	defer db.Close()

@@ -10,9 +10,8 @@ import (
 	"assay/workload/tpcc"
 )
 
-// TestTPCCIsolation: read uncommitted shows what another transaction has not committed,
-// and another thing at a second reading. Repeatable read shows one
-// snapshot, and locks the gap in which a Delivery has found no order.
+// TestTPCCIsolation: read uncommitted shows uncommitted and changing data. Repeatable read shows
+// one snapshot, and locks the gap in which a Delivery found no order.
 func TestTPCCIsolation(t *testing.T) {
 	drivertest.RunTPCCIsolation(t, definition.SupportOf(tpcc.Definition(), Open, sqldb.Lacks()), func(isolation string) store.Target { return at(isolation) },
 		map[string][]int{"": nil, "read uncommitted": {1, 2, 7, 8, 9}, "serializable": nil})

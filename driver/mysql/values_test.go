@@ -6,12 +6,11 @@ import (
 	"assay/store"
 )
 
-// literal is a statement with its parameters written into it.
 func literal(text string, parameters []store.Value) string {
 	return string(bind(nil, text, parameters))
 }
 
-// TestLiterals has the server read what is written into statements.
+// TestLiterals has the server read literals.
 func TestLiterals(t *testing.T) {
 	conn := admin(t)
 	for _, want := range []string{"", "plain", `it's "quoted"`, `back\slash`, `\'; DROP TABLE x; --`, "line\nend\x00\x1a%_", "é€𝄞", "$1 $2"} {

@@ -15,8 +15,7 @@ import (
 	"assay/workload/script"
 )
 
-// hostile are values that a server's configuration may have, with which a statement of
-// assay's would be refused, or return something else.
+// hostile are a server's settings that could break a statement of assay's or change its result.
 func hostile() map[string]string {
 	return map[string]string{
 		"sql_select_limit": "10", "sql_safe_updates": "1", "sql_big_selects": "0", "max_join_size": "5",
@@ -30,7 +29,7 @@ func hostile() map[string]string {
 	}
 }
 
-// configure gives the server's new sessions these values until the test ends.
+// configure sets these values for new sessions until the test ends.
 func configure(t *testing.T, names ...string) {
 	t.Helper()
 	conn := admin(t)
@@ -44,13 +43,12 @@ func configure(t *testing.T, names ...string) {
 	}
 }
 
-// supports are all workloads.
 func supports() []definition.Support {
 	return append(drivertest.Supports(Open, sqldb.Lacks()), definition.SupportOf(script.Definition(), Open, sqldb.Lacks()))
 }
 
-// TestConfiguredServersConvictNobody: nothing that a server's configuration sets for its
-// sessions has assay call lost what is there, or keeps it from its work.
+// TestConfiguredServersConvictNobody: no setting for sessions makes data look lost, or blocks
+// assay.
 func TestConfiguredServersConvictNobody(t *testing.T) {
 	for name := range hostile() {
 		t.Run(name, func(t *testing.T) {
@@ -98,8 +96,7 @@ func TestPinnedVariables(t *testing.T) {
 	}
 }
 
-// TestTimeLimitsOfSessions hold for clients and not for what assay does itself, and are
-// among the settings.
+// TestTimeLimitsOfSessions hold for clients, not for assay's own work, and are reported.
 func TestTimeLimitsOfSessions(t *testing.T) {
 	exec(t, admin(t), `SET GLOBAL max_statement_time = 0.5`)
 	t.Cleanup(func() { exec(t, admin(t), `SET GLOBAL max_statement_time = 0`) })

@@ -14,7 +14,6 @@ import (
 	"assay/store"
 )
 
-// rowOf is a row of values in the order of the columns.
 func rowOf(f *Form, values ...store.Value) rows.Row {
 	columns, err := f.Places(f.Names())
 	var e rows.Evaluation
@@ -26,7 +25,6 @@ func rowOf(f *Form, values ...store.Value) rows.Row {
 	return row
 }
 
-// readRow is the row of a key and its value.
 func readRow(f *Form, key, value []byte) (rows.Row, error) {
 	row := f.Make()
 	return row, f.read(key, value, row)
@@ -34,7 +32,7 @@ func readRow(f *Form, key, value []byte) (rows.Row, error) {
 
 func trialLayout() Layout { return NewLayout("assay", "trial") }
 
-// memory are keys in memory. It counts what was asked.
+// memory keeps keys in memory and counts the requests.
 type memory struct {
 	values      map[string][]byte
 	gets, scans int
@@ -62,8 +60,8 @@ func (m *memory) Scan(begin, end []byte, limit int, reverse bool) (found []Pair,
 func (m *memory) Set(key, value []byte) { m.values[string(key)] = append([]byte{}, value...) }
 func (m *memory) Clear(key []byte)      { delete(m.values, string(key)) }
 
-// trialSchema has a table as the bank's, one with indexes and texts, one with lists and one
-// with a key of two columns.
+// trialSchema has a table like the bank's, one with indexes and texts, one with lists, and one with
+// a key of two columns.
 func trialSchema() store.Schema {
 	return store.Schema{Workload: "trial", Tables: []store.Table{
 		{Name: "account", Columns: store.Integers("id", "balance", "version"), Floors: []store.Minimum{{Name: "floor", Column: "balance"}}},
@@ -77,10 +75,8 @@ func trialSchema() store.Schema {
 	}}
 }
 
-// trialLimits are the limits of a trial.
 var trialLimits = Limits{Value: 100_000, Changed: 10_000_000, Part: 1_000_000}
 
-// trial does statements in memory.
 type trial struct {
 	*testing.T
 	*Execution
@@ -103,7 +99,6 @@ func (x *trial) plan(s store.Statement) *Plan {
 	return p
 }
 
-// try does a statement, and gives the rows as text.
 func (x *trial) try(s store.Statement, parameters ...store.Value) (rows []string, changed int64, err error) {
 	x.Helper()
 	changed, err = x.Do(x.plan(s), parameters, func(row store.Row) error {
@@ -114,7 +109,6 @@ func (x *trial) try(s store.Statement, parameters ...store.Value) (rows []string
 	return rows, changed, err
 }
 
-// must is try without an error.
 func (x *trial) must(s store.Statement, parameters ...store.Value) []string {
 	x.Helper()
 	rows, _, err := x.try(s, parameters...)
@@ -135,7 +129,6 @@ func insert(table string, columns ...string) store.Statement {
 	return store.Statement{Verb: store.Insert, Table: table, Columns: columns}
 }
 
-// accounts are two of them.
 func (x *trial) accounts() {
 	s := insert("account", "id", "balance", "version")
 	s.Rows = 2
@@ -165,7 +158,7 @@ func TestAhead(t *testing.T) {
 	x.want("what was written is seen", x.must(change(), store.OfInts(1, 5)...), "110 2")
 }
 
-// candles are 30 of them, whose moments are their ids and whose tickers are A and B in turn.
+// candles are 30 rows with their ids as moments, of the tickers A and B in turn.
 func (x *trial) candles() {
 	all := store.Rows{Table: "candle", Columns: []string{"id", "moment", "ticker", "flag", "mark"}, Count: 30, Row: func(i int, into []store.Value) []store.Value {
 		return append(into, store.OfInt(int64(i)), store.OfInt(int64(i)), store.OfText(string(rune('A'+i%2))), store.OfBool(i%3 == 0), store.OfBytes([]byte("0123456789abcdef")))
@@ -181,7 +174,7 @@ func (x *trial) candles() {
 	}
 }
 
-// TestReads asks for no more than it must: one range of an index, or the keys that are named.
+// TestReads reads only one range of an index, or the named keys.
 func TestReads(t *testing.T) {
 	x := newTrial(t)
 	x.candles()
@@ -207,8 +200,8 @@ func TestReads(t *testing.T) {
 	x.want("sorted", x.must(sorted, store.OfInts(0, 6)...), "5", "3", "1")
 }
 
-// TestUnreadable: a row that cannot be decoded is given and counted where all rows are asked
-// for, and is an error of who asks for its values; elsewhere it ends the statement.
+// TestUnreadable: an undecodable row counts when all rows are read, and is an error when its values
+// are needed. Elsewhere it ends the statement.
 func TestUnreadable(t *testing.T) {
 	x := newTrial(t)
 	x.accounts()
@@ -240,7 +233,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestPages reads by pages of two what it reads by one.
+// TestPages reads the same by pages of two as by one.
 func TestPages(t *testing.T) {
 	x := newTrial(t)
 	x.candles()
@@ -316,8 +309,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestForm: what is written is what earlier versions wrote, where they wrote records, and
-// what they wrote otherwise is read.
+// TestForm: the format of earlier versions is kept, and their older formats can be read.
 func TestForm(t *testing.T) {
 	x := newTrial(t)
 	f := x.Forms["candle"]
@@ -356,7 +348,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestParts: rows are divided by what they take.
+// TestParts divides rows by their size.
 func TestParts(t *testing.T) {
 	f := newTrial(t).Forms["named"]
 	all := store.Rows{Table: "named", Columns: []string{"number", "name"}, Count: 30, Row: func(i int, into []store.Value) []store.Value {

@@ -13,8 +13,7 @@ import (
 	"assay/store"
 )
 
-// TestKeysAreTuples compares with the examples of FoundationDB's
-// design/tuple.md and with what its bindings make.
+// TestKeysAreTuples compares with the examples in FoundationDB's design/tuple.md and its bindings.
 func TestKeysAreTuples(t *testing.T) {
 	for n, want := range map[int64]string{
 		0: "14", 1: "1501", -1: "13fe", 255: "15ff", 256: "160100", -255: "1300", -256: "12feff", -5551212: "11ab4b93",
@@ -30,7 +29,7 @@ func TestKeysAreTuples(t *testing.T) {
 	}
 }
 
-// numbers are those around every change of length.
+// numbers surround every change of length.
 func numbers() []int64 {
 	all := []int64{0, math.MaxInt64, math.MinInt64}
 	for bits := range 63 {
@@ -42,7 +41,7 @@ func numbers() []int64 {
 	return slices.Compact(all)
 }
 
-// idsOf reads the key of a row that has so many integers and nothing else.
+// idsOf reads a row's key of integers.
 func idsOf(l Layout, table string, ids int, key []byte) ([]int64, error) {
 	schema := store.Schema{Tables: []store.Table{{Name: table, KeyColumns: ids, Columns: store.Integers([]string{"a", "b"}[:ids]...)}}}
 	row, err := readRow(NewForms(l, &schema)[table], key, nil)
@@ -75,7 +74,7 @@ func TestKeysKeepTheOrderOfIDs(t *testing.T) {
 	}
 }
 
-// TestPrefixesAreApart: no workload and no prefix sees the keys of another.
+// TestPrefixesAreApart: workloads and prefixes do not see one another's keys.
 func TestPrefixesAreApart(t *testing.T) {
 	var layouts []Layout
 	for _, root := range []string{"assay", "assa", "assay1", "assay-"} {
@@ -175,7 +174,7 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestGaps: a key of ours is in no gap, and every other key under the prefix is in one.
+// TestGaps: our keys are in no gap, and every other key under the prefix is in one.
 func TestGaps(t *testing.T) {
 	l := NewLayout("assay", "bank")
 	inGap := func(key []byte) bool {

@@ -14,7 +14,6 @@ import (
 	"assay/workload/entity"
 )
 
-// entityForm is the form of an entity's table.
 func entityForm() *Form {
 	schema := entity.Schema()
 	return NewForms(entityLayout(), &schema)["entity"]
@@ -22,8 +21,7 @@ func entityForm() *Form {
 
 func entityLayout() Layout { return NewLayout("assay", "entity") }
 
-// TestUUIDKeysAreTuples compares with design/tuple.md: the code 30 and the
-// sixteen bytes.
+// TestUUIDKeysAreTuples compares with design/tuple.md: code 30 and sixteen bytes.
 func TestUUIDKeysAreTuples(t *testing.T) {
 	id := uuid.MustParse("00ff10f0-0102-8304-8506-0708090a0b00")
 	want := "\x02assay\x00\x02entity\x00\x02entity\x00\x30\x00\xff\x10\xf0\x01\x02\x83\x04\x85\x06\x07\x08\x09\x0a\x0b\x00"
@@ -32,7 +30,6 @@ func TestUUIDKeysAreTuples(t *testing.T) {
 	}
 }
 
-// entityRow is an entity as its form has it.
 func entityRow(f *Form, e *entity.Entity) rows.Row {
 	return rowOf(f, e.Values()...)
 }

@@ -11,8 +11,7 @@ import (
 	"assay/store"
 )
 
-// shared is memory as a Transaction, and as a Database with a clock that stands still at 1000
-// seconds.
+// shared is memory as a Transaction and a Database, whose clock stands at 1000 seconds.
 type shared struct{ *memory }
 
 func (s shared) ClearRange(begin, end []byte) {
@@ -38,8 +37,8 @@ func (s shared) Left(_ shared, end int64) (time.Duration, error) {
 	return time.Duration(end-1000) * time.Second, nil
 }
 
-// TestKeptLease: the lease lies as earlier versions wrote it, so that neither takes the other's;
-// what is none of ours is refused and stays.
+// TestKeptLease: the lease's format is that of earlier versions, which must respect it. A foreign
+// value is refused and stays.
 func TestKeptLease(t *testing.T) {
 	db := shared{&memory{values: map[string][]byte{}}}
 	s := NewSchema("assay", trialSchema(), db, trialLimits, "", "etcd_lease")

@@ -10,8 +10,7 @@ import (
 	"assay/store"
 )
 
-// shelf is a Place in memory. Before a lease is written another may have changed it: changes
-// are what others do, one before each write.
+// shelf is a Place in memory. One of changes, another's work, happens before each write of a lease.
 type shelf struct {
 	Direct
 	mark    *store.Marker
@@ -54,8 +53,7 @@ func leaseOf(token string, left time.Duration) *Row {
 	return &Row{Lease: store.Lease{Holder: holder(token), Remaining: left}}
 }
 
-// TestLeaseChangedMeanwhile: what another has done between the reading and the writing is read
-// and judged again.
+// TestLeaseChangedMeanwhile: a change between reading and writing is read and judged again.
 func TestLeaseChangedMeanwhile(t *testing.T) {
 	renewed := func(s *shelf) { s.row = leaseOf("other", time.Minute) }
 	gone := func(s *shelf) { s.row = nil }
@@ -99,8 +97,7 @@ func TestLeaseChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAdmit: nothing is removed that is another's, by its lease, by what it has made, or
-// because assay did not make it.
+// TestAdmit removes nothing of another owner, by the lease, by its objects, or by a missing mark.
 func TestAdmit(t *testing.T) {
 	mark := &store.Marker{Run: "run", Workload: "bank"}
 	foreign := &store.ForeignError{Name: "the shelf"}

@@ -9,7 +9,6 @@ import (
 	"assay/workload/bank"
 )
 
-// TestAuditLevel asks the server for the level of an audit's transaction.
 func TestAuditLevel(t *testing.T) {
 	for level, want := range map[string]string{"": "repeatable read", "read committed": "repeatable read",
 		"repeatable read": "repeatable read", "serializable": "serializable"} {

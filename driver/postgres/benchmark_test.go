@@ -10,7 +10,6 @@ import (
 	"assay/workload/bank"
 )
 
-// BenchmarkTransfer tells what one transfer of one session costs the client.
 func BenchmarkTransfer(b *testing.B) {
 	ctx := b.Context()
 	db, err := Open(ctx, store.Target{Address: server.Address(), ConnectTimeout: time.Minute}, bank.Schema())

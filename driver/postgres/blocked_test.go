@@ -10,7 +10,6 @@ import (
 	"assay/store"
 )
 
-// TestBlocked has another session keep the lease, the mark and a table to itself.
 func TestBlocked(t *testing.T) {
 	db := openBank(t, target(t))
 	expect.NoError(t, db.TakeLease(t.Context(), store.Holder{Token: "one", Run: "one"}, time.Hour, ""),
@@ -57,7 +56,6 @@ func TestBlocked(t *testing.T) {
 	expect.NoError(t, <-ended, db.Drop(t.Context()), db.Close())
 }
 
-// blockedBy waits until something is told.
 func blockedBy(t *testing.T, db *bankStore) (by string) {
 	t.Helper()
 	for deadline := time.Now().Add(expect.Patience); by == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {

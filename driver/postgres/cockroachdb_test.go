@@ -24,10 +24,8 @@ import (
 	"assay/workload/isolation"
 )
 
-// TestCockroachDBsDialect runs the conformance suite in CockroachDB's dialect.
-// The server is PostgreSQL: what is tried is the statements that both know, and
-// the driver around them. Those for sizes and for abandoned sessions are
-// PostgreSQL's here; see TestCockroachDBsOwnStatements.
+// TestCockroachDBsDialect runs the conformance suite on PostgreSQL, by statements that both know.
+// Statements for sizes and abandoned sessions are PostgreSQL's; see TestCockroachDBsOwnStatements.
 func TestCockroachDBsDialect(t *testing.T) {
 	t.Parallel() // nothing that is not sequential is on this server beside it
 	d := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Unproven: true, Target: target(t, inDialect), Secret: secret, MakeForeign: makeForeign,
@@ -104,15 +102,14 @@ func TestWhatCockroachDBPromises(t *testing.T) {
 	}
 }
 
-// refuse has a function of a schema raise an error of this code.
+// refuse makes a function of a schema raise this code.
 func refuse(t *testing.T, schema, code string) {
 	t.Helper()
 	exec(t, admin(t), `CREATE OR REPLACE FUNCTION `+schema+`.refuse() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN RAISE EXCEPTION 'restart transaction: as told' USING ERRCODE = '`+code+`'; END $$`)
 }
 
-// TestErrorsOfAStatementAlone has the server refuse a statement that is its own
-// transaction. In CockroachDB it may have been the commit that failed.
+// TestErrorsOfAStatementAlone: in CockroachDB the failed step may have been the commit.
 func TestErrorsOfAStatementAlone(t *testing.T) {
 	const failed, unknown = history.Failed, history.Unknown
 	for name, outcomes := range map[string]map[string]history.Outcome{
@@ -138,7 +135,7 @@ func TestErrorsOfAStatementAlone(t *testing.T) {
 	}
 }
 
-// TestErrorsInATransaction has the server refuse a statement, and COMMIT.
+// TestErrorsInATransaction, of a statement and of COMMIT.
 func TestErrorsInATransaction(t *testing.T) {
 	const failed, unknown = history.Failed, history.Unknown
 	d := sitDown(t, target(t, inDialect))
@@ -187,8 +184,7 @@ func TestLoadedInBatches(t *testing.T) {
 	expect.NoError(t, opened.Drop(t.Context()), opened.Close())
 }
 
-// TestCandlesOverSeveralStatements writes more rows than one statement takes, in
-// one transaction all the same.
+// TestCandlesOverSeveralStatements writes more rows than one statement takes, in one transaction.
 func TestCandlesOverSeveralStatements(t *testing.T) {
 	opened := openOf(t, target(t, inDialect), candles.Schema())
 	expect.NoError(t, opened.Create(t.Context(), store.Marker{Workload: "candles"}))
@@ -215,7 +211,7 @@ func TestCandlesOverSeveralStatements(t *testing.T) {
 	expect.NoError(t, opened.Drop(t.Context()), opened.Close())
 }
 
-// tap passes connections on to the server and keeps what clients sent.
+// tap relays connections and keeps what clients sent.
 type tap struct {
 	mu   sync.Mutex
 	sent strings.Builder
@@ -250,9 +246,8 @@ func (p *tap) listen(t *testing.T, server string) (addr string) {
 	return listener.Addr().String()
 }
 
-// TestNothingIsSentThatCockroachDBLacks reads along while the workloads are
-// worked. Sizes and abandoned sessions, which runs ask for, are told by PostgreSQL's
-// statements on this server.
+// TestNothingIsSentThatCockroachDBLacks reads along with the workloads, except the statements for
+// sizes and abandoned sessions, which are PostgreSQL's here.
 func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)

@@ -16,8 +16,7 @@ import (
 	"assay/workload/bank"
 )
 
-// quiet fails the test if an error tells the password, or a part of it that
-// says as much, however it is printed.
+// quiet fails if an error, however printed, shows the password or a telling part of it.
 func quiet(t *testing.T, err error) {
 	t.Helper()
 	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
@@ -119,7 +118,7 @@ func TestNoConnectionLeft(t *testing.T) {
 	conn := admin(t)
 	exec(t, conn, `CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 1`)
 	t.Cleanup(func() { exec(t, admin(t), `DROP ROLE few`) })
-	// Opening takes one connection after the other, and a busy server counts one for a while that has ended.
+	// Opening takes several connections, and a busy server still counts an ended one for a while.
 	db, err := Open(t.Context(), target(t, user("few", "few")), bank.Schema())
 	for end := time.Now().Add(expect.Patience); hasCode(err, codeTooManyConnections) && time.Now().Before(end); {
 		time.Sleep(50 * time.Millisecond)
@@ -145,7 +144,7 @@ func TestUserWithoutPrivilege(t *testing.T) {
 	}
 }
 
-// TestSchemaOfAnotherUser: who may make schemas is told whose the one is that is there.
+// TestSchemaOfAnotherUser: the error names the owner.
 func TestSchemaOfAnotherUser(t *testing.T) {
 	conn := admin(t)
 	for _, role := range []string{"alice", "bob"} {
@@ -180,8 +179,7 @@ func TestReadOnlyCreate(t *testing.T) {
 	}
 }
 
-// TestAddressesAsPgxReadsThem uses several hosts, and the environment that
-// PostgreSQL's own clients read.
+// TestAddressesAsPgxReadsThem: several hosts, and the environment of PostgreSQL's clients.
 func TestAddressesAsPgxReadsThem(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
@@ -248,7 +246,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestForgedMarks has schemas that look like ours and are not.
+// TestForgedMarks: schemas that only look like ours.
 func TestForgedMarks(t *testing.T) {
 	for name, forge := range map[string][]string{
 		"another column":   {`CREATE TABLE assay_bank.assay_mark (other int)`},

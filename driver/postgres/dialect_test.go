@@ -42,7 +42,7 @@ func TestTakeDialect(t *testing.T) {
 	}
 }
 
-// TestUnknownDialect: it is refused without a look at the server.
+// TestUnknownDialect is refused before the server is asked.
 func TestUnknownDialect(t *testing.T) {
 	for _, by := range drivertest.Supports(Open, sqldb.Lacks()) {
 		for _, value := range []string{"oracle", "", "CockroachDB", "%zz"} {
@@ -56,7 +56,7 @@ func TestUnknownDialect(t *testing.T) {
 	}
 }
 
-// The version strings are those of the vendors' documentation and of servers.
+// The version strings are from the vendors' documentation and from servers.
 func TestVersions(t *testing.T) {
 	for banner, want := range map[string][3]string{
 		"PostgreSQL 15.13 (Debian 15.13-0+deb12u1) on x86_64-pc-linux-gnu, compiled by gcc":  {"postgresql", "PostgreSQL", "reported"},
@@ -75,8 +75,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestDialectIsFound has a server call itself CockroachDB by a function version
-// that comes before its own.
+// TestDialectIsFound: a function version before the server's own calls it CockroachDB.
 func TestDialectIsFound(t *testing.T) {
 	conn := admin(t)
 	exec(t, conn, `CREATE SCHEMA disguise`)
@@ -115,8 +114,7 @@ func TestDialectIsFound(t *testing.T) {
 	}
 }
 
-// TestNobodyAsksCockroachDBForAPrimary: of several hosts the first that can be
-// reached is taken, without a query.
+// TestNobodyAsksCockroachDBForAPrimary: the first reachable host is used, without a query.
 func TestNobodyAsksCockroachDBForAPrimary(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	expect.NoError(t, err)
@@ -136,7 +134,7 @@ func TestNobodyAsksCockroachDBForAPrimary(t *testing.T) {
 	}
 }
 
-// greet takes one connection as CockroachDB does, and nothing but its end.
+// greet greets one connection as CockroachDB does.
 func greet(listener net.Listener) error {
 	conn, err := listener.Accept()
 	if err != nil {
@@ -164,8 +162,7 @@ func greet(listener net.Listener) error {
 	return nil
 }
 
-// TestCockroachDBsOwnStatements looks at the texts that PostgreSQL does not
-// parse: no server that knows them is at hand.
+// TestCockroachDBsOwnStatements compares texts that PostgreSQL cannot parse, for want of a server.
 func TestCockroachDBsOwnStatements(t *testing.T) {
 	d := cockroachdb()
 	for text, words := range map[string][]string{

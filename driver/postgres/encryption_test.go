@@ -20,9 +20,8 @@ import (
 	"assay/workload/definition"
 )
 
-// encryptedServer starts a server that takes encrypted connections only, and
-// from the user "certified" only with a certificate. Its own is for names. The
-// server writes its files itself, since it wants to be the owner of its key.
+// encryptedServer takes only encrypted connections, and the user "certified" only with a
+// certificate. Its own is for names. The server writes its files, because it must own its key.
 func encryptedServer(t *testing.T, ca *drivertest.Authority, names ...string) *url.URL {
 	t.Helper()
 	ctx := expect.Patiently(t)
@@ -65,7 +64,6 @@ func encryptedServer(t *testing.T, ca *drivertest.Authority, names ...string) *u
 	return u
 }
 
-// describedTLS opens a bank and returns what it says of its connection.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
 	db, err := Open(t.Context(), store.Target{Address: address, ConnectTimeout: 30 * time.Second}, bank.Schema())
@@ -141,7 +139,7 @@ func TestServersWithoutTLS(t *testing.T) {
 	}
 }
 
-// TestFilesThatCannotBeUsed: the error names the file and the reason.
+// TestFilesThatCannotBeUsed: the error names file and reason.
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	none, odd := filepath.Join(t.TempDir(), "none.pem"), filepath.Join(t.TempDir(), "odd.pem")
 	expect.NoError(t, os.WriteFile(odd, []byte("odd"), 0o600))

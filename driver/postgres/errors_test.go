@@ -58,7 +58,7 @@ func TestRule(t *testing.T) {
 		{answer("FATAL", "23505"), unknown, unknown, store.ClassConstraint},
 		{answer("PANIC", "53100"), unknown, unknown, store.ClassOther},
 		{answer("", "40001"), unknown, unknown, store.ClassSerialization},
-		// A server that speaks French, and one too old to add the plain word.
+		// A French server, and one too old for the unlocalized word.
 		{&pgconn.PgError{Severity: "ERREUR", SeverityUnlocalized: "ERROR", Code: "40001"}, failed, failed, store.ClassSerialization},
 		{&pgconn.PgError{Severity: "ERROR", Code: "40P01"}, failed, failed, store.ClassDeadlock},
 		{fmt.Errorf("wrapped: %w", answer("ERROR", "40P01")), failed, failed, store.ClassDeadlock},

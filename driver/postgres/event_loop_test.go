@@ -17,7 +17,7 @@ import (
 	"assay/workload/bank"
 )
 
-// TestOutcomesInALoop has all that sessions send sent in one event loop.
+// TestOutcomesInALoop: one event loop sends for all sessions.
 func TestOutcomesInALoop(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
@@ -31,11 +31,10 @@ func TestOutcomesInALoop(t *testing.T) {
 	})
 }
 
-// teller is a client of the bank that counts how its attempts end.
 type teller struct {
 	store.Connection[*bank.Session]
 	number int
-	// committed counts those that the database has answered as it should, and ended all.
+	// committed counts correct commits, ended all attempts.
 	committed, ended atomic.Int64
 }
 
@@ -54,15 +53,14 @@ func (c *teller) Attempt(ctx context.Context, seq uint64, _ int) engine.Answer {
 	return r.Answer(bank.KindTransfer)
 }
 
-// nowhere keeps no history.
 type nowhere struct{}
 
 func (nowhere) Reserve(history.Reservation) error { return nil }
 func (nowhere) Record(*history.Op) error          { return nil }
 func (nowhere) Mark(history.Event) error          { return nil }
 
-// TestClientsInALoop has one of sixteen clients lose its server in each way, and all of them
-// wait for a lock when the run ends.
+// TestClientsInALoop: one of sixteen clients loses its server in each way, and all wait for a lock
+// at the end of the run.
 func TestClientsInALoop(t *testing.T) {
 	ctx := expect.Patiently(t)
 	s := setScene(t, target(t))

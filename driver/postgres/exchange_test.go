@@ -16,7 +16,7 @@ import (
 	"assay/store"
 )
 
-// exchangeWith opens a connection; notices are those that came.
+// exchangeWith opens a connection and collects its notices.
 func exchangeWith(t *testing.T, address string) (x *exchange, notices *[]string) {
 	t.Helper()
 	raw, err := pgconn.Connect(t.Context(), address)
@@ -27,7 +27,7 @@ func exchangeWith(t *testing.T, address string) (x *exchange, notices *[]string)
 	return x, notices
 }
 
-// values asks for one value of one text, and reads it to the end.
+// value asks for one value and reads to the end.
 func (x *exchange) value(ctx context.Context, text string) (value string, err error) {
 	x.begin()
 	x.executeText(text, nil, nil, nil)
@@ -49,8 +49,7 @@ func (x *exchange) wantValue(t *testing.T, ctx context.Context) {
 	}
 }
 
-// TestExchangeOfMuch sends what the server answers by as much before it has read it all: it
-// waits until somebody reads.
+// TestExchangeOfMuch sends much before it has read equally long answers, and waits for the reader.
 func TestExchangeOfMuch(t *testing.T) {
 	x, _ := exchangeWith(t, server.Address())
 	ctx := expect.Patiently(t)
@@ -81,7 +80,7 @@ func TestExchangeOfMuch(t *testing.T) {
 	}
 }
 
-// TestExchangeEndsWithItsContext: before, while the server works, and after it has answered.
+// TestExchangeEndsWithItsContext: before, during and after the server's work.
 func TestExchangeEndsWithItsContext(t *testing.T) {
 	x, _ := exchangeWith(t, server.Address())
 	ended, cancel := context.WithCancel(t.Context())
@@ -120,7 +119,7 @@ func TestExchangeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestExchangeWithErrors: of a statement, of the Sync, and of what cannot be sent.
+// TestExchangeWithErrors of a statement, of the Sync, and of an unsendable message.
 func TestExchangeWithErrors(t *testing.T) {
 	x, notices := exchangeWith(t, server.Address())
 	if _, err := x.value(t.Context(), "SELECT 1 / 0"); !hasCode(err, "22012") || x.IsClosed() {
@@ -155,7 +154,7 @@ func TestExchangeWithErrors(t *testing.T) {
 	x.wantValue(t, t.Context())
 }
 
-// TestExchangeWithOddServers has somebody on the way say what a server does not.
+// TestExchangeWithOddServers: a proxy says what a server does not.
 func TestExchangeWithOddServers(t *testing.T) {
 	t.Parallel()
 	row := &pgproto3.DataRow{Values: [][]byte{[]byte("42")}}
@@ -198,8 +197,8 @@ func TestExchangeWithOddServers(t *testing.T) {
 	}
 }
 
-// answerOnce takes one connection, answers the first Sync by these messages, and reads on
-// until the other side closes, unless there are none.
+// answerOnce answers one connection's first Sync by these messages and reads until its end; without
+// messages it closes.
 func answerOnce(listener net.Listener, messages []pgproto3.BackendMessage) error {
 	conn, err := listener.Accept()
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"assay/store"
 )
 
-// TestExisting works on tables that somebody else has made, in the schema public.
 func TestExisting(t *testing.T) {
 	const name = "theirs"
 	exec(t, admin(t), `CREATE DATABASE `+name)
@@ -59,7 +58,7 @@ func TestExisting(t *testing.T) {
 	testReader(t, target(t, database(name), parameter("options", "-c role=reader")))
 }
 
-// testReader works as a user who may only read, and of whom a policy hides rows.
+// testReader is a user who may only read and from whom a policy hides rows.
 func testReader(t *testing.T, to store.Target) {
 	for table, word := range map[string]string{"usertable": "", "hidden": "policy early"} {
 		db, err := Open(t.Context(), to, store.Schema{Workload: "existing", Existing: true, Reads: true, Tables: []store.Table{{Name: table, Columns: []store.Column{

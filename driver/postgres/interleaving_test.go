@@ -7,8 +7,8 @@ import (
 	"assay/store"
 )
 
-// TestInterleaving compares with Hermitage's table for PostgreSQL: read committed is
-// monotonic atomic view, repeatable read snapshot isolation.
+// TestInterleaving compares with Hermitage's table: read committed is monotonic atomic view,
+// repeatable read is snapshot isolation.
 func TestInterleaving(t *testing.T) {
 	drivertest.RunInterleaving(t, Open, func(level store.Level) store.Target {
 		return at(t, level.Isolation)

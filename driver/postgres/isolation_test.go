@@ -24,15 +24,13 @@ func at(t *testing.T, level string, changes ...func(*url.URL)) store.Target {
 	return to
 }
 
-// steps is an isolation session whose transactions a test may do one operation at
-// a time.
+// steps is an isolation session whose transactions a test does one operation at a time.
 type steps struct {
 	*isolation.Session
 	t *sqldb.Session
 	c *connection // below it
 }
 
-// operate does one operation, the first of a transaction with its beginning.
 func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
 	return s.Operate(ctx, s.t.Steps(), op)
 }
@@ -43,8 +41,7 @@ func (s *steps) failed(ctx context.Context, err error) store.Reply {
 
 func (s *steps) commit(ctx context.Context) store.Reply { return s.t.End(ctx, nil) }
 
-// isolationStore is the database, and the schema below it, which keeps the connection
-// of the last session.
+// isolationStore is a schema and its Store, which keeps the last session's connection.
 type isolationStore struct {
 	store.Database
 	below *connects
@@ -73,14 +70,13 @@ func newIsolation(t *testing.T, to store.Target) *isolationStore {
 	return &isolationStore{s, below}
 }
 
-// desk is an empty isolation schema, and sessions on it at one level.
+// desk is an empty isolation schema with sessions at one level.
 type desk struct {
 	t     *testing.T
 	ctx   context.Context
 	store *isolationStore
 }
 
-// sitDown makes the schema and opens the sessions' Store on the target.
 func sitDown(t *testing.T, to store.Target) *desk {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
@@ -107,7 +103,6 @@ func (d *desk) session() *steps {
 	return &steps{session, last, last.Wire.(*connection)}
 }
 
-// commit does a transaction that must commit.
 func (d *desk) commit(s *steps, ops ...isolation.Op) []isolation.Op {
 	d.t.Helper()
 	if r := s.Do(d.ctx, ops); r.Outcome != history.Committed || r.Class != "" || r.Err != nil {
@@ -116,7 +111,6 @@ func (d *desk) commit(s *steps, ops ...isolation.Op) []isolation.Op {
 	return ops
 }
 
-// state reads everything.
 func (d *desk) state() (lists map[int64][]int64, registers map[int64]int64) {
 	d.t.Helper()
 	lists, registers = map[int64][]int64{}, map[int64]int64{}
@@ -164,8 +158,7 @@ func TestIsolationPromise(t *testing.T) {
 	}
 }
 
-// TestIsolationLevelIsInForce asks the server for the level of a session's
-// transaction.
+// TestIsolationLevelIsInForce asks the server for a transaction's level.
 func TestIsolationLevelIsInForce(t *testing.T) {
 	for _, level := range []string{"read committed", "repeatable read", "serializable"} {
 		d := sitDown(t, at(t, "", parameter("default_transaction_isolation", level)))
@@ -186,7 +179,7 @@ func TestIsolationLevelIsInForce(t *testing.T) {
 	}
 }
 
-// wantOutcome also wants the session to be as usable as the reply says.
+// wantOutcome also requires that the session is as usable as the reply says.
 func (d *desk) wantOutcome(s *steps, r store.Reply, outcome history.Outcome, class string, broken bool) {
 	d.t.Helper()
 	if r.Outcome != outcome || r.Class != class || r.Broken != broken || r.Err == nil {
@@ -197,8 +190,7 @@ func (d *desk) wantOutcome(s *steps, r store.Reply, outcome history.Outcome, cla
 	}
 }
 
-// TestIsolationContextOver ends the context at each statement and before
-// COMMIT.
+// TestIsolationContextOver ends the context at each statement and before COMMIT.
 func TestIsolationContextOver(t *testing.T) {
 	d := sitDown(t, target(t))
 	for statements := range 3 {
@@ -229,9 +221,8 @@ func TestIsolationContextOver(t *testing.T) {
 	}
 }
 
-// TestIsolationWithoutTransaction loses BEGIN, as a pooler might: then the
-// statement is committed by itself, and nothing is known to have failed. A COMMIT that is
-// answered by ROLLBACK has no effect.
+// TestIsolationWithoutTransaction: without BEGIN, as behind a pooler, each statement commits by
+// itself, so nothing is known to have failed. A COMMIT answered by ROLLBACK has no effect.
 func TestIsolationWithoutTransaction(t *testing.T) {
 	d := sitDown(t, target(t, parameter("default_query_exec_mode", "exec")))
 	s := d.session()
@@ -245,8 +236,8 @@ func TestIsolationWithoutTransaction(t *testing.T) {
 	}
 }
 
-// TestLevelOnTheWay has a proxy turn repeatable read into read committed: the session is
-// refused, and the error names both.
+// TestLevelOnTheWay: a proxy turns repeatable read into read committed. The session is refused, and
+// the error names both.
 func TestLevelOnTheWay(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)

@@ -22,8 +22,8 @@ func openAvailability(t *testing.T, target store.Target) store.Database {
 	return openOf(t, target, availability.Schema())
 }
 
-// TestAvailabilityHasNoTimeLimitOfOurs: what the address does not say, the
-// library decides, whatever the first contact may take.
+// TestAvailabilityHasNoTimeLimitOfOurs: the library's default holds, whatever the first contact may
+// take.
 func TestAvailabilityHasNoTimeLimitOfOurs(t *testing.T) {
 	for limit, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second} {
 		to := target(t)
@@ -46,8 +46,8 @@ func TestAvailabilityHasNoTimeLimitOfOurs(t *testing.T) {
 	}
 }
 
-// TestAvailabilityReadsWhereAsked has a standby beside the primary, which is
-// named last, and stops it.
+// TestAvailabilityReadsWhereAsked: reads go to a standby, with the primary named last, until it
+// stops.
 func TestAvailabilityReadsWhereAsked(t *testing.T) {
 	ctx := expect.Patiently(t)
 	set := startSet(t, ctx, 2)
@@ -91,7 +91,7 @@ func TestAvailabilityReadsWhereAsked(t *testing.T) {
 	}
 }
 
-// TestAvailabilityReadsWithoutAPrimary: who reads from standbys first goes on.
+// TestAvailabilityReadsWithoutAPrimary: readers of standbys go on.
 func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	ctx := expect.Patiently(t)
 	set := startSet(t, ctx, 2)
@@ -110,8 +110,8 @@ func TestAvailabilityReadsWithoutAPrimary(t *testing.T) {
 	}
 }
 
-// TestTransactionsOfStandbys: where reads go to a standby, transactions that only read do, at the
-// level that was asked for, which cannot be serializable.
+// TestTransactionsOfStandbys: read-only transactions go to a standby too, at the requested level,
+// which cannot be serializable.
 func TestTransactionsOfStandbys(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -153,7 +153,6 @@ func TestTransactionsOfStandbys(t *testing.T) {
 	}
 }
 
-// keyValueConnects keeps the connections of its last session.
 type keyValueConnects struct {
 	*schema
 	last *sqldb.Routed

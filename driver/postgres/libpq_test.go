@@ -13,9 +13,9 @@ import (
 	"assay/store"
 )
 
-// TestParametersOfLibpq has every key word of the manual (PostgreSQL 18, "Parameter Key
-// Words") with a value that libpq takes: it is sent to no server as a setting of the
-// server's, and what would mean something else without it is refused by its name.
+// TestParametersOfLibpq tries every key word of the manual (PostgreSQL 18, "Parameter Key Words").
+// None is sent as a setting of the server's, and one that would change the meaning is refused by
+// name.
 func TestParametersOfLibpq(t *testing.T) {
 	for parameter, effect := range map[string]string{
 		"host=127.0.0.1": "", "hostaddr=127.0.0.1": "", "port=5": "", "dbname=x": "", "user=u": "", "password=hunter2": "", "passfile=/none": "",
@@ -56,7 +56,7 @@ func TestParametersOfLibpq(t *testing.T) {
 	}
 }
 
-// TestTLSVersions are those of every way to the server.
+// TestTLSVersions hold for every way to the server.
 func TestTLSVersions(t *testing.T) {
 	config, _, err := parse(store.Target{Address: "postgres://h1,h2/d?sslmode=require&ssl_min_protocol_version=TLSv1.2&ssl_max_protocol_version=TLSv1.3"})
 	expect.NoError(t, err)
@@ -67,7 +67,7 @@ func TestTLSVersions(t *testing.T) {
 	}
 }
 
-// TestHostaddr: names are not looked up whose numbers are given.
+// TestHostaddr: names with given numbers are not looked up.
 func TestHostaddr(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
@@ -80,7 +80,7 @@ func TestHostaddr(t *testing.T) {
 	}
 }
 
-// TestFilesOfPostgresClients: a service and a file of passwords, as psql reads them.
+// TestFilesOfPostgresClients: service and password files, as for psql.
 func TestFilesOfPostgresClients(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
@@ -105,7 +105,7 @@ func TestFilesOfPostgresClients(t *testing.T) {
 	}
 }
 
-// FuzzAddress: whatever the address, an error tells nothing of the password.
+// FuzzAddress: no error shows the password.
 func FuzzAddress(f *testing.F) {
 	for _, query := range []string{"keepalives=1&hostaddr=1.2.3.4", "sslcrl=x", "oauth_client_secret=y&z", "host=a,b&port=1,2&hostaddr=::1", "%zz&hostaddr=a", "dialect=x&keepalives_idle=q", "password=other&sslmode=perhaps"} {
 		f.Add("h1:1,h2", query)

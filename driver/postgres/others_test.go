@@ -12,7 +12,7 @@ import (
 	"assay/internal/expect"
 )
 
-// others are what a user can make in a schema of ours, and on a table in it.
+// others are a user's objects in our schema, and on a table in it.
 func others(schema string) (all []drivertest.Other) {
 	table := func(t *testing.T) (name, column string) {
 		t.Helper()
@@ -62,8 +62,7 @@ func others(schema string) (all []drivertest.Other) {
 	return all
 }
 
-// alone runs a statement on a connection of its own, which is closed at once, and once a
-// query of one row.
+// alone runs a statement, and a query of one row, on connections of its own.
 func alone(t *testing.T, text string) {
 	t.Helper()
 	if err := once(t, text, nil); err != nil {
@@ -83,7 +82,7 @@ func once(t *testing.T, text string, parameters []any, into ...any) error {
 	return conn.QueryRow(context.Background(), text, parameters...).Scan(into...)
 }
 
-// othersPlainly are those that are told of without PostgreSQL's own catalog.
+// othersPlainly are those found without PostgreSQL's own catalog.
 func othersPlainly(all []drivertest.Other) (plain []drivertest.Other) {
 	for _, o := range all {
 		kind, _, _ := strings.Cut(o.Name, " ")

@@ -17,8 +17,7 @@ import (
 	"assay/workload/script"
 )
 
-// hostile are values that a server's configuration may have, with which a statement of
-// assay's would be refused, or return something else.
+// hostile are a server's settings that could break a statement of assay's or change its result.
 func hostile() map[string]string {
 	return map[string]string{
 		"client_encoding": "LATIN1", "standard_conforming_strings": "off", "datestyle": "German", "intervalstyle": "sql_standard",
@@ -30,8 +29,8 @@ func hostile() map[string]string {
 	}
 }
 
-// configure gives the database's new sessions these values until the test ends, and
-// functions that are not the server's the first place in the search path.
+// configure sets these values for new sessions until the test ends, and puts foreign functions
+// first in the search path.
 func configure(t *testing.T, names ...string) {
 	t.Helper()
 	conn := admin(t)
@@ -46,13 +45,12 @@ func configure(t *testing.T, names ...string) {
 	}
 }
 
-// supports are all workloads.
 func supports() []definition.Support {
 	return append(drivertest.Supports(Open, sqldb.Lacks()), definition.SupportOf(script.Definition(), Open, sqldb.Lacks()))
 }
 
-// TestConfiguredServersConvictNobody: nothing that the configuration sets for sessions has
-// assay call lost what is there, or keeps it from its work.
+// TestConfiguredServersConvictNobody: no setting for sessions makes data look lost, or blocks
+// assay.
 func TestConfiguredServersConvictNobody(t *testing.T) {
 	var names []string
 	for name := range hostile() {
@@ -71,7 +69,7 @@ func TestConfiguredServersConvictNobody(t *testing.T) {
 	})
 }
 
-// TestPinnedParameters: every connection has them, unless the address says otherwise.
+// TestPinnedParameters: every connection has them unless the address overrides them.
 func TestPinnedParameters(t *testing.T) {
 	var names []string
 	for name := range hostile() {
@@ -98,8 +96,7 @@ func TestPinnedParameters(t *testing.T) {
 	}
 }
 
-// TestTimeLimitsOfSessions hold for clients and not for what assay does itself, and are
-// among the settings.
+// TestTimeLimitsOfSessions hold for clients, not for assay's own work, and are reported.
 func TestTimeLimitsOfSessions(t *testing.T) {
 	conn := admin(t)
 	exec(t, conn, `ALTER DATABASE postgres SET statement_timeout = '300ms'`)

@@ -31,8 +31,7 @@ import (
 	"assay/workload/tpcc"
 )
 
-// startPooler starts PgBouncer before the test server and returns its host and port. Who
-// comes there is let in, and is the test's user behind it.
+// startPooler starts PgBouncer before the test server. It admits all clients as the test's user.
 func startPooler(t *testing.T, mode string, size int, more ...string) string {
 	t.Helper()
 	return startPoolerBefore(t, server, mode, size, more...)
@@ -87,9 +86,8 @@ func through(at string) store.Target {
 	return store.Target{Address: "postgres://assay@" + at + "/postgres", ConnectTimeout: 30 * time.Second}
 }
 
-// TestEveryWorkloadThroughAPooler: what a pooler keeps from sessions is done without, in
-// whatever mode, and whether it refuses parameters or ignores them. TPC-C, which takes longest, is
-// tried once.
+// TestEveryWorkloadThroughAPooler: in each mode, with parameters refused or ignored, assay works
+// without what the pooler keeps from sessions. TPC-C, the longest, runs once.
 func TestEveryWorkloadThroughAPooler(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -122,8 +120,7 @@ func parameterNames() []string {
 	return names
 }
 
-// TestLevelsThroughAPooler: a level that is asked for is that of every transaction, also
-// of statements that are one by themselves.
+// TestLevelsThroughAPooler: every transaction has the requested level, also single statements.
 func TestLevelsThroughAPooler(t *testing.T) {
 	to := through(startPooler(t, "transaction", 2))
 	to.Isolation = "repeatable read"
@@ -146,8 +143,8 @@ func TestLevelsThroughAPooler(t *testing.T) {
 	}
 }
 
-// TestManyClientsThroughFewConnections wait for each other in transaction mode. In
-// session mode there is none left for some of them, and that is said.
+// TestManyClientsThroughFewConnections wait for each other in transaction mode. In session mode
+// some get none, which is reported.
 func TestManyClientsThroughFewConnections(t *testing.T) {
 	for mode, works := range map[string]bool{"transaction": true, "session": false} {
 		to := through(startPooler(t, mode, 6))
@@ -177,8 +174,8 @@ func TestManyClientsThroughFewConnections(t *testing.T) {
 	exec(t, admin(t), `DROP SCHEMA IF EXISTS assay_bank CASCADE`)
 }
 
-// TestSettleBehindAPooler: a transaction that waits for a lock, of a session that was
-// abandoned, is waited for and ended, and others' are left alone.
+// TestSettleBehindAPooler: an abandoned session's waiting transaction is waited for and ended,
+// others' are left alone.
 func TestSettleBehindAPooler(t *testing.T) {
 	at := startPooler(t, "transaction", 5)
 	db := openBank(t, through(at))
@@ -211,11 +208,10 @@ func TestSettleBehindAPooler(t *testing.T) {
 	exec(t, blocker, `COMMIT`)
 }
 
-// TestKilledConnectionsBehindAPooler: the server's connections are ended under a run.
+// TestKilledConnectionsBehindAPooler: the server's connections are killed under a run.
 func TestKilledConnectionsBehindAPooler(t *testing.T) {
 	at := startPooler(t, "transaction", 3)
-	// A connection that is idle, or is just given another name, may be about to serve somebody
-	// else than the session whose name it has.
+	// An idle connection, or one that just changes its name, may be about to serve another session.
 	killer := admin(t)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan int)
@@ -241,7 +237,7 @@ func TestKilledConnectionsBehindAPooler(t *testing.T) {
 	}
 }
 
-// TestParametersThatAPoolerKeeps: one of the address would have no effect.
+// TestParametersThatAPoolerKeeps would have no effect in an address.
 func TestParametersThatAPoolerKeeps(t *testing.T) {
 	to := through(startPooler(t, "transaction", 5))
 	to.Address += "?statement_timeout=5s"
@@ -260,7 +256,7 @@ func TestParametersThatAPoolerKeeps(t *testing.T) {
 	}
 }
 
-// TestNobodyTakesAServerForAPooler: directly nothing changes.
+// TestNobodyTakesAServerForAPooler: without a pooler nothing changes.
 func TestNobodyTakesAServerForAPooler(t *testing.T) {
 	db := openBank(t, target(t))
 	defer db.Close()
@@ -269,8 +265,8 @@ func TestNobodyTakesAServerForAPooler(t *testing.T) {
 	}
 }
 
-// TestStatementsThroughAPooler: texts of a user's find the schema, and what is partly done
-// or cannot be in a transaction is said.
+// TestStatementsThroughAPooler: a user's texts find the schema, and partial or impossible
+// transactions are reported.
 func TestStatementsThroughAPooler(t *testing.T) {
 	target := through(startPooler(t, "transaction", 3, ""))
 	t.Run("outcomes", func(t *testing.T) {

@@ -23,14 +23,13 @@ import (
 	"assay/workload/smallbank"
 )
 
-// secret is the password of the test server; no error may tell it.
+// secret is the test server's password, which no error may show.
 const secret = "s3cr:t/of@the#test?"
 
-// bankSessionName is what the server calls the sessions of the run of provoked_test.go.
+// bankSessionName is the server's name for sessions of provoked_test.go.
 const bankSessionName = "assay bank session provoked"
 
-// server is the one server of this package's tests. It looks for deadlocks at once, and not after a
-// second of waiting.
+// server is this package's only server. It looks for deadlocks at once, not after a second.
 var server *cluster.Server
 
 func TestMain(m *testing.M) {
@@ -86,8 +85,7 @@ func target(t *testing.T, changes ...func(*url.URL)) store.Target {
 	return store.Target{Address: address(t, changes...), ConnectTimeout: 30 * time.Second}
 }
 
-// bankStore is the Store, and the schema below it, which keeps the connection of
-// the last session.
+// bankStore is a schema and its Store, which keeps the last session's connection.
 type bankStore struct {
 	bank.Store
 	store.Replicated
@@ -107,7 +105,6 @@ func (s *bankConnects) Connect(ctx context.Context, statements []sqldb.Statement
 	return c, err
 }
 
-// openOf opens a schema.
 func openOf(t *testing.T, target store.Target, schema store.Schema) store.Database {
 	t.Helper()
 	db, err := Open(t.Context(), target, schema)
@@ -129,7 +126,6 @@ func openBank(t *testing.T, target store.Target) *bankStore {
 	return &bankStore{db, replicated, below}
 }
 
-// admin is a plain connection beside the driver.
 func admin(t *testing.T) *pgx.Conn {
 	t.Helper()
 	return connectTo(t, server.Address())
@@ -150,7 +146,6 @@ func exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 	}
 }
 
-// TestStore runs what every driver passes.
 func TestStore(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
@@ -180,8 +175,8 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestWorkloads does a short run of each workload, with statements prepared and not, and at
-// the other levels of those whose statements follow from one another.
+// TestWorkloads runs each workload with and without prepared statements, and dependent statements
+// also at other levels.
 func TestWorkloads(t *testing.T) {
 	open, lacks := Open, sqldb.Lacks()
 	drivertest.ShortRuns(t, target(t), supports()...)
@@ -195,7 +190,6 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// makeForeign makes a schema that is not ours, with one table in it.
 func makeForeign(t *testing.T, workload string) (intact func(t *testing.T)) {
 	conn, schema := admin(t), "assay_"+workload
 	exec(t, conn, `CREATE SCHEMA `+schema)

@@ -19,20 +19,19 @@ import (
 	"assay/workload/bank"
 )
 
-// scene is a loaded bank with one session and a rival that is a plain
-// connection.
+// scene is a loaded bank with one session and a plain connection as a rival.
 type scene struct {
 	t       *testing.T
 	ctx     context.Context
 	store   *bankStore
 	session *bank.Session
-	// connection is that of the session.
+	// connection is the session's.
 	connection *connection
 	rival      *pgx.Conn
 	seq        uint64
 }
 
-// stage loads four accounts of 1000 and opens a session on the target.
+// setScene loads four accounts of 1000 and opens a session on the target.
 func setScene(t *testing.T, to store.Target) *scene {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
@@ -72,15 +71,13 @@ func (s *scene) next(source, destination int64) bank.Transfer {
 	return bank.Transfer{ID: workload.OperationID(1, s.seq), Source: source, Destination: destination, Amount: 10}
 }
 
-// start begins a transfer and returns where its reply will come.
 func (s *scene) start(ctx context.Context, t bank.Transfer) <-chan bank.Reply {
 	reply := make(chan bank.Reply, 1)
 	go func() { reply <- s.session.Transfer(ctx, t) }()
 	return reply
 }
 
-// awaitWait returns the server's process id of a session of this name once it
-// waits for an event of the kind.
+// awaitWait returns the process id of a named session that waits for an event of the kind.
 func awaitWait(t *testing.T, ctx context.Context, watcher *pgx.Conn, name, kind, event string) (pid int32) {
 	t.Helper()
 	for ctx.Err() == nil {
@@ -103,7 +100,7 @@ func (s *scene) rows(t bank.Transfer) (n int) {
 	return n
 }
 
-// wantFailed wants proof of no effect, and a session that goes on.
+// wantFailed requires proof of no effect and a usable session.
 func (s *scene) wantFailed(tr bank.Transfer, reply bank.Reply, class string) {
 	s.t.Helper()
 	if reply.Outcome != history.Failed || reply.Class != class || reply.Broken || reply.Duplicate || reply.Err == nil {
@@ -119,10 +116,9 @@ func (s *scene) wantFailed(tr bank.Transfer, reply bank.Reply, class string) {
 
 func TestDeadlock(t *testing.T) {
 	s := setScene(t, target(t, parameter("deadlock_timeout", "200ms")))
-	// The session is to close the circle, so that it is the one to find it: it
-	// is held up at account 1 until the rival, which has account 2, waits too.
-	// (By a lock, not by an update: after that the rival could overtake it on
-	// the way to the row's new version.)
+	// The session must close the circle, to be the one that finds it. It waits at account 1 until the
+	// rival, which has account 2, waits too. (A lock holds it: after an update the rival could
+	// overtake it on the way to the row's new version.)
 	blocker := admin(t)
 	exec(t, blocker, `BEGIN`)
 	exec(t, blocker, `SELECT FROM assay_bank.account WHERE id = 1 FOR UPDATE`)
@@ -147,8 +143,7 @@ func TestDeadlock(t *testing.T) {
 	s.wantFailed(tr, got, store.ClassDeadlock)
 }
 
-// TestSerializationFailure has a row get a new version while the session waits for it, of which
-// is told.
+// TestSerializationFailure: a row changes while the session waits for it.
 func TestSerializationFailure(t *testing.T) {
 	for _, isolation := range []string{"repeatable read", "serializable"} {
 		t.Run(isolation, func(t *testing.T) {
@@ -198,8 +193,7 @@ func TestReadOnlyServer(t *testing.T) {
 	}
 }
 
-// TestEndedByTheServer has the server end the statement, then the connection,
-// of a transfer that waits for a lock.
+// TestEndedByTheServer: the statement, then the connection, of a waiting transfer is killed.
 func TestEndedByTheServer(t *testing.T) {
 	s := setScene(t, target(t))
 	exec(t, s.rival, `BEGIN`)
@@ -228,8 +222,8 @@ func TestEndedByTheServer(t *testing.T) {
 	}
 }
 
-// TestErrorsOfCommitItself has deferred constraints refuse at COMMIT: a
-// violated constraint proves no effect, an error of any other kind does not.
+// TestErrorsOfCommitItself: deferred constraints refuse at COMMIT. A violated constraint proves no
+// effect, other errors do not.
 func TestErrorsOfCommitItself(t *testing.T) {
 	s := setScene(t, target(t))
 	exec(t, s.rival, `ALTER TABLE assay_bank.transfer ADD CONSTRAINT late UNIQUE (amount) DEFERRABLE INITIALLY DEFERRED`)
@@ -261,9 +255,8 @@ func TestCommitAnsweredByRollback(t *testing.T) {
 	}
 }
 
-// TestStandbyGivenUp cancels the wait for a synchronous standby that does not
-// exist: the commit is there, and not what was asked for. What a repetition meets is no
-// acknowledgement either.
+// TestStandbyGivenUp cancels the wait for a missing synchronous standby: the commit is there, but
+// not as requested. A repetition that meets it is not acknowledged either.
 func TestStandbyGivenUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()
@@ -305,8 +298,8 @@ func TestStandbyGivenUp(t *testing.T) {
 	}
 }
 
-// TestSettleEndsWhatIsAbandoned has a session wait for a lock while its client
-// is gone and the network silent, so that nobody tells the server.
+// TestSettleEndsWhatIsAbandoned: the client of a waiting session is gone, and a silent network
+// hides that from the server.
 func TestSettleEndsWhatIsAbandoned(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)

@@ -9,16 +9,14 @@ import (
 	"assay/store"
 )
 
-// TestPublicationOfAllTables: where each change is published, a table without a key cannot be
-// updated.
+// TestPublicationOfAllTables: then a table without a key cannot be updated.
 func TestPublicationOfAllTables(t *testing.T) {
 	alone(t, `CREATE PUBLICATION everything FOR ALL TABLES`)
 	t.Cleanup(func() { alone(t, `DROP PUBLICATION everything`) })
 	drivertest.ShortRuns(t, target(t), drivertest.Supports(Open, sqldb.Lacks())...)
 }
 
-// TestRefusedBeforeLoading: what the server will not do later is told by Create, which
-// leaves nothing.
+// TestRefusedBeforeLoading: Create reports what the server will refuse later, and leaves nothing.
 func TestRefusedBeforeLoading(t *testing.T) {
 	for name, trigger := range map[string]string{
 		"an index that is made late": `CREATE EVENT TRIGGER refusing ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION refuse_event()`,

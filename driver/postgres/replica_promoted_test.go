@@ -15,8 +15,8 @@ import (
 	"assay/store"
 )
 
-// testPromoted has one standby promoted by somebody, and the other one follow it: that is further on a
-// timeline of its own, and never catches up with the primary.
+// testPromoted: a standby is promoted behind the driver's back and the other follows it. On their
+// own timeline they never catch up with the primary.
 func testPromoted(t *testing.T, p *troupe) {
 	promoted, follower := connectTo(t, p.at(2)), connectTo(t, p.at(1))
 	port := func(node int) string { return "port='" + strconv.Itoa(p.set.Node(node).Port) + "'" }
@@ -42,7 +42,7 @@ func testPromoted(t *testing.T, p *troupe) {
 	}
 }
 
-// awaitReceiver waits until what a standby says of how it receives the log is so.
+// awaitReceiver waits for a condition on a standby's log receiver.
 func awaitReceiver(t *testing.T, ctx context.Context, standby *pgx.Conn, so string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, expect.Patience)

@@ -24,8 +24,7 @@ import (
 	"assay/workload/entity"
 )
 
-// troupe is a primary with two standbys, of which one confirms each commit, and
-// a bank on them.
+// troupe is a bank on a primary with two standbys, one of which confirms each commit.
 type troupe struct {
 	t     *testing.T
 	ctx   context.Context
@@ -34,7 +33,6 @@ type troupe struct {
 	seq   uint64
 }
 
-// startSet starts a primary with standbys.
 func startSet(t *testing.T, ctx context.Context, nodes int) *streaming.Plain {
 	t.Helper()
 	set, err := streaming.StartPlain(ctx, streaming.PlainOptions{Placement: streaming.Placement{Nodes: nodes, Password: secret},
@@ -44,7 +42,7 @@ func startSet(t *testing.T, ctx context.Context, nodes int) *streaming.Plain {
 	return set
 }
 
-// atNodes is the set's address with these nodes, or other hosts, in this order.
+// atNodes is the set's address with these nodes, or other hosts, in order.
 func atNodes(t *testing.T, set *streaming.Plain, hosts ...string) string {
 	t.Helper()
 	u, err := url.Parse(set.Address())
@@ -66,7 +64,6 @@ func gather(t *testing.T) *troupe {
 	return p
 }
 
-// at is the address of one node.
 func (p *troupe) at(node int) string { return atNodes(p.t, p.set, p.set.Node(node).Address()) }
 
 func (p *troupe) open(address string) *bankStore {
@@ -83,10 +80,9 @@ func (p *troupe) members() ([]bank.Replica, map[string]error) {
 	return members, unreachable
 }
 
-// member is standby i as Replicas names it.
+// member is standby i's name in Replicas.
 func (p *troupe) member(i int) bank.Replica { return bank.Replica{Name: p.set.Node(i + 1).Address()} }
 
-// transfer does n transfers, and some clients at the same time.
 func (p *troupe) transfer(db *bankStore, n int) {
 	p.t.Helper()
 	var all sync.WaitGroup
@@ -108,7 +104,6 @@ func (p *troupe) transfer(db *bankStore, n int) {
 	p.seq += uint64(n)
 }
 
-// read reads a member, with the rows of the journal in the order of their ids.
 func (p *troupe) read(member bank.Replica) drivertest.Snapshot {
 	p.t.Helper()
 	s, err := drivertest.ReadReplica(p.ctx, p.store, member)
@@ -126,8 +121,7 @@ func (p *troupe) catchUp(member bank.Replica, within time.Duration) error {
 	return p.store.CatchUp(ctx, member)
 }
 
-// TestReplicas shares one primary and its standbys, so each subtest leaves them
-// healthy, but for the last.
+// TestReplicas: subtests share one set and leave it healthy, except the last.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	p := gather(t)
@@ -170,7 +164,7 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	}
 }
 
-// testCommitsNotYetWritten has commits answered before they are on the disk.
+// testCommitsNotYetWritten: commits are answered before they are on the disk.
 func testCommitsNotYetWritten(t *testing.T, p *troupe) {
 	u, err := url.Parse(p.at(0))
 	expect.NoError(t, err)
@@ -186,7 +180,7 @@ func testCommitsNotYetWritten(t *testing.T, p *troupe) {
 	}
 }
 
-// testReplayHeldBack has a standby receive the log and not replay it.
+// testReplayHeldBack: a standby receives the log without replaying it.
 func testReplayHeldBack(t *testing.T, p *troupe) {
 	standby := connectTo(t, p.at(2))
 	before := p.read(p.member(1))
@@ -255,8 +249,7 @@ func testOneServerTwoNames(t *testing.T, p *troupe) {
 	}
 }
 
-// testAnotherPrimary has a host in the address that replicates from nobody, as
-// an old primary that came back does.
+// testAnotherPrimary: a host in the address is a former primary that follows none.
 func testAnotherPrimary(t *testing.T, p *troupe) {
 	alone, err := url.Parse(server.Address())
 	expect.NoError(t, err)
@@ -280,14 +273,13 @@ func testUnknownMember(t *testing.T, p *troupe) {
 	}
 }
 
-// testChangedBehindItsBack changes a balance in the standby's own file while it
-// is down, where no log can tell.
+// testChangedBehindItsBack changes a balance in a dead standby's file, of which no log tells.
 func testChangedBehindItsBack(t *testing.T, p *troupe) {
 	const before, after = 0x123456789abcdef, 0x123456789abcde0
 	conn := connectTo(t, p.at(0))
 	exec(t, conn, `UPDATE assay_bank.account SET balance = $1 WHERE id = 3`, int64(before))
-	// With checksums the first read of a changed row changes its page once more
-	// (hint bits), which must not reach the standby afterwards.
+	// With checksums the first read of a changed row changes its page again (hint bits), which must
+	// not reach the standby later.
 	exec(t, conn, `SELECT count(*) FROM assay_bank.account`)
 	exec(t, conn, `CHECKPOINT`)
 	expect.NoError(t, p.catchUp(p.member(1), expect.Patience))
@@ -307,7 +299,7 @@ func testChangedBehindItsBack(t *testing.T, p *troupe) {
 	}
 }
 
-// patch replaces a number in a file, where it must be at least once.
+// patch replaces a number in a file that must have it.
 func patch(t *testing.T, path string, before, after uint64) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -324,7 +316,6 @@ func patch(t *testing.T, path string, before, after uint64) {
 	expect.NoError(t, file.Close())
 }
 
-// TestPrimaryIsLookedFor names the standby first.
 func TestPrimaryIsLookedFor(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()
@@ -348,7 +339,7 @@ func TestPrimaryIsLookedFor(t *testing.T) {
 	}
 }
 
-// testBehindAFront has the address name where clients connect, and the servers behind it.
+// testBehindAFront: the address names the clients' front and the servers behind it.
 func testBehindAFront(t *testing.T, p *troupe) {
 	nodes := nodesParameter + "=" + p.set.Node(0).Address() + "," + p.set.Node(1).Address() + "," + p.set.Node(2).Address()
 	address := p.at(0) + "&" + nodes

@@ -11,8 +11,7 @@ import (
 	"assay/workload/script"
 )
 
-// BenchmarkScript tells what a transaction of five statements, those of pgbench, costs one
-// session, statement by statement.
+// BenchmarkScript measures a session's cost of pgbench's five statements, one by one.
 func BenchmarkScript(b *testing.B) {
 	ctx, cancel := context.WithTimeout(b.Context(), time.Hour) // as an attempt has one
 	defer cancel()

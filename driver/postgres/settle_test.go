@@ -6,9 +6,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestSettleLeavesOtherRunsAlone: sessions of another run, of the same workload
-// in the same database, are neither waited for nor ended; those of this run are,
-// also by a database that has not made the schema.
+// TestSettleLeavesOtherRunsAlone: sessions of another run, even of the same workload and database,
+// are left alone. This run's are ended, even by a database that did not make the schema.
 func TestSettleLeavesOtherRunsAlone(t *testing.T) {
 	s := setScene(t, target(t))
 	other := connectTo(t, address(t, parameter("application_name", "assay bank session another-run")))

@@ -11,7 +11,7 @@ import (
 	"assay/internal/expect"
 )
 
-// TestSocketOptions are those of the connection's socket; see socket(7), tcp(7).
+// TestSocketOptions of the connection; see socket(7), tcp(7).
 func TestSocketOptions(t *testing.T) {
 	for query, want := range map[string]socketOptions{
 		"keepalives=0": {},
@@ -28,11 +28,9 @@ func TestSocketOptions(t *testing.T) {
 	}
 }
 
-// socketOptions are what libpq's parameters set: keepalives, _idle, _interval and _count,
-// tcp_user_timeout.
+// socketOptions are set by libpq's keepalives, _idle, _interval, _count and tcp_user_timeout.
 type socketOptions struct{ alive, idle, interval, count, timeout int }
 
-// plainSocket is the socket of a connection without TLS.
 func plainSocket(t *testing.T, c net.Conn) *net.TCPConn {
 	t.Helper()
 	socket, is := c.(*net.TCPConn)

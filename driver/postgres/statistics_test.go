@@ -15,7 +15,7 @@ func TestStatistics(t *testing.T) {
 	})
 }
 
-// TestStatisticsOfALockWait: a session that waits for another one's lock is counted.
+// TestStatisticsOfALockWait counts a session that waits for another's lock.
 func TestStatisticsOfALockWait(t *testing.T) {
 	account, err := OpenStatistics(t.Context(), target(t))
 	expect.NoError(t, err)
@@ -38,8 +38,7 @@ func TestStatisticsOfALockWait(t *testing.T) {
 	expect.NoError(t, <-ended)
 }
 
-// TestStatisticsByVersion: the views of the log and of checkpoints are asked for where
-// they are.
+// TestStatisticsByVersion asks only for existing views of the log and of checkpoints.
 func TestStatisticsByVersion(t *testing.T) {
 	for version, want := range map[int64]string{
 		130000: queryActivity + queryWriter, 140000: queryActivity + queryLog + queryWriter, 170000: queryActivity + queryLog + queryCheckpointer,

@@ -8,8 +8,7 @@ import (
 	"assay/store/durability"
 )
 
-// TestTablesOfAUser wants what a user makes unlogged, or elsewhere, to be told, with
-// what that promises.
+// TestTablesOfAUser reports unlogged or distant tables, and what they promise.
 func TestTablesOfAUser(t *testing.T) {
 	for _, test := range []struct {
 		name       string

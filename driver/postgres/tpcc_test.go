@@ -10,8 +10,8 @@ import (
 	"assay/workload/tpcc"
 )
 
-// TestTPCCIsolation: at read committed, which is the default, what a transaction reads
-// twice may differ; a snapshot prevents that.
+// TestTPCCIsolation: at read committed, the default, two reads may differ; a snapshot prevents
+// that.
 func TestTPCCIsolation(t *testing.T) {
 	drivertest.RunTPCCIsolation(t, definition.SupportOf(tpcc.Definition(), Open, sqldb.Lacks()), func(isolation string) store.Target { return at(t, isolation) },
 		map[string][]int{"": {7, 8, 9}, "repeatable read": nil, "serializable": nil})

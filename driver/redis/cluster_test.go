@@ -15,8 +15,8 @@ import (
 	"assay/workload/availability"
 )
 
-// TestRedisCluster has three primaries with a replica each: what every driver passes, every
-// workload, and a failover of the server that has the rows.
+// TestRedisCluster has three primaries with a replica each, the conformance suite, all workloads,
+// and a failover of the server with the rows.
 func TestRedisCluster(t *testing.T) {
 	t.Parallel()
 	c := start(t, cluster.Options{Layout: server.Layout{Nodes: 6}, Sharded: true, DownAfter: 2 * time.Second, Settings: durable()})
@@ -34,7 +34,7 @@ func TestRedisCluster(t *testing.T) {
 	t.Run("Failover", func(t *testing.T) { testFailover(t, c, 1) })
 }
 
-// testClusterAddresses: a server of a Redis Cluster is refused as one alone, and the other way round.
+// testClusterAddresses: a server of a Redis Cluster is refused as a single one, and the reverse.
 func testClusterAddresses(t *testing.T, c *cluster.Cluster) {
 	alone := start(t, cluster.Options{})
 	for _, address := range []string{"redis://" + c.Node(0).Address(), "redis+cluster://" + alone.Node(0).Address(), c.Address() + "1"} {
@@ -45,7 +45,7 @@ func testClusterAddresses(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// testOneSlot: with transactions every key of ours is on the server that is called the primary.
+// testOneSlot: with transactions the primary has all our keys.
 func testOneSlot(t *testing.T, c *cluster.Cluster) {
 	of := availability.Schema()
 	of.Transactions = true
@@ -60,10 +60,9 @@ func testOneSlot(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// spreadRows is how many rows are inserted where they are to be spread.
 const spreadRows = 60
 
-// testSpread: without transactions each primary has rows, all are found, and none is left.
+// testSpread: without transactions each primary has rows, and all are found and removed.
 func testSpread(t *testing.T, c *cluster.Cluster) {
 	d, s := records(t, c.Address())
 	insertAll(t, s, spreadRows)
@@ -101,7 +100,6 @@ func testSpread(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// testSlotOf: assay knows the slot of a key as Redis does.
 func testSlotOf(t *testing.T, c *cluster.Cluster) {
 	client := somebody(t, c.Node(0).Address())
 	for _, key := range []string{"", "a", "{a}b", "x{a}", "{}a", "{a", "a}{b}{c}", "{{a}}", "assay:w:r:é{\x00}", "123456789"} {
@@ -111,9 +109,8 @@ func testSlotOf(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// testPrimaryAway: while a primary is away that nothing takes the place of, the rows of the others are
-// served, by a session that was there and by one that is opened meanwhile, also if the mark is away;
-// and all is there again with it.
+// testPrimaryAway: while a primary without a replica is away, old and new sessions reach the rows
+// of the others, even if the mark is away. All is there again with it.
 func testPrimaryAway(t *testing.T, c *cluster.Cluster) {
 	for i := range 6 {
 		client := somebody(t, c.Node(i).Address())
@@ -166,7 +163,6 @@ func insertAll(t *testing.T, s *session, count int64) {
 	}
 }
 
-// keysOf are how many keys each primary has, by its number.
 func keysOf(t *testing.T, c *cluster.Cluster) map[int]int64 {
 	t.Helper()
 	all := map[int]int64{}
@@ -179,7 +175,7 @@ func keysOf(t *testing.T, c *cluster.Cluster) map[int]int64 {
 	return all
 }
 
-// testClusterStatistics: the account is that of the server that is called the primary.
+// testClusterStatistics are of the server that is called the primary.
 func testClusterStatistics(t *testing.T, c *cluster.Cluster) {
 	of, err := OpenStatistics(expect.Patiently(t), store.Target{Address: c.Address()})
 	expect.NoError(t, err)

@@ -16,8 +16,8 @@ import (
 	"assay/workload/definition"
 )
 
-// TestEncrypted has a server alone, one that Sentinels watch, and a Redis Cluster, each of which speaks
-// TLS alone: short runs, and a primary that is lost where another one takes its place.
+// TestEncrypted runs a single server, Sentinels and a Redis Cluster with TLS alone: short runs, and
+// a failover where there is one.
 func TestEncrypted(t *testing.T) {
 	t.Parallel()
 	authority, other := drivertest.NewAuthority(t, "servers"), drivertest.NewAuthority(t, "others")

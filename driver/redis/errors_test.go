@@ -21,7 +21,7 @@ import (
 	"assay/workload/availability"
 )
 
-// testRefusals has a server refuse writes for each reason that can be brought about on it.
+// testRefusals provokes each reason to refuse writes.
 func testRefusals(t *testing.T, address string) {
 	client := somebody(t, address)
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func testRefusals(t *testing.T, address string) {
 		{classFewReplicas, classFewReplicas, func(t *testing.T) { configure(t, client, "min-replicas-to-write", "1") }},
 		{classMemory, classMemory, func(t *testing.T) { configure(t, client, "maxmemory", "1") }},
 		{store.ClassNotPrimary, store.ClassNotPrimary, func(t *testing.T) { follow(t, client) }},
-		// A write is refused as such; a transaction fails at its first read.
+		// A write is refused as such, a transaction at its first read.
 		{store.ClassNotPrimary, classPrimaryDown, func(t *testing.T) {
 			configure(t, client, "replica-serve-stale-data", "no")
 			follow(t, client)
@@ -54,13 +54,13 @@ func testRefusals(t *testing.T, address string) {
 	t.Run(classLoading, func(t *testing.T) { testLoading(t, client, address) })
 }
 
-// follow makes the server a replica of nobody who is there, until the test ends.
+// follow makes the server a replica of a missing primary until the test ends.
 func follow(t *testing.T, client *goredis.Client) {
 	tell(t, client, "replicaof", "127.0.0.1", "1")
 	t.Cleanup(func() { tell(t, client, "replicaof", "no", "one") })
 }
 
-// loop has the server execute a script without end, until the test ends.
+// loop keeps the server busy with a script until the test ends.
 func loop(t *testing.T, client *goredis.Client) {
 	configure(t, client, "busy-reply-threshold", "10")
 	ended := make(chan error, 1)
@@ -80,7 +80,6 @@ func loop(t *testing.T, client *goredis.Client) {
 	t.Fatal("the server is not busy")
 }
 
-// testLoading has the server load its data anew, slowly, and sends it something meanwhile.
 func testLoading(t *testing.T, client *goredis.Client, address string) {
 	_, s := records(t, "redis://"+address)
 	for n := range int64(300) {
@@ -109,7 +108,6 @@ func testLoading(t *testing.T, client *goredis.Client, address string) {
 	wantNothing(t, s, 2000)
 }
 
-// testChanged has what a transaction has read changed before its commit.
 func testChanged(t *testing.T, address string) {
 	d, s := records(t, "redis://"+address)
 	other := sessionOn(t, d)
@@ -128,7 +126,7 @@ func testChanged(t *testing.T, address string) {
 	if r := s.transact(ctx, 8, func() { other.insertRecord(ctx, 9) }); r.Outcome != history.Committed {
 		t.Errorf("another row was changed meanwhile: %+v", r)
 	}
-	// What a transaction that was left had read is watched no more.
+	// The reads of an abandoned transaction are no longer watched.
 	left := errors.New("left")
 	s.Transaction(ctx, true, func(ctx context.Context, tx store.Transaction) error {
 		_, err := tx.Do(ctx, readOne, func(store.Row) error { return nil }, values(&d.of.Tables[0], 20)[:d.of.Tables[0].Keys()]...)
@@ -140,8 +138,7 @@ func testChanged(t *testing.T, address string) {
 	}
 }
 
-// testNotReplicated asks for more replicas than there are: the write is done and not
-// acknowledged.
+// testNotReplicated wants too many replicas: the write is done and not acknowledged.
 func testNotReplicated(t *testing.T, address string) {
 	records(t, "redis://"+address)
 	d := opened(t, "redis://"+address+"/?wait=1&waitMS=50")
@@ -162,7 +159,6 @@ func testNotReplicated(t *testing.T, address string) {
 	}
 }
 
-// testKilled has the connection closed by the server.
 func testKilled(t *testing.T, address string) {
 	d, s := records(t, "redis://"+address)
 	client := somebody(t, address)
@@ -191,7 +187,7 @@ func killAll(t *testing.T, client *goredis.Client, name string) {
 	}
 }
 
-// testSettle has a session open that Settle ends, and one of another run that it leaves.
+// testSettle: Settle ends a session, and leaves one of another run.
 func testSettle(t *testing.T, address string) {
 	d, s := records(t, "redis://"+address)
 	client := somebody(t, address)
@@ -227,7 +223,7 @@ func testBlocked(t *testing.T, address string) {
 	})
 }
 
-// TestCannotSave has a server refuse writes since it cannot write its snapshot.
+// TestCannotSave: the server refuses writes because it cannot write its snapshot.
 func TestCannotSave(t *testing.T) {
 	c := start(t, cluster.Options{Settings: []string{"save 3600 1"}})
 	address := c.Node(0).Address()
@@ -241,7 +237,7 @@ func TestCannotSave(t *testing.T) {
 	tell(t, client, "save") // and it takes writes again
 }
 
-// TestEvicted: keys whose mark the server has evicted are left alone, and the eviction is named.
+// TestEvicted: keys without their evicted mark are left alone, and the eviction is named.
 func TestEvicted(t *testing.T) {
 	c := start(t, cluster.Options{})
 	client := somebody(t, c.Node(0).Address())
@@ -267,7 +263,7 @@ func TestEvicted(t *testing.T) {
 	}
 }
 
-// failSaving puts a folder where the server writes its snapshot, which it then cannot rename.
+// failSaving puts a folder in the place of the server's snapshot.
 func failSaving(t *testing.T, client *goredis.Client, file string) {
 	t.Helper()
 	expect.NoError(t, os.Mkdir(file, 0o700))
@@ -282,7 +278,6 @@ func failSaving(t *testing.T, client *goredis.Client, file string) {
 	t.Fatal("the snapshot was written")
 }
 
-// TestCluster: a server of a Redis Cluster is refused.
 func TestCluster(t *testing.T) {
 	bus, err := new(server.Ports).Next() // its own choice may be taken by a client
 	expect.NoError(t, err)
@@ -293,7 +288,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// TestMeanings: what is in the table proves that nothing was done, and nothing else does.
+// TestMeanings: only the table's texts prove that nothing was done.
 func TestMeanings(t *testing.T) {
 	for text, class := range map[string]string{
 		"MOVED 3999 127.0.0.1:6381":                        classSlots,
@@ -323,7 +318,7 @@ func TestMeanings(t *testing.T) {
 		{serverError("EXECABORT Transaction discarded because of previous errors."), []*command{readOnly}, history.Failed, store.ClassNotPrimary},
 		{serverError("EXECABORT Transaction discarded because of: OOM command not allowed"), nil, history.Failed, classMemory},
 		{serverError("EXECABORT Transaction discarded because of previous errors."), nil, history.Failed, classAborted},
-		// MULTI was refused, and what came behind it was done.
+		// MULTI was refused, and the commands behind it were executed.
 		{serverError("ERR EXEC without MULTI"), nil, history.Unknown, store.ClassOther},
 		{serverError("READONLY it is answered to EXEC alone"), nil, history.Unknown, store.ClassNotPrimary},
 	} {

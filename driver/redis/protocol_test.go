@@ -10,7 +10,7 @@ import (
 	"assay/internal/expect"
 )
 
-// TestProtocol: how a command is sent, and every kind of answer (manual, "Redis serialization
+// TestProtocol: the form of commands and of every kind of answer (manual, "Redis serialization
 // protocol specification").
 func TestProtocol(t *testing.T) {
 	if got, want := string(newCommand("set", "k", "", "a\r\nb").appendTo(nil)), "*4\r\n$3\r\nset\r\n$1\r\nk\r\n$0\r\n\r\n$4\r\na\r\nb\r\n"; got != want {

@@ -17,7 +17,6 @@ import (
 	"assay/workload/availability"
 )
 
-// durable has a server keep all that it has acknowledged.
 func durable() []string { return []string{"appendonly yes", "appendfsync always"} }
 
 func start(t *testing.T, o cluster.Options) *cluster.Cluster {
@@ -28,14 +27,12 @@ func start(t *testing.T, o cluster.Options) *cluster.Cluster {
 	return c
 }
 
-// somebody is another client of a server.
 func somebody(t *testing.T, address string) *goredis.Client {
 	client := goredis.NewClient(&goredis.Options{Addr: address, Protocol: 2, MaxRetries: -1, DisableIdentity: true, ReadTimeout: expect.Patience})
 	expect.AtEnd(t, client.Close)
 	return client
 }
 
-// tell has somebody send a command, and returns the answer.
 func tell(t *testing.T, client *goredis.Client, command ...any) any {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience) // also while the test ends
@@ -47,7 +44,6 @@ func tell(t *testing.T, client *goredis.Client, command ...any) any {
 	return answer
 }
 
-// configure sets a parameter of the server until the test ends.
 func configure(t *testing.T, client *goredis.Client, name, value string) {
 	t.Helper()
 	before, _ := tell(t, client, "config", "get", name).([]any)
@@ -58,7 +54,6 @@ func configure(t *testing.T, client *goredis.Client, name, value string) {
 	t.Cleanup(func() { tell(t, client, "config", "set", name, before[1]) })
 }
 
-// secret is the password of the user assay.
 const secret = "s3cret/and@"
 
 func TestOneServer(t *testing.T) {
@@ -83,7 +78,6 @@ func TestOneServer(t *testing.T) {
 	t.Run("Users", func(t *testing.T) { testUsers(t, c.Node(0).Address()) })
 }
 
-// testStore runs what every driver passes.
 func testStore(t *testing.T, c *cluster.Cluster) {
 	server := c.Node(0).Address()
 	client := somebody(t, server)
@@ -108,7 +102,6 @@ func testStore(t *testing.T, c *cluster.Cluster) {
 	})
 }
 
-// theirs is a key of somebody else's.
 func theirs(client *goredis.Client, key string) drivertest.Other {
 	return drivertest.Other{
 		Name: key,
@@ -123,13 +116,12 @@ func theirs(client *goredis.Client, key string) drivertest.Other {
 	}
 }
 
-// records is a schema of records, made anew, with a session that inserts and reads them.
+// records makes a schema of records with a session that inserts and reads them.
 func records(t *testing.T, address string) (*database, *session) {
 	t.Helper()
 	return made(t, opened(t, address))
 }
 
-// made makes the schema anew, with a session.
 func made(t *testing.T, d *database) (*database, *session) {
 	t.Helper()
 	ctx := expect.Patiently(t)
@@ -155,7 +147,6 @@ func openedAs(t *testing.T, address string, of store.Schema) *database {
 	return db.(*database)
 }
 
-// The statements of sessionOn.
 const (
 	insertOne = iota
 	readOne
@@ -173,7 +164,6 @@ func sessionOn(t *testing.T, d *database) *session {
 	return opened.(*session)
 }
 
-// values are a row of a table with this number in the key.
 func values(table *store.Table, number int64) (all []store.Value) {
 	for _, c := range table.Columns {
 		switch c.Type {
@@ -188,12 +178,10 @@ func values(table *store.Table, number int64) (all []store.Value) {
 	return all
 }
 
-// insertRecord inserts a record.
 func (n *session) insertRecord(ctx context.Context, number int64) store.Reply {
 	return n.Run(ctx, store.Call{Statement: insertOne, Parameters: values(&n.of.Tables[0], number)})
 }
 
-// transact inserts a record in a transaction.
 func (n *session) transact(ctx context.Context, number int64, meanwhile func()) store.Reply {
 	return n.Transaction(ctx, true, func(ctx context.Context, tx store.Transaction) error {
 		_, err := tx.Do(ctx, insertOne, nil, values(&n.of.Tables[0], number)...)
@@ -204,14 +192,13 @@ func (n *session) transact(ctx context.Context, number int64, meanwhile func()) 
 	})
 }
 
-// readRecord reads a record, and says how many there are.
 func (n *session) readRecord(ctx context.Context, number int64) (found int, r store.Reply) {
 	r = n.Run(ctx, store.Call{Statement: readOne, Parameters: values(&n.of.Tables[0], number)[:n.of.Tables[0].Keys()],
 		Row: func(store.Row) error { found++; return nil }})
 	return found, r
 }
 
-// wantFailed wants a write, and a transaction of another session, refused with these classes.
+// wantFailed requires that a write, and a transaction of another session, are refused.
 func wantFailed(t *testing.T, alone, together *session, classes [2]string, number int64) {
 	t.Helper()
 	for i, r := range []store.Reply{alone.insertRecord(expect.Patiently(t), number), together.transact(expect.Patiently(t), number+1, nil)} {
@@ -221,7 +208,7 @@ func wantFailed(t *testing.T, alone, together *session, classes [2]string, numbe
 	}
 }
 
-// wantNothing wants the records not to be there that wantFailed was to write.
+// wantNothing requires that wantFailed's records are absent.
 func wantNothing(t *testing.T, s *session, number int64) {
 	t.Helper()
 	for _, n := range []int64{number, number + 1} {
@@ -231,8 +218,8 @@ func wantNothing(t *testing.T, s *session, number int64) {
 	}
 }
 
-// testUsers has users refused: without a password, with a wrong one, and one that must not
-// begin transactions.
+// testUsers refuses users without a password, with a wrong one, and without the right to
+// transactions.
 func testUsers(t *testing.T, address string) {
 	client := somebody(t, address)
 	tell(t, client, "acl", "setuser", "limited", "on", ">right", "~*", "&*", "+@all", "-multi")

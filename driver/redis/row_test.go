@@ -59,7 +59,7 @@ func TestKeysAreDistinct(t *testing.T) {
 	}
 }
 
-// TestSlotsOfLayouts: the mark and the lease are in one slot, whatever the rows are.
+// TestSlotsOfLayouts: the mark and the lease share a slot, wherever the rows are.
 func TestSlotsOfLayouts(t *testing.T) {
 	for _, transactions := range []bool{false, true} {
 		l := layoutOf(&settings{prefix: "mine", sharded: true}, &store.Schema{Workload: "w", Transactions: transactions})
@@ -73,7 +73,7 @@ func TestSlotsOfLayouts(t *testing.T) {
 	}
 }
 
-// TestNewestOwner: of what servers say of a slot the newest counts, and what is on its way is not said.
+// TestNewestOwner: the newest report about a slot counts, and migrations are left out.
 func TestNewestOwner(t *testing.T) {
 	var all owners
 	for _, line := range []string{

@@ -17,10 +17,9 @@ import (
 	"assay/workload/availability"
 )
 
-// downAfter is how soon Sentinels take a primary for down.
 const downAfter = time.Second
 
-// TestSentinels has a primary with replicas: what every driver passes, and a failover.
+// TestSentinels: the conformance suite and a failover with a primary and replicas.
 func TestSentinels(t *testing.T) {
 	t.Parallel()
 	c := start(t, cluster.Options{Layout: server.Layout{Nodes: 3}, DownAfter: downAfter, Settings: durable()})
@@ -33,7 +32,7 @@ func TestSentinels(t *testing.T) {
 	t.Run("Failover", func(t *testing.T) { testFailover(t, c, 2) })
 }
 
-// testDescription: what is told is what decides the durability.
+// testDescription describes what decides the durability.
 func testDescription(t *testing.T, address string) {
 	product, err := opened(t, address).Describe(expect.Patiently(t))
 	expect.NoError(t, err)
@@ -49,7 +48,6 @@ func testDescription(t *testing.T, address string) {
 	}
 }
 
-// testReplica: a replica takes no session, and is refused by an address.
 func testReplica(t *testing.T, c *cluster.Cluster) {
 	primary, err := c.Primary(expect.Patiently(t))
 	expect.NoError(t, err)
@@ -63,9 +61,8 @@ func recordsOf() store.Schema {
 	return store.Schema{Workload: "records", Tables: []store.Table{{Name: "record", Columns: store.Integers("id", "n")}}}
 }
 
-// testFailover kills the primary and starts it again: the session is refused or lost, another
-// works on the new primary and has all that was acknowledged once its replicas had it, and all members
-// are alike afterwards.
+// testFailover kills the primary and starts it again. The session is refused or lost, and another
+// has on the new primary all that the replicas confirmed. All members are equal afterwards.
 func testFailover(t *testing.T, c *cluster.Cluster, replicas int) {
 	of := availability.Schema()
 	of.Transactions = true // so that all is on the primary
@@ -99,7 +96,6 @@ func testFailover(t *testing.T, c *cluster.Cluster, replicas int) {
 	wantAlike(ctx, t, d, 1+replicas)
 }
 
-// wantAlike wants so many members with the same rows.
 func wantAlike(ctx context.Context, t *testing.T, d *database, want int) {
 	t.Helper()
 	var members []store.Replica

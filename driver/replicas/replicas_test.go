@@ -9,13 +9,13 @@ import (
 	"assay/internal/expect"
 )
 
-// late is a context whose deadline has passed and that has not been told.
+// late is a context past its deadline whose end is not signalled.
 type late struct{ context.Context }
 
 func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
 
-// TestCatchUpSaysWhereAServerWas: a connection that gives up at the deadline does not hide what
-// the server had said of itself.
+// TestCatchUpSaysWhereAServerWas: a connection that ends at the deadline keeps the server's last
+// report.
 func TestCatchUpSaysWhereAServerWas(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	asked := 0

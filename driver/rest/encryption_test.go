@@ -15,8 +15,7 @@ import (
 	"assay/workload/entity"
 )
 
-// startEncrypted runs a service behind TLS, as one that stands behind a proxy,
-// and returns its port. Its certificate is for names.
+// startEncrypted runs a service behind TLS, as behind a proxy. Its certificate is for names.
 func startEncrypted(t *testing.T, ca *drivertest.Authority, names ...string) (port string) {
 	t.Helper()
 	shown := ca.Server(names...)
@@ -59,8 +58,7 @@ func TestEncryptedConnections(t *testing.T) {
 	}
 }
 
-// describedTLS opens a database, writes through a session of its own, and returns
-// what that says of its connections.
+// describedTLS returns a database's description of its connections after a write.
 func describedTLS(t *testing.T, address string) (string, error) {
 	t.Helper()
 	db, err := Open(t.Context(), store.Target{Address: address}, entity.Schema())

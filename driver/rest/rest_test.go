@@ -30,14 +30,13 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// start runs a service over an SQLite file until the test ends, and returns its
-// address.
+// start runs a service over an SQLite file until the test ends.
 func start(t *testing.T, allowReset bool) (hostPort string, behind store.Database) {
 	t.Helper()
 	return startBehind(t, allowReset, func(l net.Listener) net.Listener { return l })
 }
 
-// startBehind is start with something around the listener.
+// startBehind is start with a wrapped listener.
 func startBehind(t *testing.T, allowReset bool, around func(net.Listener) net.Listener) (hostPort string, behind store.Database) {
 	t.Helper()
 	behind, err := sqlite.Open(t.Context(), store.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())
@@ -67,7 +66,6 @@ func open(t *testing.T, hostPort string) store.Database {
 	return db
 }
 
-// opened is a session of the workload's.
 func opened(t *testing.T, db store.Database) store.Session {
 	t.Helper()
 	s, err := db.Session(t.Context(), keyvalue.Statements(entity.Schema()))
@@ -80,7 +78,7 @@ func insert(ctx context.Context, s store.Session, e entity.Entity) store.Reply {
 	return s.Run(ctx, store.Call{Statement: keyvalue.Insert, Parameters: e.Values()}).Inserted()
 }
 
-// get reads an entity; found is its zero value if there is none.
+// get returns a zero entity if there is none.
 func get(ctx context.Context, s store.Session, id uuid.UUID) (found entity.Entity, r store.Reply) {
 	r = s.Run(ctx, store.Call{Statement: keyvalue.Get, Parameters: []store.Value{store.OfBytes(id[:])}, Row: func(row store.Row) (err error) {
 		found, err = entity.Of(row)
@@ -105,7 +103,7 @@ func TestEntityThroughTheService(t *testing.T) {
 	expect.NoError(t, db.Drop(t.Context()), db.Close())
 }
 
-// TestEveryBugIsFound that is seeded around the service, by the check that it names.
+// TestEveryBugIsFound, seeded around the service, by its check.
 func TestEveryBugIsFound(t *testing.T) {
 	for _, b := range entity.Bugs() {
 		hostPort, _ := start(t, true)
@@ -176,8 +174,8 @@ func TestRecordsThroughTheService(t *testing.T) {
 	}
 }
 
-// TestWhatTheServiceDoesNot: statements that it does not have are refused when the session
-// is opened, and tables when the database is.
+// TestWhatTheServiceDoesNot: unsupported statements are refused at the session's opening, tables at
+// the database's.
 func TestWhatTheServiceDoesNot(t *testing.T) {
 	hostPort, _ := start(t, true)
 	db := open(t, hostPort)
@@ -247,8 +245,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// answering is a server that answers every request on its connections with the
-// same text, and counts the requests.
+// answering answers every request with the same text and counts them.
 func answering(t *testing.T, text string) (s *session, asked *atomic.Int64) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -286,7 +283,7 @@ func answering(t *testing.T, text string) (s *session, asked *atomic.Int64) {
 	return opened(t, db).(*session), asked
 }
 
-// TestRequests are what net/http reads in them, from any address.
+// TestRequests: net/http reads them correctly, for any address.
 func TestRequests(t *testing.T) {
 	e := entity.Make(1, 2)
 	for address, want := range map[string]struct{ host, prefix string }{
@@ -311,7 +308,6 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// checkRequest reads a request and compares it.
 func checkRequest(t *testing.T, n *session, method, host, path, body string) {
 	t.Helper()
 	text := n.out
@@ -327,8 +323,8 @@ func checkRequest(t *testing.T, n *session, method, host, path, body string) {
 	}
 }
 
-// TestTheEndOfAContextMeetsTheAnswer: the session is closed while the deadline
-// of the request that is over is still being set; under the race detector.
+// TestTheEndOfAContextMeetsTheAnswer closes a session while the deadline of an ended request is
+// being set, under the race detector.
 func TestTheEndOfAContextMeetsTheAnswer(t *testing.T) {
 	for range 200 {
 		s, _ := answering(t, httpAnswer("201 Created", `{"id":"x"}`))
@@ -346,17 +342,15 @@ func TestTheEndOfAContextMeetsTheAnswer(t *testing.T) {
 	}
 }
 
-// readerFunc is a reader that is a function.
 type readerFunc func(p []byte) (int, error)
 
-// Read implements io.Reader.
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func httpAnswer(code, body string) string {
 	return "HTTP/1.1 " + code + "\r\nContent-Type: application/problem+json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
 }
 
-// TestAnswers: failed only where the service says so in its own words.
+// TestAnswers: an outcome is failed only if the service says so.
 func TestAnswers(t *testing.T) {
 	typed := func(status, outcome, class string) string {
 		return `{"type":"about:blank","title":"x","status":` + status + `,"detail":"d","outcome":"` + outcome + `","class":"` + class + `"}`
@@ -402,8 +396,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentTwice: net/http would send a read again when a connection
-// that was used before turns out to be broken.
+// TestNothingIsSentTwice: net/http would repeat a read on a broken reused connection.
 func TestNothingIsSentTwice(t *testing.T) {
 	hostPort, _ := start(t, true)
 	proxy := drivertest.NewProxy(t, hostPort)

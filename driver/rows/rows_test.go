@@ -22,8 +22,7 @@ func shop() map[string]*Table {
 
 func all(*Table, int) bool { return true }
 
-// TestAccess has rows be found by as many conditions as the order of the key, or of an index,
-// serves.
+// TestAccess uses as many conditions as the order of the key, or of an index, serves.
 func TestAccess(t *testing.T) {
 	from := store.Condition{Column: "left", Is: store.AtLeast, Value: store.Parameter(2)}
 	in := store.Condition{Column: "shelf", Is: store.In, Value: store.Parameter(2)}
@@ -55,7 +54,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestNotCompiled are statements that cannot be done.
+// TestNotCompiled are impossible statements.
 func TestNotCompiled(t *testing.T) {
 	for word, s := range map[string]store.Statement{
 		"language":   {Verb: store.Native, Text: "x"},
@@ -71,7 +70,7 @@ func TestNotCompiled(t *testing.T) {
 	}
 }
 
-// TestAssignments: all see the row as it was, and a sum that 64 bits do not hold is refused.
+// TestAssignments all see the old row, and a sum beyond 64 bits is refused.
 func TestAssignments(t *testing.T) {
 	p, err := Compile(shop(), &store.Statement{Verb: store.Update, Table: "item",
 		Set: []store.Assignment{store.Add("left", store.Old("left")), store.Set("sold", store.Parameter(1)), store.Set("marks", store.Parameter(2))}}, Ways{Usable: all})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStandardFormat scans each kind of value that libraries give.
+// TestStandardFormat scans each kind of value from libraries.
 func TestStandardFormat(t *testing.T) {
 	format := StandardFormat(func(text string, into []int64) ([]int64, error) { return append(into, int64(len(text))), nil })
 	for _, values := range [][]driver.Value{

@@ -2,7 +2,7 @@ package sqldb
 
 import "testing"
 
-// TestAlone: as long as no second session is open, whatever was before.
+// TestAlone: until a second session opens, whatever was before.
 func TestAlone(t *testing.T) {
 	var s Sessions
 	for i, step := range []struct {

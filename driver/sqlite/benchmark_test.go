@@ -11,8 +11,8 @@ import (
 	"assay/workload/bank"
 )
 
-// BenchmarkTransfer tells what one transfer of one session costs. The file is in TMPDIR:
-// in memory (/dev/shm) what is left is the processor's part, the disk's syncs left out.
+// BenchmarkTransfer measures a session's cost of a transfer. The file is in TMPDIR: in memory
+// (/dev/shm) only the processor's part remains.
 func BenchmarkTransfer(b *testing.B) {
 	ctx := b.Context()
 	db, err := Open(ctx, store.Target{Address: "sqlite:" + filepath.Join(b.TempDir(), "bank.db")}, bank.Schema())

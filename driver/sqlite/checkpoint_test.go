@@ -12,9 +12,8 @@ import (
 	"assay/workload/bank"
 )
 
-// TestCheckpointsUnderLoad has two processes work one file while a third connection runs
-// checkpoints of each kind, which also cut the write-ahead log off and begin it anew, until
-// both processes are killed. What either had been told is committed is there.
+// TestCheckpointsUnderLoad: two processes work on one file during checkpoints of each kind, some of
+// which restart the write-ahead log, until both are killed. All that was committed must be there.
 func TestCheckpointsUnderLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	address := "sqlite:" + path
@@ -49,8 +48,7 @@ func TestCheckpointsUnderLoad(t *testing.T) {
 	}
 }
 
-// checkpoints runs them until the processes have ended, and says how many of those that
-// begin the log anew were not kept from it.
+// checkpoints runs until the processes have ended and counts the unhindered restarts of the log.
 func checkpoints(t *testing.T, path string, ended <-chan struct{}) (whole int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")

@@ -12,8 +12,7 @@ import (
 	"assay/store"
 )
 
-// TestExisting works on a file that another program has made, and which keeps its way of the
-// journal.
+// TestExisting uses another program's file and keeps its journal mode.
 func TestExisting(t *testing.T) {
 	for _, journal := range []string{"delete", "wal"} {
 		t.Run(journal, func(t *testing.T) {

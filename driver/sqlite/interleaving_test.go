@@ -8,7 +8,7 @@ import (
 	"assay/store"
 )
 
-// TestInterleaving: one writer at a time, and readers with a snapshot, show nothing.
+// TestInterleaving: one writer at a time, and readers with a snapshot, show no anomaly.
 func TestInterleaving(t *testing.T) {
 	for _, journal := range []string{"wal", "delete"} {
 		t.Run(journal, func(t *testing.T) {

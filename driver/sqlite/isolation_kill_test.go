@@ -16,7 +16,6 @@ import (
 	"assay/workload/isolation"
 )
 
-// isolationRun is a run without end.
 func isolationRun(round string) (drivertest.ShortRun, error) {
 	seed, err := strconv.ParseUint(round, 10, 64)
 	c := isolation.Defaults()
@@ -37,14 +36,13 @@ func isolationChild(address, round string, _ io.Writer) error {
 	return run.Do(context.Background(), s, os.Getenv(childHistory))
 }
 
-// TestKilledIsolationRun kills the process in the middle of a run. The last
-// records are lost with it, and what they were of is in the database: this must
-// not convict it.
+// TestKilledIsolationRun kills the process in a run. The database has what the lost last records
+// were about, which must not convict it.
 func TestKilledIsolationRun(t *testing.T) {
 	binary, err := os.Executable()
 	expect.NoError(t, err)
 	lost := int64(0)
-	// Whether a kill comes in the middle is a matter of chance.
+	// Chance decides whether a kill comes in the middle.
 	for round := 0; round < 3 || lost == 0 && round < 15; round++ {
 		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + "?synchronous=off"
 		path := filepath.Join(t.TempDir(), "history")

@@ -24,7 +24,7 @@ func openIsolation(t *testing.T, address string) *lastFile {
 	return below
 }
 
-// TestOneFileOneWorkload: neither workload touches what the other has left.
+// TestOneFileOneWorkload: a workload leaves another's tables alone.
 func TestOneFileOneWorkload(t *testing.T) {
 	refuses := func(t *testing.T, s interface {
 		Find(context.Context) (*store.Leftover, error)
@@ -64,8 +64,8 @@ func TestOneFileOneWorkload(t *testing.T) {
 	})
 }
 
-// TestReadersDoNotQueue: with the write-ahead log a transaction that only
-// reads goes on while another writes, and sees nothing of it.
+// TestReadersDoNotQueue: with the write-ahead log a reader goes on during a write, and does not see
+// it.
 func TestReadersDoNotQueue(t *testing.T) {
 	s := openIsolation(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
 	expect.NoError(t, s.Create(t.Context(), store.Marker{Created: time.Now()}))
@@ -91,8 +91,8 @@ func TestReadersDoNotQueue(t *testing.T) {
 	}
 }
 
-// TestCallerOfReadLeaves: the operations are the caller's again as soon as it
-// has its answer, whatever the transaction still does.
+// TestCallerOfReadLeaves: the operations belong to the caller again after its answer, even if the
+// transaction works on.
 func TestCallerOfReadLeaves(t *testing.T) {
 	address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + "?journal=delete"
 	s := openIsolation(t, address)

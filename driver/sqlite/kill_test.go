@@ -20,12 +20,11 @@ import (
 	"assay/workload/bank"
 )
 
-// The test binary runs itself with these set, to be the process that is
-// killed.
+// With these variables set the test binary is the process that is killed.
 const (
 	childAddress = "ASSAY_TEST_SQLITE_ADDRESS"
 	childRound   = "ASSAY_TEST_SQLITE_ROUND"
-	// childHistory, if set, is where it records a run of workload isolation.
+	// childHistory is the file of a recorded run of isolation.
 	childHistory = "ASSAY_TEST_SQLITE_HISTORY"
 )
 
@@ -46,8 +45,7 @@ func TestMain(m *testing.M) {
 
 const childClients = 4
 
-// child does transfers and tells how each ended until it is killed, or nobody
-// listens any more.
+// child does transfers and reports their ends until it is killed.
 func child(address, round string, out io.Writer) error {
 	number, err := strconv.Atoi(round)
 	if err != nil {
@@ -83,8 +81,7 @@ func childTransfer(id int64) bank.Transfer {
 	return bank.Transfer{ID: id, Source: 1 + source, Destination: 1 + (source+1+int64(seq/4)%3)%4, Amount: 1 + int64(seq%7)}
 }
 
-// TestKilledProcess kills a process amid transfers. What it had been told is
-// committed must be there.
+// TestKilledProcess: what a process killed amid transfers reported as committed must be there.
 func TestKilledProcess(t *testing.T) {
 	for _, parameters := range []string{"", "?journal=delete"} {
 		t.Run("parameters "+parameters, func(t *testing.T) {
@@ -117,7 +114,7 @@ type childAnswer struct {
 	reply    bank.Reply
 }
 
-// runAndKill kills a child after so many answers and returns all that it told.
+// runAndKill kills a child after this many answers and returns them.
 func runAndKill(t *testing.T, address string, round, after int) []childAnswer {
 	t.Helper()
 	binary, err := os.Executable()

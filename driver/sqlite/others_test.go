@@ -9,7 +9,6 @@ import (
 	"assay/internal/expect"
 )
 
-// others are what a user can make in a file of ours.
 func others(path string) (all []drivertest.Other) {
 	execute := func(t *testing.T, text string) {
 		t.Helper()

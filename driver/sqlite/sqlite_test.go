@@ -16,14 +16,12 @@ import (
 	"assay/workload/bank"
 )
 
-// opened is the Store, and the file below it, which keeps the connection of the last
-// session.
+// opened is a file and its Store, which keeps the last session's connection.
 type opened struct {
 	bank.Store
 	below *lastFile
 }
 
-// openStore opens a database on this address and closes it with the test.
 func openStore(t *testing.T, address string) *opened {
 	t.Helper()
 	f, err := open(store.Target{Address: address}, bank.Schema())
@@ -49,7 +47,6 @@ func (s *lastFile) Session(ctx context.Context, statements []store.Statement) (s
 	})
 }
 
-// load makes accounts 1 to n of 1000 each.
 func load(t *testing.T, s bank.Store, n int64) *drivertest.Transfers {
 	t.Helper()
 	var accounts []bank.Account
@@ -70,7 +67,6 @@ func openSession(t *testing.T, s bank.Store) *bank.Session {
 	return n
 }
 
-// foreignFile is a file that assay did not make.
 type foreignFile struct {
 	path    string
 	content []byte
@@ -104,18 +100,18 @@ func (f *foreignFile) intact(t *testing.T) {
 	}
 }
 
-// TestForeignFiles: files that are no database of ours, whatever they are.
+// TestForeignFiles are refused, whatever they are.
 func TestForeignFiles(t *testing.T) {
 	ordinary := make([]byte, 5000)
 	copy(ordinary, "SQLite format 4 is not a thing")
-	// With our application id, and no mark.
+	// Our application id without a mark.
 	without := func(t *testing.T, path string) {
 		err := within(t.Context(), options{path: path}.dsn("rwc"), func(h *handle) error {
 			return h.change(t.Context(), `PRAGMA application_id = 1098085241; CREATE TABLE precious (x INTEGER)`)
 		})
 		expect.NoError(t, err)
 	}
-	// In WAL mode, whose log and index SQLite would make anew when it opens it.
+	// WAL mode, whose log and index SQLite would make again.
 	wal := func(t *testing.T, path string) {
 		err := within(t.Context(), options{path: path}.dsn("rwc"), func(h *handle) error {
 			return h.change(t.Context(), `PRAGMA journal_mode = wal; CREATE TABLE assay_mark (run TEXT);
@@ -197,8 +193,8 @@ func TestSettingsAreThoseInForce(t *testing.T) {
 	}
 }
 
-// TestLookAtShortFile: a file that is shorter than its header says, as when the
-// disk was full while the log was copied into it, is still known as ours.
+// TestLookAtShortFile: a file shorter than its header says, as after a full disk during a
+// checkpoint, is still known as ours.
 func TestLookAtShortFile(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "x.db")
 	load(t, openStore(t, "sqlite:"+whole).Store, 1000)
@@ -223,8 +219,8 @@ func TestMissingDirectory(t *testing.T) {
 	}
 }
 
-// TestAnotherConnectionHoldsUp: one that holds SQLite's write lock, or with a rollback journal
-// reads, which makes COMMIT fail with SQLITE_BUSY, and leaves nothing behind.
+// TestAnotherConnectionHoldsUp: with SQLite's write lock, or with a rollback journal a read, COMMIT
+// fails with SQLITE_BUSY and leaves nothing.
 func TestAnotherConnectionHoldsUp(t *testing.T) {
 	for journal, holds := range map[string]string{"wal": "BEGIN IMMEDIATE", "delete": "BEGIN; SELECT * FROM assay_account"} {
 		address := "sqlite:" + filepath.Join(t.TempDir(), "x.db") + "?journal=" + journal
@@ -250,9 +246,8 @@ func TestAnotherConnectionHoldsUp(t *testing.T) {
 	}
 }
 
-// TestCallerLeaves: a caller whose context ends gets its answer although the
-// transaction cannot go on, Settle waits for that transaction, and what was
-// said holds.
+// TestCallerLeaves: a caller whose context ends gets an answer, which holds. Settle waits for its
+// stuck transaction.
 func TestCallerLeaves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	address := "sqlite:" + path + "?journal=delete"
@@ -281,8 +276,7 @@ func TestCallerLeaves(t *testing.T) {
 	ledger.Check(t.Context(), t, s.Store)
 }
 
-// TestDiskFull reaches SQLite's limit of pages, which it reports as it does a
-// full disk.
+// TestDiskFull reaches SQLite's limit of pages, which looks like a full disk.
 func TestDiskFull(t *testing.T) {
 	s := openStore(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
 	ledger := load(t, s.Store, 2)
@@ -306,7 +300,7 @@ func TestDiskFull(t *testing.T) {
 	t.Error("the disk never filled")
 }
 
-// TestDropInUse: a file that another connection uses is not deleted under it.
+// TestDropInUse keeps a file that another connection uses.
 func TestDropInUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	s, other := openStore(t, "sqlite:"+path), openStore(t, "sqlite:"+path)

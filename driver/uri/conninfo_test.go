@@ -10,7 +10,7 @@ import (
 	"assay/store"
 )
 
-// TestKeywordForm: the other form of libpq's addresses means what a URL means.
+// TestKeywordForm: libpq's other form means the same as a URL.
 func TestKeywordForm(t *testing.T) {
 	for text, want := range map[string]string{
 		"host=127.0.0.1 port=5432 dbname=db user=me":                     "postgres://me@127.0.0.1:5432/db",
@@ -43,8 +43,7 @@ func TestKeywordForm(t *testing.T) {
 	}
 }
 
-// FuzzKeywordForm: what is accepted is a URL that redacts its password, and an error tells
-// nothing of it.
+// FuzzKeywordForm: an accepted text becomes a URL that redacts its password, and no error shows it.
 func FuzzKeywordForm(f *testing.F) {
 	for _, text := range []string{"host=a password='x y'", "user=u password=a@b/c?d#e host=h", "host=/run/x password=\\'", "host=a,b port=1,2,3 password=p", "dbname='a/b' password=p user=''"} {
 		f.Add(text)
