@@ -59,7 +59,7 @@ func TestChoiceOfNothing(t *testing.T) {
 	}
 }
 
-// sees tells from the cuts who gets packets of whom.
+// sees tells from the cuts whether packets pass.
 func sees(c choice, to, from string) bool {
 	for _, cut := range c.cuts {
 		if cut.node == to && slices.Contains(cut.from, from) || !cut.inOnly && cut.node == from && slices.Contains(cut.from, to) {
@@ -107,7 +107,7 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestPairs: the two sides lose sight of each other, and everybody else sees both.
+// TestPairs: the two sides do not see each other, and all others see both.
 func TestPairs(t *testing.T) {
 	random := randomness(3, Occurrence{})
 	for _, c := range []struct{ target, nodes, blind string }{
@@ -156,7 +156,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestNumbers: as many nodes as are asked for, with the labels that are asked for.
+// TestNumbers chooses the requested number of nodes with the requested labels.
 func TestNumbers(t *testing.T) {
 	members := nodes(5, 1)
 	for i := range members[:3] {
@@ -230,7 +230,7 @@ func TestCheckTarget(t *testing.T) {
 	}
 }
 
-// TestRoles: servers beside the nodes are meant by their role alone, and nodes never by it.
+// TestRoles: a role means only servers beside the nodes, and nothing else means them.
 func TestRoles(t *testing.T) {
 	members := nodes(3, 0)
 	for _, name := range []string{"pooler", "dcs1", "dcs2", "dcs3"} {

@@ -17,7 +17,6 @@ import (
 	"assay/internal/expect"
 )
 
-// recording keeps what a Recorder is told.
 type recording struct {
 	mu                   sync.Mutex
 	injected, healed     []Injection
@@ -42,8 +41,7 @@ func (r *recording) Healed(i Injection) {
 	}
 }
 
-// quickMongo is a set whose members end in order at once; 15 seconds, which they
-// leave their clients otherwise, are no part of any fault.
+// quickMongo's members end at once. The 15 seconds for their clients are no part of any fault.
 const quickMongo = "mongodb:3,election=2s,shutdown=100ms"
 
 func startCluster(t *testing.T, text string) *cluster.Cluster {
@@ -67,10 +65,10 @@ func parse(t *testing.T, texts ...string) []Fault {
 	return all
 }
 
-// patientPlan gives healing the time that it may need on a busy machine.
+// patientPlan allows healing as long as a busy machine needs.
 func patientPlan() Plan { return Plan{Seed: 7, HealWithin: expect.Patience} }
 
-// happen has faults happen to a cluster, and ends the test if one of them goes wrong.
+// happen has faults happen to a cluster and requires that none goes wrong.
 func happen(t *testing.T, c *cluster.Cluster, texts ...string) []Injection {
 	t.Helper()
 	done, err := Run(t.Context(), Servers(c), parse(t, texts...), patientPlan(), &recording{})
@@ -80,7 +78,7 @@ func happen(t *testing.T, c *cluster.Cluster, texts ...string) []Injection {
 	return done
 }
 
-// checkWhole fails the test unless all nodes run, undisturbed and in step.
+// checkWhole requires that all nodes run, undisturbed and in step.
 func checkWhole(t *testing.T, c *cluster.Cluster) {
 	t.Helper()
 	ctx := expect.Patiently(t)
@@ -104,7 +102,7 @@ func checkWhole(t *testing.T, c *cluster.Cluster) {
 	}
 }
 
-// each fault, and what its proof and its healing say.
+// Each fault with the words of its proof and of its healing.
 var real = []struct{ fault, proof, healing string }{
 	{"kill primary at 0s for 300ms", "refuses connections", "serves again"},
 	{"stop n2 at 0s for 300ms", "gone", "serves again"},
@@ -166,8 +164,7 @@ func TestEachFaultIsProvenAndHealed(t *testing.T) {
 	}
 }
 
-// TestTheEndInTheMiddleHeals ends the run while each kind of fault acts, and while it
-// is being brought about.
+// TestTheEndInTheMiddleHeals ends the run during each kind of fault, and during its beginning.
 func TestTheEndInTheMiddleHeals(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, quickMongo)
@@ -197,7 +194,7 @@ func TestTheEndInTheMiddleHeals(t *testing.T) {
 	}
 }
 
-// TestManagedFaultsOnWhoLeads: those that lead the nodes, and what stands before them, can be lost.
+// TestManagedFaultsOnWhoLeads: managers, proxies and poolers can be lost.
 func TestManagedFaultsOnWhoLeads(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "patroni:2,ttl=8s,loop_wait=2s,retry_timeout=3s,proxy=haproxy")
@@ -271,7 +268,7 @@ func TestAServerThatCannotBeStartedAgain(t *testing.T) {
 	folder := homeOf(t, victim)
 	kept := &recording{onInjected: func(i Injection) {
 		if i.Fault.Target == "n2" {
-			// A file where the folder of the data's journal should be.
+			// A file in the place of the journal's folder.
 			if err := os.RemoveAll(filepath.Join(folder, "journal")); err != nil {
 				t.Error(err)
 			}
@@ -292,7 +289,6 @@ func TestAServerThatCannotBeStartedAgain(t *testing.T) {
 	}
 }
 
-// homeOf is the server's private folder.
 func homeOf(t *testing.T, n *cluster.Node) string {
 	t.Helper()
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", n.PID()))
@@ -347,7 +343,7 @@ func TestValidateOnLoopback(t *testing.T) {
 	checkWhole(t, c)
 }
 
-// A server may end while a fault has hold of it; nobody starts it again but the fault's healing.
+// Only the fault's healing starts a server again that ends under the fault.
 func TestAServerThatEndsUnderAFaultIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "postgres:2")
@@ -360,7 +356,7 @@ func TestAServerThatEndsUnderAFaultIsStartedAgain(t *testing.T) {
 		expect.NoError(t, <-killed)
 		checkWhole(t, c)
 	}
-	// What another fault has ended is that fault's to start.
+	// Another fault's dead server is that fault's to start.
 	done := happen(t, c, "slowdisk n2 at 0s for 4s", "kill n2 at 3s for 4s")
 	if !strings.Contains(done[0].Healing, "down for another fault") || !done[0].Proven || !done[1].Healed {
 		t.Errorf("%+v", done)

@@ -15,20 +15,18 @@ import (
 	"assay/internal/expect"
 )
 
-// TestMain serves a disk where a test has started this program for that.
 func TestMain(m *testing.M) {
 	if disk.Child() {
 		os.Exit(disk.Serve())
 	}
-	// A limit of disk writes needs a disk, and the usual folder may lie in memory.
+	// A limit of disk writes needs a disk, and the usual folder may be in memory.
 	if err := os.Setenv("TMPDIR", "/var/tmp"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// keepWriting inserts rows into a PostgreSQL until the test ends, whatever becomes of
-// it.
+// keepWriting inserts rows into a PostgreSQL until the test ends, in spite of errors.
 func keepWriting(t *testing.T, c *cluster.Cluster) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -65,7 +63,7 @@ func insertRows(ctx context.Context, address string) error {
 	return nil
 }
 
-// TestDisksFail has the disk of a server that writes fail in each way.
+// TestDisksFail makes a writing server's disk fail in each way.
 func TestDisksFail(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "postgres:1,disk=faulty")
@@ -95,7 +93,7 @@ func TestDisksFail(t *testing.T) {
 	}
 }
 
-// TestOtherServersOnFaultyDisks: they start, work and come back.
+// TestOtherServersOnFaultyDisks start, work and come back.
 func TestOtherServersOnFaultyDisks(t *testing.T) {
 	for _, spec := range []string{"mongodb:1,shutdown=100ms,disk=faulty", "mariadb:1,disk=faulty-journal"} {
 		t.Run(spec, func(t *testing.T) {
@@ -168,8 +166,8 @@ func TestParseDiskFaults(t *testing.T) {
 	}
 }
 
-// TestAPrimaryWhoseDiskIsSlow answers questions though its syncs take seconds. What becomes of it
-// is told.
+// TestAPrimaryWhoseDiskIsSlow answers questions although syncs take seconds, and its fate is
+// reported.
 func TestAPrimaryWhoseDiskIsSlow(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "postgres:2,disk=faulty")
@@ -180,7 +178,7 @@ func TestAPrimaryWhoseDiskIsSlow(t *testing.T) {
 	checkWhole(t, c)
 }
 
-// TestAServerOnAStalledDiskIsKilled: it is gone at once, and comes back when the disk does.
+// TestAServerOnAStalledDiskIsKilled at once, and comes back with the disk.
 func TestAServerOnAStalledDiskIsKilled(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "mongodb:1,shutdown=100ms,disk=faulty")

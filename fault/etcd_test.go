@@ -8,8 +8,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestLeaderOfEtcd: the raft leader is lost in each way, another takes its place, and it
-// comes back. What only has the library of a shifted clock loaded is refused.
+// TestLeaderOfEtcd: each way to lose the raft leader brings another, and it comes back. A shifted
+// clock is refused.
 func TestLeaderOfEtcd(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "etcd:3")

@@ -16,7 +16,7 @@ import (
 	"assay/internal/yamlfile"
 )
 
-// ownHosts are two servers of the user's own, which are no databases: to kill them is to end a process.
+// ownHosts are two servers of a user's, no databases: killing one ends a process.
 func ownHosts(t *testing.T) (*Hosts, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ acts:
 	return h, dir
 }
 
-// TestHosts does what a user's commands do to a user's servers, and wants each proven and healed.
+// TestHosts applies a user's commands to a user's servers and requires proof and healing.
 func TestHosts(t *testing.T) {
 	h, _ := ownHosts(t)
 	for _, c := range []struct{ fault, node, proof, problem string }{
@@ -89,7 +89,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHostsHealWithoutUs: what assay has broken is mended should it end before it does so.
+// TestHostsHealWithoutUs, if assay ends before it heals them.
 func TestHostsHealWithoutUs(t *testing.T) {
 	h, _ := ownHosts(t)
 	made, err := h.prepare(parse(t, "kill n1 at 0s for 1h")[0], choice{nodes: []string{"n1"}}, nil)

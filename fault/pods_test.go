@@ -24,15 +24,14 @@ import (
 	"assay/internal/expect"
 )
 
-// podSet is three pods of a database and one of somebody else's, each with a listener
-// that its stand-in closes and opens.
+// podSet is three pods of a database and a foreign pod, with listeners that the stand-in controls.
 type podSet struct {
 	pods       *Pods
 	other      string // the uid of somebody else's
 	hang, deaf atomic.Bool
-	// leaky has isolation do nothing though it is reported.
+	// leaky makes isolation a lie.
 	leaky atomic.Bool
-	// heal is how long healing may take; 0 means as long as a test waits.
+	// heal is how long healing may take; 0 means the test's patience.
 	heal time.Duration
 
 	mu        sync.Mutex
@@ -96,7 +95,7 @@ func startPods(t *testing.T, api *kubernetestest.Server, namespace string) *podS
 	})
 	expect.NoError(t, err)
 	expect.AtEnd(t, k.Stop)
-	// With no more rights than the role's, so that no request needs what it lacks.
+	// The client has only the role's rights, so that every request proves them sufficient.
 	file, err := api.Granted(t.Context(), "../deploy/role.yaml", namespace)
 	expect.NoError(t, err)
 	t.Setenv("KUBECONFIG", file)
@@ -134,7 +133,7 @@ func connectAs(t *testing.T, api *kubernetestest.Server, user string) *kubernete
 	return client
 }
 
-// inject does faults to the pods, and looks that somebody else's pod is the same.
+// inject does faults to the pods and checks that the foreign pod is unchanged.
 func (s *podSet) inject(t *testing.T, texts ...string) []Injection {
 	t.Helper()
 	faults := parse(t, texts...)
@@ -150,7 +149,7 @@ func (s *podSet) inject(t *testing.T, texts ...string) []Injection {
 	return all
 }
 
-// nothingLeft looks for our label among all kinds, as one who may list them.
+// nothingLeft looks for our label among all kinds, with the right to list them.
 func (s *podSet) nothingLeft(t *testing.T, api *kubernetestest.Server) {
 	t.Helper()
 	if left, hidden, err := connectAs(t, api, kubernetestest.Admin).Leftovers(t.Context(), s.pods.Target.Namespace); len(left) > 0 || hidden > 0 || err != nil {
@@ -170,8 +169,7 @@ func TestPods(t *testing.T) {
 	t.Run("Refused", func(t *testing.T) { testRefused(t, api, startPods(t, api, "refused")) })
 }
 
-// testEachAction: the API server takes what each action asks Chaos Mesh for, and each is
-// proven and healed.
+// testEachAction: the API server accepts each action's objects, and each is proven and healed.
 func testEachAction(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	defer s.nothingLeft(t, api)
 	type expected struct{ text, proof string }
@@ -205,8 +203,8 @@ func testEachAction(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	}
 }
 
-// testRecoveryHangs: what Chaos Mesh does not recover is forced in bounded time, and
-// said. It counts as healed only where it is seen from here that it is.
+// testRecoveryHangs: a hanging recovery is forced in bounded time and reported. It is healed only
+// if that can be seen from here.
 func testRecoveryHangs(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	defer s.nothingLeft(t, api)
 	s.hang.Store(true)
@@ -226,8 +224,7 @@ func testRecoveryHangs(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	}
 }
 
-// testStranger: a server that is none of the pods is told as such, also when the time is up
-// while it is asked again.
+// testStranger: a server that is no pod is reported, even if the time ends during the question.
 func testStranger(t *testing.T, s *podSet) {
 	asked := 0
 	s.pods.Primary = func(ctx context.Context) (string, error) {
@@ -245,7 +242,7 @@ func testStranger(t *testing.T, s *podSet) {
 	}
 }
 
-// testNotInjected: what Chaos Mesh does not bring about is not proven, whatever it says.
+// testNotInjected: a fault that Chaos Mesh only claims is not proven.
 func testNotInjected(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	defer s.nothingLeft(t, api)
 	s.leaky.Store(true)
@@ -255,7 +252,7 @@ func testNotInjected(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	}
 }
 
-// testBudget: an eviction that a budget of disruptions forbids is no fault, and says why.
+// testBudget: an eviction that a budget forbids is no fault, and the error says why.
 func testBudget(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	defer s.nothingLeft(t, api)
 	s.heal = 2 * time.Second // nobody makes a pod anew that stays
@@ -275,7 +272,7 @@ func testBudget(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	}
 }
 
-// testRefused: what cannot be done is said before a run begins.
+// testRefused: impossible faults are refused before a run begins.
 func testRefused(t *testing.T, api *kubernetestest.Server, s *podSet) {
 	for text, want := range map[string]string{
 		"pause any":           "it cannot be done to pods",

@@ -10,7 +10,6 @@ import (
 	"assay/internal/expect"
 )
 
-// mounted reports whether a file system is mounted whose path has the text in it.
 func mounted(t *testing.T, text string) bool {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mountinfo")

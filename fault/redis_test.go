@@ -7,8 +7,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestPrimariesOfRedisCluster: one of three that have slots is silent, and not the one with the slot of assay's
-// mark, and its replica takes its place.
+// TestPrimariesOfRedisCluster: a primary other than the one with the mark's slot is silent, and its
+// replica replaces it.
 func TestPrimariesOfRedisCluster(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "redis-cluster:6,appendfsync=everysec,failover=2s")

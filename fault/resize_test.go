@@ -31,7 +31,7 @@ func TestGrowTakesHoldOfNoNode(t *testing.T) {
 	})
 }
 
-// The node that grow has added is not removed while another fault has it.
+// grow's added node stays while another fault has it.
 func TestAnAddedNodeIsRemovedAfterOtherFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runner{inUse: map[resource]*injecting{{"n4", partProcess}: {}}}
@@ -58,8 +58,7 @@ func TestAnAddedNodeIsRemovedAfterOtherFaults(t *testing.T) {
 	})
 }
 
-// A removed node is not started by the healing of another fault that it is under,
-// and a cluster grows while it shrinks.
+// Another fault's healing does not start a removed node, and a cluster grows while it shrinks.
 func TestMembersComeAndGoUnderOtherFaults(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, quickMongo)
@@ -98,8 +97,7 @@ func TestWhoseMembersCannotChange(t *testing.T) {
 	}
 }
 
-// A server that is killed while its clock is shifted leaves libfaketime's shared
-// memory behind, which the healing takes away.
+// Healing removes libfaketime's shared memory, which a killed server with a shifted clock leaves.
 func TestAShiftedClockLeavesNoSharedMemory(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "mongodb:1,network=loopback,shutdown=100ms")

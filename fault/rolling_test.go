@@ -22,7 +22,6 @@ func runOne(t *testing.T, c *cluster.Cluster, text string) (Injection, error) {
 	return done[0], err
 }
 
-// wantParameter asks all nodes.
 func wantParameter(t *testing.T, c *cluster.Cluster, name, want string) {
 	t.Helper()
 	for _, n := range c.Nodes() {
@@ -32,8 +31,8 @@ func wantParameter(t *testing.T, c *cluster.Cluster, name, want string) {
 	}
 }
 
-// TestRollingRestart goes through a primary and its standbys while rows are written: the
-// primary comes last and stays it, and a parameter is what it was changed to.
+// TestRollingRestart of a primary and its standbys under writes: the primary is last and stays
+// primary, and the parameter changes.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "postgres:3,set.work_mem=4MB")
@@ -118,8 +117,7 @@ func TestParametersOfOtherServersChange(t *testing.T) {
 	}
 }
 
-// TestRollingUpgrade: each node goes on with another version's programs, and a version that has other
-// files is refused.
+// TestRollingUpgrade replaces each node's programs, and refuses a version with other files.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "postgres:1,version=12.2")

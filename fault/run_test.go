@@ -14,7 +14,6 @@ import (
 	"assay/cluster/server"
 )
 
-// fakeSystem is a system without servers: it records what is done.
 type fakeSystem struct {
 	mu      sync.Mutex
 	all     []member
@@ -90,7 +89,7 @@ func (a *fakeInjector) restore(ctx context.Context) (string, error) {
 	return "back", a.step("restore")
 }
 
-// play runs the faults on a scene; time in it costs nothing (testing/synctest).
+// play runs the faults on a scene in virtual time (testing/synctest).
 func play(t *testing.T, s *fakeSystem, plan Plan, texts ...string) ([]Injection, *recording, error) {
 	t.Helper()
 	kept := &recording{}
@@ -145,8 +144,8 @@ func TestOverlap(t *testing.T) {
 	})
 }
 
-// TestForEver: such a fault outlives the measured part, whose end heals the others, and
-// ends with the work, whenever that is.
+// TestForEver: such a fault outlives the measured part, whose end heals the others, and ends with
+// the work.
 func TestForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeSystem(3)
@@ -267,8 +266,7 @@ func TestHealingIsBounded(t *testing.T) {
 }
 
 func TestNewPrimary(t *testing.T) {
-	// An answer takes a microsecond: the question before the fault is answered
-	// by the old primary, those after it are not.
+	// An answer takes a microsecond: the old primary answers before the fault and not after.
 	const hit = 10*time.Second + 1500*time.Nanosecond
 	for _, c := range []struct {
 		fault, found string
@@ -290,7 +288,7 @@ func TestNewPrimary(t *testing.T) {
 			}
 			return "n1"
 		}},
-		// A primary in the minority goes on saying that it is one.
+		// A primary in the minority still claims to be one.
 		{"partition one at 10s for 20s", "n3", 8 * time.Second, func(d time.Duration) string {
 			if d < 18*time.Second {
 				return "n1"
@@ -331,8 +329,7 @@ func TestNewPrimary(t *testing.T) {
 	}
 }
 
-// TestSeveralPrimaries: where each node that takes writes has a part of the data, a fault may cost
-// any of them its place.
+// TestSeveralPrimaries: if each primary has a part of the data, a fault may cost any its place.
 func TestSeveralPrimaries(t *testing.T) {
 	const hit = 10*time.Second + 1500*time.Nanosecond // as in TestNewPrimary
 	for _, c := range []struct {
@@ -446,8 +443,7 @@ func TestAnEndBeforeAnythingIsDue(t *testing.T) {
 	})
 }
 
-// TestAFaultOfTheDeciders: whoever decides may take the primary its place, give it back, or
-// leave it as it is.
+// TestAFaultOfTheDeciders may take the primary's place, restore it, or leave it.
 func TestAFaultOfTheDeciders(t *testing.T) {
 	for _, c := range []struct {
 		about, found string

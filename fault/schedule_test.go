@@ -51,7 +51,7 @@ func TestScheduleWithoutEnd(t *testing.T) {
 	if last != 1_000*time.Minute {
 		t.Errorf("the last is at %v", last)
 	}
-	// Time itself has an end: 292 years.
+	// Time ends after 292 years.
 	n = 0
 	for range Schedule(parse(t, "kill any every 8784h"), 0) {
 		n++
@@ -71,8 +71,7 @@ func TestFaultsThatNeverHappen(t *testing.T) {
 	expect.NoError(t, CheckSchedule(faults, 0))
 }
 
-// TestExplicit: what a fault says of its times is what Schedule takes them to be, in a run
-// of that length and in others.
+// TestExplicit: the written times mean the same to Schedule, whatever the run's length.
 func TestExplicit(t *testing.T) {
 	for _, c := range []struct {
 		fault    string

@@ -9,9 +9,9 @@ import (
 	"assay/internal/expect"
 )
 
-// TestSwitchoverAndReplace: each product has another primary by its own command, which is told, and the
-// old one follows it; a node comes back without its data and gets all of it from the others. On
-// MongoDB a switchover and a secondary that is replaced are in TestEachFaultIsProvenAndHealed.
+// TestSwitchoverAndReplace: each product's own command makes another primary, and the old one
+// follows; an emptied node gets all data from the others. MongoDB is in
+// TestEachFaultIsProvenAndHealed.
 func TestSwitchoverAndReplace(t *testing.T) {
 	for spec, faults := range map[string][]string{
 		"mongodb:3,election=2s": {"replace primary"},
@@ -34,7 +34,6 @@ func TestOnMySQLSwitchoverAndReplace(t *testing.T) {
 	happensOn(t, "mysql:3", "switchover", "replace secondary", "replace primary")
 }
 
-// happensOn has faults happen to one cluster, one after the other.
 func happensOn(t *testing.T, spec string, faults ...string) {
 	t.Helper()
 	t.Run(spec, func(t *testing.T) {
@@ -59,7 +58,7 @@ func happensOn(t *testing.T, spec string, faults ...string) {
 	})
 }
 
-// TestClustersThatCannotReplace say why before anything starts to be tried.
+// TestClustersThatCannotReplace say why before anything starts.
 func TestClustersThatCannotReplace(t *testing.T) {
 	for spec, want := range map[string]string{"postgres:2": "gets no data from the others", "mariadb:2,replication=async": "gets no data from the others", "redis-cluster:6": "by ids"} {
 		t.Run(spec, func(t *testing.T) {
@@ -73,7 +72,7 @@ func TestClustersThatCannotReplace(t *testing.T) {
 	}
 }
 
-// TestClustersThatCannotSwitchOver say why before anything starts to be tried.
+// TestClustersThatCannotSwitchOver say why before anything starts.
 func TestClustersThatCannotSwitchOver(t *testing.T) {
 	for spec, want := range map[string]string{"postgres:2": "postgres has no command for it", "redis:1": "no other node", "mongodb:1": "no other node", "repmgr:2": "by ssh between the nodes"} {
 		t.Run(spec, func(t *testing.T) {

@@ -58,7 +58,6 @@ func TestAnEventThatNeverComes(t *testing.T) {
 	})
 }
 
-// loggingSystem has a log of each node in a folder.
 type loggingSystem struct {
 	*fakeSystem
 	folder string
@@ -66,7 +65,7 @@ type loggingSystem struct {
 
 func (s loggingSystem) log(name string) string { return filepath.Join(s.folder, name) }
 
-// TestFaultsThatWaitForALine: only a whole line that comes during the run counts, on the node that is meant.
+// TestFaultsThatWaitForALine: only a whole line counts, during the run, on the right node.
 func TestFaultsThatWaitForALine(t *testing.T) {
 	s := loggingSystem{newFakeSystem(3), t.TempDir()}
 	write := func(name, text string) {
@@ -139,7 +138,7 @@ func TestEventsAreParsed(t *testing.T) {
 	}
 }
 
-// TestPossible: what is said to be possible can be asked for, and nothing that it takes is missing.
+// TestPossible: every fault that is called possible can be asked for.
 func TestPossible(t *testing.T) {
 	for text, want := range map[string][2][]string{
 		"etcd:1":                {{"kill n1", "pause n1", "slowcpu n1"}, {"power-cut n1", "slow-fsync n1", "kill n2", "partition one", "kill secondary", "grow cluster", "kill any"}},

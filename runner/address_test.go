@@ -35,8 +35,7 @@ func TestOptionsGoIntoTheAddress(t *testing.T) {
 	}
 }
 
-// TestScenarioRunsFromAnywhere: what a run leaves names the same file from
-// another directory.
+// TestScenarioRunsFromAnywhere: a run's scenario names the same file from another directory.
 func TestScenarioRunsFromAnywhere(t *testing.T) {
 	here := t.TempDir()
 	t.Chdir(here)

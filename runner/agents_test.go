@@ -29,19 +29,18 @@ import (
 	"assay/workload/isolation"
 )
 
-// How many seeded bugs are tried with agents; `make trust` takes more.
+// The number of seeded bugs for agents; `make trust` takes more.
 var trustAgents = flag.Int("trust.agents", 2, "seeded bugs that four agents must find as one process does")
 
-// oneStore is a store that the coordinator and all agents of a test have in common, as
-// they would have a server.
+// oneStore is one store for the coordinator and all agents, like a server.
 type oneStore struct {
-	// apart is true if each has one of its own after all, of a file.
+	// apart gives each a store of its own, in a file.
 	apart bool
 	mu    sync.Mutex
 	work  definition.Work
 }
 
-// shared is one user's part of it.
+// shared is one user's part of oneStore.
 type shared struct{ definition.Work }
 
 func (shared) Close() error { return nil }
@@ -70,8 +69,8 @@ type team struct {
 	stop   context.CancelFunc
 }
 
-// newTeam starts agents that reach the engine at an address which reach makes of the
-// engine's own, and whose clocks clock makes; nil for the engine's and the system's.
+// newTeam starts agents at the address that reach makes of the engine's, with clock's clocks; nil
+// means the engine's address and the system's clock.
 func newTeam(t *testing.T, n int, version string, reach func(i int, address string) string, clock func(i int) agents.Clock) *team {
 	t.Helper()
 	engine, err := agents.Start("127.0.0.1:0", "")
@@ -124,7 +123,7 @@ func (x *team) runIn(t *testing.T, folder string, s Scenario, d *diary, change f
 	return carryOutBy(t, s, Options{Out: folder, Progress: d, Agents: a})
 }
 
-// wrongClocks are ahead by an hour, and one of them is fast by 300 millionths.
+// wrongClocks are an hour ahead, and one is fast by 300 ppm.
 func wrongClocks(i int) agents.Clock {
 	right := agents.NewClock()
 	began := right()
@@ -137,8 +136,8 @@ func wrongClocks(i int) agents.Clock {
 	}
 }
 
-// TestAgentsAreOneRun: four agents, three with wrong clocks, do one run: each operation
-// is there once, the verdict is that of one history, and it can be judged again.
+// TestAgentsAreOneRun: four agents, three with wrong clocks, record each operation once, get one
+// verdict, and the run can be judged again.
 func TestAgentsAreOneRun(t *testing.T) {
 	t.Parallel()
 	for _, w := range []definition.Workload{bank.Definition(), isolation.Definition()} {
@@ -183,8 +182,7 @@ func TestAgentsAreOneRun(t *testing.T) {
 	}
 }
 
-// TestTrustInAgents: what one process convicts, four agents convict, and they
-// convict nothing else.
+// TestTrustInAgents: four agents convict exactly what one process convicts.
 func TestTrustInAgents(t *testing.T) {
 	t.Parallel()
 	all := slices.DeleteFunc(bugsOf(bank.Name), func(b bugs.Bug) bool { return b.Check == "" || b.MayPass("") })
@@ -195,7 +193,7 @@ func TestTrustInAgents(t *testing.T) {
 			s := trustScenario(t, x, uint64(i)+1, 1000)
 			one := trustRun(t, s)
 			x.count(t, one, uint64(i)+1, 1000)
-			// Of an agent that a busy machine is slow to hear of, part would be unknown.
+			// An agent heard late, on a busy machine, would make a part unknown.
 			patient := func(a *Agents) { a.Timeout = time.Minute }
 			four := newTeam(t, 4, "test", nil, nil).run(t, s, patient).Result
 			x.count(t, four, uint64(i)+1, 1000)
@@ -207,7 +205,7 @@ func TestTrustInAgents(t *testing.T) {
 	}
 }
 
-// behindProxy is a team whose first agent has a link that can be cut.
+// behindProxy is a team whose first agent's link can be cut.
 func behindProxy(t *testing.T, n int) (x *team, proxy *drivertest.Proxy) {
 	t.Helper()
 	x = newTeam(t, n, "test", func(i int, address string) string {
@@ -223,8 +221,7 @@ func behindProxy(t *testing.T, n int) (x *team, proxy *drivertest.Proxy) {
 	return x, proxy
 }
 
-// TestAllAgentsAreLost: nobody is left to say how it fared, and what was delivered is
-// judged all the same.
+// TestAllAgentsAreLost: the delivered part is judged although no agent reports.
 func TestAllAgentsAreLost(t *testing.T) {
 	t.Parallel()
 	x, proxy := behindProxy(t, 1)
@@ -235,7 +232,7 @@ func TestAllAgentsAreLost(t *testing.T) {
 		until(t, "delivery", func() bool { return fileSize(folder, agents.Folder, "0.history") > 4000 })
 		proxy.Freeze()
 	}()
-	// A busy machine is slow to hear of an agent before the work, too.
+	// A busy machine also hears late of an agent before the work.
 	r := x.runIn(t, folder, s, &diary{}, func(a *Agents) { a.Timeout = 5 * time.Second }).Result
 	proxy.Pass()
 	if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || r.Outcomes.Total() == 0 || r.Agents[0].Lost == "" || r.Agents[0].Delivered {
@@ -243,9 +240,8 @@ func TestAllAgentsAreLost(t *testing.T) {
 	}
 }
 
-// TestAgentIsCutOff: an agent that nobody hears of stops by itself, the run goes on
-// without it and says that it is no measurement; when it is back it delivers, and what it
-// did is judged.
+// TestAgentIsCutOff: an unheard agent stops itself, and the run goes on without being a
+// measurement. When it is back it delivers, and its work is judged.
 func TestAgentIsCutOff(t *testing.T) {
 	t.Parallel()
 	x, proxy := behindProxy(t, 2)
@@ -272,7 +268,7 @@ func TestAgentIsCutOff(t *testing.T) {
 		}
 	}
 	judged(r)
-	// It delivers what it recorded, in time for the run or later.
+	// It delivers in time for the run, or later.
 	until(t, "late delivery", func() bool {
 		again, err := Recheck(t.Context(), folder, RecheckOptions{Version: "test", Progress: &diary{}, Engine: x.engine})
 		expect.NoError(t, err)
@@ -282,7 +278,6 @@ func TestAgentIsCutOff(t *testing.T) {
 	judged(r)
 }
 
-// noted reports whether a note has this text.
 func (d *diary) noted(text string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -297,7 +292,7 @@ func fileSize(parts ...string) int64 {
 	return info.Size()
 }
 
-// until waits until something has happened, for a minute at most, or the test has ended.
+// until waits at most a minute.
 func until(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !happened() && t.Context().Err() == nil; time.Sleep(20 * time.Millisecond) {
@@ -308,7 +303,7 @@ func until(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// TestAgentsOfAnotherVersionAreRefused, and the run that waited for them leaves nothing.
+// TestAgentsOfAnotherVersionAreRefused, and their run leaves nothing.
 func TestAgentsOfAnotherVersionAreRefused(t *testing.T) {
 	t.Parallel()
 	x := newTeam(t, 1, "other", nil, nil)
@@ -333,7 +328,7 @@ func TestAgentsOfAnotherVersionAreRefused(t *testing.T) {
 	}
 }
 
-// TestWhatAgentsCannotShare is refused before anything is done; of workloads see
+// TestWhatAgentsCannotShare is refused before anything is done. For workloads see
 // TestAgentsOfEachWorkload.
 func TestWhatAgentsCannotShare(t *testing.T) {
 	for name, s := range map[string]Scenario{"mem": small("mem://", 1, 100), "clients": small("sqlite:x", 1, 100), "ops": small("sqlite:x", 1, 3)} {
@@ -343,7 +338,7 @@ func TestWhatAgentsCannotShare(t *testing.T) {
 	}
 }
 
-// TestSharesOfALoad: the shares of a load are the load.
+// TestSharesOfALoad add up to the load.
 func TestSharesOfALoad(t *testing.T) {
 	p := small("", 9, 1001).Load
 	p.Clients, p.Rate, p.Ramp = 7, 100, 14
@@ -362,7 +357,7 @@ func TestSharesOfALoad(t *testing.T) {
 	}
 }
 
-// TestPlanOfAHundredAgents: of 10^9 operations by 512 clients each is one agent's.
+// TestPlanOfAHundredAgents: of 10^9 operations, each agent has 512 clients.
 func TestPlanOfAHundredAgents(t *testing.T) {
 	p := small("", 9, 1_000_000_000).Load
 	p.Clients, p.Rate = 512, 1e6
@@ -386,8 +381,7 @@ func TestPlanOfAHundredAgents(t *testing.T) {
 	}
 }
 
-// TestPasswordsAreNotPassedOn: a plan has no password, and an agent without it says what
-// it needs.
+// TestPasswordsAreNotPassedOn: a plan has no password, and an agent without it says what it needs.
 func TestPasswordsAreNotPassedOn(t *testing.T) {
 	planned := store.Redact("postgres://me:secret@host/db?sslmode=disable")
 	w := &ShareWorker{}

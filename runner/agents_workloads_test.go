@@ -18,8 +18,8 @@ import (
 	"assay/workload/ycsb"
 )
 
-// sharedScenario is a small run of a workload on an SQLite file, which several agents can
-// have open, and how many operations it has.
+// sharedScenario is a small run on an SQLite file, which several agents can open, and its number of
+// operations.
 func sharedScenario(t *testing.T, workload, more string) (s Scenario, ops int64) {
 	t.Helper()
 	s = small(onSQLite(t, more), 5, 120)
@@ -46,8 +46,7 @@ func sharedScenario(t *testing.T, workload, more string) (s Scenario, ops int64)
 	return s, 120
 }
 
-// TestAgentsOfEachWorkload: each workload is worked by two agents, each with connections
-// of its own to an SQLite file, and found valid.
+// TestAgentsOfEachWorkload: two agents work each workload on one SQLite file, and it is valid.
 func TestAgentsOfEachWorkload(t *testing.T) {
 	t.Parallel()
 	for _, w := range catalog.Workloads() {
@@ -75,8 +74,8 @@ func TestAgentsOfEachWorkload(t *testing.T) {
 	}
 }
 
-// TestAgentsConvictInEachWorkload: a bug that one process is sure to find, two agents find,
-// by the same check.
+// TestAgentsConvictInEachWorkload: two agents find, by the same check, a bug that one process
+// always finds.
 func TestAgentsConvictInEachWorkload(t *testing.T) {
 	t.Parallel()
 	for workload, bug := range map[string]string{candles.Name: "lost-ack", bulkupdate.Name: "wrong-count", churn.Name: "undeleted", ycsb.Name: "altered-read", script.Name: "lost-ack"} {

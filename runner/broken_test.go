@@ -27,8 +27,8 @@ func (b broken) Save(ctx context.Context, folder string, read func(int64)) error
 	return b.Work.Save(ctx, folder, read)
 }
 
-// TestWhatIsNotReadBackIsUnknown: a database that cannot be settled or read in
-// the end leaves a result, which says why there is no verdict.
+// TestWhatIsNotReadBackIsUnknown: without settling or reading, the result says why there is no
+// verdict.
 func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
 	t.Parallel()
 	tests := map[string]broken{

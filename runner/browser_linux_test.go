@@ -15,20 +15,18 @@ import (
 	"assay/workload/candles"
 )
 
-// shown is what a browser makes of the page of a run, beside what is wanted of any page.
+// shown is a browser's view of a run's page.
 type shown struct {
-	// Charts are how many charts there are, Empty those without a line, and Silent those that do
-	// not say what is under the pointer. Points alone have no table, and say nothing.
+	// Charts counts all charts. Empty have no line, Silent show nothing under the pointer. Charts of
+	// points have no table and show nothing.
 	Charts int      `json:"charts"`
 	Empty  []string `json:"empty"`
 	Silent []string `json:"silent"`
-	// Cut are the tables about rounds, and the picture of them, that are wider than
-	// their place.
+	// Cut are tables about rounds, and their picture, wider than their place.
 	Cut []string `json:"cut"`
 }
 
-// look is run in the page. Beside a line's name stands what the table has in the row that the pointer
-// is at.
+// look runs in the page. A line's name is followed by the table's cell in the pointer's row.
 const look = `(() => {
 	const all = (what) => [...document.querySelectorAll(what)];
 	const visible = (e) => e.getClientRects().length > 0;
@@ -48,9 +46,8 @@ const look = `(() => {
 	};
 })()`
 
-// TestPagesInABrowser opens the page of each workload in windows of three widths, light or dark:
-// nothing fails, nothing lies beyond the window, no chart is empty. The words of each are well
-// formed.
+// TestPagesInABrowser opens each workload's page at three widths, light or dark. Nothing fails,
+// lies beyond the window, or is empty, and all words are well formed.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{"failover": failoverPage(t)}
@@ -66,7 +63,7 @@ func TestPagesInABrowser(t *testing.T) {
 		tab := pagetest.Open(t, browser, "file://"+path, 1280)
 		tab.Check("report-"+name, func(where string, width int64) {
 			got := pagetest.Evaluate[shown](tab, look)
-			// Rounds of candles alone have neither a course nor sizes.
+			// Rounds of candles have neither a course nor sizes.
 			if len(got.Empty) > 0 || len(got.Silent) > 0 || got.Charts == 0 && name != candles.Name {
 				t.Errorf("%s: %+v", where, got)
 			}
@@ -78,8 +75,7 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
-// failoverPage is the page of a run with a fault, a cluster and evidence, widest
-// of all.
+// failoverPage has a fault, a cluster and evidence, and is the widest.
 func failoverPage(t *testing.T) string {
 	t.Helper()
 	r := *carryOut(t, small("mem://?bug=lost-ack:0.05", 3, 1500)).Result

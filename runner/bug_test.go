@@ -12,7 +12,6 @@ import (
 	"assay/report"
 )
 
-// bugPage is the page about a run's finding.
 func bugPage(t *testing.T, folder string) (string, error) {
 	t.Helper()
 	d, err := BugReport(t.Context(), folder, time.Minute)
@@ -24,8 +23,8 @@ func bugPage(t *testing.T, folder string) (string, error) {
 	return page.String(), nil
 }
 
-// TestBugReport: of a planted bug the page has the operation that was lost and when it was; and it
-// has all that a run of an earlier program keeps.
+// TestBugReport: a planted bug's page has the lost operation and its time, also for runs of an
+// earlier program.
 func TestBugReport(t *testing.T) {
 	t.Parallel()
 	s := dry("mem://?bug=lost-ack:0.2", 1)
@@ -51,8 +50,8 @@ func TestBugReport(t *testing.T) {
 	}
 }
 
-// TestBugReportOfNothing: a run without a finding, also one that was killed or is of an earlier
-// program, has no page and says why.
+// TestBugReportOfNothing: a run without a finding, killed or of an earlier program, has no page,
+// and the error says why.
 func TestBugReportOfNothing(t *testing.T) {
 	t.Parallel()
 	out := carryOut(t, small("mem://", 1, 100))
@@ -74,7 +73,7 @@ func TestBugReportOfNothing(t *testing.T) {
 	}
 }
 
-// TestFaultsOfAPage: what a fault did stands beside the operation.
+// TestFaultsOfAPage: a fault's effect is beside the operation.
 func TestFaultsOfAPage(t *testing.T) {
 	r := &report.Result{Faults: []report.Fault{{Action: "kill", Nodes: []string{"n1"}, InjectedSecond: 2, HealedSecond: 3, Proven: true, Proof: "it is gone", Healing: "it is back"},
 		{Action: "kill", Nodes: []string{"n2"}, Skipped: true}, {Action: "pause", Nodes: []string{"n3"}, InjectedSecond: 9, HealedSecond: -1, Proven: true}}}
@@ -84,8 +83,8 @@ func TestFaultsOfAPage(t *testing.T) {
 	}
 }
 
-// TestLinesAround: of each product's log the lines of the moment are found, by the time that each
-// writes, once of a kind, and no other.
+// TestLinesAround finds each product's log lines of a moment, one of each kind, by the log's own
+// times.
 func TestLinesAround(t *testing.T) {
 	folder := t.TempDir()
 	at := time.Date(2026, 11, 29, 12, 21, 4, 799e6, time.Local)

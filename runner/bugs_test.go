@@ -11,18 +11,17 @@ import (
 	"assay/workload/bank"
 )
 
-// conviction is what must be found of one bug of the reference database.
+// conviction is what must be found of one bug.
 type conviction struct {
 	probability string
 	always      []string // these checks must be violated
 	sometimes   []string // these may be, which hangs on the moment
-	// slow is true for a bug in audits: there must be time for them.
+	// slow gives a bug in audits time for them.
 	slow bool
 }
 
-// convictions is which checks must find each bug, no more and no less where
-// that does not hang on chance. That some bugs are found by one check alone is
-// why there are six.
+// convictions are the exact checks that must find each bug, except where chance decides. Some bugs
+// are found by one check alone, which is why there are six.
 var convictions = map[string]conviction{
 	"torn-transfer":      {"0.01", []string{"accounts", "order", "total"}, []string{"snapshots"}, false},
 	"duplicate-apply":    {"0.01", []string{"accounts", "transfers"}, nil, false},
@@ -41,7 +40,7 @@ var convictions = map[string]conviction{
 	"stale-read":         {"0.5", []string{"snapshots"}, nil, true},
 }
 
-// dry is a load under which accounts run dry, so that transfers are rejected.
+// dry is a load under which accounts run dry and transfers are rejected.
 func dry(database string, seed uint64) Scenario {
 	s := small(database, seed, 20_000)
 	s.Config.(*bank.Config).Payroll = 0
@@ -57,7 +56,6 @@ func (c conviction) scenario(bug string, seed uint64) Scenario {
 	return s
 }
 
-// convicting returns the names of all checks that are violated.
 func convicting(r *report.Result) (names []string) {
 	for _, c := range r.Checks {
 		if c.Verdict == check.Violated {
@@ -67,7 +65,7 @@ func convicting(r *report.Result) (names []string) {
 	return names
 }
 
-// TestTrustEveryBugOfBank: by the checks that must find it, and by no others.
+// TestTrustEveryBugOfBank: exactly the right checks find it.
 func TestTrustEveryBugOfBank(t *testing.T) {
 	for _, bug := range bugsOf(bank.Name) {
 		want, known := convictions[bug.Name]
@@ -105,7 +103,7 @@ func TestTrustEveryBugOfBank(t *testing.T) {
 				t.Errorf("%s: %s convicts without evidence", bug.Name, c.Name)
 			}
 		}
-		// What was found stays found when the run is judged again.
+		// Judged again, the run has the same findings.
 		again := recheck(t, out.Folder)
 		sameFigures(t, again.Result, out.Result)
 	}
@@ -114,8 +112,7 @@ func TestTrustEveryBugOfBank(t *testing.T) {
 	}
 }
 
-// TestTrustTruncatedReadInBothForms: whether accounts or rows are missing
-// hangs on the seed.
+// TestTrustTruncatedReadInBothForms: the seed decides whether accounts or rows are missing.
 func TestTrustTruncatedReadInBothForms(t *testing.T) {
 	found := map[string]bool{}
 	for seed := range uint64(12) {

@@ -18,8 +18,8 @@ func bulkUpdates(database string, seed uint64) Scenario {
 	return s
 }
 
-// TestBulkUpdates: nothing is found in an honest database, with timeouts too, and that again from
-// the folder alone. TestTrust has the bugs.
+// TestBulkUpdates: an honest database is valid, also with timeouts, and again from the folder.
+// TestTrust has the bugs.
 func TestBulkUpdates(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"", "mem://?timeout=0.1"} {

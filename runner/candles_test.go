@@ -11,7 +11,7 @@ import (
 	"assay/workload/candles"
 )
 
-// smallCandles is a run of this workload that takes a moment.
+// smallCandles takes a moment.
 func smallCandles(database string) Scenario {
 	s := Defaults(candles.Definition())
 	s.Database, s.Load.Seed = database, 5
@@ -58,8 +58,8 @@ func TestCandlesOfNoSuchEngine(t *testing.T) {
 	}
 }
 
-// wantRounds wants the load line, also of a run that was cut before its first
-// round, to say which rounds there are instead of a length.
+// wantRounds: the load line names the rounds instead of a length, even if the run was cut before
+// the first.
 func wantRounds(t *testing.T, out Outcome) {
 	t.Helper()
 	cut := *out.Result

@@ -17,8 +17,8 @@ func churning(database string, seed uint64) Scenario {
 	return s
 }
 
-// TestChurn: nothing is found in an honest database, with timeouts too, and that again from the
-// folder alone. TestTrust has the bugs.
+// TestChurn: an honest database is valid, also with timeouts, and again from the folder. TestTrust
+// has the bugs.
 func TestChurn(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"", "mem://?timeout=0.1"} {
@@ -61,15 +61,14 @@ func TestChurnRefusals(t *testing.T) {
 	}
 }
 
-// TestShortRoundsAreNoMeasurement: rounds of some milliseconds are judged, and
-// their times are not to be believed.
+// TestShortRoundsAreNoMeasurement: rounds of milliseconds are judged, but not measured.
 func TestShortRoundsAreNoMeasurement(t *testing.T) {
 	tiny := churning("mem://", 1)
 	c := tiny.Config.(*churn.Config)
 	c.Rows, c.Cycles = 20, 1
 	for name, s := range map[string]Scenario{"churn": tiny, "bulkupdate": bulkUpdates("mem://", 1), "candles": smallCandles("mem://")} {
 		r := carryOut(t, s).Result
-		// On a busy machine they may take as long as a measurement.
+		// On a busy machine they can be long enough for a measurement.
 		seconds := r.Series.MeasureEnd - r.Series.MeasureStart
 		limits := measure.DefaultLimits()
 		if limit := s.definition().Limit; limit != nil {

@@ -11,8 +11,8 @@ import (
 	"assay/report"
 )
 
-// TestAVerdictOutlivesWhatCannotBeCleanedUp: it is told beside the verdict, in the file too, and
-// an error that came before the verdict stays one.
+// TestAVerdictOutlivesWhatCannotBeCleanedUp: both are reported, in the file too. An error before
+// the verdict stays an error.
 func TestAVerdictOutlivesWhatCannotBeCleanedUp(t *testing.T) {
 	t.Parallel()
 	s := small("sqlite:"+filepath.Join(t.TempDir(), "bank.db"), 1, 50)

@@ -26,7 +26,7 @@ import (
 	"assay/workload/isolation"
 )
 
-// fewRows is a short run of a workload that has tables of its own.
+// fewRows is a short run of a workload with tables of its own.
 func fewRows(t *testing.T, w definition.Workload, database string) Scenario {
 	t.Helper()
 	switch w.Name {
@@ -56,9 +56,9 @@ func fewRows(t *testing.T, w definition.Workload, database string) Scenario {
 	return s
 }
 
-// TestTrustEveryColumn alters a value of each column of each workload's tables, in the first row and
-// in the last, which the run has made where it makes any, after the run and before everything is
-// read back. The verdict is violated, unless the workload says that the column is not judged.
+// TestTrustEveryColumn alters a value of each column of each table, in the first and the last row,
+// between the run and the reading. The verdict must be violated, unless the workload does not judge
+// the column.
 func TestTrustEveryColumn(t *testing.T) {
 	for _, w := range catalog.Workloads() {
 		schema, err := w.Schema(store.Target{})
@@ -104,7 +104,7 @@ func columnsOf(t *testing.T, w definition.Workload, s Scenario, out Outcome, pat
 	}
 }
 
-// altered alters the value of a column in the first or the last row, and restores it after found.
+// altered alters a value in the first or last row, calls found, and restores it.
 func altered(t *testing.T, db *sql.DB, table *store.Table, column string, last bool, found func() bool) bool {
 	t.Helper()
 	name := `"assay_` + table.Name + `"`
@@ -142,7 +142,7 @@ func altered(t *testing.T, db *sql.DB, table *store.Table, column string, last b
 	return found()
 }
 
-// otherThan is another value of the same type, where each row has its own one that no row has.
+// otherThan is another value of the type; for a key an unused one.
 func otherThan(value any, key bool) any {
 	switch v := value.(type) {
 	case int64:
@@ -170,13 +170,11 @@ func otherThan(value any, key bool) any {
 	}
 }
 
-// unasked takes the database for the run's.
 type unasked struct{}
 
 func (unasked) Confirm(context.Context) error               { return nil }
 func (unasked) Reading(ctx context.Context) context.Context { return ctx }
 
-// convicts reads everything back once more and judges it.
 func convicts(t *testing.T, s Scenario, out Outcome, path string) bool {
 	t.Helper()
 	folder := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"assay/workload/definition"
 )
 
-// TestTransactionsThatBrokeARule: of a rule that is broken, the transactions are shown that did
-// it, with all that they sent, from the folder alone and by assay repro.
+// TestTransactionsThatBrokeARule: the transactions are shown with all their statements, from the
+// folder alone and by assay repro.
 func TestTransactionsThatBrokeARule(t *testing.T) {
 	t.Parallel()
 	s := scripted(t, "postgres:1,set.log_statement=mod", "CREATE TABLE acc (id int PRIMARY KEY, v int); CREATE TABLE added (n int); INSERT INTO acc VALUES (1, 0);",

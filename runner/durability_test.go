@@ -13,8 +13,8 @@ import (
 	"assay/workload/bank"
 )
 
-// TestRowsLostWithThePower: that all rows are gone is no sign of somebody who emptied the
-// table where the power was cut.
+// TestRowsLostWithThePower: after a power cut, missing rows do not mean that a user emptied the
+// table.
 func TestRowsLostWithThePower(t *testing.T) {
 	for fault, want := range map[string]bool{"power-cut all at 1s for 1s": true, "power-cut=torn n1 every 5s for 1s": true, "kill n1 at 1s": false} {
 		if got := (Scenario{Cluster: "cassandra:3", Faults: []string{fault}}).cutsPower(); got != want {
@@ -23,8 +23,8 @@ func TestRowsLostWithThePower(t *testing.T) {
 	}
 }
 
-// lying has a PostgreSQL that has said that commits wait for the disk not wait for it,
-// once the work begins.
+// lying makes a PostgreSQL, which said that commits wait for the disk, not wait once the work
+// begins.
 type lying struct {
 	unmonitored
 	t    *testing.T
@@ -61,8 +61,8 @@ func (l *lying) Phase(name string) {
 	}
 }
 
-// TestALyingServerIsConvicted: the server has said synchronous_commit=on and does not
-// keep to it. A cut loses something nearly always; it is tried again where it did not.
+// TestALyingServerIsConvicted: it claims synchronous_commit=on. A cut nearly always loses
+// something; if not, the test repeats it.
 func TestALyingServerIsConvicted(t *testing.T) {
 	t.Parallel()
 	for range 5 {

@@ -10,8 +10,8 @@ import (
 	"assay/report"
 )
 
-// TestFoldersOfEarlierVersions: folders that the version of 23 November 2026 wrote, whose tables
-// were smaller and whose forms have other numbers, are judged as they were then.
+// TestFoldersOfEarlierVersions of 23 November 2026, with smaller tables and other numbers, are
+// judged as they were then.
 func TestFoldersOfEarlierVersions(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob(filepath.Join("testdata", "earlier", "*"))

@@ -8,7 +8,7 @@ import (
 	"assay/workload/script"
 )
 
-// TestATableWithoutTransactions: what a rollback has left is not taken for what setup made.
+// TestATableWithoutTransactions: a rollback's remains do not count as setup.
 func TestATableWithoutTransactions(t *testing.T) {
 	t.Parallel() // it mostly waits
 	c := onServers(t, "mariadb:1")

@@ -9,7 +9,7 @@ import (
 	"assay/workload/bank"
 )
 
-// TestEstimate is beside what runs of studies/bank.yaml took, with the time until the next one began.
+// TestEstimate compares with the runs of studies/bank.yaml, each until the next one began.
 func TestEstimate(t *testing.T) {
 	w, err := catalog.WorkloadOf("bank")
 	expect.NoError(t, err)

@@ -17,19 +17,17 @@ import (
 	"assay/runner/catalog"
 )
 
-// huntRuns is how many runs each hunt makes on each product; without it each hunt makes one, on one
-// product.
+// huntRuns is the number of runs of each hunt on each product; 0 means one run on one product.
 var huntRuns = flag.Int("hunt.runs", 0, "runs of each hunt for false convictions on each product")
 
-// hunt is something that befalls a healthy database, or how it is set, and that no vendor is to be
-// convicted of.
+// hunt is a trouble or a setting of a healthy database for which no vendor may be convicted.
 type hunt struct {
 	name string
-	// trouble is done to the network while clients work, again and again.
+	// trouble happens to the network again and again while clients work.
 	trouble func(p *drivertest.Proxy)
 	// parameters are added to the address, by product.
 	parameters map[string][]string
-	// levels has the runs be at one isolation level after the other.
+	// levels runs at each isolation level in turn.
 	levels bool
 }
 
@@ -79,7 +77,7 @@ func armed(deliver bool) func(*drivertest.Proxy) {
 	}
 }
 
-// troubled makes trouble while the clients of a run work.
+// troubled makes trouble while a run's clients work.
 type troubled struct {
 	diary
 	proxy   *drivertest.Proxy
@@ -117,8 +115,7 @@ func (p *troubled) end() {
 	p.proxy.Pass()
 }
 
-// TestNoFalseConvictions: networks, settings and retries under which no healthy database may be
-// convicted.
+// TestNoFalseConvictions: these networks, settings and retries convict no healthy database.
 func TestNoFalseConvictions(t *testing.T) {
 	t.Parallel()
 	for i, spec := range []string{"postgres:1", "mariadb:1", "redis:1,appendfsync=always", "etcd:1", "mongodb:1", ""} {
@@ -144,7 +141,7 @@ func TestNoFalseConvictions(t *testing.T) {
 	}
 }
 
-// huntAny makes one run. On a busy machine a server's short time limit may end what makes it.
+// huntAny makes one run. A short time limit may end its preparation on a busy machine.
 func huntAny(t *testing.T, h hunt, spec, address string) bool {
 	t.Helper()
 	for n := range uint64(10) {
@@ -155,7 +152,7 @@ func huntAny(t *testing.T, h hunt, spec, address string) bool {
 	return false
 }
 
-// huntOnce makes one run, unless the hunt has nothing for the product, and returns how many it made.
+// huntOnce returns 0 if the hunt has nothing for the product, and else 1 run.
 func huntOnce(t *testing.T, h hunt, spec, address string, n uint64) int {
 	t.Helper()
 	parameters := h.parameters[strings.SplitN(address, ":", 2)[0]]

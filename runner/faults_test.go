@@ -52,7 +52,7 @@ func is[E error](err error) bool {
 	return errors.As(err, &wanted)
 }
 
-// TestWhatWasNotHealedHasNoTime: a fault that could not be ended has no time of its end.
+// TestWhatWasNotHealedHasNoTime of its end.
 func TestWhatWasNotHealedHasNoTime(t *testing.T) {
 	start := time.Now()
 	if text := healing(fault.Injection{}, start, ""); text != "not healed" {

@@ -9,8 +9,8 @@ import (
 	"assay/report"
 )
 
-// TestEverythingIsLost: what a fault of assay's left nothing of is a loss with its number, and
-// allowed where the settings promise no more. So it is when the folder is judged again.
+// TestEverythingIsLost: a fault's total loss is a loss with its number, and allowed if the settings
+// promise no more, also when judged again.
 func TestEverythingIsLost(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ spec, fault, source string }{

@@ -17,8 +17,8 @@ import (
 	"assay/workload/isolation"
 )
 
-// kill leaves of a run what kill -9 leaves at the end of its work: a history
-// without its end, the result as it was when the work began, and no state.
+// kill leaves what kill -9 leaves at the end of the work: a history without its end, an early
+// result, and no state.
 func kill(t *testing.T, out Outcome, stateFile string) {
 	t.Helper()
 	for _, file := range []string{stateFile, readback.File, FileReport} {
@@ -37,9 +37,8 @@ func kill(t *testing.T, out Outcome, stateFile string) {
 	expect.NoError(t, writeResult(out.Folder, begun))
 }
 
-// TestJudgingIsIdempotent: however often a run is judged, it gives the same, and
-// a killed run is judged by what was read when it had settled. PostgreSQL's read committed
-// allows what workload isolation finds there.
+// TestJudgingIsIdempotent: every judging gives the same, and a killed run is judged by what was
+// read after it settled. PostgreSQL's read committed allows what workload isolation finds.
 func TestJudgingIsIdempotent(t *testing.T) {
 	t.Parallel()
 	server := onServers(t, "postgres:1,fsync=off")
@@ -83,8 +82,7 @@ func judgedAgainAndAgain(t *testing.T, s Scenario) {
 	}
 }
 
-// TestAStateOfUnknownAgeIsReadAgain: earlier versions kept the state of a killed
-// run without a word of whether all had settled.
+// TestAStateOfUnknownAgeIsReadAgain: earlier versions did not say whether a killed run had settled.
 func TestAStateOfUnknownAgeIsReadAgain(t *testing.T) {
 	t.Parallel()
 	out := carryOut(t, small("", 1, 2000))
@@ -96,8 +94,8 @@ func TestAStateOfUnknownAgeIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestAJudgementIsNotLost: what decides less than the judgement that is kept, or
-// was asked by another model, is answered and does not replace it.
+// TestAJudgementIsNotLost: a weaker judgement, or one by another model, does not replace the kept
+// one.
 func TestAJudgementIsNotLost(t *testing.T) {
 	t.Parallel()
 	out := carryOut(t, small("mem://", 1, 2000))
@@ -125,8 +123,7 @@ func TestAJudgementIsNotLost(t *testing.T) {
 	}
 }
 
-// TestACutHistoryConvictsNobody: rows of which the record was lost after the run
-// are not blamed on the database.
+// TestACutHistoryConvictsNobody: a record lost after the run is not blamed on the database.
 func TestACutHistoryConvictsNobody(t *testing.T) {
 	t.Parallel()
 	folder := carryOut(t, small("mem://", 1, 20_000)).Folder
@@ -134,8 +131,7 @@ func TestACutHistoryConvictsNobody(t *testing.T) {
 	wantInput(t, folder, RecheckOptions{}, "its history was cut after the run had ended")
 }
 
-// TestATestersFailureStays: counts that differ make a run unknown, and it stays
-// so when it is judged again.
+// TestATestersFailureStays: differing counts make a run unknown, also when judged again.
 func TestATestersFailureStays(t *testing.T) {
 	t.Parallel()
 	folder := carryOut(t, small("mem://", 1, 500)).Folder

@@ -8,8 +8,8 @@ import (
 	"assay/workload/isolation"
 )
 
-// TestHowListsAreAppendedTo: an append that a driver makes by reading and writing
-// anew is not called atomic alone, and a folder that does call it so is read.
+// TestHowListsAreAppendedTo: an append by reading and writing is not called atomic alone. Folders
+// that call it so can be read.
 func TestHowListsAreAppendedTo(t *testing.T) {
 	for database, want := range map[string]string{
 		"fdb://": "atomic (read and written anew in the transaction)", "postgres://host": "atomic", "": "atomic",

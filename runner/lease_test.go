@@ -19,8 +19,8 @@ import (
 	"assay/workload/bank"
 )
 
-// overtake has another run take the database of a file from whoever holds it, as after an
-// expiry, make its own data there if anew is true, and end if ended is.
+// overtake gives a file's database to another run, as after an expiry. anew makes its own data,
+// ended ends it.
 func overtake(t *testing.T, address string, anew, ended bool) (run string) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), store.Target{Address: address}, bank.Schema())
@@ -41,9 +41,8 @@ func overtake(t *testing.T, address string, anew, ended bool) (run string) {
 	return other.Run
 }
 
-// TestOvertakenRunIsNotJudged: another run's data give no verdict, whenever they come, and
-// say whose they are. Nor is a run judged where the other has ended since, with its own data
-// or without having come to make any.
+// TestOvertakenRunIsNotJudged: another run's data give no verdict at any time, and the reason names
+// their owner, even if that run has ended, with or without data.
 func TestOvertakenRunIsNotJudged(t *testing.T) {
 	t.Parallel()
 	const waiting, reading = "waiting until nothing is in flight", "reading everything back"
@@ -79,8 +78,7 @@ func TestOvertakenRunIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestLostLeaseEndsTheWork: a run that finds its lease taken stops, and does not
-// remove what is there.
+// TestLostLeaseEndsTheWork, and removes nothing.
 func TestLostLeaseEndsTheWork(t *testing.T) {
 	l := lease.New(nil, "one", lease.Terms{})
 	l.Lose(&store.HeldError{Name: "x", Lease: store.Lease{Holder: lease.NewHolder("two")}})
@@ -93,8 +91,7 @@ func TestLostLeaseEndsTheWork(t *testing.T) {
 	}
 }
 
-// wantOther wants a folder that cannot be judged since the database holds another
-// run, which is not the folder's fault.
+// wantOther: the folder cannot be judged, because the database holds another run.
 func wantOther(t *testing.T, first Outcome, o RecheckOptions, by string) {
 	t.Helper()
 	o.Progress = &diary{}

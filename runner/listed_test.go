@@ -38,8 +38,8 @@ INSERT INTO journal VALUES (:operation_id, :amount);
 	return map[string]script.Config{"Starlark": starlark, "pgbench": pgbench}
 }
 
-// mustList carries out a run of each, during which a row of the journal gets the identifier
-// of nobody: the number of rows is right, and the list is not.
+// mustList runs both languages, with a foreign identifier put into a journal's row: the number of
+// rows is right, and the list is not.
 func mustList(t *testing.T, address func() string, execute func(statement string)) {
 	for name, config := range listings() {
 		for _, alter := range []bool{false, true} {
@@ -75,7 +75,7 @@ func verdictOf(r *report.Result, name string) check.Verdict {
 	return check.Unknown
 }
 
-// TestListedOnSQLite: a counted row that is replaced by one of another identifier is found.
+// TestListedOnSQLite finds a counted row replaced by another identifier.
 func TestListedOnSQLite(t *testing.T) {
 	t.Parallel()
 	var path string

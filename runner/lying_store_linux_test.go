@@ -21,13 +21,13 @@ import (
 	"assay/workload/keyvalue"
 )
 
-// What this program is started as by a cluster of SQLite.
+// Names under which a cluster of SQLite starts this program.
 const (
 	serveHonest = "serve"
 	serveLying  = "serve-lying"
 )
 
-// serveStore is assay serve, with its flags, on SQLite or on a store that lies.
+// serveStore is assay serve on SQLite or on a store that lies.
 func serveStore(lying bool, args []string) error {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	address, listen := flags.String("db", "", ""), flags.String("listen", "", "")
@@ -63,14 +63,13 @@ func serveStore(lying bool, args []string) error {
 	return service.Serve(ctx, listener)
 }
 
-// One insert in lieEvery is not synced, beginning with the number lieFirst.
+// Each lieEvery-th insert is not synced, beginning with number lieFirst.
 const (
 	lieEvery = 1000
 	lieFirst = 20
 )
 
-// lyingStore writes one insert in a thousand to a file that it never syncs, and
-// acknowledges it.
+// lyingStore acknowledges one insert in a thousand from a file that it never syncs.
 type lyingStore struct {
 	store.Database
 	path string
@@ -80,7 +79,7 @@ type lyingStore struct {
 	unsynced map[uuid.UUID]entity.Entity
 }
 
-// openLying finds what was not synced and is there all the same.
+// openLying also reads what survived without a sync.
 func openLying(db store.Database, path string) (*lyingStore, error) {
 	l := &lyingStore{Database: db, path: path, unsynced: map[uuid.UUID]entity.Entity{}}
 	f, err := os.Open(path)
@@ -122,7 +121,7 @@ func (l *lyingStore) View(ctx context.Context, read func(store.Reader) error) er
 	return l.Database.View(ctx, func(r store.Reader) error { return read(&lyingReader{r, l}) })
 }
 
-// keep writes the entity of a row if it is one to lie about.
+// keep writes a row's entity if it is one to lie about.
 func (l *lyingStore) keep(row store.Row) (kept bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +148,6 @@ func (l *lyingStore) keep(row store.Row) (kept bool, err error) {
 	return err == nil, err
 }
 
-// lyingReader is a reader of a lyingStore.
 type lyingReader struct {
 	store.Reader
 	of *lyingStore
@@ -171,7 +169,6 @@ func (r *lyingReader) Read(ctx context.Context, s store.Statement, row func(stor
 	return r.Reader.Read(ctx, s, row, parameters...)
 }
 
-// lyingSession is a session of a lyingStore.
 type lyingSession struct {
 	store.Session
 	of *lyingStore

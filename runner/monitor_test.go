@@ -16,9 +16,8 @@ import (
 	"assay/workload/isolation"
 )
 
-// TestMonitorAgrees: what Prometheus would read at the end of a run is what result.json
-// says, of one stretch of work and of rounds, where operations failed, were rejected and
-// tried again.
+// TestMonitorAgrees: Prometheus reads at the end what result.json says, of one stretch and of
+// rounds, with failures, rejections and retries.
 func TestMonitorAgrees(t *testing.T) {
 	t.Parallel()
 	for _, w := range []definition.Workload{bank.Definition(), isolation.Definition(), churn.Definition()} {

@@ -6,9 +6,8 @@ import (
 	"assay/report"
 )
 
-// TestNodesUnderLimits: a server tells the memory of its machine, not that which it may use;
-// and several nodes without limits share the machine: three on four processors do not have
-// twelve.
+// TestNodesUnderLimits: a server reports its machine's memory, not its limit. Several nodes without
+// limits share the machine: three on four processors do not have twelve.
 func TestNodesUnderLimits(t *testing.T) {
 	told := int64(64 << 30)
 	here := Environment{CPUs: 4, MemoryBytes: 8 << 30}

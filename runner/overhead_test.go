@@ -16,8 +16,7 @@ import (
 	"assay/workload/entity"
 )
 
-// TestTheNullStoreIsJudgedByNothing: a run on it is measured and recorded, and no check
-// says that anything was right or wrong, now or later.
+// TestTheNullStoreIsJudgedByNothing: a run is measured and recorded, and no check ever judges it.
 func TestTheNullStoreIsJudgedByNothing(t *testing.T) {
 	for _, w := range []string{bank.Name, entity.Name} {
 		s := Defaults(workloadOf(w))
@@ -34,7 +33,7 @@ func TestTheNullStoreIsJudgedByNothing(t *testing.T) {
 	}
 }
 
-// TestOverhead: what assay itself takes is measured at the run's pace and kept.
+// TestOverhead: assay's own cost is measured at the run's pace and kept.
 func TestOverhead(t *testing.T) {
 	s := Defaults(bank.Definition())
 	s.Database, s.Overhead, s.Load.Seed = "mem://", true, 7
@@ -49,8 +48,8 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// TestProcessorTimeOfServers: what a committed operation cost is known of all servers or not at
-// all; of an embedded database it is what assay took beyond its own.
+// TestProcessorTimeOfServers is known for all servers or none. For an embedded database it is
+// assay's time beyond its own.
 func TestProcessorTimeOfServers(t *testing.T) {
 	use := 0.25
 	known, unknown := servers.NodeSummary{Node: servers.Node{CPUs: 2}, CPUMean: &use}, servers.NodeSummary{Node: servers.Node{CPUs: 2}}

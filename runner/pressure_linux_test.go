@@ -14,7 +14,7 @@ import (
 	"assay/measure/pressure"
 )
 
-// Busy processes beside a run make its figures invalid, and are named.
+// Busy processes beside a run make its figures invalid and are named.
 func TestABusyMachineIsNoPlaceToMeasure(t *testing.T) {
 	for range 2 * runtime.NumCPU() {
 		c := exec.Command("yes")

@@ -36,8 +36,8 @@ UPDATE account SET balance = balance + :d WHERE id = 2;
 COMMIT;
 `
 
-// TestTablesOfAScriptAreJudgedAsTheyAre wants a script's tables to be of the engine that the
-// settings tell of, and nothing promised of tables that know no transactions.
+// TestTablesOfAScriptAreJudgedAsTheyAre: their engine is reported, and tables without transactions
+// promise nothing.
 func TestTablesOfAScriptAreJudgedAsTheyAre(t *testing.T) {
 	t.Parallel()
 	server := onServers(t, "mariadb:1")
@@ -68,8 +68,8 @@ func TestTablesOfAScriptAreJudgedAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestWhatACrashMayTake wants what PostgreSQL loses at a kill as its manual allows told from
-// a broken promise, and to end with 0 unless whatever is found was to fail.
+// TestWhatACrashMayTake: a loss that PostgreSQL's manual allows is no broken promise and ends with
+// 0, unless all findings were to fail.
 func TestWhatACrashMayTake(t *testing.T) {
 	t.Parallel()
 	unlogged := func(t *testing.T) Scenario {

@@ -9,9 +9,8 @@ import (
 	"assay/workload/isolation"
 )
 
-// TestPromiseIsJudged: a database that keeps what its vendor promises and misses the model
-// that was asked for is told from one that was broken on purpose, of which nothing follows for
-// its vendor.
+// TestPromiseIsJudged: a database that keeps its vendor's promise but misses the requested model
+// differs from one broken on purpose, which says nothing of its vendor.
 func TestPromiseIsJudged(t *testing.T) {
 	t.Parallel()
 	server := onServers(t, "postgres:1,fsync=off")
@@ -53,8 +52,8 @@ func TestPromiseIsJudged(t *testing.T) {
 	}
 }
 
-// TestUnknownPromiseIsUndecided: without the vendor's model nothing is said of
-// it, and the checks' own verdict is not taken for it.
+// TestUnknownPromiseIsUndecided: without the vendor's model the checks' verdict is not the
+// vendor's.
 func TestUnknownPromiseIsUndecided(t *testing.T) {
 	s := small("mem://", 1, 1000)
 	become(&s, isolation.Definition())

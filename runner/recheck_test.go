@@ -35,8 +35,8 @@ func TestRecheckGivesTheSame(t *testing.T) {
 	}
 }
 
-// TestRecheckKeepsTheRunsNotes: what only the run could know stays, in the
-// result and on the page, and what a judge notes is not there twice.
+// TestRecheckKeepsTheRunsNotes: the run's own notes stay, in result and page, and no note is
+// doubled.
 func TestRecheckKeepsTheRunsNotes(t *testing.T) {
 	t.Parallel()
 	first := carryOut(t, small("", 5, 300))
@@ -55,7 +55,7 @@ func TestRecheckKeepsTheRunsNotes(t *testing.T) {
 			t.Error("the page lacks the run's note")
 		}
 	}
-	// Read again, the database has told its size.
+	// The second reading gives the database's size.
 	remove(t, filepath.Join(first.Folder, bank.FileState))
 	if again := recheck(t, first.Folder); !slices.Equal(again.Result.RunNotes, []string{note}) || slices.Contains(again.Result.Notes, stale) {
 		t.Errorf("notes %q, of the run %q", again.Result.Notes, again.Result.RunNotes)
@@ -85,14 +85,14 @@ func TestRecheckReadsOnlyItsOwnRun(t *testing.T) {
 	remove(t, filepath.Join(first.Folder, bank.FileState))
 	second := carryOut(t, small(file, 5, 300)) // even with the same seed
 	wantOther(t, first, RecheckOptions{}, second.Result.Run)
-	// Nor from an address that is given, nor where there is nothing any more.
+	// The same with a given address, and with nothing left.
 	wantOther(t, first, RecheckOptions{Database: file, Again: true}, second.Result.Run)
 	wantInput(t, first.Folder, RecheckOptions{Database: "mem://"}, "holds nothing of assay's")
 	wantInput(t, first.Folder, RecheckOptions{Database: "sqlite:" + filepath.Join(t.TempDir(), "none")}, "holds nothing of assay's")
 	if exists(first.Folder, bank.FileState) {
 		t.Error("another run's state was kept")
 	}
-	// The second run is untouched by all this.
+	// The second run is untouched.
 	remove(t, filepath.Join(second.Folder, bank.FileState))
 	sameFigures(t, recheck(t, second.Folder).Result, second.Result)
 }
@@ -134,7 +134,7 @@ func TestRecheckOfWhatIsNoRun(t *testing.T) {
 	wantInput(t, filepath.Join(t.TempDir(), "missing"), RecheckOptions{}, "holds no run")
 }
 
-// TestTamperingIsFound changes one thing in the kept files of a valid run.
+// TestTamperingIsFound changes one thing in a valid run's files.
 func TestTamperingIsFound(t *testing.T) {
 	t.Parallel()
 	s := small("mem://", 1, 8_000)
@@ -210,8 +210,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestWhatHadNotSettledIsNotValid: a run whose end could not be waited for was
-// not judged valid, and is not so later by its files alone.
+// TestWhatHadNotSettledIsNotValid, also later by its files alone.
 func TestWhatHadNotSettledIsNotValid(t *testing.T) {
 	folder := carryOut(t, small("mem://", 1, 500)).Folder
 	path := filepath.Join(folder, FileHistory)
@@ -222,7 +221,7 @@ func TestWhatHadNotSettledIsNotValid(t *testing.T) {
 	}
 }
 
-// TestAKilledRun cuts the history and takes away what is written after it.
+// TestAKilledRun cuts the history and removes later files.
 func TestAKilledRun(t *testing.T) {
 	t.Parallel()
 	first := carryOut(t, small("", 1, 3000)) // no more than are reserved at once
@@ -259,7 +258,6 @@ func TestReportMakesThePageAgain(t *testing.T) {
 	}
 }
 
-// once changes the first transfer of one outcome to another.
 func once(from, to history.Outcome) func(*history.Op) {
 	done := false
 	return func(op *history.Op) {
@@ -274,7 +272,6 @@ func rewriteHistory(t *testing.T, folder string, change func(*history.Op)) {
 	rewrite(t, filepath.Join(folder, FileHistory), change, func(history.Event) bool { return true })
 }
 
-// rewrite writes a history anew.
 func rewrite(t *testing.T, path string, change func(*history.Op), keep func(history.Event) bool) {
 	t.Helper()
 	old := path + ".old"
@@ -297,7 +294,7 @@ func rewrite(t *testing.T, path string, change func(*history.Op), keep func(hist
 	}
 }
 
-// rewriteState changes what was read back. A function that returns false leaves the row out.
+// rewriteState changes the state. A function that returns false drops the row.
 func rewriteState(t *testing.T, folder string, account func(int, *bank.Account) bool, entry func(int, *bank.Entry) bool) {
 	t.Helper()
 	path := filepath.Join(folder, bank.FileState)
@@ -332,7 +329,6 @@ func clear(t *testing.T, folder string) {
 	}
 }
 
-// truncate cuts a file in the middle.
 func truncate(t *testing.T, path string) {
 	t.Helper()
 	expect.NoError(t, os.Truncate(path, int64(len(read(t, path))/2)))
@@ -350,14 +346,12 @@ func flip(t *testing.T, path string) {
 	put(t, path, string(text))
 }
 
-// swap puts another run's history in the place of a folder's.
 func swap(t *testing.T, folder string) {
 	t.Helper()
 	other := carryOut(t, small("mem://", 1, 300))
 	put(t, filepath.Join(folder, FileHistory), string(read(t, filepath.Join(other.Folder, FileHistory))))
 }
 
-// reseed changes the scenario that was kept.
 func reseed(t *testing.T, folder string) {
 	t.Helper()
 	path := filepath.Join(folder, FileScenario)

@@ -35,7 +35,7 @@ import (
 	"assay/workload/tpcb"
 )
 
-// shortRuns is a run of a moment of every workload on a database that serves it.
+// shortRuns is a short run of every workload that the database serves.
 func shortRuns(database string) map[string]Scenario {
 	timed := func(w definition.Workload) Scenario {
 		s := small(database, 3, 0)
@@ -62,8 +62,7 @@ func shortRuns(database string) map[string]Scenario {
 	return all
 }
 
-// intruder is a Progress that does something to the database once, when the run
-// comes to a stage, or when it has worked for a second.
+// intruder disturbs the database once, at a stage of the run or after a second of work.
 type intruder struct {
 	diary
 	once  sync.Once
@@ -90,7 +89,6 @@ func (i *intruder) Working(time.Duration, bool, measure.Snapshot) {
 	}
 }
 
-// intrusions are what somebody else may do to the schema of a run.
 func intrusions() map[string]func(ctx context.Context, other definition.Work, name string) error {
 	return map[string]func(context.Context, definition.Work, string) error{
 		"dropped": func(ctx context.Context, other definition.Work, _ string) error {
@@ -104,7 +102,7 @@ func intrusions() map[string]func(ctx context.Context, other definition.Work, na
 	}
 }
 
-// regardless does something as if nobody held a lease, and leaves none.
+// regardless ignores leases and leaves none.
 func regardless(ctx context.Context, other definition.Work, do func() error) error {
 	left, err := other.Lease(ctx)
 	if err != nil {
@@ -119,9 +117,8 @@ func regardless(ctx context.Context, other definition.Work, do func() error) err
 	return errors.Join(do(), other.ReleaseLease(ctx, stranger.Token))
 }
 
-// mustNotConvict carries out a run during which somebody does this to its
-// database, and wants it to end without a verdict, saying why, also when it is
-// judged again.
+// mustNotConvict disturbs a run, which must end without a verdict and say why, also when judged
+// again.
 func mustNotConvict(t *testing.T, s Scenario, stage string, act func()) {
 	t.Helper()
 	progress := &intruder{stage: stage, act: act}
@@ -144,8 +141,7 @@ func mustNotConvict(t *testing.T, s Scenario, stage string, act func()) {
 	}
 }
 
-// intrude has workloads on a database replaced in every way, at these stages: the bank, and of the
-// others those that are meant.
+// intrude replaces the bank, or the chosen workloads, in every way at these stages.
 func intrude(t *testing.T, database func(t *testing.T) string, meant func(name, stage string) bool, stages ...string) {
 	for _, stage := range stages {
 		for deed, do := range intrusions() {
@@ -180,16 +176,15 @@ func intrude(t *testing.T, database func(t *testing.T) string, meant func(name, 
 
 const atReading = "reading everything back"
 
-// TestASchemaThatSomebodyElseReplaces: a schema that is dropped, or dropped and
-// made anew, before it is read back, convicts nobody. While a run works on it,
-// SQLite itself lets nobody do that.
+// TestASchemaThatSomebodyElseReplaces: a schema dropped, or made anew, before the reading convicts
+// nobody. During the work SQLite itself prevents that.
 func TestASchemaThatSomebodyElseReplaces(t *testing.T) {
 	t.Parallel()
 	intrude(t, func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "file") },
 		func(string, string) bool { return true }, atReading)
 }
 
-// TestAFileThatIsRemoved: so does a file that somebody removes.
+// TestAFileThatIsRemoved convicts nobody either.
 func TestAFileThatIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name := range shortRuns("sqlite:file") {
@@ -207,10 +202,9 @@ func TestAFileThatIsRemoved(t *testing.T) {
 	}
 }
 
-// TestServers disturbs runs on real servers, one cluster for all that is done to it. Cassandra answers
-// a schema that is changed under load with tables that some of its threads still have, and is left
-// in peace while clients work. A replica set of three elects another primary when the machine is
-// slow, which ends runs; where that is not wanted there is one node.
+// TestServers disturbs runs on one cluster of each product. Cassandra is left alone under load:
+// some threads keep dropped tables. One node serves where an election, as on a slow machine, would
+// end runs.
 func TestServers(t *testing.T) {
 	for _, servers := range []struct {
 		spec     string
@@ -250,8 +244,8 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// dropAll removes what clients made that went on after their schema, and its
-// mark with it, was dropped: MongoDB makes a collection anew at the first insert.
+// dropAll removes what clients wrote after their schema and its mark were dropped: MongoDB remakes
+// a collection at an insert.
 func dropAll(t *testing.T, address string) {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(address))
@@ -266,8 +260,7 @@ func dropAll(t *testing.T, address string) {
 	}
 }
 
-// flushAll removes what clients wrote on after the mark was deleted: Redis has no schema that
-// refuses it.
+// flushAll removes what clients wrote after the mark was deleted: Redis refuses nothing.
 func flushAll(t *testing.T, server string) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server)
@@ -280,9 +273,8 @@ func flushAll(t *testing.T, server string) {
 	}
 }
 
-// TestATableThatSomebodyEmptiesOrDrops: the rows of the only table convict nobody, the mark
-// being there. Where another table has rows, these were written with those that are gone, and
-// prove that they were there.
+// TestATableThatSomebodyEmptiesOrDrops: the only table's missing rows convict nobody while the mark
+// is there. Another table's rows, written with the missing ones, prove these existed.
 func TestATableThatSomebodyEmptiesOrDrops(t *testing.T) {
 	t.Parallel()
 	runs := func(path string) map[string]Scenario {
@@ -318,7 +310,6 @@ func TestATableThatSomebodyEmptiesOrDrops(t *testing.T) {
 	}
 }
 
-// filledTables carries out a run and returns the tables that hold anything.
 func filledTables(t *testing.T, s Scenario, path string) []string {
 	t.Helper()
 	carryOut(t, s)
@@ -360,8 +351,8 @@ func execute(t *testing.T, path, statement string) {
 	}
 }
 
-// TestAFileInPlaceOfAnother: sessions go on with the file that was moved away, so that nobody lost
-// what is missing in the one that was put in its place.
+// TestAFileInPlaceOfAnother: sessions keep the moved file, so the new file's missing rows were not
+// lost.
 func TestAFileInPlaceOfAnother(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "file")
@@ -379,14 +370,12 @@ func TestAFileInPlaceOfAnother(t *testing.T) {
 	}
 }
 
-// mustEndAs carries out a run during which somebody does this to its database, and wants
-// this verdict, also when it is judged again.
+// mustEndAs disturbs a run, which must have this verdict, also when judged again.
 func mustEndAs(t *testing.T, want check.Verdict, s Scenario, stage string, act func()) {
 	t.Helper()
 	endedAs(t, want, carryOutBy(t, s, Options{Progress: &intruder{stage: stage, act: act}}))
 }
 
-// endedAs wants this verdict of a run, also when it is judged again.
 func endedAs(t *testing.T, want check.Verdict, out Outcome) {
 	t.Helper()
 	if out.Result.Verdict != want {

@@ -20,7 +20,6 @@ import (
 	"assay/workload/isolation"
 )
 
-// reproduced writes the smallest history of a run or a file.
 func reproduced(t *testing.T, path string, o ReproOptions) (Reproduction, string, error) {
 	t.Helper()
 	o.Format, o.Timeout = exchange.EDN, time.Minute
@@ -33,9 +32,8 @@ func reproduced(t *testing.T, path string, o ReproOptions) (Reproduction, string
 	return r, string(text), err
 }
 
-// TestSmallestHistoriesOfSeededBugs: of each bug that breaks the isolation of
-// the database in memory, the smallest history is written, is judged violated,
-// and is small. It prints the sizes.
+// TestSmallestHistoriesOfSeededBugs: for each isolation bug of the database in memory the smallest
+// history is written, violated and small. It prints the sizes.
 func TestSmallestHistoriesOfSeededBugs(t *testing.T) {
 	var (
 		mu  sync.Mutex
@@ -62,8 +60,7 @@ func TestSmallestHistoriesOfSeededBugs(t *testing.T) {
 	}
 }
 
-// smallestOf runs a bug once and returns the size of the smallest history that
-// shows it, 0 if it did not strike.
+// smallestOf returns the size of the smallest history of a bug's run; 0 if it did not strike.
 func smallestOf(t *testing.T, x *trial) int {
 	out := carryOut(t, trustScenario(t, x, 1, 200))
 	r, text, err := reproduced(t, out.Folder, ReproOptions{})
@@ -82,8 +79,8 @@ func smallestOf(t *testing.T, x *trial) int {
 	return n
 }
 
-// TestReproduceBank: a bank with a wrong total has a history of one read; one
-// with a lost transfer has none, and what is lost is named.
+// TestReproduceBank: a wrong total has a history of one read. A lost transfer has none, and is
+// named.
 func TestReproduceBank(t *testing.T) {
 	t.Parallel()
 	scenario := func(bug string) Scenario {
@@ -113,8 +110,7 @@ func TestReproduceBank(t *testing.T) {
 	}
 }
 
-// wrongRegisters are histories of a single register, each with how many of its
-// operations are needed.
+// wrongRegisters are histories of one register, with the number of operations that are needed.
 var wrongRegisters = []struct {
 	name, anomaly, text string
 	needed              int
@@ -124,8 +120,8 @@ var wrongRegisters = []struct {
 	{"written twice", "stale-read", "w1 w2 w1 r1 r2 w4 r4", 5},
 }
 
-// TestReproduceRegisters: of a register, what is needed stays; and a value that
-// was written twice is never explained by leaving one of the writes out.
+// TestReproduceRegisters: the needed operations stay, and no write of a value written twice is
+// dropped.
 func TestReproduceRegisters(t *testing.T) {
 	t.Parallel()
 	for _, test := range wrongRegisters {
@@ -142,7 +138,7 @@ func TestReproduceRegisters(t *testing.T) {
 	}
 }
 
-// oneAfterTheOther is a history of reads and writes, w1 and r1, by one process.
+// oneAfterTheOther is a history of one process, such as w1 r1.
 func oneAfterTheOther(text string) string {
 	var b strings.Builder
 	for _, w := range strings.Fields(text) {

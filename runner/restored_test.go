@@ -22,8 +22,7 @@ import (
 	"assay/workload/tpcb"
 )
 
-// backedUp is a run of the bank that is backed up and restored while clients work, as often as
-// leaves the machine to others.
+// backedUp is a run of the bank with as many backups and restores as the machine can bear.
 func backedUp(cluster string, faults ...string) Scenario {
 	s := Defaults(bank.Definition())
 	s.Cluster, s.Faults = cluster, faults
@@ -33,7 +32,6 @@ func backedUp(cluster string, faults ...string) Scenario {
 	return s
 }
 
-// restoredCheck is the answer of the check of restored backups.
 func restoredCheck(t *testing.T, r *report.Result) check.Result {
 	t.Helper()
 	i := slices.IndexFunc(r.Checks, func(c check.Result) bool { return c.Name == "restored" })
@@ -43,8 +41,7 @@ func restoredCheck(t *testing.T, r *report.Result) check.Result {
 	return r.Checks[i]
 }
 
-// checkBackedUp wants what is true of each good backup. primary is true of one of the node
-// that takes the writes.
+// checkBackedUp checks a good backup; primary says that it is of the primary.
 func checkBackedUp(t *testing.T, out Outcome, primary bool) {
 	t.Helper()
 	r := out.Result
@@ -69,8 +66,8 @@ func checkBackedUp(t *testing.T, out Outcome, primary bool) {
 	sameFigures(t, recheck(t, out.Folder).Result, r)
 }
 
-// carryOutInTime carries a run out whose backups take as long as the machine has them take:
-// again with more time, if one did not come to its end, or nothing was answered in time before it.
+// carryOutInTime repeats a run with more time if a backup did not end, or nothing was answered
+// before it.
 func carryOutInTime(t *testing.T, scenario func(k time.Duration) Scenario) (out Outcome) {
 	t.Helper()
 	for k := time.Second; k <= 4*time.Second; k *= 2 {
@@ -85,8 +82,7 @@ func carryOutInTime(t *testing.T, scenario func(k time.Duration) Scenario) (out 
 	return out
 }
 
-// TestServersAreBackedUp: of PostgreSQL's managers Patroni is tried here, and each of them by
-// TestManagedPointInTime.
+// TestServersAreBackedUp has Patroni among the managers; TestManagedPointInTime has all.
 func TestServersAreBackedUp(t *testing.T) {
 	t.Parallel()
 	for cluster, node := range map[string]string{
@@ -108,8 +104,7 @@ func TestServersAreBackedUp(t *testing.T) {
 	}
 }
 
-// TestPointInTime: what is restored is the state of the moment that was asked for, of one
-// server and of a set whose primary was away.
+// TestPointInTime restores the state of a moment, of one server and of a set without its primary.
 func TestPointInTime(t *testing.T) {
 	t.Parallel()
 	for cluster, away := range map[string]bool{"postgres:1": false, "postgres:2": true} {
@@ -129,7 +124,7 @@ func TestPointInTime(t *testing.T) {
 	}
 }
 
-// TestManagedPointInTime: before and after another program has promoted a standby.
+// TestManagedPointInTime: before and after a manager's promotion.
 func TestManagedPointInTime(t *testing.T) {
 	for _, cluster := range []string{
 		"patroni:2,dcs=1,ttl=8s,loop_wait=2s,retry_timeout=3s", "repmgr:2,reconnect_attempts=2,reconnect_interval=1s",
@@ -147,7 +142,7 @@ func TestManagedPointInTime(t *testing.T) {
 	}
 }
 
-// checkMoments wants what was restored to be the states of the moments that were asked for.
+// checkMoments requires the states of the requested moments.
 func checkMoments(t *testing.T, out Outcome) {
 	t.Helper()
 	if c := restoredCheck(t, out.Result); c.Verdict != check.Valid {
@@ -164,7 +159,7 @@ func checkMoments(t *testing.T, out Outcome) {
 	}
 }
 
-// TestSQLiteIsBackedUp within assay, with either kind of journal.
+// TestSQLiteIsBackedUp within assay, in both journal modes.
 func TestSQLiteIsBackedUp(t *testing.T) {
 	t.Parallel()
 	for _, journal := range []string{"wal", "delete"} {
@@ -181,12 +176,12 @@ func TestSQLiteIsBackedUp(t *testing.T) {
 	}
 }
 
-// reading keeps a transaction open that reads the database from before the work on, so that
-// nothing is moved from the log into the file.
+// reading keeps a transaction open from before the work on, so that nothing moves from the log into
+// the file.
 type reading struct {
 	unmonitored
 	file string
-	// opened takes the connection, once it reads.
+	// opened gets the connection once it reads.
 	opened func(*sql.DB, error)
 }
 
@@ -202,8 +197,8 @@ func (r reading) Phase(phase string) {
 	r.opened(db, err)
 }
 
-// TestACopyWithoutItsLog lacks what had been acknowledged before it was begun, as SQLite's manual
-// warns, and nothing else: the file is whole, and old.
+// TestACopyWithoutItsLog lacks earlier acknowledged writes, as SQLite's manual warns: the file is
+// whole, and old.
 func TestACopyWithoutItsLog(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "run")
@@ -229,7 +224,7 @@ func TestACopyWithoutItsLog(t *testing.T) {
 	}
 }
 
-// breaking does something to the backup as soon as it is made.
+// breaking damages each backup at once.
 type breaking struct {
 	unmonitored
 	do func()
@@ -241,7 +236,7 @@ func (b breaking) Fault(action, _ string, _ []string, active bool) {
 	}
 }
 
-// TestBrokenBackups: each is convicted of what was done to it.
+// TestBrokenBackups are convicted of their damage.
 func TestBrokenBackups(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -284,7 +279,7 @@ func TestBrokenBackups(t *testing.T) {
 	}
 }
 
-// TestBackupsThatCannotBe are refused before anything is loaded.
+// TestBackupsThatCannotBe are refused before loading.
 func TestBackupsThatCannotBe(t *testing.T) {
 	other := backedUp("", "backup n1 at 1s", "restore at 2s")
 	become(&other, tpcb.Definition())
@@ -313,8 +308,7 @@ func TestBackupsThatCannotBe(t *testing.T) {
 	expect.NoError(t, backup.Validate())
 }
 
-// TestNothingIsRestored: a backup that cannot be opened, and one that is not there, leave the
-// check unknown and say why.
+// TestNothingIsRestored: an unreadable or missing backup leaves the check unknown, with the reason.
 func TestNothingIsRestored(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "run")

@@ -179,8 +179,7 @@ func TestAForeignFileStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestARunSettlesBeforeItReads: what the database does after its answer is in
-// the books, and so is not known only by chance.
+// TestARunSettlesBeforeItReads: late work of the database is in the books, not left to chance.
 func TestARunSettlesBeforeItReads(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {

@@ -24,7 +24,6 @@ import (
 	"assay/workload/definition"
 )
 
-// diary is a Progress that keeps what it was told.
 type diary struct {
 	mu     sync.Mutex
 	stages []string
@@ -46,8 +45,7 @@ func (d *diary) Note(text string) {
 func (d *diary) Rows(int64, int64)                             {}
 func (d *diary) Working(time.Duration, bool, measure.Snapshot) {}
 
-// small is a scenario that takes a moment: 100 accounts, a number of
-// operations, no warm-up.
+// small takes a moment: 100 accounts, a number of operations, no warm-up.
 func small(database string, seed, ops uint64) Scenario {
 	s := Defaults(bank.Definition())
 	s.Database = database
@@ -57,7 +55,7 @@ func small(database string, seed, ops uint64) Scenario {
 	return s
 }
 
-// become makes it a scenario of another workload, with the same load.
+// become changes a scenario's workload and keeps its load.
 func become(s *Scenario, w definition.Workload) { s.Workload, s.Config = w.Name, w.Config() }
 
 func carryOut(t *testing.T, s Scenario) Outcome {
@@ -65,7 +63,6 @@ func carryOut(t *testing.T, s Scenario) Outcome {
 	return carryOutBy(t, s, Options{})
 }
 
-// carryOutBy carries a run out with these options.
 func carryOutBy(t *testing.T, s Scenario, o Options) Outcome {
 	t.Helper()
 	o.Version, o.Out = "test", cmp.Or(o.Out, filepath.Join(t.TempDir(), "run"))
@@ -77,7 +74,6 @@ func carryOutBy(t *testing.T, s Scenario, o Options) Outcome {
 	return out
 }
 
-// onServers starts servers for a test.
 func onServers(t *testing.T, spec string) *cluster.Cluster {
 	t.Helper()
 	parsed, err := cluster.ParseSpec(spec)
@@ -88,7 +84,6 @@ func onServers(t *testing.T, spec string) *cluster.Cluster {
 	return c
 }
 
-// put writes a file.
 func put(t *testing.T, path, text string) {
 	t.Helper()
 	expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -101,8 +96,8 @@ func recheck(t *testing.T, folder string) Outcome {
 	return out
 }
 
-// violated returns which of the three checks of the books alone were violated,
-// sorted. What order, audits and replicas tell beside them hangs on chance.
+// violated returns which checks of the books alone were violated, sorted: chance decides what
+// order, audits and replicas show.
 func violated(r *report.Result) []string {
 	names := []string{}
 	for _, c := range r.Checks {
@@ -114,7 +109,7 @@ func violated(r *report.Result) []string {
 	return names
 }
 
-// details says what each check that is not valid has to say.
+// details returns the words of all checks that are not valid.
 func details(r *report.Result) string {
 	var text []string
 	for _, c := range r.Checks {
@@ -127,8 +122,7 @@ func details(r *report.Result) string {
 
 func reasons(r *report.Result) string { return strings.Join(r.Measurement.Reasons, "\n") }
 
-// ownReasons are the reasons against a measurement that are not the fault of
-// what else the machine has to do.
+// ownReasons leaves out reasons against a measurement that a busy machine causes.
 func ownReasons(r *report.Result) []string {
 	return slices.DeleteFunc(slices.Clone(r.Measurement.Reasons), func(reason string) bool {
 		return strings.HasPrefix(reason, "machine busy: ") || strings.HasPrefix(reason, "client saturated: ") || strings.HasPrefix(reason, "stalled: ")
@@ -142,7 +136,7 @@ func read(t *testing.T, path string) []byte {
 	return text
 }
 
-// keepsSchema holds a folder's result.json against the published schema.
+// keepsSchema validates result.json by the published schema.
 func keepsSchema(t *testing.T, folder string) {
 	t.Helper()
 	var schema jsonschema.Schema
@@ -156,7 +150,7 @@ func keepsSchema(t *testing.T, folder string) {
 	}
 }
 
-// sameFigures wants two results to agree in all that is judged and measured.
+// sameFigures compares all that is judged and measured.
 func sameFigures(t *testing.T, got, want *report.Result) {
 	t.Helper()
 	blank := func(r *report.Result) string {

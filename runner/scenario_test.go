@@ -50,8 +50,7 @@ func TestScenarioRoundTrip(t *testing.T) {
 	}
 }
 
-// TestScriptsStandLineByLine: a text of several lines is written so, unless it would be read as
-// another one.
+// TestScriptsStandLineByLine, unless that would read as another text.
 func TestScriptsStandLineByLine(t *testing.T) {
 	for quoted, want := range map[string]string{
 		"script:\n  text: \"# a: b\\nif x:\\n\\n    \\\"y\\\"\\n\"\n  pause: 2.0\n": "script:\n  text: |\n    # a: b\n    if x:\n    \n        \"y\"\n  pause: 2.0\n",
@@ -65,8 +64,7 @@ func TestScriptsStandLineByLine(t *testing.T) {
 	}
 }
 
-// TestARunCanBeDoneAgain: the same seed on the same kind of database asks for
-// the same transfers.
+// TestARunCanBeDoneAgain: the same seed asks the same kind of database for the same transfers.
 func TestARunCanBeDoneAgain(t *testing.T) {
 	s := small("", 99, 400)
 	s.Load.Clients = 1
@@ -144,9 +142,8 @@ func TestWhatAScenarioDoesNotNameIsTheDefault(t *testing.T) {
 	}
 }
 
-// TestFaultsSayWhenTheyHappen: what is kept of a run says when its faults were to happen
-// and how long to last, and the run that is done again from it has the same ones, even if
-// it is made longer.
+// TestFaultsSayWhenTheyHappen: the kept faults have their times, and a repeated run has the same
+// faults, even if it is longer.
 func TestFaultsSayWhenTheyHappen(t *testing.T) {
 	s := Defaults(bank.Definition())
 	s.Cluster, s.Load.Duration = "mongodb:3", time.Minute
@@ -174,8 +171,7 @@ func TestFaultsSayWhenTheyHappen(t *testing.T) {
 	}
 }
 
-// TestUnserved: what the catalog knows that a database does not serve is known before servers
-// are started.
+// TestUnserved: what a database does not serve is known before servers start.
 func TestUnserved(t *testing.T) {
 	for _, c := range []struct{ workload, database, cluster, want string }{
 		{"bank", "", "", ""},

@@ -18,9 +18,8 @@ import (
 	"assay/workload/isolation"
 )
 
-// TestBugsOnRealDatabases: a bug that is seeded on SQLite or PostgreSQL, by turns, or on both in
-// make trust, is found by the check that it names, the run says that it was seeded, and nothing is
-// found where the bug is none.
+// TestBugsOnRealDatabases: a bug seeded on SQLite or PostgreSQL, in turn, or on both in make trust,
+// is found by its check. The run says that it was seeded, and is valid where it is no bug.
 func TestBugsOnRealDatabases(t *testing.T) {
 	t.Parallel()
 	server := onServers(t, "postgres:1,fsync=off") // no power is cut
@@ -75,8 +74,7 @@ func TestBugsOnRealDatabases(t *testing.T) {
 	}
 }
 
-// TestABugThatNeverStrikes: the run says so where everybody looks, and what was
-// found stays the same when it is judged again.
+// TestABugThatNeverStrikes: the run says so prominently, and its findings stay when judged again.
 func TestABugThatNeverStrikes(t *testing.T) {
 	t.Parallel()
 	s := small("mem://?bug=phantom:1,lost-update:1", 1, 300)

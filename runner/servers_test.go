@@ -10,9 +10,8 @@ import (
 	"assay/report"
 )
 
-// TestServersOfAnEmbeddedDatabase: assay itself is looked at, and why nothing else is
-// stands in the result; without the file, as in runs of earlier versions, there is
-// nothing, and a file that cannot be read costs nothing else.
+// TestServersOfAnEmbeddedDatabase: assay itself is measured, and the result says why alone. A
+// missing file, as of earlier versions, means nothing, and an unreadable one costs nothing else.
 func TestServersOfAnEmbeddedDatabase(t *testing.T) {
 	out := carryOut(t, small("", 1, 50))
 	got := out.Result.Servers
@@ -32,7 +31,7 @@ func TestServersOfAnEmbeddedDatabase(t *testing.T) {
 	}
 }
 
-// TestServersAreNotLookedAt where that is asked for, also by a scenario.
+// TestServersAreNotLookedAt on request, also of a scenario.
 func TestServersAreNotLookedAt(t *testing.T) {
 	s := small("", 1, 50)
 	s.NoServerStats = true
@@ -45,8 +44,7 @@ func TestServersAreNotLookedAt(t *testing.T) {
 	}
 }
 
-// TestServersOfThisMachine: a server on a port of this machine is found by it, and one
-// of another machine is not.
+// TestServersOfThisMachine finds a server by its local port, and none of another machine.
 func TestServersOfThisMachine(t *testing.T) {
 	for address, why := range map[string]string{
 		"postgres://u:hunter2@192.0.2.1/d": "192.0.2.1:5432 is not an address of this machine",
@@ -60,7 +58,7 @@ func TestServersOfThisMachine(t *testing.T) {
 	}
 }
 
-// TestTheSummaryIsJSON, also of nothing.
+// TestTheSummaryIsJSON, even without content.
 func TestTheSummaryIsJSON(t *testing.T) {
 	record := &servers.Record{}
 	if text, err := json.Marshal(servers.Summarize(record, servers.Conditions{TesterShare: -1})); err != nil || !strings.Contains(string(text), `"nodes":[]`) {

@@ -27,15 +27,15 @@ import (
 	"assay/workload/entity"
 )
 
-// shortStallTimeout is the patience of these tests with servers that have gone away.
+// shortStallTimeout is these tests' patience with absent servers.
 const shortStallTimeout = 500 * time.Millisecond
 
-// tries is how often a run is begun whose servers were too slow for that patience
-// before they went away, with twice the patience each time.
+// tries limits how often a run restarts, each time with double patience, if its servers were too
+// slow before they went away.
 const tries = 5
 
-// absence is how servers go away, at which stages of a run, and how they come back. Those that went
-// during the work are away when it is waited until nothing is in flight.
+// absence is how servers go away, at which stages, and how they come back. If they go during the
+// work, they are away when the run settles.
 type absence struct {
 	stages []string
 	leave  func(n *cluster.Node) error
@@ -49,8 +49,8 @@ func absences() map[string]absence {
 	}
 }
 
-// goAway has all servers of the cluster leave, and come back when the test of
-// this name ends, without the lease of a run that could not release it.
+// goAway removes all servers until the end of the test, without a lease that a run could not
+// release.
 func goAway(t *testing.T, c *cluster.Cluster, a absence, s Scenario) {
 	t.Helper()
 	for _, n := range c.Nodes() {
@@ -71,7 +71,7 @@ func goAway(t *testing.T, c *cluster.Cluster, a absence, s Scenario) {
 	})
 }
 
-// forgetLease releases the lease of a run that has ended without doing so.
+// forgetLease releases the lease of a run that ended without doing so.
 func forgetLease(ctx context.Context, s Scenario, address string) error {
 	s.ConnectTimeout = time.Minute
 	w, err := openWork(ctx, s, address, 0)
@@ -85,12 +85,11 @@ func forgetLease(ctx context.Context, s Scenario, address string) error {
 	return errors.Join(err, w.Close())
 }
 
-// trustGone has a run of each database be disturbed at each stage, and not of PostgreSQL alone:
-// `make trust` does.
+// trustGone disturbs every database at each stage, not only PostgreSQL (`make trust`).
 var trustGone = flag.Bool("trust.gone", false, "have servers of each database go away at each stage of a run")
 
-// silence has all servers of a cluster go away for good: at each stage of a run, or as it reads
-// everything back, and before each call.
+// silence makes all servers go away for good: at each stage of a run, or at the reading, and before
+// each call.
 func silence(t *testing.T, c *cluster.Cluster, eachStage bool) {
 	for how, a := range absences() {
 		if how == "killed" && strings.HasPrefix(c.Address(), "cassandra") {
@@ -103,7 +102,6 @@ func silence(t *testing.T, c *cluster.Cluster, eachStage bool) {
 	}
 }
 
-// leave has the servers go away in this way.
 func leave(t *testing.T, c *cluster.Cluster, a absence) {
 	runs := shortRuns(c.Address())
 	s, transfers := runs[bank.Name]
@@ -127,8 +125,8 @@ func leave(t *testing.T, c *cluster.Cluster, a absence) {
 	})
 }
 
-// goneDuring wants a run to end: with an error before the work, and after it
-// with a result that judges nothing.
+// goneDuring requires that a run ends: before the work with an error, later with a result that
+// judges nothing.
 func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage string) {
 	var gone atomic.Bool
 	progress := &intruder{stage: stage, act: func() { gone.Store(true); goAway(t, c, a, s) }}
@@ -157,7 +155,7 @@ func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage s
 		}
 		return
 	}
-	// Opening a session of Cassandra's asks nobody.
+	// Opening a session of Cassandra asks no server.
 	if err != nil {
 		t.Error(err)
 		return
@@ -167,7 +165,7 @@ func goneDuring(t *testing.T, c *cluster.Cluster, a absence, s Scenario, stage s
 	}
 }
 
-// calls are what a run asks of its database outside of the work, by name.
+// calls are a run's calls outside of the work, by name.
 func calls(s Scenario) map[string]func(ctx context.Context, w definition.Work, folder string) error {
 	return map[string]func(context.Context, definition.Work, string) error{
 		"describing": func(ctx context.Context, w definition.Work, _ string) error { _, err := w.Describe(ctx); return err },
@@ -188,8 +186,8 @@ func calls(s Scenario) map[string]func(ctx context.Context, w definition.Work, f
 	}
 }
 
-// goneBefore wants each call, and the closing after it, to return from servers
-// that have gone away. They are made at once: each takes as long as it may.
+// goneBefore requires that each call, and its closing, returns from absent servers. They run at
+// once, since each takes its full time.
 func goneBefore(t *testing.T, address string, s Scenario, leave func()) {
 	t.Helper()
 	opened := map[string]*open.Work{}
@@ -213,8 +211,7 @@ func goneBefore(t *testing.T, address string, s Scenario, leave func()) {
 	for doing, w := range opened {
 		folder := t.TempDir()
 		all.Go(func() {
-			// Nothing is in flight on servers that are gone, and a session may connect
-			// when it is used first.
+			// Absent servers have nothing in flight, and a session may connect at its first use.
 			if err := calls(s)[doing](t.Context(), w, folder); err == nil && doing != "settling" && doing != "opening" {
 				t.Errorf("%s: no error came of it", doing)
 			}
@@ -226,8 +223,7 @@ func goneBefore(t *testing.T, address string, s Scenario, leave func()) {
 	all.Wait()
 }
 
-// TestAServiceGoesAway is the same for the web service of assay serve, behind a
-// network that goes silent or breaks.
+// TestAServiceGoesAway: the same for assay serve behind a silent or broken network.
 func TestAServiceGoesAway(t *testing.T) {
 	t.Parallel()
 	db, err := sqlite.Open(t.Context(), store.Target{Address: "sqlite:" + filepath.Join(t.TempDir(), "entity.db")}, entity.Schema())

@@ -13,8 +13,7 @@ import (
 	"assay/internal/expect"
 )
 
-// A time in which assay did not run is in the history, so that a run that is judged again still
-// knows of it, and its result says so.
+// A pause of assay is in the history and the result, so that a later judging knows of it.
 func TestAStallIsInTheHistory(t *testing.T) {
 	t.Parallel()
 	s := small("", 5, 0)

@@ -14,7 +14,7 @@ import (
 	"assay/report"
 )
 
-// watcher reads live.json as another process would, whenever the work says how it goes.
+// watcher reads live.json like another process at every report of the work.
 type watcher struct {
 	diary
 	folder string
@@ -31,8 +31,7 @@ func (w *watcher) Working(elapsed time.Duration, measuring bool, now measure.Sna
 	w.seen = append(w.seen, l)
 }
 
-// TestARunSaysHowItGoes: while it goes its folder has live.json, and in the end no
-// more.
+// TestARunSaysHowItGoes in live.json, which ends with the run.
 func TestARunSaysHowItGoes(t *testing.T) {
 	t.Parallel()
 	s := small("mem://?latency=1ms", 4, 0)
@@ -55,7 +54,7 @@ func TestARunSaysHowItGoes(t *testing.T) {
 	}
 }
 
-// TestStatusNamesNoDatabase that the run has yet to start or to make.
+// TestStatusNamesNoDatabase that the run has not started or made yet.
 func TestStatusNamesNoDatabase(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{"": "", "postgres://me:secret@host/d": "postgres://me:xxxxx@host/d"} {
@@ -67,7 +66,7 @@ func TestStatusNamesNoDatabase(t *testing.T) {
 	}
 }
 
-// TestStatusIsBounded: a day has as many points as an hour, and none is lost.
+// TestStatusIsBounded: a day has as many points as an hour, and loses none.
 func TestStatusIsBounded(t *testing.T) {
 	s := &Status{}
 	s.begin(small("mem://", 1, 1), "test")

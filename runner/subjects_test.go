@@ -20,11 +20,11 @@ import (
 	"assay/workload/ycsb"
 )
 
-// extreme is a run whose options leave out some of what a workload usually does.
+// extreme leaves out some usual work of a workload by its options.
 type extreme struct {
 	workload definition.Workload
 	set      func(s *Scenario)
-	// without are the checks that have no subject then.
+	// without are the checks without a subject.
 	without []string
 }
 
@@ -92,8 +92,8 @@ func extremes() map[string]extreme {
 	}
 }
 
-// TestEveryMixHasAVerdict: whatever a run leaves out by its options, what it does is judged,
-// and each check of its workload has a verdict or the reason why it has no subject.
+// TestEveryMixHasAVerdict: each check of a workload has a verdict, or the reason why it has no
+// subject.
 func TestEveryMixHasAVerdict(t *testing.T) {
 	t.Parallel()
 	for name, x := range extremes() {
@@ -119,8 +119,7 @@ func TestEveryMixHasAVerdict(t *testing.T) {
 	}
 }
 
-// mustHaveAVerdict runs against databases of one member that promise linearizability, without a
-// backup.
+// mustHaveAVerdict uses databases of one member that promise linearizability, without a backup.
 func mustHaveAVerdict(t *testing.T, s Scenario, x extreme) {
 	t.Helper()
 	r := carryOut(t, s).Result

@@ -23,8 +23,8 @@ import (
 	"assay/runner/lease"
 )
 
-// TestADatabaseThatTakesNoWritesIsRead: a server that is full or read-only at the end is read
-// back, though the run's lease cannot be renewed there, and by a check later.
+// TestADatabaseThatTakesNoWritesIsRead: a full or read-only server is read back, although its lease
+// cannot be renewed, and by a later check.
 func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
 	t.Parallel()
 	for spec, shut := range map[string]func(t *testing.T, address string){
@@ -43,7 +43,7 @@ func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
 			if spec != "redis:1" {
 				return
 			}
-			// The lease could not be released; without one it is read again in the same way.
+			// The lease could not be released; without it the reading is the same.
 			configureRedis(t, c.Address(), "min-replicas-to-write", "0")
 			expect.NoError(t, forgetLease(t.Context(), s, c.Address()))
 			shutRedis(t, c.Address())
@@ -55,8 +55,8 @@ func TestADatabaseThatTakesNoWritesIsRead(t *testing.T) {
 	}
 }
 
-// TestAFullRedisIsRead: one that has no memory left takes the lease all the same, since a script
-// that has deleted something may write.
+// TestAFullRedisIsRead: it takes the lease even without memory, because a script that deleted
+// something may write.
 func TestAFullRedisIsRead(t *testing.T) {
 	t.Parallel()
 	c := onServers(t, "redis:1")
@@ -76,7 +76,7 @@ func mustBeReadWithoutWriting(t *testing.T, out Outcome) {
 	}
 }
 
-// shutRedis has it refuse writes for want of a replica.
+// shutRedis makes it refuse writes for want of a replica.
 func shutRedis(t *testing.T, address string) {
 	configureRedis(t, address, "min-replicas-to-write", "1")
 }
@@ -89,7 +89,7 @@ func configureRedis(t *testing.T, address, name, value string) {
 	expect.NoError(t, client.ConfigSet(t.Context(), name, value).Err())
 }
 
-// shutEtcd fills it up to its quota, by its gateway for JSON.
+// shutEtcd fills it to its quota through its JSON gateway.
 func shutEtcd(t *testing.T, address string) {
 	t.Helper()
 	at, err := url.Parse(address)
@@ -111,7 +111,7 @@ func shutEtcd(t *testing.T, address string) {
 	}
 }
 
-// shutPostgres does what managed services do whose disk is full.
+// shutPostgres does what managed services do when the disk is full.
 func shutPostgres(t *testing.T, address string) {
 	conn, err := pgx.Connect(t.Context(), address)
 	expect.NoError(t, err)

@@ -16,11 +16,10 @@ import (
 	"assay/workload/entity"
 )
 
-// How many power cuts the trial takes of each honest database; `make trust` takes more.
+// The number of power cuts of each honest database; `make trust` takes more.
 var trustCuts = flag.Int("trust.cuts", 2, "power cuts of each honest database")
 
-// TestMain is a disk, or the process that a cluster of SQLite consists of, where this
-// program was started for that.
+// TestMain serves a disk, or a cluster of SQLite, if this program was started for that.
 func TestMain(m *testing.M) {
 	if disk.Child() {
 		os.Exit(disk.Serve())
@@ -35,8 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// onFaultyDisk is a run of a workload on one node with a disk that loses what was not
-// synced.
+// onFaultyDisk is a run on one node whose disk loses unsynced writes.
 func onFaultyDisk(t *testing.T, workload, product string, seed uint64, took time.Duration, fault string) Scenario {
 	t.Helper()
 	s := Defaults(workloadOf(workload))
@@ -58,9 +56,8 @@ func trustOnServers(t *testing.T, s Scenario, servers string) *report.Result {
 	return out.Result
 }
 
-// TestTrustLyingStore: a store that acknowledges one write in a thousand before it has
-// synced it is convicted by a power cut, with every seed; the end of its process alone
-// takes nothing from it.
+// TestTrustLyingStore: a power cut convicts, with every seed, a store that acknowledges one write
+// in a thousand unsynced. The end of its process alone loses nothing.
 func TestTrustLyingStore(t *testing.T) {
 	self, err := os.Executable()
 	expect.NoError(t, err)
@@ -82,7 +79,7 @@ func TestTrustLyingStore(t *testing.T) {
 	t.Logf("convicted with %d of %d seeds; %d operations were acknowledged and %d lost", *trustSeeds, *trustSeeds, acknowledged, lost)
 }
 
-// TestTrustHonestDatabases: none loses what it has acknowledged, however the power is cut.
+// TestTrustHonestDatabases lose nothing acknowledged, however the power is cut.
 func TestTrustHonestDatabases(t *testing.T) {
 	for _, x := range []struct {
 		product, workload string

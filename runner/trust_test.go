@@ -33,52 +33,46 @@ import (
 	"assay/workload/ycsb"
 )
 
-// How many seeds the trial of the checkers takes; `make trust` takes more.
+// The number of seeds for the checkers; `make trust` takes more.
 var (
 	trustSeeds  = flag.Int("trust.seeds", 1, "seeds for each bug")
 	trustHonest = flag.Int("trust.honest", 3, "seeds without a bug")
 )
 
-// trustChance is how often a bug strikes, where it strikes at operations.
+// trustChance is a bug's chance at an operation.
 const (
 	trustChance = "0.02"
-	// Most anomalies need two or three transactions to meet in time as well, and what
-	// is written in batches has fewer occasions.
+	// Most anomalies need two or three transactions to meet in time, and batches give fewer chances.
 	trustChanceElsewhere = "0.1"
 )
 
-// trustAudits is how many audits there are a second: as many as there can be,
-// so that there are some in a run of a few milliseconds.
+// trustAudits is audits a second: the most, so that a run of milliseconds has some.
 const trustAudits = 1000
 
-// trustSteps are how many operations are tried one after the other until the
-// bug is found.
+// trustSteps are numbers of operations, tried in turn until the bug is found.
 func trustSteps() []uint64 {
 	return []uint64{100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 400_000}
 }
 
-// trial is one bug in one workload, and of workload isolation in one of its tests.
+// trial is one bug in one workload, or in one test of workload isolation.
 type trial struct {
 	workload, test string
 	bug            bugs.Bug
-	// found is, for each seed that found it, after how many operations.
+	// found is the number of operations for each seed that found it.
 	found []uint64
 	seeds int
-	// struck is in how many runs, of all that were made, the bug struck, and
-	// convicted in how many of these a check that is named for it was violated,
-	// by whatever name.
+	// struck counts the runs in which the bug struck, convicted those of them in which a check named
+	// for it was violated.
 	struck, convicted int
-	// others are the further checks that found it, too.
+	// others are further checks that found it.
 	others map[string]bool
-	// smallest are the sizes of the smallest histories that show what was found.
+	// smallest are the sizes of the smallest histories.
 	smallest []int
 }
 
-// TestTrust runs every bug of the reference database over many seeds: the
-// check that is named for it must find it each time, and what is no violation
-// must be valid each time. A bug whose traces stay must be convicted in each
-// single run in which it struck, however short, and none in which it did not; and
-// each must strike. It prints how soon it is found.
+// TestTrust runs every bug over many seeds. The check named for it must find it each time, and what
+// is no violation must be valid. A bug whose traces stay must be convicted in exactly the runs in
+// which it struck, and each bug must strike. TestTrust prints how soon.
 func TestTrust(t *testing.T) {
 	var trials []*trial
 	for _, name := range []string{bank.Name, isolation.Name, availability.Name, entity.Name, bulkupdate.Name, candles.Name, churn.Name, ycsb.Name, smallbank.Name, tpcb.Name, tpcc.Name, script.Name} {
@@ -100,8 +94,8 @@ func TestTrust(t *testing.T) {
 	printSmallest(t, trials)
 }
 
-// printSmallest prints how many transactions the smallest histories have; half of
-// all must have at most four.
+// printSmallest prints the smallest histories' numbers of transactions; half must have at most
+// four.
 func printSmallest(t *testing.T, trials []*trial) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "bug\ttest\tsmallest histories\ttransactions: median\tworst")
@@ -160,7 +154,6 @@ func (x *trial) try(t *testing.T, seed uint64) {
 	}
 }
 
-// count holds whether the bug struck in a run against what was found.
 func (x *trial) count(t *testing.T, r *report.Result, seed, ops uint64) {
 	t.Helper()
 	found := len(convictedBy(r, x.bug)) > 0
@@ -179,7 +172,6 @@ func (x *trial) count(t *testing.T, r *report.Result, seed, ops uint64) {
 	}
 }
 
-// told is what the checks say.
 func told(r *report.Result) string {
 	var text strings.Builder
 	for _, c := range r.Checks {
@@ -206,11 +198,10 @@ func (x *trial) note(r *report.Result) {
 	}
 }
 
-// chance is how likely the bug strikes where it could.
 func (x *trial) chance() string {
 	switch {
-	// Once in a run; only where two readers are
-	// struck who look at the same two writers; only where a check came just before.
+	// Once in a run; only if two readers of the same two writers are struck; only if a check came just
+	// before.
 	case slices.Contains([]string{"truncated-read", "long-fork", "write-skew"}, x.bug.Name),
 		x.workload == tpcc.Name && x.bug.Check == tpcc.CheckIsolation: // once in a run, too
 		return "1"
@@ -223,7 +214,6 @@ func (x *trial) chance() string {
 	}
 }
 
-// allKinds is a mix of all kinds of operations.
 const allKinds = "read=0.3,update=0.3,insert=0.1,scan=0.1,rmw=0.2"
 
 func trustScenario(t *testing.T, x *trial, seed, ops uint64) Scenario {
@@ -257,8 +247,8 @@ func trustScenario(t *testing.T, x *trial, seed, ops uint64) Scenario {
 	return s
 }
 
-// ofFewRows has a run be of few rows, where a workload's default is of many. What mem does not
-// do is on SQLite, with more in its address: SQL, and transactions of tpcc that wait.
+// ofFewRows replaces a workload's many rows by few. What mem lacks runs on SQLite with more in its
+// address: SQL, and waiting transactions of tpcc.
 func ofFewRows(t *testing.T, s *Scenario, more string) {
 	t.Helper()
 	switch c := s.Config.(type) {
@@ -278,7 +268,6 @@ func ofFewRows(t *testing.T, s *Scenario, more string) {
 	}
 }
 
-// onSQLite is the address of a new file, with more in it.
 func onSQLite(t *testing.T, more string) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "trust.db") + "?synchronous=off" + more
 }
@@ -294,15 +283,14 @@ func trustRun(t *testing.T, s Scenario) *report.Result {
 	return out.Result
 }
 
-// convictedBy returns those checks that are named for the bug and are violated.
+// convictedBy returns the violated checks that are named for the bug.
 func convictedBy(r *report.Result, bug bugs.Bug) []check.Result {
 	return slices.DeleteFunc(slices.Clone(r.Checks), func(c check.Result) bool {
 		return c.Verdict != check.Violated || c.Name != bug.Check && c.Name != bug.Or
 	})
 }
 
-// namedBy reports whether a check that is named for the bug found it, by one of
-// the names that it goes by.
+// namedBy reports whether a check found the bug by one of its names.
 func namedBy(r *report.Result, bug bugs.Bug) bool {
 	named := func(e check.Evidence) bool { return slices.Contains(bug.Kinds, e.Kind) }
 	return slices.ContainsFunc(convictedBy(r, bug), func(c check.Result) bool {
@@ -338,10 +326,9 @@ func printTrust(trials []*trial) {
 	_ = w.Flush() // to standard output, which a test has no way to mend
 }
 
-// TestTrustTheHonest runs the reference database without a bug, with timeouts
-// whose operations may or may not take effect, under every retry policy, with
-// audits while it goes on and with both members read at the end: nothing may be
-// found, and no check may be left out.
+// TestTrustTheHonest runs the reference database without a bug, with uncertain timeouts, every
+// retry policy, audits, and both members read at the end. Nothing may be found, and no check left
+// out.
 func TestTrustTheHonest(t *testing.T) {
 	var runs atomic.Int64
 	t.Run("each", func(t *testing.T) {
@@ -371,7 +358,7 @@ func tryHonest(t *testing.T, workload string, seed int) {
 	}
 }
 
-// honestScenario is a run of a workload, and which checks it must have.
+// honestScenario also returns the checks that the run must have.
 func honestScenario(t *testing.T, workload string, seed int) (s Scenario, want []string) {
 	retries := []load.RetryMode{load.RetryNone, load.RetryFailed, load.RetryIdempotent}
 	s = dry("mem://?latency=50us&timeout=0.02", uint64(seed)+1)
@@ -393,7 +380,6 @@ func honestScenario(t *testing.T, workload string, seed int) (s Scenario, want [
 	}[workload]
 }
 
-// bugsOf are the bugs of a workload, by its name.
 func bugsOf(name string) []bugs.Bug { return workloadOf(name).Bugs }
 
 func workloadOf(name string) definition.Workload {

@@ -16,8 +16,8 @@ import (
 	"assay/runner/lease"
 )
 
-// TestAMarkThatIsRemoved: what is left beside the run's own lease is the run's, and is judged: by
-// itself it is whole, and what is deleted with the mark is lost, with its number.
+// TestAMarkThatIsRemoved: what stands beside the run's lease is judged. By itself it is whole; rows
+// deleted with the mark are lost, with their number.
 func TestAMarkThatIsRemoved(t *testing.T) {
 	t.Parallel()
 	for _, removes := range []string{"DROP TABLE assay_mark", "DELETE FROM assay_mark"} {
@@ -41,7 +41,7 @@ func mustBeUnmarked(t *testing.T, out Outcome, want check.Verdict) {
 	}
 }
 
-// TestAMarkThatIsRemovedFromAServer: so it is where the mark lies elsewhere.
+// TestAMarkThatIsRemovedFromAServer: the same where the mark is elsewhere.
 func TestAMarkThatIsRemovedFromAServer(t *testing.T) {
 	t.Parallel()
 	c := onServers(t, "mongodb:1")

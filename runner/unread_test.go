@@ -8,12 +8,11 @@ import (
 	"assay/check"
 )
 
-// anyBalance has a balance be text, which the tables that assay makes refuse.
+// anyBalance makes a balance text, which assay's own tables refuse.
 const anyBalance = `CREATE TABLE loose AS SELECT * FROM assay_account; DROP TABLE assay_account; ALTER TABLE loose RENAME TO assay_account;
 	UPDATE assay_account SET balance = 'much' WHERE id = 7`
 
-// TestARowThatCannotBeRead is a finding, by itself, and what the others prove stays. So it is
-// when the run is judged again.
+// TestARowThatCannotBeRead is a finding, and other proofs stay, also when judged again.
 func TestARowThatCannotBeRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	s := small("sqlite:"+path, 3, 100)

@@ -19,8 +19,8 @@ import (
 	"assay/workload/isolation"
 )
 
-// ill is what no sentence about an honest database holds: digits that are not
-// grouped, a part that begins with nothing of something bad, one of many.
+// ill is what no sentence about an honest database has: ungrouped digits, an empty part about
+// something bad, a plural of one.
 func ill() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"digits that are not grouped": regexp.MustCompile(`(^|[ (])[0-9]{4,}($|[ ;:,)])`),
@@ -52,8 +52,8 @@ func wordy() map[string]Scenario {
 	return all
 }
 
-// mustBeWellFormed wants counts that are grouped and agree with their words, in the
-// checks, the notes and both reports in words.
+// mustBeWellFormed requires grouped counts that agree with their words, in checks, notes and
+// reports.
 func mustBeWellFormed(t *testing.T, name string, r *report.Result) {
 	t.Helper()
 	said := slices.Clone(r.Notes)

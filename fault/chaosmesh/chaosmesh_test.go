@@ -12,15 +12,15 @@ import (
 	"assay/internal/expect"
 )
 
-// selected is what most files select by.
+// selected is the selector of most files.
 const selected = "  mode: one\n  selector:\n    namespaces: [db]\n    labelSelectors:\n      app: mongodb\n"
 
 func object(kind, spec string) string {
 	return "apiVersion: chaos-mesh.org/v1alpha1\nkind: " + kind + "\nmetadata:\n  name: x\n  namespace: db\nspec:\n" + spec
 }
 
-// ours and pods are what a file comes to on nodes that assay starts, and on pods: faults,
-// parted by "; ", or behind ! a part of what is wrong.
+// ours and pods are the translations for assay's nodes and for pods: faults joined by "; ", or !
+// and a part of the error.
 type translating struct{ name, text, ours, pods string }
 
 func TestFiles(t *testing.T) {
@@ -115,8 +115,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestSelectors: a selector that is not understood is refused, and never means more nodes than it
-// says. On pods it is a part of the target, as it is.
+// TestSelectors: an unknown selector is refused and never means more nodes. For pods it stays as it
+// is.
 func TestSelectors(t *testing.T) {
 	const unknown = "!f.yaml:9: spec.selector: which of the nodes that assay starts have the label "
 	for _, c := range []struct{ mode, selector, ours, pods string }{
@@ -166,7 +166,7 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// TestNotes: what the file leaves open is decided aloud.
+// TestNotes: decisions that the file leaves open are reported.
 func TestNotes(t *testing.T) {
 	text := object("Schedule", "  schedule: '@hourly'\n  type: NetworkChaos\n  networkChaos:\n    action: loss\n    mode: all\n    duration: 1m\n    loss: {loss: '5'}\n    selector: {labelSelectors: {app: a}}\n")
 	all, err := Read("f.yaml", []byte(text), Where{})
@@ -197,8 +197,7 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever a file has, it is translated into faults that can be written and read
-// again, or refused with an *Error.
+// FuzzRead: a file becomes faults that can be written and read again, or an *Error.
 func FuzzRead(f *testing.F) {
 	for _, kind := range []string{"PodChaos", "NetworkChaos", "IOChaos", "StressChaos", "TimeChaos", "Schedule"} {
 		f.Add(object(kind, selected+"  action: pod-kill\n  duration: 3s\n  schedule: '* * * * *'\n  stressors: {cpu: {workers: 1}}\n  timeOffset: 1m\n"))

@@ -9,8 +9,8 @@ import (
 	"assay/report"
 )
 
-// TestConvictionIsShown: where a promise was broken, the advice has the transactions, why that is
-// believed, and how often it was seen.
+// TestConvictionIsShown: for a broken promise the advice has the transactions, the reason, and the
+// number of times.
 func TestConvictionIsShown(t *testing.T) {
 	evidence := check.Evidence{Kind: "end", Smallest: &check.Excerpt{Clock: check.Nanoseconds, Operations: []check.Operation{
 		{Name: "T1", Transaction: "close", Statements: []check.Statement{{Text: "COMMIT", Sent: 0, Answered: 9e6}}}}}}

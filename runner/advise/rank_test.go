@@ -8,7 +8,7 @@ import (
 	"assay/workload/script"
 )
 
-// TestRank puts what is proven before what is fast, and figures that hold before those that do not.
+// TestRank puts proven before fast, and valid figures before invalid ones.
 func TestRank(t *testing.T) {
 	yes, no := true, false
 	row := func(robust *bool, invalid int, speed float64) Row {
@@ -21,7 +21,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestNoIntervalWiderThanTheFigure does not print an interval that says nothing.
+// TestNoIntervalWiderThanTheFigure omits meaningless intervals.
 func TestNoIntervalWiderThanTheFigure(t *testing.T) {
 	bound := func(f float64) *float64 { return &f }
 	wide := Row{Throughput: Throughput{PerSecond: 10, Low: bound(0), High: bound(137)}}

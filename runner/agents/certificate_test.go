@@ -16,7 +16,6 @@ import (
 	"assay/internal/expect"
 )
 
-// engineAt is an engine in this process with a secret, and its address taken apart.
 func engineAt(t *testing.T, secret string) *url.URL {
 	t.Helper()
 	e, err := Start("127.0.0.1:0", secret)
@@ -27,8 +26,7 @@ func engineAt(t *testing.T, secret string) *url.URL {
 	return u
 }
 
-// TestEngineIsEncrypted: nothing is spoken with it in plain text, and the address that is
-// printed reaches it.
+// TestEngineIsEncrypted: it speaks no plain text, and the printed address reaches it.
 func TestEngineIsEncrypted(t *testing.T) {
 	u := engineAt(t, "")
 	c, err := net.Dial("tcp", u.Host)
@@ -49,8 +47,7 @@ func TestEngineIsEncrypted(t *testing.T) {
 	own.Close()
 }
 
-// TestAnotherEngineIsRefused: one with another key is told nothing, whether the address has
-// a fingerprint or names the secret that both sides know.
+// TestAnotherEngineIsRefused: another key learns nothing, by a fingerprint or by the shared secret.
 func TestAnotherEngineIsRefused(t *testing.T) {
 	const secret = "a secret, of sixteen and more"
 	u := engineAt(t, secret)
@@ -85,7 +82,7 @@ func TestAnotherEngineIsRefused(t *testing.T) {
 	}
 }
 
-// TestRemainsAreRemoved: of engines whose process is gone, and of no others.
+// TestRemainsAreRemoved only for engines whose process is gone.
 func TestRemainsAreRemoved(t *testing.T) {
 	place := t.TempDir()
 	t.Setenv("TMPDIR", place)

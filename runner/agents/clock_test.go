@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// skewed is a pair of clocks: the coordinator's is ahead of the agent's by an offset
-// that drifts back and forth.
+// skewed is two clocks: the coordinator's is ahead by an offset that drifts back and forth.
 type skewed struct{ offset, drift float64 }
 
 func (s skewed) at(agent int64) int64 {
@@ -15,8 +14,7 @@ func (s skewed) at(agent int64) int64 {
 	return agent + int64(s.offset+s.drift*float64(wander))
 }
 
-// TestTimesAreMappedWithinTheirError: whatever the delays on the way, no time is mapped
-// further from the truth than its error says.
+// TestTimesAreMappedWithinTheirError, whatever the delays.
 func TestTimesAreMappedWithinTheirError(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -46,8 +44,7 @@ func TestTimesAreMappedWithinTheirError(t *testing.T) {
 	}
 }
 
-// TestContradictingSamplesWidenTheError: a clock that was set while the run went on is
-// not believed within what clocks drift.
+// TestContradictingSamplesWidenTheError: a clock set during the run exceeds normal drift.
 func TestContradictingSamplesWidenTheError(t *testing.T) {
 	samples := []sample{{At: 0, Offset: 0, Error: 1000}, {At: 1e9, Offset: 1e9, Error: 1000}, {At: 2e9, Offset: 1e9, Error: 1000}}
 	m := newMapping(samples)

@@ -8,8 +8,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestWhatCannotBeDelivered: an agent that has ended, and whose engine takes nothing, is
-// given up with the reason, and its histories are waited for no longer.
+// TestWhatCannotBeDelivered: an ended agent whose engine accepts nothing is given up with the
+// reason, and its histories are not awaited.
 func TestWhatCannotBeDelivered(t *testing.T) {
 	engine, err := Start("127.0.0.1:0", "")
 	expect.NoError(t, err)

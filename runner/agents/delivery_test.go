@@ -11,8 +11,8 @@ import (
 	"assay/internal/expect"
 )
 
-// TestPieceIsPutAgainAsItWas: a piece whose put seemed to fail, and was taken all the
-// same, does not come again as a longer one of which the end would be missing.
+// TestPieceIsPutAgainAsItWas: a piece whose accepted put seemed to fail does not come again longer,
+// with its end lost.
 func TestPieceIsPutAgainAsItWas(t *testing.T) {
 	engine, err := Start("127.0.0.1:0", "")
 	expect.NoError(t, err)
@@ -37,7 +37,7 @@ func TestPieceIsPutAgainAsItWas(t *testing.T) {
 	if d.deliver(gone) == nil {
 		t.Fatal("it was delivered to nobody")
 	}
-	// The agent was told that it failed, and it was taken.
+	// The put was accepted, but the agent heard a failure.
 	if _, err := store.PutBytes(t.Context(), part(0, 0), text[:1000]); err != nil {
 		t.Fatal(err)
 	}

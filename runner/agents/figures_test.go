@@ -11,7 +11,6 @@ import (
 	"assay/measure"
 )
 
-// delta is what an agent has counted that did so many operations of one length.
 func delta(t *testing.T, micros, n int64) measure.Delta {
 	t.Helper()
 	live := measure.NewLive(1)
@@ -26,7 +25,6 @@ func delta(t *testing.T, micros, n int64) measure.Delta {
 	return d
 }
 
-// statsOf are an agent's stats as they arrive.
 func statsOf(t *testing.T, micros, n int64) load.Stats {
 	t.Helper()
 	s := load.Stats{Hung: 1, Late: hdrhistogram.New(1, 3_600_000_000, 2), OwnLag: hdrhistogram.New(1, 3_600_000_000, 2)}

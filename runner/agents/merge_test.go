@@ -15,8 +15,7 @@ import (
 	"assay/measure"
 )
 
-// recorded is a run's folder with the histories of agents whose clocks are ahead of the
-// coordinator's by so much.
+// recorded is a run's folder with histories of agents whose clocks are ahead of the coordinator's.
 type recorded struct {
 	t      *testing.T
 	folder string
@@ -37,7 +36,6 @@ func newRecorded(t *testing.T, ahead ...int64) *recorded {
 	return r
 }
 
-// zero is the start of the run, by the coordinator's clock.
 const zero = 1_700_000_000_000_000_000
 
 func (r *recorded) create(path string, started int64) *history.Writer {
@@ -59,8 +57,7 @@ func (r *recorded) coordinator(events ...history.Event) {
 	expect.NoError(r.t, w.Close())
 }
 
-// agent writes the history of an agent with one client, whose operations are given as
-// start and end by the run's clock.
+// agent writes the history of an agent with one client; times are by the run's clock.
 func (r *recorded) agent(n int, whole bool, spans ...[2]int64) {
 	r.t.Helper()
 	path := filepath.Join(r.folder, Folder, historyFile(n))
@@ -94,7 +91,6 @@ func (r *recorded) agent(n int, whole bool, spans ...[2]int64) {
 	expect.NoError(r.t, os.WriteFile(filepath.Join(r.folder, Folder, endFile(n)), text, 0o600))
 }
 
-// merged is the merged history.
 type merged struct {
 	Merged
 	ops, widened []history.Op
@@ -134,7 +130,7 @@ func (r *recorded) merge() (m merged) {
 	return m
 }
 
-// A time in which an agent did not run is in the merged history, by the run's clock.
+// An agent's pause is in the merged history, by the run's clock.
 func TestAnAgentsStallIsMerged(t *testing.T) {
 	r := newRecorded(t, 0, 3600e9)
 	stall := history.Stall{From: 2e9, To: 3.5e9}
@@ -147,7 +143,7 @@ func TestAnAgentsStallIsMerged(t *testing.T) {
 	}
 }
 
-// TestWhatAgentsSayOfErrorsIsMerged: the text of the first error of a class is in the run's history.
+// TestWhatAgentsSayOfErrorsIsMerged: each class keeps its first error's text.
 func TestWhatAgentsSayOfErrorsIsMerged(t *testing.T) {
 	r := newRecorded(t, 0, 3600e9)
 	r.said = history.FirstError{Class: "42501", Text: "permission denied"}
@@ -159,9 +155,8 @@ func TestWhatAgentsSayOfErrorsIsMerged(t *testing.T) {
 	}
 }
 
-// TestMergedOnOneClock: operations of agents whose clocks are hours apart are in the
-// order of the coordinator's, figures are as measured, and who judges gets times as wide
-// as the clocks may be off.
+// TestMergedOnOneClock: operations of agents with clocks hours apart are in the coordinator's
+// order. Figures are as measured, and judged times are as wide as the clocks' error.
 func TestMergedOnOneClock(t *testing.T) {
 	r := newRecorded(t, 0, 3600e9, -7200e9)
 	r.coordinator(history.Event{At: 0, Name: history.EventMeasureStart}, history.Event{At: 4e9, Name: history.EventMeasureEnd})
@@ -194,8 +189,8 @@ func TestMergedOnOneClock(t *testing.T) {
 	}
 }
 
-// TestLostAgentStaysReserved: of an agent that has not delivered all, what was granted
-// may have been begun; of the others nothing.
+// TestLostAgentStaysReserved: an agent without full delivery may have begun all that was granted;
+// other agents may not.
 func TestLostAgentStaysReserved(t *testing.T) {
 	r := newRecorded(t, 0, 5e9)
 	r.coordinator()
@@ -214,15 +209,15 @@ func TestLostAgentStaysReserved(t *testing.T) {
 	if m = r.merge(); !m.Whole || m.reserved[1] != 2 || len(m.ops) != 3 {
 		t.Errorf("after it came late %+v, reserved %v", m.Merged, m.reserved)
 	}
-	// One of which nothing came.
+	// Nothing came of it.
 	expect.NoError(t, os.Remove(filepath.Join(r.folder, Folder, historyFile(1))))
 	if m = r.merge(); m.Whole || m.reserved[1] != granted || len(m.ops) != 1 {
 		t.Errorf("without it %+v, reserved %v", m.Merged, m.reserved)
 	}
 }
 
-// TestFiguresOfAHundredAgents merges what a hundred agents have counted, 10^9
-// operations: percentiles are those of all of them and no mean of percentiles.
+// TestFiguresOfAHundredAgents merges 10^9 operations: the percentiles are of all, not means of
+// percentiles.
 func TestFiguresOfAHundredAgents(t *testing.T) {
 	const agents, each = 100, 10_000_000
 	all, stats := measure.NewLive(1), load.Stats{}
@@ -247,8 +242,8 @@ func TestFiguresOfAHundredAgents(t *testing.T) {
 	}
 }
 
-// TestRoundsOfAHundredAgents: the shares of each round are its clients, each once, also of
-// a round with fewer clients than agents.
+// TestRoundsOfAHundredAgents: the shares of each round are its clients, also of fewer clients than
+// agents.
 func TestRoundsOfAHundredAgents(t *testing.T) {
 	rounds := []int{1, 30, 100, 512}
 	owner := map[int]int{}

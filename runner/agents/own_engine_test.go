@@ -26,8 +26,7 @@ import (
 	"assay/measure"
 )
 
-// counting is a Worker whose one client does an operation each millisecond, without a
-// database, so many of them.
+// counting is a Worker with one client and no database that does an operation each millisecond.
 type counting struct{ operations int }
 
 func (c counting) Prepare(context.Context, Plan, Share) (Job, error) { return c, nil }
@@ -49,8 +48,8 @@ func (c counting) Work(ctx context.Context, rec *Recorder, now func() int64) (s 
 	return s, nil
 }
 
-// worked has so many agents work a run at an engine, each one client, and returns what was
-// delivered, merged. meanwhile is called when something of each is here.
+// worked has agents with one client each work a run at an engine, and returns the merged
+// deliveries. It calls meanwhile when each has delivered something.
 func worked(t *testing.T, engine *Engine, run, pool string, agents, operations int, meanwhile func()) Merged {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -98,7 +97,6 @@ func worked(t *testing.T, engine *Engine, run, pool string, agents, operations i
 	return m
 }
 
-// arrived waits until something of each agent is there.
 func arrived(t *testing.T, folder string, agents int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -124,7 +122,6 @@ func wantWhole(t *testing.T, m Merged, operations int64) {
 	}
 }
 
-// served starts a server of the user's own, which ends with the test.
 func served(t *testing.T, o *server.Options) *server.Server {
 	t.Helper()
 	s := begun(t, o)
@@ -134,7 +131,6 @@ func served(t *testing.T, o *server.Options) *server.Server {
 	return s
 }
 
-// begun is served before it answers.
 func begun(t *testing.T, o *server.Options) *server.Server {
 	t.Helper()
 	o.Host, o.Port, o.NoLog, o.NoSigs, o.JetStream, o.StoreDir, o.SyncAlways = "127.0.0.1", server.RANDOM_PORT, true, true, true, t.TempDir(), true
@@ -145,7 +141,6 @@ func begun(t *testing.T, o *server.Options) *server.Server {
 	return s
 }
 
-// free is a port of loopback that nobody has.
 func free(t *testing.T, from int) int {
 	t.Helper()
 	for port := from; port < 32768; port++ {
@@ -158,7 +153,6 @@ func free(t *testing.T, from int) int {
 	return 0
 }
 
-// clustered starts three servers that are one cluster.
 func clustered(t *testing.T) []*server.Server {
 	t.Helper()
 	var ports []int
@@ -182,8 +176,8 @@ func clustered(t *testing.T) []*server.Server {
 	return all
 }
 
-// TestClusterLosesAServer: of three servers of the user's own the one that leads the run's
-// histories is killed during the run, and nothing is lost.
+// TestClusterLosesAServer: of a user's three servers the leader of the run's histories is killed,
+// and nothing is lost.
 func TestClusterLosesAServer(t *testing.T) {
 	all := clustered(t)
 	var addresses []string
@@ -205,8 +199,7 @@ func TestClusterLosesAServer(t *testing.T) {
 	wantWhole(t, m, 10_000)
 }
 
-// TestRunsDoNotMeet: two runs at one engine at a time, each with agents of its own pool or
-// of any, have their own operations.
+// TestRunsDoNotMeet: two runs at one engine, with agents of own pools or of any, keep apart.
 func TestRunsDoNotMeet(t *testing.T) {
 	engine, err := Start("127.0.0.1:0", "")
 	expect.NoError(t, err)
@@ -223,7 +216,6 @@ func TestRunsDoNotMeet(t *testing.T) {
 	}
 }
 
-// credentials has a server ask for credentials, and returns a file with some.
 func credentials(t *testing.T, o *server.Options) string {
 	t.Helper()
 	operator, err := nkeys.CreateOperator()
@@ -263,8 +255,8 @@ func credentials(t *testing.T, o *server.Options) string {
 	return path
 }
 
-// TestOwnEngineWithTLSAndCredentials: a server that wants certificates of both sides and
-// credentials has a run worked with them, and refuses whoever lacks one.
+// TestOwnEngineWithTLSAndCredentials: a server that demands certificates and credentials works with
+// them and refuses clients that lack one.
 func TestOwnEngineWithTLSAndCredentials(t *testing.T) {
 	ca := drivertest.NewAuthority(t, "ca")
 	own := ca.Server("127.0.0.1")

@@ -54,8 +54,7 @@ func TestUnknownSchemes(t *testing.T) {
 	}
 }
 
-// TestAnUnknownSchemeTellsNothingElse: what follows the scheme may hold a
-// password.
+// TestAnUnknownSchemeTellsNothingElse: a password may follow the scheme.
 func TestAnUnknownSchemeTellsNothingElse(t *testing.T) {
 	for _, address := range []string{"oracle://u:hunter2@host/db", "u:hunter2@host", "hunter2"} {
 		if _, err := DriverFor(address); err == nil || strings.Contains(err.Error(), "hunter2") {

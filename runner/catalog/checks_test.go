@@ -2,8 +2,8 @@ package catalog
 
 import "testing"
 
-// TestEveryCheckIsAboutSomething wants each check of each workload to say what its findings
-// are about, so that they are placed beside what the vendor promises.
+// TestEveryCheckIsAboutSomething: each check names the subject of its findings, for the vendor's
+// promises.
 func TestEveryCheckIsAboutSomething(t *testing.T) {
 	for _, w := range Workloads() {
 		for _, c := range w.Checks {

@@ -11,8 +11,8 @@ import (
 	"assay/workload/script"
 )
 
-// TestOneSmallFlag gives each number of each workload, alone, each of several small values:
-// it is possible, or the refusal names that flag and no other, which the user has not given.
+// TestOneSmallFlag gives each number alone several small values: it works, or the refusal names
+// that flag alone.
 func TestOneSmallFlag(t *testing.T) {
 	tried := 0
 	for _, w := range Workloads() {
@@ -43,7 +43,7 @@ func TestOneSmallFlag(t *testing.T) {
 	}
 }
 
-// TestFewOfEach: the number that a workload is named for can be small without another flag.
+// TestFewOfEach: a workload's own number can be small without another flag.
 func TestFewOfEach(t *testing.T) {
 	for name, few := range map[string]map[string]int64{
 		"bank": {"accounts": 2}, "smallbank": {"customers": 2}, "tpcb": {"accounts": 1, "scale": 1}, "ycsb": {"records": 1}, "entity": {"entities": 1},

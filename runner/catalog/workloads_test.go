@@ -12,8 +12,7 @@ import (
 	"assay/workload/tpcc"
 )
 
-// TestDefinitionsAreComplete: whatever a command, a scenario or a report asks of a
-// workload is there, and a run without flags can be done.
+// TestDefinitionsAreComplete for commands, scenarios and reports, and a run without flags works.
 func TestDefinitionsAreComplete(t *testing.T) {
 	keys := map[string]string{}
 	for _, w := range Workloads() {
@@ -66,7 +65,7 @@ func TestUnknownWorkload(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreRefusedInSQL: before anything is connected to.
+// TestDocumentsAreRefusedInSQL before connecting.
 func TestDocumentsAreRefusedInSQL(t *testing.T) {
 	for _, d := range sqlDrivers() {
 		db, err := d.Support(tpcc.Name).Open(t.Context(), store.Target{Address: "none", Schema: tpcc.SchemaDenormalized})
@@ -77,8 +76,7 @@ func TestDocumentsAreRefusedInSQL(t *testing.T) {
 	}
 }
 
-// TestDefaultRunsAreShort: a run without flags has time to end within a minute, what it
-// does before and after its work included.
+// TestDefaultRunsAreShort: a run without flags can end within a minute, with setup and judging.
 func TestDefaultRunsAreShort(t *testing.T) {
 	for _, w := range Workloads() {
 		p := load.Defaults()

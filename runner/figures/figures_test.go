@@ -15,8 +15,8 @@ import (
 	"assay/runner/record"
 )
 
-// written is a history of two clients, each of which does something ten times a second for ten
-// seconds, with these events beside.
+// written is a history of two clients with ten operations a second for ten seconds, and these
+// events.
 func written(t *testing.T, events ...history.Event) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.bin")
@@ -40,7 +40,7 @@ func written(t *testing.T, events ...history.Event) string {
 	return path
 }
 
-// TestARunIsReckonedUp from its history alone, and a second time alike.
+// TestARunIsReckonedUp from its history alone, twice the same.
 func TestARunIsReckonedUp(t *testing.T) {
 	fault, err := json.Marshal(record.Fault{Number: 1, Action: "kill", Target: "n1", Nodes: []string{"n1"}, Injected: 3e9, Healed: 4e9})
 	expect.NoError(t, err)
@@ -74,7 +74,7 @@ func TestARunIsReckonedUp(t *testing.T) {
 	}
 }
 
-// TestAHistoryThatWasCut: its figures say so, and why, as far as that is known.
+// TestAHistoryThatWasCut: its figures say so, with the reason if it is known.
 func TestAHistoryThatWasCut(t *testing.T) {
 	path := written(t)
 	for why, h := range map[string]History{

@@ -35,8 +35,8 @@ func BenchmarkHistories(b *testing.B) {
 	}
 }
 
-// writeLong writes a history of so many operations. What is invoked at the same time is done
-// in the order of the processes.
+// writeLong writes a history of this many operations. Concurrent ones happen in the order of
+// processes.
 func writeLong(tb testing.TB, path, kind string, operations int) {
 	tb.Helper()
 	file, err := os.Create(path)
@@ -99,7 +99,6 @@ func writeLong(tb testing.TB, path, kind string, operations int) {
 	expect.NoError(tb, file.Close())
 }
 
-// bankOperation invokes a transfer or a read of all accounts, and returns what answers it.
 func bankOperation(r *rand.Rand, balances []int, invoke func(f, value string)) func() (f, value string) {
 	if r.IntN(2) == 0 {
 		invoke("read", "nil")
@@ -117,7 +116,7 @@ func bankOperation(r *rand.Rand, balances []int, invoke func(f, value string)) f
 	}
 }
 
-// brokers are logs, and how far each client has polled each of them.
+// brokers are logs, and each client's position in each.
 type brokers struct {
 	*rand.Rand
 	logs   [8][]int
@@ -129,8 +128,8 @@ func newBrokers(r *rand.Rand, clients int) *brokers {
 	return &brokers{Rand: r, polled: make([][8]int, clients)}
 }
 
-// operation invokes a send or a poll, and returns what answers it: of a poll what the client
-// has not polled yet, so that each value is polled by all clients.
+// operation invokes a send or a poll and returns its answer. A poll returns what the client has not
+// polled, so each client polls every value.
 func (b *brokers) operation(client int, invoke func(f, value string)) func() (f, value string) {
 	if b.IntN(2) == 0 {
 		key := b.IntN(len(b.logs))

@@ -9,7 +9,7 @@ import (
 	"assay/report"
 )
 
-// edn writes a history in EDN of events such as "0 invoke add 1", separated by semicolons.
+// edn writes a history from events such as "0 invoke add 1", separated by semicolons.
 func edn(short string) string {
 	var b strings.Builder
 	for _, event := range strings.Split(strings.TrimRight(short, "; "), ";") {
@@ -19,7 +19,7 @@ func edn(short string) string {
 	return b.String()
 }
 
-// What a history is a history of is found out from its operations, or is said.
+// A history's kind follows from its operations, or is given.
 func TestKindsOfHistories(t *testing.T) {
 	const add = "0 invoke add 1; 0 ok add 1;"
 	for _, c := range []struct {
@@ -60,15 +60,14 @@ func TestKindsOfHistories(t *testing.T) {
 		{"0 invoke read-init [1 nil]; 0 ok read-init [1 0]; 0 invoke write [1 1]; 0 ok write [1 1]; 0 invoke read [1 nil]; 0 ok read [1 0]", "", "", "causal", "violated", "1 causality-violation"},
 		{"0 invoke add; 0 ok add {:val 1 :sts 5}; 1 invoke read; 1 ok read [{:val 1 :sts 5}]", "", "", "monotonic", "valid", "1 row"},
 		{"0 invoke write 1; 0 ok write 1; 1 invoke read; 1 ok read 1", "", "", "register", "valid", "linearizable"},
-		// A read of an independent key may name it in its answer alone.
+		// A read may name its independent key in the answer alone.
 		{"1 invoke read; 1 ok read [7 nil]; 0 invoke write [7 3]; 0 ok write [7 3]; 1 invoke read; 1 ok read [7 3]", "", "", "register", "valid", "on 1 register; each is linearizable"},
 		{"0 invoke write [7 3]; 0 ok write [7 3]; 0 invoke write [8 4]; 0 ok write [8 4]; 1 invoke read; 1 ok read [8 4]; 1 invoke read; 1 ok read [7 4]", "", "", "register", "violated", "on 2 registers; 1 register is not linearizable"},
 		{"1 invoke read; 1 ok read [7 nil]", "register", "", "register", "valid", "on 1 register"},
 		{"1 invoke read; 1 ok read [10 5]; 1 invoke read; 1 ok read [5 10]", "bank", "", "bank", "unknown", "0 transfers"},
 		{"0 invoke write 1; 0 ok write 1; 1 invoke read; 1 ok read 1", "register", "linearizable", "register", "valid", "linearizable"},
 		{"0 invoke txn [[:append 0 1]]; 0 ok txn [[:append 0 1]]; 1 invoke txn [[:r 0 nil]]; 1 ok txn [[:r 0 [1]]]", "", "PL-3", "list-append", "valid", "serializable"},
-		// Of independent keys, each is a history of its own: the two appends are to
-		// lists of one name and not to one list.
+		// Each independent key is a history: the two appends are to different lists of one name.
 		{"0 invoke txn [7 [[:append 0 1]]]; 0 ok txn [7 [[:append 0 1]]]; 1 invoke txn [8 [[:append 0 1] [:r 0 nil]]]; 1 ok txn [8 [[:append 0 1] [:r 0 [1]]]]; 0 invoke txn [7 [[:r 0 nil]]]; 0 ok txn [7 [[:r 0 [1]]]]",
 			"", "", "list-append", "valid", "2 keys, each judged by itself: 2 valid"},
 		{"0 invoke txn [7 [[:append 0 1]]]; 0 ok txn [7 [[:append 0 1]]]; 1 invoke txn [8 [[:append 0 2] [:r 0 nil]]]; 1 ok txn [8 [[:append 0 2] [:r 0 [2]]]]; 0 invoke txn [7 [[:r 0 nil]]]; 0 ok txn [7 [[:r 0 []]]]",

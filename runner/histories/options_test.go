@@ -15,7 +15,7 @@ import (
 	"assay/report"
 )
 
-// violatedHistories are histories of each kind that are violated.
+// violatedHistories has one of each kind.
 func violatedHistories() map[string]string {
 	const (
 		add   = "0 invoke add 1; 0 ok add 1; "
@@ -50,7 +50,6 @@ func violatedHistories() map[string]string {
 	}
 }
 
-// judged writes a history and judges it.
 func judged(t *testing.T, events string, o Options) (report.History, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.edn")
@@ -61,8 +60,8 @@ func judged(t *testing.T, events string, o Options) (report.History, error) {
 	return Check(t.Context(), path, o)
 }
 
-// optionKinds says of each option of which kinds of history it says anything. Those
-// that say how a verdict is come by, and are kept with any kind, have an empty list.
+// optionKinds maps each option to the kinds of history it affects. Options about how a verdict is
+// found, which fit any kind, have an empty list.
 func optionKinds() map[string][]string {
 	bank := []string{"bank"}
 	return map[string][]string{
@@ -73,8 +72,7 @@ func optionKinds() map[string][]string {
 	}
 }
 
-// TestEveryOptionOfEveryKind goes through all options and all kinds of history: an
-// option has an effect or is refused, and the refusal names it and the kind.
+// TestEveryOptionOfEveryKind: an option has an effect or is refused, with its name and the kind.
 func TestEveryOptionOfEveryKind(t *testing.T) {
 	table := optionKinds()
 	var fields []string
@@ -134,7 +132,7 @@ func modelNames() []string {
 	return names
 }
 
-// refusedUnless checks that an option is taken, or refused with a word.
+// refusedUnless requires that an option is taken, or refused with a word.
 func refusedUnless(t *testing.T, takes bool, err error, kind, option string) {
 	t.Helper()
 	flag := map[string]string{"NegativeBalances": "negative-balances"}[option]
@@ -151,7 +149,7 @@ func refusedUnless(t *testing.T, takes bool, err error, kind, option string) {
 	}
 }
 
-// sameForm says that histories of two kinds may have the same operations.
+// sameForm reports whether histories of two kinds may have the same operations.
 func sameForm(kind, other string) bool {
 	for _, forms := range [][]string{
 		{"set", "set-full"}, {"queue", "total-queue"},
@@ -165,8 +163,7 @@ func sameForm(kind, other string) bool {
 	return false
 }
 
-// TestOptionsDecide has for each option and kind that takes it a history whose answer it
-// changes.
+// TestOptionsDecide: for each option and kind it changes the answer to some history.
 func TestOptionsDecide(t *testing.T) {
 	const (
 		add      = "0 invoke add 1; 0 ok add 1; "
@@ -216,14 +213,14 @@ func TestOptionsDecide(t *testing.T) {
 	}
 }
 
-// turned has the events of a history with the read of something before that of nothing.
+// turned puts the read of something before the read of nothing.
 func turned(events string) string {
 	parts := strings.Split(events, "; ")
 	return strings.Join([]string{parts[0], parts[1], parts[4], parts[5], parts[2], parts[3]}, "; ")
 }
 
-// The smallest part of a counter's history keeps what its reads may have seen: without
-// the addition of 3 the first read would be wrong, and it is right.
+// A counter's smallest part keeps what its reads may have seen: without the addition of 3 the
+// first, correct read would be wrong.
 func TestTheSmallestPartOfACounter(t *testing.T) {
 	h, err := judged(t, "2 invoke add 3; 2 ok add 3; 0 invoke add 5; 1 invoke read; 1 ok read 8; 1 invoke read; 1 ok read 8; 1 invoke read; 1 ok read 3; 0 ok add 5; 2 invoke add 7; 2 ok add 7", Options{Explain: true})
 	if err != nil || len(h.Evidence) != 1 || h.Evidence[0].Kind != "went-back" || h.Evidence[0].Smallest == nil {

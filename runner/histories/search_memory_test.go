@@ -9,7 +9,7 @@ import (
 	"assay/internal/expect"
 )
 
-// The limit that counts is the lowest of a group and those above it.
+// The lowest limit of a group and its parents counts.
 func TestGroupMemory(t *testing.T) {
 	mount := t.TempDir()
 	for name, limit := range map[string]string{"": "", "a": "3000\n", "a/b": "max\n", "a/b/c": "5000\n", "d": "max\n"} {

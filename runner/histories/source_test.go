@@ -14,8 +14,7 @@ import (
 	"assay/internal/expect"
 )
 
-// A named pipe that nobody opens at its other end holds nobody up for longer
-// than the context lasts.
+// A named pipe without a writer holds the reader up no longer than the context.
 func TestPipeThatNobodyOpens(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "history.pipe")
 	expect.NoError(t, syscall.Mkfifo(pipe, 0o600))
@@ -34,7 +33,7 @@ func TestPipeThatNobodyOpens(t *testing.T) {
 	}
 }
 
-// How much was read of a file is told, up to its end.
+// The number of bytes read is reported up to the file's end.
 func TestBytesRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.edn")
 	text := edn("0 invoke add 1; 0 ok add 1; 1 invoke read; 1 ok read [1]")
@@ -49,8 +48,7 @@ func TestBytesRead(t *testing.T) {
 	}
 }
 
-// What comes through a pipe is what was written, and a read that waits ends with
-// the context.
+// A pipe passes what was written, and a waiting read ends with the context.
 func TestCancellableReads(t *testing.T) {
 	source, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())

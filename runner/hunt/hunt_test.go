@@ -18,8 +18,8 @@ import (
 	"assay/store"
 )
 
-// fakeGround is a cluster on which a plan breaks a promise if it kills a primary for two seconds
-// or longer, with two clients or more, in a run of five seconds or more.
+// fakeGround breaks a promise if a plan kills a primary for two seconds or more, with two clients
+// or more, in a run of five seconds or more.
 type fakeGround struct {
 	t      *testing.T
 	space  *Space
@@ -73,7 +73,7 @@ func (g *fakeGround) options(folder string) Options {
 	return Options{Folder: folder, For: time.Hour, ShrinkFor: time.Hour, Findings: 1, Tell: func(string) {}}
 }
 
-// TestFindingIsShrunk to the least that the judge still finds, however it was found.
+// TestFindingIsShrunk to the least plan that the judge still convicts.
 func TestFindingIsShrunk(t *testing.T) {
 	g, s, folder := &fakeGround{t: t, space: space(t, "postgres:2")}, newState(t), t.TempDir()
 	p, err := Parse("p.yaml", []byte("workload: bank\nseed: 3\nclients: 16\nduration: 40s\nflags: {accounts: 1000, payroll: 0.5}\noptions: [application_name=x]\n"+
@@ -123,7 +123,7 @@ func TestSearchFinds(t *testing.T) {
 	}
 }
 
-// TestInterruptedHuntGoesOn as if it had not been: the same plans are tried.
+// TestInterruptedHuntGoesOn with the same plans.
 func TestInterruptedHuntGoesOn(t *testing.T) {
 	never := func(Plan) Trial { return Trial{Result: verdict(false), Seen: Seen{States: []string{"a"}}} }
 	whole := &fakeGround{t: t, space: space(t, "patroni:3"), result: never}
@@ -168,8 +168,8 @@ func TestInterruptedHuntGoesOn(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoFinding: the manual's allowances, no verdict, what a database refuses. A cluster that
-// does not heal is told and convicts nobody.
+// TestWhatIsNoFinding: losses that the manual allows, no verdict, refusals. A cluster that does not
+// heal is reported and convicts nobody.
 func TestWhatIsNoFinding(t *testing.T) {
 	trials := []Trial{
 		{Result: &report.Result{Verdict: check.Allowed, Checks: []check.Result{{Name: "x", Verdict: check.Allowed, Findings: []check.Finding{{Kind: "lost", Found: 3, Property: "durability"}}}}}},
@@ -203,8 +203,8 @@ func TestWhatIsNoFinding(t *testing.T) {
 	}
 }
 
-// TestFirstFinding: without shrinking a hunt ends with what it found first of its goals, as a command; a
-// cluster that does not heal is none of them.
+// TestFirstFinding: without shrinking a hunt ends with the first finding of its goals, as a
+// command. A cluster that does not heal is none.
 func TestFirstFinding(t *testing.T) {
 	g, s, folder := &fakeGround{t: t, space: space(t, "postgres:2")}, newState(t), t.TempDir()
 	g.result = func(Plan) Trial {
@@ -231,7 +231,7 @@ func TestFirstFinding(t *testing.T) {
 	}
 }
 
-// TestPatience: plans with failovers grow until one came, and end where none ever does.
+// TestPatience: plans with failovers grow until one came, and end if none ever does.
 func TestPatience(t *testing.T) {
 	for _, c := range []struct {
 		comes time.Duration

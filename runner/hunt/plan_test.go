@@ -85,7 +85,7 @@ func TestServes(t *testing.T) {
 	}
 }
 
-// TestChoices: what is given goes before what a driver offers, which is of several nodes.
+// TestChoices: given values override the driver's, which are for several nodes.
 func TestChoices(t *testing.T) {
 	for _, c := range []struct {
 		cluster string
@@ -106,7 +106,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// TestFailoverPlans: whoever takes writes is away for most of the run, in more ways than one.
+// TestFailoverPlans keep the primary away for most of the run, in several ways.
 func TestFailoverPlans(t *testing.T) {
 	for _, text := range []string{"repmgr:3", "patroni:3", "redis:3", "mongodb:2+arbiter", "postgres:2"} {
 		s, ways := space(t, text), map[string]bool{}
@@ -131,8 +131,7 @@ func TestFailoverPlans(t *testing.T) {
 	}
 }
 
-// TestLongPlans: without them a failover that takes its time never comes; where plans for it are drawn
-// apart, no other is long.
+// TestLongPlans: a slow failover needs them. If they are drawn apart, no other plan is long.
 func TestLongPlans(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		s, longest := space(t, "patroni:3"), time.Duration(0)
@@ -146,7 +145,7 @@ func TestLongPlans(t *testing.T) {
 	}
 }
 
-// TestFaultsOfDisks: who asks for disks that fail gets power cuts while a disk is slow.
+// TestFaultsOfDisks: with failing disks there are power cuts while a disk is slow.
 func TestFaultsOfDisks(t *testing.T) {
 	s, both := space(t, "etcd:1,disk=faulty"), 0
 	for n := range uint64(150) {
@@ -158,7 +157,7 @@ func TestFaultsOfDisks(t *testing.T) {
 	}
 }
 
-// TestTargetsByScope: all nodes and the primary come about as often as one node, which has many names.
+// TestTargetsByScope: all nodes, the primary, and one node by any name are about equally likely.
 func TestTargetsByScope(t *testing.T) {
 	s, r, seen := space(t, "mariadb:7"), rand.New(rand.NewPCG(1, 1)), map[string]int{}
 	for range 1000 {
@@ -207,8 +206,7 @@ func space(t testing.TB, text string) *Space {
 	return s
 }
 
-// TestDrawnPlans: each can be run, is the same for the same seed, and small things come as well
-// as great ones.
+// TestDrawnPlans can be run, depend on the seed alone, and are small as well as large.
 func TestDrawnPlans(t *testing.T) {
 	for _, text := range []string{"postgres:1", "patroni:3", "mongodb:2+arbiter", "redis:3", "etcd:1,disk=faulty", "mariadb:3", "cassandra:3"} {
 		s := space(t, text)
@@ -299,7 +297,7 @@ func TestPatternsOfLines(t *testing.T) {
 	}
 }
 
-// TestStates: those of a cluster have names of their own, and no other is ever seen.
+// TestStates of a cluster have own names, and no other is ever seen.
 func TestStates(t *testing.T) {
 	for text, want := range map[string]int{"etcd:1": 3, "postgres:2": 12, "patroni:3": 30} {
 		all := space(t, text).States()

@@ -9,7 +9,6 @@ import (
 	"assay/cluster"
 )
 
-// noNodes is a cluster whose servers nobody sees.
 type noNodes struct{}
 
 func (noNodes) Servers() []*cluster.Node { return nil }
@@ -17,7 +16,7 @@ func (noNodes) Primary(context.Context) (*cluster.Node, error) {
 	return nil, errors.New("nobody")
 }
 
-// TestWhatIsSeen: a fault counts with the state in which it came and the faults under which.
+// TestWhatIsSeen: a fault counts with its state and the faults it came under.
 func TestWhatIsSeen(t *testing.T) {
 	w, stop := watch(t.Context(), noNodes{}, true)
 	w.Fault("slow-fsync=2s", "n1", []string{"n1"}, true)

@@ -10,8 +10,7 @@ import (
 	"assay/report"
 )
 
-// TestTwoPrimariesAreNoVerdict: where a second node takes writes in the end, what was read back
-// from the first says nothing of the other.
+// TestTwoPrimariesAreNoVerdict: the first primary's rows say nothing of the second's.
 func TestTwoPrimariesAreNoVerdict(t *testing.T) {
 	for name, one := range map[string]*report.Result{"no cluster": {}, "one primary": {Cluster: &report.Cluster{Settled: "all nodes held the same data"}}} {
 		if checks := twoPrimaries(one); len(checks) > 0 {
@@ -24,8 +23,7 @@ func TestTwoPrimariesAreNoVerdict(t *testing.T) {
 	}
 }
 
-// TestAccountingDoubtsTheTester: counts of one run that differ are the tester's fault, and no
-// verdict is worth anything then.
+// TestAccountingDoubtsTheTester: differing counts are the tester's fault and void every verdict.
 func TestAccountingDoubtsTheTester(t *testing.T) {
 	all := history.Counts{Committed: 250, Rejected: 50}
 	counted, figures := all, measure.Figures{Outcomes: all, Attempts: 320}
@@ -49,7 +47,7 @@ func TestAccountingDoubtsTheTester(t *testing.T) {
 	}
 }
 
-// TestRulingOfCopies: of copies beside backups it is not known whose the findings are.
+// TestRulingOfCopies: for copies beside backups it is unknown whose the findings are.
 func TestRulingOfCopies(t *testing.T) {
 	backup, copied, restore := report.Fault{Action: "backup", Backup: &report.Backup{Number: 1}}, report.Fault{Action: "backup=copy", Backup: &report.Backup{Number: 2}},
 		report.Fault{Action: "restore", Backup: &report.Backup{Number: 1, Restore: 1}}

@@ -9,7 +9,7 @@ import (
 	"assay/report"
 )
 
-// TestCauses: a retry, or a stall of assay while the transactions ran, is named.
+// TestCauses names a retry, or a stall of assay during the transactions.
 func TestCauses(t *testing.T) {
 	operation := check.Operation{Name: "T1", Invoke: 2e9, Complete: 3e9, Attempt: 2}
 	r := &report.Result{Checks: []check.Result{{Evidence: []check.Evidence{{Smallest: &check.Excerpt{Operations: []check.Operation{operation}}}}}}}
@@ -45,8 +45,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestFaultsAsCauses: those that were seen are told with their proofs, and one that nobody saw is not
-// ruled out.
+// TestFaultsAsCauses: seen faults have their proofs, and an unseen one is not ruled out.
 func TestFaultsAsCauses(t *testing.T) {
 	r := &report.Result{Faults: []report.Fault{{Action: "kill", Nodes: []string{"n1"}, InjectedSecond: 2, HealedSecond: 3, Proven: true, Proof: "it is gone", Healing: "it is back"},
 		{Action: "kill", Nodes: []string{"n2"}, Skipped: true}, {Action: "pause", Nodes: []string{"n3"}, InjectedSecond: 9, HealedSecond: -1, Proven: true}}}

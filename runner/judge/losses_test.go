@@ -82,8 +82,7 @@ func TestDurabilityOfAResult(t *testing.T) {
 	}
 }
 
-// TestAllIsGone: a database on servers of ours of which a fault left nothing has broken its
-// word, unless it gave none.
+// TestAllIsGone: if a fault leaves nothing on our servers, the database broke its promise, if any.
 func TestAllIsGone(t *testing.T) {
 	cut := report.Fault{Nodes: []string{"n1", "n2", "n3"}, InjectedSecond: 9, HealedSecond: 10}
 	for _, test := range []struct {
@@ -124,7 +123,7 @@ func TestAllIsGone(t *testing.T) {
 	}
 }
 
-// TestWhatAReplacedNodeMayCost: a node without its data counts as lost until it has got all of it.
+// TestWhatAReplacedNodeMayCost: an emptied node counts as lost until it has all data.
 func TestWhatAReplacedNodeMayCost(t *testing.T) {
 	majority := []report.Setting{{Name: "write concern", Value: "majority"}, {Name: "data nodes", Value: "3"}}
 	one := []report.Setting{{Name: "write concern", Value: "1"}, {Name: "data nodes", Value: "3"}}

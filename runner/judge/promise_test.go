@@ -10,7 +10,7 @@ import (
 	"assay/workload/bank"
 )
 
-// replicaSet is the result of a run on a replica set of three with this write concern.
+// replicaSet is a run on a replica set of three with this write concern.
 func replicaSet(w string, faults ...report.Fault) *report.Result {
 	return &report.Result{
 		Database: report.Database{Product: "MongoDB", Settings: []report.Setting{{Name: "write concern", Value: w},
@@ -28,8 +28,7 @@ func foundIn(name string, kinds ...string) check.Result {
 	return r
 }
 
-// TestFindingsAreRuledOn wants what w:1 allows told from what it does not, also where both
-// were found.
+// TestFindingsAreRuledOn: allowed and forbidden losses at w:1 are told apart, also together.
 func TestFindingsAreRuledOn(t *testing.T) {
 	kept, broken := true, false
 	isolated := report.Fault{Action: "isolate", Target: "primary", Proven: true, InjectedSecond: 6, HealedSecond: 16}
@@ -67,8 +66,8 @@ func TestFindingsAreRuledOn(t *testing.T) {
 	}
 }
 
-// TestPartOfWhatIsLostIsAllowed wants findings of one kind parted into those that are gone
-// once what may be lost is left out, and the others.
+// TestPartOfWhatIsLostIsAllowed parts findings of one kind by whether they vanish without the
+// allowed losses.
 func TestPartOfWhatIsLostIsAllowed(t *testing.T) {
 	took := report.Fault{Action: "isolate", Target: "primary", Proven: true, InjectedSecond: 6, HealedSecond: 16, NewPrimary: "n2"}
 	r := replicaSet("1", took)
@@ -92,8 +91,7 @@ func TestPartOfWhatIsLostIsAllowed(t *testing.T) {
 	}
 }
 
-// TestAllowedLosses wants losses to be allowed at events alone that lose something under
-// the settings.
+// TestAllowedLosses only at events that lose something under the settings.
 func TestAllowedLosses(t *testing.T) {
 	postgres := func(commit string, f report.Fault) *report.Result {
 		return &report.Result{Faults: []report.Fault{f}, Database: report.Database{Product: "PostgreSQL",
@@ -171,8 +169,7 @@ func TestAllowedLosses(t *testing.T) {
 	}
 }
 
-// TestEveryFindingOfABankIsAboutSomething holds what the findings of a bank are about,
-// and that what is not said to be anything is never excused.
+// TestEveryFindingOfABankIsAboutSomething, and a finding about nothing is never excused.
 func TestEveryFindingOfABankIsAboutSomething(t *testing.T) {
 	w := bank.Definition()
 	for kind, want := range map[[2]string]promise.Property{

@@ -10,7 +10,6 @@ import (
 	"assay/check"
 )
 
-// row is a file that can be used.
 const row = `name: a-bug
 product: A
 bug: it loses rows
@@ -44,7 +43,7 @@ func TestRowsOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestThePageIsMade: docs/record.md is what assay known --page prints.
+// TestThePageIsMade: docs/record.md is the output of assay known --page.
 func TestThePageIsMade(t *testing.T) {
 	rows, err := Rows()
 	if err != nil {

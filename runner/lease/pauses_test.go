@@ -13,8 +13,8 @@ import (
 	"assay/store"
 )
 
-// TestTheProcessIsSeenToRun: a pause is seen while no client and no answer of the database
-// comes, and the standstill of the database is none.
+// TestTheProcessIsSeenToRun: a pause is seen without clients or answers, and a standstill of the
+// database is no pause.
 func TestTheProcessIsSeenToRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &Lease{Holder: NewHolder("one")}
@@ -43,7 +43,7 @@ func (r *renewals) RenewLease(context.Context, string, time.Duration) error {
 	return answer
 }
 
-// attemptCounter counts what a client is asked to do, and says that it is done.
+// attemptCounter counts a client's operations and succeeds.
 type attemptCounter struct{ count int }
 
 func (a *attemptCounter) Attempt(context.Context, uint64, int) load.Answer {
@@ -53,8 +53,8 @@ func (a *attemptCounter) Attempt(context.Context, uint64, int) load.Answer {
 
 func (a *attemptCounter) Close() {}
 
-// TestAPausedRunAsksBeforeItGoesOn: a process that was stopped for longer than its
-// lease lasts sends nothing before it knows that nobody has taken over.
+// TestAPausedRunAsksBeforeItGoesOn: stopped for longer than its lease, it sends nothing before it
+// knows that no run took over.
 func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
 	away := errors.New("no answer")
 	held := &store.HeldError{Name: "x", Lease: store.Lease{Holder: NewHolder("other")}}
@@ -93,12 +93,12 @@ func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
 	}
 }
 
-// thoughtful is a client that pauses before each operation.
+// thoughtful pauses before each operation.
 type thoughtful struct{ attemptCounter }
 
 func (*thoughtful) Think(seq uint64) time.Duration { return time.Duration(seq) * time.Second }
 
-// TestALeasedClientPausesAsItsClientDoes: think times are those of the workload.
+// TestALeasedClientPausesAsItsClientDoes: think times are the workload's.
 func TestALeasedClientPausesAsItsClientDoes(t *testing.T) {
 	held := New(&renewals{}, "this", Terms{})
 	thinker, pauses := Guard(&thoughtful{}, held).(load.Thinker)
@@ -110,7 +110,7 @@ func TestALeasedClientPausesAsItsClientDoes(t *testing.T) {
 	}
 }
 
-// A renewal that was answered before the pause says nothing about the time after.
+// A renewal answered before the pause proves nothing later.
 func TestARenewalBeforeThePauseIsNoAnswer(t *testing.T) {
 	var p pauses
 	start := time.Now()
@@ -126,8 +126,7 @@ func TestARenewalBeforeThePauseIsNoAnswer(t *testing.T) {
 	}
 }
 
-// TestEndedHolder: only a process of this machine that is gone for certain, or
-// whose number another has now, has ended.
+// TestEndedHolder: only a local process that is surely gone, or whose id is reused, has ended.
 func TestEndedHolder(t *testing.T) {
 	gone := exec.Command("true")
 	expect.NoError(t, gone.Run())
@@ -152,8 +151,8 @@ func TestEndedHolder(t *testing.T) {
 	}
 }
 
-// TestClientsDoNotContendForTheClock: looking again at once writes nothing, also
-// when the wall clock was set back meanwhile, and hides no pause.
+// TestClientsDoNotContendForTheClock: an immediate second look writes nothing, even if the wall
+// clock was set back, and hides no pause.
 func TestClientsDoNotContendForTheClock(t *testing.T) {
 	var p pauses
 	start := time.Now()

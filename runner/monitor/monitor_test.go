@@ -18,7 +18,6 @@ import (
 	"assay/internal/expect"
 )
 
-// scrape asks as Prometheus does and parses what comes.
 func scrape(t *testing.T, address string) map[string]*dto.MetricFamily {
 	t.Helper()
 	answer, err := http.Get("http://" + address + "/metrics")
@@ -33,7 +32,7 @@ func scrape(t *testing.T, address string) map[string]*dto.MetricFamily {
 	return families
 }
 
-// labelled is the metric of a family that has these labels, as "name=value".
+// labelled is a family's metric with these labels, "name=value".
 func labelled(t *testing.T, families map[string]*dto.MetricFamily, name string, labels ...string) *dto.Metric {
 	t.Helper()
 	for _, m := range families[name].GetMetric() {
@@ -54,7 +53,6 @@ func labelled(t *testing.T, families map[string]*dto.MetricFamily, name string, 
 	return nil
 }
 
-// work tells the metrics what they are told of a run.
 func work(m *Metrics) {
 	m.Phase("loading")
 	m.Begin("id", "bank", "PostgreSQL", "test", map[uint8]string{1: "transfer", 2: "audit"})
@@ -80,7 +78,6 @@ func work(m *Metrics) {
 	m.Recorded(&history.Op{Kind: 9, Last: true, Outcome: 77, Final: 77})
 }
 
-// TestServe counts from many goroutines and reads the figures as Prometheus does.
 func TestServe(t *testing.T) {
 	m := New("test")
 	s, err := Serve("127.0.0.1:0", m)
@@ -136,7 +133,7 @@ func TestServe(t *testing.T) {
 	_ = again.Close() // it was only tried
 }
 
-// TestServeRefuses: what is no address is told from a place that is taken.
+// TestServeRefuses: a bad address and a taken one have different errors.
 func TestServeRefuses(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	expect.NoError(t, err)
@@ -152,7 +149,7 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
-// TestOtherPaths: nothing else is there.
+// TestOtherPaths do not exist.
 func TestOtherPaths(t *testing.T) {
 	s, err := Serve("127.0.0.1:0", New("test"))
 	expect.NoError(t, err)

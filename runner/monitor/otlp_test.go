@@ -18,7 +18,7 @@ import (
 	"assay/internal/expect"
 )
 
-// receiver takes OTLP over HTTP, as a collector does, and keeps the newest of each metric.
+// receiver takes OTLP over HTTP like a collector and keeps each metric's newest value.
 type receiver struct {
 	*httptest.Server
 	mu         sync.Mutex
@@ -77,7 +77,7 @@ func (r *receiver) take(asked *http.Request) error {
 	return nil
 }
 
-// sum is the point of a counter that has these attributes, as "name=value".
+// sum is a counter's point with these attributes, "name=value".
 func (r *receiver) sum(t *testing.T, name string, attributes ...string) float64 {
 	t.Helper()
 	for _, p := range r.metrics[name].GetSum().GetDataPoints() {
@@ -93,7 +93,7 @@ func (r *receiver) sum(t *testing.T, name string, attributes ...string) float64 
 	return 0
 }
 
-// TestSend: a receiver is sent what Prometheus is offered, by the same names.
+// TestSend: a receiver gets what Prometheus gets, by the same names.
 func TestSend(t *testing.T) {
 	r, m := newReceiver(t), New("test")
 	s, err := Send(t.Context(), r.URL, "test", m)
@@ -138,8 +138,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSendFromEnvironment: OpenTelemetry's own variables say where, how, and with which
-// headers; what goes wrong later is told at the end.
+// TestSendFromEnvironment: OpenTelemetry's variables say where, how, and with which headers. Later
+// errors are reported at the end.
 func TestSendFromEnvironment(t *testing.T) {
 	r := newReceiver(t)
 	t.Setenv(endpointVariable, r.URL+"/base")
@@ -161,8 +161,7 @@ func TestSendFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestSendRefuses: what is no address is told from one where nobody listens, and no password
-// is in what is told.
+// TestSendRefuses: a bad address differs from a silent one, and no error has a password.
 func TestSendRefuses(t *testing.T) {
 	var malformed *EndpointError
 	t.Setenv(endpointVariable, "")

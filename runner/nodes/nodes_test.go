@@ -14,8 +14,8 @@ import (
 	"assay/runner/record"
 )
 
-// TestWhatServersDoIsMarked while somebody wants to know, and they catch up: a server that ended by
-// itself is started again, and its log is kept from the run's beginning on.
+// TestWhatServersDoIsMarked for a listener, and they catch up: a server that ended by itself is
+// started again, and its log is kept from the run's beginning.
 func TestWhatServersDoIsMarked(t *testing.T) {
 	t.Parallel()
 	spec, err := cluster.ParseSpec("redis:1")
@@ -64,7 +64,6 @@ func TestWhatServersDoIsMarked(t *testing.T) {
 	}
 }
 
-// TestARunWithoutServers asks nothing of them.
 func TestARunWithoutServers(t *testing.T) {
 	var none *Nodes
 	none.Loaded(t.Context())

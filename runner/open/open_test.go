@@ -12,10 +12,10 @@ import (
 	"assay/workload/definition"
 )
 
-// patience is what these databases are given; they are asked whether they are there after it.
+// patience is how long these databases may be silent before they are asked again.
 const patience = 30 * time.Millisecond
 
-// asked is a database of which a test says what it answers.
+// asked is a database with a test's answers.
 type asked struct {
 	definition.Work
 	describe, settle func(ctx context.Context) error
@@ -44,13 +44,12 @@ func (a *asked) TakeLease(context.Context, store.Holder, time.Duration, string) 
 
 func answers(context.Context) error { return nil }
 
-// silent does not return when its context ends, as a driver may not.
 func silent(context.Context) error { select {} }
 
 func until(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
-// TestNothingIsWaitedForWithoutEnd: a call ends with an error once the database does not answer, also
-// if the driver does not return from it, and goes on for as long as it does.
+// TestNothingIsWaitedForWithoutEnd: a call ends with an error once the database does not answer,
+// even if the driver does not return, and otherwise lasts as long as it needs.
 func TestNothingIsWaitedForWithoutEnd(t *testing.T) {
 	t.Parallel()
 	slow := func(context.Context) error { time.Sleep(5 * patience); return nil }
@@ -73,7 +72,7 @@ func TestNothingIsWaitedForWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestItComesBack: what was away is asked first, and then called.
+// TestItComesBack: an absent database is asked first and then called.
 func TestItComesBack(t *testing.T) {
 	t.Parallel()
 	var back atomic.Bool // a call that was given up may still be about to ask
@@ -96,7 +95,7 @@ func TestItComesBack(t *testing.T) {
 	}
 }
 
-// TestOthersAreNotWaitedFor longer than is borne, and are named.
+// TestOthersAreNotWaitedFor too long, and are named.
 func TestOthersAreNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := New(&asked{describe: answers, settle: until, blocked: "session 7"}, time.Minute, "any://host")
@@ -107,7 +106,7 @@ func TestOthersAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestASchemaIsTaken before anything is found in it, and given back where it cannot be used.
+// TestASchemaIsTaken before it is inspected, and given back if it is useless.
 func TestASchemaIsTaken(t *testing.T) {
 	t.Parallel()
 	foreign, broken := errors.New("it is another's"), errors.New("no table")

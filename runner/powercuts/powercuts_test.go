@@ -10,7 +10,6 @@ import (
 	"assay/runner"
 )
 
-// silent is a runner.Progress that tells nobody.
 type silent struct{}
 
 func (silent) Stage(string)                                  {}
@@ -18,8 +17,8 @@ func (silent) Rows(_, _ int64)                               {}
 func (silent) Working(time.Duration, bool, measure.Snapshot) {}
 func (silent) Note(string)                                   {}
 
-// TestDurabilityIsTried: PostgreSQL loses nothing that it promises to keep, and without
-// waiting for the disk what it says it may. How much that is depends on the moment.
+// TestDurabilityIsTried: PostgreSQL loses nothing promised, and without waiting for the disk only
+// what it announces. The amount depends on the moment.
 func TestDurabilityIsTried(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "runs")
 	var trials []Trial

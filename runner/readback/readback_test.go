@@ -12,7 +12,7 @@ import (
 	"assay/store"
 )
 
-// kept is a database of so many rows, of which the first cannot be decoded if there is a problem.
+// kept is a database of rows; with a problem the first cannot be decoded.
 type kept struct {
 	loaded, rows int64
 	other        map[string]int64
@@ -35,7 +35,7 @@ func (k kept) Find(context.Context) (*store.Leftover, error) {
 
 func (k kept) Size(context.Context) (store.Size, error) { return store.Size{Rows: k.other}, nil }
 
-// answers are what is said of whose the schema is, one after the other.
+// answers are successive reports of the schema's owner.
 type answers []error
 
 func (a *answers) Confirm(context.Context) error {
@@ -46,7 +46,7 @@ func (a *answers) Confirm(context.Context) error {
 
 func (*answers) Reading(ctx context.Context) context.Context { return ctx }
 
-// TestStatesAreKept: only a good state takes the place of one that was read before.
+// TestStatesAreKept: only a good state replaces an earlier one.
 func TestStatesAreKept(t *testing.T) {
 	gone, odd := errors.New("it is another's"), errors.New("no number")
 	empty := map[string]int64{"account": 0, "transfer": 0}
@@ -92,7 +92,7 @@ func TestStatesAreKept(t *testing.T) {
 	}
 }
 
-// TestRecordsAreOfTheirRun: a folder without one is an earlier version's, and another run's is no record.
+// TestRecordsAreOfTheirRun: an earlier version's folder has none, and another run's does not count.
 func TestRecordsAreOfTheirRun(t *testing.T) {
 	folder := t.TempDir()
 	if _, known, err := Load(folder, "one"); known || err != nil {

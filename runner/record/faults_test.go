@@ -21,8 +21,7 @@ func faultEvent(t *testing.T, at time.Duration, f Fault) history.Event {
 	return history.Event{At: int64(at), Name: EventFault, Detail: string(text)}
 }
 
-// TestFaultsAreReadBack: what the history says last of a fault holds, and what
-// the cluster said of itself is kept.
+// TestFaultsAreReadBack: the history's last word on a fault holds, and the cluster's is kept.
 func TestFaultsAreReadBack(t *testing.T) {
 	var d Log
 	began := Fault{Number: 1, Action: "kill", Target: "primary", Nodes: []string{"n2"}, Injected: int64(6 * time.Second)}
@@ -69,8 +68,8 @@ func TestFaultsAreReadBack(t *testing.T) {
 	}
 }
 
-// TestWhoTookOverUnseen: who takes writes in the end and is neither the one before the work nor the
-// last that a fault was seen to have brought.
+// TestWhoTookOverUnseen: the final primary is neither the first nor the last one that a fault
+// brought.
 func TestWhoTookOverUnseen(t *testing.T) {
 	seen := func(number int, name string, injected, after time.Duration) history.Event {
 		return faultEvent(t, injected, Fault{Number: number, Action: "isolate", Target: "any", Injected: int64(injected), NewPrimary: name, NewPrimaryAfter: int64(after)})
@@ -123,7 +122,7 @@ func TestTwoPrimariesAreTold(t *testing.T) {
 	}
 }
 
-// TestADeadServerSpoilsTheFigures: they are of a cluster that nobody asked for.
+// TestADeadServerSpoilsTheFigures: they are of a cluster that was not asked for.
 func TestADeadServerSpoilsTheFigures(t *testing.T) {
 	var d Log
 	text := "n1 ended by itself (signal: killed); it may use 256MiB of memory, beyond which the kernel ends it"
@@ -139,8 +138,8 @@ func TestADeadServerSpoilsTheFigures(t *testing.T) {
 	}
 }
 
-// TestAServerMayEndByItsDisk: a server that ends itself while its disk fails does what its manual
-// says, and what was asked for; another one, or at another time, does not.
+// TestAServerMayEndByItsDisk: a server that ends itself while its disk fails follows its manual.
+// Another server, or another time, does not.
 func TestAServerMayEndByItsDisk(t *testing.T) {
 	for _, c := range []struct {
 		node, action string
@@ -164,8 +163,8 @@ func TestAServerMayEndByItsDisk(t *testing.T) {
 	}
 }
 
-// TestFaultsAreToldOnOneClock: times count from the start of the run, and beside
-// them stands the time that was asked for, which counts from the measured part.
+// TestFaultsAreToldOnOneClock: times count from the run's start; beside them is the requested time,
+// from the measured part's start.
 func TestFaultsAreToldOnOneClock(t *testing.T) {
 	d := Log{Faults: []Fault{{Number: 1, Action: "kill", Target: "primary", Nodes: []string{"n1"}, Injected: 11e9, Healed: 12e9, Proven: true}}}
 	r := report.Result{Series: report.Series{MeasureStart: 1, MeasureEnd: 30}}

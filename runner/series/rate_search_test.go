@@ -23,7 +23,7 @@ func TestNoRateIsKept(t *testing.T) {
 	if rate != 0 || err != nil || len(tries) == 0 || len(tries) > mostTries {
 		t.Errorf("%g in %d tries, %v", rate, len(tries), err)
 	}
-	// Kept once and never again is not kept.
+	// A rate kept once and never again is not kept.
 	rate, tries, err = HighestRate(t.Context(), 1000, func(_ context.Context, n int, _ float64) (bool, error) { return n == 1, nil })
 	if rate != 0 || err != nil || len(tries) > mostTries+mostConfirmations {
 		t.Errorf("%g in %d tries, %v", rate, len(tries), err)

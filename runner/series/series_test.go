@@ -18,7 +18,7 @@ import (
 	"assay/runner/catalog"
 )
 
-// plan varies the clients, and repeats twice.
+// plan varies the clients and repeats twice.
 func plan(t *testing.T) Plan {
 	t.Helper()
 	w, err := catalog.WorkloadOf("bank")
@@ -33,12 +33,12 @@ func plan(t *testing.T) Plan {
 	return p
 }
 
-// journal is the Progress and the runs of a test.
+// journal is a test's Progress and runs.
 type journal struct {
 	t     *testing.T
 	began []string
 	made  []string
-	// act is asked what becomes of run number n.
+	// act decides the fate of run number n.
 	act func(n int) error
 }
 
@@ -61,8 +61,8 @@ func (j *journal) run(_ context.Context, s runner.Scenario, folder string) (*rep
 	return &report.Result{Workload: "bank", Verdict: check.Valid, Measurement: report.Measurement{Verdict: "valid"}}, nil
 }
 
-// TestUntilValid: a run is made again while its measurement is invalid, so often at most, and
-// never where something was found, or where it is too short to be measured.
+// TestUntilValid: an invalid measurement is repeated up to a limit, but not after a finding, nor if
+// it is too short.
 func TestUntilValid(t *testing.T) {
 	for _, c := range []struct {
 		verdict     check.Verdict
@@ -111,8 +111,7 @@ func TestRunsAreInterleaved(t *testing.T) {
 	}
 }
 
-// TestSeriesGoesOn: an interrupted run is made again, one that is done is not, and
-// one that could not be made is tried again.
+// TestSeriesGoesOn: interrupted and impossible runs are made again, finished ones are not.
 func TestSeriesGoesOn(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "series")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -212,7 +211,7 @@ func TestPlansThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// TestPasswordsStayOut: neither the names nor the file of a series hold one.
+// TestPasswordsStayOut of a series' names and file.
 func TestPasswordsStayOut(t *testing.T) {
 	p := plan(t)
 	p.Base.Database = "postgres://u:hush-hush@127.0.0.1:1/x"

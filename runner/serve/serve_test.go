@@ -51,7 +51,6 @@ func start(t *testing.T, address string, change func(*Options)) *running {
 	return &running{t, "http://" + listener.Addr().String(), service}
 }
 
-// ask sends a request and returns the answer with its body.
 func (r *running) ask(method, path, contentType, body string) (*http.Response, string) {
 	r.t.Helper()
 	request, err := http.NewRequestWithContext(r.t.Context(), method, r.base+path, strings.NewReader(body))
@@ -99,8 +98,7 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
-// TestRefusals: each is a problem that describes what is wrong, and that nothing was
-// done.
+// TestRefusals: each problem describes its cause, and nothing was done.
 func TestRefusals(t *testing.T) {
 	r := start(t, "mem://", func(*Options) {})
 	with := func(old, new string) string { return strings.Replace(whole, old, new, 1) }
@@ -143,8 +141,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestTheDatabaseIsAway: who waits for a database that does not answer is told
-// so, and what becomes of a write.
+// TestTheDatabaseIsAway: the caller learns so, and a write's outcome.
 func TestTheDatabaseIsAway(t *testing.T) {
 	for address, outcome := range map[string]string{"mem://?timeout=1": outcomeUnknown, "mem://?latency=1h": outcomeFailed} {
 		r := start(t, address, func(o *Options) { o.Timeout = 50 * time.Millisecond })
@@ -172,7 +169,7 @@ func TestWithoutReset(t *testing.T) {
 	}
 }
 
-// TestTheDescriptionFits has every call of the service described, and no other.
+// TestTheDescriptionFits: it has exactly the service's calls.
 func TestTheDescriptionFits(t *testing.T) {
 	r := start(t, "mem://", func(*Options) {})
 	_, text := r.ask("GET", "/openapi.json", "", "")

@@ -14,14 +14,13 @@ import (
 	"assay/internal/expect"
 )
 
-// quantities are those that labels of the repository's studies name, with the setting that
-// each must have.
+// quantities are named in labels of the repository's studies, each with its setting.
 var quantities = map[string]string{"accounts": "accounts", "transfers": "ops", "vCPU": "cpu", "GiB": "memory", "clients": "clients"}
 
 var named = regexp.MustCompile(`([0-9][0-9,.]*)( million)? (accounts|transfers|vCPU|GiB|clients)`)
 
-// TestLabelsSayWhatRuns: a label that names a quantity has it set, in every size, and what
-// holds for all sizes, titles and descriptions, names none that a size changes.
+// TestLabelsSayWhatRuns: a label's quantity is set, in every size. Texts for all sizes name no
+// quantity that a size changes.
 func TestLabelsSayWhatRuns(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "..", "studies", "*.yaml"))
@@ -41,7 +40,7 @@ func TestLabelsSayWhatRuns(t *testing.T) {
 	}
 }
 
-// checkLabels looks at everything below a part of a study, and counts labels with quantities.
+// checkLabels checks a part of a study and counts labels with quantities.
 func checkLabels(t *testing.T, where string, part map[string]any) (labels int) {
 	t.Helper()
 	for key, value := range part {
@@ -64,7 +63,7 @@ func checkLabels(t *testing.T, where string, part map[string]any) (labels int) {
 	return labels
 }
 
-// amount is the quantity that was found, as a setting has it.
+// amount is a found quantity as a setting has it.
 func amount(t *testing.T, found []string) string {
 	t.Helper()
 	n, err := strconv.ParseFloat(strings.ReplaceAll(found[1], ",", ""), 64)

@@ -8,7 +8,7 @@ import (
 	"assay/internal/expect"
 )
 
-// shared has an axis of all experiments, to which one adds, and tables over them.
+// shared has a common axis, to which one experiment adds, and tables over them.
 const shared = `title: Databases
 matrix:
   system:
@@ -40,9 +40,8 @@ overview:
       - {title: faults, show: outage, of: faults, where: [MongoDB], ratio: SQLite}
 `
 
-// TestSharedAxis: experiments have the axes of the study's head, without what is of other
-// workloads, and add to an alternative what is theirs alone. What is left out for a reason is kept
-// with it.
+// TestSharedAxis: experiments have the axes of the study's head, without other workloads' parts,
+// and add their own. What is left out for a reason keeps it.
 func TestSharedAxis(t *testing.T) {
 	s, err := Read("s.yaml", []byte(shared), DefaultSize, words())
 	expect.NoError(t, err)

@@ -14,7 +14,6 @@ import (
 	"assay/internal/expect"
 )
 
-// words are a vocabulary with a flag of each type.
 func words() Vocabulary {
 	common := []Key{{"db", "", "stringArray"}, {"cluster", "", "stringArray"}, {"fault", "", "stringArray"}, {"clients", "", "numbers"},
 		{"duration", "", "duration"}, {"ops", "", "uint64"}, {"repeat", "", "int"}, {"seed", "", "uint64"}}
@@ -24,7 +23,6 @@ func words() Vocabulary {
 	}
 }
 
-// lines are the configurations of all experiments, one each.
 func lines(s *Study) []string {
 	var all []string
 	for _, e := range s.Experiments {
@@ -97,7 +95,7 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// TestOptionsOfTheCluster: parameters of servers are keys too, and none is a value of one.
+// TestOptionsOfTheCluster: servers' parameters are keys too, and no values.
 func TestOptionsOfTheCluster(t *testing.T) {
 	const text = `defaults: {set.a: 0}
 experiments:
@@ -128,7 +126,7 @@ experiments:
 	}
 }
 
-// TestNone leaves out what has no such value, and is one of a flag that takes a word.
+// TestNone leaves out flags without such a value, and is a value of flags that take a word.
 func TestNone(t *testing.T) {
 	vocabulary := Vocabulary{"availability": {{Name: "policy", Type: "string"}, {Name: "fault", Type: "stringArray"}, {Name: "rate", Type: "numbers"}, {Name: "cluster", Type: "stringArray"}}}
 	s, err := Read("s.yaml", []byte("experiments:\n  x:\n    workload: availability\n    cluster: mongodb:3\n"+
@@ -140,8 +138,7 @@ func TestNone(t *testing.T) {
 	}
 }
 
-// TestManifest: an address stands beside a cluster that is a manifest of Kubernetes,
-// whichever comes first, and instead of any other.
+// TestManifest: an address accompanies a Kubernetes manifest, in any order, and replaces others.
 func TestManifest(t *testing.T) {
 	for text, want := range map[string]string{
 		"db: a, cluster: \"k8s:db.yaml\"":                          "x bank db=a cluster=k8s:db.yaml",
@@ -158,7 +155,6 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestErrors wants line, column and the nearest valid name.
 func TestErrors(t *testing.T) {
 	bank := "experiments:\n  a:\n    workload: bank\n"
 	for _, c := range []struct{ text, want string }{
@@ -218,7 +214,7 @@ func list(n int) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// TestSchema takes what Read takes, and refuses keys that there are not.
+// TestSchema accepts what Read accepts, and refuses unknown keys.
 func TestSchema(t *testing.T) {
 	schema, err := Schema(words()).Resolve(nil)
 	expect.NoError(t, err)
@@ -250,7 +246,7 @@ func validate(schema *jsonschema.Resolved, text string) error {
 	return schema.Validate(value)
 }
 
-// FuzzRead: whatever the file, there is a study or an error of the file's.
+// FuzzRead: every file gives a study or an error about the file.
 func FuzzRead(f *testing.F) {
 	for _, text := range []string{whole, "a: b", "experiments:\n  a:\n    workload: bank\n    matrix:\n      clients: [1]\n", "- {[", "a: |\n  b\n", "? a\n: b", "\x00", "a: *b", "<<: {a: b}"} {
 		f.Add(text)

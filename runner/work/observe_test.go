@@ -10,7 +10,7 @@ import (
 	"assay/load"
 )
 
-// cutOff is an observer that has no answer until the faults are healed.
+// cutOff is an observer without an answer until the faults are healed.
 type cutOff struct{ healed *atomic.Bool }
 
 func (c cutOff) Attempt(context.Context, uint64, int) load.Answer {
@@ -22,7 +22,6 @@ func (c cutOff) Attempt(context.Context, uint64, int) load.Answer {
 
 func (cutOff) Close() {}
 
-// counting counts what was read.
 type counting struct{ committed atomic.Int64 }
 
 func (k *counting) Record(op *history.Op) error {
@@ -34,8 +33,8 @@ func (k *counting) Record(op *history.Op) error {
 func (*counting) Mark(history.Event) error          { return nil }
 func (*counting) Reserve(history.Reservation) error { return nil }
 
-// TestObserversReadOnceAllIsHealed: faults that outlive the work leave no observer an
-// answer before they are healed, and then one reads all the same.
+// TestObserversReadOnceAllIsHealed: faults that outlive the work leave observers without answers
+// until they are healed; then one reads.
 func TestObserversReadOnceAllIsHealed(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool
