@@ -1,5 +1,5 @@
-# assay alone, for databases that run elsewhere. Clusters of assay's own
-# (--cluster) need server programs and root on the host: see the README.
+# assay alone, for databases elsewhere. assay's own clusters (--cluster) need server programs and root
+# on the host: see the README.
 #
 #   docker build -t assay .
 #   docker run --rm -e ASSAY_DB -v "$PWD/runs:/data/runs" assay run bank

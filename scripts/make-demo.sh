@@ -1,16 +1,15 @@
 #!/bin/sh
-# Makes what docs/demo has of two runs, and the README's picture.
+# Makes docs/demo's two runs and the README's picture.
 #
 #   scripts/make-demo.sh [killed-primary] [read-skew]    these runs, by default both (a minute)
 #   scripts/make-demo.sh pages                           no run
 #
-# Then the pages and docs/report.png are made of the results that are there. ASSAY_DEMO is
-# another folder than docs/demo; the picture lies beside it.
+# Then it makes the pages and docs/report.png from the results. ASSAY_DEMO replaces docs/demo; the
+# picture lies beside it. ASSAY_PROGRAM is a built assay.
 #
-# docs/demo/NAME is the folder of a run, with its page, without the history and the state
-# that was read back: enough for assay report and assay view. The names of other programs
-# on the machine are taken out. Runs whose figures are invalid, since such programs took the
-# machine, replace nothing. ASSAY_PROGRAM is an assay that was built.
+# docs/demo/NAME is a run's folder with its page, without history and state: enough for assay report
+# and assay view. Names of other programs on the machine are removed. Runs that such programs made
+# invalid replace nothing.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -35,7 +34,7 @@ else
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o "$work/assay" ./cmd/assay
 fi
 
-# run CODE NAME ARGUMENTS... does a run that is to end with this code, in the folder NAME.
+# run CODE NAME ARGUMENTS... makes a run in the folder NAME that must end with this code.
 run() {
 	want=$1
 	name=$2
@@ -69,8 +68,7 @@ for folder in "$demo"/*/; do
 	fi
 done
 
-# The picture has what is above the checks. How high that is, a copy of the page says that may
-# run a script for it.
+# The picture has the part above the checks. A copy of the page, with a script, reports its height.
 browse() { chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$work/chromium" --virtual-time-budget=5000 "$@" 2>>"$work/chromium.txt"; }
 page=$(cd "$demo" && pwd)/killed-primary/report.html
 {

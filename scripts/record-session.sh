@@ -1,13 +1,12 @@
 #!/bin/sh
-# Records a session of assay on a terminal of 80 columns, as asciinema's asciicast, and
-# makes a moving picture of it.
+# Records a session of assay on a terminal of 80 columns, as asciinema's asciicast and as a moving
+# picture.
 #
 #   scripts/record-session.sh [FOLDER COMMAND...]
 #
-# Each command is typed and carried out in a new folder, which is removed afterwards. FOLDER
-# gets session.cast and session.svg. Without arguments it is docs/demo, and the commands are
-# those below, which take a minute and a quarter; a session whose figures are invalid, since
-# other programs took the machine, then replaces nothing. ASSAY_PROGRAM is an assay that was built.
+# Each command is typed and run in a new folder, which is then removed. FOLDER gets session.cast and
+# session.svg. Without arguments it is docs/demo, with the commands below (75 seconds); if other
+# programs made the figures invalid, nothing is replaced. ASSAY_PROGRAM is a built assay.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -45,8 +44,8 @@ else
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w" -o "$work/assay" ./cmd/assay
 fi
 printf '%s\n' "$@" >"$work/commands"
-# What types: a letter at a time, with time to read what was printed. A command that ends
-# otherwise than valid or violated is in the file "failed".
+# Types a letter at a time, with time to read the output. The file "failed" names commands that end
+# other than valid or violated.
 cat >"$work/type" <<'SCRIPT'
 while read -r line <&3; do
 	printf '\033[32m$\033[0m '
@@ -77,7 +76,7 @@ fi
 if [ -n "$demo" ] && grep -q INVALID "$work/session.cast"; then
 	fail "the figures are invalid, which the session would show: try again when nothing else runs here"
 fi
-# A frame a second is enough for a screen that is drawn as often.
+# The screen changes so seldom that a frame a second is enough.
 termtosvg render "$work/session.cast" "$work/session.svg" -m 1000 -M 4000 -D 4000 -t window_frame >/dev/null
 mkdir -p "$folder"
 mv "$work/session.cast" "$work/session.svg" "$folder"

@@ -1,15 +1,14 @@
 #!/bin/sh
-# Prints the folder below which the tests' servers have their files: in memory where
-# there is plenty, else the usual one.
+# Prints the folder for the files of the tests' servers: in memory if there is plenty, else the usual
+# one.
 #
-# The conformance suites make and drop thousands of tables, and making a file costs ext4
-# more than the servers need for all else. Nothing that the tests assert depends on it:
-# power cuts and full disks are tried on images and disks of their own.
+# The conformance suites make and drop thousands of tables, for which ext4 costs more than all other
+# work. No test's result depends on it: power cuts and full disks have images and disks of their own.
 set -eu
 
 memory=/dev/shm
 
-# plenty: 8 GiB of room and 16 GiB of free memory (in KiB), and programs may run.
+# plenty: 8 GiB of room, 16 GiB of free memory (in KiB), and programs may run there.
 plenty() {
 	[ -d $memory ] && [ -w $memory ] || return 1
 	[ "$(df -Pk $memory | awk 'NR == 2 { print $4 }')" -ge 8388608 ] || return 1
