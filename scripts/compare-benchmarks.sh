@@ -10,7 +10,6 @@
 # Other work on the machine changes times, but hardly instructions (bench, count), so one round of as
 # many drivers as fit into eight minutes is enough. The parent goes into a temporary folder and is
 # compared with the working tree.
-# compared with is the working tree.
 set -eu
 cd "$(dirname "$0")/.."
 rounds=${1:-6}
