@@ -13,8 +13,10 @@ import (
 	"assay/cluster/server"
 )
 
-// inject brings the fault about, lets it last, and heals it. The caller must end the watch.
+// inject brings the fault about, lets it last, heals it, and releases its nodes. The caller must end
+// the watch, which may still await a new primary.
 func (r *runner) inject(ctx context.Context, i *injecting) *watch {
+	defer r.release(i)
 	lasting := i.Fault
 	if lasting.For == Ever {
 		lasting.For = cmp.Or(r.plan.Duration, longestWork)

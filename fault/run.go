@@ -222,15 +222,9 @@ func (r *runner) one(ctx context.Context, i *injecting) {
 		if !r.selectNodes(ctx, i) {
 			return nil
 		}
-		r.injectAndHeal(ctx, i).end(i)
+		r.inject(ctx, i).end(i)
 		return nil
 	}))
-}
-
-// injectAndHeal frees the nodes for other faults, even if a new primary is still awaited.
-func (r *runner) injectAndHeal(ctx context.Context, i *injecting) *watch {
-	defer r.release(i)
-	return r.inject(ctx, i)
 }
 
 // selectNodes chooses and claims the nodes; false if there is nothing to do.

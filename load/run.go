@@ -47,7 +47,7 @@ func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now fun
 		defer e.dispatcher.alarm.close()
 	}
 	if plan.Warmup == 0 {
-		e.recordEvent(history.EventMeasureStart, 0)
+		e.recordStart(0)
 	}
 	e.clock = startOwnClock(now, e.stalled) // when all that it reads is set
 	return e.run(ctx, clients)
@@ -125,13 +125,13 @@ func (e *engine) phases(done <-chan struct{}) Stats {
 	if !e.sleepUntil(int64(e.plan.Warmup)) { // cut in the warm-up
 		stats.MeasureStart = e.now()
 		stats.MeasureEnd = stats.MeasureStart
-		e.recordEvent(history.EventMeasureStart, stats.MeasureStart)
+		e.recordStart(stats.MeasureStart)
 		return stats
 	}
 	probe := startUsage(e.clock)
 	stats.MeasureStart = int64(e.plan.Warmup)
 	if e.plan.Warmup > 0 {
-		e.recordEvent(history.EventMeasureStart, stats.MeasureStart)
+		e.recordStart(stats.MeasureStart)
 	}
 	if e.plan.Ops > 0 {
 		var over <-chan time.Time
@@ -175,9 +175,9 @@ func (e *engine) drain(ctx context.Context, done <-chan struct{}, abandon func()
 	}
 }
 
-// recordEvent records an event at once, so that it survives a kill.
-func (e *engine) recordEvent(name string, at int64) {
-	if err := e.rec.Mark(history.Event{At: at, Name: name}); err != nil {
+// recordStart records the start of the measured part at once, so that it survives a kill.
+func (e *engine) recordStart(at int64) {
+	if err := e.rec.Mark(history.Event{At: at, Name: history.EventMeasureStart}); err != nil {
 		e.abort(err)
 	}
 }

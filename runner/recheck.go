@@ -13,6 +13,7 @@ import (
 
 	"assay/check"
 	"assay/history"
+	"assay/internal/wait"
 	"assay/report"
 	"assay/runner/agents"
 	"assay/runner/figures"
@@ -322,10 +323,8 @@ func leaseOnceIdle(ctx context.Context, folder string, db *open.Work, run string
 			return l, err
 		}
 		p.Stage("waiting until the run's agents have stopped and their lease on the database has expired")
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(time.Second):
+		if err := wait.Pause(ctx, time.Second); err != nil {
+			return nil, err
 		}
 	}
 }

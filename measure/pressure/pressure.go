@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assay/internal/procfs"
+	"assay/internal/wait"
 )
 
 // Usage is the work on this machine over a span. Shares are of all its processors, 0 to 1.
@@ -76,23 +77,17 @@ func Watch(ctx context.Context, of Database) *Usage {
 	w := watcher{of: of, self: os.Getpid(), byName: map[string]int64{}}
 	begin := time.Now()
 	w.look(true)
-	for pause := every; ; {
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			w.look(false)
-			last, still := readMachine()
-			if length := time.Since(begin); still && length >= least {
-				return w.usage(first, last, length)
-			}
-			return nil
-		case <-timer.C:
-		}
+	for pause := every; wait.Pause(ctx, pause) == nil; {
 		start := time.Now()
 		w.look(false)
 		pause = max(every, costliest*time.Since(start))
 	}
+	w.look(false)
+	last, still := readMachine()
+	if length := time.Since(begin); still && length >= least {
+		return w.usage(first, last, length)
+	}
+	return nil
 }
 
 type watcher struct {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"time"
 
 	"assay/store"
@@ -45,7 +46,7 @@ func (s *Service) describe(ctx context.Context) (any, error) {
 	}
 	product.Settings = append(product.Settings,
 		store.Setting{Name: "service", Value: "assay serve " + s.options.Version},
-		store.Setting{Name: "service's sessions", Value: itoa(s.options.Sessions)},
+		store.Setting{Name: "service's sessions", Value: strconv.Itoa(s.options.Sessions)},
 		store.Setting{Name: "service's time limit", Value: s.options.Timeout.String()})
 	product.Embedded = false // not in the process that asks
 	return struct {

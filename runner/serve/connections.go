@@ -2,14 +2,12 @@ package serve
 
 import (
 	"context"
-	"io"
-	"log"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
+	"assay/internal/wait"
 	"assay/store"
 	"assay/workload/entity"
 	"assay/workload/keyvalue"
@@ -84,19 +82,11 @@ func (c *connections) gone(ctx context.Context, client string) error {
 		if left == 0 {
 			return nil
 		}
-		timer := time.NewTimer(goneInterval)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := wait.Pause(ctx, goneInterval); err != nil {
+			return err
 		}
 	}
 }
-
-func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // pool lends the database's sessions to requests. It is safe for concurrent use.
 type pool struct {

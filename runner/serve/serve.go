@@ -8,8 +8,11 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -41,7 +44,7 @@ func DefaultOptions() Options { return Options{Sessions: 64, Timeout: 10 * time.
 func (o Options) Validate() error {
 	switch {
 	case o.Sessions < 1 || o.Sessions > MaxSessions:
-		return &store.OptionError{Option: "--sessions", Value: itoa(o.Sessions), Want: "1 to " + itoa(MaxSessions)}
+		return &store.OptionError{Option: "--sessions", Value: strconv.Itoa(o.Sessions), Want: "1 to " + strconv.Itoa(MaxSessions)}
 	case o.Timeout <= 0 || o.Timeout > maxTimeout:
 		return &store.OptionError{Option: "--timeout", Value: o.Timeout.String(), Want: "more than 0, at most " + maxTimeout.String()}
 	}
@@ -107,7 +110,7 @@ func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
 		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
 		WriteTimeout: bodyTimeout + s.options.Timeout + headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ConnContext: s.clients.opened, ConnState: s.clients.changed,
-		ErrorLog: discardLog(), // it reports connections cut by clients, which tests do on purpose
+		ErrorLog: log.New(io.Discard, "", 0), // it reports connections cut by clients, which tests do on purpose
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
