@@ -50,8 +50,8 @@ type Ramp struct {
 	timeline *timeline
 }
 
-// NewRamp returns an empty ramp from the measured part's first start of a client until shortly
-// after the last; nil if no client began in the measured part.
+// NewRamp returns an empty ramp, from the start of the measured part until shortly after the last
+// client began; nil if no client began in the measured part.
 func NewRamp(scope Scope, clients ClientStarts) *Ramp {
 	starts := slices.DeleteFunc(clients.first, func(at int64) bool { return at < 0 })
 	if len(starts) == 0 || slices.Max(starts) <= scope.MeasureStart {

@@ -88,7 +88,8 @@ type run struct {
 	started    time.Time
 	endService func() error
 
-	// The nodes come from one of these; all are nil for a database that is only addressed.
+	// The nodes come from one of the next four, which are nil for a database that is only
+	// addressed. nodes describes them.
 	cluster  *nodes.Nodes
 	embedded *cluster.Backups
 	pods     *fault.Pods
