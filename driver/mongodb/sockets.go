@@ -127,7 +127,7 @@ func (s *chosen) Connection(ctx context.Context) (*mnet.Connection, error) {
 		if !is {
 			return c, nil
 		}
-		one := &command{Connection: of, socket: s.deployment.sockets.of(of), keeps: s.keeps}
+		one := &command{Connection: of, time: &s.deployment.sockets.time, socket: s.deployment.sockets.of(of), keeps: s.keeps}
 		if c.ReadWriteCloser = one; !s.keeps {
 			return c, nil
 		}
@@ -149,6 +149,7 @@ func (r roundTrips) Stats() string { return "a round trip takes longer" }
 // sockets are the sockets of a client's connections. It is safe for concurrent use.
 type sockets struct {
 	dialer options.ContextDialer
+	time   clusterTime
 
 	mu      sync.Mutex
 	dialled map[string]*socket // by their own address, until the library has greeted the server
@@ -242,7 +243,9 @@ func (s *socket) reply() ([]byte, error) {
 // Close ends it.
 type command struct {
 	*topology.Connection
+	time   *clusterTime
 	socket *socket // nil if the bytes are the library's
+	bytes  []byte  // the last that was sent, for its memory
 	keeps  bool    // Close leaves it to the next command of the transaction
 	failed bool
 }
@@ -253,21 +256,29 @@ func (c *command) Write(ctx context.Context, message []byte) error {
 		return c.failure(err) // nothing was sent
 	}
 	sendingOf(ctx).count()
+	c.bytes = c.time.appendCommand(c.bytes[:0], message)
 	if c.socket == nil {
-		return c.Connection.Write(ctx, message)
+		return c.Connection.Write(ctx, c.bytes)
 	}
 	c.socket.exchange.Begin(ctx, true)
-	_, err := c.socket.Conn.Write(message)
+	_, err := c.socket.Conn.Write(c.bytes)
 	return c.ended(err, false)
 }
 
 // Read implements mnet.ReadWriteCloser.
 func (c *command) Read(ctx context.Context) ([]byte, error) {
+	var message []byte
+	var err error
 	if c.socket == nil {
-		return c.Connection.Read(ctx)
+		message, err = c.Connection.Read(ctx)
+	} else {
+		message, err = c.socket.reply()
+		err = c.ended(err, true)
 	}
-	message, err := c.socket.reply()
-	return message, c.ended(err, true)
+	if err != nil {
+		return nil, err
+	}
+	return c.time.taken(message), nil
 }
 
 // ended ends the exchange if it is complete or has failed. A context that is over explains why it has.
