@@ -181,7 +181,7 @@ func (d *database) insertInto(x steps, in *mongo.Database, rows store.Rows, orde
 	if err != nil {
 		return 0, err
 	}
-	return n.rows(x, in.Collection(of.documents().Name), all, ordered)
+	return n.rows(x, d.place(in, of.documents().Name), all, ordered)
 }
 
 func (d *database) Session(ctx context.Context, statements []store.Statement) (store.Session, error) {
@@ -245,7 +245,7 @@ func (d *database) compile(statements []store.Statement, in *mongo.Database) ([]
 		case s.Verb == store.Native:
 			plans[i], err = d.native(s, in)
 		default:
-			plans[i], err = compile(s, d.layouts, in, batch)
+			plans[i], err = d.planOf(s, in, batch)
 		}
 		if err != nil {
 			return nil, err

@@ -49,6 +49,10 @@ func appendField(b []byte, name string, value any) (_ []byte, known bool) {
 		return bsoncore.AppendBinaryElement(b, name, v.Subtype, v.Data), true
 	case bson.RawValue:
 		return append(bsoncore.AppendHeader(b, bsoncore.Type(v.Type), name), v.Value...), true
+	case bson.Timestamp:
+		return bsoncore.AppendTimestampElement(b, name, v.T, v.I), true
+	case bson.Raw:
+		return bsoncore.AppendDocumentElement(b, name, bsoncore.Document(v)), true
 	case bson.D:
 		return appendDocument(bsoncore.AppendHeader(b, bsoncore.TypeEmbeddedDocument, name), v)
 	case []int64:

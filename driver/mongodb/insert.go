@@ -69,15 +69,14 @@ func (n *insertion) encoded(rows store.Rows) ([][]any, error) {
 }
 
 // rows inserts rows, in their order or in any.
-func (n *insertion) rows(x steps, in *mongo.Collection, rows [][]any, ordered bool) (int64, error) {
+func (n *insertion) rows(x steps, in place, rows [][]any, ordered bool) (int64, error) {
 	switch {
 	case len(rows) == 0:
 		return 0, nil
 	case n.of.outer != nil:
 		return n.elements(x, in, rows, ordered)
 	case len(rows) == 1:
-		_, err := in.InsertOne(x.next(), bsonOf(n.of.document(rows[0])))
-		return 1, err
+		return 1, in.insert(x, n.of.document(rows[0]))
 	}
 	documents := make([]bson.D, len(rows))
 	for i, row := range rows {
@@ -89,7 +88,7 @@ func (n *insertion) rows(x steps, in *mongo.Collection, rows [][]any, ordered bo
 
 // elements puts rows into the documents that they lie in, by one update for each, which
 // finds the document only without an element of such a key.
-func (n *insertion) elements(x steps, in *mongo.Collection, rows [][]any, ordered bool) (int64, error) {
+func (n *insertion) elements(x steps, in place, rows [][]any, ordered bool) (int64, error) {
 	var updates []mongo.WriteModel
 	for first := 0; first < len(rows); {
 		end, elements, taken := first, bson.A{}, bson.A{}

@@ -17,7 +17,7 @@ import (
 type plan struct {
 	store.Statement
 	of     *layout
-	in     *mongo.Collection
+	in     place
 	filter *filter
 	// batch is how many documents of those that have no limit are asked for at once; 0
 	// for what the server gives.
@@ -37,11 +37,11 @@ type plan struct {
 	by *mongo.Database
 }
 
-// compile plans a statement. In a transaction Lock asks for nothing more: what a
+// planOf plans a statement. In a transaction Lock asks for nothing more: what a
 // transaction has read and changes is refused if another one has changed it since.
-func compile(s store.Statement, layouts map[string]*layout, in *mongo.Database, batch int32) (*plan, error) {
-	p := &plan{Statement: s, of: layouts[s.Table], batch: batch}
-	p.in = in.Collection(p.of.documents().Name)
+func (d *database) planOf(s store.Statement, in *mongo.Database, batch int32) (*plan, error) {
+	p := &plan{Statement: s, of: d.layouts[s.Table], batch: batch}
+	p.in = d.place(in, p.of.documents().Name)
 	p.filter = filterOf(p.of, s.Where)
 	var err error
 	switch s.Verb {
@@ -172,7 +172,7 @@ func (p *plan) find(x steps, v *values, filter bson.D, one bool, limit int64, us
 		}
 		document, err := p.in.FindOne(x.next(), bsonOf(filter), o).Raw()
 		if err != nil {
-			return readError(p.in, unlessMissing(err))
+			return readError(p.in.Collection, unlessMissing(err))
 		}
 		return use(document)
 	}
@@ -189,7 +189,7 @@ func (p *plan) find(x steps, v *values, filter bson.D, one bool, limit int64, us
 		o.SetBatchSize(p.batch)
 	}
 	cursor, err := p.in.Find(x.next(), bsonOf(filter), o)
-	return eachIn(x.ctx, p.in, cursor, err, use)
+	return eachIn(x.ctx, p.in.Collection, cursor, err, use)
 }
 
 // eachIn gives each document of a cursor to use, whose error it returns as it is.
@@ -235,7 +235,7 @@ func (p *plan) readElements(x steps, v *values, filter bson.D, limit int64, use 
 		pipeline = append(pipeline, bson.D{{Key: "$project", Value: p.projection}})
 	}
 	cursor, err := p.in.Aggregate(x.next(), pipeline, options.Aggregate().SetBatchSize(readBatch))
-	return eachIn(x.ctx, p.in, cursor, err, use)
+	return eachIn(x.ctx, p.in.Collection, cursor, err, use)
 }
 
 func (p *plan) count(x steps, v *values, use func(bson.Raw) error) error {
@@ -249,7 +249,7 @@ func (p *plan) count(x steps, v *values, use func(bson.Raw) error) error {
 	}
 	document := p.zero
 	cursor, err := p.in.Aggregate(x.next(), append(pipeline, p.group()))
-	err = eachIn(x.ctx, p.in, cursor, err, func(counted bson.Raw) error {
+	err = eachIn(x.ctx, p.in.Collection, cursor, err, func(counted bson.Raw) error {
 		document = append(bson.Raw(nil), counted...)
 		return nil
 	})

@@ -24,7 +24,7 @@ func (t *transaction) Batch(_ context.Context, calls []store.Call) (err error) {
 		case t.keep:
 			_, err = t.call(t.steps, &calls[0], true)
 		case p.changesAlone():
-			for n < len(calls) && t.plans[calls[n].Statement].changesAlone() && t.plans[calls[n].Statement].in == p.in {
+			for n < len(calls) && t.plans[calls[n].Statement].changesAlone() && t.plans[calls[n].Statement].in.Collection == p.in.Collection {
 				n++
 			}
 			err = t.noted(t.change(calls[:n]), false, p.of)
@@ -192,8 +192,7 @@ func (t *transaction) insertBoth(p *plan, calls []store.Call) error {
 		for i, row := range rows {
 			elements[i] = within.of.document(row)
 		}
-		_, err = p.in.InsertOne(t.next(), append(p.of.document(outer[0]), bson.E{Key: within.of.Name, Value: elements}))
-		return err
+		return p.in.insert(t.steps, append(p.of.document(outer[0]), bson.E{Key: within.of.Name, Value: elements}))
 	}
 	if _, err = p.insert.rows(t.steps, p.in, outer, true); err == nil {
 		_, err = within.insert.rows(t.steps, within.in, rows, true)

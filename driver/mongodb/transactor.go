@@ -166,7 +166,10 @@ func (x *transactor) commit(ctx context.Context, sent *sending) store.Reply {
 
 // concern is a write concern as a command takes it, with the limit to the wait for it.
 func concern(w *writeconcern.WriteConcern, wait time.Duration) bson.D {
-	d := bson.D{{Key: "w", Value: w.W}}
+	var d bson.D
+	if w.W != nil {
+		d = append(d, bson.E{Key: "w", Value: w.W})
+	}
 	if w.Journal != nil {
 		d = append(d, bson.E{Key: "j", Value: *w.Journal})
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
-	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/store"
@@ -67,7 +66,8 @@ func (p *plan) upsert(x steps, v *values) (int64, error) {
 	if p.Verb == store.Append {
 		operator = "$push"
 	}
-	_, err = p.in.UpdateOne(x.next(), bsonOf(filter), bsonOf(bson.D{{Key: operator, Value: fields}}), options.UpdateOne().SetUpsert(true))
+	_, err = p.in.change(x, "update", "updates", bson.E{Key: "q", Value: filter},
+		bson.E{Key: "u", Value: bson.D{{Key: operator, Value: fields}}}, bson.E{Key: "upsert", Value: true})
 	return 1, err
 }
 
@@ -204,27 +204,18 @@ func (p *plan) apply(x steps, v *values, filter bson.D, update any, use func(bso
 		}
 		return p.applyWithin(x, v, filter, update, elements)
 	case len(p.Columns) > 0:
-		o := options.FindOneAndUpdate().SetReturnDocument(options.After)
+		how := bson.D{{Key: "new", Value: true}}
 		if p.projection != nil {
-			o.SetProjection(bsonOf(p.projection))
+			how = append(how, bson.E{Key: "fields", Value: p.projection})
 		}
-		document, err := p.in.FindOneAndUpdate(x.next(), bsonOf(filter), update, o).Raw()
-		if err != nil {
-			return 0, unlessMissing(err)
+		document, err := p.in.modify(x, filter, update, how...)
+		if document == nil || err != nil {
+			return 0, err
 		}
 		return 1, use(document)
 	}
-	var result *mongo.UpdateResult
-	var err error
-	if p.filter.ids == wholeID {
-		result, err = p.in.UpdateOne(x.next(), bsonOf(filter), update)
-	} else {
-		result, err = p.in.UpdateMany(x.next(), bsonOf(filter), update)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return result.MatchedCount, nil
+	return p.in.change(x, "update", "updates", bson.E{Key: "q", Value: filter}, bson.E{Key: "u", Value: update},
+		bson.E{Key: "multi", Value: p.filter.ids != wholeID})
 }
 
 // arrayFilters are the conditions on the elements that an update changes.
@@ -234,6 +225,14 @@ func (p *plan) arrayFilters(v *values) ([]any, error) {
 	}
 	of, err := conditions(nil, v, p.filter.elements, func(c *column) string { return elementName + "." + c.field })
 	return []any{of}, err
+}
+
+// arrayFilters is a command's field for the conditions on elements, if there are any.
+func arrayFilters(elements []any) bson.D {
+	if elements == nil {
+		return nil
+	}
+	return bson.D{{Key: "arrayFilters", Value: bson.A(elements)}}
 }
 
 // applyWithin changes elements of arrays, and says how many. The server counts documents:
@@ -249,24 +248,18 @@ func (p *plan) applyWithin(x steps, v *values, filter bson.D, update any, elemen
 		if err := p.count(x, v, counted); err != nil {
 			return 0, err
 		}
-		o := options.UpdateMany()
-		if elements != nil {
-			o.SetArrayFilters(elements)
-		}
-		_, err := p.in.UpdateMany(x.next(), filter, update, o)
+		_, err := p.in.change(x, "update", "updates", append(bson.D{{Key: "q", Value: filter}, {Key: "u", Value: update},
+			{Key: "multi", Value: true}}, arrayFilters(elements)...)...)
 		return changed, err
 	}
 	number, err := p.elementCount(v)
 	if err != nil {
 		return 0, err
 	}
-	o := options.FindOneAndUpdate().SetProjection(bson.D{{Key: "n", Value: number}}).SetReturnDocument(options.Before)
-	if elements != nil {
-		o.SetArrayFilters(elements)
-	}
-	document, err := p.in.FindOneAndUpdate(x.next(), filter, update, o).Raw()
-	if err != nil {
-		return 0, unlessMissing(err)
+	how := bson.D{{Key: "fields", Value: bson.D{{Key: "n", Value: number}}}}
+	document, err := p.in.modify(x, filter, update, append(how, arrayFilters(elements)...)...)
+	if document == nil || err != nil {
+		return 0, err
 	}
 	err = counted(document)
 	return changed, err
@@ -305,14 +298,9 @@ func (p *plan) remove(x steps, v *values) (int64, error) {
 		}
 		return p.applyWithin(x, v, filter, bson.D{{Key: "$pull", Value: bson.D{{Key: p.of.Name, Value: of}}}}, nil)
 	}
-	var result *mongo.DeleteResult
+	limit := 0 // all
 	if p.filter.ids == wholeID {
-		result, err = p.in.DeleteOne(x.next(), bsonOf(filter))
-	} else {
-		result, err = p.in.DeleteMany(x.next(), bsonOf(filter))
+		limit = 1
 	}
-	if err != nil {
-		return 0, err
-	}
-	return result.DeletedCount, nil
+	return p.in.change(x, "delete", "deletes", bson.E{Key: "q", Value: filter}, bson.E{Key: "limit", Value: limit})
 }
