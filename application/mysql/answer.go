@@ -135,19 +135,13 @@ func takeRow(a *wire.Answer, b []byte, length int, command byte) {
 func (t *talk) takeLogin(b []byte, r *wire.Request) bool {
 	if !t.greeted {
 		t.greeted = true
-		end := 1
-		for end < len(b) && b[end] != 0 {
-			end++
-		}
-		if at := end + 14; b[0] != errorPacket && at+7 <= len(b) {
+		if at, scramble := greeting(b); at > 0 {
 			low := binary.LittleEndian.Uint16(b[at:]) &^ (capTLS | capCompress)
 			if t.server.TLS != nil || !bytes.Contains(b, []byte("sha256_password")) {
 				low |= capTLS
 			}
-			t.server.maria.Store(bytes.Contains(b[:end], []byte("MariaDB")))
-			if rest := at + 18; len(b) >= rest+scrambleSize-8 {
-				t.scrambled(b[end+5:end+13], b[rest:rest+scrambleSize-8])
-			}
+			t.server.maria.Store(bytes.Contains(b[:at], []byte("MariaDB")))
+			t.scrambled(scramble)
 			high := binary.LittleEndian.Uint16(b[at+5:]) &^ (capZstd >> 16)
 			binary.LittleEndian.PutUint16(b[at:], low)
 			binary.LittleEndian.PutUint16(b[at+5:], high)
@@ -161,21 +155,44 @@ func (t *talk) takeLogin(b []byte, r *wire.Request) bool {
 		return r != nil
 	case bytes.Equal(b, []byte{moreAuthentication, fullAuthentication}):
 		t.wanted.Store(true)
-	case b[0] == eofPacket: // another method, with a scramble of its own
-		if _, own, named := bytes.Cut(b[1:], []byte{0}); named && len(own) >= scrambleSize {
-			t.scrambled(own[:scrambleSize])
-		}
+	case b[0] == eofPacket:
+		t.scrambled(anotherMethod(b))
 	}
 	return false
 }
 
-// scrambleSize is that of what passwords are mixed with.
+// scrambleSize is how long the text is with which passwords are mixed.
 const scrambleSize = 20
 
-func (t *talk) scrambled(parts ...[]byte) {
+// greeting reads a server's first packet: where it says the lower half of what it is able to, and the
+// scramble. at is 0 of an error.
+func greeting(b []byte) (at int, scramble []byte) {
+	version := bytes.IndexByte(b, 0)
+	if at = version + 14; version < 0 || b[0] == errorPacket || len(b) < at+7 {
+		return 0, nil
+	}
+	if rest := at + 18; len(b) >= rest+scrambleSize-8 {
+		scramble = slices.Concat(b[version+5:version+13], b[rest:rest+scrambleSize-8])
+	}
+	return at, scramble
+}
+
+// anotherMethod is the scramble of a packet by which the server asks for another kind of password; nil
+// where it has none.
+func anotherMethod(b []byte) []byte {
+	if _, own, named := bytes.Cut(b[1:], []byte{0}); named && len(own) >= scrambleSize {
+		return slices.Clone(own[:scrambleSize])
+	}
+	return nil
+}
+
+func (t *talk) scrambled(scramble []byte) {
+	if scramble == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.scramble = slices.Concat(parts...)
+	t.scramble = scramble
 }
 
 // begins reads the first packet of a result.

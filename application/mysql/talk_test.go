@@ -75,6 +75,33 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+// TestLibrarysOwnTests pass through assay, and what they send and read passes unchanged. Those are left
+// out that want a server without compression, an encrypted one, or an address that does not answer.
+func TestLibrarysOwnTests(t *testing.T) {
+	t.Parallel()
+	server, err := mariadb.Start(t.Context(), mariadb.Options{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	u, err := url.Parse(server.Address())
+	expect.NoError(t, err)
+	wiretest.Between(t, u.Host, func(address string) wire.Protocol {
+		u.Host = address
+		product, err := New(u.String())
+		expect.NoError(t, err)
+		return product
+	}, 200, func(address string, p wire.Protocol) {
+		db, err := sql.Open("mysql", p.(*Server).User+":"+p.(*Server).Password+"@tcp("+address+")/")
+		expect.NoError(t, err)
+		_, err = db.Exec("CREATE DATABASE shop")
+		expect.NoError(t, err, db.Close())
+		passed := wiretest.Library(t, []string{"github.com/go-sql-driver/mysql"}, "TestTLS|TestIssue1567|TestConnectorReturnsTimeout|TestLongData",
+			"MYSQL_TEST_ADDR="+address, "MYSQL_TEST_USER="+p.(*Server).User, "MYSQL_TEST_PASS="+p.(*Server).Password, "MYSQL_TEST_DBNAME=shop")
+		if passed < 300 {
+			t.Errorf("%d tests passed", passed)
+		}
+	})
+}
+
 // TestEncryptedServer logs in at an encrypted server by a client that is encrypted or
 // not; and says why where the certificate is not the server's, or there is none.
 func TestEncryptedServer(t *testing.T) {
@@ -109,6 +136,9 @@ func TestEncryptedServer(t *testing.T) {
 			err = db.QueryRow("SELECT repeat('x', ?)", 2_000_000).Scan(&large)
 		}
 		expect.NoError(t, db.Close(), proxy.Quiet(t.Context()))
+		if err == nil {
+			refuses(t, proxy, product)
+		}
 		if problem := fmt.Sprint(proxy.Recorder().Problem()); !strings.Contains(problem, c.problem) || (c.problem == "<nil>") != (err == nil && cipher != "" && len(large) == 2_000_000) {
 			t.Errorf("%s: %v, cipher %q, and the problem is %s", c.address, err, cipher, problem)
 		}
@@ -151,15 +181,11 @@ func TestEncryptedApplication(t *testing.T) {
 	if err != nil || !strings.Contains(string(said), "Cipher in use is") || strings.Count(string(said), "y") < 3_000_000 {
 		t.Errorf("%v: %.2000s", err, said)
 	}
-	for password, says := range map[string]string{product.Password: "<nil>", "wrong": "Error 1045"} {
-		db := open(t, proxy, product, password, trusting(proxy))
-		if got := fmt.Sprint(db.Ping()); !strings.Contains(got, says) {
-			t.Errorf("the password %q: %s", password, got)
-		}
-		expect.NoError(t, db.Close())
-	}
+	db := open(t, proxy, product, product.Password, trusting(proxy))
+	expect.NoError(t, db.Ping(), db.Close())
+	refuses(t, proxy, product)
 	expect.NoError(t, proxy.Quiet(t.Context()), proxy.Recorder().Problem())
-	db := open(t, proxy, product, product.Password, &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "127.0.0.1"})
+	db = open(t, proxy, product, product.Password, &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "127.0.0.1"})
 	if err := db.Ping(); err == nil {
 		t.Error("a client that trusts nobody has logged in")
 	}
@@ -187,12 +213,44 @@ func TestOnMySQLWholePassword(t *testing.T) {
 			_, err = db.Exec("FLUSH PRIVILEGES")
 			expect.NoError(t, err, db.Close())
 		}
-		db := open(t, proxy, product, "wrong", trusting(proxy))
-		expect.Text(t, "a wrong password", fmt.Sprint(db.Ping()), "Error 1045")
-		expect.NoError(t, db.Close())
+		refuses(t, proxy, product) // a server that knows the user, and one that was told to forget it
+		db := open(t, proxy, product, "hunter2", nil)
+		_, err = db.Exec("FLUSH PRIVILEGES")
+		expect.NoError(t, err, db.Close())
+		refuses(t, proxy, product)
 		expect.NoError(t, proxy.Recorder().Problem())
 		if name := product.Reach().Product; name != "MySQL" {
 			t.Errorf("the server is called %s", name)
+		}
+		if encrypted {
+			guest, err := New("mysql://guest:other@127.0.0.1/")
+			expect.NoError(t, err)
+			db = open(t, proxy, product, "hunter2", nil)
+			_, err = db.Exec("CREATE USER guest IDENTIFIED BY 'other'")
+			expect.NoError(t, err, db.Close())
+			db = open(t, proxy, guest, "other", nil)
+			if db.Ping() == nil {
+				t.Error("assay gave a password that it does not know")
+			}
+			expect.NoError(t, db.Close(), proxy.Quiet(t.Context()))
+			expect.Text(t, "the problem", fmt.Sprint(proxy.Recorder().Problem()), `asks for the password of "guest", and assay knows the one of "assay"`)
+			proxy.Record(nil)
+			db = open(t, proxy, guest, "other", trusting(proxy))
+			expect.NoError(t, db.Ping(), db.Close(), proxy.Recorder().Problem())
+		}
+	}
+}
+
+// refuses has applications that are encrypted, and that are not, give a wrong password and none.
+func refuses(t *testing.T, proxy *wire.Proxy, s *Server) {
+	t.Helper()
+	for _, trusts := range []*tls.Config{nil, trusting(proxy)} {
+		for _, wrong := range []string{"wrong", ""} {
+			db := open(t, proxy, s, wrong, trusts)
+			if got := fmt.Sprint(db.Ping()); !strings.Contains(got, "Error 1045") {
+				t.Errorf("the password %q, encrypted %v: %s", wrong, trusts != nil, got)
+			}
+			expect.NoError(t, db.Close())
 		}
 	}
 }

@@ -146,7 +146,10 @@ func (l *link) fromApplication(ctx context.Context) {
 			}
 			at += size
 		}
-		if alive && !l.pass(ctx, buffer[from:at]) || !alive || err != nil {
+		if err != nil { // what it broke off in, too
+			at = held
+		}
+		if !alive || !l.pass(ctx, buffer[from:at]) || err != nil {
 			return
 		}
 		copy(buffer, buffer[at:held])
@@ -183,10 +186,15 @@ func (l *link) pass(ctx context.Context, b []byte) bool {
 		return true
 	}
 	_, err := eventloop.Write(ctx, l.server, b)
+	l.refused(err)
+	return err == nil
+}
+
+// refused enters that the server's connection cannot be made.
+func (l *link) refused(err error) {
 	if failed, is := errors.AsType[*LoginError](err); is {
 		l.recorder.Fail(fmt.Errorf("the server: %w", failed))
 	}
-	return err == nil
 }
 
 // fromServer passes answers on until the server's side ends.
@@ -234,6 +242,7 @@ func (l *link) fromServer(ctx context.Context) {
 		}
 		l.show(ctx, buffer[from:at])
 		if err != nil {
+			l.refused(err)
 			return
 		}
 		filled := held == len(buffer)
