@@ -90,7 +90,7 @@ func TestApplications(t *testing.T) {
 		"SQLAlchemy":                 {first, databaseOf(t, "sqlalchemy"), []string{"/usr/bin/python3", sample(t, "orders_sqlalchemy.py")}},
 		"Django":                     {first, databaseOf(t, "django"), []string{"/usr/bin/python3", sample(t, "orders_django.py")}},
 		"pg of Node":                 {first, databaseOf(t, "node"), []string{"node", sample(t, "orders.js")}},
-		"HikariCP":                   {first, "", []string{"java", "-XX:TieredStopAtLevel=1", "-cp", compiled(t, sample(t, "Orders.java")), "Orders"}},
+		"HikariCP":                   {all, "", []string{"java", "-XX:TieredStopAtLevel=1", "-cp", compiled(t, sample(t, "Orders.java")), "Orders"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
