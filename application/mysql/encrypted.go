@@ -193,7 +193,7 @@ const loginStart = headerSize + loginHead
 func (e *encrypted) upgrade(sent []byte) error {
 	switch {
 	case !e.offered.Load():
-		return errors.New("it offers no encryption")
+		return errors.New("it offers no encryption, and its address asks for some (ssl-mode)")
 	case len(sent) < loginStart:
 		return errors.New("the application logs in by a protocol before 4.1, which knows no encryption")
 	}

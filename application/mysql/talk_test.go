@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"database/sql"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"net/url"
@@ -184,6 +185,7 @@ func TestEncryptedApplication(t *testing.T) {
 	db := open(t, proxy, product, product.Password, trusting(proxy))
 	expect.NoError(t, db.Ping(), db.Close())
 	refuses(t, proxy, product)
+	leaves(t, proxy)
 	expect.NoError(t, proxy.Quiet(t.Context()), proxy.Recorder().Problem())
 	db = open(t, proxy, product, product.Password, &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "127.0.0.1"})
 	if err := db.Ping(); err == nil {
@@ -239,6 +241,18 @@ func TestOnMySQLWholePassword(t *testing.T) {
 			expect.NoError(t, db.Ping(), db.Close(), proxy.Recorder().Problem())
 		}
 	}
+}
+
+// leaves asks for encryption and resets the connection, which is no failure of assay's.
+func leaves(t *testing.T, proxy *wire.Proxy) {
+	t.Helper()
+	conn, err := net.Dial("tcp", proxy.Address())
+	expect.NoError(t, err)
+	_, err = readPacket(conn)
+	asks := make([]byte, loginHead)
+	binary.LittleEndian.PutUint32(asks, capTLS|1<<9)
+	_, wrong := conn.Write(packet(1, asks))
+	expect.NoError(t, err, wrong, conn.(*net.TCPConn).SetLinger(0), conn.Close())
 }
 
 // refuses has applications that are encrypted, and that are not, give a wrong password and none.

@@ -81,6 +81,32 @@ func TestRequestsInPieces(t *testing.T) {
 	}
 }
 
+// TestLibrarysOwnTests pass through assay, and what they send and read passes unchanged. Those are left
+// out that want types which the library's own server has, that take longest, and that stop within a
+// pipeline, which assay passes on when it is whole.
+func TestLibrarysOwnTests(t *testing.T) {
+	t.Parallel()
+	server, err := postgres.Start(t.Context(), postgres.Options{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	u, err := url.Parse(server.Address())
+	expect.NoError(t, err)
+	wiretest.Between(t, u.Host, func(address string) wire.Protocol {
+		own := *u
+		own.Host = address
+		product, err := New(own.String())
+		expect.NoError(t, err)
+		return product
+	}, 0, func(address string, _ wire.Protocol) {
+		u.Host = address
+		passed := wiretest.Library(t, []string{"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn"},
+			"TestDomainType|TestUnregisteredType|TimeoutBetweenParseAndDescribe|TestListenNotifyWhileBusyIsSafe|TestConnQueryErrorWhileReturningRows|TestConnExecBatchWriteError|TestConnExecBatchHuge|TestConnStress", "PGX_TEST_DATABASE="+u.String())
+		if passed < 1000 {
+			t.Errorf("%d tests passed", passed)
+		}
+	})
+}
+
 // TestSameBytes has pgbench and psql work through assay: what leaves the client reaches the server,
 // and back, byte for byte.
 func TestSameBytes(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/big"
 	"net"
 	"os"
@@ -95,7 +96,8 @@ func (b *begun) Read(p []byte) (int, error) {
 // left reports whether an error says no more than that the application has gone.
 func left(err error) bool {
 	_, broken := err.(net.Error)
-	return broken || err == io.EOF || err == io.ErrUnexpectedEOF
+	_, reset := err.(*fs.PathError) // of a socket that was in an event loop
+	return broken || reset || err == io.EOF || err == io.ErrUnexpectedEOF
 }
 
 // certificateLife is how long the certificate is valid, which ends with the proxy.
