@@ -69,9 +69,17 @@ type Plan struct {
 
 // ErrNever means that the application has opened no connection, or has asked nothing over any.
 type ErrNever struct {
-	Listened, Ended string
-	Connections     int
-	Variables       []string
+	Listened, Ended, Log string
+	Connections          int
+	Variables            []string
+}
+
+// never is nil of an application that has asked something.
+func (t *trying) never(r *run) error {
+	if len(r.recorder.Places()) > 1 || r.problem != nil { // a connection is a place
+		return nil
+	}
+	return &ErrNever{t.proxy.Address(), r.told(), filepath.Join(t.Folder, r.log), r.recorder.Connections(), t.Product.Reach().Names()}
 }
 
 func (e *ErrNever) Error() string {
@@ -79,7 +87,8 @@ func (e *ErrNever) Error() string {
 	if e.Connections > 0 {
 		did = "sent nothing over " + check.Counted(e.Connections, "connection", "connections")
 	}
-	return fmt.Sprintf("the application %s (%s): assay listened on %s, and gave the address as {db} in the arguments, and by %s", did, e.Ended, e.Listened, strings.Join(e.Variables, ", "))
+	return fmt.Sprintf("the application %s (%s; %s has what it printed): assay listened on %s, and gave the address as {db} in the arguments, and by %s",
+		did, e.Ended, e.Log, e.Listened, strings.Join(e.Variables, ", "))
 }
 
 // trying is what goes on.
@@ -106,9 +115,9 @@ func Run(ctx context.Context, p Plan) (r *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Product = p.Product.Reach().Product                         // which the server has said by now
-	if len(first.recorder.Places()) < 2 && first.problem == nil { // a connection is one
-		return nil, &ErrNever{proxy.Address(), first.how(), first.recorder.Connections(), p.Product.Reach().Names()}
+	r.Product = p.Product.Reach().Product // which the server has said by now
+	if err := t.never(first); err != nil {
+		return nil, err
 	}
 	t.base = learn(first)
 	r.Untouched = t.base.describe()
@@ -304,6 +313,9 @@ func (t *trying) reset(ctx context.Context) error {
 type ResetError struct{ Command, How, Said string }
 
 func (e *ResetError) Error() string {
+	if e.Said == "" {
+		e.Said = "it printed nothing"
+	}
 	return fmt.Sprintf("--reset %q %s: %s", redacted(e.Command), e.How, e.Said)
 }
 

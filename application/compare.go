@@ -89,10 +89,10 @@ func (p Plan) untouched(ctx context.Context, number int) (r *run, err error) {
 	if r, err = t.around(ctx, nil, func(r *run) error { r.recorder.KeepAnswers(); return nil }, func(context.Context, *run) error { return nil }); err != nil {
 		return nil, err
 	}
-	switch {
-	case len(r.recorder.Places()) < 2 && r.problem == nil:
-		return nil, &ErrNever{proxy.Address(), r.how(), r.recorder.Connections(), p.Product.Reach().Names()}
-	case r.left > 0:
+	if err := t.never(r); err != nil {
+		return nil, err
+	}
+	if r.left > 0 {
 		r.problem = errors.Join(r.problem, errors.New("there were more transactions than assay keeps"))
 	}
 	return r, r.problem
@@ -228,7 +228,9 @@ func (c *Comparison) Compared() bool { return c.Same+len(c.Differences) > 0 }
 func (c *Comparison) Lines(w io.Writer, page string) error {
 	a, b := c.Servers[0], c.Servers[1]
 	lines := []string{
-		fmt.Sprintf("%s on %s (%s) and on %s (%s)", short(strings.Join(c.Command, " "), 40), a.Product, a.Database, b.Product, b.Database), "",
+		title(c.Command) + " on two servers", "",
+		fmt.Sprintf("the first        %s, %s", a.Product, a.Database),
+		fmt.Sprintf("the second       %s, %s", b.Product, b.Database),
 		fmt.Sprintf("the application  %s, %.2f s; %s, %.2f s", a.Ended, a.Seconds, b.Ended, b.Seconds),
 		fmt.Sprintf("answers          %s the same, %s not", check.Count(int64(c.Same)), check.Counted(len(c.Differences), "is", "are")),
 	}

@@ -105,9 +105,9 @@ func (b *baseline) judgeUntouched(r *run) Try {
 	case r.problem != nil:
 		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, r.problem.Error()
 	case r.hung:
-		t.Happens, t.Verdict, t.Detail = Hung, check.Unknown, "without any fault it "+r.how()+"; give it more --patience"
+		t.Happens, t.Verdict, t.Detail = Hung, check.Unknown, "without any fault it "+r.how()+": give it more --patience; "+r.log+" has what it printed"
 	case r.exit != 0:
-		t.Happens, t.Verdict, t.Detail = Crashed, check.Unknown, "without any fault it "+r.told()+": see "+r.log
+		t.Happens, t.Verdict, t.Detail = Crashed, check.Unknown, "without any fault it "+r.told()+"; "+r.log+" has all"
 	case len(broken) > 0:
 		t.Happens, t.Verdict, t.Detail = Broke, check.Violated, "without any fault: "+strings.Join(broken, "; ")
 	case len(r.before) > 0:
@@ -355,7 +355,7 @@ func describeTwice(two []*wire.Transaction) string {
 	if !two[0].Told {
 		first = "the first was committed, and its answer did not arrive"
 	}
-	return fmt.Sprintf("%s at %.2f s on connection %d, and what it sends was committed again at %.2f s on connection %d",
+	return fmt.Sprintf("%s (%.2f s, connection %d); then the same was committed again (%.2f s, connection %d)",
 		first, two[0].Ended.Seconds(), two[0].Connection, two[1].Ended.Seconds(), two[1].Connection)
 }
 

@@ -44,7 +44,7 @@ func (e ending) told() string {
 	if e.exit == 0 || e.said == "" {
 		return e.how()
 	}
-	return e.how() + " and printed last: " + short(redacted(e.said), 120)
+	return fmt.Sprintf("%s and printed last %q", e.how(), short(redacted(e.said), 120))
 }
 
 // mostStill is how long assay may be kept from its work by a busy machine, or by being stopped.

@@ -38,11 +38,18 @@ func (r *Report) finish() *Report {
 
 // Title names what was tried.
 func (r *Report) Title() string {
-	words := slices.Clone(r.Command)
+	return title(r.Command) + " on " + r.Product
+}
+
+// title is a command without the folders of its files.
+func title(command []string) string {
+	words := slices.Clone(command)
 	for i, w := range words {
-		words[i] = path.Base(w)
+		if !strings.ContainsAny(w, " \n:") {
+			words[i] = path.Base(w)
+		}
 	}
-	return fmt.Sprintf("%s on %s", short(strings.Join(words, " "), 40), r.Product)
+	return short(strings.Join(strings.Fields(strings.Join(words, " ")), " "), 40)
 }
 
 // outcome are the tries that ended alike.
@@ -72,15 +79,15 @@ func (r *Report) outcomes() (all []outcome) {
 
 func (o outcome) line() string {
 	first := o.tries[0]
-	text := fmt.Sprintf("%-13s %s", o.happened, check.Counted(len(o.tries), "run", "runs"))
-	if o.verdict == check.Valid || first.Event == "" && first.Detail == "" {
-		return text
+	detail := strings.Join(strings.Fields(first.Detail), " ") // which may have several lines
+	runs := check.Counted(len(o.tries), "run", "runs")
+	switch {
+	case first.Event == "" && first.Detail != "":
+		return fmt.Sprintf("%-13s %s", o.happened, detail)
+	case o.verdict == check.Valid || first.Event == "":
+		return fmt.Sprintf("%-13s %s", o.happened, runs)
 	}
-	what := first.Event
-	if what == "" {
-		what = "untouched"
-	}
-	return text + ", such as " + what + ": " + first.Detail
+	return fmt.Sprintf("%-13s %s, such as %s: %s", o.happened, runs, first.Event, detail)
 }
 
 func mark(v check.Verdict) string {
@@ -96,29 +103,29 @@ func (r *Report) Lines(w io.Writer, page string) error {
 			check.Counted(u.Statements, "statement", "statements"), check.Counted(u.Connections, "connection", "connections"), u.Seconds),
 	}
 	for _, o := range r.outcomes() {
-		if len(lines) < 9 {
+		if len(lines) < 8 {
 			lines = append(lines, mark(o.verdict)+" "+o.line())
 		}
 	}
 	if len(u.Habits) > 0 {
 		lines = append(lines, "habit           "+u.Habits[0].line())
 	}
-	if again := r.first(); again != "" {
-		lines = append(lines, "again           "+again)
+	if gravest := r.gravest(); gravest != nil {
+		lines = append(lines, "at              "+short(strings.Join(gravest.Place, "; "), 64), "again           "+r.again(*gravest))
 	}
 	lines = append(lines, "report          "+page)
 	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	return err
 }
 
-// first repeats the gravest try.
-func (r *Report) first() string {
+// gravest is the gravest try of an event; nil if all went well.
+func (r *Report) gravest() *Try {
 	for _, o := range r.outcomes() {
 		if o.verdict != check.Valid && o.tries[0].Event != "" {
-			return r.again(o.tries[0])
+			return &o.tries[0]
 		}
 	}
-	return ""
+	return nil
 }
 
 // again repeats one event: --event goes before the application's command.

@@ -130,7 +130,7 @@ func (c applicationCase) tried(t *testing.T, env string) {
 	expect.NoError(t, os.RemoveAll(filepath.Join(s.dir, "out")))
 	e, _ = app("naive", "--tries", "2")
 	e.want(t, exitViolated)
-	expect.Text(t, "the summary", e.stdout, "✗ done twice", "--event answer-lost@")
+	expect.Text(t, "the summary", e.stdout, "✗ done twice", "--event answer-lost@", "\nat              ")
 	_, lost, _ := strings.Cut(e.stdout, "--event ")
 	lost = strings.Fields(lost)[0]
 	for event, happens := range map[string]string{lost: application.Twice, strings.Replace(lost, "answer-lost", "answer-silent", 1): application.Hung} {
@@ -315,8 +315,9 @@ func TestApplicationsThatCannotBeTried(t *testing.T) {
 		"a broken file":       {address, "app --invariants broken.star -- true", exitUsage, "broken.star:"},
 		"no invariant":        {address, "app --invariants none.star -- true", exitUsage, "declares no invariant"},
 		"a wrong invariant":   {address, "app --invariants wrong.star -- true", exitUsage, "wrong.star:1"},
+		"a mute reset":        {address, "app --reset false -- true", exitUsage, "ended with 1: it printed nothing"},
 		"a reset that fails":  {address, "app --reset 'echo no luck; exit 3' -- true", exitUsage, "ended with 3: no luck"},
-		"it never connects":   {address, "app -- sh -c 'exit 0'", exitCannotRun, "opened no connection (ended with 0): assay listened on 127.0.0.1:"},
+		"it never connects":   {address, "app --out o -- sh -c 'echo no driver; exit 3'", exitCannotRun, `opened no connection (ended with 3 and printed last "no driver"; o/run-001.log has what it printed): assay listened on 127.0.0.1:`},
 		"it sleeps":           {address, "app --patience 1s -- sleep 60", exitCannotRun, "opened no connection (was ended by assay after"},
 		"it ends by a signal": {address, `app -- sh -c 'psql -qc "SELECT 1"; kill -SEGV $$'`, exitNoVerdict, "ended by signal: segmentation fault"},
 		"a foreign protocol":  {address, `app -- /usr/bin/python3 -c 'import os, urllib.request as u; u.urlopen("http://%s:%s/" % (os.environ["PGHOST"], os.environ["PGPORT"]))'`, exitNoVerdict, "does not speak PostgreSQL's protocol"},
