@@ -110,6 +110,7 @@ type Result struct {
 	RunNotes []string `json:"run_notes,omitempty"`
 }
 
+// Figures of package measure, as they are.
 type (
 	Throughput = measure.Throughput
 	Latency    = measure.Latency

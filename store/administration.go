@@ -8,11 +8,13 @@ import "context"
 // A schema of our name without our mark gives *ForeignError. A live lease of another Database
 // gives *HeldError. Either error means that nothing was changed.
 type Administration interface {
+	// Describe returns what the database says of itself.
 	Describe(ctx context.Context) (Product, error)
 
 	// Find returns what an earlier run left under our mark, or nil. A lease alone is nothing.
 	Find(ctx context.Context) (*Leftover, error)
 
+	// Marker is Find without counting.
 	Marker(ctx context.Context) (*Marker, error)
 
 	// Settle waits until nothing that this run's sessions started is in flight in the database,

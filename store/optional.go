@@ -12,6 +12,7 @@ type Replicated interface {
 	Replicas(ctx context.Context) (members []Replica, unreachable map[string]error, err error)
 	// CatchUp waits until a member has all that was acknowledged before the call.
 	CatchUp(ctx context.Context, member Replica) error
+	// ViewReplica is View on a member.
 	ViewReplica(ctx context.Context, member Replica, read func(Reader) error) error
 }
 
@@ -53,6 +54,7 @@ type Wait struct {
 type Compacting interface {
 	// Compactions are the database's commands, the mildest first; *OptionError if there are none.
 	Compactions() ([]string, error)
+	// Compact runs one of them to its end.
 	Compact(ctx context.Context, name string) error
 	// FileSize is Size plus the free space in the files.
 	FileSize(ctx context.Context) (Size, error)
@@ -75,6 +77,7 @@ type Bulk interface {
 // Stepping is a Database that must know of transactions that stop while others go on, since its
 // transactions wait for their turn.
 type Stepping interface {
+	// SteppedSession is Session for such transactions.
 	SteppedSession(ctx context.Context, statements []Statement) (Session, error)
 }
 

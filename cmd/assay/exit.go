@@ -53,7 +53,7 @@ type resultError struct{ code int }
 
 func (e resultError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
-// exitCode prints an error that was not shown yet as one line, and returns its code.
+// exitCode prints an error that was not shown yet, and returns its code.
 func exitCode(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitValid
@@ -61,12 +61,12 @@ func exitCode(err error, stderr io.Writer) int {
 	if shown, is := errors.AsType[resultError](err); is {
 		return shown.code
 	}
-	fmt.Fprintf(stderr, "assay: %s\n", oneLine(err))
+	fmt.Fprintf(stderr, "assay: %s\n", textOf(err))
 	return codeOf(err)
 }
 
-// oneLine says "interrupted" in place of Go's words for it.
-func oneLine(err error) string {
+// textOf is an error as users read it, with "interrupted" in place of Go's words.
+func textOf(err error) string {
 	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
 }
 

@@ -116,7 +116,7 @@ func newClusterKeep() *cobra.Command {
 			reports := json.NewEncoder(os.Stdout)
 			err := keepCluster(cmd, args[0], servers, reports)
 			if err != nil {
-				_ = reports.Encode(keeperReport{Error: oneLine(err), Code: codeOf(err)}) // nobody may be listening
+				_ = reports.Encode(keeperReport{Error: textOf(err), Code: codeOf(err)}) // nobody may be listening
 				return resultError{codeOf(err)}
 			}
 			return nil

@@ -106,7 +106,7 @@ func (f *pipelineFlags) finish(out io.Writer, a answer, shown error) error {
 
 // failed writes the files of a command without an answer, and returns why.
 func (f *pipelineFlags) failed(out io.Writer, what string, why error) error {
-	problem := oneLine(why)
+	problem := textOf(why)
 	return errors.Join(why, f.write(out, answer{name: "assay " + what, suites: []junit.Suite{report.NotMade(what, "", problem)},
 		summary: func(w io.Writer) error { return report.SummaryOfProblem(w, what, problem) }}))
 }
