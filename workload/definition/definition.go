@@ -135,7 +135,7 @@ type Targeting interface{ Target(to *store.Target) }
 type Existing interface {
 	// UseExisting is called before Validate.
 	UseExisting()
-	// Touched names the tables that a run reads and those that it writes.
+	// Touched names the tables that a run reads and the tables that it writes.
 	Touched() (read, written []string)
 }
 
@@ -198,8 +198,8 @@ type Examiner interface {
 // share, counted from 0, before its first client.
 type Dividing interface{ Divide(share, shares int) }
 
-// Finding is a Work with facts beyond the history, which Save keeps. With several processes,
-// TakeFound gives the one that saves what each other has Found.
+// Finding is a Work with facts beyond the history, which Save keeps. With several processes, the
+// process that saves is given the others' Found by TakeFound.
 type Finding interface {
 	Found() ([]byte, error)
 	TakeFound(text []byte) error

@@ -22,7 +22,7 @@ type Judgement struct {
 	Smallest []cycle.Smallest
 	// Model is what the run was judged against.
 	Model cycle.Model
-	// Tally.Unknown includes operations without a record of which an element was read.
+	// Tally.Unknown includes operations without a record, if an element of theirs was read.
 	Tally history.Counts
 }
 

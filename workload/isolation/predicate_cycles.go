@@ -174,7 +174,7 @@ func (p *predicateCycles) explain(e *check.Evidence, members []int32) {
 	e.Text += "; no order of them exists"
 }
 
-// lacking is a group of which a found less than a transaction after b finds: a precedes b.
+// lacking finds a group in which a found fewer rows than every transaction after b: a precedes b.
 func lacking(a, b []count, kind string) (of, than count, lacks bool) {
 	for _, x := range a {
 		for _, y := range b {

@@ -112,7 +112,7 @@ func addAll(r *check.Result, other check.Result, what string) {
 	r.Detail += "; " + what
 }
 
-// skews finds pairs of which both sides were seen at 0.
+// skews finds pairs with both sides at 0.
 type skews struct {
 	withdrawals int64
 	found       check.Result

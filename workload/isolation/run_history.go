@@ -105,7 +105,7 @@ func (j *judge) reserve(r history.Reservation) error {
 	return nil
 }
 
-// progress is the first look at a record. A client's last record ends what is known of it.
+// progress takes a record on the first reading. It keeps each client's last record.
 func (j *judge) progress(op *history.Op) error {
 	p := j.client(op.Client)
 	p.seq, p.attempt, p.over, p.ended = op.Seq, op.Attempt, op.Last, op.End
@@ -231,7 +231,7 @@ func (j *judge) number(v int64) int64 {
 	return j.cycle.Symbol(strconv.FormatInt(v, 10))
 }
 
-// addState enters the state, with what is missing from it.
+// addState enters the state as a read, also of the missing keys.
 func (j *judge) addState() error {
 	if j.state.missing != "" {
 		return nil

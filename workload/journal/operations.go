@@ -33,7 +33,7 @@ type Operations struct {
 
 	// Counts.Unknown includes operations that were reserved and have a row but no record.
 	Counts history.Counts
-	// Unknown counts unknown operations that would leave a row, Applied those that left one.
+	// Unknown counts unknown operations that would leave a row, Applied those with a row.
 	Unknown, Applied int64
 
 	states   map[int64]operation

@@ -273,7 +273,7 @@ func (j *judge) answer(op *history.Op, asked int64, got Observed) (e check.Evide
 	return check.Evidence{}, false
 }
 
-// notFound judges a read that missed a record. CheckAcknowledged reports one that is lost.
+// notFound judges a read that missed a record. CheckAcknowledged reports lost records.
 func (j *judge) notFound(op *history.Op, number, age int64) {
 	switch {
 	case j.missing != "":

@@ -92,7 +92,7 @@ type Work struct {
 }
 
 // NewWork returns the work of a preset on a database, which it owns. file is the state's name.
-// Recent holds as many acknowledged records as recent says.
+// recent is the capacity of Recent.
 func NewWork(db store.Database, preset *Preset, file string, recent int) *Work {
 	return &Work{Empty: definition.Empty{Database: db}, Recent: NewRecent(recent), preset: preset, file: file}
 }

@@ -34,7 +34,7 @@ type Moment struct {
 	at           time.Duration
 }
 
-// meetings compares a committing transaction with those that it overlapped.
+// meetings compares each committing transaction with the transactions that it overlapped.
 type meetings struct {
 	level  robustness.Level
 	recent []*overlapping
@@ -88,7 +88,7 @@ func (w *watch) look(x *overlapping) {
 	}
 }
 
-// add compares a transaction with those that ended after since.
+// add compares a transaction with the recent ones, after forgetting those that ended before since.
 func (m *meetings) add(x *overlapping, since time.Duration) {
 	m.recent = slices.DeleteFunc(m.recent, func(o *overlapping) bool { return o.end < since })
 	for _, o := range m.recent {

@@ -77,7 +77,7 @@ type watch struct {
 	// overflown is true if there were too many sequences.
 	overflown bool
 	meetings  meetings
-	// log has the last committed transactions; cases those that broke rules.
+	// log has the last committed transactions; cases the transactions that broke rules.
 	log        []*overlapping
 	logged     int
 	unexpected []operation
@@ -255,8 +255,7 @@ func (p *part) began() time.Duration {
 	return p.steps[0].start
 }
 
-// meet compares a transaction with those that it overlapped. Transactions that ended before
-// since are forgotten.
+// meet compares a transaction with the transactions that it overlapped; see meetings.add.
 func (w *watch) meet(x *overlapping, since time.Duration) {
 	w.look(x)
 	w.mu.Lock()

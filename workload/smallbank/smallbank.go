@@ -63,7 +63,7 @@ func (o *Operation) accounts() [3]int64 {
 	return [3]int64{account(Saving, o.Customer), account(Checking, o.Customer), account(Checking, o.Other)}
 }
 
-// written are the indexes in accounts of those that the operation writes.
+// written are the indexes of accounts that the operation writes.
 func (o *Operation) written() []int {
 	switch all := []int{0, 1, 2}; o.Kind {
 	case KindBalance:

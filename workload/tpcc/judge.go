@@ -227,8 +227,8 @@ func describe(id int64) string {
 	return fmt.Sprintf("operation %d of client %d", seq, client)
 }
 
-// claim marks the operation that made the row what, or reports what is wrong. sound is true for
-// the operation's first row.
+// claim marks the operation that made a row, which what names, or reports the fault. sound is
+// true for the operation's first row.
 func (j *judge) claim(to *check.Result, kind uint8, id int64, what string) (sound bool) {
 	fields := map[string]int64{"operation": id}
 	client, seq, ok := SplitID(id)
@@ -277,7 +277,7 @@ func (j *judge) unaccounted() {
 	}
 }
 
-// checkOf is the check for a kind that writes, and the noun for what it writes.
+// checkOf is a kind's check and the noun for its row; nil for kinds that only read.
 func (j *judge) checkOf(kind uint8) (to *check.Result, what string) {
 	switch kind {
 	case KindNewOrder:

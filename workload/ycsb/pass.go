@@ -23,7 +23,7 @@ type write struct {
 // certain reports whether the version was certainly the record's at some time.
 func (w *write) certain() bool { return w.ends != never }
 
-// opening is what is known of a unit's version before the run.
+// opening describes the version that a unit had before the run.
 type opening struct {
 	begins int64 // when the last operation began that read it
 	by     version

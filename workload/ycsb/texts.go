@@ -33,7 +33,7 @@ func saveTexts(ctx context.Context, db store.Database, of store.Schema, c *conte
 	})
 }
 
-// judged says what is judged if it is not everything.
+// judged returns settings for the report that say what is judged, unless everything is.
 func (c *core) judged() (notes []report.Setting) {
 	add := func(text string) { notes = append(notes, report.Setting{Name: "judged", Value: text}) }
 	switch {

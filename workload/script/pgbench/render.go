@@ -38,7 +38,7 @@ func (s *Statement) Extended() string {
 	return text.String()
 }
 
-// Parameters are the values for Extended, texts of which the server infers the types. nil is
+// Parameters are the values for Extended, as texts: the server infers their types. nil is
 // NULL, for an unset variable. A variable with the value NULL is the text NULL, as in pgbench.
 func (s *Statement) Parameters(v *Variables) []*string {
 	all := make([]*string, len(s.References))
