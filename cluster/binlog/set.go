@@ -9,7 +9,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +40,7 @@ const (
 	// askBound limits a small question to a serving node, changeBound a change of its role.
 	askBound    = time.Second
 	changeBound = 5 * time.Second
+	askEvery    = 20 * time.Millisecond
 	// Silence is after which a replica gives up a silent primary; TCP alone would take minutes.
 	Silence = 3 * time.Second
 )
@@ -116,16 +116,6 @@ func (s *Set) awaitFollowing(ctx context.Context, i int) error {
 			return nil
 		}
 		return errors.New("it " + s.missing(a))
-	})
-}
-
-// until is server.Until; after Close it returns os.ErrClosed.
-func (s *Set) until(ctx context.Context, what string, missing func(context.Context) error) error {
-	return server.Until(ctx, 20*time.Millisecond, what, func(ctx context.Context) error {
-		if s.options.Nodes[0].Closed() {
-			return server.Permanent(os.ErrClosed)
-		}
-		return missing(ctx)
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Primary waits until node 0 says that it takes writes.
 func (s *Set) Primary(ctx context.Context) (primary int, err error) {
-	return 0, s.until(ctx, "a server that takes writes", func(ctx context.Context) error {
+	return 0, s.Node(0).Until(ctx, askEvery, "a server that takes writes", func(ctx context.Context) error {
 		return s.options.Login.InSession(ctx, s.options.Nodes[0], askBound, func(ctx context.Context, c *sql.Conn) error {
 			row, err := Row(ctx, c, "SELECT @@global.read_only AS refuses")
 			if err == nil && row["refuses"] != "0" {
@@ -61,7 +61,7 @@ func (s *Set) missing(a answer) string {
 // primary had at the first answer. When ctx ends the error names the others.
 func (s *Set) Settled(ctx context.Context) error {
 	goal := int64(-1)
-	return s.until(ctx, "the servers that replicate", func(ctx context.Context) error {
+	return s.Node(0).Until(ctx, askEvery, "the servers that replicate", func(ctx context.Context) error {
 		if !s.options.Nodes[0].Running() {
 			return errors.New("the primary is down")
 		}

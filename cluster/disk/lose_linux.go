@@ -19,7 +19,7 @@ func (c *content) lose(chance *rand.Rand, torn bool) (lost int64, err error) {
 	if err := c.undoReady(); err != nil {
 		return 0, err
 	}
-	fate := survival{valid: c.synced, size: c.synced, from: -1}
+	fate := survival{valid: c.synced, size: c.synced}
 	if chance != nil {
 		fate = c.draw(chance)
 	}
@@ -61,8 +61,8 @@ type survival struct {
 	// valid bytes of the last sync can come back. size is the file's length, which surviving
 	// pages may extend.
 	valid, size int64
-	// Pages from below on cannot survive; if from is negative no page can.
-	from, below int64
+	// below is the first page that cannot survive.
+	below int64
 }
 
 // draw decides whether a truncation since the last sync survives. A file system writes the data
@@ -82,7 +82,7 @@ func (c *content) draw(chance *rand.Rand) survival {
 
 // page draws the fate of a page: it survives whole, or only its bytes between from and to do.
 func (s survival) page(n int64, chance *rand.Rand, torn bool) (whole bool, from, to int64) {
-	if s.from < 0 || n >= s.below {
+	if n >= s.below {
 		return false, 0, 0
 	}
 	choices := 2

@@ -108,7 +108,7 @@ func (s *Set) startAll(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.start(ctx, 0); err != nil {
+	if err := s.start(0); err != nil {
 		return err
 	}
 	if err := s.AwaitPart(ctx, 0); err != nil {
@@ -120,7 +120,7 @@ func (s *Set) startAll(ctx context.Context) error {
 	group, starting := errgroup.WithContext(ctx)
 	for i := 1; i < len(s.Nodes()); i++ {
 		group.Go(func() error {
-			if err := s.start(starting, i); err != nil {
+			if err := s.start(i); err != nil {
 				return err
 			}
 			return s.AwaitPart(starting, i)
@@ -173,14 +173,14 @@ while kill -0 "$child" 2>/dev/null; do
 done
 exit "$status"`
 
-func (s *Set) start(_ context.Context, i int, env ...string) error {
+func (s *Set) start(i int, env ...string) error {
 	return s.Node(i).Spawn(server.ProcessOptions{Program: "/bin/sh", Args: []string{"-c", script, "sh", s.patroni, s.file(i)}, Env: env, Apart: true, StopBound: stopBound})
 }
 
 // Restart starts node i again with env; Patroni chooses its role. It returns when the node takes
 // writes or streams; without a primary, when it serves reads.
 func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
-	return s.Set.Restart(ctx, i, func(ctx context.Context) error { return s.start(ctx, i, env...) })
+	return s.Set.Restart(ctx, i, func(context.Context) error { return s.start(i, env...) })
 }
 
 // Settled is streaming.Set.Settled. If commits wait for a standby and one runs, it also waits until

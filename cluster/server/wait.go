@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"assay/internal/wait"
@@ -35,4 +36,14 @@ func Until(ctx context.Context, every time.Duration, what string, missing func(c
 			return fmt.Errorf("wait for %s: %w: %w", what, err, last)
 		}
 	}
+}
+
+// Until is the function Until, but after End it returns os.ErrClosed.
+func (n *Node) Until(ctx context.Context, every time.Duration, what string, missing func(context.Context) error) error {
+	return Until(ctx, every, what, func(ctx context.Context) error {
+		if n.Closed() {
+			return Permanent(os.ErrClosed)
+		}
+		return missing(ctx)
+	})
 }

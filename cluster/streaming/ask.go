@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -104,22 +103,12 @@ func leading(all []standing, failed []error) (primary int, ok bool) {
 	return primary, ok
 }
 
-// until is server.Until; after Close it returns os.ErrClosed.
-func (s *Set) until(ctx context.Context, what string, missing func(context.Context) error) error {
-	return server.Until(ctx, askEvery, what, func(ctx context.Context) error {
-		if s.nodes[0].Closed() {
-			return server.Permanent(os.ErrClosed)
-		}
-		return missing(ctx)
-	})
-}
-
 // Leader looks once for the primary. ok is false if no server takes writes.
 func (s *Set) Leader(ctx context.Context) (primary int, ok bool) { return leading(s.askAll(ctx)) }
 
 // Primary waits for a server that reports that it takes writes.
 func (s *Set) Primary(ctx context.Context) (primary int, err error) {
-	err = s.until(ctx, "a node of "+s.options.Product+" that takes writes", func(ctx context.Context) error {
+	err = s.nodes[0].Until(ctx, askEvery, "a node of "+s.options.Product+" that takes writes", func(ctx context.Context) error {
 		var ok bool
 		if primary, ok = leading(s.askAll(ctx)); !ok {
 			return errors.New("there is none")
@@ -134,7 +123,7 @@ func (s *Set) Primary(ctx context.Context) (primary int, err error) {
 // others; it is server.ErrOwnWrites if a second server takes writes.
 func (s *Set) Settled(ctx context.Context) error {
 	var goal standing
-	return s.until(ctx, "the nodes of "+s.options.Product, func(ctx context.Context) error {
+	return s.nodes[0].Until(ctx, askEvery, "the nodes of "+s.options.Product, func(ctx context.Context) error {
 		all, failed := s.askAll(ctx)
 		primary, ok := leading(all, failed)
 		if !ok {
