@@ -179,8 +179,6 @@ func (m *Cluster) makeNode(at *machine.Machine) (err error) {
 func (n *member) data() string      { return filepath.Join(n.Dir, "data") }
 func (n *member) temporary() string { return filepath.Join(n.Dir, "tmp") }
 
-func (n *member) empty() error { return os.RemoveAll(n.data()) }
-
 // Nodes are all nodes.
 func (m *Cluster) Nodes() []*server.Node {
 	var all []*server.Node

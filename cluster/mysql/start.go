@@ -32,7 +32,7 @@ func (m *Cluster) start(ctx context.Context, node *member, env []string) error {
 		if p := node.Process(); p != nil {
 			err = errors.Join(err, p.Kill())
 		}
-		err = errors.Join(err, node.empty())
+		err = errors.Join(err, os.RemoveAll(node.data()))
 	}
 	return err
 }
