@@ -357,7 +357,7 @@ func TestSharesOfALoad(t *testing.T) {
 	}
 }
 
-// TestPlanOfAHundredAgents: of 10^9 operations, each agent has 512 clients.
+// TestPlanOfAHundredAgents divides 10^9 operations of 512 clients among a hundred agents.
 func TestPlanOfAHundredAgents(t *testing.T) {
 	p := small("", 9, 1_000_000_000).Load
 	p.Clients, p.Rate = 512, 1e6

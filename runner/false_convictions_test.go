@@ -152,7 +152,7 @@ func huntAny(t *testing.T, h hunt, spec, address string) bool {
 	return false
 }
 
-// huntOnce returns 0 if the hunt has nothing for the product, and else 1 run.
+// huntOnce returns the number of runs that it made: 0 if the hunt has nothing for the product.
 func huntOnce(t *testing.T, h hunt, spec, address string, n uint64) int {
 	t.Helper()
 	parameters := h.parameters[strings.SplitN(address, ":", 2)[0]]

@@ -13,8 +13,8 @@ import (
 	"assay/internal/expect"
 )
 
-// shaped is what a link's token bucket filter has sent, in bytes, and how often it held packets
-// back.
+// shaped is a link's token bucket filter: its rate in bytes a second, the bytes sent, and how often
+// it held packets back.
 type shaped struct {
 	rate, sent uint64
 	held       uint32

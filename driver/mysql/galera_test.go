@@ -156,8 +156,8 @@ func testAllTheSame(t *testing.T, p *troupe) {
 	}
 }
 
-// testConflicts has clients on all nodes want the same rows until two collide. Many clients are
-// needed, because fast nodes leave few occasions at first.
+// testConflicts has clients on all nodes want the same rows until two collide. Fast nodes may leave
+// no occasion at first. There are so many clients that not all are on one node.
 func testConflicts(t *testing.T, p *troupe) {
 	opened := p.loaded(parameter("balance", "random"))
 	var all sync.WaitGroup
