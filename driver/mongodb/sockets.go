@@ -27,10 +27,7 @@ import (
 // connections, and how it greets a server stay the library's, and the bytes of a connection with TLS.
 func newClient(o *options.ClientOptions) (*mongo.Client, error) {
 	o = options.MergeClientOptions(o)
-	s := &sockets{dialer: o.Dialer, greeted: map[string]*socket{}, dialled: map[string]*socket{}}
-	if s.dialer == nil {
-		s.dialer = new(net.Dialer)
-	}
+	s := newSockets(o.Dialer)
 	if o.TLSConfig == nil {
 		o.SetDialer(s)
 	}
@@ -152,8 +149,20 @@ type sockets struct {
 	time   clusterTime
 
 	mu      sync.Mutex
-	dialled map[string]*socket // by their own address, until the library has greeted the server
+	dialled map[ends]*socket   // until the library has greeted the server
 	greeted map[string]*socket // by the library's name of the connection
+}
+
+// ends are a connection's: the server as it is dialled, and the own address, which connections to
+// other servers can have, too.
+type ends struct{ server, own string }
+
+// newSockets dials by the library's own dialer if there is none.
+func newSockets(dialer options.ContextDialer) *sockets {
+	if dialer == nil {
+		dialer = new(net.Dialer)
+	}
+	return &sockets{dialer: dialer, greeted: map[string]*socket{}, dialled: map[ends]*socket{}}
 }
 
 // DialContext implements options.ContextDialer.
@@ -166,11 +175,11 @@ func (s *sockets) DialContext(ctx context.Context, network, address string) (net
 	if !is {
 		return dialled, nil
 	}
-	one := &socket{Conn: eventloop.Wrap(tcp), all: s, address: tcp.LocalAddr().String()}
+	one := &socket{Conn: eventloop.Wrap(tcp), all: s, ends: ends{address, tcp.LocalAddr().String()}}
 	one.exchange = eventloop.NewExchange(one.Conn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dialled[one.address] = one
+	s.dialled[one.ends] = one
 	return one, nil
 }
 
@@ -182,12 +191,16 @@ func (s *sockets) of(c *topology.Connection) *socket {
 	if one := s.greeted[name]; one != nil {
 		return one
 	}
-	address := string(c.LocalAddress())
-	one := s.dialled[address]
+	return s.name(name, ends{c.Address().String(), string(c.LocalAddress())})
+}
+
+// name gives a socket that was dialled the library's name of its connection. s.mu is held.
+func (s *sockets) name(name string, at ends) *socket {
+	one := s.dialled[at]
 	if one == nil || one.SetDeadline(time.Time{}) != nil { // the one of the greeting
 		return nil
 	}
-	delete(s.dialled, address)
+	delete(s.dialled, at)
 	one.name, s.greeted[name] = name, one
 	return one
 }
@@ -195,8 +208,8 @@ func (s *sockets) of(c *topology.Connection) *socket {
 func (s *sockets) forget(one *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.dialled[one.address] == one {
-		delete(s.dialled, one.address)
+	if s.dialled[one.ends] == one {
+		delete(s.dialled, one.ends)
 	}
 	if s.greeted[one.name] == one {
 		delete(s.greeted, one.name)
@@ -208,7 +221,7 @@ func (s *sockets) forget(one *socket) {
 type socket struct {
 	net.Conn
 	all      *sockets
-	address  string
+	ends     ends
 	name     string
 	exchange *eventloop.Exchange
 	first    [1024]byte // of a reply; most are shorter
