@@ -287,6 +287,7 @@ func (*Server) Error(code wire.Code, _ bool, r *wire.Request) []byte {
 const (
 	transient = "TransientTransactionError"
 	retryable = "RetryableWriteError"
+	noWrites  = "NoWritesPerformed"
 )
 
 // Words implements wire.Protocol: an error ends the whole transaction, and a server that stops being

@@ -187,12 +187,13 @@ const compression = "\x04compression\x00"
 
 // answered is what an answer says.
 type answered struct {
-	failed      bool
-	code        int64
-	name, text  string
-	rows        int64
-	retry       bool
-	writeErrors string
+	failed     bool
+	code       int64
+	name, text string
+	rows       int64
+	// transient and unwritten are labels, and unmet says that the write concern is not met.
+	transient, unwritten, unmet bool
+	writeErrors                 string
 	// hello is true of who says what it is, and writable if it takes writes.
 	hello, writable bool
 }
@@ -201,21 +202,40 @@ type answered struct {
 // "Error Codes").
 func deposed() []int64 { return []int64{189, 10058, 10107, 11602, 13435, 13436} }
 
-// take reads an answer. An error ends the transaction, unless it is of a commit that can be sent
-// again.
+// interrupted are the codes by which a server also answers what it has done: it took too long, shuts
+// down or steps down (manual 8.0, "Error Codes").
+func interrupted() []int64 { return []int64{50, 91, 189, 262, 11600, 11602} }
+
+// doubtful reports whether an answer leaves open whether a change stays. If a primary steps down while
+// it waits for a majority, the command does not fail, but its write concern is not met. A failed
+// commit has done nothing if a label says so (transactions specification, "Error Labels").
+func (a *answered) doubtful(s *wire.Statement, r *wire.Request) bool {
+	switch {
+	case s.Kind == wire.Rollback:
+		return false
+	case s.Kind == wire.Commit:
+		return a.unmet || a.failed && !a.transient
+	}
+	return a.unmet || a.failed && !a.unwritten && r.Session == "" && writes(s.Shape) && slices.Contains(interrupted(), a.code)
+}
+
+// take reads an answer. An error ends the transaction, unless it leaves open whether that was
+// committed: the client can ask again.
 func (t *talk) take(b []byte, r *wire.Request) {
 	a := read(b)
 	r.Moved = t.follows && (a.failed && slices.Contains(deposed(), a.code) || a.hello && t.primary && !a.writable)
 	t.primary = t.primary || a.writable
 	s := r.Answering()
+	if s == nil {
+		t.state.Store(uint32(wire.Idle))
+		return
+	}
+	s.Doubtful = a.doubtful(s, r)
 	state := wire.Idle
-	if s != nil && r.Session != "" && (s.Kind == wire.Other && !a.failed || s.Kind == wire.Commit && a.failed && a.retry) {
+	if r.Session != "" && (s.Kind == wire.Other && !a.failed || s.Kind == wire.Commit && s.Doubtful) {
 		state = wire.Within
 	}
 	t.state.Store(uint32(state))
-	if s == nil {
-		return
-	}
 	switch {
 	case a.failed:
 		s.Error = wire.Shortened(strconv.FormatInt(a.code, 10) + " " + a.name + ": " + a.text)
@@ -246,7 +266,9 @@ func read(b []byte) (a answered) {
 		case "errmsg":
 			a.text, _ = v.StringValueOK()
 		case "errorLabels":
-			a.retry = bytes.Contains(v.Data, []byte(retryable))
+			a.transient, a.unwritten = bytes.Contains(v.Data, []byte(transient)), bytes.Contains(v.Data, []byte(noWrites))
+		case "writeConcernError":
+			a.unmet = true
 		case "writeErrors":
 			a.writeErrors = wire.Shortened(v.String())
 		case "n", "nInserted", "nDeleted":

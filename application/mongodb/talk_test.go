@@ -295,7 +295,7 @@ func TestErrors(t *testing.T) {
 		b := s.Error(c.code, true, &c.of)
 		a := read(b[bodyStart:])
 		label, _ := bsoncore.Document(b[bodyStart:]).Lookup("errorLabels", "0").StringValueOK()
-		if label != c.label || !a.failed || a.code == 0 || a.name == "" || a.retry != (label == retryable) {
+		if label != c.label || !a.failed || a.code == 0 || a.name == "" || a.transient != (label == transient) {
 			t.Errorf("%+v gets %q, %+v", c.of, label, a)
 		}
 	}

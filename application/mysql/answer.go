@@ -297,16 +297,26 @@ func (t *talk) ended(b []byte, r *wire.Request) bool {
 	return status&statusMore == 0
 }
 
-// failed reads an error. A deadlock ends the transaction.
+// Errors of COMMIT that prove that nothing was committed (see driver/mysql, errorTable), and one that
+// proves nothing of any statement.
+const (
+	codeDeadlock           = 1213
+	codeErrorDuringCommit  = 1180
+	codeRolledBackAtCommit = 3101
+)
+
+// failed reads an error. A deadlock ends the transaction, and so does any error of COMMIT.
 func (t *talk) failed(b []byte, r *wire.Request) {
 	if len(b) < 3 {
 		return
 	}
-	code := binary.LittleEndian.Uint16(b[1:])
-	if code == 1213 {
+	code, s := binary.LittleEndian.Uint16(b[1:]), r.Answering()
+	commit := s != nil && s.Kind == wire.Commit
+	if code == codeDeadlock || commit {
 		t.state.Store(uint32(wire.Idle))
 	}
-	if s := r.Answering(); s != nil {
+	if s != nil {
+		s.Doubtful = code == codeErrorDuringCommit || commit && code != codeDeadlock && code != codeRolledBackAtCommit
 		s.Error = wire.Shortened(strconv.Itoa(int(code)) + " " + string(b[3:]))
 	}
 	r.Answered()

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +16,8 @@ const (
 	Committed  Outcome = "committed"
 	RolledBack Outcome = "rolled back"
 	// Refused ended by an error of the server's, and Abandoned with its connection, before COMMIT
-	// was sent. Unknown is a transaction whose COMMIT the server did not answer.
+	// was sent. Unknown is a transaction whose COMMIT the server did not answer, or not so that its
+	// effect is known.
 	Refused   Outcome = "refused"
 	Abandoned Outcome = "abandoned"
 	Unknown   Outcome = "unknown"
@@ -50,6 +52,14 @@ func (t *Transaction) Writes() bool {
 		}
 	}
 	return false
+}
+
+// left is what became of it if nothing has ended it.
+func (t *Transaction) left() Outcome {
+	if slices.ContainsFunc(t.Statements, func(s *Statement) bool { return s.Kind == Commit && s.Doubtful }) {
+		return Unknown
+	}
+	return Abandoned
 }
 
 // Shapes are what its statements look like.
@@ -215,7 +225,7 @@ func (r *Recorder) leave() {
 	defer r.mu.Unlock()
 	for _, t := range r.parked {
 		if t.Ended = r.Now(); t.Outcome == "" {
-			t.Outcome = Abandoned
+			t.Outcome = t.left()
 		}
 		r.keep(t)
 	}

@@ -81,6 +81,7 @@ func (l *link) add(r *Request, alone bool) {
 	if len(l.tx.Statements) < maxStatements {
 		l.tx.Statements = append(l.tx.Statements, r.Statements...)
 	}
+	l.tx.Place = r.place
 }
 
 // park leaves a transaction that can go on over another connection for that.
@@ -101,6 +102,8 @@ func outcomeOf(r *Request) Outcome {
 	outcome := Committed
 	for _, s := range r.Statements {
 		switch {
+		case s.Doubtful:
+			return Unknown
 		case s.Error != "":
 			return Refused
 		case s.Kind == Rollback || s.Kind == Commit && strings.HasPrefix(s.Tag, "ROLLBACK"):
@@ -134,7 +137,7 @@ func (l *link) over() {
 		}
 	}
 	if l.tx != nil && !l.park() {
-		l.tx.Outcome = Abandoned
+		l.tx.Outcome = l.tx.left()
 		l.end(&Request{}, false)
 	}
 }

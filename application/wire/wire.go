@@ -121,6 +121,8 @@ type Statement struct {
 	Rows   int64  `json:"rows"`
 	// Error is the server's code and words; empty if it had none.
 	Error string `json:"error,omitempty"`
+	// Doubtful is true if the answer, an error or not, leaves open whether what was done stays.
+	Doubtful bool `json:"-"`
 	// Answer are the rows that came, where they are kept.
 	Answer *Answer `json:"answer,omitempty"`
 	// Sent and Answered are since the recording began; Answered is 0 without an answer.
