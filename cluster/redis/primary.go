@@ -6,26 +6,19 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"strings"
 	"time"
 
 	"assay/cluster/server"
+	"assay/internal/resp"
 )
 
 const answerBound = time.Second
 
-// Bounds of an answer, which takes some kilobytes.
-const (
-	mostParts = 1000
-	mostPart  = 1 << 20
-)
-
-// ask sends an inline command (manual, "Redis serialization protocol specification", "Inline
-// commands", "Bulk strings", "Arrays").
-func (c *Cluster) ask(ctx context.Context, node *server.Node, command string) ([]string, error) {
+// ask sends a command, and returns the texts of the answer, of lists in their order and of numbers, too.
+func (c *Cluster) ask(ctx context.Context, node *server.Node, command string) (all []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
 	conn, err := c.dial(ctx, node.Address())
@@ -34,14 +27,17 @@ func (c *Cluster) ask(ctx context.Context, node *server.Node, command string) ([
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
+	if _, err := conn.Write(resp.Append(nil, strings.Fields(command)...)); err != nil {
 		return nil, err
 	}
-	texts, err := answer(bufio.NewReader(conn))
+	answer, err := resp.Read(bufio.NewReader(conn))
+	if err == nil {
+		all, err = texts(answer)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", node.Name, command, err)
 	}
-	return texts, nil
+	return all, nil
 }
 
 func (c *Cluster) dial(ctx context.Context, address string) (net.Conn, error) {
@@ -51,45 +47,23 @@ func (c *Cluster) dial(ctx context.Context, address string) (net.Conn, error) {
 	return (&tls.Dialer{Config: c.encryption}).DialContext(ctx, "tcp", address)
 }
 
-// answer reads one text or a list of texts. It also returns numbers and simple strings as texts.
-func answer(r *bufio.Reader) ([]string, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	line = strings.TrimSpace(line)
-	for _, short := range []string{"+", ":"} {
-		if text, is := strings.CutPrefix(line, short); is {
-			return []string{text}, nil
+func texts(answer any) (all []string, err error) {
+	switch answer := answer.(type) {
+	case nil:
+		return nil, errors.New("it answers nothing")
+	case resp.Error:
+		return nil, answer
+	case []any:
+		for _, one := range answer {
+			more, err := texts(one)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, more...)
 		}
+		return all, nil
 	}
-	length, isText := strings.CutPrefix(line, "$")
-	count, isList := strings.CutPrefix(line, "*")
-	if isList {
-		n, err := size(count, mostParts)
-		var all []string
-		for i := 0; i < n && err == nil; i++ {
-			var one []string
-			one, err = answer(r)
-			all = append(all, one...)
-		}
-		return all, err
-	}
-	n, err := size(length, mostPart)
-	if !isText || err != nil {
-		return nil, fmt.Errorf("it answers %q", line)
-	}
-	text := make([]byte, n+len("\r\n"))
-	_, err = io.ReadFull(r, text)
-	return []string{string(text[:n])}, err
-}
-
-func size(text string, most int) (int, error) {
-	n, err := strconv.Atoi(text)
-	if err == nil && (n < 0 || n > most) {
-		err = fmt.Errorf("a size of %d", n)
-	}
-	return n, err
+	return []string{fmt.Sprint(answer)}, nil
 }
 
 func (c *Cluster) info(ctx context.Context, node *server.Node, section string) (map[string]string, error) {

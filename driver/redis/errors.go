@@ -9,6 +9,7 @@ import (
 
 	"assay/driver/ownership"
 	"assay/history"
+	"assay/internal/resp"
 	"assay/store"
 )
 
@@ -77,7 +78,7 @@ func meaningOf(code string) (class string, refused bool) {
 }
 
 func messageOf(err error) string {
-	answer, is := errors.AsType[serverError](err)
+	answer, is := errors.AsType[resp.Error](err)
 	if !is || answer == errNone {
 		return ""
 	}

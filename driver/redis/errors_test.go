@@ -16,6 +16,7 @@ import (
 	"assay/cluster/server"
 	"assay/history"
 	"assay/internal/expect"
+	"assay/internal/resp"
 	"assay/internal/wait"
 	"assay/store"
 	"assay/workload/availability"
@@ -298,16 +299,16 @@ func TestMeanings(t *testing.T) {
 		"NOPERM this user has no permissions":              classUnauthorized,
 		"WRONGTYPE Operation against a key holding":        classType,
 	} {
-		if r := answered("write", serverError(text)); r.Outcome != history.Failed || r.Class != class {
+		if r := answered("write", resp.Error(text)); r.Outcome != history.Failed || r.Class != class {
 			t.Errorf("%s: %+v", text, r)
 		}
 	}
 	for _, text := range []string{"ERR syntax error", "UNBLOCKED force unblock from blocking operation", "SOMETHING new"} {
-		if r := answered("write", serverError(text)); r.Outcome != history.Unknown || r.Class != store.ClassOther {
+		if r := answered("write", resp.Error(text)); r.Outcome != history.Unknown || r.Class != store.ClassOther {
 			t.Errorf("%s: %+v", text, r)
 		}
 	}
-	readOnly := &command{err: serverError("READONLY You can't write against a read only replica.")}
+	readOnly := &command{err: resp.Error("READONLY You can't write against a read only replica.")}
 	for _, c := range []struct {
 		exec    error
 		queued  []*command
@@ -315,18 +316,18 @@ func TestMeanings(t *testing.T) {
 		class   string
 	}{
 		{errNone, nil, history.Failed, store.ClassSerialization},
-		{serverError("EXECABORT Transaction discarded because of previous errors."), []*command{readOnly}, history.Failed, store.ClassNotPrimary},
-		{serverError("EXECABORT Transaction discarded because of: OOM command not allowed"), nil, history.Failed, classMemory},
-		{serverError("EXECABORT Transaction discarded because of previous errors."), nil, history.Failed, classAborted},
+		{resp.Error("EXECABORT Transaction discarded because of previous errors."), []*command{readOnly}, history.Failed, store.ClassNotPrimary},
+		{resp.Error("EXECABORT Transaction discarded because of: OOM command not allowed"), nil, history.Failed, classMemory},
+		{resp.Error("EXECABORT Transaction discarded because of previous errors."), nil, history.Failed, classAborted},
 		// MULTI was refused, and the commands behind it were executed.
-		{serverError("ERR EXEC without MULTI"), nil, history.Unknown, store.ClassOther},
-		{serverError("READONLY it is answered to EXEC alone"), nil, history.Unknown, store.ClassNotPrimary},
+		{resp.Error("ERR EXEC without MULTI"), nil, history.Unknown, store.ClassOther},
+		{resp.Error("READONLY it is answered to EXEC alone"), nil, history.Unknown, store.ClassNotPrimary},
 	} {
 		if r := executed("commit", &command{err: c.exec}, c.queued); r.Outcome != c.outcome || r.Class != c.class {
 			t.Errorf("%v: %+v; want %v, %q", c.exec, r, c.outcome, c.class)
 		}
 	}
-	half := &command{answer: []any{"OK", serverError("ERR one of two has failed")}}
+	half := &command{answer: []any{"OK", resp.Error("ERR one of two has failed")}}
 	if r := executed("commit", half, nil); r.Outcome != history.Unknown {
 		t.Errorf("a transaction of which a command has failed: %+v", r)
 	}

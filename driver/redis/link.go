@@ -9,6 +9,7 @@ import (
 	"net"
 	"strconv"
 
+	"assay/internal/resp"
 	"assay/store"
 )
 
@@ -118,7 +119,7 @@ func (l *link) do(ctx context.Context, commands ...*command) error {
 func (l *link) exchange(commands []*command) error {
 	l.out = l.out[:0]
 	for _, c := range commands {
-		l.out = c.appendTo(l.out)
+		l.out = resp.Append(l.out, c.words...)
 	}
 	l.sent = true
 	if _, err := l.conn.Write(l.out); err != nil {
