@@ -252,7 +252,7 @@ func (t *talk) keep(id uint32, r *wire.Request, parameters int) {
 	if len(r.Statements) == 0 {
 		return
 	}
-	s := wire.Statements(strings.TrimPrefix(r.Statements[0].Shape, preparing))
+	s := wire.EscapedStatements(strings.TrimPrefix(r.Statements[0].Shape, preparing))
 	if len(s) == 0 {
 		return
 	}

@@ -165,9 +165,9 @@ func (t *talk) command(b []byte) *wire.Request {
 		}
 		return nil
 	case comQuery:
-		r.Statements = wire.Statements(t.text(b[1:]))
+		r.Statements = wire.EscapedStatements(t.text(b[1:]))
 	case comPrepare:
-		for _, s := range wire.Statements(string(b[1:])) {
+		for _, s := range wire.EscapedStatements(string(b[1:])) {
 			r.Statements = []*wire.Statement{{Shape: preparing + s.Shape, Values: s.Values, Kind: wire.Prepare}}
 			break
 		}

@@ -14,10 +14,17 @@ const (
 
 // Statements takes a text of SQL apart: each statement's shape, without comments and values,
 // and the values. What it does not understand it leaves as it is.
-func Statements(text string) (all []*Statement) {
-	var s scanner
-	s.out.Grow(min(len(text), maxText))
-	for s.text = text; s.at < len(s.text); {
+func Statements(text string) []*Statement { return statements(&scanner{text: text}) }
+
+// EscapedStatements is Statements where a backslash escapes within quotes, and where double quotes are
+// around texts, too.
+func EscapedStatements(text string) []*Statement {
+	return statements(&scanner{text: text, escaped: true})
+}
+
+func statements(s *scanner) (all []*Statement) {
+	s.out.Grow(min(len(s.text), maxText))
+	for s.at < len(s.text) {
 		s.step()
 		if s.ended {
 			all = s.close(all)
@@ -27,10 +34,11 @@ func Statements(text string) (all []*Statement) {
 }
 
 type scanner struct {
-	text   string
-	at     int
-	out    strings.Builder
-	values []string
+	text    string
+	escaped bool
+	at      int
+	out     strings.Builder
+	values  []string
 	// space is true if a space is to come before the next character.
 	space, ended bool
 }
@@ -74,10 +82,14 @@ func (s *scanner) step() {
 		s.ended = true
 		s.at++
 	case c == '\'':
-		s.value(quotedEnd(rest, '\'', s.escapes()))
+		s.value(quotedEnd(rest, '\'', s.escaped || s.escapes()))
+	case c == '"' && s.escaped:
+		n := quotedEnd(rest, c, true)
+		inside := strings.ReplaceAll(strings.TrimSuffix(rest[1:n], `"`), `""`, `"`)
+		s.valueAs(n, "'"+strings.ReplaceAll(inside, "'", "''")+"'")
 	case c == '"' || c == '`':
 		s.copy(quotedEnd(rest, c, false))
-	case c == '$' && len(rest) > 1 && (rest[1] == '$' || nameByte(rest[1]) && !digit(rest[1])):
+	case c == '$' && !s.escaped && len(rest) > 1 && (rest[1] == '$' || nameByte(rest[1]) && !digit(rest[1])):
 		s.dollar(rest)
 	case digit(c) && !s.inName():
 		s.value(numberEnd(rest))
@@ -129,9 +141,11 @@ func (s *scanner) copy(n int) {
 }
 
 // value takes n bytes as a value. A list of them is one sign, however long it is.
-func (s *scanner) value(n int) {
+func (s *scanner) value(n int) { s.valueAs(n, s.text[s.at:s.at+n]) }
+
+func (s *scanner) valueAs(n int, value string) {
 	if len(s.values) < maxValues {
-		s.values = append(s.values, Shortened(s.text[s.at:s.at+n]))
+		s.values = append(s.values, Shortened(value))
 	}
 	written := s.out.String()
 	if list, is := strings.CutSuffix(strings.TrimRight(written, " "), ","); is && (strings.HasSuffix(list, "?") || strings.HasSuffix(list, "? ...")) {

@@ -35,6 +35,24 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// TestEscapedStatements have texts in which a backslash escapes, and in double quotes.
+func TestEscapedStatements(t *testing.T) {
+	for text, want := range map[string][]string{
+		`INSERT INTO t VALUES ('it\'s; so', "x", 7); COMMIT`: {"INSERT INTO t VALUES (? ...)", `'it\'s; so'`, "'x'", "7", "COMMIT"},
+		`UPDATE t SET a = "say ""it's""" WHERE b = "\""`:     {"UPDATE t SET a = ? WHERE b = ?", `'say "it''s"'`, `'\"'`},
+		`CREATE USER me IDENTIFIED BY "hunter2"`:             {"CREATE USER me IDENTIFIED BY ?"},
+		`SELECT a$$b FROM t WHERE c = 'ends never\'`:         {"SELECT a$$b FROM t WHERE c = ?", `'ends never\'`},
+	} {
+		var got []string
+		for _, s := range EscapedStatements(text) {
+			got = append(append(got, s.Shape), s.Values...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestEvents are written and read.
 func TestEvents(t *testing.T) {
 	for _, text := range []string{"answer-lost@0123abcd:3", "late-10s@connect:1"} {
