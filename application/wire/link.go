@@ -35,6 +35,9 @@ type link struct {
 	// gone is closed when the application's side has ended.
 	gone    chan struct{}
 	writing sync.Mutex // of what goes to the application
+	// told are transactions whose answers are about to reach the application. The goroutine that
+	// reads answers has them.
+	told []*Transaction
 }
 
 // bufferSize bounds what is kept of one direction: a request or a message beyond it passes in parts.
@@ -227,20 +230,21 @@ func (l *link) fromServer(ctx context.Context) {
 			}
 			at += size
 			if r != nil && (r.own || r.fault != nil) {
-				l.show(ctx, buffer[from:at-size])
+				l.tell(ctx, buffer[from:at-size])
 				l.answerFaulty(ctx, r, buffer[at-size:at], done)
 				from = at
 			}
 			if done && r != nil && l.finish(r) {
+				l.tell(ctx, buffer[from:at])
 				return
 			}
 			if r != nil && r.Moved {
-				l.show(ctx, buffer[from:at])
+				l.tell(ctx, buffer[from:at])
 				l.proxy.cut(func(other *link) bool { return other != l && other.host == l.host })
 				return
 			}
 		}
-		l.show(ctx, buffer[from:at])
+		l.tell(ctx, buffer[from:at])
 		if err != nil {
 			l.refused(err)
 			return
@@ -267,19 +271,29 @@ func (l *link) watches() bool {
 	return head != nil && head.Quiet
 }
 
-// show sends bytes to the application. One that is gone reads none, and the server's answers
-// are read all the same.
-func (l *link) show(ctx context.Context, b []byte) {
+// tell shows answers. What did not reach the application was not told.
+func (l *link) tell(ctx context.Context, b []byte) {
+	if !l.show(ctx, b) {
+		l.recorder.untold(l.told)
+	}
+	l.told = l.told[:0]
+}
+
+// show sends bytes to the application, and reports whether they were. One that is gone reads none, and
+// the server's answers are read all the same.
+func (l *link) show(ctx context.Context, b []byte) bool {
 	if len(b) == 0 || l.quiet() {
-		return
+		return len(b) == 0
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	if _, err := eventloop.Write(ctx, l.app.now(), b); err != nil {
+	_, err := eventloop.Write(ctx, l.app.now(), b)
+	if err != nil {
 		l.mu.Lock()
 		l.dead = true
 		l.mu.Unlock()
 	}
+	return err == nil
 }
 
 // quiet is true if nothing is to reach the application any more.

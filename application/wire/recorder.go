@@ -250,6 +250,15 @@ func (r *Recorder) ended(t *Transaction) {
 	r.keep(t)
 }
 
+// untold enters that the answers to these ends did not reach the application.
+func (r *Recorder) untold(all []*Transaction) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range all {
+		t.Told = false
+	}
+}
+
 func (r *Recorder) keep(t *Transaction) {
 	if p := r.places[t.Place]; p != nil && t.Outcome == Committed && t.Writes() {
 		p.Commits = true

@@ -69,6 +69,7 @@ func (l *link) finish(r *Request) (last bool) {
 			s.Writes = false
 		}
 	}
+	l.told = append(l.told, l.tx)
 	l.end(r, !l.dead && !l.silent)
 	return false
 }
