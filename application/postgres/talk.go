@@ -232,7 +232,7 @@ func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
 		if kind == 'D' {
 			rows = r.Answering().Keeps()
 		}
-		told := kind == 'C' || kind == 'E' || kind == 'Z' || kind == 'R' || rows != nil
+		told := kind == 'C' || kind == 'E' || kind == 'N' || kind == 'Z' || kind == 'R' || rows != nil
 		switch {
 		case !whole && told && size < wire.MaxTold:
 			return n, false
@@ -268,6 +268,11 @@ const (
 	scramUnknown = "SCRAM-SHA-256-NONE\x00"
 )
 
+// notReplicated is the field of a notice by which the server says that it stopped waiting for its
+// synchronous standby: it has committed, and a failover may take that back (manual 18, "Synchronous
+// Replication"). The notice's code and text do not tell.
+const notReplicated = "RSyncRepWaitForLSN\x00"
+
 func (a *answers) take(kind byte, m fields, r *wire.Request) {
 	s := r.Answering()
 	switch kind {
@@ -280,6 +285,10 @@ func (a *answers) take(kind byte, m fields, r *wire.Request) {
 			state = wire.Failed
 		}
 		a.state.Store(uint32(state))
+	case 'N':
+		if bytes.Contains(m, []byte(notReplicated)) {
+			r.Doubt()
+		}
 	case 'C':
 		if s != nil {
 			s.Tag = m.text()

@@ -107,6 +107,32 @@ func TestLibrarysOwnTests(t *testing.T) {
 	})
 }
 
+// TestAbandonedReplication: what the server commits without its synchronous standby is doubtful. It says
+// so before it tells what was done, or behind that.
+func TestAbandonedReplication(t *testing.T) {
+	notice, ready := &pgproto3.NoticeResponse{Severity: "WARNING", Code: "01000", Routine: "SyncRepWaitForLSN"}, &pgproto3.ReadyForQuery{TxStatus: 'I'}
+	other := &pgproto3.NoticeResponse{Severity: "WARNING", Code: "01000", Routine: "another"}
+	done := &pgproto3.CommandComplete{CommandTag: []byte("INSERT 0 1")}
+	for _, c := range []struct {
+		messages []pgproto3.BackendMessage
+		doubtful bool
+	}{
+		{[]pgproto3.BackendMessage{notice, done, ready}, true}, {[]pgproto3.BackendMessage{done, notice, ready}, true}, {[]pgproto3.BackendMessage{other, done, ready}, false},
+	} {
+		var out []byte
+		for _, m := range c.messages {
+			var err error
+			out, err = m.Encode(out)
+			expect.NoError(t, err)
+		}
+		r := &wire.Request{Statements: wire.Statements("INSERT INTO t VALUES (1)")}
+		n, complete := new(answers).next(out, r)
+		if s := r.Statements[0]; n != len(out) || !complete || s.Doubtful != c.doubtful || s.Rows != 1 {
+			t.Errorf("%T %T: %+v", c.messages[0], c.messages[1], s)
+		}
+	}
+}
+
 // TestSameBytes has pgbench and psql work through assay: what leaves the client reaches the server,
 // and back, byte for byte.
 func TestSameBytes(t *testing.T) {

@@ -39,3 +39,20 @@ func TestUntold(t *testing.T) {
 		expect.NoError(t, reads.Close(), server.Close())
 	}
 }
+
+// TestOutcomes of a text of several statements.
+func TestOutcomes(t *testing.T) {
+	commit, failed := &Statement{Kind: Commit, Tag: "COMMIT"}, &Statement{Error: "42P01 it is not there"}
+	for _, c := range []struct {
+		statements []*Statement
+		want       Outcome
+	}{
+		{[]*Statement{{}}, Committed}, {[]*Statement{{}, commit}, Committed}, {[]*Statement{{}, failed}, Refused}, {[]*Statement{failed, commit}, Refused},
+		{[]*Statement{commit, failed}, Committed}, {[]*Statement{{Kind: Commit, Tag: "ROLLBACK"}}, RolledBack}, {[]*Statement{{Kind: Rollback}}, RolledBack},
+		{[]*Statement{{Doubtful: true, Error: "1180"}}, Unknown},
+	} {
+		if got := outcomeOf(&Request{Statements: c.statements}); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.statements, got, c.want)
+		}
+	}
+}

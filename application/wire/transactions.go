@@ -109,6 +109,8 @@ func outcomeOf(r *Request) Outcome {
 			return Refused
 		case s.Kind == Rollback || s.Kind == Commit && strings.HasPrefix(s.Tag, "ROLLBACK"):
 			outcome = RolledBack
+		case s.Kind == Commit: // what comes behind it in one text takes nothing back
+			return Committed
 		}
 	}
 	return outcome

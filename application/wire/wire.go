@@ -179,6 +179,13 @@ func (r *Request) Answered() {
 	}
 }
 
+// Doubt enters that the statement that is answered now is doubtful, or the last one.
+func (r *Request) Doubt() {
+	if r != nil && len(r.Statements) > 0 {
+		r.Statements[min(r.next, len(r.Statements)-1)].Doubtful = true
+	}
+}
+
 // kind is the gravest of its statements.
 func (r *Request) kind() Kind {
 	for _, s := range r.Statements {
