@@ -259,10 +259,14 @@ func (l *Loop) await(t *task, c *conn) {
 }
 
 // stir makes a connection's waiting task ready. Without one, the data has no reader, and the
-// connection is not watched until it has one.
+// connection is not watched until it has one. A late arrival may be of a connection that another loop has
+// by now, whose tasks run there alone.
 func (l *Loop) stir(c *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.loop != l {
+		return
+	}
 	if c.waiting == nil {
 		c.unwatch()
 		return

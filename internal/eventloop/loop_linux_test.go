@@ -339,6 +339,20 @@ func TestNobodyReads(t *testing.T) {
 	})...)
 }
 
+// TestLateArrival has a loop told of a connection that another loop has by now: that one's task stays
+// where it is.
+func TestLateArrival(t *testing.T) {
+	before, now := new(Loop), new(Loop)
+	waits := &task{loop: now}
+	c := &conn{loop: now, waiting: waits}
+	if before.stir(c); len(before.ready) > 0 || c.waiting != waits {
+		t.Errorf("the loop before has %d tasks", len(before.ready))
+	}
+	if now.stir(c); len(now.ready) != 1 || c.waiting != nil {
+		t.Errorf("the connection's loop has %d tasks", len(now.ready))
+	}
+}
+
 // TestNothingIsLeftOpen counts the descriptors of this process.
 func TestNothingIsLeftOpen(t *testing.T) {
 	count := func() int {
