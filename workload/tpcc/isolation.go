@@ -1,55 +1,15 @@
 package tpcc
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-
-	"assay/store"
-)
-
 // Stop is called at each Point, in the transaction's goroutine, with what was read there. again
 // makes the transaction read and call once more. An error rolls it back: it ends as Failed and
 // the session stays usable.
 type Stop func(at Point, read []int64) (again bool, err error)
 
-// After calls do and then s until s does not want it again. A nil Stop calls do once.
-func (s Stop) After(at Point, do func() error, read func() []int64) error {
-	for {
-		if err := do(); err != nil || s == nil {
-			return err
-		}
-		again, err := s(at, read())
-		if err != nil {
-			return fmt.Errorf("%w: %w", err, store.ErrRollback)
-		}
-		if !again {
-			return nil
-		}
-	}
-}
-
-// AtEnd calls s at the point AtEnd with these values, unless err is set.
-func (s Stop) AtEnd(err error, values ...int64) error {
-	if err != nil {
-		return err
-	}
-	return s.After(AtEnd, func() error { return nil }, func() []int64 { return values })
-}
-
-// PricesByItem returns prices in the order of AtPrices.
-func PricesByItem(prices map[int64]int64) (inOrder []int64) {
-	for _, item := range slices.Sorted(maps.Keys(prices)) {
-		inOrder = append(inOrder, prices[item])
-	}
-	return inOrder
-}
-
 // Point is a place in a transaction where it calls Stop.
 type Point uint8
 
 const (
-	// AtPrices: a New-Order has read its items' prices, by item number, each item once.
+	// AtPrices: a New-Order has read its items' prices, by item number, each item once; 0 for none.
 	AtPrices Point = iota + 1
 	// AtOldestOrder: a Delivery has looked for a district's oldest order; 0 for none.
 	AtOldestOrder

@@ -68,6 +68,10 @@ func judgeReadOrder(t *IsolationTest) isolationResult {
 	}
 }
 
+func showOrder(order []int64) string {
+	return fmt.Sprintf("order %d with %d lines of %d in all", order[0], order[1], order[2])
+}
+
 func one(is bool) int64 {
 	if is {
 		return 1

@@ -1,11 +1,11 @@
 package tpcc
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"assay/history"
@@ -16,9 +16,16 @@ const (
 	// closingBound is for a test's transactions to end after their context.
 	scriptBound  = time.Minute
 	closingBound = 10 * time.Second
-	// repeats bounds the repetitions of a refused transaction.
-	repeats = 3
+	// attempts bounds those of a transaction that runs while no other does.
+	attempts = 4
+	// After firstLook, then every looks, the database is asked whether a transaction is blocked.
+	firstLook = 5 * time.Millisecond
+	looks     = 20 * time.Millisecond
+	// If the database cannot tell, a transaction counts as blocked after waitBound.
+	waitBound = 3 * time.Second
 )
+
+var errRolledBack = errors.New("tpcc: rolled back by the isolation test")
 
 // FileIsolation is the file in a run's folder with the record of the isolation tests.
 const FileIsolation = "isolation_tests.json"
@@ -60,195 +67,266 @@ func (w *Work) Examine(ctx context.Context, folder string) error {
 	return errors.Join(err, history.WriteJSON(filepath.Join(folder, FileIsolation), record))
 }
 
+// terminals are the sessions of the roles. Every transaction that runs alone has the session of
+// before.
+type terminals [second + 1]store.Connection[*session]
+
 func playIsolation(ctx context.Context, db store.Database) (record isolationRecord, err error) {
-	var terminals [3]*terminal
-	for i := range terminals {
-		if terminals[i], err = newTerminal(ctx, db); err != nil {
+	var at terminals
+	for i := range at {
+		at[i], err = store.Connect(ctx, func(ctx context.Context) (*session, error) {
+			return openSession(ctx, db, func(Point, []int64) (again bool, err error) { return false, nil })
+		})
+		if err != nil {
 			return isolationRecord{NotTried: fmt.Sprintf("no session could be opened: %v", err)}, nil
 		}
-		defer terminals[i].connection.Close()
+		defer at[i].Close()
 	}
-	if err := remove(ctx, terminals[0]); err != nil {
+	remove := func() error {
+		_, err := at.alone(ctx, func(ctx context.Context, s *session) Reply { return s.Remove(ctx) })
+		if err != nil {
+			return fmt.Errorf("remove the rows of the isolation tests: %w", err)
+		}
+		return nil
+	}
+	if err := remove(); err != nil {
 		return isolationRecord{NotTried: err.Error()}, nil
 	}
 	if err := loadRows(ctx, db, testRows()); err != nil {
 		record.NotTried = fmt.Sprintf("their rows could not be loaded: %v", err)
 	} else {
 		for _, script := range isolationScripts() {
-			record.Tests = append(record.Tests, playScript(ctx, script, terminals))
+			record.Tests = append(record.Tests, playScript(ctx, script, &at))
 		}
 	}
-	return record, remove(ctx, terminals[0])
+	return record, remove()
 }
 
-// remove removes the tests' rows. Remains of their transactions may block it for a moment.
-func remove(ctx context.Context, t *terminal) (err error) {
-	for range repeats {
+// alone does a transaction while no other runs, and repeats it if it fails, since remains of
+// others may block it for a moment.
+func (at *terminals) alone(ctx context.Context, do func(context.Context, *session) Reply) (answer []int64, err error) {
+	for range attempts {
 		var session *session
-		if session, err = t.connection.Session(ctx); err != nil {
+		if session, err = at[before].Session(ctx); err != nil {
 			continue
 		}
-		r := session.Remove(ctx)
-		t.connection.After(r.Outcome, r.Broken)
+		r := do(ctx, session)
+		at[before].After(r.Outcome, r.Broken)
 		if err = committed(r.Reply); err == nil {
-			return nil
+			return r.Values, nil
 		}
 	}
-	return fmt.Errorf("remove the rows of the isolation tests: %w", err)
+	return nil, err
 }
 
-// isolationPlay plays one test. Once err is set, its methods do nothing.
+func committed(r store.Reply) error {
+	if r.Outcome == history.Committed {
+		return nil
+	}
+	return fmt.Errorf("a transaction is %s: %s: %w", r.Outcome, r.Class, r.Err)
+}
+
+// isolationPlay plays one test. The test's goroutine does the first transaction, which begins the
+// second one, in another goroutine, where it stops.
 type isolationPlay struct {
 	*IsolationTest
 	script isolationScript
 	ctx    context.Context
-	err    error
-	// aside does the transactions before and after first's and second's.
-	first, second, aside *terminal
-	begun                []*stepped
-	operations           int64
+	at     *terminals
+	// A driver may do the first transaction's work in a goroutine of its own, which may go on
+	// after the reply. mu keeps it apart from the test's, and once over is set it stops no more.
+	mu   sync.Mutex
+	over bool
+	err  error // of the stop
+	// read and again are what the first transaction read where it stopped.
+	read, again []int64
+	answers     [after + 1][]int64
+	// ended is closed when the second transaction has ended with reply; nil before it begins.
+	ended chan struct{}
+	reply Reply
 }
 
-func playScript(ctx context.Context, script isolationScript, terminals [3]*terminal) IsolationTest {
+func playScript(ctx context.Context, script isolationScript, at *terminals) IsolationTest {
 	ctx, cancel := context.WithTimeout(ctx, scriptBound)
 	defer cancel()
-	p := &isolationPlay{IsolationTest: &IsolationTest{Test: script.Number}, script: script, ctx: ctx,
-		first: terminals[0], second: terminals[1], aside: terminals[2]}
-	script.play(p)
-	if p.err != nil {
-		p.NotPlayed = p.err.Error()
+	p := &isolationPlay{IsolationTest: &IsolationTest{Test: script.Number}, script: script, ctx: ctx, at: at}
+	if err := p.play(); err != nil {
+		p.NotPlayed = err.Error()
+		cancel()
+		if p.ended != nil {
+			select {
+			case <-p.ended:
+			case <-time.After(closingBound):
+			}
+		}
+		at[first].Close() // a transaction may still go on
+		at[second].Close()
 	}
-	cancel()
-	p.close()
 	return *p.IsolationTest
 }
 
-// close waits until no transaction runs, and gives up a session whose transaction does not end.
-func (p *isolationPlay) close() {
-	bound := time.After(closingBound)
-	for _, x := range p.begun {
-		if x.over {
-			continue
+// note adds a step of a role's transaction, with the numbers that it read or answered.
+func (p *isolationPlay) note(role int, does, format string, numbers []int64) {
+	step := fmt.Sprintf("T%d, %s, %s", role+p.script.from, p.script.roles[role].name, does)
+	if len(numbers) > 0 && format != "" {
+		of := make([]any, len(numbers))
+		for i, n := range numbers {
+			of[i] = n
 		}
-		select {
-		case reply := <-x.replies:
-			x.ended(reply)
-		case <-bound:
-			x.terminal.connection.Close()
-		}
+		step += ": " + fmt.Sprintf(format, of...)
+	}
+	p.Steps = append(p.Steps, step)
+}
+
+func (p *isolationPlay) noteEnd(role int, r *Reply) {
+	p.note(role, outcome(r), p.script.roles[role].answers, r.Values)
+	if r.Conflict() && !errors.Is(r.Err, errRolledBack) {
+		p.Refused = r.Class
 	}
 }
 
-func (p *isolationPlay) note(format string, of ...any) {
-	if p.err == nil {
-		p.Steps = append(p.Steps, fmt.Sprintf(format, of...))
-	}
+func (p *isolationPlay) do(role int) func(context.Context, *session) Reply {
+	of := input{p.script.warehouse(), FirstTestOperation + int64(p.Test*1000+role), time.Now().UnixMilli()}
+	return func(ctx context.Context, s *session) Reply { return p.script.roles[role].do(ctx, s, of) }
 }
 
-func (p *isolationPlay) start(by *terminal, at Point, do transaction) (x *stepped) {
-	if p.err != nil {
+// alone does a role's transaction, if the script has one, while no other runs.
+func (p *isolationPlay) alone(role int) (err error) {
+	if p.script.roles[role].do == nil {
 		return nil
 	}
-	if x, p.err = by.start(p.ctx, at, do); p.err == nil {
-		p.begun = append(p.begun, x)
+	if p.answers[role], err = p.at.alone(p.ctx, p.do(role)); err == nil {
+		p.note(role, "is committed", p.script.roles[role].answers, p.answers[role])
 	}
-	return x
+	return err
 }
 
-// finish waits for the end of a transaction that stops no more.
-func (p *isolationPlay) finish(x *stepped) {
-	if p.err == nil {
-		_, p.err = x.await()
+func (p *isolationPlay) play() error {
+	if err := p.alone(before); err != nil {
+		return err
 	}
+	session, err := p.at[first].Session(p.ctx)
+	if err != nil {
+		return fmt.Errorf("open a session: %w", err)
+	}
+	session.stop = p.stop
+	r := p.do(first)(p.ctx, session)
+	p.mu.Lock()
+	p.over = true
+	p.mu.Unlock()
+	p.at[first].After(r.Outcome, r.Broken)
+	switch {
+	case p.err != nil:
+		return p.err
+	case p.ended == nil:
+		return fmt.Errorf("the transaction that was to stop %s", outcome(&r))
+	}
+	p.First = r.Outcome == history.Committed
+	p.noteEnd(first, &r)
+	if err := p.endSecond(); err != nil {
+		return err
+	}
+	if err := p.alone(after); err != nil {
+		return err
+	}
+	p.script.keep(p)
+	return nil
 }
 
-// repeat lets a stopped transaction read again; nil if it ends instead.
-func (p *isolationPlay) repeat(x *stepped) (read []int64) {
-	if p.err == nil {
-		read, p.err = x.send(errAgain)
+// stop is the first transaction's Stop.
+func (p *isolationPlay) stop(at Point, read []int64) (again bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.over || at != p.script.at:
+		return false, nil
+	case p.ended == nil:
+		p.read = read
+		p.note(first, "stops", p.script.finds, read)
+		if p.err = p.beside(); p.script.again && p.err == nil {
+			return true, nil
+		}
+	default:
+		p.again = read
+		p.note(first, "reads again", p.script.finds, read)
 	}
-	return read
-}
-
-// stopped begins a transaction and waits until it stops. Ending before is an error.
-func (p *isolationPlay) stopped(by *terminal, at Point, do transaction) (x *stepped, read []int64) {
-	if x = p.start(by, at, do); p.err != nil {
-		return nil, nil
+	p.over = true
+	if p.script.rollBack && p.err == nil {
+		return false, errRolledBack
 	}
-	if read, p.err = x.await(); p.err == nil && x.over {
-		p.err = fmt.Errorf("the transaction that was to stop %s", x.outcome())
-	}
-	return x, read
+	return false, p.err
 }
 
 // beside begins the second transaction and waits until it has ended or is blocked.
-func (p *isolationPlay) beside(name string, do transaction) *stepped {
-	x := p.start(p.second, 0, do)
-	if p.err != nil {
+func (p *isolationPlay) beside() error {
+	session, err := p.at[second].Session(p.ctx)
+	if err != nil {
+		return fmt.Errorf("open a session: %w", err)
+	}
+	p.ended = make(chan struct{})
+	go func() {
+		p.reply = p.do(second)(p.ctx, session)
+		close(p.ended)
+	}()
+	began := time.Now()
+	for pause := firstLook; !p.Waited && !p.Early; pause = looks {
+		select {
+		case <-p.ended:
+			p.Early = true
+		case <-p.ctx.Done():
+			return p.ctx.Err()
+		case <-time.After(pause):
+			waiting, known, err := session.Waiting(p.ctx)
+			if err != nil {
+				return fmt.Errorf("ask whether a transaction waits: %w", err)
+			}
+			p.Waited = waiting || !known && time.Since(began) >= waitBound
+		}
+	}
+	select {
+	case <-p.ended: // perhaps only now
+		p.Early = true
+		p.noteEnd(second, &p.reply)
+	default:
+		p.note(second, "waits", "", nil)
+	}
+	return nil
+}
+
+// endSecond awaits the second transaction's answer. Like an application, it repeats a refused
+// transaction.
+func (p *isolationPlay) endSecond() (err error) {
+	select {
+	case <-p.ended:
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
+	r := &p.reply
+	p.at[second].After(r.Outcome, r.Broken)
+	if !p.Early {
+		p.noteEnd(second, r)
+	}
+	switch {
+	case !r.Conflict():
+		p.answers[second], err = r.Values, committed(r.Reply)
+	case p.script.once:
 		return nil
+	default:
+		err = p.alone(second)
 	}
-	if p.err = x.settle(); p.err != nil {
-		return nil
-	}
-	p.Waited, p.Early = x.waited, x.over
-	if p.Early {
-		p.note("%s %s", name, x.outcome())
-	} else {
-		p.note("%s waits", name)
-	}
-	return x
+	p.Second = err == nil
+	return err
 }
 
-// closeFirst lets the first transaction commit or roll back, and notes its end.
-func (p *isolationPlay) closeFirst(name string, x *stepped, rollBack bool) {
-	if p.err != nil {
-		return
-	}
-	var command error
-	if rollBack {
-		command = errRolledBack
-	}
-	if _, p.err = x.send(command); p.err != nil {
-		return
-	}
-	p.First = x.committed()
-	p.Refused = cmp.Or(x.refusal(), p.Refused)
-	p.note("%s %s", name, x.outcome())
-}
-
-// closeSecond awaits the second transaction's answer. Like an application, it repeats a refused
-// one.
-func (p *isolationPlay) closeSecond(name string, x *stepped, do transaction) (answered []int64) {
-	for n := 0; ; n++ {
-		if p.finish(x); p.err != nil {
-			return nil
-		}
-		if !p.Early || n > 0 {
-			p.note("%s %s", name, x.outcome())
-		}
-		p.Refused = cmp.Or(x.refusal(), p.Refused)
-		if x.refusal() == "" || n == repeats {
-			break
-		}
-		p.note("%s is repeated", name)
-		x = p.start(p.second, 0, do)
-	}
-	if p.Second = x.committed(); !p.Second {
-		p.err = fmt.Errorf("%s %s", name, x.outcome())
-	}
-	return x.reply.Values
-}
-
-// alone does a transaction while no other runs.
-func (p *isolationPlay) alone(do transaction) (answered []int64) {
-	for n := 0; ; n++ {
-		x := p.start(p.aside, 0, do)
-		if p.finish(x); p.err != nil {
-			return nil
-		}
-		if x.refusal() == "" || n == repeats {
-			p.err = committed(x.reply.Reply)
-			return x.reply.Values
-		}
+func outcome(r *Reply) string {
+	switch {
+	case errors.Is(r.Err, errRolledBack), r.Class == ClassUnusedItem:
+		return "is rolled back"
+	case r.Outcome == history.Committed:
+		return "is committed"
+	case r.Conflict():
+		return "is refused: " + r.Class
+	default:
+		return fmt.Sprintf("is %s: %s", r.Outcome, r.Class)
 	}
 }

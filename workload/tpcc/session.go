@@ -78,17 +78,23 @@ func (s *steps) together(calls []store.Call) {
 	}
 }
 
-// stopAfter calls do and then stops if the isolation test asks for it.
+// stopAfter calls do, and then stops if the isolation test asks for it, until it does not want
+// both again.
 func (s *steps) stopAfter(at Point, do func(), read func() []int64) {
-	if s.err == nil {
-		s.err = s.stop.After(at, func() error {
-			do()
-			return s.err
-		}, read)
+	for again := true; again && s.err == nil; {
+		again = false
+		if do(); s.err != nil || s.stop == nil {
+			return
+		}
+		if again, s.err = s.stop(at, read()); s.err != nil {
+			s.err = fmt.Errorf("%w: %w", s.err, store.ErrRollback)
+		}
 	}
 }
 
-func (s *steps) stopAtEnd(values ...int64) { s.err = s.stop.AtEnd(s.err, values...) }
+func (s *steps) stopAtEnd(values ...int64) {
+	s.stopAfter(AtEnd, func() {}, func() []int64 { return values })
+}
 
 // customer returns a customer's id, by last name the middle one (clause 2.5.2.2).
 func (s *steps) customer(of *CustomerInput) int64 {

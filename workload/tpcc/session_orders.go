@@ -101,7 +101,12 @@ func (o *newOrder) readItems() {
 			o.prices[id] = price
 			return err
 		}, store.OfKeys(items))
-	}, func() []int64 { return PricesByItem(o.prices) })
+	}, func() (byItem []int64) {
+		for _, item := range items {
+			byItem = append(byItem, o.prices[item])
+		}
+		return byItem
+	})
 }
 
 // takeStock takes stock sorted by warehouse and item, and makes the lines in the input's order.
