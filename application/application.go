@@ -96,7 +96,7 @@ type trying struct {
 	Plan
 	proxy *wire.Proxy
 	base  *baseline
-	// broken are the rules that did not hold when it was last looked.
+	// broken are the rules that did not hold when it was last looked; nil if that is not known.
 	broken map[string]string
 	number int
 }
@@ -251,7 +251,7 @@ func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run) err
 	}
 	r := &run{before: t.broken}
 	var err error
-	if t.Rules != nil && (t.Reset != "" || t.number == 0) {
+	if t.Rules != nil && (t.Reset != "" || t.broken == nil) {
 		if r.before, err = t.Rules(ctx); err != nil {
 			return nil, err
 		}
@@ -277,10 +277,11 @@ func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run) err
 	r.all, r.left = r.recorder.Transactions()
 	r.all = slices.Clone(r.all)
 	if t.Rules != nil && ctx.Err() == nil {
-		if r.after, err = t.Rules(ctx); err != nil {
+		if t.broken, err = t.Rules(ctx); err != nil {
 			r.problem = errors.Join(r.problem, fmt.Errorf("the invariants could not be looked at: %w", err))
+			t.broken = nil // what they say now is not the next event's doing
 		}
-		t.broken = r.after
+		r.after = t.broken
 	}
 	t.look(ctx, r)
 	r.problem = errors.Join(r.problem, keep(filepath.Join(t.Folder, name+".jsonl"), r.recorder), t.keepHistory(name+".edn", r))

@@ -292,8 +292,8 @@ func (b *baseline) next(r *run, again int) string {
 }
 
 // twice are two transactions of which the second did again, after the event, what the first had
-// done. It is certain if their values are the same and were committed more often than untouched,
-// or if there are more of them than in two untouched runs.
+// done. It is certain if their values are the same and were committed more often than untouched
+// (see again), or if there are more of them than in two untouched runs.
 func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transaction, met time.Duration) (two []*wire.Transaction, certain bool) {
 	if met == 0 {
 		return nil, false
@@ -304,7 +304,7 @@ func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transactio
 			continue
 		}
 		key := t.Place + t.Values()
-		if earlier := first[key]; earlier != nil && t.Began >= earlier.Ended && t.Ended > met && exact[key] > b.exact[key] && adds(t) {
+		if earlier := first[key]; earlier != nil && t.Began >= earlier.Ended && t.Ended > met && b.again(t, committed, exact) && adds(t) {
 			return []*wire.Transaction{earlier, t}, true
 		}
 		first[key] = t
@@ -322,6 +322,18 @@ func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transactio
 		}
 	}
 	return nil, false
+}
+
+// again reports whether a transaction's values were committed more often than untouched. Where
+// untouched transactions of its place share values, drawn by chance or all the same, that counts
+// only if there are more of them than in two untouched runs.
+func (b *baseline) again(t *wire.Transaction, committed, exact map[string]int) bool {
+	shared := false
+	for key, n := range b.exact {
+		shared = shared || n > 1 && strings.HasPrefix(key, t.Place)
+	}
+	key := t.Place + t.Values()
+	return exact[key] > b.exact[key] && (!shared || b.steady && committed[t.Place] > b.committed[t.Place])
 }
 
 // adds reports whether a transaction changes something each time that it is done: it inserts

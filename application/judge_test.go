@@ -1,6 +1,7 @@
 package application
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -36,6 +37,9 @@ func TestTwice(t *testing.T) {
 		"the next order":          {[]*wire.Transaction{sold(1, true, order), sold(9, true, other)}, []*wire.Transaction{sold(1, false, order), sold(20, true, other)}, true, false, false},
 		"the same effect":         {[]*wire.Transaction{sold(1, true, "UPDATE item SET stock = 7")}, []*wire.Transaction{sold(1, false, "UPDATE item SET stock = 7"), sold(20, true, "UPDATE item SET stock = 7")}, true, false, false},
 		"added again":             {[]*wire.Transaction{sold(1, true, "UPDATE item SET stock = stock - 7")}, []*wire.Transaction{sold(1, false, "UPDATE item SET stock = stock - 7"), sold(20, true, "UPDATE item SET stock = stock - 7")}, true, true, true},
+		"drawn by chance":         {[]*wire.Transaction{sold(1, true, order), sold(9, true, order), sold(12, true, other)}, []*wire.Transaction{sold(1, true, order), sold(9, true, other), sold(20, true, other)}, true, false, false},
+		"a beat more":             {[]*wire.Transaction{sold(1, true, order), sold(9, true, order)}, []*wire.Transaction{sold(1, true, order), sold(9, true, order), sold(20, true, order)}, false, false, false},
+		"one more than always":    {[]*wire.Transaction{sold(1, true, order), sold(9, true, order)}, []*wire.Transaction{sold(1, true, order), sold(9, true, order), sold(20, true, order)}, true, true, true},
 		"at the same time":        {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(16, true, order), sold(18, true, order)}, true, false, false},
 	} {
 		b := baseline{steady: c.steady}
@@ -70,6 +74,42 @@ func TestAFaultyProxyConvictsNobody(t *testing.T) {
 	}
 	if got := (&Report{Tries: []Try{{Verdict: check.Valid}}}).Verdict(); got != check.Unknown {
 		t.Errorf("nothing tried is %v", got)
+	}
+}
+
+// silent is a product that no application connects to.
+type silent struct{ wire.Protocol }
+
+func (silent) Reach() wire.Reach { return wire.Reach{Scheme: "silent"} }
+
+// TestRulesThatCouldNotBeLookedAt: what broke while nobody could look is not the next event's doing.
+func TestRulesThatCouldNotBeLookedAt(t *testing.T) {
+	proxy, err := wire.Listen("127.0.0.1:0", silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close()
+	broken, away := map[string]string{}, error(nil)
+	x := &trying{proxy: proxy, Plan: Plan{Command: []string{"true"}, Product: silent{}, Folder: t.TempDir(),
+		Rules: func(context.Context) (map[string]string, error) { return broken, away }}}
+	run := func() *run {
+		r, err := x.once(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	run()
+	if away = errors.New("the server is away"); run().problem == nil {
+		t.Error("rules that could not be looked at are no problem")
+	}
+	broken, away = map[string]string{"total": "total: wanted 1, got 2"}, nil
+	if r := run(); r.problem != nil || len(r.broken()) > 0 {
+		t.Errorf("the run is said to have broken %v (%v)", r.broken(), r.problem)
+	}
+	broken = map[string]string{"total": "total: wanted 1, got 2", "stock": "stock: below 0"}
+	if r := run(); len(r.broken()) != 1 {
+		t.Errorf("the run is said to have broken %v", r.broken())
 	}
 }
 
