@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/check"
+	"assay/report"
 	"assay/workload/script"
 )
 
@@ -18,6 +19,21 @@ func TestRank(t *testing.T) {
 	a.rank()
 	if want := []int{4, 1, 3, 2, 0}; !slices.Equal(a.Right, want) {
 		t.Errorf("the order is %v, not %v", a.Right, want)
+	}
+}
+
+// TestWhatBreaksThePromise is told of a run that broke it, not of one before it.
+func TestWhatBreaksThePromise(t *testing.T) {
+	run := func(v check.Verdict, kept bool, text string) *report.Result {
+		allowed := check.Result{Verdict: check.Allowed, Found: 1, Evidence: []check.Evidence{{Text: "a skew that the level allows"}}}
+		return &report.Result{Verdict: v, Promise: &report.Promise{Kept: &kept}, Checks: []check.Result{allowed, {Verdict: v, Found: 1, Evidence: []check.Evidence{{Text: text}}}}}
+	}
+	var r Row
+	for _, of := range []*report.Result{run(check.Allowed, true, "another"), run(check.Violated, false, "a lost update"), run(check.Violated, false, "a later one")} {
+		r.take(of)
+	}
+	if !r.PromiseBroken || r.Found != "a lost update" {
+		t.Errorf("broken %v, by %q", r.PromiseBroken, r.Found)
 	}
 }
 

@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 
@@ -150,17 +151,26 @@ func nameOf(s *report.RunSeries, values []report.Setting) string {
 func (r *Row) take(of *report.Result) {
 	r.Model = of.Database.Promise
 	r.Committed += of.Outcomes.Committed
-	if p := of.Promise; of.Verdict == check.Violated && p != nil && p.Kept != nil && !*p.Kept {
+	breaks := of.Verdict == check.Violated && of.Promise != nil && of.Promise.Kept != nil && !*of.Promise.Kept
+	if r.Found == "" || breaks && !r.PromiseBroken { // what breaks the promise, not what a run before it was allowed
+		r.Found = cmp.Or(firstFinding(of), r.Found)
+	}
+	if breaks {
 		r.PromiseBroken = true
 		if len(report.Statements(r.Evidence)) == 0 { // of the first run that shows the transactions
 			r.Conviction, r.Evidence = of.Conviction, of.Checks
 		}
 	}
+}
+
+// firstFinding is of a check that gave the run its verdict; empty if there is none.
+func firstFinding(of *report.Result) string {
 	for _, c := range of.Checks {
-		if c.Found > 0 && len(c.Evidence) > 0 && r.Found == "" {
-			r.Found = c.Evidence[0].Text
+		if c.Verdict == of.Verdict && c.Found > 0 && len(c.Evidence) > 0 {
+			return c.Evidence[0].Text
 		}
 	}
+	return ""
 }
 
 // convict says how many of the runs broke a promise.
