@@ -76,8 +76,8 @@ func hits(r *report.Result, goals []Goal) (all []hit) {
 		case GoalLoss:
 			all = append(all, losses(r)...)
 		case GoalOutage:
-			if away := longestOutage(r); away >= g.Outage {
-				all = append(all, hit{key: g.String(), text: fmt.Sprintf("no write succeeded for %.1f s", away.Seconds()), goal: g.Name, verdict: r.Verdict})
+			if away, least := longestOutage(r); away >= g.Outage {
+				all = append(all, hit{key: g.String(), text: fmt.Sprintf("no write succeeded for %s%.1f s", least, away.Seconds()), goal: g.Name, verdict: r.Verdict})
 			}
 		case GoalTwoPrimaries:
 			if r.Cluster != nil && r.Cluster.TwoPrimaries {
@@ -128,15 +128,21 @@ func promised(c check.Result) string {
 	return strings.Join(all, ", ") + "; "
 }
 
-func longestOutage(r *report.Result) time.Duration {
+// longestOutage is without writes. least is set if the run's end cut one.
+func longestOutage(r *report.Result) (longest time.Duration, least string) {
 	var ms float64
+	add := func(outage float64, away bool) {
+		if ms = max(ms, outage); away {
+			least = "at least "
+		}
+	}
 	for i := range r.Faults {
-		ms = max(ms, r.Faults[i].WriteOutage)
+		add(r.Faults[i].WriteOutage, r.Faults[i].WritesAway)
 	}
 	if a := r.Availability; a != nil {
-		ms = max(ms, a.WriteOutage)
+		add(a.WriteOutage, a.WritesAway)
 	}
-	return time.Duration(ms * float64(time.Millisecond))
+	return time.Duration(ms * float64(time.Millisecond)), least
 }
 
 // Wilson is the 95 % interval of a probability, by found successes in tried attempts

@@ -197,9 +197,46 @@ func TestWhatIsNoFinding(t *testing.T) {
 	if loss := hits(trials[0].Result, []Goal{{Name: GoalLoss}}); len(loss) != 1 || loss[0].verdict != check.Allowed {
 		t.Errorf("the goal loss: %+v", loss)
 	}
-	away := &report.Result{Faults: []report.Fault{{WriteOutage: 61_000}}, Cluster: &report.Cluster{TwoPrimaries: true}}
-	if found := hits(away, []Goal{{Name: GoalOutage, Outage: time.Minute}, {Name: GoalTwoPrimaries}}); len(found) != 2 {
+	away := &report.Result{Faults: []report.Fault{{WriteOutage: 61_000, WritesAway: true}}, Cluster: &report.Cluster{TwoPrimaries: true}}
+	if found := hits(away, []Goal{{Name: GoalOutage, Outage: time.Minute}, {Name: GoalTwoPrimaries}}); len(found) != 2 || found[0].text != "no write succeeded for at least 61.0 s" {
 		t.Errorf("%+v", found)
+	}
+}
+
+// lonelyGround has each second run of a command alone fail before it has a result.
+type lonelyGround struct {
+	*fakeGround
+	alone int
+}
+
+func (g *lonelyGround) Alone(ctx context.Context, p Plan, folder string) Trial {
+	t := g.fakeGround.Alone(ctx, p, folder)
+	if t.Unhealed = ""; g.alone%2 == 0 { // it does not look, as hunt.Servers
+		t.Result, t.Problem = nil, errors.New("the port is taken")
+	}
+	g.alone++
+	return t
+}
+
+// TestProbability is over the runs that have a result, and is not given of what a run alone cannot
+// show.
+func TestProbability(t *testing.T) {
+	g, s, folder := &lonelyGround{fakeGround: &fakeGround{t: t, space: space(t, "postgres:2")}}, newState(t), t.TempDir()
+	g.result = func(Plan) Trial { return Trial{Result: verdict(true), Unhealed: "n2 is away"} }
+	expect.NoError(t, Go(t.Context(), s, g, g.options(folder)))
+	if len(s.Findings) != 2 {
+		t.Fatalf("%+v", s.Findings)
+	}
+	broken, away := s.Findings[0], s.Findings[1]
+	if broken.Of == 0 || broken.Found != broken.Of {
+		t.Errorf("each run shows it: %s", broken.probability())
+	}
+	if away.Of != 0 || !strings.Contains(away.probability(), "seen by 1 plan") {
+		t.Errorf("no run alone looks for it: %s", away.probability())
+	}
+	s = &State{Plans: 3, Verdicts: map[string]int{"valid": 1, "unknown": 2}}
+	if text := s.Stop(); !strings.Contains(text, "nothing, and no verdict of 2 plans") {
+		t.Error(text)
 	}
 }
 

@@ -19,6 +19,9 @@ func (s *State) Stop() string {
 	if n := len(s.Findings); n > 0 {
 		found = check.Counted(n, "finding", "findings")
 	}
+	if n := s.Plans - s.judged(); n > 0 {
+		found += ", and no verdict of " + check.Counted(n, "plan", "plans")
+	}
 	text := fmt.Sprintf("In %s, %s s of load: %s; %d of %d states reached", check.Counted(s.Plans, "plan", "plans"), check.Count(int64(s.LoadSeconds)), found, len(s.States)-len(s.unreached()), len(s.States))
 	if left := s.unreached(); len(left) > 0 {
 		text += "; not reached: " + strings.Join(left[:min(len(left), 6)], "; ")
@@ -39,12 +42,16 @@ func (s *State) Violated() bool {
 }
 
 // Judged reports whether a run had a verdict.
-func (s *State) Judged() bool {
-	return s.Verdicts[check.Valid.String()]+s.Verdicts[check.Allowed.String()]+s.Verdicts[check.Violated.String()] > 0
+func (s *State) Judged() bool { return s.judged() > 0 }
+
+func (s *State) judged() int {
+	return s.Verdicts[check.Valid.String()] + s.Verdicts[check.Allowed.String()] + s.Verdicts[check.Violated.String()]
 }
 
 func (f Finding) probability() string {
 	switch {
+	case f.Goal == unhealed:
+		return fmt.Sprintf("seen by %s; the command alone ends its servers, and does not wait for them to heal", check.Counted(f.Seen, "plan", "plans"))
 	case f.Of == 0:
 		return "not repeated yet"
 	case f.Found == 0:

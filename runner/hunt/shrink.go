@@ -35,10 +35,11 @@ func (h *Hunt) finish(ctx context.Context) error {
 
 // reduce shrinks a finding, and estimates its probability on new clusters.
 func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
-	began := time.Now()
+	began, ran := time.Now(), false
 	work := h.runFolder("shrink")
 	shows := func(try func(context.Context, Plan, string) Trial, p Plan) bool {
 		t := try(ctx, p, work)
+		ran = t.Result != nil
 		_ = os.RemoveAll(work)
 		f.Tries++
 		all := h.hitsOf(t)
@@ -72,11 +73,16 @@ func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
 		}
 	}
 	f.Found, f.Of, f.RunSeconds = 0, 0, 0
-	for f.Of < confirmations && ctx.Err() == nil && (f.Of == 0 || time.Since(began) < h.o.ShrinkFor) {
+	// A command alone does not wait for its servers to heal, and a run without a result shows nothing.
+	for failed := 0; f.Goal != unhealed && f.Of < confirmations && failed < mostFailed && ctx.Err() == nil && (f.Of == 0 || time.Since(began) < h.o.ShrinkFor); {
 		start := time.Now()
 		found := shows(h.ground.Alone, f.Plan)
 		if ctx.Err() != nil {
 			break
+		}
+		if !ran {
+			failed++
+			continue
 		}
 		f.RunSeconds = (f.RunSeconds*float64(f.Of) + time.Since(start).Seconds()) / float64(f.Of+1)
 		if f.Of++; found {
