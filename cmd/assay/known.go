@@ -39,7 +39,8 @@ one as often. It gets versions that are not on this machine by itself, once
 runner/known/rows.
 
 The exit code is 0 if the broken one was convicted and nothing was found on the
-mended one, 4 if the broken one was not convicted, and 1 if the mended one was.`,
+mended one, 4 if the broken one was not convicted or the check did not answer
+on the mended one, and 1 if the mended one was convicted.`,
 		Example: `  assay known
   assay known postgresql-serializable-g2-item
   assay known --all --record runner/known/record.jsonl`,
@@ -159,8 +160,11 @@ func (f *knownFlags) search(cmd *cobra.Command, r known.Row, folder string) (cod
 		return code, nil
 	}
 	mended, err := f.hunt(cmd, r, r.Mended, broken.Runs, filepath.Join(folder, "mended"))
-	if err == nil && mended.Found {
+	switch {
+	case mended.Found:
 		code = exitViolated
+	case mended.Undecided > 0:
+		code = exitNoVerdict
 	}
 	return code, err
 }
@@ -187,6 +191,8 @@ func (f *knownFlags) hunt(cmd *cobra.Command, r known.Row, value string, bound i
 		var by check.Result
 		if h.Found, by = r.Of(result.Checks); h.Found {
 			h.History = report.Smallest(by, r.Finds.Word)
+		} else if !r.Answered(result.Checks) {
+			h.Undecided++
 		}
 		h.Server = result.Database.Product + " " + result.Database.Version
 		fmt.Fprintf(out, "  %s %s, run %d, %.0f s: %s\n", r.Differs, value, h.Runs, time.Since(began).Seconds(), answerLine(h.Found, result, by))

@@ -39,6 +39,12 @@ bound: 2
 	writeFile(t, text, dir, "none.yaml")
 	e := assay(t, dir, "known", "none.yaml").want(t, exitNoVerdict)
 	e.shows(t, "synchronous full, run 2,", "synchronous extra, run 2,", "not found: the verdict is valid")
+	undecided := strings.NewReplacer("broken: full", "broken: 10s", "mended: extra", "mended: 1ns", "--option, \"synchronous={}\"", "--timeout, \"{}\"").Replace(text)
+	writeFile(t, undecided, dir, "undecided.yaml")
+	assay(t, dir, "known", "undecided.yaml", "--record", "record.jsonl").want(t, exitNoVerdict)
+	if record := readFile(t, filepath.Join(dir, "record.jsonl")); !strings.Contains(record, `"undecided":2`) {
+		t.Error(record)
+	}
 	writeFile(t, strings.Replace(text, "verdict: violated", "verdict: bad", 1), dir, "none.yaml")
 	e = assay(t, dir, "known", "none.yaml").want(t, exitUsage)
 	expect.Text(t, e, e.stderr, "none.yaml:11:36: finds.verdict: it is violated or allowed")

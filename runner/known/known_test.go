@@ -113,6 +113,12 @@ func TestWhatConvicts(t *testing.T) {
 		if got, _ := r.Of([]check.Result{c.check}); got != c.want {
 			t.Errorf("%s: found %v", c.name, got)
 		}
+		if got := r.Answered([]check.Result{c.check}); got != (c.name != "another check") {
+			t.Errorf("%s: answered %v", c.name, got)
+		}
+	}
+	if r.Answered([]check.Result{{Name: "transfers"}}) {
+		t.Error("a check without a verdict has answered")
 	}
 }
 

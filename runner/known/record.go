@@ -25,6 +25,8 @@ type Hunt struct {
 	Value string `json:"value"`
 	Found bool   `json:"found"`
 	Runs  int    `json:"runs"`
+	// Undecided counts the runs in which the check that shows it had no answer.
+	Undecided int `json:"undecided,omitempty"`
 	// Seconds is the time of all runs, with starting and ending the servers.
 	Seconds float64 `json:"seconds"`
 	// Server is its product and version, History the length of the smallest convicting history.
@@ -66,8 +68,8 @@ func Append(path string, h Hunt) error {
 
 // Summary sums up the hunts of one value of a row.
 type Summary struct {
-	Hunts, Found int
-	Runs         int
+	Hunts, Found    int
+	Runs, Undecided int
 	// Median, Least and Most are over the hunts that found the bug: runs, and seconds.
 	MedianRuns, LeastRuns, MostRuns          int
 	MedianSeconds, LeastSeconds, MostSeconds float64
@@ -84,7 +86,7 @@ func Summarize(hunts []Hunt, name, value string) Summary {
 		if h.Name != name || h.Value != value {
 			continue
 		}
-		s.Hunts, s.Runs, s.Server = s.Hunts+1, s.Runs+h.Runs, h.Server
+		s.Hunts, s.Runs, s.Undecided, s.Server = s.Hunts+1, s.Runs+h.Runs, s.Undecided+h.Undecided, h.Server
 		if !h.Found {
 			continue
 		}
@@ -109,6 +111,8 @@ func (s Summary) Until() string {
 	switch {
 	case s.Hunts == 0:
 		return "not tried"
+	case s.Found == 0 && s.Undecided > 0:
+		return fmt.Sprintf("not found in %s, %d without an answer", runs(s.Runs), s.Undecided)
 	case s.Found == 0:
 		return "not found in " + runs(s.Runs)
 	}
@@ -142,7 +146,7 @@ func Page(rows []Row, hunts []Hunt) string {
 		faults, disks = faults+count(any), disks+count(disk)
 	}
 	fmt.Fprintf(&b, "# The record of bugs\n\nWritten by `assay known --page`. `assay known NAME` finds one again: it runs\nthe broken version or setting until assay convicts it, and the mended one as often.\n"+
-		"Figures are the median and the range of all searches on two busy processors.\n"+
+		"Figures are the median and the range of the searches that found it, on two busy processors.\n"+
 		"%d products have one that was found; %d were found under faults, and %d by power cuts or failing disks.\n", len(products), faults, disks)
 	for _, part := range []struct {
 		verdict check.Verdict

@@ -163,3 +163,8 @@ func (r Row) Of(checks []check.Result) (found bool, by check.Result) {
 	}
 	return false, check.Result{}
 }
+
+// Answered reports whether a finished run's check that shows the bug came to an answer.
+func (r Row) Answered(checks []check.Result) bool {
+	return slices.ContainsFunc(checks, func(c check.Result) bool { return c.Name == r.Finds.Check && c.Verdict != check.Unknown })
+}
