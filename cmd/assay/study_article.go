@@ -299,7 +299,9 @@ func answerOf(q study.Question, groups map[string][]compare.Group) (article.Answ
 	if len(q.Found) > 0 {
 		var all []compare.Group
 		for _, name := range q.Found {
-			all = append(all, groups[name]...)
+			if all = append(all, groups[name]...); groups[name] == nil {
+				say(compare.Answer{}, fmt.Errorf("experiment %s has no result", name))
+			}
 		}
 		say(compare.FoundAnswer(all), nil)
 	}

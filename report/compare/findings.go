@@ -110,7 +110,7 @@ func FoundAnswer(groups []Group) Answer {
 	faults := 0
 	for _, r := range whole.Runs {
 		for _, f := range r.Result.Faults {
-			if !f.Skipped {
+			if !f.Skipped && f.Proven {
 				faults++
 			}
 		}
@@ -131,8 +131,15 @@ func FoundAnswer(groups []Group) Answer {
 			parts = append(parts, fmt.Sprintf("%s %d", v.says, n))
 		}
 	}
+	missing, unmade := 0, ""
+	for _, g := range groups {
+		missing += g.Failed + g.Waiting
+	}
+	if missing > 0 {
+		unmade = " Not known of " + check.Counted(int64(missing), "run that was", "runs that were") + " not made."
+	}
 	if len(parts) == 0 {
-		return Answer{Sentence: "Nothing wrong was found in " + runs + ".", Known: true}
+		return Answer{Sentence: "Nothing wrong was found in " + runs + "." + unmade, Known: missing == 0}
 	}
 	for _, f := range FindingsOf(groups) {
 		if line, _, _ := strings.Cut(f.Lines[0], "; such as"); len(examples) < mostExamples {
@@ -143,7 +150,7 @@ func FoundAnswer(groups []Group) Answer {
 	if len(examples) > 0 {
 		sentence += ": " + strings.Join(examples, "; ")
 	}
-	return Answer{Sentence: sentence + ".", Known: whole.ended(check.Unknown) == 0}
+	return Answer{Sentence: sentence + "." + unmade, Known: whole.ended(check.Unknown)+missing == 0}
 }
 
 const mostExamples = 3

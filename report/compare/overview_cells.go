@@ -121,10 +121,9 @@ func (g Group) loss() string {
 	return text
 }
 
-// powerCut reports whether a node lost its power. Durability is nil for an unknown product.
+// powerCut reports whether a node lost its power. Durability is tried by a kill, too.
 func powerCut(r *report.Result) bool {
-	return r.Durability != nil && r.Durability.Tried ||
-		slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return f.CutAt != nil })
+	return slices.ContainsFunc(r.Faults, func(f report.Fault) bool { return f.CutAt != nil })
 }
 
 // figureOver is the median with its interval, or the sum of what is counted.

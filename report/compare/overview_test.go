@@ -142,6 +142,7 @@ func TestOverviewOfPowerCuts(t *testing.T) {
 	for i := range e.Groups[0].Runs {
 		r := e.Groups[0].Runs[i].Result
 		r.Durability = &report.Durability{Class: "system crash", Source: "fsync=on", Tried: true}
+		r.Faults = []report.Fault{{Action: "power-cut", CutAt: &time.Time{}}}
 		r.Lost = &report.Lost{}
 		if i == 2 {
 			r.Lost = &report.Lost{Operations: 42, Beyond: 2, Newest: &newest, Oldest: &oldest}
@@ -156,9 +157,11 @@ func TestOverviewOfPowerCuts(t *testing.T) {
 	}
 	unread := systems()
 	for i := range unread.Groups[0].Runs {
-		unread.Groups[0].Runs[i].Result.Durability = &report.Durability{Tried: true}
+		unread.Groups[0].Runs[i].Result.Faults = []report.Fault{{Action: "power-cut", CutAt: &time.Time{}}}
+		killed := unread.Groups[1].Runs[i].Result
+		killed.Durability, killed.Lost = &report.Durability{Tried: true}, &report.Lost{Operations: 5}
 	}
-	if got, _ := cells(t, unread, OverviewColumn{Show: ShowLoss}); got[0] != "not known of 5 runs" {
+	if got, _ := cells(t, unread, OverviewColumn{Show: ShowLoss}); got[0] != "not known of 5 runs" || got[1] != "no power was cut" {
 		t.Errorf("%q", got)
 	}
 	unpromised := systems()

@@ -168,7 +168,16 @@ func TestSubjects(t *testing.T) {
 // TestFoundAnswer says how runs ended, and what first.
 func TestFoundAnswer(t *testing.T) {
 	groups := []Group{outages("a", false, 3, 4)}
+	for _, r := range groups[0].Runs { // the second is not seen to have taken effect
+		r.Result.Faults[0].Proven = true
+		r.Result.Faults = append(r.Result.Faults, report.Fault{Action: "kill", Target: "n1"})
+	}
 	if a := FoundAnswer(groups); a.Sentence != "Nothing wrong was found in 2 runs with 2 faults." || !a.Known {
+		t.Errorf("%+v", a)
+	}
+	some := outages("a", false, 3)
+	some.Failed, some.Waiting = 1, 2
+	if a := FoundAnswer([]Group{some}); a.Known || !strings.Contains(a.Sentence, "Not known of 3 runs that were not made.") {
 		t.Errorf("%+v", a)
 	}
 	groups[0].Runs[1].Result.Verdict = 2
