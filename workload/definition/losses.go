@@ -89,7 +89,11 @@ func (l *Losses) permission() string {
 	most := time.Duration(0)
 	for _, cut := range l.Cuts {
 		if cut.Allowed < 0 {
-			return l.Source + " promises nothing at " + cmp.Or(l.Event, "a loss of power")
+			text := l.Source + " promises nothing at " + cmp.Or(l.Event, "a loss of power")
+			if l.Beyond > 0 {
+				text += fmt.Sprintf(", and %s acknowledged at another time", check.Counted(l.Beyond, "was", "were"))
+			}
+			return text
 		}
 		most = max(most, cut.Allowed)
 	}

@@ -60,4 +60,11 @@ func TestTheTextOfLosses(t *testing.T) {
 	if got, want := l.Text(), "acknowledged operations lost: 1; fsync=on promises that none is"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	l = &Losses{Cuts: []promise.Moment{{At: 10 * second, Until: 12 * second, Allowed: -1}}, Source: "w:1", Event: "the kill or failover"}
+	l.Add(9*second, 9*second)
+	l.Add(30*second, 31*second) // which convicts
+	want = "acknowledged operations lost: 2, the newest 1.0 s and the oldest 1.0 s before the kill or failover; w:1 promises nothing at the kill or failover, and 1 was acknowledged at another time"
+	if got := l.Text(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
