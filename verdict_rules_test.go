@@ -18,7 +18,7 @@ import (
 const rulesDigest = "98105353527f35da"
 
 // rulesNumber is check.Rules at that time.
-const rulesNumber = 3
+const rulesNumber = 4
 
 // TestRulesOfTheVerdictAreNumbered: who changes what is promised, or what follows from it, decides
 // whether published pages are still judged alike.

@@ -100,7 +100,7 @@ func enterSubject(r *report.Result, judged *definition.Judgement) {
 	all := r.Outcomes.Total()
 	switch {
 	case r.Verdict != check.Valid:
-	case r.Outcomes.Committed == 0 && all > 0:
+	case r.Outcomes.Committed == 0 && all+int64(len(judged.Results)) > 0:
 		effect := check.Result{Name: "effect", Detail: fmt.Sprintf("nothing took effect: of %s none committed, %s ended unknown",
 			check.Counted(all, "operation", "operations"), check.Count(r.Outcomes.Unknown))}
 		if len(r.Errors) > 0 {

@@ -21,7 +21,7 @@ import (
 // whether the whole promise was kept.
 func (c Case) enterPromise(ctx context.Context, r *report.Result, judged definition.Judgement, record check.Result) error {
 	r.Checks = againstPromise(r, judged, record)
-	x := &rulings{workload: c.Workload, circumstances: circumstancesOf(r), permitted: judged.Permitted, unproven: judged.Unproven, copies: rulingOfCopies(r.Faults), gone: rulingOfGone(r, circumstancesOf(r))}
+	x := &rulings{workload: c.Workload, circumstances: circumstancesOf(r), doubtful: ifAllActed(r), permitted: judged.Permitted, unproven: judged.Unproven, copies: rulingOfCopies(r.Faults), gone: rulingOfGone(r, circumstancesOf(r))}
 	if losses := allowedLosses(r); losses != nil && r.Lost == nil && c.Workload.Losses {
 		if check.Combine(r.Checks) == check.Violated {
 			evidence := c.Evidence
@@ -39,6 +39,9 @@ func (c Case) enterPromise(ctx context.Context, r *report.Result, judged definit
 		x.enter(r.Checks)
 	}
 	r.Promise = promiseOf(r, judged.Asked)
+	if kept := r.Promise.Kept; kept != nil && *kept && len(judged.Promised) > 0 && check.Combine(judged.Promised) == check.Unknown {
+		r.Promise.Kept, r.Promise.Detail = nil, "the checks by what the vendor promises have no answer"
+	}
 	if v := check.Combine(r.Checks); v == check.Allowed || v == check.Unknown {
 		r.Promise.Advice = x.advice
 	}
@@ -54,20 +57,25 @@ func againstPromise(r *report.Result, judged definition.Judgement, record check.
 	}
 	for i := range checks {
 		at := slices.IndexFunc(judged.Promised, func(p check.Result) bool { return p.Name == checks[i].Name })
+		unknown := at < 0 || judged.Promised[at].Verdict == check.Unknown
 		switch missed := checks[i].Verdict == check.Violated; {
 		case at >= 0 && judged.Promised[at].Verdict == check.Violated:
 			if checks[i] = judged.Promised[at]; !missed {
 				checks[i].Detail += "; " + judged.Asked + " was asked for, and not broken"
 			}
-		case missed && at >= 0 && judged.Promised[at].Verdict != check.Unknown:
+		case missed && !unknown:
 			checks[i].Verdict = check.Allowed
 			for n := range checks[i].Findings {
 				no, f := false, &checks[i].Findings[n]
 				f.Promised, f.Source = &no, fmt.Sprintf("%s, which the vendor promises where %s was asked for,", r.Database.Promise, judged.Asked)
 			}
-		case missed && at < 0:
+		case missed:
+			why := "it is not known what the vendor promises"
+			if at >= 0 {
+				why = "the check by what the vendor promises has no answer"
+			}
 			for n := range checks[i].Findings {
-				checks[i].Findings[n].Source = judged.Asked + " was asked for, and it is not known what the vendor promises"
+				checks[i].Findings[n].Source = judged.Asked + " was asked for, and " + why
 			}
 		}
 	}
@@ -77,6 +85,8 @@ func againstPromise(r *report.Result, judged definition.Judgement, record check.
 type rulings struct {
 	workload      definition.Workload
 	circumstances promise.Circumstances
+	// doubtful are the circumstances if faults acted that nobody saw take effect; nil without such.
+	doubtful *promise.Circumstances
 	// left are the checks without losses that the settings allow, which lost accounts for; nil
 	// if there were none.
 	left []check.Result
@@ -168,6 +178,11 @@ func (x *rulings) of(name string, property promise.Property, f check.Finding) pr
 		return *x.copies
 	}
 	r := x.circumstances.Of(property)
+	if x.doubtful != nil && r.Promised != nil && *r.Promised {
+		if d := x.doubtful.Of(property); d.Promised == nil || !*d.Promised {
+			return promise.Ruling{Source: "a fault was not seen to take effect, and may have; " + d.Source, Manual: d.Manual}
+		}
+	}
 	if broken := r.Promised != nil && *r.Promised; !broken && property == promise.Invariant && x.permitted != nil && x.byIsolation() {
 		r, x.advice = x.permitted(name, &x.circumstances)
 	}
@@ -247,6 +262,20 @@ func circumstancesOf(r *report.Result) promise.Circumstances {
 		c.Tables = append(c.Tables, table)
 	}
 	return c
+}
+
+// ifAllActed are the circumstances if all faults had been seen to take effect; nil if they were.
+func ifAllActed(r *report.Result) *promise.Circumstances {
+	all := *r
+	all.Faults = slices.Clone(r.Faults)
+	for i := range all.Faults {
+		all.Faults[i].Proven = true
+	}
+	if len(acted(&all)) == len(acted(r)) {
+		return nil
+	}
+	c := circumstancesOf(&all)
+	return &c
 }
 
 func nodesOf(r *report.Result) int {

@@ -8,6 +8,8 @@ import (
 	"assay/report"
 	"assay/store/promise"
 	"assay/workload/bank"
+	"assay/workload/definition"
+	"assay/workload/isolation"
 )
 
 // replicaSet is a run on a replica set of three with this write concern.
@@ -31,6 +33,7 @@ func foundIn(name string, kinds ...string) check.Result {
 // TestFindingsAreRuledOn: allowed and forbidden losses at w:1 are told apart, also together.
 func TestFindingsAreRuledOn(t *testing.T) {
 	kept, broken := true, false
+	unseen := report.Fault{Action: "isolate", Target: "primary", InjectedSecond: 6, HealedSecond: 16, Primary: "n1", NewPrimary: "n2", Nodes: []string{"n1"}}
 	isolated := report.Fault{Action: "isolate", Target: "primary", Proven: true, InjectedSecond: 6, HealedSecond: 16}
 	valid := check.Result{Name: "accounts", Verdict: check.Valid}
 	for _, test := range []struct {
@@ -48,9 +51,12 @@ func TestFindingsAreRuledOn(t *testing.T) {
 		{"a finding without a kind", replicaSet("1", isolated), []check.Result{{Name: "transfers", Verdict: check.Violated, Found: 1}, valid}, &broken},
 		{"of no check of the workload's", replicaSet("1", isolated), []check.Result{foundIn("record", "lost"), valid}, &broken},
 		{"lost without a fault", replicaSet("1"), []check.Result{foundIn("transfers", "lost"), valid}, &broken},
+		{"lost, and a fault was not seen to act", replicaSet("1", unseen), []check.Result{foundIn("transfers", "lost"), valid}, nil},
+		{"the same with w:majority", replicaSet("majority", unseen), []check.Result{foundIn("transfers", "lost"), valid}, &broken},
+		{"doubled, and a fault was not seen to act", replicaSet("1", unseen), []check.Result{foundIn("transfers", "doubled"), valid}, &broken},
 		{"nothing", replicaSet("1"), []check.Result{valid}, &kept},
 	} {
-		x := rulings{workload: bank.Definition(), circumstances: circumstancesOf(test.r), left: test.checks}
+		x := rulings{workload: bank.Definition(), circumstances: circumstancesOf(test.r), doubtful: ifAllActed(test.r), left: test.checks}
 		x.enter(test.checks)
 		test.r.Checks = test.checks
 		got := promiseOf(test.r, "")
@@ -179,6 +185,24 @@ func TestEveryFindingOfABankIsAboutSomething(t *testing.T) {
 	} {
 		if got := w.Property(kind[0], kind[1]); got != want {
 			t.Errorf("%v: %q, want %q", kind, got, want)
+		}
+	}
+}
+
+// TestAnotherModelAskedForConvictsNobody: where the check by the vendor's promise has no answer, a
+// miss of the model that was asked for breaks no promise, and a model kept is no promise kept.
+func TestAnotherModelAskedForConvictsNobody(t *testing.T) {
+	cut := check.Result{Name: "isolation", Detail: "the search was cut"}
+	for _, asked := range []check.Result{foundIn("isolation", "G2-item"), {Name: "isolation", Verdict: check.Valid}} {
+		r := replicaSet("majority")
+		r.Database.Promise = "snapshot-isolation"
+		judged := definition.Judgement{Asked: "serializable", Results: []check.Result{asked}, Promised: []check.Result{cut}}
+		c := Case{Workload: isolation.Definition()}
+		if err := c.enterPromise(t.Context(), r, judged, check.Result{Name: "record", Verdict: check.Valid}); err != nil {
+			t.Fatal(err)
+		}
+		if r.Checks[0].Verdict == check.Violated || r.Promise.Kept != nil {
+			t.Errorf("asked and %s: %+v, %+v", asked.Verdict, r.Checks[0], r.Promise)
 		}
 	}
 }

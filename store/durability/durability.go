@@ -129,7 +129,7 @@ func (s settings) of(product string) Guarantee {
 	case "PostgreSQL":
 		return s.led(postgres(s))
 	case "MariaDB", "MySQL":
-		return mysql(s)
+		return mysql(product, s)
 	case "MongoDB":
 		return mongodb(s)
 	case "Cassandra":
@@ -239,21 +239,24 @@ func postgres(s settings) Guarantee {
 // mysql follows the manuals of MariaDB ("InnoDB System Variables",
 // innodb_flush_log_at_trx_commit; "Binary Log", sync_binlog; "Galera Cluster") and of MySQL (the
 // same names; "Group Replication").
-func mysql(s settings) Guarantee {
+func mysql(product string, s settings) Guarantee {
 	const manual = `MariaDB documentation, "InnoDB System Variables"; MySQL manual, "InnoDB Startup Options and System Variables"`
 	const flushLog, rocksLog = "innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit"
 	if s[flushLog] != "" && s[rocksLog] != "" { // tables of both
 		inno, rocks := maps.Clone(s), maps.Clone(s)
 		delete(inno, rocksLog)
 		delete(rocks, flushLog)
-		return weaker(mysql(inno), mysql(rocks))
+		return weaker(mysql(product, inno), mysql(product, rocks))
 	}
 	name := flushLog
 	if s[rocksLog] != "" {
 		name = rocksLog
 	}
 	g := alone(SystemCrash, 0, s.source(name, "innodb_doublewrite", "log_bin", "sync_binlog"), manual)
-	window := s.duration("innodb_flush_log_at_timeout", time.Second, time.Second)
+	window, timed := s.duration("innodb_flush_log_at_timeout", time.Second, time.Second), manual
+	if product == "MySQL" && name == flushLog { // for 0 and 2, flushing once a second "is not 100% guaranteed"
+		window, timed = Unbounded, manual+" (flushing once a second is not guaranteed)"
+	}
 	// From 11.0 MariaDB takes nosync and littlesync for fsync, and has this variable.
 	fromEleven := s["innodb_log_file_write_through"] != ""
 	switch {
@@ -264,9 +267,9 @@ func mysql(s settings) Guarantee {
 	case s.is("innodb_flush_method", "nosync", "littlesync") && !fromEleven: // neither is said to keep anything
 		g = alone(ProcessCrash, Unbounded, s.source("innodb_flush_method"), `MySQL manual, "InnoDB Startup Options and System Variables" (innodb_flush_method: "used for internal performance testing and is currently unsupported. Use at your own risk")`)
 	case s.is(name, "2"):
-		g = alone(within(window), window, s.source(name, "innodb_flush_log_at_timeout"), manual)
+		g = alone(within(window), window, s.source(name, "innodb_flush_log_at_timeout"), timed)
 	case s.is(name, "0"):
-		g = alone(None, window, s.source(name, "innodb_flush_log_at_timeout"), manual)
+		g = alone(None, window, s.source(name, "innodb_flush_log_at_timeout"), timed)
 	}
 	g.Failover = Unbounded                 // replication is asynchronous ("Replication Overview")
 	if s.count("wsrep_cluster_size") > 1 { // a commit returns once every node has the write set

@@ -227,12 +227,13 @@ func addRest(r *check.Result, left int64, e check.Evidence) {
 
 // counted compares rows with what was acknowledged.
 func (j *judge) counted() check.Result {
-	r := check.Result{Name: CheckCounted}
+	r, committed := check.Result{Name: CheckCounted}, int64(0)
 	var parts []string
 	for i := range j.program.counts {
 		c := &j.program.counts[i]
 		kind, _ := j.program.kind(c.transaction)
 		e := j.effects[kind]
+		committed += e.certain
 		least, most := c.start+c.each*e.certain, c.start+c.each*(e.certain+e.possible)
 		if len(j.state.Counts) == 0 {
 			continue
@@ -260,7 +261,7 @@ func (j *judge) counted() check.Result {
 	if r.Detail == "" {
 		r.Detail = check.Counted(len(j.program.counts), "count", "counts") + " declared"
 	}
-	r.Finish(j.missing, false, "")
+	r.Finish(j.missing, committed == 0, "no transaction that is counted was committed")
 	return r
 }
 

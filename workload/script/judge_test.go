@@ -136,6 +136,17 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestNothingCounted: a count that no committed transaction put to the test has no verdict.
+func TestNothingCounted(t *testing.T) {
+	ops := []recorded{{attempt: 1, last: true, kind: 1}, {seq: 1, attempt: 1, last: true, kind: 2, outcome: history.Committed, final: history.Committed, values: []int64{0, 0}}}
+	for count, want := range map[string]check.Verdict{"1": check.Unknown, "3": check.Unknown, "0": check.Violated, "4": check.Violated} {
+		j, err := judgeOf(t, configOf("x.star", judged), 1, evidence(t, true, ops, stateOf("10", "", count)))
+		if err != nil || j.Results[1].Name != CheckCounted || j.Results[1].Verdict != want {
+			t.Errorf("%s rows: %+v, %v, want %v", count, j.Results, err, want)
+		}
+	}
+}
+
 // TestJudgeOfAKilledRun: what was reserved and has no record may have been done.
 func TestJudgeOfAKilledRun(t *testing.T) {
 	ops := []recorded{{reservation: 5}, committedF(0, 1, 0)}

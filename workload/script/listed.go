@@ -178,7 +178,7 @@ func owner(id int64, transaction string) string {
 
 // listedResult compares all lists with what was acknowledged.
 func (j *judge) listedResult(missing string) check.Result {
-	r := check.Result{Name: CheckListed}
+	r, committed := check.Result{Name: CheckListed}, int64(0)
 	for i := range j.program.lists {
 		of, l := &j.program.lists[i], &j.lists[i]
 		if r.Detail != "" {
@@ -186,15 +186,16 @@ func (j *judge) listedResult(missing string) check.Result {
 		}
 		r.Detail += fmt.Sprintf("%s has %s, compared with %s of %s", of.name, check.Counted(l.rows, "row", "rows"),
 			check.Counted(int64(len(l.operations)), "operation", "operations"), of.transaction)
-		for _, e := range l.found.Evidence {
-			r.Add(e)
+		for _, f := range l.found.Findings {
+			r.AddUnlisted(f.Kind, f.Found)
 		}
-		r.Found += l.found.Found - int64(len(l.found.Evidence))
+		r.Evidence = append(r.Evidence, l.found.Evidence[:min(len(l.found.Evidence), check.MaxEvidence-len(r.Evidence))]...)
 		if missing != "" {
 			continue
 		}
 		var ids []int64
 		for id, o := range l.operations {
+			committed += o.certain
 			if o.rows < of.each*o.certain || o.rows > of.each*(o.certain+o.possible) {
 				ids = append(ids, id)
 			}
@@ -213,6 +214,6 @@ func (j *judge) listedResult(missing string) check.Result {
 	if r.Found == 0 && missing == "" {
 		r.Detail += ": each with the rows of its own, and none with another's"
 	}
-	r.Finish(missing, false, "")
+	r.Finish(missing, committed == 0, "no transaction that is listed was committed")
 	return r
 }

@@ -69,6 +69,16 @@ func TestListed(t *testing.T) {
 		}
 	}
 	e := evidence(t, true, ops, `{"invariants":[],"counts":[],"findings":[]}`)
+	writeLists(t, e, slices.Concat(right, idsOf(0, 1, 40)))
+	if r := listedBy(t, e); r.Found != 40 || len(r.Findings) != 1 || r.Findings[0].Found != 40 || len(r.Evidence) != check.MaxEvidence {
+		t.Errorf("40 of one that failed: %d, %+v, %d listed", r.Found, r.Findings, len(r.Evidence))
+	}
+	none := evidence(t, true, ops[1:4], `{"invariants":[],"counts":[],"findings":[]}`)
+	writeLists(t, none, nil)
+	if r := listedBy(t, none); r.Verdict != check.Unknown {
+		t.Errorf("nothing that is listed was committed: %v (%s)", r.Verdict, r.Detail)
+	}
+	e = evidence(t, true, ops, `{"invariants":[],"counts":[],"findings":[]}`)
 	if r := listedBy(t, e); r.Verdict != check.Unknown {
 		t.Errorf("without the lists: %v (%s)", r.Verdict, r.Detail)
 	}
