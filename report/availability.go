@@ -13,6 +13,9 @@ type Availability struct {
 	Writes history.Counts `json:"writes"`
 	Reads  history.Counts `json:"reads"`
 	Rows   int64          `json:"rows"`
+	// NotRead says why not all rows were read back; empty if all were. What was lost, done twice or
+	// stale is then not known.
+	NotRead string `json:"not_read,omitempty"`
 	// Lost counts acknowledged inserts whose row is missing.
 	Lost int64 `json:"lost"`
 	// Duplicates counts operations with more than one row, Surplus their rows beyond the first.
@@ -49,14 +52,22 @@ func availabilityTable(a *Availability) Table {
 	row("failed", check.Count(a.Writes.Failed), check.Count(a.Reads.Failed))
 	row("unknown", check.Count(a.Writes.Unknown), check.Count(a.Reads.Unknown))
 	row("of these, met its own row", check.Count(a.Met), none)
-	row("and that row was lost later", check.Count(a.MetGone), none)
+	row("and that row was lost later", a.Counted(a.MetGone), none)
 	row("longest time without a success", lasted(a.WriteOutage, a.WritesAway), lasted(a.ReadOutage, a.ReadsAway))
 	row("longest call", lasted(a.LongestWrite, a.LongestWriteCut), lasted(a.LongestRead, a.LongestReadCut))
 	row("hung until the run ended", check.Count(a.HungWrites), check.Count(a.HungReads))
-	row("acknowledged and lost", check.Count(a.Lost), none)
-	row("done twice or more", check.Count(a.Duplicates), none)
-	row("stale", none, check.Count(a.Stale))
+	row("acknowledged and lost", a.Counted(a.Lost), none)
+	row("done twice or more", a.Counted(a.Duplicates), none)
+	row("stale", none, a.Counted(a.Stale))
 	return t
+}
+
+// Counted writes a number of lost, doubled or stale operations, if the rows were read back.
+func (a *Availability) Counted(n int64) string {
+	if a.NotRead != "" {
+		return "not known"
+	}
+	return check.Count(n)
 }
 
 func availabilityLine(a *Availability) string {
@@ -72,6 +83,9 @@ func availabilityLine(a *Availability) string {
 }
 
 func losses(a *Availability) string {
+	if a.NotRead != "" {
+		return "what was lost or done twice is not known"
+	}
 	return cmp.Or(joined(", ",
 		when(a.Lost > 0, check.Counted(a.Lost, "acknowledged write", "acknowledged writes")+" lost"),
 		when(a.MetGone > 0, check.Counted(a.MetGone, "row", "rows")+" met by a repetition and lost later"),

@@ -191,6 +191,9 @@ func TestWhatTheEndCutIsAtLeast(t *testing.T) {
 	if text := availabilityLine(&a); !strings.Contains(text, "write outage "+atLeast+"22.1") || !strings.Contains(text, "longest call "+atLeast+"22.1") {
 		t.Errorf("%q", text)
 	}
+	if a.NotRead = "nobody could read it back"; !strings.Contains(availabilityLine(&a), "what was lost or done twice is not known") || availabilityTable(&a).Rows[8][1] != "not known" {
+		t.Errorf("not read back: %q, %q", availabilityLine(&a), availabilityTable(&a).Rows)
+	}
 	f := Fault{Action: "kill", Target: "n1", WriteOutage: 22_100, WritesAway: true, LongestCall: 22_100, LongestCallCut: true, ReadOutage: 100}
 	if text := faultLine(&f); !strings.Contains(text, "write outage "+atLeast+"22.1") || !strings.Contains(text, "longest call "+atLeast+"22.1") || strings.Contains(text, "read outage at") {
 		t.Errorf("%q", text)

@@ -134,7 +134,7 @@ func bestSecond(r *report.Result) (best float64, known bool) {
 
 func ofAvailability(get func(*report.Availability) int64) func(*report.Result) (float64, bool) {
 	return func(r *report.Result) (float64, bool) {
-		if r.Availability == nil {
+		if r.Availability == nil || r.Availability.NotRead != "" {
 			return 0, false
 		}
 		return float64(get(r.Availability)), true

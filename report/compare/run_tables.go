@@ -43,7 +43,7 @@ func (w *workTables) add(name string, r *report.Result) {
 	}
 	if a := r.Availability; a != nil {
 		w.availability.Rows = append(w.availability.Rows, []string{name, a.Policy, quantity.Lasted(a.LongestWrite, a.LongestWriteCut), quantity.Lasted(a.LongestRead, a.LongestReadCut),
-			check.Count(a.HungWrites + a.HungReads), check.Count(a.Lost), check.Count(a.Duplicates), check.Count(a.Stale)})
+			check.Count(a.HungWrites + a.HungReads), a.Counted(a.Lost), a.Counted(a.Duplicates), a.Counted(a.Stale)})
 	}
 	if e := r.Entity; e != nil {
 		row := []string{name}
@@ -92,14 +92,18 @@ func availabilityTable(groups []Group) []report.Table {
 	t := report.Table{Title: "Over all runs", Head: []string{"", "lost", "done twice", "stale reads"}}
 	for _, g := range groups {
 		var lost, twice, stale int64
+		least := ""
 		for _, r := range g.Runs {
 			a := r.Result.Availability
 			if a == nil {
 				return nil
 			}
+			if a.NotRead != "" {
+				least = quantity.AtLeast
+			}
 			lost, twice, stale = lost+a.Lost, twice+a.Duplicates, stale+a.Stale
 		}
-		t.Rows = append(t.Rows, []string{cmp.Or(g.Name, "all"), check.Count(lost), check.Count(twice), check.Count(stale)})
+		t.Rows = append(t.Rows, []string{cmp.Or(g.Name, "all"), least + check.Count(lost), least + check.Count(twice), least + check.Count(stale)})
 	}
 	return filled(t)
 }

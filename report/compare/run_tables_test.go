@@ -56,6 +56,19 @@ func TestSummaryOfAvailability(t *testing.T) {
 		"|  | lost | done twice | stale reads |", "| with | 2 | 7 | 4 |", "| without | 2 | 0 | 4 |", "| longest call | 5.00 s |")
 }
 
+// TestLostOfAnUnreadRun: what was lost in a run that was not read back is no figure.
+func TestLostOfAnUnreadRun(t *testing.T) {
+	r := result(100, 1)
+	r.Availability = &report.Availability{NotRead: "nobody could read it back"}
+	g := Group{Name: "a", Runs: []Run{{Result: r}}}
+	if m, _ := find(metrics(), "lost"); everyRunHas([]Group{g}, m) {
+		t.Error("it has lost nothing")
+	}
+	if tables := availabilityTable([]Group{g}); tables[0].Rows[0][1] != "at least 0" {
+		t.Errorf("%q", tables[0].Rows)
+	}
+}
+
 // TestSummaryOfRounds: work in rounds is summed up by its rounds, and has no throughput of
 // all of them together.
 func TestSummaryOfRounds(t *testing.T) {

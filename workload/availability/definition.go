@@ -96,7 +96,7 @@ func (c *Config) section(f Figures) *report.Availability {
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	return &report.Availability{
 		Policy: string(c.Policy), Read: cmp.Or(c.Read, store.ReadPrimary),
-		Writes: f.Writes, Reads: f.Reads, Rows: f.Rows,
+		Writes: f.Writes, Reads: f.Reads, Rows: f.Rows, NotRead: f.Missing,
 		Lost: f.Lost, Duplicates: f.Duplicates, Surplus: f.Surplus, UnknownDone: f.UnknownDone, FailedDone: f.FailedDone, Met: f.Met, MetGone: f.MetGone,
 		Stale: f.Stale, StaleBy: ms(f.StaleBy), HungWrites: f.HungWrites, HungReads: f.HungReads,
 		LongestWrite: ms(f.Impact.LongestWrite.Length), LongestRead: ms(f.Impact.LongestRead.Length), LongestWriteCut: f.Impact.LongestWrite.Cut, LongestReadCut: f.Impact.LongestRead.Cut,

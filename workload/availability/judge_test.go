@@ -366,10 +366,10 @@ func TestACutStateConvictsByWhatIsThere(t *testing.T) {
 		return w.Put(1, key, Value(seed, key))
 	})
 	expect.NoError(t, err)
-	results, _, err := Judge(s.config, seed, e)
+	results, f, err := Judge(s.config, seed, e)
 	expect.NoError(t, err)
-	if results[0].Verdict != check.Unknown || results[1].Verdict != check.Violated {
-		t.Errorf("%+v", results)
+	if results[0].Verdict != check.Unknown || results[1].Verdict != check.Violated || f.Missing == "" {
+		t.Errorf("%+v, %+v", results, f)
 	}
 }
 

@@ -49,6 +49,9 @@ type Figures struct {
 	// is the longest time since such an acknowledgement, in nanoseconds. Missed counts reads of
 	// lost records, Unsure reads of records that may be lost.
 	Stale, StaleBy, Missed, Unsure int64
+	// Missing says why records may be missing from what was read back, so that what was lost, done
+	// twice or stale is not known; empty if none are.
+	Missing string
 }
 
 // Observe returns a visitor that computes a workload's own figures for this scope. It gets every
@@ -120,6 +123,7 @@ func (j *judge) readState() error {
 		return nil
 	}))
 	j.missing = cmp.Or(why, j.evidence.InFlight)
+	j.figures.Missing = j.missing
 	return err
 }
 
