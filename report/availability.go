@@ -63,8 +63,10 @@ func availabilityTable(a *Availability) Table {
 }
 
 // Counted writes a number of lost, doubled or stale operations, if the rows were read back.
-func (a *Availability) Counted(n int64) string {
-	if a.NotRead != "" {
+func (a *Availability) Counted(n int64) string { return countedIfRead(n, a.NotRead) }
+
+func countedIfRead(n int64, notRead string) string {
+	if notRead != "" {
 		return "not known"
 	}
 	return check.Count(n)

@@ -13,6 +13,8 @@ type Entity struct {
 	// Compared counts reads compared with what was written, Wrong those that differed.
 	Compared int64 `json:"reads_compared"`
 	Wrong    int64 `json:"reads_wrong"`
+	// NotRead is as of Availability.
+	NotRead string `json:"not_read,omitempty"`
 	// Lost counts missing acknowledged entities, Altered those that differ from what was written.
 	Lost    int64 `json:"lost"`
 	Altered int64 `json:"altered"`
@@ -60,14 +62,14 @@ func entityTable(e *Entity) Table {
 	both("succeeded", func(f *Flow) string { return check.Count(f.Outcomes.Committed) })
 	both("failed", func(f *Flow) string { return check.Count(f.Outcomes.Failed) })
 	both("unknown", func(f *Flow) string { return check.Count(f.Outcomes.Unknown) })
-	row("acknowledged and lost", check.Count(e.Lost), none)
-	row("not as written", check.Count(e.Altered), check.Count(e.Wrong))
-	row("stale", none, check.Count(e.Stale))
+	row("acknowledged and lost", countedIfRead(e.Lost, e.NotRead), none)
+	row("not as written", countedIfRead(e.Altered, e.NotRead), check.Count(e.Wrong))
+	row("stale", none, countedIfRead(e.Stale, e.NotRead))
 	return t
 }
 
 func entityLine(e *Entity) string {
 	return "writes " + figure(e.Writes.PerSecond) + "/s (at most " + figure(e.Writes.Max) + "), mean " + millis(e.Writes.Mean) +
 		"; reads " + figure(e.Reads.PerSecond) + "/s (at most " + figure(e.Reads.Max) + "), mean " + millis(e.Reads.Mean) +
-		"; " + check.Counted(e.Compared, "read", "reads") + " compared, " + check.CountOrNone(e.Wrong) + " wrong, " + check.CountOrNone(e.Stale) + " stale"
+		"; " + check.Counted(e.Compared, "read", "reads") + " compared, " + check.CountOrNone(e.Wrong) + " wrong, " + when(e.NotRead == "", check.CountOrNone(e.Stale)+" stale") + when(e.NotRead != "", "not known how many stale")
 }

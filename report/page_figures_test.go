@@ -194,6 +194,10 @@ func TestWhatTheEndCutIsAtLeast(t *testing.T) {
 	if a.NotRead = "nobody could read it back"; !strings.Contains(availabilityLine(&a), "what was lost or done twice is not known") || availabilityTable(&a).Rows[8][1] != "not known" {
 		t.Errorf("not read back: %q, %q", availabilityLine(&a), availabilityTable(&a).Rows)
 	}
+	e := Entity{NotRead: a.NotRead}
+	if rows := entityTable(&e).Rows; !slices.ContainsFunc(rows, func(row []string) bool { return row[0] == "acknowledged and lost" && row[1] == "not known" }) || strings.Contains(entityLine(&e), "none stale") {
+		t.Errorf("not read back: %q, %q", entityLine(&e), rows)
+	}
 	f := Fault{Action: "kill", Target: "n1", WriteOutage: 22_100, WritesAway: true, LongestCall: 22_100, LongestCallCut: true, ReadOutage: 100}
 	if text := faultLine(&f); !strings.Contains(text, "write outage "+atLeast+"22.1") || !strings.Contains(text, "longest call "+atLeast+"22.1") || strings.Contains(text, "read outage at") {
 		t.Errorf("%q", text)

@@ -89,7 +89,7 @@ func (c *Config) Judge(_ context.Context, seed uint64, e definition.Evidence) (d
 
 func section(f Figures) *report.Entity {
 	return &report.Entity{
-		Writes: f.Writes, Reads: f.Reads, Rows: f.Rows, Compared: f.Answered, Wrong: f.Wrong,
+		Writes: f.Writes, Reads: f.Reads, Rows: f.Rows, Compared: f.Answered, Wrong: f.Wrong, NotRead: f.Missing,
 		Lost: f.Lost, Altered: f.Altered, Stale: f.Stale, StaleBy: float64(max(f.StaleBy, 0)) / 1e6,
 		UnknownDone: f.UnknownDone, FailedDone: f.FailedDone,
 	}
