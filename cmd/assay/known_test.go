@@ -39,7 +39,7 @@ bound: 2
 	writeFile(t, text, dir, "none.yaml")
 	e := assay(t, dir, "known", "none.yaml").want(t, exitNoVerdict)
 	e.shows(t, "synchronous full, run 2,", "synchronous extra, run 2,", "not found: the verdict is valid")
-	undecided := strings.NewReplacer("broken: full", "broken: 10s", "mended: extra", "mended: 1ns", "--option, \"synchronous={}\"", "--timeout, \"{}\"").Replace(text)
+	undecided := strings.NewReplacer("broken: full", "broken: 10s", "mended: extra", "mended: 1ns", "--option, \"synchronous={}\"", "--timeout, \"{}\"", "\"50\"", "\"4\"").Replace(text)
 	writeFile(t, undecided, dir, "undecided.yaml")
 	assay(t, dir, "known", "undecided.yaml", "--record", "record.jsonl").want(t, exitNoVerdict)
 	if record := readFile(t, filepath.Join(dir, "record.jsonl")); !strings.Contains(record, `"undecided":2`) {
