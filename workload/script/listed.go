@@ -178,7 +178,7 @@ func owner(id int64, transaction string) string {
 
 // listedResult compares all lists with what was acknowledged.
 func (j *judge) listedResult(missing string) check.Result {
-	r, committed := check.Result{Name: CheckListed}, int64(0)
+	r, subjects := check.Result{Name: CheckListed}, int64(0)
 	for i := range j.program.lists {
 		of, l := &j.program.lists[i], &j.lists[i]
 		if r.Detail != "" {
@@ -195,7 +195,7 @@ func (j *judge) listedResult(missing string) check.Result {
 		}
 		var ids []int64
 		for id, o := range l.operations {
-			committed += o.certain
+			subjects += o.certain + o.rows
 			if o.rows < of.each*o.certain || o.rows > of.each*(o.certain+o.possible) {
 				ids = append(ids, id)
 			}
@@ -214,6 +214,6 @@ func (j *judge) listedResult(missing string) check.Result {
 	if r.Found == 0 && missing == "" {
 		r.Detail += ": each with the rows of its own, and none with another's"
 	}
-	r.Finish(missing, committed == 0, "no transaction that is listed was committed")
+	r.Finish(missing, subjects == 0, "no transaction that is listed was committed")
 	return r
 }
