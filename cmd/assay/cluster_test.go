@@ -182,7 +182,7 @@ func TestFaultsInARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e := assay(t, dir, "run", "bank", "--cluster", "mongodb:3,election=2s", "--accounts", "200", "--clients", "4", "--seed", "3",
-		"--warmup", "500ms", "--duration", "11s", "--out", "run", "--verbose", "--fault", "kill primary at 1s for 6s", "--fault", "pause secondary at 9s for 1s",
+		"--warmup", "500ms", "--duration", "15s", "--out", "run", "--verbose", "--fault", "kill primary at 1s for 6s", "--fault", "pause secondary at 9s for 1s",
 		"--threshold", "outage<1h", "--threshold", "max<1h during faults", "--threshold", "committed_per_second>0.1 after faults")
 	e.want(t, exitValid, exitNoVerdict)
 	narrow(t, e.stdout)
