@@ -28,6 +28,6 @@ func Example() {
 	fmt.Println(err == io.EOF, r.Verdict, r.Found)
 	fmt.Println(r.Evidence[0].Text)
 	// Output:
-	// true violated 1 read by process 0 (operation 4) saw a total of 110 in 2 accounts (1: 50, 2:
-	// 60), 10 more than the 100 that there are
+	// true violated 1
+	// read by process 0 (operation 4) saw a total of 110 in 2 accounts (1: 50, 2: 60), 10 more than the 100 that there are
 }
