@@ -10,6 +10,9 @@ import (
 
 func validOptions(options []string) error {
 	for _, o := range options {
+		if name, _, _ := strings.Cut(o, "="); store.NamesPassword(name) { // the value would stand in the run's folder
+			return &store.OptionError{Option: "--option", Value: name, Want: "no password; write it into the address, and give that by --db @FILE or in ASSAY_DB"}
+		}
 		if name, value, found := strings.Cut(o, "="); !found || name == "" || value == "" || strings.ContainsAny(name, "&?# ") {
 			return &store.OptionError{Option: "--option", Value: o, Want: "NAME=VALUE, a parameter of the database's address, such as w=1"}
 		}

@@ -3,6 +3,7 @@ package runner
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"assay/internal/expect"
@@ -26,11 +27,11 @@ func TestOptionsGoIntoTheAddress(t *testing.T) {
 			t.Errorf("%s became %s", address, got)
 		}
 	}
-	for _, bad := range []string{"", "w", "=1", "w=", "a&b=1"} {
+	for _, bad := range []string{"", "w", "=1", "w=", "a&b=1", "sslpassword=hunter2", "tlsKeyFilePassword=hunter2"} {
 		s := Defaults(bank.Definition())
 		s.Options = []string{bad}
-		if err := s.Validate(); err == nil {
-			t.Errorf("option %q was taken", bad)
+		if err := s.Validate(); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("option %q: %v", bad, err)
 		}
 	}
 }

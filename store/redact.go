@@ -15,6 +15,9 @@ func Redact(address string) string {
 	if !found {
 		return "(no scheme)"
 	}
+	if strings.ContainsAny(scheme, "= ") { // libpq's keywords and values
+		return "(unreadable)"
+	}
 	if !strings.HasPrefix(rest, "//") {
 		return address // sqlite:PATH has no place for a password
 	}
@@ -85,12 +88,18 @@ func HoldsPassword(address string) bool {
 	}
 	_, query, _ := strings.Cut(rest, "?")
 	for part := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(part, "=")
-		if lower := strings.ToLower(name); value != "" && (strings.Contains(lower, "pass") || strings.Contains(lower, "secret") || strings.Contains(lower, "token")) {
+		if name, value, _ := strings.Cut(part, "="); value != "" && NamesPassword(name) {
 			return true
 		}
 	}
 	return false
+}
+
+// NamesPassword reports whether a parameter of this name has a password or another secret as its
+// value.
+func NamesPassword(name string) bool {
+	lower := strings.ToLower(name)
+	return strings.Contains(lower, "pass") || strings.Contains(lower, "secret") || strings.Contains(lower, "token")
 }
 
 // RootCause returns an error's innermost cause, without a library's words around it.
@@ -141,7 +150,7 @@ func quotesPassword(text, address string) bool {
 // Redacted reports whether Redact changed this address, so that it cannot be used to connect.
 func Redacted(address string) bool {
 	return strings.Contains(address, ":xxxxx@") || strings.Contains(address, "=xxxxx") ||
-		strings.HasSuffix(address, "://(unreadable)")
+		strings.HasSuffix(address, "(unreadable)")
 }
 
 func redactQuery(query string) string {

@@ -22,7 +22,10 @@ func TestRedact(t *testing.T) {
 		"mongodb://u:hidden@a:1,b:2/?replicaSet=rs0":        "mongodb://u:xxxxx@a:1,b:2/?replicaSet=rs0",
 		"mongodb://u:hid/den@a:1/":                          "mongodb://(unreadable)",
 		"mongodb://a/?authMechanismProperties=TOKEN:hidden": "mongodb://a/?authMechanismProperties=xxxxx",
-		"hidden": "(no scheme)",
+		"hidden":                            "(no scheme)",
+		"host=::1 user=u password=hidden":   "(unreadable)",
+		"password=hid:den host=h":           "(unreadable)",
+		"user = u password = hid://den h=1": "(unreadable)",
 		// The file of a key is no secret, and the address can be used again.
 		"mysql://h/?ssl-key=/k.pem&ssl-ca=ca.pem":                                   "mysql://h/?ssl-key=/k.pem&ssl-ca=ca.pem",
 		"postgres://h/d?sslcert=c.pem&sslkey=k.pem":                                 "postgres://h/d?sslcert=c.pem&sslkey=k.pem",

@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"math"
 	"slices"
 
 	"assay/history/exchange"
@@ -12,6 +13,8 @@ type Reader struct {
 	builder Builder
 	ops     []Op
 	lists   []int64
+	// large are numbers, from the lowest on, of processes beyond 32 bits.
+	large map[int64]int32
 }
 
 // Add takes the next transaction and keeps only copies. It returns the errors of Builder.Add.
@@ -21,7 +24,7 @@ func (r *Reader) Add(op *exchange.Operation) error {
 		r.ops = append(r.ops, r.op(&op.Txn[i]))
 	}
 	return r.builder.Add(Txn{
-		ID: op.ID(), Process: int32(op.Process), Invoke: op.Invoke, Complete: op.Complete,
+		ID: op.ID(), Process: r.process(int64(op.Process)), Invoke: op.Invoke, Complete: op.Complete,
 		Outcome: op.Outcome, Ops: r.ops,
 	})
 }
@@ -43,6 +46,22 @@ func (r *Reader) op(m *exchange.MicroOp) Op {
 		out.Value = r.number(m.Value)
 	}
 	return out
+}
+
+// process returns the number of a process, its own if that has 32 bits.
+func (r *Reader) process(p int64) int32 {
+	if int64(int32(p)) == p {
+		return int32(p)
+	}
+	n, known := r.large[p]
+	if !known {
+		if r.large == nil {
+			r.large = map[int64]int32{}
+		}
+		n = math.MinInt32 + int32(len(r.large))
+		r.large[p] = n
+	}
+	return n
 }
 
 // number returns the number that stands for a key or a value: a whole number itself, or else the

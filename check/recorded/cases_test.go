@@ -397,7 +397,8 @@ func TestUnfitOperations(t *testing.T) {
 		"owner-mutex":  {"0 invoke acquire 5"},
 		"fenced-mutex": {"0 invoke acquire; 0 ok acquire"},
 		"kafka": {"0 invoke add 1", "0 invoke send 5", "0 invoke send [[:send 1]]", "0 invoke send [[:send [1] 2]]", "0 invoke txn [[:r 1 nil]]", "0 invoke poll [[:poll]]; 0 ok poll [[:poll [1]]]",
-			"0 invoke poll [[:poll]]; 0 ok poll [[:poll {1 [5]}]]", "0 invoke send [[:send 1 2]]; 0 ok send [[:send 1 [:a 2]]]"},
+			"0 invoke poll [[:poll]]; 0 ok poll [[:poll {1 [5]}]]", "0 invoke send [[:send 1 2]]; 0 ok send [[:send 1 [:a 2]]]",
+			"0 invoke send [[:send 1 2]]; 0 ok send [[:send 1 [-2 2]]]", "0 invoke poll [[:poll]]; 0 ok poll [[:poll {1 [[-1 5]]}]]"},
 		"multi-register": {"0 invoke add 1", "0 invoke txn 5", "0 invoke txn [[:append 1 2]]", "0 invoke txn [[:r 1]]", "0 invoke txn [[:r [1] 2]]", "0 invoke txn [[:w 1 [2]]]", "0 invoke read [[:r 1 nil]]"},
 	} {
 		for _, short := range events {

@@ -127,6 +127,7 @@ func FuzzJudges(f *testing.F) {
 		"0 invoke write 1; 1 invoke read; 1 ok read [1 2]", "1 invoke read 7; 1 ok read [7 [1 nil]]", "0 invoke insert [1 [1 nil]]; 0 ok insert",
 		"0 invoke read-init; 0 ok read-init 0; 0 invoke write 1", "0 invoke add; 0 ok add {:val 1 :sts 2.5}; 1 invoke read; 1 ok read [{:val 1 :sts 3M}]",
 		"0 invoke send [[:send 1 10]]; 0 ok send [[:send 1 [0 10]]]; 9 invoke poll [[:poll]]; 9 ok poll [[:poll {1 [[0 10] [2 5]]}]]",
+		"9 invoke poll [[:poll]]; 9 ok poll [[:poll {1 [[-2 10] [-1 5]]}]]",
 		"0 invoke txn [[:send 1 10] [:poll]]; 0 info txn; 1 invoke assign [1]; 1 ok assign [1]; 1 invoke subscribe [1]",
 		"0 invoke acquire; 0 ok acquire {:fence 5}; 1 invoke acquire; 1 ok acquire 5; 0 invoke release", "0 invoke txn [[:w 1 2]]; 0 ok txn; 1 invoke txn [[:r 1 nil]]; 1 ok txn [[:r 1 3]]",
 		"0 invoke transfer {:from 1 :to 2 :amount 5}; 1 invoke read; 1 ok read {1 5 2 -9223372036854775808}; 1 invoke read; 1 ok read {1 nil}",

@@ -174,6 +174,9 @@ func (j *journal) send(by *Operation, key exchange.Atom, v *exchange.Value) (err
 			if at, err = number(offset, "an offset that is a whole number"); err != nil {
 				return err
 			}
+			if at < noOffset { // Kafka tells -1 where it has none
+				return unfit("an offset that is not negative")
+			}
 		}
 		v = value
 	}
@@ -213,6 +216,9 @@ func (j *journal) poll(by *Operation, answer *exchange.Value) error {
 			offset, err := number(at, want)
 			if err != nil {
 				return err
+			}
+			if offset < 0 {
+				return unfit("polled offsets that are not negative")
 			}
 			id := j.message(on, value.Atom)
 			m := j.messages.at(id)

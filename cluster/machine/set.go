@@ -299,11 +299,8 @@ func (d *Dropping) Remove() error {
 	if d.removed {
 		return nil
 	}
-	packets, err := d.count()
-	if err == nil {
-		err = d.machine.space.undrop(d.table)
-	}
-	if err != nil && !errors.Is(err, os.ErrClosed) {
+	packets, _ := d.count() // a count that fails is 0 and must not keep the rule
+	if err := d.machine.space.undrop(d.table); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("let packets of machine %s pass again: %w", d.machine.name, err)
 	}
 	d.removed, d.packets = true, packets

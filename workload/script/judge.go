@@ -100,8 +100,12 @@ func (j *judge) readHistory() error {
 		for seq := c.next; seq < c.reserved; seq++ {
 			random := randomOf(j.seed, number, seq)
 			kind := j.program.choose(&random)
-			j.effects[kind].possible++
-			j.list(kind, number, seq, 0, 1)
+			attempts := int64(1)
+			if seq == c.next {
+				attempts += c.unknown // recorded attempts of the operation in flight
+			}
+			j.effects[kind].possible += attempts
+			j.list(kind, number, seq, 0, attempts)
 			j.counts.Add(history.Unknown, 1)
 		}
 	}

@@ -158,6 +158,11 @@ func TestJudgeOfAKilledRun(t *testing.T) {
 	if err != nil || cut.Results[1].Verdict == check.Violated || cut.Counts.Unknown < 4 || cut.Counts.Total() != 5 {
 		t.Errorf("a run that was killed: %+v, %v", cut, err)
 	}
+	again := []recorded{{reservation: 1}, {attempt: 1, kind: 1, outcome: history.Unknown}, {client: 1, reservation: 1}}
+	twice, err := judgeOf(t, configOf("x.star", judged), 3, evidence(t, false, again, stateOf("10", "", "5")))
+	if err != nil || twice.Results[1].Verdict == check.Violated {
+		t.Errorf("an attempt without an answer, and a killed one: %+v, %v", twice, err)
+	}
 }
 
 // TestMalformedEvidence: files that cannot be are told, and nothing is judged by them.

@@ -99,13 +99,29 @@ func kindOfQuery(all []access.Word) store.TextKind {
 			return store.Defines
 		case t.Is("insert", "update", "delete", "merge") && !at(all, i-1).Is("for", "no", "key"):
 			kind = store.Writes
-		case t.Named() && next(all, i).Sign("(") && !t.Is(withoutEffect()...) && !at(all, i-1).Is("as") && !all[0].Is("with"):
-			kind = store.Writes
-		case t.Named() && next(all, i).Text == "(" && all[0].Is("with") && !t.Is(withoutEffect()...) && !at(all, i-1).Is("with", "recursive") && at(all, i-1).Text != ",":
+		case t.Named() && next(all, i).Sign("(") && !t.Is(withoutEffect()...) && !at(all, i-1).Is("as") && !namesPart(all, i):
 			kind = store.Writes
 		}
 	}
 	return kind
+}
+
+// namesPart reports whether a word before a parenthesis names a part of WITH: after its columns AS
+// and another parenthesis follow.
+func namesPart(all []access.Word, i int) bool {
+	depth := 0
+	for n := i + 1; n < len(all); n++ {
+		switch {
+		case all[n].Sign("("):
+			depth++
+		case all[n].Sign(")"):
+			depth--
+		}
+		if depth == 0 {
+			return at(all, n+1).Is("as") && (at(all, n+2).Sign("(") || at(all, n+2).Is("not", "materialized"))
+		}
+	}
+	return false
 }
 
 // withoutEffect are words before a parenthesis that call no function or a harmless one.
