@@ -186,12 +186,7 @@ func secret(name string) bool {
 	if slices.Contains(keyFiles(), name) {
 		return false
 	}
-	for _, word := range []string{"pass", "secret", "token", "key", "authmechanismproperties"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
+	return NamesPassword(name) || strings.Contains(name, "key") || strings.Contains(name, "authmechanismproperties")
 }
 
 func cutAny(s, chars string) (before, rest string) {
