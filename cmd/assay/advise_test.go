@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -130,7 +129,7 @@ func TestAdvise(t *testing.T) {
 				"read committed": "violated, not robust, lost update", "repeatable read": "valid, robust", "FOR UPDATE at read committed": "valid, robust",
 				"SERIALIZABLE for several (line 5) at read committed": "valid"}},
 			{args: []string{"floor.star", "--level", "read committed", "--level", "serializable"}, want: map[string]string{
-				"read committed": "violated, not robust, stale read (G-single) or violated, not robust, write skew", "serializable": "valid, robust", "CHECK at read committed": "valid, not robust"}},
+				"read committed": "violated, not robust, stale read (G-single)", "serializable": "valid, robust", "CHECK at read committed": "valid, not robust"}},
 		},
 		"mariadb:1": {
 			{args: []string{"shop.star", "--define", "items=1"}, want: map[string]string{
@@ -222,8 +221,11 @@ func (test adviseCase) seen(t *testing.T, dir string, round int) (all bool) {
 	for name, want := range test.want {
 		text, tried := got[name]
 		unseen := strings.HasPrefix(want, "violated") && strings.HasPrefix(want, strings.Replace(text, "valid", "violated", 1)) || !tried
+		if anomaly := strings.LastIndex(want, ", "); strings.HasPrefix(want, "violated, not robust, ") && strings.HasPrefix(text, want[:anomaly]) {
+			unseen = true // a short run met fewer transactions, whose first danger is another
+		}
 		switch {
-		case slices.Contains(strings.Split(want, " or "), text):
+		case text == want:
 		case unseen:
 			all = false
 		default:
