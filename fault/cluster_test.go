@@ -234,15 +234,18 @@ func TestManagedFaultsOnWhoLeads(t *testing.T) {
 	checkWhole(t, c)
 }
 
+// TestManyFaultsOnOneCluster: faults overlap. The later ones wait for what the first has done, since
+// a slow machine takes its time over that. What ends the longest may not come: the test is patient,
+// and no more.
 func TestManyFaultsOnOneCluster(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, quickMongo)
-	faults := parse(t, "kill all at 0s for 4s", "flaky=5% all at 0s for 8s", "slowdisk=8MiB all at 100ms for 1h",
-		"pause n1 at 2s", "isolate primary at 16s for 4s", "kill any at 17s for 1s")
-	ctx, end := context.WithCancel(t.Context())
+	faults := parse(t, "kill all at 0s for 4s", "flaky=5% all at 0s for 8s", "slowdisk=8MiB all at 0s for ever",
+		"pause n1 when n1 leaves", "isolate primary when n1 rejoins for 4s", "kill any when n1 rejoins after 1s for 1s")
+	ctx, end := context.WithCancel(expect.Patiently(t))
 	defer end()
 	kept := &recording{onHealed: func(i Injection) {
-		if i.Number == len(faults) { // the last one: what acts longer is healed then
+		if i.Fault.Target == TargetAny { // the last one: what acts longer is healed then
 			end()
 		}
 	}}
@@ -250,13 +253,13 @@ func TestManyFaultsOnOneCluster(t *testing.T) {
 	if err != nil || len(done) != len(faults) {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	for n, i := range done {
-		if paused := n == 3; i.Skipped != paused || !paused && !(i.Proven && i.Healed) {
+	for _, i := range done {
+		if paused := i.Fault.Action == "pause"; i.Skipped != paused || !paused && !(i.Proven && i.Healed) {
 			t.Errorf("%+v", i)
 		}
-	}
-	if done[0].NewPrimary == "" {
-		t.Errorf("no primary after all were killed: %+v", done[0])
+		if i.Fault.Target == TargetAll && i.Fault.Action == "kill" && i.NewPrimary == "" {
+			t.Errorf("no primary after all were killed: %+v", i)
+		}
 	}
 	checkWhole(t, c)
 }
