@@ -23,7 +23,6 @@
 //		"assay/workload/script"
 //	)
 //
-//	// TestStore runs what every driver passes.
 //	func TestStore(t *testing.T) {
 //		t.Parallel()
 //		path := filepath.Join(t.TempDir(), "conformance.db")
@@ -50,12 +49,11 @@
 //		}
 //	}
 //
-//	// TestWorkloads does a short run of each workload.
 //	func TestWorkloads(t *testing.T) {
 //		supports := append(drivertest.Supports(sqlite.Open, sqldb.Lacks()), definition.SupportOf(script.Definition(), sqlite.Open, sqldb.Lacks()))
 //		for _, parameters := range []string{"", "?journal=delete&synchronous=off"} {
 //			t.Run(parameters, func(t *testing.T) {
-//				// Characters that mean something in an address or a file: URI.
+//				// Characters with a meaning in an address or a file: URI.
 //				path := filepath.Join(t.TempDir(), "a %41#b&c é.db")
 //				drivertest.ShortRuns(t, store.Target{Address: "sqlite:" + path + parameters}, supports...)
 //				if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 0 {
