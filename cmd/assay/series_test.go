@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -125,7 +126,7 @@ func TestSeriesRefuses(t *testing.T) {
 // database keeps. Runs of 90 operations are too short to answer either.
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	const unanswered = "? not answered, since it rests on invalid measurements: objective "
+	const unanswered = "? not answered, since it rests on invalid measurements or runs without a verdict: objective "
 	dir := t.TempDir()
 	sweep := func(slo string) ended {
 		return assay(t, dir, "sweep", "bank", "--db", "mem://", "--ops", "90", "--clients", "1,2,3,4", "--accounts", "100", "--out", "sweep", "--slo", slo).want(t, exitNoVerdict)
@@ -145,5 +146,23 @@ func TestSweep(t *testing.T) {
 		if e := assay(t, dir, append([]string{"sweep"}, strings.Fields(args)...)...).want(t, exitUsage); e.stderr == "" {
 			t.Errorf("%q: nothing is said", args)
 		}
+	}
+}
+
+// TestSweepFindsViolation breaks the database, and lets the runs over --clients stand as valid, so
+// that the search alone finds it.
+func TestSweepFindsViolation(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	args := []string{"sweep", "bank", "--db", "mem://?bug=lost-update:0.5", "--ops", "200", "--clients", "4,8", "--accounts", "5", "--out", "sweep", "--slo", "max<1h"}
+	assay(t, dir, args...).want(t, exitViolated)
+	path := filepath.Join(dir, "sweep", "series.json")
+	series := regexp.MustCompile(`"code": *1`).ReplaceAllString(readFile(t, dir, "sweep", "series.json"), `"code": 0`)
+	expect.NoError(t, os.WriteFile(path, []byte(series), 0o600))
+	e := assay(t, dir, args...).want(t, exitViolated)
+	expect.Text(t, "the output", unwrapped(e.stdout), "the search for a rate ended, since the run at", "violated")
+	expect.Text(t, "the errors", e.stderr, "violated", "rate-")
+	if strings.Contains(e.stderr, "run 1 of 2") {
+		t.Errorf("what is made is made again: %v", e)
 	}
 }

@@ -7,10 +7,11 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"assay/check"
+	"assay/internal/quantity"
 	"assay/load"
 	"assay/measure"
 	"assay/report"
@@ -131,7 +132,7 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		return nil, err
 	}
 	defer end()
-	var invalid []float64
+	var doubted []float64
 	rate, tries, err := series.HighestRate(cmd.Context(), most, func(ctx context.Context, number int, rate float64) (bool, error) {
 		scenario.Load.Rate = rate
 		scenario.Load.Seed = p.Base.Load.Seed + uint64(number)
@@ -144,9 +145,12 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return false, err
 		}
+		if exit := report.ExitOf(out.Result); exit.Code == exitViolated {
+			return false, &brokenError{rate: rate, folder: at, why: strings.Join(exit.Reasons, "; ")}
+		}
 		kept := keeps(out.Result)
 		if doubtful(out.Result) {
-			invalid = append(invalid, rate)
+			doubted = append(doubted, rate)
 		}
 		if !f.quiet {
 			fmt.Fprintf(cmd.ErrOrStderr(), "rate %.0f/s: %s\n", rate, map[bool]string{true: "kept", false: "missed"}[kept])
@@ -154,21 +158,37 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		return kept, nil
 	})
 	sweep.Objective, sweep.Rate, sweep.Tried = f.objective, rate, len(tries)
+	if broken, is := errors.AsType[*brokenError](err); is {
+		sweep.Broken = broken.Error()
+		fmt.Fprintln(cmd.ErrOrStderr(), sweep.Broken)
+		return tries, nil
+	}
 	// A rate rests on the runs at that rate; that there is none rests on all runs.
-	sweep.Unanswered = slices.Contains(invalid, rate) || rate == 0 && len(invalid) > 0
+	sweep.Unanswered = slices.Contains(doubted, rate) || rate == 0 && len(doubted) > 0
 	return tries, err
+}
+
+// brokenError ends a search: the run at this rate convicts the database, so that no rate answers.
+type brokenError struct {
+	rate        float64
+	folder, why string
+}
+
+func (e *brokenError) Error() string {
+	return fmt.Sprintf("the run at %s arrivals a second ended as %s; see %s", quantity.Figure(e.rate), e.why, e.folder)
 }
 
 // keeps reports whether an open-loop run kept its thresholds and began all that was due.
 func keeps(r *report.Result) bool {
 	missed := slices.ContainsFunc(r.Thresholds, func(t report.Threshold) bool { return !t.Kept })
-	return !missed && r.Load.Unserved == 0 && r.Verdict != check.Violated
+	return !missed && r.Load.Unserved == 0
 }
 
-// doubtful reports whether a run's answer must not be believed. Unserved arrivals are an answer:
-// the rate was too high.
+// doubtful reports whether a run's answer must not be believed, since it has no verdict, its
+// measurement is invalid, or its end cut the figure. Unserved arrivals are an answer: the rate was
+// too high.
 func doubtful(r *report.Result) bool {
-	return r.Measurement.Invalid() && r.Load.Unserved == 0
+	return r.Load.Unserved == 0 && report.ExitOf(r).Code == exitNoVerdict
 }
 
 // savedSweep is sweep.json. Fields are added, never renamed.
@@ -183,16 +203,18 @@ type savedSweep struct {
 	Tries     []series.Try     `json:"slo_tries,omitempty"`
 	// Unanswered is true if Rate, or its absence, rests on invalid measurements.
 	Unanswered bool `json:"slo_unanswered,omitempty"`
+	// Broken says which run of the search ended it with a violation.
+	Broken string `json:"slo_broken,omitempty"`
 }
 
 // show writes the page and sweep.json, prints the sweep, and returns the error with the exit
-// code. That is a threshold's if no rate keeps the objective, and no verdict's if the answer
+// code. That is a violation's if a run of the search had one, a threshold's if no rate keeps the objective, and no verdict's if the answer
 // rests on invalid measurements.
 func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compare.Sweep, tries []series.Try, folder string) error {
 	out, d := cmd.OutOrStdout(), sweep.Document("")
 	peak, _ := sweep.Best()
 	saved := savedSweep{Format: report.Format, Workload: s.Workload, Law: sweep.Law, Peak: peak, Knee: sweep.Knee(),
-		Objective: f.objective, Rate: sweep.Rate, Tries: tries, Unanswered: sweep.Unanswered}
+		Objective: f.objective, Rate: sweep.Rate, Tries: tries, Unanswered: sweep.Unanswered, Broken: sweep.Broken}
 	page := filepath.Join(folder, runner.FileReport)
 	err := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(folder, "sweep.json"), func(w io.Writer) error { return printJSON(w, saved) }))
 	if err != nil {
@@ -210,6 +232,8 @@ func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compar
 	}
 	code := exitOfSeries(s)
 	switch {
+	case sweep.Broken != "":
+		code = exitViolated
 	case code != exitValid:
 	case sweep.Unanswered:
 		code = exitNoVerdict

@@ -26,6 +26,8 @@ type Sweep struct {
 	Rate       float64
 	Tried      int
 	Unanswered bool
+	// Broken says which run of the search ended it with a violation.
+	Broken string
 }
 
 // NewSweep takes the groups of a series that varies only the clients, and fits the law. It
@@ -117,7 +119,7 @@ func (s *Sweep) Document(command string) report.Document {
 	d.Answers, d.Notes = []string{s.answer(notes[0])}, notes[1:]
 	d.Notes = append(d.Notes, against(s.Groups...)...)
 	if s.Objective != "" {
-		d.Verdicts = append(d.Verdicts, report.AnswerOf(s.Rate > 0, !s.Unanswered).Verdict(s.objectiveText()))
+		d.Verdicts = append(d.Verdicts, report.AnswerOf(s.Rate > 0 && s.Broken == "", !s.Unanswered).Verdict(s.objectiveText()))
 	}
 	// There is no axis, and so no chart, if there was one number of clients.
 	d.Charts, _, _ = Plots(s.Groups, []Plot{{figure: "throughput", over: "clients"}, {figure: "p50", over: "clients"}, {figure: "p99", over: "clients"}}, nil)
@@ -149,8 +151,11 @@ func (s *Sweep) objectiveText() string {
 	if s.Rate == 0 {
 		text = fmt.Sprintf("objective %s: no rate was found that keeps it, in %d runs", s.Objective, s.Tried)
 	}
-	if s.Unanswered {
-		text = report.NotAnswered.String() + ", since it rests on invalid measurements: " + text
+	switch {
+	case s.Broken != "":
+		text = fmt.Sprintf("objective %s: the search for a rate ended, since %s", s.Objective, s.Broken)
+	case s.Unanswered:
+		text = report.NotAnswered.String() + ", since it rests on invalid measurements or runs without a verdict: " + text
 	}
 	return text
 }

@@ -51,6 +51,8 @@ func (s *Sweep) Tests() []junit.Suite {
 	}
 	c := junit.Case{Class: "assay.sweep." + s.Workload, Name: "objective " + s.Objective, Message: s.objectiveText()}
 	switch {
+	case s.Broken != "":
+		c.Answer, c.Kind = junit.Failed, "violated"
 	case s.Unanswered:
 		c.Kind = "measurement invalid"
 	case s.Rate == 0:
