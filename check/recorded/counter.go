@@ -28,7 +28,7 @@ const (
 //   - A read is the sum of everything acknowledged before it, and of some of the others.
 //   - A read that follows another differs from it by at most what was in flight between.
 //
-// If they find nothing, a search looks for an order.
+// If they find nothing, a search looks for an order. If the search gives up, the verdict is unknown.
 type counter struct {
 	tally // of the additions
 	adds  []increment
@@ -93,9 +93,12 @@ func (c *counter) result(ctx context.Context) check.Result {
 	c.judgeBounds(order, f)
 	c.judgeSums(f)
 	c.judgePairs(order, f)
-	explained := "; one order explains them all"
+	undecided := ""
 	if f.Count() == 0 && !c.judgeOrder(ctx, order, f) {
-		explained = "; whether one order explains them all was not decided: too much was in flight at once"
+		undecided = "whether one order explains the reads was not decided: too much was in flight at once; record fewer clients, or a shorter history"
+		if ctx.Err() != nil {
+			undecided = "whether one order explains the reads was not decided: the time limit ended before the search; allow more time, or judge a shorter history"
+		}
 	}
 	detail, missing := fmt.Sprintf("%s, %s", c.describe("addition"), plural(len(c.reads), "read")), ""
 	switch found := f.Count(); {
@@ -105,9 +108,13 @@ func (c *counter) result(ctx context.Context) check.Result {
 		missing = "the counter was never read, so nothing can be said"
 	case len(c.adds) == 0:
 		missing = "nothing was added, so nothing was put to the test"
+	case undecided != "":
+		detail += "; each saw what was acknowledged before it, and no more than was begun"
+		missing = undecided
 	default:
-		detail += "; each saw what was acknowledged before it, and no more than was begun" + explained
+		detail += "; each saw what was acknowledged before it, and no more than was begun; one order explains them all"
 	}
+	detail += f.beyond("checker/counter", "compares each read with what was acknowledged before it and begun by its end", kindSum, kindBack, kindNoOrder)
 	return f.resultAs("counter", detail, missing, false, "")
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Bounds of the states at a moment, and of the steps. mostInFlight bounds the unknown amounts.
 const (
-	mostCounterStates = 1 << 13
+	mostCounterStates = 1 << 14
 	counterSteps      = 1 << 21
 )
 

@@ -47,6 +47,15 @@ func (f *findings) summary() string {
 	return ""
 }
 
+// beyond says, if all findings are of these kinds, that a checker of Jepsen's has no such rule: it
+// would call the history valid. what is what that checker does.
+func (f *findings) beyond(checker, what string, kinds ...string) string {
+	if n := f.Count(kinds...); n == 0 || n < f.Count() {
+		return ""
+	}
+	return fmt.Sprintf("; assay is stricter here than Jepsen's %s, which %s", checker, what)
+}
+
 func plural[T ~int | ~int64](n T, what string) string { return check.Counted(n, what, what+"s") }
 
 type tally struct{ acknowledged, failed, unknown int64 }

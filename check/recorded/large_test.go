@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -94,8 +95,35 @@ func TestLongCounters(t *testing.T) {
 			t.Errorf("%v %+v, want %s", r.Verdict, r.Evidence, kind)
 		}
 	}
-	// With too much in flight there is no search, and the detail says so.
-	expectAll(t, []minimal{{"counter", begin + "0 invoke read; 0 ok read 25" + end, check.Valid, "whether one order explains them all was not decided"}})
+	// With too much in flight there is no search, and so no verdict.
+	expectAll(t, []minimal{{"counter", begin + "0 invoke read; 0 ok read 25" + end, check.Unknown, "whether one order explains the reads was not decided: too much was in flight at once"}})
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	j := opened("counter")
+	judged(t, j, mustRead(t, "0 invoke add 5; 0 ok add 5; 1 invoke read; 1 ok read 5"))
+	if r := j.Result(over); r.Verdict != check.Unknown || !strings.Contains(r.Detail, "time limit") {
+		t.Errorf("%v %s", r.Verdict, r.Detail)
+	}
+}
+
+// The search for an order of many registers is given a bounded memory.
+func TestManyRegisters(t *testing.T) {
+	begin, end := "", ""
+	for p := range 12 { // each order of these leaves other registers
+		begin += fmt.Sprintf("%d invoke txn [[:w :x %d] [:w :y%d %d]]; ", 100+p, p, p, p)
+		end += fmt.Sprintf("; %d ok txn", 100+p)
+	}
+	wide := ""
+	for k := range 1000 {
+		wide += fmt.Sprintf("[:w %d 1] ", k)
+	}
+	ops := mustRead(t, "0 invoke txn ["+wide+"]; 0 ok txn; "+begin+"1 invoke txn [[:r :x nil]]; 1 ok txn [[:r :x 7]]"+end)
+	for memory, want := range map[int]check.Verdict{4 << 20: check.Unknown, 1 << 30: check.Valid} {
+		r := judged(t, multiRegister(memory), ops)
+		if r.Verdict != want || want == check.Unknown && !strings.Contains(r.Detail, "needed more memory than it is given") {
+			t.Errorf("%v %s", r.Verdict, r.Detail)
+		}
+	}
 }
 
 func TestEvidenceIsTheSameAgain(t *testing.T) {

@@ -3,6 +3,7 @@ package recorded
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,9 @@ func newLock(name, _ string) *judge {
 
 func (l *lock) add(o *exchange.Operation, by Operation) (err error) {
 	op := lockOp{by: by, release: o.Word == "release"}
+	if o.Unnamed && l.name != "mutex" {
+		return errors.New("an operation without a process, and only its owner may release the lock; name the process of each operation, or judge with --test mutex")
+	}
 	if !by.Possible() {
 		l.failed++
 		return nil

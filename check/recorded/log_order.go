@@ -9,7 +9,10 @@ import (
 type client struct {
 	polled, sent map[*partition]position
 	assignment   assignment
-	before       []saved // the positions that an action is undone to
+	// before and sentBefore are the positions that an action is undone to.
+	before, sentBefore []saved
+	// unsure counts the polls of unknown outcome without an answer. They may have polled anything.
+	unsure int32
 }
 
 type assignment uint8
@@ -20,11 +23,14 @@ const (
 	subscribed // by the server, which may take them away and give others at any time
 )
 
-// position is a client's last offset of a log, the action that saw it, and how it got the log.
+// position is a client's last offset of a log, the action that saw it, and how it got the log. Later
+// polls of unknown outcome may have moved the client as far as reach. unsure is the client's count
+// of them at that time.
 type position struct {
-	offset int64
-	in     int32
-	by     assignment
+	offset, reach int64
+	in            int32
+	unsure        int32
+	by            assignment
 }
 
 type saved struct {
@@ -55,7 +61,7 @@ func (j *journal) positions(f *findings) {
 			c.move(a, m)
 			continue
 		}
-		c.before = c.before[:0]
+		c.before, c.sentBefore = c.before[:0], c.sentBefore[:0]
 		for s := range j.stepsOf(i) {
 			if s.send() {
 				j.sendStep(c, i, s, f)
@@ -63,15 +69,35 @@ func (j *journal) positions(f *findings) {
 				j.pollStep(c, i, s, f)
 			}
 		}
-		if !a.by.Acknowledged() { // it polls the same again
-			for n := len(c.before) - 1; n >= 0; n-- {
-				if b := &c.before[n]; b.known {
-					c.polled[b.on] = b.at
-				} else {
-					delete(c.polled, b.on)
-				}
-			}
+		if !a.by.Acknowledged() {
+			c.undo(a)
 		}
+	}
+}
+
+// undo takes a client back to where it was before an action that was not acknowledged: it polls the
+// same again. If the outcome is unknown, it may also go on from where the action got.
+func (c *client) undo(a *action) {
+	for n := len(c.before) - 1; n >= 0; n-- {
+		b, got := &c.before[n], c.polled[c.before[n].on]
+		if !b.known {
+			delete(c.polled, b.on)
+			continue
+		}
+		if a.by.Possible() {
+			b.at.reach = max(b.at.reach, got.reach)
+		}
+		c.polled[b.on] = b.at
+	}
+	for n := len(c.sentBefore) - 1; n >= 0; n-- {
+		if b := &c.sentBefore[n]; b.known {
+			c.sent[b.on] = b.at
+		} else {
+			delete(c.sent, b.on)
+		}
+	}
+	if a.by.Possible() && a.blind {
+		c.unsure++
 	}
 }
 
@@ -99,7 +125,8 @@ func (c *client) move(a *action, m move) {
 	maps.DeleteFunc(c.sent, left)
 }
 
-// sendStep compares a sent value with the previous one, of the same or an acknowledged action.
+// sendStep compares a sent value with the previous one, of the same or an acknowledged action. A send
+// of unknown outcome may get its place late, after those that follow it.
 func (j *journal) sendStep(c *client, i int32, s step, f *findings) {
 	m, seen := j.messageOf(s)
 	a, offset := j.all.at(i), seen.offset
@@ -110,10 +137,13 @@ func (j *journal) sendStep(c *client, i int32, s step, f *findings) {
 		return
 	}
 	last, known := c.sent[m.on]
+	if last.in != i || !known {
+		c.sentBefore = append(c.sentBefore, saved{m.on, last, known})
+	}
 	if known && last.offset >= offset && last.in == i {
 		f.add(kindInnerSendBack, &a.by, "sent %s to key %s, which got the offset %d, after what it had sent there before got %d",
 			m.value, m.on.key, offset, last.offset)
-	} else if known && last.offset >= offset && j.all.at(last.in).by.Acknowledged() {
+	} else if known && last.offset >= offset {
 		f.add(kindSendBack, &a.by, "sent %s to key %s, which got the offset %d, after %s had got %d for what it sent before",
 			m.value, m.on.key, offset, &j.all.at(last.in).by, last.offset)
 	}
@@ -124,7 +154,7 @@ func (j *journal) sendStep(c *client, i int32, s step, f *findings) {
 func (j *journal) pollStep(c *client, i int32, s step, f *findings) {
 	m, seen := j.messageOf(s)
 	last, known := c.polled[m.on]
-	c.polled[m.on] = position{seen.offset, i, c.assignment}
+	c.polled[m.on] = position{offset: seen.offset, reach: seen.offset, in: i, unsure: c.unsure, by: c.assignment}
 	inner := known && last.in == i
 	if !inner {
 		c.before = append(c.before, saved{m.on, last, known})
@@ -143,7 +173,13 @@ func (j *journal) pollStep(c *client, i int32, s step, f *findings) {
 		f.add(back, &j.all.at(i).by, "polled %s at offset %d of key %s, after %s had polled offset %d", value, seen.offset, m.on.key, before, last.offset)
 		return
 	}
-	next, _ := slices.BinarySearch(m.on.offsets, last.offset+1)
+	if last.unsure != c.unsure {
+		return
+	}
+	next, _ := slices.BinarySearch(m.on.offsets, last.reach+1)
+	if next == len(m.on.offsets) {
+		return
+	}
 	if at := m.on.offsets[next]; at < seen.offset {
 		f.add(skip, &j.all.at(i).by, "polled %s at offset %d of key %s, after %s had polled offset %d, and skipped %s at offset %d",
 			value, seen.offset, m.on.key, before, last.offset, j.messages.at(m.on.standing[next]).value, at)

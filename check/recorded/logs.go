@@ -30,6 +30,8 @@ const (
 	kindLogG2         = "G2"
 )
 
+const wordPoll = "poll"
+
 // noOffset is the offset of a send that was told none.
 const noOffset = -1
 
@@ -61,6 +63,8 @@ type action struct {
 	end int32
 	// committed means that its sends are in the logs: acknowledged, or unknown and one was polled.
 	committed bool
+	// blind means that it polled and has no answer to a poll.
+	blind bool
 }
 
 // move is an action that may change a client's position, with the keys that it names.
@@ -99,7 +103,7 @@ func newLog(_, model string) *judge {
 	j.pollsInOrder = j.pollsComplete || model == string(cycle.ReadCommitted)
 	j.sendsInOrder = j.pollsInOrder || model == string(cycle.ReadUncommitted)
 	return &judge{[]function{
-		{word: "send", take: j.act}, {word: "poll", take: j.act}, {word: "txn", take: j.act},
+		{word: "send", take: j.act}, {word: wordPoll, take: j.act}, {word: "txn", take: j.act},
 		{word: "assign", take: j.move}, {word: "subscribe", take: j.move}, {word: "crash", take: j.move},
 		{word: "debug-topic-partitions", take: j.move, hidden: true},
 	}, j.result}
@@ -136,15 +140,18 @@ func (j *journal) act(o *exchange.Operation, by Operation) error {
 		return unfit("steps such as [[:send 1 2] [:poll]]")
 	}
 	j.did = j.did[:0]
+	blind := false
 	for i := range did.Items {
-		if err := j.step(&by, &did.Items[i]); err != nil {
+		v := &did.Items[i]
+		if err := j.step(&by, v); err != nil {
 			return err
 		}
+		blind = blind || v.Items[0].Word() == wordPoll && (len(v.Items) == 1 || v.Items[1].IsNil())
 	}
 	for _, s := range j.did {
 		j.steps.add(s)
 	}
-	j.all.add(action{by: by, end: j.steps.len})
+	j.all.add(action{by: by, end: j.steps.len, blind: blind})
 	return nil
 }
 
@@ -158,7 +165,7 @@ func (j *journal) step(by *Operation, v *exchange.Value) error {
 			return unfit("a send such as [:send 1 2], answered with [:send 1 [0 2]]")
 		}
 		return j.send(by, v.Items[1].Atom, &v.Items[2])
-	case "poll":
+	case wordPoll:
 		if len(v.Items) == 1 || v.Items[1].IsNil() {
 			return nil
 		}

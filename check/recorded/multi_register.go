@@ -10,8 +10,11 @@ import (
 	"assay/history/exchange"
 )
 
-// mostRegisters bounds the states of the registers kept at one time.
+// mostRegisters bounds the states of the registers kept at one time, besides their memory.
 const mostRegisters = 100_000
+
+// roomOfState is what a state takes besides its registers, in bytes: in two maps and a list.
+const roomOfState = 200
 
 // registers judges transactions that read and write several registers, which are nil at first
 // (knossos.model, multi-register). All must fit in one order that keeps real time, in which each
@@ -24,6 +27,7 @@ type registers struct {
 	values          map[exchange.Atom]int32
 	failed, unknown int64
 	read            bool
+	memory          int // for the search, in bytes
 }
 
 // registerStep is one read or write of a transaction. The value 0 is nil.
@@ -40,8 +44,10 @@ type transaction struct {
 }
 
 // newMultiRegister judges a :txn of steps such as [:read k nil] or [:write k v] (or :r and :w).
-func newMultiRegister() *judge {
-	r := &registers{keys: map[exchange.Atom]int32{}, values: map[exchange.Atom]int32{{}: 0}}
+func newMultiRegister() *judge { return multiRegister(mostMemory) }
+
+func multiRegister(memory int) *judge {
+	r := &registers{keys: map[exchange.Atom]int32{}, values: map[exchange.Atom]int32{{}: 0}, memory: memory}
 	return &judge{[]function{{word: "txn", take: r.add}}, r.result}
 }
 
@@ -127,7 +133,9 @@ func (r *registers) result(ctx context.Context) check.Result {
 func (r *registers) search(ctx context.Context, f *findings) (missing string) {
 	var used slots
 	var flight [mostInFlight]*transaction
-	s := search[configuration]{present: map[configuration]bool{{registers: string(make([]byte, 4*len(r.keys)))}: true}, most: mostRegisters, steps: math.MaxInt}
+	size := 4*len(r.keys) + roomOfState
+	s := search[configuration]{present: map[configuration]bool{{registers: string(make([]byte, 4*len(r.keys)))}: true},
+		most: min(mostRegisters, r.memory/size), steps: math.MaxInt, turns: max(1, turnsOfSearch*roomOfState/size)}
 	next := func(c configuration, yield func(configuration)) {
 		(used &^ c.done).each(func(slot int) {
 			if after, ok := apply(c.registers, flight[slot].steps); ok {

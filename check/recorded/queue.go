@@ -51,7 +51,8 @@ func (u *identifiers) result(context.Context) check.Result {
 // queue judges a queue regardless of order (jepsen.checker/queue with an unordered queue). Each
 // element that came out must have been put in before, and at least as often. As a total queue
 // (jepsen.checker/total-queue) every acknowledged element must come out; the history must then
-// end with an empty queue, by a :drain or by enough :dequeues.
+// end with an empty queue, by a :drain or by enough :dequeues. A total queue may give an element
+// more often than it was put in, which is counted.
 type queue struct {
 	elements
 	name     string // "" is a total queue if there are drains
@@ -127,9 +128,13 @@ func (q *queue) result(context.Context) check.Result {
 	if q.total() {
 		name = "total-queue"
 	}
-	f := newFindings(append(append([]string{kindLost}, q.words.kinds()...), kindDuplicate)...)
+	kinds := append([]string{kindLost}, q.words.kinds()...)
+	if !q.total() {
+		kinds = append(kinds, kindDuplicate)
+	}
+	f := newFindings(kinds...)
 	uses := make([]uses, len(q.of))
-	var recovered int64
+	var recovered, again int64
 	for i := range q.all {
 		if u := &uses[q.which[i]]; q.all[i].Possible() {
 			u.in = append(u.in, int32(i))
@@ -149,20 +154,45 @@ func (q *queue) result(context.Context) check.Result {
 	for n := range uses {
 		slices.SortFunc(uses[n].in, func(a, b int32) int { return byInvoke(&q.all[a], &q.all[b]) })
 		slices.SortFunc(uses[n].out, func(a, b int32) int { return byComplete(&q.dequeues[a].by, &q.dequeues[b].by) })
-		q.surplus(int32(n), &uses[n], f)
+		if q.surplus(int32(n), &uses[n], f) {
+			again++
+		}
 	}
 	missing := q.lost(uses, f)
 	detail := fmt.Sprintf("%s, %s, of which %s of an enqueue of unknown outcome", q.describe("enqueue"),
-		plural(len(q.dequeues), "dequeued element"), check.CountOrNone(recovered))
-	return f.result(name, detail, missing, len(q.dequeues) == 0, "nothing came out, so nothing can be said")
+		plural(len(q.dequeues), "dequeued element"), check.CountOrNone(recovered)) + f.summary()
+	if q.total() {
+		if again > 0 {
+			detail += fmt.Sprintf("; allowed, and found: %s came out more often than put in, which --test queue forbids", plural(again, "element"))
+		}
+		stricter := []string{q.words.failure, q.words.future}
+		if q.balanced(uses) {
+			stricter = append(stricter, kindLost)
+		}
+		detail += f.beyond("checker/total-queue", "compares counts and no times, and takes what failed to be put in for an element that may come out", stricter...)
+	} else {
+		detail += f.beyond("checker/queue", "takes what failed to be put in for an element that may come out", q.words.failure)
+	}
+	return f.resultAs(name, detail, missing, len(q.dequeues) == 0, "nothing came out, so nothing can be said")
+}
+
+// balanced reports whether each element came out as often as its enqueues were acknowledged.
+func (q *queue) balanced(all []uses) bool {
+	for n := range all {
+		if int(q.of[n].certain) > len(all[n].out) {
+			return false
+		}
+	}
+	return true
 }
 
 // uses lists the operations that put one element in, by invocation, and those that took it out,
 // by completion. Each that took it out needs one that put it in and had begun by then.
 type uses struct{ in, out []int32 }
 
-// surplus adds an element that came out more often than it had been begun to be put in.
-func (q *queue) surplus(n int32, u *uses, f *findings) {
+// surplus adds an element that came out more often than it had been begun to be put in. It reports
+// whether the element came out more often than it was ever put in.
+func (q *queue) surplus(n int32, u *uses, f *findings) (again bool) {
 	times := func(n int) string {
 		if n == 1 {
 			return "once"
@@ -183,12 +213,13 @@ func (q *queue) surplus(n int32, u *uses, f *findings) {
 			last = &q.dequeues[u.out[len(u.out)-1]].by
 			f.add(kindDuplicate, last, "took out %s, which had been put in %s and came out %s; the first to take it out was %s",
 				name, times(len(u.in)), times(len(u.out)), first)
-			return
+			return true
 		}
 		f.add(q.words.future, last, "took out %s, which then had come out %s, before %s began to put it in again; by then it had been put in %s, and the first to take it out was %s",
 			name, times(k+1), &q.all[u.in[begun]], times(begun), first)
-		return
+		return false
 	}
+	return false
 }
 
 // left returns the acknowledged enqueues of an element before the queue was emptied that no

@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"cmp"
 	"context"
 	"math/bits"
 )
@@ -13,7 +14,10 @@ type search[State comparable] struct {
 	present map[State]bool
 	most    int // states at one moment
 	steps   int // that may still be taken
+	turns   int // after which the context is asked; 0 is turnsOfSearch
 }
+
+const turnsOfSearch = 1024
 
 // reach replaces the present states by the ended states that they lead to. ended reports whether
 // an operation took effect in a state, and takes it out. reach returns false if there are too
@@ -24,8 +28,9 @@ func (s *search[State]) reach(ctx context.Context, ended func(*State) bool, next
 	for x := range s.present {
 		open = append(open, x)
 	}
+	ask := cmp.Or(s.turns, turnsOfSearch)
 	for turn := 0; len(open) > 0; turn++ {
-		if len(seen)+len(after) > s.most || s.steps < 0 || turn%1024 == 0 && ctx.Err() != nil {
+		if len(s.present)+len(seen)+len(after) > s.most || s.steps < 0 || turn%ask == 0 && ctx.Err() != nil {
 			return false
 		}
 		x := open[len(open)-1]

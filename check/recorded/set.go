@@ -13,9 +13,9 @@ const kindStale = "stale"
 
 // set judges a set, by its last reads or by all reads.
 //
-// The last reads are those that began after all additions, or else the very last one
-// (jepsen.checker/set). They must contain each acknowledged element, and nothing that was not
-// added.
+// The last reads are those that began after all additions, or else the very last one. None may
+// contain what was not added. The one that ended last must contain each acknowledged element
+// (jepsen.checker/set); what the others lack is counted, because a set may show elements late.
 //
 // Among all reads (jepsen.checker/set-full), an element is known from the acknowledgement of its
 // addition, or from the end of a read that saw it. It is:
@@ -93,37 +93,73 @@ func (s *set) result(context.Context) check.Result {
 	if s.every || s.fits && last > 0 {
 		return s.full()
 	}
+	return s.lastReads(last)
+}
+
+// lastReads judges the reads from this one on.
+func (s *set) lastReads(last int) check.Result {
 	f := newFindings(append([]string{kindLost}, s.words.kinds()...)...)
 	reads := s.reads[last:]
-	var present, recovered int64
+	final := 0 // the one that ended last
 	for i := range reads {
-		present, recovered = s.judge(&reads[i], f)
+		if reads[i].by.Complete >= reads[final].by.Complete {
+			final = i
+		}
 	}
-	detail, missing := fmt.Sprintf("%s, %s", s.describe("addition"), plural(len(reads), "last read"))+f.summary(), ""
+	var seen lastSeen
+	var late int64 // reads that lacked what the final one saw
+	for i := range reads {
+		if i != final && s.judge(&reads[i], f).lacks != nil {
+			late++
+		}
+	}
+	detail, missing := fmt.Sprintf("%s, %s", s.describe("addition"), plural(len(reads), "last read")), ""
 	if len(reads) == 0 {
 		missing = "the set was never read, so nothing can be said"
-	} else if f.Count() == 0 {
-		detail += fmt.Sprintf("; the last saw %s, %s of an addition of unknown outcome", plural(present, "element"), check.CountOrNone(recovered))
+	} else {
+		seen = s.judge(&reads[final], f)
+		s.addLost(seen.lacks, &reads[final].by, f)
 	}
+	if detail += f.summary(); f.Count() == 0 && len(reads) > 0 {
+		detail += fmt.Sprintf("; the last to end saw %s, %s of an addition of unknown outcome", plural(seen.present, "element"), check.CountOrNone(seen.recovered))
+	}
+	if late > 0 && f.Count(kindLost) == 0 {
+		detail += fmt.Sprintf("; %s acknowledged elements that the last to end saw, which --test set-full --model linearizable forbids",
+			check.Counted(late, "other missed", "others missed"))
+	}
+	detail += f.beyond("checker/set", "takes what failed to be put in, or was put in later, for an element that may be seen", s.words.failure, s.words.future)
 	return f.resultAs("set", detail, missing, s.tally.all() == 0, "nothing was added, so nothing was put to the test")
 }
 
-// judge judges one of the last reads: how many elements it saw, and how many unacknowledged ones.
-func (s *set) judge(read *setRead, f *findings) (present, recovered int64) {
+// lastSeen is what one of the last reads saw: how many elements, and how many unacknowledged ones.
+type lastSeen struct {
+	present, recovered int64
+	lacks              []int32 // elements acknowledged before it began that it did not see
+}
+
+// judge judges one of the last reads, but not what it lacks.
+func (s *set) judge(read *setRead, f *findings) (r lastSeen) {
 	seen := make([]bool, len(s.of))
 	for _, n := range s.resolve(read, f) {
 		seen[n] = true
-		present++
+		r.present++
 		if s.of[n].certain == 0 {
-			recovered++
+			r.recovered++
 		}
 	}
 	for n := range s.of {
 		if by := s.of[n].acknowledged; !seen[n] && by >= 0 && s.all[by].Before(&read.by) {
-			f.add(kindLost, &s.all[by], "put %s in, which was acknowledged, but %s, begun later, did not see it", s.element(s.names[n]), &read.by)
+			r.lacks = append(r.lacks, int32(n))
 		}
 	}
-	return present, recovered
+	return r
+}
+
+func (s *set) addLost(lacks []int32, read *Operation, f *findings) {
+	for _, n := range lacks {
+		by := &s.all[s.of[n].acknowledged]
+		f.add(kindLost, by, "put %s in, which was acknowledged, but %s, begun later, did not see it", s.element(s.names[n]), read)
+	}
 }
 
 // resolve returns the elements that a read saw, each once, and adds those it cannot have seen.
@@ -180,8 +216,9 @@ func (s *set) full() check.Result {
 		}
 	}
 	detail := fmt.Sprintf("%s, %s; %s stable, %s stale, %s never read", s.describe("addition"),
-		plural(len(s.reads), "read"), check.CountOrNone(stable), check.CountOrNone(stale), check.CountOrNone(unread))
-	return f.result("set-full", detail, "", stable == 0, "no element was ever known to stay, so nothing can be said")
+		plural(len(s.reads), "read"), check.CountOrNone(stable), check.CountOrNone(stale), check.CountOrNone(unread)) + f.summary()
+	detail += f.beyond("checker/set-full", "looks only for elements that were put in and are missed", append(s.words.kinds(), kindDuplicate)...)
+	return f.resultAs("set-full", detail, "", stable == 0, "no element was ever known to stay, so nothing can be said")
 }
 
 // timelines goes through the reads backwards. For each element it follows the reads that saw it,

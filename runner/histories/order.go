@@ -6,6 +6,7 @@ import (
 
 	"assay/check"
 	"assay/check/cycle"
+	"assay/history/exchange"
 	"assay/report"
 )
 
@@ -25,16 +26,23 @@ func sayWhatOrderIsUnknown(h *report.History, unnamed, uninvoked bool) {
 	text := strings.Join(missing, "; ")
 	h.Detail += "; " + text
 	if h.Verdict == check.Valid && restsOnOrder(h, unnamed, uninvoked) {
-		h.Verdict, h.Reason = check.Unknown, text+": "+h.Model+" was not put to the test. Name a weaker model with --model, or record the whole history"
+		advice := "Name a weaker model with --model, or record the whole history"
+		if kind := h.Kind; kind != exchange.ListAppend.String() && kind != exchange.ReadWrite.String() {
+			advice = "Record invocations, and the process of each operation"
+		}
+		h.Verdict, h.Reason = check.Unknown, text+": "+h.Model+" was not put to the test. "+advice
 	}
 }
 
-// restsOnOrder reports whether the model depends on an order that the history does not tell.
+// restsOnOrder reports whether the rule or the model depends on an order that the history does not tell.
 func restsOnOrder(h *report.History, unnamed, uninvoked bool) bool {
+	if h.Kind != exchange.ListAppend.String() && h.Kind != exchange.ReadWrite.String() {
+		blind := []string{exchange.Bank.String(), "unique-ids", "long-fork", "sequential", "adya-g2", "causal"} // to real time
+		return uninvoked && !slices.Contains(blind, h.Kind) || unnamed && h.Kind == "kafka"
+	}
 	model, err := cycle.ParseModel(h.Model)
 	if err != nil {
-		ofTime := []string{modelLinearizable, "mutex", "owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex", "multi-register", "key-value"}
-		return uninvoked && slices.Contains(ofTime, h.Model)
+		return true
 	}
 	ofTime := model.Includes(cycle.StrongReadUncommitted)
 	ofClients := model.Includes(cycle.SessionReadUncommitted) || model.Includes(cycle.Causal)
