@@ -36,15 +36,17 @@ func newDistribution(digits int) *distribution {
 
 // record counts a time in nanoseconds. Negative times count as 0, times beyond MaxTrackable as
 // MaxTrackable. outside counts both.
-func (d *distribution) record(nanos int64) {
+func (d *distribution) record(nanos int64) { d.recordTimes(nanos, 1) }
+
+func (d *distribution) recordTimes(nanos, times int64) {
 	tracked := min(max(nanos, 0), int64(MaxTrackable))
 	if tracked != nanos {
-		d.outside++
+		d.outside += times
 	}
-	if d.histogram.RecordValue(tracked) != nil {
+	if d.histogram.RecordValues(tracked, times) != nil {
 		return // only a total beyond 2^63 is refused
 	}
-	d.sum += float64(max(nanos, 0))
+	d.sum += float64(max(nanos, 0)) * float64(times)
 	d.max = max(d.max, nanos)
 }
 

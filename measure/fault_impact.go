@@ -16,9 +16,10 @@ type FaultPeriod struct {
 
 // overlaps reports whether [from, to) and the period have a moment in common. The moment of healing
 // belongs to the period only if it is the period's only moment.
-func (d FaultPeriod) overlaps(from, to int64) bool {
-	return from < max(d.Healed, d.Injected+1) && to > d.Injected
-}
+func (d FaultPeriod) overlaps(from, to int64) bool { return from < d.end() && to > d.Injected }
+
+// end is the first moment after the period.
+func (d FaultPeriod) end() int64 { return max(d.Healed, d.Injected+1) }
 
 // Impact is a fault's effect on the work. Times are nanoseconds since the start of the run.
 type Impact struct {
@@ -76,12 +77,14 @@ func (i Impact) RecoveredAfter() int64 {
 }
 
 // ImpactFinder finds the impact of each fault in one pass over the history. Attempts come nearly in
-// the order of their ends, as recorded. Its memory does not grow with the run. It is not safe for
-// concurrent use.
+// the order of their ends, as recorded. Its memory does not grow with the run, and an attempt costs
+// as much as the faults that acted during it. It is not safe for concurrent use.
 type ImpactFinder struct {
 	scope         Scope
-	stretches     []*faultImpact
+	periods       *faultPeriods
+	stretches     []*faultImpact // in the order of the faults
 	writes, reads lastSuccess
+	outage        Gap // of writes in the measured part
 }
 
 type lastSuccess struct {
@@ -98,7 +101,7 @@ type faultImpact struct {
 
 // NewImpactFinder returns an ImpactFinder for these faults of a run of this scope.
 func NewImpactFinder(scope Scope, disturbances []FaultPeriod) *ImpactFinder {
-	e := &ImpactFinder{scope: scope}
+	e := &ImpactFinder{scope: scope, periods: newFaultPeriods(disturbances)}
 	for _, d := range disturbances {
 		e.stretches = append(e.stretches, &faultImpact{Impact{FaultPeriod: d, stalls: scope.Stalls}, map[errorKey]int64{}})
 	}
@@ -107,7 +110,10 @@ func NewImpactFinder(scope Scope, disturbances []FaultPeriod) *ImpactFinder {
 
 // Write takes an attempt of an operation that writes.
 func (e *ImpactFinder) Write(op *history.Op) {
-	e.add(op, &e.writes, func(s *faultImpact) (*Gap, *Call) { return &s.Writes, &s.LongestWrite })
+	found, some := e.add(op, &e.writes, func(s *faultImpact) (*Gap, *Call) { return &s.Writes, &s.LongestWrite })
+	if measured := e.measured(found); some && found.To > e.scope.MeasureStart && (!e.outage.Known || measured.Length() > e.outage.Length()) {
+		e.outage = measured
+	}
 }
 
 // Read takes an attempt of an operation that only reads.
@@ -115,44 +121,56 @@ func (e *ImpactFinder) Read(op *history.Op) {
 	e.add(op, &e.reads, func(s *faultImpact) (*Gap, *Call) { return &s.Reads, &s.LongestRead })
 }
 
-func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, of func(*faultImpact) (*Gap, *Call)) {
+// add returns the time without a success that the attempt ends, if it ends one in which something
+// was asked for.
+func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, of func(*faultImpact) (*Gap, *Call)) (found Gap, some bool) {
 	success := op.Outcome == history.Committed || op.Outcome == history.Rejected || op.Last && op.Final == history.Committed
-	for _, s := range e.stretches {
-		_, longest := of(s)
-		s.attempt(op, success, longest)
-	}
+	e.periods.overlapping(op.Start, op.End, func(i int) bool {
+		_, longest := of(e.stretches[i])
+		e.stretches[i].attempt(op, success, longest)
+		return true
+	})
 	p.known = true
 	if !success {
 		p.failed = max(p.failed, op.End)
 	}
 	if !success || op.End <= p.last {
-		return
+		return Gap{}, false
 	}
-	found := Gap{From: p.last, To: op.End, Known: true, Stalled: e.scope.Stalls.Within(p.last, op.End)}
+	found = Gap{From: p.last, To: op.End, Known: true, Stalled: e.scope.Stalls.Within(p.last, op.End)}
 	p.last, p.longest = op.End, max(p.longest, found.Length())
 	if found.From >= e.scope.MeasureEnd {
-		return // nothing was asked for
+		return Gap{}, false // nothing was asked for
 	}
-	for _, s := range e.stretches {
-		gap, _ := of(s)
-		s.keepLongest(found, gap)
-	}
+	e.periods.overlapping(found.From, found.To, func(i int) bool {
+		if gap, _ := of(e.stretches[i]); !gap.Known || found.Length() > gap.Length() {
+			*gap = found
+		}
+		return true
+	})
+	return found, true
 }
 
-func (s *faultImpact) keepLongest(found Gap, longest *Gap) {
-	if !s.overlaps(found.From, found.To) {
-		return
+// measured is a gap without its part before the measured part. Its end may be after the measured
+// part: until then the operations under way had no success.
+func (e *ImpactFinder) measured(g Gap) Gap {
+	g.From = max(g.From, e.scope.MeasureStart)
+	g.Stalled = e.scope.Stalls.Within(g.From, g.To)
+	return g
+}
+
+// Outage is the longest time in the measured part without a successful write.
+func (e *ImpactFinder) Outage() Gap {
+	longest, rest := e.outage, e.writes.rest(e.scope.Stalls, e.scope.MeasureEnd)
+	longest.Known = e.writes.known
+	if rest = e.measured(rest); e.writes.known && rest.Length() > longest.Length() {
+		return rest
 	}
-	if !longest.Known || found.Length() > longest.Length() {
-		*longest = found
-	}
+	return longest
 }
 
 // attempt takes an attempt that was under way while the fault acted or before work went on again.
 func (s *faultImpact) attempt(op *history.Op, success bool, longest *Call) {
-	if !s.overlaps(op.Start, op.End) {
-		return
-	}
 	*longest = longest.longer(Call{op.End - op.Start - s.stalls.Within(op.Start, op.End), op.Error == history.ClassHung})
 	if success {
 		return
@@ -174,13 +192,18 @@ func (e *ImpactFinder) Impacts() []Impact {
 	return all
 }
 
-// close adds the gap still open at the end, if it overlaps the fault and is the longest. Without a
-// failure in it, it may be only a pause of arrivals. Clients that hang for good leave no record,
-// but a gap longer than any before.
+// rest is the time from the last success to the end. Without a failure in it, it may be only a
+// pause of arrivals. Clients that hang for good leave no record, but a gap longer than any before.
+func (p lastSuccess) rest(stalls Stalls, end int64) Gap {
+	g := Gap{From: p.last, To: end, Known: true, Stalled: stalls.Within(p.last, end)}
+	g.Open = p.failed > p.last || g.Length() > 2*p.longest
+	return g
+}
+
+// close adds the gap still open at the end, if it overlaps the fault and is the longest.
 func (p lastSuccess) close(s *faultImpact, longest Gap, end int64) Gap {
 	longest.Known = p.known
-	rest := Gap{From: p.last, To: end, Known: true, Stalled: s.stalls.Within(p.last, end)}
-	rest.Open = p.failed > p.last || rest.Length() > 2*p.longest
+	rest := p.rest(s.stalls, end)
 	if p.known && s.overlaps(rest.From, end) && rest.Length() > longest.Length() {
 		return rest
 	}

@@ -60,6 +60,33 @@ func TestImpactThatNeverEnds(t *testing.T) {
 	}
 }
 
+// TestAnOutageBeginsWithTheMeasuredPart: nothing succeeds from 1 s to 4 s, and the measured part
+// begins at 3 s. Of an outage at its end all is seen.
+func TestAnOutageBeginsWithTheMeasuredPart(t *testing.T) {
+	scope := Scope{MeasureStart: 3000 * ms, MeasureEnd: 10_000 * ms}
+	for name, c := range map[string]struct {
+		scope Scope
+		ends  []int64
+		want  Gap
+	}{
+		"in the warm-up":        {scope, []int64{500, 1000, 4000, 4500, 9999}, Gap{From: 4500 * ms, To: 9999 * ms, Known: true}},
+		"from the warm-up on":   {scope, []int64{1000, 4000, 4500, 5000, 5500, 6000, 6500, 7000, 7500, 8000, 8500, 9000, 9500, 10_000}, Gap{From: 3000 * ms, To: 4000 * ms, Known: true}},
+		"over the end":          {scope, []int64{3000, 6000, 9000, 9500, 14_000}, Gap{From: 9500 * ms, To: 14_000 * ms, Known: true}},
+		"nothing after warm-up": {scope, []int64{500}, Gap{From: 3000 * ms, To: 10_000 * ms, Known: true, Open: true}},
+		"no write":              {scope, nil, Gap{}},
+		"cut in the warm-up":    {Scope{MeasureStart: 3000 * ms, MeasureEnd: 3000 * ms}, []int64{500, 1000}, Gap{Known: true}},
+		"assay did not run":     {Scope{MeasureStart: 3000 * ms, MeasureEnd: 10_000 * ms, Stalls: Stalls{{From: 1000 * ms, To: 3900 * ms}}}, []int64{1000, 4000, 9000}, Gap{From: 4000 * ms, To: 9000 * ms, Known: true}},
+	} {
+		e := NewImpactFinder(c.scope, nil)
+		for _, at := range c.ends {
+			e.Write(call(at-1, at, history.Committed, ""))
+		}
+		if got := e.Outage(); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
 func TestWhatFaultsDoMakesNothingInvalid(t *testing.T) {
 	scope := Scope{MeasureStart: 0, MeasureEnd: int64(40 * time.Second), End: int64(40 * time.Second)}
 	s := NewSummary(scope)

@@ -1,10 +1,6 @@
 package measure
 
-import (
-	"slices"
-
-	"assay/history"
-)
+import "assay/history"
 
 // faultWindow is a part of the run relative to its faults.
 type faultWindow uint8
@@ -30,6 +26,7 @@ func faultWindows() map[string]faultWindow {
 type FaultWindows struct {
 	scope   Scope
 	periods []FaultPeriod
+	ordered *faultPeriods
 	of      [afterFaults + 1]*windowSummary
 }
 
@@ -37,11 +34,12 @@ type windowSummary struct {
 	latency, service *distribution
 	measured         history.Counts
 	committed        int64
+	unserved         unserved
 }
 
 // NewFaultWindows returns empty windows of a run of this scope with these faults.
 func NewFaultWindows(scope Scope, periods []FaultPeriod) *FaultWindows {
-	w := &FaultWindows{scope: scope, periods: periods}
+	w := &FaultWindows{scope: scope, periods: periods, ordered: newFaultPeriods(periods)}
 	if len(periods) == 0 {
 		return w
 	}
@@ -71,6 +69,13 @@ func (w *FaultWindows) Add(op *history.Op) {
 	}
 }
 
+// Unserved takes arrivals that never started.
+func (w *FaultWindows) Unserved(some Unserved) {
+	if len(w.periods) > 0 {
+		w.of[w.window(some.Due, max(w.scope.MeasureEnd, some.Due+1))].unserved.add(w.scope.MeasureEnd-some.Due, some.Count)
+	}
+}
+
 // Around are the figures before the first fault and while any acted.
 func (w *FaultWindows) Around() (before, during Figures) {
 	all := w.Figures()
@@ -79,43 +84,30 @@ func (w *FaultWindows) Around() (before, during Figures) {
 
 // window returns the window of [from, to), or wholeRun if it is in none.
 func (w *FaultWindows) window(from, to int64) faultWindow {
-	if slices.ContainsFunc(w.periods, func(p FaultPeriod) bool { return p.overlaps(from, to) }) {
-		return duringFaults
-	}
-	first, last := w.ends()
 	switch {
-	case from < first:
+	case w.ordered.any(from, to):
+		return duringFaults
+	case from < w.ordered.first:
 		return beforeFaults
-	case from >= last:
+	case from >= w.ordered.last:
 		return afterFaults
 	}
 	return wholeRun
 }
 
-// ends are the first injection and the last healing.
-func (w *FaultWindows) ends() (first, last int64) {
-	first, last = w.periods[0].Injected, w.periods[0].Healed
-	for _, p := range w.periods[1:] {
-		first, last = min(first, p.Injected), max(last, p.Healed)
-	}
-	return first, last
-}
-
 // length is a window's length within the measured part, in nanoseconds.
 func (w *FaultWindows) length(of faultWindow) int64 {
-	first, last := w.ends()
 	within := func(from, to int64) int64 {
 		return max(0, min(to, w.scope.MeasureEnd)-max(from, w.scope.MeasureStart))
 	}
 	switch of {
 	case beforeFaults:
-		return within(w.scope.MeasureStart, first)
+		return within(w.scope.MeasureStart, w.ordered.first)
 	case afterFaults:
-		return within(last, w.scope.MeasureEnd)
+		return within(w.ordered.last, w.scope.MeasureEnd)
 	}
-	sorted := slices.SortedFunc(slices.Values(w.periods), func(a, b FaultPeriod) int { return int(a.Injected - b.Injected) })
 	total, end := int64(0), int64(0)
-	for _, p := range sorted { // faults may overlap
+	for _, p := range w.ordered.ordered { // faults may overlap
 		total += within(max(p.Injected, end), p.Healed)
 		end = max(end, p.Healed)
 	}
@@ -131,7 +123,8 @@ func (w *FaultWindows) Figures() map[faultWindow]Figures {
 	all := map[faultWindow]Figures{}
 	for _, of := range faultWindows() {
 		s := w.of[of]
-		f := Figures{Scope: w.scope, Measured: s.measured, Latency: s.latency.latency(), ServiceTime: s.service.latency()}
+		f := Figures{Scope: w.scope, Measured: s.measured, Latency: s.latency.latency(), ServiceTime: s.service.latency(),
+			Arrivals: s.unserved.arrivals(s.latency, s.measured.Total())}
 		f.Throughput.Seconds = float64(w.length(of)) / 1e9
 		if f.Throughput.Seconds > 0 {
 			f.Throughput.PerSecond = float64(s.committed) / f.Throughput.Seconds

@@ -17,6 +17,8 @@ type metric struct {
 	// it for one interval of the series; nil if the series lacks it.
 	whole func(f *Figures) (value float64, ok bool)
 	point func(s *Series, i int) (value float64, ok bool)
+	// arrivals bounds whole if arrivals never started; nil if they do not matter to it.
+	arrivals func(f *Figures) (least, most float64)
 }
 
 func metrics() []metric {
@@ -30,6 +32,12 @@ func metrics() []metric {
 			name: l.Name, alias: l.alias, unit: unitMillis,
 			whole: func(f *Figures) (float64, bool) { return l.Of(&f.Latency), f.Latency.Count > 0 },
 			point: func(s *Series, i int) (float64, bool) { v := l.at(s)[i]; return v, v >= 0 },
+			arrivals: func(f *Figures) (float64, float64) {
+				if least := l.Of(&f.Arrivals.least); f.Arrivals.few() {
+					return least, least
+				}
+				return l.Of(&f.Arrivals.least), l.Of(&f.Arrivals.most)
+			},
 		})
 	}
 	for _, l := range LatencyMetrics() {
@@ -49,13 +57,22 @@ func metrics() []metric {
 		{"rejected", func(o history.Counts) int64 { return o.Rejected }},
 		{"failed", func(o history.Counts) int64 { return o.Failed }},
 		{"unknown", func(o history.Counts) int64 { return o.Unknown }},
-		{"errors", func(o history.Counts) int64 { return o.Failed + o.Unknown }},
+		{nameErrors, func(o history.Counts) int64 { return o.Failed + o.Unknown }},
 	} {
-		all = append(all, metric{
+		m := metric{
 			name: c.name, unit: unitOperations,
 			whole: func(f *Figures) (float64, bool) { return float64(c.of(f.Measured)), f.Measured.Total() > 0 },
 			point: func(s *Series, i int) (float64, bool) { return float64(c.of(s.outcomes(i))), true },
-		})
+		}
+		if c.name == nameErrors {
+			m.arrivals = func(f *Figures) (least, most float64) {
+				if least = float64(c.of(f.Measured)); f.Arrivals.few() {
+					return least, least
+				}
+				return least, least + float64(f.Arrivals.Unserved)
+			}
+		}
+		all = append(all, m)
 	}
 	return append(all, metric{
 		name: nameOutage, unit: unitMillis,
@@ -63,8 +80,12 @@ func metrics() []metric {
 	})
 }
 
-// nameOutage is a metric without windows: it is a time, not about operations.
-const nameOutage = "outage"
+const (
+	// nameOutage is a metric without windows: it is a time, not about operations.
+	nameOutage = "outage"
+	// nameErrors may count arrivals that never started.
+	nameErrors = "errors"
+)
 
 // LatencyMetric is one figure of a Latency, with its name in thresholds, gates and tables.
 type LatencyMetric struct {

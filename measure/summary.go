@@ -24,6 +24,9 @@ type Figures struct {
 	// Both are of committed operations due in the measured part.
 	Latency, ServiceTime Latency
 	Responses            ResponseTimes
+	// Arrivals are what thresholds take in place of Latency if arrivals never started; zero without
+	// them.
+	Arrivals Arrivals
 	// Corrected is meaningless for an open loop.
 	Corrected   Corrected
 	Uncommitted Latency
@@ -73,6 +76,7 @@ type Summary struct {
 	latencies, services                 *latencyBatches
 	timeline                            *timeline
 	steps                               *stepping
+	unserved                            unserved
 }
 
 type errorKey struct {
@@ -126,6 +130,9 @@ func (s *Summary) Add(op *history.Op) {
 	}
 }
 
+// Unserved takes arrivals that never started.
+func (s *Summary) Unserved(some Unserved) { s.unserved.add(s.scope.MeasureEnd-some.Due, some.Count) }
+
 // Count takes an attempt that counts for the run but not for throughput and latency. Add calls it.
 func (s *Summary) Count(op *history.Op) {
 	s.attempts++
@@ -165,8 +172,8 @@ func (s *Summary) Figures() Figures {
 	out := Figures{
 		Scope: s.scope, Outcomes: s.outcomes, Measured: s.measured, Distorted: s.distorted,
 		Attempts: s.attempts, Retried: s.retried, Settled: s.settled,
-		Responses: ResponseTimes{s.latency},
-		Latency:   s.latency.withCurve(), ServiceTime: s.service.withCurve(),
+		Responses: ResponseTimes{s.latency}, Arrivals: s.unserved.arrivals(s.latency, s.measured.Total()),
+		Latency: s.latency.withCurve(), ServiceTime: s.service.withCurve(),
 		Uncommitted: s.uncommitted.withCurve(), Lag: s.late.withCurve(),
 		Series: s.timeline.series(s.scope, 1), Merged: s.timeline.merged(s.scope), Steps: s.steps.steps(),
 		Corrected: corrected(s.latency, s.uncommitted),

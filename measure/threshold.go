@@ -43,6 +43,8 @@ func (e *ThresholdError) Error() string {
 //   - service.mean to service.max: the same of their service time
 //   - rejected, failed, unknown, errors (failed and unknown): operations with this end; VALUE is a
 //     number, or a share of all operations such as 1%
+//     Arrivals of an open loop that never started count in the response times and in errors. What
+//     they would have come to is not known, so the figure has a lower bound and perhaps no answer.
 //   - outage: the longest time without a successful write; VALUE is a time
 //
 // "before faults", "during faults" or "after faults" behind the value restricts any metric but
@@ -176,7 +178,22 @@ func (t Threshold) Judge(f Figures) ThresholdResult {
 	if out.AtLeast && out.Kept != t.within(math.Inf(1)) { // the whole outage may be longer and decide otherwise
 		out.Kept, out.Undecided = false, true
 	}
+	if t.metric.arrivals != nil && !t.worst && of.Arrivals.Unserved > 0 {
+		t.withArrivals(&of, &out)
+	}
 	return out
+}
+
+// withArrivals judges by all arrivals. If some never started, the figure is only known to lie
+// between two bounds.
+func (t Threshold) withArrivals(f *Figures, out *ThresholdResult) {
+	least, most := t.metric.arrivals(f)
+	least, _ = t.scaled(least, f.Arrivals.Total, true)
+	most, _ = t.scaled(most, f.Arrivals.Total, true)
+	out.Measured, out.AtLeast, out.Kept = least, least < most, t.within(least)
+	if t.within(most) != out.Kept {
+		out.Kept, out.Undecided = false, true
+	}
 }
 
 func (t Threshold) within(figure float64) bool {

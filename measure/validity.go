@@ -57,7 +57,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		MinMeasured: time.Second, MinCommitted: 100, MaxErrorShare: 0.10, MaxCPUShare: 0.90,
 		MinWait: time.Millisecond, MaxWaitShare: 0.5, MaxWaitingClients: 0.5,
-		MaxOthers: 0.10, MaxSteal: 0.05, MaxStalled: 0.01, MaxUnservedShare: 0.01, MaxOwnShareP50: 0.10, MaxOwnShareP99: 0.25, OwnLagNoted: 50 * time.Microsecond,
+		MaxOthers: 0.10, MaxSteal: 0.05, MaxStalled: 0.01, MaxUnservedShare: MaxUnservedShare, MaxOwnShareP50: 0.10, MaxOwnShareP99: 0.25, OwnLagNoted: 50 * time.Microsecond,
 		SteadyMargin: 0.20, MinSteady: 10 * time.Second, MaxHalfWidth: 0.10,
 	}
 }
@@ -285,7 +285,7 @@ func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {
 	switch {
 	case float64(c.Unserved) <= limits.MaxUnservedShare*float64(arrivals):
 	case len(c.Impacts) > 0:
-		v.note("of %s %s never served, with faults acting", check.Counted(arrivals, "arrival", "arrivals"), check.Counted(c.Unserved, "was", "were"))
+		v.note("of %s %s never served, with faults acting: they are in no response time, and thresholds count how long they had waited", check.Counted(arrivals, "arrival", "arrivals"), check.Counted(c.Unserved, "was", "were"))
 	default:
 		v.refuse("schedule slipped: of %s %s never served (%.1f %%), and %g %% are allowed; lower the rate or add clients",
 			check.Counted(arrivals, "arrival", "arrivals"), check.Counted(c.Unserved, "was", "were"), 100*float64(c.Unserved)/float64(arrivals), 100*limits.MaxUnservedShare)

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"assay/check"
 	"assay/history"
@@ -64,6 +63,16 @@ func (s *Survey) scope() (measure.Scope, error) {
 	return scan.Scope(), nil
 }
 
+// cut is why the run ended early, if its history says so.
+func (s *Survey) cut() (why string) {
+	for _, e := range s.Events {
+		if e.Name == history.EventCut {
+			why = e.Detail
+		}
+	}
+	return why
+}
+
 // Enter computes the figures and enters them into a result that already has the run's load,
 // cluster, client and notes. It fails if the history cannot be read.
 func (a Asked) Enter(r *report.Result, h History) (measure.Figures, error) {
@@ -71,31 +80,27 @@ func (a Asked) Enter(r *report.Result, h History) (measure.Figures, error) {
 	var (
 		faults record.Log
 		rounds record.Rounds
-		cut    string
 	)
 	first, err := h.firstPass(ramp)
 	for _, e := range first.Events {
 		err = errors.Join(err, faults.Event(e), rounds.Event(e))
-		if e.Name == history.EventCut {
-			cut = e.Detail
-		}
 	}
 	scope, unread := first.scope()
 	if err = errors.Join(err, unread); err != nil {
 		return measure.Figures{}, err
 	}
 	if h.Cut && scope.Cut == "" || !first.Ending.Whole {
-		scope.Cut = cmp.Or(cut, h.whyCut())
+		scope.Cut = cmp.Or(first.cut(), h.whyCut())
 	}
 	summary := measure.NewSummary(scope)
 	ramp.windows = measure.NewRamp(scope, ramp.starts)
 	acted, indexes := faults.Acted(scope.Known)
-	// The measured part is the last period: its impact is the longest outage.
-	periods := slices.Concat(acted, []measure.FaultPeriod{{Injected: scope.MeasureStart, Healed: scope.MeasureEnd}})
-	effect, measures := measure.NewImpactFinder(scope, periods), a.Workload.Measures
+	effect, measures := measure.NewImpactFinder(scope, acted), a.Workload.Measures
 	felt := newFelt(scope, faults.Faults, acted, indexes)
 	byRound, kinds := measure.NewRounds(rounds.Scopes, scope.Stalls, a.Workload.Tasks), newKinds(a.Operations, scope)
+	waiting := measure.NewWaiting(scope, clientsByProcess(r))
 	_, err = history.Read(h.Path, history.Visitor{AsMeasured: true, Bare: true, Op: func(op *history.Op) error {
+		waiting.Add(op)
 		switch apart := byRound.Add(op); {
 		case measures != nil && !measures(op.Kind):
 			effect.Read(op)
@@ -113,8 +118,12 @@ func (a Asked) Enter(r *report.Result, h History) (measure.Figures, error) {
 	if err != nil {
 		return measure.Figures{}, err
 	}
+	for _, some := range waiting.Unserved(r.Load.Unserved) {
+		summary.Unserved(some)
+		felt.all.Unserved(some)
+	}
 	figures, impacts := summary.Figures(), effect.Impacts()
-	figures.Outage, figures.ByFaults, impacts = impacts[len(acted)].Writes, felt.all.Figures(), impacts[:len(acted)]
+	figures.Outage, figures.ByFaults = effect.Outage(), felt.all.Figures()
 	figures.LeaveOutFaults(impacts)
 	if len(rounds.Scopes) > 0 {
 		figures.Throughput.Low, figures.Throughput.High = nil, nil
@@ -133,6 +142,21 @@ func (a Asked) Enter(r *report.Result, h History) (measure.Figures, error) {
 		r.Thresholds = append(r.Thresholds, t.Judge(figures))
 	}
 	return figures, nil
+}
+
+// clientsByProcess is the number of working clients of each process; observers follow after them.
+// It is nil if all arrivals were served.
+func clientsByProcess(r *report.Result) (all []int) {
+	if r.Load.Unserved == 0 {
+		return nil
+	}
+	for _, a := range r.Agents {
+		all = append(all, a.Clients)
+	}
+	if len(all) == 0 {
+		all = []int{r.Load.Clients}
+	}
+	return all
 }
 
 // firstPass surveys a history, if necessary, and finds when the clients of a ramp began.

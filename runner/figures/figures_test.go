@@ -93,3 +93,24 @@ func TestAHistoryThatWasCut(t *testing.T) {
 		t.Error("a history that is not there has figures")
 	}
 }
+
+// TestArrivalsThatNeverStarted: what was served of an open loop took 1 ms; the rest waited for up
+// to a tenth of a second until the end.
+func TestArrivalsThatNeverStarted(t *testing.T) {
+	fault, err := json.Marshal(record.Fault{Number: 1, Action: "kill", Target: "n1", Nodes: []string{"n1"}, Injected: 3e9, Healed: 4e9, Proven: true})
+	expect.NoError(t, err)
+	path := written(t, history.Event{At: 4e9, Name: record.EventFault, Detail: string(fault)})
+	short, err := measure.ParseThreshold("p95<10ms")
+	expect.NoError(t, err)
+	for unserved, kept := range map[int64]bool{0: true, 50: false} {
+		for name, processes := range map[string][]report.Agent{"one process": nil, "two agents": {{Clients: 1}, {Clients: 1}}} {
+			asked := Asked{Load: load.Defaults(), Faults: true, Thresholds: []measure.Threshold{short}}
+			r := report.Result{Load: report.Load{Clients: 2, Loop: "open", Unserved: unserved}, Client: report.Client{CPUShare: -1}, Agents: processes}
+			f, err := asked.Enter(&r, History{Path: path})
+			expect.NoError(t, err)
+			if r.Thresholds[0].Kept != kept || f.Arrivals.Unserved != unserved {
+				t.Errorf("%d unserved of %s: %+v, %d counted", unserved, name, r.Thresholds, f.Arrivals.Unserved)
+			}
+		}
+	}
+}
