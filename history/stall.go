@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // EventStalled is a time in which assay did not run. Its Detail is a Stall.
@@ -16,6 +17,21 @@ type Stall struct {
 	// Busy is true if assay used the processors meanwhile: its own work starved it, and neither
 	// the process nor the machine stood still.
 	Busy bool `json:"busy,omitempty"`
+	// Processes is the number of processes that shared the run's clients, and Clients are the
+	// clients of the one that stood still. Both are empty for a run in one process.
+	Processes int             `json:"processes,omitempty"`
+	Clients   []ClientNumbers `json:"clients,omitempty"`
+}
+
+// ClientNumbers are Count clients, from number First on.
+type ClientNumbers struct {
+	First int `json:"first"`
+	Count int `json:"count"`
+}
+
+// Of reports whether the client stood still.
+func (s *Stall) Of(client int) bool {
+	return s.Processes == 0 || slices.ContainsFunc(s.Clients, func(n ClientNumbers) bool { return client >= n.First && client-n.First < n.Count })
 }
 
 // Event returns the event that keeps the stall.

@@ -1,7 +1,7 @@
 package load
 
 import (
-	"slices"
+	"reflect"
 	"testing"
 	"time"
 
@@ -29,7 +29,7 @@ func TestOwnClock(t *testing.T) {
 		{From: int64(95 * time.Millisecond), To: int64(1600 * time.Millisecond)},
 		{From: int64(1620 * time.Millisecond), To: int64(1800 * time.Millisecond), Busy: true},
 	}
-	if !slices.Equal(found, want) {
+	if !reflect.DeepEqual(found, want) {
 		t.Errorf("found %+v, want %+v", found, want)
 	}
 }

@@ -31,7 +31,7 @@ type Impact struct {
 	// Errors counts the attempts that did not commit, by class, from the injection until both
 	// writes and reads succeeded again.
 	Errors []ErrorCount
-	stalls Stalls
+	stalls Standstill
 }
 
 // Call is how long an attempt took.
@@ -59,7 +59,7 @@ type Gap struct {
 	Open bool
 	// Known is false if there were no operations of this kind.
 	Known bool
-	// Stalled is the part in which assay itself did not run, so that nothing could succeed.
+	// Stalled is the part in which no process of assay's ran, so that nothing could succeed.
 	Stalled int64
 }
 
@@ -73,7 +73,7 @@ func (i Impact) RecoveredAfter() int64 {
 	if i.Writes.Open || !i.Writes.Known {
 		return -1
 	}
-	return max(i.Writes.To-i.Injected-i.stalls.Within(i.Injected, i.Writes.To), 0)
+	return max(i.Writes.To-i.Injected-i.stalls.All.Within(i.Injected, i.Writes.To), 0)
 }
 
 // ImpactFinder finds the impact of each fault in one pass over the history. Attempts come nearly in
@@ -137,7 +137,7 @@ func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, of func(*faultImpact)
 	if !success || op.End <= p.last {
 		return Gap{}, false
 	}
-	found = Gap{From: p.last, To: op.End, Known: true, Stalled: e.scope.Stalls.Within(p.last, op.End)}
+	found = Gap{From: p.last, To: op.End, Known: true, Stalled: e.scope.Stalls.All.Within(p.last, op.End)}
 	p.last, p.longest = op.End, max(p.longest, found.Length())
 	if found.From >= e.scope.MeasureEnd {
 		return Gap{}, false // nothing was asked for
@@ -155,13 +155,13 @@ func (e *ImpactFinder) add(op *history.Op, p *lastSuccess, of func(*faultImpact)
 // part: until then the operations under way had no success.
 func (e *ImpactFinder) measured(g Gap) Gap {
 	g.From = max(g.From, e.scope.MeasureStart)
-	g.Stalled = e.scope.Stalls.Within(g.From, g.To)
+	g.Stalled = e.scope.Stalls.All.Within(g.From, g.To)
 	return g
 }
 
 // Outage is the longest time in the measured part without a successful write.
 func (e *ImpactFinder) Outage() Gap {
-	longest, rest := e.outage, e.writes.rest(e.scope.Stalls, e.scope.MeasureEnd)
+	longest, rest := e.outage, e.writes.rest(e.scope.Stalls.All, e.scope.MeasureEnd)
 	longest.Known = e.writes.known
 	if rest = e.measured(rest); e.writes.known && rest.Length() > longest.Length() {
 		return rest
@@ -171,7 +171,7 @@ func (e *ImpactFinder) Outage() Gap {
 
 // attempt takes an attempt that was under way while the fault acted or before work went on again.
 func (s *faultImpact) attempt(op *history.Op, success bool, longest *Call) {
-	*longest = longest.longer(Call{op.End - op.Start - s.stalls.Within(op.Start, op.End), op.Error == history.ClassHung})
+	*longest = longest.longer(Call{op.End - op.Start - s.stalls.Of(op.Client).Within(op.Start, op.End), op.Error == history.ClassHung})
 	if success {
 		return
 	}
@@ -203,7 +203,7 @@ func (p lastSuccess) rest(stalls Stalls, end int64) Gap {
 // close adds the gap still open at the end, if it overlaps the fault and is the longest.
 func (p lastSuccess) close(s *faultImpact, longest Gap, end int64) Gap {
 	longest.Known = p.known
-	rest := p.rest(s.stalls, end)
+	rest := p.rest(s.stalls.All, end)
 	if p.known && s.overlaps(rest.From, end) && rest.Length() > longest.Length() {
 		return rest
 	}
@@ -228,7 +228,7 @@ func (s Steps) WithoutFaults(scope Scope, impacts []Impact) (quiet Steps, positi
 	}
 	return s.those(positions, func(at, width int64) bool {
 		from := scope.MeasureStart + at
-		return scope.Stalls.Within(from, from+width) == 0 && !slices.ContainsFunc(impacts, func(x Impact) bool { return x.touches(from, from+width) })
+		return scope.Stalls.Any.Within(from, from+width) == 0 && !slices.ContainsFunc(impacts, func(x Impact) bool { return x.touches(from, from+width) })
 	})
 }
 

@@ -75,7 +75,7 @@ func TestAnOutageBeginsWithTheMeasuredPart(t *testing.T) {
 		"nothing after warm-up": {scope, []int64{500}, Gap{From: 3000 * ms, To: 10_000 * ms, Known: true, Open: true}},
 		"no write":              {scope, nil, Gap{}},
 		"cut in the warm-up":    {Scope{MeasureStart: 3000 * ms, MeasureEnd: 3000 * ms}, []int64{500, 1000}, Gap{Known: true}},
-		"assay did not run":     {Scope{MeasureStart: 3000 * ms, MeasureEnd: 10_000 * ms, Stalls: Stalls{{From: 1000 * ms, To: 3900 * ms}}}, []int64{1000, 4000, 9000}, Gap{From: 4000 * ms, To: 9000 * ms, Known: true}},
+		"assay did not run":     {Scope{MeasureStart: 3000 * ms, MeasureEnd: 10_000 * ms, Stalls: stood(history.Stall{From: 1000 * ms, To: 3900 * ms})}, []int64{1000, 4000, 9000}, Gap{From: 4000 * ms, To: 9000 * ms, Known: true}},
 	} {
 		e := NewImpactFinder(c.scope, nil)
 		for _, at := range c.ends {

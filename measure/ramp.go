@@ -46,7 +46,7 @@ func (c *ClientStarts) Op(op *history.Op) {
 type Ramp struct {
 	from     int64
 	starts   []int64
-	stalls   Stalls
+	stalls   Standstill
 	timeline *timeline
 }
 

@@ -44,7 +44,7 @@ type Rounds struct {
 	tasks  bool
 	// byClient has the round of each client's number.
 	byClient map[int]*round
-	stalls   Stalls
+	stalls   Standstill
 }
 
 type round struct {
@@ -56,7 +56,7 @@ type round struct {
 
 // NewRounds returns the figures of these rounds, which share no client, of a run with these stalls.
 // tasks asks for RoundFigures.Tasks.
-func NewRounds(scopes []RoundScope, stalls Stalls, tasks bool) *Rounds {
+func NewRounds(scopes []RoundScope, stalls Standstill, tasks bool) *Rounds {
 	r := &Rounds{byClient: map[int]*round{}, stalls: stalls, tasks: tasks}
 	for _, s := range scopes {
 		one := &round{RoundScope: s, service: newDistribution(fine)}

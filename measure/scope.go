@@ -12,7 +12,7 @@ type Scope struct {
 	Known int64
 	// Cut is why the run ended early; empty if it did not.
 	Cut    string
-	Stalls Stalls
+	Stalls Standstill
 }
 
 // Seconds is the length of the measured part.
@@ -47,7 +47,7 @@ func (s *ScopeFinder) Event(e history.Event) error {
 	s.scope.Known = max(s.scope.Known, e.At)
 	if stall, is, err := history.StallOf(e); is {
 		if err == nil {
-			s.scope.Stalls = s.scope.Stalls.with(stall)
+			s.scope.Stalls.add(stall)
 		}
 		return err
 	}
@@ -71,6 +71,7 @@ func (s *ScopeFinder) Event(e history.Event) error {
 // with the history, and the run was cut. Without a start, it is empty.
 func (s *ScopeFinder) Scope() Scope {
 	out := s.scope
+	out.Stalls = out.Stalls.finished()
 	if !s.started {
 		out.MeasureStart = out.End
 	}

@@ -48,7 +48,7 @@ func TestAStallIsNotTheDatabases(t *testing.T) {
 	stall := history.Stall{From: 4*sec + ms, To: 5501 * ms}
 	s, scope := stalledRun(t, stall, history.Stall{From: 4*sec + 5*ms, To: 5501 * ms}) // by two clocks
 	f := s.Figures()
-	if len(scope.Stalls) != 1 || f.Distorted != 1 || f.Latency.Max > 31 || f.Corrected.P99 > 30 || f.Latency.Max < 29 {
+	if len(scope.Stalls.Any) != 1 || f.Distorted != 1 || f.Latency.Max > 31 || f.Corrected.P99 > 30 || f.Latency.Max < 29 {
 		t.Errorf("%+v: %d left out, max %v, corrected p99 %v", scope.Stalls, f.Distorted, f.Latency.Max, f.Corrected.P99)
 	}
 	for i := range f.Series.Max {
@@ -91,7 +91,7 @@ func TestDistort(t *testing.T) {
 
 // An outage is the time in which assay ran and nothing succeeded.
 func TestAStallIsNoOutage(t *testing.T) {
-	scope := Scope{MeasureEnd: 10 * sec, Stalls: Stalls{{From: 2 * sec, To: 4 * sec}}}
+	scope := Scope{MeasureEnd: 10 * sec, Stalls: stood(history.Stall{From: 2 * sec, To: 4 * sec})}
 	e := NewImpactFinder(scope, []FaultPeriod{{Injected: 0, Healed: 10 * sec}})
 	for at := int64(100); at <= 10_000; at += 100 {
 		if at <= 1900 || at >= 4100 {
@@ -102,6 +102,64 @@ func TestAStallIsNoOutage(t *testing.T) {
 	i := e.Impacts()[0]
 	if i.Writes.Length() > 200*ms || i.Writes.Open || i.LongestCall().Length != 20*ms {
 		t.Errorf("%+v, longest call %+v", i.Writes, i.LongestCall())
+	}
+}
+
+func stood(all ...history.Stall) (s Standstill) {
+	for _, one := range all {
+		s.add(one)
+	}
+	return s.finished()
+}
+
+// of is a stall of one of two processes, with one client each.
+func of(client int, from, to int64) history.Stall {
+	return history.Stall{From: from, To: to, Processes: 2, Clients: []history.ClientNumbers{{First: client, Count: 1}}}
+}
+
+// TestAStallOfOneProcess: client 1's process does not run from 2 s to 4 s. The outage that client 0
+// sees from 1 s to 5 s is a whole outage, unless client 0's process did not run either.
+func TestAStallOfOneProcess(t *testing.T) {
+	for name, c := range map[string]struct {
+		stalls               []history.Stall
+		outage, first, other int64
+		distorted            [2]bool
+	}{
+		"one of two":         {[]history.Stall{of(1, 2*sec, 4*sec)}, 4 * sec, 4 * sec, 2 * sec, [2]bool{false, true}},
+		"both":               {[]history.Stall{of(1, 2*sec, 4*sec), of(0, 3*sec, 4500*ms)}, 3 * sec, 2500 * ms, 2 * sec, [2]bool{true, true}},
+		"one twice":          {[]history.Stall{of(1, 2*sec, 3*sec), of(1, 2*sec, 4*sec)}, 4 * sec, 4 * sec, 2 * sec, [2]bool{false, true}},
+		"a run's only":       {[]history.Stall{{From: 2 * sec, To: 4 * sec}}, 2 * sec, 2 * sec, 2 * sec, [2]bool{true, true}},
+		"of both and of one": {[]history.Stall{{From: 2 * sec, To: 3 * sec}, of(1, 3*sec, 4*sec)}, 3 * sec, 3 * sec, 2 * sec, [2]bool{true, true}},
+	} {
+		scope := Scope{MeasureEnd: 10 * sec, Stalls: stood(c.stalls...)}
+		summary := NewSummary(scope)
+		var got [2]Impact
+		var outage Gap
+		for client := range got {
+			e := NewImpactFinder(scope, []FaultPeriod{{Injected: sec, Healed: 5 * sec}})
+			for _, until := range []int64{1, 5, 6, 7, 8, 9, 10} {
+				from := until - 1
+				if until == 5 {
+					from = 1
+				}
+				op := ended(client, history.Committed, from*sec, from*sec, until*sec)
+				e.Write(op)
+				summary.Add(op)
+			}
+			got[client], outage = e.Impacts()[0], e.Outage()
+		}
+		if outage.Length() != c.outage || got[0].Writes.Length() != c.outage || got[0].LongestWrite.Length != c.first || got[1].LongestWrite.Length != c.other {
+			t.Errorf("%s: the outage is %d, the longest calls %d and %d; want %+v", name, outage.Length(), got[0].LongestWrite.Length, got[1].LongestWrite.Length, c)
+		}
+		var distorted int64
+		for _, is := range c.distorted {
+			if is {
+				distorted++
+			}
+		}
+		if n := summary.Figures().Distorted; n != distorted {
+			t.Errorf("%s: %d response times are left out, want %d", name, n, distorted)
+		}
 	}
 }
 

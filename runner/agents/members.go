@@ -70,6 +70,15 @@ func (m *Member) spans() []Span {
 	return all
 }
 
+func (m *Member) numbers() (all []history.ClientNumbers) {
+	for _, s := range m.spans() {
+		if s.Clients > 0 {
+			all = append(all, history.ClientNumbers{First: s.First, Count: s.Clients})
+		}
+	}
+	return all
+}
+
 func (m *Member) clients() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, s := range m.spans() {

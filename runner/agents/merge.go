@@ -48,6 +48,8 @@ const maxSamples = 100_000
 type source struct {
 	path   string
 	member *MergedAgent // nil of the coordinator's
+	// processes is the number of agents.
+	processes int
 
 	// Set by the first reading.
 	header   history.Header
@@ -93,7 +95,7 @@ func Merge(folder, path string) (m Merged, err error) {
 	m.Whole = coordinator.whole
 	for i := range members {
 		m.Agents[i].Member = members[i]
-		s := &source{path: filepath.Join(in, historyFile(members[i].Number)), member: &m.Agents[i]}
+		s := &source{path: filepath.Join(in, historyFile(members[i].Number)), member: &m.Agents[i], processes: len(members)}
 		if err := s.scan(); err != nil {
 			return m, err
 		}
@@ -271,6 +273,7 @@ func (s *source) records(yield func(record) bool) {
 			if err != nil || !is {
 				return err
 			}
+			stall.Processes, stall.Clients = s.processes, s.member.numbers()
 			stall.To = s.at(stall.To)
 			stall.From = min(s.at(stall.From), stall.To)
 			if e, err = stall.Event(); err != nil {

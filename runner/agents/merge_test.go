@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -130,7 +131,7 @@ func (r *recorded) merge() (m merged) {
 	return m
 }
 
-// An agent's pause is in the merged history, by the run's clock.
+// An agent's pause is in the merged history, by the run's clock, as a pause of its clients.
 func TestAnAgentsStallIsMerged(t *testing.T) {
 	r := newRecorded(t, 0, 3600e9)
 	stall := history.Stall{From: 2e9, To: 3.5e9}
@@ -138,7 +139,8 @@ func TestAnAgentsStallIsMerged(t *testing.T) {
 	r.coordinator(history.Event{At: 0, Name: history.EventMeasureStart}, history.Event{At: 4e9, Name: history.EventMeasureEnd})
 	r.agent(0, true, [2]int64{1e9, 2e9})
 	r.agent(1, true, [2]int64{1e9, 1.5e9}, [2]int64{1.9e9, 3.6e9})
-	if m := r.merge(); len(m.stalls) != 1 || m.stalls[0] != stall {
+	stall.Processes, stall.Clients = 2, []history.ClientNumbers{{First: 1, Count: 1}}
+	if m := r.merge(); len(m.stalls) != 1 || !reflect.DeepEqual(m.stalls[0], stall) {
 		t.Errorf("merged %+v, want %+v", m.stalls, stall)
 	}
 }

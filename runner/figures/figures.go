@@ -187,8 +187,9 @@ func enterFigures(r *report.Result, f measure.Figures, l load.Plan, said map[str
 	r.Outcomes, r.Measured = f.Outcomes, f.Measured
 	r.Retries.Attempts, r.Retries.Retried, r.Retries.Settled = f.Attempts, f.Retried, f.Settled
 	r.Errors = f.Errors
-	r.Client.Stalls, r.Client.StalledSeconds = nil, float64(f.Scope.Stalls.Within(math.MinInt64, math.MaxInt64))/1e9
-	for _, stall := range f.Scope.Stalls[:min(len(f.Scope.Stalls), report.MaxStalls)] {
+	stalls := f.Scope.Stalls.Any
+	r.Client.Stalls, r.Client.StalledSeconds = nil, float64(stalls.Within(math.MinInt64, math.MaxInt64))/1e9
+	for _, stall := range stalls[:min(len(stalls), report.MaxStalls)] {
 		r.Client.Stalls = append(r.Client.Stalls, report.ClientStall{At: float64(stall.From) / 1e9, Seconds: float64(stall.To-stall.From) / 1e9, Busy: stall.Busy})
 	}
 	for i, e := range r.Errors {

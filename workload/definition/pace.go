@@ -14,7 +14,7 @@ import (
 // the history. Response times are exact to 0.1 %.
 type Pace struct {
 	from, to  int64
-	stalls    measure.Stalls
+	stalls    measure.Standstill
 	outcomes  history.Counts
 	committed int64
 	seconds   perSecond
