@@ -220,8 +220,11 @@ func (n *brokenDisk) verify(_ context.Context, last bool) (observation, error) {
 }
 
 func (n *brokenDisk) undo(context.Context) (err error) {
-	if n.failing != nil {
-		n.effect, err = n.failing.End()
+	if n.failing == nil {
+		return nil
+	}
+	if n.effect, err = n.failing.End(); err == nil {
+		n.failing = nil
 	}
 	return err
 }

@@ -146,9 +146,13 @@ func (c *command) shell(ctx context.Context, text string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text)
 	cmd.Env = append(os.Environ(), "NODE="+c.name, "HOST="+machine, "PORT="+port, "VALUE="+value)
 	cmd.WaitDelay = time.Second // for child processes that hold our pipes
+	groupOfItsOwn(cmd)
+	cmd.Cancel = func() error { return killGroup(cmd) }
 	return cmd
 }
 
+// run runs a command, and ends it and what it has started if it takes too long or ctx ends. What a
+// command has left behind after its success goes on.
 func (c *command) run(ctx context.Context, text string) (last string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commandBound)
 	defer cancel()
@@ -156,7 +160,10 @@ func (c *command) run(ctx context.Context, text string) (last string, err error)
 	cmd := c.shell(ctx, text)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err = cmd.Run()
-	if ctx.Err() != nil {
+	switch {
+	case errors.Is(err, exec.ErrWaitDelay): // it succeeded, and what it has left behind has our pipe
+		err = nil
+	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
 	lines := strings.Split(strings.TrimSpace(said.String()), "\n")
@@ -169,7 +176,6 @@ func (c *command) run(ctx context.Context, text string) (last string, err error)
 
 func (c *command) inject(ctx context.Context) error {
 	if c.Undo != "" {
-		// A signal to the terminal's processes is meant for assay, which then heals by itself.
 		c.healer = c.shell(context.WithoutCancel(ctx), "trap '' INT TERM HUP; read -r healed || (\n"+c.Undo+"\n)")
 		var err error
 		if c.word, err = c.healer.StdinPipe(); err == nil {
@@ -208,17 +214,29 @@ func (c *command) undo(ctx context.Context) error {
 	if c.healer == nil {
 		return nil
 	}
-	_, err := c.run(ctx, c.Undo)
-	if err == nil {
-		_, err = io.WriteString(c.word, "healed\n")
+	if _, err := c.run(ctx, c.Undo); err != nil {
+		return err
 	}
-	err = errors.Join(err, c.word.Close())
-	late := time.AfterFunc(commandBound, func() { _ = c.healer.Process.Kill() })
-	defer late.Stop()
-	return errors.Join(err, c.healer.Wait())
+	_, err := io.WriteString(c.word, "healed\n")
+	return errors.Join(err, c.release())
 }
 
+// release lets the healer go, which undoes the action unless it was told the word. It must be there.
+func (c *command) release() error {
+	healer := c.healer
+	c.healer = nil
+	err := c.word.Close()
+	late := time.AfterFunc(commandBound, func() { _ = killGroup(healer) })
+	defer late.Stop()
+	return errors.Join(err, healer.Wait())
+}
+
+// restore lets the healer try where undo has failed. Whether the server answers shows what came of
+// it.
 func (c *command) restore(ctx context.Context) (string, error) {
+	if c.healer != nil {
+		_ = c.release()
+	}
 	if err := server.Until(ctx, 100*time.Millisecond, "an answer of "+c.address, c.dial); err != nil {
 		return "", err
 	}

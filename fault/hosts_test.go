@@ -105,9 +105,70 @@ func TestHostsHealWithoutUs(t *testing.T) {
 	expect.NoError(t, c.word.Close()) // as the kernel does where a process ends
 	bounded, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err = c.restore(bounded)
-	expect.NoError(t, err)
+	expect.NoError(t, server.Until(bounded, 10*time.Millisecond, "the healer", c.dial))
 	expect.NoError(t, c.healer.Wait())
+}
+
+// TestWhatACommandStarts: it ends with a command that is cut short, and goes on after one that
+// succeeded, even if it holds the command's output.
+func TestWhatACommandStarts(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "child")
+	c := &command{host: host{name: "n1", address: "127.0.0.1:1"}}
+	alive := func() bool {
+		pid, err := os.ReadFile(file)
+		expect.NoError(t, err)
+		state, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+		return err == nil && !strings.Contains(string(state), ") Z ") // which nobody may have buried
+	}
+	const starts = "sleep 600 & echo $! > "
+	said, err := c.run(t.Context(), starts+file+"; echo done")
+	if err != nil || said != "done" || !alive() {
+		t.Errorf("a command that leaves something behind: %q, %v", said, err)
+	}
+	_, err = c.run(t.Context(), "kill $(cat "+file+")")
+	expect.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_ = server.Until(t.Context(), 10*time.Millisecond, "the command", func(context.Context) error {
+			_, err := os.Stat(file + "2")
+			return err
+		})
+		cancel()
+	}()
+	if _, err = c.run(ctx, starts+file+"; touch "+file+"2; wait"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a command that is cut short: %v", err)
+	}
+	expect.NoError(t, server.Until(expect.Patiently(t), 10*time.Millisecond, "the child's end", func(context.Context) error {
+		if alive() {
+			return errors.New("it is alive")
+		}
+		return nil
+	}))
+}
+
+// TestAnUndoThatFailedIsRepeated, as far as to what heals it should assay be killed.
+func TestAnUndoThatFailedIsRepeated(t *testing.T) {
+	t.Parallel()
+	count := filepath.Join(t.TempDir(), "count")
+	for want, undo := range map[string]string{
+		"xx": "printf x >> $COUNT; [ $(wc -c < $COUNT) -ge 2 ]", // of the second try
+		"x":  "printf x >> $COUNT",
+	} {
+		undo = strings.ReplaceAll(undo, "$COUNT", count)
+		c := &command{host: host{name: "n1", address: "127.0.0.1:1"}, hostAct: hostAct{Do: "true", Undo: undo}, fault: parse(t, "isolate n1")[0]}
+		expect.NoError(t, c.inject(t.Context()))
+		for try := 1; c.undo(t.Context()) != nil; try++ {
+			if try > 5 {
+				t.Fatalf("%s fails for ever", undo)
+			}
+		}
+		expect.NoError(t, c.undo(t.Context())) // which has nothing left to do
+		if text, err := os.ReadFile(count); string(text) != want || c.healer != nil {
+			t.Errorf("%s: it ran %q times, %v", undo, text, err)
+		}
+		expect.NoError(t, os.Remove(count))
+	}
 }
 
 func TestHostsFile(t *testing.T) {

@@ -83,20 +83,23 @@ func (i *injecting) look(ctx context.Context, last bool) {
 	}
 }
 
-// heal undoes the fault and sees the nodes back, whatever happened before.
+// heal undoes the fault and sees the nodes back, whatever happened before. The last look has a time
+// of its own, so that healing has all of its own.
 func (r *runner) heal(ctx context.Context, i *injecting) {
 	if ctx.Err() != nil {
 		r.awaitLater(i)
 	}
+	ctx = context.WithoutCancel(ctx)
+	looking, cancelLook := context.WithTimeout(ctx, lastLookWithin)
+	i.look(looking, true)
+	cancelLook()
 	bound := r.plan.HealWithin
 	if i.about.Empties {
 		bound *= replaceBound
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound)
+	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	i.look(ctx, true)
-	err := guard(func() error { return i.injector.undo(ctx) })
-	close(i.undone)
+	tries, err := i.undo(ctx, bound/2)
 	i.problem(err)
 	if !i.about.restarts {
 		r.healed(i, err == nil)
@@ -105,11 +108,31 @@ func (r *runner) heal(ctx context.Context, i *injecting) {
 		i.Healing, err = i.injector.restore(ctx)
 		return err
 	})
+	if err == nil {
+		i.Healing += tries
+	}
 	i.problem(err)
 	if i.about.restarts {
 		r.healed(i, err == nil)
 	}
 	i.Healed = err == nil && !i.HealedAt.IsZero()
+}
+
+// undo takes the fault back. After an error it tries again, with growing pauses, as long as a try can
+// begin within this time. tries says for the user that the first try failed; otherwise it is empty.
+func (i *injecting) undo(ctx context.Context, within time.Duration) (tries string, err error) {
+	last := time.Now().Add(within)
+	once := func() error { return guard(func() error { return i.injector.undo(ctx) }) }
+	err = once()
+	close(i.undone) // whatever comes of it: earlier faults are not to wait for the next try
+	for n, pause := 2, startPause; err != nil; n, pause = n+1, 2*pause {
+		if next := time.Now().Add(pause); next.After(last) || !sleepUntil(ctx, next) {
+			return tries, err
+		}
+		err = once()
+		tries = fmt.Sprintf(", undone at the attempt number %d", n)
+	}
+	return tries, err
 }
 
 func (r *runner) healed(i *injecting, really bool) {

@@ -248,7 +248,11 @@ func (r *packetRule) undo(context.Context) error {
 	if r.inForce == nil {
 		return nil
 	}
-	return r.inForce.Remove()
+	if err := r.inForce.Remove(); err != nil {
+		return err
+	}
+	r.inForce = nil
+	return nil
 }
 
 func (r *packetRule) restore(ctx context.Context) (string, error) {

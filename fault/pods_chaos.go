@@ -121,6 +121,7 @@ func (x *chaos) verify(ctx context.Context, last bool) (observation, error) {
 	return seen, nil
 }
 
+// undo also keeps what earlier calls have forced.
 func (x *chaos) undo(ctx context.Context) error {
 	within := cmp.Or(x.pods.RecoverWithin, DefaultRecovery)
 	forced, failed := make([]string, len(x.made)), make([]error, len(x.made))
@@ -134,7 +135,7 @@ func (x *chaos) undo(ctx context.Context) error {
 		})
 	}
 	wait.Wait()
-	x.forced = slices.DeleteFunc(forced, func(text string) bool { return text == "" })
+	x.forced = append(x.forced, slices.DeleteFunc(forced, func(text string) bool { return text == "" })...)
 	return errors.Join(failed...)
 }
 

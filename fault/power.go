@@ -62,6 +62,7 @@ type darkNode struct {
 	*cluster.Node
 	before   []server.ProcessID
 	cut      bool
+	dark     bool  // a cut was begun, and its disk has not been restored since
 	refusal  error // of a write after the cut
 	evidence string
 }
@@ -82,6 +83,7 @@ func (p *cutPower) inject(context.Context) error {
 	}
 	p.cut = time.Now()
 	err = forEach(p.nodes, func(n *darkNode) error {
+		n.dark = true // even if it fails: it may have cut the disk in part
 		err := n.CutDisk(p.loss, p.seed)
 		n.cut = err == nil
 		return err
@@ -121,14 +123,19 @@ func rootCause(err error) error {
 	}
 }
 
+// undo restores a disk after each cut that was begun. Nobody may use the disk then.
 func (n *darkNode) undo(ctx context.Context) (err error) {
-	if !n.cut {
-		if n.Running() {
-			return n.Resume()
-		}
+	switch {
+	case !n.dark && n.Running():
+		return n.Resume()
+	case !n.dark:
 		return nil
 	}
+	if err := n.Kill(); err != nil {
+		return err
+	}
 	n.evidence, err = n.RestoreDisk(ctx)
+	n.dark = err != nil
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"assay/cluster"
+	"assay/cluster/disk"
 	"assay/internal/expect"
 )
 
@@ -57,4 +58,24 @@ func TestPowerCut(t *testing.T) {
 			checkWhole(t, c)
 		})
 	}
+}
+
+// TestACutThatFails leaves no disk without power. The disk is cut already, and refuses the fault's
+// cut.
+func TestACutThatFails(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, "mongodb:1,shutdown=100ms,disk=faulty")
+	before := &recording{onInjected: func(Injection) {
+		if err := c.Node("n1").CutDisk(disk.Worst, 1); err != nil {
+			t.Error(err)
+		}
+	}}
+	done, err := Run(t.Context(), Servers(c), parse(t, "power-cut=worst n1 at 0s for 100ms"), patientPlan(), before)
+	if err == nil || len(done) != 1 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if i := done[0]; i.Proven || !i.Healed || !strings.Contains(i.Problem, disk.ErrDown.Error()) || !strings.Contains(i.Healing, "serves again") {
+		t.Errorf("%+v", i)
+	}
+	checkWhole(t, c)
 }

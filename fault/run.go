@@ -13,6 +13,8 @@ import (
 
 const (
 	healWithin = 2 * time.Minute
+	// lastLookWithin bounds the last look for a fault's effect.
+	lastLookWithin = time.Minute
 	// primaryWait is how long a fault on the primary waits for one.
 	primaryWait = 30 * time.Second
 	// primaryLook is how long other faults may take to find the primary.
@@ -54,7 +56,7 @@ type System interface {
 type acquirer func(node string) (release func(), free bool)
 
 // injector brings about a fault and ends it. Its methods are called in this order, never at once,
-// and all but verify once.
+// and once; but verify several times, and undo again after an error.
 type injector interface {
 	// inject brings the fault about. After an error, undo and restore are still called: part of it
 	// may have happened.
@@ -62,7 +64,8 @@ type injector interface {
 	// verify looks for the effect, after inject and, as the last look, before undo. Only the last
 	// look may cause what it looks for.
 	verify(ctx context.Context, last bool) (observation, error)
-	// undo takes the fault back, if that is quick. It starts no servers.
+	// undo takes the fault back, if that is quick. It starts no servers. A call after an error does
+	// what is left to do.
 	undo(ctx context.Context) error
 	// restore starts ended servers, waits until the nodes are back, and describes how that was
 	// seen.
@@ -107,7 +110,8 @@ type injecting struct {
 	choice     choice
 	primaries  []string // when it was selected
 	injector   injector
-	undone     chan struct{} // closed when undo has returned
+	over       <-chan struct{} // closed when the work that it may last for has ended
+	undone     chan struct{}   // closed when undo has returned for the first time
 	// selected is closed when the nodes are chosen and claimed. previous is the channel of the
 	// fault before it in the list that is due at the same time; nil for none.
 	selected chan struct{}
@@ -149,6 +153,7 @@ func (r *runner) run(ctx context.Context) ([]Injection, error) {
 		if o.For == Ever {
 			acts = work
 		}
+		i.over = acts.Done()
 		select {
 		case free <- struct{}{}:
 			under.Go(func() {
@@ -283,6 +288,7 @@ func (r *runner) findPrimaries(ctx context.Context, f Fault) ([]string, error) {
 // claim reserves the nodes. A fault of all nodes leaves out those that are taken; any other fault
 // is then skipped.
 func (r *runner) claim(ctx context.Context, i *injecting) bool {
+	down := r.down(i)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if ctx.Err() != nil {
@@ -291,7 +297,7 @@ func (r *runner) claim(ctx context.Context, i *injecting) bool {
 	}
 	var free, taken []string
 	for _, name := range i.choice.affected() {
-		if why := r.unavailable(name, i.about); why != "" {
+		if why := r.unavailable(name, i.about, down); why != "" {
 			taken = append(taken, why)
 		} else {
 			free = append(free, name)
@@ -314,12 +320,24 @@ func (r *runner) claim(ctx context.Context, i *injecting) bool {
 	return true
 }
 
+// down are the nodes whose servers do not run, for a fault that needs them to. It may take seconds,
+// so that mu must not be held.
+func (r *runner) down(i *injecting) map[string]bool {
+	down := map[string]bool{}
+	if i.about.part == partProcess {
+		for _, name := range i.choice.affected() {
+			down[name] = !r.system.running(name)
+		}
+	}
+	return down
+}
+
 // unavailable says why a fault cannot be done to the node; empty if it can.
-func (r *runner) unavailable(name string, about Action) string {
+func (r *runner) unavailable(name string, about Action, down map[string]bool) string {
 	if holder := r.inUse[resource{name, about.part}]; holder != nil {
 		return name + " is " + holder.about.state + " already"
 	}
-	if about.part == partProcess && !r.system.running(name) {
+	if down[name] {
 		return name + " is down already"
 	}
 	return ""
@@ -355,11 +373,13 @@ func (r *runner) release(i *injecting) {
 	r.acting = slices.DeleteFunc(r.acting, func(a *injecting) bool { return a == i })
 }
 
+// awaitLater waits for the undoing of later faults, but not of one that may still last: a fault that
+// lasts for ever outlives the measured part, and earlier faults must not.
 func (r *runner) awaitLater(i *injecting) {
 	r.mu.Lock()
 	var later []*injecting
 	for _, a := range r.acting {
-		if a.Number > i.Number {
+		if a.Number > i.Number && isClosed(a.over) {
 			later = append(later, a)
 		}
 	}

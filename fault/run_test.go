@@ -23,7 +23,11 @@ type fakeSystem struct {
 	acting  map[string]int // deeds in force, by node
 	fail    map[string]error
 	panics  string        // the step that panics
+	hangs   bool          // whether the last look does
 	slowEnd time.Duration // how long confirm takes
+	stale   int           // how many calls of undo fail before one succeeds
+	slow    time.Duration // how long running takes
+	tries   []time.Time   // of undo
 }
 
 func newFakeSystem(withData int) *fakeSystem {
@@ -41,6 +45,7 @@ func (s *fakeSystem) primaries(ctx context.Context) ([]string, error) {
 }
 
 func (s *fakeSystem) running(name string) bool {
+	time.Sleep(s.slow)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.down[name]
@@ -56,6 +61,7 @@ type fakeInjector struct {
 	fakeSystem *fakeSystem
 	fault      Fault
 	nodes      []string
+	undone     bool
 }
 
 func (a *fakeInjector) step(name string) error {
@@ -68,17 +74,30 @@ func (a *fakeInjector) step(name string) error {
 		case "inject":
 			s.acting[n]++
 		case "undo":
-			s.acting[n]--
+			if !a.undone {
+				s.acting[n]--
+			}
 		}
 	}
+	a.undone = a.undone || name == "undo"
 	if s.panics == name {
 		panic("a defect")
+	}
+	if name == "undo" {
+		s.tries = append(s.tries, time.Now())
+		if len(s.tries) <= s.stale {
+			return errors.New("not yet")
+		}
 	}
 	return s.fail[name]
 }
 
 func (a *fakeInjector) inject(context.Context) error { return a.step("inject") }
-func (a *fakeInjector) verify(_ context.Context, last bool) (observation, error) {
+func (a *fakeInjector) verify(ctx context.Context, last bool) (observation, error) {
+	if a.fakeSystem.hangs && last {
+		<-ctx.Done()
+		return observation{}, ctx.Err()
+	}
 	return observation{proven: last, text: "seen"}, a.fakeSystem.fail["verify"]
 }
 func (a *fakeInjector) undo(context.Context) error { return a.step("undo") }
@@ -162,6 +181,78 @@ func TestForEver(t *testing.T) {
 			if i := done[n]; !i.Proven || !i.Healed || i.HealedAt.Sub(began) != want {
 				t.Errorf("%s: healed after %v, want %v: %+v", i.Fault, i.HealedAt.Sub(began), want, i)
 			}
+		}
+	})
+}
+
+// TestTheMeasuredPartHealsBesideAFaultForEver, whichever began first: the end of the measured part
+// does not wait for what outlives it.
+func TestTheMeasuredPartHealsBesideAFaultForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		began := time.Now()
+		time.AfterFunc(25*time.Second, end)
+		r := &runner{system: newFakeSystem(3), faults: parse(t, "pause n2 at 5s for 1h", "kill n1 at 6s for ever"), recorder: &recording{},
+			plan: Plan{Start: began, Duration: 20 * time.Second}}
+		done, err := r.run(ctx)
+		if err != nil || len(done) != 2 {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		for n, want := range []time.Duration{20 * time.Second, 25 * time.Second} {
+			if got := done[n].HealedAt.Sub(began); got != want {
+				t.Errorf("%s: healed after %v, want %v", done[n].Fault, got, want)
+			}
+		}
+	})
+}
+
+// TestAFailedUndoIsRepeated until it succeeds, or until half of the time to heal is over.
+func TestAFailedUndoIsRepeated(t *testing.T) {
+	for _, c := range []struct {
+		fails, tries int
+		healing      string
+		healed       time.Duration // after the fault's end
+	}{
+		{0, 1, "back", 0}, {1, 2, "back, undone at the attempt number 2", time.Second}, {4, 5, "back, undone at the attempt number 5", 15 * time.Second}, {100, 5, "back", -1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFakeSystem(3)
+			s.stale = c.fails
+			began := time.Now()
+			done, _, err := play(t, s, Plan{HealWithin: 40 * time.Second}, "isolate n1 at 1s for 2s")
+			if len(done) != 1 || len(s.tries) != c.tries || (err != nil) != (c.healed < 0) {
+				t.Fatalf("%d failures: %d tries, %+v, %v", c.fails, len(s.tries), done, err)
+			}
+			i := done[0]
+			if c.healed >= 0 && i.HealedAt.Sub(began)-3*time.Second != c.healed || c.healed < 0 && !i.HealedAt.IsZero() || strings.TrimSpace(i.Healing) != c.healing && c.healed >= 0 {
+				t.Errorf("%d failures: healed after %v: %q, problem %q", c.fails, i.HealedAt.Sub(began), i.Healing, i.Problem)
+			}
+		})
+	}
+}
+
+// TestAProofThatHangsKeepsNoFaultInForce: healing has its own time.
+func TestAProofThatHangsKeepsNoFaultInForce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeSystem(3)
+		s.hangs = true
+		done, _, err := play(t, s, Plan{HealWithin: 20 * time.Second}, "kill n2 at 1s for 1s")
+		if !errors.Is(err, context.DeadlineExceeded) || len(done) != 1 || done[0].Proven || !done[0].Healed || done[0].HealedAt.IsZero() {
+			t.Errorf("%+v, %v", done, err)
+		}
+	})
+}
+
+// TestASlowLookHoldsUpNobody: a node that is slow to tell whether it runs keeps no other fault from
+// its end.
+func TestASlowLookHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeSystem(3)
+		s.slow = 3 * time.Second
+		began := time.Now()
+		done, _, err := play(t, s, Plan{}, "flaky n1 at 1s for 2s", "kill n2 at 1s for 1s")
+		if err != nil || len(done) != 2 || done[0].HealedAt.Sub(began) != 3*time.Second {
+			t.Errorf("%+v, %v", done, err)
 		}
 	})
 }

@@ -224,7 +224,11 @@ func (n *slowedNode) undo(context.Context) error {
 	if n.removeLimit == nil {
 		return nil
 	}
-	return n.removeLimit()
+	if err := n.removeLimit(); err != nil {
+		return err
+	}
+	n.removeLimit = nil
+	return nil
 }
 
 func (n *slowedNode) restore(ctx context.Context) (string, error) {

@@ -148,7 +148,8 @@ func (v *volume) effect(id uint64) (Effect, error) {
 	return f.seen(), nil
 }
 
-// mend ends a failure. The kernel must forget the pages of the returned inodes.
+// mend ends a failure. The kernel must forget the pages of the returned inodes. A bit that could not
+// be inverted again stays a failure, so that mend can be called again.
 func (v *volume) mend(id uint64) (effect Effect, stale []uint64, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -156,17 +157,19 @@ func (v *volume) mend(id uint64) (effect Effect, stale []uint64, err error) {
 	if f == nil {
 		return Effect{}, nil, fmt.Errorf("there is no failure %d", id)
 	}
+	effect = f.seen()
+	if f.asked.Kind == BitFlip && v.inodes[f.file.number] == f.file {
+		var one [1]byte
+		n, err := f.file.content.read(one[:], effect.Offset)
+		if err == nil && n > 0 && one[0] == effect.Is { // else it was cut off, or written since
+			err = f.file.content.flip(effect.Offset, effect.Was^effect.Is)
+			effect.Undone, stale = err == nil, []uint64{f.file.number}
+		}
+		if err != nil {
+			return effect, stale, err
+		}
+	}
 	delete(v.failures, id)
 	close(f.ended)
-	effect = f.seen()
-	if f.asked.Kind != BitFlip || v.inodes[f.file.number] != f.file {
-		return effect, nil, nil
-	}
-	var one [1]byte
-	n, err := f.file.content.read(one[:], effect.Offset)
-	if err != nil || n == 0 || one[0] != effect.Is {
-		return effect, nil, err // it was cut off, or written since
-	}
-	effect.Undone = true
-	return effect, []uint64{f.file.number}, f.file.content.flip(effect.Offset, effect.Was^effect.Is)
+	return effect, stale, nil
 }

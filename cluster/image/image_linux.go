@@ -243,7 +243,8 @@ func (d *Disk) unmount(ctx context.Context) error {
 }
 
 // Restore mounts what survived, as the next boot would. The disk's processes must be gone. If there
-// was no journal to replay it returns an error, because the file system was then not cut off.
+// was no journal to replay after Cut it returns an error, because the file system was then not cut
+// off. After an error it can be called again.
 func (d *Disk) Restore(ctx context.Context) (evidence string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -258,10 +259,11 @@ func (d *Disk) Restore(ctx context.Context) (evidence string, err error) {
 	if err := d.mount(); err != nil {
 		return "", fmt.Errorf("restore %s: %w", d.Folder(), err)
 	}
-	wasCut := d.cut
-	d.cut = false
-	if wasCut && !replay {
+	if d.cut && !replay { // nor is it so at a further try
 		return "", fmt.Errorf("restore %s: its journal was not marked for recovery, so it was not cut off", d.Folder())
+	}
+	if d.cut = false; !replay {
+		return "mounted again without a cut", nil
 	}
 	return fmt.Sprintf("journal replayed when it was mounted, in %d ms", time.Since(began).Milliseconds()), nil
 }
