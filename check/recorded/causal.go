@@ -41,7 +41,7 @@ func newCausal() *judge {
 		}
 		return c.take(o, by, &o.Request)
 	}
-	return &judge{[]function{{word: "read-init", take: read}, {word: "read", take: read}, {word: "write", take: write}}, c.result}
+	return &judge{functions: []function{{word: "read-init", take: read}, {word: "read", take: read}, {word: "write", take: write}}, result: c.result}
 }
 
 func (c *causal) take(o *exchange.Operation, by Operation, value *exchange.Value) error {
@@ -119,7 +119,7 @@ type pairs struct {
 // newAdyaG2 judges an :insert of [key [a nil]] or [key [nil b]].
 func newAdyaG2() *judge {
 	g := &pairs{first: map[exchange.Atom]Operation{}, f: newFindings(kindG2)}
-	return &judge{[]function{{word: "insert", take: g.insert}}, g.result}
+	return &judge{functions: []function{{word: "insert", take: g.insert}}, result: g.result}
 }
 
 func (g *pairs) insert(o *exchange.Operation, by Operation) error {

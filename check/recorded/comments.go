@@ -26,7 +26,7 @@ type commentsRead struct {
 // newComments judges a :write of an identifier and a :read answered with a list or set of them.
 func newComments() *judge {
 	c := &comments{elements: newElements(writeWords())}
-	return &judge{[]function{{word: "write", take: putting(c.add)}, {word: "read", take: answered(c.read)}}, c.result}
+	return &judge{functions: []function{{word: "write", take: putting(c.add)}, {word: "read", take: answered(c.read)}}, result: c.result}
 }
 
 func (c *comments) read(by Operation, answer *exchange.Value) error {
@@ -103,7 +103,7 @@ type parts struct {
 // part written last comes first, and nil stands for a part that was not found.
 func newSequential() *judge {
 	s := &parts{f: newFindings(kindGap)}
-	return &judge{[]function{{word: "write", take: putting(s.write)}, {word: "read", take: s.read}}, s.result}
+	return &judge{functions: []function{{word: "write", take: putting(s.write)}, {word: "read", take: s.read}}, result: s.result}
 }
 
 func (s *parts) write(*exchange.Operation, Operation, exchange.Atom) error {
@@ -123,6 +123,9 @@ func (s *parts) read(o *exchange.Operation, by Operation) error {
 		return unfit("[key parts]")
 	}
 	list, err := elementsOf(found)
+	if found.Form != exchange.List {
+		return unfit("[key parts] with the parts in order")
+	}
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (a *amounts) add(v int64) {
 // newCounter judges an :add of a whole number, and a :read answered with one.
 func newCounter() *judge {
 	c := &counter{}
-	return &judge{[]function{{word: "add", take: putting(c.increment)}, {word: "read", take: answered(c.read)}}, c.result}
+	return &judge{functions: []function{{word: "add", take: putting(c.increment)}, {word: "read", take: answered(c.read)}}, result: c.result}
 }
 
 func (c *counter) increment(o *exchange.Operation, by Operation, a exchange.Atom) error {

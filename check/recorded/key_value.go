@@ -44,9 +44,9 @@ const (
 // newKeyValue judges a :get, :put or :append with a text as value and a field :key.
 func newKeyValue() *judge {
 	s := &keyValues{byKey: map[exchange.Atom]int{}}
-	return &judge{[]function{
+	return &judge{functions: []function{
 		{word: wordGet, take: s.take}, {word: wordPut, take: s.take}, {word: wordAppend, take: s.take},
-	}, s.result}
+	}, result: s.result}
 }
 
 func (s *keyValues) take(o *exchange.Operation, by Operation) error {

@@ -10,12 +10,17 @@ import (
 	"assay/history/exchange"
 )
 
-// Keyed judges each key of a history alone (jepsen.independent): values are pairs of key and value.
+// Keyed judges each key of a history alone (jepsen.independent). The key is a field of its own, or
+// values are pairs of key and value.
 type Keyed struct {
-	open  func() Judge
-	byKey map[exchange.Atom]int
-	keys  []exchange.Atom
-	of    []Judge
+	open func() Judge
+	// pairs means that a key of its own is for the judges.
+	pairs bool
+	// beside means that the operations so far had keys of their own.
+	beside bool
+	byKey  map[exchange.Atom]int
+	keys   []exchange.Atom
+	of     []Judge
 }
 
 // NewKeyed returns a judge that opens a judge for each key.
@@ -26,7 +31,7 @@ func (k *Keyed) Keys() int { return len(k.keys) }
 
 // Add passes an operation to the judge of its key.
 func (k *Keyed) Add(o *exchange.Operation) error {
-	key, inner, err := ofKey(o)
+	key, inner, err := k.ofKey(o)
 	if err != nil {
 		return err
 	}
@@ -40,13 +45,18 @@ func (k *Keyed) Add(o *exchange.Operation) error {
 	return k.of[n].Add(&inner)
 }
 
-func ofKey(o *exchange.Operation) (exchange.Atom, exchange.Operation, error) {
+func (k *Keyed) ofKey(o *exchange.Operation) (exchange.Atom, exchange.Operation, error) {
 	inner := *o
-	if o.Function != exchange.Other {
-		if inner.Keyed = false; !o.Keyed {
-			return exchange.Atom{}, inner, errors.New("a value that is no pair of a key and a value, in a history of independent keys")
-		}
-		return o.Key, inner, nil
+	switch inner.Keyed = false; {
+	case o.Keyed && !k.pairs:
+		return o.Key, inner, k.mixed(true)
+	case o.Keyed:
+		return exchange.Atom{}, inner, errors.New("an operation with a key, whose value is to be a pair of a key and a value")
+	case o.Function != exchange.Other:
+		return exchange.Atom{}, inner, errors.New("a value that is no pair of a key and a value, in a history of independent keys")
+	}
+	if err := k.mixed(false); err != nil {
+		return exchange.Atom{}, inner, err
 	}
 	key, request, ok := o.Request.Pair()
 	if !ok || key.Form != exchange.Scalar {
@@ -61,6 +71,15 @@ func ofKey(o *exchange.Operation) (exchange.Atom, exchange.Operation, error) {
 		inner.Answer = *answer
 	}
 	return key.Atom, inner, nil
+}
+
+// mixed refuses operations with a key of its own among others whose values are pairs.
+func (k *Keyed) mixed(beside bool) error {
+	if len(k.keys) > 0 && k.beside != beside {
+		return errors.New("an operation with a :key in a history of operations without one, or the other way round; name the key of each operation, or of none")
+	}
+	k.beside = beside
+	return nil
 }
 
 // Result returns the answer over all keys: violated if one is, valid if all are. It lists one

@@ -42,7 +42,7 @@ type lockOp struct {
 // newLock judges :acquire and :release, which are invoked with nil.
 func newLock(name, _ string) *judge {
 	l := &lock{name: cmp.Or(name, "mutex"), reentrant: strings.HasPrefix(name, "reentrant"), fenced: strings.Contains(name, "fenced")}
-	return &judge{[]function{{word: "acquire", take: asking(l.add)}, {word: "release", take: asking(l.add)}}, l.result}
+	return &judge{functions: []function{{word: "acquire", take: asking(l.add)}, {word: "release", take: asking(l.add)}}, result: l.result}
 }
 
 func (l *lock) add(o *exchange.Operation, by Operation) (err error) {

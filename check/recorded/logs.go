@@ -102,16 +102,16 @@ func newLog(_, model string) *judge {
 	j := &journal{keys: map[exchange.Atom]*partition{}, moves: map[int32]move{}, pollsComplete: model == string(cycle.Serializable)}
 	j.pollsInOrder = j.pollsComplete || model == string(cycle.ReadCommitted)
 	j.sendsInOrder = j.pollsInOrder || model == string(cycle.ReadUncommitted)
-	return &judge{[]function{
+	return &judge{functions: []function{
 		{word: "send", take: j.act}, {word: wordPoll, take: j.act}, {word: "txn", take: j.act},
 		{word: "assign", take: j.move}, {word: "subscribe", take: j.move}, {word: "crash", take: j.move},
 		{word: "debug-topic-partitions", take: j.move, hidden: true},
-	}, j.result}
+	}, result: j.result}
 }
 
 func (j *journal) move(o *exchange.Operation, by Operation) error {
 	m := move{word: o.Word}
-	if at := answerOrRequest(o); at.Form == exchange.List {
+	if at := answerOrRequest(o); at.Form == exchange.List || at.Form == exchange.Set {
 		for i := range at.Items {
 			if at.Items[i].Form != exchange.Scalar {
 				return unfit("a list of keys")
@@ -128,7 +128,7 @@ func (j *journal) move(o *exchange.Operation, by Operation) error {
 // The answers inside a failed transaction count too: no client may be given an uncommitted
 // value, and an offset once given belongs to no other value.
 func answerOrRequest(o *exchange.Operation) *exchange.Value {
-	if o.Told.Form == exchange.List {
+	if o.Told.Form == exchange.List || o.Told.Form == exchange.Set {
 		return &o.Told
 	}
 	return value(o)
@@ -237,14 +237,9 @@ func (j *journal) poll(by *Operation, answer *exchange.Value) error {
 	return nil
 }
 
-// partition returns the log of a key. JSON has the keys of a poll as strings, so a string that is
-// a whole number stands for the number.
+// partition returns the log of a key, which JSON has as a string in polls.
 func (j *journal) partition(key exchange.Atom) *partition {
-	if key.Kind == exchange.String {
-		if whole, err := exchange.ParseAtom(key.Text); err == nil && whole.Kind == exchange.Number && whole.String() == key.Text {
-			key = whole
-		}
-	}
+	key = key.Whole()
 	p := j.keys[key]
 	if p == nil {
 		p = &partition{key: key, number: newAtomNumbers(), index: int32(len(j.order))}

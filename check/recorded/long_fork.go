@@ -41,7 +41,7 @@ func (r *groupRead) saw(key int) bool { return r.values[key].Kind != exchange.Ni
 // newLongFork judges a :write of [[:w k v]], and a :read of [[:r k nil] ...].
 func newLongFork() *judge {
 	l := &forks{elements: newElements(writeWords()), values: map[exchange.Atom]exchange.Atom{}, groups: map[string]*group{}}
-	return &judge{[]function{{word: "write", take: l.take}, {word: "read", take: l.take}, {word: "txn", take: l.take, hidden: true}}, l.result}
+	return &judge{functions: []function{{word: "write", take: l.take}, {word: "read", take: l.take}, {word: "txn", take: l.take, hidden: true}}, result: l.result}
 }
 
 type keyed struct{ key, value exchange.Atom }
@@ -72,6 +72,9 @@ func (l *forks) take(o *exchange.Operation, by Operation) error {
 		return nil
 	case len(did.Items) > 1:
 		return unfit("a single write, or reads alone")
+	}
+	if writes[0].value.Kind == exchange.Nil {
+		return unfit("a write of another value than nil, which stands for a key without one")
 	}
 	if of, known := l.index.numberOf(writes[0].key); !known || l.of[of].possible == 0 {
 		l.values[writes[0].key] = writes[0].value

@@ -34,7 +34,7 @@ type row struct {
 // {:val 3, :sts 1500.1}, and a :read answered with a list of rows.
 func newMonotonic() *judge {
 	m := &monotonic{added: map[int64]Operation{}}
-	return &judge{[]function{{word: "add", take: asking(m.add)}, {word: "read", take: answered(m.read)}}, m.result}
+	return &judge{functions: []function{{word: "add", take: asking(m.add)}, {word: "read", take: answered(m.read)}}, result: m.result}
 }
 
 func (m *monotonic) add(o *exchange.Operation, by Operation) error {

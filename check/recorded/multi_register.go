@@ -48,7 +48,7 @@ func newMultiRegister() *judge { return multiRegister(mostMemory) }
 
 func multiRegister(memory int) *judge {
 	r := &registers{keys: map[exchange.Atom]int32{}, values: map[exchange.Atom]int32{{}: 0}, memory: memory}
-	return &judge{[]function{{word: "txn", take: r.add}}, r.result}
+	return &judge{functions: []function{{word: "txn", take: r.add}}, result: r.result}
 }
 
 func (r *registers) add(o *exchange.Operation, by Operation) error {

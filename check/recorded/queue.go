@@ -19,7 +19,7 @@ type identifiers struct {
 // newUniqueIDs judges a :generate answered with an identifier.
 func newUniqueIDs() *judge {
 	u := &identifiers{given: map[string]Operation{}, again: newFindings(kindDuplicate)}
-	return &judge{[]function{{word: "generate", take: asking(u.generate)}}, u.result}
+	return &judge{functions: []function{{word: "generate", take: asking(u.generate)}}, result: u.result}
 }
 
 func (u *identifiers) generate(o *exchange.Operation, by Operation) error {
@@ -27,7 +27,7 @@ func (u *identifiers) generate(o *exchange.Operation, by Operation) error {
 	if !by.Acknowledged() {
 		return nil
 	}
-	if o.Answer.IsNil() || o.Answer.Form == exchange.List || o.Answer.Form == exchange.Map {
+	if o.Answer.IsNil() || o.Answer.Form != exchange.Scalar && o.Answer.Form != exchange.Inexact {
 		return unfit("an identifier")
 	}
 	u.gotten++
@@ -77,9 +77,9 @@ type dequeue struct {
 // reports the elements by dequeues within the drain. The request of a dequeue means nothing.
 func newQueue(name, _ string) *judge {
 	q := &queue{elements: newElements(putWords()), name: name, last: map[int64]int64{}}
-	return &judge{[]function{
+	return &judge{functions: []function{
 		{word: "enqueue", take: putting(q.add)}, {word: "dequeue", take: q.dequeue}, {word: "drain", take: asking(q.drain)},
-	}, q.result}
+	}, result: q.result}
 }
 
 func (q *queue) dequeue(o *exchange.Operation, by Operation) error {

@@ -41,13 +41,26 @@ type Checker struct {
 	Keyed bool
 	// Asked means that another kind has the same form, so this one must be asked for by name.
 	Asked bool
+	// byKey means that the kind has keys of its own, named beside the value.
+	byKey bool
 	// open returns a judge of the named kind; "" lets the judge find the kind.
 	open func(name, model string) *judge
 }
 
 // Open returns a judge of the named kind and model. With "" as name the operations show the kind;
 // "" as model is the kind's own rule.
-func (c *Checker) Open(name, model string) Judge { return c.open(name, model) }
+func (c *Checker) Open(name, model string) Judge {
+	j := c.open(name, model)
+	j.byKey = c.byKey
+	return j
+}
+
+// OpenKeyed returns a judge that judges each independent key by itself.
+func (c *Checker) OpenKeyed(name, model string) *Keyed {
+	k := NewKeyed(func() Judge { return c.Open(name, model) })
+	k.pairs = c.byKey
+	return k
+}
 
 // linearizable is the model in which elements of a set must be seen at once.
 const linearizable = "linearizable"
@@ -69,12 +82,13 @@ func Checkers() []Checker {
 		{Names: []string{"kafka"}, Models: []string{string(cycle.ReadUncommitted), string(cycle.ReadCommitted), string(cycle.Serializable)}, open: newLog},
 		{Names: []string{"mutex"}, Keyed: true, open: newLock},
 		{Names: []string{"owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex"}, Keyed: true, Asked: true, open: newLock},
-		{Names: []string{"key-value"}, Keyed: true, open: plain(newKeyValue)},
+		{Names: []string{"key-value"}, Keyed: true, byKey: true, open: plain(newKeyValue)},
 		{Names: []string{"multi-register"}, Keyed: true, open: plain(newMultiRegister)},
 	}
 }
 
 type judge struct {
+	byKey     bool
 	functions []function
 	result    func(context.Context) check.Result
 }
@@ -95,6 +109,9 @@ func (u unfit) Error() string { return string(u) }
 
 // Add implements Judge.
 func (j *judge) Add(o *exchange.Operation) error {
+	if o.Keyed && !j.byKey {
+		return fmt.Errorf("an operation with the key %s, in a history of a kind without keys, or that began without them; name the key of each operation, or of none", o.Key)
+	}
 	at := slices.IndexFunc(j.functions, func(f function) bool { return f.word == o.Word })
 	if at < 0 {
 		return fmt.Errorf("operations of the function :%s; known are %s", o.Word, j.known())
@@ -164,7 +181,7 @@ func value(o *exchange.Operation) *exchange.Value {
 
 // elementsOf returns a list or set of atoms.
 func elementsOf(v *exchange.Value) ([]exchange.Atom, error) {
-	if v.Form != exchange.List || slices.ContainsFunc(v.Items, func(item exchange.Value) bool { return item.Form != exchange.Scalar }) {
+	if v.Form != exchange.List && v.Form != exchange.Set || slices.ContainsFunc(v.Items, func(item exchange.Value) bool { return item.Form != exchange.Scalar }) {
 		return nil, unfit("a list or a set of elements")
 	}
 	all := make([]exchange.Atom, len(v.Items))

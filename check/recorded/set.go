@@ -44,7 +44,7 @@ type setRead struct {
 func newSet(name, model string) *judge {
 	late := model == linearizable
 	s := &set{elements: newElements(putWords()), every: late || name == "set-full", fits: name == "", linearizable: late, lastAdd: -1}
-	return &judge{[]function{{word: "add", take: putting(s.add)}, {word: "read", take: answered(s.read)}}, s.result}
+	return &judge{functions: []function{{word: "add", take: putting(s.add)}, {word: "read", take: answered(s.read)}}, result: s.result}
 }
 
 func (s *set) add(o *exchange.Operation, by Operation, a exchange.Atom) error {

@@ -34,6 +34,17 @@ type Atom struct {
 // Int64 returns the atom of a whole number.
 func Int64(v int64) Atom { return Atom{Kind: Number, Int: v} }
 
+// Whole returns the whole number of 64 bits that a string spells, or else the atom. JSON has strings
+// as the names of members, so that a map's key 1 is "1" there.
+func (a Atom) Whole() Atom {
+	if text := []byte(a.Text); a.Kind == String && len(text) > 0 && jsonWhole(text) && a.Text != "-0" {
+		if v, ok := wholeNumber(text); ok {
+			return Int64(v)
+		}
+	}
+	return a
+}
+
 // String writes the atom as EDN: nil, 5, true, "five", :five. Different atoms differ in text.
 func (a Atom) String() string {
 	switch a.Kind {

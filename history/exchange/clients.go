@@ -183,6 +183,9 @@ func (r *Reader) uninvoked(e *event, at int64) (*Operation, error) {
 	c.ended[e.process] = ending{e.line, at + 1}
 	if e.function == Read {
 		op.Function = Read
+		if err := r.tree.keyBeside(e, op); err != nil {
+			return nil, err
+		}
 	} else if err := r.tree.request(e, op); err != nil {
 		return nil, err
 	}

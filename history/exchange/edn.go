@@ -115,7 +115,7 @@ func (r *ednReader) dispatch(depth int) error {
 	}
 	switch {
 	case c == '{':
-		return r.sequence(listNode, '}', depth)
+		return r.sequence(setNode, '}', depth)
 	case c == '"':
 		r.in.skip()
 		return r.in.quoted(r.tree, noEscapes)

@@ -127,6 +127,8 @@ func (t *tree) reading(e *event, wrote bool) reading {
 	switch {
 	case t.is(e.value, mapNode):
 		return ofKnownForm
+	case t.is(e.value, setNode):
+		return asWritten
 	case !t.is(e.value, listNode):
 		if e.function == Read && wrote && e.kind == acknowledged && !t.is(e.value, nilNode) {
 			return ofKnownForm
@@ -135,6 +137,8 @@ func (t *tree) reading(e *event, wrote bool) reading {
 	}
 	_, second, pair := t.pair(e.value)
 	switch {
+	case pair && t.is(second, setNode):
+		return asWritten
 	case pair && e.function == Read && t.is(second, mapNode) && !t.is(e.value+1, mapNode):
 		return ofKnownForm // [3 {1 10, 2 15}], a bank of an independent key
 	case pair && e.function == Read && !wrote && t.balances(second):

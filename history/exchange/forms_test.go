@@ -42,7 +42,7 @@ func TestFormsOfHistories(t *testing.T) {
 		{`{"process":0,"type":"ok","value":[["w",1,2]]} {"process":1,"type":"ok","value":[["r",1,2]]}`,
 			"rw-register false true: 0 0-1 committed txn [[:w 1 2]]; 1 0-3 committed txn [[:r 1 2]]"},
 		{`{:process 0 :type :ok :f :add :value 1} {:process 1 :type :ok :f :read :value #{1}}`,
-			"other false true: 0 0-1 committed add 1; 1 0-3 committed read [1]"},
+			"other false true: 0 0-1 committed add 1; 1 0-3 committed read #{1}"},
 		{`{:process 0 :type :ok :f :write :value 1} {:process 1 :type :ok :f :read :value 1} {:process 0 :type :fail :f :cas :value [1 2]}`,
 			"register false true: 0 0-1 committed write 1; 1 0-3 committed read 1; 0 2-5 failed cas [1 2]"},
 		{`{:process 0 :type :ok :f :transfer :value {:from 1 :to 2 :amount 5}} {:process 1 :type :ok :f :read :value {1 5 2 5}}`,
@@ -84,6 +84,18 @@ func TestFormsOfHistories(t *testing.T) {
 			`register false false: 0 0-1 committed write ["x" 1]; 0 2-3 committed read ["y" 2]`},
 		{`{:process 0 :type :invoke :f :cas :key 3 :value [1 2]} {:process 0 :type :ok :f :cas :key 3 :value [1 2]}`,
 			"register false false: 0 0-1 committed cas [3 [1 2]]"},
+		{`{:process 0 :type :invoke :f :txn :key 7 :value [[:append 1 2]]} {:process 0 :type :ok :f :txn :key 7 :value [[:append 1 2]]} {:process 0 :type :invoke :key 8 :value [[:r 1 nil]]} {:process 0 :type :ok :value [[:r 1 [2]]]}`,
+			"list-append false false: 0 0-1 committed txn [7 [[:append 1 2]]]; 0 2-3 committed txn [8 [[:r 1 [2]]]]"},
+		{`{:process 0 :type :invoke :f :transfer :key 7 :value {:from 1 :to 2 :amount 5}} {:process 0 :type :info :f :transfer :key 7} {:process 1 :type :invoke :f :read :key 7} {:process 1 :type :ok :f :read :key 7 :value {1 5}}`,
+			"bank false false: 0 0-1 unknown transfer [7 {:from 1, :to 2, :amount 5}]; 1 2-3 committed read [7 {1 5}]"},
+		{`{:process 0 :type :ok :f :read :key 7 :value 5} {:process 1 :type :ok :f :write :key 7 :value 5}`,
+			"register false true: 0 0-1 committed read [7 5]; 1 0-3 committed write [7 5]"},
+		{`{:process 0 :type :invoke :f :add :key 7 :value [1 2]} {:process 0 :type :ok :f :add :value [1 2]}`,
+			"other false false: 0 0-1 committed add [7 [1 2]]"},
+
+		// A string that is a whole number names an account as the number does: JSON has no other names.
+		{`{"process":0,"type":"invoke","f":"transfer","value":{"from":"1","to":"01","amount":5}} {"process":0,"type":"ok","f":"transfer","value":{"from":"1","to":"01","amount":5}} {"process":0,"type":"invoke","f":"read"} {"process":0,"type":"ok","f":"read","value":{"1":5,"01":-5}}`,
+			`bank false false: 0 0-1 committed transfer {:from 1, :to "01", :amount 5}; 0 2-3 committed read {1 5, "01" -5}`},
 	} {
 		if got := told(t, c.text); got != c.want {
 			t.Errorf("%s\nis   %s\nwant %s", c.text, got, c.want)

@@ -128,6 +128,24 @@ func TestMalformedHistories(t *testing.T) {
 			invoke + `{:process 0, :type :ok, :f :read, :value {1 5, :1 15}}`},
 		{"two amounts", `{:process 0, :type :invoke, :f :transfer, :value {:from 1, :to 2, :amount 1, :amount 2}}`, 1, ":amount twice",
 			`{:process 0, :type :invoke, :f :transfer, :value {:from 1, :to 2, :amount 1, :note 2}}`},
+		{"a key that is none", `{:process 0, :type :invoke, :f :write, :key [1], :value 1}`, 1, "a list is no key", `{:process 0, :type :invoke, :f :write, :key 1, :value 1}`},
+		{"a key of the completion alone", `{:process 0, :type :invoke, :f :add, :value 1}
+{:process 0, :type :info, :f :add, :key 7, :value 1}`, 2, "an add names the key 7, and its invocation on line 1 names none", `{:process 0, :type :invoke, :f :add, :value 1}
+{:process 0, :type :info, :f :add, :key nil, :value 1}`},
+		{"a completion with another key", `{:process 0, :type :invoke, :f :add, :key 7, :value 1}
+{:process 0, :type :fail, :f :add, :key 8, :value 1}`, 2, "an add of the key 7, invoked on line 1, is answered for the key 8", `{:process 0, :type :invoke, :f :add, :key 7, :value 1}
+{:process 0, :type :fail, :f :add, :value 1}`},
+		{"a transaction answered for another key", `{:process 0, :type :invoke, :f :txn, :key 7, :value [[:r 1 nil]]}
+{:process 0, :type :ok, :f :txn, :key 8, :value [[:r 1 [2]]]}`, 2, "answered for the key 8", `{:process 0, :type :invoke, :f :txn, :key 7, :value [[:r 1 nil]]}
+{:process 0, :type :ok, :f :txn, :key 7, :value [[:r 1 [2]]]}`},
+		{"a write of nil", `{:process 0, :type :invoke, :f :txn, :value [[:r 1 nil] [:w 1 nil]]}`, 1, "a write of nil to the register 1",
+			`{:process 0, :type :invoke, :f :txn, :value [[:append 1 nil]]} {:process 0, :type :ok, :f :txn, :value [[:append 1 nil]]}`},
+		{"a write of nil in JSON", `{"process":0,"type":"ok","value":[["w","x",null]]}`, 1, `a write of nil to the register "x"`, `{"process":0,"type":"ok","value":[["w","x",0]]}`},
+		{"a set for a list", `{:process 0, :type :invoke, :f :txn, :value [[:r 1 nil]]}
+{:process 0, :type :ok, :f :txn, :value [[:r 1 #{1 2}]]}`, 2, "a set, which has no order, where the list that was read from 1", `{:process 0, :type :invoke, :f :txn, :value [[:r 1 nil]]}
+{:process 0, :type :ok, :f :txn, :value [[:r 1 (1 2)]]}`},
+		{"a set of steps", `{:process 0, :type :invoke, :f :txn, :value #{[:r 1 nil] [:append 1 2]}}`, 1, "a transaction whose value is not a list", txn},
+		{"a set to compare and set", `{:process 0, :type :invoke, :f :cas, :value #{1 2}}`, 1, "a cas of a set", `{:process 0, :type :invoke, :f :cas, :value [1 2]}`},
 		{"a log without operations", "Everything looks good\n", 1, "no operation", "0 :invoke :read nil\n"},
 		{"a log cut in its last line", "0 :invoke :read nil\n0 :ok :read 1", 2, "cut short", "0 :invoke :read nil\n0 :ok :read 12\n"},
 		{"a log without a value", "0 :invoke :read nil\n0 :ok :read\n", 2, "without a value", "0 :invoke :read nil\n0 :ok :read nil\n"},

@@ -62,6 +62,8 @@ func (t *tree) microOp(e *event, at int, m *MicroOp) error {
 		return e.bad("an operation of a transaction that has not three parts, such as [:r 1 nil]")
 	case m.Kind == GetNothing:
 		return t.microRead(e, value, m)
+	case m.Kind == Put && t.is(value, nilNode):
+		return e.bad("a write of nil to the register %s: nobody can tell whether a read of nil saw it, or a register without a value; write other values", m.Key)
 	}
 	return t.scalar(e, value, &m.Value)
 }
@@ -81,6 +83,8 @@ func (t *tree) microRead(e *event, value int, m *MicroOp) error {
 			m.List = append(m.List, a)
 		}
 		return nil
+	case setNode:
+		return e.bad("a set, which has no order, where the list that was read from %s was expected; write it as a vector", m.Key)
 	}
 	m.Kind = GetValue
 	return t.scalar(e, value, &m.Value)

@@ -309,6 +309,9 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 
 func (r *Reader) end(e *event, op *Operation, at int64) error {
 	op.EndLine, op.Complete, op.CompleteTime = e.line, at, e.time
+	if err := r.tree.sameKeyBeside(e, op); err != nil {
+		return err
+	}
 	switch e.kind {
 	case acknowledged:
 		op.Outcome = history.Committed

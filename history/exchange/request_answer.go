@@ -4,8 +4,8 @@ import "slices"
 
 func (t *tree) request(e *event, op *Operation) error {
 	op.Function = e.function
-	if key, known := t.atom(max(e.key, 0)); e.key != none && known && e.function != Transaction && e.function != Transfer {
-		op.Key, op.Keyed, op.beside = key, true, true
+	if err := t.keyBeside(e, op); err != nil {
+		return err
 	}
 	switch e.function {
 	case Other:
@@ -45,6 +45,31 @@ func (t *tree) request(e *event, op *Operation) error {
 	}
 }
 
+// keyBeside reads the independent key of a field of its own.
+func (t *tree) keyBeside(e *event, op *Operation) error {
+	if e.key == none {
+		return nil
+	}
+	op.Keyed, op.beside = true, true
+	return t.scalar(e, e.key, &op.Key)
+}
+
+// sameKeyBeside refuses a completion whose key is not the invocation's. It need not repeat the key.
+func (t *tree) sameKeyBeside(e *event, op *Operation) error {
+	if e.key == none {
+		return nil
+	}
+	key, ok := t.atom(e.key)
+	switch {
+	case !op.beside:
+		return e.bad("the completion of %s names the key %s, and its invocation on line %d names none; name the key in both, or in neither",
+			op.name(), t.describe(e.key), op.Line)
+	case !ok || key != op.Key:
+		return e.bad("%s of the key %s, invoked on line %d, is answered for the key %s", op.name(), op.Key, op.Line, t.describe(e.key))
+	}
+	return nil
+}
+
 // answer reads an acknowledgement into op, which has its request.
 func (t *tree) answer(e *event, op *Operation) error {
 	switch op.Function {
@@ -77,10 +102,7 @@ func (t *tree) answer(e *event, op *Operation) error {
 
 func (t *tree) readAnswer(e *event, op *Operation) error {
 	value := e.value
-	if op.beside {
-		if answered, known := t.atom(max(e.key, 0)); e.key != none && (!known || answered != op.Key) {
-			return e.bad("a read of the key %s answers for the key %s", op.Key, t.describe(e.key))
-		}
+	if op.beside { // compared already
 	} else if op.Keyed {
 		key, second, ok := 0, 0, false
 		if e.value != none {
@@ -131,7 +153,9 @@ func (t *tree) unaskedKey(value int) (key, second int, ok bool) {
 func (t *tree) txnAnswer(e *event, op *Operation) error {
 	t.asked, op.Txn = op.Txn, t.asked
 	key, keyed := op.Key, op.Keyed
-	op.Key, op.Keyed = Atom{}, false
+	if !op.beside {
+		op.Key, op.Keyed = Atom{}, false
+	}
 	if err := t.txn(e, op); err != nil {
 		return err
 	}
@@ -188,8 +212,8 @@ func (t *tree) txn(e *event, op *Operation) error {
 // independent returns the value of an event without its independent key, if it is a pair of an
 // atom and a value of this kind. It sets the key in op.
 func (t *tree) independent(e *event, op *Operation, kind nodeKind) (int, error) {
-	if e.value == none {
-		return none, nil
+	if e.value == none || op.beside {
+		return e.value, nil
 	}
 	key, value, ok := t.pair(e.value)
 	if !ok || t.is(key, listNode) || !t.is(value, kind) {
@@ -230,11 +254,12 @@ func (t *tree) transfer(e *event, op *Operation) error {
 	if err := t.scalar(e, from, &op.Movement.From); err != nil {
 		return err
 	}
-	return t.scalar(e, to, &op.Movement.To)
+	err = t.scalar(e, to, &op.Movement.To)
+	op.Movement.From, op.Movement.To = op.Movement.From.Whole(), op.Movement.To.Whole() // as the reads name them
+	return err
 }
 
-// accounts reads a map from account to balance. JSON has strings as accounts, so a string that
-// is a whole number stands for the number.
+// accounts reads a map from account to balance.
 func (t *tree) accounts(e *event, at int, op *Operation) error {
 	for key, end := at+1, t.after(at); key < end; {
 		value := t.after(key)
@@ -242,11 +267,7 @@ func (t *tree) accounts(e *event, at int, op *Operation) error {
 		if err := t.scalar(e, key, &a.ID); err != nil {
 			return err
 		}
-		if text := []byte(a.ID.Text); a.ID.Kind == String && len(text) > 0 && jsonWhole(text) {
-			if v, ok := wholeNumber(text); ok && string(text) != "-0" {
-				a.ID = Int64(v)
-			}
-		}
+		a.ID = a.ID.Whole()
 		if err := t.balance(e, value, &a); err != nil {
 			return err
 		}
@@ -301,7 +322,7 @@ func (t *tree) cas(e *event, op *Operation) error {
 		return e.bad("a cas without a value")
 	}
 	from, to, ok := t.pair(e.value)
-	if ok && t.is(to, listNode) {
+	if ok && t.is(to, listNode) && !op.beside {
 		t.keyed = true
 		if err := t.key(e, from, op); err != nil {
 			return err

@@ -19,8 +19,9 @@ const (
 	stringNode
 	keywordNode
 	symbolNode // and characters
-	listNode   // vectors, lists and sets
-	mapNode    // its children are key, value, key, value, ...
+	listNode   // vectors and lists
+	setNode
+	mapNode // its children are key, value, key, value, ...
 )
 
 // node is one form, followed by its children, so an operation is one flat array, which is reused.
@@ -238,6 +239,8 @@ func (t *tree) describe(at int) string {
 		return strconv.FormatInt(n.num, 10)
 	case listNode:
 		return "a list"
+	case setNode:
+		return "a set"
 	case mapNode:
 		return "a map"
 	case keywordNode:

@@ -58,7 +58,7 @@ func TestValuesAsWritten(t *testing.T) {
 	expect.NoError(t, err)
 	r.Untyped()
 	op, err := r.Next()
-	if err != nil || op.Word != "read" || op.Request.String() != "[:k nil]" || op.Answer.String() != `[:k {"a" [1 2.5] :b [x]}]` ||
+	if err != nil || op.Word != "read" || op.Request.String() != "[:k nil]" || op.Answer.String() != `[:k {"a" #{1 2.5} :b [x]}]` ||
 		op.Position.String() != "7" || op.Link.Word() != "init" {
 		t.Errorf("%v %+v", err, op)
 	}

@@ -12,12 +12,14 @@ type Form uint8
 const (
 	// Scalar is one atom, which may be nil.
 	Scalar Form = iota
-	// List is a vector, a list or a set.
+	// List is a vector or a list.
 	List
 	// Map has keys and values alternately.
 	Map
 	// Inexact is a symbol or a number that is not whole, such as a ratio; Atom.Text is as written.
 	Inexact
+	// Set is a set, whose elements have no order.
+	Set
 )
 
 // Value is a value of an operation as written. The zero value is nil.
@@ -77,6 +79,8 @@ func (v *Value) String() string {
 		return v.Atom.Text
 	case Map:
 		open, end = "{", "}"
+	case Set:
+		open, end = "#{", "}"
 	}
 	var parts []string
 	for i := range v.Items {
@@ -120,6 +124,8 @@ func (t *tree) valueInto(v *Value, at int, op *Operation) {
 		*v = Value{Form: Map}
 	case listNode:
 		*v = Value{Form: List}
+	case setNode:
+		*v = Value{Form: Set}
 	case inexactNode, symbolNode:
 		*v = Value{Form: Inexact, Atom: Atom{Kind: String, Text: string(t.bytes(at))}}
 		return
@@ -162,14 +168,18 @@ func (t *eventText) anyValue(v *Value) {
 	case Map:
 		t.mapValue(v)
 	default:
-		t.raw("[")
+		open, end := "[", "]"
+		if v.Form == Set && t.edn {
+			open, end = "#{", "}"
+		}
+		t.raw(open)
 		for i := range v.Items {
 			if i > 0 {
 				t.next()
 			}
 			t.anyValue(&v.Items[i])
 		}
-		t.raw("]")
+		t.raw(end)
 	}
 }
 

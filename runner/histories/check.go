@@ -17,6 +17,7 @@ import (
 	"assay/check/cycle"
 	"assay/check/recorded"
 	"assay/check/register"
+	"assay/history"
 	"assay/history/exchange"
 	"assay/report"
 	"assay/store"
@@ -276,7 +277,16 @@ func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operat
 	kinds := map[exchange.Function]register.Kind{
 		exchange.Read: register.Read, exchange.Write: register.Write, exchange.CompareAndSet: register.CompareAndSet,
 	}
+	var keyed *bool // the operations name a key
 	err := eachOperation(rest, first, func(op *exchange.Operation) error {
+		if op.Function != exchange.Read || op.Outcome == history.Committed { // such a read may name its key in the answer alone
+			if keyed == nil {
+				keyed = &[]bool{op.Keyed}[0]
+			}
+			if *keyed != op.Keyed {
+				return errors.New("an operation with a key among others without one, or the other way round; name the key of each operation, or of none")
+			}
+		}
 		out := register.Op{
 			ID: op.ID(), Process: op.Process, Kind: kinds[op.Function], Value: op.Value.String(), From: op.From.String(),
 			Invoke: op.Invoke, Complete: op.Complete, InvokeTime: op.InvokeTime, CompleteTime: op.CompleteTime,

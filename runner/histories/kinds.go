@@ -54,10 +54,9 @@ func (o *Options) candidates() []candidate {
 		if o.Test == "" && c.Asked || o.Test != "" && !slices.Contains(c.Names, o.Test) {
 			continue
 		}
-		open := func() recorded.Judge { return c.Open(o.Test, o.Model) }
-		all = append(all, candidate{c, open()})
+		all = append(all, candidate{c, c.Open(o.Test, o.Model)})
 		if c.Keyed {
-			all = append(all, candidate{c, recorded.NewKeyed(open)})
+			all = append(all, candidate{c, c.OpenKeyed(o.Test, o.Model)})
 		}
 	}
 	return all
@@ -81,8 +80,12 @@ func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Oper
 			return nil
 		}
 		if op.Line == first.Line && o.Test == "" {
-			return fmt.Errorf("operations of the function :%s with the value %s are of no kind that is known; name it with --test: %s",
-				op.Word, op.Request.String(), allTests())
+			key := ""
+			if op.Keyed {
+				key = " and the key " + op.Key.String()
+			}
+			return fmt.Errorf("operations of the function :%s with the value %s%s are of no kind that is known; name it with --test: %s",
+				op.Word, op.Request.String(), key, allTests())
 		}
 		return refused
 	})

@@ -19,6 +19,17 @@ func edn(short string) string {
 	return b.String()
 }
 
+// keyed is a history whose operations name their process as a key of its own, too.
+func keyed(short string) string {
+	events := strings.Split(strings.TrimRight(short, "; "), ";")
+	for i, event := range events {
+		words := append(strings.SplitN(strings.TrimSpace(event), " ", 4), "nil")
+		words[3] += ", :key " + words[0]
+		events[i] = strings.Join(words[:4], " ")
+	}
+	return strings.Join(events, "; ") + "; "
+}
+
 // A history's kind follows from its operations, or is given.
 func TestKindsOfHistories(t *testing.T) {
 	const add = "0 invoke add 1; 0 ok add 1;"
@@ -29,6 +40,16 @@ func TestKindsOfHistories(t *testing.T) {
 		{add + "1 invoke read; 1 ok read [1]", "", "", "set", "valid", "1 last read"},
 		{add + "1 invoke read; 1 ok read [1]", "set-full", "", "set-full", "valid", "1 stable"},
 		{add + "1 invoke read; 1 ok read []; 1 invoke read; 1 ok read [1]", "set-full", "", "set-full", "valid", "1 stale"},
+		{keyed("1 invoke add 1; 1 ok add 1; 2 invoke read; 2 ok read #{}; 1 invoke read; 1 ok read #{1}"), "", "", "set", "unknown", "2 keys, each judged by itself: 1 valid, none violated, 1 unknown; key 2"},
+		{keyed("1 invoke add 1; 1 ok add 1; 2 invoke read; 2 ok read #{1}; 1 invoke read; 1 ok read #{1}"), "", "", "set", "violated", "key 2: 0 additions"},
+		{keyed("1 invoke enqueue 1; 1 ok enqueue 1; 2 invoke dequeue; 2 ok dequeue 1"), "", "", "queue", "violated", "key 2"},
+		{keyed("1 invoke add 1; 1 ok add 1; 2 invoke add 1; 2 ok add 1; 2 invoke read; 2 ok read 1"), "", "", "counter", "unknown", "2 keys"},
+		{keyed("1 invoke generate; 1 ok generate 1; 2 invoke generate; 2 ok generate 1"), "", "", "unique-ids", "valid", "2 keys"},
+		{keyed("1 invoke txn [[:append 0 1]]; 1 ok txn [[:append 0 1]]; 2 invoke txn [[:r 0 nil]]; 2 ok txn [[:r 0 [1]]]"), "", "", "list-append", "violated", "2 keys, each judged by itself"},
+		{keyed("1 invoke transfer {:from 1 :to 2 :amount 5}; 1 ok transfer {:from 1 :to 2 :amount 5}; 1 invoke read; 1 ok read {1 5 2 10}; 1 invoke read; 1 ok read {1 5 2 10}; 2 invoke read; 2 ok read {1 1 2 1}"), "", "", "bank", "unknown", "2 keys, each judged by itself: 1 valid"},
+		{keyed("1 invoke append \"p\"; 1 ok append \"p\"; 2 invoke get; 2 ok get \"\"; 1 invoke get; 1 ok get \"p\""), "", "", "key-value", "valid", "2 keys, 2 gets"},
+		{keyed("1 invoke acquire; 1 ok acquire; 2 invoke acquire; 2 ok acquire"), "", "", "mutex", "valid", "2 keys"},
+		{"1 invoke read; 1 ok read #{10 20}; 1 invoke read; 1 ok read #{20 10}; 0 invoke add 10", "set-full", "", "set-full", "violated", "2 unexpected"},
 		{"0 ok add 1; 1 ok read [1]", "set", "", "set", "unknown", "completions without invocations"},
 		{"0 ok add 1; 0 ok read []", "set", "", "set", "violated", "1 lost"},
 		{"0 ok add 1; 1 ok read [1]; 1 ok read [1]", "set-full", "", "set-full", "unknown", "completions without invocations"},
@@ -105,6 +126,16 @@ func TestKindsThatDoNotFit(t *testing.T) {
 	for _, c := range []struct{ events, test, model, says string }{
 		{add, "", "", "say with --test which it is: counter, set, set-full"},
 		{add, "nonsense", "", "--test"},
+		{keyed("1 invoke send [[:send 1 2]]; 1 ok send [[:send 1 [0 2]]]"), "kafka", "", "an operation with the key 1, in a history of a kind without keys"},
+		{keyed("1 invoke send [[:send 1 2]]; 1 ok send [[:send 1 [0 2]]]"), "", "", "[[:send 1 2]] and the key 1 are of no kind"},
+		{"0 invoke add 1; 0 ok add 1; " + keyed("1 invoke add 2; 1 ok add 2"), "set", "", "an operation with the key 1"},
+		{keyed("1 invoke add 2; 1 ok add 2; ") + "0 invoke add [1 1]; 0 ok add [1 1]", "set", "", "name the key of each operation, or of none"},
+		{"0 invoke write 1; 0 ok write 1; " + keyed("1 invoke write 2; 1 ok write 2"), "", "", "name the key of each operation, or of none"},
+		{"0 invoke write [1 1]; 0 ok write [1 1]; 0 invoke write 2; 0 ok write 2", "register", "", "name the key of each operation, or of none"},
+		{keyed("1 invoke add 2; 1 ok add 2; ") + "0 invoke add 1; 0 ok add 1", "set", "", "line 3: an operation with a :key in a history of operations without one"},
+		{"0 invoke write 1; 0 ok write 1; 1 invoke read 1; 1 ok read [1 #{2 nil 0}]", "sequential", "", "with the parts in order"},
+		{"0 invoke add; 0 ok add {:val 1 :sts 5}; 1 invoke read; 1 ok read #{{:val 1 :sts 5}}", "monotonic", "", "a list of rows"},
+		{"0 invoke write [[:w 0 nil]]; 0 ok write [[:w 0 nil]]", "long-fork", "", "another value than nil"},
 		{"nil invoke acquire; nil ok acquire; nil invoke release; nil ok release", "owner-mutex", "", "name the process of each operation"},
 		{"1 invoke read; 1 ok read [7 3]", "", "", "say with --test which it is: bank, register, set, set-full"},
 		{"1 invoke read; 1 ok read [1 2 3]", "register", "", "line 2: a list is no key or value"},

@@ -208,7 +208,7 @@ func (o *Options) parseAccounts() error {
 		if err != nil {
 			return bad
 		}
-		names = append(names, account.String())
+		names = append(names, account.Whole().String())
 	}
 	o.Accounts = names
 	return nil
