@@ -68,8 +68,8 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 	if in.contradicted {
 		banned |= set(cyclicVersions)
 	}
-	if in.ambiguous != "" && !in.cases.found().has(ownUnseen) {
-		if told, decided := checkDuplicates(ctx, h, model, o); decided {
+	if in.ambiguous != "" {
+		if told, decided := in.checkAmbiguous(ctx, model); decided {
 			return told
 		}
 	}
@@ -109,6 +109,26 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 		r.Reason = timeReason(ctx)
 	}
 	return r
+}
+
+// checkAmbiguous judges a history in which a value was written to a key more than once. It returns
+// false if nothing can be said so; what is wrong inside of a transaction is wrong all the same.
+func (in *inference) checkAmbiguous(ctx context.Context, model Model) (Report, bool) {
+	unseen := in.cases.found().has(ownUnseen)
+	if !unseen {
+		if told, decided := checkDuplicates(ctx, in.h, model, in.o); decided {
+			return told, true
+		}
+	}
+	rest := checkWithoutRepeats(ctx, in.h, model, in.o)
+	if rest.Verdict == check.Violated {
+		rest.Repeated = in.ambiguous + "; judged without such values"
+		return rest, !unseen || slices.Contains(rest.Anomalies, ownUnseen.String())
+	}
+	if rest.Verdict == check.Valid {
+		in.ambiguous += "; without such values there is nothing that " + string(model) + " forbids"
+	}
+	return Report{}, false
 }
 
 func timeReason(ctx context.Context) string {

@@ -148,3 +148,60 @@ func (h *History) writersFor(read int32, by []int32) []int32 {
 	slices.SortStableFunc(left, func(a, b int32) int { return cmp.Compare(distance(a), distance(b)) })
 	return left
 }
+
+// checkWithoutRepeats judges what is left of a history without the values that were written to a key
+// more than once: without these writes, without these elements in the lists that were read, and
+// without the reads of these values of registers.
+//
+// What it finds is wrong with the whole history too. An execution that explains the whole, with
+// these writes taken out of it, explains the rest: a list keeps the order of its other elements, and
+// who read another value of a register read it while no such value stood there.
+func checkWithoutRepeats(ctx context.Context, h *History, model Model, o Options) Report {
+	r := Check(ctx, h.withoutRepeats(), model, o)
+	whole := h.size()
+	whole.Dependencies, whole.Components = r.Size.Dependencies, r.Size.Components
+	r.Size = whole
+	return r
+}
+
+func (h *History) withoutRepeats() *History {
+	type content struct {
+		key int32
+		val int64
+	}
+	times := map[content]int{} // that it may have been written
+	for _, o := range h.ops.all() {
+		if k := o.kind(); (k == Append || k == Write) && h.possible(o.txn) {
+			times[content{o.key(), o.val}]++
+		}
+	}
+	repeated := func(key int32, val int64) bool { return times[content{key, val}] > 1 }
+	return h.rebuilt(func(o op) (Op, bool) {
+		out := Op{Kind: o.kind(), Key: h.keys[o.key()]}
+		switch out.Kind {
+		case ReadNothing:
+		case ReadList:
+			out.List = slices.DeleteFunc(slices.Clone(h.list(o)), func(val int64) bool { return repeated(o.key(), val) })
+		default:
+			out.Value = o.val
+			return out, !repeated(o.key(), o.val)
+		}
+		return out, true
+	})
+}
+
+// rebuilt returns the history of the operations that keep returns.
+func (h *History) rebuilt(keep func(op) (Op, bool)) *History {
+	b := Builder{}
+	b.h.symbols = h.symbols
+	for t := range int32(h.Len()) {
+		txn := Txn{ID: h.ids.at(t), Process: h.process.at(t), Invoke: h.invoke.at(t), Complete: h.complete.at(t), Outcome: h.outcome.at(t)}
+		for _, o := range h.opsOf(t) {
+			if kept, ok := keep(o); ok {
+				txn.Ops = append(txn.Ops, kept)
+			}
+		}
+		_ = b.Add(txn) // it was added once, with more in it
+	}
+	return b.History()
+}

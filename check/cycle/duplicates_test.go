@@ -3,6 +3,8 @@ package cycle_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"assay/check"
@@ -75,5 +77,72 @@ func TestDuplicatesAgreeWithSchedules(t *testing.T) {
 		if n < *definitionHistories/10 {
 			t.Errorf("%s: only %d", name, n)
 		}
+	}
+}
+
+// What a history shows besides an element that was appended twice is found, also in the same list,
+// and nothing else is.
+func TestAnomaliesBesideARepeatedAppend(t *testing.T) {
+	repeated := []string{"ax1", "ax1"}
+	for _, c := range []struct {
+		besides []string
+		want    check.Verdict
+		anomaly string
+	}{
+		{[]string{"ay1 rz1", "az1 ry1"}, check.Violated, "G1c"},
+		{[]string{"ay1 rz_", "az1 ry1"}, check.Unknown, ""},
+		{[]string{"ry7"}, check.Violated, "garbage-read"},
+		{[]string{"rx117"}, check.Violated, "garbage-read"},
+		{[]string{"ax2", "ax3", "rx123", "rx311"}, check.Violated, "incompatible-order"},
+		{[]string{"ax2", "ax3", "rx123", "rx2"}, check.Unknown, ""},
+		{[]string{"rx1", "rx11"}, check.Unknown, ""},
+	} {
+		r := Check(context.Background(), parse(t, append(repeated, c.besides...)...), ReadCommitted, Options{})
+		checkReport(t, fmt.Sprint(c.besides), r)
+		if r.Verdict != c.want || c.anomaly != "" && !slices.Contains(r.Anomalies, c.anomaly) ||
+			!strings.Contains(r.Result().Detail, "1 was written to key") {
+			t.Errorf("%v: %v %v %s", c.besides, r.Verdict, r.Anomalies, r.Result().Detail)
+		}
+	}
+}
+
+// With repeated appends, a history is convicted only if no schedule explains it.
+func TestRepeatedAppendsAgreeWithSchedules(t *testing.T) {
+	afterwards := func(a, b *Txn) bool {
+		return a.Complete < b.Invoke || a.Process == b.Process && a.Complete == b.Invoke
+	}
+	violated := 0
+	for seed := range uint64(*definitionHistories) {
+		txns := wild(seed, false)
+		for i := range txns {
+			for j := range txns[i].Ops {
+				o := &txns[i].Ops[j]
+				o.Value %= 3
+				for k := range o.List {
+					o.List[k] %= 3
+				}
+			}
+		}
+		h := build(t, txns)
+		for m, rule := range map[Model]schedule{
+			Serializable:            {},
+			StrictSerializable:      {first: afterwards},
+			SnapshotIsolation:       {apart: true, conflicts: true},
+			StrongSnapshotIsolation: {apart: true, conflicts: true, first: afterwards},
+			Prefix:                  {apart: true},
+		} {
+			rule.txns = txns
+			r := Check(context.Background(), h, m, Options{})
+			if r.Verdict != check.Violated || r.Repeated == "" {
+				continue
+			}
+			checkReport(t, fmt.Sprint(seed, m), r)
+			if violated++; rule.exists() {
+				t.Fatalf("seed %d, %s: %v %v, but a schedule exists: %s", seed, m, r.Verdict, r.Anomalies, show(txns))
+			}
+		}
+	}
+	if violated < *definitionHistories/10 {
+		t.Errorf("only %d convicted", violated)
 	}
 }

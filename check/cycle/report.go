@@ -35,7 +35,10 @@ type Report struct {
 	// models without real time allow both. Under strong snapshot isolation and strict
 	// serializability the same shows as a realtime anomaly.
 	Findings []Evidence `json:"findings,omitempty"`
-	Size     Size       `json:"size"`
+	// Repeated names a value that was written to a key more than once, a mistake of the test, if the
+	// verdict is Violated without such values.
+	Repeated string `json:"repeated,omitempty"`
+	Size     Size   `json:"size"`
 }
 
 // Size counts what was examined.
@@ -158,6 +161,9 @@ func (r *Report) detail() string {
 		more := ""
 		if r.Partial {
 			more = "; the time ran out, there may be more"
+		}
+		if r.Repeated != "" {
+			more += "; " + r.Repeated
 		}
 		return fmt.Sprintf("%s: not %s: %s; the weakest model ruled out is %s%s",
 			looked, r.Model, strings.Join(r.Anomalies, ", "), strings.Join(not, " and "), more)

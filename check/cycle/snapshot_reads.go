@@ -1,6 +1,7 @@
 package cycle
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -43,6 +44,7 @@ func (r *Report) join(plain Report) {
 	slices.Sort(not)
 	r.Not, r.AlsoNot = weakest(slices.Compact(not))
 	r.Partial = r.Partial || plain.Partial
+	r.Repeated = cmp.Or(r.Repeated, plain.Repeated)
 	if r.Verdict == check.Valid || r.Verdict == check.Unknown && plain.Verdict == check.Violated {
 		r.Verdict, r.Reason = plain.Verdict, plain.Reason
 	}
