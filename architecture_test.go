@@ -77,7 +77,7 @@ var mayImport = map[string][]string{
 	"driver/ordered":            {"store", "driver/rows", "driver/ownership", "history"},
 	"driver/etcd":               {"store", "driver/ownership", "driver/uri", "driver/rows", "driver/ordered", "driver/encryption", "driver/replicas", "history", "internal/wait"},
 	"driver/rest":               {"store", "driver/uri", "driver/encryption", "history"},
-	"runner/serve":              {"store", "workload/entity", "workload/keyvalue", "history", "internal/wait"},
+	"runner/serve":              {"runner/lease", "store", "workload/entity", "workload/keyvalue", "history", "internal/wait"},
 	"driver/drivertest":         {"store", "store/durability", "check", "workload/*", "workload/definition", "load", "history", "internal/eventloop", "internal/expect", "internal/wait"},
 	"cluster/machine":           {"internal/procfs"},
 	"internal/quantity":         {},

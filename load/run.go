@@ -13,8 +13,8 @@ import (
 const (
 	// reserveStep is the number of operation numbers that a client reserves at once.
 	reserveStep = 1024
-	// cutGrace is how long attempts in flight may take after the run was cut.
-	cutGrace = 5 * time.Second
+	// CutGrace is how long attempts in flight may take after the run was cut.
+	CutGrace = 5 * time.Second
 	// endGrace is the same after the run's own end, for attempts without a time limit.
 	endGrace = 5 * time.Second
 	// hungGrace is how long after its time limit an attempt may return before its client is given
@@ -31,7 +31,7 @@ type graces struct{ cut, end, hung time.Duration }
 // ends in time whatever its clients do: it leaves a client that does not come back behind, and
 // counts it. The error is the recorder's; failures of the database are no errors here.
 func Run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now func() int64) (Stats, error) {
-	return run(ctx, plan, clients, rec, now, graces{cut: cutGrace, end: endGrace, hung: hungGrace})
+	return run(ctx, plan, clients, rec, now, graces{cut: CutGrace, end: endGrace, hung: hungGrace})
 }
 
 func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now func() int64, g graces) (Stats, error) {

@@ -133,6 +133,7 @@ func (j *job) Work(ctx context.Context, rec *agents.Recorder, now func() int64) 
 	defer context.AfterFunc(j.held, stop)()
 	clients := j.clients
 	j.clients = nil // they are the engine's to close
+	j.lease.Led = rec.Led
 	watching := j.watch(ctx)
 	if len(j.share.Rounds) > 0 {
 		stats, err := j.workRounds(ctx, rec, now)

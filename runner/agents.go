@@ -174,7 +174,7 @@ func (r *run) followAgents(ctx context.Context, rounds []load.Round, file *histo
 	began, end, err := measured()
 	if len(lost) > 0 {
 		// Operations of a lost agent may still be under way. It starts no more.
-		time.Sleep(min(r.scenario.Load.Timeout, lostGrace) + time.Second)
+		time.Sleep(leftToLost(r.scenario.Load) + time.Second)
 	}
 	r.options.Progress.Stage("taking the agents' histories")
 	close(over)
@@ -192,8 +192,14 @@ func (r *run) followAgents(ctx context.Context, rounds []load.Round, file *histo
 	return stats, r.markEnd(ctx, file, &stats, append(lost, undelivered...), ended)
 }
 
-// lostGrace is how long a stopping agent leaves operations under way; see load.Run.
-const lostGrace = 5 * time.Second
+// leftToLost is how long the operations of a stopping agent may take. A plan without a time limit
+// leaves them as long as any plan does.
+func leftToLost(p load.Plan) time.Duration {
+	if p.Timeout == 0 {
+		return load.CutGrace
+	}
+	return min(p.Timeout, load.CutGrace)
+}
 
 // agentEnds returns what the agents found, and enters their counts. err is how collecting ended.
 func (r *run) agentEnds(err error) ([]agents.End, error) {

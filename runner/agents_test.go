@@ -20,6 +20,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/internal/expect"
+	"assay/load"
 	"assay/report"
 	"assay/runner/agents"
 	"assay/runner/open"
@@ -116,7 +117,8 @@ func (x *team) run(t *testing.T, s Scenario, change func(*Agents)) Outcome {
 
 func (x *team) runIn(t *testing.T, folder string, s Scenario, d *diary, change func(*Agents)) Outcome {
 	t.Helper()
-	a := &Agents{Engine: x.engine, Pool: agents.AnyPool, Count: len(x.ended), Timeout: 2 * time.Second, open: x.store.open}
+	// On a busy machine an agent is heard late. It must not be lost for that.
+	a := &Agents{Engine: x.engine, Pool: agents.AnyPool, Count: len(x.ended), Timeout: time.Minute, open: x.store.open}
 	if change != nil {
 		change(a)
 	}
@@ -193,9 +195,7 @@ func TestTrustInAgents(t *testing.T) {
 			s := trustScenario(t, x, uint64(i)+1, 1000)
 			one := trustRun(t, s)
 			x.count(t, one, uint64(i)+1, 1000)
-			// An agent heard late, on a busy machine, would make a part unknown.
-			patient := func(a *Agents) { a.Timeout = time.Minute }
-			four := newTeam(t, 4, "test", nil, nil).run(t, s, patient).Result
+			four := newTeam(t, 4, "test", nil, nil).run(t, s, nil).Result
 			x.count(t, four, uint64(i)+1, 1000)
 			struck := func(r *report.Result) bool { return r.Data.Rows[bugs.StrikesOf(bug.Name)] > 0 }
 			if struck(one) == struck(four) && one.Verdict != four.Verdict {
@@ -221,6 +221,10 @@ func behindProxy(t *testing.T, n int) (x *team, proxy *drivertest.Proxy) {
 	return x, proxy
 }
 
+// untilLost is short enough to wait for where an agent is to be lost, and long enough for a busy
+// machine to hear of the others.
+const untilLost = 12 * time.Second
+
 // TestAllAgentsAreLost: the delivered part is judged although no agent reports.
 func TestAllAgentsAreLost(t *testing.T) {
 	t.Parallel()
@@ -232,8 +236,7 @@ func TestAllAgentsAreLost(t *testing.T) {
 		until(t, "delivery", func() bool { return fileSize(folder, agents.Folder, "0.history") > 4000 })
 		proxy.Freeze()
 	}()
-	// A busy machine also hears late of an agent before the work.
-	r := x.runIn(t, folder, s, &diary{}, func(a *Agents) { a.Timeout = 5 * time.Second }).Result
+	r := x.runIn(t, folder, s, &diary{}, func(a *Agents) { a.Timeout = untilLost }).Result
 	proxy.Pass()
 	if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || r.Outcomes.Total() == 0 || r.Agents[0].Lost == "" || r.Agents[0].Delivered {
 		t.Errorf("verdict %v of %+v, measurement %+v, agents %+v: %s", r.Verdict, r.Outcomes, r.Measurement, r.Agents, details(r))
@@ -246,7 +249,7 @@ func TestAgentIsCutOff(t *testing.T) {
 	t.Parallel()
 	x, proxy := behindProxy(t, 2)
 	s := small("mem://?latency=1ms", 3, 0)
-	s.Load.Clients, s.Load.Duration, s.Load.Timeout = 4, 15*time.Second, time.Second
+	s.Load.Clients, s.Load.Duration, s.Load.Timeout = 4, 2*untilLost, time.Second
 	folder, d := filepath.Join(t.TempDir(), "run"), &diary{}
 	restored := make(chan struct{})
 	go func() {
@@ -258,7 +261,7 @@ func TestAgentIsCutOff(t *testing.T) {
 		until(t, "loss", func() bool { return d.noted("was lost") })
 		proxy.Pass()
 	}()
-	r := x.runIn(t, folder, s, d, func(a *Agents) { a.Continue, a.Timeout = true, 5*time.Second }).Result
+	r := x.runIn(t, folder, s, d, func(a *Agents) { a.Continue, a.Timeout = true, untilLost }).Result
 	<-restored
 	judged := func(r *report.Result) {
 		t.Helper()
@@ -310,7 +313,7 @@ func TestAgentsOfAnotherVersionAreRefused(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, folder := make(chan error, 1), filepath.Join(t.TempDir(), "run")
 	go func() {
-		a := &Agents{Engine: x.engine, Pool: agents.AnyPool, Count: 1, Timeout: 2 * time.Second, open: x.store.open}
+		a := &Agents{Engine: x.engine, Pool: agents.AnyPool, Count: 1, Timeout: time.Minute, open: x.store.open}
 		_, err := Run(ctx, small("mem://", 1, 10), Options{Version: "test", Out: folder, Progress: &diary{}, Agents: a})
 		ended <- err
 	}()
@@ -391,5 +394,14 @@ func TestPasswordsAreNotPassedOn(t *testing.T) {
 	w.Database = func() string { return "postgres://me:secret@host/db" }
 	if got, err := w.address(planned, []string{"sslmode=disable"}); err != nil || got != "postgres://me:secret@host/db?sslmode=disable" {
 		t.Errorf("with it: %q, %v", got, err)
+	}
+}
+
+// TestOperationsOfALostAgentAreWaitedFor: a plan without a time limit leaves them five seconds too.
+func TestOperationsOfALostAgentAreWaitedFor(t *testing.T) {
+	for limit, want := range map[time.Duration]time.Duration{0: load.CutGrace, time.Second: time.Second, time.Minute: load.CutGrace} {
+		if got := leftToLost(load.Plan{Timeout: limit}); got != want {
+			t.Errorf("with a limit of %v: %v, want %v", limit, got, want)
+		}
 	}
 }

@@ -29,6 +29,7 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/runner/catalog"
+	"assay/runner/work"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -148,7 +149,11 @@ func (s Scenario) Validate() error {
 	if err := s.Config.Validate(); err != nil {
 		return err
 	}
-	if _, err := s.Config.Plan(s.Load); err != nil {
+	plan, err := s.Config.Plan(s.Load)
+	if _, rounds := s.Config.(definition.NamesRounds); rounds && err == nil {
+		err = work.PlanOfRound(plan, plan.Clients, 1).Validate()
+	}
+	if err != nil {
 		return err
 	}
 	if _, err := s.thresholds(); err != nil {

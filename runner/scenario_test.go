@@ -18,6 +18,7 @@ import (
 	"assay/runner/catalog"
 	"assay/store"
 	"assay/workload/bank"
+	"assay/workload/candles"
 )
 
 func kept(t *testing.T, s Scenario) (path string) {
@@ -205,16 +206,17 @@ func TestValidate(t *testing.T) {
 		spoil func(*Scenario)
 		want  any
 	}{
-		"no workload":           {func(s *Scenario) { s.Workload = "" }, &option},
-		"no time to connect":    {func(s *Scenario) { s.ConnectTimeout = 0 }, &option},
-		"two databases":         {func(s *Scenario) { s.Database, s.Cluster = "mem://", "mongodb:3" }, &option},
-		"an unknown cluster":    {func(s *Scenario) { s.Cluster = "mongodb:4" }, &spec},
-		"an unknown scheme":     {func(s *Scenario) { s.Database = "oracle://x" }, &scheme},
-		"no scheme":             {func(s *Scenario) { s.Database = "localhost" }, &scheme},
-		"no clients":            {func(s *Scenario) { s.Load.Clients = 0 }, &plan},
-		"too few accounts":      {func(s *Scenario) { s.Config.(*bank.Config).Accounts = 1 }, &option},
-		"faults in a threshold": {func(s *Scenario) { s.Thresholds = []string{"p99 < 5ms during faults"} }, &option},
-		"a threshold":           {func(s *Scenario) { s.Thresholds = []string{"p99 < 5ms", "p98 < 5ms"} }, &threshold},
+		"no workload":            {func(s *Scenario) { s.Workload = "" }, &option},
+		"no time to connect":     {func(s *Scenario) { s.ConnectTimeout = 0 }, &option},
+		"two databases":          {func(s *Scenario) { s.Database, s.Cluster = "mem://", "mongodb:3" }, &option},
+		"an unknown cluster":     {func(s *Scenario) { s.Cluster = "mongodb:4" }, &spec},
+		"an unknown scheme":      {func(s *Scenario) { s.Database = "oracle://x" }, &scheme},
+		"no scheme":              {func(s *Scenario) { s.Database = "localhost" }, &scheme},
+		"rounds without a limit": {func(s *Scenario) { become(s, candles.Definition()); s.Load.Timeout = 0 }, &plan},
+		"no clients":             {func(s *Scenario) { s.Load.Clients = 0 }, &plan},
+		"too few accounts":       {func(s *Scenario) { s.Config.(*bank.Config).Accounts = 1 }, &option},
+		"faults in a threshold":  {func(s *Scenario) { s.Thresholds = []string{"p99 < 5ms during faults"} }, &option},
+		"a threshold":            {func(s *Scenario) { s.Thresholds = []string{"p99 < 5ms", "p98 < 5ms"} }, &threshold},
 	}
 	for name, test := range tests {
 		s := Defaults(bank.Definition())

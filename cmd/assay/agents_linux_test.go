@@ -49,7 +49,7 @@ func TestAgentsOnMachines(t *testing.T) {
 	dir := t.TempDir()
 	env := []string{"ASSAY_ENGINE=" + engine.Join()}
 	coordinator := start(t, command{dir: dir, env: env, args: []string{"run", "bank", "--db", "sqlite:" + filepath.Join(dir, "bank.sqlite"), "--agents", "4",
-		"--agent-timeout", "6s", "--agent-loss", "continue", "--clients", "8", "--duration", "5m", "--timeout", "1s", "--accounts", "100", "--out", "run", "--plain"}})
+		"--agent-timeout", "12s", "--agent-loss", "continue", "--clients", "8", "--duration", "5m", "--timeout", "1s", "--accounts", "100", "--out", "run", "--plain"}})
 	processes, shares := onMachines(t, set, dir, env)
 	coordinator.until(working)
 	coordinator.untilTrue("delivery of each agent", func() bool {

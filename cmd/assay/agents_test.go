@@ -40,7 +40,7 @@ func TestCoordinatorIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	coordinator := start(t, command{dir: dir, messy: true, args: []string{"run", "bank", "--db", "sqlite:" + filepath.Join(dir, "bank.sqlite"), "--agents", "2",
-		"--engine", "127.0.0.1:0", "--agent-timeout", "4s", "--clients", "4", "--duration", "1m", "--timeout", "1s", "--accounts", "100", "--out", "run", "--plain"}})
+		"--engine", "127.0.0.1:0", "--agent-timeout", "12s", "--clients", "4", "--duration", "1m", "--timeout", "1s", "--accounts", "100", "--out", "run", "--plain"}})
 	line := regexp.MustCompile(`ASSAY_ENGINE='([^']+)' assay agent`)
 	coordinator.untilTrue("line that starts an agent", func() bool { return line.MatchString(coordinator.err.String()) })
 	engine := line.FindStringSubmatch(coordinator.err.String())[1]

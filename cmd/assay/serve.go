@@ -81,6 +81,7 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	f.options.Note = func(text string) { fmt.Fprintln(stderr, "assay: "+text) }
 	service, err := serve.New(ctx, db, f.options)
 	if err != nil {
 		return err

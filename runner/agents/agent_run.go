@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -25,9 +26,15 @@ type agentRun struct {
 	// stopped is closed after the plan's timeout without the coordinator.
 	stopped chan struct{}
 
+	// heard is when the last answered beat was sent, by this clock, and wall the same by the wall
+	// clock in nanoseconds, which goes on while the machine is suspended.
+	heard, wall atomic.Int64
+	// givenUp means that the coordinator was silent for the plan's timeout, and then answered that
+	// the work is to stop.
+	givenUp atomic.Bool
+
 	mu sync.Mutex
 	status
-	heard  int64  // when the last answered beat was sent, by this clock
 	best   sample // of the clocks
 	known  bool
 	live   *measure.Live
@@ -79,7 +86,7 @@ func (p *agentRun) record(file *history.Writer, now func() int64, stop context.C
 }
 
 func (p *agentRun) beat(ctx context.Context) {
-	p.change(func(p *agentRun) { p.heard = p.options.Clock() })
+	p.hear(p.options.Clock(), time.Now())
 	var listening sync.WaitGroup
 	listening.Go(func() { p.listen(ctx) })
 	defer listening.Wait()
@@ -117,9 +124,18 @@ func (p *agentRun) every() time.Duration {
 // silence counts from the sending of the last answered beat: the coordinator has not heard of
 // this agent later.
 func (p *agentRun) silence() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return time.Duration(p.options.Clock() - p.heard)
+	return time.Duration(p.options.Clock() - p.heard.Load())
+}
+
+// led reports whether neither clock has seen the coordinator silent for the plan's timeout. A wall
+// clock that is set forward makes it false until the next answer.
+func (p *agentRun) led() bool {
+	return !p.givenUp.Load() && max(p.silence(), time.Duration(time.Now().UnixNano()-p.wall.Load())) <= p.plan.Timeout
+}
+
+func (p *agentRun) hear(sent int64, wall time.Time) {
+	p.heard.Store(max(p.heard.Load(), sent))
+	p.wall.Store(wall.UnixNano())
 }
 
 func (p *agentRun) figures() []measure.Delta {
@@ -136,15 +152,20 @@ func (p *agentRun) exchange(ctx context.Context, figures []measure.Delta) (order
 	p.mu.Lock()
 	b := beat{Share: p.share.Number, Agent: p.me.ID, status: p.status, Offset: p.best.Offset, OffsetError: p.best.Error, Figures: figures}
 	p.mu.Unlock()
+	wall := time.Now()
 	b.Sent = p.options.Clock()
 	o, err := request[beat, order](ctx, p.conn, subjectPrefix+p.plan.Run+verbBeat, b)
 	if err != nil {
 		return o, err
 	}
 	p.compare(compared(b.Sent, o.Received, o.Sent, p.options.Clock()))
+	if o.stops() && !p.led() {
+		p.givenUp.Store(true)
+	}
+	p.hear(b.Sent, wall)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.heard, p.unsent = max(p.heard, b.Sent), p.unsent[len(figures):]
+	p.unsent = p.unsent[len(figures):]
 	return o, nil
 }
 
@@ -191,7 +212,7 @@ func (p *agentRun) compareLast(ctx context.Context) {
 }
 
 func (p *agentRun) obey(o order) {
-	if o.Do == orderStop || o.Do == orderOver {
+	if o.stops() {
 		p.halt()
 	}
 	select {

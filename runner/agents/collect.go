@@ -55,7 +55,8 @@ func (k *Coordinator) Collect(ctx context.Context, over <-chan struct{}, lost fu
 }
 
 // over reports whether to stop waiting for an agent. It loses an agent that ended and delivered
-// nothing for too long, or whose delivery has failed with err for this long.
+// nothing for too long, whose delivery is not in the store, or whose delivery has failed with err
+// for this long. A lost agent that is heard again is waited for as long.
 func (k *Coordinator) over(m *member, done bool, err error, failing time.Duration, lost func(text string)) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -66,10 +67,12 @@ func (k *Coordinator) over(m *member, done bool, err error, failing time.Duratio
 		return false
 	case err != nil:
 		why = "what it delivered cannot be taken: " + err.Error()
-	case done || m.State == stateEnded && m.Lost != "":
+	case done || m.State == stateEnded && m.Lost != "" || m.Lost != "" && time.Since(m.lost) > limit:
 		return true
 	case m.State == stateEnded && time.Since(m.delivering) > limit:
 		why = "what it recorded could not be delivered: " + cmp.Or(m.Problem, "nothing came")
+	case m.State == stateDelivered && time.Since(m.delivering) > limit:
+		why = "what it delivered is not in the engine's store"
 	default:
 		return false
 	}

@@ -56,6 +56,7 @@ type member struct {
 	heard      time.Time
 	delivering time.Time // when it last went on, with its work or its delivery
 	taken      bool      // all that it delivered
+	lost       time.Time // when it was given up
 }
 
 // Coordinate makes the store for a run's histories, and begins to accept agents.
@@ -157,8 +158,11 @@ func (k *Coordinator) answer(b beat) order {
 			m.delivering = m.heard
 		}
 		m.status = b.status
-		if m.taken {
+		switch {
+		case m.taken:
 			o.Do = orderOver
+		case m.Lost != "":
+			o.Do = orderStop // the run may end before its clients do
 		}
 	}
 	k.mu.Unlock()
@@ -319,7 +323,7 @@ func (k *Coordinator) Follow(ctx context.Context, lost func(text string)) {
 
 // lose gives an agent up. The caller holds k.mu.
 func (k *Coordinator) lose(m *member, why string, lost func(text string)) {
-	m.Lost = why
+	m.Lost, m.lost = why, time.Now()
 	lost(m.name() + " was lost: " + why)
 	if !k.config.Continue {
 		k.order = orderStop

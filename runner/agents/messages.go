@@ -175,6 +175,8 @@ type order struct {
 	Sent     int64 `json:"sent_ns"`
 }
 
+func (o *order) stops() bool { return o.Do == orderStop || o.Do == orderOver }
+
 // round is the round to prepare, from 1. RoundName is empty when there are no more. RoundStart is
 // when its work starts, by the coordinator's clock; 0 if unknown.
 type round struct {

@@ -46,6 +46,10 @@ func newRecorder(ctx context.Context, of *agentRun, file *history.Writer) *Recor
 	return r
 }
 
+// Led reports whether the coordinator certainly still counts on this agent. If not, the agent may
+// have been given up, and must send nothing: the run may be over.
+func (r *Recorder) Led() bool { return r.of.led() }
+
 // Record implements load.Recorder.
 func (r *Recorder) Record(op *history.Op) error {
 	r.live.Add(op)

@@ -5,6 +5,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,11 +42,13 @@ type Lease struct {
 
 	mu   sync.Mutex
 	lost error
-	// refused is why the lease was read and not renewed; nil if it was renewed.
-	refused error
-	// unmarked means that the run's mark is gone and the remaining data is still the run's.
-	unmarked bool
-	Stop     func()
+	seen seen // by Confirm
+
+	Stop func()
+
+	// Led reports whether the process that leads the run certainly counts on this one; nil for a
+	// process that leads itself. Set it before the clients work.
+	Led func() bool
 
 	pauses pauses
 }
@@ -157,7 +160,7 @@ func (l *Lease) Keep(ctx context.Context) context.Context {
 			// While a schema is made anew, lease and mark may both be missing for a moment.
 			before := missing
 			if missing = isMissing(l.renew(renewing)); missing && before {
-				_ = l.Confirm(renewing) // a lease that is not lost is asked for again
+				_, _ = l.confirm(renewing) // a lease that is not lost is asked for again
 			}
 			if l.IsLost() != nil {
 				overtaken(l.IsLost())
@@ -238,16 +241,33 @@ func (l *Lease) Release(ctx context.Context) {
 // Confirm returns nil if the database holds this run's data under its lease. Otherwise it
 // returns *store.HeldError, *GoneError, *ReplacedError, or why it cannot tell.
 func (l *Lease) Confirm(ctx context.Context) error {
+	found, err := l.confirm(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen.refused, l.seen.unmarked = cmp.Or(l.seen.refused, found.refused), l.seen.unmarked || found.unmarked
+	return err
+}
+
+// seen is what a look at the database found. What Keep finds on the way is not kept: the schema may
+// just be made anew.
+type seen struct {
+	// refused is why the lease was read and not renewed; nil if it was renewed.
+	refused error
+	// unmarked means that the run's mark is gone and the remaining data is still the run's.
+	unmarked bool
+}
+
+func (l *Lease) confirm(ctx context.Context) (found seen, err error) {
 	if err := l.IsLost(); err != nil {
-		return err
+		return found, err
 	}
-	err := l.held(ctx)
+	found.refused, err = l.held(ctx)
 	if lost := l.IsLost(); lost != nil {
-		return lost
+		return found, lost
 	}
 	missing := isMissing(err)
 	if err != nil && !missing {
-		return fmt.Errorf("ask who holds the database: %w", err)
+		return found, fmt.Errorf("ask who holds the database: %w", err)
 	}
 	err = l.attempt(ctx, func(ctx context.Context) error { return HoldsRun(ctx, l.store, l.Holder.Run) })
 	// A missing lease went with the schema. The mark tells more.
@@ -256,7 +276,7 @@ func (l *Lease) Confirm(ctx context.Context) error {
 	// Making the schema anew removes the lease and the mark. On our own servers no other
 	// process does so.
 	case errors.As(err, &foreign) && len(foreign.Others) == 0 && (l.Terms.Alone || !missing):
-		l.unmarked, err = true, nil
+		found.unmarked, err = true, nil
 	case l.Terms.Alone:
 	case errors.As(err, &replaced) && replaced.By != "":
 		l.Lose(err)
@@ -264,7 +284,7 @@ func (l *Lease) Confirm(ctx context.Context) error {
 		l.Lose(&GoneError{Run: l.Holder.Run})
 		err = l.IsLost()
 	}
-	return err
+	return found, err
 }
 
 // GoneError means that the run's mark is there, but no lease: another run took the lease when
@@ -310,27 +330,34 @@ func (p *pauses) settle(count int64) { p.settled.Store(count) }
 // doubtful reports whether the lease may have been lost in a pause.
 func (p *pauses) doubtful() bool { return p.seen.Load() != p.settled.Load() }
 
-// stillHeld reports whether the lease is certainly held. After a pause it renews the lease. A
-// nil lease is of a database that no other process can reach, and always held.
-func (l *Lease) stillHeld(ctx context.Context) bool {
+// doubt says why the lease is not certainly held; empty if it is. After a pause it renews the lease.
+// A nil lease is of a database that no other process can reach, and always held.
+func (l *Lease) doubt(ctx context.Context) (why string) {
 	if l == nil {
-		return true
+		return ""
+	}
+	if l.Led != nil && !l.Led() {
+		return errorNotLed
 	}
 	if l.pauses.look(time.Now()); !l.pauses.doubtful() {
-		return true
+		return ""
 	}
 	l.pauses.asking.Lock()
 	defer l.pauses.asking.Unlock()
 	for l.pauses.doubtful() {
 		if err := l.renew(ctx); err != nil {
-			return false
+			return errorPaused
 		}
 	}
-	return true
+	return ""
 }
 
-// errorPaused is the class of attempts not made after a pause that was longer than the lease.
-const errorPaused = "paused for longer than the lease"
+// The classes of attempts not made: after a pause that was longer than the lease, and of an agent
+// whose coordinator may have given it up.
+const (
+	errorPaused = "paused for longer than the lease"
+	errorNotLed = "the coordinator is silent"
+)
 
 type leased struct {
 	load.Client
@@ -338,8 +365,8 @@ type leased struct {
 }
 
 func (c *leased) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
-	if !c.lease.stillHeld(ctx) {
-		return load.Answer{Outcome: history.Failed, Disconnected: true, Class: errorPaused}
+	if why := c.lease.doubt(ctx); why != "" {
+		return load.Answer{Outcome: history.Failed, Disconnected: true, Class: why}
 	}
 	return c.Client.Attempt(ctx, seq, attempt)
 }

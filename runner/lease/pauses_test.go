@@ -88,8 +88,22 @@ func TestAPausedRunAsksBeforeItGoesOn(t *testing.T) {
 		}
 	}
 	var none *Lease
-	if !none.stillHeld(t.Context()) {
+	if none.doubt(t.Context()) != "" {
 		t.Error("a run without a lease is kept from working")
+	}
+}
+
+// TestAnAgentThatIsNotLedSendsNothing, though it holds the lease.
+func TestAnAgentThatIsNotLedSendsNothing(t *testing.T) {
+	l, sent, led := New(&renewals{}, "this", Terms{}), &attemptCounter{}, false
+	l.Led = func() bool { return led }
+	client := Guard(sent, l)
+	if got := client.Attempt(t.Context(), 0, 1); got.Outcome != history.Failed || got.Class != errorNotLed || sent.count != 0 {
+		t.Errorf("it sent %d: %+v", sent.count, got)
+	}
+	led = true
+	if got := client.Attempt(t.Context(), 1, 1); got.Outcome != history.Committed || sent.count != 1 {
+		t.Errorf("it sent %d: %+v", sent.count, got)
 	}
 }
 
@@ -167,5 +181,30 @@ func TestClientsDoNotContendForTheClock(t *testing.T) {
 	p.look(start)
 	if n := p.look(start.Add(TTL + 1)); n != 2 {
 		t.Errorf("after the clock was set back, %d pauses were seen, want 2", n)
+	}
+}
+
+// unmarked is a Database whose schema is just made anew: it has neither lease nor mark.
+type unmarked struct{ store.Administration }
+
+func (unmarked) RenewLease(context.Context, string, time.Duration) error {
+	return &store.NoSchemaError{}
+}
+func (unmarked) Marker(context.Context) (*store.Marker, error) { return nil, &store.ForeignError{} }
+
+// TestWhatIsSeenOnTheWayIsNoNote: Keep asks beside whoever reads back, and what it finds while the
+// schema is made anew says nothing of the state that is read.
+func TestWhatIsSeenOnTheWayIsNoNote(t *testing.T) {
+	l := New(unmarked{}, "this", Terms{Alone: true})
+	asked := make(chan error, 1)
+	go func() { _, err := l.confirm(t.Context()); asked <- err }()
+	reading := l.Reading(t.Context())
+	expect.NoError(t, <-asked)
+	if notes := l.Notes(); len(notes) != 0 || reading != t.Context() {
+		t.Errorf("noted %q", notes)
+	}
+	expect.NoError(t, l.Confirm(t.Context()))
+	if notes := l.Notes(); len(notes) != 1 || notes[0] != NoteUnmarked {
+		t.Errorf("noted %q", notes)
 	}
 }

@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,24 +9,23 @@ import (
 )
 
 // held renews the lease or, if the database takes no writes (it may be full), reads it: reading
-// back needs no write.
-func (l *Lease) held(ctx context.Context) error {
-	refused := errTakesNoWrites
+// back needs no write. refused is why it was read.
+func (l *Lease) held(ctx context.Context) (refused, err error) {
+	refused = errTakesNoWrites
 	if !l.found {
 		refused = l.renew(ctx)
 	}
 	if refused == nil || isMissing(refused) || l.IsLost() != nil {
-		return refused
+		return nil, refused
 	}
-	err := l.read(ctx)
+	err = l.read(ctx)
 	if held := (*store.HeldError)(nil); errors.As(err, &held) {
 		l.Lose(err)
 	}
 	if err != nil && !isMissing(err) {
-		return refused
+		return nil, refused
 	}
-	l.refused = cmp.Or(l.refused, refused)
-	return err
+	return refused, err
 }
 
 // errTakesNoWrites stands for the error of an earlier write.
@@ -48,7 +46,7 @@ func (l *Lease) read(ctx context.Context) error {
 // changes, the lease is lost.
 func AsFound(ctx context.Context, db store.Administration, run string, on Terms, refused error) (*Lease, error) {
 	l := New(db, run, on)
-	l.found, l.refused, l.Holder.Token = true, refused, ""
+	l.found, l.seen.refused, l.Holder.Token = true, refused, ""
 	there, err := db.Lease(ctx)
 	if err != nil {
 		return nil, errors.Join(refused, err)
@@ -63,7 +61,7 @@ func AsFound(ctx context.Context, db store.Administration, run string, on Terms,
 
 // Reading is the context for reading the run's data.
 func (l *Lease) Reading(ctx context.Context) context.Context {
-	if l == nil || !l.unmarked {
+	if l == nil || !l.look().unmarked {
 		return ctx
 	}
 	return store.WithoutMark(ctx)
@@ -74,13 +72,23 @@ const NoteUnmarked = "assay's mark was gone at the end: somebody or a fault remo
 
 // Notes say if the lease was read and not renewed, and if the mark is gone.
 func (l *Lease) Notes() (notes []string) {
-	if l != nil && l.unmarked {
+	if l == nil {
+		return nil
+	}
+	found := l.look()
+	if found.unmarked {
 		notes = append(notes, NoteUnmarked)
 	}
-	if l == nil || l.refused == nil {
+	if found.refused == nil {
 		return notes
 	}
-	return append(notes, fmt.Sprintf("%s (%v): assay read it back without renewing its lease, which was the same before and after", NoteTakesNoWrites, l.refused))
+	return append(notes, fmt.Sprintf("%s (%v): assay read it back without renewing its lease, which was the same before and after", NoteTakesNoWrites, found.refused))
+}
+
+func (l *Lease) look() seen {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen
 }
 
 // NoteTakesNoWrites begins the note about a lease that was read and not renewed.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"assay/runner/lease"
 	"assay/store"
 	"assay/workload/entity"
 )
@@ -30,8 +31,11 @@ type Options struct {
 	Sessions int
 	// Timeout bounds the database's part of a request, with the wait for a session.
 	Timeout time.Duration
-	// AllowReset lets every client empty, drop and read back all entities, as a run does.
+	// AllowReset lets every client empty, drop and read back all entities, as a run does. The
+	// service then holds no lease on the database: the run that works through it takes one.
 	AllowReset bool
+	// Note is told what the user should know; nil for nobody.
+	Note func(text string)
 }
 
 // MaxSessions bounds Options.Sessions.
@@ -75,37 +79,58 @@ type Service struct {
 	metrics *metrics
 	clients *connections
 	handler http.Handler
+	held    *lease.Lease // nil with AllowReset
 	// schema is read-locked by working requests, and locked by requests that make or drop the
 	// table.
 	schema sync.RWMutex
 }
 
 // New returns a service on a database with entity.Schema. It makes the empty table under a mark of
-// its own, or uses what an earlier service or run left under our mark. Errors are those of
-// Options.Validate and of the database, among them *store.ForeignError.
+// its own, or uses what an earlier service or run left under our mark. Call Serve next. Errors are
+// those of Options.Validate and of the database, among them *store.ForeignError, and
+// *store.HeldError while a run works there.
 func New(ctx context.Context, db store.Database, o Options) (*Service, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	found, err := db.Find(ctx)
-	if err != nil {
+	s := &Service{options: o, store: db, pool: newPool(db, o.Sessions), metrics: newMetrics(), clients: newConnections()}
+	if err := s.prepare(ctx); err != nil {
+		s.held.Release(ctx)
 		return nil, err
 	}
-	if found == nil {
-		err := db.Create(ctx, store.Marker{Run: uuid.NewString(), Workload: entity.Name, Version: o.Version,
-			Created: time.Now().UTC().Truncate(time.Second), Loaded: true})
-		if err != nil {
-			return nil, err
-		}
-	}
-	s := &Service{options: o, store: db, pool: newPool(db, o.Sessions), metrics: newMetrics(), clients: newConnections()}
 	s.handler = s.router()
 	return s, nil
 }
 
-// Serve answers requests at the listener, which it closes, until ctx ends. Requests under way then
-// get the time of a request to end. It returns nil if ctx ended it.
+// prepare takes the lease and, if there is none, makes the table.
+func (s *Service) prepare(ctx context.Context) (err error) {
+	mark := store.Marker{Run: uuid.NewString(), Workload: entity.Name, Version: s.options.Version,
+		Created: time.Now().UTC().Truncate(time.Second), Loaded: true}
+	if !s.options.AllowReset {
+		note := s.options.Note
+		if note == nil {
+			note = func(string) {}
+		}
+		if s.held, err = lease.Take(ctx, s.store, mark.Run, lease.Terms{Note: note}); err != nil {
+			return err
+		}
+	}
+	found, err := s.store.Find(ctx)
+	if err != nil || found != nil {
+		return err
+	}
+	return s.store.Create(ctx, mark)
+}
+
+// Serve answers requests at the listener, which it closes, until ctx ends or a run takes over the
+// database. Requests under way then get the time of a request to end. It returns nil if ctx ended
+// it.
 func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
+	asked := ctx
+	if s.held != nil {
+		ctx = s.held.Keep(ctx)
+		defer s.held.Release(asked)
+	}
 	server := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
 		WriteTimeout: bodyTimeout + s.options.Timeout + headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -127,7 +152,7 @@ func (s *Service) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	s.pool.drain()
 	if errors.Is(err, http.ErrServerClosed) {
-		return nil
+		err = nil
 	}
-	return err
+	return errors.Join(err, s.held.IsLost())
 }

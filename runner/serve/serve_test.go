@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -254,4 +255,36 @@ func TestOptions(t *testing.T) {
 	if err := DefaultOptions().Validate(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestAServiceKeepsOutOfARun: it does not begin where a run works, no run takes the database while
+// it serves, and the next may when it has ended.
+func TestAServiceKeepsOutOfARun(t *testing.T) {
+	run := store.Holder{Token: uuid.NewString(), Run: "another"}
+	db, err := mem.Open(t.Context(), store.Target{Address: "mem://"}, entity.Schema())
+	expect.NoError(t, err)
+	o := DefaultOptions()
+	o.Version = "test"
+	held := (*store.HeldError)(nil)
+	expect.NoError(t, db.TakeLease(t.Context(), run, time.Minute, ""))
+	if _, err := New(t.Context(), db, o); !errors.As(err, &held) || held.Lease.Run != run.Run {
+		t.Errorf("beside a run: %v", err)
+	}
+	expect.NoError(t, db.ReleaseLease(t.Context(), run.Token))
+	service, err := New(t.Context(), db, o)
+	expect.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	expect.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- service.Serve(ctx, listener) }()
+	if err := db.TakeLease(t.Context(), run, time.Minute, ""); !errors.As(err, &held) {
+		t.Errorf("a run beside the service: %v", err)
+	}
+	stop()
+	expect.NoError(t, <-ended)
+	expect.NoError(t, db.TakeLease(t.Context(), run, time.Minute, ""))
+	o.AllowReset = true // the run may come through the service
+	_, err = New(t.Context(), db, o)
+	expect.NoError(t, err)
 }

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -34,14 +35,43 @@ func (*counting) Mark(history.Event) error          { return nil }
 func (*counting) Reserve(history.Reservation) error { return nil }
 
 // TestObserversReadOnceAllIsHealed: faults that outlive the work leave observers without answers
-// until they are healed; then one reads.
+// until they are healed; then one reads. It needs no time limit of the plan.
 func TestObserversReadOnceAllIsHealed(t *testing.T) {
 	t.Parallel()
 	var healed atomic.Bool
 	to, start := &counting{}, time.Now()
-	stop := Observe(t.Context(), []load.Client{cutOff{&healed}}, PlanOfObservers(load.Defaults(), 1, 1000), to, 4, func() int64 { return int64(time.Since(start)) })
+	unlimited := load.Defaults()
+	unlimited.Timeout = 0
+	stop := Observe(t.Context(), []load.Client{cutOff{&healed}}, PlanOfObservers(unlimited, 1, 1000), to, 4, func() int64 { return int64(time.Since(start)) })
 	time.Sleep(20 * time.Millisecond)
 	if err := stop(func() { healed.Store(true) }); err != nil || to.committed.Load() != 1 {
 		t.Errorf("%d reads, %v", to.committed.Load(), err)
+	}
+}
+
+// marks keeps the events' names.
+type marks struct {
+	counting
+	names []string
+}
+
+func (m *marks) Mark(e history.Event) error {
+	m.names = append(m.names, e.Name)
+	return nil
+}
+
+// TestMarksOfClientsArePassedOn: the first error of a class and a stall are the clients'. The rest
+// is the run's.
+func TestMarksOfClientsArePassedOn(t *testing.T) {
+	t.Parallel()
+	to := &marks{}
+	within := &Within{Recorder: to, Offset: 3}
+	for _, name := range []string{history.EventMeasureStart, history.EventFirstError, history.EventStalled, history.EventMeasureEnd, history.EventCut} {
+		if err := within.Mark(history.Event{Name: name}); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []string{history.EventFirstError, history.EventStalled}; !slices.Equal(to.names, want) {
+		t.Errorf("passed on %q, want %q", to.names, want)
 	}
 }

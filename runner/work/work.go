@@ -5,6 +5,7 @@
 package work
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -72,6 +73,7 @@ func Observe(ctx context.Context, observers []load.Client, plan load.Plan, to lo
 			return err
 		}
 		plan.Clients, plan.Rate, plan.Arrivals, plan.Ops = 1, 0, load.Closed, 1
+		plan.Timeout = cmp.Or(plan.Timeout, load.Defaults().Timeout) // nothing else ends the one attempt
 		last := &behind{Within: Within{Recorder: to, Offset: first + len(observers)}}
 		_, err = load.Run(context.WithoutCancel(ctx), plan, observers[:1], last, now)
 		return err
@@ -149,9 +151,10 @@ func (w *Within) Record(op *history.Op) error {
 	return w.Recorder.Record(&moved)
 }
 
-// Mark implements load.Recorder. It passes on only stalls, which are of these clients.
+// Mark implements load.Recorder. It passes on only what is of these clients: stalls, and the first
+// error of each class.
 func (w *Within) Mark(e history.Event) error {
-	if e.Name == history.EventStalled {
+	if e.Name == history.EventStalled || e.Name == history.EventFirstError {
 		return w.Recorder.Mark(e)
 	}
 	return nil
