@@ -114,6 +114,12 @@ func (y *story) read(_ context.Context, row func(journal.Row) error) error {
 
 func (y *story) judge(t *testing.T, c Config, promise string) definition.Judgement {
 	t.Helper()
+	return y.judgeState(t, c, promise, true)
+}
+
+// judgeState has no state if it was not read back.
+func (y *story) judgeState(t *testing.T, c Config, promise string, readBack bool) definition.Judgement {
+	t.Helper()
 	folder := t.TempDir()
 	e := definition.Evidence{History: filepath.Join(folder, "history"), State: filepath.Join(folder, state().File), Promise: promise}
 	w, err := history.Create(e.History, history.Header{Run: "told"})
@@ -121,9 +127,10 @@ func (y *story) judge(t *testing.T, c Config, promise string) definition.Judgeme
 	for i := range y.ops {
 		err = errors.Join(err, w.Record(&y.ops[i]))
 	}
-	if err = errors.Join(err, w.Close(), state().Save(t.Context(), e.State, y.read, func(int64) {})); err != nil {
-		t.Fatal(err)
+	if readBack {
+		err = errors.Join(err, state().Save(t.Context(), e.State, y.read, func(int64) {}))
 	}
+	expect.NoError(t, errors.Join(err, w.Close()))
 	j, err := c.Judge(t.Context(), seed, e)
 	expect.NoError(t, err)
 	return j
@@ -303,6 +310,29 @@ func TestCutState(t *testing.T) {
 	expect.NoError(t, err)
 	if _, verdicts := kinds(j.Results); verdicts != [3]int{check.Unknown: 2, check.Valid: 1} {
 		t.Errorf("%+v", j.Results)
+	}
+}
+
+// TestCommittedOnlyByConfirmation: if a later attempt met the row of the first, the operation is
+// committed, though no attempt was and no row was read back. Reads of its value are right.
+func TestCommittedOnlyByConfirmation(t *testing.T) {
+	for _, readBack := range []bool{false, true} {
+		y := told(t, 120)
+		op, row := y.find(KindDepositChecking)
+		first, again := y.ops[op], y.ops[op]
+		first.Last, first.Values, first.Outcome, first.Final = false, nil, history.Unknown, history.Unknown
+		again.Attempt, again.Values, again.Outcome, again.Final = 2, nil, history.Failed, history.Committed
+		y.ops = slices.Replace(y.ops, op, op+1, first, again)
+		if readBack { // and one loss, which alone may be found
+			y.entries = slices.Delete(y.entries, row, row+1)
+		}
+		j := y.judgeState(t, config(), "serializable", readBack)
+		if isolation := j.Results[2]; isolation.Verdict != check.Valid {
+			t.Errorf("read back %v: %+v", readBack, isolation)
+		}
+		if lost := j.Results[0]; (lost.Found == 1) != readBack {
+			t.Errorf("read back %v: %+v", readBack, lost)
+		}
 	}
 }
 

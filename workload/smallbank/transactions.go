@@ -38,7 +38,8 @@ func (j *judge) transaction(op *history.Op) error {
 	case op.Final == history.Unknown && entered:
 		j.entry(&o, e)
 		j.endless(&t)
-	case op.Final == history.Unknown && j.missing != "":
+	case op.Final == history.Committed || op.Final == history.Unknown && j.missing != "":
+		// Without its row it is not known what it has overwritten, but reads may have its value.
 		j.entry(&o, Entry{Previous: [3]int64{unread, unread, unread}})
 		t.Outcome = history.Unknown
 	default:
