@@ -160,7 +160,7 @@ func (j *judge) readAnswers() error {
 		case answerRight:
 		case answerUnsure:
 			j.figures.Unsure++
-		case answerCut:
+		case answerCut, answerOther:
 			j.answers.AddIf(j.evidence.Promise != PromiseEventual, j.wrong(op, found, q, want, got))
 		default:
 			j.answers.Add(j.wrong(op, found, q, want, got))
@@ -175,6 +175,7 @@ func (j *judge) wrong(op *history.Op, found verdict, q query, want expected, got
 		answerCut:     "fewer rows than were acknowledged, and no error",
 		answerForeign: "more rows than were written",
 		answerAltered: "as many rows as were written, but not the same",
+		answerOther:   "as many rows as are due, but not the same: a row is altered, or one is missing and another is in its place",
 	}[found]
 	asked := fmt.Sprintf("all candles of day %d", op.Values[1])
 	fields := map[string]int64{"client": int64(op.Client), "seq": int64(op.Seq), "task": op.Values[1], "start_ns": op.Start, "end_ns": op.End,
@@ -201,12 +202,14 @@ func (j *judge) concludeIngest() {
 		r.Detail = "nothing can be said: " + j.missing
 		return
 	}
-	j.wrongRows(wrongAltered, "altered", "is not as it was written")
-	j.wrongRows(wrongDoubled, "doubled", "is there more than once")
-	j.wrongRows(wrongForeign, "foreign", "is there, and no candle of this run has such an id")
 	var altered, doubled, unknownThere int64
-	for i, b := range j.state.batches {
+	for _, b := range j.state.batches {
 		altered, doubled = altered+b.altered, doubled+b.doubled
+	}
+	j.wrongRows(wrongAltered, altered, "altered", "is not as it was written")
+	j.wrongRows(wrongDoubled, doubled, "doubled", "is there more than once")
+	j.wrongRows(wrongForeign, j.state.foreign, "foreign", "is there, and no candle of this run has such an id")
+	for i, b := range j.state.batches {
 		first, end := j.config.batch(int64(i))
 		switch outcome := j.batches[i]; {
 		case outcome == history.Committed && b.rows < end-first && j.missing == "":
@@ -218,7 +221,6 @@ func (j *judge) concludeIngest() {
 			unknownThere += b.rows
 		}
 	}
-	r.AddUnlisted("", altered+doubled+j.state.foreign-r.Found)
 	r.Detail = fmt.Sprintf("%s acknowledged and %s there, %s of them of a batch without an answer; ", check.Counted(j.acknowledged, "candle was", "candles were"),
 		check.Counted(j.state.rows, "is", "are"), check.CountOrNone(unknownThere))
 	if altered+doubled+j.state.foreign == 0 {
@@ -237,10 +239,12 @@ func (j *judge) concludeIngest() {
 	}
 }
 
-func (j *judge) wrongRows(which int, kind, what string) {
+// wrongRows adds the found rows of a kind, of which the state names a few.
+func (j *judge) wrongRows(which int, found int64, kind, what string) {
 	for _, id := range j.state.wrong[which] {
 		j.ingest.Add(check.Evidence{Kind: kind, Text: fmt.Sprintf("candle %d %s", id, what), Fields: map[string]int64{"id": id}})
 	}
+	j.ingest.AddUnlisted(kind, found-int64(len(j.state.wrong[which])))
 }
 
 func (j *judge) batchEvidence(kind string, batch, rows int64, what string) check.Evidence {
@@ -257,17 +261,14 @@ func (j *judge) concludeAnswers() {
 	} else {
 		r.Detail += "no answer is other than what was written"
 	}
+	unsure := ""
 	if j.figures.Unsure > 0 {
-		r.Detail += fmt.Sprintf("; of %s nothing can be said, since batches without an answer may belong to them", check.Count(j.figures.Unsure))
+		unsure = fmt.Sprintf("of %s nothing can be said, since batches without an answer may belong to them", check.Count(j.figures.Unsure))
 	}
-	switch {
-	case r.Found > 0:
-	case j.answered == 0:
-		r.Detail = check.Counted(j.asked, "query was", "queries were") + " made and none was answered, so that nothing can be said"
-	case j.acknowledged == 0:
-		r.Detail += "; nothing had been acknowledged before, so that nothing can be said"
-	case j.figures.Unsure > 0:
-	default:
-		r.Verdict = check.Valid
+	if j.answered == 0 {
+		r.Detail = check.Counted(j.asked, "query was", "queries were") + " made"
+		r.Finish("", true, "none was answered, so that nothing can be said")
+		return
 	}
+	r.Finish(unsure, j.acknowledged == 0, "nothing had been acknowledged before, so that nothing can be said")
 }

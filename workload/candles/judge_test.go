@@ -172,8 +172,11 @@ func TestAnswersThatAreWrong(t *testing.T) {
 				}
 				return rows
 			}
-			j := s.judge()
-			want(t, j, check.Valid, check.Violated, kind)
+			j, found := s.judge(), kind
+			if kind == string(answerAltered) && which == KindLatest {
+				found = string(answerOther) // an older row could have taken the place of a missing one
+			}
+			want(t, j, check.Valid, check.Violated, found)
 			if e := j.Results[1].Evidence[0]; j.Results[1].Found != 1 || !strings.Contains(e.Text, "first") || e.Fields["task"] != s.queries.tasks(which)-1 {
 				t.Errorf("%+v", j.Results[1])
 			}
@@ -201,6 +204,53 @@ func TestAnswersOfAnEventualDatabase(t *testing.T) {
 	want(t, s.judge(eventual), check.Valid, check.Violated, "foreign")
 }
 
+// TestOldAnswersWithAsManyRows: an eventual database may answer from a state without an acknowledged
+// batch. Older rows, or those of a batch without an answer, then take the place of its rows.
+func TestOldAnswersWithAsManyRows(t *testing.T) {
+	eventual := func(e *definition.Evidence) { e.Promise = PromiseEventual }
+	s := newStory(t)
+	newest := s.inBatch(19) // the last whole one
+	s.answer = func(kind uint8, task int64, rows []Candle) []Candle {
+		if kind != KindLatest {
+			return rows
+		}
+		old := *s
+		old.rows = slices.DeleteFunc(slices.Clone(s.rows), newest)
+		return old.ask(s.queries.at(kind, task))
+	}
+	want(t, s.judge(eventual), check.Valid, check.Allowed, "other rows")
+	want(t, s.judge(), check.Valid, check.Violated, "other rows")
+
+	s = newStory(t)
+	s.batches[3], s.batches[20] = history.Unknown, history.Unknown // both are there; batch 2 is as long as batch 3
+	s.answer = func(kind uint8, _ int64, rows []Candle) []Candle {
+		if kind != KindDay {
+			return rows
+		}
+		return slices.DeleteFunc(slices.Clone(rows), s.inBatch(2))
+	}
+	j := s.judge(eventual)
+	want(t, j, check.Valid, check.Unknown, "other rows") // quick queries are unsure
+	if j.Results[1].Found != 1 || j.Figures.Unsure == 0 {
+		t.Errorf("%+v", j.Results[1])
+	}
+}
+
+// TestManyRowsThatAreWrong counts each kind, though batches are lost, too.
+func TestManyRowsThatAreWrong(t *testing.T) {
+	s := newStory(t)
+	for i := range s.rows {
+		s.rows[i].Note = "another"
+	}
+	for batch := int64(0); batch < 8; batch++ {
+		s.without(s.inBatch(batch))
+	}
+	ingest := s.judge().Results[0]
+	if ingest.Found != 603+8 || len(ingest.Findings) != 2 || ingest.Findings[0].Found != 603 || ingest.Findings[1].Found != 8 {
+		t.Errorf("%+v", ingest)
+	}
+}
+
 func TestRowsThatAreWrong(t *testing.T) {
 	s := newStory(t)
 	s.without(func(c Candle) bool { return c.ID == 77 })
@@ -214,7 +264,7 @@ func TestRowsThatAreWrong(t *testing.T) {
 	want(t, s.judge(), check.Violated, check.Violated, "altered")
 	s = newStory(t)
 	s.rows = append(s.rows, s.rows[9])
-	want(t, s.judge(), check.Violated, check.Violated, "altered", "doubled", "foreign")
+	want(t, s.judge(), check.Violated, check.Violated, "doubled", "foreign", "other rows")
 	s = newStory(t)
 	strange := s.rows[9]
 	strange.ID, strange.Moment = 5000, 1

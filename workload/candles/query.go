@@ -100,6 +100,8 @@ type expected struct {
 	least, most Tally
 	// unordered: with unknown writes, which rows are a ticker's last depends on which are there.
 	unordered bool
+	// replaceable: in an old state of the database, other rows can take the place of missing ones.
+	replaceable bool
 }
 
 // expectations computes expected answers after the writes. It keeps those of repeated queries.
@@ -145,6 +147,7 @@ func (x *expectations) compute(q query) expected {
 		e.unordered = true
 		e.most.Rows = min(e.most.Rows, int64(q.limit))
 	}
+	e.replaceable = e.most.Rows > e.least.Rows || q.limit > 0 && e.least.Rows == int64(q.limit)
 	return e
 }
 
@@ -156,6 +159,9 @@ const (
 	answerCut     verdict = "cut short"
 	answerForeign verdict = "foreign"
 	answerAltered verdict = "altered"
+	// answerOther has as many rows as are due. Either one is altered, or one is missing, as an old
+	// state lacks it, and another row takes its place.
+	answerOther verdict = "other rows"
 )
 
 func (e expected) judge(got Tally) verdict {
@@ -166,6 +172,8 @@ func (e expected) judge(got Tally) verdict {
 		return answerForeign
 	case e.unordered:
 		return answerUnsure
+	case e.replaceable && got.Rows == e.least.Rows && got.Sum != e.least.Sum:
+		return answerOther
 	case got.Rows == e.least.Rows && got.Sum != e.least.Sum, got.Rows == e.most.Rows && got.Sum != e.most.Sum:
 		return answerAltered
 	case got.Rows == e.least.Rows, got.Rows == e.most.Rows:
