@@ -114,6 +114,24 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestNothingToCompare: deletions and a repair put no row there that could be compared.
+func TestNothingToCompare(t *testing.T) {
+	s := told()
+	for _, op := range []int{0, 1, 4, 5} {
+		s.end(op, history.Unknown)
+	}
+	s.rows = nil
+	s.ops = append(s.ops, history.Op{Seq: 6, Attempt: 1, Last: true, Kind: KindRepair, Outcome: history.Committed, Final: history.Committed})
+	if j, err := s.judge(t, ""); err != nil || j.Results[0].Verdict != check.Unknown {
+		t.Errorf("no insert was acknowledged: %+v, %v", j.Results, err)
+	}
+	s.end(4, history.Committed)
+	s.rows = append(s.rows, rows{config(), seed}.row(5), rows{config(), seed}.row(6))
+	if j, err := s.judge(t, ""); err != nil || j.Results[0].Verdict != check.Valid {
+		t.Errorf("one insert was acknowledged: %+v, %v", j.Results, err)
+	}
+}
+
 // TestEveryRowIsDeletedOnce: what the tasks delete is what was put there before.
 func TestEveryRowIsDeletedOnce(t *testing.T) {
 	c := Config{Rows: 103, RowBytes: 8, DeleteShare: 0.4, Cycles: 5, Batch: 10}
