@@ -10,21 +10,29 @@ import (
 
 // summarize completes verdicts and details.
 func (j *judge) summarize() definition.Judgement {
-	of := func(kind uint8, one, many string) string { return check.Counted(j.acknowledged[kind], one, many) }
-	finish := func(r *check.Result, detail string) {
+	finish := func(r *check.Result, nothing bool, why, detail string) {
 		r.Detail = detail
 		if r.Found > 0 {
 			r.Detail += "; " + check.Counted(r.Found, "thing is", "things are") + " wrong"
 		}
-		r.Finish(j.missing, j.rows == 0, "nothing was read")
+		r.Finish(j.missing, nothing, why)
 	}
-	finish(&j.consistency, fmt.Sprintf("%s of %s were judged by the twelve conditions of clause 3.3.2",
+	const unread = "nothing was read"
+	finishKind := func(r *check.Result, kind uint8, one, many, compared string) {
+		n := j.acknowledged[kind]
+		detail := check.Counted(n, one+" was", many+" were") + " acknowledged"
+		if n > 0 {
+			detail += ", and compared with " + compared
+		}
+		finish(r, n == 0, "so there was nothing to compare", detail)
+	}
+	finish(&j.consistency, j.rows == 0, unread, fmt.Sprintf("%s of %s were judged by the twelve conditions of clause 3.3.2",
 		check.Counted(j.rows, "row", "rows"), check.Counted(j.config.Warehouses, "warehouse", "warehouses")))
-	finish(&j.orders, of(KindNewOrder, "order was", "orders were")+" acknowledged, and compared with their lines and the opening orders")
-	finish(&j.payments, of(KindPayment, "payment was", "payments were")+" acknowledged, and compared with what customers have paid")
-	finish(&j.deliveries, of(KindDelivery, "delivery was", "deliveries were")+" acknowledged, and compared with the orders that were delivered")
-	finish(&j.stocks, "each stock was compared with what the orders have taken")
-	finish(&j.answers, check.Counted(j.answered, "answer was", "answers were")+" compared with what is there")
+	finishKind(&j.orders, KindNewOrder, "order", "orders", "their lines and the opening orders")
+	finishKind(&j.payments, KindPayment, "payment", "payments", "what customers have paid")
+	finishKind(&j.deliveries, KindDelivery, "delivery", "deliveries", "the orders that were delivered")
+	finish(&j.stocks, j.rows == 0, unread, "each stock was compared with what the orders have taken")
+	finish(&j.answers, j.answered == 0, "no answer was compared", check.Counted(j.answered, "answer was", "answers were")+" compared with what is there")
 	out := definition.Judgement{
 		Results: []check.Result{j.consistency, j.orders, j.payments, j.deliveries, j.stocks, j.answers},
 		Counts:  j.counts, WorkloadFigures: report.WorkloadFigures{TPCC: figures(j.config, j.paces)},
