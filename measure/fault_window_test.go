@@ -49,10 +49,10 @@ func TestFaultWindows(t *testing.T) {
 		threshold, err := ParseThreshold(text)
 		expect.NoError(t, err)
 		whole := Figures{Measured: history.Counts{Committed: 101, Failed: 1}, Latency: Latency{Count: 101, Max: 5000}, ByFaults: all}
-		if got := threshold.Judge(whole); got.Kept != kept || got.Detail != "" {
+		if got := threshold.Judge(whole); got.Kept != kept || got.Missing != "" {
 			t.Errorf("%s: %+v", text, got)
 		}
-		if got := threshold.Judge(Figures{}); got.Kept || got.Detail == "" {
+		if got := threshold.Judge(Figures{}); got.Kept || !got.Undecided || got.Missing == "" {
 			t.Errorf("%s of a run without faults: %+v", text, got)
 		}
 	}
@@ -85,7 +85,7 @@ func TestOutageThreshold(t *testing.T) {
 	if got := threshold.Judge(f); got.Kept || !got.Undecided || !got.AtLeast {
 		t.Errorf("cut before it was too long: %+v", got)
 	}
-	if got := threshold.Judge(Figures{}); got.Kept || got.Detail == "" {
+	if got := threshold.Judge(Figures{}); got.Kept || got.Missing == "" {
 		t.Errorf("nothing written: %+v", got)
 	}
 }

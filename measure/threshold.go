@@ -143,14 +143,15 @@ type ThresholdResult struct {
 	// Measured is the figure, in Unit: "/s", "ms", "operations" or "%".
 	Measured float64 `json:"measured"`
 	Unit     string  `json:"unit"`
-	// Kept means that the figure keeps the limit. If nothing was measured, Measured is 0, Kept is
-	// false and Detail says so.
+	// Kept means that the figure keeps the limit.
 	Kept bool `json:"kept"`
-	// AtLeast means that the run's end cut the figure, Undecided that the whole figure may or may
-	// not keep the limit.
-	AtLeast   bool   `json:"at_least,omitempty"`
-	Undecided bool   `json:"undecided,omitempty"`
-	Detail    string `json:"-"`
+	// AtLeast means that the run's end cut the figure.
+	AtLeast bool `json:"at_least,omitempty"`
+	// Undecided means that the figures do not tell whether the limit is kept: the whole of a cut
+	// figure may keep it or not, or there is no figure. Kept is then false.
+	Undecided bool `json:"undecided,omitempty"`
+	// Missing says why there is no figure, and Measured is 0. It is empty if there is one.
+	Missing string `json:"missing,omitempty"`
 }
 
 // Judge compares the threshold with the figures.
@@ -165,9 +166,13 @@ func (t Threshold) Judge(f Figures) ThresholdResult {
 	}
 	measured, ok := t.measure(&of)
 	if !ok {
-		out.Detail = "nothing to measure it by: no such operations in the measured part"
+		out.Undecided = true
+		out.Missing = "nothing to measure it by: no such operations in the measured part"
+		if t.OfFaults() {
+			out.Missing = "nothing to measure it by: no such operations at that time"
+		}
 		if t.worst {
-			out.Detail = fmt.Sprintf("nothing to measure it by: no such operations in a whole interval of %g s of the measured part",
+			out.Missing = fmt.Sprintf("nothing to measure it by: no such operations in a whole interval of %g s of the measured part",
 				f.Series.IntervalSeconds)
 		}
 		return out

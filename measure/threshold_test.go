@@ -97,7 +97,7 @@ func TestThresholds(t *testing.T) {
 		}
 		got := threshold.Judge(sample())
 		if math.Abs(got.Measured-want.measured) > 1e-9 || got.Unit != want.unit || got.Kept != want.kept ||
-			got.Text != strings.TrimSpace(text) || got.Detail != "" {
+			got.Text != strings.TrimSpace(text) || got.Missing != "" {
 			t.Errorf("%s: got %+v, want %+v", text, got, want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestNothingMeasuredKeepsNoThreshold(t *testing.T) {
 		"worst.p99 < 1s", "worst.throughput >= 0", "worst.failed < 1%", "worst.failed <= 0"} {
 		threshold, err := ParseThreshold(text)
 		expect.NoError(t, err)
-		if got := threshold.Judge(Figures{}); got.Kept || got.Measured != 0 || !strings.HasPrefix(got.Detail, "nothing to measure") {
+		if got := threshold.Judge(Figures{}); got.Kept || !got.Undecided || got.Measured != 0 || !strings.HasPrefix(got.Missing, "nothing to measure") {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}
@@ -119,7 +119,7 @@ func TestNothingMeasuredKeepsNoThreshold(t *testing.T) {
 	for _, text := range []string{"worst.failed < 1%", "worst.p99 < 1s"} {
 		threshold, err := ParseThreshold(text)
 		expect.NoError(t, err)
-		if got := threshold.Judge(empty); got.Kept || got.Measured != 0 || got.Detail == "" {
+		if got := threshold.Judge(empty); got.Kept || got.Measured != 0 || got.Missing == "" {
 			t.Errorf("%s of idle intervals: %+v", text, got)
 		}
 	}
@@ -210,7 +210,7 @@ func FuzzThreshold(f *testing.F) {
 			return
 		}
 		got := threshold.Judge(sample())
-		if got.Text != strings.TrimSpace(text) || got.Detail != "" || got.Unit == "" || math.IsNaN(got.Measured) {
+		if got.Text != strings.TrimSpace(text) || got.Missing != "" || got.Unit == "" || math.IsNaN(got.Measured) {
 			t.Errorf("%q: %+v", text, got)
 		}
 		name, value, _ := strings.Cut(text, threshold.operator)

@@ -5,7 +5,7 @@ package report
 type Answer uint8
 
 const (
-	// NotAnswered: its measurement is invalid, or the run's end cut the figure.
+	// NotAnswered: its measurement is invalid, the run's end cut the figure, or there is none.
 	NotAnswered Answer = iota
 	Kept
 	Missed
@@ -45,6 +45,9 @@ func (r *Result) answerOf(t *Threshold) Answer {
 func (r *Result) unanswered(t *Threshold) string {
 	if r.Measurement.Invalid() {
 		return NotAnswered.String() + ": the measurement that it rests on is invalid"
+	}
+	if t.Missing != "" {
+		return NotAnswered.String() + ": " + t.Text + ", " + t.Missing
 	}
 	return NotAnswered.String() + ", since the run's end cut the figure: " + missedThreshold(t)
 }

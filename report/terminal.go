@@ -227,6 +227,9 @@ func mark(good bool) string {
 }
 
 func measuredValue(h *Threshold) string {
+	if h.Missing != "" {
+		return "nothing" + nbsp + "measured"
+	}
 	return when(h.AtLeast, unbroken(quantity.AtLeast)) + measuredFigure(h)
 }
 

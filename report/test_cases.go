@@ -152,6 +152,9 @@ func thresholdCase(r *Result, t *Threshold) junit.Case {
 	switch r.answerOf(t) {
 	case NotAnswered:
 		c.Answer, c.Kind, c.Message = junit.InError, kindInvalid, r.unanswered(t)
+		if t.Missing != "" {
+			c.Text = ""
+		}
 	case Missed:
 		c.Answer, c.Kind, c.Message, c.Text = junit.Failed, kindMissed, missedThreshold(t), ""
 	}

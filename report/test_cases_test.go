@@ -120,6 +120,28 @@ func TestNotAnswered(t *testing.T) {
 	}
 }
 
+// TestNothingMeasured: a figure that does not exist neither keeps nor misses a limit, and no form
+// shows a 0 for it.
+func TestNothingMeasured(t *testing.T) {
+	r := validRun()
+	r.Thresholds = []Threshold{{Text: "p99<1s after faults", Unit: "ms", Undecided: true, Missing: "nothing to measure it by: no such operations at that time"}}
+	var summary, markdown, page, tests, object strings.Builder
+	expect.NoError(t, errors.Join(Summary(&summary, r, ""), Markdown(&markdown, r), HTML(&page, r, Page{}), junit.Write(&tests, "", []junit.Suite{Tests(r, "")}), WriteJSON(&object, r)))
+	for form, text := range map[string]string{"summary": summary.String(), "Markdown": markdown.String(), "page": page.String(), "tests": tests.String(), "text": textOf(t, r, TextOptions{Width: 200})} {
+		text = strings.ReplaceAll(text, nbsp, " ")
+		if !strings.Contains(text, "not answered") || form != "tests" && !strings.Contains(text, "? nothing measured") || form == "tests" && !strings.Contains(text, "no such operations at that time") ||
+			strings.Contains(text, "MISSED") || strings.Contains(text, "measured 0") {
+			t.Errorf("the %s does not say that nothing was measured: %s", form, text)
+		}
+	}
+	if !strings.Contains(object.String(), `"missing": "nothing to measure it by`) {
+		t.Error("the object does not say why")
+	}
+	if e := ExitOf(r); e.Code != ExitNoVerdict || !strings.Contains(strings.Join(e.Reasons, ""), "not answered: p99<1s after faults, nothing to measure it by") {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestSummaryGolden holds the short form, and that it is short.
 func TestSummaryGolden(t *testing.T) {
 	for name, r := range examples() {
