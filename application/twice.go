@@ -1,0 +1,273 @@
+package application
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/application/wire"
+)
+
+// twice are two transactions of which the second did again, after the event, what the first had
+// done. It is certain if their values are the same and were committed more often than untouched
+// (see again), or if there are more of them than in two untouched runs; and if what was done again
+// shows (see repeats.adds).
+func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transaction, met time.Duration) (two []*wire.Transaction, certain bool) {
+	if met == 0 {
+		return nil, false
+	}
+	done := repeats{all: all, temporary: temporary(all)}
+	first := map[string]*wire.Transaction{}
+	for _, t := range all {
+		if t.Outcome != wire.Committed || !t.Writes() {
+			continue
+		}
+		key := t.Place + t.Values()
+		if earlier := first[key]; earlier != nil && t.Began >= earlier.Ended && t.Ended > met && b.again(t, committed, exact) {
+			adds, sure := done.adds(earlier, t)
+			if sure {
+				return []*wire.Transaction{earlier, t}, true
+			}
+			if adds && two == nil {
+				two = []*wire.Transaction{earlier, t}
+			}
+		}
+		first[key] = t
+	}
+	last := map[string]*wire.Transaction{}
+	for _, t := range all {
+		if t.Outcome != wire.Committed || !t.Writes() {
+			continue
+		}
+		if lost := last[t.Place]; lost != nil && t.Began >= lost.Ended && committed[t.Place] > b.committed[t.Place] {
+			adds, sure := done.adds(lost, t)
+			if sure && b.steady {
+				return []*wire.Transaction{lost, t}, true
+			}
+			if adds && two == nil {
+				two = []*wire.Transaction{lost, t}
+			}
+		}
+		if !t.Told && t.Ended >= met {
+			last[t.Place] = t
+		}
+	}
+	return two, false
+}
+
+// again reports whether a transaction's values were committed more often than untouched. Where
+// untouched transactions of its place share values, drawn by chance or all the same, that counts
+// only if there are more of them than in two untouched runs.
+func (b *baseline) again(t *wire.Transaction, committed, exact map[string]int) bool {
+	shared := false
+	for key, n := range b.exact {
+		shared = shared || n > 1 && strings.HasPrefix(key, t.Place)
+	}
+	key := t.Place + t.Values()
+	return exact[key] > b.exact[key] && (!shared || b.steady && committed[t.Place] > b.committed[t.Place])
+}
+
+// repeats tells whether doing a transaction again changes something again.
+type repeats struct {
+	all []*wire.Transaction
+	// temporary are the tables that a session made for itself: no other sees their rows.
+	temporary map[string]bool
+}
+
+// removed is what was taken away so far.
+type removed struct {
+	// rows counts them by table, and whole are the tables that were emptied or made anew.
+	rows  map[string]int64
+	whole map[string]bool
+	// filled are the tables that got new rows for those that were removed.
+	filled map[string]bool
+	// reset are the columns that were given a value that does not depend on their own.
+	reset map[string]bool
+	// some is true if rows were removed, by which those of other tables may have gone, too.
+	some bool
+}
+
+// adds reports whether a transaction, done after an earlier one of its kind, changes something
+// again: it inserts rows without a clause about those that are there, or computes a column from
+// itself. It does not where the rows were removed in between, such as by a replacement of all rows
+// of an order by DELETE and INSERT. sure is false if that cannot be told.
+func (r *repeats) adds(earlier, t *wire.Transaction) (adds, sure bool) {
+	gone := removed{rows: map[string]int64{}, whole: map[string]bool{}, filled: map[string]bool{}, reset: map[string]bool{}}
+	for _, s := range t.Statements {
+		if s.Rows > 0 && s.Writes && (s.Adds || addsAgain(s.Shape)) {
+			does, is := r.shows(s, earlier, t, &gone)
+			adds, sure = adds || does, sure || does && is
+		}
+		gone.take(s, func(*wire.Statement) bool { return true })
+	}
+	return adds, sure
+}
+
+// shows is adds of one statement.
+func (r *repeats) shows(s *wire.Statement, earlier, t *wire.Transaction, gone *removed) (adds, sure bool) {
+	table, inserts := changes(s.Shape)
+	between := r.between(earlier, t, s)
+	switch {
+	case table == "":
+		return true, !gone.some
+	case r.temporary[table] || gone.whole[table] || between.whole[table]:
+		return false, false
+	case !inserts && gone.filled[table]:
+		return false, false
+	case !inserts:
+		own, _ := assigned(s.Shape)
+		return true, !slices.ContainsFunc(own, func(c string) bool { return gone.reset[table+"."+c] || between.reset[table+"."+c] })
+	case gone.rows[table]+between.rows[table] >= s.Rows:
+		gone.rows[table] -= s.Rows
+		gone.filled[table] = true
+		return false, false
+	}
+	from, _ := removes(s.Shape) // in the same statement, which does not tell how many
+	return true, !gone.some && !slices.Contains(from, table)
+}
+
+// between is what other transactions have removed since the earlier one that s, of t, may put there
+// again: their conditions have no value that is not among the values of s.
+func (r *repeats) between(earlier, t *wire.Transaction, s *wire.Statement) *removed {
+	gone := &removed{rows: map[string]int64{}, whole: map[string]bool{}, filled: map[string]bool{}, reset: map[string]bool{}}
+	for _, x := range r.all {
+		if x == t || x == earlier || x.Outcome != wire.Committed || x.Ended < earlier.Ended || x.Ended > t.Ended {
+			continue
+		}
+		for _, other := range x.Statements {
+			gone.take(other, func(other *wire.Statement) bool { return among(other, s) })
+		}
+	}
+	return gone
+}
+
+// take enters what a statement removes, of those that are meant.
+func (g *removed) take(s *wire.Statement, meant func(*wire.Statement) bool) {
+	if s.Error != "" {
+		return
+	}
+	tables, whole := removes(s.Shape)
+	for _, table := range tables {
+		switch {
+		case whole:
+			g.whole[table] = true
+		case s.Writes && s.Rows > 0 && meant(s):
+			g.rows[table] += s.Rows
+			g.some = true
+		}
+	}
+	if table, inserts := changes(s.Shape); !inserts && table != "" && s.Rows > 0 {
+		_, outright := assigned(s.Shape)
+		for _, c := range outright {
+			g.reset[table+"."+c] = true
+		}
+	}
+}
+
+// among reports whether all values of a statement that removes are among another's.
+func among(removes, s *wire.Statement) bool {
+	values := removes.Values
+	if strings.HasSuffix(removes.Shape, "limit: ?}]") && len(values) > 0 { // of MongoDB, which is no condition
+		values = values[:len(values)-1]
+	}
+	return !slices.ContainsFunc(values, func(v string) bool {
+		return !slices.ContainsFunc(s.Values, func(own string) bool { return strings.Trim(own, "'") == strings.Trim(v, "'") })
+	})
+}
+
+var (
+	insertsForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\bINSERT(?:\s+(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|IGNORE))*(?:\s+INTO)?\s+([^\s(,;]+)`)
+	})
+	updatesForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\bUPDATE(?:\s+(?:LOW_PRIORITY|IGNORE|ONLY))*\s+([^\s(,;]+)`)
+	})
+	deletesForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\bDELETE(?:\s+(?:LOW_PRIORITY|QUICK|IGNORE))*(?:\s+FROM)?(?:\s+ONLY)?\s+([^\s(,;]+)`)
+	})
+	emptiesForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(?:TRUNCATE(?:\s+TABLE)?(?:\s+ONLY)?|DROP(?:\s+TEMPORARY)?\s+TABLE(?:\s+IF\s+EXISTS)?|CREATE(?:\s+(?:GLOBAL|LOCAL))?(?:\s+(?:TEMPORARY|TEMP|UNLOGGED))?\s+TABLE)\s+([^(;]+)`)
+	})
+	temporaryForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:^CREATE(?:\s+(?:GLOBAL|LOCAL))?|\bINTO)\s+TEMP(?:ORARY)?(?:\s+TABLE)?(?:\s+IF\s+NOT\s+EXISTS)?\s+([^\s(,;]+)`)
+	})
+)
+
+// changes is the table that a statement inserts rows into, or updates; empty if it is not known.
+func changes(shape string) (table string, inserts bool) {
+	if form := insertsForm().FindStringSubmatch(shape); form != nil && !merges(shape) {
+		return named(form[1]), true
+	}
+	if form := updatesForm().FindStringSubmatch(shape); form != nil {
+		return named(form[1]), false
+	}
+	return "", false
+}
+
+// removes are the tables from which a statement removes rows; whole says that none are left.
+func removes(shape string) (tables []string, whole bool) {
+	if form := emptiesForm().FindStringSubmatch(shape); form != nil {
+		for table := range strings.SplitSeq(form[1], ",") {
+			if words := strings.Fields(table); len(words) > 0 {
+				tables = append(tables, named(words[0]))
+			}
+		}
+		return tables, true
+	}
+	for _, form := range deletesForm().FindAllStringSubmatch(shape, -1) {
+		tables = append(tables, named(form[1]))
+	}
+	return tables, false
+}
+
+// temporary are the tables of one session each.
+func temporary(all []*wire.Transaction) map[string]bool {
+	tables := map[string]bool{}
+	for _, t := range all {
+		for _, s := range t.Statements {
+			if form := temporaryForm().FindStringSubmatch(s.Shape); form != nil {
+				tables[named(form[1])] = true
+			}
+		}
+	}
+	return tables
+}
+
+// named is a table's name without schema and quotes, in small letters.
+func named(table string) string { return strings.ToLower(bare(table)) }
+
+// merges reports whether a statement inserts only what is not there.
+func merges(shape string) bool { return strings.HasPrefix(strings.ToUpper(shape), "MERGE ") }
+
+// addsAgain reports whether a statement changes something each time that it changes rows.
+func addsAgain(shape string) bool {
+	upper := strings.ToUpper(shape)
+	if strings.Contains(upper, "INSERT ") && !strings.Contains(upper, "ON CONFLICT") && !strings.Contains(upper, "ON DUPLICATE KEY") && !merges(shape) {
+		return true
+	}
+	own, _ := assigned(shape)
+	return len(own) > 0
+}
+
+// assigned are the columns that a statement computes from themselves, and those that it sets
+// outright, in capitals.
+func assigned(shape string) (own, outright []string) {
+	_, set, found := strings.Cut(strings.ToUpper(shape), " SET ")
+	if !found {
+		return nil, nil
+	}
+	set, _, _ = strings.Cut(set, " WHERE ")
+	for part := range strings.SplitSeq(set, ",") {
+		column, value, is := strings.Cut(part, "=")
+		words := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(" +-*/()|.", c) })
+		switch column = strings.TrimSpace(column); {
+		case is && slices.Contains(words, column):
+			own = append(own, column)
+		case is:
+			outright = append(outright, column)
+		}
+	}
+	return own, outright
+}

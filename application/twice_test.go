@@ -1,0 +1,94 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"assay/application/wire"
+)
+
+// replaced is a committed transaction of these texts. Its DELETE has removed so many rows, and its
+// other statements have changed one each.
+func replaced(at time.Duration, deleted int64, texts ...string) *wire.Transaction {
+	t := sold(at, at > 10, texts...)
+	for _, s := range t.Statements {
+		tables, whole := removes(s.Shape)
+		switch _, inserts := changes(s.Shape); {
+		case whole:
+			s.Writes, s.Rows = false, 0
+		case len(tables) > 0 && !inserts:
+			s.Rows = deleted
+		}
+	}
+	return t
+}
+
+// TestReplacements are done again without a trace: what was there is removed first. What only looks
+// like one is done twice.
+func TestReplacements(t *testing.T) {
+	const place, other = "INSERT INTO cart(o, n) VALUES (7, 1)", "other"
+	both := func(first, second *wire.Transaction, between ...*wire.Transaction) []*wire.Transaction {
+		return append(append([]*wire.Transaction{first}, between...), second)
+	}
+	alone := func(at time.Duration, rows int64, text string) *wire.Transaction {
+		x := replaced(at, rows, text)
+		x.Place = other
+		return x
+	}
+	again := func(deleted int64, texts ...string) []*wire.Transaction {
+		return both(replaced(1, 0, texts...), replaced(20, deleted, texts...))
+	}
+	for name, c := range map[string]struct {
+		all            []*wire.Transaction
+		found, certain bool
+	}{
+		"inserted":                          {again(0, place), true, true},
+		"deleted and inserted":              {again(1, "BEGIN", "DELETE FROM cart WHERE o = 7", place, "COMMIT"), false, false},
+		"deleted nothing":                   {again(0, "DELETE FROM cart WHERE o = 7", place), true, true},
+		"deleted fewer":                     {again(1, "DELETE FROM cart WHERE o = 7", place, place), true, false},
+		"deleted what others hang on":       {again(1, "DELETE FROM orders WHERE id = 7", place), true, false},
+		"a schema's, quoted":                {again(1, `DELETE FROM shop."cart" c WHERE o = 7`, place), false, false},
+		"truncated":                         {again(0, "TRUNCATE cart, line RESTART IDENTITY", place), false, false},
+		"truncated another":                 {again(0, "TRUNCATE TABLE line", place), true, true},
+		"made anew":                         {again(0, "DROP TABLE IF EXISTS cart", "CREATE TABLE cart (o int)", place), false, false},
+		"temporary":                         {again(0, "CREATE TEMP TABLE cart (o int)", place), false, false},
+		"temporary, made earlier":           {both(replaced(1, 0, place), replaced(20, 0, place), alone(0, 0, "CREATE TEMPORARY TABLE IF NOT EXISTS cart (o int)")), false, false},
+		"deleted in between":                {both(replaced(1, 0, place), replaced(20, 0, place), alone(8, 1, "DELETE FROM cart WHERE o = 7")), false, false},
+		"another deleted in between":        {both(replaced(1, 0, place), replaced(20, 0, place), alone(8, 1, "DELETE FROM cart WHERE o = 8")), true, true},
+		"truncated in between":              {both(replaced(1, 0, place), replaced(20, 0, place), alone(8, 0, "TRUNCATE cart")), false, false},
+		"deleted in the same statement":     {again(0, "WITH gone AS (DELETE FROM cart WHERE o = 7) INSERT INTO cart(o) VALUES (7)"), true, false},
+		"merged":                            {again(0, "MERGE INTO cart USING new ON cart.o = new.o WHEN MATCHED THEN UPDATE SET n = 1 WHEN NOT MATCHED THEN INSERT (o, n) VALUES (7, 1)"), false, false},
+		"counted in what was replaced":      {again(1, "DELETE FROM cart WHERE o = 7", place, "UPDATE cart SET n = n + 1 WHERE o = 7"), false, false},
+		"counted elsewhere":                 {again(1, "DELETE FROM cart WHERE o = 7", place, "UPDATE item SET stock = stock - 1"), true, true},
+		"counted from what was set":         {again(0, "UPDATE item SET stock = 0", "UPDATE item SET stock = stock + 5"), true, false},
+		"counted from another column's":     {again(0, "UPDATE item SET seen = 1", "UPDATE item SET stock = stock + 5"), true, true},
+		"counted from what was set between": {both(replaced(1, 0, "UPDATE item SET stock = stock + 5"), replaced(20, 0, "UPDATE item SET stock = stock + 5"), alone(8, 0, "UPDATE item SET stock = 0")), true, false},
+	} {
+		b := baseline{steady: true}
+		b.committed, b.exact = count(c.all[:1])
+		committed, exact := count(c.all)
+		two, certain := b.twice(committed, exact, c.all, 3)
+		if (two != nil) != c.found || certain != c.certain {
+			t.Errorf("%s: found %v, certain %v", name, two != nil, certain)
+		}
+	}
+}
+
+// TestReplacedDocuments is TestReplacements of commands that are not SQL.
+func TestReplacedDocuments(t *testing.T) {
+	document := func(at time.Duration, deleted int64) *wire.Transaction {
+		return &wire.Transaction{Place: "abcd0123", Outcome: wire.Committed, Began: at, Ended: at + 5, Statements: []*wire.Statement{
+			{Shape: "delete shop.cart deletes: [{q: {o: ?}, limit: ?}]", Values: []string{"7", "0"}, Writes: true, Rows: deleted},
+			{Shape: "insert shop.cart documents: [{_id: ?, o: ?}]", Values: []string{"x", "7"}, Adds: true, Writes: true, Rows: 1},
+		}}
+	}
+	for deleted, want := range map[int64]bool{0: true, 1: false} {
+		all := []*wire.Transaction{document(1, 0), document(20, deleted)}
+		b := baseline{steady: true}
+		b.committed, b.exact = count(all[:1])
+		committed, exact := count(all)
+		if two, certain := b.twice(committed, exact, all, 3); (two != nil) != want || certain != want {
+			t.Errorf("%d deleted: found %v, certain %v", deleted, two != nil, certain)
+		}
+	}
+}
