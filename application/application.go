@@ -267,7 +267,8 @@ func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run) err
 	if t.base != nil {
 		patience = max(patience, 3*t.base.longest)
 	}
-	r.ending, err = t.execute(ctx, filepath.Join(t.Folder, r.log), r.recorder, patience)
+	// Nothing passes while the event's own answer is held back.
+	r.ending, err = t.execute(ctx, filepath.Join(t.Folder, r.log), r.recorder, patience+f.Delay())
 	if err = errors.Join(err, healed(ctx, r)); err != nil {
 		return nil, err
 	}

@@ -44,16 +44,28 @@ type strike struct {
 	fault.Fault
 	on *Servers
 
-	stop context.CancelFunc
-	done chan struct{}
+	recorder *wire.Recorder
+	stop     context.CancelFunc
+	done     chan struct{}
 	// injections and err are there once done is closed.
 	injections []fault.Injection
 	err        error
 }
 
-// Injected and Healed implement fault.Recorder.
-func (*strike) Injected(fault.Injection) {}
-func (*strike) Healed(fault.Injection)   {}
+// Injected implements fault.Recorder. While a fault is in force that ends, an application may wait
+// for the server.
+func (s *strike) Injected(i fault.Injection) {
+	if i.Fault.For != fault.Ever {
+		s.recorder.Excuse()
+	}
+}
+
+// Healed implements fault.Recorder.
+func (s *strike) Healed(i fault.Injection) {
+	if i.Fault.For != fault.Ever {
+		s.recorder.Count()
+	}
+}
 
 // run implements attempt.
 func (s *strike) run(ctx context.Context, t *trying) (*run, error) {
@@ -65,7 +77,7 @@ func (s *strike) run(ctx context.Context, t *trying) (*run, error) {
 // start begins to wait for the fault's time.
 func (s *strike) start(ctx context.Context, t *trying, recorder *wire.Recorder) {
 	ctx, s.stop = context.WithCancel(ctx)
-	s.done = make(chan struct{})
+	s.done, s.recorder = make(chan struct{}), recorder
 	f := s.Fault
 	go func() {
 		defer close(s.done)

@@ -68,6 +68,14 @@ func (f *Fault) delay() time.Duration {
 	return d
 }
 
+// Delay is how late the answer comes by it; 0 where it delays none, or f is nil.
+func (f *Fault) Delay() time.Duration {
+	if f == nil {
+		return 0
+	}
+	return f.delay()
+}
+
 // ParseFault reads what String writes.
 func ParseFault(text string) (*Fault, error) {
 	action, place, found := strings.Cut(text, "@")

@@ -105,6 +105,7 @@ type Recorder struct {
 	activity atomic.Int64 // the last byte's time, since start
 	longest  atomic.Int64 // the longest silence between two bytes
 	answers  atomic.Bool  // whether the rows of answers are kept
+	excuses  atomic.Int64 // how many reasons there are for a silence that is not the application's
 
 	mu           sync.Mutex
 	transactions []*Transaction
@@ -134,8 +135,23 @@ func (r *Recorder) touch() time.Duration {
 	return now
 }
 
-// Silence is how long nothing has passed, and Longest how long that ever was.
-func (r *Recorder) Silence() time.Duration { return r.Now() - time.Duration(r.activity.Load()) }
+// Excuse has no silence count until Count is called as often: what is done to the server can keep it
+// from answering.
+func (r *Recorder) Excuse() { r.excuses.Add(1) }
+
+// Count ends an Excuse. Silence counts from then on.
+func (r *Recorder) Count() {
+	r.activity.Store(int64(r.Now()))
+	r.excuses.Add(-1)
+}
+
+// Silence is how long nothing has passed that was not excused, and Longest how long that ever was.
+func (r *Recorder) Silence() time.Duration {
+	if r.excuses.Load() > 0 {
+		return 0
+	}
+	return r.Now() - time.Duration(r.activity.Load())
+}
 func (r *Recorder) Longest() time.Duration { return time.Duration(r.longest.Load()) }
 
 // Connections is how many were opened.

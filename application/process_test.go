@@ -1,0 +1,48 @@
+package application
+
+import (
+	"testing"
+	"time"
+
+	"assay/application/wire"
+	"assay/fault"
+	"assay/internal/expect"
+)
+
+// TestPatience counts no silence that assay itself makes: while it holds an answer back.
+func TestPatience(t *testing.T) {
+	proxy, err := wire.Listen("127.0.0.1:0", silent{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, proxy.Close)
+	x := &trying{proxy: proxy, Plan: Plan{Command: []string{"sleep", "0.3"}, Product: silent{}, Folder: t.TempDir(), Patience: 50 * time.Millisecond}}
+	for event, hangs := range map[string]bool{"late-10m@abcd0123:1": false, "answer-lost@abcd0123:1": true} {
+		f, err := wire.ParseFault(event)
+		expect.NoError(t, err)
+		r, err := x.once(t.Context(), f)
+		expect.NoError(t, err)
+		if r.hung != hangs {
+			t.Errorf("%s: it hangs: %v", event, r.hung)
+		}
+	}
+}
+
+// TestPatienceWithAFault counts no silence while a fault is in force that ends by itself.
+func TestPatienceWithAFault(t *testing.T) {
+	pause, ever := fault.Injection{Fault: fault.Fault{Action: "pause", For: 30 * time.Second}}, fault.Injection{Fault: fault.Fault{Action: "pause", For: fault.Ever}}
+	s := &strike{recorder: wire.NewRecorder()}
+	silence := func() bool { time.Sleep(time.Millisecond); return s.recorder.Silence() > 0 }
+	s.Injected(ever)
+	if !silence() {
+		t.Error("a fault without an end is waited for")
+	}
+	s.Injected(pause)
+	s.Injected(pause)
+	s.Healed(pause)
+	if silence() {
+		t.Error("a silence counts while a fault is in force")
+	}
+	s.Healed(pause)
+	if !silence() {
+		t.Error("no silence counts after the fault")
+	}
+}
