@@ -84,6 +84,7 @@ func TestDuplicatesAgreeWithSchedules(t *testing.T) {
 // and nothing else is.
 func TestAnomaliesBesideARepeatedAppend(t *testing.T) {
 	repeated := []string{"ax1", "ax1"}
+	tooMany := slices.Repeat([]string{"wv1", "rv=1"}, 6) // for each choice of a writer to be tried
 	for _, c := range []struct {
 		besides []string
 		want    check.Verdict
@@ -96,6 +97,7 @@ func TestAnomaliesBesideARepeatedAppend(t *testing.T) {
 		{[]string{"ax2", "ax3", "rx123", "rx311"}, check.Violated, "incompatible-order"},
 		{[]string{"ax2", "ax3", "rx123", "rx2"}, check.Unknown, ""},
 		{[]string{"rx1", "rx11"}, check.Unknown, ""},
+		{append(slices.Clone(tooMany), "rv=2 wv3", "rv=3 wv2"), check.Violated, "G1c"},
 	} {
 		r := Check(context.Background(), parse(t, append(repeated, c.besides...)...), ReadCommitted, Options{})
 		checkReport(t, fmt.Sprint(c.besides), r)
