@@ -114,8 +114,8 @@ func Check(ctx context.Context, h *History, model Model, o Options) Report {
 // checkAmbiguous judges a history in which a value was written to a key more than once. It returns
 // false if nothing can be said so; what is wrong inside of a transaction is wrong all the same.
 func (in *inference) checkAmbiguous(ctx context.Context, model Model) (Report, bool) {
-	unseen := in.cases.found().has(ownUnseen)
-	if !unseen {
+	certain := in.cases.found() & certainAnyway()
+	if certain == 0 {
 		if told, decided := checkDuplicates(ctx, in.h, model, in.o); decided {
 			return told, true
 		}
@@ -123,13 +123,16 @@ func (in *inference) checkAmbiguous(ctx context.Context, model Model) (Report, b
 	rest := checkWithoutRepeats(ctx, in.h, model, in.o)
 	if rest.Verdict == check.Violated {
 		rest.Repeated = in.ambiguous + "; judged without such values"
-		return rest, !unseen || slices.Contains(rest.Anomalies, ownUnseen.String())
+		return rest, !slices.ContainsFunc(certain.names(), func(name string) bool { return !slices.Contains(rest.Anomalies, name) })
 	}
 	if rest.Verdict == check.Valid {
 		in.ambiguous += "; without such values there is nothing that " + string(model) + " forbids"
 	}
 	return Report{}, false
 }
+
+// certainAnyway are the anomalies that are so whoever else wrote the same.
+func certainAnyway() anomalySet { return set(ownUnseen, duplicateElements) }
 
 func timeReason(ctx context.Context) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -142,7 +145,7 @@ func (r *Report) summarize(in *inference, banned anomalySet, whole bool) {
 	found := in.cases.found()
 	r.Findings = in.findings.list(set(lostAppend, staleRead))
 	if in.ambiguous != "" {
-		if found &= set(ownUnseen); found == 0 { // which is so whoever else wrote the same
+		if found &= certainAnyway(); found == 0 {
 			r.Reason = in.ambiguous
 			return
 		}

@@ -127,6 +127,7 @@ func (in *inference) inferList(key int32) {
 				in.judgeInternal(s, txn, from, to)
 			}
 		})
+		in.judgeCounts(s)
 		return
 	}
 	s.scratch.reset(len(s.ops), len(s.longest))

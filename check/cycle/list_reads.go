@@ -21,6 +21,25 @@ func (in *inference) judgeRead(s *listState, i int) {
 	}
 }
 
+// judgeCounts looks for reads of a list that show an element more often than it was appended, where
+// some were appended more than once.
+func (in *inference) judgeCounts(s *listState) {
+	appended := map[int64]int{}
+	for _, op := range s.kept {
+		if op.kind() == Append && in.h.possible(op.txn) {
+			appended[op.val]++
+		}
+	}
+	for i, o := range s.ops {
+		seen := map[int64]int{}
+		for _, elem := range in.h.list(s.kept[i]) {
+			if seen[elem]++; seen[elem] == max(1, appended[elem])+1 {
+				in.cases.add(duplicateElements, func() Evidence { return in.duplicateEvidence(o, elem) })
+			}
+		}
+	}
+}
+
 func (in *inference) judgeElements(s *listState, o int32, list []int64) {
 	seen := map[int32]bool{}
 	for _, elem := range list {

@@ -29,6 +29,7 @@ func TestCollections(t *testing.T) {
 		{"set", add1 + read + "[1]", check.Valid, "the last to end saw 1 element"},
 		{"set", add1 + read + "[]", check.Violated, "lost: process 0 (operation 0) put 1 in"},
 		{"set", add1 + read + "[1 2]", check.Violated, "unexpected: process 9 (operation 2) saw 2, which nobody put in"},
+		{"set", add1 + read + `["1"]`, check.Violated, `saw "1", which nobody put in (1 is another element; is it meant to be the same?)`},
 		{"set", "0 invoke add 1; 0 info add 1; " + read + "[]", check.Valid, "none of an addition of unknown outcome"},
 		{"set", "0 invoke add 1; 0 info add 1; " + read + "[1]", check.Valid, "1 of an addition of unknown outcome"},
 		{"set", "0 invoke add 1; 0 fail add 1; " + read + "[1]", check.Violated, "assay is stricter here than Jepsen's checker/set"},

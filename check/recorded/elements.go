@@ -1,6 +1,10 @@
 package recorded
 
-import "assay/history/exchange"
+import (
+	"fmt"
+
+	"assay/history/exchange"
+)
 
 type attempts struct {
 	// first began first among those that may have taken effect. acknowledged was acknowledged
@@ -72,7 +76,7 @@ func (e *elements) judgeSeen(a exchange.Atom, by *Operation, verb string, f *fin
 	n, known := e.index.numberOf(a)
 	switch {
 	case !known:
-		f.add(kindUnexpected, by, "%s %s, %s", verb, e.element(a), e.words.nobody)
+		f.add(kindUnexpected, by, "%s %s, %s%s", verb, e.element(a), e.words.nobody, e.spelledOtherwise(a))
 	case e.of[n].first < 0:
 		f.add(e.words.failure, by, "%s %s, but %s %s, and nobody else did", verb, e.element(a), &e.all[e.of[n].failed], e.words.failed)
 	case by.Complete < e.all[e.of[n].first].Invoke:
@@ -81,6 +85,21 @@ func (e *elements) judgeSeen(a exchange.Atom, by *Operation, verb string, f *fin
 		return true
 	}
 	return false
+}
+
+// spelledOtherwise warns of an element that differs from an unknown one as a text, a keyword and a
+// number do, which may be a mistake of who wrote the history.
+func (e *elements) spelledOtherwise(a exchange.Atom) string {
+	text := a.Text
+	if a.Kind == exchange.Number {
+		text = a.String()
+	}
+	for _, other := range []exchange.Atom{{Kind: exchange.String, Text: text}, {Kind: exchange.Keyword, Text: text}, exchange.Atom{Kind: exchange.String, Text: text}.Whole()} {
+		if _, known := e.index.numberOf(other); known {
+			return fmt.Sprintf(" (%s is another element; is it meant to be the same?)", other)
+		}
+	}
+	return ""
 }
 
 func (e *elements) element(a exchange.Atom) any {

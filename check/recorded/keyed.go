@@ -60,7 +60,7 @@ func (k *Keyed) ofKey(o *exchange.Operation) (exchange.Atom, exchange.Operation,
 	}
 	key, request, ok := o.Request.Pair()
 	if !ok || key.Form != exchange.Scalar {
-		return exchange.Atom{}, inner, errors.New("a value that is no pair of a key and a value")
+		return exchange.Atom{}, inner, fmt.Errorf("%s, in a history of independent keys, whose values are pairs of a key and a value", describe(o))
 	}
 	inner.Request, inner.Answer = *request, exchange.Value{}
 	if o.Outcome == history.Committed && !o.Answer.IsNil() {

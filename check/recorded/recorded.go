@@ -107,20 +107,48 @@ type unfit string
 
 func (u unfit) Error() string { return string(u) }
 
+// UnfitError means that a kind of history has operations with this function, and other values.
+type UnfitError struct {
+	// Operation describes the operation, and Want the values that it should have.
+	Operation, Want string
+}
+
+func (e *UnfitError) Error() string { return e.Operation + "; want " + e.Want }
+
+// UnknownFunctionError means that a kind of history has no operations with this function.
+type UnknownFunctionError struct{ Word, Known string }
+
+func (e *UnknownFunctionError) Error() string {
+	return fmt.Sprintf("operations of the function :%s; known are %s", e.Word, e.Known)
+}
+
 // Add implements Judge.
 func (j *judge) Add(o *exchange.Operation) error {
+	at := slices.IndexFunc(j.functions, func(f function) bool { return f.word == o.Word })
+	if at < 0 {
+		return &UnknownFunctionError{o.Word, j.known()}
+	}
 	if o.Keyed && !j.byKey {
 		return fmt.Errorf("an operation with the key %s, in a history of a kind without keys, or that began without them; name the key of each operation, or of none", o.Key)
 	}
-	at := slices.IndexFunc(j.functions, func(f function) bool { return f.word == o.Word })
-	if at < 0 {
-		return fmt.Errorf("operations of the function :%s; known are %s", o.Word, j.known())
-	}
 	err := j.functions[at].take(o, operationOf(o))
 	if want := unfit(""); errors.As(err, &want) {
-		return fmt.Errorf("a %s of %s, answered with %s; want %s", o.Word, o.Request.String(), o.Answer.String(), want)
+		return &UnfitError{describe(o), string(want)}
 	}
 	return err
+}
+
+// describe tells an operation by its values.
+func describe(o *exchange.Operation) string {
+	text := "a "
+	if strings.ContainsAny(o.Word[:1], "aeiou") {
+		text = "an "
+	}
+	text += o.Word + " of " + o.Request.String()
+	if o.Outcome == history.Committed {
+		text += ", answered with " + o.Answer.String()
+	}
+	return text
 }
 
 func (j *judge) known() string {

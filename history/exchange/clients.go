@@ -48,7 +48,7 @@ type ending struct {
 func (c *clients) note(e *event) error {
 	named := e.process != unnamed
 	if !c.any {
-		c.any, c.named, c.line = true, named, e.line
+		c.any, c.named, c.line = true, named, e.at.line
 	}
 	switch {
 	case c.named == named:
@@ -168,7 +168,7 @@ func (r *Reader) uninvoked(e *event, at int64) (*Operation, error) {
 	}
 	op := r.unused()
 	op.Uninvoked, op.Unnamed = true, e.process == unnamed
-	op.Line, op.Process, op.InvokeTime = e.line, e.process, NoTime
+	op.Line, op.Column, op.Process, op.InvokeTime = e.at.line, e.at.column, e.process, NoTime
 	if op.Index = e.index; op.Index == NoIndex {
 		op.Index = r.count - 1
 	}
@@ -180,7 +180,7 @@ func (r *Reader) uninvoked(e *event, at int64) (*Operation, error) {
 		op.Invoke, op.Process = 0, c.next
 		c.next++
 	}
-	c.ended[e.process] = ending{e.line, at + 1}
+	c.ended[e.process] = ending{e.at.line, at + 1}
 	if e.function == Read {
 		op.Function = Read
 		if err := r.tree.keyBeside(e, op); err != nil {

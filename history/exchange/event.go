@@ -29,7 +29,7 @@ func (t eventType) String() string {
 
 // event is one event of a client, or of another process that is ignored.
 type event struct {
-	line        int
+	at          place
 	client      bool
 	kind        eventType
 	process     int64
@@ -45,13 +45,13 @@ type event struct {
 // none is a node that is absent, which means nil.
 const none = -1
 
-func (t *tree) event(line int) (event, error) {
-	e := event{line: line, value: none, index: NoIndex, time: NoTime, position: none, link: none, key: none}
+func (t *tree) event(at place) (event, error) {
+	e := event{at: at, value: none, index: NoIndex, time: NoTime, position: none, link: none, key: none}
 	var fields eventFields
-	if err := t.fields(line, &fields); err != nil {
+	if err := t.fields(&e, &fields); err != nil {
 		return e, err
 	}
-	bad := func(reason string) (event, error) { return e, &FormatError{Line: line, Reason: reason} }
+	bad := func(reason string) (event, error) { return e, e.bad("%s", reason) }
 	process := fields[1]
 	e.client, e.process = true, unnamed
 	if process != 0 && !t.is(process, nilNode) {
@@ -118,9 +118,9 @@ func (e *event) errWithoutFunction() error {
 }
 
 // fields finds the values of an event's fields; 0 for an absent field.
-func (t *tree) fields(line int, found *eventFields) error {
+func (t *tree) fields(e *event, found *eventFields) error {
 	if len(t.nodes) == 0 || !t.is(0, mapNode) {
-		return &FormatError{Line: line, Reason: "an operation that is not a map"}
+		return e.bad("an operation that is not a map")
 	}
 	for key := 1; key < len(t.nodes); {
 		value := t.after(key)
@@ -130,7 +130,7 @@ func (t *tree) fields(line int, found *eventFields) error {
 		}
 		if place >= 0 {
 			if found[place] != 0 {
-				return &FormatError{Line: line, Reason: "an operation that names " + t.describe(key) + " twice"}
+				return e.bad("an operation that names %s twice", t.describe(key))
 			}
 			found[place] = value
 		}
@@ -209,5 +209,5 @@ func (t *tree) counter(at int) (int64, bool) {
 }
 
 func (e *event) bad(format string, args ...any) error {
-	return &FormatError{Line: e.line, Reason: fmt.Sprintf(format, args...)}
+	return &FormatError{Line: e.at.line, Column: e.at.column, Reason: fmt.Sprintf(format, args...)}
 }

@@ -15,7 +15,7 @@ const (
 )
 
 type heldEvent struct {
-	line int
+	at   place
 	tree tree
 	err  error
 }
@@ -33,16 +33,16 @@ func (r *Reader) decideReading() {
 	wrote, written := false, false
 	for r.reading == undecided {
 		r.tree.reset()
-		line, err := r.source.next()
+		at, err := r.source.next()
 		if err == nil {
-			if e, bad := r.tree.event(line); bad == nil && e.client {
+			if e, bad := r.tree.event(at); bad == nil && e.client {
 				r.reading = r.tree.reading(&e, wrote)
 				written = written || e.function == Other || r.tree.ofLongFork(&e)
 				r.tree.keyed = r.tree.keyed || r.tree.ofRegisterKey(&e)
 				wrote = wrote || e.function == Write
 			}
 		}
-		r.held = append(r.held, heldEvent{line: line, err: err, tree: tree{nodes: slices.Clone(r.tree.nodes), text: slices.Clone(r.tree.text)}})
+		r.held = append(r.held, heldEvent{at: at, err: err, tree: tree{nodes: slices.Clone(r.tree.nodes), text: slices.Clone(r.tree.text)}})
 		if err != nil || len(r.held) >= lookAhead {
 			break
 		}
@@ -75,17 +75,17 @@ func (t *tree) ofLongFork(e *event) bool {
 	return e.function == Read || steps == 1
 }
 
-func (r *Reader) nextEvent() (int, error) {
+func (r *Reader) nextEvent() (place, error) {
 	if r.reading == undecided {
 		r.decideReading()
 	}
 	if len(r.held) > 0 {
 		h := &r.held[0]
-		line, err := h.line, h.err
+		at, err := h.at, h.err
 		r.tree.nodes, r.tree.text = h.tree.nodes, h.tree.text
 		*h = heldEvent{}
 		r.held = r.held[1:]
-		return line, err
+		return at, err
 	}
 	r.tree.reset()
 	return r.source.next()

@@ -15,9 +15,9 @@ type forms struct {
 	count   int64
 }
 
-func (f *forms) next() (int, error) {
+func (f *forms) next() (place, error) {
 	if err := f.syntax.blank(0); err != nil {
-		return 0, err
+		return place{}, err
 	}
 	c, ok := f.in.peek()
 	if !f.begun {
@@ -34,17 +34,17 @@ func (f *forms) next() (int, error) {
 	if f.closing != 0 {
 		more, err := f.inList(c, ok)
 		if err != nil || !more {
-			return 0, err
+			return place{}, err
 		}
 	} else if !ok {
-		return 0, io.EOF
+		return place{}, io.EOF
 	}
 	if err := f.syntax.blank(0); err != nil {
-		return 0, err
+		return place{}, err
 	}
-	line := f.in.line
+	at := f.in.place()
 	f.count++
-	return line, f.syntax.value(0)
+	return at, f.syntax.value(0)
 }
 
 // inList skips the comma before the next element; io.EOF if the list and the file end.

@@ -8,12 +8,20 @@ import (
 
 // FormatError says where and why a history cannot be read.
 type FormatError struct {
-	// Line counts from 1.
-	Line   int
-	Reason string
+	// Line counts from 1, and so does Column, in bytes; 0 if it is not known.
+	Line, Column int
+	Reason       string
 }
 
-func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
+func (e *FormatError) Error() string {
+	if e.Column > 1 {
+		return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
+}
+
+// place is where an event begins, as in FormatError.
+type place struct{ line, column int }
 
 const bufferSize = 256 << 10
 
@@ -27,6 +35,7 @@ type input struct {
 	pos, end int
 	base     int64 // where in the source buf begins
 	line     int
+	lineAt   int64 // where in the source the line begins
 	err      error // why no more can be read, io.EOF included
 }
 
@@ -82,6 +91,7 @@ func (in *input) peek() (c byte, ok bool) {
 func (in *input) skip() {
 	if in.buf[in.pos] == '\n' {
 		in.line++
+		in.lineAt = in.base + int64(in.pos) + 1
 	}
 	in.pos++
 }
@@ -97,7 +107,13 @@ func (in *input) bad(format string, args ...any) error {
 	if err := in.broken(); err != nil {
 		return err
 	}
-	return &FormatError{Line: in.line, Reason: fmt.Sprintf(format, args...)}
+	at := in.place()
+	return &FormatError{Line: at.line, Column: at.column, Reason: fmt.Sprintf(format, args...)}
+}
+
+// place returns where the next byte is.
+func (in *input) place() place {
+	return place{line: in.line, column: int(in.base+int64(in.pos)-in.lineAt) + 1}
 }
 
 // unexpected returns an error about the next byte c, which stands in place of wanted.

@@ -13,28 +13,28 @@ type logReader struct {
 
 func newLogReader(in *input, t *tree) *logReader { return &logReader{in: in, tree: t} }
 
-func (l *logReader) next() (int, error) {
+func (l *logReader) next() (place, error) {
 	for {
 		number := l.in.line
 		more, err := l.readLine()
 		if err != nil {
-			return 0, err
+			return place{}, err
 		}
 		if at := operationIn(l.line); at >= 0 {
 			l.found = true
 			if !more { // of [1 23] or 123 a part would read as another value
-				return 0, &FormatError{Line: number, Reason: "the last line does not end; is the file cut short"}
+				return place{}, &FormatError{Line: number, Reason: "the last line does not end; is the file cut short"}
 			}
-			return number, l.parse(number, l.line[at:])
+			return place{number, at + 1}, l.parse(number, at)
 		}
 		if more {
 			continue
 		}
 		if !l.found {
-			return 0, &FormatError{Line: 1, Reason: "no operation was found; expected a history of Jepsen's, " +
+			return place{}, &FormatError{Line: 1, Reason: "no operation was found; expected a history of Jepsen's, " +
 				"as EDN, as JSON, or as lines such as: 0 :invoke :read nil"}
 		}
-		return 0, io.EOF
+		return place{}, io.EOF
 	}
 }
 
@@ -92,9 +92,9 @@ func operationIn(line []byte) int {
 func logSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // parse builds the map that EDN would have.
-func (l *logReader) parse(number int, text []byte) error {
-	t := l.tree
-	in := &input{buf: text, end: len(text), err: io.EOF, line: number}
+func (l *logReader) parse(number, begin int) error {
+	t, text := l.tree, l.line[begin:]
+	in := &input{buf: text, end: len(text), err: io.EOF, line: number, lineAt: int64(-begin)}
 	edn := &ednReader{in: in, tree: t}
 	at := t.open(mapNode)
 	for _, field := range []string{"process", "type", "f", "value"} {

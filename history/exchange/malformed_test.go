@@ -119,6 +119,7 @@ func TestMalformedHistories(t *testing.T) {
 		{"a zeroed tail of JSON lines", `{"process":0,"type":"invoke","f":"read"}` + "\n\x00", 2, "byte 41 of", `{"process":0,"type":"invoke","f":"read"}` + "\n"},
 		{"zeros in a JSON array", `[{"process":0,"type":"invoke","f":"read"}` + "\x00", 1, "byte 41 of", `[{"process":0,"type":"invoke","f":"read"}]`},
 		{"a zeroed tail of a log", "0 :invoke :read nil\n\x00\x00", 2, "byte 20 of", "0 :invoke :read nil\n"},
+		{"in the middle of a line", `[{:process 0, :type :invoke, :f :read, :value nil} {:process 0, :type :ok, :f :enqueue}]`, 1, "completes an enqueue", invoke},
 		{"a control character as a blank", invoke + "\x01", 2, `'\x01'`, invoke + "\x1c"},
 		{"no function, and no transaction", `{:process 0, :type :invoke, :value [1 2]}`, 1, "function", `{:process 0, :type :invoke, :value [[:append 1 2]]}`},
 		{"a completion without a function, of a read", invoke + `{:process 0, :type :ok, :value 5}`, 2, "function", invoke + `{:process 0, :type :ok, :f :read, :value 5}`},
@@ -198,6 +199,25 @@ func TestMalformedJSON(t *testing.T) {
 		var malformed *FormatError
 		if !errors.As(err, &malformed) || malformed.Line != 1 || !strings.Contains(malformed.Reason, reason) {
 			t.Errorf("%s: got %v; want ...%s...", bad, err, reason)
+		}
+	}
+}
+
+// An error names the line and the column: of the operation, or of what is no form.
+func TestColumns(t *testing.T) {
+	for text, want := range map[string]string{
+		`[{:process 0, :type :invoke, :f :read} {:process 0, :type :ok, :f :add}]`:          "line 1, column 40: process 0 completes an add",
+		"{:process 0, :type :invoke, :f :read}\n  {:process 0, :type :ok, :f :add}":         "line 2, column 3: process 0 completes",
+		"{:process 0, :type :invoke, :f :read}\r\n{:process 0, :type :ok, :f :add}":         "line 2: process 0 completes",
+		"{:process 0,\n :type ^:invoke}":                                                    "line 2, column 16: \"^:invoke\" is not EDN",
+		`[{"process":0,"type":"invoke","f":"read"}, {"process":0 "type":"ok"}]`:             "line 1, column 57: found '\"'",
+		"INFO util - 0 :invoke :read nil\nINFO util - 0 :ok :write 5\n":                     "line 2, column 13: process 0 completes",
+		"INFO util - 0 :invoke :read nil\nINFO util - 0 :ok :read ]\n":                      "line 2, column 25: found ']'",
+		strings.Repeat(" ", 300_000) + `{:process 0, :type :invoke, :f :read} {:process 0}`: "line 1, column 300039: an operation without a type",
+	} {
+		_, _, err := tryRead(strings.NewReader(text))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.80q: %v, want %s", text, err, want)
 		}
 	}
 }

@@ -97,8 +97,9 @@ const (
 // Operation is one operation, as its process saw it.
 type Operation struct {
 	// Line and EndLine are where the invocation and the completion begin in the file, from 1;
-	// EndLine is 0 without a completion.
-	Line, EndLine int
+	// EndLine is 0 without a completion. Column is where in its line the invocation begins, in
+	// bytes from 1.
+	Line, EndLine, Column int
 	// Index is the history's number of the invocation, or NoIndex.
 	Index int64
 	// Process is the client, which does one operation after the other.

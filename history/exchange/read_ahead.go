@@ -19,8 +19,11 @@ type batch struct {
 	err    error
 }
 
-// placed is where an event begins in the nodes of a batch, and its line.
-type placed struct{ first, line int }
+// placed is where an event begins, in the nodes of a batch and in the file.
+type placed struct {
+	first int
+	at    place
+}
 
 // A batch ends with the event that reaches batchNodes or batchText. A batch with more nodes than
 // largeBatch, such as a read of everything, does not keep its memory.
@@ -34,13 +37,13 @@ func newReadAhead(into *tree) *readAhead {
 	return &readAhead{into: into, now: &batch{}, coming: &batch{}}
 }
 
-func (a *readAhead) next() (line int, err error) {
+func (a *readAhead) next() (at place, err error) {
 	if a.read == nil {
 		a.begin()
 	}
 	if a.now.given == len(a.now.events) {
 		if a.now.err != nil {
-			return 0, a.now.err
+			return place{}, a.now.err
 		}
 		<-a.read
 		a.now, a.coming = a.coming, a.now
@@ -58,7 +61,7 @@ func (a *readAhead) next() (line int, err error) {
 	if cap(b.nodes) > largeBatch && b.given == len(b.events) {
 		b.nodes = nil
 	}
-	return e.line, nil
+	return e.at, nil
 }
 
 func (a *readAhead) begin() {
@@ -70,7 +73,7 @@ func (a *readAhead) begin() {
 		defer close(read)
 		for len(a.tree.nodes) < batchNodes && len(a.tree.text) < batchText {
 			e := placed{first: len(a.tree.nodes)}
-			if e.line, b.err = a.source.next(); b.err != nil {
+			if e.at, b.err = a.source.next(); b.err != nil {
 				a.tree.nodes = a.tree.nodes[:e.first]
 				break
 			}

@@ -9,9 +9,9 @@ import (
 
 const maxOpen = 1 << 20
 
-// source reads one event into the tree. next returns its first line, or io.EOF.
+// source reads one event into the tree. next returns where it begins, or io.EOF.
 type source interface {
-	next() (line int, err error)
+	next() (at place, err error)
 }
 
 // Reader reads a history, keeping the operations in flight. It is not safe for concurrent use.
@@ -172,11 +172,11 @@ func (r *Reader) release() {
 }
 
 func (r *Reader) event(e *event) error {
-	line, err := r.nextEvent()
+	at, err := r.nextEvent()
 	if err != nil {
 		return err
 	}
-	*e, err = r.tree.event(line)
+	*e, err = r.tree.event(at)
 	return err
 }
 
@@ -254,7 +254,7 @@ func (r *Reader) invoke(e *event, at int64) error {
 		return err
 	}
 	op := r.unused()
-	op.Line, op.Index, op.Process = e.line, e.index, process
+	op.Line, op.Column, op.Index, op.Process = e.at.line, e.at.column, e.index, process
 	op.Invoke, op.InvokeTime = at, e.time
 	op.Complete, op.CompleteTime = Never, NoTime
 	if err := r.tree.request(e, op); err != nil {
@@ -308,7 +308,7 @@ func (r *Reader) complete(e *event, at int64) (*Operation, error) {
 }
 
 func (r *Reader) end(e *event, op *Operation, at int64) error {
-	op.EndLine, op.Complete, op.CompleteTime = e.line, at, e.time
+	op.EndLine, op.Complete, op.CompleteTime = e.at.line, at, e.time
 	if err := r.tree.sameKeyBeside(e, op); err != nil {
 		return err
 	}
@@ -352,7 +352,7 @@ func (r *Reader) noteKind(op *Operation) error {
 		return &FormatError{Line: max(op.Line, op.EndLine), Reason: fmt.Sprintf("%s as a history of kind %s has it, which cannot be read as one of kind %s",
 			op.name(), kind, r.tree.only)}
 	case r.txns != (op.Function == Transaction), kind != NoKind && r.kind != NoKind && kind != r.kind && !r.txns:
-		return &FormatError{Line: op.Line, Reason: fmt.Sprintf("%s in a history of another kind, %s, as which it began on line %d",
+		return &FormatError{Line: op.Line, Column: op.Column, Reason: fmt.Sprintf("%s in a history of another kind, %s, as which it began on line %d",
 			op.name(), r.known(), r.since)}
 	case r.kind == NoKind:
 		r.kind = kind

@@ -212,11 +212,11 @@ func TestWhenAndWhere(t *testing.T) {
 {:process 9, :type :invoke, :f :read}
 `)
 	want := []Operation{
-		{Line: 3, EndLine: 5, Index: 12, Process: 8, Function: Write, Outcome: history.Committed,
+		{Line: 3, EndLine: 5, Column: 1, Index: 12, Process: 8, Function: Write, Outcome: history.Committed,
 			Invoke: 2, Complete: 3, InvokeTime: 120, CompleteTime: 130, Value: Int64(1)},
-		{Line: 1, EndLine: 6, Index: 10, Process: 7, Function: Read, Outcome: history.Unknown,
+		{Line: 1, EndLine: 6, Column: 1, Index: 10, Process: 7, Function: Read, Outcome: history.Unknown,
 			Invoke: 0, Complete: 4, InvokeTime: 100, CompleteTime: NoTime},
-		{Line: 7, Index: NoIndex, Process: 9, Function: Read, Outcome: history.Unknown,
+		{Line: 7, Column: 1, Index: NoIndex, Process: 9, Function: Read, Outcome: history.Unknown,
 			Invoke: 5, Complete: Never, InvokeTime: NoTime, CompleteTime: NoTime},
 	}
 	for i := range ops {

@@ -313,7 +313,7 @@ func (t *tree) balance(e *event, at int, a *Account) error {
 		a.Balance = t.nodes[at].num
 		return nil
 	}
-	return e.bad("the balance %s of account %s is not a whole number of 64 bits", t.describe(at), a.ID)
+	return e.bad("the balance of account %s is %s, and no whole number of 64 bits", a.ID, t.describe(at))
 }
 
 // cas reads [from to], or [key [from to]].

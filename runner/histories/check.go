@@ -266,7 +266,7 @@ func eachOperation(rest operations, first *exchange.Operation, visit func(*excha
 			return err
 		}
 		if err := visit(op); err != nil {
-			return &exchange.FormatError{Line: op.Line, Reason: err.Error()}
+			return &exchange.FormatError{Line: op.Line, Column: op.Column, Reason: err.Error()}
 		}
 	}
 }

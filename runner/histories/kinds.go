@@ -1,6 +1,7 @@
 package histories
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,18 +69,18 @@ func (o *Options) candidates() []candidate {
 func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Operation, o Options) (report.History, error) {
 	left := o.candidates()
 	err := eachOperation(reader, first, func(op *exchange.Operation) error {
-		var refused error
+		var refused refusals
 		left = slices.DeleteFunc(left, func(c candidate) bool {
 			err := c.judge.Add(op)
-			if err != nil && refused == nil {
-				refused = err
+			if keyed, ok := c.judge.(*recorded.Keyed); err != nil && (!ok || keyed.Keys() > 0) { // else values are no pairs anyway
+				refused.add(c.checker.Names[0], err)
 			}
 			return err != nil
 		})
 		if len(left) > 0 {
 			return nil
 		}
-		if op.Line == first.Line && o.Test == "" {
+		if refused.unknown() && op.ID() == first.ID() && o.Test == "" {
 			key := ""
 			if op.Keyed {
 				key = " and the key " + op.Key.String()
@@ -87,7 +88,7 @@ func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Oper
 			return fmt.Errorf("operations of the function :%s with the value %s%s are of no kind that is known; name it with --test: %s",
 				op.Word, op.Request.String(), key, allTests())
 		}
-		return refused
+		return refused.reason()
 	})
 	if err != nil {
 		return report.History{}, err
@@ -118,6 +119,58 @@ func judgeAsWritten(ctx context.Context, reader operations, first *exchange.Oper
 		h.RuledOut = []string{h.Model}
 	}
 	return h, nil
+}
+
+// refusals are why an operation is of none of the kinds that the history may have.
+type refusals struct {
+	kinds  []string
+	errors []error
+}
+
+func (r *refusals) add(kind string, err error) {
+	r.kinds, r.errors = append(r.kinds, kind), append(r.errors, err)
+}
+
+// unknown reports whether no kind has the operation's function.
+func (r *refusals) unknown() bool {
+	return !slices.ContainsFunc(r.errors, func(err error) bool { return !errors.As(err, new(*recorded.UnknownFunctionError)) })
+}
+
+// reason says what those kinds want that have the operation's function, or else the first reason.
+func (r *refusals) reason() error {
+	const most = 4
+	var wants []string // with the kinds that want it
+	var operation string
+	other := errors.New("an operation of another kind than those before it")
+	if len(r.errors) > 0 {
+		other = r.errors[0]
+	}
+	for i, err := range r.errors {
+		var unfit *recorded.UnfitError
+		switch {
+		case errors.As(err, &unfit):
+			operation = cmp.Or(operation, unfit.Operation)
+			at := slices.IndexFunc(wants, func(w string) bool { return strings.HasPrefix(w, unfit.Want+" (") })
+			switch {
+			case at >= 0 && !strings.Contains(wants[at], r.kinds[i]):
+				wants[at] = strings.TrimSuffix(wants[at], ")") + ", " + r.kinds[i] + ")"
+			case at < 0:
+				wants = append(wants, unfit.Want+" ("+r.kinds[i]+")")
+			}
+		case errors.As(other, new(*recorded.UnknownFunctionError)):
+			other = err
+		}
+	}
+	switch {
+	case len(wants) == 0:
+		return other
+	case len(wants) == 1:
+		at := strings.LastIndex(wants[0], " (")
+		return &recorded.UnfitError{Operation: operation, Want: wants[0][:at]}
+	case len(wants) > most:
+		wants = append(wants[:most], "values of another kind, which --test names")
+	}
+	return &recorded.UnfitError{Operation: operation, Want: strings.Join(wants, ", or ")}
 }
 
 // judgeOf returns a judge for the history of a first operation, or one for each independent key.
