@@ -49,6 +49,9 @@ func actionsAt(p *wire.Place, late []time.Duration) (all []wire.Action) {
 		return nil
 	case p.Commits:
 		all = []wire.Action{wire.AnswerLost, wire.Reset, wire.GiveSerialization, wire.AnswerSilent, wire.Shutdown, wire.Cut}
+		if p.Decides() { // what was prepared fails by no conflict any more
+			all = slices.DeleteFunc(all, func(a wire.Action) bool { return a == wire.GiveSerialization })
+		}
 		if p.Kind != wire.Commit {
 			all = append(all, wire.Standby)
 		}

@@ -3,6 +3,7 @@ package application
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -132,6 +133,15 @@ func TestEachPlaceIsMet(t *testing.T) {
 	for i, f := range choose(places, 7, late, every) {
 		if f.String() != all[i].String() {
 			t.Errorf("event %d is %s, and %s again", i, all[i], f)
+		}
+	}
+}
+
+// TestAPreparedTransactionFailsByNoConflict, but one does that is committed in one phase.
+func TestAPreparedTransactionFailsByNoConflict(t *testing.T) {
+	for shape, fails := range map[string]bool{"COMMIT PREPARED ?": false, "XA COMMIT ?": false, "XA COMMIT ? ONE PHASE": true, "COMMIT": true} {
+		if slices.Contains(actionsAt(&wire.Place{Kind: wire.Commit, Commits: true, Shapes: []string{"INSERT a", shape}}, nil), wire.GiveSerialization) != fails {
+			t.Errorf("%s: %v", shape, !fails)
 		}
 	}
 }

@@ -285,6 +285,7 @@ func (t *talk) ended(b []byte, r *wire.Request) bool {
 	t.state.Store(uint32(state))
 	if s := r.Answering(); s != nil {
 		s.Tag = strconv.FormatUint(changed, 10)
+		s.Closed = status&statusWithin == 0
 		if s.Kind == wire.Other && writes(s.Shape) {
 			s.Writes, s.Rows = true, int64(changed)
 			if t.reading.part == rows { // which it returns

@@ -90,7 +90,7 @@ func packet(sequence byte, content []byte) []byte {
 // Words implements wire.Protocol: a deadlock rolls the whole transaction back (MySQL 8.4 manual,
 // "InnoDB Error Handling").
 func (*Server) Words() wire.Words {
-	return wire.Words{ReadOnly: "SET SESSION TRANSACTION READ ONLY", Rollback: "ROLLBACK"}
+	return wire.Words{ReadOnly: "SET SESSION TRANSACTION READ ONLY", Rollback: "ROLLBACK", BeginCommits: true}
 }
 
 // Possible implements wire.Protocol.

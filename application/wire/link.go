@@ -21,6 +21,7 @@ type link struct {
 	server   net.Conn
 	host     string // of the server; the proxy's mu guards it
 	talk     Talk
+	begins   bool // Words.BeginCommits
 
 	mu    sync.Mutex
 	fault *Fault

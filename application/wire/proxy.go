@@ -186,7 +186,7 @@ func (p *Proxy) serve(conn net.Conn) {
 	if err != nil || talk == nil {
 		return
 	}
-	l.number, l.talk = l.recorder.opened(), talk
+	l.number, l.talk, l.begins = l.recorder.opened(), talk, p.protocol.Words().BeginCommits
 	l.recorder.touch()
 	l.recorder.came(PlaceConnect, Other, false, func() []string { return nil })
 	if l.faulty().meets(PlaceConnect, Other, func() string { return PlaceConnect }, l.recorder.Now(), l.number) && l.refuse() {

@@ -235,6 +235,16 @@ func kindOf(shape string) Kind {
 			return Other
 		}
 		return Rollback
+	case "XA":
+		switch words := strings.Fields(strings.ToUpper(shape[:min(len(shape), 60)])); {
+		case len(words) < 2:
+		case words[1] == "START" || words[1] == "BEGIN":
+			return Begin
+		case words[1] == "COMMIT":
+			return Commit
+		case words[1] == "ROLLBACK":
+			return Rollback
+		}
 	}
 	return Other
 }

@@ -14,6 +14,9 @@ func (l *link) requested(r *Request) bool {
 	if r.Session != "" {
 		l.tx = l.recorder.adopt(r.Session, l.number)
 	}
+	if len(l.queue) == 0 {
+		l.resume(r)
+	}
 	if l.tx != nil && len(l.queue) == 0 && l.tx.answered > 0 {
 		l.tx.Idle += now - l.tx.answered
 	}
@@ -57,25 +60,40 @@ func (l *link) finish(r *Request) (last bool) {
 	if len(r.Statements) == 0 || l.tx == nil && r.kind() == Prepare {
 		return false
 	}
-	l.add(r, l.talk.State() == Idle)
-	l.tx.answered = now
-	if l.talk.State() != Idle {
-		l.park()
+	state, told := l.talk.State(), !l.dead && !l.silent
+	ended, r := r.parts(state != Idle, l.begins)
+	for _, part := range ended {
+		l.enter(part, true, told)
+		l.conclude(part, told)
+	}
+	if r == nil {
 		return false
 	}
-	l.tx.Outcome = outcomeOf(r)
-	if l.tx.Outcome == Committed && r.Once != "" && l.recorder.again(r.Once) {
-		for _, s := range r.Statements { // which the server had done before
-			s.Writes = false
-		}
+	l.enter(r, state == Idle, told)
+	l.tx.answered = now
+	switch {
+	case state == Idle || prepares(r.Statements) != "":
+		l.conclude(r, told)
+	default:
+		l.park()
 	}
-	l.told = append(l.told, l.tx)
-	l.end(r, !l.dead && !l.silent)
 	return false
+}
+
+// enter is add of a request that was answered. One that begins has ended what was open, where the
+// server has it so.
+func (l *link) enter(r *Request, alone, told bool) {
+	if l.begins && l.tx != nil && r.Statements[0].begun() {
+		l.tx.Outcome = Committed
+		l.told = append(l.told, l.tx)
+		l.end(&Request{place: l.tx.Place}, told)
+	}
+	l.add(r, alone)
 }
 
 // add has a request be of the transaction that is open, or of a new one.
 func (l *link) add(r *Request, alone bool) {
+	l.resume(r)
 	if l.tx == nil {
 		l.tx = &Transaction{Connection: l.number, Began: r.sent, Alone: alone && r.kind() == Other && r.Session == "", session: r.Session}
 	}
@@ -107,7 +125,7 @@ func outcomeOf(r *Request) Outcome {
 			return Unknown
 		case s.Error != "":
 			return Refused
-		case s.Kind == Rollback || s.Kind == Commit && strings.HasPrefix(s.Tag, "ROLLBACK"):
+		case s.Kind == Rollback || s.fell():
 			outcome = RolledBack
 		case s.Kind == Commit: // what comes behind it in one text takes nothing back
 			return Committed
@@ -116,9 +134,18 @@ func outcomeOf(r *Request) Outcome {
 	return outcome
 }
 
+// fell reports whether the server has rolled back where it was asked for something else.
+func (s *Statement) fell() bool {
+	return strings.HasPrefix(s.Tag, "ROLLBACK") && (s.Kind == Commit || prepares([]*Statement{s}) != "")
+}
+
 // end keeps the transaction that is open.
 func (l *link) end(r *Request, told bool) {
-	l.tx.Place, l.tx.Ended, l.tx.Told = r.place, l.recorder.Now(), told
+	l.tx.Place = r.place
+	if l.undecided() {
+		return
+	}
+	l.tx.Ended, l.tx.Told = l.recorder.Now(), told
 	l.recorder.ended(l.tx)
 	l.tx = nil
 }
@@ -131,12 +158,20 @@ func (l *link) over() {
 		if r.own || len(r.Statements) == 0 || l.tx == nil && r.kind() == Prepare {
 			continue
 		}
-		l.add(r, true)
-		if l.tx.Alone || r.kind() == Commit {
-			l.tx.Outcome = Unknown
-			if !l.park() {
-				l.end(r, false)
-			}
+		ended, r := r.parts(false, l.begins)
+		for _, part := range ended {
+			l.add(part, true)
+			l.tx.Outcome = outcomeOf(part)
+			l.end(part, false)
+		}
+		if l.add(r, true); prepares(r.Statements) != "" {
+			l.tx.session = prepares(r.Statements)
+		} else if !l.tx.Alone && r.kind() != Commit {
+			continue
+		}
+		l.tx.Outcome = Unknown
+		if !l.park() {
+			l.end(r, false)
 		}
 	}
 	if l.tx != nil && !l.park() {

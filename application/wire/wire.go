@@ -38,6 +38,8 @@ type Words struct {
 	// ReadOnly has it refuse writes from now on on this connection; it is empty where one answers
 	// NotPrimary and ends the connection. Rollback ends the transaction.
 	ReadOnly, Rollback string
+	// BeginCommits is true where beginning a transaction commits one that is open.
+	BeginCommits bool
 }
 
 // MaxTold bounds the answers that are waited for as a whole.
@@ -119,6 +121,9 @@ type Statement struct {
 	Tag    string `json:"tag,omitempty"`
 	Writes bool   `json:"writes,omitempty"`
 	Rows   int64  `json:"rows"`
+	// Closed is true where the server has said that no transaction was open behind it. Some say nothing of
+	// each statement.
+	Closed bool `json:"-"`
 	// Error is the server's code and words; empty if it had none.
 	Error string `json:"error,omitempty"`
 	// Doubtful is true if the answer, an error or not, leaves open whether what was done stays.
