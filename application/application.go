@@ -232,7 +232,7 @@ type moment struct {
 	missed     string
 	// ruling is what the database promises of transactions that are lost; nil where nothing was done
 	// to it.
-	ruling func(lost []*wire.Transaction) promise.Ruling
+	ruling func(lost []loss) promise.Ruling
 }
 
 // settleTime bounds how long the server may take for what has reached it.

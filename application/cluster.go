@@ -151,7 +151,7 @@ func (s *strike) healed(ctx context.Context, r *run) error {
 	for _, i := range injected {
 		faults = append(faults, faultOf(i, began, holding))
 	}
-	r.ruling = func(lost []*wire.Transaction) promise.Ruling { return ruling(product, faults, len(holding), lost) }
+	r.ruling = func(lost []loss) promise.Ruling { return ruling(product, faults, len(holding), lost) }
 	return ctx.Err()
 }
 
@@ -185,32 +185,40 @@ func faultOf(i fault.Injection, began time.Time, holding []string) promise.Fault
 	return f
 }
 
-// ruling is what the database promises of transactions that are lost after faults.
-func ruling(of store.Product, faults []promise.Fault, nodes int, lost []*wire.Transaction) promise.Ruling {
+// ruling is what the database promises of rows that are lost after faults.
+func ruling(of store.Product, faults []promise.Fault, nodes int, lost []loss) promise.Ruling {
 	var all []promise.Ruling
-	for _, t := range lost {
-		all = append(all, rulingOf(of, faults, nodes, t))
+	for _, l := range lost {
+		all = append(all, rulingOf(of, faults, nodes, l))
 	}
 	return promise.Merge(all)
 }
 
-func rulingOf(of store.Product, faults []promise.Fault, nodes int, t *wire.Transaction) promise.Ruling {
-	c := promise.Circumstances{Product: of.Name, Version: of.Version, Nodes: nodes, Timed: true}
+func rulingOf(of store.Product, faults []promise.Fault, nodes int, l loss) promise.Ruling {
+	c := promise.Circumstances{Product: of.Name, Version: of.Version, Nodes: nodes, Timed: true, Tables: []string{l.table}}
 	for _, setting := range of.Settings {
-		c.Settings = append(c.Settings, durability.Setting(setting))
+		if s := durability.Setting(setting); !strings.HasPrefix(s.Name, store.SettingStoredAs) {
+			c.Settings = append(c.Settings, s)
+		} else if slices.ContainsFunc(strings.Split(s.Value, ", "), func(table string) bool { return named(table) == l.table }) {
+			s.Value = l.table // how others are stored excuses nothing here
+			c.Settings = append(c.Settings, s)
+		}
 	}
-	if n := len(t.Statements); n > 0 {
-		for name, value := range t.Statements[n-1].Settings { // the last of a name counts
+	for name, value := range l.asked { // the last of a name counts
+		if value != "" {
 			c.Settings = append(c.Settings, durability.Setting{Name: name, Value: value})
 		}
 	}
 	g, excused := durability.Of(c.Product, c.Settings), false
 	for _, f := range faults {
 		c.Happened = c.Happened.With(f, g, nodes)
-		excused = excused || slices.ContainsFunc(f.Moments(g, nodes), func(m promise.Moment) bool { return m.MayLose(int64(t.Began), int64(t.Ended)) })
+		excused = excused || slices.ContainsFunc(f.Moments(g, nodes), func(m promise.Moment) bool { return m.MayLose(int64(l.of.Began), int64(l.of.Ended)) })
 	}
-	if excused {
+	switch doubt := l.doubt(); {
+	case excused:
 		return c.OfLoss()
+	case doubt != "":
+		return promise.Ruling{Source: doubt}
 	}
 	return c.Of(promise.Durability)
 }

@@ -39,11 +39,12 @@ func TestWhatAFaultOfAClusterMayLose(t *testing.T) {
 		"killed and back":                       {set("1"), done("kill", "n1", "n1"), nil, true},
 	} {
 		f := faultOf(c.by, began, holding)
-		lost := []*wire.Transaction{{Began: 8 * time.Second, Ended: 9 * time.Second, Statements: []*wire.Statement{{Settings: c.asked}}}}
+		x := &wire.Transaction{Began: 8 * time.Second, Ended: 9 * time.Second, Statements: []*wire.Statement{{Settings: c.asked}}}
+		lost := []loss{{x, "sale", askedFor([]*wire.Transaction{x}, x)}}
 		if r := ruling(c.of, []promise.Fault{f}, len(holding), lost); r.Promised == nil || *r.Promised != c.promised || c.promised == (r.Source != "") {
 			t.Errorf("%s: %+v", name, r)
 		}
-		lost[0].Began, lost[0].Ended = 30*time.Second, 31*time.Second
+		x.Began, x.Ended = 30*time.Second, 31*time.Second
 		if r := ruling(c.of, []promise.Fault{f}, len(holding), lost); r.Promised == nil || !*r.Promised {
 			t.Errorf("%s, long after: %+v", name, r)
 		}

@@ -187,8 +187,11 @@ func (b *baseline) lost(r *run) (all []*wire.Transaction, verdict check.Verdict,
 	if r.ruling == nil {
 		return all, check.Violated, how
 	}
-	ruling := r.ruling(all)
-	if ruling.Source != "" {
+	ruling := r.ruling(r.losses())
+	switch {
+	case ruling.Promised == nil && ruling.Manual == "":
+		return all, check.Unknown, strings.TrimSuffix(how+"; "+ruling.Source, "; ")
+	case ruling.Source != "":
 		how += "; " + ruling.Source + " allows it (" + ruling.Manual + ")"
 	}
 	switch {

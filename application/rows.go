@@ -3,6 +3,7 @@ package application
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -146,7 +147,7 @@ const maxSought = 2000
 
 // sought are the rows that a run has inserted, by the queries that count them.
 type sought struct {
-	shape, query string
+	shape, query, table string
 	// acknowledged have inserted one each, and unknown may have.
 	acknowledged, unknown []*wire.Transaction
 	found                 int64
@@ -176,7 +177,7 @@ func seek(all []*wire.Transaction) (rows []*sought) {
 					if len(known) == maxSought {
 						return rows
 					}
-					of = &sought{shape: s.Shape, query: query}
+					of = &sought{shape: s.Shape, query: query, table: in.table}
 					known[query] = of
 					rows = append(rows, of)
 				}
@@ -295,17 +296,22 @@ func (r *run) surely() map[string]bool {
 	return sure
 }
 
-// lost are the transactions whose end was told to the application and of which a row is not there,
-// the last ones where rows are alike.
-func (r *run) lost() (all []*wire.Transaction) {
+// missing are the transactions whose end was told to the application and of which a row is not there,
+// the last ones where rows are alike; and the tables of these rows.
+func (r *run) missing() map[*wire.Transaction][]string {
+	all := map[*wire.Transaction][]string{}
 	for _, s := range r.rows {
 		told := slices.DeleteFunc(slices.Clone(s.acknowledged), func(t *wire.Transaction) bool { return !t.Told })
 		for _, t := range told[:max(0, len(told)-int(s.found))] {
-			if !slices.Contains(all, t) {
-				all = append(all, t)
+			if table := named(s.table); !slices.Contains(all[t], table) {
+				all[t] = append(all[t], table)
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b *wire.Transaction) int { return int(a.Ended - b.Ended) })
 	return all
+}
+
+// lost are the transactions of missing, in the order of their ends.
+func (r *run) lost() []*wire.Transaction {
+	return slices.SortedFunc(maps.Keys(r.missing()), func(a, b *wire.Transaction) int { return int(a.Ended - b.Ended) })
 }

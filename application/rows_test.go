@@ -59,15 +59,15 @@ func TestLost(t *testing.T) {
 		return x
 	}
 	yes, no := true, false
-	ruled := func(p *bool) func([]*wire.Transaction) promise.Ruling {
-		return func([]*wire.Transaction) promise.Ruling {
+	ruled := func(p *bool) func([]loss) promise.Ruling {
+		return func([]loss) promise.Ruling {
 			return promise.Ruling{Promised: p, Source: "fsync=off", Manual: "page"}
 		}
 	}
 	for name, c := range map[string]struct {
 		all     []*wire.Transaction
 		there   int64
-		ruling  func([]*wire.Transaction) promise.Ruling
+		ruling  func([]loss) promise.Ruling
 		happens string
 		verdict check.Verdict
 	}{

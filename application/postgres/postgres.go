@@ -138,7 +138,7 @@ func (s *Server) Greet(ctx context.Context, app *wire.App) ([]byte, wire.Talk, e
 			return nil, nil, err
 		}
 		if code != codeCancel {
-			return message, &talk{}, nil
+			return message, &talk{login: login(message)}, nil
 		}
 		server, err := s.Dial(ctx)
 		if err != nil {

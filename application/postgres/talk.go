@@ -14,6 +14,7 @@ import (
 
 // talk is a connection of PostgreSQL's protocol, version 3 (manual 18, "Message Formats").
 type talk struct {
+	login    map[string]string
 	asked    requests
 	answered answers
 }

@@ -22,6 +22,7 @@ type link struct {
 	host     string // of the server; the proxy's mu guards it
 	talk     Talk
 	begins   bool // Words.BeginCommits
+	settings map[string]string
 
 	mu    sync.Mutex
 	fault *Fault

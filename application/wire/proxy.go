@@ -187,6 +187,9 @@ func (p *Proxy) serve(conn net.Conn) {
 		return
 	}
 	l.number, l.talk, l.begins = l.recorder.opened(), talk, p.protocol.Words().BeginCommits
+	if login, is := talk.(Login); is {
+		l.settings = login.Settings()
+	}
 	l.recorder.touch()
 	l.recorder.came(PlaceConnect, Other, false, func() []string { return nil })
 	if l.faulty().meets(PlaceConnect, Other, func() string { return PlaceConnect }, l.recorder.Now(), l.number) && l.refuse() {

@@ -37,6 +37,8 @@ type Transaction struct {
 	Idle time.Duration `json:"idle"`
 	// Alone is true of a statement outside of BEGIN and COMMIT.
 	Alone bool `json:"alone,omitempty"`
+	// Settings are those that its connection asked for at login, in place of the server's.
+	Settings map[string]string `json:"-"`
 
 	// session is not empty where it can go over several connections, and answered is when the
 	// server last answered in it.

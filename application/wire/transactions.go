@@ -95,7 +95,7 @@ func (l *link) enter(r *Request, alone, told bool) {
 func (l *link) add(r *Request, alone bool) {
 	l.resume(r)
 	if l.tx == nil {
-		l.tx = &Transaction{Connection: l.number, Began: r.sent, Alone: alone && r.kind() == Other && r.Session == "", session: r.Session}
+		l.tx = &Transaction{Connection: l.number, Began: r.sent, Alone: alone && r.kind() == Other && r.Session == "", session: r.Session, Settings: l.settings}
 	}
 	if len(l.tx.Statements) < maxStatements {
 		l.tx.Statements = append(l.tx.Statements, r.Statements...)

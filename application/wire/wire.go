@@ -61,6 +61,10 @@ type Talk interface {
 	State() State
 }
 
+// Login is a Talk whose application asked for settings when it connected, by the names that drivers give
+// them. They do not change afterwards.
+type Login interface{ Settings() map[string]string }
+
 // LoginError means that a server's connection cannot be made as its address asks, which is known only
 // when the application logs in.
 type LoginError struct{ Err error }
