@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -40,7 +41,7 @@ func Brief(w io.Writer, r *Result, o TextOptions) error {
 	t.outages(r)
 	t.growth(r)
 	if r.Cost != nil {
-		t.field("cost", costLine(r.Cost))
+		t.field("cost", costLine(r))
 	}
 	t.thresholds(r)
 	t.painted(measurementColor(&r.Measurement), "measurement", measuredLine(r))
@@ -146,12 +147,21 @@ func (t *textWriter) outages(r *Result) {
 	if len(r.Faults) == 0 {
 		return
 	}
-	longest := slices.MaxFunc(r.Faults, func(a, b Fault) int { return int(a.WriteOutage - b.WriteOutage) })
-	text := faultLine(&longest)
-	if len(r.Faults) > 1 {
-		text = "the longest of " + check.Counted(int64(len(r.Faults)), "fault", "faults") + ": " + longest.name() + " " + text
+	if len(r.Faults) == 1 {
+		t.field("outage", faultLine(&r.Faults[0]))
+		return
 	}
-	t.field("outage", text)
+	writes := slices.MaxFunc(r.Faults, func(a, b Fault) int { return cmp.Compare(a.WriteOutage, b.WriteOutage) })
+	reads := slices.MaxFunc(r.Faults, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.ReadOutage, b.ReadOutage), cmp.Compare(a.WriteOutage, b.WriteOutage)) // the same fault of equal ones
+	})
+	of := "the longest of " + check.Counted(int64(len(r.Faults)), "fault", "faults")
+	if reads.ReadOutage <= writes.ReadOutage {
+		t.field("outage", of+": "+writes.name()+" "+faultLine(&writes))
+		return
+	}
+	t.field("outage", of+" of writes: "+writes.name()+" "+faultLine(&writes))
+	t.field("", of+" of reads: "+reads.name()+" "+faultLine(&reads))
 }
 
 func (t *textWriter) thresholds(r *Result) {

@@ -15,6 +15,20 @@ func briefOf(t *testing.T, r *Result) string {
 	return b.String()
 }
 
+// TestBriefOutages: the longest read outage is another fault's than the longest write outage.
+func TestBriefOutages(t *testing.T) {
+	r := &Result{Workload: "bank", Verdict: check.Valid, Faults: []Fault{
+		{Action: "pause", Target: "n1", WriteOutage: 0, ReadOutage: 20_000},
+		{Action: "kill", Target: "n2", WriteOutage: 0.5, ReadOutage: 0.2},
+	}}
+	text := strings.Join(strings.Fields(strings.ReplaceAll(briefOf(t, r), nbsp, " ")), " ")
+	expect.Text(t, "the summary", text, "the longest of 2 faults of writes: kill n2 ", "the longest of 2 faults of reads: pause n1 ", "read outage 20.0 s")
+	r.Faults[1].ReadOutage = 30_000
+	if text := briefOf(t, r); strings.Contains(text, "of writes:") || !strings.Contains(text, "kill") {
+		t.Errorf("one fault has both: %s", text)
+	}
+}
+
 // TestBriefSummary: a run ends in about twelve lines of 80 columns, the verdict first and the report
 // last; what is wrong is in them, and at most three pieces of evidence.
 func TestBriefSummary(t *testing.T) {

@@ -35,12 +35,13 @@ func ParsePrice(text string) (Price, bool) {
 	return Price{amount / hours, strings.ToUpper(parts[2])}, err == nil && amount > 0
 }
 
-// Cost is the price of all nodes, arbiters included.
+// Cost is the price of all nodes, arbiters included, or of one node if their number is not known.
 type Cost struct {
-	Price    string  `json:"price_per_node"`
-	Currency string  `json:"currency,omitempty"`
-	Nodes    int     `json:"nodes"`
-	PerHour  float64 `json:"per_hour"`
+	Price    string `json:"price_per_node"`
+	Currency string `json:"currency,omitempty"`
+	// Nodes is 0 if not known.
+	Nodes   int     `json:"nodes"`
+	PerHour float64 `json:"per_hour"`
 	// PerMillion is for a million commits at the measured throughput; 0 if there was none.
 	PerMillion float64 `json:"per_million_committed,omitempty"`
 	// PerGigabyteMonth and PerMillionRowsMonth are for what the database held; 0 if that is
@@ -51,7 +52,7 @@ type Cost struct {
 
 // CostOf computes the nodes' cost for what the run did and held.
 func CostOf(r *Result, text string, p Price) *Cost {
-	c := &Cost{Price: text, Currency: p.Currency, Nodes: 1}
+	c := &Cost{Price: text, Currency: p.Currency}
 	switch d := &r.Database; {
 	case r.Cluster != nil:
 		c.Nodes = len(r.Cluster.Nodes)
@@ -60,14 +61,11 @@ func CostOf(r *Result, text string, p Price) *Cost {
 		if d.Arbiters != nil {
 			c.Nodes += *d.Arbiters
 		}
+	case d.Embedded:
+		c.Nodes = 1
 	}
-	c.PerHour = p.PerHour * float64(c.Nodes)
-	rows := int64(0)
-	for name, n := range r.Data.Rows {
-		if !strings.HasPrefix(name, strikes) {
-			rows += n
-		}
-	}
+	c.PerHour = p.PerHour * float64(max(c.Nodes, 1))
+	rows := RowsOf(r.Data.Rows)
 	const million, gigabyte, secondsOfHour = 1e6, 1e9, 3600
 	if r.Throughput.PerSecond > 0 {
 		c.PerMillion = c.PerHour / secondsOfHour / r.Throughput.PerSecond * million
@@ -81,15 +79,23 @@ func CostOf(r *Result, text string, p Price) *Cost {
 	return c
 }
 
-func costLine(c *Cost) string {
+func costLine(r *Result) string {
+	c := r.Cost
 	money := func(v float64) string { return strings.TrimSpace(short(v) + " " + c.Currency) }
 	line := fmt.Sprintf("%s an hour for %d × %s", money(c.PerHour), c.Nodes, c.Price)
+	if c.Nodes == 0 {
+		line = fmt.Sprintf("for one node at %s, as the number of nodes is not known", c.Price)
+	}
 	for _, of := range []struct {
 		value float64
 		what  string
 	}{{c.PerMillion, "a million transactions"}, {c.PerGigabyteMonth, "a month for each GB held"}, {c.PerMillionRowsMonth, "a month for each million rows"}} {
+		figure := money(of.value)
+		if of.value == c.PerMillion && r.Measurement.Invalid() {
+			figure = Doubtful(figure)
+		}
 		if of.value > 0 {
-			line += "; " + money(of.value) + " " + of.what
+			line += "; " + figure + " " + of.what
 		}
 	}
 	return line

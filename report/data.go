@@ -12,6 +12,16 @@ import (
 // strikes begins the names in Data.Rows that count effects of seeded bugs, not rows.
 const strikes = "strikes of "
 
+// RowsOf is the number of rows in all tables of Data.Rows.
+func RowsOf(tables map[string]int64) (n int64) {
+	for name, rows := range tables {
+		if !strings.HasPrefix(name, strikes) {
+			n += rows
+		}
+	}
+	return n
+}
+
 func dataLines(r *Result) []string {
 	var lines, rows []string
 	if r.Data.Bytes > 0 {

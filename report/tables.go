@@ -286,7 +286,7 @@ func further(r *Result) []Setting {
 		facts = append(facts, Setting{dataLabel(r), line})
 	}
 	if r.Cost != nil {
-		facts = append(facts, Setting{"cost", costLine(r.Cost)})
+		facts = append(facts, Setting{"cost", costLine(r)})
 	}
 	if r.Overhead != nil {
 		facts = append(facts, Setting{"overhead", overheadLine(r)})

@@ -155,7 +155,7 @@ func (t *textWriter) remarks(r *Result) {
 		t.field("tester", testerLine(r))
 	}
 	if r.Cost != nil {
-		t.field("cost", costLine(r.Cost))
+		t.field("cost", costLine(r))
 	}
 	if r.Overhead != nil {
 		t.field("overhead", overheadLine(r))

@@ -70,7 +70,7 @@ func metrics() []metric {
 		{degradationName, numberOfClients, true, degradation, degradationInterval},
 		{"size", sizeBytes, false, func(r *report.Result) (float64, bool) { return float64(r.Data.Bytes), r.Data.Bytes > 0 }, nil},
 		{costName, perMillion, false, func(r *report.Result) (float64, bool) {
-			if r.Cost == nil {
+			if r.Cost == nil || r.Cost.Nodes == 0 { // of one node, it compares with nothing
 				return 0, false
 			}
 			return r.Cost.PerMillion, r.Cost.PerMillion > 0
@@ -91,7 +91,7 @@ func layoutMetrics(r *report.Result) []metric {
 		}, nil},
 		{"best second", perSecond, true, bestSecond, nil},
 		{costName + " of storage", perGigabyte, false, func(r *report.Result) (float64, bool) {
-			if r.Cost == nil {
+			if r.Cost == nil || r.Cost.Nodes == 0 {
 				return 0, false
 			}
 			return r.Cost.PerGigabyteMonth, r.Cost.PerGigabyteMonth > 0
@@ -152,14 +152,10 @@ func errorShare(r *report.Result) (float64, bool) {
 
 // outage is the longest time without a write, in faults or anywhere in workload availability.
 func outage(r *report.Result) (float64, bool) {
-	longest, known := 0.0, false
-	for _, f := range r.Faults {
-		if !f.Skipped {
-			longest, known = max(longest, f.WriteOutage), true
-		}
-	}
+	longest, known := longestOfFaults(r, func(f *report.Fault) float64 { return f.WriteOutage })
 	if r.Availability != nil {
-		longest, known = max(longest, r.Availability.WriteOutage), true
+		longest = max(longest, r.Availability.WriteOutage)
+		known = longest >= 0
 	}
 	return longest, known
 }

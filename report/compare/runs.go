@@ -62,12 +62,7 @@ func responseTimes(x *report.Result) []string {
 	return cells
 }
 
-func rows(r *report.Result) (n int64) {
-	for _, count := range r.Data.Rows {
-		n += count
-	}
-	return n
-}
+func rows(r *report.Result) int64 { return report.RowsOf(r.Data.Rows) }
 
 // RunsCSV writes plain numbers, with units in the first line. Unknown figures are empty.
 func RunsCSV(w io.Writer, groups []Group) error {

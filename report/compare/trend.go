@@ -29,8 +29,9 @@ type Trend struct {
 	Group       Group
 	Metrics     []MetricTrend
 	Differences []Difference
-	// Unmeasured counts runs left out because they measured nothing.
-	Unmeasured int
+	// Unmeasured counts runs left out because they measured nothing, Invalid runs left out because
+	// their measurement is invalid. If all are invalid, none is left out.
+	Unmeasured, Invalid int
 }
 
 // MetricTrend is one figure of all runs, in the order of their start.
@@ -47,8 +48,15 @@ func FindTrend(g Group, o TrendOptions) (*Trend, error) {
 	t := &Trend{Group: g}
 	t.Group.Runs = slices.DeleteFunc(slices.Clone(g.Runs), func(r Run) bool { return r.Result.Throughput.Seconds <= 0 })
 	t.Unmeasured = len(g.Runs) - len(t.Group.Runs)
+	measured := len(t.Group.Runs)
+	t.Group.Runs = t.Group.believed() // as every figure has a value of each run, in their order
+	t.Invalid = measured - len(t.Group.Runs)
 	if n := len(t.Group.Runs); n < fewestForTrend {
-		return nil, &report.FileError{Path: g.Name, Problem: fmt.Sprintf("has %s with figures; a trend takes %d or more", check.Counted(int64(n), "run", "runs"), fewestForTrend)}
+		problem := fmt.Sprintf("has %s with figures", check.Counted(int64(n), "run", "runs"))
+		if t.Invalid > 0 {
+			problem += fmt.Sprintf(" to believe, and %d with an invalid measurement", t.Invalid)
+		}
+		return nil, &report.FileError{Path: g.Name, Problem: fmt.Sprintf("%s; a trend takes %d or more", problem, fewestForTrend)}
 	}
 	slices.SortStableFunc(t.Group.Runs, func(a, b Run) int { return a.Result.Started.Compare(b.Result.Started) })
 	inGroup(t.Group, &t.Differences)
@@ -105,6 +113,9 @@ func (t *Trend) notes(changed map[int]bool) []string {
 	}
 	if t.Unmeasured > 0 {
 		lines = append(lines, check.Counted(int64(t.Unmeasured), "run", "runs")+" without figures left out.")
+	}
+	if t.Invalid > 0 {
+		lines = append(lines, check.Counted(int64(t.Invalid), "run", "runs")+" with an invalid measurement left out.")
 	}
 	return append(lines, against(t.Group)...)
 }

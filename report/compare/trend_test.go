@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/expect"
+	"assay/measure"
 	"assay/report"
 )
 
@@ -68,6 +69,49 @@ func TestTrendFindsTheRun(t *testing.T) {
 	}
 	if m := read.Trends[0].Metrics[0]; m.Metric != "throughput" || len(m.Values) != 30 || m.Changes[0].Run != 18 || m.Changes[0].Folder != "nightly17" || m.Changes[0].Change > -0.05 || m.Changes[0].P > 0.001 {
 		t.Errorf("for programs it is %+v", m)
+	}
+}
+
+// TestTrendWithoutInvalidRuns: what is said of a run is about that run, though others are left out.
+func TestTrendWithoutInvalidRuns(t *testing.T) {
+	g := nights(30, 17)
+	for _, i := range []int{2, 5, 20} {
+		g.Runs[i].Result.Measurement.Verdict = string(measure.Invalid)
+	}
+	found, err := FindTrend(g, TrendOptions{})
+	expect.NoError(t, err)
+	d := found.Document("")
+	var program bytes.Buffer
+	expect.NoError(t, WriteTrends(&program, []*Trend{found}))
+	expect.Text(t, "for programs it", strings.Join(strings.Fields(program.String()), ""), `"run":16,"folder":"nightly17"`)
+	expect.Text(t, "the notes", strings.Join(d.Notes, "\n"), "run 16 is nightly17", "3 runs with an invalid measurement left out")
+	for _, m := range found.Metrics {
+		if len(m.Values) != 27 || len(found.Group.Runs) != 27 {
+			t.Errorf("%s has %d values of %d runs", m.Metric, len(m.Values), len(found.Group.Runs))
+		}
+	}
+	few := nights(12, 6)
+	few.Runs[3].Result.Measurement.Verdict, few.Runs[4].Result.Measurement.Verdict, few.Runs[5].Result.Measurement.Verdict = string(measure.Invalid), string(measure.Invalid), string(measure.Invalid)
+	if _, err := FindTrend(few, TrendOptions{}); err == nil || !strings.Contains(err.Error(), "9 runs with figures to believe, and 3 with an invalid measurement") {
+		t.Errorf("of nine runs to believe it says %v", err)
+	}
+	for i := range g.Runs {
+		g.Runs[i].Result.Measurement.Verdict = string(measure.Invalid)
+	}
+	if found, err := FindTrend(g, TrendOptions{}); err != nil || found.Invalid != 0 || len(found.Group.Runs) != 30 {
+		t.Errorf("all are invalid: %+v, %v", found, err)
+	}
+}
+
+// TestOutageThatIsNotKnown: without a write no outage of writes is known, and it is no outage of 0.
+func TestOutageThatIsNotKnown(t *testing.T) {
+	r := &report.Result{Faults: []report.Fault{{WriteOutage: -1, ReadOutage: 3}, {Skipped: true, WriteOutage: 7}}}
+	if ms, known := outage(r); known {
+		t.Errorf("%g ms", ms)
+	}
+	r.Faults[0].WriteOutage = 0
+	if ms, known := outage(r); ms != 0 || !known {
+		t.Errorf("%g ms, known %v", ms, known)
 	}
 }
 

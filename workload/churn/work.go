@@ -7,6 +7,7 @@ import (
 
 	"assay/history"
 	"assay/load"
+	"assay/report"
 	"assay/store"
 	"assay/workload/definition"
 )
@@ -151,9 +152,7 @@ func (w *work) measure(ctx context.Context) {
 		s.Problem = err.Error()
 	}
 	s.Bytes = size.Bytes
-	for _, n := range size.Rows {
-		s.Rows += n
-	}
+	s.Rows = report.RowsOf(size.Rows)
 	w.sizes, w.current = append(w.sizes, s), ""
 }
 
