@@ -346,7 +346,14 @@ func TestDocuments(t *testing.T) {
 	summary := Summary("bank", []Group{a, b, {Name: "never", Waiting: 5}})
 	text.Reset()
 	expect.NoError(t, summary.Text(&text, report.TextOptions{}))
-	expect.Text(t, "the summary", text.String(), "before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "Runs that are not made yet: never (5 of 5)")
+	expect.Text(t, "the summary", text.String(), "before", "VALID in 5 of 5 runs", "after: VIOLATED in 1 of 6 runs, VALID in 5 of 6 runs", "Runs that are not made yet: never (5 of 5)", "? never: no run has a result")
+	if v := summary.Verdicts[1]; v.Good || !strings.HasSuffix(v.Text, "; 1 run is missing") {
+		t.Errorf("a run could not be made: %+v", v)
+	}
+	b.Runs = b.Runs[2:] // all valid, and one could not be made
+	if v := VerdictOf([]Group{b}); v.Good || !v.Unsure {
+		t.Errorf("%+v", v)
+	}
 }
 
 // TestRuns: a line for each run, in words and in plain numbers.

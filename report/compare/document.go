@@ -240,7 +240,7 @@ func Summary(workload string, groups []Group) report.Document {
 		d.Charts = charts(had)
 	}
 	d.Notes = append(d.Notes, against(slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return len(g.Runs) > 0 && len(comparisons) > 0 })...)...)
-	for _, g := range had {
+	for _, g := range groups {
 		d.Verdicts = append(d.Verdicts, g.verdict())
 	}
 	return d
@@ -295,29 +295,30 @@ func VerdictOf(groups []Group) report.DocumentVerdict {
 	for _, g := range groups {
 		whole.Failed, whole.Waiting = whole.Failed+g.Failed, whole.Waiting+g.Waiting
 	}
-	if len(whole.Runs) == 0 {
-		return report.DocumentVerdict{Text: "no run has a result", Unsure: true}
-	}
-	v := whole.verdict()
-	if n := whole.Failed + whole.Waiting; n > 0 {
-		v.Text += fmt.Sprintf("; %s missing", check.Counted(int64(n), "run is", "runs are"))
-		v.Good, v.Unsure, v.Unmeasured = false, v.Good || v.Unsure, false
-	}
-	return v
+	return whole.verdict()
 }
 
+// verdict is unsure at best while a run has no result.
 func (g Group) verdict() report.DocumentVerdict {
+	name := strings.TrimPrefix(g.Name+": ", ": ")
+	if len(g.Runs) == 0 {
+		return report.DocumentVerdict{Text: name + "no run has a result", Unsure: true}
+	}
 	var parts []string
 	for _, v := range []check.Verdict{check.Violated, check.Unknown, check.Allowed, check.Valid} {
 		if n := g.ended(v); n > 0 {
 			parts = append(parts, fmt.Sprintf("%s in %d of %s", strings.ToUpper(v.String()), n, counted(g)))
 		}
 	}
-	v := report.DocumentVerdict{Text: strings.TrimPrefix(g.Name+": ", ": ") + strings.Join(parts, ", "), Good: g.Valid() == len(g.Runs)}
+	v := report.DocumentVerdict{Text: name + strings.Join(parts, ", "), Good: g.Valid() == len(g.Runs)}
 	v.Unsure = !v.Good && g.Violated()+g.ended(check.Unknown) == 0
 	if n := g.Invalid(); n > 0 {
 		v.Text += fmt.Sprintf("; the measurement is INVALID in %d", n)
 		v.Good, v.Unsure, v.Unmeasured = false, v.Good || v.Unsure, v.Good
+	}
+	if n := g.Failed + g.Waiting; n > 0 {
+		v.Text += fmt.Sprintf("; %s missing", check.Counted(int64(n), "run is", "runs are"))
+		v.Good, v.Unsure, v.Unmeasured = false, v.Good || v.Unsure, false
 	}
 	return v
 }

@@ -282,13 +282,14 @@ func (c *scan) series(at string, has map[string]fs.FileInfo) entry {
 	return e
 }
 
-// judge gives a series or study its runs' gravest verdict, and their database if it is one.
+// judge gives a series or study its runs' gravest verdict, in which a missing run counts, and their database if it is one.
 func (e *entry) judge(runs []entry) {
 	gravity := []string{"valid", "allowed", stateUnreadable, stateStopped, "unknown", stateRunning, "violated"}
+	graver := func(verdict string) bool { return slices.Index(gravity, verdict) > slices.Index(gravity, e.Verdict) }
 	for i, r := range runs {
 		e.Faults += r.Faults
 		e.Invalid = e.Invalid || r.Invalid
-		if e.Verdict == "" || slices.Index(gravity, r.Verdict) > slices.Index(gravity, e.Verdict) {
+		if e.Verdict == "" || graver(r.Verdict) {
 			e.Verdict = r.Verdict
 		}
 		if e.Kind == kindStudy && r.Kind == kindSeries {
@@ -304,7 +305,11 @@ func (e *entry) judge(runs []entry) {
 			e.Clients = 0
 		}
 	}
-	if e.Verdict == "" {
-		e.Verdict = stateStopped
+	missing := stateStopped // runs that are not made yet
+	if e.Problem != "" {
+		missing = "unknown" // runs that could not be made
+	}
+	if (e.Verdict == "" || e.Done < e.Total) && graver(missing) {
+		e.Verdict = missing
 	}
 }

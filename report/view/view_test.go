@@ -106,7 +106,7 @@ func TestEveryFolderIsListed(t *testing.T) {
 	for path, want := range map[string]struct{ verdict, problem string }{
 		"good": {"valid", ""}, "broken": {"violated", ""}, "killed": {stateStopped, "assay check"}, "running": {stateRunning, "working"},
 		"newer": {stateUnreadable, "format version 99"}, "half": {stateUnreadable, "was cut"}, "begun": {stateStopped, "no result.json"},
-		"notes": {stateNone, "no result.json"}, "article/fast/two": {"valid", ""}, "series": {"valid", ""}, "series/001-001": {"valid", ""},
+		"notes": {stateNone, "no result.json"}, "article/fast/two": {"valid", ""}, "series": {stateStopped, ""}, "series/001-001": {"valid", ""},
 	} {
 		if e, listed := got[path]; !listed || e.Verdict != want.verdict || !strings.Contains(e.Problem, want.problem) || want.problem == "" && e.Problem != "" {
 			t.Errorf("%s: %+v, want %v", path, e, want)
@@ -331,6 +331,27 @@ func TestStudies(t *testing.T) {
 	}
 	if w := get(s, "/files/study/study.html"); w.Code != http.StatusOK || w.Body.String() != "<h1>A study</h1>" || !strings.Contains(w.Header().Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestSeriesWithFailedRuns: a run that could not be made leaves no folder, and counts all the same.
+func TestSeriesWithFailedRuns(t *testing.T) {
+	folder := t.TempDir()
+	put(t, folder, "s/series.json", `{"format":1,"workload":"bank","configurations":[{"name":"","values":[]}],"runs":[{"folder":"001-001","state":"done"},{"folder":"001-002","state":"failed"}]}`)
+	run(t, folder, "s/001-001", nil)
+	put(t, folder, "n/series.json", `{"format":1,"workload":"bank","configurations":[{"name":"","values":[]}],"runs":[{"folder":"001-001","state":"failed"}]}`)
+	put(t, folder, "v/series.json", `{"format":1,"workload":"bank","configurations":[{"name":"","values":[]}],"runs":[{"folder":"001-001","state":"done"},{"folder":"001-002","state":"failed"}]}`)
+	run(t, folder, "v/001-001", func(r *report.Result) { r.Verdict = check.Violated })
+	all, _, err := serving(t, folder).entries()
+	expect.NoError(t, err)
+	got := map[string]string{}
+	for _, e := range all {
+		got[e.Path] = e.Verdict
+	}
+	for path, want := range map[string]string{"s": "unknown", "n": "unknown", "v": "violated"} {
+		if got[path] != want {
+			t.Errorf("%s is %s, want %s", path, got[path], want)
+		}
 	}
 }
 
