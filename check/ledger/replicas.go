@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"assay/check"
 	"assay/history"
@@ -68,15 +69,16 @@ func (c *comparison) judge(replicas []Replica) (r check.Result, err error) {
 		}
 	}
 	compared, left := 0, ""
+	leave := func(format string, args ...any) { left += "; " + fmt.Sprintf(format, args...) }
 	for i := range replicas {
 		c.replica = &replicas[i]
 		switch {
 		case c.replica.Incomplete != "":
-			left = fmt.Sprintf("replica %s was not compared: %s", c.replica.Name, c.replica.Incomplete)
+			leave("replica %s was not compared: %s", c.replica.Name, c.replica.Incomplete)
 		case c.replica.Same:
 			compared++
 		case c.replica.State == nil:
-			left = fmt.Sprintf("replica %s was not read", c.replica.Name)
+			leave("replica %s was not read", c.replica.Name)
 		default:
 			compared++
 			if err := c.compare(); err != nil {
@@ -84,24 +86,33 @@ func (c *comparison) judge(replicas []Replica) (r check.Result, err error) {
 			}
 		}
 	}
+	c.found.AddTo(&r)
+	c.conclude(&r, compared, len(replicas), left)
+	return r, nil
+}
+
+// conclude draws the conclusion. left names the replicas that were not compared.
+func (c *comparison) conclude(r *check.Result, compared, of int, left string) {
 	holds := fmt.Sprintf("the primary's %s and %s", check.Counted(c.sums.accounts, "account", "accounts"), journalRows(c.sums.rows))
-	switch c.found.AddTo(&r); {
+	switch {
 	case r.Verdict == check.Violated:
 		r.Detail = fmt.Sprintf("%s compared with %s: %v", check.Counted(compared, "replica", "replicas"), holds, c.found)
 		if c.unnamed {
 			r.Detail += ", at least"
 		}
+		r.Detail += left
 	case c.sums.accounts == 0:
 		r.Detail = "no account was read from the primary"
-	case len(replicas) == 0:
+	case of == 0:
 		r.Detail = "there is no replica to compare"
-	case left != "":
-		r.Detail = left
+	case compared == 0:
+		r.Detail = strings.TrimPrefix(left, "; ")
 	default:
-		r.Verdict = check.Valid
-		r.Detail = fmt.Sprintf("%s exactly %s", check.Counted(compared, "replica holds", "replicas hold"), holds)
+		r.Detail = fmt.Sprintf("%s exactly %s", check.Counted(compared, "replica holds", "replicas hold"), holds) + left
+		if left == "" {
+			r.Verdict = check.Valid
+		}
 	}
-	return r, nil
 }
 
 // Read returns the number of accounts and rows given; 0 for a state that is not whole.

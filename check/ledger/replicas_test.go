@@ -242,7 +242,8 @@ func TestReplicasThatCannotBeJudged(t *testing.T) {
 	}{
 		"no replica":       {state, nil, "no replica"},
 		"an empty primary": {copyOf{}.state, []Replica{{Name: "a", State: copyOf{}.state}}, "no account was read from the primary"},
-		"one not read":     {state, []Replica{{Name: "a"}, {Name: "b", State: state}}, "replica a was not read"},
+		"one not read":     {state, []Replica{{Name: "a"}, {Name: "b", State: state}}, "1 replica holds exactly the primary's 3 accounts and 3 journal rows; replica a was not read"},
+		"two not compared": {state, []Replica{{Name: "a"}, {Name: "b", Incomplete: "down"}}, "replica a was not read; replica b was not compared: down"},
 		"one incomplete":   {state, []Replica{{Name: "a", State: copyOf{}.state, Incomplete: "ten seconds behind"}}, "replica a was not compared: ten seconds behind"},
 	} {
 		r, err := Replicas(Primary{State: c.primary}, c.replicas, nil)

@@ -3,7 +3,6 @@ package bank
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 
@@ -138,7 +137,7 @@ func (a *audited) of(op *history.Op) *history.Op {
 
 func (a *audited) accounts(int, uint64) []int64 { return a.ids }
 
-// judgeReplicas compares every other member with the primary; ok is false if none was read. It
+// judgeReplicas compares every other member with the primary; ok is false if there is none. It
 // draws no conclusion while a member takes writes of its own.
 func judgeReplicas(judge *ledger.Judge, e definition.Evidence) (r check.Result, ok bool, err error) {
 	folder := filepath.Dir(e.State)
@@ -147,11 +146,11 @@ func judgeReplicas(judge *ledger.Judge, e definition.Evidence) (r check.Result, 
 		return r, false, err
 	}
 	var replicas []ledger.Replica
-	left, ownWrites := "", false
+	ownWrites := false
 	for _, s := range saved {
 		ownWrites = ownWrites || s.OwnWrites
-		if s.File == "" { // a member that is down says nothing of the others
-			left += fmt.Sprintf("; %s was not read: %s", s.Name, s.Problem)
+		if s.File == "" { // it may hold another state than the others
+			replicas = append(replicas, ledger.Replica{Name: s.Name, Incomplete: s.Problem})
 			continue
 		}
 		replica := ledger.Replica{Name: s.Name}
@@ -169,7 +168,6 @@ func judgeReplicas(judge *ledger.Judge, e definition.Evidence) (r check.Result, 
 	if why != "" { // what was not read whole cannot be compared
 		return check.Result{Name: ledger.CheckReplicas, Verdict: check.Unknown, Detail: why}, true, nil
 	}
-	r.Detail += left
 	if ownWrites { // which of the two was read, and which compared, is chance where clients may reach either
 		r = check.Result{Name: r.Name, Detail: r.Detail}
 	}
