@@ -5,6 +5,8 @@ type YCSB struct {
 	// Records is how many are there at the end, Lost how many miss an acknowledged write.
 	Records int64 `json:"records"`
 	Lost    int64 `json:"lost"`
+	// NotRead is as of Availability. Records and Lost are then not known.
+	NotRead string `json:"not_read,omitempty"`
 	// Compared counts records that operations returned or missed, Wrong those that nobody wrote.
 	Compared int64 `json:"compared"`
 	Wrong    int64 `json:"wrong"`

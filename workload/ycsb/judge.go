@@ -204,6 +204,7 @@ func (j *judge) initial(unit int64) version {
 // summarize completes verdicts and details.
 func (j *judge) summarize() {
 	f := &j.figures
+	f.NotRead = j.missing
 	j.kept.Detail = check.Counted(f.Records, "record was", "records were") + " read back, after " +
 		check.Counted(f.Acknowledged, "acknowledged write", "acknowledged writes")
 	if f.Records > 0 && j.missing == "" {

@@ -244,7 +244,7 @@ func TestWhatIsNotKnown(t *testing.T) {
 			op(1, 0, KindRead, 20, 30, 3, int64(absent))}, state: loaded(map[int64]int64{3: by(0, 0)})}, "linearizable violated lost"},
 	} {
 		results, f, err := c.run.judge(t)
-		if got := verdicts(results); err != nil || got != c.want {
+		if got := verdicts(results); err != nil || got != c.want || (f.NotRead != "") != c.run.noState {
 			t.Errorf("%s: %s, %v, want %s; %+v", name, got, err, c.want, f)
 		}
 	}
