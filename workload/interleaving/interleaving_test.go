@@ -192,6 +192,15 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestEndedBeforeItsFirstStep: a transaction that the database refuses to begin is named as itself.
+func TestEndedBeforeItsFirstStep(t *testing.T) {
+	p := &play{actors: []*actor{{}, {}}}
+	p.take(answer{session: t2, ended: true, reply: store.Reply{Outcome: history.Failed, Class: store.ClassConnect}})
+	if want := "T2 begins: refused, cannot connect"; len(p.trace) != 1 || p.trace[0] != want {
+		t.Errorf("%q, want %q", p.trace, want)
+	}
+}
+
 // TestInterrupted: a step that never ends is left when the context ends.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -209,6 +209,7 @@ func (p *play) give(s step) {
 func (p *play) take(r answer) {
 	a := p.actors[r.session]
 	s := a.latest
+	s.session = r.session // also before its first step
 	a.waiting, p.moved = false, time.Now()
 	waited := ""
 	if a.waited && a.busy {

@@ -139,11 +139,13 @@ type step struct {
 
 func (s step) String() string {
 	text := fmt.Sprintf("T%d ", s.session+1)
-	switch s.end {
-	case commits:
+	switch {
+	case s.end == commits:
 		return text + "commits"
-	case aborts:
+	case s.end == aborts:
 		return text + "aborts"
+	case s.Operation == Operation{}: // none is given yet
+		return text + "begins"
 	}
 	switch s.Action {
 	case Read:
