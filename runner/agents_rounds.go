@@ -118,7 +118,7 @@ func (j *job) workRound(ctx context.Context, round load.Round, part agents.Span,
 		work.Close(clients)
 	}
 	if err == nil && !stats.Cut {
-		told.Ended()
+		told.Ended(work.EndOfRound(stats, start))
 	}
 	return stats, start, err
 }

@@ -20,7 +20,6 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/internal/expect"
-	"assay/load"
 	"assay/report"
 	"assay/runner/agents"
 	"assay/runner/open"
@@ -394,14 +393,5 @@ func TestPasswordsAreNotPassedOn(t *testing.T) {
 	w.Database = func() string { return "postgres://me:secret@host/db" }
 	if got, err := w.address(planned, []string{"sslmode=disable"}); err != nil || got != "postgres://me:secret@host/db?sslmode=disable" {
 		t.Errorf("with it: %q, %v", got, err)
-	}
-}
-
-// TestOperationsOfALostAgentAreWaitedFor: a plan without a time limit leaves them five seconds too.
-func TestOperationsOfALostAgentAreWaitedFor(t *testing.T) {
-	for limit, want := range map[time.Duration]time.Duration{0: load.CutGrace, time.Second: time.Second, time.Minute: load.CutGrace} {
-		if got := leftToLost(load.Plan{Timeout: limit}); got != want {
-			t.Errorf("with a limit of %v: %v, want %v", limit, got, want)
-		}
 	}
 }

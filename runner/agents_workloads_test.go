@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"assay/check"
 	"assay/driver/bugs"
@@ -94,5 +95,14 @@ func TestAgentsConvictInEachWorkload(t *testing.T) {
 				t.Errorf("one process says %v: %s\nand two agents say %v: %s", one.Verdict, details(one), two.Verdict, details(two))
 			}
 		})
+	}
+}
+
+// TestOperationsOfALostAgentAreWaitedFor: a plan without a time limit leaves them five seconds too.
+func TestOperationsOfALostAgentAreWaitedFor(t *testing.T) {
+	for limit, want := range map[time.Duration]time.Duration{0: load.CutGrace, time.Second: time.Second, time.Minute: load.CutGrace} {
+		if got := leftToLost(load.Plan{Timeout: limit}); got != want {
+			t.Errorf("with a limit of %v: %v, want %v", limit, got, want)
+		}
 	}
 }

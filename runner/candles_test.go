@@ -2,12 +2,15 @@ package runner
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"assay/check"
+	"assay/history"
 	"assay/internal/expect"
 	"assay/report"
+	"assay/runner/record"
 	"assay/workload/candles"
 )
 
@@ -28,6 +31,7 @@ func TestCandlesRun(t *testing.T) {
 		t.Errorf("verdict %s, checks %+v, rounds %+v", r.Verdict, r.Checks, r.Rounds)
 	}
 	wantRounds(t, out)
+	endWithWork(t, out)
 	for _, round := range r.Rounds {
 		if len(round.Facts) < 3 || round.Facts[0].Name != "rows" || round.Facts[0].Value == "0" {
 			t.Errorf("%s says %+v", round.Name, round.Facts)
@@ -76,4 +80,28 @@ func wantRounds(t *testing.T, out Outcome) {
 		t.Errorf("the load is %+v", l)
 	}
 	keepsSchema(t, out.Folder)
+}
+
+// endWithWork: a round ends with its last operation, and the closing of sessions is no part of it.
+func endWithWork(t *testing.T, out Outcome) {
+	t.Helper()
+	last, rounds := map[int]int64{}, record.Rounds{}
+	_, err := history.Read(filepath.Join(out.Folder, FileHistory), history.Visitor{
+		AsMeasured: true,
+		Op:         func(op *history.Op) error { last[op.Client] = max(last[op.Client], op.End); return nil },
+		Event:      rounds.Event,
+	})
+	expect.NoError(t, err)
+	if len(rounds.Scopes) != len(out.Result.Rounds) {
+		t.Errorf("the history has %d rounds", len(rounds.Scopes))
+	}
+	for _, scope := range rounds.Scopes {
+		end := int64(0)
+		for client := range scope.Clients {
+			end = max(end, last[scope.First+client]+1)
+		}
+		if scope.End != end {
+			t.Errorf("%s ends at %d ns, and its last operation just before %d", scope.Name, scope.End, end)
+		}
+	}
 }

@@ -55,7 +55,7 @@ func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n 
 func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load.Recorder, now func() int64) (all load.Stats, err error) {
 	var clients []load.Client
 	defer func() { work.Close(clients) }()
-	began, _, err := r.inRounds(rounds, recorder, func(n int, round load.Round) (start int64, cut bool, err error) {
+	began, ended, err := r.inRounds(rounds, recorder, func(n int, round load.Round) (start int64, cut bool, err error) {
 		clients, err = work.RoundSessions(ctx, round, r.scenario.ConnectTimeout, r.lease)
 		switch {
 		case err != nil && ctx.Err() != nil && n > 0:
@@ -70,15 +70,15 @@ func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load
 		clients = nil // they are the engine's to close
 		stats, err := load.Run(ctx, work.PlanOfRound(r.scenario.Load, round.Clients, round.Ops), ready, &work.Within{Recorder: recorder, Offset: scope.First}, now)
 		all = agents.Joined(all, stats)
-		if end = now(); err == nil && stats.Cut {
-			err = work.MarkCut(recorder, end)
+		if err == nil && stats.Cut {
+			err = work.MarkCut(recorder, now())
 		}
-		return end, stats.Cut, err
+		return work.EndOfRound(stats, scope.Start), stats.Cut, err
 	})
 	if err != nil || all.Cut {
 		return all, err
 	}
-	all.MeasureStart, all.MeasureEnd = began, now()
+	all.MeasureStart, all.MeasureEnd = began, ended
 	return all, recorder.Mark(history.Event{At: all.MeasureEnd, Name: history.EventMeasureEnd})
 }
 

@@ -123,10 +123,12 @@ func (r *Rounds) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Ended says that the agent has ended its part of the round.
-func (r *Rounds) Ended() {
-	offset := r.of.offset()
-	r.of.change(func(p *agentRun) { p.rounds, p.RoundEnded, p.RoundEnd = true, r.n, p.options.Clock()+offset })
+// Ended says that the agent has ended its part of the round, with its last operation at a time in
+// nanoseconds since the start of the run.
+func (r *Rounds) Ended(at int64) {
+	r.of.change(func(p *agentRun) {
+		p.rounds, p.RoundEnded, p.RoundEnd = true, r.n, p.options.Clock()-p.now()+at+p.best.Offset
+	})
 }
 
 func (p *agentRun) awaitRound(ctx context.Context, wanted func(order) bool) (order, error) {

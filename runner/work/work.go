@@ -102,6 +102,10 @@ func PlanOfRound(p load.Plan, clients int, ops uint64) load.Plan {
 	return p
 }
 
+// EndOfRound is when the last operation of a round ended that started at start, both in nanoseconds
+// since the start of the run. Closing the sessions takes longer.
+func EndOfRound(s load.Stats, start int64) int64 { return max(s.MeasureEnd, start) }
+
 // MarkCut marks that the run ended early.
 func MarkCut(recorder load.Recorder, at int64) error {
 	return recorder.Mark(history.Event{At: at, Name: history.EventCut, Detail: "it was ended before its time"})
