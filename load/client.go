@@ -34,8 +34,12 @@ type Answer struct {
 	// Disconnected means that the connection was lost or not made. The engine then pauses before
 	// the next attempt.
 	Disconnected bool
-	Kind         uint8
-	Values       []int64
+	// Unmade means that nothing was attempted, since the tester is not sure that it may. The engine
+	// records nothing, and tries again until the run ends. Outcome and Class are for an operation
+	// of which an earlier attempt was made.
+	Unmade bool
+	Kind   uint8
+	Values []int64
 	// Class is the error's class; see history.Op.Error.
 	Class string
 	// Said is the error without secrets. The first of each class goes into the history.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -218,6 +219,38 @@ func TestUnservedArrivalsAreCounted(t *testing.T) {
 		if math.Abs(total-offered) > 6*math.Sqrt(offered) {
 			t.Errorf("%s: %d served and %d unserved, offered %.0f", arrivals, len(rec.ops), stats.Unserved, offered)
 		}
+	}
+}
+
+// TestWhatIsNotAttemptedIsNotRecorded: an operation begins when its client may. If it may not until
+// the run ends, there is none. Where an earlier attempt was made, the operation ends as that says.
+func TestWhatIsNotAttemptedIsNotRecorded(t *testing.T) {
+	unmade := Answer{Outcome: history.Failed, Class: "not sure", Unmade: true}
+	var asked atomic.Int64
+	to, _, err := work(t, t.Context(), plan(func(p *Plan) { p.Clients, p.Ops = 1, 5 }), func(context.Context, uint64, int) Answer {
+		if asked.Add(1)%3 != 0 {
+			return unmade
+		}
+		return Answer{Outcome: history.Committed, Kind: 7}
+	})
+	expect.NoError(t, err)
+	if len(to.ops) != 5 || slices.ContainsFunc(to.ops, func(op history.Op) bool { return op.Final != history.Committed || op.Kind != 7 || op.Attempt != 1 }) {
+		t.Errorf("recorded %+v", to.ops)
+	}
+	to, _, err = work(t, t.Context(), plan(func(p *Plan) { p.Clients, p.Duration, p.Ops = 2, 50*time.Millisecond, 0 }), func(context.Context, uint64, int) Answer { return unmade })
+	expect.NoError(t, err)
+	if len(to.ops) != 0 {
+		t.Errorf("recorded %+v of clients that attempted nothing", to.ops)
+	}
+	to, _, err = work(t, t.Context(), plan(func(p *Plan) { p.Clients, p.Duration, p.Ops, p.Retry = 1, time.Second, 0, RetryFailed }), func(_ context.Context, _ uint64, attempt int) Answer {
+		if attempt > 1 {
+			return unmade
+		}
+		return Answer{Outcome: history.Failed, Class: "deadlock", Kind: 7}
+	})
+	expect.NoError(t, err)
+	if n := len(to.ops); n != 2 || !to.ops[1].Last || to.ops[1].Final != history.Failed || to.ops[1].Kind != 7 {
+		t.Errorf("recorded %+v", to.ops)
 	}
 }
 

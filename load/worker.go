@@ -121,7 +121,9 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 	}
 	op.Start = op.First
 	for op.Attempt = 1; ; op.Attempt++ {
-		w.attempt(ctx)
+		if w.attempt(ctx); answer.Unmade && !w.made(ctx) {
+			return nil // it was never begun
+		}
 		op.End = w.now()
 		op.Kind, op.Values, op.Error, op.Outcome = answer.Kind, answer.Values, answer.Class, answer.Outcome
 		op.Final = final(op, answer)
@@ -170,6 +172,26 @@ func (w *worker) attempt(ctx context.Context) {
 	if ctx.Err() != nil && !answered {
 		answer.Outcome, answer.Class = history.Unknown, history.ClassHung
 	}
+}
+
+// unmadePause is the time after which an attempt that was not made is tried again.
+const unmadePause = 10 * time.Millisecond
+
+// made tries again until the attempt is made. It returns false if the run is stopped before the
+// operation began. If an earlier attempt was made, the last counts as failed.
+func (w *worker) made(ctx context.Context) bool {
+	for w.answer.Unmade {
+		if !w.sleep(unmadePause) {
+			w.answer.Kind = w.op.Kind
+			return w.op.Attempt > 1
+		}
+		w.op.Start = w.now()
+		if w.op.Attempt == 1 {
+			w.op.First = w.op.Start
+		}
+		w.attempt(ctx)
+	}
+	return true
 }
 
 // final is the operation's outcome up to and including this attempt.

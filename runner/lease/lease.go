@@ -366,7 +366,7 @@ type leased struct {
 
 func (c *leased) Attempt(ctx context.Context, seq uint64, attempt int) load.Answer {
 	if why := c.lease.doubt(ctx); why != "" {
-		return load.Answer{Outcome: history.Failed, Disconnected: true, Class: why}
+		return load.Answer{Outcome: history.Failed, Disconnected: true, Class: why, Unmade: true}
 	}
 	return c.Client.Attempt(ctx, seq, attempt)
 }
