@@ -37,6 +37,9 @@ Two calls write an entity (POST /entities) and read it by its id (GET
 loaded: by assay run entity --db http://..., which needs --allow-reset here, or
 by other tools.
 
+Without --allow-reset the service holds the database's lease, as a run does: it
+does not start while a run works there, and no run starts while it serves.
+
 It has no users and no encryption. It listens on loopback, where only this
 machine reaches it, unless --listen says otherwise. It ends in order on the
 first interrupt.`,

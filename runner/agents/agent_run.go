@@ -82,7 +82,12 @@ func (p *agentRun) offset() int64 {
 // record names the history that receives comparisons of clocks, and the function that stops the
 // work when the coordinator says so or is gone.
 func (p *agentRun) record(file *history.Writer, now func() int64, stop context.CancelFunc) {
-	p.change(func(p *agentRun) { p.file, p.now, p.stop = file, now, stop })
+	p.change(func(p *agentRun) {
+		p.file, p.now, p.stop = file, now, stop
+		if file != nil && p.known {
+			p.keep(p.best) // in case there is no other
+		}
+	})
 }
 
 func (p *agentRun) beat(ctx context.Context) {
@@ -195,9 +200,13 @@ func (p *agentRun) compare(s sample) {
 	if !p.known || s.Error < aged {
 		p.best, p.known = s, true
 	}
-	if p.file == nil {
-		return
+	if p.file != nil {
+		p.keep(s)
 	}
+}
+
+// keep records a comparison of clocks. The caller holds p.mu.
+func (p *agentRun) keep(s sample) {
 	if e, err := clockEvent(p.now(), s); err == nil {
 		_ = p.file.Mark(e) // a file that cannot be written ends the work
 	}

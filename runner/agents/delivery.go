@@ -270,6 +270,7 @@ func (e encodedStats) decode() (s load.Stats, err error) {
 // Joined combines the stats of two shares. It adds counts, merges histograms, and takes the worse
 // of two figures about an agent. The measured part lasts from the first start to the last end.
 func Joined(a, b load.Stats) load.Stats {
+	a.Cut, b.Cut = a.Cut || b.Cut, a.Cut || b.Cut // though it did nothing
 	if a.Late == nil {
 		return b
 	}
@@ -279,7 +280,6 @@ func Joined(a, b load.Stats) load.Stats {
 	a.Late.Merge(b.Late)
 	a.OwnLag.Merge(b.OwnLag)
 	a.MeasureStart, a.MeasureEnd = min(a.MeasureStart, b.MeasureStart), max(a.MeasureEnd, b.MeasureEnd)
-	a.Cut = a.Cut || b.Cut
 	a.Hung += b.Hung
 	a.Unserved += b.Unserved
 	if b.Self.CPUShare > a.Self.CPUShare {

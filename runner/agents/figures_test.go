@@ -33,3 +33,16 @@ func statsOf(t *testing.T, micros, n int64) load.Stats {
 	expect.NoError(t, err)
 	return decoded
 }
+
+// TestAnAgentThatDidNothingWasCutAllTheSame: it was stopped before its first operation.
+func TestAnAgentThatDidNothingWasCutAllTheSame(t *testing.T) {
+	worked, idle := func() load.Stats { return statsOf(t, 10, 5) }, load.Stats{Cut: true}
+	for name, joined := range map[string]load.Stats{"first": Joined(idle, worked()), "last": Joined(worked(), idle), "alone": Joined(load.Stats{}, idle)} {
+		if !joined.Cut || name != "alone" && joined.Hung != 1 {
+			t.Errorf("%s: %+v", name, joined)
+		}
+	}
+	if Joined(load.Stats{}, worked()).Cut {
+		t.Error("nobody was cut")
+	}
+}

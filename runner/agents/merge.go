@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"assay/history"
 )
@@ -44,6 +45,10 @@ type MergedAgent struct {
 
 // maxSamples bounds the memory for comparisons of clocks: beyond it, every second is dropped.
 const maxSamples = 100_000
+
+// neverCompared is the error, in nanoseconds, of a clock that was compared with none, a year: no
+// order to another agent's operation is claimed.
+const neverCompared = 365 * 24 * int64(time.Hour)
 
 type source struct {
 	path   string
@@ -173,6 +178,9 @@ func (s *source) align(start int64) {
 	s.mapped, s.start = newMapping(s.samples), start
 	s.member.Whole = s.whole
 	s.member.Error = s.mapped.error(s.from, s.to)
+	if len(s.samples) == 0 && s.member.Operations > 0 {
+		s.member.Error = neverCompared
+	}
 	mapped, _ := s.mapped.to(s.from, 0)
 	s.member.Offset = s.from - mapped
 }

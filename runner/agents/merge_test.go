@@ -24,6 +24,7 @@ type recorded struct {
 	ahead  []int64
 	stalls map[int]history.Stall // by agent
 	said   history.FirstError    // by every agent; empty for nothing
+	alone  bool                  // no agent compares its clock
 }
 
 func newRecorded(t *testing.T, ahead ...int64) *recorded {
@@ -63,7 +64,7 @@ func (r *recorded) agent(n int, whole bool, spans ...[2]int64) {
 	r.t.Helper()
 	path := filepath.Join(r.folder, Folder, historyFile(n))
 	w := r.create(path, zero+r.ahead[n])
-	for at := int64(0); at <= 10e9; at += 200e6 {
+	for at := int64(0); at <= 10e9 && !r.alone; at += 200e6 {
 		e, err := clockEvent(at, sample{At: zero + r.ahead[n] + at, Offset: -r.ahead[n], Error: 50_000})
 		expect.NoError(r.t, err)
 		expect.NoError(r.t, w.Mark(e))
@@ -188,6 +189,34 @@ func TestMergedOnOneClock(t *testing.T) {
 	}
 	if want := []string{history.EventMeasureStart, history.EventMeasureEnd}; !slices.Equal(m.events, want) {
 		t.Errorf("events %v", m.events)
+	}
+}
+
+// TestAClockThatWasNeverComparedTellsNoOrder.
+func TestAClockThatWasNeverComparedTellsNoOrder(t *testing.T) {
+	r := newRecorded(t, 0, 3600e9)
+	r.alone = true
+	r.coordinator()
+	r.agent(0, true, [2]int64{1e9, 2e9})
+	r.agent(1, true, [2]int64{5e9, 6e9})
+	m := r.merge()
+	if a, b := m.widened[0], m.widened[1]; m.Apart != 1 || a.End < b.Start || b.End < a.Start {
+		t.Errorf("%d left out; judged as %+v and %+v", m.Apart, a, b)
+	}
+}
+
+// TestAnAgentsClockIsInItsHistory: what was compared before the work is there from the start.
+func TestAnAgentsClockIsInItsHistory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "0.history")
+	w, err := history.Create(path, history.Header{Run: "r", Workload: "w", Version: "v", Started: zero})
+	expect.NoError(t, err)
+	p := &agentRun{known: true, best: sample{At: zero - 1, Offset: 5, Error: 7}}
+	p.record(w, func() int64 { return 0 }, func() {})
+	expect.NoError(t, w.Close())
+	s := &source{path: path}
+	expect.NoError(t, s.scan())
+	if len(s.samples) != 1 || s.samples[0] != p.best {
+		t.Errorf("it has %+v", s.samples)
 	}
 }
 
