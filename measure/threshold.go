@@ -165,6 +165,10 @@ func (t Threshold) Judge(f Figures) ThresholdResult {
 		of = f.ByFaults[t.window] // empty of a run without faults
 	}
 	measured, ok := t.measure(&of)
+	if t.metric.arrivals != nil && !t.worst && of.Arrivals.Unserved > 0 {
+		t.withArrivals(&of, &out)
+		return out
+	}
 	if !ok {
 		out.Undecided = true
 		out.Missing = "nothing to measure it by: no such operations in the measured part"
@@ -182,9 +186,6 @@ func (t Threshold) Judge(f Figures) ThresholdResult {
 	out.AtLeast = t.metric.name == nameOutage && of.Outage.Open
 	if out.AtLeast && out.Kept != t.within(math.Inf(1)) { // the whole outage may be longer and decide otherwise
 		out.Kept, out.Undecided = false, true
-	}
-	if t.metric.arrivals != nil && !t.worst && of.Arrivals.Unserved > 0 {
-		t.withArrivals(&of, &out)
 	}
 	return out
 }
