@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"slices"
 	"strconv"
-	"strings"
 
 	"assay/application/wire"
 )
@@ -59,8 +58,8 @@ func (t *talk) Answer(b []byte, r *wire.Request) (n int, done bool) {
 		if !more {
 			done = t.take(content, end-n-headerSize, r)
 		}
-		if n = end; done {
-			return n, true
+		if n = end; done || r != nil && r.Asks {
+			return n, done
 		}
 	}
 	return n, false
@@ -79,6 +78,9 @@ func (t *talk) take(b []byte, length int, r *wire.Request) bool {
 		t.failed(b, r)
 		a.part = start
 		return true
+	}
+	if a.part == start && r != nil && r.Command == comFetch {
+		a.part = rows // of a cursor, whose columns were told before
 	}
 	switch a.part {
 	case start:
@@ -151,6 +153,9 @@ func (t *talk) takeLogin(b []byte, r *wire.Request) bool {
 	switch {
 	case b[0] == 0 || b[0] == errorPacket:
 		t.shift.Store(0)
+		if b[0] == 0 { // what another user had begun is rolled back
+			t.state.Store(uint32(wire.Idle))
+		}
 		t.ready.Store(true)
 		return r != nil
 	case bytes.Equal(b, []byte{moreAuthentication, fullAuthentication}):
@@ -217,6 +222,8 @@ func (t *talk) begins(b []byte, length int, r *wire.Request) bool {
 		}
 		return a.left == 0
 	case b[0] == infilePacket: // the file's data comes, and then the answer
+		t.infile.Store(true)
+		r.Asks = true
 		return false
 	case b[0] == 0, b[0] == eofPacket:
 		return t.ended(b, r)
@@ -241,25 +248,38 @@ func (t *talk) defined(status uint16) bool {
 	case a.behind && status&statusCursor == 0:
 		a.part = rows
 	default:
+		if status&statusCursor != 0 {
+			t.stands(status)
+		}
 		a.part = start
 		return true
 	}
 	return false
 }
 
-// keep enters a prepared statement.
+// stands keeps how the transaction does.
+func (t *talk) stands(status uint16) {
+	state := wire.Idle
+	if status&statusWithin != 0 {
+		state = wire.Within
+	}
+	t.state.Store(uint32(state))
+}
+
+// keep enters a prepared statement, and forget leaves it out where the server has refused it.
 func (t *talk) keep(id uint32, r *wire.Request, parameters int) {
-	if len(r.Statements) == 0 {
-		return
-	}
-	s := wire.EscapedStatements(strings.TrimPrefix(r.Statements[0].Shape, preparing))
-	if len(s) == 0 {
-		return
-	}
-	s[0].Values = r.Statements[0].Values
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.prepared[id], t.last = &prepared{statement: s[0], parameters: parameters}, id
+	if p := t.asked[r]; p != nil {
+		p.parameters, t.prepared[id] = parameters, p
+	}
+	delete(t.asked, r)
+}
+
+func (t *talk) forget(r *wire.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.asked, r)
 }
 
 // ended reads a packet that ends a result: OK, or EOF, which has the status alone.
@@ -278,11 +298,7 @@ func (t *talk) ended(b []byte, r *wire.Request) bool {
 			status = binary.LittleEndian.Uint16(rest[n+m:])
 		}
 	}
-	state := wire.Idle
-	if status&statusWithin != 0 {
-		state = wire.Within
-	}
-	t.state.Store(uint32(state))
+	t.stands(status)
 	if s := r.Answering(); s != nil {
 		s.Tag = strconv.FormatUint(changed, 10)
 		s.Closed = status&statusWithin == 0
@@ -311,6 +327,7 @@ func (t *talk) failed(b []byte, r *wire.Request) {
 	if len(b) < 3 {
 		return
 	}
+	t.forget(r)
 	code, s := binary.LittleEndian.Uint16(b[1:]), r.Answering()
 	commit := s != nil && s.Kind == wire.Commit
 	if code == codeDeadlock || commit {

@@ -1,12 +1,10 @@
 package mysql
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,9 +28,16 @@ type talk struct {
 	state        atomic.Uint32
 	reading      answer
 
+	// infile is true while a file's data is sent, and goesOn if the last packet goes on with the next.
+	infile atomic.Bool
+	goesOn bool
+
 	mu       sync.Mutex
 	prepared map[uint32]*prepared
-	last     uint32
+	// asked are the statements that the server was asked to prepare, and last is the last of them,
+	// which can be executed before the server has said its number.
+	asked    map[*wire.Request]*prepared
+	last     *prepared
 	scramble []byte // of the login
 }
 
@@ -40,7 +45,7 @@ type talk struct {
 type prepared struct {
 	statement  *wire.Statement
 	parameters int
-	types      []byte
+	types      []byte // one for each parameter
 }
 
 // The capabilities that change how bytes read, and those that nobody here uses.
@@ -64,6 +69,7 @@ const (
 	comPrepare     = 0x16
 	comExecute     = 0x17
 	comLongData    = 0x18
+	comFetch       = 0x1c
 	comCloseStmt   = 0x19
 	comBulk        = 0xfa
 	errorPacket    = 0xff
@@ -91,22 +97,28 @@ func (t *talk) Ask(text string, _ *wire.Request) *wire.Request {
 
 // Request implements wire.Talk.
 func (t *talk) Request(b []byte, full bool) (int, *wire.Request) {
-	if len(b) <= headerSize {
-		if len(b) == headerSize && size(b) == headerSize {
-			return headerSize, nil // an empty packet ends the data of a file
-		}
-		return 0, nil
-	}
-	n := size(b)
-	if n > len(b) && !full && (b[3] == 0 || !t.ready.Load()) {
-		return 0, nil
-	}
-	whole := b[headerSize:min(n, len(b))]
 	loggingIn := !t.ready.Load()
+	n, passes := 0, false // whatever it says
+	if len(b) >= headerSize {
+		n, passes = size(b), !loggingIn && (t.goesOn || t.infile.Load() || b[3] != 0)
+	}
+	if n == 0 || n > headerSize && len(b) == headerSize || n > len(b) && !full && !passes {
+		return 0, nil
+	}
+	goesOn := t.goesOn
+	t.goesOn = n == headerSize+maxPacket
+	whole := b[headerSize:min(n, len(b))]
 	if loggingIn {
 		b[3] -= byte(t.shift.Load())
 	}
 	switch {
+	case t.infile.Load(): // whose packets are more than there are numbers of packets
+		t.infile.Store(n > headerSize || goesOn) // an empty one ends it
+		return n, nil
+	case goesOn && !loggingIn:
+		return n, &wire.Request{Rest: true}
+	case n == headerSize: // no password
+		return n, nil
 	case loggingIn && t.capabilities.Load() == 0 && len(whole) == loginHead && binary.LittleEndian.Uint32(whole)&capTLS != 0:
 		t.shift.Store(1)
 		t.encrypted.Store(true)
@@ -116,7 +128,7 @@ func (t *talk) Request(b []byte, full bool) (int, *wire.Request) {
 		return n, nil
 	case loggingIn && t.wanted.Swap(false) && t.encrypted.Load() && t.server.TLS == nil:
 		return n, &wire.Request{Replaced: func(ctx context.Context) ([]byte, error) { return t.password(ctx, b[3], whole) }}
-	case loggingIn || b[3] != 0: // a login, data of a file, or more of a long packet
+	case loggingIn || b[3] != 0: // a login
 		return n, nil
 	}
 	return n, t.command(whole)
@@ -167,10 +179,7 @@ func (t *talk) command(b []byte) *wire.Request {
 	case comQuery:
 		r.Statements = wire.EscapedStatements(t.text(b[1:]))
 	case comPrepare:
-		for _, s := range wire.EscapedStatements(string(b[1:])) {
-			r.Statements = []*wire.Statement{{Shape: preparing + s.Shape, Values: s.Values, Kind: wire.Prepare}}
-			break
-		}
+		t.prepare(string(b[1:]), r)
 	case comExecute, comBulk:
 		r.Statements = []*wire.Statement{t.execute(b)}
 	case comChangeUser:
@@ -187,10 +196,24 @@ func (t *talk) text(b []byte) string {
 	if t.capabilities.Load()&capAttributes == 0 || len(b) < 2 {
 		return string(b)
 	}
-	if b[0] == 0 {
-		return string(b[2:])
+	return behindAttributes(b)
+}
+
+// prepare keeps a statement that the server is asked to.
+func (t *talk) prepare(text string, r *wire.Request) {
+	all := wire.EscapedStatements(text)
+	if len(all) == 0 {
+		return
 	}
-	return "a query with attributes"
+	s := all[0]
+	r.Statements = []*wire.Statement{{Shape: preparing + s.Shape, Values: s.Values, Kind: wire.Prepare}}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = &prepared{statement: s, parameters: placeholders(text)}
+	if t.asked == nil {
+		t.asked = map[*wire.Request]*prepared{}
+	}
+	t.asked[r] = t.last
 }
 
 func (t *talk) execute(b []byte) *wire.Statement {
@@ -201,92 +224,21 @@ func (t *talk) execute(b []byte) *wire.Statement {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id := binary.LittleEndian.Uint32(b[1:])
-	if id == lastPrepared {
-		id = t.last
-	}
 	of := t.prepared[id]
+	if id == lastPrepared {
+		of = t.last
+	}
 	if of == nil {
 		return s
 	}
 	s.Shape, s.Kind = of.statement.Shape, of.statement.Kind
 	s.Values = append([]string(nil), of.statement.Values...)
-	if b[0] == comBulk || t.capabilities.Load()&capAttributes != 0 {
+	if b[0] == comBulk {
 		s.Values = append(s.Values, wire.Shortened(fmt.Sprintf("%x", b[5:])))
 	} else if of.parameters > 0 {
-		s.Values = append(s.Values, of.values(b[10:])...)
+		s.Values = append(s.Values, of.values(b[10:], t.capabilities.Load()&capAttributes != 0)...)
 	}
 	return s
-}
-
-// values are the parameters as text.
-func (p *prepared) values(b []byte) (all []string) {
-	nulls := (p.parameters + 7) / 8
-	if len(b) <= nulls {
-		return nil
-	}
-	null, rest := b[:nulls], b[nulls+1:]
-	if b[nulls] == 1 {
-		if len(rest) < 2*p.parameters {
-			return nil
-		}
-		p.types = bytes.Clone(rest[:2*p.parameters])
-		rest = rest[2*p.parameters:]
-	}
-	for i := 0; i < min(p.parameters, len(p.types)/2, maxBindDisplay); i++ {
-		if null[i/8]>>(i%8)&1 == 1 {
-			all = append(all, "NULL")
-			continue
-		}
-		v, n := parameter(rest, p.types[2*i])
-		all, rest = append(all, v), rest[n:]
-	}
-	return all
-}
-
-// parameter is one value and how many bytes it takes.
-func parameter(b []byte, kind byte) (string, int) {
-	width := map[byte]int{1: 1, 2: 2, 13: 2, 3: 4, 4: 4, 9: 4, 5: 8, 8: 8, 6: 0}
-	if n, fixed := width[kind]; fixed {
-		if len(b) < n {
-			return "", len(b)
-		}
-		if kind == 5 {
-			return strconv.FormatFloat(math.Float64frombits(binary.LittleEndian.Uint64(b)), 'g', -1, 64), n
-		}
-		var v uint64
-		for i := n - 1; i >= 0; i-- {
-			v = v<<8 | uint64(b[i])
-		}
-		shift := 64 - 8*n
-		return strconv.FormatInt(int64(v<<shift)>>shift, 10), n
-	}
-	if kind == 7 || kind == 10 || kind == 11 || kind == 12 { // dates and times
-		n := 1 + int(first(b))
-		return fmt.Sprintf("%x", b[:min(n, len(b))]), min(n, len(b))
-	}
-	length, n := number(b)
-	end := min(n+int(min(length, uint64(len(b)))), len(b))
-	return wire.Shortened(string(b[n:end])), end
-}
-
-func first(b []byte) byte {
-	if len(b) == 0 {
-		return 0
-	}
-	return b[0]
-}
-
-// number is a number of a length of its own, and how many bytes that is.
-func number(b []byte) (uint64, int) {
-	n := map[byte]int{0xfc: 3, 0xfd: 4, 0xfe: 9}[first(b)]
-	if n == 0 || len(b) < n {
-		return uint64(first(b)), min(1, len(b))
-	}
-	var v uint64
-	for i := n - 1; i > 0; i-- {
-		v = v<<8 | uint64(b[i])
-	}
-	return v, n
 }
 
 // writes reports whether a statement changes rows.

@@ -110,11 +110,32 @@ func (l *link) answerFaulty(ctx context.Context, r *Request, part []byte, done b
 			l.recorder.touch()
 		}
 		l.show(ctx, part)
-	case done && r.fault.Action == AnswerSilent:
+	case done, r.Asks && r.tooMuch:
+		l.lose(r.fault)
+	case r.Asks: // else both sides would wait
+		l.show(ctx, append(r.withheld, part...))
+		r.Asks, r.withheld = false, nil
+	default:
+		r.withhold(part)
+	}
+}
+
+// lose ends what has the application wait for an answer that does not come.
+func (l *link) lose(f *Fault) {
+	if f.Action == AnswerSilent {
 		l.hush()
-	case done:
+	} else {
 		l.reset()
 	}
+}
+
+// withhold keeps a part of an answer, which is shown if the server asks for data behind it.
+func (r *Request) withhold(part []byte) {
+	if r.tooMuch = r.tooMuch || len(r.withheld)+len(part) > bufferSize; r.tooMuch {
+		r.withheld = nil
+		return
+	}
+	r.withheld = append(r.withheld, part...)
 }
 
 // refuse answers a connection by an error; false if that is not what the fault does.

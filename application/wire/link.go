@@ -115,15 +115,17 @@ func room(buffer []byte, held int, filled bool) []byte {
 func (l *link) fromApplication(ctx context.Context) {
 	buffer := make([]byte, firstSize)
 	held, coming := 0, 0
+	replaced := false // the last request, by one of assay's own
 	for {
 		n, err := l.app.Read(buffer[held:])
 		held += n
 		filled := held == len(buffer)
 		at, from, alive := 0, 0, true
 		for at < held && alive {
-			size, r := coming, (*Request)(nil)
-			if coming == 0 {
+			size, r, rest := coming, (*Request)(nil), coming > 0
+			if !rest {
 				size, r = l.talk.Request(buffer[at:held], at == 0 && filled && held >= bufferSize)
+				rest = r != nil && r.Rest
 			}
 			if size == 0 {
 				break
@@ -132,6 +134,12 @@ func (l *link) fromApplication(ctx context.Context) {
 			size -= coming
 			if r == nil || !r.Quiet {
 				l.recorder.touch()
+			}
+			if replaced = replaced && rest; replaced {
+				alive = l.pass(ctx, buffer[from:at])
+				at += size
+				from = at
+				continue
 			}
 			if r != nil && r.Encrypts {
 				alive = l.pass(ctx, buffer[from:at]) && l.encrypt(ctx, buffer[at+size:held])
@@ -144,10 +152,11 @@ func (l *link) fromApplication(ctx context.Context) {
 				from = at
 				continue
 			}
-			if r != nil && l.requested(r) {
+			if r != nil && !rest && l.requested(r) {
 				r.Bytes = buffer[at : at+size]
 				alive = l.pass(ctx, buffer[from:at]) && l.act(ctx, r)
 				from = at + size
+				replaced = r.fault != nil // one that was sent has none any more
 			}
 			at += size
 		}

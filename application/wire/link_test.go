@@ -40,6 +40,39 @@ func TestUntold(t *testing.T) {
 	}
 }
 
+// standingTalk says how a transaction stands.
+type standingTalk struct {
+	Talk
+	state *State
+}
+
+func (t standingTalk) State() State { return *t.state }
+
+// TestCleared has a request that is no statement end a transaction, as a pool's reset of a connection
+// does: what was in it is rolled back, and what comes next is another one.
+func TestCleared(t *testing.T) {
+	state := Within
+	l := &link{recorder: NewRecorder(), talk: standingTalk{state: &state}, places: map[string]string{}}
+	does := func(statements ...*Statement) {
+		r := &Request{Statements: statements}
+		l.requested(r)
+		l.finish(r)
+	}
+	does(&Statement{Shape: "INSERT INTO t VALUES (?)", Writes: true, Rows: 1})
+	does() // a look whether the server is there
+	state = Idle
+	does()
+	state = Within
+	does(&Statement{Shape: "INSERT INTO t VALUES (?)", Writes: true, Rows: 1})
+	state = Idle
+	does(&Statement{Shape: "COMMIT", Kind: Commit})
+	does()
+	all, _ := l.recorder.Transactions()
+	if len(all) != 2 || all[0].Outcome != RolledBack || !all[0].Told || all[1].Outcome != Committed || len(all[1].Statements) != 2 {
+		t.Errorf("%+v", all)
+	}
+}
+
 // TestOutcomes of a text of several statements.
 func TestOutcomes(t *testing.T) {
 	commit, failed := &Statement{Kind: Commit, Tag: "COMMIT"}, &Statement{Error: "42P01 it is not there"}

@@ -57,6 +57,9 @@ func (l *link) finish(r *Request) (last bool) {
 		}
 		return false
 	}
+	if len(r.Statements) == 0 {
+		l.cleared()
+	}
 	if len(r.Statements) == 0 || l.tx == nil && r.kind() == Prepare {
 		return false
 	}
@@ -89,6 +92,16 @@ func (l *link) enter(r *Request, alone, told bool) {
 		l.end(&Request{place: l.tx.Place}, told)
 	}
 	l.add(r, alone)
+}
+
+// cleared ends a transaction that the server has rolled back without a statement: a pool has reset the
+// connection, or has given it to another user.
+func (l *link) cleared() {
+	if l.tx == nil || l.tx.session != "" || l.talk.State() != Idle {
+		return
+	}
+	l.tx.Outcome = RolledBack
+	l.end(&Request{}, !l.dead && !l.silent)
 }
 
 // add has a request be of the transaction that is open, or of a new one.

@@ -168,6 +168,15 @@ type Request struct {
 	Encrypts bool
 	// Replaced makes what is passed on in its place; nil where it passes as it is.
 	Replaced func(context.Context) ([]byte, error)
+	// Rest is true of more bytes of the last request, in a message of their own.
+	Rest bool
+	// Asks is true of an answer whose last byte is the end of the server's asking for data: the
+	// application sends none before it has read that.
+	Asks bool
+	// withheld are the bytes of an answer that is not to come, and tooMuch is true if they were too
+	// many to keep.
+	withheld []byte
+	tooMuch  bool
 	// Moved is true once the answer says that another server takes writes: connections to this one
 	// are to end.
 	Moved bool
