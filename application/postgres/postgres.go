@@ -15,6 +15,7 @@ import (
 	"io"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -140,15 +141,28 @@ func (s *Server) Greet(ctx context.Context, app *wire.App) ([]byte, wire.Talk, e
 		if code != codeCancel {
 			return message, &talk{login: login(message)}, nil
 		}
-		server, err := s.Dial(ctx)
-		if err != nil {
-			return nil, nil, fmt.Errorf("the server, for a request to cancel: %w", err)
-		}
-		defer server.Close()
-		_, err = server.Write(message)
-		_, _ = io.Copy(io.Discard, server) // which closes when it is done
-		return nil, nil, err
+		return nil, nil, s.cancel(ctx, message)
 	}
+}
+
+// cancelTime bounds how long a server may take to read a request to cancel. One that is frozen, or has
+// gone without a farewell, never closes the connection.
+const cancelTime = 10 * time.Second
+
+// cancel hands a request to cancel over.
+func (s *Server) cancel(ctx context.Context, message []byte) error {
+	ctx, stop := context.WithTimeout(ctx, cancelTime)
+	defer stop()
+	server, err := s.Dial(ctx)
+	if err != nil {
+		return &wire.AwayError{Err: fmt.Errorf("the server, for a request to cancel: %w", err)}
+	}
+	defer server.Close()
+	closing := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer closing()
+	_, err = server.Write(message)
+	_, _ = io.Copy(io.Discard, server) // which closes when it is done
+	return err
 }
 
 // encrypt answers who asks for that: by TLS, and by nothing else.

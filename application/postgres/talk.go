@@ -45,14 +45,20 @@ type requests struct {
 	// taken is how much of what waits was taken already.
 	taken int
 	// batch are the statements since the last end of a request.
-	batch    []*wire.Statement
+	batch []*wire.Statement
+	// some is true if there were messages since then, and said if some of the statements have passed.
+	some, said bool
+	// synced is true if the last request ended by Sync, and copied if data of COPY has ended since.
+	synced, copied bool
+
 	parsed   string // the shape of what was prepared last
 	prepared map[string][]*wire.Statement
 	portals  map[string]*wire.Statement
 }
 
 // next is wire.Talk.Request. What comes before a Sync is held, so that something can be done in
-// the whole pipeline's place: the server answers none of it before.
+// the whole pipeline's place: the server answers none of it before, unless there is a Flush. A pipeline
+// of more bytes than are held passes in parts.
 func (q *requests) next(b []byte, full bool) (n int, r *wire.Request) {
 	for at := q.taken; ; {
 		q.taken = 0
@@ -64,12 +70,15 @@ func (q *requests) next(b []byte, full bool) (n int, r *wire.Request) {
 		at += size
 		switch message[0] {
 		case 'Q', 'S', 'F':
-			q.take(message)
-			return at, q.end()
+			if message[0] != 'S' {
+				q.take(message)
+			}
+			return at, q.end(message[0] == 'S')
 		case 'P', 'B', 'E', 'C', 'D':
 			q.take(message)
 		default: // a password, data of COPY, Flush, Terminate
-			return at, nil
+			q.copied = q.copied || message[0] == 'c' || message[0] == 'f'
+			return at, q.opened()
 		}
 	}
 }
@@ -78,31 +87,47 @@ func (q *requests) next(b []byte, full bool) (n int, r *wire.Request) {
 func (q *requests) part(b []byte, at, size int, full bool) (int, *wire.Request) {
 	switch {
 	case at > 0 && (full || size > 0 && b[at] == 'd'):
-		return at, nil
+		return at, q.opened()
 	case size == 0 || !full && b[at] != 'd':
 		q.taken = at
 		return 0, nil
 	}
-	q.take(b)
-	if b[0] != 'Q' && b[0] != 'F' {
-		return size, nil
+	switch b[0] {
+	case 'Q', 'F':
+		q.take(b)
+		return size, q.end(false)
+	case 'P', 'B', 'E', 'C', 'D':
+		q.take(b)
+		return size, q.opened()
 	}
-	return size, q.end()
+	return size, nil
 }
 
-// end is the request that ends here.
-func (q *requests) end() *wire.Request {
-	r := &wire.Request{Statements: q.batch}
-	if len(q.batch) == 0 && q.parsed != "" {
+// end is the request that ends here, by Sync or not. The server passes over a Sync while it takes data,
+// and clients send another one behind that (manual 18, "COPY Operations").
+func (q *requests) end(sync bool) *wire.Request {
+	r := &wire.Request{Statements: q.batch, Follows: sync && q.synced && q.copied && !q.some}
+	if len(q.batch) == 0 && q.parsed != "" && !q.said {
 		r.Statements = []*wire.Statement{{Shape: "prepare: " + q.parsed, Kind: wire.Prepare}}
 	}
-	q.batch, q.parsed = nil, ""
+	q.batch, q.parsed, q.some, q.said, q.synced, q.copied = nil, "", false, false, sync, false
+	return r
+}
+
+// opened is what passes of a pipeline before its end; nil if there is none.
+func (q *requests) opened() *wire.Request {
+	if !q.some {
+		return nil
+	}
+	r := &wire.Request{Statements: q.batch, Open: true}
+	q.batch, q.said = nil, q.said || len(q.batch) > 0
 	return r
 }
 
 // take keeps what a message says.
 func (q *requests) take(message []byte) {
 	m := fields(message[headerSize:])
+	q.some = true
 	switch message[0] {
 	case 'Q':
 		q.batch = append(q.batch, wire.Statements(m.text())...)
@@ -233,7 +258,8 @@ func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
 		if kind == 'D' {
 			rows = r.Answering().Keeps()
 		}
-		told := kind == 'C' || kind == 'E' || kind == 'N' || kind == 'Z' || kind == 'R' || rows != nil
+		asks := kind == 'G' || kind == 'W'
+		told := asks || kind == 'C' || kind == 'E' || kind == 'N' || kind == 'Z' || kind == 'R' || rows != nil
 		switch {
 		case !whole && told && size < wire.MaxTold:
 			return n, false
@@ -258,6 +284,10 @@ func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
 		n += size
 		if kind == 'Z' {
 			return n, true
+		}
+		if asks && r != nil {
+			r.Asks = true
+			return n, false
 		}
 	}
 	return n, false

@@ -13,6 +13,11 @@ func (f *Fault) before() bool {
 	return f.Action != AnswerLost && f.Action != AnswerSilent && f.delay() == 0
 }
 
+// replaces reports whether something else is sent in the request's place.
+func (f *Fault) replaces() bool {
+	return f != nil && (f.Action == GiveDeadlock || f.Action == GiveSerialization || f.Action == Standby)
+}
+
 // act does something in place of passing a request on. It reports whether the connection goes
 // on.
 func (l *link) act(ctx context.Context, r *Request) bool {
@@ -22,7 +27,9 @@ func (l *link) act(ctx context.Context, r *Request) bool {
 	case action == GiveDeadlock, action == GiveSerialization, action == Standby && readOnly != "":
 	default: // it does not reach the server
 		l.mu.Lock()
-		l.add(r, true)
+		if r.Open = r.parted; !r.parted { // else it is in the queue
+			l.add(r, true)
+		}
 		l.mu.Unlock()
 	}
 	switch r.fault.Action {

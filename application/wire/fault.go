@@ -131,6 +131,9 @@ func (l *link) shapes(r *Request, kind Kind) (all []string) {
 			all = l.tx.Shapes()
 		}
 		for _, q := range l.queue {
+			if q == r {
+				continue
+			}
 			for _, s := range q.Statements {
 				if s.Kind == Other {
 					all = append(all, s.Shape)

@@ -28,6 +28,7 @@ type link struct {
 	fault *Fault
 	// queue are the requests that the server has not answered, the oldest first.
 	queue []*Request
+	open  *Request // whose end has not come; the goroutine that reads requests has it
 	tx    *Transaction
 	// places are the names of those that were met.
 	places map[string]string
@@ -152,6 +153,9 @@ func (l *link) fromApplication(ctx context.Context) {
 				from = at
 				continue
 			}
+			if r != nil && !rest {
+				r = l.joined(r)
+			}
 			if r != nil && !rest && l.requested(r) {
 				r.Bytes = buffer[at : at+size]
 				alive = l.pass(ctx, buffer[from:at]) && l.act(ctx, r)
@@ -225,7 +229,7 @@ func (l *link) fromServer(ctx context.Context) {
 		held += n
 		at, from := 0, 0
 		for at < held {
-			r := l.head()
+			r, altered := l.head()
 			size := coming
 			if coming == 0 {
 				size, last = l.talk.Answer(buffer[at:held], r)
@@ -240,10 +244,16 @@ func (l *link) fromServer(ctx context.Context) {
 				l.recorder.touch()
 			}
 			at += size
-			if r != nil && (r.own || r.fault != nil) {
+			if r != nil && r.Asks {
+				r.fed = true
+			}
+			if altered {
 				l.tell(ctx, buffer[from:at-size])
 				l.answerFaulty(ctx, r, buffer[at-size:at], done)
 				from = at
+			}
+			if r != nil {
+				r.Asks = false
 			}
 			if done && r != nil && l.finish(r) {
 				l.tell(ctx, buffer[from:at])
@@ -267,18 +277,61 @@ func (l *link) fromServer(ctx context.Context) {
 	}
 }
 
-func (l *link) head() *Request {
+// head is the request that is answered now, nil if there is none; altered is true if its answer does not
+// pass as it is.
+func (l *link) head() (r *Request, altered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.queue) == 0 {
-		return nil
+		return nil, false
 	}
-	return l.queue[0]
+	r = l.queue[0]
+	return r, r.own || r.fault != nil
+}
+
+// joined is the request that r is a part of, with what has come of it.
+func (l *link) joined(r *Request) *Request {
+	whole, now := l.open, l.recorder.Now()
+	for _, s := range r.Statements {
+		s.Sent, s.Answer = now, l.recorder.answer()
+	}
+	switch {
+	case whole == nil && r.Open:
+		l.open, r.joining = r, &sync.Mutex{}
+		return r
+	case whole == nil:
+		return r
+	case !r.Open:
+		l.open = nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	whole.joining.Lock()
+	defer whole.joining.Unlock()
+	whole.Statements = append(whole.Statements, r.Statements...)
+	whole.Open, whole.parted = r.Open, true
+	return whole
+}
+
+// enqueue has a request wait for its answer. l.mu is held.
+func (l *link) enqueue(r *Request) {
+	if !r.queued {
+		r.queued = true
+		l.queue = append(l.queue, r)
+	}
+}
+
+// dequeue takes out the one that is answered. l.mu is held.
+func (l *link) dequeue(r *Request) {
+	l.queue = l.queue[1:]
+	if r.fed && len(l.queue) > 0 && l.queue[0].Follows {
+		l.queue = l.queue[1:]
+	}
 }
 
 // watches reports whether a library waits there for the server to change.
 func (l *link) watches() bool {
-	head := l.head()
+	head, _ := l.head()
 	return head != nil && head.Quiet
 }
 

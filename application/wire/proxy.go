@@ -74,6 +74,14 @@ func (p *Proxy) Tolerate(away bool) {
 	p.away = away
 }
 
+// tolerates reports whether an error says that the server is away, which it may be.
+func (p *Proxy) tolerates(err error) bool {
+	_, is := errors.AsType[*AwayError](err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return is && p.away
+}
+
 // Arm sets what is done next, in the recording that goes on; nil for nothing.
 func (p *Proxy) Arm(fault *Fault) {
 	p.mu.Lock()
@@ -180,7 +188,7 @@ func (p *Proxy) serve(conn net.Conn) {
 	}()
 	defer l.contain()
 	first, talk, err := p.protocol.Greet(p.ctx, app)
-	if err != nil && !left(err) {
+	if err != nil && !left(err) && !p.tolerates(err) {
 		l.recorder.Fail(err)
 	}
 	if err != nil || talk == nil {

@@ -74,6 +74,12 @@ func (s *scanner) step() {
 	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 		s.space = true
 		s.at++
+	case s.escaped && (c == '#' || strings.HasPrefix(rest, "--") && len(rest) > 2 && rest[2] > ' '):
+		if c == '#' {
+			s.jump(rest, "\n", 0)
+		} else { // two signs
+			s.copy(1)
+		}
 	case strings.HasPrefix(rest, "--"):
 		s.jump(rest, "\n", 0)
 	case strings.HasPrefix(rest, "/*"):

@@ -38,10 +38,11 @@ func TestStatements(t *testing.T) {
 // TestEscapedStatements have texts in which a backslash escapes, and in double quotes.
 func TestEscapedStatements(t *testing.T) {
 	for text, want := range map[string][]string{
-		`INSERT INTO t VALUES ('it\'s; so', "x", 7); COMMIT`: {"INSERT INTO t VALUES (? ...)", `'it\'s; so'`, "'x'", "7", "COMMIT"},
-		`UPDATE t SET a = "say ""it's""" WHERE b = "\""`:     {"UPDATE t SET a = ? WHERE b = ?", `'say "it''s"'`, `'\"'`},
-		`CREATE USER me IDENTIFIED BY "hunter2"`:             {"CREATE USER me IDENTIFIED BY ?"},
-		`SELECT a$$b FROM t WHERE c = 'ends never\'`:         {"SELECT a$$b FROM t WHERE c = ?", `'ends never\'`},
+		`INSERT INTO t VALUES ('it\'s; so', "x", 7); COMMIT`:     {"INSERT INTO t VALUES (? ...)", `'it\'s; so'`, "'x'", "7", "COMMIT"},
+		`UPDATE t SET a = "say ""it's""" WHERE b = "\""`:         {"UPDATE t SET a = ? WHERE b = ?", `'say "it''s"'`, `'\"'`},
+		`CREATE USER me IDENTIFIED BY "hunter2"`:                 {"CREATE USER me IDENTIFIED BY ?"},
+		"# it's\nUPDATE t SET a = 5--3 -- so's this\n, b = c--d": {"UPDATE t SET a = ?--? , b = c--d", "5", "3"},
+		`SELECT a$$b FROM t WHERE c = 'ends never\'`:             {"SELECT a$$b FROM t WHERE c = ?", `'ends never\'`},
 	} {
 		var got []string
 		for _, s := range EscapedStatements(text) {

@@ -7,9 +7,8 @@ func (l *link) requested(r *Request) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.recorder.Now()
-	r.sent = now
-	for _, s := range r.Statements {
-		s.Sent, s.Answer = now, l.recorder.answer()
+	if !r.queued {
+		r.sent = now
 	}
 	if r.Session != "" {
 		l.tx = l.recorder.adopt(r.Session, l.number)
@@ -20,23 +19,23 @@ func (l *link) requested(r *Request) bool {
 	if l.tx != nil && len(l.queue) == 0 && l.tx.answered > 0 {
 		l.tx.Idle += now - l.tx.answered
 	}
-	if len(r.Statements) == 0 {
-		l.queue = append(l.queue, r)
+	if len(r.Statements) == 0 || r.Open {
+		l.enqueue(r)
 		return false
 	}
 	kind := r.kind()
 	shapes := l.shapes(r, kind)
 	r.place = l.placeOf(shapes)
 	l.recorder.came(r.place, kind, l.tx != nil || len(l.queue) > 0, func() []string { return shapes })
-	if l.fault.meets(r.place, kind, func() string { return strings.Join(shapes, "\n") }, now, l.number) {
+	if !(r.parted && l.fault.replaces()) && l.fault.meets(r.place, kind, func() string { return strings.Join(shapes, "\n") }, now, l.number) {
 		r.fault = l.fault
 		if !r.fault.before() { // and the answer is what it is about
-			l.queue = append(l.queue, r)
+			l.enqueue(r)
 			return false
 		}
 		return true
 	}
-	l.queue = append(l.queue, r)
+	l.enqueue(r)
 	return false
 }
 
@@ -46,7 +45,7 @@ func (l *link) finish(r *Request) (last bool) {
 	defer l.mu.Unlock()
 	defer func() { last = l.dead && len(l.queue) == 0 }()
 	now := l.recorder.Now()
-	l.queue = l.queue[1:]
+	l.dequeue(r)
 	for _, s := range r.Statements {
 		s.Answered = now
 	}
@@ -177,7 +176,8 @@ func (l *link) over() {
 			l.tx.Outcome = outcomeOf(part)
 			l.end(part, false)
 		}
-		if l.add(r, true); prepares(r.Statements) != "" {
+		// Of one whose end was not sent the server commits nothing.
+		if l.add(r, !r.Open); prepares(r.Statements) != "" {
 			l.tx.session = prepares(r.Statements)
 		} else if !l.tx.Alone && r.kind() != Commit {
 			continue

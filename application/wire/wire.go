@@ -10,6 +10,7 @@ package wire
 import (
 	"context"
 	"net"
+	"sync"
 	"time"
 )
 
@@ -71,6 +72,13 @@ type LoginError struct{ Err error }
 
 func (e *LoginError) Error() string { return e.Err.Error() }
 func (e *LoginError) Unwrap() error { return e.Err }
+
+// AwayError means that the server could not be reached for something that an application asks of it by
+// a connection of its own.
+type AwayError struct{ Err error }
+
+func (e *AwayError) Error() string { return e.Err.Error() }
+func (e *AwayError) Unwrap() error { return e.Err }
 
 // Code is what a server says is wrong.
 type Code uint8
@@ -168,6 +176,14 @@ type Request struct {
 	Encrypts bool
 	// Replaced makes what is passed on in its place; nil where it passes as it is.
 	Replaced func(context.Context) ([]byte, error)
+	// Open is true of a part that passes, and may be answered, before the request's end is there. The
+	// parts are one request, whose end is the first that is not open; parted is true of it then.
+	Open, parted bool
+	queued       bool
+	joining      *sync.Mutex // of Statements, while it is open; nil of one that never was
+	// Follows is true of one that has no answer of its own where the server took data for the request
+	// before, and fed is true where it did.
+	Follows, fed bool
 	// Rest is true of more bytes of the last request, in a message of their own.
 	Rest bool
 	// Asks is true of an answer whose last byte is the end of the server's asking for data: the
@@ -184,10 +200,22 @@ type Request struct {
 
 // Answering is the statement that is answered now; nil where there is none.
 func (r *Request) Answering() *Statement {
-	if r == nil || r.next >= len(r.Statements) {
+	if r == nil {
 		return nil
 	}
-	return r.Statements[r.next]
+	if all := r.so(); r.next < len(all) {
+		return all[r.next]
+	}
+	return nil
+}
+
+// so are the statements that have come so far.
+func (r *Request) so() []*Statement {
+	if r.joining != nil {
+		r.joining.Lock()
+		defer r.joining.Unlock()
+	}
+	return r.Statements
 }
 
 // Answered goes on to the next statement.
@@ -199,8 +227,11 @@ func (r *Request) Answered() {
 
 // Doubt enters that the statement that is answered now is doubtful, or the last one.
 func (r *Request) Doubt() {
-	if r != nil && len(r.Statements) > 0 {
-		r.Statements[min(r.next, len(r.Statements)-1)].Doubtful = true
+	if r == nil {
+		return
+	}
+	if all := r.so(); len(all) > 0 {
+		all[min(r.next, len(all)-1)].Doubtful = true
 	}
 }
 
