@@ -80,7 +80,7 @@ func (c *Client) CreateChaos(ctx context.Context, kind, namespace string, mark M
 	if err == nil {
 		return &Chaos{client: c, object: made}, nil
 	}
-	if refused := apierrors.APIStatus(nil); errors.As(err, &refused) {
+	if !passing(err) {
 		return nil, &AccessError{Doing: "create " + kind, Err: err}
 	}
 	return &Chaos{client: c, object: o}, &AccessError{Doing: "create " + kind, Err: err}
@@ -147,16 +147,12 @@ func (c *Chaos) Remove(ctx context.Context, within time.Duration) (forced string
 	if uid != "" { // its name is ours alone where nobody has answered
 		same.UID = &uid
 	}
-	err = access.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &same})
-	if apierrors.IsNotFound(err) {
-		return "", nil
-	}
-	if err != nil {
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if err := remove(bounded, access, name, metav1.DeleteOptions{Preconditions: &same}); err != nil {
 		return "", &AccessError{Doing: "delete " + c.String(), Err: err}
 	}
-	bounded, cancel := context.WithTimeout(ctx, within)
 	last, err := awaitGone(bounded, access, c.object)
-	cancel()
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		return "", err
 	}

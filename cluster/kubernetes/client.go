@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -133,12 +134,33 @@ func ParseTarget(text string) (Target, error) {
 
 func (t Target) String() string { return t.Namespace + "/" + t.Selector }
 
+// await looks again and again, also where the API server or the way to it failed for a moment, until
+// ctx ends.
 func await(ctx context.Context, look wait.ConditionWithContextFunc) error {
-	err := wait.PollUntilContextCancel(ctx, pollEvery, true, look)
+	var failed error
+	err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(ctx context.Context) (done bool, err error) {
+		if done, err = look(ctx); err != nil && passing(err) {
+			failed, err = err, nil
+		} else {
+			failed = nil
+		}
+		return done, err
+	})
 	if err != nil && ctx.Err() != nil { // the look was cut by that
-		return ctx.Err()
+		return errors.Join(ctx.Err(), failed)
 	}
 	return err
+}
+
+// passing reports whether the same request may succeed a moment later. What it asked may be done all
+// the same: an API server says 500 or 504, too, if its store's answer came too late.
+func passing(err error) bool {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+		code := status.Status().Code
+		return code >= http.StatusInternalServerError || code == http.StatusRequestTimeout || code == http.StatusTooManyRequests
+	}
+	_, unanswered := errors.AsType[*url.Error](err)
+	return unanswered
 }
 
 // awaitGone returns the last state of the object.

@@ -121,8 +121,11 @@ func (c *Client) Apply(ctx context.Context, file string, mark Mark) (*Applied, e
 // refuseOthers refuses another run's object. A missing kind may come with the manifest.
 func (c *Client) refuseOthers(ctx context.Context, o *unstructured.Unstructured, mark Mark) error {
 	k, err := c.kindOf(ctx, o)
-	if err != nil {
+	if _, missing := errors.AsType[*kindError](err); missing {
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	there, err := c.in(k.GroupVersionResource, c.namespaceOf(k, o)).Get(ctx, o.GetName(), metav1.GetOptions{})
 	switch {
@@ -156,7 +159,14 @@ func (c *Client) kindOf(ctx context.Context, o *unstructured.Unstructured) (kind
 			return k, nil
 		}
 	}
-	return kind{}, fmt.Errorf("the cluster has no kind %s in %s; install the operator that brings it", o.GetKind(), o.GetAPIVersion())
+	return kind{}, &kindError{kind: o.GetKind(), version: o.GetAPIVersion()}
+}
+
+// kindError means that the cluster has no such kind.
+type kindError struct{ kind, version string }
+
+func (e *kindError) Error() string {
+	return fmt.Sprintf("the cluster has no kind %s in %s; install the operator that brings it", e.kind, e.version)
 }
 
 func (a *Applied) apply(ctx context.Context, o *unstructured.Unstructured, mark Mark) error {
@@ -179,7 +189,7 @@ func (a *Applied) apply(ctx context.Context, o *unstructured.Unstructured, mark 
 	mark.put(o)
 	made, err := a.client.in(k.GroupVersionResource, o.GetNamespace()).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "assay"})
 	if err != nil {
-		if refused := apierrors.APIStatus(nil); !errors.As(err, &refused) { // it may be there all the same
+		if passing(err) { // it may be there all the same
 			a.objects = append(a.objects, applied{o, k.GroupVersionResource})
 		}
 		return &AccessError{Doing: "apply", Err: err}

@@ -148,23 +148,52 @@ func (l Leftover) Remove(ctx context.Context, within time.Duration) (forced stri
 	return "", l.client.removeObject(ctx, l.resource, l.object, within)
 }
 
+// removeObject deletes an object with our label and waits until it is gone. One without a UID was
+// applied without an answer: if it is there without our label, another has made it since.
 func (c *Client) removeObject(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured, within time.Duration) error {
+	what := o.GetKind() + " " + o.GetName()
+	access := c.in(resource, o.GetNamespace())
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if o.GetUID() == "" {
+		there := o
+		err := await(bounded, func(ctx context.Context) (done bool, err error) {
+			there, err = access.Get(ctx, o.GetName(), metav1.GetOptions{})
+			return err == nil, err
+		})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return &AccessError{Doing: "look for " + what, Err: err}
+		case there.GetLabels()[LabelRun] != o.GetLabels()[LabelRun]:
+			return nil
+		}
+		o = there
+	}
 	uid := o.GetUID()
 	propagation := metav1.DeletePropagationBackground
 	if group := o.GroupVersionKind().Group; group != "" && !strings.HasSuffix(group, ".k8s.io") { // it may own pods
 		propagation = metav1.DeletePropagationForeground
 	}
-	access := c.in(resource, o.GetNamespace())
-	err := access.Delete(ctx, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &propagation, Preconditions: &metav1.Preconditions{UID: &uid}})
-	what := o.GetKind() + " " + o.GetName()
-	if err != nil && !apierrors.IsNotFound(err) {
+	err := remove(bounded, access, o.GetName(), metav1.DeleteOptions{PropagationPolicy: &propagation, Preconditions: &metav1.Preconditions{UID: &uid}})
+	if err != nil {
 		return &AccessError{Doing: "delete " + what, Err: err}
 	}
-	bounded, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
 	last, err := awaitGone(bounded, access, o)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fmt.Errorf("kubernetes: %s is being deleted and not gone after %v (finalizers %v); its operator, or kubectl describe, says why", what, within, last.GetFinalizers())
 	}
 	return err
+}
+
+// remove asks for a deletion until the API server has answered that, or ctx ends.
+func remove(ctx context.Context, access dynamic.ResourceInterface, name string, options metav1.DeleteOptions) error {
+	return await(ctx, func(ctx context.Context) (bool, error) {
+		err := access.Delete(ctx, name, options)
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
+		return err == nil, err
+	})
 }

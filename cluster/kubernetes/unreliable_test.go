@@ -1,0 +1,104 @@
+package kubernetes
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"assay/cluster/kubernetes/kubernetestest"
+	"assay/internal/expect"
+)
+
+// unreliable answers requests of some methods with a failure, once each. done says whether the API
+// server has carried them out.
+type unreliable struct {
+	next   http.RoundTripper
+	done   bool
+	failed map[string]*atomic.Bool
+}
+
+func (u *unreliable) RoundTrip(r *http.Request) (*http.Response, error) {
+	once := u.failed[r.Method]
+	if once == nil || once.Swap(true) {
+		return u.next.RoundTrip(r)
+	}
+	if u.done {
+		answer, err := u.next.RoundTrip(r)
+		if err != nil {
+			return answer, err
+		}
+		if err := answer.Body.Close(); err != nil {
+			return nil, err
+		}
+	}
+	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"etcdserver: request timed out","code":500}`
+	return &http.Response{StatusCode: http.StatusInternalServerError, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
+}
+
+// through is a client whose first request of each method fails.
+func through(t *testing.T, c *Client, done bool, methods ...string) *Client {
+	t.Helper()
+	config := rest.CopyConfig(c.config)
+	u := &unreliable{done: done, failed: map[string]*atomic.Bool{}}
+	for _, m := range methods {
+		u.failed[m] = &atomic.Bool{}
+	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { u.next = next; return u })
+	unreliable, err := newClient(config, c.Namespace)
+	expect.NoError(t, err)
+	return unreliable
+}
+
+// TestAnswersThatFail: an API server that says 500 may have done what it was asked. What exists
+// already is not taken over, what came to be is removed, and what failed once is asked again.
+func TestAnswersThatFail(t *testing.T) {
+	expect.NoError(t, api.Namespace(t.Context(), "unreliable"))
+	c := connect(t, kubernetestest.Admin, "unreliable")
+	file := manifest(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n")
+	settings := c.in(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "unreliable")
+	left := func() int {
+		t.Helper()
+		all, _, err := c.Leftovers(t.Context(), "unreliable")
+		expect.NoError(t, err)
+		return len(all)
+	}
+
+	applied, err := through(t, c, true, http.MethodPatch).Apply(t.Context(), file, NewMark("0badcafe"))
+	if err == nil || left() != 1 {
+		t.Fatalf("an apply without an answer gives %v and %d objects", err, left())
+	}
+	applied.client = through(t, c, false, http.MethodGet, http.MethodDelete)
+	if err := applied.Remove(t.Context(), time.Minute); err != nil || left() != 0 {
+		t.Errorf("its removal gives %v and leaves %d objects", err, left())
+	}
+
+	whole, err := c.Apply(t.Context(), file, NewMark("00000001"))
+	expect.NoError(t, err)
+	if again, err := through(t, c, false, http.MethodGet).Apply(t.Context(), file, NewMark("0badcafe")); err == nil || len(again.objects) != 0 {
+		t.Errorf("behind a failed look another's object is taken over: %v", err)
+	}
+	applied.client = c
+	expect.NoError(t, applied.Remove(t.Context(), time.Minute))
+	if _, err := settings.Get(t.Context(), "settings", metav1.GetOptions{}); err != nil {
+		t.Errorf("an object that another made since: %v", err)
+	}
+	expect.NoError(t, whole.Remove(t.Context(), time.Minute))
+
+	chaos, err := through(t, c, true, http.MethodPost).CreateChaos(t.Context(), "NetworkChaos", "unreliable", NewMark("0badcafe"), map[string]any{
+		"action": "partition", "mode": "all", "selector": map[string]any{"namespaces": []any{"unreliable"}}})
+	if err == nil || chaos == nil || left() != 1 {
+		t.Fatalf("a creation without an answer gives %v, %v", chaos, err)
+	}
+	chaos.client = through(t, c, false, http.MethodGet, http.MethodDelete)
+	if _, err := chaos.Remove(t.Context(), time.Minute); err != nil || left() != 0 {
+		t.Errorf("its removal gives %v and leaves %d objects", err, left())
+	}
+}
