@@ -26,13 +26,13 @@ type Tap struct {
 	mu          sync.Mutex
 	connections []*connection
 	running     sync.WaitGroup
-	copying  sync.WaitGroup // of the connections
+	copying     sync.WaitGroup // of the connections
 }
 
 // connection has the bytes of both ways. The server may have ended it before the client did: what the
 // client sends then need not arrive.
 type connection struct {
-	up, down              bytes.Buffer
+	up, down                bytes.Buffer
 	clientLeft, serverFirst atomic.Bool
 }
 
