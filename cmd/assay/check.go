@@ -224,9 +224,9 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 		err = history.Text(out, report.TextOptions{Width: textWidth(out), Explain: f.Explain})
 	}
 	if err != nil {
-		return fmt.Errorf("print the answer: %w", err)
+		err = fmt.Errorf("print the answer: %w", err)
 	}
-	return f.pipeline.finish(out, answer{name: "assay check", suites: []junit.Suite{history.Tests()}, summary: history.Summary}, exitError(history.Exit()))
+	return f.pipeline.finish(out, answer{name: "assay check", suites: []junit.Suite{history.Tests()}, summary: history.Summary}, errors.Join(err, exitError(history.Exit())))
 }
 
 // alone refuses other arguments beside a flag that judges nothing.

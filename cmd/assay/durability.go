@@ -71,26 +71,33 @@ func (f *durabilityFlags) run(cmd *cobra.Command, version string) error {
 	err := powercuts.Try(cmd.Context(), f.scenario, runner.Options{Version: version, Servers: f.servers, Out: f.out, Progress: progress},
 		func(t powercuts.Trial) { trials = append(trials, t) })
 	progress.close()
-	out := cmd.OutOrStdout()
-	if err != nil {
-		return f.pipeline.failed(out, "durability", err)
+	return f.show(cmd.OutOrStdout(), trials, unfinished(err))
+}
+
+// show prints the trials, which an error may have ended early, and returns that error and the
+// gravest trial's.
+func (f *durabilityFlags) show(out io.Writer, trials []powercuts.Trial, ended error) error {
+	if ended != nil && len(trials) == 0 {
+		return f.pipeline.failed(out, "durability", ended)
 	}
+	var err error
 	if !f.pipeline.printed() {
 		err = f.print(out, "trials", trials, func() string { return trialsMarkdown(trials) }, func() string { return trialsText(trials) })
 	}
-	if err != nil {
-		return err
-	}
 	code := exitValid
 	for _, t := range trials {
-		switch {
-		case t.Verdict == check.Violated.String():
-			code = exitViolated
-		case t.Verdict == check.Unknown.String() && code == exitValid:
-			code = exitNoVerdict
+		switch t.Verdict {
+		case check.Violated.String():
+			code = graver(code, exitViolated)
+		case check.Unknown.String():
+			code = graver(code, exitNoVerdict)
 		}
 	}
-	return f.pipeline.finish(out, ofTrials(f.scenario.Cluster, trials), exitError(code))
+	a := ofTrials(f.scenario.Cluster, trials)
+	if ended != nil {
+		a.suites = append(a.suites, report.NotMade("durability", "", textOf(ended)))
+	}
+	return f.pipeline.finish(out, a, errors.Join(ended, err, exitError(code)))
 }
 
 // ofTrials has a case for each power cut.

@@ -53,16 +53,64 @@ type resultError struct{ code int }
 
 func (e resultError) Error() string { return fmt.Sprintf("exit %d", e.code) }
 
-// exitCode prints an error that was not shown yet, and returns its code.
+// cutError is work that was interrupted before its verdict.
+type cutError struct{ error }
+
+func (e cutError) Unwrap() error { return e.error }
+
+// unfinished makes an interruption a cutError, and returns other errors as they are.
+func unfinished(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return cutError{err}
+	}
+	return err
+}
+
+// exitCode prints what was not shown yet, and returns the gravest code. An error beside a result,
+// such as a file that could not be written, takes no violation away.
 func exitCode(err error, stderr io.Writer) int {
-	if err == nil {
-		return exitValid
+	code := exitValid
+	unshown := without(err, func(e error) bool {
+		shown, is := errors.AsType[resultError](e)
+		if is {
+			code = graver(code, shown.code)
+		}
+		return is
+	})
+	if unshown != nil {
+		fmt.Fprintf(stderr, "assay: %s\n", textOf(unshown))
+		code = graver(code, codeOf(unshown))
 	}
-	if shown, is := errors.AsType[resultError](err); is {
-		return shown.code
+	return code
+}
+
+// without leaves out the errors of errors.Join, at any depth, that drop names.
+func without(err error, drop func(error) bool) error {
+	joined, is := err.(interface{ Unwrap() []error }) //nolint:errorlint // the join itself, not one within another error
+	switch {
+	case err == nil:
+		return nil
+	case is && errors.Join(joined.Unwrap()...).Error() == err.Error(): // and not the several of fmt.Errorf
+		var kept []error
+		for _, part := range joined.Unwrap() {
+			kept = append(kept, without(part, drop))
+		}
+		return errors.Join(kept...)
+	case drop(err):
+		return nil
 	}
-	fmt.Fprintf(stderr, "assay: %s\n", textOf(err))
-	return codeOf(err)
+	return err
+}
+
+// graver is the graver of two codes. Nothing takes back a proven violation; then come work that
+// could not be done, no verdict, a missed threshold and a mistake of the user's.
+func graver(a, b int) int {
+	for _, code := range []int{exitInterrupted, exitViolated, exitCannotRun, exitNoVerdict, exitThreshold, exitUsage} {
+		if a == code || b == code {
+			return code
+		}
+	}
+	return exitValid
 }
 
 // textOf is an error as users read it, with "interrupted" in place of Go's words.
@@ -90,7 +138,7 @@ func isA[E error](err error) bool {
 }
 
 func codeOf(err error) int {
-	if isA[*runner.InterruptedError](err) || isA[*histories.InterruptedError](err) || isA[*runner.NothingError](err) {
+	if isA[cutError](err) || isA[*runner.InterruptedError](err) || isA[*histories.InterruptedError](err) || isA[*runner.NothingError](err) {
 		return exitNoVerdict // it could run, and was not let, or there is nothing to show
 	}
 	if keeper, is := errors.AsType[keeperError](err); is {

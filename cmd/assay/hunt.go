@@ -98,23 +98,26 @@ func (f *huntFlags) run(cmd *cobra.Command, version string) error {
 	ground := &hunt.Servers{HealWithin: f.healWithin, Run: runner.Options{Version: version, Servers: f.servers, Progress: silence{io.Discard}},
 		Wanted: hunt.Space{Spec: spec, Workloads: state.Workloads, Options: state.Options, Longest: max(f.length/4, 3*time.Second)}}
 	err = hunt.Go(cmd.Context(), state, ground, hunt.Options{Folder: folder, For: f.length, ShrinkFor: f.shrinkFor, Findings: f.findings, Tell: tell})
-	if err := errors.Join(err, ground.Close()); err != nil {
-		return err
+	closed := ground.Close()
+	if err == nil || state.Violated() { // a finding is told, whatever ended the hunt
+		err = errors.Join(err, f.print(cmd.OutOrStdout(), state, folder))
 	}
-	if f.json {
-		err = printJSON(cmd.OutOrStdout(), state)
-	} else {
-		_, err = io.WriteString(cmd.OutOrStdout(), state.Text(folder))
-	}
+	err = errors.Join(err, closed)
 	switch {
-	case err != nil:
-		return err
 	case state.Violated():
-		return resultError{exitViolated}
-	case !state.Judged() || state.Interrupted:
+		return errors.Join(err, resultError{exitViolated})
+	case err == nil && (!state.Judged() || state.Interrupted):
 		return resultError{exitNoVerdict}
 	}
-	return nil
+	return err
+}
+
+func (f *huntFlags) print(out io.Writer, state *hunt.State, folder string) error {
+	if f.json {
+		return printJSON(out, state)
+	}
+	_, err := io.WriteString(out, state.Text(folder))
+	return err
 }
 
 // state is a new hunt, or the one to continue.

@@ -69,14 +69,12 @@ func (f *matrixFlags) run(cmd *cobra.Command, version string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.print(cmd.OutOrStdout(), "matrix", cells, cells.Markdown, cells.Text); err != nil {
-		return err
-	}
+	err = f.print(cmd.OutOrStdout(), "matrix", cells, cells.Markdown, cells.Text)
 	switch {
 	case len(cells.Broken()) > 0:
-		return resultError{exitViolated}
+		return errors.Join(err, resultError{exitViolated})
 	case len(cells.Unreached()) > 0:
-		return resultError{exitNoVerdict}
+		return errors.Join(err, resultError{exitNoVerdict})
 	}
-	return nil
+	return err
 }

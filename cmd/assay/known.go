@@ -85,18 +85,13 @@ func (f *knownFlags) run(cmd *cobra.Command, args []string) error {
 	for _, r := range rows {
 		for i := range f.repeat {
 			got, err := f.search(cmd, r, filepath.Join(f.out, fmt.Sprintf("%s-%d", r.Name, i+1)))
+			code = graver(code, got)
 			if err != nil {
-				return err
-			}
-			if code != exitViolated && got != exitValid {
-				code = got
+				return errors.Join(unfinished(err), exitError(code))
 			}
 		}
 	}
-	if code != exitValid {
-		return resultError{code}
-	}
-	return nil
+	return exitError(code)
 }
 
 func chosenRow(rows []known.Row, name string) ([]known.Row, error) {
@@ -148,7 +143,7 @@ func (f *knownFlags) search(cmd *cobra.Command, r known.Row, folder string) (cod
 	fmt.Fprintf(out, "%s: %s\n  assay %s\n", r.Name, r.Bug, report.CommandLine(r.Command(r.Broken, "")))
 	broken, err := f.hunt(cmd, r, r.Broken, r.Bound, filepath.Join(folder, "broken"))
 	if err != nil {
-		return exitCannotRun, err
+		return exitValid, err // the error has a code of its own
 	}
 	if broken.History != "" {
 		fmt.Fprintf(out, "\n%s\n\n", strings.TrimSpace(broken.History))

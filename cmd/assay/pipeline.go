@@ -47,6 +47,9 @@ func (f *pipelineFlags) open(flags *pflag.FlagSet, asJSON bool, stderr io.Writer
 		f.summary = of
 	}
 	f.appends = f.summary == of
+	if err := f.refuseSame(flags); err != nil {
+		return err
+	}
 	for _, path := range []string{f.junit, f.summary} {
 		if path == "" || path == onOutput {
 			continue
@@ -59,6 +62,34 @@ func (f *pipelineFlags) open(flags *pflag.FlagSet, asJSON bool, stderr io.Writer
 			}
 			return err
 		}
+	}
+	return nil
+}
+
+// refuseSame refuses one file for two outputs, of which the later would replace the earlier. A
+// device or a pipe takes several.
+func (f *pipelineFlags) refuseSame(flags *pflag.FlagSet) error {
+	given := map[string]string{}
+	for _, name := range []string{"junit", "summary", "hgrm", "html", "picture", "keep"} {
+		flag := flags.Lookup(name)
+		if flag == nil {
+			continue
+		}
+		path := flag.Value.String()
+		if name == "summary" {
+			path = f.summary // which the environment may name
+		}
+		if info, missing := os.Stat(path); path == "" || path == onOutput || missing == nil && !info.Mode().IsRegular() {
+			continue
+		}
+		whole, err := filepath.Abs(path)
+		if err != nil {
+			return fmt.Errorf("find where --%s %s is: %w", name, path, err)
+		}
+		if other, is := given[whole]; is {
+			return usageError{fmt.Errorf("--%s and --%s both name %s; give each a file of its own", other, name, path)}
+		}
+		given[whole] = name
 	}
 	return nil
 }
@@ -95,13 +126,9 @@ type answer struct {
 	summary func(io.Writer) error
 }
 
-// finish writes the files of a printed answer. It returns shown, or why a write failed.
+// finish writes the files of a printed answer. It returns shown, and why a write failed.
 func (f *pipelineFlags) finish(out io.Writer, a answer, shown error) error {
-	err := f.write(out, a)
-	if err != nil && errors.As(shown, new(resultError)) {
-		return err
-	}
-	return errors.Join(shown, err)
+	return errors.Join(shown, f.write(out, a))
 }
 
 // failed writes the files of a command without an answer, and returns why.

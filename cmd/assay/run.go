@@ -127,16 +127,13 @@ func openPercentiles(path string) error {
 	return writable(path)
 }
 
-// writePercentiles writes a result's response times, if path is set, and returns the final error.
+// writePercentiles writes a result's response times, if path is set. It returns shown, and why the
+// write failed.
 func writePercentiles(path string, o runner.Outcome, shown error) error {
 	if path == "" {
 		return shown
 	}
-	err := writeTo(path, o.Responses.WritePercentiles)
-	if err != nil && errors.As(shown, new(resultError)) {
-		return err
-	}
-	return errors.Join(shown, err)
+	return errors.Join(shown, writeTo(path, o.Responses.WritePercentiles))
 }
 
 // options also starts agents and, for --metrics or --otlp, metrics. end stops these.
@@ -223,7 +220,7 @@ func show(out io.Writer, o runner.Outcome, form shown) error {
 		err = write(out, o.Result, report.TextOptions{Width: textWidth(out), Report: o.Report, Explain: form.explain})
 	}
 	if err != nil {
-		return fmt.Errorf("print the result: %w", err)
+		err = fmt.Errorf("print the result: %w", err)
 	}
-	return exitError(report.ExitOf(o.Result).Code)
+	return errors.Join(err, exitError(report.ExitOf(o.Result).Code))
 }

@@ -20,15 +20,16 @@ import (
 
 func runSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) error {
 	s, folder, err := makeSeries(cmd, version, p, f)
-	out, cut := cmd.OutOrStdout(), s != nil && errors.As(err, new(resultError))
+	out := cmd.OutOrStdout()
+	code := exitOfSeries(s)
 	switch {
-	case cut:
+	case isA[resultError](err):
+		code = graver(code, exitNoVerdict)
 		describeInterruption(cmd.ErrOrStderr(), folder)
 	case err != nil:
-		return f.pipeline.failed(out, p.Base.Workload, err)
-	default:
-		err = showSeries(out, s, folder, f)
+		return errors.Join(f.pipeline.failed(out, p.Base.Workload, err), exitError(code))
 	}
+	err = errors.Join(err, showSeries(out, s, folder, f, code))
 	return f.pipeline.finish(out, answer{name: "assay", suites: ofSeries(s, folder, ""), summary: seriesDocument(s, folder).Markdown}, err)
 }
 
@@ -48,7 +49,8 @@ func notMade(r report.SeriesRun) string {
 	return fmt.Sprintf("%s, repeat %d: could not be made: %s", r.Configuration, r.Repeat, cmp.Or(r.Problem, "the series was interrupted"))
 }
 
-// makeSeries makes the missing runs of a plan.
+// makeSeries makes the missing runs of a plan. A resultError is an interrupted series, which can be
+// shown as far as it came.
 func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) (*report.RunSeries, string, error) {
 	stderr := cmd.ErrOrStderr()
 	each, end, err := f.options(cmd, version)
@@ -69,7 +71,7 @@ func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) 
 		}}
 	s, folder, err := series.Run(cmd.Context(), p, o)
 	if s != nil && errors.Is(err, context.Canceled) {
-		err = resultError{exitNoVerdict}
+		err = errors.Join(resultError{exitNoVerdict}, without(err, func(e error) bool { return errors.Is(e, context.Canceled) }))
 	}
 	return s, folder, err
 }
@@ -79,56 +81,75 @@ func describeInterruption(stderr io.Writer, folder string) {
 	fmt.Fprintf(stderr, "interrupted; the same command with --out %s goes on\n", folder)
 }
 
-func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags) error {
-	code := exitOfSeries(s)
-	end := exitError(code)
-	if f.json {
-		return errors.Join(printJSON(out, s), end)
-	}
-	groups, err := compare.Read(folder)
-	if err != nil {
-		for _, r := range s.Runs {
-			fmt.Fprintln(out, notMade(r))
-		}
-		return end
-	}
+// showSeries writes the page, prints the series as far as it came, and returns the error with code.
+func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags, code int) error {
+	groups, unread := compare.Read(folder)
 	d := compare.Summary(s.Workload, groups)
 	page := filepath.Join(folder, runner.FileReport)
-	if err := writeTo(page, d.HTML); err != nil {
-		return err
+	var unwritten, err error
+	if unread == nil {
+		unwritten = writeTo(page, d.HTML)
 	}
 	switch {
+	case f.json:
+		err = printJSON(out, s)
 	case f.pipeline.printed():
+	case unread != nil:
+		err = describeUnmade(out, s)
 	case f.quiet:
-		_, err = fmt.Fprintf(out, "%s: %d runs, exit %d; %s\n", s.Workload, len(s.Runs), code, page)
+		_, err = fmt.Fprintf(out, "%s: %s, exit %d; %s\n", s.Workload, countRuns(s), code, page)
 	default:
 		err = showDocument(out, d, "text", page)
 	}
 	if err != nil {
-		return fmt.Errorf("print the series: %w", err)
+		err = fmt.Errorf("print the series: %w", err)
 	}
-	return end
+	if s.Count(report.StateDone) == 0 {
+		unread = nil // there is nothing to read
+	}
+	return errors.Join(err, unread, unwritten, exitError(code))
 }
 
-// exitOfSeries is the gravest code. A run that could not be made comes right after a violation.
+func countRuns(s *report.RunSeries) string {
+	if done := s.Count(report.StateDone); done < len(s.Runs) {
+		return fmt.Sprintf("%d of %d runs", done, len(s.Runs))
+	}
+	return fmt.Sprintf("%d runs", len(s.Runs))
+}
+
+// describeUnmade says why a series has no result.
+func describeUnmade(out io.Writer, s *report.RunSeries) error {
+	var text strings.Builder
+	for _, r := range s.Runs {
+		if r.State == report.StateFailed {
+			fmt.Fprintln(&text, notMade(r))
+		}
+	}
+	if waiting := s.Count(report.StateWaiting); waiting > 0 {
+		fmt.Fprintf(&text, "%d of %d runs were not made: the series was interrupted\n", waiting, len(s.Runs))
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// exitOfSeries is the gravest code. A run that could not be made comes right after a violation. A
+// series may be nil.
 func exitOfSeries(all ...*report.RunSeries) int {
-	had := map[int]bool{}
+	code := exitValid
 	for _, s := range all {
+		if s == nil {
+			continue
+		}
 		for _, r := range s.Runs {
 			switch {
 			case r.Exit != nil:
-				had[r.Exit.Code] = true
+				code = graver(code, r.Exit.Code)
 			case r.State == report.StateFailed:
-				had[exitCannotRun] = true
+				code = graver(code, exitCannotRun)
 			}
 		}
 	}
-	for _, code := range []int{exitViolated, exitCannotRun, exitNoVerdict, exitThreshold} {
-		if had[code] {
-			return code
-		}
-	}
-	return exitValid
+	return code
 }
 
 type seriesProgress struct {

@@ -176,13 +176,14 @@ func (f *studyFlags) open(path string, text []byte) (err error) {
 	return history.WriteFile(filepath.Join(f.out, report.FileStudy), text)
 }
 
-// makeAll makes the missing runs, writes the tables, and returns the gravest run's error.
+// makeAll makes the missing runs, writes the tables, and returns the gravest run's error and what
+// ended the study early.
 func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study, plans []plannedExperiment) error {
-	out, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	stderr := cmd.ErrOrStderr()
 	var all []*report.RunSeries
 	groups := map[string][]compare.Group{}
 	var whole *article.Article
-	var cut error
+	var ended error
 	for i, p := range plans {
 		if !f.quiet {
 			fmt.Fprintf(stderr, "experiment %d of %d: %s\n", i+1, len(plans), p.experiment.Name)
@@ -193,32 +194,36 @@ func (f *studyFlags) makeAll(cmd *cobra.Command, version string, s *study.Study,
 		if made != nil {
 			all = append(all, made)
 			whole = f.article(s, plans[:len(all)], f.addResults(groups, p)) // it grows with each experiment
-			if problem := f.write(whole, plans[:len(all)], groups); problem != nil {
-				return errors.Join(problem, err)
-			}
+			err = errors.Join(err, f.write(whole, plans[:len(all)], groups))
 		}
-		if cut = err; err != nil {
+		if ended = err; err != nil {
 			break
 		}
 	}
-	if cut != nil && !errors.As(cut, new(resultError)) {
-		return f.pipeline.failed(out, s.Title, cut)
+	if len(all) == 0 && ended != nil {
+		return f.pipeline.failed(cmd.OutOrStdout(), s.Title, ended)
 	}
+	return f.show(cmd, s, plans, all, whole, ended)
+}
+
+// show prints the experiments that were made, all or as far as ended allowed.
+func (f *studyFlags) show(cmd *cobra.Command, s *study.Study, plans []plannedExperiment, all []*report.RunSeries, whole *article.Article, ended error) error {
+	out := cmd.OutOrStdout()
 	printed := out
 	if f.pipeline.printed() {
 		printed = io.Discard
 	}
-	if err := f.describe(printed, whole, plans, all); err != nil {
-		return errors.Join(err, cut)
+	err := f.describe(printed, whole, plans, all)
+	a := f.answer(s, plans, all)
+	switch failed := without(ended, isA[resultError]); {
+	case failed != nil:
+		a.suites = append(a.suites, report.NotMade(s.Title, "", textOf(failed)))
+	case ended != nil:
+		describeInterruption(cmd.ErrOrStderr(), f.out)
+	default:
+		err = errors.Join(err, f.writePublished(printed, whole))
 	}
-	if cut != nil {
-		describeInterruption(stderr, f.out)
-	} else if err := f.writePublished(printed, whole); err != nil {
-		return err
-	} else {
-		cut = exitError(exitOfSeries(all...))
-	}
-	return f.pipeline.finish(out, f.answer(s, plans, all), cut)
+	return f.pipeline.finish(out, a, errors.Join(ended, err, exitError(exitOfSeries(all...))))
 }
 
 func (f *studyFlags) answer(s *study.Study, plans []plannedExperiment, made []*report.RunSeries) answer {

@@ -40,7 +40,7 @@ type Progress interface {
 
 // Run makes the runs of a plan that are missing, and returns the series and its folder. A run
 // that fails is noted, and the others go on. If ctx ends, the error is ctx's, and the current
-// run is repeated when the series continues. Other errors are *PlanError, *runner.FolderError,
+// run, unless it found a violation, is repeated when the series continues. Other errors are *PlanError, *runner.FolderError,
 // *report.FileError, errors of Scenario.Validate and of writing.
 func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, error) {
 	s, all, folder, err := open(p, o)
@@ -80,7 +80,8 @@ func (o *Options) make(ctx context.Context, r *report.SeriesRun, scenario runner
 	}
 	began := time.Now()
 	result, err := o.Run(ctx, scenario, filepath.Join(folder, r.Folder))
-	if ctx.Err() != nil { // it was cut, whatever it says
+	violated := result != nil && report.ExitOf(result).Code == report.ExitViolated
+	if ctx.Err() != nil && !violated { // it was cut, whatever else it says
 		return false, ctx.Err()
 	}
 	r.Seconds = time.Since(began).Seconds()
@@ -90,7 +91,7 @@ func (o *Options) make(ctx context.Context, r *report.SeriesRun, scenario runner
 	if again {
 		r.Again++
 	}
-	return again, nil
+	return again, ctx.Err()
 }
 
 // mendable reports whether a repeat may be valid. A run that is too short will not be.

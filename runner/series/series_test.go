@@ -148,6 +148,30 @@ func TestSeriesGoesOn(t *testing.T) {
 	}
 }
 
+// TestViolationOfACutRunIsKept: what a run has proven before it was cut is told, and not made again.
+func TestViolationOfACutRunIsKept(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o := Options{Out: filepath.Join(t.TempDir(), "series"), Progress: &journal{t: t}}
+	o.Run = func(context.Context, runner.Scenario, string) (*report.Result, error) {
+		cancel()
+		return &report.Result{Verdict: check.Violated}, nil
+	}
+	s, folder, err := Run(ctx, plan(t), o)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	saved, unread := report.ReadSeries(folder)
+	expect.NoError(t, unread)
+	for _, r := range []report.SeriesRun{s.Runs[0], saved.Runs[0]} {
+		if r.State != report.StateDone || r.Exit == nil || r.Exit.Code != report.ExitViolated {
+			t.Errorf("%+v", r)
+		}
+	}
+	if s.Runs[1].State != report.StateWaiting {
+		t.Errorf("the next run is %+v", s.Runs[1])
+	}
+}
+
 // TestRunThatWasRemovedIsMadeAgain under the same seed, and the others are kept.
 func TestRunThatWasRemovedIsMadeAgain(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "series")
