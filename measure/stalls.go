@@ -185,7 +185,7 @@ func (v *Validity) judgeStalls(f Figures, limits Limits) {
 	text := fmt.Sprintf("%s; that is %.2g %% of the measured part, and the response times of %s are left out",
 		s.Stalls.Any.text(s.MeasureStart, s.MeasureEnd), 100*share, check.Counted(f.Distorted, "operation", "operations"))
 	if share > limits.MaxStalled {
-		v.refuse("stalled: %s, and %g %% is allowed", text, 100*limits.MaxStalled)
+		v.refuse(stalled+" %s, and %g %% is allowed", text, 100*limits.MaxStalled)
 	} else {
 		v.note("%s", text)
 	}

@@ -3,6 +3,8 @@ package measure
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -131,6 +133,13 @@ type Validity struct {
 // percentile. Each is an upper bound, since the latest operations need not be the slowest.
 type OwnShares struct{ P50, P99 float64 }
 
+// The first words of reasons that OfTester knows.
+const (
+	clientSaturated = "client saturated:"
+	machineBusy     = "machine busy:"
+	stalled         = "stalled:"
+)
+
 // Judge reports whether the figures are valid.
 func Judge(f Figures, c Conditions, limits Limits) Validity {
 	steps, positions := f.Steps.WithoutFaults(f.Scope, c.Impacts)
@@ -226,6 +235,12 @@ func (v *Validity) judgeErrors(o history.Counts, limits Limits) {
 	}
 }
 
+// OfTester reports whether a reason of an invalid measurement is that assay or its machine was too
+// slow. What was missed in such a run is not known to be the database's.
+func OfTester(reason string) bool {
+	return slices.ContainsFunc([]string{clientSaturated, machineBusy, stalled}, func(words string) bool { return strings.HasPrefix(reason, words) })
+}
+
 func (v *Validity) judgeClient(c Conditions, limits Limits) {
 	switch {
 	case c.CPUShare < 0:
@@ -234,17 +249,17 @@ func (v *Validity) judgeClient(c Conditions, limits Limits) {
 	case c.Embedded:
 		v.note("the processors were %.0f %% busy, with the database inside the client's process", 100*c.CPUShare)
 	default:
-		v.refuse("client saturated: it used %.0f %% of its processors, and below %g %% it must stay for the database to be the limit",
+		v.refuse(clientSaturated+" it used %.0f %% of its processors, and below %g %% it must stay for the database to be the limit",
 			100*c.CPUShare, 100*limits.MaxCPUShare)
 	}
 }
 
 func (v *Validity) judgeOthers(o OtherWork, limits Limits) {
 	if o.Others > limits.MaxOthers {
-		v.refuse("machine busy: other processes used %.1f %% of its processors (%s), and %g %% are allowed", 100*o.Others, o.Busiest, 100*limits.MaxOthers)
+		v.refuse(machineBusy+" other processes used %.1f %% of its processors (%s), and %g %% are allowed", 100*o.Others, o.Busiest, 100*limits.MaxOthers)
 	}
 	if o.Steal > limits.MaxSteal {
-		v.refuse("machine busy: its host gave %.1f %% of its processors to others (steal), and %g %% are allowed", 100*o.Steal, 100*limits.MaxSteal)
+		v.refuse(machineBusy+" its host gave %.1f %% of its processors to others (steal), and %g %% are allowed", 100*o.Steal, 100*limits.MaxSteal)
 	}
 	if o.Perhaps > limits.MaxOthers {
 		v.note("database servers and proxies on the client's machine used %.0f %% of its processors; which of them is this database cannot be told", 100*o.Perhaps)
@@ -277,7 +292,7 @@ func (v *Validity) judgeScheduler(f Figures, c Conditions, limits Limits) {
 		v.note("the processors were short, with the database inside the client's process: %s", text)
 		return
 	}
-	v.refuse("client saturated: %s; use fewer clients", text)
+	v.refuse(clientSaturated+" %s; use fewer clients", text)
 }
 
 func (v *Validity) judgeSchedule(f Figures, c Conditions, limits Limits) {

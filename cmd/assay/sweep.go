@@ -87,25 +87,47 @@ func (f *sweepFlags) run(cmd *cobra.Command, version string) error {
 	if len(p.Axes) != 1 || p.Axes[0].Name != "clients" {
 		return usageError{errors.New("a sweep varies --clients, several of them, and nothing else; assay run makes a series of the rest")}
 	}
+	return f.make(cmd, version, p)
+}
+
+// make makes the series and the search, and shows both as far as they came.
+func (f *sweepFlags) make(cmd *cobra.Command, version string, p series.Plan) error {
 	out := cmd.OutOrStdout()
 	s, folder, err := makeSeries(cmd, version, p, &f.runFlags)
-	if s != nil && errors.As(err, new(resultError)) {
-		describeInterruption(cmd.ErrOrStderr(), folder)
-		return f.pipeline.finish(out, answer{name: "assay sweep", suites: ofSeries(s, folder, ""), summary: seriesDocument(s, folder).Markdown}, err)
-	}
+	interrupted := isA[resultError](err)
 	var sweep *compare.Sweep
-	if err == nil {
+	switch {
+	case interrupted:
+		sweep, _ = sweepOf(s, folder) // none if no run has a result
+	case err == nil:
 		sweep, err = sweepOf(s, folder)
 	}
+	if sweep == nil && !interrupted {
+		return errors.Join(f.pipeline.failed(out, p.Base.Workload, err), exitError(exitOfSeries(s)))
+	}
 	var tries []series.Try
-	if err == nil {
-		tries, err = f.search(cmd, version, sweep, p, folder)
+	if !interrupted {
+		if tries, err = f.search(cmd, version, sweep, p, folder); err != nil && cmd.Context().Err() != nil {
+			interrupted, err = true, resultError{exitNoVerdict}
+		}
 	}
-	if err != nil {
-		return f.pipeline.failed(out, p.Base.Workload, err)
+	if interrupted {
+		describeInterruption(cmd.ErrOrStderr(), folder)
 	}
-	suites := append(ofSeries(s, folder, ""), sweep.Tests()...)
-	return f.pipeline.finish(out, answer{name: "assay sweep", suites: suites, summary: sweep.Document("").Markdown}, f.show(cmd, s, sweep, tries, folder))
+	a := answer{name: "assay sweep", suites: ofSeries(s, folder, "")}
+	if sweep == nil {
+		a.summary = seriesDocument(s, folder).Markdown
+		return f.pipeline.finish(out, a, errors.Join(err, exitError(exitOfSeries(s))))
+	}
+	if sweep.Objective = f.objective; err != nil {
+		sweep.Ended, sweep.Unanswered = "it was interrupted", f.objective != ""
+		if !interrupted {
+			sweep.Ended = textOf(err)
+		}
+	}
+	err = errors.Join(err, f.show(cmd, s, sweep, tries, folder))
+	a.suites, a.summary = append(a.suites, sweep.Tests()...), sweep.Document("").Markdown
+	return f.pipeline.finish(out, a, err)
 }
 
 func sweepOf(s *report.RunSeries, folder string) (*compare.Sweep, error) {
@@ -132,7 +154,7 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		return nil, err
 	}
 	defer end()
-	var doubted []float64
+	var doubted []bool // of each try
 	rate, tries, err := series.HighestRate(cmd.Context(), most, func(ctx context.Context, number int, rate float64) (bool, error) {
 		scenario.Load.Rate = rate
 		scenario.Load.Seed = p.Base.Load.Seed + uint64(number)
@@ -142,29 +164,29 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		}
 		o.Out = filepath.Join(folder, at)
 		out, err := runner.Run(ctx, scenario, o)
+		if err == nil && report.ExitOf(out.Result).Code == exitViolated { // also in a run that was cut
+			return false, &brokenError{rate: rate, folder: at, why: strings.Join(report.ExitOf(out.Result).Reasons, "; ")}
+		}
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return false, err
 		}
-		if exit := report.ExitOf(out.Result); exit.Code == exitViolated {
-			return false, &brokenError{rate: rate, folder: at, why: strings.Join(exit.Reasons, "; ")}
-		}
 		kept := keeps(out.Result)
-		if doubtful(out.Result) {
-			doubted = append(doubted, rate)
-		}
+		doubted = append(doubted, doubtful(out.Result))
 		if !f.quiet {
 			fmt.Fprintf(cmd.ErrOrStderr(), "rate %.0f/s: %s\n", rate, map[bool]string{true: "kept", false: "missed"}[kept])
 		}
 		return kept, nil
 	})
+	for i := range tries {
+		tries[i].Doubted = doubted[i]
+	}
 	sweep.Objective, sweep.Rate, sweep.Tried = f.objective, rate, len(tries)
 	if broken, is := errors.AsType[*brokenError](err); is {
 		sweep.Broken = broken.Error()
 		fmt.Fprintln(cmd.ErrOrStderr(), sweep.Broken)
 		return tries, nil
 	}
-	// A rate rests on the runs at that rate; that there is none rests on all runs.
-	sweep.Unanswered = slices.Contains(doubted, rate) || rate == 0 && len(doubted) > 0
+	sweep.Unanswered = !series.Established(tries, rate)
 	return tries, err
 }
 
@@ -185,10 +207,10 @@ func keeps(r *report.Result) bool {
 }
 
 // doubtful reports whether a run's answer must not be believed, since it has no verdict, its
-// measurement is invalid, or its end cut the figure. Unserved arrivals are an answer: the rate was
-// too high.
+// measurement is invalid, or its end cut the figure. Unserved arrivals are an answer, that the rate
+// was too high, unless assay or its machine may have been too slow to serve them.
 func doubtful(r *report.Result) bool {
-	return r.Load.Unserved == 0 && report.ExitOf(r).Code == exitNoVerdict
+	return report.ExitOf(r).Code == exitNoVerdict && (r.Load.Unserved == 0 || slices.ContainsFunc(r.Measurement.Reasons, measure.OfTester))
 }
 
 // savedSweep is sweep.json. Fields are added, never renamed.
@@ -205,40 +227,41 @@ type savedSweep struct {
 	Unanswered bool `json:"slo_unanswered,omitempty"`
 	// Broken says which run of the search ended it with a violation.
 	Broken string `json:"slo_broken,omitempty"`
+	// Ended says why the sweep ended before all of its runs were made.
+	Ended string `json:"ended,omitempty"`
 }
 
-// show writes the page and sweep.json, prints the sweep, and returns the error with the exit
-// code. That is a violation's if a run of the search had one, a threshold's if no rate keeps the objective, and no verdict's if the answer
-// rests on invalid measurements.
+// show writes the page and sweep.json, prints the sweep, and returns the error with the exit code.
+// The code is a violation's if a run of the search had one, a threshold's if no rate keeps the
+// objective, and no verdict's if the answer rests on invalid measurements.
 func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compare.Sweep, tries []series.Try, folder string) error {
 	out, d := cmd.OutOrStdout(), sweep.Document("")
 	peak, _ := sweep.Best()
 	saved := savedSweep{Format: report.Format, Workload: s.Workload, Law: sweep.Law, Peak: peak, Knee: sweep.Knee(),
-		Objective: f.objective, Rate: sweep.Rate, Tries: tries, Unanswered: sweep.Unanswered, Broken: sweep.Broken}
+		Objective: f.objective, Rate: sweep.Rate, Tries: tries, Unanswered: sweep.Unanswered, Broken: sweep.Broken, Ended: sweep.Ended}
 	page := filepath.Join(folder, runner.FileReport)
-	err := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(folder, "sweep.json"), func(w io.Writer) error { return printJSON(w, saved) }))
-	if err != nil {
-		return err
-	}
-	switch {
-	case f.pipeline.printed():
-	case f.json:
-		err = printJSON(out, saved)
-	default:
-		err = showDocument(out, d, "text", page)
-	}
-	if err != nil {
-		return fmt.Errorf("print the sweep: %w", err)
-	}
+	kept := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(folder, "sweep.json"), func(w io.Writer) error { return printJSON(w, saved) }))
 	code := exitOfSeries(s)
 	switch {
 	case sweep.Broken != "":
 		code = exitViolated
-	case code != exitValid:
 	case sweep.Unanswered:
-		code = exitNoVerdict
+		code = graver(code, exitNoVerdict)
 	case f.objective != "" && sweep.Rate == 0:
-		code = exitThreshold
+		code = graver(code, exitThreshold)
 	}
-	return exitError(code)
+	var err error
+	switch {
+	case f.pipeline.printed():
+	case f.json:
+		err = printJSON(out, saved)
+	case f.quiet:
+		_, err = fmt.Fprintf(out, "%s: %s, exit %d%s; %s\n", s.Workload, countRuns(s), code, sweep.Line(), page)
+	default:
+		err = showDocument(out, d, "text", page)
+	}
+	if err != nil {
+		err = fmt.Errorf("print the sweep: %w", err)
+	}
+	return errors.Join(kept, err, exitError(code))
 }

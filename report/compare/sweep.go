@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"assay/check"
 	"assay/internal/quantity"
 	"assay/report"
 	"assay/report/scalability"
@@ -28,6 +29,8 @@ type Sweep struct {
 	Unanswered bool
 	// Broken says which run of the search ended it with a violation.
 	Broken string
+	// Ended says why the sweep ended before all of its runs were made, such as "it was interrupted".
+	Ended string
 }
 
 // NewSweep takes the groups of a series that varies only the clients, and fits the law. It
@@ -118,7 +121,10 @@ func (s *Sweep) Document(command string) report.Document {
 	notes := s.notes()
 	d.Answers, d.Notes = []string{s.answer(notes[0])}, notes[1:]
 	d.Notes = append(d.Notes, against(s.Groups...)...)
-	if s.Objective != "" {
+	switch {
+	case s.Objective == "" && s.Ended != "":
+		d.Notes = append(d.Notes, "The sweep ended early: "+s.Ended+".")
+	case s.Objective != "":
 		d.Verdicts = append(d.Verdicts, report.AnswerOf(s.Rate > 0 && s.Broken == "", !s.Unanswered).Verdict(s.objectiveText()))
 	}
 	// There is no axis, and so no chart, if there was one number of clients.
@@ -146,6 +152,14 @@ func (s *Sweep) answer(peak string) string {
 	return capital(s.objectiveText()) + ". " + peak
 }
 
+// Line is the answer to the objective as the end of a line; empty without one.
+func (s *Sweep) Line() string {
+	if s.Objective == "" {
+		return ""
+	}
+	return "; " + s.objectiveText()
+}
+
 func (s *Sweep) objectiveText() string {
 	text := fmt.Sprintf("objective %s is kept at %s arrivals a second, in two runs; %d were made to find it", s.Objective, quantity.Figure(s.Rate), s.Tried)
 	if s.Rate == 0 {
@@ -154,6 +168,8 @@ func (s *Sweep) objectiveText() string {
 	switch {
 	case s.Broken != "":
 		text = fmt.Sprintf("objective %s: the search for a rate ended, since %s", s.Objective, s.Broken)
+	case s.Ended != "":
+		text = fmt.Sprintf("%s: objective %s: the search for a rate ended after %s: %s", report.NotAnswered, s.Objective, check.Counted(int64(s.Tried), "run", "runs"), s.Ended)
 	case s.Unanswered:
 		text = report.NotAnswered.String() + ", since it rests on invalid measurements or runs without a verdict: " + text
 	}

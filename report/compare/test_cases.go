@@ -53,6 +53,8 @@ func (s *Sweep) Tests() []junit.Suite {
 	switch {
 	case s.Broken != "":
 		c.Answer, c.Kind = junit.Failed, "violated"
+	case s.Ended != "":
+		c.Kind = "ended early"
 	case s.Unanswered:
 		c.Kind = "measurement invalid"
 	case s.Rate == 0:

@@ -11,6 +11,8 @@ type Try struct {
 	Kept bool    `json:"kept"`
 	// Confirms marks a repeat of a rate with another seed.
 	Confirms bool `json:"confirms,omitempty"`
+	// Doubted marks a run that has no verdict or whose measurement is invalid.
+	Doubted bool `json:"doubted,omitempty"`
 }
 
 const (
@@ -35,7 +37,7 @@ func HighestRate(ctx context.Context, most float64, try func(ctx context.Context
 		}
 		kept, err := try(ctx, len(tries)+1, rate)
 		if err == nil {
-			tries = append(tries, Try{rate, kept, confirms})
+			tries = append(tries, Try{Rate: rate, Kept: kept, Confirms: confirms})
 		}
 		return kept, err
 	}
@@ -69,4 +71,23 @@ func HighestRate(ctx context.Context, most float64, try func(ctx context.Context
 		low /= closeEnough
 	}
 	return 0, tries, nil
+}
+
+// Established reports whether tries that must be believed bear out rate, the answer of HighestRate:
+// all tries at it, and one that missed at the lowest rate missed above it, since otherwise a higher
+// rate may be kept. An answer of 0 rests on all tries.
+func Established(tries []Try, rate float64) bool {
+	lowest, missed := math.Inf(1), true
+	for _, t := range tries {
+		switch {
+		case t.Doubted && (rate == 0 || t.Rate == rate):
+			return false
+		case t.Kept || t.Rate <= rate || t.Rate > lowest:
+		case t.Rate < lowest:
+			lowest, missed = t.Rate, !t.Doubted
+		default:
+			missed = missed || !t.Doubted
+		}
+	}
+	return missed
 }

@@ -42,3 +42,29 @@ func TestRateSearchEnds(t *testing.T) {
 		t.Errorf("%d tries, %v", n, err)
 	}
 }
+
+// TestWhatARateRestsOn: a highest rate needs a lower bound and an upper one that are believed.
+func TestWhatARateRestsOn(t *testing.T) {
+	kept, again, bound, far := Try{Rate: 100, Kept: true}, Try{Rate: 100, Kept: true, Confirms: true}, Try{Rate: 105}, Try{Rate: 200}
+	in := func(t Try) Try { t.Doubted = true; return t }
+	for name, c := range map[string]struct {
+		tries []Try
+		rate  float64
+		want  bool
+	}{
+		"all believed":                       {[]Try{far, kept, bound, again}, 100, true},
+		"a doubted miss far above":           {[]Try{in(far), kept, bound, again}, 100, true},
+		"a doubted upper bound":              {[]Try{far, kept, in(bound), again}, 100, false},
+		"a bound missed again":               {[]Try{far, in(bound), kept, bound, again}, 100, true},
+		"a doubted confirmation":             {[]Try{far, kept, bound, in(again)}, 100, false},
+		"nothing above was tried":            {[]Try{kept, again}, 100, true},
+		"no rate, all believed":              {[]Try{far, bound}, 0, true},
+		"no rate, one doubted":               {[]Try{in(far), bound}, 0, false},
+		"kept once above, missed in doubt":   {[]Try{{Rate: 105, Kept: true}, in(bound), kept, again}, 100, false},
+		"kept once above, missed believably": {[]Try{{Rate: 105, Kept: true}, bound, kept, again}, 100, true},
+	} {
+		if got := Established(c.tries, c.rate); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
