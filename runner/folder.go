@@ -47,14 +47,24 @@ func CreateFolder(path string, now time.Time, workload, suffix string) (string, 
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return "", &FolderError{Path: path, Reason: "cannot be made", Err: errors.Unwrap(err)}
 	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return "", &FolderError{Path: path, Reason: "cannot be read", Err: errors.Unwrap(err)}
-	}
-	if len(entries) > 0 {
-		return "", &FolderError{Path: path, Reason: "is in use (it is not empty)"}
+	if err := CheckFolder(path); err != nil {
+		return "", err
 	}
 	return path, nil
+}
+
+// CheckFolder returns a *FolderError if a path is there and is no empty folder.
+func CheckFolder(path string) error {
+	entries, err := os.ReadDir(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return &FolderError{Path: path, Reason: "cannot be read", Err: errors.Unwrap(err)}
+	case len(entries) > 0:
+		return &FolderError{Path: path, Reason: "is in use (it is not empty)"}
+	}
+	return nil
 }
 
 func createDefaultFolder(now time.Time, workload, suffix string) (string, error) {

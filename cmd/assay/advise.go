@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -84,7 +85,7 @@ func (f *adviseFlags) add(cmd *cobra.Command) {
 	addTime(flags, &s.ConnectTimeout, "connect-timeout", s.ConnectTimeout, "longest time to reach the database")
 	flags.Uint64Var(&l.Seed, "seed", 0, "source of all randomness; chosen and printed if not given")
 	flags.Float64Var(&f.plan.Pause, "pause", f.plan.Pause, "longest pause before each statement of a transaction but the first, in milliseconds, where transactions are to meet")
-	flags.StringVar(&f.out, "out", "", "the folder; with --db, one of an interrupted advise goes on (default runs/<time>-advise)")
+	flags.StringVar(&f.out, "out", "", "the folder: new, empty, or with --db an interrupted advise's, which goes on (default runs/<time>-advise)")
 	flags.BoolVar(&f.json, "json", false, "print advice.json on standard output")
 	flags.BoolVar(&f.markdown, "markdown", false, "print the report as Markdown")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress")
@@ -130,8 +131,19 @@ func (f *adviseFlags) validate(cmd *cobra.Command, files []string) error {
 	return s.Validate()
 }
 
+// checkFolder refuses a folder of other things, which the report would replace.
+func (f *adviseFlags) checkFolder() error {
+	if f.out == "" {
+		return nil
+	}
+	if _, missing := os.Stat(filepath.Join(f.out, advise.FolderLevels, report.FileSeries)); missing == nil {
+		return nil // an earlier advise's
+	}
+	return runner.CheckFolder(f.out)
+}
+
 func (f *adviseFlags) run(cmd *cobra.Command, version string, files []string) (err error) {
-	if err := f.validate(cmd, files); err != nil {
+	if err := errors.Join(f.validate(cmd, files), f.checkFolder()); err != nil {
 		return err
 	}
 	if f.out == "" {
@@ -207,11 +219,9 @@ func (f *adviseFlags) show(cmd *cobra.Command, a *advise.Advice, command string)
 	out := cmd.OutOrStdout()
 	d := a.Document(command)
 	page := filepath.Join(f.out, runner.FileReport)
-	err := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(f.out, "report.md"), d.Markdown),
+	kept := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(f.out, "report.md"), d.Markdown),
 		writeTo(filepath.Join(f.out, "advice.json"), func(w io.Writer) error { return printJSON(w, a) }))
-	if err != nil {
-		return err
-	}
+	var err error
 	switch {
 	case f.json:
 		err = printJSON(out, a)
@@ -221,7 +231,7 @@ func (f *adviseFlags) show(cmd *cobra.Command, a *advise.Advice, command string)
 		err = showDocument(out, d, "text", page)
 	}
 	if err != nil {
-		return fmt.Errorf("print the advice: %w", err)
+		err = fmt.Errorf("print the advice: %w", err)
 	}
-	return exitError(map[check.Verdict]int{check.Valid: exitValid, check.Violated: exitViolated, check.Unknown: exitNoVerdict}[a.Verdict()])
+	return errors.Join(kept, err, exitError(map[check.Verdict]int{check.Valid: exitValid, check.Violated: exitViolated, check.Unknown: exitNoVerdict}[a.Verdict()]))
 }

@@ -88,7 +88,7 @@ and with --must-survive if it stopped.`,
 	flags.StringVar(&f.serve, "serve", "", "stay as a proxy at this address, for tests of your own; without COMMAND")
 	flags.StringVar(&f.control, "control", "127.0.0.1:7001", "with --serve: where tests set faults, by HTTP")
 	flags.Uint64Var(&p.Seed, "seed", 0, "chooses the order of events and their times; chosen and printed if not given")
-	flags.StringVar(&f.out, "out", "", "the folder (default runs/<time>-app; with --serve none), with every transaction")
+	flags.StringVar(&f.out, "out", "", "the folder, with every transaction; it must be new or empty (default runs/<time>-app; with --serve none)")
 	flags.BoolVar(&f.json, "json", false, "print app.json on standard output")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress")
 	return cmd
@@ -151,6 +151,11 @@ func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 	if !cmd.Flags().Changed("seed") {
 		p.Seed = seedOf(f.out)
 	}
+	if f.out != "" {
+		if err := runner.CheckFolder(f.out); err != nil {
+			return err
+		}
+	}
 	if f.serve != "" {
 		return nil
 	}
@@ -169,29 +174,28 @@ func (f *appFlags) otherServer(cmd *cobra.Command) error {
 	}
 	c, err := application.Compare(cmd.Context(), f.plan, other.plan)
 	if err != nil {
-		return err
+		return unfinished(err)
 	}
 	page := filepath.Join(f.out, runner.FileReport)
 	d := c.Document()
 	asJSON := func(w io.Writer) error { return printJSON(w, c) }
 	kept := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(f.out, "report.md"), d.Markdown), writeTo(filepath.Join(f.out, "app.json"), asJSON))
-	switch {
-	case kept != nil:
-		return kept
-	case f.json:
+	if f.json {
 		err = asJSON(cmd.OutOrStdout())
-	default:
+	} else {
 		err = c.Lines(cmd.OutOrStdout(), page)
 	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("print the report: %w", err)
-	case len(c.Differences) > 0:
-		return exitError(exitThreshold)
-	case !c.Compared():
-		return exitError(exitNoVerdict)
+	if err != nil {
+		err = fmt.Errorf("print the report: %w", err)
 	}
-	return nil
+	code := exitValid
+	switch {
+	case len(c.Differences) > 0:
+		code = exitThreshold
+	case !c.Compared():
+		code = exitNoVerdict
+	}
+	return errors.Join(kept, err, exitError(code))
 }
 
 func (f *appFlags) reach(address string) (err error) {
@@ -330,7 +334,7 @@ func (f *appFlags) run(cmd *cobra.Command, args []string) (err error) {
 	}
 	r, err := application.Run(cmd.Context(), f.plan)
 	if r == nil {
-		return err
+		return unfinished(err)
 	}
 	page := filepath.Join(f.out, runner.FileReport)
 	d := r.Document()
@@ -339,10 +343,8 @@ func (f *appFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if f.json {
 		printed = func(w io.Writer, _ string) error { return r.Write(w) }
 	}
-	if err := errors.Join(err, kept, printed(out, page)); err != nil {
-		return err
-	}
-	return exitError(map[check.Verdict]int{check.Violated: exitViolated, check.Unknown: exitNoVerdict}[r.Ends])
+	return errors.Join(unfinished(err), kept, printed(out, page),
+		exitError(map[check.Verdict]int{check.Violated: exitViolated, check.Unknown: exitNoVerdict}[r.Ends]))
 }
 
 // stay serves tests until interrupted, and prints what has passed.

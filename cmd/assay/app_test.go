@@ -49,6 +49,7 @@ func openShop(t *testing.T, address string) shop {
 // app runs an application through assay. The password comes by the environment.
 func (s shop) app(t *testing.T, args ...string) (ended, application.Report) {
 	t.Helper()
+	expect.NoError(t, os.RemoveAll(filepath.Join(s.dir, "out"))) // of the run before
 	e := ends(t, command{dir: s.dir, env: append(s.env, "PYTHONDONTWRITEBYTECODE=1"),
 		args: slices.Concat([]string{"app", "--reset", s.reset, "--seed", "5", "--out", "out"}, s.rules, args)})
 	var r application.Report
@@ -244,6 +245,7 @@ sys.exit(int(sys.argv[1]) if cursor.fetchone()[0] else 0)
 	s.reset = `[ "$PGDATABASE" = one ] && order=ASC collation=en-x-icu || order=DESC collation=C
 psql -qc "DROP TABLE IF EXISTS t; CREATE TABLE t AS SELECT n FROM generate_series(1, 3) AS n ORDER BY n $order; CREATE TABLE IF NOT EXISTS w (y text COLLATE \"$collation\"); TRUNCATE w; INSERT INTO w VALUES ('a'), ('B')"`
 	run := func(asked, exit string, code int) (application.Comparison, ended) {
+		expect.NoError(t, os.RemoveAll(filepath.Join(s.dir, "out"))) // of the run before
 		e := ends(t, command{dir: s.dir, env: append(s.env, "OTHER="+other), args: []string{"app", "--compare", "env:OTHER", "--reset", s.reset, "--out", "out", "--",
 			"sh", "-c", "echo \"$1\" | /usr/bin/python3 ask.py \"$2\"", "sh", asked, exit}}).want(t, code)
 		var c application.Comparison

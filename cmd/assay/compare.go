@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"assay/report"
 	"assay/report/compare"
@@ -83,7 +84,14 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.keep != "" {
-		if err := keepBaseline(f.keep, groups[0]); err != nil || len(args) == 1 && len(groups[0]) == 1 {
+		alone := len(args) == 1 && len(groups[0]) == 1
+		if alone {
+			err = keptAlone(cmd.Flags())
+		}
+		if err == nil {
+			err = keepBaseline(f.keep, groups[0])
+		}
+		if err != nil || alone {
 			return err
 		}
 	}
@@ -92,6 +100,16 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 		return f.pipeline.failed(cmd.OutOrStdout(), "compare", err)
 	}
 	return f.show(cmd, all, "assay compare "+report.CommandLine(args))
+}
+
+// keptAlone refuses what asks for a comparison beside --keep and nothing to compare with.
+func keptAlone(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(flag *pflag.Flag) {
+		if !slices.Contains([]string{"keep", "allow", "format"}, flag.Name) {
+			err = usageError{fmt.Errorf("--%s needs a comparison, and there is one group of runs; name what it is to be compared with, or leave --%s out", flag.Name, flag.Name)}
+		}
+	})
+	return err
 }
 
 func comparisons(groups [][]compare.Group, o compare.Options) (all []*compare.Comparison, err error) {
@@ -149,10 +167,9 @@ func (f *compareFlags) options() (compare.Options, error) {
 
 func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, command string) error {
 	d := compare.Document(all, command)
+	var unpictured error
 	if f.picture != "" {
-		if err := writeTo(f.picture, func(w io.Writer) error { return compare.Picture(w, all) }); err != nil {
-			return err
-		}
+		unpictured = writeTo(f.picture, func(w io.Writer) error { return compare.Picture(w, all) })
 	}
 	var shown []report.Document
 	if !f.pipeline.printed() {
@@ -160,23 +177,22 @@ func (f *compareFlags) show(cmd *cobra.Command, all []*compare.Comparison, comma
 		pictured.Picture = f.picture
 		shown = append(shown, pictured)
 	}
-	err := f.present(cmd, "comparison", func(w io.Writer) error { return compare.WriteJSON(w, all) }, d, shown...)
+	err := errors.Join(unpictured, f.present(cmd, "comparison", func(w io.Writer) error { return compare.WriteJSON(w, all) }, d, shown...))
+	code := exitValid
 	switch {
-	case err != nil:
 	case compare.Unanswered(all):
-		err = resultError{exitNoVerdict}
+		code = exitNoVerdict
 	case compare.Missed(all):
-		err = resultError{exitThreshold}
+		code = exitThreshold
 	}
-	return f.pipeline.finish(cmd.OutOrStdout(), answer{name: "assay compare", suites: compare.Tests(all), summary: d.Markdown}, err)
+	return f.pipeline.finish(cmd.OutOrStdout(), answer{name: "assay compare", suites: compare.Tests(all), summary: d.Markdown}, errors.Join(err, exitError(code)))
 }
 
 // present writes a document as the page, and prints all others, or JSON of what noun names.
 func (f *comparedFlags) present(cmd *cobra.Command, noun string, asJSON func(io.Writer) error, page report.Document, all ...report.Document) (err error) {
+	var unwritten error
 	if f.page != "" {
-		if err := writeTo(f.page, page.HTML); err != nil {
-			return err
-		}
+		unwritten = writeTo(f.page, page.HTML)
 	}
 	out := cmd.OutOrStdout()
 	if f.json {
@@ -189,9 +205,9 @@ func (f *comparedFlags) present(cmd *cobra.Command, noun string, asJSON func(io.
 		err = errors.Join(err, showDocument(out, d, f.format, f.page))
 	}
 	if err != nil {
-		return fmt.Errorf("print the %s: %w", noun, err)
+		err = fmt.Errorf("print the %s: %w", noun, err)
 	}
-	return nil
+	return errors.Join(unwritten, err)
 }
 
 func documentFormats() []string { return []string{"text", "markdown", "csv"} }

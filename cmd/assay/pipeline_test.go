@@ -211,7 +211,7 @@ func TestFilesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range []string{
 		"--junit missing/run.xml", "--summary missing/run.md", "--hgrm missing/run.hgrm", "--junit .", "--junit -", "--hgrm -",
-		"--summary - --json", "--hgrm run.hgrm --repeat 2",
+		"--summary - --json", "--hgrm run.hgrm --repeat 2", "--junit run.txt --summary ./run.txt", "--summary run.txt --hgrm run.txt",
 	} {
 		all := append([]string{"run", "bank", "--db", "mem://", "--ops", "10", "--out", "saved"}, strings.Fields(args)...)
 		assay(t, dir, all...).want(t, exitUsage).complaint(t)

@@ -101,10 +101,14 @@ func TestCompareRefuses(t *testing.T) {
 	assay(t, dir, "compare", "a", "b", "--allow", "load").want(t, exitValid).shows(t, "differ in load")
 	assay(t, dir, "compare", "a", "--keep", "kept.json").want(t, exitValid)
 	assay(t, dir, "compare", "kept.json", "same", "--format", "markdown").want(t, exitValid).shows(t, "| throughput |")
-	for _, args := range []string{"", "a", "a none", "a same --gate throughput>-5%", "a same --gate x", "a same --allow x", "a same --format x", "a same --html no/page.html"} {
+	for _, args := range []string{"", "a", "a none", "a same --gate throughput>-5%", "a same --gate x", "a same --allow x", "a same --format x", "a same --html no/page.html",
+		"a --keep again.json --gate throughput>-5%", "a --keep again.json --junit gate.xml", "a --keep again.json --json", "a same --html x --picture ./x"} {
 		if e := assay(t, dir, append([]string{"compare"}, strings.Fields(args)...)...).want(t, exitUsage); e.stderr == "" {
 			t.Errorf("%q: nothing is said", args)
 		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "again.json")); err == nil {
+		t.Error("a baseline was kept, though what was asked for beside it was refused")
 	}
 }
 

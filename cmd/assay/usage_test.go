@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/internal/expect"
+	"assay/runner"
 	"assay/workload/bank"
 )
 
@@ -171,6 +172,8 @@ func TestBadInput(t *testing.T) {
 		{"run bank --cluster mongodb:3 --fault kill_primary_evry_20s", []string{"did you mean every?"}},
 		{"run bank --cluster mongodb:3 --fault kill_primary_for_evr", []string{"did you mean ever?"}},
 
+		{"app --db postgres://h/d --out DIR/used -- true", []string{"used", "is not empty"}},
+		{"app --db postgres://h/d --serve 127.0.0.1:0 --out DIR/used", []string{"used", "is not empty"}},
 		{"check DIR/missing", []string{"missing"}},
 		{"check DIR/used", []string{"used", "no run"}},
 		{"check DIR/used/file", []string{"used/file", "line 1"}},
@@ -207,6 +210,24 @@ func TestBadInput(t *testing.T) {
 	}
 	if _, err := os.Stat("runs"); err == nil {
 		t.Error("a run has left its folder")
+	}
+}
+
+// TestAdviseKeepsOtherFolders: it goes on with an advise of its own alone.
+func TestAdviseKeepsOtherFolders(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeFile(t, "{}", dir, "run", "result.json")
+	writeFile(t, "{}", dir, "advise", "levels", "series.json")
+	for name, refused := range map[string]bool{"run": true, "advise": false, "new": false, "": false} {
+		f := &adviseFlags{}
+		if name != "" {
+			f.out = filepath.Join(dir, name)
+		}
+		err := f.checkFolder()
+		if isA[*runner.FolderError](err) != refused || err != nil && codeOf(err) != exitUsage {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 
