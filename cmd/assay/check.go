@@ -151,10 +151,10 @@ func (f *checkFlags) folder(cmd *cobra.Command, version, path string) error {
 	})
 	progress.close()
 	out := cmd.OutOrStdout()
-	if err != nil {
+	if outcome.Result == nil {
 		return f.pipeline.failed(out, "check", err)
 	}
-	err = show(out, outcome, shown{asJSON: f.asJSON, quiet: f.quiet, verbose: f.verbose, judged: true, explain: f.Explain, elsewhere: f.pipeline.printed()})
+	err = errors.Join(err, show(out, outcome, shown{asJSON: f.asJSON, quiet: f.quiet, verbose: f.verbose, judged: true, explain: f.Explain, elsewhere: f.pipeline.printed()}))
 	return f.pipeline.finish(out, ofResult(outcome.Result, outcome.Report), writePercentiles(f.percentiles, outcome, err))
 }
 

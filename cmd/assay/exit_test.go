@@ -125,6 +125,8 @@ func TestInterruptedSeries(t *testing.T) {
 			t.Errorf("%q: the page is empty", bug)
 		}
 	}
+	before := interrupting(t, "run 1 of 3", "run", "bank", "--db", "mem://", "--accounts", "100", "--duration", "1h", "--repeat", "3", "--out", filepath.Join(t.TempDir(), "series")).want(t, exitNoVerdict)
+	expect.Text(t, "before a run has a result", before.stdout, "3 of 3 runs were not made")
 }
 
 // TestInterruptedSearch has a sweep end while it searches a rate: the series is shown, and what is

@@ -99,10 +99,11 @@ func runScenario(cmd *cobra.Command, version string, s runner.Scenario, f *runFl
 	o.Progress = progress
 	outcome, err := runner.Run(cmd.Context(), s, o)
 	progress.close()
-	if err != nil {
+	if outcome.Result == nil {
 		return f.pipeline.failed(out, s.Workload, err)
 	}
-	err = show(out, outcome, shown{asJSON: f.json, quiet: f.quiet, verbose: f.verbose, elsewhere: f.pipeline.printed()})
+	// There may be an error beside a result, such as a page that could not be written.
+	err = errors.Join(err, show(out, outcome, shown{asJSON: f.json, quiet: f.quiet, verbose: f.verbose, elsewhere: f.pipeline.printed()}))
 	return f.pipeline.finish(out, ofResult(outcome.Result, outcome.Report), writePercentiles(f.percentiles, outcome, err))
 }
 

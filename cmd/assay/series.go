@@ -84,10 +84,11 @@ func describeInterruption(stderr io.Writer, folder string) {
 // showSeries writes the page, prints the series as far as it came, and returns the error with code.
 func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags, code int) error {
 	groups, unread := compare.Read(folder)
-	d := compare.Summary(s.Workload, groups)
 	page := filepath.Join(folder, runner.FileReport)
+	var d report.Document
 	var unwritten, err error
 	if unread == nil {
+		d = compare.Summary(s.Workload, groups)
 		unwritten = writeTo(page, d.HTML)
 	}
 	switch {

@@ -164,7 +164,7 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		}
 		o.Out = filepath.Join(folder, at)
 		out, err := runner.Run(ctx, scenario, o)
-		if err == nil && report.ExitOf(out.Result).Code == exitViolated { // also in a run that was cut
+		if out.Result != nil && report.ExitOf(out.Result).Code == exitViolated { // whatever else went wrong
 			return false, &brokenError{rate: rate, folder: at, why: strings.Join(report.ExitOf(out.Result).Reasons, "; ")}
 		}
 		if err := errors.Join(err, ctx.Err()); err != nil {
