@@ -245,7 +245,9 @@ type Fault struct {
 	Proof   string `json:"proof"`
 	Healing string `json:"healing"`
 	Problem string `json:"problem,omitempty"`
-	Skipped bool   `json:"skipped,omitempty"`
+	// Away is true if its nodes were not seen to be back after it had ended.
+	Away    bool `json:"away,omitempty"`
+	Skipped bool `json:"skipped,omitempty"`
 	// Primary took writes when the fault began; empty if none did or unknown.
 	Primary string `json:"primary,omitempty"`
 	// NewPrimary took writes NewPrimaryAfter the injection; it may be the old one. It is empty if

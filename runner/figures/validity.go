@@ -110,6 +110,8 @@ func unprovenLoading(l *report.Loading) (reasons []string) {
 			reasons = append(reasons, fmt.Sprintf("a fault did nothing: %s, at %.1f s of it, is not proven to have taken effect", name, f.InjectedSecond))
 		case f.HealedAt.IsZero():
 			reasons = append(reasons, fmt.Sprintf("a fault was not healed: %s, at %.1f s of it: %s", name, f.InjectedSecond, f.Problem))
+		case f.Away:
+			reasons = append(reasons, fmt.Sprintf("a node was not seen to be back after a fault: %s, at %.1f s of it: %s", name, f.InjectedSecond, f.Problem))
 		}
 	}
 	return reasons

@@ -45,19 +45,21 @@ type Fault struct {
 	// Asked is the fault as asked for, with its times.
 	Asked string `json:"asked,omitempty"`
 	// Source is where the fault comes from, such as a file; empty for the fault's own text.
-	Source          string   `json:"source,omitempty"`
-	Nodes           []string `json:"nodes"`
-	Injected        int64    `json:"injected"`
-	Cut             int64    `json:"cut,omitempty"`
-	Healed          int64    `json:"healed,omitempty"`
-	Proven          bool     `json:"proven"`
-	Proof           string   `json:"proof,omitempty"`
-	Healing         string   `json:"healing,omitempty"`
-	Problem         string   `json:"problem,omitempty"`
-	Skipped         bool     `json:"skipped,omitempty"`
-	Primary         string   `json:"primary,omitempty"`
-	NewPrimary      string   `json:"new_primary,omitempty"`
-	NewPrimaryAfter int64    `json:"new_primary_after,omitempty"`
+	Source   string   `json:"source,omitempty"`
+	Nodes    []string `json:"nodes"`
+	Injected int64    `json:"injected"`
+	Cut      int64    `json:"cut,omitempty"`
+	Healed   int64    `json:"healed,omitempty"`
+	Proven   bool     `json:"proven"`
+	Proof    string   `json:"proof,omitempty"`
+	Healing  string   `json:"healing,omitempty"`
+	Problem  string   `json:"problem,omitempty"`
+	// Away means that its nodes were not seen to be back after it had ended.
+	Away            bool   `json:"away,omitempty"`
+	Skipped         bool   `json:"skipped,omitempty"`
+	Primary         string `json:"primary,omitempty"`
+	NewPrimary      string `json:"new_primary,omitempty"`
+	NewPrimaryAfter int64  `json:"new_primary_after,omitempty"`
 	// Backup is what a backup or restore made; nil for other faults.
 	Backup        *Backup `json:"backup,omitempty"`
 	PrimaryStayed string  `json:"primary_stayed,omitempty"`
@@ -180,7 +182,7 @@ func (l *Log) tookOver() (last report.ClusterEvent, took bool) {
 func (f *Fault) Reported(start time.Time) report.Fault {
 	out := report.Fault{
 		Action: f.Action, Target: f.Target, Asked: f.Asked, Source: f.Source, Nodes: f.Nodes, Proven: f.Proven, Proof: f.Proof, Healing: f.Healing,
-		Problem: f.Problem, Skipped: f.Skipped, Primary: f.Primary, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6, PrimaryStayed: f.PrimaryStayed,
+		Problem: f.Problem, Away: f.Away, Skipped: f.Skipped, Primary: f.Primary, NewPrimary: f.NewPrimary, NewPrimaryAfter: float64(f.NewPrimaryAfter) / 1e6, PrimaryStayed: f.PrimaryStayed,
 		InjectedAt: start.Add(time.Duration(f.Injected)), InjectedSecond: float64(f.Injected) / 1e9,
 		RecoveredAfter: -1, WriteOutage: -1, ReadOutage: -1, Backup: f.Backup.reported(),
 	}
@@ -226,6 +228,9 @@ func (l *Log) Unproven() []string {
 		case f.Healed == 0:
 			reasons = append(reasons, fmt.Sprintf("a fault was not healed: %s %s at %.1f s: %s",
 				f.Action, f.Target, float64(f.Injected)/1e9, f.Problem))
+		case f.Away:
+			reasons = append(reasons, fmt.Sprintf("a node was not seen to be back after a fault: %s %s at %.1f s: %s",
+				f.Action, f.Target, float64(f.Injected)/1e9, f.Problem))
 		}
 	}
 	return reasons
@@ -262,6 +267,8 @@ func FaultOf(i fault.Injection, start time.Time) Fault {
 		Problem: i.Problem, Skipped: i.Skipped, Primary: i.Primary, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
 		Backup: backupOf(i.Backup, start),
 	}
+	// While its nodes are still awaited, it has no problem yet.
+	f.Away = !i.HealedAt.IsZero() && !i.Healed && i.Problem != ""
 	if i.PrimaryStayed {
 		f.PrimaryStayed = i.Primary
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/fault"
 	"assay/history"
 	"assay/internal/expect"
 	"assay/measure"
@@ -62,6 +63,18 @@ func TestFaultsAreReadBack(t *testing.T) {
 	d.Faults[2].Proven = true
 	if reasons := d.Unproven(); len(reasons) != 1 || !strings.Contains(reasons[0], "not healed") {
 		t.Errorf("reasons %q", reasons)
+	}
+	for at, healed := range map[int64]bool{4: true, 5: false} {
+		i := fault.Injection{Number: 9, Fault: fault.Fault{Action: "isolate", Target: "n1"}, InjectedAt: time.Unix(1001, 0), HealedAt: time.Unix(1002, 0), Proven: true}
+		expect.NoError(t, d.Event(faultEvent(t, 0, FaultOf(i, r.Started)))) // when it has ended
+		if i.Healed = healed; !healed {
+			i.Problem = "n1: 127.0.0.1:5432 does not answer"
+		}
+		expect.NoError(t, d.Event(faultEvent(t, time.Duration(at), FaultOf(i, r.Started))))
+		reasons := d.Unproven()
+		if away := len(reasons) == 2 && strings.Contains(reasons[1], "was not seen to be back after a fault: isolate n1 at 1.0 s: n1: 127.0.0.1:5432 does not answer"); away == healed {
+			t.Errorf("healed %v: reasons %q", healed, reasons)
+		}
 	}
 	if err := d.Event(history.Event{Name: EventFault, Detail: "{"}); err == nil {
 		t.Error("half a record was taken")
