@@ -17,6 +17,9 @@ type Node struct {
 	machine *machine.Machine
 	number  int // by which the product knows it
 	arbiter bool
+	// emptied is true of a node without data that the others do not take for a new one yet. It
+	// belongs to the server's Changing.
+	emptied bool
 }
 
 // Name is "n1", "n2"... for nodes. A server beside the nodes has its role's name, with a number if
@@ -80,12 +83,29 @@ func (n *Node) Resume() error { return n.server.Resume() }
 // Halted reports whether all processes of the server are stopped, as Pause leaves them.
 func (n *Node) Halted() (bool, error) { return n.server.Process().Halted() }
 
+// Hold says that a fault keeps the server down until Start, or until release. A product does not
+// start it meanwhile to bring another one back.
+func (n *Node) Hold() (release func()) {
+	n.server.Held.Store(true)
+	return func() { n.server.Held.Store(false) }
+}
+
+func (n *Node) beginStart(ctx context.Context) error {
+	n.server.Held.Store(false)
+	n.server.Changing.Lock()
+	defer n.server.Changing.Unlock()
+	return n.forget(ctx)
+}
+
 // Start stops the server if it runs, and starts it with its data. It returns when the server
 // serves or has its part in the cluster. env, as NAME=value, is added to the environment of this
 // start alone. For a removed node the error is a *MemberError.
 func (n *Node) Start(ctx context.Context, env ...string) error {
 	if !n.Member() {
 		return &MemberError{Node: n.Name()}
+	}
+	if err := n.beginStart(ctx); err != nil {
+		return fmt.Errorf("%s: %w", n.Name(), err)
 	}
 	if err := n.cluster.product.Restart(ctx, n.number, env...); err != nil {
 		return fmt.Errorf("%s: %w", n.Name(), err)

@@ -34,7 +34,8 @@ func (c *Cluster) CheckReplace() error {
 }
 
 // Empty removes all data of a node whose server has ended; text says how much. The next Start
-// returns when the node has copied everything from the others.
+// returns when the node has copied everything from the others. If these do not take it for a new
+// node yet, as without a majority, Start has them do so first.
 func (n *Node) Empty(ctx context.Context) (text string, err error) {
 	c := n.cluster
 	if err := c.CheckReplace(); err != nil {
@@ -47,11 +48,27 @@ func (n *Node) Empty(ctx context.Context) (text string, err error) {
 	}
 	r, _ := behind[replacing](c.product)
 	files, bytes, err := server.Clear(r.Data(n.number))
-	if f, is := behind[forgetting](c.product); is && err == nil {
-		err = f.Forget(ctx, n.number)
-	}
 	if err != nil {
 		return "", fmt.Errorf("empty %s: %w", n.Name(), err)
 	}
-	return fmt.Sprintf("%d files of %s were removed", files, quantity.Bytes(bytes)), nil
+	text = fmt.Sprintf("%d files of %s were removed", files, quantity.Bytes(bytes))
+	n.emptied = true
+	if err := n.forget(ctx); err != nil {
+		text += fmt.Sprintf(" (the others do not take it for a new node yet: %v)", err)
+	}
+	return text, nil
+}
+
+// forget has the others take an emptied node for a new one, if that is left to do. Changing must be
+// held.
+func (n *Node) forget(ctx context.Context) error {
+	f, is := behind[forgetting](n.cluster.product)
+	if !is || !n.emptied {
+		return nil
+	}
+	if err := f.Forget(ctx, n.number); err != nil {
+		return err
+	}
+	n.emptied = false
+	return nil
 }

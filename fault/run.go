@@ -51,6 +51,11 @@ type System interface {
 	check(ctx context.Context, f Fault) error
 }
 
+// holding is a System whose servers may be started for the sake of others, unless a fault holds them.
+type holding interface {
+	hold(name string) (release func())
+}
+
 // acquirer reserves a node's server for the caller until release; free is false if another fault
 // has it.
 type acquirer func(node string) (release func(), free bool)
@@ -117,6 +122,7 @@ type injecting struct {
 	selected chan struct{}
 	previous <-chan struct{}
 	dropped  bool // it is not reported
+	held     []func()
 	errors   []error
 }
 
@@ -312,8 +318,12 @@ func (r *runner) claim(ctx context.Context, i *injecting) bool {
 		i.choice.nodes, i.choice.detail = free, "left out: "+joined(taken)
 	}
 	i.Nodes, i.Detail = i.choice.nodes, i.choice.detail
+	holding, holds := r.system.(holding)
 	for _, name := range i.choice.affected() {
 		r.inUse[resource{name, i.about.part}] = i
+		if holds && i.about.part == partProcess {
+			i.held = append(i.held, holding.hold(name))
+		}
 	}
 	at, _ := slices.BinarySearchFunc(r.acting, i.Number, func(a *injecting, n int) int { return a.Number - n })
 	r.acting = slices.Insert(r.acting, at, i)
@@ -369,6 +379,9 @@ func (r *runner) release(i *injecting) {
 	defer r.mu.Unlock()
 	for _, name := range i.choice.affected() {
 		delete(r.inUse, resource{name, i.about.part})
+	}
+	for _, release := range i.held {
+		release()
 	}
 	r.acting = slices.DeleteFunc(r.acting, func(a *injecting) bool { return a == i })
 }

@@ -39,6 +39,13 @@ func (s servers) running(name string) bool {
 	return n != nil && n.Running()
 }
 
+func (s servers) hold(name string) (release func()) {
+	if n := s.cluster.Node(name); n != nil {
+		return n.Hold()
+	}
+	return func() {}
+}
+
 func (s servers) log(name string) string {
 	if n := s.cluster.Node(name); n != nil {
 		return n.Log()

@@ -17,7 +17,7 @@ func TestSwitchoverAndReplace(t *testing.T) {
 		"mongodb:3,election=2s": {"replace primary"},
 		"patroni:2,ttl=8s,loop_wait=1s,retry_timeout=3s,proxy=haproxy": {"switchover", "replace secondary", "replace primary"},
 		"etcd:3":              {"switchover", "replace secondary", "replace primary"},
-		"redis:3,failover=1s": {"switchover", "replace secondary"},
+		"redis:3,failover=1s": {"switchover", "replace secondary", "replace primary"},
 		"mariadb:3":           {"replace n2"},
 	} {
 		happensOn(t, spec, faults...)
@@ -27,7 +27,7 @@ func TestSwitchoverAndReplace(t *testing.T) {
 func TestManagedSwitchoverAndReplace(t *testing.T) {
 	happensOn(t, "pg-auto-failover:2", "switchover", "replace secondary", "replace primary")
 	happensOn(t, "patroni:3,synchronous_mode=strict", "switchover")
-	happensOn(t, "repmgr:2", "replace secondary")
+	happensOn(t, "repmgr:2,reconnect_attempts=3,reconnect_interval=1s", "replace secondary", "replace primary")
 }
 
 func TestOnMySQLSwitchoverAndReplace(t *testing.T) {

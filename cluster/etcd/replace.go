@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -28,6 +27,7 @@ func (c *Cluster) Forget(ctx context.Context, i int) error {
 	ctx, cancel := context.WithTimeout(ctx, forgetBound)
 	defer cancel()
 	return server.Until(ctx, 200*time.Millisecond, "the others to take "+nameOf(i)+" for a new member", func(ctx context.Context) error {
+		failed := []error{errors.New("no other running member does it")}
 		for n, node := range c.nodes {
 			if n == i || !node.Running() {
 				continue
@@ -37,12 +37,15 @@ func (c *Cluster) Forget(ctx context.Context, i int) error {
 				done, err = renew(ctx, pb.NewClusterClient(to), "http://"+c.peers[i])
 				return err
 			})
-			if done {
+			switch {
+			case done:
 				return nil
+			case err == nil:
+				return errors.New("a step is left")
 			}
-			return fmt.Errorf("not yet: %w", err)
+			failed = append(failed, err) // it may be silent under another fault
 		}
-		return errors.New("no other member runs")
+		return errors.Join(failed...)
 	})
 }
 

@@ -82,6 +82,11 @@ type Cluster struct {
 type member struct {
 	*server.Node
 	galera, ist, sst int
+
+	// found is the position in the data that the process looked has left; looked is nil before. They
+	// belong to Cluster.restarting.
+	looked *server.Process
+	found  position
 }
 
 func mariadbd() server.Program {

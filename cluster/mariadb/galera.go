@@ -80,10 +80,28 @@ func isoSeconds(d time.Duration) string {
 // rejoin starts a stopped node beside running ones, or as the first of all. It tells the server its
 // position, as the system's own service does (galera_recovery), so that only missed transactions
 // are sent and not everything. If the node joins others, rejoin returns once it is started.
-//
-// It handles one node at a time: until it is clear who begins the cluster anew, no other call may
-// start a server on data under inspection, or begin another cluster.
+// Where no other node runs, and one with more recent data is kept down by a fault, rejoin waits for
+// that one: only the fault may start it.
 func (m *Cluster) rejoin(ctx context.Context, node *member, env []string) error {
+	return node.Until(ctx, 100*time.Millisecond, "the node that is to begin the cluster", func(ctx context.Context) error {
+		err := m.rejoinNow(ctx, node, env)
+		if errors.As(err, new(*heldError)) || err == nil {
+			return err
+		}
+		return server.Permanent(err)
+	})
+}
+
+// heldError means that a fault keeps a node down that has, or may have, the most recent data.
+type heldError struct{ node string }
+
+func (e *heldError) Error() string {
+	return "a fault keeps " + e.node + " down, and no other node has its data"
+}
+
+// rejoinNow handles one node at a time: until it is clear who begins the cluster anew, no other call
+// may start a server on data under inspection, or begin another cluster.
+func (m *Cluster) rejoinNow(ctx context.Context, node *member, env []string) error {
 	m.restarting.Lock()
 	defer m.restarting.Unlock()
 	if node.Running() { // another Restart has begun the cluster with it
@@ -121,7 +139,8 @@ func (m *Cluster) rejoin(ctx context.Context, node *member, env []string) error 
 	return m.spawn(node, o)
 }
 
-// mostRecent prefers node among equals. No member runs, and restarting is held.
+// mostRecent prefers node among equals, and then nodes that no fault keeps down. No member runs, and
+// restarting is held. The error is a *heldError if a node must be waited for.
 func (m *Cluster) mostRecent(ctx context.Context, node *member, own position) (*member, position, error) {
 	best, most := node, own
 	for _, other := range m.nodes.All() {
@@ -129,12 +148,17 @@ func (m *Cluster) mostRecent(ctx context.Context, node *member, own position) (*
 			continue
 		}
 		p, err := m.position(ctx, other)
-		if err != nil {
+		switch {
+		case err != nil && other.Held.Load(): // its disk may have no power
+			return nil, position{}, &heldError{other.Name}
+		case err != nil:
 			return nil, position{}, err
-		}
-		if p.uuid != "" && p.seqno > most.seqno {
+		case p.uuid != "" && (p.seqno > most.seqno || p.seqno == most.seqno && best != node && best.Held.Load()):
 			best, most = other, p
 		}
+	}
+	if best != node && best.Held.Load() {
+		return nil, position{}, &heldError{best.Name}
 	}
 	return best, most, nil
 }
@@ -169,6 +193,16 @@ func (m *Cluster) position(ctx context.Context, node *member) (position, error) 
 	if err != nil || saved.uuid == "" || saved.seqno >= 0 {
 		return saved, err
 	}
+	if node.looked == nil || node.looked != node.Process() { // else it was asked since its server's end
+		if node.found, err = m.recoverPosition(ctx, node); err != nil {
+			return position{}, err
+		}
+		node.looked = node.Process()
+	}
+	return node.found, nil
+}
+
+func (m *Cluster) recoverPosition(ctx context.Context, node *member) (position, error) {
 	log := filepath.Join(node.Dir, "recover.log")
 	if err := os.Remove(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return position{}, err

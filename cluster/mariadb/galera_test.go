@@ -100,3 +100,29 @@ func TestGaleraCloseDuringACopy(t *testing.T) {
 		t.Error("the node was started all the same")
 	}
 }
+
+// TestGaleraWaitsForNodesThatAFaultHolds: a node that comes back first waits for one with more
+// recent data, and starts it never. A node that nobody needs is not waited for.
+func TestGaleraWaitsForNodesThatAFaultHolds(t *testing.T) {
+	t.Parallel()
+	m := startMariaDB(t, shortly(Options{Layout: server.Layout{Nodes: 3}, CacheSize: 32 << 20}))
+	p := servertest.NewProbe(t, m, 3)
+	expect.NoError(t, m.Node(0).Kill())
+	p.Insert(1, 1)
+	expect.NoError(t, m.Settled(expect.Patiently(t)), m.Node(1).Kill(), m.Node(2).Kill())
+	m.Node(1).Held.Store(true)
+	m.Node(2).Held.Store(true)
+	if err := m.Restart(expect.Within(t, 10*time.Second), 0); err == nil || m.Node(1).Running() || m.Node(2).Running() {
+		t.Errorf("n2 runs: %v, n3: %v; %v", m.Node(1).Running(), m.Node(2).Running(), err)
+	}
+	m.Node(0).Held.Store(true)
+	m.Node(1).Held.Store(false)
+	p.MustRestart(1) // which has all that n3 has
+	if m.Node(0).Running() || m.Node(2).Running() {
+		t.Errorf("n1 runs: %v, n3: %v", m.Node(0).Running(), m.Node(2).Running())
+	}
+	p.MustRestart(0)
+	p.MustRestart(2)
+	p.MustHold("1")
+	mustLeaveNothing(t, m)
+}

@@ -174,19 +174,32 @@ func viewOf(ctx context.Context, c *sql.Conn) (v view, err error) {
 }
 
 // elected is the primary according to members with a majority, if it is a full member itself.
+// It does not wait for silent members if the others know it.
 func (m *Cluster) elected(ctx context.Context) (int, error) {
-	views, failures := m.views(ctx)
+	views, failures := server.AskMost(ctx, m.Nodes(), func(ctx context.Context, i int) (view, error) { return m.view(ctx, m.nodes[i]) },
+		func(views map[int]view, failures map[int]error) bool {
+			_, known := m.known(views, len(failures))
+			return known
+		})
+	if primary, known := m.known(views, len(failures)); known {
+		return primary, nil
+	}
+	return 0, errors.New("the members know none")
+}
+
+// known is the primary by these views, where this many nodes are silent.
+func (m *Cluster) known(views map[int]view, silent int) (primary int, is bool) {
 	for _, v := range views {
-		if v.ready() != nil || !together(views, len(failures)) {
+		if v.ready() != nil || !together(views, silent) {
 			continue
 		}
 		for i, node := range m.nodes {
 			if own, asked := views[i]; asked && node.Address() == v.primary && own.ready() == nil {
-				return i, nil
+				return i, true
 			}
 		}
 	}
-	return 0, errors.New("the members know none")
+	return 0, false
 }
 
 func (m *Cluster) views(ctx context.Context) (views map[int]view, failures map[int]error) {

@@ -121,9 +121,19 @@ func (c *Cluster) informed(ctx context.Context, sentinel *server.Node) error {
 var errFailingOver = errors.New("a Sentinel fails over")
 
 // primaryBySentinels is the primary according to most Sentinels. While a Sentinel fails over there
-// is none: it goes on with that even after the old primary is back.
+// is none: it goes on with that even after the old primary is back. One that is silent, as on a
+// machine that is cut off, is not waited for if most of them agree.
 func (c *Cluster) primaryBySentinels(ctx context.Context) (int, error) {
-	answers, _ := server.AskAll(c.sentinels, func(i int) (map[string]string, error) { return c.watched(ctx, c.sentinels[i]) })
+	answers, _ := server.AskMost(ctx, c.sentinels,
+		func(ctx context.Context, i int) (map[string]string, error) { return c.watched(ctx, c.sentinels[i]) },
+		func(answers map[int]map[string]string, _ map[int]error) bool {
+			_, err := c.namedByMost(answers)
+			return err == nil
+		})
+	return c.namedByMost(answers)
+}
+
+func (c *Cluster) namedByMost(answers map[int]map[string]string) (int, error) {
 	named := map[string]int{}
 	for _, told := range answers {
 		if strings.Contains(told["flags"], "failover_in_progress") {
@@ -244,6 +254,37 @@ func (c *Cluster) CheckReplace() error {
 		return errors.New("the servers of a Redis Cluster know each other by ids that are among their data")
 	}
 	return c.CheckSwitchOver()
+}
+
+// Forget has the next Restart of server i, which has ended and is empty, start it as a new machine.
+// Started as the primary that it may have been, it would have the replicas copy its emptiness ("Redis
+// replication", "Safety of replication when master has persistence turned off"). The node's Changing
+// must be held.
+func (c *Cluster) Forget(_ context.Context, i int) error {
+	c.empty[i] = true
+	return nil
+}
+
+// joinOthers makes an emptied server the replica of a primary, which it waits for. It does nothing to
+// other servers.
+func (c *Cluster) joinOthers(ctx context.Context, i int) error {
+	if !c.empty[i] {
+		return nil
+	}
+	node := c.nodes[i]
+	return node.Until(ctx, lookEvery, "a primary that "+node.Name+" could copy", func(ctx context.Context) error {
+		primary, err := c.primary(ctx)
+		switch {
+		case err != nil:
+			return err
+		case primary == i:
+			return errors.New("the Sentinels have chosen none in its place yet")
+		}
+		if err := c.configureReplica(i, primary); err != nil {
+			return server.Permanent(err)
+		}
+		return nil
+	})
 }
 
 // Data is the folder of server i's data.

@@ -139,3 +139,28 @@ func TestRedisClusterGoesThroughFaults(t *testing.T) {
 	expect.NoError(t, c.Restart(expect.Patiently(t), all[1]), c.Settled(expect.Patiently(t)))
 	servertest.Closed(t, c, append(c.nodes[:len(c.nodes):len(c.nodes)], c.sentinels...), c.options.Dir, logs)
 }
+
+// TestAnEmptiedPrimaryCopiesTheOthers: it comes back at once, before the Sentinels take it for down,
+// and must not have its replicas copy that it has nothing.
+func TestAnEmptiedPrimaryCopiesTheOthers(t *testing.T) {
+	t.Parallel()
+	c := start(t, Options{Layout: server.Layout{Nodes: 3}, DownAfter: 2 * time.Second})
+	first, err := c.Primary(expect.Patiently(t))
+	expect.NoError(t, err)
+	_, err = c.ask(expect.Patiently(t), c.Node(first), "SET key value")
+	expect.NoError(t, err, c.Settled(expect.Patiently(t)))
+	expect.NoError(t, c.Node(first).Kill())
+	_, _, err = server.Clear(c.Data(first))
+	expect.NoError(t, err, c.Forget(t.Context(), first), c.Restart(expect.Patiently(t), first), c.Settled(expect.Patiently(t)))
+	now, err := c.Primary(expect.Patiently(t))
+	if err != nil || now == first {
+		t.Errorf("server %d is the primary, as before: %v", now, err)
+	}
+	for i, node := range c.nodes {
+		if got, err := c.ask(expect.Patiently(t), node, "GET key"); err != nil || !slices.Equal(got, []string{"value"}) {
+			t.Errorf("server %d has %q, %v", i, got, err)
+		}
+	}
+	// It is a replica like the others from then on.
+	expect.NoError(t, c.Node(first).Kill(), c.Restart(expect.Patiently(t), first), c.Settled(expect.Patiently(t)))
+}

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"assay/cluster/server"
 )
@@ -146,23 +146,31 @@ func (c *Cluster) slot(ctx context.Context, node *server.Node) (int, error) {
 	return strconv.Atoi(strings.Join(answer, ""))
 }
 
-// views leaves a view empty if the server does not answer or does not believe all slots served.
+// views leaves a view empty if the server does not answer or does not believe all slots served. It
+// does not wait for silent servers if most of all answer and one knows the slot's owner.
 func (c *Cluster) views(ctx context.Context) (views []view, failures []error) {
-	views, failures = make([]view, len(c.nodes)), make([]error, len(c.nodes))
-	var all sync.WaitGroup
-	for i, node := range c.nodes {
-		all.Go(func() {
-			slot, err := c.slot(ctx, node)
-			var v view
-			if err == nil {
-				v, err = c.look(ctx, node, slot)
-			}
-			if failures[i] = err; err == nil && v.works {
+	fill := func(answers map[int]view, failed map[int]error) {
+		views, failures = make([]view, len(c.nodes)), nil
+		for i, v := range answers {
+			if v.works {
 				views[i] = v
 			}
-		})
+		}
+		for _, i := range slices.Sorted(maps.Keys(failed)) {
+			failures = append(failures, failed[i])
+		}
 	}
-	all.Wait()
+	fill(server.AskMost(ctx, c.nodes, func(ctx context.Context, i int) (v view, err error) {
+		slot, err := c.slot(ctx, c.nodes[i])
+		if err == nil {
+			v, err = c.look(ctx, c.nodes[i], slot)
+		}
+		return v, err
+	}, func(answers map[int]view, failed map[int]error) bool {
+		fill(answers, failed)
+		_, err := c.ownerBy(views, failures)
+		return err == nil && len(answers) > len(c.nodes)/2
+	}))
 	return views, failures
 }
 
@@ -197,16 +205,22 @@ func (c *Cluster) Primaries(ctx context.Context) (all []int, err error) {
 func (c *Cluster) primaries(ctx context.Context) (all []int, err error) {
 	views, failures := c.views(ctx)
 	first, err := c.ownerBy(views, failures)
-	if err == nil {
-		err = c.leads(ctx, first)
-	}
 	if err != nil {
 		return nil, err
 	}
-	all = []int{first}
 	latest := slices.MaxFunc(views, func(a, b view) int { return cmp.Compare(a.heard, b.heard) })
-	for i, node := range c.nodes {
-		if i != first && latest.owners[node.Address()] && c.leads(ctx, i) == nil {
+	leading, failed := server.AskMost(ctx, c.nodes, func(ctx context.Context, i int) (owns bool, err error) {
+		if i != first && !latest.owners[c.nodes[i].Address()] {
+			return false, nil
+		}
+		return true, c.leads(ctx, i)
+	}, func(leading map[int]bool, _ map[int]error) bool { return leading[first] })
+	if !leading[first] {
+		return nil, cmp.Or(failed[first], fmt.Errorf("%s is down", c.nodes[first].Name))
+	}
+	all = []int{first}
+	for i := range c.nodes {
+		if i != first && leading[i] {
 			all = append(all, i)
 		}
 	}

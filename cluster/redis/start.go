@@ -63,7 +63,11 @@ type Cluster struct {
 	program   string
 	nodes     []*server.Node
 	sentinels []*server.Node
-	ports     server.Ports
+	// lines are the configuration of each server but for whose replica it is. empty is true of a
+	// server that comes back as a new machine would. Each belongs to its node's Changing.
+	lines [][]string
+	empty []bool
+	ports server.Ports
 	// buses are the ports between the servers of a Redis Cluster.
 	buses []int
 	// encryption is nil without TLS.
@@ -166,11 +170,21 @@ func (c *Cluster) makeNode(i int) error {
 		}
 		c.buses = append(c.buses, bus)
 		lines = append(lines, c.shardLines(bus)...)
-	case i > 0:
-		lines = append(lines, fmt.Sprintf("replicaof %s %d", c.nodes[0].Host, c.nodes[0].Port))
 	}
-	c.nodes = append(c.nodes, node)
-	return c.configure(node, append(lines, c.options.Settings...))
+	lines = append(lines, c.options.Settings...)
+	c.nodes, c.lines, c.empty = append(c.nodes, node), append(c.lines, lines), append(c.empty, false)
+	if err := os.Mkdir(data(node), 0o700); err != nil {
+		return err
+	}
+	if i > 0 && !c.options.Sharded {
+		return c.configureReplica(i, 0)
+	}
+	return configure(node, lines)
+}
+
+func (c *Cluster) configureReplica(i, primary int) error {
+	of := c.nodes[primary]
+	return configure(c.nodes[i], append([]string{fmt.Sprintf("replicaof %s %d", of.Host, of.Port)}, c.lines[i]...))
 }
 
 // makeSentinel keeps off the server's disk, because a Sentinel survives a cut of its power.
@@ -195,7 +209,10 @@ func (c *Cluster) makeSentinel(i int) error {
 			fmt.Sprintf("sentinel failover-timeout %s %d", Service, 6*down.Milliseconds()))
 	}
 	c.sentinels = append(c.sentinels, node)
-	return c.configure(node, lines)
+	if err := os.Mkdir(data(node), 0o700); err != nil {
+		return err
+	}
+	return configure(node, lines)
 }
 
 func (c *Cluster) listening(node *server.Node) []string {
@@ -207,10 +224,7 @@ func configuration(node *server.Node) string { return filepath.Join(node.Dir, "r
 
 func data(node *server.Node) string { return filepath.Join(node.Dir, "data") }
 
-func (c *Cluster) configure(node *server.Node, lines []string) error {
-	if err := os.Mkdir(data(node), 0o700); err != nil {
-		return err
-	}
+func configure(node *server.Node, lines []string) error {
 	return (*server.User)(nil).WriteFile(configuration(node), strings.Join(lines, "\n")+"\n")
 }
 
@@ -281,10 +295,14 @@ func (c *Cluster) Node(i int) *server.Node { return c.nodes[i] }
 func (c *Cluster) Sentinel(i int) *server.Node { return c.sentinels[i] }
 
 // Restart starts server i again with env, and returns when it is the primary or in step with it.
-// A former primary takes itself for the primary until the Sentinels make it a replica.
+// A former primary takes itself for the primary until the Sentinels make it a replica. A server that
+// was emptied (Forget) is started as the replica of the primary that they have chosen.
 func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 	node := c.nodes[i]
 	return node.Restart(ctx, func(ctx context.Context) error {
+		if err := c.joinOthers(ctx, i); err != nil {
+			return err
+		}
 		if err := c.start(ctx, node, env...); err != nil {
 			return err
 		}
@@ -294,13 +312,15 @@ func (c *Cluster) Restart(ctx context.Context, i int, env ...string) error {
 		case c.options.Sharded:
 			return node.Await(ctx, func(ctx context.Context) error { return c.takesPart(ctx, i) })
 		}
-		return node.Await(ctx, func(ctx context.Context) error {
+		err := node.Await(ctx, func(ctx context.Context) error {
 			primary, err := c.primaryBySentinels(ctx)
 			if err != nil || primary == i {
 				return err
 			}
 			return c.linked(ctx, node)
 		})
+		c.empty[i] = c.empty[i] && err != nil
+		return err
 	})
 }
 

@@ -168,6 +168,24 @@ func (s *Set) run(n *server.Node, order, target string, env ...string) error {
 		Args: []string{s.file(n, "run.sh"), s.programs, streaming.Data(n), n.Log, s.file(n, "repmgr.conf"), order, target, strconv.Itoa(fenceStatus)}})
 }
 
+// copyPrimary fills the data of node i, which has none. It waits for a primary, as after the end of
+// the node's own until repmgrd promotes another. repmgr must know it: else the copy would follow the
+// primary that repmgr knew before, which may be the node itself.
+func (s *Set) copyPrimary(ctx context.Context, i int) error {
+	leader, err := s.Primary(ctx)
+	if err == nil {
+		err = s.ready(ctx, leader)
+	}
+	if err == nil {
+		err = s.clone(ctx, s.Node(i), leader)
+	}
+	if err != nil { // a part of a copy is none: the next try begins anew
+		_, _, cleared := server.Clear(s.Data(i))
+		return errors.Join(fmt.Errorf("copy the primary: %w", err), cleared)
+	}
+	return nil
+}
+
 // Restart starts node i again with env as the manual says ("repmgr node rejoin", "repmgr standby
 // follow"). A standby follows the primary, and a former primary becomes its standby, by pg_rewind
 // if needed. Without a primary the node starts in its old role. So it may become a second primary
@@ -176,16 +194,13 @@ func (s *Set) run(n *server.Node, order, target string, env ...string) error {
 func (s *Set) Restart(ctx context.Context, i int, env ...string) error {
 	err := s.Set.Restart(ctx, i, func(ctx context.Context) error {
 		order, target := "start", ""
-		leader, ok := s.Leader(ctx)
-		switch empty := server.IsEmpty(s.Data(i)); {
-		case empty && !ok:
-			return errors.New("there is no primary that it could copy")
-		case empty:
-			order = "register-standby"
-			if err := s.clone(ctx, s.Node(i), leader); err != nil {
+		if server.IsEmpty(s.Data(i)) {
+			if err := s.copyPrimary(ctx, i); err != nil {
 				return err
 			}
-		case ok:
+			return s.run(s.Node(i), "register-standby", "", env...)
+		}
+		if leader, ok := s.Leader(ctx); ok {
 			if err := s.ready(ctx, leader); err != nil {
 				return err
 			}

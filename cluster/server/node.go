@@ -40,6 +40,8 @@ type Node struct {
 	Changing sync.Mutex
 	// Left is true while the node is no member of its cluster.
 	Left atomic.Bool
+	// Held is true while a fault keeps the server down, and nobody but that fault may start it.
+	Held atomic.Bool
 
 	process  atomic.Pointer[Process]  // nil until it is first started
 	adjusted atomic.Pointer[[]string] // nil for the usual settings

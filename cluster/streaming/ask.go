@@ -86,7 +86,7 @@ func (s *Set) askAll(ctx context.Context) (all []standing, failed []error) {
 			continue
 		}
 		asking.Go(func() {
-			failed[i] = ask(ctx, s.AddressOf(i), askStanding, &all[i].writes, &all[i].timeline, &all[i].position)
+			all[i], failed[i] = s.standing(ctx, i)
 		})
 	}
 	asking.Wait()
@@ -103,14 +103,38 @@ func leading(all []standing, failed []error) (primary int, ok bool) {
 	return primary, ok
 }
 
-// Leader looks once for the primary. ok is false if no server takes writes.
-func (s *Set) Leader(ctx context.Context) (primary int, ok bool) { return leading(s.askAll(ctx)) }
+// Leader looks once for the primary. ok is false if no server takes writes. It does not wait for
+// silent servers if another takes writes: a primary that is cut off tells nobody of its end.
+func (s *Set) Leader(ctx context.Context) (primary int, ok bool) {
+	answers, _ := server.AskMost(ctx, s.nodes, s.standing, func(answers map[int]standing, _ map[int]error) bool {
+		_, known := leading(s.inOrder(answers))
+		return known
+	})
+	return leading(s.inOrder(answers))
+}
+
+func (s *Set) standing(ctx context.Context, i int) (now standing, err error) {
+	err = ask(ctx, s.AddressOf(i), askStanding, &now.writes, &now.timeline, &now.position)
+	return now, err
+}
+
+// inOrder lists answers by the servers' numbers. Those without one have an error.
+func (s *Set) inOrder(answers map[int]standing) (all []standing, failed []error) {
+	all, failed = make([]standing, len(s.nodes)), make([]error, len(s.nodes))
+	for i := range s.nodes {
+		var told bool
+		if all[i], told = answers[i]; !told {
+			failed[i] = errors.New("it has not answered")
+		}
+	}
+	return all, failed
+}
 
 // Primary waits for a server that reports that it takes writes.
 func (s *Set) Primary(ctx context.Context) (primary int, err error) {
 	err = s.nodes[0].Until(ctx, askEvery, "a node of "+s.options.Product+" that takes writes", func(ctx context.Context) error {
 		var ok bool
-		if primary, ok = leading(s.askAll(ctx)); !ok {
+		if primary, ok = s.Leader(ctx); !ok {
 			return errors.New("there is none")
 		}
 		return nil
