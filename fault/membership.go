@@ -60,7 +60,7 @@ func (a *addition) restore(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer release()
-	if err := a.cluster.Remove(ctx, n); err != nil {
+	if _, err := retry(ctx, func() error { return a.cluster.Remove(ctx, n) }); err != nil {
 		return "", err
 	}
 	member, text, err := membership(ctx, a.cluster, n)

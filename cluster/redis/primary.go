@@ -299,8 +299,16 @@ func (c *Cluster) CheckSwitchOver() error {
 }
 
 // SwitchOver makes a Sentinel fail over without the others' agreement (manual, "High availability
-// with Redis Sentinel", "SENTINEL FAILOVER").
+// with Redis Sentinel", "SENTINEL FAILOVER"): the first that answers, since others may be cut off.
 func (c *Cluster) SwitchOver(ctx context.Context, _ int) error {
-	_, err := c.ask(ctx, c.sentinels[0], "SENTINEL FAILOVER "+Service)
-	return err
+	var silent []error
+	for _, sentinel := range c.sentinels {
+		_, err := c.watched(ctx, sentinel)
+		if err == nil {
+			_, err = c.ask(ctx, sentinel, "SENTINEL FAILOVER "+Service)
+			return err
+		}
+		silent = append(silent, err)
+	}
+	return errors.Join(silent...)
 }
