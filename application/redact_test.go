@@ -12,10 +12,27 @@ func TestCommandsAreShownWithoutPasswords(t *testing.T) {
 		`PGPASSWORD=hidden psql -f shop.sql`:                                   `PGPASSWORD=xxxxx psql -f shop.sql`,
 		`psql "host=h password=hidden dbname=shop"`:                            `psql "host=h password=xxxxx dbname=shop"`,
 		`mariadb --password=hidden shop`:                                       `mariadb --password=xxxxx shop`,
-		`python3 place_orders.py --pieces 3`:                                   `python3 place_orders.py --pieces 3`,
+		`mariadb --password='hidden' shop`:                                     `mariadb --password=xxxxx shop`,
+		`app --password hidden --pieces 3`:                                     `app --password xxxxx --pieces 3`,
+		`app --db-secret "hidden and more" shop`:                               `app --db-secret xxxxx shop`,
+		`mysql -u me -phidden -P 3306 shop < shop.sql`:                         `mysql -u me -pxxxxx -P 3306 shop < shop.sql`,
+		`/usr/bin/mysqldump -p'hidden' shop | psql -p 5432`:                    `/usr/bin/mysqldump -pxxxxx shop | psql -p 5432`,
+		`mysql -p shop`:                      `mysql -p shop`,
+		`mongosh -u me -p hidden shop`:       `mongosh -u me -p xxxxx shop`,
+		`redis-cli -a hidden PING`:           `redis-cli -a xxxxx PING`,
+		`sh -c 'mysql -phidden shop'`:        `sh -c 'mysql -pxxxxx shop'`,
+		`curl -d '{"password": "hidden"}'`:   `curl -d '{"password": xxxxx}'`,
+		`psql --password -d shop -p 5432`:    `psql --password -d shop -p 5432`,
+		`python3 place_orders.py --passes 3`: `python3 place_orders.py --passes 3`,
+		`python3 place_orders.py --pieces 3`: `python3 place_orders.py --pieces 3`,
 	} {
 		if got := redacted(command); got != want || strings.Contains(got, "hidden") {
 			t.Errorf("%s: %s", command, got)
+		}
+	}
+	for _, command := range [][]string{{"app", "--password", "hidden"}, {"mysql", "-phidden", "shop"}, {"sh", "-c", "mysql -phidden shop"}, {"mongosh", "-p", "hidden"}} {
+		if got := redactedWords(command); len(got) != len(command) || strings.Contains(strings.Join(got, " "), "hidden") || got[0] != command[0] {
+			t.Errorf("%q: %q", command, got)
 		}
 	}
 	e := &ResetError{Command: "PGPASSWORD=hidden psql", How: "ended with 1", Said: "no"}

@@ -146,8 +146,8 @@ func (r *Request) withhold(part []byte) {
 }
 
 // refuse answers a connection by an error; false if that is not what the fault does.
-func (l *link) refuse() bool {
-	switch l.fault.Action {
+func (l *link) refuse(f *Fault) bool {
+	switch f.Action {
 	case TooMany:
 		_, _ = l.app.Write(l.proxy.protocol.Error(TooManyConnections, true, nil))
 	case Silent:

@@ -17,6 +17,8 @@ type Answer struct {
 	// First are the first rows, and Cut is true if one was too long to be looked at.
 	First []string `json:"first,omitempty"`
 	Cut   bool     `json:"cut,omitempty"`
+
+	hidden bool // whether the rows are not shown, which may have a password
 }
 
 // maxFirst is how many rows are kept.
@@ -33,11 +35,11 @@ func (a *Answer) Row(values func() (value []byte, is, more bool)) {
 		}
 		fmt.Fprintf(h, "%v %d ", is, len(value))
 		_, _ = h.Write(value) // a hash does not fail
-		if len(a.First) < maxFirst {
+		if len(a.First) < maxFirst && !a.hidden {
 			shown = append(shown, displayed(value, is))
 		}
 	}
-	if len(a.First) < maxFirst {
+	if len(a.First) < maxFirst && !a.hidden {
 		a.First = append(a.First, Shortened("("+strings.Join(shown, ", ")+")"))
 	}
 	a.Rows++

@@ -63,7 +63,9 @@ func (p *Proxy) Authority() []byte { return p.authority }
 func (p *Proxy) Record(fault *Fault) *Recorder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	seed := p.recorder.seed // by which recordings can be compared
 	p.recorder, p.fault = NewRecorder(), fault
+	p.recorder.seed = seed
 	return p.recorder
 }
 
@@ -200,7 +202,7 @@ func (p *Proxy) serve(conn net.Conn) {
 	}
 	l.recorder.touch()
 	l.recorder.came(PlaceConnect, Other, false, func() []string { return nil })
-	if l.faulty().meets(PlaceConnect, Other, func() string { return PlaceConnect }, l.recorder.Now(), l.number) && l.refuse() {
+	if f := l.faulty(); f.meets(PlaceConnect, Other, func() string { return PlaceConnect }, l.recorder.Now(), l.number) && l.refuse(f) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, dialTime)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
@@ -107,6 +108,7 @@ type Recorder struct {
 	activity atomic.Int64 // the last byte's time, since start
 	longest  atomic.Int64 // the longest silence between two bytes
 	answers  atomic.Bool  // whether the rows of answers are kept
+	seed     maphash.Seed // of what is shown in the place of passwords
 	excuses  atomic.Int64 // how many reasons there are for a silence that is not the application's
 
 	mu           sync.Mutex
@@ -122,7 +124,7 @@ type Recorder struct {
 
 // NewRecorder begins a recording.
 func NewRecorder() *Recorder {
-	return &Recorder{start: time.Now(), places: map[string]*Place{}, parked: map[string]*Transaction{}, once: map[string]bool{}}
+	return &Recorder{start: time.Now(), seed: maphash.MakeSeed(), places: map[string]*Place{}, parked: map[string]*Transaction{}, once: map[string]bool{}}
 }
 
 // Now is the time since the recording began.
@@ -176,7 +178,8 @@ func (r *Recorder) Places() (all []*Place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range r.order {
-		all = append(all, r.places[name])
+		place := *r.places[name] // which goes on
+		all = append(all, &place)
 	}
 	return all
 }
@@ -270,11 +273,19 @@ func (r *Recorder) ended(t *Transaction) {
 
 // untold enters that the answers to these ends did not reach the application.
 func (r *Recorder) untold(all []*Transaction) {
+	if len(all) == 0 {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, t := range all {
-		t.Told = false
+	now := slices.Clone(r.transactions) // somebody may read the others
+	for i, t := range now {
+		if slices.Contains(all, t) {
+			one := *t
+			one.Told, now[i] = false, &one
+		}
 	}
+	r.transactions = now
 }
 
 func (r *Recorder) keep(t *Transaction) {

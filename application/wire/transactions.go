@@ -48,6 +48,7 @@ func (l *link) finish(r *Request) (last bool) {
 	l.dequeue(r)
 	for _, s := range r.Statements {
 		s.Answered = now
+		s.concealError()
 	}
 	if r.own && !r.shown {
 		if l.talk.State() == Idle && l.tx != nil {

@@ -1,0 +1,51 @@
+package wire
+
+import (
+	"hash/maphash"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// secretWords are in the shapes of statements whose values may be passwords.
+func secretWords() []string {
+	return []string{"PASSWORD", "PASSWD", "PASSPHRASE", "PWD", "SECRET", "TOKEN", "IDENTIFIED"}
+}
+
+// secretForm is a value with a password within: of a connection's text, an address, or a statement.
+var secretForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:` + strings.Join(secretWords(), "|") + `)\w*["']?\s*(?:[=:'"$]|by\b|to\b)|://[^/\s:@]*:[^@\s]+@`)
+})
+
+// secret reports whether the values of a statement may be passwords.
+func (s *Statement) secret() bool {
+	return slices.ContainsFunc(secretWords(), func(word string) bool { return has(s.Shape, word) })
+}
+
+// conceal has each value that may be a password, or has one within, be a mark that tells only whether
+// two are the same, in one process. The last three characters are those of a value that is not whole.
+func (s *Statement) conceal(seed maphash.Seed) {
+	all := s.secret()
+	if all && s.Answer != nil {
+		s.Answer.hidden = true
+	}
+	if !all && !slices.ContainsFunc(s.Values, secretForm().MatchString) {
+		return
+	}
+	s.Values = slices.Clone(s.Values) // others may have them, too
+	for i, v := range s.Values {
+		if all && v != "NULL" || secretForm().MatchString(v) {
+			s.Values[i] = "hidden " + strconv.FormatUint(maphash.String(seed, v), 36) + "..."
+		}
+	}
+}
+
+// concealError leaves the server's code alone of an error that may quote a password.
+func (s *Statement) concealError() {
+	if s.Error != "" && s.secret() {
+		code, _, _ := strings.Cut(s.Error, " ")
+		s.Error = code + " (assay leaves out the words, which may quote a password)"
+	}
+}
