@@ -25,7 +25,7 @@ func TestPrimariesOfRedisCluster(t *testing.T) {
 	checkWhole(t, c)
 }
 
-// TestASilentSentinelIsNoEndOfThePrimary: the others answer for it, and one of them fails over.
+// TestASilentSentinelIsNoEndOfThePrimary: the others answer for it.
 func TestASilentSentinelIsNoEndOfThePrimary(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "redis:3")
