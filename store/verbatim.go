@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // Verbatim is a Session that sends a user's statements unchanged. They begin and end transactions
 // themselves. What they leave in the session (SET, temporary tables, prepared statements) stays
@@ -55,7 +58,9 @@ type UserText struct {
 	Parameters []*string // nil is NULL
 	Protocol   Protocol
 	Kind       TextKind
-	Keep       bool
+	// Joined means that Text is several statements, of which Kind is the gravest.
+	Joined bool
+	Keep   bool
 }
 
 // TextKind is what the sender of a UserText knows of its effect.
@@ -104,3 +109,8 @@ func (*OpenError) Error() string {
 
 // ClassPartly means that a part of an operation was committed and the rest was not done.
 const ClassPartly = "partly done"
+
+// Releases reports whether a text may end a savepoint. A word in a name or a comment counts too.
+func Releases(text *UserText) bool {
+	return (text.Joined || text.Kind == NoEffect) && strings.Contains(strings.ToLower(text.Text), "release")
+}

@@ -164,6 +164,7 @@ func openOutcomes() []operation {
 		{"Alone", (*fixture).testAlone},
 		{"Together", (*fixture).testTogether},
 		{"Verbatim", (*fixture).testVerbatimOutcomes},
+		{"VerbatimJoined", (*fixture).testVerbatimJoined},
 		{"VerbatimAnswers", (*fixture).testVerbatimAnswers},
 		{"VerbatimPipeline", (*fixture).testVerbatimPipeline},
 		{"Made", (*fixture).testMade}, // which makes the schema anew

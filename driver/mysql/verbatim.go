@@ -37,9 +37,13 @@ func (l *session) Status() store.Status {
 }
 
 // MayCommit implements sqldb.TextWire (MySQL manual, "Statements That Cause an Implicit Commit").
-func (l *session) MayCommit(kind store.TextKind) bool {
-	return kind == store.Begins || kind == store.Defines || kind == store.Anything
+func (l *session) MayCommit(text *store.UserText) bool {
+	return text.Kind == store.Begins || text.Kind == store.Defines || text.Kind == store.Anything
 }
+
+// Separate implements sqldb.TextWire by autocommit (MySQL manual, "autocommit, Commit, and
+// Rollback").
+func (l *session) Separate() bool { return true }
 
 func (l *session) SendTexts(ctx context.Context, texts []store.UserText) ([]store.Result, sqldb.Stage, error) {
 	text := &texts[0]

@@ -51,8 +51,14 @@ func (c *connection) Status() store.Status {
 }
 
 // MayCommit implements sqldb.TextWire. Within a transaction block only COMMIT commits: a CALL or DO
-// cannot (manual, "Transaction Management" of procedures).
-func (c *connection) MayCommit(store.TextKind) bool { return false }
+// cannot (manual, "Transaction Management" of procedures). A joined text may have one.
+func (c *connection) MayCommit(text *store.UserText) bool {
+	return text.Kind == store.Anything && text.Joined
+}
+
+// Separate implements sqldb.TextWire: a simple Query is one transaction (manual, "Multiple
+// Statements in a Simple Query").
+func (c *connection) Separate() bool { return false }
 
 // SendTexts implements sqldb.TextWire. Several texts are a pipeline with one Sync, which outside of
 // a transaction is a transaction itself (manual, "Pipelining").

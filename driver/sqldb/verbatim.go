@@ -17,9 +17,11 @@ type TextWire interface {
 	SendTexts(ctx context.Context, texts []store.UserText) (results []store.Result, at Stage, err error)
 	// Status is the database's last word about the transaction.
 	Status() store.Status
-	// MayCommit reports whether a text of this kind, which is not Commits, may commit the open
-	// transaction.
-	MayCommit(kind store.TextKind) bool
+	// MayCommit reports whether a text, which is not Commits, may commit the open transaction.
+	MayCommit(text *store.UserText) bool
+	// Separate reports whether the statements of a joined text, outside of a transaction, are a
+	// transaction each.
+	Separate() bool
 
 	// Classify, Violated, Leave and Usable are Wire's.
 	Classify(err error, at Stage) store.Reply
@@ -32,7 +34,8 @@ type TextWire interface {
 type Texts struct {
 	wire TextWire
 	// done: something with an effect was committed. wrote: the open transaction has an effect.
-	done, wrote bool
+	// maybe: something with an effect may have been committed.
+	done, wrote, maybe bool
 	// at and err describe the failure; unproven means that its answer proves nothing.
 	at       Stage
 	err      error
@@ -71,16 +74,27 @@ func (t *Texts) answered(texts []store.UserText, before store.Status) {
 		t.wrote = false
 		return
 	}
-	if before == store.Open && slices.ContainsFunc(texts, func(text store.UserText) bool { return t.wire.MayCommit(text.Kind) }) {
-		t.done = t.done || t.wrote
+	for i := range texts {
+		t.passed(&texts[i], before, after)
 	}
 	t.wrote = t.wrote || slices.ContainsFunc(texts, hasEffect)
-	ends := func(text store.UserText) bool {
-		return text.Kind == store.Commits || text.Kind == store.Anything && before == store.Idle
-	}
-	if after == store.Idle || slices.ContainsFunc(texts, ends) {
+	commits := func(text store.UserText) bool { return text.Kind == store.Commits }
+	if after == store.Idle || slices.ContainsFunc(texts, commits) {
 		t.done = t.done || t.wrote
 		t.wrote = after != store.Idle && len(texts) > 1
+	}
+}
+
+// passed notes whether a text that succeeded has committed the transaction, or may have.
+func (t *Texts) passed(text *store.UserText, before, after store.Status) {
+	switch {
+	case text.Kind == store.Anything:
+		t.maybe = t.maybe || before == store.Idle || t.wire.MayCommit(text)
+	case before != store.Open || !t.wire.MayCommit(text):
+	case text.Joined:
+		t.maybe = true
+	case text.Kind != store.NoEffect || after == store.Idle:
+		t.done = t.done || t.wrote
 	}
 }
 
@@ -90,12 +104,12 @@ func (t *Texts) failed(texts []store.UserText, before store.Status, answered int
 	wrote := t.wrote || slices.ContainsFunc(texts, hasEffect)
 	commits := slices.IndexFunc(texts, func(text store.UserText) bool { return text.Kind == store.Commits })
 	mayCommit := func(text store.UserText) bool {
-		return t.wire.MayCommit(text.Kind) || text.Kind == store.Anything && before == store.Idle
+		return t.wire.MayCommit(&text) || before == store.Idle && (text.Kind == store.Anything || text.Joined && t.wire.Separate())
 	}
 	switch {
 	case !wrote:
 		return BeforeCommit, false
-	case slices.ContainsFunc(texts, mayCommit) && (before == store.Open && t.wrote || slices.ContainsFunc(texts, hasAnything)):
+	case slices.ContainsFunc(texts, mayCommit) && (before == store.Open && t.wrote || slices.ContainsFunc(texts, unclear)):
 		return Committing, true
 	case commits >= 0 && answered > commits:
 		return Committing, true
@@ -113,7 +127,8 @@ func begun(texts []store.UserText) bool {
 	return slices.ContainsFunc(texts, func(text store.UserText) bool { return text.Kind == store.Begins })
 }
 
-func hasAnything(text store.UserText) bool { return text.Kind == store.Anything }
+// unclear reports whether a text can commit what it has written itself.
+func unclear(text store.UserText) bool { return text.Kind == store.Anything || text.Joined }
 
 // End leaves an open transaction and returns the operation's reply; err is the work's error.
 func (t *Texts) End(ctx context.Context, product string, err error) store.Reply {
@@ -142,6 +157,9 @@ func (t *Texts) End(ctx context.Context, product string, err error) store.Reply 
 			r.Broken = t.wire.Leave(ctx, nil) != nil
 		}
 		r.Broken = r.Broken || !t.wire.Usable(err)
+	}
+	if t.maybe {
+		r.Outcome, r.Violated = history.Unknown, store.NoViolation
 	}
 	if t.done {
 		r.Outcome, r.Class, r.Violated = history.Unknown, store.ClassPartly, store.NoViolation

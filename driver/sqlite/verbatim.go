@@ -51,7 +51,15 @@ func (t *texts) Status() store.Status {
 	return store.Idle
 }
 
-func (t *texts) MayCommit(kind store.TextKind) bool { return kind == store.Anything }
+// MayCommit implements sqldb.TextWire. The RELEASE of the outermost savepoint is a COMMIT
+// (https://www.sqlite.org/lang_savepoint.html).
+func (t *texts) MayCommit(text *store.UserText) bool {
+	return text.Kind == store.Anything || store.Releases(text)
+}
+
+// Separate implements sqldb.TextWire (https://www.sqlite.org/lang_transaction.html, "Implicit
+// versus explicit transactions").
+func (t *texts) Separate() bool { return true }
 
 // SendTexts implements sqldb.TextWire. A text that may commit is not done if the caller has left.
 func (t *texts) SendTexts(_ context.Context, all []store.UserText) ([]store.Result, sqldb.Stage, error) {
@@ -60,7 +68,7 @@ func (t *texts) SendTexts(_ context.Context, all []store.UserText) ([]store.Resu
 	}
 	text := &all[0]
 	alone := t.Status() == store.Idle
-	commits := alone && text.Kind != store.NoEffect && text.Kind != store.Begins || text.Kind == store.Commits || text.Kind == store.Anything
+	commits := alone && text.Kind != store.NoEffect && text.Kind != store.Begins || text.Kind == store.Commits || t.MayCommit(text)
 	if commits {
 		t.x.stage.CompareAndSwap(stageOpen, stageCommitting)
 	}

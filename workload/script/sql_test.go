@@ -33,6 +33,9 @@ func (f *fakeSender) Send(_ context.Context, texts ...store.UserText) ([]store.R
 		case store.Commits, store.RollsBack:
 			f.status = store.Idle
 		}
+		if strings.HasPrefix(text.Text, "SAVEPOINT") {
+			f.status = store.Open // as in SQLite
+		}
 	}
 	if len(f.results) == 0 {
 		return make([]store.Result, len(texts)), nil
@@ -232,6 +235,10 @@ func TestTheTrialRollsBack(t *testing.T) {
 		"CALL p();":                            "",
 		"DELETE FROM t; BEGIN; SELECT 1; END;": "BEGIN|DELETE FROM t",
 		"BEGIN; SELECT 1; ROLLBACK; SELECT 2;": "BEGIN|SELECT 1",
+		// In SQLite the first SAVEPOINT begins a transaction, and its RELEASE commits it.
+		"SAVEPOINT a; DELETE FROM t; RELEASE a; SELECT 2;":                "SAVEPOINT a|DELETE FROM t",
+		"SAVEPOINT a; DELETE FROM t\\; RELEASE a; SELECT 2;":              "SAVEPOINT a",
+		"BEGIN; SAVEPOINT a; DELETE FROM t; RELEASE a; SELECT 2; COMMIT;": "BEGIN|SAVEPOINT a|DELETE FROM t|RELEASE a|SELECT 2",
 	} {
 		p, err := configOf("x.sql", text).compile(0)
 		expect.NoError(t, err)

@@ -116,7 +116,7 @@ func (r *sqlRun) sendTexts(texts ...store.UserText) ([]store.Result, error) {
 // send sends a statement and keeps what \gset and \aset ask for.
 func (r *sqlRun) send(s *sqlStatement, command *pgbench.Command) error {
 	of := command.Statement
-	text := store.UserText{Protocol: r.program.protocol, Kind: s.kind, Keep: of.End != pgbench.Semicolon}
+	text := store.UserText{Protocol: r.program.protocol, Kind: s.kind, Joined: len(of.Parts) > 1, Keep: of.End != pgbench.Semicolon}
 	if text.Protocol == store.Simple {
 		text.Text = of.Simple(r.variables)
 	} else {

@@ -96,12 +96,17 @@ func (w *Work) tryTexts(ctx context.Context, session Session, c *call) error {
 // trialSender sends only what can be rolled back.
 type trialSender struct {
 	store.Sender
-	// begun is true if the trial itself began a transaction.
-	wrote, begun bool
+	// begun is true if the trial itself began a transaction, inside if the script did.
+	wrote, begun, inside bool
 }
 
 func (t *trialSender) Send(ctx context.Context, texts ...store.UserText) ([]store.Result, error) {
-	for _, text := range texts {
+	for i := range texts {
+		text := &texts[i]
+		// SAVEPOINT begins a transaction in SQLite, and its RELEASE commits it.
+		if savepoint := t.Status() != store.Idle && !t.begun && !t.inside; savepoint && store.Releases(text) {
+			return nil, errTried
+		}
 		switch text.Kind {
 		case store.Anything, store.Defines, store.Commits, store.RollsBack:
 			return nil, errTried
@@ -109,6 +114,7 @@ func (t *trialSender) Send(ctx context.Context, texts ...store.UserText) ([]stor
 			if t.wrote || len(texts) > 1 {
 				return nil, errTried
 			}
+			t.inside = true
 		case store.Writes:
 			if t.wrote = true; t.Status() == store.Idle {
 				t.begun = true
