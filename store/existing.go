@@ -19,6 +19,13 @@ type ExistingTables interface {
 	WorkFor(holder Holder)
 }
 
+// Lasting is a Database with tables whose rows outlast a rollback.
+type Lasting interface {
+	// LastingTables names the tables that the user can see, each with its schema, and those of the
+	// session's schema also without.
+	LastingTables(ctx context.Context) ([]string, error)
+}
+
 // Attachment is what a table's owner has put on it, such as a trigger or a constraint.
 type Attachment struct {
 	// Table and Text are in the database's words.
@@ -114,6 +121,15 @@ func (e *existing) Refuses(by Protocol) string {
 		return "this database sends no statements as a user wrote them"
 	}
 	return of.Refuses(by)
+}
+
+// LastingTables implements Lasting.
+func (e *existing) LastingTables(ctx context.Context) ([]string, error) {
+	of, is := As[Lasting](e.Database)
+	if !is {
+		return nil, nil
+	}
+	return of.LastingTables(ctx)
 }
 
 func (e *existing) Marker(context.Context) (*Marker, error) { return e.mark.Load(), nil }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -298,5 +299,44 @@ func TestStatementsThroughAPooler(t *testing.T) {
 	})
 	if level != "serializable" || r.Outcome != history.Failed || !strings.Contains(fmt.Sprint(r.Err), "stands between BEGIN and COMMIT") {
 		t.Errorf("at %q: %+v", level, r)
+	}
+}
+
+// TestLevelOfExistingTablesThroughAPooler: texts on a user's tables run at the level that was asked
+// for, in a transaction of their own or not.
+func TestLevelOfExistingTablesThroughAPooler(t *testing.T) {
+	target := through(startPooler(t, "transaction", 3, ""))
+	for _, level := range []string{"serializable", ""} {
+		target.Isolation, target.Existing = level, true
+		db, err := Open(t.Context(), target, store.Schema{Workload: "pooled", Open: true, Existing: true})
+		expect.NoError(t, err)
+		expect.AtEnd(t, db.Close)
+		existing, err := store.OnExisting(t.Context(), db, target, true)
+		expect.NoError(t, err)
+		expect.NoError(t, existing.Create(t.Context(), store.Marker{Run: "pooled", Workload: "pooled"}), existing.TakeLease(t.Context(), store.Holder{Run: "pooled"}, time.Minute, ""))
+		session, err := existing.Session(t.Context(), nil)
+		expect.NoError(t, err)
+		defer session.Close()
+		want := cmp.Or(level, "read committed")
+		show := store.UserText{Text: "SELECT current_setting('transaction_isolation') -- the level", Kind: store.NoEffect, Keep: true}
+		for _, texts := range [][]store.UserText{
+			{show}, {{Text: "BEGIN", Kind: store.Begins}, show, {Text: "END", Kind: store.Commits}},
+			{{Text: "BEGIN READ ONLY -- of reads", Kind: store.Begins}, show, {Text: "END", Kind: store.Commits}, show},
+		} {
+			r := session.(store.Verbatim).Verbatim(t.Context(), true, func(ctx context.Context, s store.Sender) error {
+				for _, text := range texts {
+					text.Protocol = store.Simple
+					results, err := s.Send(ctx, text)
+					if err != nil {
+						return err
+					}
+					if text.Keep && (len(results) != 1 || *results[0].Last[0] != want) {
+						t.Errorf("%v: %d results, at %s; want %s", texts, len(results), *results[0].Last[0], want)
+					}
+				}
+				return nil
+			})
+			expect.NoError(t, r.Err)
+		}
 	}
 }

@@ -23,18 +23,24 @@ func (p *schema) Refuses(by store.Protocol) string {
 }
 
 // pooledText prepares a text for a pooler, by the simple protocol. Outside of a transaction it gets
-// one that sets the search path; before and behind count the added results. Texts that cannot run
-// in a transaction are refused.
+// one that sets the search path and the isolation level; before and behind count the added results.
+// Texts that cannot run in a transaction are refused. A text may end in a comment.
 func (c *connection) pooledText(text *store.UserText) (sent string, before, behind int, err error) {
-	switch {
-	case len(c.opening) == 0 || c.Status() != store.Idle:
+	level := c.schema.isolation
+	if !c.schema.pooled || level == "" && c.opening == nil || c.Status() != store.Idle {
 		return text.Text, 0, 0, nil
-	case text.Kind == store.Begins && c.schema.isolation != "" && !strings.Contains(strings.ToLower(text.Text), "isolation"):
-		return text.Text + "; SET TRANSACTION ISOLATION LEVEL " + c.schema.isolation + "; " + c.opening[0], 0, 2, nil
+	}
+	switch own := strings.Contains(strings.ToLower(text.Text), "isolation"); {
+	case text.Kind == store.Begins && level != "" && !own:
+		added := append([]string{text.Text, "SET TRANSACTION ISOLATION LEVEL " + level}, c.opening...)
+		return strings.Join(added, "\n; "), 0, len(added) - 1, nil
 	case text.Kind == store.Begins:
-		return text.Text + "; " + c.opening[0], 0, 1, nil
+		return strings.Join(append([]string{text.Text}, c.opening...), "\n; "), 0, len(c.opening), nil
 	case text.Kind == store.NoEffect || text.Kind == store.Writes:
-		return c.texts[begin].Text + "; " + c.opening[0] + "; " + text.Text + "; COMMIT", 2, 1, nil
+		all := append(append([]string{c.texts[begin].Text}, c.opening...), text.Text, "COMMIT")
+		return strings.Join(all, "\n; "), len(all) - 2, 1, nil
+	case text.Kind == store.Defines && c.opening == nil:
+		return text.Text, 0, 0, nil // it reads nothing by its level
 	}
 	return "", 0, 0, errors.New("behind a connection pooler a statement that is no query and changes no rows stands between BEGIN and COMMIT")
 }

@@ -198,16 +198,43 @@ func (w *Work) table(ctx context.Context, l tableLoad, loaded func(done, total i
 // Create tries a script on existing tables with one client, and rolls back.
 func (w *Work) Create(ctx context.Context, mark store.Marker) error {
 	err := w.Database.Create(ctx, mark)
-	if err == nil && w.config.Existing {
-		err = look(ctx, w.Audit, func(q Querier) error { return w.program.opening(ctx, q) })
-		if wrong := (*Error)(nil); errors.As(err, &wrong) {
-			err = wrong
-		}
-		if err == nil {
-			err = w.alone(ctx)
-		}
+	if err != nil || !w.config.Existing {
+		return err
+	}
+	lasting, err := w.lasting(ctx)
+	if err != nil {
+		return err
+	}
+	err = look(ctx, w.Audit, func(q Querier) error { return w.program.opening(ctx, q) })
+	if wrong := (*Error)(nil); errors.As(err, &wrong) {
+		err = wrong
+	}
+	if err == nil && !lasting {
+		err = w.alone(ctx)
 	}
 	return err
+}
+
+// lasting refuses a script that writes an existing table whose rows outlast a rollback: a failed
+// transaction would leave a part there. It reports whether there are such tables at all, to which
+// a view, a trigger or a routine could bring the trial's rows.
+func (w *Work) lasting(ctx context.Context) (bool, error) {
+	of, is := store.As[store.Lasting](w.Database)
+	if !is {
+		return false, nil
+	}
+	tables, err := of.LastingTables(ctx)
+	if err != nil {
+		return false, err
+	}
+	_, written := w.config.Touched()
+	for _, name := range written {
+		if slices.ContainsFunc(tables, func(lasting string) bool { return strings.EqualFold(lasting, name) }) {
+			return true, &Error{File: w.program.path, Reason: fmt.Sprintf("table %s has no transactions: what a transaction that fails has written stays there", name),
+				Advice: "give it an engine that has them (ALTER TABLE " + name + " ENGINE=InnoDB)"}
+		}
+	}
+	return len(tables) > 0, nil
 }
 
 // rehearse runs each transaction once without COMMIT, and each query, to find faults before
