@@ -36,6 +36,7 @@ func (w *ShareWorker) Prepare(ctx context.Context, p agents.Plan, s agents.Share
 		return nil, fmt.Errorf("read the scenario: %w", err)
 	}
 	scenario.Plan()
+	scenario.shared = true
 	address, err := w.address(p.Database, scenario.Options)
 	if err != nil {
 		return nil, err

@@ -230,7 +230,9 @@ func (r *run) reach(ctx context.Context) error {
 	if a := r.options.Agents; a != nil {
 		opened = a.open.orDefault()
 	}
-	db, err := opened(ctx, r.scenario, r.address, r.options.StallTimeout)
+	scenario := r.scenario
+	scenario.shared = r.options.Agents != nil
+	db, err := opened(ctx, scenario, r.address, r.options.StallTimeout)
 	if err != nil {
 		return err
 	}
@@ -275,7 +277,7 @@ func (o opener) orDefault() opener {
 // openWork opens the scenario's workload on the database at address; see open.Asked.
 func openWork(ctx context.Context, s Scenario, address string, stallTimeout time.Duration) (*open.Work, error) {
 	return open.Asked{
-		Workload: s.Workload, Config: s.Config, Seed: s.Load.Seed, Clients: s.Load.Clients, Isolation: s.Isolation, Existing: s.UseExisting,
+		Workload: s.Workload, Config: s.Config, Seed: s.Load.Seed, Clients: s.Load.Clients, Isolation: s.Isolation, Existing: s.UseExisting, Shared: s.shared,
 		ConnectTimeout: s.ConnectTimeout, StallTimeout: stallTimeout,
 	}.Open(ctx, address)
 }

@@ -77,6 +77,8 @@ type Scenario struct {
 	// UseExisting has the workload use existing tables in Database. It makes, marks, loads,
 	// alters and drops nothing.
 	UseExisting bool `yaml:"use_existing,omitempty"`
+	// shared means that agents do the work.
+	shared bool
 	Drop        bool `yaml:"drop,omitempty"`
 }
 

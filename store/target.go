@@ -25,6 +25,8 @@ type Target struct {
 	Schema   string
 	Records  RecordShape
 	Existing bool
+	// Shared means that processes of other machines, whose clocks may differ, write as well.
+	Shared bool
 	// Written and ReadOnly are the tables of an Existing schema that the run writes, and those
 	// that it only reads, named as in statements.
 	Written, ReadOnly []string
@@ -151,6 +153,12 @@ const (
 	SettingGroupSize  = "members of the group"
 	SettingReplicas   = "replicas"
 	SettingConfirming = "replicas that confirm"
+)
+
+// SettingTimestamps says whose clock orders Cassandra's writes; TimestampsCoordinated is the nodes'.
+const (
+	SettingTimestamps     = "timestamps"
+	TimestampsCoordinated = "of the coordinating node"
 )
 
 // StrikesPrefix and a bug's name are the key in Size.Rows of how often the bug took effect.

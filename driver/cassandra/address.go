@@ -35,7 +35,9 @@ type settings struct {
 	// reads is for reads during a run.
 	reads gocql.Consistency
 	// replication is the number of copies of each row, at most one for each node.
-	replication    int
+	replication int
+	// coordinated means that the coordinating node gives a write its timestamp, not the client.
+	coordinated    bool
 	encryption     *tls.Config // nil without TLS
 	connectTimeout time.Duration
 	silence        time.Duration
@@ -65,7 +67,7 @@ var keyspaceForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 func parse(target store.Target) (*settings, error) {
 	s := &settings{
 		printable: store.Redact(target.Address), keyspace: defaultKeyspace, consistency: gocql.Quorum,
-		connectTimeout: target.FirstContact(), silence: defaultSilence, revisit: defaultRevisit,
+		connectTimeout: target.FirstContact(), coordinated: target.Shared || target.Existing, silence: defaultSilence, revisit: defaultRevisit,
 	}
 	if target.Isolation != "" {
 		return nil, &store.OptionError{Option: "isolation level", Value: target.Isolation,

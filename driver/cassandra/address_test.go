@@ -8,6 +8,7 @@ import (
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
+	"assay/internal/expect"
 	"assay/store"
 )
 
@@ -120,4 +121,16 @@ func FuzzAddress(f *testing.F) {
 			t.Errorf("%q: %v", password, err)
 		}
 	})
+}
+
+// TestTimestamps: the clock of a single client orders its writes; those of several, or beside the
+// clock of a user's application, would not.
+func TestTimestamps(t *testing.T) {
+	for _, c := range []struct{ shared, existing, client bool }{{false, false, true}, {true, false, false}, {false, true, false}} {
+		s, err := parse(store.Target{Address: "cassandra://a", Shared: c.shared, Existing: c.existing})
+		expect.NoError(t, err)
+		if got := s.cluster(&refusals{}).DefaultTimestamp; got != c.client {
+			t.Errorf("%+v: timestamps of the client: %v", c, got)
+		}
+	}
 }

@@ -94,6 +94,10 @@ func (s *settings) cluster(seen *refusals) *gocql.ClusterConfig {
 	c.MaxWaitSchemaAgreement = agreementBound
 	c.RetryPolicy = nil
 	c.Consistency = s.consistency
+	// The write with the latest timestamp wins (Cassandra documentation, "Dynamo", "Data
+	// Versioning"). One client's clock keeps its writes in order. Several clocks, or one beside
+	// that of the user's application, would let a later write lose by the tester's fault.
+	c.DefaultTimestamp = !s.coordinated
 	c.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
 	c.Metadata.CacheMode = gocql.KeyspaceOnly
 	c.HostDialer = &dialer{timeout: s.connectTimeout, silence: s.silence, encryption: s.encryption, seen: seen, hosts: s.hosts, names: map[string]string{}}

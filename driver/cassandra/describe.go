@@ -44,7 +44,7 @@ func (k *database) Describe(ctx context.Context) (store.Product, error) {
 		{Name: "consistency of reads", Value: strings.ToLower(k.reads.String())},
 		{Name: "replication", Value: strings.Join(replication, ", ")},
 		{Name: encryption.Setting, Value: encryption.State(k.encryption)},
-		{Name: "timestamps", Value: "of the client"},
+		{Name: store.SettingTimestamps, Value: map[bool]string{false: "of the client", true: store.TimestampsCoordinated}[k.coordinated]},
 		{Name: "client's retries", Value: "none"},
 		{Name: "client's choice of nodes", Value: "a row's replicas in turn (gocql's token-aware policy)"},
 	}

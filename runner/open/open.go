@@ -25,6 +25,8 @@ type Asked struct {
 	// Isolation is one of the database's levels; empty for the driver's default.
 	Isolation string
 	Existing  bool
+	// Shared means that agents do the work, perhaps on other machines.
+	Shared bool
 	// ConnectTimeout bounds each contact while the database is reached. StallTimeout bounds
 	// later calls without progress; 0 means a minute.
 	ConnectTimeout, StallTimeout time.Duration
@@ -55,7 +57,7 @@ func (a Asked) Open(ctx context.Context, address string) (*Work, error) {
 }
 
 func (a Asked) reach(ctx context.Context, by definition.Support, address string) (definition.Work, error) {
-	to := store.Target{Address: address, ConnectTimeout: a.ConnectTimeout, Isolation: a.Isolation, Seed: a.Seed, Existing: a.Existing}
+	to := store.Target{Address: address, ConnectTimeout: a.ConnectTimeout, Isolation: a.Isolation, Seed: a.Seed, Existing: a.Existing, Shared: a.Shared}
 	if c, can := a.Config.(definition.Existing); can && a.Existing {
 		to.ReadOnly, to.Written = c.Touched()
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"assay/store"
 	"assay/store/durability"
 )
 
@@ -140,7 +141,10 @@ func sqlRules() []rule {
 
 func cassandraRules() []rule {
 	const tunable = `Cassandra documentation, "Dynamo" (Tunable Consistency: a read sees a write for certain if R + W > N)`
+	const clocks = `Cassandra documentation, "Dynamo", "Data Versioning" (the last write by its timestamp wins, which is right only while the clocks agree)`
 	return []rule{
+		{[]string{"Cassandra"}, []Property{Recency}, []condition{is(store.SettingTimestamps, store.TimestampsCoordinated)}, severalNodes, false,
+			"timestamps of the coordinating nodes, whose clocks may differ", clocks},
 		{[]string{"Cassandra"}, []Property{Recency}, []condition{is(factOverlap, "false")}, severalNodes, false,
 			"consistency {consistency of writes} of writes and {consistency of reads} of reads", tunable},
 		{[]string{"Cassandra"}, []Property{Durability}, []condition{is(factOverlap, "false")}, severalNodes | anyEvent, false,
