@@ -21,7 +21,7 @@ import (
 var (
 	socketHost = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z]+://(?:[^@/?#]*@)?)(%2[Ff][^/?#,:@]+)(.*)$`) })
 	socketCall = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([a-z]+://(?:[^@/?#]*@)?)unix\((/[^()?#&@]*)\)(.*)$`)
+		return regexp.MustCompile(`^([a-z]+://(?:[^@/?#]*@)?)(?:unix)?\((/[^()?#&@]*)\)(.*)$`)
 	})
 	nobody = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^((?:mysql|mariadb)://)(/.*|\?.*|)$`) })
 )
@@ -77,7 +77,8 @@ func NetworkOf(name string) string {
 
 // fillIn completes the address from the user's file of options and the environment, as MySQL's
 // clients do: user, password, encryption and, if the address names no host, host, port or socket.
-// An empty password ("user:@host") counts as given.
+// An empty password ("user:@host") counts as given. Hosts of this machine that the address names,
+// as those of assay's own servers, get no encryption from the file.
 func (s *settings) fillIn(a *uri.Address, passwordGiven, named bool) error {
 	of, err := clientOptions()
 	if err != nil {
@@ -90,6 +91,9 @@ func (s *settings) fillIn(a *uri.Address, passwordGiven, named bool) error {
 		if s.password = of["password"]; s.password == "" {
 			s.password = os.Getenv("MYSQL_PWD") // MySQL manual, "Environment Variables"
 		}
+	}
+	if !named || !local(a.Hosts) {
+		fillEncryption(a.Options, of)
 	}
 	if named {
 		return nil
@@ -110,11 +114,6 @@ func (s *settings) fillIn(a *uri.Address, passwordGiven, named bool) error {
 	}
 	if _, given := a.Options["socket"]; !given && of["socket"] != "" && (host == "" || of["host"] == localhost) {
 		a.Options["socket"], s.hosts = of["socket"], []string{localhost + ":" + defaultPort}
-	}
-	for _, name := range []string{"ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"} {
-		if value := of[name]; value != "" && a.Options[name] == "" {
-			a.Options[name] = value
-		}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"assay/driver/uri"
 	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
@@ -21,6 +22,7 @@ func TestSocketsInAddresses(t *testing.T) {
 	for _, address := range []string{
 		"mysql://u:p@localhost/?socket=/run/a.sock", "mysql://u:p@localhost/?socket=%2Frun%2Fa.sock", "mysql://u:p@%2Frun%2Fa.sock/",
 		"mariadb://u:p@%2frun%2Fa.sock", "mysql://u:p@unix(/run/a.sock)/", "mysql://u:p@unix(/run/a.sock)", "mysql://u:p@unix(/run/a.sock)/?engine=InnoDB",
+		"mysql://u:p@(/run/a.sock)/", "mysql://u:p@(/run/a.sock)",
 	} {
 		s, err := parse(store.Target{Address: address})
 		if err != nil || !slices.Equal(s.hosts, []string{"/run/a.sock"}) || s.user != "u" || s.password != "p" || NetworkOf(s.hosts[0]) != "unix" || strings.Contains(s.printable, ":p@") {
@@ -121,5 +123,40 @@ func TestFilesOfOptions(t *testing.T) {
 	want := map[string]string{"ssl-verify-server-cert": "", "password": `a \ b`, "user": "y"}
 	if got := readClientOptions([]byte(text)); !maps.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestEncryptionOfTheUser: the file's encryption is used also for a host that the address names,
+// never against the address's word, and never in a form that is refused.
+func TestEncryptionOfTheUser(t *testing.T) {
+	folder := t.TempDir()
+	name := func(file string) string { return filepath.Join(folder, file) }
+	for _, c := range []struct {
+		file    []string
+		address string
+		want    map[string]string
+	}{
+		{[]string{"ssl-mode=VERIFY_CA", "ssl-ca=" + name("ca")}, "mysql://u@db.example/", map[string]string{"ssl-mode": "VERIFY_CA", "ssl-ca": name("ca")}},
+		{[]string{"ssl-ca=" + name("ca")}, "mysql://u@db.example/", map[string]string{"ssl-mode": "VERIFY_CA", "ssl-ca": name("ca")}},
+		{[]string{"ssl-ca=" + name("ca")}, "mysql://", map[string]string{"ssl-mode": "VERIFY_CA", "ssl-ca": name("ca")}},
+		{[]string{"ssl-ca=" + name("ca"), "ssl-verify-server-cert"}, "mysql://u@db.example/", map[string]string{"ssl-mode": "VERIFY_IDENTITY", "ssl-ca": name("ca")}},
+		{[]string{"ssl-mode=required", "ssl-ca=" + name("ca")}, "mysql://u@db.example/", map[string]string{"ssl-mode": "REQUIRED"}},
+		{[]string{"ssl", "ssl-cert=" + name("c"), "ssl-key=" + name("k")}, "mysql://u@db.example/", map[string]string{"ssl-mode": "REQUIRED", "ssl-cert": name("c"), "ssl-key": name("k")}},
+		{[]string{"skip-ssl", "ssl-ca=" + name("ca")}, "mysql://u@db.example/", map[string]string{"ssl-mode": "DISABLED"}},
+		{[]string{"ssl-mode=VERIFY_CA", "ssl-ca=" + name("ca")}, "mysql://u@db.example/?tls=false", map[string]string{"tls": "false"}},
+		{[]string{"ssl-mode=VERIFY_CA", "ssl-ca=" + name("ca"), "ssl-cert=" + name("c"), "ssl-key=" + name("k")}, "mysql://u@db.example/?ssl-mode=DISABLED", map[string]string{"ssl-mode": "DISABLED"}},
+		{[]string{"ssl-mode=VERIFY_CA", "ssl-ca=" + name("ca")}, "mysql://u@db.example/?ssl-mode=REQUIRED", map[string]string{"ssl-mode": "REQUIRED"}},
+		{[]string{"ssl-mode=REQUIRED"}, "mysql://u@db.example/?ssl-ca=/mine", map[string]string{"ssl-ca": "/mine"}},
+		{[]string{"ssl-mode=VERIFY_CA", "ssl-ca=" + name("ca")}, "mysql://u:p@127.0.0.1:3307/", map[string]string{}},
+		{[]string{"user=x"}, "mysql://u@db.example/", map[string]string{}},
+	} {
+		home(t, 0o600, append([]string{"[client]"}, c.file...)...)
+		plain, named := plainForm(c.address)
+		a, err := uri.Parse(plain, wantAddress, defaultPort, "mysql")
+		expect.NoError(t, err)
+		expect.NoError(t, new(settings).fillIn(a, a.WithPassword, named))
+		if !maps.Equal(a.Options, uri.Options(c.want)) {
+			t.Errorf("%q, %s: %v, want %v", c.file, c.address, a.Options, c.want)
+		}
 	}
 }

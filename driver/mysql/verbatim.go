@@ -61,7 +61,7 @@ func (l *session) SendTexts(ctx context.Context, texts []store.UserText) ([]stor
 		}
 		of = prepared
 	}
-	results, err := sqldb.SendBy(ctx, of, text, nextResult)
+	results, err := sqldb.SendBy(ctx, of, text, true, nextResult)
 	return results, sqldb.Alone, err
 }
 

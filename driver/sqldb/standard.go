@@ -86,41 +86,50 @@ func marked(text *store.UserText) string {
 
 // arguments are a text's parameters. A parameter that looks like a number becomes a number, since
 // these databases do not infer types.
-func arguments(text *store.UserText) []driver.NamedValue {
+func arguments(text *store.UserText, decimals bool) []driver.NamedValue {
 	all := make([]driver.NamedValue, len(text.Parameters))
 	for i, p := range text.Parameters {
 		all[i].Ordinal = i + 1
 		if p != nil {
-			all[i].Value = typed(*p)
+			all[i].Value = typed(*p, decimals)
 		}
 	}
 	return all
 }
 
-func typed(text string) driver.Value {
+// exactDigits is how many digits of a decimal a float64 keeps (C standard, DBL_DIG).
+const exactDigits = 15
+
+// typed is a parameter's value. If the database has exact decimals, one that a float64 would change
+// stays a text: too many digits, or zeros at its end.
+func typed(text string, decimals bool) driver.Value {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && strconv.FormatInt(n, 10) == text {
 		return n
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	padded := len(text) > 1 && text[0] == '0' && text[1] != '.'
-	if err == nil && !padded && strings.Trim(text, "-.0123456789e+") == "" {
-		return f
+	if err != nil || padded || strings.Trim(text, "-.0123456789e+") != "" {
+		return text
 	}
-	return text
+	plain := strings.Trim(text, "-.0123456789") == ""
+	if decimals && plain && (strconv.FormatFloat(f, 'f', -1, 64) != text || len(strings.Trim(text, "-.0")) > exactDigits) {
+		return text
+	}
+	return f
 }
 
-// SendBy sends a text and reads all its results. next goes on to the next result, like
-// driver.RowsNextResultSet.
-func SendBy(ctx context.Context, of Prepared, text *store.UserText, next func(driver.Rows) error) (results []store.Result, err error) {
+// SendBy sends a text and reads all its results. decimals says that the database has exact
+// decimals. next goes on to the next result, like driver.RowsNextResultSet.
+func SendBy(ctx context.Context, of Prepared, text *store.UserText, decimals bool, next func(driver.Rows) error) (results []store.Result, err error) {
 	if !text.Keep && text.Kind == store.Writes {
-		done, err := of.ExecContext(ctx, arguments(text))
+		done, err := of.ExecContext(ctx, arguments(text, decimals))
 		if err != nil {
 			return nil, err
 		}
 		changed, err := done.RowsAffected()
 		return []store.Result{{Rows: changed}}, err
 	}
-	rows, err := of.QueryContext(ctx, arguments(text))
+	rows, err := of.QueryContext(ctx, arguments(text, decimals))
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (t *texts) SendTexts(_ context.Context, all []store.UserText) ([]store.Resu
 		}
 		of = prepared
 	}
-	results, err := sqldb.SendBy(context.Background(), of, text, func(driver.Rows) error { return io.EOF })
+	results, err := sqldb.SendBy(context.Background(), of, text, false, func(driver.Rows) error { return io.EOF })
 	if text.Protocol == store.Extended { // parsed each time
 		err = errors.Join(err, t.l.users.Close())
 	}
