@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/encryption"
+	"assay/driver/uri"
 	"assay/store"
 )
 
@@ -86,7 +87,7 @@ func read(target store.Target) (a parsedAddress, err error) {
 	if err != nil {
 		return a, err
 	}
-	text, lookup, err := takeHostaddr(text)
+	text, lookup, err := takeHostaddr(uri.KeepPlus(text))
 	if err != nil {
 		return a, err
 	}

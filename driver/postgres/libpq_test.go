@@ -19,7 +19,7 @@ import (
 func TestParametersOfLibpq(t *testing.T) {
 	for parameter, effect := range map[string]string{
 		"host=127.0.0.1": "", "hostaddr=127.0.0.1": "", "port=5": "", "dbname=x": "", "user=u": "", "password=hunter2": "", "passfile=/none": "",
-		"require_auth=scram-sha-256": "", "channel_binding=prefer": "", "connect_timeout=5": "", "client_encoding=UTF8": "server",
+		"require_auth=scram-sha-256": "", "channel_binding=prefer": "", "connect_timeout=5": "", "client_encoding=UTF8": "server", "client_min_messages=error": "refused", "client_min_messages=warning": "server",
 		"options=-c%20geqo%3Doff": "server", "application_name=x": "server", "fallback_application_name=x": "none", "keepalives=0": "",
 		"keepalives=1": "", "keepalives_idle=10": "", "keepalives_interval=10": "", "keepalives_count=60": "", "tcp_user_timeout=5000": "",
 		"replication=false": "none", "replication=database": "refused", "gssencmode=disable": "none", "gssencmode=prefer": "none", "gssencmode=require": "refused",
@@ -127,4 +127,26 @@ func FuzzAddress(f *testing.F) {
 			t.Errorf("%T: %v", err, err)
 		}
 	})
+}
+
+// TestClientEncodingAuto: libpq's word for the locale's encoding is not sent.
+func TestClientEncodingAuto(t *testing.T) {
+	for _, address := range []string{"postgres://127.0.0.1/d?client_encoding=auto", "host=127.0.0.1 dbname=d client_encoding=auto"} {
+		a, err := read(store.Target{Address: address})
+		expect.NoError(t, err)
+		if got := a.config.RuntimeParams["client_encoding"]; got != "UTF8" {
+			t.Errorf("%s: %q", address, got)
+		}
+	}
+}
+
+// TestPlusInAddresses: libpq takes a plus for a plus.
+func TestPlusInAddresses(t *testing.T) {
+	for _, address := range []string{"postgres://h/d?timezone=Etc/GMT+5", "postgres://h/d?hostaddr=127.0.0.1&timezone=Etc/GMT+5", "postgres://h/d?timezone=Etc/GMT%2B5"} {
+		a, err := read(store.Target{Address: address})
+		expect.NoError(t, err)
+		if got := a.config.RuntimeParams["timezone"]; got != "Etc/GMT+5" {
+			t.Errorf("%s: %q", address, got)
+		}
+	}
 }

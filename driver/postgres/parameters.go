@@ -33,10 +33,13 @@ func pinned() map[string]string {
 		"default_transaction_deferrable": "off", // a serializable audit would wait for the clients
 		"gin_fuzzy_search_limit":         "0",   // an index gives all that it finds
 		"transform_null_equals":          "off",
+		parameterMessages:                "notice",     // or a commit that no longer waits for its standby looks replicated
 		"quote_all_identifiers":          "off",        // the names of what is in the catalog are compared with ours
 		"search_path":                    "pg_catalog", // functions are the server's own; tables are named with their schema
 	}
 }
+
+const parameterMessages = "client_min_messages"
 
 func pin(config *pgx.ConnConfig) {
 	given := map[string]bool{}

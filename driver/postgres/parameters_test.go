@@ -25,7 +25,7 @@ func hostile() map[string]string {
 		"transform_null_equals": "on", "search_path": "hostile,pg_catalog", "timezone": "Asia/Kathmandu", "array_nulls": "off",
 		"backslash_quote": "off", "xmloption": "document", "quote_all_identifiers": "on", "row_security": "off", "enable_seqscan": "off",
 		"idle_in_transaction_session_timeout": "20min", "statement_timeout": "20min", "lock_timeout": "20min", "idle_session_timeout": "20min",
-		"default_transaction_isolation": "repeatable read", "check_function_bodies": "off", "lo_compat_privileges": "on",
+		"default_transaction_isolation": "repeatable read", "check_function_bodies": "off", "client_min_messages": "error", "lo_compat_privileges": "on",
 	}
 }
 

@@ -18,10 +18,20 @@ const (
 	allOptions = "the address's options"
 )
 
+// KeepPlus writes the pluses of an address's query so that package url reads them as pluses and not
+// as the spaces of an HTML form. The tools of databases take a plus for a plus.
+func KeepPlus(address string) string {
+	before, query, found := strings.Cut(address, "?")
+	if !found {
+		return address
+	}
+	return before + "?" + strings.ReplaceAll(query, "+", "%2B")
+}
+
 // ReadOptions reads OPTION=VALUE&..., percent-decoded. All errors of Options are
 // *store.OptionError.
 func ReadOptions(query string) (Options, error) {
-	values, err := url.ParseQuery(query)
+	values, err := url.ParseQuery(strings.ReplaceAll(query, "+", "%2B"))
 	if err != nil {
 		return nil, &store.OptionError{Option: allOptions, Value: "(unreadable)", Want: "OPTION=VALUE&OPTION=VALUE, special characters percent-encoded"}
 	}

@@ -133,3 +133,12 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestPlus: a plus of an address is a plus, as in time_zone=+02:00 or a file's name.
+func TestPlus(t *testing.T) {
+	options, err := ReadOptions("time_zone=+02:00&file=/a+b%20c%2B")
+	expect.NoError(t, err)
+	if options["time_zone"] != "+02:00" || options["file"] != "/a+b c+" {
+		t.Errorf("%v", options)
+	}
+}
