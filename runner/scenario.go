@@ -79,7 +79,7 @@ type Scenario struct {
 	UseExisting bool `yaml:"use_existing,omitempty"`
 	// shared means that agents do the work.
 	shared bool
-	Drop        bool `yaml:"drop,omitempty"`
+	Drop   bool `yaml:"drop,omitempty"`
 }
 
 // Defaults returns the scenario of a workload without flags. The caller sets the seed, which

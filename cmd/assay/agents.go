@@ -140,7 +140,7 @@ func (f *agentFlags) open(ctx context.Context, stderr io.Writer) (*agents.Engine
 // password on the command line.
 func engineAddress(flag, address string, stderr io.Writer) (string, error) {
 	if path, is := strings.CutPrefix(address, filePrefix); is {
-		return addressInFile(path)
+		return addressInFile(flag, path)
 	}
 	if address == "" {
 		return os.Getenv(engineVariable), nil

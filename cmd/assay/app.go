@@ -31,6 +31,7 @@ import (
 type appFlags struct {
 	plan        application.Plan
 	db, compare string
+	other       string // the address that compare names, with its password
 	cluster     string
 	faults      []string
 	invariants  string
@@ -165,11 +166,7 @@ func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 
 func (f *appFlags) otherServer(cmd *cobra.Command) error {
 	other := *f
-	address, err := databaseAddress(f.compare, cmd.ErrOrStderr())
-	if err == nil {
-		err = other.reach(address)
-	}
-	if err != nil {
+	if err := other.reach(f.other); err != nil {
 		return err
 	}
 	c, err := application.Compare(cmd.Context(), f.plan, other.plan)
@@ -232,6 +229,11 @@ func (f *appFlags) open(cmd *cobra.Command) (end func() error, err error) {
 	end = func() error { return nil }
 	if f.invariants != "" {
 		if f.rules, err = script.ReadRules(f.invariants); err != nil {
+			return end, err
+		}
+	}
+	if f.compare != "" {
+		if f.other, err = addressOf("--compare", f.compare, cmd.ErrOrStderr()); err != nil {
 			return end, err
 		}
 	}

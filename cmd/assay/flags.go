@@ -287,12 +287,16 @@ const (
 // mostAddress is in bytes.
 const mostAddress = 64 << 10
 
-// databaseAddress returns the address of --db, or else of the environment, with its password; it
-// may be empty. It turns libpq's keywords and values into a URL. It warns of a password on the
-// command line, which every user of the machine can read. Errors are usage errors and hold
-// nothing of the address.
+// databaseAddress is addressOf --db, or else of the environment; it may be empty.
 func databaseAddress(db string, stderr io.Writer) (string, error) {
-	address, written, err := namedAddress(db)
+	return addressOf("--db", db, stderr)
+}
+
+// addressOf returns the address of a flag, with its password. It turns libpq's keywords and values
+// into a URL. It warns of a password on the command line, which every user of the machine can read.
+// Errors are usage errors and hold nothing of the address.
+func addressOf(flag, db string, stderr io.Writer) (string, error) {
+	address, written, err := namedAddress(flag, db)
 	if err == nil {
 		address, err = catalog.URL(address)
 	}
@@ -300,21 +304,30 @@ func databaseAddress(db string, stderr io.Writer) (string, error) {
 		return "", usageError{err}
 	}
 	if written && store.HoldsPassword(address) {
-		fmt.Fprintf(stderr, "warning: --db has a password, which every user of this machine can read in the list of processes; use %s, --db @FILE or --db env:NAME\n", databaseVariable)
+		fmt.Fprintf(stderr, "warning: %[1]s has a password, which every user of this machine can read in the list of processes; use %[2]s\n", flag, wayOf(flag))
 	}
 	return address, nil
 }
 
-// namedAddress is the address that --db names, and whether --db contains it.
-func namedAddress(db string) (address string, written bool, err error) {
+// wayOf keeps a password off the command line.
+func wayOf(flag string) string {
+	way := flag + " @FILE or " + flag + " env:NAME"
+	if flag == "--db" {
+		return databaseVariable + ", " + way
+	}
+	return way
+}
+
+// namedAddress is the address that the flag names, and whether the flag contains it.
+func namedAddress(flag, db string) (address string, written bool, err error) {
 	if path, is := strings.CutPrefix(db, filePrefix); is {
-		address, err = addressInFile(path)
+		address, err = addressInFile(flag, path)
 		return address, false, err
 	}
 	if name, is := strings.CutPrefix(db, environmentPrefix); is {
 		address := strings.TrimSpace(os.Getenv(name))
 		if address == "" {
-			return "", false, fmt.Errorf("--db env:%s: the environment has no variable %s, or it is empty", name, name)
+			return "", false, fmt.Errorf("%s env:%s: the environment has no variable %s, or it is empty", flag, name, name)
 		}
 		return address, false, nil
 	}
@@ -324,8 +337,8 @@ func namedAddress(db string) (address string, written bool, err error) {
 	return db, true, nil
 }
 
-func addressInFile(path string) (string, error) {
-	bad := func(err error) (string, error) { return "", fmt.Errorf("--db @%s: %w", path, err) }
+func addressInFile(flag, path string) (string, error) {
+	bad := func(err error) (string, error) { return "", fmt.Errorf("%s @%s: %w", flag, path, err) }
 	file, err := os.Open(path)
 	if err != nil {
 		return bad(errors.Unwrap(err)) // without the path, which is there already

@@ -283,3 +283,18 @@ func TestExistingTables(t *testing.T) {
 		}
 	}
 }
+
+// TestFunctionsInSettings: a function may write wherever it is called.
+func TestFunctionsInSettings(t *testing.T) {
+	for text, want := range map[string]store.TextKind{
+		"SET @x = f();": store.Writes, "SET @x = 1, @y = (SELECT g(2));": store.Writes, "SET @x = (SELECT count(*) FROM t);": store.NoEffect, "SET @x = 1;": store.NoEffect,
+		"SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;": store.NoEffect, "SET autocommit = f();": store.Anything, "SET LOCAL work_mem = '1MB';": store.NoEffect,
+		"DECLARE c CURSOR FOR SELECT f(a) FROM t;": store.Writes, "DECLARE c CURSOR FOR SELECT max(a) FROM t FOR UPDATE;": store.NoEffect,
+	} {
+		p, err := configOf("x.sql", text).compile(0)
+		expect.NoError(t, err)
+		if got := p.transactions[0].texts.sends[0].kind; got != want {
+			t.Errorf("%s is of kind %d, want %d", text, got, want)
+		}
+	}
+}

@@ -76,9 +76,11 @@ func kindOfTokens(all []access.Word) store.TextKind {
 		return store.Commits
 	case first.Is("rollback", "abort") && !has("prepared", "to"):
 		return store.RollsBack
-	case first.Is("rollback") && has("to"), first.Is("savepoint", "release", "show", "reset", "deallocate", "discard", "declare", "fetch", "close", "move", "listen", "unlisten"):
+	case first.Is("rollback") && has("to"), first.Is("savepoint", "release", "show", "reset", "deallocate", "discard", "fetch", "close", "move", "listen", "unlisten"):
 		return store.NoEffect
-	case first.Is("set") && !has("autocommit"), first.Is("prepare") && !at(all, 1).Is("transaction"):
+	case first.Is("declare"), first.Is("set") && !has("autocommit"): // SET @a = f(), or a cursor over f()
+		return kindOfQuery(all)
+	case first.Is("prepare") && !at(all, 1).Is("transaction"):
 		return store.NoEffect
 	case first.Is("explain") && !has("analyze", "analyse"):
 		return store.NoEffect
