@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"driver/bugs":               {"store", "store/bug", "workload", "history", "internal/eventloop"},
 	"driver/sqldb":              {"store", "driver/ownership", "history", "internal/wait"},
 	"driver/sqlite":             {"store", "driver/ownership", "driver/uri", "driver/sqldb", "history"},
-	"driver/postgres":           {"store", "driver/sqldb", "driver/encryption", "driver/replicas", "internal/eventloop"},
+	"driver/postgres":           {"store", "driver/sqldb", "driver/uri", "driver/encryption", "driver/replicas", "internal/eventloop"},
 	"driver/mongodb":            {"store", "driver/ownership", "driver/encryption", "driver/replicas", "history", "internal/eventloop", "internal/wait"},
 	"driver/mysql":              {"store", "workload", "driver/sqldb", "driver/uri", "driver/encryption", "driver/replicas", "internal/wait", "internal/eventloop"},
 	"driver/cassandra":          {"store", "driver/ownership", "driver/uri", "driver/encryption", "history", "internal/wait"},
