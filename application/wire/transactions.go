@@ -64,7 +64,7 @@ func (l *link) finish(r *Request) (last bool) {
 		return false
 	}
 	state, told := l.talk.State(), !l.dead && !l.silent
-	ended, r := r.parts(state != Idle, l.begins)
+	ended, r := r.parts(state != Idle && r.Session == "", l.begins) // a session's commit may be sent again
 	for _, part := range ended {
 		l.enter(part, true, told)
 		l.conclude(part, told)

@@ -69,7 +69,7 @@ func (f *Formation) startMonitor(ctx context.Context) error {
 // user that runs it. The database's encoding is the locale's, which our client cannot use.
 func (f *Formation) inside() string {
 	query := url.Values{"host": {f.monitor.Dir}, "port": {strconv.Itoa(f.monitor.Port)}, "sslmode": {"disable"}, "connect_timeout": {"2"}, "client_encoding": {"UTF8"}}
-	return "postgres://" + url.User(f.monitor.User.Name).String() + "@/" + monitorDatabase + "?" + query.Encode()
+	return "postgres://" + url.User(f.monitor.User.Name).String() + "@/" + monitorDatabase + "?" + strings.ReplaceAll(query.Encode(), "+", "%20")
 }
 
 func (f *Formation) awaitMonitor(ctx context.Context) error {

@@ -80,7 +80,11 @@ func AskMost[A any](ctx context.Context, nodes []*Node, ask func(ctx context.Con
 			return answers, failures
 		}
 		if over == nil && enough(answers, failures) {
-			over = time.After(lateLeast + lateTimes*time.Since(began))
+			late := lateLeast + lateTimes*time.Since(began)
+			if end, has := ctx.Deadline(); has { // the caller may have to ask more
+				late = min(late, time.Until(end)/4)
+			}
+			over = time.After(late)
 		}
 	}
 	return answers, failures

@@ -138,9 +138,13 @@ func (f *agentFlags) open(ctx context.Context, stderr io.Writer) (*agents.Engine
 
 // engineAddress is from the flag, or else from the environment; it may be empty. It warns of a
 // password on the command line.
-func engineAddress(flag, address string, stderr io.Writer) (string, error) {
+func engineAddress(flag, named string, stderr io.Writer) (address string, err error) {
+	address = named
 	if path, is := strings.CutPrefix(address, filePrefix); is {
-		return addressInFile(flag, path)
+		if address, err = addressInFile(flag, path); err != nil {
+			return "", usageError{err}
+		}
+		return address, nil
 	}
 	if address == "" {
 		return os.Getenv(engineVariable), nil

@@ -85,13 +85,13 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	f.options.Note = func(text string) { fmt.Fprintln(stderr, "assay: "+text) }
-	service, err := serve.New(ctx, db, f.options)
+	listener, err := listenOn(f.listen) // before the lease is taken
 	if err != nil {
 		return err
 	}
-	listener, err := listenOn(f.listen)
+	service, err := serve.New(ctx, db, f.options)
 	if err != nil {
-		return err
+		return errors.Join(err, listener.Close())
 	}
 	fmt.Fprintf(stderr, "assay: serving %s on http://%s\n", store.Redact(f.db), listener.Addr())
 	if address, ok := listener.Addr().(*net.TCPAddr); ok && !address.IP.IsLoopback() {

@@ -56,7 +56,7 @@ type spot struct {
 }
 
 func (s spot) address() string {
-	return "mysql://" + url.UserPassword(s.user, s.password).String() + "@" + s.hosts + "/?" + s.query.Encode()
+	return "mysql://" + url.UserPassword(s.user, s.password).String() + "@" + s.hosts + "/?" + strings.ReplaceAll(s.query.Encode(), "+", "%20") // a plus is a plus
 }
 
 func address(changes ...func(*spot)) string {
