@@ -242,7 +242,7 @@ func TestWhatIsNotAttemptedIsNotRecorded(t *testing.T) {
 	if len(to.ops) != 0 {
 		t.Errorf("recorded %+v of clients that attempted nothing", to.ops)
 	}
-	to, _, err = work(t, t.Context(), plan(func(p *Plan) { p.Clients, p.Duration, p.Ops, p.Retry = 1, time.Second, 0, RetryFailed }), func(_ context.Context, _ uint64, attempt int) Answer {
+	to, _, err = work(t, t.Context(), plan(func(p *Plan) { p.Clients, p.Duration, p.Ops, p.Retry = 1, 3*time.Second, 0, RetryFailed }), func(_ context.Context, _ uint64, attempt int) Answer {
 		if attempt > 1 {
 			return unmade
 		}
