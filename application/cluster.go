@@ -111,7 +111,7 @@ func awaitCommits(ctx context.Context, recorder *wire.Recorder, untouched []*wir
 // changed counts the transactions that changed something.
 func changed(all []*wire.Transaction) (n int) {
 	for _, t := range all {
-		if t.Outcome == wire.Committed && t.Writes() {
+		if t.Changed() {
 			n++
 		}
 	}

@@ -75,7 +75,7 @@ func learn(r *run) *baseline {
 func count(all []*wire.Transaction) (committed, exact map[string]int) {
 	committed, exact = map[string]int{}, map[string]int{}
 	for _, t := range all {
-		if t.Outcome == wire.Committed && t.Writes() {
+		if t.Changed() {
 			committed[t.Place]++
 			exact[t.Place+t.Values()]++
 		}

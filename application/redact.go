@@ -7,13 +7,15 @@ import (
 	"sync"
 )
 
+const secretWords = `(?:password|passwd|passphrase|pwd|secret|token)`
+
 var (
 	passwords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^/\s:@'"]*:)[^@\s'"]+@`) })
 	secrets   = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)([a-z_-]*(?:password|passwd|passphrase|pwd|secret|token)["']?[=:]\s*)('[^']*'|"[^"]*"|[^\s'"&;]+)`)
+		return regexp.MustCompile(`(?i)([a-z_-]*` + secretWords + `["']?[=:]\s*)('[^']*'|"[^"]*"|[^\s'"&;]+)`)
 	})
 	secretName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^--?(?:[a-z_-]*(?:password|passwd|passphrase|pwd|secret|token)[a-z_-]*|pass)$`)
+		return regexp.MustCompile(`(?i)^--?(?:[a-z_-]*` + secretWords + `[a-z_-]*|pass)$`)
 	})
 	shellWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+|['"]`) })
 )

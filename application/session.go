@@ -21,8 +21,9 @@ type loss struct {
 
 // losses are the rows of lost transactions.
 func (r *run) losses() (all []loss) {
+	setting := slices.DeleteFunc(slices.Clone(r.all), func(t *wire.Transaction) bool { return !slices.ContainsFunc(t.Statements, concerns) })
 	for t, tables := range r.missing() {
-		asked := askedFor(r.all, t)
+		asked := askedFor(setting, t)
 		for _, table := range tables {
 			all = append(all, loss{t, table, asked})
 		}
@@ -44,8 +45,15 @@ var setForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^SET\s+(?:(SESSION|LOCAL|GLOBAL|PERSIST)\s+)?(?:@@)?(?:(SESSION|LOCAL|GLOBAL|PERSIST)\.)?([a-z_]+)\s*(?:=|\s+TO\s+)\s*(\S+)$`)
 })
 
+// concerns reports whether a statement may set a decisive setting.
+func concerns(s *wire.Statement) bool {
+	upper := strings.ToUpper(s.Shape)
+	return upper == "RESET ALL" || upper == "DISCARD ALL" || strings.Contains(upper, "SET_CONFIG") ||
+		slices.ContainsFunc(decisive(), func(name string) bool { return strings.Contains(upper, strings.ToUpper(name)) })
+}
+
 // askedFor are the settings of a transaction's session when it was committed, from what was sent over
-// its connection.
+// its connection by the transactions that concern them.
 func askedFor(all []*wire.Transaction, of *wire.Transaction) map[string]string {
 	login := map[string]string{}
 	for _, name := range decisive() {
@@ -66,22 +74,17 @@ func askedFor(all []*wire.Transaction, of *wire.Transaction) map[string]string {
 			}
 		}
 		if t == of {
-			maps.Copy(local, documented(t))
-			return local
+			session = local
+			break
 		}
 		if t.Outcome == wire.Committed {
 			session = within
 		}
 	}
-	return session
-}
-
-// documented are the settings that a command has with it, the last of a name.
-func documented(t *wire.Transaction) map[string]string {
-	if n := len(t.Statements); n > 0 {
-		return t.Statements[n-1].Settings
+	if n := len(of.Statements); n > 0 {
+		maps.Copy(session, of.Statements[n-1].Settings) // which a command has with it, the last of a name
 	}
-	return nil
+	return session
 }
 
 // sets enters what a statement sets, for the session and for its transaction.
@@ -121,10 +124,12 @@ func sets(s *wire.Statement, login, session, local map[string]string) {
 				enter(name, "", true) // several at once, or a function's
 			case strings.EqualFold(form[4], "DEFAULT"):
 				forget(name)
-			case form[4] == "?" && len(s.Values) == 1:
-				enter(name, plainly(s.Values[0]), !strings.EqualFold(form[1], "LOCAL") || name == settingLog)
 			default:
-				enter(name, plainly(form[4]), !strings.EqualFold(form[1], "LOCAL") || name == settingLog)
+				value := form[4]
+				if value == "?" && len(s.Values) == 1 {
+					value = s.Values[0]
+				}
+				enter(name, plainly(value), !strings.EqualFold(form[1], "LOCAL") || name == settingLog)
 			}
 		}
 	}

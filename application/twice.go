@@ -21,7 +21,7 @@ func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transactio
 	done := repeats{all: all, temporary: temporary(all)}
 	first := map[string]*wire.Transaction{}
 	for _, t := range all {
-		if t.Outcome != wire.Committed || !t.Writes() {
+		if !t.Changed() {
 			continue
 		}
 		key := t.Place + t.Values()
@@ -38,7 +38,7 @@ func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transactio
 	}
 	last := map[string]*wire.Transaction{}
 	for _, t := range all {
-		if t.Outcome != wire.Committed || !t.Writes() {
+		if !t.Changed() {
 			continue
 		}
 		if lost := last[t.Place]; lost != nil && t.Began >= lost.Ended && committed[t.Place] > b.committed[t.Place] {
@@ -89,15 +89,19 @@ type removed struct {
 	some bool
 }
 
+func newRemoved() *removed {
+	return &removed{rows: map[string]int64{}, whole: map[string]bool{}, filled: map[string]bool{}, reset: map[string]bool{}}
+}
+
 // adds reports whether a transaction, done after an earlier one of its kind, changes something
 // again: it inserts rows without a clause about those that are there, or computes a column from
 // itself. It does not where the rows were removed in between, such as by a replacement of all rows
 // of an order by DELETE and INSERT. sure is false if that cannot be told.
 func (r *repeats) adds(earlier, t *wire.Transaction) (adds, sure bool) {
-	gone := removed{rows: map[string]int64{}, whole: map[string]bool{}, filled: map[string]bool{}, reset: map[string]bool{}}
+	gone := newRemoved()
 	for _, s := range t.Statements {
 		if s.Rows > 0 && s.Writes && (s.Adds || addsAgain(s.Shape)) {
-			does, is := r.shows(s, earlier, t, &gone)
+			does, is := r.shows(s, earlier, t, gone)
 			adds, sure = adds || does, sure || does && is
 		}
 		gone.take(s, func(*wire.Statement) bool { return true })
@@ -131,7 +135,7 @@ func (r *repeats) shows(s *wire.Statement, earlier, t *wire.Transaction, gone *r
 // between is what other transactions have removed since the earlier one that s, of t, may put there
 // again: their conditions have no value that is not among the values of s.
 func (r *repeats) between(earlier, t *wire.Transaction, s *wire.Statement) *removed {
-	gone := &removed{rows: map[string]int64{}, whole: map[string]bool{}, filled: map[string]bool{}, reset: map[string]bool{}}
+	gone := newRemoved()
 	for _, x := range r.all {
 		if x == t || x == earlier || x.Outcome != wire.Committed || x.Ended < earlier.Ended || x.Ended > t.Ended {
 			continue

@@ -25,8 +25,7 @@ func faultWindows() map[string]faultWindow {
 // concurrent use, and its memory does not grow with the run.
 type FaultWindows struct {
 	scope   Scope
-	periods []FaultPeriod
-	ordered *faultPeriods
+	periods *faultPeriods
 	of      [afterFaults + 1]*windowSummary
 }
 
@@ -39,7 +38,7 @@ type windowSummary struct {
 
 // NewFaultWindows returns empty windows of a run of this scope with these faults.
 func NewFaultWindows(scope Scope, periods []FaultPeriod) *FaultWindows {
-	w := &FaultWindows{scope: scope, periods: periods, ordered: newFaultPeriods(periods)}
+	w := &FaultWindows{scope: scope, periods: newFaultPeriods(periods)}
 	if len(periods) == 0 {
 		return w
 	}
@@ -51,7 +50,7 @@ func NewFaultWindows(scope Scope, periods []FaultPeriod) *FaultWindows {
 
 // Add takes one attempt and does not keep op.
 func (w *FaultWindows) Add(op *history.Op) {
-	if len(w.periods) == 0 || !op.Last {
+	if len(w.periods.ordered) == 0 || !op.Last {
 		return
 	}
 	committed := op.Final == history.Committed
@@ -71,7 +70,7 @@ func (w *FaultWindows) Add(op *history.Op) {
 
 // Unserved takes arrivals that never started.
 func (w *FaultWindows) Unserved(some Unserved) {
-	if len(w.periods) > 0 {
+	if len(w.periods.ordered) > 0 {
 		w.of[w.window(some.Due, max(w.scope.MeasureEnd, some.Due+1))].unserved.add(w.scope.MeasureEnd-some.Due, some.Count)
 	}
 }
@@ -85,11 +84,11 @@ func (w *FaultWindows) Around() (before, during Figures) {
 // window returns the window of [from, to), or wholeRun if it is in none.
 func (w *FaultWindows) window(from, to int64) faultWindow {
 	switch {
-	case w.ordered.any(from, to):
+	case w.periods.any(from, to):
 		return duringFaults
-	case from < w.ordered.first:
+	case from < w.periods.first:
 		return beforeFaults
-	case from >= w.ordered.last:
+	case from >= w.periods.last:
 		return afterFaults
 	}
 	return wholeRun
@@ -102,12 +101,12 @@ func (w *FaultWindows) length(of faultWindow) int64 {
 	}
 	switch of {
 	case beforeFaults:
-		return within(w.scope.MeasureStart, w.ordered.first)
+		return within(w.scope.MeasureStart, w.periods.first)
 	case afterFaults:
-		return within(w.ordered.last, w.scope.MeasureEnd)
+		return within(w.periods.last, w.scope.MeasureEnd)
 	}
 	total, end := int64(0), int64(0)
-	for _, p := range w.ordered.ordered { // faults may overlap
+	for _, p := range w.periods.ordered { // faults may overlap
 		total += within(max(p.Injected, end), p.Healed)
 		end = max(end, p.Healed)
 	}
@@ -117,7 +116,7 @@ func (w *FaultWindows) length(of faultWindow) int64 {
 // Figures returns each window's figures for thresholds: outcomes, response and service time,
 // throughput. It is nil without faults.
 func (w *FaultWindows) Figures() map[faultWindow]Figures {
-	if len(w.periods) == 0 {
+	if len(w.periods.ordered) == 0 {
 		return nil
 	}
 	all := map[faultWindow]Figures{}

@@ -30,14 +30,9 @@ func metrics() []metric {
 	for _, l := range LatencyMetrics() {
 		all = append(all, metric{
 			name: l.Name, alias: l.alias, unit: unitMillis,
-			whole: func(f *Figures) (float64, bool) { return l.Of(&f.Latency), f.Latency.Count > 0 },
-			point: func(s *Series, i int) (float64, bool) { v := l.at(s)[i]; return v, v >= 0 },
-			arrivals: func(f *Figures) (float64, float64) {
-				if least := l.Of(&f.Arrivals.least); f.Arrivals.few() {
-					return least, least
-				}
-				return l.Of(&f.Arrivals.least), l.Of(&f.Arrivals.most)
-			},
+			whole:    func(f *Figures) (float64, bool) { return l.Of(&f.Latency), f.Latency.Count > 0 },
+			point:    func(s *Series, i int) (float64, bool) { v := l.at(s)[i]; return v, v >= 0 },
+			arrivals: func(f *Figures) (float64, float64) { return l.Of(&f.Arrivals.least), l.Of(&f.Arrivals.most) },
 		})
 	}
 	for _, l := range LatencyMetrics() {
@@ -66,9 +61,7 @@ func metrics() []metric {
 		}
 		if c.name == nameErrors {
 			m.arrivals = func(f *Figures) (least, most float64) {
-				if least = float64(c.of(f.Measured)); f.Arrivals.few() {
-					return least, least
-				}
+				least = float64(c.of(f.Measured))
 				return least, least + float64(f.Arrivals.Unserved)
 			}
 		}

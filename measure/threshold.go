@@ -194,6 +194,9 @@ func (t Threshold) Judge(f Figures) ThresholdResult {
 // between two bounds.
 func (t Threshold) withArrivals(f *Figures, out *ThresholdResult) {
 	least, most := t.metric.arrivals(f)
+	if f.Arrivals.few() {
+		most = least
+	}
 	least, _ = t.scaled(least, f.Arrivals.Total, true)
 	most, _ = t.scaled(most, f.Arrivals.Total, true)
 	out.Measured, out.AtLeast, out.Kept = least, least < most, t.within(least)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -195,10 +196,7 @@ func (r *run) followAgents(ctx context.Context, rounds []load.Round, file *histo
 // leftToLost is how long the operations of a stopping agent may take. A plan without a time limit
 // leaves them as long as any plan does.
 func leftToLost(p load.Plan) time.Duration {
-	if p.Timeout == 0 {
-		return load.CutGrace
-	}
-	return min(p.Timeout, load.CutGrace)
+	return min(cmp.Or(p.Timeout, load.CutGrace), load.CutGrace)
 }
 
 // agentEnds returns what the agents found, and enters their counts. err is how collecting ended.

@@ -26,25 +26,13 @@ type ends struct {
 // asked sends messages, which must reach the server as they are.
 func (e ends) asked(messages ...pgproto3.FrontendMessage) {
 	e.t.Helper()
-	var out []byte
-	for _, m := range messages {
-		var err error
-		out, err = m.Encode(out)
-		expect.NoError(e.t, err)
-	}
-	passes(e.t, e.app, e.server, out)
+	passes(e.t, e.app, e.server, encoded(e.t, messages...))
 }
 
 // answered is asked in the other direction.
 func (e ends) answered(messages ...pgproto3.BackendMessage) {
 	e.t.Helper()
-	var out []byte
-	for _, m := range messages {
-		var err error
-		out, err = m.Encode(out)
-		expect.NoError(e.t, err)
-	}
-	passes(e.t, e.server, e.app, out)
+	passes(e.t, e.server, e.app, encoded(e.t, messages...))
 }
 
 func passes(t *testing.T, from, to net.Conn, sent []byte) {
@@ -131,12 +119,7 @@ func TestLongPipeline(t *testing.T) {
 	for range 3 {
 		messages = append(messages, &pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{bytes.Repeat([]byte("x"), 60<<10)}}, &pgproto3.Execute{})
 	}
-	var sent []byte
-	for _, m := range messages {
-		var err error
-		sent, err = m.Encode(sent)
-		expect.NoError(t, err)
-	}
+	sent := encoded(t, messages...)
 	_, err := e.app.Write(sent)
 	expect.NoError(t, err)
 	got := make([]byte, len(sent))

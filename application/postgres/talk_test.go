@@ -21,22 +21,28 @@ import (
 	"assay/internal/expect"
 )
 
-// sent is what a client sends: a text, a prepared statement twice, and data of COPY.
-func sent(t *testing.T) (out []byte) {
+// encoded are messages of either side as they are sent.
+func encoded[Message pgproto3.Message](t *testing.T, messages ...Message) (out []byte) {
 	t.Helper()
-	for _, m := range []pgproto3.FrontendMessage{
+	for _, m := range messages {
+		var err error
+		out, err = m.Encode(out)
+		expect.NoError(t, err)
+	}
+	return out
+}
+
+// sent is what a client sends: a text, a prepared statement twice, and data of COPY.
+func sent(t *testing.T) []byte {
+	t.Helper()
+	return encoded[pgproto3.FrontendMessage](t,
 		&pgproto3.Query{String: "BEGIN"},
 		&pgproto3.Parse{Name: "s", Query: "INSERT INTO t VALUES ($1, $2)"}, &pgproto3.Sync{},
 		&pgproto3.Bind{PreparedStatement: "s", ParameterFormatCodes: []int16{1, 0}, Parameters: [][]byte{{0, 0, 0, 7}, []byte("seven")}}, &pgproto3.Execute{},
 		&pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{nil, []byte("none")}}, &pgproto3.Execute{}, &pgproto3.Sync{},
 		&pgproto3.Query{String: "COPY t FROM STDIN"}, &pgproto3.CopyData{Data: bytes.Repeat([]byte("x"), 3*1024)}, &pgproto3.CopyDone{},
 		&pgproto3.Query{String: "COMMIT"}, &pgproto3.Terminate{},
-	} {
-		var err error
-		out, err = m.Encode(out)
-		expect.NoError(t, err)
-	}
-	return out
+	)
 }
 
 // TestRequestsInPieces reads the same requests however the bytes come, and passes all of them.
@@ -120,12 +126,7 @@ func TestAbandonedReplication(t *testing.T) {
 	}{
 		{[]pgproto3.BackendMessage{notice, done, ready}, true}, {[]pgproto3.BackendMessage{done, notice, ready}, true}, {[]pgproto3.BackendMessage{other, done, ready}, false},
 	} {
-		var out []byte
-		for _, m := range c.messages {
-			var err error
-			out, err = m.Encode(out)
-			expect.NoError(t, err)
-		}
+		out := encoded(t, c.messages...)
 		r := &wire.Request{Statements: wire.Statements("INSERT INTO t VALUES (1)")}
 		n, complete := new(answers).next(out, r)
 		if s := r.Statements[0]; n != len(out) || !complete || s.Doubtful != c.doubtful || s.Rows != 1 {

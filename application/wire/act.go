@@ -10,7 +10,7 @@ import (
 
 // before reports whether it is done in place of passing the request on.
 func (f *Fault) before() bool {
-	return f.Action != AnswerLost && f.Action != AnswerSilent && f.delay() == 0
+	return f.Action != AnswerLost && f.Action != AnswerSilent && f.Delay() == 0
 }
 
 // replaces reports whether something else is sent in the request's place.
@@ -23,9 +23,7 @@ func (f *Fault) replaces() bool {
 func (l *link) act(ctx context.Context, r *Request) bool {
 	eventloop.Leave(ctx)
 	readOnly := l.proxy.protocol.Words().ReadOnly
-	switch action := r.fault.Action; {
-	case action == GiveDeadlock, action == GiveSerialization, action == Standby && readOnly != "":
-	default: // it does not reach the server
+	if !r.fault.replaces() || r.fault.Action == Standby && readOnly == "" { // it does not reach the server
 		l.mu.Lock()
 		if r.Open = r.parted; !r.parted { // else it is in the queue
 			l.add(r, true)
@@ -104,11 +102,11 @@ func (l *link) answerFaulty(ctx context.Context, r *Request, part []byte, done b
 		if done && r.instead != nil {
 			l.show(ctx, r.instead)
 		}
-	case r.fault.delay() > 0:
+	case r.fault.Delay() > 0:
 		if !r.delayed {
 			r.delayed = true
 			eventloop.Leave(ctx)
-			timer := time.NewTimer(r.fault.delay())
+			timer := time.NewTimer(r.fault.Delay())
 			defer timer.Stop()
 			select {
 			case <-timer.C:

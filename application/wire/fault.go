@@ -58,22 +58,17 @@ type Fault struct {
 // String is the fault as --event takes it.
 func (f *Fault) String() string { return fmt.Sprintf("%s@%s:%d", f.Action, f.Place, f.Time) }
 
-// delay is how late the answer is.
-func (f *Fault) delay() time.Duration {
+// Delay is how late the answer comes by it; 0 where it delays none, or f is nil.
+func (f *Fault) Delay() time.Duration {
+	if f == nil {
+		return 0
+	}
 	text, late := strings.CutPrefix(string(f.Action), Late)
 	if !late {
 		return 0
 	}
 	d, _ := time.ParseDuration(text)
 	return d
-}
-
-// Delay is how late the answer comes by it; 0 where it delays none, or f is nil.
-func (f *Fault) Delay() time.Duration {
-	if f == nil {
-		return 0
-	}
-	return f.delay()
 }
 
 // ParseFault reads what String writes.
@@ -86,7 +81,7 @@ func ParseFault(text string) (*Fault, error) {
 			found = false
 		}
 	}
-	known := slices.Contains(Actions(), f.Action) || f.delay() > 0
+	known := slices.Contains(Actions(), f.Action) || f.Delay() > 0
 	if !found || !known {
 		return nil, fmt.Errorf("%q is no event; want ACTION@PLACE:NUMBER as the table of a run has it", text)
 	}

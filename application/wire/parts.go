@@ -6,8 +6,9 @@ import (
 )
 
 // parts are a request's statements, taken apart where transactions end within it: behind COMMIT and
-// ROLLBACK, behind what the server says that nothing was open, and before a BEGIN that commits. rest is what is left, nil of nothing; open
-// says whether a transaction is open behind all, so that the last statement has ended another.
+// ROLLBACK, behind a statement after which the server said that nothing was open, and before a BEGIN
+// that commits. rest is what is left, nil of nothing; open says whether a transaction is open behind
+// all, so that the last statement has ended another.
 func (r *Request) parts(open, beginCommits bool) (ended []*Request, rest *Request) {
 	from := 0
 	for i, s := range r.Statements {

@@ -57,6 +57,9 @@ func (t *Transaction) Writes() bool {
 	return false
 }
 
+// Changed reports whether it committed a change of rows.
+func (t *Transaction) Changed() bool { return t.Outcome == Committed && t.Writes() }
+
 // left is what became of it if nothing has ended it.
 func (t *Transaction) left() Outcome {
 	if slices.ContainsFunc(t.Statements, func(s *Statement) bool { return s.Kind == Commit && s.Doubtful }) {

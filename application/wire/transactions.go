@@ -59,8 +59,9 @@ func (l *link) finish(r *Request) (last bool) {
 	}
 	if len(r.Statements) == 0 {
 		l.cleared()
+		return false
 	}
-	if len(r.Statements) == 0 || l.tx == nil && r.kind() == Prepare {
+	if l.tx == nil && r.kind() == Prepare {
 		return false
 	}
 	state, told := l.talk.State(), !l.dead && !l.silent
@@ -74,10 +75,9 @@ func (l *link) finish(r *Request) (last bool) {
 	}
 	l.enter(r, state == Idle, told)
 	l.tx.answered = now
-	switch {
-	case state == Idle || prepares(r.Statements) != "":
+	if state == Idle || prepares(r.Statements) != "" {
 		l.conclude(r, told)
-	default:
+	} else {
 		l.park()
 	}
 	return false

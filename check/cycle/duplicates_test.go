@@ -35,9 +35,6 @@ func TestOwnWriteOfAnAmbiguousKey(t *testing.T) {
 // With few values for each register most are written more than once. The verdicts agree with
 // searches through all orders and schedules, which need not know whose value was read.
 func TestDuplicatesAgreeWithSchedules(t *testing.T) {
-	afterwards := func(a, b *Txn) bool {
-		return a.Complete < b.Invoke || a.Process == b.Process && a.Complete == b.Invoke
-	}
 	counts := map[string]int{}
 	for seed := range uint64(*definitionHistories) {
 		txns := wild(seed, true)
@@ -50,13 +47,7 @@ func TestDuplicatesAgreeWithSchedules(t *testing.T) {
 			continue
 		}
 		h := build(t, txns)
-		for m, rule := range map[Model]schedule{
-			Serializable:            {},
-			StrictSerializable:      {first: afterwards},
-			SnapshotIsolation:       {apart: true, conflicts: true},
-			StrongSnapshotIsolation: {apart: true, conflicts: true, first: afterwards},
-			Prefix:                  {apart: true},
-		} {
+		for m, rule := range schedules() {
 			rule.txns = txns
 			want := rule.exists()
 			r := Check(context.Background(), h, m, Options{})
@@ -112,9 +103,6 @@ func TestAnomaliesBesideARepeatedAppend(t *testing.T) {
 
 // With repeated appends, a history is convicted only if no schedule explains it.
 func TestRepeatedAppendsAgreeWithSchedules(t *testing.T) {
-	afterwards := func(a, b *Txn) bool {
-		return a.Complete < b.Invoke || a.Process == b.Process && a.Complete == b.Invoke
-	}
 	violated := 0
 	for seed := range uint64(*definitionHistories) {
 		txns := wild(seed, false)
@@ -128,13 +116,7 @@ func TestRepeatedAppendsAgreeWithSchedules(t *testing.T) {
 			}
 		}
 		h := build(t, txns)
-		for m, rule := range map[Model]schedule{
-			Serializable:            {},
-			StrictSerializable:      {first: afterwards},
-			SnapshotIsolation:       {apart: true, conflicts: true},
-			StrongSnapshotIsolation: {apart: true, conflicts: true, first: afterwards},
-			Prefix:                  {apart: true},
-		} {
+		for m, rule := range schedules() {
 			rule.txns = txns
 			r := Check(context.Background(), h, m, Options{})
 			if r.Verdict != check.Violated || r.Repeated == "" {

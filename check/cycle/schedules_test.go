@@ -30,6 +30,20 @@ type schedule struct {
 	active         map[int]*pending
 }
 
+// schedules are the rules of the models that a search through schedules decides.
+func schedules() map[Model]schedule {
+	afterwards := func(a, b *Txn) bool {
+		return a.Complete < b.Invoke || a.Process == b.Process && a.Complete == b.Invoke
+	}
+	return map[Model]schedule{
+		Serializable:            {},
+		StrictSerializable:      {first: afterwards},
+		SnapshotIsolation:       {apart: true, conflicts: true},
+		StrongSnapshotIsolation: {apart: true, conflicts: true, first: afterwards},
+		Prefix:                  {apart: true},
+	}
+}
+
 // pending is a transaction between its start and its commit.
 type pending struct {
 	writes map[int64][]int64 // to its own part, for lists what it appends

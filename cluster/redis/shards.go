@@ -209,12 +209,12 @@ func (c *Cluster) primaries(ctx context.Context) (all []int, err error) {
 		return nil, err
 	}
 	latest := slices.MaxFunc(views, func(a, b view) int { return cmp.Compare(a.heard, b.heard) })
-	leading, failed := server.AskMost(ctx, c.nodes, func(ctx context.Context, i int) (owns bool, err error) {
+	leading, failed := server.AskAll(c.nodes, func(i int) (owns bool, err error) { // one that is slow leads its shard all the same
 		if i != first && !latest.owners[c.nodes[i].Address()] {
 			return false, nil
 		}
 		return true, c.leads(ctx, i)
-	}, func(map[int]bool, map[int]error) bool { return false }) // one that is slow leads its shard all the same
+	})
 	if !leading[first] {
 		return nil, cmp.Or(failed[first], fmt.Errorf("%s is down", c.nodes[first].Name))
 	}

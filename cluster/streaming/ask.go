@@ -1,11 +1,11 @@
 package streaming
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -78,19 +78,7 @@ func Execute(ctx context.Context, address string, texts ...string) error {
 
 // askAll asks all running servers at the same time. The others have an error.
 func (s *Set) askAll(ctx context.Context) (all []standing, failed []error) {
-	all, failed = make([]standing, len(s.nodes)), make([]error, len(s.nodes))
-	var asking sync.WaitGroup
-	for i, n := range s.nodes {
-		if !n.Running() {
-			failed[i] = errors.New("it is down")
-			continue
-		}
-		asking.Go(func() {
-			all[i], failed[i] = s.standing(ctx, i)
-		})
-	}
-	asking.Wait()
-	return all, failed
+	return s.inOrder(server.AskAll(s.nodes, func(i int) (standing, error) { return s.standing(ctx, i) }))
 }
 
 // leading is the server that takes writes. If a split set has several, it is the one promoted last.
@@ -106,11 +94,10 @@ func leading(all []standing, failed []error) (primary int, ok bool) {
 // Leader looks once for the primary. ok is false if no server takes writes. It does not wait for
 // silent servers if another takes writes: a primary that is cut off tells nobody of its end.
 func (s *Set) Leader(ctx context.Context) (primary int, ok bool) {
-	answers, _ := server.AskMost(ctx, s.nodes, s.standing, func(answers map[int]standing, _ map[int]error) bool {
-		_, known := leading(s.inOrder(answers))
+	return leading(s.inOrder(server.AskMost(ctx, s.nodes, s.standing, func(answers map[int]standing, failures map[int]error) bool {
+		_, known := leading(s.inOrder(answers, failures))
 		return known
-	})
-	return leading(s.inOrder(answers))
+	})))
 }
 
 func (s *Set) standing(ctx context.Context, i int) (now standing, err error) {
@@ -118,13 +105,13 @@ func (s *Set) standing(ctx context.Context, i int) (now standing, err error) {
 	return now, err
 }
 
-// inOrder lists answers by the servers' numbers. Those without one have an error.
-func (s *Set) inOrder(answers map[int]standing) (all []standing, failed []error) {
+// inOrder lists answers and failures by the servers' numbers. A server without either is down.
+func (s *Set) inOrder(answers map[int]standing, failures map[int]error) (all []standing, failed []error) {
 	all, failed = make([]standing, len(s.nodes)), make([]error, len(s.nodes))
 	for i := range s.nodes {
 		var told bool
 		if all[i], told = answers[i]; !told {
-			failed[i] = errors.New("it has not answered")
+			failed[i] = cmp.Or(failures[i], errors.New("it is down"))
 		}
 	}
 	return all, failed

@@ -230,8 +230,6 @@ func (f *adviseFlags) show(cmd *cobra.Command, a *advise.Advice, command string)
 	default:
 		err = showDocument(out, d, "text", page)
 	}
-	if err != nil {
-		err = fmt.Errorf("print the advice: %w", err)
-	}
+	err = printing("advice", err)
 	return errors.Join(kept, err, exitError(map[check.Verdict]int{check.Valid: exitValid, check.Violated: exitViolated, check.Unknown: exitNoVerdict}[a.Verdict()]))
 }

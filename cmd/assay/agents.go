@@ -138,10 +138,10 @@ func (f *agentFlags) open(ctx context.Context, stderr io.Writer) (*agents.Engine
 
 // engineAddress is from the flag, or else from the environment; it may be empty. It warns of a
 // password on the command line.
-func engineAddress(flag, named string, stderr io.Writer) (address string, err error) {
-	address = named
+func engineAddress(flag, address string, stderr io.Writer) (string, error) {
 	if path, is := strings.CutPrefix(address, filePrefix); is {
-		if address, err = addressInFile(flag, path); err != nil {
+		address, err := addressInFile(flag, path)
+		if err != nil {
 			return "", usageError{err}
 		}
 		return address, nil
@@ -150,7 +150,7 @@ func engineAddress(flag, named string, stderr io.Writer) (address string, err er
 		return os.Getenv(engineVariable), nil
 	}
 	if store.HoldsPassword(address) {
-		fmt.Fprintf(stderr, "warning: %s has a password, which every user of this machine can read in the list of processes; use %s or %s @FILE\n", flag, engineVariable, flag)
+		warnOfPassword(stderr, flag, engineVariable+" or "+flag+" @FILE")
 	}
 	return address, nil
 }

@@ -182,9 +182,7 @@ func (f *appFlags) otherServer(cmd *cobra.Command) error {
 	} else {
 		err = c.Lines(cmd.OutOrStdout(), page)
 	}
-	if err != nil {
-		err = fmt.Errorf("print the report: %w", err)
-	}
+	err = printing("report", err)
 	code := exitValid
 	switch {
 	case len(c.Differences) > 0:

@@ -223,9 +223,7 @@ func (f *checkFlags) file(cmd *cobra.Command, path string) error {
 	default:
 		err = history.Text(out, report.TextOptions{Width: textWidth(out), Explain: f.Explain})
 	}
-	if err != nil {
-		err = fmt.Errorf("print the answer: %w", err)
-	}
+	err = printing("answer", err)
 	return f.pipeline.finish(out, answer{name: "assay check", suites: []junit.Suite{history.Tests()}, summary: history.Summary}, errors.Join(err, exitError(history.Exit())))
 }
 

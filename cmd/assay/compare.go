@@ -204,9 +204,7 @@ func (f *comparedFlags) present(cmd *cobra.Command, noun string, asJSON func(io.
 		}
 		err = errors.Join(err, showDocument(out, d, f.format, f.page))
 	}
-	if err != nil {
-		err = fmt.Errorf("print the %s: %w", noun, err)
-	}
+	err = printing(noun, err)
 	return errors.Join(unwritten, err)
 }
 

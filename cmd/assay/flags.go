@@ -304,12 +304,17 @@ func addressOf(flag, db string, stderr io.Writer) (string, error) {
 		return "", usageError{err}
 	}
 	if written && store.HoldsPassword(address) {
-		fmt.Fprintf(stderr, "warning: %[1]s has a password, which every user of this machine can read in the list of processes; use %[2]s\n", flag, wayOf(flag))
+		warnOfPassword(stderr, flag, wayOf(flag))
 	}
 	return address, nil
 }
 
-// wayOf keeps a password off the command line.
+// warnOfPassword names ways that keep the password off the command line.
+func warnOfPassword(stderr io.Writer, flag, ways string) {
+	fmt.Fprintf(stderr, "warning: %s has a password, which every user of this machine can read in the list of processes; use %s\n", flag, ways)
+}
+
+// wayOf keeps a database's password off the command line.
 func wayOf(flag string) string {
 	way := flag + " @FILE or " + flag + " env:NAME"
 	if flag == "--db" {

@@ -55,10 +55,8 @@ func listText(out io.Writer) error {
 		hang(&b, fmt.Sprintf("  %-21s ", name), a.Summary())
 	}
 	listMatrix(&b)
-	if _, err := io.WriteString(out, b.String()); err != nil {
-		return fmt.Errorf("print the list: %w", err)
-	}
-	return nil
+	_, err := io.WriteString(out, b.String())
+	return printing("list", err)
 }
 
 // listMatrix shows which database serves which workload, and why others do not.

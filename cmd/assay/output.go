@@ -60,6 +60,14 @@ func (f *tableFlags) validate() error {
 	return nil
 }
 
+// printing names what could not be printed; nil of nil.
+func printing(noun string, err error) error {
+	if err != nil {
+		return fmt.Errorf("print the %s: %w", noun, err)
+	}
+	return nil
+}
+
 // print prints what was found, named by noun, in the chosen form.
 func (f *tableFlags) print(out io.Writer, noun string, found any, markdown, text func() string) error {
 	var err error
@@ -71,8 +79,5 @@ func (f *tableFlags) print(out io.Writer, noun string, found any, markdown, text
 	default:
 		_, err = io.WriteString(out, text())
 	}
-	if err != nil {
-		return fmt.Errorf("print the %s: %w", noun, err)
-	}
-	return nil
+	return printing(noun, err)
 }

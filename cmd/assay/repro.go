@@ -142,8 +142,5 @@ func showReproduction(cmd *cobra.Command, r runner.Reproduction) error {
 	if err == nil && r.Arguments != nil {
 		_, err = fmt.Fprintf(out, "written to %s, and judged again; judge it with\n\n  assay check %s\n", r.Arguments[0], report.CommandLine(r.Arguments))
 	}
-	if err != nil {
-		return fmt.Errorf("print the answer: %w", err)
-	}
-	return nil
+	return printing("answer", err)
 }

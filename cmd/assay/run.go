@@ -220,8 +220,6 @@ func show(out io.Writer, o runner.Outcome, form shown) error {
 		}
 		err = write(out, o.Result, report.TextOptions{Width: textWidth(out), Report: o.Report, Explain: form.explain})
 	}
-	if err != nil {
-		err = fmt.Errorf("print the result: %w", err)
-	}
+	err = printing("result", err)
 	return errors.Join(err, exitError(report.ExitOf(o.Result).Code))
 }

@@ -102,9 +102,7 @@ func showSeries(out io.Writer, s *report.RunSeries, folder string, f *runFlags, 
 	default:
 		err = showDocument(out, d, "text", page)
 	}
-	if err != nil {
-		err = fmt.Errorf("print the series: %w", err)
-	}
+	err = printing("series", err)
 	if s.Count(report.StateDone) == 0 {
 		unread = nil // there is nothing to read
 	}

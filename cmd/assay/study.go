@@ -99,10 +99,7 @@ func vocabulary() study.Vocabulary {
 }
 
 func printSchema(out io.Writer) error {
-	if err := printJSON(out, study.Schema(vocabulary())); err != nil {
-		return fmt.Errorf("print the schema: %w", err)
-	}
-	return nil
+	return printing("schema", printJSON(out, study.Schema(vocabulary())))
 }
 
 func (f *studyFlags) run(cmd *cobra.Command, version, path string) error {

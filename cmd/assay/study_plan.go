@@ -187,10 +187,7 @@ func printPlan(out io.Writer, s *study.Study, plans []plannedExperiment, size st
 	}
 	_, err := fmt.Fprintf(out, "%s\nsize %s of %s; %s, %s\n%s", s.Title, size, strings.Join(s.Sizes, ", "),
 		check.Counted(int64(runs), "run", "runs"), estimateText(whole), text.String())
-	if err != nil {
-		return fmt.Errorf("print the plan: %w", err)
-	}
-	return nil
+	return printing("plan", err)
 }
 
 const notPossible = "not possible: "

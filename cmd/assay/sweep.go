@@ -260,8 +260,6 @@ func (f *sweepFlags) show(cmd *cobra.Command, s *report.RunSeries, sweep *compar
 	default:
 		err = showDocument(out, d, "text", page)
 	}
-	if err != nil {
-		err = fmt.Errorf("print the sweep: %w", err)
-	}
+	err = printing("sweep", err)
 	return errors.Join(kept, err, exitError(code))
 }

@@ -16,6 +16,7 @@ import (
 	cluster "assay/cluster/mariadb"
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
+	"assay/driver/uri"
 	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
@@ -56,7 +57,7 @@ type spot struct {
 }
 
 func (s spot) address() string {
-	return "mysql://" + url.UserPassword(s.user, s.password).String() + "@" + s.hosts + "/?" + strings.ReplaceAll(s.query.Encode(), "+", "%20") // a plus is a plus
+	return "mysql://" + url.UserPassword(s.user, s.password).String() + "@" + s.hosts + "/?" + uri.Query(s.query)
 }
 
 func address(changes ...func(*spot)) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"assay/driver/encryption"
+	"assay/driver/uri"
 )
 
 // advice names libpq's parameters (manual, "Parameter Key Words").
@@ -58,7 +59,7 @@ func parseConfig(address string) (*pgx.ConnConfig, error) {
 	for _, parameter := range []string{"sslcert", "sslkey", "sslpassword"} {
 		values.Set(parameter, "") // also where the environment has one
 	}
-	u.RawQuery = strings.ReplaceAll(values.Encode(), "+", "%20") // pgx takes a plus for a plus
+	u.RawQuery = uri.Query(values)
 	config, err := pgx.ParseConfig(u.String())
 	if err != nil {
 		return nil, err

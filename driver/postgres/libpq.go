@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"assay/driver/uri"
 	"assay/store"
 )
 
@@ -182,8 +183,7 @@ func takeHostaddr(address string) (rest string, lookup func(name string) (addr s
 	} else if len(names) != len(addrs) {
 		return "", nil, &store.OptionError{Option: "hostaddr", Value: fmt.Sprintf("%d of them", len(addrs)), Want: fmt.Sprintf("as many as there are hosts, which are %d", len(names))}
 	}
-	u.RawQuery = query.Encode()
-	u.RawQuery = strings.ReplaceAll(u.RawQuery, "+", "%20") // pgx takes a plus for a plus
+	u.RawQuery = uri.Query(query)
 	return u.String(), func(name string) (string, bool) {
 		at := slices.Index(names, name)
 		if at < 0 {

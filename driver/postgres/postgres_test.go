@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	cluster "assay/cluster/postgres"
 	"assay/driver/drivertest"
 	"assay/driver/sqldb"
+	"assay/driver/uri"
 	"assay/internal/expect"
 	"assay/store"
 	"assay/workload/bank"
@@ -76,7 +76,7 @@ func parameter(name, value string) func(*url.URL) {
 	return func(u *url.URL) {
 		query := u.Query()
 		query.Set(name, value)
-		u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // pgx takes a plus for a plus
+		u.RawQuery = uri.Query(query)
 	}
 }
 

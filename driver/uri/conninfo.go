@@ -50,7 +50,7 @@ func FromKeywords(address string) (string, error) {
 	for name, value := range values {
 		query.Set(name, value)
 	}
-	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20") // libpq takes a plus for a plus
+	u.RawQuery = Query(query)
 	return u.String(), nil
 }
 

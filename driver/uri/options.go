@@ -18,6 +18,10 @@ const (
 	allOptions = "the address's options"
 )
 
+// Query writes values as the query of an address. A space is %20: the tools of databases take a plus
+// for a plus.
+func Query(values url.Values) string { return strings.ReplaceAll(values.Encode(), "+", "%20") }
+
 // KeepPlus writes the pluses of an address's query so that package url reads them as pluses and not
 // as the spaces of an HTML form. The tools of databases take a plus for a plus.
 func KeepPlus(address string) string {

@@ -281,7 +281,7 @@ func judgeRegisters(ctx context.Context, rest operations, first *exchange.Operat
 	err := eachOperation(rest, first, func(op *exchange.Operation) error {
 		if op.Function != exchange.Read || op.Outcome == history.Committed { // such a read may name its key in the answer alone
 			if keyed == nil {
-				keyed = &[]bool{op.Keyed}[0]
+				keyed = new(op.Keyed)
 			}
 			if *keyed != op.Keyed {
 				return errors.New("an operation with a key among others without one, or the other way round; name the key of each operation, or of none")

@@ -27,16 +27,21 @@ func sayWhatOrderIsUnknown(h *report.History, unnamed, uninvoked bool) {
 	h.Detail += "; " + text
 	if h.Verdict == check.Valid && restsOnOrder(h, unnamed, uninvoked) {
 		advice := "Name a weaker model with --model, or record the whole history"
-		if kind := h.Kind; kind != exchange.ListAppend.String() && kind != exchange.ReadWrite.String() {
+		if !ofTransactions(h) {
 			advice = "Record invocations, and the process of each operation"
 		}
 		h.Verdict, h.Reason = check.Unknown, text+": "+h.Model+" was not put to the test. "+advice
 	}
 }
 
+// ofTransactions reports whether the history is judged by a consistency model of transactions.
+func ofTransactions(h *report.History) bool {
+	return h.Kind == exchange.ListAppend.String() || h.Kind == exchange.ReadWrite.String()
+}
+
 // restsOnOrder reports whether the rule or the model depends on an order that the history does not tell.
 func restsOnOrder(h *report.History, unnamed, uninvoked bool) bool {
-	if h.Kind != exchange.ListAppend.String() && h.Kind != exchange.ReadWrite.String() {
+	if !ofTransactions(h) {
 		blind := []string{exchange.Bank.String(), "unique-ids", "long-fork", "sequential", "adya-g2", "causal"} // to real time
 		return uninvoked && !slices.Contains(blind, h.Kind) || unnamed && h.Kind == "kafka"
 	}
