@@ -60,6 +60,9 @@ func (a *arrivals) take() {
 func (a *arrivals) countBetween(from, to int64) (n int64) {
 	if a.plan.Arrivals == Uniform {
 		first, last := max(a.taken, a.firstAt(from)), a.firstAt(to)
+		if a.plan.Ops > 0 {
+			last = min(last, a.firstAt(int64(a.plan.Warmup))+int64(a.plan.Ops))
+		}
 		a.taken = max(a.taken, last)
 		return max(last-first, 0)
 	}

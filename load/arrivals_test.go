@@ -95,8 +95,9 @@ func TestArrivalsEndWithTheOperations(t *testing.T) {
 				measured++
 			}
 		}
-		if measured != 70 {
-			t.Errorf("%s: %d arrivals are due in the measured part, want 70", arrival, measured)
+		left := newArrivals(p).countBetween(int64(p.Warmup), 1e12)
+		if measured != 70 || left != 70 {
+			t.Errorf("%s: %d arrivals are due in the measured part, and %d are counted, want 70", arrival, measured, left)
 		}
 	}
 }

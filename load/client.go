@@ -35,7 +35,8 @@ type Answer struct {
 	// the next attempt.
 	Disconnected bool
 	// Unmade means that nothing was attempted, since the tester is not sure that it may. The engine
-	// records nothing, and tries again until the run ends. Outcome and Class are for an operation
+	// records nothing, and tries again until the run ends. It ends a run without a limit of time
+	// after two minutes of that. Outcome and Class are for an operation
 	// of which an earlier attempt was made.
 	Unmade bool
 	Kind   uint8

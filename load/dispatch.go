@@ -38,8 +38,9 @@ type dispatcher struct {
 	spun atomic.Int64 // nanoseconds that all clients have watched the clock
 
 	mu        sync.Mutex
-	idle      int   // clients that wait here
-	idleSince int64 // since when some client is idle
+	idle      int     // clients that wait here
+	idleSince int64   // since when some client is idle
+	unbegun   []int64 // due times of arrivals that were taken and never begun, at most one a client
 }
 
 type arrival struct {
@@ -83,7 +84,18 @@ func (d *dispatcher) next() (a arrival, ok bool) {
 	if ok {
 		d.watchUntil(a.due)
 	}
-	return a, ok && !d.stopped()
+	if ok && d.stopped() {
+		d.giveBack(a)
+		ok = false
+	}
+	return a, ok
+}
+
+// giveBack takes an arrival that its client could not begin before the run ended.
+func (d *dispatcher) giveBack(a arrival) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.unbegun = append(d.unbegun, a.due)
 }
 
 func (d *dispatcher) enter() {
@@ -123,12 +135,20 @@ func (d *dispatcher) stopped() bool {
 	}
 }
 
-// unserved takes the remaining arrivals and counts those due in [from, to). Hung clients may come
-// back meanwhile.
+// unserved takes the remaining arrivals and counts those due in [from, to) with those that were
+// given back. Hung clients may come back meanwhile.
 func (d *dispatcher) unserved(from, to int64) int64 {
 	<-d.turn
 	defer func() { d.turn <- struct{}{} }()
-	return d.arrivals.countBetween(from, to)
+	n := d.arrivals.countBetween(from, to)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, due := range d.unbegun {
+		if due >= from && due < to {
+			n++
+		}
+	}
+	return n
 }
 
 // sleepUntil sleeps until shortly before the moment. It returns false after stop.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -20,9 +21,15 @@ const (
 	// hungGrace is how long after its time limit an attempt may return before its client is given
 	// up.
 	hungGrace = 10 * time.Second
+	// unmadeGrace is how long no attempt may be made (Answer.Unmade) until a run ends early that
+	// otherwise only its number of operations ends. A restart of a server takes less.
+	unmadeGrace = 2 * time.Minute
 )
 
-type graces struct{ cut, end, hung time.Duration }
+// EndedEarly is why a run was cut that somebody else ended.
+const EndedEarly = "it was ended before its time"
+
+type graces struct{ cut, end, hung, unmade time.Duration }
 
 // Run works the plan with these connected clients, and returns when nothing is in flight. The run
 // starts at the call. now gives nanoseconds since then, in which all times of the record are.
@@ -31,7 +38,7 @@ type graces struct{ cut, end, hung time.Duration }
 // ends in time whatever its clients do: it leaves a client that does not come back behind, and
 // counts it. The error is the recorder's; failures of the database are no errors here.
 func Run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now func() int64) (Stats, error) {
-	return run(ctx, plan, clients, rec, now, graces{cut: CutGrace, end: endGrace, hung: hungGrace})
+	return run(ctx, plan, clients, rec, now, graces{cut: CutGrace, end: endGrace, hung: hungGrace, unmade: unmadeGrace})
 }
 
 func run(ctx context.Context, plan Plan, clients []Client, rec Recorder, now func() int64, g graces) (Stats, error) {
@@ -64,7 +71,8 @@ type engine struct {
 
 	stop     chan struct{} // closed when no operation may start any more
 	stopOnce sync.Once
-	failure  error // of the recorder; read after all clients ended
+	failure  error  // of the recorder; read after all clients ended
+	why      string // it was cut by a client; read after the stop
 
 	taken   atomic.Uint64 // operations of the measured part of a closed loop, with Plan.Ops
 	lastEnd atomic.Int64
@@ -102,14 +110,14 @@ func (e *engine) run(ctx context.Context, clients []Client) (Stats, error) {
 	stats := e.phases(done)
 	e.end(nil)
 	stats.Hung = e.drain(ctx, done, abandon)
-	stats.Cut = e.cut.Load()
+	stats.Cut, stats.WhyCut = e.cut.Load(), e.why
 	e.clock.stop()
 	stats.Late, stats.OwnLag = e.lags.merged()
-	if e.plan.Ops > 0 {
+	if e.plan.Ops > 0 && !stats.Cut {
 		// The measured part excludes its end but includes the last operation.
-		stats.MeasureEnd = max(e.lastEnd.Load()+1, stats.MeasureStart)
+		stats.MeasureEnd = max(e.lastEnd.Load()+1, stats.MeasureEnd)
 	}
-	if e.dispatcher != nil && e.plan.Ops == 0 {
+	if e.dispatcher != nil {
 		stats.Unserved = e.dispatcher.unserved(stats.MeasureStart, stats.MeasureEnd)
 	}
 	if stats.Hung == 0 && e.failure != nil {
@@ -128,7 +136,7 @@ func (e *engine) phases(done <-chan struct{}) Stats {
 		e.recordStart(stats.MeasureStart)
 		return stats
 	}
-	probe := startUsage(e.clock)
+	probe, whole := startUsage(e.clock), false
 	stats.MeasureStart = int64(e.plan.Warmup)
 	if e.plan.Warmup > 0 {
 		e.recordStart(stats.MeasureStart)
@@ -140,13 +148,16 @@ func (e *engine) phases(done <-chan struct{}) Stats {
 		}
 		select {
 		case <-done:
+			whole = true
 		case <-e.stop:
 		case <-over:
 		}
 	} else {
 		e.sleepUntil(measureEnd(e.plan))
 	}
-	stats.MeasureEnd = min(e.now(), measureEnd(e.plan))
+	if stats.MeasureEnd = min(e.now(), measureEnd(e.plan)); whole { // the last operation ends it
+		stats.MeasureEnd = stats.MeasureStart
+	}
 	stats.Self = probe.since()
 	return stats
 }
@@ -204,7 +215,7 @@ func (e *engine) marks(stats Stats) error {
 	if !stats.Cut || err != nil {
 		return err
 	}
-	return e.rec.Mark(history.Event{At: e.now(), Name: history.EventCut, Detail: "it was ended before its time"})
+	return e.rec.Mark(history.Event{At: e.now(), Name: history.EventCut, Detail: cmp.Or(stats.WhyCut, EndedEarly)})
 }
 
 // end stops the run. A working client starts nothing more. A client that waits for arrivals still
@@ -214,6 +225,16 @@ func (e *engine) end(err error) {
 		e.failure = err
 		close(e.stop)
 	})
+}
+
+// giveUp cuts a run that would not end.
+func (e *engine) giveUp(why string) {
+	e.stopOnce.Do(func() {
+		e.why = why
+		e.cut.Store(true)
+		close(e.stop)
+	})
+	e.abort(nil)
 }
 
 // abort stops the run early. The first error given to abort or end is kept.

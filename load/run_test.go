@@ -254,6 +254,55 @@ func TestWhatIsNotAttemptedIsNotRecorded(t *testing.T) {
 	}
 }
 
+// TestAPlanWithoutATimeEndsWhenNothingMayBeAttempted: nothing else would end it. The run was cut then,
+// and says why.
+func TestAPlanWithoutATimeEndsWhenNothingMayBeAttempted(t *testing.T) {
+	impatient := graces{cut: time.Minute, end: time.Minute, hung: time.Minute, unmade: 50 * time.Millisecond}
+	for _, rate := range []float64{0, 1000} {
+		p := plan(func(p *Plan) { p.Clients, p.Ops, p.Duration = 2, 50, 0 })
+		if p.Rate = rate; rate > 0 {
+			p.Arrivals = Uniform
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		rec, start := &tape{}, time.Now()
+		answer := func(_ context.Context, seq uint64, _ int) Answer {
+			if seq < 5 {
+				return Answer{Outcome: history.Committed}
+			}
+			return Answer{Outcome: history.Failed, Class: "not sure", Unmade: true}
+		}
+		stats, err := run(ctx, p, []Client{&scripted{answer: answer}, &scripted{answer: answer}}, rec, func() int64 { return int64(time.Since(start)) }, impatient)
+		expect.NoError(t, err)
+		if ctx.Err() != nil {
+			t.Fatalf("rate %g: it did not end by itself", rate)
+		}
+		last := rec.events[len(rec.events)-1]
+		if !stats.Cut || len(rec.ops) != 10 || last.Name != history.EventCut || !strings.Contains(last.Detail, "not sure") {
+			t.Errorf("rate %g: cut %v, %d operations, events %+v", rate, stats.Cut, len(rec.ops), rec.events)
+		}
+		if due := min(int64(float64(stats.MeasureEnd)/1e9*rate)+1, 50); rate > 0 && int64(len(rec.ops))+stats.Unserved != due {
+			t.Errorf("%d begun and %d unserved, %d were due", len(rec.ops), stats.Unserved, due)
+		}
+	}
+}
+
+// TestEachArrivalIsBegunOrUnserved: one that was taken and never begun is counted too.
+func TestEachArrivalIsBegunOrUnserved(t *testing.T) {
+	for _, limit := range []uint64{0, 1_000_000} {
+		p := plan(func(p *Plan) {
+			p.Clients, p.Rate, p.Arrivals, p.Duration, p.Ops, p.Limited = 3, 1000, Uniform, 100*time.Millisecond, limit, limit > 0
+		})
+		rec, stats, err := work(t, t.Context(), p, func(_ context.Context, seq uint64, _ int) Answer {
+			return Answer{Outcome: history.Committed, Unmade: seq >= 2}
+		})
+		expect.NoError(t, err)
+		if len(rec.ops) != 6 || stats.Unserved != 94 {
+			t.Errorf("%d operations: %d begun and %d unserved, want 6 and 94", limit, len(rec.ops), stats.Unserved)
+		}
+	}
+}
+
 func TestOneErrorNeverEndsAClient(t *testing.T) {
 	var calls atomic.Int64
 	p := plan(func(p *Plan) { p.Clients, p.Ops = 2, 200 })
@@ -285,7 +334,7 @@ func TestCutEndsInOrder(t *testing.T) {
 	if err != nil || !stats.Cut || len(rec.ops) == 0 {
 		t.Fatalf("%+v, %d operations, %v", stats, len(rec.ops), err)
 	}
-	if len(rec.events) != 3 || rec.events[2].Name != history.EventCut {
+	if rec.events[len(rec.events)-1].Name != history.EventCut {
 		t.Errorf("events %+v", rec.events)
 	}
 }

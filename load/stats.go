@@ -12,8 +12,10 @@ type Stats struct {
 	// are equal if the run was cut in the warm-up.
 	MeasureStart, MeasureEnd int64
 	Cut                      bool
+	// WhyCut says why the run ended itself early, as a clause; empty if its context ended it.
+	WhyCut string
 	// Unserved counts an open loop's arrivals due in the measured part that never started, because
-	// all clients were busy.
+	// all clients were busy or no attempt could be made.
 	Unserved int64
 	// Hung counts clients that did not come back after the time limit of their attempt or, without
 	// one, after the end of the run. Their last operation is unknown and has no record.

@@ -3,6 +3,8 @@ package load
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -122,6 +124,9 @@ func (w *worker) operation(ctx context.Context, a arrival) error {
 	op.Start = op.First
 	for op.Attempt = 1; ; op.Attempt++ {
 		if w.attempt(ctx); answer.Unmade && !w.made(ctx) {
+			if w.dispatcher != nil {
+				w.dispatcher.giveBack(a)
+			}
 			return nil // it was never begun
 		}
 		op.End = w.now()
@@ -178,9 +183,14 @@ func (w *worker) attempt(ctx context.Context) {
 const unmadePause = 10 * time.Millisecond
 
 // made tries again until the attempt is made. It returns false if the run is stopped before the
-// operation began. If an earlier attempt was made, the last counts as failed.
+// operation began. If an earlier attempt was made, the last counts as failed. If nothing else would
+// end the run, it ends the run after a grace.
 func (w *worker) made(ctx context.Context) bool {
+	since := w.now()
 	for w.answer.Unmade {
+		if waited := w.now() - since; measureEnd(w.plan) == math.MaxInt64 && waited > int64(w.graces.unmade) {
+			w.giveUp(fmt.Sprintf("no operation could be attempted for %v: %s", time.Duration(waited).Round(time.Second), w.answer.Class))
+		}
 		if !w.sleep(unmadePause) {
 			w.answer.Kind = w.op.Kind
 			return w.op.Attempt > 1

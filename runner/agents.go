@@ -282,13 +282,10 @@ func (r *run) markEnd(ctx context.Context, file *history.Writer, stats *load.Sta
 	stats.MeasureStart, stats.MeasureEnd = min(start, at), at
 	stats.Cut = stats.Cut || ctx.Err() != nil || len(lost) > 0
 	err := file.Mark(history.Event{At: at, Name: history.EventMeasureEnd})
-	why := strings.Join(lost, "; ")
 	if !stats.Cut || err != nil {
 		return err
 	}
-	if why == "" {
-		why = "it was ended before its time"
-	}
+	why := cmp.Or(strings.Join(lost, "; "), stats.WhyCut, load.EndedEarly)
 	return file.Mark(history.Event{At: max(ended, at), Name: history.EventCut, Detail: why})
 }
 

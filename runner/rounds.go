@@ -60,7 +60,7 @@ func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load
 		switch {
 		case err != nil && ctx.Err() != nil && n > 0:
 			all.Cut = true
-			return 0, true, work.MarkCut(recorder, now())
+			return 0, true, work.MarkCut(recorder, now(), all)
 		case err != nil:
 			return 0, false, r.interrupted(ctx, err, "preparing the first round, with all rows in")
 		}
@@ -71,7 +71,7 @@ func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load
 		stats, err := load.Run(ctx, work.PlanOfRound(r.scenario.Load, round.Clients, round.Ops), ready, &work.Within{Recorder: recorder, Offset: scope.First}, now)
 		all = agents.Joined(all, stats)
 		if err == nil && stats.Cut {
-			err = work.MarkCut(recorder, now())
+			err = work.MarkCut(recorder, now(), stats)
 		}
 		return work.EndOfRound(stats, scope.Start), stats.Cut, err
 	})

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -271,6 +272,8 @@ func (e encodedStats) decode() (s load.Stats, err error) {
 // of two figures about an agent. The measured part lasts from the first start to the last end.
 func Joined(a, b load.Stats) load.Stats {
 	a.Cut, b.Cut = a.Cut || b.Cut, a.Cut || b.Cut // though it did nothing
+	a.WhyCut = cmp.Or(a.WhyCut, b.WhyCut)
+	b.WhyCut = a.WhyCut
 	if a.Late == nil {
 		return b
 	}

@@ -36,9 +36,9 @@ func statsOf(t *testing.T, micros, n int64) load.Stats {
 
 // TestAnAgentThatDidNothingWasCutAllTheSame: it was stopped before its first operation.
 func TestAnAgentThatDidNothingWasCutAllTheSame(t *testing.T) {
-	worked, idle := func() load.Stats { return statsOf(t, 10, 5) }, load.Stats{Cut: true}
+	worked, idle := func() load.Stats { return statsOf(t, 10, 5) }, load.Stats{Cut: true, WhyCut: "nobody answered"}
 	for name, joined := range map[string]load.Stats{"first": Joined(idle, worked()), "last": Joined(worked(), idle), "alone": Joined(load.Stats{}, idle)} {
-		if !joined.Cut || name != "alone" && joined.Hung != 1 {
+		if !joined.Cut || joined.WhyCut != "nobody answered" || name != "alone" && joined.Hung != 1 {
 			t.Errorf("%s: %+v", name, joined)
 		}
 	}

@@ -106,9 +106,9 @@ func PlanOfRound(p load.Plan, clients int, ops uint64) load.Plan {
 // since the start of the run. Closing the sessions takes longer.
 func EndOfRound(s load.Stats, start int64) int64 { return max(s.MeasureEnd, start) }
 
-// MarkCut marks that the run ended early.
-func MarkCut(recorder load.Recorder, at int64) error {
-	return recorder.Mark(history.Event{At: at, Name: history.EventCut, Detail: "it was ended before its time"})
+// MarkCut marks that the run ended early, for the reason of the stats if they have one.
+func MarkCut(recorder load.Recorder, at int64, stats load.Stats) error {
+	return recorder.Mark(history.Event{At: at, Name: history.EventCut, Detail: cmp.Or(stats.WhyCut, load.EndedEarly)})
 }
 
 // Ready prepares a round, if there is anything to prepare.
