@@ -377,8 +377,9 @@ func TestWarmupIsMarked(t *testing.T) {
 	if rec.ops[0].End > stats.MeasureStart {
 		t.Error("nothing was done in the warm-up")
 	}
-	if len(rec.events) != 2 || rec.events[0].At != stats.MeasureStart || rec.events[1].At != stats.MeasureEnd {
-		t.Errorf("events %+v", rec.events)
+	marks := slices.DeleteFunc(rec.events, func(e history.Event) bool { return e.Name == history.EventStalled }) // of a busy machine
+	if len(marks) != 2 || marks[0].At != stats.MeasureStart || marks[1].At != stats.MeasureEnd {
+		t.Errorf("events %+v", marks)
 	}
 }
 
