@@ -21,7 +21,7 @@ func choose(places []*wire.Place, seed uint64, late []time.Duration, possible fu
 		for _, p := range order {
 			if actions := actionsAt(p, late); round < len(actions) {
 				more = true
-				if f := (&wire.Fault{Action: actions[round], Place: p.Name, Time: 1 + random.IntN(p.Times)}); possible(f.Action, p) {
+				if f := (&wire.Fault{Action: actions[round], Place: p.Name, Time: 1 + random.IntN(p.Times)}); possible(f.Action, p) && !(p.Parted && f.Action.Replaces()) {
 					all = append(all, f)
 				}
 			}

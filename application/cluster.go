@@ -71,7 +71,7 @@ func (s *strike) Healed(i fault.Injection) {
 func (s *strike) run(ctx context.Context, t *trying) (*run, error) {
 	t.proxy.Tolerate(true)
 	defer t.proxy.Tolerate(false)
-	return t.around(ctx, nil, func(r *run) error { s.start(ctx, t, r.recorder); return nil }, s.healed)
+	return t.around(ctx, nil, func(r *run) { s.start(ctx, t, r.recorder) }, s.healed)
 }
 
 // start begins to wait for the fault's time.
@@ -95,9 +95,11 @@ func (s *strike) start(ctx context.Context, t *trying, recorder *wire.Recorder) 
 func awaitCommits(ctx context.Context, recorder *wire.Recorder, untouched []*wire.Transaction) bool {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
+	most, seen, n := changed(untouched), 0, 0
 	for {
 		all, _ := recorder.Transactions()
-		if changed(untouched) <= 2*changed(all) {
+		n += changed(all[seen:])
+		if seen = len(all); most <= 2*n {
 			return true
 		}
 		select {

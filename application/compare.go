@@ -86,7 +86,7 @@ func (p Plan) untouched(ctx context.Context, number int) (r *run, err error) {
 	}
 	defer func() { err = errors.Join(err, proxy.Close()) }()
 	t := &trying{Plan: p, proxy: proxy, number: number}
-	if r, err = t.around(ctx, nil, func(r *run) error { r.recorder.KeepAnswers(); return nil }, func(context.Context, *run) error { return nil }); err != nil {
+	if r, err = t.around(ctx, nil, func(r *run) { r.recorder.KeepAnswers() }, func(context.Context, *run) error { return nil }); err != nil {
 		return nil, err
 	}
 	if err := t.never(r); err != nil {

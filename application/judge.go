@@ -59,16 +59,23 @@ type baseline struct {
 	committed, exact map[string]int
 	// steady is true if a second run committed the same.
 	steady bool
-	// sure are the statements whose rows untouched runs found again.
-	sure    map[string]bool
-	longest time.Duration
+	// sure are the statements whose rows untouched runs found again, and mixed those of which there were
+	// more rows than a run had inserted: equal ones were there before.
+	sure, mixed map[string]bool
+	longest     time.Duration
 }
 
 func learn(r *run) *baseline {
 	b := &baseline{run: r, places: r.recorder.Places(), longest: r.recorder.Longest()}
 	b.committed, b.exact = count(r.all)
-	b.sure = r.surely()
+	b.sure, b.mixed = r.surely(), r.mixed()
 	return b
+}
+
+// confirm enters what a second run did untouched.
+func (b *baseline) confirm(second *run) {
+	b.steady, b.sure = b.same(second), second.surely()
+	maps.Copy(b.mixed, second.mixed())
 }
 
 // count counts what was committed.

@@ -127,6 +127,11 @@ func TestEachPlaceIsMet(t *testing.T) {
 	if len(met) != len(places) || all[0].Action != wire.AnswerLost || all[0].Place != "bbbb0000" {
 		t.Errorf("the first are %v", all[:len(places)])
 	}
+	for _, f := range choose([]*wire.Place{{Name: "dddd0000", Times: 5, Within: true, Parted: true}, {Name: "eeee0000", Times: 5, Kind: wire.Begin, Parted: true}, {Name: "ffff0000", Times: 5, Commits: true, Parted: true}}, 7, late, every) {
+		if f.Action.Replaces() {
+			t.Errorf("%s, of which a part has reached the server", f)
+		}
+	}
 	if last := all[len(all)-1]; last.String() == "" || len(all) != len(choose(places, 8, late, every)) {
 		t.Errorf("there are %d events", len(all))
 	}

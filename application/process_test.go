@@ -14,10 +14,13 @@ func TestPatience(t *testing.T) {
 	proxy, err := wire.Listen("127.0.0.1:0", silent{})
 	expect.NoError(t, err)
 	expect.AtEnd(t, proxy.Close)
-	x := &trying{proxy: proxy, Plan: Plan{Command: []string{"sleep", "0.3"}, Product: silent{}, Folder: t.TempDir(), Patience: 50 * time.Millisecond}}
+	x := &trying{proxy: proxy, Plan: Plan{Product: silent{}, Folder: t.TempDir(), Patience: 50 * time.Millisecond}}
 	for event, hangs := range map[string]bool{"late-10m@abcd0123:1": false, "answer-lost@abcd0123:1": true} {
 		f, err := wire.ParseFault(event)
 		expect.NoError(t, err)
+		if x.Command = []string{"sleep", "0.3"}; hangs { // until it is ended
+			x.Command = []string{"sleep", "60"}
+		}
 		r, err := x.once(t.Context(), f)
 		expect.NoError(t, err)
 		if r.hung != hangs {

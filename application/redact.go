@@ -14,9 +14,13 @@ var (
 	secrets   = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)([a-z_-]*` + secretWords + `["']?[=:]\s*)('[^']*'|"[^"]*"|[^\s'"&;]+)`)
 	})
+	mongoForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^mongo(?:sh|dump|restore|export|import|stat|top|files)?$`)
+	})
 	secretName = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^--?(?:[a-z_-]*` + secretWords + `[a-z_-]*|pass)$`)
 	})
+	secretless = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^--?(?:no|skip|without)-`) })
 	shellWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+|['"]`) })
 )
 
@@ -75,11 +79,11 @@ func (p *passwordOptions) word(word string) string {
 		p.option = ""
 	case strings.HasPrefix(program, "mysql") || strings.HasPrefix(program, "mariadb"):
 		p.option, p.joined = "-p", true
-	case program == "sshpass" || strings.HasPrefix(program, "mongo"):
+	case program == "sshpass" || mongoForm().MatchString(program):
 		p.option, p.joined = "-p", false
 	case program == "redis-cli" || program == "valkey-cli":
 		p.option, p.joined = "-a", false
-	case secretName().MatchString(bare):
+	case secretName().MatchString(bare) && !secretless().MatchString(bare):
 		p.next = true
 	case p.option != "" && bare == p.option:
 		p.next = !p.joined

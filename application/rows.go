@@ -250,18 +250,22 @@ func (t *trying) look(ctx context.Context, r *run) {
 		r.rows = append(r.rows, rows...)
 		r.looked = append(r.looked, shape)
 	}
-	r.resolve()
+	var mixed map[string]bool
+	if t.base != nil {
+		mixed = t.base.mixed
+	}
+	r.resolve(mixed)
 }
 
 // resolve enters that transactions were committed whose end nobody was told: all of their rows
-// are there.
-func (r *run) resolve() {
+// are there. Rows of mixed statements do not tell that, since equal ones may be an earlier run's.
+func (r *run) resolve(mixed map[string]bool) {
 	there := map[*wire.Transaction]bool{}
 	for _, s := range r.rows {
 		over := s.found - int64(len(s.acknowledged))
 		for _, x := range s.unknown {
 			was, seen := there[x]
-			there[x] = (was || !seen) && over > 0
+			there[x] = (was || !seen) && over > 0 && !mixed[s.shape]
 			over--
 		}
 	}
@@ -294,6 +298,17 @@ func (r *run) surely() map[string]bool {
 		}
 	}
 	return sure
+}
+
+// mixed are the statements of which an untouched run finds more rows than it may have inserted.
+func (r *run) mixed() map[string]bool {
+	all := map[string]bool{}
+	for _, s := range r.rows {
+		if s.found > int64(len(s.acknowledged)+len(s.unknown)) {
+			all[s.shape] = true
+		}
+	}
+	return all
 }
 
 // missing are the transactions whose end was told to the application and of which a row is not there,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"assay/application/wire"
 	"assay/check"
@@ -95,6 +96,35 @@ func TestLost(t *testing.T) {
 		r := &run{moment: moment{met: 5, ruling: c.ruling}, all: c.all, recorder: wire.NewRecorder()}
 		x.look(t.Context(), r)
 		if got := x.base.judge(r, false); got.Happens != c.happens || got.Verdict != c.verdict {
+			t.Errorf("%s: %s, %v: %s", name, got.Happens, got.Verdict, got.Detail)
+		}
+	}
+}
+
+// TestRowsOfAnEarlierRun: without --reset, equal rows of earlier runs are there, and a transaction whose
+// end nobody was told is not known to be committed by them.
+func TestRowsOfAnEarlierRun(t *testing.T) {
+	sale := func(at time.Duration, outcome wire.Outcome) *wire.Transaction {
+		x := sold(at, outcome == wire.Committed, "INSERT INTO sale (item, pieces) VALUES (1, 2)")
+		x.Outcome = outcome
+		return x
+	}
+	for name, c := range map[string]struct {
+		second, now int64 // rows that are there after the second run, and after the event's
+		happens     string
+	}{"nothing is left of earlier runs": {1, 2, Twice}, "a row is left of each": {2, 3, Retried}} {
+		var there int64
+		x := &trying{}
+		x.Count = func(context.Context, []string) ([]int64, error) { return []int64{there}, nil }
+		runs := func(now int64, all ...*wire.Transaction) *run {
+			there = now
+			r := &run{moment: moment{met: 5}, all: all, recorder: wire.NewRecorder()}
+			x.look(t.Context(), r)
+			return r
+		}
+		x.base = learn(runs(1, sale(10, wire.Committed)))
+		x.base.confirm(runs(c.second, sale(10, wire.Committed)))
+		if got := x.base.judge(runs(c.now, sale(10, wire.Unknown), sale(20, wire.Committed)), false); got.Happens != c.happens {
 			t.Errorf("%s: %s, %v: %s", name, got.Happens, got.Verdict, got.Detail)
 		}
 	}

@@ -85,13 +85,21 @@ type removed struct {
 	filled map[string]bool
 	// reset are the columns that were given a value that does not depend on their own.
 	reset map[string]bool
-	// some is true if rows were removed, by which those of other tables may have gone, too.
-	some bool
+	// may are the tables of which rows were removed, or may have been, by which those of other tables
+	// may have gone, too. anew is true if rows were inserted there afterwards.
+	may  map[string]bool
+	anew bool
 }
 
 func newRemoved() *removed {
-	return &removed{rows: map[string]int64{}, whole: map[string]bool{}, filled: map[string]bool{}, reset: map[string]bool{}}
+	return &removed{rows: map[string]int64{}, whole: map[string]bool{}, filled: map[string]bool{}, reset: map[string]bool{}, may: map[string]bool{}}
 }
+
+// emptied reports whether a table has no row of before.
+func (g *removed) emptied(table string) bool { return g.whole[table] || g.whole[everyTable] }
+
+// everyTable stands for all tables of a schema.
+const everyTable = "*"
 
 // adds reports whether a transaction, done after an earlier one of its kind, changes something
 // again: it inserts rows without a clause about those that are there, or computes a column from
@@ -104,7 +112,7 @@ func (r *repeats) adds(earlier, t *wire.Transaction) (adds, sure bool) {
 			does, is := r.shows(s, earlier, t, gone)
 			adds, sure = adds || does, sure || does && is
 		}
-		gone.take(s, func(*wire.Statement) bool { return true })
+		gone.take(s, func(*wire.Statement) (does, may bool) { return true, true })
 	}
 	return adds, sure
 }
@@ -115,70 +123,89 @@ func (r *repeats) shows(s *wire.Statement, earlier, t *wire.Transaction, gone *r
 	between := r.between(earlier, t, s)
 	switch {
 	case table == "":
-		return true, !gone.some
-	case r.temporary[table] || gone.whole[table] || between.whole[table]:
+		return true, len(gone.may) == 0
+	case r.temporary[table] || gone.emptied(table) || between.emptied(table):
 		return false, false
 	case !inserts && gone.filled[table]:
 		return false, false
 	case !inserts:
-		own, _ := assigned(s.Shape)
-		return true, !slices.ContainsFunc(own, func(c string) bool { return gone.reset[table+"."+c] || between.reset[table+"."+c] })
+		all := assigned(s.Shape)
+		reset := func(a assignment) bool {
+			return a.own && (gone.reset[table+"."+a.column] || between.reset[table+"."+a.column])
+		}
+		return true, s.Adds || slices.ContainsFunc(all, func(a assignment) bool { return a.grows }) && !slices.ContainsFunc(all, reset)
 	case gone.rows[table]+between.rows[table] >= s.Rows:
 		gone.rows[table] -= s.Rows
 		gone.filled[table] = true
 		return false, false
 	}
 	from, _ := removes(s.Shape) // in the same statement, which does not tell how many
-	return true, !gone.some && !slices.Contains(from, table)
+	return true, len(gone.may) == 0 && !between.may[table] && !between.anew && !slices.Contains(from, table)
 }
 
 // between is what other transactions have removed since the earlier one that s, of t, may put there
-// again: their conditions have no value that is not among the values of s.
+// again: their conditions have no value that is not among the values of s. A row that goes with one of
+// another table, on which it hangs, comes back only once that one is there again.
 func (r *repeats) between(earlier, t *wire.Transaction, s *wire.Statement) *removed {
 	gone := newRemoved()
 	for _, x := range r.all {
-		if x == t || x == earlier || x.Outcome != wire.Committed || x.Ended < earlier.Ended || x.Ended > t.Ended {
+		if x == earlier || x.Outcome != wire.Committed || x.Ended < earlier.Ended || x.Ended > t.Ended {
 			continue
 		}
 		for _, other := range x.Statements {
-			gone.take(other, func(other *wire.Statement) bool { return among(other, s) })
+			if other == s {
+				break
+			}
+			if table, inserts := changes(other.Shape); inserts && gone.may[table] {
+				gone.anew = true
+			}
+			if x != t {
+				gone.take(other, func(other *wire.Statement) (does, may bool) { return among(other, s) })
+			}
 		}
 	}
 	return gone
 }
 
-// take enters what a statement removes, of those that are meant.
-func (g *removed) take(s *wire.Statement, meant func(*wire.Statement) bool) {
+// take enters what a statement removes, of those that are meant, or may be.
+func (g *removed) take(s *wire.Statement, meant func(*wire.Statement) (does, may bool)) {
 	if s.Error != "" {
 		return
 	}
 	tables, whole := removes(s.Shape)
 	for _, table := range tables {
-		switch {
-		case whole:
+		if whole {
 			g.whole[table] = true
-		case s.Writes && s.Rows > 0 && meant(s):
-			g.rows[table] += s.Rows
-			g.some = true
+		} else if s.Writes && s.Rows > 0 {
+			does, may := meant(s)
+			if does {
+				g.rows[table] += s.Rows
+			}
+			g.may[table] = g.may[table] || may
 		}
 	}
 	if table, inserts := changes(s.Shape); !inserts && table != "" && s.Rows > 0 {
-		_, outright := assigned(s.Shape)
-		for _, c := range outright {
-			g.reset[table+"."+c] = true
+		for _, a := range assigned(s.Shape) {
+			g.reset[table+"."+a.column] = g.reset[table+"."+a.column] || !a.own
 		}
 	}
 }
 
-// among reports whether all values of a statement that removes are among another's.
-func among(removes, s *wire.Statement) bool {
+// among reports whether all values of a statement that removes are among another's: may is also true if
+// those that are not there cannot be compared, since they are concealed, or not all are kept.
+func among(removes, s *wire.Statement) (does, may bool) {
 	values := removes.Values
 	if strings.HasSuffix(removes.Shape, "limit: ?}]") && len(values) > 0 { // of MongoDB, which is no condition
 		values = values[:len(values)-1]
 	}
-	return !slices.ContainsFunc(values, func(v string) bool {
-		return !slices.ContainsFunc(s.Values, func(own string) bool { return strings.Trim(own, "'") == strings.Trim(v, "'") })
-	})
+	dark := len(s.Values) >= wire.MaxValues || slices.ContainsFunc(s.Values, wire.Concealed)
+	does, may = true, true
+	for _, v := range values {
+		if !slices.ContainsFunc(s.Values, func(own string) bool { return strings.Trim(own, "'") == strings.Trim(v, "'") }) {
+			does, may = false, may && (dark || wire.Concealed(v))
+		}
+	}
+	return does, may
 }
 
 var (
@@ -194,6 +221,13 @@ var (
 	emptiesForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^(?:TRUNCATE(?:\s+TABLE)?(?:\s+ONLY)?|DROP(?:\s+TEMPORARY)?\s+TABLE(?:\s+IF\s+EXISTS)?|CREATE(?:\s+(?:GLOBAL|LOCAL))?(?:\s+(?:TEMPORARY|TEMP|UNLOGGED))?\s+TABLE)\s+([^(;]+)`)
 	})
+	takesForm = sync.OnceValue(func() *regexp.Regexp { // of MongoDB
+		return regexp.MustCompile(`(?i)^findAndModify\s+(\S+) .*\bremove: true`)
+	})
+	dropsForm = sync.OnceValue(func() *regexp.Regexp { // of MongoDB, too
+		return regexp.MustCompile(`^drop\s+([^\s.]+\.\S+)$`)
+	})
+	allForm       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^DROP ?(?:DATABASE|SCHEMA)\b`) })
 	temporaryForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(?:^CREATE(?:\s+(?:GLOBAL|LOCAL))?|\bINTO)\s+TEMP(?:ORARY)?(?:\s+TABLE)?(?:\s+IF\s+NOT\s+EXISTS)?\s+([^\s(,;]+)`)
 	})
@@ -220,7 +254,13 @@ func removes(shape string) (tables []string, whole bool) {
 		}
 		return tables, true
 	}
-	for _, form := range deletesForm().FindAllStringSubmatch(shape, -1) {
+	if allForm().MatchString(shape) {
+		return []string{everyTable}, true
+	}
+	if form := dropsForm().FindStringSubmatch(shape); form != nil {
+		return []string{named(form[1])}, true
+	}
+	for _, form := range append(deletesForm().FindAllStringSubmatch(shape, -1), takesForm().FindAllStringSubmatch(shape, -1)...) {
 		tables = append(tables, named(form[1]))
 	}
 	return tables, false
@@ -251,27 +291,60 @@ func addsAgain(shape string) bool {
 	if strings.Contains(upper, "INSERT ") && !strings.Contains(upper, "ON CONFLICT") && !strings.Contains(upper, "ON DUPLICATE KEY") && !merges(shape) {
 		return true
 	}
-	own, _ := assigned(shape)
-	return len(own) > 0
+	return slices.ContainsFunc(assigned(shape), func(a assignment) bool { return a.own })
 }
 
-// assigned are the columns that a statement computes from themselves, and those that it sets
-// outright, in capitals.
-func assigned(shape string) (own, outright []string) {
+// assignment is a column that a statement sets, in capitals.
+type assignment struct {
+	column string
+	// own is true of one that is computed from itself, and grows if that gives another value each time:
+	// there is an operator of arithmetic, or a function that adds to it. What else may be done to it, such
+	// as coalesce, || of JSON or a query, may give the same again.
+	own, grows bool
+}
+
+func assigned(shape string) (all []assignment) {
 	_, set, found := strings.Cut(strings.ToUpper(shape), " SET ")
 	if !found {
-		return nil, nil
+		return nil
 	}
 	set, _, _ = strings.Cut(set, " WHERE ")
-	for part := range strings.SplitSeq(set, ",") {
+	if merges(shape) {
+		set, _, _ = strings.Cut(set, " WHEN ")
+	}
+	for _, part := range outside(set) {
 		column, value, is := strings.Cut(part, "=")
-		words := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(" +-*/()|.", c) })
-		switch column = strings.TrimSpace(column); {
-		case is && slices.Contains(words, column):
-			own = append(own, column)
-		case is:
-			outright = append(outright, column)
+		if !is {
+			continue
+		}
+		value = strings.ReplaceAll(value, "->", " ") // of JSON, too
+		words := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(" ,()|.+-*/", c) })
+		a := assignment{column: strings.TrimSpace(column)}
+		a.own = slices.Contains(words, a.column)
+		adds := strings.ContainsAny(value, "+-*/") || slices.ContainsFunc(adders(), func(name string) bool { return slices.Contains(words, name) })
+		a.grows = a.own && adds && !slices.Contains(words, "SELECT")
+		all = append(all, a)
+	}
+	return all
+}
+
+// outside are the parts of a list between its commas that are in no parentheses.
+func outside(list string) (parts []string) {
+	depth, from := 0, 0
+	for i, c := range list {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ',' && depth <= 0:
+			parts, from = append(parts, list[from:i]), i+1
 		}
 	}
-	return own, outright
+	return append(parts, list[from:])
+}
+
+// adders are the functions that add to a value.
+func adders() []string {
+	return []string{"CONCAT", "CONCAT_WS", "ARRAY_APPEND", "ARRAY_PREPEND", "ARRAY_CAT", "JSON_ARRAY_APPEND"}
 }

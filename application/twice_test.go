@@ -1,6 +1,7 @@
 package application
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ func TestReplacements(t *testing.T) {
 		x.Place = other
 		return x
 	}
+	many := "INSERT INTO cart(o) VALUES (1)" + strings.Repeat(", (7)", wire.MaxValues)
 	again := func(deleted int64, texts ...string) []*wire.Transaction {
 		return both(replaced(1, 0, texts...), replaced(20, deleted, texts...))
 	}
@@ -62,6 +64,17 @@ func TestReplacements(t *testing.T) {
 		"counted elsewhere":                 {again(1, "DELETE FROM cart WHERE o = 7", place, "UPDATE item SET stock = stock - 1"), true, true},
 		"counted from what was set":         {again(0, "UPDATE item SET stock = 0", "UPDATE item SET stock = stock + 5"), true, false},
 		"counted from another column's":     {again(0, "UPDATE item SET seen = 1", "UPDATE item SET stock = stock + 5"), true, true},
+		"an order's lines, deleted with it": {both(replaced(1, 0, place), replaced(20, 0, place), alone(8, 1, "DELETE FROM orders WHERE id = 7"), alone(9, 1, "INSERT INTO orders(id) VALUES (7)")), true, false},
+		"with its order in the same":        {both(replaced(1, 0, "INSERT INTO orders(id) VALUES (7)", place), replaced(20, 0, "INSERT INTO orders(id) VALUES (7)", place), alone(8, 1, "DELETE FROM orders WHERE id = 7")), true, false},
+		"an order stays deleted":            {both(replaced(1, 0, place), replaced(20, 0, place), alone(8, 1, "DELETE FROM orders WHERE id = 7")), true, true},
+		"fewer deleted in between":          {both(replaced(1, 0, place, place), replaced(20, 0, place, place), alone(8, 1, "DELETE FROM cart WHERE o = 7")), true, false},
+		"more values than are kept":         {both(replaced(1, 0, many), replaced(20, 0, many), alone(8, 1, "DELETE FROM cart WHERE o = 777")), true, false},
+		"a schema made anew":                {both(replaced(1, 0, place), replaced(20, 0, place), alone(8, 0, "DROP SCHEMA shop CASCADE")), false, false},
+		"filled in":                         {again(0, "UPDATE item SET seen = coalesce(seen, 5)"), true, false},
+		"merged in JSON":                    {again(0, "UPDATE item SET more = more || '{}'"), true, false},
+		"the sum of lines":                  {again(0, "UPDATE orders SET total = (SELECT sum(l.total) + 5 FROM line l)"), true, false},
+		"counted from what may be missing":  {again(0, "UPDATE item SET stock = coalesce(stock, 0) - 1"), true, true},
+		"appended":                          {again(0, "UPDATE item SET note = concat(note, 'x')"), true, true},
 		"counted from what was set between": {both(replaced(1, 0, "UPDATE item SET stock = stock + 5"), replaced(20, 0, "UPDATE item SET stock = stock + 5"), alone(8, 0, "UPDATE item SET stock = 0")), true, false},
 	} {
 		b := baseline{steady: true}
@@ -70,6 +83,58 @@ func TestReplacements(t *testing.T) {
 		two, certain := b.twice(committed, exact, c.all, 3)
 		if (two != nil) != c.found || certain != c.certain {
 			t.Errorf("%s: found %v, certain %v", name, two != nil, certain)
+		}
+	}
+}
+
+// TestConcealedValuesMayBeTheSame: where a row is removed by its key, of which an INSERT with a password
+// has a mark alone, nothing is done twice for certain.
+func TestConcealedValuesMayBeTheSame(t *testing.T) {
+	for text, c := range map[string]struct {
+		values         []string // of the INSERT
+		found, certain bool
+	}{
+		"DELETE FROM users WHERE id = 7":           {[]string{"hidden a1...", "hidden b2..."}, true, false},
+		"DELETE FROM users WHERE password = 'old'": {[]string{"hidden a1...", "hidden b2..."}, true, false},
+		"DELETE FROM users WHERE id = 8":           {[]string{"7", "'x'"}, true, true},
+	} {
+		insert := func(at time.Duration) *wire.Transaction {
+			x := replaced(at, 0, "INSERT INTO users(id, password) VALUES (7, 'x')")
+			x.Statements[0].Values = c.values
+			return x
+		}
+		deleted := replaced(8, 1, text)
+		deleted.Place = "other"
+		if strings.Contains(text, "password") {
+			deleted.Statements[0].Values = []string{"hidden c3..."}
+		}
+		all := []*wire.Transaction{insert(1), deleted, insert(20)}
+		b := baseline{steady: true}
+		b.committed, b.exact = count(all[:1])
+		committed, exact := count(all)
+		if two, certain := b.twice(committed, exact, all, 3); (two != nil) != c.found || certain != c.certain {
+			t.Errorf("%s: found %v, certain %v", text, two != nil, certain)
+		}
+	}
+}
+
+// TestDocumentsThatAreTaken one by one, or with their collection, are inserted again without a trace.
+func TestDocumentsThatAreTaken(t *testing.T) {
+	for shape, want := range map[string]bool{
+		"findAndModify shop.jobs query: {o: ?} remove: true": false, "findAndModify shop.jobs query: {o: ?} update: {$set: {n: ?}}": true,
+		"drop shop.jobs": false, "drop shop.other": true, "dropDatabase": false,
+	} {
+		insert := func(at time.Duration) *wire.Transaction {
+			return &wire.Transaction{Place: "abcd0123", Outcome: wire.Committed, Began: at, Ended: at + 5,
+				Statements: []*wire.Statement{{Shape: "insert shop.jobs documents: [{o: ?}]", Values: []string{"7"}, Adds: true, Writes: true, Rows: 1}}}
+		}
+		taken := &wire.Transaction{Place: "other", Outcome: wire.Committed, Began: 7, Ended: 9, Statements: []*wire.Statement{{Shape: shape, Values: []string{"7"}, Writes: true, Rows: 1}}}
+		all := []*wire.Transaction{insert(1), taken, insert(20)}
+		b := baseline{steady: true}
+		b.committed, b.exact = count(all[:1])
+		committed, exact := count(all)
+		if two, certain := b.twice(committed, exact, all, 3); (two != nil) != want || certain != want {
+			t.Errorf("%s: found %v, certain %v", shape, two != nil, certain)
 		}
 	}
 }

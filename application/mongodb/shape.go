@@ -12,11 +12,8 @@ import (
 	"assay/application/wire"
 )
 
-// maxShape bounds a statement's text, and maxValues how many of its values are kept.
-const (
-	maxShape  = 4096
-	maxValues = 100
-)
+// maxShape bounds a statement's text.
+const maxShape = 4096
 
 // statement is a command without its values and without what every command may have.
 func (c *command) statement(lists []list) *wire.Statement {
@@ -53,9 +50,6 @@ func (c *command) statement(lists []list) *wire.Statement {
 		}
 	}
 	s.Shape, s.Values = string(w.out), w.values
-	if strings.HasSuffix(c.name, "User") {
-		s.Values = nil // which may be a password
-	}
 	s.Adds = writes(s.Shape) && (c.name == "insert" || slices.ContainsFunc(adding(), func(o string) bool { return strings.Contains(s.Shape, o) }))
 	return s
 }
@@ -83,7 +77,7 @@ func (c *command) inserted(documents values) (all []string) {
 	documents(func(v bsoncore.Value) {
 		d, _ := v.DocumentOK()
 		id, err := d.LookupErr(identity)
-		if known = known && err == nil && len(all) < maxValues && len(id.Data) < maxShape; known {
+		if known = known && err == nil && len(all) < wire.MaxValues && len(id.Data) < maxShape; known {
 			all = append(all, c.database+"."+collection+"\x00"+string(bsoncore.NewDocumentBuilder().AppendValue(identity, id).Build()))
 		}
 	})
@@ -122,7 +116,7 @@ func (w *writer) name(key string) {
 }
 
 // full is true if no more is kept.
-func (w *writer) full() bool { return len(w.values) >= maxValues || len(w.out) >= maxShape }
+func (w *writer) full() bool { return len(w.values) >= wire.MaxValues || len(w.out) >= maxShape }
 
 func (w *writer) value(v bsoncore.Value) {
 	switch v.Type {

@@ -170,7 +170,7 @@ func (q *requests) bind(m fields) {
 	}
 	s.Values = append([]string(nil), s.Values...)
 	for i := range m.short() {
-		if len(s.Values) > 100 {
+		if len(s.Values) >= wire.MaxValues {
 			break
 		}
 		format := 0

@@ -13,9 +13,9 @@ func (f *Fault) before() bool {
 	return f.Action != AnswerLost && f.Action != AnswerSilent && f.Delay() == 0
 }
 
-// replaces reports whether something else is sent in the request's place.
-func (f *Fault) replaces() bool {
-	return f != nil && (f.Action == GiveDeadlock || f.Action == GiveSerialization || f.Action == Standby)
+// Replaces reports whether something else is sent in the request's place.
+func (a Action) Replaces() bool {
+	return a == GiveDeadlock || a == GiveSerialization || a == Standby
 }
 
 // act does something in place of passing a request on. It reports whether the connection goes
@@ -23,7 +23,7 @@ func (f *Fault) replaces() bool {
 func (l *link) act(ctx context.Context, r *Request) bool {
 	eventloop.Leave(ctx)
 	readOnly := l.proxy.protocol.Words().ReadOnly
-	if !r.fault.replaces() || r.fault.Action == Standby && readOnly == "" { // it does not reach the server
+	if !r.fault.Action.Replaces() || r.fault.Action == Standby && readOnly == "" { // it does not reach the server
 		l.mu.Lock()
 		if r.Open = r.parted; !r.parted { // else it is in the queue
 			l.add(r, true)

@@ -63,13 +63,13 @@ func (l *link) run(first []byte) {
 	attached.Add(2)
 	answers, requests := l.start(l.server, &attached, l.fromServer), l.start(l.app.now(), &attached, l.fromApplication)
 	<-requests
-	close(l.gone)
 	// What has reached the server has its effect: what that is decides the outcome.
 	l.mu.Lock()
 	l.dead = true
-	waiting := slices.ContainsFunc(l.queue, func(r *Request) bool { return !r.Quiet })
+	waits := l.waits()
 	l.mu.Unlock()
-	if waiting {
+	close(l.gone) // once an answer that was held back is not told any more
+	if waits {
 		timer := time.AfterFunc(drainTime, func() { _ = l.server.Close() })
 		defer timer.Stop()
 	} else {
@@ -77,6 +77,12 @@ func (l *link) run(first []byte) {
 	}
 	<-answers
 	l.over()
+}
+
+// waits reports whether the server is to answer something that decides an outcome. Of a pipeline whose
+// end does not come it commits nothing, and keeps its locks meanwhile. l.mu is held.
+func (l *link) waits() bool {
+	return slices.ContainsFunc(l.queue, func(r *Request) bool { return !r.Quiet && !r.Open })
 }
 
 // start has one direction be passed on once both are attached, since one writes where the other reads.

@@ -3,6 +3,7 @@ package wire
 import (
 	"net"
 	"testing"
+	"time"
 
 	"assay/internal/expect"
 )
@@ -86,6 +87,65 @@ func TestOutcomes(t *testing.T) {
 	} {
 		if got := outcomeOf(&Request{Statements: c.statements}); got != c.want {
 			t.Errorf("%+v: %s, want %s", c.statements, got, c.want)
+		}
+	}
+}
+
+// TestAPipelineWithoutAnEnd decides nothing, and the server keeps its locks meanwhile: nobody waits for
+// its answers once the application is gone.
+func TestAPipelineWithoutAnEnd(t *testing.T) {
+	state := Idle
+	l := &link{recorder: NewRecorder(), talk: standingTalk{state: &state}, places: map[string]string{}}
+	whole, open := &Request{Statements: []*Statement{{Shape: "INSERT a"}}}, &Request{Statements: []*Statement{{Shape: "INSERT b"}}, Open: true}
+	for _, r := range []*Request{whole, open} {
+		l.requested(l.joined(r))
+	}
+	if l.dead = true; !l.waits() {
+		t.Error("a request that is whole is not waited for")
+	}
+	if !l.finish(whole) || l.waits() {
+		t.Error("a pipeline without an end is waited for")
+	}
+}
+
+// TestPlacesInParts are within a transaction only if one is open or something before them is not answered.
+func TestPlacesInParts(t *testing.T) {
+	l := &link{recorder: NewRecorder(), places: map[string]string{}}
+	for _, r := range []*Request{
+		{Statements: []*Statement{{Shape: "INSERT a"}}, Open: true}, {Statements: []*Statement{{Shape: "INSERT b"}}}, {Statements: []*Statement{{Shape: "INSERT c"}}},
+	} {
+		l.requested(l.joined(r))
+	}
+	places := l.recorder.Places()
+	if len(places) != 2 || !places[0].Parted || places[0].Within || places[1].Parted || !places[1].Within {
+		t.Errorf("%+v, %+v", places[0], places[1])
+	}
+}
+
+// TestGoneWhileAnAnswerIsHeldBack: nobody was told what was committed.
+func TestGoneWhileAnAnswerIsHeldBack(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	expect.NoError(t, err)
+	expect.AtEnd(t, listener.Close)
+	p, err := Listen("127.0.0.1:0", sizedProtocol{server: listener.Addr().String()})
+	expect.NoError(t, err)
+	expect.AtEnd(t, p.Close)
+	for range 20 {
+		recorder := p.Record(&Fault{Action: Late + "10m", Place: placeOf([]string{"q"}), Time: 1})
+		app, err := net.Dial("tcp", p.Address())
+		expect.NoError(t, err)
+		server, err := listener.Accept()
+		expect.NoError(t, err)
+		send(t, app, "q\x00")
+		arrives(t, server, "q\x00")
+		before := recorder.activity.Load()
+		send(t, server, "z\x00")
+		for recorder.activity.Load() == before && t.Context().Err() == nil {
+			time.Sleep(time.Microsecond)
+		}
+		expect.NoError(t, app.Close(), p.Quiet(t.Context()), server.Close())
+		if all, _ := recorder.Transactions(); len(all) != 1 || all[0].Told {
+			t.Fatalf("%+v", all)
 		}
 	}
 }

@@ -201,7 +201,7 @@ func (p *Proxy) serve(conn net.Conn) {
 		l.settings = login.Settings()
 	}
 	l.recorder.touch()
-	l.recorder.came(PlaceConnect, Other, false, func() []string { return nil })
+	l.recorder.came(PlaceConnect, Other, false, false, func() []string { return nil })
 	if f := l.faulty(); f.meets(PlaceConnect, Other, func() string { return PlaceConnect }, l.recorder.Now(), l.number) && l.refuse(f) {
 		return
 	}

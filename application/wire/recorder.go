@@ -100,6 +100,9 @@ type Place struct {
 	// open there.
 	Commits bool `json:"commits"`
 	Within  bool `json:"within"`
+	// Parted is true if a part of it has reached the server before its end was there: nothing can be
+	// given in its place.
+	Parted bool `json:"-"`
 }
 
 // maxKept bounds the transactions that are kept, and the places.
@@ -134,12 +137,11 @@ func NewRecorder() *Recorder {
 func (r *Recorder) Now() time.Duration { return time.Since(r.start) }
 
 // touch says that something passed.
-func (r *Recorder) touch() time.Duration {
+func (r *Recorder) touch() {
 	now := r.Now()
 	if silence := int64(now) - r.activity.Swap(int64(now)); silence > r.longest.Load() {
 		r.longest.Store(silence)
 	}
-	return now
 }
 
 // Excuse has no silence count until Count is called as often: what is done to the server can keep it
@@ -211,7 +213,7 @@ func (r *Recorder) opened() int {
 }
 
 // came counts a place.
-func (r *Recorder) came(name string, kind Kind, within bool, shapes func() []string) {
+func (r *Recorder) came(name string, kind Kind, within, parted bool, shapes func() []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.places[name]
@@ -224,6 +226,7 @@ func (r *Recorder) came(name string, kind Kind, within bool, shapes func() []str
 		r.order = append(r.order, name)
 	}
 	p.Times++
+	p.Parted = p.Parted || parted
 }
 
 // park keeps an open transaction that is of no connection, and adopt gives it to one.

@@ -37,14 +37,22 @@ func (s *Statement) conceal(seed maphash.Seed) {
 	s.Values = slices.Clone(s.Values) // others may have them, too
 	for i, v := range s.Values {
 		if all && v != "NULL" || secretForm().MatchString(v) {
-			s.Values[i] = "hidden " + strconv.FormatUint(maphash.String(seed, v), 36) + "..."
+			s.Values[i] = concealed + strconv.FormatUint(maphash.String(seed, v), 36) + "..."
 		}
 	}
 }
 
+const concealed = "hidden "
+
+// Concealed reports whether a value is a mark in the place of one that may be a password: it can be
+// compared with other marks alone.
+func Concealed(value string) bool {
+	return strings.HasPrefix(value, concealed) && strings.HasSuffix(value, "...")
+}
+
 // concealError leaves the server's code alone of an error that may quote a password.
 func (s *Statement) concealError() {
-	if s.Error != "" && s.secret() {
+	if s.Error != "" && (s.secret() || slices.ContainsFunc(s.Values, Concealed)) {
 		code, _, _ := strings.Cut(s.Error, " ")
 		s.Error = code + " (assay leaves out the words, which may quote a password)"
 	}

@@ -5,12 +5,14 @@ import (
 	"unicode"
 )
 
-// maxText bounds a statement's text, maxValue one value, and maxValues how many are kept.
+// maxText bounds a statement's text, and maxValue one value.
 const (
-	maxText   = 4096
-	maxValue  = 200
-	maxValues = 100
+	maxText  = 4096
+	maxValue = 200
 )
+
+// MaxValues bounds how many values of a statement are kept.
+const MaxValues = 100
 
 // Statements takes a text of SQL apart: each statement's shape, without comments and values,
 // and the values. What it does not understand it leaves as it is.
@@ -45,9 +47,6 @@ type scanner struct {
 
 func (s *scanner) close(all []*Statement) []*Statement {
 	shape := unnamed(strings.TrimSpace(s.out.String()))
-	if len(s.values) > 0 && (has(shape, "PASSWORD") || has(shape, "IDENTIFIED")) {
-		s.values = nil // which may be one
-	}
 	if shape != "" {
 		all = append(all, &Statement{Shape: shape, Values: s.values, Kind: kindOf(shape)})
 	}
@@ -150,7 +149,7 @@ func (s *scanner) copy(n int) {
 func (s *scanner) value(n int) { s.valueAs(n, s.text[s.at:s.at+n]) }
 
 func (s *scanner) valueAs(n int, value string) {
-	if len(s.values) < maxValues {
+	if len(s.values) < MaxValues {
 		s.values = append(s.values, Shortened(value))
 	}
 	written := s.out.String()

@@ -21,7 +21,7 @@ func TestStatements(t *testing.T) {
 		{"/* a;b */ start transaction read only", []string{"start transaction read only"}, nil, []Kind{Begin}},
 		{"ROLLBACK TO SAVEPOINT s1", []string{"ROLLBACK TO SAVEPOINT ?"}, nil, []Kind{Other}},
 		{"abort", []string{"abort"}, nil, []Kind{Rollback}},
-		{"ALTER ROLE me PASSWORD 'hunter2'", []string{"ALTER ROLE me PASSWORD ?"}, nil, []Kind{Other}},
+		{"ALTER ROLE me PASSWORD 'hunter2'", []string{"ALTER ROLE me PASSWORD ?"}, []string{"'hunter2'"}, []Kind{Other}},
 		{" ; ; ", nil, nil, nil}, {"'never ends", []string{"?"}, []string{"'never ends"}, []Kind{Other}},
 	} {
 		var shapes, values []string
@@ -40,7 +40,7 @@ func TestEscapedStatements(t *testing.T) {
 	for text, want := range map[string][]string{
 		`INSERT INTO t VALUES ('it\'s; so', "x", 7); COMMIT`:     {"INSERT INTO t VALUES (? ...)", `'it\'s; so'`, "'x'", "7", "COMMIT"},
 		`UPDATE t SET a = "say ""it's""" WHERE b = "\""`:         {"UPDATE t SET a = ? WHERE b = ?", `'say "it''s"'`, `'\"'`},
-		`CREATE USER me IDENTIFIED BY "hunter2"`:                 {"CREATE USER me IDENTIFIED BY ?"},
+		`CREATE USER me IDENTIFIED BY "hunter2"`:                 {"CREATE USER me IDENTIFIED BY ?", "'hunter2'"},
 		"# it's\nUPDATE t SET a = 5--3 -- so's this\n, b = c--d": {"UPDATE t SET a = ?--? , b = c--d", "5", "3"},
 		`SELECT a$$b FROM t WHERE c = 'ends never\'`:             {"SELECT a$$b FROM t WHERE c = ?", `'ends never\'`},
 	} {

@@ -26,8 +26,9 @@ func (l *link) requested(r *Request) bool {
 	kind := r.kind()
 	shapes := l.shapes(r, kind)
 	r.place = l.placeOf(shapes)
-	l.recorder.came(r.place, kind, l.tx != nil || len(l.queue) > 0, func() []string { return shapes })
-	if !(r.parted && l.fault.replaces()) && l.fault.meets(r.place, kind, func() string { return strings.Join(shapes, "\n") }, now, l.number) {
+	within := l.tx != nil || len(l.queue) > 0 && l.queue[0] != r // which waits itself where it came in parts
+	l.recorder.came(r.place, kind, within, r.parted, func() []string { return shapes })
+	if !(r.parted && l.fault != nil && l.fault.Action.Replaces()) && l.fault.meets(r.place, kind, func() string { return strings.Join(shapes, "\n") }, now, l.number) {
 		r.fault = l.fault
 		if !r.fault.before() { // and the answer is what it is about
 			l.enqueue(r)
@@ -43,7 +44,7 @@ func (l *link) requested(r *Request) bool {
 func (l *link) finish(r *Request) (last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer func() { last = l.dead && len(l.queue) == 0 }()
+	defer func() { last = l.dead && !l.waits() }()
 	now := l.recorder.Now()
 	l.dequeue(r)
 	for _, s := range r.Statements {
