@@ -173,6 +173,14 @@ type Database struct {
 	Promise string `json:"promised_model,omitempty"`
 }
 
+// Known returns nil for 0, which means unknown.
+func Known[T int | int64 | float64](v T) *T {
+	if v == 0 {
+		return nil
+	}
+	return &v
+}
+
 // Data is what the data takes on disk.
 type Data struct {
 	// Bytes is tables and indexes by the database's count; the parts may be unknown (0).

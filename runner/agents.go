@@ -14,9 +14,11 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/measure"
+	"assay/measure/pressure"
 	"assay/report"
 	"assay/runner/agents"
 	"assay/runner/catalog"
+	"assay/runner/open"
 	"assay/runner/work"
 	"assay/store"
 	"assay/workload/definition"
@@ -69,14 +71,26 @@ func (a *Agents) validate(s Scenario) error {
 	return nil
 }
 
-func (r *run) gather(ctx context.Context) error {
+// group are the agents of a run, and what is needed to have them work. Nil stands for a run
+// without agents.
+type group struct {
+	*agents.Coordinator
+	conductor
+	asked *Agents
+	plan  load.Plan
+	db    *open.Work
+}
+
+// gather waits for the agents of a run, to which it passes the plan. It returns nil if the run
+// has none. The group must be closed even if the error is not nil.
+func (r *run) gather(ctx context.Context) (*group, error) {
 	a := r.options.Agents
 	if a == nil {
-		return nil
+		return nil, nil
 	}
 	plan, err := r.agentsPlan()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	observers, _ := r.store.Observers()
 	work.Close(observers)
@@ -85,14 +99,15 @@ func (r *run) gather(ctx context.Context) error {
 		seats++ // for who reads at the end; see observe
 	}
 	r.live = measure.NewLive(1)
-	r.group, err = agents.Coordinate(ctx, a.Engine, agents.Config{
-		Plan: plan, Pool: a.Pool, Agents: a.Count, Clients: r.scenario.Load.Clients, Rounds: r.clientsOfRounds(), Observers: seats, Continue: a.Continue,
+	g := &group{conductor: r.conductor(), asked: a, plan: r.scenario.Load, db: r.store}
+	g.Coordinator, err = agents.Coordinate(ctx, a.Engine, agents.Config{
+		Plan: plan, Pool: a.Pool, Agents: a.Count, Clients: r.scenario.Load.Clients, Rounds: g.clientsOfRounds(), Observers: seats, Continue: a.Continue,
 		Folder: r.folder, Live: r.live, Note: r.options.Progress.Note,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return r.group.Gather(ctx, func(there, wanted int) {
+	return g, g.Gather(ctx, func(there, wanted int) {
 		r.options.Progress.Stage(fmt.Sprintf("waiting for agents: %d of %d are there", there, wanted))
 	})
 }
@@ -118,79 +133,91 @@ func (r *run) agentsPlan() (agents.Plan, error) {
 		Database: store.Redact(address), Holder: holder, Timeout: a.Timeout}, nil
 }
 
-func (r *run) dismiss(ctx context.Context) {
-	if r.group != nil {
-		r.group.Close(context.WithoutCancel(ctx))
+func (g *group) dismiss(ctx context.Context) {
+	if g != nil {
+		g.Close(context.WithoutCancel(ctx))
 	}
 }
 
-func (r *run) workByAgents(ctx context.Context) (load.Stats, error) {
+func (r *run) workByAgents(ctx context.Context, g *group) (worked, error) {
 	r.options.Progress.Stage("agents are opening " + check.Counted(r.scenario.Load.Clients, "session", "sessions"))
-	slowest, err := r.group.Prepare(ctx)
+	slowest, err := g.Prepare(ctx)
 	if err != nil {
-		return load.Stats{}, r.interrupted(ctx, err, "opening sessions, with all rows in")
+		return worked{}, r.interrupted(ctx, err, "opening sessions, with all rows in")
 	}
 	r.result.Client.ConnectMillis = float64(slowest.Microseconds()) / 1000
 	r.options.Progress.Stage(workingText(r.scenario))
-	zero := r.group.Now() + int64(agents.Lead)
+	zero := g.Now() + int64(agents.Lead)
 	start := time.Now().Add(agents.Lead)
 	file, err := r.beginWork(start, agents.CoordinatorFile(r.folder), zero)
 	if err != nil {
-		return load.Stats{}, err
+		return worked{}, err
 	}
 	r.options.Monitor.Clients(r.scenario.Load.Clients)
-	if err := r.group.Start(zero, file); err != nil {
-		return load.Stats{}, errors.Join(err, file.Close())
+	if err := g.Start(zero, file); err != nil {
+		return worked{}, errors.Join(err, file.Close())
 	}
-	rounds, several := r.store.Rounds()
+	_, several := r.store.Rounds()
 	end := r.accompany(ctx, file, start, several)
-	now := func() int64 { return r.group.Now() - zero }
-	stats, err := r.followAgents(ctx, rounds, file, zero)
+	found, err := g.follow(ctx, file, zero)
 	end()
-	if err := r.endWork(ctx, file, &stats, err, now); err != nil {
-		return stats, err
+	if found.machine != nil {
+		r.result.Machine = busier(r.result.Machine, found.machine)
+	}
+	now := func() int64 { return g.Now() - zero }
+	done, err := r.endWork(ctx, file, found.stats, err, now)
+	done.started = start
+	if err = errors.Join(err, done.unrecorded); err != nil { // a history without its events cannot be merged
+		return done, err
 	}
 	merged, err := agents.Merge(r.folder, filepath.Join(r.folder, FileHistory))
 	if err != nil {
-		return stats, fmt.Errorf("merge the agents' histories: %w", err)
+		return done, fmt.Errorf("merge the agents' histories: %w", err)
 	}
 	enterMerged(r.result, merged)
-	return stats, nil
+	done.counted = found.counted // live figures may miss operations or have them twice
+	return done, nil
 }
 
-func (r *run) followAgents(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (load.Stats, error) {
-	now := func() int64 { return r.group.Now() - zero }
-	measured := r.measure(ctx, rounds, file, zero)
+// found is what the agents of a run have found.
+type found struct {
+	stats load.Stats
+	// counted is nil if an agent's counts are missing.
+	counted *report.Counted
+	// machine is that of the busiest agent; nil if unknown.
+	machine *pressure.Usage
+}
+
+// follow has the agents work from zero to the end, and takes their histories.
+func (g *group) follow(ctx context.Context, file *history.Writer, zero int64) (found, error) {
+	now := func() int64 { return g.Now() - zero }
+	measured := g.measure(ctx, file, zero)
 	over, collected := make(chan struct{}), make(chan error, 1)
 	var lost, undelivered []string
 	noteLost := func(all *[]string) func(text string) {
 		return func(text string) {
 			*all = append(*all, text)
-			r.options.Progress.Note(fmt.Sprintf("%.1f s: %s", float64(now())/1e9, text))
+			g.progress.Note(fmt.Sprintf("%.1f s: %s", float64(now())/1e9, text))
 		}
 	}
-	go func() { collected <- r.group.Collect(context.WithoutCancel(ctx), over, noteLost(&undelivered)) }()
-	r.group.Follow(ctx, noteLost(&lost))
+	go func() { collected <- g.Collect(context.WithoutCancel(ctx), over, noteLost(&undelivered)) }()
+	g.Follow(ctx, noteLost(&lost))
 	ended := now()
 	began, end, err := measured()
 	if len(lost) > 0 {
 		// Operations of a lost agent may still be under way. It starts no more.
-		time.Sleep(leftToLost(r.scenario.Load) + time.Second)
+		time.Sleep(leftToLost(g.plan) + time.Second)
 	}
-	r.options.Progress.Stage("taking the agents' histories")
+	g.progress.Stage("taking the agents' histories")
 	close(over)
-	ends, failed := r.agentEnds(<-collected)
+	all, failed := g.ends(<-collected)
 	if err = errors.Join(err, failed); err != nil {
-		return load.Stats{}, err
+		return all, err
 	}
-	stats, problems := agents.StatsOf(ends)
-	if problems != "" {
-		return stats, errors.New("an agent could not go on: " + problems)
+	if rounds, _ := g.db.Rounds(); len(rounds) > 0 {
+		all.stats.MeasureStart, all.stats.MeasureEnd = began, end
 	}
-	if len(rounds) > 0 {
-		stats.MeasureStart, stats.MeasureEnd = began, end
-	}
-	return stats, r.markEnd(ctx, file, &stats, append(lost, undelivered...), ended)
+	return all, g.markEnd(ctx, file, &all.stats, append(lost, undelivered...), ended)
 }
 
 // leftToLost is how long the operations of a stopping agent may take. A plan without a time limit
@@ -199,40 +226,52 @@ func leftToLost(p load.Plan) time.Duration {
 	return min(cmp.Or(p.Timeout, load.CutGrace), load.CutGrace)
 }
 
-// agentEnds returns what the agents found, and enters their counts. err is how collecting ended.
-func (r *run) agentEnds(err error) ([]agents.End, error) {
-	ends, failed := r.group.Ends()
+// ends returns what the agents found. err is how collecting ended.
+func (g *group) ends(err error) (all found, _ error) {
+	ends, failed := g.Ends()
 	if err = errors.Join(err, failed); err != nil {
-		return nil, err
+		return all, err
 	}
 	var counted report.Counted
 	for _, e := range ends {
 		counted.Outcomes, counted.Attempts = counted.Outcomes.Plus(e.Counted.Outcomes), counted.Attempts+e.Counted.Attempts
-		var found foundByAgent
-		if e.Found == nil || json.Unmarshal(e.Found, &found) != nil {
+		var by foundByAgent
+		if e.Found == nil || json.Unmarshal(e.Found, &by) != nil {
 			continue
 		}
-		// The busiest of the agents' machines counts.
-		if m := found.Machine; m != nil && (r.result.Machine == nil || m.Others+m.Steal > r.result.Machine.Others+r.result.Machine.Steal) {
-			r.result.Machine = m
+		if by.Machine != nil {
+			all.machine = busier(all.machine, by.Machine)
 		}
-		if f, is := r.store.Work.(definition.Finding); is && found.Work != nil {
-			if err := f.TakeFound(found.Work); err != nil {
-				return nil, err
+		if f, is := g.db.Work.(definition.Finding); is && by.Work != nil {
+			if err := f.TakeFound(by.Work); err != nil {
+				return all, err
 			}
 		}
 	}
-	if len(ends) == r.options.Agents.Count {
-		r.agentsCounted = &counted
+	if len(ends) == g.asked.Count {
+		all.counted = &counted
 	}
-	return ends, nil
+	var problems string
+	if all.stats, problems = agents.StatsOf(ends); problems != "" {
+		return all, errors.New("an agent could not go on: " + problems)
+	}
+	return all, nil
+}
+
+// busier returns the usage with more of others' work. a may be nil.
+func busier(a, b *pressure.Usage) *pressure.Usage {
+	if a == nil || b.Others+b.Steal > a.Others+a.Steal {
+		return b
+	}
+	return a
 }
 
 // measure conducts the rounds or, without rounds, marks the start of the measured part. Call
 // the returned function when the work is over. began and ended are 0 without rounds.
-func (r *run) measure(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (over func() (began, ended int64, err error)) {
+func (g *group) measure(ctx context.Context, file *history.Writer, zero int64) (over func() (began, ended int64, err error)) {
+	rounds, _ := g.db.Rounds()
 	if len(rounds) == 0 {
-		marked := r.markMeasured(file, func() int64 { return r.group.Now() - zero })
+		marked := g.markMeasured(file, func() int64 { return g.Now() - zero })
 		return func() (int64, int64, error) { return 0, 0, marked() }
 	}
 	ctx, stop := context.WithCancel(ctx)
@@ -241,7 +280,7 @@ func (r *run) measure(ctx context.Context, rounds []load.Round, file *history.Wr
 	var err error
 	go func() {
 		defer close(done)
-		began, ended, err = r.conductRounds(ctx, rounds, file, zero)
+		began, ended, err = g.conductRounds(ctx, rounds, file, zero)
 	}()
 	return func() (int64, int64, error) {
 		stop()
@@ -252,16 +291,16 @@ func (r *run) measure(ctx context.Context, rounds []load.Round, file *history.Wr
 
 // markMeasured marks the start of the measured part when it comes, or at the latest when
 // the returned function is called.
-func (r *run) markMeasured(file *history.Writer, now func() int64) (over func() error) {
+func (g *group) markMeasured(file *history.Writer, now func() int64) (over func() error) {
 	marked, stop := make(chan error, 1), make(chan struct{})
 	go func() {
-		at := int64(r.scenario.Load.Warmup)
+		at := int64(g.plan.Warmup)
 		select {
 		case <-time.After(time.Duration(at - now())):
 		case <-stop:
 			at = min(at, max(now(), 0))
 		}
-		r.options.Monitor.Phase(PhaseMeasuring)
+		g.monitor.Phase(PhaseMeasuring)
 		marked <- file.Mark(history.Event{At: at, Name: history.EventMeasureStart})
 	}()
 	return func() error { close(stop); return <-marked }
@@ -269,14 +308,13 @@ func (r *run) markMeasured(file *history.Writer, now func() int64) (over func() 
 
 // markEnd marks the end of the measured part and, if the run was cut, why. ended is when the
 // last client ended.
-func (r *run) markEnd(ctx context.Context, file *history.Writer, stats *load.Stats, lost []string, ended int64) error {
-	plan := r.scenario.Load
-	at := min(ended, int64(plan.Warmup+plan.Duration))
-	start := int64(plan.Warmup)
-	if _, several := r.store.Rounds(); several {
+func (g *group) markEnd(ctx context.Context, file *history.Writer, stats *load.Stats, lost []string, ended int64) error {
+	at := min(ended, int64(g.plan.Warmup+g.plan.Duration))
+	start := int64(g.plan.Warmup)
+	if _, several := g.db.Rounds(); several {
 		start = stats.MeasureStart
 	}
-	if plan.Ops > 0 || start != int64(plan.Warmup) {
+	if g.plan.Ops > 0 || start != int64(g.plan.Warmup) {
 		at = stats.MeasureEnd + int64(agents.StartSlack) // by any agent's clock
 	}
 	stats.MeasureStart, stats.MeasureEnd = min(start, at), at

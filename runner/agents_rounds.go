@@ -13,8 +13,8 @@ import (
 	"assay/workload/definition"
 )
 
-func (r *run) clientsOfRounds() (all []int) {
-	rounds, _ := r.store.Rounds()
+func (g *group) clientsOfRounds() (all []int) {
+	rounds, _ := g.db.Rounds()
 	for _, round := range rounds {
 		all = append(all, round.Clients)
 	}
@@ -23,26 +23,26 @@ func (r *run) clientsOfRounds() (all []int) {
 
 // conductRounds has the agents work the rounds. A round begins when the last agent has ended
 // the previous one.
-func (r *run) conductRounds(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (began, ended int64, err error) {
+func (g *group) conductRounds(ctx context.Context, rounds []load.Round, file *history.Writer, zero int64) (began, ended int64, err error) {
 	defer func() {
-		r.group.EndRounds(err != nil)
+		g.EndRounds(err != nil)
 		if agents.Stopped(err) {
 			err = nil // whoever ended the run says why
 		}
 	}()
-	return r.inRounds(rounds, file, func(n int, round load.Round) (start int64, cut bool, err error) {
+	return g.inRounds(rounds, file, func(n int, round load.Round) (start int64, cut bool, err error) {
 		if err = work.Ready(ctx, round); err == nil {
-			err = r.group.OpenRound(ctx, n, round.Name)
+			err = g.OpenRound(ctx, n, round.Name)
 		}
-		return r.group.Now() + int64(agents.Lead) - zero, false, err
+		return g.Now() + int64(agents.Lead) - zero, false, err
 	}, func(round load.Round, scope measure.RoundScope) (end int64, cut bool, err error) {
 		if round.Elsewhere != nil {
 			round.Elsewhere(true)
 			defer round.Elsewhere(false)
 		}
-		end, err = r.group.WorkRound(ctx, scope.Start+zero)
+		end, err = g.WorkRound(ctx, scope.Start+zero)
 		if err != nil {
-			return r.group.Now() - zero, false, err
+			return g.Now() - zero, false, err
 		}
 		return max(end-zero, scope.Start+1), false, nil
 	})

@@ -39,14 +39,15 @@ func TestWhatIsNotReadBackIsUnknown(t *testing.T) {
 	for why, b := range tests {
 		told := &diary{}
 		s := small("mem://", 1, 300)
-		r := &run{scenario: s, options: Options{Out: filepath.Join(t.TempDir(), "run"), Progress: told}.withDefaults(), address: s.Database}
+		r := &run{scenario: s, options: Options{Out: filepath.Join(t.TempDir(), "run"), Progress: told}.withDefaults()}
+		expect.NoError(t, r.provide(t.Context()))
 		expect.NoError(t, r.open(t.Context()))
 		b.Work = r.store.Work
 		r.store.Work = b
 		expect.NoError(t, r.load(t.Context()))
-		stats, err := r.work(t.Context())
+		done, err := r.work(t.Context(), nil)
 		expect.NoError(t, err)
-		out, err := r.summarize(t.Context(), stats)
+		out, err := r.summarize(t.Context(), done)
 		expect.NoError(t, err)
 		if out.Result.Verdict != check.Unknown {
 			t.Errorf("%s: the verdict is %v: %s", why, out.Result.Verdict, details(out.Result))

@@ -11,6 +11,7 @@ import (
 	"assay/history"
 	"assay/load"
 	"assay/report"
+	"assay/runner/open"
 	"assay/runner/record"
 )
 
@@ -27,39 +28,54 @@ func (s Scenario) faults() ([]fault.Fault, error) {
 	return all, nil
 }
 
-// injectFaults injects the scenario's faults beside the load. stop returns when all faults are
-// healed. start is the zero of the run's clock.
-func (r *run) injectFaults(ctx context.Context, file *history.Writer, start time.Time) (stop func()) {
-	all, err := r.scenario.faults()
-	_, faults := fault.Phases(all)
-	if err != nil || len(faults) == 0 || !r.hasNodes() { // the error was seen when the scenario was validated
+// injector injects the faults of a run.
+type injector struct {
+	into fault.System // nil for none
+	// loading are the faults while rows are loaded, working those beside the load.
+	loading, working []fault.Fault
+	seed             uint64
+	progress         Progress
+	status           *Status
+	monitor          Monitor
+}
+
+func (r *run) injector() injector {
+	all, _ := r.scenario.faults() // they were parsed when the scenario was validated
+	j := injector{into: r.system.Target(), seed: r.scenario.Load.Seed, progress: r.options.Progress, status: r.options.Status, monitor: r.options.Monitor}
+	j.loading, j.working = fault.Phases(all)
+	return j
+}
+
+// beside injects faults beside the load. stop returns when all faults are healed. start is the
+// zero of the run's clock.
+func (j injector) beside(ctx context.Context, p load.Plan, file *history.Writer, start time.Time) (stop func()) {
+	if len(j.working) == 0 || j.into == nil {
 		return func() {}
 	}
-	keeper := &faultKeeper{file: file, start: start, note: r.options.Progress.Note, status: r.options.Status, monitor: r.options.Monitor}
-	plan := fault.Plan{Start: start.Add(r.scenario.Load.Warmup), Duration: measuredLength(r.scenario.Load), Seed: r.scenario.Load.Seed}
-	heal := r.inject(ctx, faults, plan, keeper, func(injections []fault.Injection) {
+	keeper := &faultKeeper{file: file, start: start, note: j.progress.Note, status: j.status, monitor: j.monitor}
+	plan := fault.Plan{Start: start.Add(p.Warmup), Duration: measuredLength(p), Seed: j.seed}
+	heal := j.inject(ctx, j.working, plan, keeper, func(injections []fault.Injection) {
 		for _, i := range injections {
 			keeper.keep(i) // with what was proven of it
 		}
 	})
 	return func() {
-		r.options.Progress.Stage("healing")
+		j.progress.Stage("healing")
 		heal()
 	}
 }
 
 // inject injects faults into the nodes. stop returns when all faults are healed and ended has
 // returned. It may be called again.
-func (r *run) inject(ctx context.Context, faults []fault.Fault, plan fault.Plan, keeper *faultKeeper, ended func([]fault.Injection)) (stop func()) {
-	there := r.system()
+func (j injector) inject(ctx context.Context, faults []fault.Fault, plan fault.Plan, keeper *faultKeeper, ended func([]fault.Injection)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		injections, err := fault.Run(ctx, there, faults, plan, keeper)
+		injections, err := fault.Run(ctx, j.into, faults, plan, keeper)
 		ended(injections)
 		if err != nil {
-			r.options.Progress.Note("faults" + keeper.while + ": " + err.Error())
+			j.progress.Note("faults" + keeper.while + ": " + err.Error())
 		}
 	}()
 	return func() {
@@ -123,25 +139,20 @@ func (k *faultKeeper) keep(i fault.Injection) {
 	_ = k.file.Mark(history.Event{At: max(int64(time.Since(k.start)), 0), Name: record.EventFault, Detail: string(text)})
 }
 
-// loadRows loads the rows, and injects the faults for the time of loading.
-func (r *run) loadRows(ctx context.Context, loaded func(done, total int64)) error {
-	all, err := r.scenario.faults()
-	if err != nil {
-		return err
-	}
-	faults, _ := fault.Phases(all)
-	if len(faults) == 0 || !r.hasNodes() {
-		return r.store.Load(ctx, loaded)
+// load loads the rows, and injects the faults for the time of loading.
+func (j injector) load(ctx context.Context, db *open.Work, loaded func(done, total int64)) (l report.Loading, err error) {
+	if len(j.loading) == 0 || j.into == nil {
+		return l, db.Load(ctx, loaded)
 	}
 	start := time.Now()
-	keeper := &faultKeeper{start: start, note: r.options.Progress.Note, phase: " of loading", while: " while loading"}
-	stop := r.inject(ctx, faults, fault.Plan{Start: start, Seed: r.scenario.Load.Seed}, keeper, func(injections []fault.Injection) {
-		r.loading.Faults = loadingFaults(faults, injections, start, time.Since(start))
+	keeper := &faultKeeper{start: start, note: j.progress.Note, phase: " of loading", while: " while loading"}
+	stop := j.inject(ctx, j.loading, fault.Plan{Start: start, Seed: j.seed}, keeper, func(injections []fault.Injection) {
+		l.Faults = loadingFaults(j.loading, injections, start, time.Since(start))
 	})
-	defer stop()
 	// All faults are healed before what must be made late is made.
-	r.loading.Again, err = r.store.LoadThrough(ctx, loaded, stop)
-	return err
+	l.Again, err = db.LoadThrough(ctx, loaded, stop)
+	stop()
+	return l, err
 }
 
 // loadingFaults returns the faults for the report, with times since the start of loading.

@@ -134,13 +134,12 @@ func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 // cluster. stop ends them. A scenario without a cluster stays as it is.
 func StartServers(ctx context.Context, s Scenario, o Options) (on Scenario, stop func() error, err error) {
 	o = o.withDefaults()
-	r := &run{scenario: s, options: o, address: s.Database}
-	stop, err = r.provide(ctx)
-	if err != nil {
+	r := &run{scenario: s, options: o}
+	if err = r.provide(ctx); err != nil {
 		return s, nil, r.interrupted(ctx, err, "the servers were being started")
 	}
 	s.Database, s.Cluster = r.address, ""
-	return s, stop, nil
+	return s, r.system.Close, nil
 }
 
 // Levels returns the isolation levels of a scenario's database, and its product. Without a

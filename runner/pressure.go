@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"net"
-	"runtime"
 	"strings"
 	"time"
 
@@ -32,27 +31,6 @@ func watchMachine(ctx context.Context, plan load.Plan, start time.Time, rounds b
 		}
 	}()
 	return func() *pressure.Usage { cancel(); return <-found }
-}
-
-func (r *run) watchMachine(ctx context.Context, start time.Time, rounds bool) (stop func()) {
-	found := watchMachine(ctx, r.scenario.Load, start, rounds, r.servers)
-	return func() {
-		if u := found(); u != nil {
-			r.result.Machine = u
-		} else if runtime.GOOS != "linux" {
-			r.note("what else worked on this machine is not known: only Linux tells")
-		}
-	}
-}
-
-func (r *run) servers() pressure.Database {
-	switch {
-	case r.cluster != nil:
-		return pressure.Database{Servers: r.cluster.Processes, Tester: r.options.Agents.processes}
-	case r.result.Database.Embedded:
-		return pressure.Database{Servers: func() []int { return nil }, Tester: r.options.Agents.processes}
-	}
-	return pressure.Connected(r.options.Agents.processes)
 }
 
 // hostPorts returns the servers of an address, each host:port; none if the address names none,

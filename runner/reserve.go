@@ -14,7 +14,6 @@ import (
 
 	"assay/history"
 	"assay/internal/quantity"
-	"assay/load"
 )
 
 // The reserve is space taken in the folder of a run, a series or a study before any work. It is
@@ -99,12 +98,11 @@ func (r *run) makeRoom() error {
 }
 
 // endUnrecorded goes on after the history could not be written. The run has no verdict.
-func (r *run) endUnrecorded(ctx context.Context, stats *load.Stats, unwritten *history.WriteError) {
+func (r *run) endUnrecorded(ctx context.Context, done *worked, unwritten *history.WriteError) {
 	giveBack(r.folder)
-	stats.Cut = true
-	r.settle(context.WithoutCancel(ctx), *stats)
-	r.unrecorded = true
-	r.inFlight = fmt.Sprintf("what was done at the end is not recorded: %v", unwritten)
-	r.options.Progress.Note(r.inFlight)
-	r.note(r.inFlight)
+	done.stats.Cut, done.unrecorded = true, unwritten
+	r.settle(context.WithoutCancel(ctx), done.stats)
+	done.inFlight = fmt.Sprintf("what was done at the end is not recorded: %v", unwritten)
+	r.options.Progress.Note(done.inFlight)
+	r.note(done.inFlight)
 }

@@ -76,26 +76,23 @@ func (s Scenario) validateBackups(faults []fault.Fault) error {
 
 func movesClock(f fault.Fault) bool { return fault.Recorded(f.Action).MovesClock }
 
+// embed lets the faults of an embedded database's run act on its backups.
 func (r *run) embed(ctx context.Context) error {
-	if len(r.scenario.Faults) == 0 || r.hasNodes() {
+	if len(r.scenario.Faults) == 0 || r.system.Target() != nil {
 		return nil
 	}
-	r.embedded = cluster.NewBackups(embeddedBacking{r.driver, r.address}, filepath.Join(r.folder, "backups"))
-	return r.scenario.refuseFaults(ctx, fault.Embedded(r.embedded))
+	r.system.Embedded = cluster.NewBackups(embeddedBacking{r.driver, r.address}, filepath.Join(r.folder, "backups"))
+	return r.refuseFaults(ctx)
 }
 
 // readRestored reads each restored database into its own folder. A failure is noted: it must
-// not lose the rest.
-func (r *run) readRestored(ctx context.Context) error {
-	backups := r.embedded
-	if r.cluster != nil {
-		backups = r.cluster.Backups()
-	}
+// not lose the rest. started is time zero of the history.
+func (r *run) readRestored(ctx context.Context, started time.Time) error {
 	var all []definition.Restored
-	for _, x := range backups.Restored() {
-		state := definition.Restored{Number: x.Restore, Backup: x.Number, Begun: int64(x.Begun.Sub(r.started)), Target: -1, Alone: x.Alone}
+	for _, x := range r.system.Backups().Restored() {
+		state := definition.Restored{Number: x.Restore, Backup: x.Number, Begun: int64(x.Begun.Sub(started)), Target: -1, Alone: x.Alone}
 		if !x.Until.IsZero() {
-			state.Target = int64(x.Until.Sub(r.started))
+			state.Target = int64(x.Until.Sub(started))
 		}
 		r.options.Progress.Stage("reading " + state.Name())
 		state.State = filepath.Join("restored-"+strconv.Itoa(x.Restore), r.scenario.definition().State)

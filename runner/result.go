@@ -63,40 +63,11 @@ func describe(r *report.Result, p store.Product, address, promise string) {
 	}
 	judge.EnterDurability(r)
 	t := p.Topology
-	d.Nodes, d.Shards, d.Replicas = known(t.Nodes), known(t.Shards), known(t.Replicas)
-	d.CPUsPerNode, d.MemoryPerNode, d.DiskPerNode = known(float64(t.CPUsPerNode)), known(t.MemoryPerNode), known(t.DiskBytesPerNode)
+	d.Nodes, d.Shards, d.Replicas = report.Known(t.Nodes), report.Known(t.Shards), report.Known(t.Replicas)
+	d.CPUsPerNode, d.MemoryPerNode, d.DiskPerNode = report.Known(float64(t.CPUsPerNode)), report.Known(t.MemoryPerNode), report.Known(t.DiskBytesPerNode)
 	if t.Nodes > 0 {
 		d.Arbiters = &t.Arbiters // 0 is a known number if the nodes are known
 	}
-}
-
-// describeNodes describes servers that assay has started. A server does not see its own limits:
-// it reports the machine's memory, if any. Nodes without limits share this machine.
-func describeNodes(d *report.Database, c *report.Cluster, here Environment) {
-	arbiters := 0
-	for _, n := range c.Nodes {
-		if n.Arbiter {
-			arbiters++
-		}
-	}
-	d.Nodes, d.Arbiters = known(len(c.Nodes)), &arbiters
-	limits := c.Nodes[0] // the same for all
-	several := len(c.Nodes) > 1
-	d.SharedCPUs, d.SharedMemory = several && limits.CPU == 0, several && limits.Memory == 0
-	if d.CPUsPerNode = known(float64(here.CPUs)); limits.CPU > 0 && limits.CPU < float64(here.CPUs) {
-		d.CPUsPerNode = &limits.CPU
-	}
-	if d.MemoryPerNode = known(int64(here.MemoryBytes)); limits.Memory > 0 && limits.Memory < int64(here.MemoryBytes) {
-		d.MemoryPerNode = &limits.Memory
-	}
-}
-
-// known returns nil for 0, which means unknown.
-func known[T int | int64 | float64](v T) *T {
-	if v == 0 {
-		return nil
-	}
-	return &v
 }
 
 func writeResult(folder string, r *report.Result) error {

@@ -10,18 +10,30 @@ import (
 	"assay/measure/servers"
 	"assay/report"
 	"assay/runner/agents"
+	"assay/runner/nodes"
 	"assay/runner/record"
 	"assay/runner/work"
 )
 
+// conductor has rounds worked one after the other.
+type conductor struct {
+	progress Progress
+	monitor  Monitor
+	servers  *nodes.Nodes // nil for none of the run's own
+}
+
+func (r *run) conductor() conductor {
+	return conductor{r.options.Progress, r.options.Monitor, r.system.Started}
+}
+
 // inRounds works the rounds one after the other. In the history, each round's clients are
 // numbered after those of the rounds before. open prepares the n-th round, from 0, and returns
 // its start; work returns its end. Either may say that the run is cut.
-func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n int, round load.Round) (start int64, cut bool, err error),
+func (c conductor) inRounds(rounds []load.Round, recorder load.Recorder, open func(n int, round load.Round) (start int64, cut bool, err error),
 	work func(round load.Round, scope measure.RoundScope) (end int64, cut bool, err error)) (began, ended int64, err error) {
 	first := 0
 	for i, round := range rounds {
-		r.options.Progress.Stage(fmt.Sprintf("round %d of %d: %s", i+1, len(rounds), round.Name))
+		c.progress.Stage(fmt.Sprintf("round %d of %d: %s", i+1, len(rounds), round.Name))
 		start, cut, err := open(i, round)
 		if err != nil || cut {
 			return began, ended, err
@@ -37,13 +49,13 @@ func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n 
 		if err != nil {
 			return began, ended, err
 		}
-		r.options.Monitor.Clients(round.Clients)
+		c.monitor.Clients(round.Clients)
 		// Only of the run's own servers, with children that they have waited for.
-		before := servers.ProcessTime(r.cluster.Processes())
+		before := servers.ProcessTime(c.servers.Processes())
 		if ended, cut, err = work(round, scope); err != nil {
 			return began, ended, err
 		}
-		scope.End, scope.ServerSeconds = ended, max(servers.ProcessTime(r.cluster.Processes())-before, 0)
+		scope.End, scope.ServerSeconds = ended, max(servers.ProcessTime(c.servers.Processes())-before, 0)
 		if err := record.MarkRound(recorder, scope); err != nil || cut {
 			return began, ended, err
 		}
@@ -55,7 +67,7 @@ func (r *run) inRounds(rounds []load.Round, recorder load.Recorder, open func(n 
 func (r *run) workRounds(ctx context.Context, rounds []load.Round, recorder load.Recorder, now func() int64) (all load.Stats, err error) {
 	var clients []load.Client
 	defer func() { work.Close(clients) }()
-	began, ended, err := r.inRounds(rounds, recorder, func(n int, round load.Round) (start int64, cut bool, err error) {
+	began, ended, err := r.conductor().inRounds(rounds, recorder, func(n int, round load.Round) (start int64, cut bool, err error) {
 		clients, err = work.RoundSessions(ctx, round, r.scenario.ConnectTimeout, r.lease)
 		switch {
 		case err != nil && ctx.Err() != nil && n > 0:

@@ -29,6 +29,7 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/runner/catalog"
+	"assay/runner/nodes"
 	"assay/runner/work"
 	"assay/store"
 	"assay/workload/definition"
@@ -130,7 +131,7 @@ func (s Scenario) Validate() error {
 	if s.ConnectTimeout <= 0 {
 		return &store.OptionError{Option: "--connect-timeout", Value: s.ConnectTimeout.String(), Want: "more than 0, such as 10s"}
 	}
-	if s.Database != "" && s.Cluster != "" && !IsManifest(s.Cluster) {
+	if s.Database != "" && s.Cluster != "" && !nodes.IsManifest(s.Cluster) {
 		return &store.OptionError{Option: "--cluster", Value: s.Cluster,
 			Want: "without --db: one names a database that runs, the other starts one"}
 	}
@@ -204,12 +205,24 @@ func (s Scenario) validateCluster() error {
 	return errors.Join(fault.CheckSchedule(loading, 0), fault.CheckSchedule(measured, measuredLength(s.Load)))
 }
 
+// hosts reads the machines of --nodes; nil for none.
+func (s Scenario) hosts() (*fault.Hosts, error) {
+	if s.Nodes == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(s.Nodes)
+	if err != nil {
+		return nil, &ScenarioError{Path: s.Nodes, Err: fmt.Errorf("it is the file of --nodes: %w", err)}
+	}
+	return fault.ParseHosts(s.Nodes, text)
+}
+
 // validateNodes checks where the nodes come from, and whether faults have nodes.
 func (s Scenario) validateNodes(faults []fault.Fault) error {
 	refuse := func(option, value, want string) error {
 		return &store.OptionError{Option: option, Value: value, Want: want}
 	}
-	switch manifest := IsManifest(s.Cluster); {
+	switch manifest := nodes.IsManifest(s.Cluster); {
 	case s.Nodes != "" && (s.Database == "" || s.Cluster != "" || s.Kubernetes != ""):
 		return refuse("--nodes", s.Nodes, "with --db, the address of the database whose nodes these are, and without --cluster and --kubernetes")
 	case s.Nodes != "":

@@ -10,7 +10,7 @@ import (
 	"assay/measure/pressure"
 	"assay/measure/servers"
 	"assay/report"
-	"assay/store"
+	"assay/runner/nodes"
 )
 
 // FileServers is the file in a run's folder with the observations of the servers.
@@ -18,40 +18,67 @@ const FileServers = "servers.jsonl"
 
 const testerName = "assay"
 
-// watchServers observes the servers from start on. Failures leave gaps or notes, and never
-// affect the run.
-func (r *run) watchServers(ctx context.Context, start time.Time) (stop func()) {
-	if r.scenario.NoServerStats {
-		return func() {}
+// watch observes this machine and the servers from start on. Failures leave gaps or notes, and
+// never affect the run.
+func (r *run) watch(ctx context.Context, start time.Time, rounds bool) (stop func()) {
+	who := participants{started: r.system.Started, embedded: r.result.Database.Embedded, address: r.address, testers: r.options.Agents.processes}
+	machine := watchMachine(ctx, r.scenario.Load, start, rounds, who.database)
+	ending := func() error { return nil }
+	if !r.scenario.NoServerStats {
+		of := servers.Sources{}
+		of.Nodes, of.NoNodes = who.sources()
+		of.Account, of.NoAccount = r.account(ctx)
+		ending = servers.Watch(ctx, filepath.Join(r.folder, FileServers), start, of)
 	}
-	of := servers.Sources{}
-	of.Nodes, of.NoNodes = r.serverSources()
-	of.Account, of.NoAccount = r.driver.OpenStatistics(ctx, r.scenario.Workload,
-		store.Target{Address: r.address, ConnectTimeout: r.scenario.ConnectTimeout})
-	ending := servers.Watch(ctx, filepath.Join(r.folder, FileServers), start, of)
 	return func() {
 		if err := ending(); err != nil {
 			r.note(err.Error())
 		}
+		r.options.Monitor.Clients(0)
+		r.options.Monitor.Phase(PhaseSettling)
+		if u := machine(); u != nil {
+			r.result.Machine = u
+		} else if runtime.GOOS != "linux" {
+			r.note("what else worked on this machine is not known: only Linux tells")
+		}
 	}
 }
 
-// serverSources are assay itself and either the nodes of the run's cluster, or the servers of
+// participants are the processes on this machine that take part in a run.
+type participants struct {
+	started  *nodes.Nodes // nil for none of the run's own
+	embedded bool
+	address  string
+	// testers are assay's processes beside this one.
+	testers func() []int
+}
+
+func (p participants) database() pressure.Database {
+	switch {
+	case p.started != nil:
+		return pressure.Database{Servers: p.started.Processes, Tester: p.testers}
+	case p.embedded:
+		return pressure.Database{Servers: func() []int { return nil }, Tester: p.testers}
+	}
+	return pressure.Connected(p.testers)
+}
+
+// sources are assay itself and either the nodes of the run's cluster, or the servers of
 // the address on this machine. why says why a server is missing.
-func (r *run) serverSources() (sources func() []servers.Source, why string) {
-	tester := func() []int { return append(r.options.Agents.processes(), os.Getpid()) }
+func (p participants) sources() (sources func() []servers.Source, why string) {
+	tester := func() []int { return append(p.testers(), os.Getpid()) }
 	cpus := float64(runtime.NumCPU())
 	own := servers.Source{Node: servers.Node{Name: testerName, CPUs: float64(runtime.GOMAXPROCS(0)), Shared: true, Tester: true},
 		Look: func() (servers.Usage, bool) { return servers.Look(tester(), false) }}
-	if r.cluster != nil {
-		others := r.cluster.Sources()
+	if p.started != nil {
+		others := p.started.Sources()
 		return func() []servers.Source { return append([]servers.Source{own}, others()...) }, ""
 	}
-	if r.result.Database.Embedded {
+	if p.embedded {
 		return func() []servers.Source { return []servers.Source{own} }, "the database runs inside assay"
 	}
 	all := []servers.Source{own}
-	addresses := hostPorts(r.address)
+	addresses := hostPorts(p.address)
 	if len(addresses) == 0 {
 		why = "the address names no host and port"
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"assay/measure/servers"
-	"assay/report"
 )
 
 // TestServersOfAnEmbeddedDatabase: assay itself is measured, and the result says why alone. A
@@ -50,8 +49,7 @@ func TestServersOfThisMachine(t *testing.T) {
 		"postgres://u:hunter2@192.0.2.1/d": "192.0.2.1:5432 is not an address of this machine",
 		"postgres://127.0.0.1:1/d":         "who listens on 127.0.0.1:1 cannot be seen", "postgres:///d?host=/run": "names no host",
 	} {
-		r := &run{address: address, result: &report.Result{}}
-		sources, got := r.serverSources()
+		sources, got := participants{address: address, testers: func() []int { return nil }}.sources()
 		if !strings.Contains(got, why) || strings.Contains(got, "hunter2") || len(sources()) != 1 {
 			t.Errorf("%s: %q, %d sources", address, got, len(sources()))
 		}

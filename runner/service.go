@@ -54,3 +54,10 @@ func (r *run) serve(ctx context.Context) error {
 	r.options.Progress.Note("through a web service in front of " + behind + ", at " + r.address)
 	return nil
 }
+
+func (r *run) closeService() error {
+	if r.endService == nil {
+		return nil
+	}
+	return r.endService()
+}

@@ -14,56 +14,50 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"assay/fault"
-	"assay/load"
 	"assay/measure"
 	"assay/report"
 	"assay/runner/figures"
 	"assay/runner/judge"
 	"assay/runner/lease"
+	"assay/runner/nodes"
 	"assay/runner/open"
 	"assay/runner/readback"
 	"assay/store"
 	"assay/workload/definition"
 )
 
-func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) {
-	unread, err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, r.live.Snapshot().Outcomes.Committed, r.options.Progress)
+// summarize reads the database back, judges the run and writes its result.
+func (r *run) summarize(ctx context.Context, done worked) (Outcome, error) {
+	unread, err := readBack(ctx, r.store, r.folder, r.scenario, r.lease, done.live.Outcomes.Committed, r.options.Progress)
 	if lost := r.lease.IsLost(); lost != nil {
 		return Outcome{}, r.overtaken(lost)
 	}
 	if err == nil {
 		r.result.RunNotes = append(r.result.RunNotes, r.lease.Notes()...)
-		r.examine(ctx, stats)
+		r.examine(ctx, done)
 		size := sizeOf(r.lease.Reading(ctx), r.scenario, r.store, r.result)
-		err = errors.Join(readback.Record{Run: r.result.Run, InFlight: r.inFlight, Unread: unread, Size: size}.Write(r.folder), r.readRestored(ctx))
+		err = errors.Join(readback.Record{Run: r.result.Run, InFlight: done.inFlight, Unread: unread, Size: size}.Write(r.folder), r.readRestored(ctx, done.started))
 	}
 	giveBack(r.folder)
 	if err != nil {
 		// The measurement stands, but the verdict is unknown.
-		r.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
-		r.options.Progress.Note(r.inFlight)
-		r.note(r.inFlight)
+		done.inFlight = fmt.Sprintf("%s: %v", noteNotRead, err)
+		r.options.Progress.Note(done.inFlight)
+		r.note(done.inFlight)
 		sizeOf(ctx, r.scenario, r.store, r.result)
 	}
-	gone := r.gone(err)
+	gone := instead(r.system.Started, err)
 	if gone != "" {
-		if err := (readback.Record{Run: r.result.Run, InFlight: r.inFlight, Gone: gone}).Write(r.folder); err != nil {
+		if err := (readback.Record{Run: r.result.Run, InFlight: done.inFlight, Gone: gone}).Write(r.folder); err != nil {
 			return Outcome{}, err
 		}
 	}
-	live := r.live.Snapshot()
-	enterClient(r.result, stats, live)
-	switch {
-	case r.group != nil: // live figures may miss operations or have them twice
-		r.result.Client.Counted = r.agentsCounted
-	case r.unrecorded:
-		r.result.Client.Counted = nil // they exceed the history
-	}
+	enterClient(r.result, done)
 	r.result.Ended = time.Now().UTC()
 	r.keep(ctx)
 	r.options.Monitor.Phase(PhaseChecking)
 	r.options.Progress.Stage("checking every operation")
-	times, err := judgeRun(ctx, r.folder, r.scenario, r.result, r.inFlight, gone, figures.History{Cut: stats.Cut, Unrecorded: r.unrecorded})
+	times, err := judgeRun(ctx, r.folder, r.scenario, r.result, done.inFlight, gone, figures.History{Cut: done.stats.Cut, Unrecorded: done.unrecorded != nil})
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -75,20 +69,20 @@ func (r *run) summarize(ctx context.Context, stats load.Stats) (Outcome, error) 
 	return out, err
 }
 
-// gone says what is there instead of the run's data, if err says that nothing is left of it on
+// instead says what is there instead of the run's data, if err says that nothing is left of it on
 // servers that the run started. The lease shows that no other run made a schema there. It is
 // empty if that is unknown.
-func (r *run) gone(err error) string {
-	if err == nil || r.cluster == nil {
+func instead(started *nodes.Nodes, err error) string {
+	if err == nil || started == nil {
 		return ""
 	}
-	return cmp.Or(readback.Instead(err), r.cluster.EndedForGood)
+	return cmp.Or(readback.Instead(err), started.EndedForGood)
 }
 
 // examine has the workload examine the database, unless the run was cut. After a failure, which
 // is noted, the checks that need it are unknown.
-func (r *run) examine(ctx context.Context, stats load.Stats) {
-	if stats.Cut || r.inFlight != "" {
+func (r *run) examine(ctx context.Context, done worked) {
+	if done.stats.Cut || done.inFlight != "" {
 		return
 	}
 	if err := r.store.Examine(ctx, r.folder); err != nil {
@@ -221,9 +215,9 @@ func enterFigures(folder string, s Scenario, r *report.Result, h figures.History
 	return measured, err
 }
 
-func enterClient(r *report.Result, stats load.Stats, live measure.Snapshot) {
-	r.Client.Hung = stats.Hung
-	r.Client.Counted = &report.Counted{Outcomes: live.Outcomes, Attempts: live.Attempts}
+func enterClient(r *report.Result, done worked) {
+	stats := done.stats
+	r.Client.Hung, r.Client.Counted = stats.Hung, done.counted
 	r.Client.CPUShare, r.Client.CPUs = stats.Self.CPUShare, stats.Self.CPUs
 	r.Client.SchedulerP99 = stats.Self.SchedulerP99.Seconds() * 1000
 	r.Client.Runnable = stats.Self.Runnable

@@ -11,6 +11,7 @@ import (
 
 	"assay/load"
 	"assay/runner"
+	"assay/runner/nodes"
 	"assay/runner/series"
 	"assay/store"
 )
@@ -143,7 +144,7 @@ func (f *runFlags) targets(cmd *cobra.Command, base runner.Scenario) ([]series.A
 	for _, spec := range f.clusters {
 		clusters.Choices = append(clusters.Choices, series.Choice{Text: spec, Apply: func(s *runner.Scenario) {
 			s.Cluster = spec
-			if !runner.IsManifest(spec) {
+			if !nodes.IsManifest(spec) {
 				s.Database = ""
 			}
 		}})

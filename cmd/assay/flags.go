@@ -17,6 +17,7 @@ import (
 	"assay/report"
 	"assay/runner"
 	"assay/runner/catalog"
+	"assay/runner/nodes"
 	"assay/runner/series"
 	"assay/store"
 	"assay/workload/definition"
@@ -162,9 +163,9 @@ func addFlag(flags *pflag.FlagSet, f definition.Flag) {
 // provided reports whether all clusters are Kubernetes manifests, whose address the user gives.
 func (f *runFlags) provided(s runner.Scenario) bool {
 	if len(f.clusters) == 0 {
-		return runner.IsManifest(s.Cluster)
+		return nodes.IsManifest(s.Cluster)
 	}
-	return !slices.ContainsFunc(f.clusters, func(c string) bool { return !runner.IsManifest(c) })
+	return !slices.ContainsFunc(f.clusters, func(c string) bool { return !nodes.IsManifest(c) })
 }
 
 // resolve turns the flags into the plan of a series, usually of one run. A value of --scenario

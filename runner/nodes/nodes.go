@@ -25,6 +25,7 @@ import (
 	"assay/measure/servers"
 	"assay/report"
 	"assay/runner/record"
+	"assay/store"
 )
 
 // Nodes are servers. Nil stands for a run without servers of its own, and does nothing.
@@ -198,6 +199,21 @@ func (n *Nodes) Loaded(ctx context.Context) {
 	if n != nil {
 		n.led, n.EndedForGood = n.leaders(ctx), ""
 	}
+}
+
+// Failover are the settings of who leads the nodes, if another program does, on which it depends what
+// a failover or a primary alone may lose.
+func (n *Nodes) Failover() (all []store.Setting) {
+	if n == nil || n.LedBy() == "" {
+		return nil
+	}
+	all = append(all, store.Setting{Name: store.SettingLedBy, Value: n.LedBy()})
+	for _, bound := range []string{"maximum_lag_on_failover", "ttl", "synchronous_mode"} {
+		if asked := n.Spec().Options[bound]; asked != "" {
+			all = append(all, store.Setting{Name: bound, Value: asked})
+		}
+	}
+	return all
 }
 
 // Announce has what the nodes do by themselves marked until stop is called.

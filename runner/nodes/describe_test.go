@@ -1,4 +1,4 @@
-package runner
+package nodes
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // limits share the machine: three on four processors do not have twelve.
 func TestNodesUnderLimits(t *testing.T) {
 	told := int64(64 << 30)
-	here := Environment{CPUs: 4, MemoryBytes: 8 << 30}
+
 	limited := report.ClusterNode{Memory: 512 << 20, CPU: 0.5}
 	for name, test := range map[string]struct {
 		nodes                    []report.ClusterNode
@@ -28,7 +28,7 @@ func TestNodesUnderLimits(t *testing.T) {
 		if name == "limited" {
 			arbiters = 1
 		}
-		describeNodes(&d, &report.Cluster{Nodes: test.nodes}, here)
+		describeNodes(&d, &report.Cluster{Nodes: test.nodes}, 4, 8<<30)
 		if *d.Nodes != len(test.nodes) || *d.Arbiters != arbiters || *d.CPUsPerNode != test.processor || *d.MemoryPerNode != test.memory ||
 			d.SharedCPUs != test.sharesCPUs || d.SharedMemory != test.sharesMemory {
 			t.Errorf("%s: %d nodes, %d arbiters, %v processors, %d bytes, %+v", name, *d.Nodes, *d.Arbiters, *d.CPUsPerNode, *d.MemoryPerNode, d)
