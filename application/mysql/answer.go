@@ -70,6 +70,11 @@ func (t *talk) take(b []byte, length int, r *wire.Request) bool {
 	if !t.ready.Load() {
 		return t.takeLogin(b, r)
 	}
+	if r != nil && streams(r.Command) { // which is not of this connection
+		over := b[0] == errorPacket || b[0] == eofPacket && length < 9
+		t.follows.Store(!over)
+		return over
+	}
 	a := &t.reading
 	if b[0] == errorPacket && len(b) >= 3 && binary.LittleEndian.Uint16(b[1:]) == codeProgress {
 		return false
@@ -142,7 +147,10 @@ func (t *talk) takeLogin(b []byte, r *wire.Request) bool {
 			if t.server.TLS != nil || !bytes.Contains(b, []byte("sha256_password")) {
 				low |= capTLS
 			}
-			t.server.maria.Store(bytes.Contains(b[:at], []byte("MariaDB")))
+			version, maria := versionOf(string(b[1:bytes.IndexByte(b, 0)]))
+			t.version.Store(int64(version))
+			t.maria.Store(maria)
+			t.server.maria.Store(maria)
 			t.scrambled(scramble)
 			high := binary.LittleEndian.Uint16(b[at+5:]) &^ (capZstd >> 16)
 			binary.LittleEndian.PutUint16(b[at:], low)
@@ -301,7 +309,9 @@ func (t *talk) ended(b []byte, r *wire.Request) bool {
 	t.stands(status)
 	if s := r.Answering(); s != nil {
 		s.Tag = strconv.FormatUint(changed, 10)
-		s.Closed = status&statusWithin == 0
+		if s.Closed = status&statusWithin == 0; s.Closed && s.Implicit {
+			s.Before = wire.Committed
+		}
 		if s.Kind == wire.Other && writes(s.Shape) {
 			s.Writes, s.Rows = true, int64(changed)
 			if t.reading.part == rows { // which it returns
@@ -330,7 +340,10 @@ func (t *talk) failed(b []byte, r *wire.Request) {
 	t.forget(r)
 	code, s := binary.LittleEndian.Uint16(b[1:]), r.Answering()
 	commit := s != nil && s.Kind == wire.Commit
-	if code == codeDeadlock || commit {
+	if s != nil {
+		s.Before = before(s, code)
+	}
+	if code == codeDeadlock || commit || s != nil && s.Before != "" {
 		t.state.Store(uint32(wire.Idle))
 	}
 	if s != nil {

@@ -212,3 +212,66 @@ func TestAnotherUser(t *testing.T) {
 		}
 	}
 }
+
+// TestLongParameters are sent before the execution, in pieces, and not in it: the others are read as they
+// are, and what begins alike is not the same.
+func TestLongParameters(t *testing.T) {
+	to := within(0)
+	all, _ := asks(t, to, prepares("INSERT INTO doc VALUES (?, ?, ?)"))
+	answers(t, to, all[0], hasPrepared(1, 3))
+	piece := func(id byte, text string) []byte {
+		return packet(0, append([]byte{comLongData, id, 0, 0, 0, 1, 0}, text...))
+	}
+	execute := func() []byte {
+		content := append(binary.LittleEndian.AppendUint32([]byte{comExecute}, 1), 0, 1, 0, 0, 0, 0, 1)
+		return packet(0, append(append(content, 1, 0, 252, 0, 1, 0), 7, 9))
+	}
+	values := func(sent ...[]byte) string {
+		t.Helper()
+		all, _ := asks(t, to, slices.Concat(append(sent, execute())...))
+		last := all[len(all)-1]
+		if answers(t, to, last, packet(1, []byte{0, 1, 0, 1, 0, 0, 0})); last.Statements[0].Rows != 1 {
+			t.Errorf("%+v", last.Statements[0])
+		}
+		return strings.Join(last.Statements[0].Values, "|")
+	}
+	expect := func(got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("the parameters are %q, want %q", got, want)
+		}
+	}
+	expect(values(piece(1, "one, "), piece(2, "of no statement"), piece(1, "two")), "7|one, two|9")
+	expect(values(piece(1, "")), "7||9")
+	expect(values(piece(1, "given up"), packet(0, []byte{comResetStmt, 1, 0, 0, 0}), piece(1, "x")), "7|x|9")
+	same := strings.Repeat("a", 100_000)
+	one, two := values(piece(1, same), piece(1, "b")), values(piece(1, same), piece(1, "c"))
+	if one == two || one != values(piece(1, same), piece(1, "b")) || !strings.HasSuffix(strings.Split(one, "|")[1], "...") {
+		t.Errorf("%q and %q", one, two)
+	}
+}
+
+// TestStreamOfTheLog has no end that an event's bytes could be taken for, and what the application says
+// meanwhile is no request.
+func TestStreamOfTheLog(t *testing.T) {
+	to := within(0)
+	all, _ := asks(t, to, packet(0, []byte{comBinlogDump, 4, 0, 0, 0, 0, 0, 7, 0, 0, 0}))
+	dump := all[0]
+	event := append([]byte{0, 0, 0, 0}, bytes.Repeat([]byte{0xfe}, 40)...)
+	if !dump.Quiet || answers(t, to, dump, packet(1, event), packet(2, event)) || to.State() != wire.Within {
+		t.Errorf("quiet %v, state %d", dump.Quiet, to.State())
+	}
+	if said, _ := asks(t, to, packet(0, []byte("\xefread so far"))); len(said) > 0 {
+		t.Errorf("it is %d requests", len(said))
+	}
+	if !answers(t, to, dump, packet(3, event), packet(4, []byte{eofPacket, 0, 0, 2, 0})) {
+		t.Error("the end does not end it")
+	}
+	if all, _ = asks(t, to, query("COMMIT")); len(all) != 1 {
+		t.Error("nothing comes behind it")
+	}
+	all, _ = asks(t, to, packet(0, []byte{comBinlogGTID, 0, 0}))
+	if !answers(t, to, all[0], packet(1, []byte("\xff\xd4\x04#HY000no log"))) || to.follows.Load() {
+		t.Error("an error does not end it")
+	}
+}

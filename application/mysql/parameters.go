@@ -28,6 +28,10 @@ func (p *prepared) values(b []byte, named bool) (all []string) {
 		p.types, rest = types(rest, count, named)
 	}
 	for i := 0; i < min(p.parameters, count, len(p.types), maxBindDisplay); i++ {
+		if sent := p.long[uint16(i)]; sent != nil {
+			all = append(all, sent.String())
+			continue
+		}
 		if null[i/8]>>(i%8)&1 == 1 {
 			all = append(all, "NULL")
 			continue
@@ -88,11 +92,7 @@ func placeholders(text string) (n int) {
 		case c == '?':
 			n++
 		case c == '\'' || c == '"' || c == '`':
-			for i++; i < len(text) && text[i] != c; i++ { // a doubled quote is two texts
-				if text[i] == '\\' && c != '`' {
-					i++
-				}
-			}
+			i += quoted(rest) - 1
 		case c == '#' || strings.HasPrefix(rest, "-- "):
 			i += upTo(rest, "\n")
 		case strings.HasPrefix(rest, "/*"):

@@ -31,6 +31,11 @@ type talk struct {
 	// infile is true while a file's data is sent, and goesOn if the last packet goes on with the next.
 	infile atomic.Bool
 	goesOn bool
+	// follows is true while the server sends its log, and the application says how far it has read.
+	follows atomic.Bool
+	// version is the server's, as executable comments have it, and maria is true of MariaDB.
+	version atomic.Int64
+	maria   atomic.Bool
 
 	mu       sync.Mutex
 	prepared map[uint32]*prepared
@@ -46,6 +51,8 @@ type prepared struct {
 	statement  *wire.Statement
 	parameters int
 	types      []byte // one for each parameter
+	// long are the parameters that were sent before the next execution, by their numbers.
+	long map[uint16]*long
 }
 
 // The capabilities that change how bytes read, and those that nobody here uses.
@@ -66,9 +73,15 @@ const (
 	comFieldList   = 0x04
 	comStatistics  = 0x09
 	comChangeUser  = 0x11
+	comBinlogDump  = 0x12
+	comTableDump   = 0x13
+	comBinlogGTID  = 0x1e
+	comClone       = 0x20
+	comGroupStream = 0x21
 	comPrepare     = 0x16
 	comExecute     = 0x17
 	comLongData    = 0x18
+	comResetStmt   = 0x1a
 	comFetch       = 0x1c
 	comCloseStmt   = 0x19
 	comBulk        = 0xfa
@@ -112,6 +125,8 @@ func (t *talk) Request(b []byte, full bool) (int, *wire.Request) {
 		b[3] -= byte(t.shift.Load())
 	}
 	switch {
+	case t.follows.Load():
+		return n, nil
 	case t.infile.Load(): // whose packets are more than there are numbers of packets
 		t.infile.Store(n > headerSize || goesOn) // an empty one ends it
 		return n, nil
@@ -131,7 +146,7 @@ func (t *talk) Request(b []byte, full bool) (int, *wire.Request) {
 	case loggingIn || b[3] != 0: // a login
 		return n, nil
 	}
-	return n, t.command(whole)
+	return n, t.command(whole, n-headerSize)
 }
 
 func size(b []byte) int { return headerSize + (int(b[0]) | int(b[1])<<8 | int(b[2])<<16) }
@@ -165,19 +180,31 @@ func (t *talk) password(ctx context.Context, sequence byte, sent []byte) ([]byte
 	return packet(sequence, hidden), err
 }
 
-// command is a request; nil of one that the server does not answer.
-func (t *talk) command(b []byte) *wire.Request {
+// command is a request of so many bytes; nil of one that the server does not answer.
+func (t *talk) command(b []byte, size int) *wire.Request {
 	r := &wire.Request{Command: b[0]}
+	if streams(b[0]) {
+		t.follows.Store(true)
+		r.Quiet = true // the server sends what others do, for as long as it likes
+		return r
+	}
 	switch b[0] {
-	case comQuit, comCloseStmt, comLongData:
-		if b[0] == comCloseStmt && len(b) >= 5 {
+	case comQuit:
+		return nil
+	case comLongData:
+		t.keepLong(b, size)
+		return nil
+	case comCloseStmt:
+		if len(b) >= 5 {
 			t.mu.Lock()
 			delete(t.prepared, binary.LittleEndian.Uint32(b[1:]))
 			t.mu.Unlock()
 		}
 		return nil
+	case comResetStmt:
+		t.forgets(b)
 	case comQuery:
-		r.Statements = wire.EscapedStatements(t.text(b[1:]))
+		r.Statements = t.statements(t.text(b[1:]))
 	case comPrepare:
 		t.prepare(string(b[1:]), r)
 	case comExecute, comBulk:
@@ -186,6 +213,16 @@ func (t *talk) command(b []byte) *wire.Request {
 		t.ready.Store(false)
 	}
 	return r
+}
+
+// streams is true of commands behind which the connection is no more than a stream of the server's: its
+// log, or its data.
+func streams(command byte) bool {
+	switch command {
+	case comBinlogDump, comBinlogGTID, comTableDump, comClone, comGroupStream:
+		return true
+	}
+	return false
 }
 
 // preparing begins the shape of a statement that is not executed yet.
@@ -199,9 +236,18 @@ func (t *talk) text(b []byte) string {
 	return behindAttributes(b)
 }
 
+// statements takes a text apart.
+func (t *talk) statements(text string) []*wire.Statement {
+	all := wire.EscapedStatements(opened(text, int(t.version.Load()), t.maria.Load()))
+	for _, s := range all {
+		s.Implicit = commitsFirst(s.Shape)
+	}
+	return all
+}
+
 // prepare keeps a statement that the server is asked to.
 func (t *talk) prepare(text string, r *wire.Request) {
-	all := wire.EscapedStatements(text)
+	all := t.statements(text)
 	if len(all) == 0 {
 		return
 	}
@@ -209,7 +255,7 @@ func (t *talk) prepare(text string, r *wire.Request) {
 	r.Statements = []*wire.Statement{{Shape: preparing + s.Shape, Values: s.Values, Kind: wire.Prepare}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last = &prepared{statement: s, parameters: placeholders(text)}
+	t.last = &prepared{statement: s, parameters: placeholders(opened(text, int(t.version.Load()), t.maria.Load()))}
 	if t.asked == nil {
 		t.asked = map[*wire.Request]*prepared{}
 	}
@@ -223,21 +269,18 @@ func (t *talk) execute(b []byte) *wire.Statement {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	id := binary.LittleEndian.Uint32(b[1:])
-	of := t.prepared[id]
-	if id == lastPrepared {
-		of = t.last
-	}
+	of := t.known(binary.LittleEndian.Uint32(b[1:]))
 	if of == nil {
 		return s
 	}
-	s.Shape, s.Kind = of.statement.Shape, of.statement.Kind
+	s.Shape, s.Kind, s.Implicit = of.statement.Shape, of.statement.Kind, of.statement.Implicit
 	s.Values = append([]string(nil), of.statement.Values...)
 	if b[0] == comBulk {
 		s.Values = append(s.Values, wire.Shortened(fmt.Sprintf("%x", b[5:])))
 	} else if of.parameters > 0 {
 		s.Values = append(s.Values, of.values(b[10:], t.capabilities.Load()&capAttributes != 0)...)
 	}
+	of.long = nil // which the server forgets, too
 	return s
 }
 

@@ -2,14 +2,22 @@ package mysql
 
 import (
 	"database/sql"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	library "github.com/go-sql-driver/mysql"
 
+	"assay/application/wire"
 	"assay/application/wire/wiretest"
 	"assay/cluster/mariadb"
+	cluster "assay/cluster/mysql"
 	"assay/internal/expect"
 )
 
@@ -72,5 +80,132 @@ func TestTransactionsAsTheServerEndsThem(t *testing.T) {
 			t.Logf("%s %v", x.Outcome, x.Shapes())
 		}
 		t.Errorf("there are %v, and %v were committed", there, committed)
+	}
+}
+
+// TestImplicitCommits have committed what was open before them, failed or not, where the server says so.
+func TestImplicitCommits(t *testing.T) {
+	t.Parallel()
+	server, err := mariadb.Start(t.Context(), mariadb.Options{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	implicitCommits(t, server.Address(), "START SLAVE")
+}
+
+// TestOnMySQLImplicitCommits is that on MySQL; `make mysql` runs it.
+func TestOnMySQLImplicitCommits(t *testing.T) {
+	server, err := cluster.Start(t.Context(), cluster.Options{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	implicitCommits(t, server.Address(), "START REPLICA")
+}
+
+func implicitCommits(t *testing.T, address, replica string) {
+	t.Helper()
+	product, err := New(address)
+	expect.NoError(t, err)
+	proxy := wiretest.Listen(t, product)
+	c := library.NewConfig()
+	c.Net, c.Addr, c.User, c.Passwd, c.MultiStatements, c.MaxAllowedPacket = "tcp", proxy.Address(), product.User, product.Password, true, 400
+	connector, err := library.NewConnector(c)
+	expect.NoError(t, err)
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	do := func(text string, values ...any) { _, _ = db.Exec(text, values...) } // some are to fail
+	_, err = db.Exec("CREATE DATABASE shop; CREATE TABLE shop.a (n VARCHAR(50) PRIMARY KEY, body TEXT)")
+	expect.NoError(t, err)
+	for i, text := range []string{
+		"CREATE TABLE shop.a (n INT)", "CREATE TABLE shop.b (n INT)", "ALTER TABLE shop.nowhere ADD n INT", "DROP TABLE shop.nowhere", "CREATE USER root@localhost", "GRANT SELECT ON shop.a TO nobody",
+		"CREATE TABLE b (n INT)", "CREATE TABEL x", "CREATE TABLE shop.c (n INT) CHARSET nothing", "CREATE TEMPORARY TABLE shop.d (n INT)", "DROP TEMPORARY TABLE shop.nowhere",
+		"SET autocommit = 1", "UNLOCK TABLES", "ANALYZE TABLE shop.a", "FLUSH STATUS", "/*!40000 ALTER TABLE shop.a DISABLE KEYS */", "/*!999999 DROP TABLE shop.a */", replica,
+		"CREATE TABLE shop.c (n INT) ENGINE = nothing",
+	} {
+		do("BEGIN")
+		do("INSERT INTO shop.a (n) VALUES (?)", i)
+		do(text)
+		do("ROLLBACK")
+		do("BEGIN; INSERT INTO shop.a (n) VALUES ('text " + fmt.Sprint(i) + "'); " + text)
+		do("ROLLBACK")
+	}
+	// A long value comes before the statement that has it.
+	do("INSERT INTO shop.a (body, n) VALUES (?, ?)", strings.Repeat("x", 180), "with a long one")
+	there := column(t, db, "SELECT n FROM shop.a")
+	expect.NoError(t, db.Close(), proxy.Quiet(t.Context()), proxy.Recorder().Problem())
+	all, _ := proxy.Recorder().Transactions()
+	known := map[string]wire.Outcome{}
+	for _, x := range all {
+		for _, s := range x.Statements {
+			if s.Writes && s.Rows > 0 && s.Error == "" {
+				known[strings.Trim(s.Values[len(s.Values)-1], "'")] = x.Outcome
+				if len(s.Values) == 2 && s.Values[0] != strings.Repeat("x", 180) {
+					t.Errorf("the long value is %q", s.Values[0])
+				}
+			}
+		}
+	}
+	unsure := 0
+	for n, outcome := range known {
+		if is := slices.Contains(there, n); outcome == wire.Unknown {
+			unsure++
+		} else if is != (outcome == wire.Committed) {
+			t.Errorf("%s: %s, and there is %v", n, outcome, is)
+		}
+	}
+	if len(known) != 2*19+1 || unsure > 4 || len(there) < 15 {
+		t.Errorf("%d are known, %d not surely, and %d are there", len(known), unsure, len(there))
+	}
+}
+
+func column(t *testing.T, db *sql.DB, text string) (all []string) {
+	t.Helper()
+	rows, err := db.Query(text)
+	expect.NoError(t, err)
+	for rows.Next() {
+		var one string
+		expect.NoError(t, rows.Scan(&one))
+		all = append(all, one)
+	}
+	expect.NoError(t, rows.Err(), rows.Close())
+	return all
+}
+
+// TestReadingTheLog passes, and is no transaction; neither is what a replica is started by.
+func TestReadingTheLog(t *testing.T) {
+	t.Parallel()
+	server, err := mariadb.Start(t.Context(), mariadb.Options{Settings: []string{"log-bin=log", "binlog-format=ROW"}})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	u, err := url.Parse(server.Address())
+	expect.NoError(t, err)
+	recorder, passed := wiretest.Between(t, u.Host, func(address string) wire.Protocol {
+		u.Host = address
+		product, err := New(u.String())
+		expect.NoError(t, err)
+		return product
+	}, 200, func(address string, p wire.Protocol) {
+		s := p.(*Server)
+		host, port, err := net.SplitHostPort(address)
+		expect.NoError(t, err)
+		client := func(program string, args ...string) string {
+			cmd := exec.Command(program, append([]string{"--skip-ssl", "-h", host, "-P", port, "-u", s.User}, args...)...)
+			cmd.Env = append(os.Environ(), "MYSQL_PWD="+s.Password)
+			said, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: %v\n%s", program, err, said)
+			}
+			return string(said)
+		}
+		client("mariadb", "-e", "CREATE DATABASE shop; CREATE TABLE shop.sale (n INT, of LONGTEXT); INSERT INTO shop.sale VALUES (1, repeat('x', 200000)); INSERT INTO shop.sale VALUES (2, 'last')")
+		file, _, _ := strings.Cut(client("mariadb", "-NBe", "SHOW MASTER STATUS"), "\t")
+		expect.Text(t, "the log", client("mariadb-binlog", "--read-from-remote-server", "--verbose", file), "CREATE TABLE shop.sale", "'last'")
+	})
+	all, _ := recorder.Transactions()
+	for _, x := range all {
+		if x.Outcome != wire.Committed {
+			t.Errorf("%+v", x)
+		}
+	}
+	if passed < 200_000 {
+		t.Errorf("%d bytes passed", passed)
 	}
 }

@@ -7,13 +7,15 @@ import (
 
 // parts are a request's statements, taken apart where transactions end within it: behind COMMIT and
 // ROLLBACK, behind a statement after which the server said that nothing was open, and before a BEGIN
-// that commits. rest is what is left, nil of nothing; open says whether a transaction is open behind
+// or another statement that commits. rest is what is left, nil of nothing; open says whether a transaction is open behind
 // all, so that the last statement has ended another.
 func (r *Request) parts(open, beginCommits bool) (ended []*Request, rest *Request) {
 	from := 0
 	for i, s := range r.Statements {
-		if i > from && beginCommits && s.begun() {
-			ended, from = append(ended, r.part(from, i)), i
+		if i > from && s.parts(beginCommits) {
+			part := r.part(from, i)
+			part.before = s.Before
+			ended, from = append(ended, part), i
 		}
 		if s.ends() && (open || i < len(r.Statements)-1) {
 			ended, from = append(ended, r.part(from, i+1)), i+1
@@ -32,8 +34,16 @@ func (r *Request) part(from, to int) *Request {
 	return &part
 }
 
-// begun reports whether the server has begun a transaction by it.
-func (s *Statement) begun() bool { return s.Kind == Begin && s.Tag != "" && s.Error == "" }
+// parts reports whether the server has ended what was open before it, and not what it does itself.
+func (s *Statement) parts(beginCommits bool) bool {
+	return s.Before != "" || beginCommits && s.Kind == Begin && s.Tag != "" && s.Error == ""
+}
+
+// commits reports whether some of its statements, which the server has not answered, may have committed
+// what was open.
+func (r *Request) commits() bool {
+	return r.kind() == Commit || slices.ContainsFunc(r.Statements, func(s *Statement) bool { return s.Implicit && s.Tag == "" && s.Error == "" })
+}
 
 // ends reports whether the server has ended a transaction by it.
 func (s *Statement) ends() bool {

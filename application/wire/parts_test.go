@@ -28,7 +28,8 @@ func newScript(t *testing.T, recorder *Recorder) *script {
 }
 
 // sends has a text be answered by these words, one a statement: OK, OPEN or CLOSED, which say how the transaction stands
-// behind it; ERROR, ROLLBACK, or nothing. state is how it stands behind all.
+// behind it; ERROR, ROLLBACK, or nothing. COMMITTED and FAILED are done, or not, behind a commit of what was
+// open, and DOUBTFUL fails and leaves open whether it was. state is how it stands behind all.
 func (s *script) sends(text, answers string, state State) {
 	s.t.Helper()
 	r := &Request{Statements: EscapedStatements(text)}
@@ -37,6 +38,12 @@ func (s *script) sends(text, answers string, state State) {
 		switch of := r.Statements[i]; word {
 		case "ERROR":
 			of.Error = "1062 it is there"
+		case "FAILED":
+			of.Error, of.Before = "1050 it is there", Committed
+		case "DOUBTFUL":
+			of.Error, of.Before = "1317 it was interrupted", Unknown
+		case "COMMITTED":
+			of.Tag, of.Closed, of.Before = word, true, Committed
 		case "NONE":
 		default:
 			of.Tag, of.Closed = word, word == "CLOSED"
@@ -88,6 +95,16 @@ func TestTransactionsWithinATextEnd(t *testing.T) {
 			"rolled back: BEGIN; INSERT a; COMMIT; ROLLBACK"},
 		"a beginning commits": {[][2]string{{"BEGIN; INSERT a", "OPEN OPEN"}, {"BEGIN; INSERT b", "OPEN OPEN"}, {"ROLLBACK", "CLOSED"}}, []State{Within, Within, Idle},
 			"committed: BEGIN; INSERT a|rolled back: BEGIN; INSERT b; ROLLBACK"},
+		"a table commits": {[][2]string{{"BEGIN; INSERT a", "OPEN OPEN"}, {"CREATE b", "COMMITTED"}, {"ROLLBACK", "CLOSED"}}, []State{Within, Idle, Idle},
+			"committed: BEGIN; INSERT a|committed: CREATE b|rolled back: ROLLBACK"},
+		"a table that is there commits": {[][2]string{{"BEGIN; INSERT a", "OPEN OPEN"}, {"CREATE b", "FAILED"}, {"INSERT c", "CLOSED"}}, []State{Within, Idle, Idle},
+			"committed: BEGIN; INSERT a|refused: CREATE b|committed: INSERT c"},
+		"within one text":        {[][2]string{{"BEGIN; INSERT a; CREATE b; INSERT c", "OPEN OPEN FAILED NONE"}}, []State{Idle}, "committed: BEGIN; INSERT a|refused: CREATE b; INSERT c"},
+		"nobody knows":           {[][2]string{{"BEGIN; INSERT a", "OPEN OPEN"}, {"CREATE b", "DOUBTFUL"}}, []State{Within, Idle}, "unknown: BEGIN; INSERT a|refused: CREATE b"},
+		"nobody knows of a text": {[][2]string{{"BEGIN; INSERT a; CREATE b", "OPEN OPEN DOUBTFUL"}}, []State{Idle}, "unknown: BEGIN; INSERT a|refused: CREATE b"},
+		"there was nothing open": {[][2]string{{"CREATE b", "FAILED"}, {"CREATE c", "COMMITTED"}}, []State{Idle, Idle}, "refused: CREATE b|committed: CREATE c"},
+		"what is refused at once does not": {[][2]string{{"BEGIN; INSERT a", "OPEN OPEN"}, {"CREATE b", "ERROR"}, {"ROLLBACK", "CLOSED"}}, []State{Within, Within, Idle},
+			"rolled back: BEGIN; INSERT a; CREATE b; ROLLBACK"},
 	} {
 		s := newScript(t, NewRecorder())
 		for i, text := range c.texts {
@@ -96,6 +113,19 @@ func TestTransactionsWithinATextEnd(t *testing.T) {
 		if got := strings.Join(outcomes(s.recorder), "|"); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+}
+
+// TestImplicitCommitWithoutAnAnswer leaves open what became of the transaction before it.
+func TestImplicitCommitWithoutAnAnswer(t *testing.T) {
+	for implicit, want := range map[bool]string{true: "unknown: BEGIN; INSERT a; CREATE b", false: "abandoned: BEGIN; INSERT a; CREATE b"} {
+		s := newScript(t, NewRecorder())
+		s.sends("BEGIN; INSERT a", "OPEN OPEN", Within)
+		r := &Request{Statements: EscapedStatements("CREATE b")}
+		r.Statements[0].Implicit = implicit
+		s.requested(r)
+		s.over()
+		expect.Text(t, "what is recorded", strings.Join(outcomes(s.recorder), "|"), want)
 	}
 }
 

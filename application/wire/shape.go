@@ -231,6 +231,10 @@ func kindOf(shape string) Kind {
 	first, _, _ := strings.Cut(shape, " ")
 	switch strings.ToUpper(first[:min(len(first), 60)]) {
 	case "BEGIN", "START":
+		words := strings.Fields(strings.ToUpper(shape[:min(len(shape), 60)]))
+		if words[0] == "START" && (len(words) < 2 || words[1] != "TRANSACTION") || len(words) > 1 && words[1] == "NOT" {
+			return Other // START REPLICA, and MariaDB's BEGIN NOT ATOMIC
+		}
 		return Begin
 	case "COMMIT", "END":
 		return Commit

@@ -1,6 +1,9 @@
 package wire
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // requested enters a request, and reports whether something else is to be done than to pass it on.
 func (l *link) requested(r *Request) bool {
@@ -84,13 +87,17 @@ func (l *link) finish(r *Request) (last bool) {
 	return false
 }
 
-// enter is add of a request that was answered. One that begins has ended what was open, where the
-// server has it so.
+// enter is add of a request that was answered. One that begins, or that the server does in no
+// transaction, has ended what was open.
 func (l *link) enter(r *Request, alone, told bool) {
-	if l.begins && l.tx != nil && r.Statements[0].begun() {
-		l.tx.Outcome = Committed
+	if first := r.Statements[0]; l.tx != nil && first.parts(l.begins) {
+		place := l.tx.Place
+		if first.Before != "" {
+			place = r.place // where it was committed
+		}
+		l.tx.Outcome = cmp.Or(first.Before, Committed)
 		l.told = append(l.told, l.tx)
-		l.end(&Request{place: l.tx.Place}, told)
+		l.end(&Request{place: place}, told)
 	}
 	l.add(r, alone)
 }
@@ -132,7 +139,7 @@ const maxStatements = 10_000
 
 // outcomeOf is what became of the transaction that this request has ended.
 func outcomeOf(r *Request) Outcome {
-	outcome := Committed
+	outcome := cmp.Or(r.before, Committed)
 	for _, s := range r.Statements {
 		switch {
 		case s.Doubtful:
@@ -181,7 +188,7 @@ func (l *link) over() {
 		// Of one whose end was not sent the server commits nothing.
 		if l.add(r, !r.Open); prepares(r.Statements) != "" {
 			l.tx.session = prepares(r.Statements)
-		} else if !l.tx.Alone && r.kind() != Commit {
+		} else if !l.tx.Alone && !r.commits() {
 			continue
 		}
 		l.tx.Outcome = Unknown

@@ -128,6 +128,10 @@ type Statement struct {
 	// the names that drivers give them.
 	Inserted []string          `json:"-"`
 	Settings map[string]string `json:"-"`
+	// Implicit is true of one that, as its text tells, commits what is open before it is done. Before is
+	// what the server's answer says became of that: Committed or Unknown; empty where it stays open.
+	Implicit bool    `json:"-"`
+	Before   Outcome `json:"-"`
 	// Tag is what the server says was done; Writes is true if that was a change of rows, Rows
 	// how many.
 	Tag    string `json:"tag,omitempty"`
@@ -184,6 +188,8 @@ type Request struct {
 	// Follows is true of one that has no answer of its own where the server took data for the request
 	// before, and fed is true where it did.
 	Follows, fed bool
+	// before is what became of a part of a text, as the statement behind it told.
+	before Outcome
 	// Rest is true of more bytes of the last request, in a message of their own.
 	Rest bool
 	// Asks is true of an answer whose last byte is the end of the server's asking for data: the
