@@ -26,12 +26,13 @@ import (
 
 // TestCockroachDBsDialect runs the conformance suite on PostgreSQL, by statements that both know.
 // Statements for sizes and abandoned sessions are PostgreSQL's; see TestCockroachDBsOwnStatements.
+// The other workloads are in TestNothingIsSentThatCockroachDBLacks.
 func TestCockroachDBsDialect(t *testing.T) {
 	t.Parallel() // nothing that is not sequential is on this server beside it
 	d := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Unproven: true, Target: target(t, inDialect), Secret: secret, MakeForeign: makeForeign,
 		Others: func(workload string) []drivertest.Other { return othersPlainly(others("assay_" + workload)) }}
 	drivertest.RunStore(t, d)
-	drivertest.ShortRuns(t, d.Target, slices.DeleteFunc(drivertest.Supports(d.Open, d.Lacks), func(s definition.Support) bool { return s.Workload == churn.Name })...)
+	drivertest.ShortRuns(t, d.Target, slices.DeleteFunc(drivertest.Supports(d.Open, d.Lacks), func(s definition.Support) bool { return s.Workload == churn.Name || readAlong(s) })...)
 	t.Run("serializable, without prepared statements", func(t *testing.T) {
 		d.Target = at(t, "serializable", inDialect, parameter("default_query_exec_mode", "exec"))
 		drivertest.RunOutcomes(t, d)
@@ -246,6 +247,11 @@ func (p *tap) listen(t *testing.T, server string) (addr string) {
 	return listener.Addr().String()
 }
 
+// readAlong reports whether a workload's rows have no random texts, in which anything may stand.
+func readAlong(s definition.Support) bool {
+	return slices.Contains([]string{bank.Name, isolation.Name, availability.Name, candles.Name, bulkupdate.Name}, s.Workload)
+}
+
 // TestNothingIsSentThatCockroachDBLacks reads along with the workloads, except the statements for
 // sizes and abandoned sessions, which are PostgreSQL's here.
 func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
@@ -278,12 +284,7 @@ func TestNothingIsSentThatCockroachDBLacks(t *testing.T) {
 	_, err = counting.Waits(ctx)
 	expect.NoError(t, err, k.Close())
 	sent("pg_stat_", "pg_table_size")
-	for _, by := range drivertest.Supports(Open, sqldb.Lacks()) {
-		switch by.Workload { // whose rows have no random texts, in which anything may stand
-		case bank.Name, isolation.Name, availability.Name, candles.Name, bulkupdate.Name:
-			drivertest.ShortRuns(t, to, by)
-		}
-	}
+	drivertest.ShortRuns(t, to, slices.DeleteFunc(drivertest.Supports(Open, sqldb.Lacks()), func(s definition.Support) bool { return !readAlong(s) })...)
 	all := sent("copy", "vacuum", "fillfactor", "compression", "pg_is_in_recovery", "_lsn", "lsn()", "synchronous_commit", "repeatable read",
 		"add constraint", "inet_server", "xmin", "advisory", "lock_timeout", "unnest", "dialect")
 	for _, needed := range []string{"create table assay_isolation.list", "analyze assay_bank.account", "analyze assay_candles.candle", "insert into assay_bulkupdate.document"} {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"assay/driver/drivertest"
-	"assay/driver/sqldb"
 	"assay/history"
 	"assay/internal/expect"
 	engine "assay/load"
@@ -16,20 +15,6 @@ import (
 	"assay/workload"
 	"assay/workload/bank"
 )
-
-// TestOutcomesInALoop: one event loop sends for all sessions.
-func TestOutcomesInALoop(t *testing.T) {
-	u, err := url.Parse(server.Address())
-	expect.NoError(t, err)
-	drivertest.RunOutcomes(t, drivertest.Store{
-		Open: drivertest.InLoop(t, Open), Lacks: sqldb.Lacks(), Target: target(t), Server: u.Host, CommitMarker: []byte("commit"),
-		Via: func(addr string) store.Target { return target(t, host(addr)) },
-		Restart: func(t *testing.T) {
-			expect.NoError(t, server.Kill())
-			expect.NoError(t, server.Restart(context.Background()))
-		},
-	})
-}
 
 type teller struct {
 	store.Connection[*bank.Session]

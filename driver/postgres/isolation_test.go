@@ -35,12 +35,6 @@ func (s *steps) operate(ctx context.Context, op *isolation.Op) error {
 	return s.Operate(ctx, s.t.Steps(), op)
 }
 
-func (s *steps) failed(ctx context.Context, err error) store.Reply {
-	return s.t.End(ctx, err)
-}
-
-func (s *steps) commit(ctx context.Context) store.Reply { return s.t.End(ctx, nil) }
-
 // isolationStore is a schema and its Store, which keeps the last session's connection.
 type isolationStore struct {
 	store.Database
@@ -187,37 +181,6 @@ func (d *desk) wantOutcome(s *steps, r store.Reply, outcome history.Outcome, cla
 	}
 	if !r.Broken {
 		d.commit(s, element(1000, 1))
-	}
-}
-
-// TestIsolationContextOver ends the context at each statement and before COMMIT.
-func TestIsolationContextOver(t *testing.T) {
-	d := sitDown(t, target(t))
-	for statements := range 3 {
-		s := d.session()
-		ctx, cancel := context.WithCancel(d.ctx)
-		defer cancel()
-		var r store.Reply
-		for i := range 2 {
-			op := element(2, int64(i))
-			if i == statements {
-				cancel()
-			}
-			if err := s.operate(ctx, &op); err != nil {
-				r = s.failed(ctx, err)
-				break
-			}
-		}
-		if r.Err == nil {
-			cancel()
-			r = s.commit(ctx)
-		}
-		d.wantOutcome(s, r, history.Failed, store.ClassTimeout, statements > 0)
-		s.Close()
-	}
-	expect.NoError(t, d.store.Settle(d.ctx))
-	if lists, _ := d.state(); len(lists[2]) != 0 {
-		t.Errorf("left %v", lists)
 	}
 }
 

@@ -29,7 +29,8 @@ const secret = "s3cr:t/of@the#test?"
 // bankSessionName is the server's name for sessions of provoked_test.go.
 const bankSessionName = "assay bank session provoked"
 
-// server is this package's only server. It looks for deadlocks at once, not after a second.
+// server is this package's only server. It looks for deadlocks at once, not after a second, and
+// compiles no query: with enable_seqscan off, which makes queries seem costly, it would compile most.
 var server *cluster.Server
 
 func TestMain(m *testing.M) {
@@ -40,7 +41,7 @@ func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), expect.Patience)
 	defer cancel()
 	var err error
-	server, err = cluster.Start(ctx, cluster.Options{Password: secret, Settings: []string{"deadlock_timeout=10ms"}})
+	server, err = cluster.Start(ctx, cluster.Options{Password: secret, Settings: []string{"deadlock_timeout=10ms", "jit=off"}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -149,7 +150,7 @@ func exec(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
 func TestStore(t *testing.T) {
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
-	drivertest.RunStore(t, drivertest.Store{
+	whole := drivertest.Store{
 		Open: Open, Lacks: sqldb.Lacks(), Target: target(t), Secret: secret,
 		Others:       func(workload string) []drivertest.Other { return others("assay_" + workload) },
 		MakeForeign:  makeForeign,
@@ -160,29 +161,25 @@ func TestStore(t *testing.T) {
 			expect.NoError(t, server.Kill())
 			expect.NoError(t, server.Restart(context.Background()))
 		},
-	})
-	for _, isolation := range []string{"repeatable-read", "serializable"} {
-		to := target(t)
-		to.Isolation = isolation
-		t.Run(isolation, func(t *testing.T) {
-			drivertest.RunOutcomes(t, drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: to})
-		})
 	}
+	drivertest.RunStore(t, whole)
+	t.Run("serializable, in a loop", func(t *testing.T) { // one event loop sends for all sessions
+		looped := whole
+		looped.Open, looped.Target = drivertest.InLoop(t, Open), at(t, "serializable")
+		looped.Via = func(addr string) store.Target { return at(t, "serializable", host(addr)) }
+		drivertest.RunOutcomes(t, looped)
+	})
+	// Behind a pooler, where no statement is prepared either, are the outcomes.
 	t.Run("without prepared statements", func(t *testing.T) {
-		without := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: target(t, parameter("default_query_exec_mode", "exec"))}
-		drivertest.RunStatements(t, without)
-		drivertest.RunOutcomes(t, without)
+		drivertest.RunStatements(t, drivertest.Store{Open: Open, Lacks: whole.Lacks, Target: target(t, parameter("default_query_exec_mode", "exec"))})
 	})
 }
 
-// TestWorkloads runs each workload with and without prepared statements, and dependent statements
-// also at other levels.
+// TestWorkloads runs each workload, and dependent statements also at other levels. Without prepared
+// statements they run behind poolers.
 func TestWorkloads(t *testing.T) {
 	open, lacks := Open, sqldb.Lacks()
 	drivertest.ShortRuns(t, target(t), supports()...)
-	t.Run("without prepared statements", func(t *testing.T) {
-		drivertest.ShortRuns(t, target(t, parameter("default_query_exec_mode", "exec")), drivertest.Supports(open, lacks)...)
-	})
 	for _, level := range []string{"repeatable read", "serializable"} {
 		t.Run(level, func(t *testing.T) {
 			drivertest.ShortRuns(t, at(t, level), definition.SupportOf(bank.Definition(), open, lacks), definition.SupportOf(isolation.Definition(), open, lacks), definition.SupportOf(smallbank.Definition(), open, lacks))

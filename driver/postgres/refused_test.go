@@ -3,18 +3,9 @@ package postgres
 import (
 	"testing"
 
-	"assay/driver/drivertest"
-	"assay/driver/sqldb"
 	"assay/internal/expect"
 	"assay/store"
 )
-
-// TestPublicationOfAllTables: then a table without a key cannot be updated.
-func TestPublicationOfAllTables(t *testing.T) {
-	alone(t, `CREATE PUBLICATION everything FOR ALL TABLES`)
-	t.Cleanup(func() { alone(t, `DROP PUBLICATION everything`) })
-	drivertest.ShortRuns(t, target(t), drivertest.Supports(Open, sqldb.Lacks())...)
-}
 
 // TestRefusedBeforeLoading: Create reports what the server will refuse later, and leaves nothing.
 func TestRefusedBeforeLoading(t *testing.T) {
