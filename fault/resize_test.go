@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"assay/cluster/server"
 )
 
 func TestGrowTakesHoldOfNoNode(t *testing.T) {
@@ -82,18 +80,6 @@ func TestGaleraIsGrownAndShrunkByFaults(t *testing.T) {
 			t.Fatalf("%+v, %v", i, err)
 		}
 		checkWhole(t, c)
-	}
-}
-
-func TestWhoseMembersCannotChange(t *testing.T) {
-	c := startCluster(t, "postgres:1,network=loopback")
-	for _, text := range []string{"grow cluster", "remove n1"} {
-		err := Validate(t.Context(), parse(t, text), Servers(c))
-		var fixed *server.FixedError
-		var target *TargetError
-		if !errors.As(err, &fixed) && !errors.As(err, &target) {
-			t.Errorf("%s: %v", text, err)
-		}
 	}
 }
 

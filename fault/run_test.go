@@ -261,8 +261,8 @@ func TestSameSeedSameChoices(t *testing.T) {
 	var first []string
 	for range 3 {
 		synctest.Test(t, func(t *testing.T) {
-			done, _, err := play(t, newFakeSystem(5), Plan{Duration: time.Hour, Seed: 42}, "kill any every 20s for 7s", "pause secondary every 30s for 7s", "partition halves every 45s for 7s")
-			if err != nil || len(done) < 200 {
+			done, _, err := play(t, newFakeSystem(5), Plan{Duration: 15 * time.Minute, Seed: 42}, "kill any every 20s for 7s", "pause secondary every 30s for 7s", "partition halves every 45s for 7s")
+			if err != nil || len(done) < 60 {
 				t.Fatalf("%d, %v", len(done), err)
 			}
 			if first == nil {
@@ -274,7 +274,7 @@ func TestSameSeedSameChoices(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		done, _, _ := play(t, newFakeSystem(5), Plan{Duration: time.Hour, Seed: 43}, "kill any every 20s for 7s", "pause secondary every 30s for 7s", "partition halves every 45s for 7s")
+		done, _, _ := play(t, newFakeSystem(5), Plan{Duration: 15 * time.Minute, Seed: 43}, "kill any every 20s for 7s", "pause secondary every 30s for 7s", "partition halves every 45s for 7s")
 		if slices.Equal(brief(done), first) {
 			t.Error("another seed chose the same")
 		}
