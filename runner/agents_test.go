@@ -20,6 +20,7 @@ import (
 	"assay/driver/drivertest"
 	"assay/history"
 	"assay/internal/expect"
+	"assay/internal/wait"
 	"assay/report"
 	"assay/runner/agents"
 	"assay/runner/open"
@@ -111,17 +112,18 @@ func (x *team) end() {
 
 func (x *team) run(t *testing.T, s Scenario, change func(*Agents)) Outcome {
 	t.Helper()
-	return x.runIn(t, filepath.Join(t.TempDir(), "run"), s, &diary{}, change)
+	out, err := x.try(t, filepath.Join(t.TempDir(), "run"), s, &diary{}, change)
+	expect.NoError(t, err)
+	return out
 }
 
-func (x *team) runIn(t *testing.T, folder string, s Scenario, d *diary, change func(*Agents)) Outcome {
-	t.Helper()
+func (x *team) try(t *testing.T, folder string, s Scenario, d *diary, change func(*Agents)) (Outcome, error) {
 	// On a busy machine an agent is heard late. It must not be lost for that.
 	a := &Agents{Engine: x.engine, Pool: agents.AnyPool, Count: len(x.ended), Timeout: time.Minute, open: x.store.open}
 	if change != nil {
 		change(a)
 	}
-	return carryOutBy(t, s, Options{Out: folder, Progress: d, Agents: a})
+	return Run(t.Context(), s, Options{Version: "test", Out: folder, Progress: d, Agents: a})
 }
 
 // wrongClocks are an hour ahead, and one is fast by 300 ppm.
@@ -220,24 +222,54 @@ func behindProxy(t *testing.T, n int) (x *team, proxy *drivertest.Proxy) {
 	return x, proxy
 }
 
-// untilLost is short enough to wait for where an agent is to be lost, and long enough for a busy
-// machine to hear of the others.
-const untilLost = 12 * time.Second
+// cutOff runs n agents. The first is cut off once all have delivered something, and is back when
+// it is lost, or with back false when the run has ended. On a busy machine the others, or the first
+// before that, are heard late and lost, too: the run is repeated with twice the patience.
+func cutOff(t *testing.T, n int, back bool) (*team, Outcome) {
+	t.Helper()
+	for patience := 3 * time.Second; ; patience *= 2 {
+		x, proxy := behindProxy(t, n)
+		s := small("mem://?latency=1ms", 3, 0)
+		s.Load.Clients, s.Load.Duration, s.Load.Timeout = 4, 2*patience, time.Second
+		folder, d := filepath.Join(t.TempDir(), "run"), &diary{}
+		running, ended := context.WithCancel(t.Context())
+		await := func(happened func() bool) bool {
+			for !happened() && wait.Pause(running, 20*time.Millisecond) == nil {
+			}
+			return running.Err() == nil
+		}
+		cut := make(chan bool, 1)
+		go func() {
+			delivered := await(func() bool {
+				return fileSize(folder, agents.Folder, "0.history") > 4000 && (n == 1 || fileSize(folder, agents.Folder, "1.history") > 4000)
+			})
+			if delivered {
+				proxy.Freeze()
+				await(func() bool { return back && d.noted("was lost") })
+			}
+			proxy.Pass()
+			cut <- delivered
+		}()
+		out, err := x.try(t, folder, s, d, func(a *Agents) { a.Continue, a.Timeout = back, patience })
+		ended()
+		if delivered := <-cut; delivered && err == nil && len(lostOf(out.Result)) == 1 {
+			return x, out
+		}
+		if patience > time.Minute {
+			t.Fatalf("with a patience of %v: %v", patience, err)
+		}
+	}
+}
+
+func lostOf(r *report.Result) []report.Agent {
+	return slices.DeleteFunc(slices.Clone(r.Agents), func(a report.Agent) bool { return a.Lost == "" })
+}
 
 // TestAllAgentsAreLost: the delivered part is judged although no agent reports.
 func TestAllAgentsAreLost(t *testing.T) {
 	t.Parallel()
-	x, proxy := behindProxy(t, 1)
-	s := small("mem://?latency=1ms", 3, 0)
-	s.Load.Clients, s.Load.Duration, s.Load.Timeout = 4, time.Minute, time.Second
-	folder := filepath.Join(t.TempDir(), "run")
-	go func() {
-		until(t, "delivery", func() bool { return fileSize(folder, agents.Folder, "0.history") > 4000 })
-		proxy.Freeze()
-	}()
-	r := x.runIn(t, folder, s, &diary{}, func(a *Agents) { a.Timeout = untilLost }).Result
-	proxy.Pass()
-	if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || r.Outcomes.Total() == 0 || r.Agents[0].Lost == "" || r.Agents[0].Delivered {
+	_, out := cutOff(t, 1, false)
+	if r := out.Result; r.Verdict != check.Valid || r.Measurement.Verdict != invalid || r.Outcomes.Total() == 0 || r.Agents[0].Delivered {
 		t.Errorf("verdict %v of %+v, measurement %+v, agents %+v: %s", r.Verdict, r.Outcomes, r.Measurement, r.Agents, details(r))
 	}
 }
@@ -246,33 +278,18 @@ func TestAllAgentsAreLost(t *testing.T) {
 // measurement. When it is back it delivers, and its work is judged.
 func TestAgentIsCutOff(t *testing.T) {
 	t.Parallel()
-	x, proxy := behindProxy(t, 2)
-	s := small("mem://?latency=1ms", 3, 0)
-	s.Load.Clients, s.Load.Duration, s.Load.Timeout = 4, 2*untilLost, time.Second
-	folder, d := filepath.Join(t.TempDir(), "run"), &diary{}
-	restored := make(chan struct{})
-	go func() {
-		defer close(restored)
-		until(t, "deliveries", func() bool {
-			return fileSize(folder, agents.Folder, "0.history") > 4000 && fileSize(folder, agents.Folder, "1.history") > 4000
-		})
-		proxy.Freeze()
-		until(t, "loss", func() bool { return d.noted("was lost") })
-		proxy.Pass()
-	}()
-	r := x.runIn(t, folder, s, d, func(a *Agents) { a.Continue, a.Timeout = true, untilLost }).Result
-	<-restored
+	x, out := cutOff(t, 2, true)
 	judged := func(r *report.Result) {
 		t.Helper()
-		lost := slices.DeleteFunc(slices.Clone(r.Agents), func(a report.Agent) bool { return a.Lost == "" })
-		if r.Verdict != check.Valid || r.Measurement.Verdict != invalid || len(lost) != 1 || lost[0].Operations == 0 || !strings.Contains(reasons(r), "was lost") {
+		if lost := lostOf(r); r.Verdict != check.Valid || r.Measurement.Verdict != invalid || len(lost) != 1 || lost[0].Operations == 0 || !strings.Contains(reasons(r), "was lost") {
 			t.Errorf("verdict %v, measurement %+v, agents %+v: %s", r.Verdict, r.Measurement, r.Agents, details(r))
 		}
 	}
+	r := out.Result
 	judged(r)
 	// It delivers in time for the run, or later.
 	until(t, "late delivery", func() bool {
-		again, err := Recheck(t.Context(), folder, RecheckOptions{Version: "test", Progress: &diary{}, Engine: x.engine})
+		again, err := Recheck(t.Context(), out.Folder, RecheckOptions{Version: "test", Progress: &diary{}, Engine: x.engine})
 		expect.NoError(t, err)
 		r = again.Result
 		return !slices.ContainsFunc(r.Agents, func(a report.Agent) bool { return !a.Delivered })
@@ -340,31 +357,13 @@ func TestWhatAgentsCannotShare(t *testing.T) {
 	}
 }
 
-// TestSharesOfALoad add up to the load.
+// TestSharesOfALoad: 10^9 operations of 512 clients are divided among a hundred agents, and add up.
 func TestSharesOfALoad(t *testing.T) {
-	p := small("", 9, 1001).Load
-	p.Clients, p.Rate, p.Ramp = 7, 100, 14
+	p := small("", 9, 1_000_000_000).Load
+	p.Clients, p.Rate, p.Ramp = 512, 1e6, 14
 	var ops uint64
 	var rate, ramp float64
 	seeds := map[uint64]bool{}
-	first := 0
-	for n, clients := range []int{3, 2, 2} {
-		s := sharedPlan(p, agents.Share{Number: n, Of: 3, First: first, Clients: clients, All: 7})
-		ops, rate, ramp = ops+s.Ops, rate+s.Rate, ramp+s.Ramp
-		seeds[s.Seed] = true
-		first += clients
-	}
-	if ops != 1001 || rate < 99.999 || rate > 100.001 || ramp < 13.999 || ramp > 14.001 || len(seeds) != 3 {
-		t.Errorf("%d operations, %v/s, %v clients/s, %d seeds", ops, rate, ramp, len(seeds))
-	}
-}
-
-// TestPlanOfAHundredAgents divides 10^9 operations of 512 clients among a hundred agents.
-func TestPlanOfAHundredAgents(t *testing.T) {
-	p := small("", 9, 1_000_000_000).Load
-	p.Clients, p.Rate = 512, 1e6
-	var ops uint64
-	var rate float64
 	next := 0
 	for n := range 100 {
 		share := agents.Share{Number: n, Of: 100, First: next, Clients: 5, All: 512}
@@ -376,10 +375,11 @@ func TestPlanOfAHundredAgents(t *testing.T) {
 		if each < 1_953_124 || each > 1_953_126 {
 			t.Errorf("agent %d has %d operations for %d clients", n, s.Ops, share.Clients)
 		}
-		ops, rate, next = ops+s.Ops, rate+s.Rate, next+share.Clients
+		seeds[s.Seed] = true
+		ops, rate, ramp, next = ops+s.Ops, rate+s.Rate, ramp+s.Ramp, next+share.Clients
 	}
-	if ops != 1_000_000_000 || next != 512 || rate < 999_999.9 || rate > 1_000_000.1 {
-		t.Errorf("%d operations by %d clients at %v/s", ops, next, rate)
+	if ops != 1_000_000_000 || next != 512 || rate < 999_999.9 || rate > 1_000_000.1 || ramp < 13.999 || ramp > 14.001 || len(seeds) != 100 {
+		t.Errorf("%d operations by %d clients at %v/s, %v clients/s, %d seeds", ops, next, rate, ramp, len(seeds))
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"assay/workload/bulkupdate"
 	"assay/workload/candles"
 	"assay/workload/churn"
-	"assay/workload/script"
 	"assay/workload/ycsb"
 )
 
@@ -75,11 +74,11 @@ func TestAgentsOfEachWorkload(t *testing.T) {
 	}
 }
 
-// TestAgentsConvictInEachWorkload: two agents find, by the same check, a bug that one process
-// always finds.
-func TestAgentsConvictInEachWorkload(t *testing.T) {
+// TestAgentsConvict: two agents find, by the same check, a bug that one process always finds, in a
+// workload with rounds and in one without.
+func TestAgentsConvict(t *testing.T) {
 	t.Parallel()
-	for workload, bug := range map[string]string{candles.Name: "lost-ack", bulkupdate.Name: "wrong-count", churn.Name: "undeleted", ycsb.Name: "altered-read", script.Name: "lost-ack"} {
+	for workload, bug := range map[string]string{churn.Name: "undeleted", ycsb.Name: "altered-read"} {
 		t.Run(workload, func(t *testing.T) {
 			t.Parallel()
 			more := fmt.Sprintf("&bug=%s:0.3", bug)

@@ -1,12 +1,9 @@
 package runner
 
 import (
-	"errors"
 	"testing"
 
 	"assay/check"
-	"assay/load"
-	"assay/store"
 	"assay/workload/bulkupdate"
 )
 
@@ -34,26 +31,5 @@ func TestBulkUpdates(t *testing.T) {
 			t.Errorf("%q: the times of %+v", database, x)
 		}
 		sameFigures(t, recheck(t, out.Folder).Result, out.Result)
-	}
-}
-
-func TestBulkUpdateRefusals(t *testing.T) {
-	for option, change := range map[string]func(*bulkupdate.Config){
-		"--workers": func(c *bulkupdate.Config) { c.Workers = "0" },
-		"--users":   func(c *bulkupdate.Config) { c.Users = -1 },
-		"--field":   func(c *bulkupdate.Config) { c.Field = "blue" },
-	} {
-		s := bulkUpdates("mem://", 1)
-		change(s.Config.(*bulkupdate.Config))
-		var refused *store.OptionError
-		if err := s.Validate(); !errors.As(err, &refused) || refused.Option != option {
-			t.Errorf("%s: %v", option, err)
-		}
-	}
-	s := bulkUpdates("mem://", 1)
-	s.Load.Timeout = 0
-	var refused *load.PlanError
-	if err := s.Validate(); !errors.As(err, &refused) || refused.Option != "--timeout" {
-		t.Errorf("without a time limit: %v", err)
 	}
 }

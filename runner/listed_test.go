@@ -1,12 +1,8 @@
 package runner
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"assay/check"
 	"assay/report"
@@ -38,17 +34,19 @@ INSERT INTO journal VALUES (:operation_id, :amount);
 	return map[string]script.Config{"Starlark": starlark, "pgbench": pgbench}
 }
 
-// mustList runs both languages, with a foreign identifier put into a journal's row: the number of
+// TestListed: with a foreign identifier put into a journal's row, in both languages, the number of
 // rows is right, and the list is not.
-func mustList(t *testing.T, address func() string, execute func(statement string)) {
+func TestListed(t *testing.T) {
+	t.Parallel()
 	for name, config := range listings() {
 		for _, alter := range []bool{false, true} {
-			s := small(address(), 3, 200)
+			path := filepath.Join(t.TempDir(), "file")
+			s := small("sqlite:"+path, 3, 200)
 			become(&s, script.Definition())
 			s.Config = &config
 			act := func() {
 				if alter {
-					execute("UPDATE journal SET id = 123456789 WHERE id = (SELECT max(id) FROM journal)")
+					execute(t, path, "UPDATE journal SET id = 123456789 WHERE id = (SELECT max(id) FROM journal)")
 				}
 			}
 			out := carryOutBy(t, s, Options{Progress: &intruder{stage: atReading, act: act}})
@@ -73,33 +71,4 @@ func verdictOf(r *report.Result, name string) check.Verdict {
 		}
 	}
 	return check.Unknown
-}
-
-// TestListedOnSQLite finds a counted row replaced by another identifier.
-func TestListedOnSQLite(t *testing.T) {
-	t.Parallel()
-	var path string
-	mustList(t, func() string {
-		path = filepath.Join(t.TempDir(), "file")
-		return "sqlite:" + path
-	}, func(statement string) { execute(t, path, statement) })
-}
-
-// TestListedOnPostgreSQL is the same there.
-func TestListedOnPostgreSQL(t *testing.T) {
-	t.Parallel() // it mostly waits
-	c := onServers(t, "postgres:1,fsync=off")
-	mustList(t, c.Address, func(statement string) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		conn, err := pgx.Connect(ctx, c.Address())
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer conn.Close(ctx)
-		if _, err := conn.Exec(ctx, "SET search_path = assay_script; "+statement); err != nil {
-			t.Errorf("%s: %v", statement, err)
-		}
-	})
 }

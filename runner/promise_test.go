@@ -29,7 +29,7 @@ func TestPromiseIsJudged(t *testing.T) {
 		"the promise itself was asked": {"mem://", "", "strict-serializable", check.Valid,
 			report.Promise{Model: "strict-serializable", Kept: &kept}},
 	} {
-		s := small(test.database, 1, 3000)
+		s := small(test.database, 1, 1000)
 		become(&s, isolation.Definition())
 		s.Isolation = test.isolation
 		c := s.Config.(*isolation.Config)

@@ -156,7 +156,13 @@ func (x *trial) try(t *testing.T, seed uint64) {
 
 func (x *trial) count(t *testing.T, r *report.Result, seed, ops uint64) {
 	t.Helper()
-	found := len(convictedBy(r, x.bug)) > 0
+	convicted := convictedBy(r, x.bug)
+	found := len(convicted) > 0
+	for _, c := range convicted {
+		if len(c.Evidence) == 0 || c.Found == 0 || c.Evidence[0].Text == "" {
+			t.Errorf("seed %d, %d operations: %s convicts without evidence", seed, ops, c.Name)
+		}
+	}
 	strikes := r.Data.Rows[bugs.StrikesOf(x.bug.Name)]
 	switch {
 	case strikes > 0 && found:

@@ -34,6 +34,9 @@ func wordy() map[string]Scenario {
 	all := map[string]Scenario{
 		bank.Name: small("", 3, 1500), bulkupdate.Name: bulkUpdates("", 3), candles.Name: smallCandles(""), churn.Name: churning("", 3),
 	}
+	withThresholds := all[bank.Name]
+	withThresholds.Thresholds = []string{"p99 < 1h", "throughput >= 1"}
+	all[bank.Name] = withThresholds
 	of := func(w definition.Workload) Scenario {
 		s := small("", 3, 1500)
 		become(&s, w)

@@ -66,16 +66,16 @@ func TestALostAgentIsStopped(t *testing.T) {
 
 // TestAnAgentThatIsNotLedSendsNothing: by either clock.
 func TestAnAgentThatIsNotLedSendsNothing(t *testing.T) {
-	now := int64(1000e9)
-	p := &agentRun{plan: Plan{Timeout: 10 * time.Second}, options: Options{Clock: func() int64 { return now }}}
+	now := int64(10 * time.Hour)
+	p := &agentRun{plan: Plan{Timeout: time.Hour}, options: Options{Clock: func() int64 { return now }}}
 	for name, c := range map[string]struct {
 		silent int64
 		wall   time.Duration
 		want   bool
 	}{
 		"heard":                  {1e9, 0, true},
-		"silent":                 {11e9, 0, false},
-		"the machine was asleep": {1e9, 11 * time.Second, false},
+		"silent":                 {int64(61 * time.Minute), 0, false},
+		"the machine was asleep": {1e9, 61 * time.Minute, false},
 	} {
 		p.heard.Store(0)
 		p.hear(now-c.silent, time.Now().Add(-c.wall))
