@@ -19,7 +19,6 @@ import (
 type agentCommand struct {
 	join, pool, folder string
 	wait, late         time.Duration
-	clockOffset        time.Duration
 	attached, quiet    bool
 }
 
@@ -58,9 +57,7 @@ the agent needs the whole address in ASSAY_DB.`,
 	addTime(flags, &f.late, "late", 10*time.Minute, "how long to go on delivering after nobody answers")
 	flags.BoolVar(&f.attached, "attached", false, "end with standard input, whose lines are databases' addresses")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress")
-	addTime(flags, &f.clockOffset, "clock-offset", 0, "for tests: how far this agent's clock is ahead of the system's")
 	_ = flags.MarkHidden("attached") // it is there
-	_ = flags.MarkHidden("clock-offset")
 	_ = flags.MarkHidden("pool")
 	return cmd
 }
@@ -90,14 +87,8 @@ func (f *agentCommand) run(ctx context.Context, version string, stdin io.Reader,
 	}
 	note("waiting for a run at " + agents.Redact(address))
 	return agents.Serve(ctx, engine, &runner.ShareWorker{Database: known.get}, agents.Options{
-		Version: version, Pool: f.pool, Folder: f.folder, Note: note, Late: f.late, Gone: f.wait, Clock: f.clock(),
+		Version: version, Pool: f.pool, Folder: f.folder, Note: note, Late: f.late, Gone: f.wait, Clock: agents.NewClock(),
 	})
-}
-
-// clock is the source of all times of an agent, which a test can make wrong.
-func (f *agentCommand) clock() agents.Clock {
-	right := agents.NewClock()
-	return func() int64 { return right() + int64(f.clockOffset) }
 }
 
 // connect reaches the engine, which may start later than the agent.
