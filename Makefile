@@ -40,6 +40,11 @@ SEQUENTIAL = . ./check/... ./driver/ordered ./driver/ownership ./driver/rows ./f
 	./runner/known ./runner/record ./store ./store/promise ./workload ./workload/candles ./workload/churn ./workload/entity ./workload/isolation \
 	./workload/journal ./workload/smallbank ./workload/tpcb
 
+# These tests run assay in processes of its own, and its concurrency is in other packages, which have the
+# detector. What starts beside a command here (for signals, the screen, an agent's input) is used by
+# runs of a program that the tests build with the detector, by the flags in ASSAY_RACE.
+COMMANDS = ./cmd/assay
+
 # The checkers' trials: hundreds of runs that show no race beyond the other tests of the runner.
 TRIALS = ^TestTrust
 
@@ -53,20 +58,21 @@ MYSQL = ^TestOnMySQL
 STATISTICS = ^(TestNoiseIsNoDegradation|TestNoiseIsNotInvalid|TestDriftOfAFifthIsFound|TestFalseSteadyRate|TestLevelNoiseIsSteady|TestLatencyIntervalsCover|TestKneeRates)$$
 
 # The slowest packages begin first. In alphabetical order the last would run alone at the end.
-LONGEST = ./cmd/assay ./runner ./fault ./driver/postgres ./driver/mongodb ./driver/mysql ./driver/cassandra ./cluster ./cluster/cassandra
+LONGEST = ./runner ./fault ./driver/postgres ./driver/mongodb ./driver/mysql ./driver/cassandra ./cluster ./cluster/cassandra
 
 # Tests mostly wait for servers: three packages at once, and in each as many tests as processors. With
 # four tests of each, servers exceeded their own time limits.
 TOGETHER = -p 3
 
+# Builds stay on the disk, and the files of servers are in memory if there is room.
+FOLDERS = ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh)
+
 # The race detector needs cgo and a C compiler (install-servers.sh). The fuzz tests run their seeds;
-# make trust runs more. Builds stay on the disk. lint has vetted all packages, and no debugger needs
-# the tests' programs.
+# make trust runs more. lint has vetted all packages, and no debugger needs the tests' programs.
 test: servers format lint
-	ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(./scripts/test-folder.sh) \
-		./scripts/failures-last.sh $(GO) test -vet=off -ldflags=-w $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' $(TOGETHER) -timeout 60m \
-		$(LONGEST) $$({ $(GO) list ./...; $(GO) list $(SEQUENTIAL); } | sort | uniq -u)
-	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -timeout 60m $(SEQUENTIAL)
+	$(FOLDERS) ./scripts/failures-last.sh $(GO) test -vet=off -ldflags=-w $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' $(TOGETHER) -timeout 60m \
+		$(LONGEST) $$({ $(GO) list ./...; $(GO) list $(SEQUENTIAL) $(COMMANDS); } | sort | uniq -u)
+	$(FOLDERS) ASSAY_RACE='$(RACE)' CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -timeout 60m $(COMMANDS) $(SEQUENTIAL)
 	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure
 	$(MAKE) build
 

@@ -23,7 +23,7 @@ sizes: {laptop: {ops: 60, accounts: 100, repeat: 2}}
 experiments:
   shared: {workload: bank, agents: "local:2", clients: 2}
 `)
-	assay(t, dir, "study", file, "--out", "made", "--quiet").want(t, exitValid, exitNoVerdict)
+	start(t, command{dir: dir, watched: true, args: []string{"study", file, "--out", "made", "--quiet"}}).wait().want(t, exitValid, exitNoVerdict)
 	for _, name := range []string{"001-001", "002-001"} {
 		if r := resultOf(t, filepath.Join(dir, "made", "shared", name)); r.Verdict != check.Valid || r.Outcomes.Total() != 60 || len(r.Agents) != 2 || r.Agents[0].Operations+r.Agents[1].Operations != 60 {
 			t.Errorf("%s: verdict %v by %+v", name, r.Verdict, r.Agents)

@@ -24,7 +24,7 @@ func TestLostDocuments(t *testing.T) {
 	address := strings.Replace(set.Address(), "/?", "/shop?", 1)
 	for removes, happens := range map[string]string{"": application.Survived, "[rows[0]['_id'], rows[1]['_id']]": application.Lost} {
 		dir := t.TempDir()
-		e := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address, "BEHIND=" + address}, unwatched: true, args: []string{"app", "--tries", "1", "--seed", "5", "--out", "out",
+		e := start(t, command{dir: dir, env: []string{"ASSAY_DB=" + address, "BEHIND=" + address}, args: []string{"app", "--tries", "1", "--seed", "5", "--out", "out",
 			"--reset", `/usr/bin/python3 -c 'import os, pymongo; pymongo.MongoClient(os.environ["BEHIND"]).shop.sale.delete_many({})'`, "--", "/usr/bin/python3", "-c", `
 import bson, os, pymongo, sys
 sale = pymongo.MongoClient(os.environ["MONGODB_URI"], retryWrites=False).shop.sale
@@ -54,7 +54,7 @@ if failed:
 func TestFaultsOfAReplicaSetReachApplications(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e := start(t, command{dir: dir, env: []string{"PYTHONDONTWRITEBYTECODE=1"}, unwatched: true, args: []string{"app", "--cluster", "mongodb:3,election=2s", "--fault", "kill primary for 5s",
+	e := start(t, command{dir: dir, env: []string{"PYTHONDONTWRITEBYTECODE=1"}, args: []string{"app", "--cluster", "mongodb:3,election=2s", "--fault", "kill primary for 5s",
 		"--reset", "/usr/bin/python3 '" + sample(t, "shop_mongodb.py") + "'", "--patience", "60s", "--out", "out", "--", "/usr/bin/python3", sample(t, "orders_mongodb.py"), "mended"}}).wait()
 	var r application.Report
 	text, err := os.ReadFile(filepath.Join(dir, "out", "app.json"))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -72,7 +71,7 @@ func TestApplications(t *testing.T) {
 	expect.AtEnd(t, maria.Close)
 	host, port, err := net.SplitHostPort(maria.Node(0).Address())
 	expect.NoError(t, err)
-	create := exec.Command("mariadb", "-h", host, "-P", port, "-u", "assay", "-e", "CREATE DATABASE shop")
+	create := exec.Command("mariadb", "-h", host, "-P", port, "-u", "assay", "-e", "CREATE DATABASE golang; CREATE DATABASE java")
 	create.Env = append(os.Environ(), "MYSQL_PWD="+password)
 	if said, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
@@ -82,16 +81,16 @@ func TestApplications(t *testing.T) {
 	expect.AtEnd(t, set.Close)
 	cache, err := server.CacheDir()
 	expect.NoError(t, err)
-	const all, some, first = 200, 16, 4
+	const all, some, first = 200, 8, 3
 	for name, c := range map[string]applicationCase{
 		"PyMongo on MongoDB":         {some, strings.Replace(set.Address(), "/?", "/shop?", 1), []string{"/usr/bin/python3", sample(t, "orders_mongodb.py")}},
 		"psycopg2 on PostgreSQL":     {all, databaseOf(t, "python"), []string{"/usr/bin/python3", sample(t, "orders.py")}},
 		"database/sql on PostgreSQL": {first, databaseOf(t, "golang"), []string{program}},
-		"database/sql on MariaDB":    {all, changed(t, maria.Address(), func(u *url.URL) { u.Path = "/shop" }), []string{program}},
+		"database/sql on MariaDB":    {all, changed(t, maria.Address(), func(u *url.URL) { u.Path = "/golang" }), []string{program}},
 		"SQLAlchemy":                 {first, databaseOf(t, "sqlalchemy"), []string{"/usr/bin/python3", sample(t, "orders_sqlalchemy.py")}},
 		"Django":                     {first, databaseOf(t, "django"), []string{"/usr/bin/python3", sample(t, "orders_django.py")}},
 		"pg of Node":                 {first, databaseOf(t, "node"), []string{"node", sample(t, "orders.js")}},
-		"HikariCP":                   {all, "", []string{"java", "-XX:TieredStopAtLevel=1", "-cp", compiled(t, sample(t, "Orders.java")), "Orders"}},
+		"HikariCP":                   {first, changed(t, maria.Address(), func(u *url.URL) { u.Path = "/java" }), []string{"java", "-XX:TieredStopAtLevel=1", "-cp", compiled(t, sample(t, "Orders.java")), "Orders"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,19 +102,16 @@ func TestApplications(t *testing.T) {
 // applicationCase is a sample and how many events its mended form meets.
 type applicationCase struct {
 	tries   int
-	address string // empty for a cluster of MariaDB
+	address string
 	sample  []string
 }
 
 func (c applicationCase) tried(t *testing.T, env string) {
 	t.Helper()
-	s, on := openShop(t, cmp.Or(c.address, "mysql://")), []string{}
-	if c.address == "" {
-		s.env, on = nil, []string{"--cluster", "mariadb:1"}
-	}
+	s := openShop(t, c.address)
 	s.env = append(s.env, env)
 	app := func(form string, args ...string) (ended, application.Report) {
-		return s.app(t, slices.Concat(on, args, []string{"--"}, c.sample, []string{form})...)
+		return s.app(t, slices.Concat(args, []string{"--"}, c.sample, []string{form})...)
 	}
 	e, r := app("mended", "--tries", fmt.Sprint(c.tries), "--patience", "8s", "--late", "20s")
 	e.want(t, exitValid)
@@ -173,7 +169,7 @@ func TestAStoppedProxyConvictsNobody(t *testing.T) {
 	s := openShop(t, databaseOf(t, "stopped"))
 	app := []string{"app", "--reset", s.reset, "--patience", "2s", "--tries", "1", "--out", "out", "--",
 		"sh", "-c", `echo "SELECT pg_sleep(1); INSERT INTO sale VALUES ('a', 1, 0)" | psql -q`}
-	e := start(t, command{dir: s.dir, env: s.env, unwatched: true, args: app})
+	e := start(t, command{dir: s.dir, env: s.env, args: app})
 	for _, err := os.Stat(filepath.Join(s.dir, "out", "run-003.log")); err != nil; _, err = os.Stat(filepath.Join(s.dir, "out", "run-003.log")) {
 		time.Sleep(10 * time.Millisecond) // until the application runs for the third time
 	}
@@ -360,7 +356,7 @@ func TestEncryptedApplications(t *testing.T) {
 func TestServedFaults(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, databaseOf(t, "served"))
-	served := start(t, command{dir: s.dir, env: []string{"ASSAY_DB=" + s.address}, args: []string{"app", "--serve", "127.0.0.1:0", "--control", "127.0.0.1:0", "--event", "reset@begin:2", "--out", "kept"}})
+	served := start(t, command{dir: s.dir, watched: true, env: []string{"ASSAY_DB=" + s.address}, args: []string{"app", "--serve", "127.0.0.1:0", "--control", "127.0.0.1:0", "--event", "reset@begin:2", "--out", "kept"}})
 	served.until("for tests on http://")
 	_, said, _ := strings.Cut(served.err.String(), "application on ")
 	listens, said, _ := strings.Cut(said, ", and for tests on ")

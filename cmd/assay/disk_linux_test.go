@@ -119,12 +119,12 @@ func TestFullDiskConvictsNobody(t *testing.T) {
 		place []string
 		args  []string
 	}{
-		{[]string{"660k", "700k", "740k", "820k", "1220k"}, folder, []string{"bank", "--ops", "300", "--accounts", "1000"}},
-		{[]string{"660k", "700k", "740k", "780k"}, memory, []string{"bank", "--ops", "1000", "--accounts", "1000"}},
-		{[]string{"400k", "1m"}, database, []string{"bank", "--duration", "1s", "--warmup", "0s", "--accounts", "1000"}},
-		{[]string{"400k"}, database, []string{"isolation", "--duration", "1s", "--warmup", "0s"}},
-		{[]string{"64k"}, database, []string{"availability", "--duration", "2s", "--warmup", "0s", "--rate", "500"}},
-		{[]string{"400k"}, database, []string{"entity", "--duration", "1s", "--warmup", "0s"}},
+		{[]string{"660k", "740k", "1220k"}, folder, []string{"bank", "--ops", "300", "--accounts", "1000"}},
+		{[]string{"660k", "740k"}, memory, []string{"bank", "--ops", "1000", "--accounts", "1000"}},
+		{[]string{"400k", "1m"}, database, []string{"bank", "--duration", "500ms", "--warmup", "0s", "--accounts", "1000"}},
+		{[]string{"400k"}, database, []string{"isolation", "--duration", "500ms", "--warmup", "0s"}},
+		{[]string{"64k"}, database, []string{"availability", "--duration", "1s", "--warmup", "0s", "--rate", "500"}},
+		{[]string{"400k"}, database, []string{"entity", "--duration", "500ms", "--warmup", "0s"}},
 		{[]string{"300k", "2m"}, database, []string{"candles", "--candles", "5000", "--tickers", "10", "--queries", "500", "--intervals", "5", "--repeats", "20"}},
 		{[]string{"300k", "2m"}, database, []string{"churn", "--rows", "4000"}},
 		{[]string{"300k"}, database, []string{"bulkupdate", "--users", "20", "--documents", "100"}},

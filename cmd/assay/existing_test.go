@@ -60,7 +60,7 @@ func TestExistingTables(t *testing.T) {
 	expect.NoError(t, err)
 	run := func(out string, more ...string) command {
 		args := append([]string{"run", "ycsb", "-P", path, "-p", "insertorder=ordered", "-p", fmt.Sprint("recordcount=", theirRecords), "--use-existing", "--out", out}, more...)
-		return command{dir: dir, args: args, env: []string{"ASSAY_DB=sqlite:theirs.db"}, unwatched: true}
+		return command{dir: dir, args: args, env: []string{"ASSAY_DB=sqlite:theirs.db"}}
 	}
 
 	e := ends(t, run("ends", "-p", "operationcount=200", "-p", "insertproportion=0.2")).want(t, exitValid)

@@ -11,12 +11,13 @@ import (
 	"assay/runner/hunt"
 )
 
-// TestHunt finds a bug that the database was opened with, from a cold start, shrinks it to a command
-// that finds it again, and goes on with what it has.
+// TestHunt finds a bug that the database was opened with, shrinks it to a command that finds it again, and
+// goes on with what it has. Package hunt searches from a cold start.
 func TestHunt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e := assay(t, dir, "hunt", "--cluster", "etcd:1", "--workload", "bank", "--option", "bug=lost-ack:0.1", "--for", "5m", "--shrink-for", "5s", "--findings", "1", "--out", "h", "--json", "--quiet").want(t, exitViolated)
+	writeFile(t, "workload: bank\nclients: 2\nduration: 1s\nflags: {accounts: 10}\nfaults: [pause n1 at 300ms for 50ms]\n", dir, "plan.yaml")
+	e := assay(t, dir, "hunt", "--cluster", "etcd:1", "--plan", "plan.yaml", "--option", "bug=lost-ack:0.3", "--for", "5m", "--shrink-for", "3s", "--findings", "1", "--out", "h", "--json", "--quiet").want(t, exitViolated)
 	var s hunt.State
 	expect.NoError(t, json.Unmarshal([]byte(e.stdout), &s))
 	if len(s.Findings) != 1 || s.Findings[0].Verdict != check.Violated || s.Findings[0].Found == 0 || !s.Findings[0].Shrunk {

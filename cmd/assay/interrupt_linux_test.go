@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,16 +15,6 @@ import (
 	"assay/cluster"
 	"assay/internal/expect"
 )
-
-// endSignals are all that end a program which does nothing about them, but
-// SIGKILL, SIGPIPE and those of timers (signal(7)).
-func endSignals() map[string]syscall.Signal {
-	return map[string]syscall.Signal{
-		"SIGHUP": syscall.SIGHUP, "SIGINT": syscall.SIGINT, "SIGQUIT": syscall.SIGQUIT, "SIGABRT": syscall.SIGABRT,
-		"SIGTERM": syscall.SIGTERM, "SIGILL": syscall.SIGILL, "SIGTRAP": syscall.SIGTRAP, "SIGBUS": syscall.SIGBUS,
-		"SIGFPE": syscall.SIGFPE, "SIGSEGV": syscall.SIGSEGV, "SIGSYS": syscall.SIGSYS, "SIGSTKFLT": syscall.SIGSTKFLT,
-	}
-}
 
 // onCluster starts a run on a server of its own, which has a network and a
 // limit, and returns the cluster's id once clients work.
@@ -67,14 +58,17 @@ func madeFor(id string) (found []string) {
 	return found
 }
 
-// TestEverySignalEndsInOrder: whatever signal ends a run, it ends in order.
+// TestEverySignalEndsInOrder: a run ends in order (TestNoSignalLeavesServers) with each signal that ends
+// a program which does nothing about it, but SIGKILL, SIGPIPE and those of timers (signal(7)).
 func TestEverySignalEndsInOrder(t *testing.T) {
-	t.Parallel()
-	for name, s := range endSignals() {
-		dir := t.TempDir()
-		p := start(t, command{dir: dir, unwatched: true, args: []string{"run", "bank", "--db", "mem://?latency=1ms", "--accounts", "100", "--duration", "1h", "--warmup", "0s", "--out", "run"}})
-		p.until(working)
-		endedInOrder(t, p, dir, name, s)
+	ours := endingSignals()
+	for _, s := range []os.Signal{
+		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTERM, syscall.SIGILL, syscall.SIGTRAP,
+		syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSYS, syscall.SIGSTKFLT,
+	} {
+		if !slices.Contains(ours, s) {
+			t.Errorf("%v is not among %v", s, ours)
+		}
 	}
 }
 
@@ -82,30 +76,16 @@ func TestEverySignalEndsInOrder(t *testing.T) {
 func TestNoSignalLeavesServers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p, id := onCluster(t, command{dir: dir}, "--duration", "1h")
+	p, id := onCluster(t, command{dir: dir, watched: true}, "--duration", "1h")
 	p.until(working)
 	if len(madeFor(id)) == 0 {
 		t.Errorf("cluster %s has neither a network nor a limit, or they are not where it is looked", id)
 	}
-	endedInOrder(t, p, dir, "SIGHUP", syscall.SIGHUP)
-	nothingOf(t, id)
-}
-
-func endedInOrder(t *testing.T, p *process, dir, name string, s syscall.Signal) {
-	t.Helper()
-	p.signal(s)
-	p.wait().want(t, exitNoVerdict)
-	if r := resultOf(t, filepath.Join(dir, "run")); r.Verdict != check.Valid || r.Outcomes.Committed == 0 {
-		t.Errorf("%s did not end the run in order: %v, %+v", name, r.Verdict, r.Outcomes)
-	}
-}
-
-// TestSignalsWhileServersStart: there is no run yet, and nothing stays.
-func TestSignalsWhileServersStart(t *testing.T) {
-	t.Parallel()
-	p, id := onCluster(t, command{})
 	p.signal(syscall.SIGHUP)
 	p.wait().want(t, exitNoVerdict)
+	if r := resultOf(t, filepath.Join(dir, "run")); r.Verdict != check.Valid || r.Outcomes.Committed == 0 {
+		t.Errorf("the run did not end in order: %v, %+v", r.Verdict, r.Outcomes)
+	}
 	nothingOf(t, id)
 }
 
@@ -164,11 +144,11 @@ func homedIn(t *testing.T, folder string) (found []int) {
 func TestNobodyReads(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p, id := onCluster(t, command{dir: dir, shell: `{ "$0" "$@" 2>&1; echo $? >code; } | head -2; while [ ! -s code ]; do sleep 0.05; done`}, "--duration", "1s")
-	if e := p.wait().want(t, 0); strings.Count(e.stdout, "\n") != 2 {
+	e := ends(t, command{dir: dir, shell: `{ "$0" "$@" 2>&1; echo $? >code; } | head -2; while [ ! -s code ]; do sleep 0.05; done`,
+		args: []string{"run", "bank", "--accounts", "100", "--ops", "300", "--out", "run"}}).want(t, 0)
+	if strings.Count(e.stdout, "\n") != 2 {
 		t.Errorf("%v", e)
 	}
-	nothingOf(t, id)
 	r := resultOf(t, filepath.Join(dir, "run"))
 	if r.Verdict != check.Valid || r.Outcomes.Committed == 0 {
 		t.Errorf("%v, %+v", r.Verdict, r.Outcomes)
@@ -188,19 +168,15 @@ func TestHalfAList(t *testing.T) {
 	}
 }
 
-// TestSignalsToTheKeeper: the process behind cluster up ends its cluster
-// whatever signal it gets.
+// TestSignalsToTheKeeper: the process behind cluster up ends its cluster with a hangup.
 func TestSignalsToTheKeeper(t *testing.T) {
 	t.Parallel()
-	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM} {
-		temp := temporary(t)
-		up := start(t, command{env: []string{"TMPDIR=" + temp}, args: []string{"cluster", "up", "postgres:1,memory=1GiB"}})
-		up.wait().want(t, exitValid)
-		id := clusterIn(temp)
-		expect.NoError(t, syscall.Kill(keeperIn(t, temp), s))
-		becomesEmpty(t, temp)
-		nothingOf(t, id)
-	}
+	temp := temporary(t)
+	ends(t, command{env: []string{"TMPDIR=" + temp}, args: []string{"cluster", "up", "postgres:1,memory=1GiB"}}).want(t, exitValid)
+	id := clusterIn(temp)
+	expect.NoError(t, syscall.Kill(keeperIn(t, temp), syscall.SIGHUP))
+	becomesEmpty(t, temp)
+	nothingOf(t, id)
 }
 
 // TestUpIsInterrupted: a cluster that nobody was told of is not kept, whether

@@ -41,7 +41,7 @@ type kubernetesCommands struct {
 // assay runs the program as a user of a namespace.
 func (k kubernetesCommands) assay(t *testing.T, user, namespace string, args ...string) *process {
 	t.Helper()
-	return k.start(t, user, namespace, command{args: args, unwatched: true})
+	return k.start(t, user, namespace, command{args: args})
 }
 
 func (k kubernetesCommands) start(t *testing.T, user, namespace string, c command) *process {
@@ -86,8 +86,8 @@ func (k kubernetesCommands) together(t *testing.T) {
 	dir := t.TempDir()
 	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
 	writeFile(t, manifest, dir, "db.yaml")
-	e := k.start(t, kubernetestest.Admin, "together", command{dir: dir, unwatched: true, env: []string{"ASSAY_DB=" + address}, args: []string{
-		"run", "bank", "--cluster", "k8s:db.yaml", "--kubernetes", "together/app=db", "--accounts", "100", "--clients", "2", "--duration", "5s",
+	e := k.start(t, kubernetestest.Admin, "together", command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{
+		"run", "bank", "--cluster", "k8s:db.yaml", "--kubernetes", "together/app=db", "--accounts", "100", "--clients", "2", "--rate", "50", "--duration", "4s",
 		"--warmup", "500ms", "--fault", "kill primary at 1s", "--out", "run"}}).wait().want(t, exitValid, exitNoVerdict)
 	r := resultOf(t, filepath.Join(dir, "run"))
 	if r.Verdict != check.Valid || len(r.Faults) != 1 || !r.Faults[0].Proven || r.Faults[0].HealedAt.IsZero() || r.Cluster == nil || len(r.Cluster.Nodes) != 1 {
@@ -100,8 +100,8 @@ func (k kubernetesCommands) together(t *testing.T) {
 func (k kubernetesCommands) run(t *testing.T) {
 	address := k.postgres(t, "pg")
 	dir := t.TempDir()
-	e := k.start(t, kubernetestest.ServiceAccount, "pg", command{dir: dir, unwatched: true, env: []string{"ASSAY_DB=" + address}, args: []string{
-		"run", "availability", "--kubernetes", "pg/app=db", "--clients", "2", "--duration", "5s", "--warmup", "500ms", "--fault", "kill primary at 1s", "--out", "run"}}).
+	e := k.start(t, kubernetestest.ServiceAccount, "pg", command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{
+		"run", "availability", "--kubernetes", "pg/app=db", "--clients", "2", "--duration", "4s", "--warmup", "500ms", "--fault", "kill primary at 1s", "--out", "run"}}).
 		wait().want(t, exitValid, exitNoVerdict)
 	r := resultOf(t, filepath.Join(dir, "run"))
 	if len(r.Faults) != 1 {
@@ -150,7 +150,7 @@ func (k kubernetesCommands) others(t *testing.T) {
 	address := databaseOf(t, "of_others")
 	k.keep(t, "others", []kubernetestest.Pod{{Name: "web-0", Labels: map[string]string{"app": "web"}, IP: "127.0.0.9", Port: 1}}, kubernetestest.StandIn{})
 	dir := t.TempDir()
-	k.start(t, kubernetestest.ServiceAccount, "others", command{dir: dir, unwatched: true, env: []string{"ASSAY_DB=" + address}, args: []string{
+	k.start(t, kubernetestest.ServiceAccount, "others", command{dir: dir, env: []string{"ASSAY_DB=" + address}, args: []string{
 		"run", "bank", "--kubernetes", "others/app=web", "--accounts", "100", "--clients", "2", "--ops", "100", "--out", "run"}}).wait()
 	expect.Text(t, "the notes", strings.Join(resultOf(t, filepath.Join(dir, "run")).Notes, "; "), "which is none of the pods others/app=web")
 }
@@ -195,9 +195,9 @@ func (k kubernetesCommands) provided(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	p.wait().want(t, exitNoVerdict)
 	k.assay(t, kubernetestest.Admin, "default", "kubernetes", "clean", "default", "--dry-run").wait().want(t, exitValid).shows(t, "nothing to take away")
-	e := k.start(t, kubernetestest.Nobody, "default", command{dir: dir, unwatched: true, args: run}).wait().want(t, exitCannotRun)
+	e := k.start(t, kubernetestest.Nobody, "default", command{dir: dir, args: run}).wait().want(t, exitCannotRun)
 	expect.Text(t, e, e.stderr, "db.yaml", "forbidden")
-	e = k.start(t, kubernetestest.Admin, "default", command{dir: dir, unwatched: true, args: []string{"run", "bank", "--cluster", "k8s:db.yaml"}}).wait().want(t, exitUsage)
+	e = k.start(t, kubernetestest.Admin, "default", command{dir: dir, args: []string{"run", "bank", "--cluster", "k8s:db.yaml"}}).wait().want(t, exitUsage)
 	expect.Text(t, e, e.stderr, "with --db")
 }
 

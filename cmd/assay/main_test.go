@@ -19,11 +19,10 @@ import (
 	"assay/internal/expect"
 )
 
-// binary is the program under test as users have it, and watched the same with the race
-// detector if the tests have it: what is to be interrupted, watched or asked while it
-// works runs under it, and what runs from its beginning to its end does not, which takes
-// a multiple of the processor there. The packages themselves are tested with the detector.
-// Both are set once, before the first test.
+// binary is the program under test as users have it, and watched the same with the race detector,
+// if ASSAY_RACE has go build's flags for that, as in make test. Concurrency is nearly all in other
+// packages, whose tests have the detector: watched is for runs that use what starts beside a command
+// here, for signals, the screen and an agent's input. Both are set once, before the first test.
 var binary, watched string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -46,11 +45,11 @@ func buildAndRun(m *testing.M) int {
 	watched = binary
 	builds := []*exec.Cmd{exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", binary, ".")}
 	builds[0].Env = append(os.Environ(), "CGO_ENABLED=0")
-	if raceEnabled {
-		watched = filepath.Join(dir, "watched")
-		// A race ends the program with exit code 66. What it does not watch: see the Makefile.
-		builds = append(builds, exec.Command("go", "build", "-race", "-ldflags=-w", "-gcflags=modernc.org/...=-race=false", "-gcflags=assay/check/...=-race=false",
-			"-o", watched, "."))
+	if flags := os.Getenv("ASSAY_RACE"); flags != "" {
+		watched = filepath.Join(dir, "watched") // a race ends it with exit code 66
+		build := exec.Command("go", slices.Concat([]string{"build", "-ldflags=-w"}, strings.Fields(flags), []string{"-o", watched, "./cmd/assay"})...)
+		build.Dir, build.Env = filepath.Join("..", ".."), append(os.Environ(), "CGO_ENABLED=1")
+		builds = append(builds, build)
 	}
 	for _, build := range builds {
 		build.Stdout, build.Stderr = os.Stderr, os.Stderr
@@ -100,8 +99,8 @@ type command struct {
 	shell string
 	// messy is true if the program is to be killed and so cannot clean up.
 	messy bool
-	// unwatched is true if the race detector is not to watch it.
-	unwatched bool
+	// watched is true if the race detector is to watch it.
+	watched bool
 	// on is where it runs; nil for this machine.
 	on *machine.Machine
 }
@@ -141,9 +140,9 @@ func (b *buffer) String() string {
 func start(t *testing.T, c command) *process {
 	t.Helper()
 	p := &process{t: t, args: c.args, done: make(chan struct{}), temp: temporary(t), isMessy: c.messy}
-	program := watched
-	if c.unwatched {
-		program = binary
+	program := binary
+	if c.watched {
+		program = watched
 	}
 	p.cmd = exec.Command(program, c.args...)
 	if c.shell != "" {
@@ -254,10 +253,9 @@ func assay(t *testing.T, dir string, args ...string) ended {
 	return ends(t, command{dir: dir, args: args})
 }
 
-// ends runs the program from its beginning to its end, where the race detector tells nothing new.
+// ends runs the program from its beginning to its end.
 func ends(t *testing.T, c command) ended {
 	t.Helper()
-	c.unwatched = true
 	return start(t, c).wait()
 }
 

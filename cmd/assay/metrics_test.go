@@ -31,7 +31,7 @@ import (
 func TestMetricsWhileRunning(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := start(t, command{dir: dir, args: []string{"run", "bank", "--accounts", "100", "--duration", "5m", "--warmup", "0s", "--out", "saved", "--metrics", "127.0.0.1:0"}})
+	p := start(t, command{dir: dir, watched: true, args: []string{"run", "bank", "--accounts", "100", "--duration", "5m", "--warmup", "0s", "--out", "saved", "--metrics", "127.0.0.1:0"}})
 	p.until("metrics: http://")
 	url := regexp.MustCompile(`http://\S+/metrics`).FindString(p.err.String())
 	var text string

@@ -31,10 +31,17 @@ func viewing(t *testing.T, dir string) string {
 	return "http://" + strings.TrimSpace(strings.SplitN(address, "\n", 2)[0])
 }
 
-// TestPagesOfSeveralRuns opens each page that is made of several runs, and those of
-// assay view, in windows of three widths, light and dark.
-func TestPagesOfSeveralRuns(t *testing.T) {
+// TestPagesInABrowser has one browser for the pages that are made of several runs, those of assay view,
+// and the articles of docs. Package runner opens the pages of single runs.
+func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
+	browser := pagetest.Start(t)
+	t.Run("several runs", func(t *testing.T) { testPagesOfSeveralRuns(t, browser) })
+	t.Run("articles", func(t *testing.T) { testPublishedArticles(t, browser) })
+}
+
+// testPagesOfSeveralRuns opens them in windows of three widths, light and dark.
+func testPagesOfSeveralRuns(t *testing.T, browser context.Context) {
 	dir := t.TempDir()
 	made := func(args ...string) { assay(t, dir, args...).want(t, exitValid, exitViolated, exitNoVerdict) }
 	small := []string{"--db", "mem://", "--accounts", "100", "--ops", "300", "--quiet"}
@@ -51,12 +58,10 @@ func TestPagesOfSeveralRuns(t *testing.T) {
 	pages := map[string]string{
 		"series": "file://" + filepath.Join(dir, "runs/series/report.html"), "sweep": "file://" + filepath.Join(dir, "runs/sweep/report.html"),
 		"comparison": "file://" + filepath.Join(dir, "runs/comparison.html"), "several-runs": "file://" + filepath.Join(dir, "several.html"),
-		"view-list": address + "/", "view-filtered": address + "/?q=series&verdict=valid&sort=throughput",
-		"view-report": address + "/files/broken/report.html", "view-series": address + "/series/series",
+		"view-filtered": address + "/?q=series&verdict=valid&sort=throughput",
 		"view-compared": address + "/compare?run=series/001-001&run=series/001-002&run=broken", "view-follow": address + "/follow/running",
 		"view-not-shown": address + "/follow/newer",
 	}
-	browser := pagetest.Start(t)
 	for name, page := range pages {
 		pagetest.Open(t, browser, page, 1280).Check(name)
 	}
@@ -64,22 +69,26 @@ func TestPagesOfSeveralRuns(t *testing.T) {
 	followed(t, browser, address, running)
 }
 
-// TestPublishedArticlesInABrowser opens each article of docs, and copies a table of it.
-func TestPublishedArticlesInABrowser(t *testing.T) {
-	t.Parallel()
+// testPublishedArticles opens each article of docs, copies a table of it, and looks at the first more
+// closely: all are made alike.
+func testPublishedArticles(t *testing.T, browser context.Context) {
 	dir, err := filepath.Abs(filepath.Join("..", "..", "docs", "studies"))
 	expect.NoError(t, err)
 	pages, err := filepath.Glob(filepath.Join(dir, "*.html"))
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
-	browser := pagetest.Start(t)
-	for _, page := range pages {
+	for i, page := range pages {
 		name := strings.TrimSuffix(filepath.Base(page), ".html")
 		tab := pagetest.Open(t, browser, "file://"+page, 1280)
-		tab.Check("article-" + name)
+		if i == 0 {
+			tab.Check("article-" + name)
+		}
 		if article := readFile(t, dir, name+".md"); !strings.Contains(article, "**Withdrawn on ") {
 			copied(t, tab, article)
+		}
+		if complaints := tab.Complaints(); len(complaints) > 0 {
+			t.Errorf("%s: the browser complains: %q", name, complaints)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"assay/cluster/postgres"
 	"assay/internal/expect"
 )
 
@@ -25,22 +23,17 @@ const operations = 12
 // its variables alone.
 func TestScriptsLeaveWhatPgbenchLeaves(t *testing.T) {
 	t.Parallel()
-	server, err := postgres.Start(patiently(t), postgres.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
 	corpus, err := filepath.Abs(filepath.Join("..", "..", "workload", "script", "testdata", "pgbench"))
 	expect.NoError(t, err)
 	setup := filepath.Join(corpus, "setup.sql")
-	base := newDatabase(t, server, "base")
-	conn := connect(t, base)
+	conn := connect(t, databaseOf(t, "pgbench_base"))
 	_, err = conn.PgConn().Exec(patiently(t), readFile(t, setup)).ReadAll()
 	expect.NoError(t, err, conn.Close(patiently(t)))
 	for i, script := range corpusScripts(t, corpus) {
 		t.Run(strings.Join(script.names, "+"), func(t *testing.T) {
 			t.Parallel()
-			execute(t, connect(t, server.Address()), fmt.Sprintf("CREATE DATABASE pgbench_%d TEMPLATE base", i))
-			theirs := changed(t, server.Address(), func(u *url.URL) { u.Path = fmt.Sprintf("/pgbench_%d", i) })
-			ours := newDatabase(t, server, fmt.Sprintf("assay_%d", i))
+			theirs := databaseOf(t, fmt.Sprintf("pgbench_%d TEMPLATE pgbench_base", i))
+			ours := databaseOf(t, fmt.Sprintf("assay_%d", i))
 			file := filepath.Join(t.TempDir(), "script.sql")
 			writeFile(t, script.text, file)
 			runPgbench(t, theirs, file, script.protocol)

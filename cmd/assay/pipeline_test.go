@@ -159,7 +159,8 @@ experiments:
   first: {workload: bank, repeat: 2}
   second: {workload: bank, db: "postgres://127.0.0.1:1/x"}
 `)
-	assay(t, dir, "study", file, "--out", "made", "--junit", "study.xml", "--summary", "study.md").want(t, exitCannotRun)
+	assay(t, dir, "study", file, "--out", "made", "--junit", "study.xml", "--summary", "study.md").want(t, exitCannotRun).
+		shows(t, "first: 2 of 2 runs made", "second: 0 of 1 runs made; exit code 5", "could not be made: ")
 	suites, all := testReport(t, dir, "study.xml")
 	if len(suites) != 3 || suites[1].Name != "bank on assay's reference database, first, repeat 2" || all.Error != 1 {
 		t.Errorf("the test report counts %+v in %+v", all, suites)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -116,15 +115,12 @@ func TestExitCodes(t *testing.T) {
 		says string // on standard output
 	}{
 		{"valid", "--db mem://?latency=2ms --duration 1s", exitValid, "VALID"},
-		{"timeouts are no violation", "--db mem://?latency=2ms&timeout=0.01 --duration 1s", exitValid, "VALID"},
 		{"violated", "--db mem://?bug=lost-ack:0.05 --ops 2000", exitViolated, "VIOLATED"},
 		{"violated dominates a threshold", "--db mem://?latency=2ms&bug=lost-ack:0.05 --duration 1s --other-work 100% --threshold throughput>1000000000", exitViolated, "VIOLATED"},
 		{"a threshold missed", "--db mem://?latency=2ms --duration 1s --other-work 100% --threshold p50<1ms --threshold throughput>1", exitThreshold, "p50<1ms"},
 		{"all thresholds kept", "--db mem://?latency=2ms --duration 1s --threshold p50>1ms", exitValid, "p50>1ms"},
 		{"too short, and nothing rests on it", "--db mem://?latency=2ms --duration 100ms", exitValid, "too short"},
 		{"too short, and strict", "--db mem://?latency=2ms --duration 100ms --strict", exitNoVerdict, "too short"},
-		{"too short for a threshold that is kept", "--db mem://?latency=2ms --duration 100ms --threshold p50>1ms", exitNoVerdict, "too short"},
-		{"strict and valid", "--db mem://?latency=2ms --duration 1s --strict", exitValid, "VALID"},
 		{"too short dominates a threshold", "--db mem://?latency=2ms --duration 100ms --threshold p50<1ms", exitNoVerdict, "too short"},
 		{"nothing committed", "--db mem://?timeout=1 --ops 200", exitNoVerdict, "nothing committed"},
 	}
@@ -182,20 +178,13 @@ func TestResultOnStandardOutput(t *testing.T) {
 		t.Errorf("%v", page)
 	}
 	assay(t, dir, "report", "--format", "markdown", "run").want(t, 0).shows(t, "|---")
-}
-
-func TestQuiet(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	run := assay(t, dir, "run", "bank", "--quiet", "--accounts", "100", "--duration", "1s", "--warmup", "0s", "--out", "run").sound(t, filepath.Join(dir, "run"))
 	again := assay(t, dir, "check", "--quiet", "run").want(t, run.code)
-	for _, e := range []ended{run, again} {
-		if strings.Count(e.stdout, "\n") != 1 || e.stderr != "" || !strings.HasPrefix(e.stdout, "bank: valid, ") {
-			t.Errorf("%v", e)
-		}
+	if strings.Count(again.stdout, "\n") != 1 || again.stderr != "" || !strings.HasPrefix(again.stdout, "bank: valid, ") {
+		t.Errorf("%v", again)
 	}
-	if run.stdout != again.stdout {
-		t.Errorf("%q, and judged again %q", run.stdout, again.stdout)
+	writeFile(t, "{}", dir, "run", "result.json")
+	for _, command := range []string{"check", "report"} {
+		expect.Text(t, "the complaint", assay(t, dir, command, "run").want(t, exitUsage).complaint(t), "result.json")
 	}
 }
 
@@ -223,14 +212,17 @@ func TestSeedIsChosenAndKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	seeds := map[uint64]bool{}
-	for _, out := range []string{"a", "b", "c"} {
-		assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "10", "--accounts", "10", "--out", out, "--quiet")
+	for _, out := range []string{"a", "b"} {
+		e := assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "10", "--accounts", "10", "--out", out, "--quiet")
+		if strings.Count(e.stdout, "\n") != 1 || e.stderr != "" || !strings.HasPrefix(e.stdout, "bank: valid, ") {
+			t.Errorf("%v", e)
+		}
 		r := resultOf(t, filepath.Join(dir, out))
 		seeds[r.Seed] = true
 		expect.Text(t, "the report", assay(t, dir, "report", out).stdout, "seed ")
 	}
-	if len(seeds) != 3 {
-		t.Errorf("three runs had the seeds %v", seeds)
+	if len(seeds) != 2 {
+		t.Errorf("two runs had the seeds %v", seeds)
 	}
 }
 
@@ -256,31 +248,5 @@ func TestList(t *testing.T) {
 		if !seen[driver+" bank"] {
 			t.Errorf("nothing is said of bank on %s", driver)
 		}
-	}
-}
-
-// TestDamageIsFound alters one byte of each file of a run. Where it makes the
-// length of a frame too large, the file looks like one that was cut.
-func TestDamageIsFound(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	assay(t, dir, "run", "bank", "--db", "mem://?latency=2ms", "--accounts", "50", "--duration", "1s", "--warmup", "0s", "--out", "run").sound(t, filepath.Join(dir, "run"))
-	for _, name := range []string{"history.bin", "state.bin"} {
-		path := filepath.Join(dir, "run", name)
-		whole := []byte(readFile(t, path))
-		bad := bytes.Clone(whole)
-		bad[len(bad)/2] ^= 0x10
-		writeFile(t, string(bad), path)
-		e := assay(t, dir, "check", "run").want(t, exitUsage, exitNoVerdict)
-		if e.code == exitUsage {
-			expect.Text(t, e, e.complaint(t), name)
-		} else if r := resultOf(t, filepath.Join(dir, "run")); r.Verdict != check.Unknown && r.Measurement.Verdict != "invalid" {
-			t.Errorf("%s: %v", name, e)
-		}
-		writeFile(t, string(whole), path)
-	}
-	writeFile(t, "{}", dir, "run", "result.json")
-	for _, command := range []string{"check", "report"} {
-		expect.Text(t, "the complaint", assay(t, dir, command, "run").want(t, exitUsage).complaint(t), "result.json")
 	}
 }

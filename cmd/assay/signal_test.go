@@ -35,7 +35,7 @@ func TestOneInterruptEndsInOrder(t *testing.T) {
 	t.Parallel()
 	for times, signals := range map[string][]syscall.Signal{"once": {syscall.SIGINT}, "twice": {syscall.SIGTERM, syscall.SIGINT}} { // the same would be one
 		dir := t.TempDir()
-		p := start(t, command{dir: dir, args: []string{"run", "bank", "--duration", "1h", "--warmup", "100ms", "--out", "run"}})
+		p := start(t, command{dir: dir, watched: true, args: []string{"run", "bank", "--duration", "1h", "--warmup", "100ms", "--out", "run"}})
 		p.until(working)
 		for _, s := range signals {
 			p.signal(s)
@@ -90,7 +90,7 @@ func TestInterruptWhileLoading(t *testing.T) {
 func TestTwoInterruptsLeaveAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		p := start(t, command{args: []string{"run", "bank", "--db", "mem://?latency=1h", "--duration", "1h", "--timeout", "1h", "--out", "run"}})
+		p := start(t, command{watched: true, args: []string{"run", "bank", "--db", "mem://?latency=1h", "--duration", "1h", "--timeout", "1h", "--out", "run"}})
 		p.until(working)
 		p.signal(s)
 		p.until("once more")
@@ -100,16 +100,6 @@ func TestTwoInterruptsLeaveAtOnce(t *testing.T) {
 			t.Errorf("%v: %v", s, e)
 		}
 	}
-}
-
-// TestTwoInterruptsWhileLoading: the first may have ended it already.
-func TestTwoInterruptsWhileLoading(t *testing.T) {
-	t.Parallel()
-	p := start(t, command{args: []string{"run", "bank", "--accounts", "100000000", "--out", "run"}})
-	p.until("loading")
-	p.signal(syscall.SIGINT)
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
-	p.wait().want(t, exitInterrupted, exitNoVerdict)
 }
 
 // TestKilledRunIsJudgedLater kills a run in the middle of its work: what it leaves says that

@@ -80,24 +80,10 @@ func TestStudyHasAnOverview(t *testing.T) {
 	}
 }
 
-// TestOverviewRefuses what cannot be shown, and a study of which nothing is left, before any run.
-func TestOverviewRefuses(t *testing.T) {
+// TestNothingLeftOfAStudy: a study of which nothing can be made is refused before any run.
+func TestNothingLeftOfAStudy(t *testing.T) {
 	t.Parallel()
-	for from, c := range map[string]struct{ to, want string }{
-		"show: anomalies":                 {"show: anomalis", `small.yaml:33:10: an overview cannot show "anomalis"`},
-		"where: clients=2}":               {"where: clients=3}", "small.yaml:31:10: no configuration of transfers has clients=3; values are "},
-		"where: clients=1, ratio: memory": {"ratio: nobody", "small.yaml:34:10: "},
-		`memory: {db: "mem://"}
-    forgetful: {db: "mem://?bug=lost-ack:0.2"}`: {`memory: {cluster: "cassandra:1"}
-    forgetful: {cluster: "cassandra:1"}`, "small.yaml:9:3: nothing is left to run: not possible: Cassandra has no transaction"},
-	} {
-		text := strings.Replace(overviewStudy, from, c.to, 1)
-		if text == overviewStudy {
-			t.Fatalf("%q is not in the study", from)
-		}
-		dir, file := studyFile(t, text)
-		if e := assay(t, dir, "study", file, "--out", "made"); e.code != exitUsage || !strings.Contains(e.stderr, c.want) {
-			t.Errorf("want %q: %v", c.want, e)
-		}
-	}
+	_, file := studyFile(t, strings.NewReplacer(`db: "mem://"`, `cluster: "cassandra:1"`, `db: "mem://?bug=lost-ack:0.2"`, `cluster: "cassandra:1"`).Replace(overviewStudy))
+	e := inside(t, "study", file, "--only", "transfers", "--out", filepath.Join(t.TempDir(), "made")).want(t, exitUsage)
+	expect.Text(t, e, e.stderr, "nothing is left to run: not possible: Cassandra has no transaction")
 }

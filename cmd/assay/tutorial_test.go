@@ -36,7 +36,7 @@ func TestTutorial(t *testing.T) {
 		if arguments == "run bank" {
 			line += " --duration 1s" // README's, which is the same, comes to its end in TestDocumentedCommands
 		}
-		p := startLine(t, dir, strings.Replace(sooner(line), "--duration 5s", "--duration 1s --warmup 200ms", 1))
+		p := startLine(t, dir, strings.Replace(sooner(line), "--duration 5s", "--duration 400ms --warmup 100ms", 1))
 		<-p.done
 		p.wait().want(t, codes...)
 	}

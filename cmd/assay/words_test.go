@@ -90,7 +90,7 @@ func TestCompletion(t *testing.T) {
 		"export --format ":           {"edn"},
 	} {
 		words := append([]string{"__complete"}, strings.Split(args, " ")...)
-		offered := strings.Split(assay(t, "", words...).want(t, 0).stdout, "\n")
+		offered := strings.Split(inside(t, words...).want(t, 0).stdout, "\n")
 		for i, line := range offered {
 			offered[i], _, _ = strings.Cut(line, "\t")
 		}
@@ -99,7 +99,7 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		assay(t, "", "completion", shell).want(t, 0)
+		inside(t, "completion", shell).want(t, 0)
 	}
 }
 
