@@ -110,7 +110,7 @@ func TestRunsThroughAPooler(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e := assay(t, dir, "run", "bank", "--cluster", "postgres:2,pooler=pgbouncer,pool_mode=transaction", "--accounts", "200", "--clients", "4", "--seed", "3",
-		"--warmup", "500ms", "--duration", "7s", "--out", "run", "--verbose", "--fault", "kill primary at 1s for 2s", "--fault", "kill pooler at 1500ms for 2s")
+		"--warmup", "500ms", "--duration", "8s", "--out", "run", "--verbose", "--fault", "kill primary at 1s for 2s", "--fault", "kill pooler at 1500ms for 2s")
 	e.want(t, exitValid, exitNoVerdict)
 	r := resultOf(t, filepath.Join(dir, "run"))
 	if r.Verdict.String() != "valid" || len(r.Faults) != 2 || r.Cluster == nil || r.Cluster.Pooler == nil || len(r.Cluster.Nodes) != 2 {
@@ -144,7 +144,7 @@ func TestFaultsInARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	e := assay(t, dir, "run", "bank", "--cluster", "mongodb:3,election=2s", "--accounts", "200", "--clients", "4", "--seed", "3",
-		"--warmup", "500ms", "--duration", "11s", "--out", "run", "--verbose", "--fault", "kill primary at 1s for 6s", "--fault", "pause secondary at 8s for 1s",
+		"--warmup", "500ms", "--duration", "15s", "--out", "run", "--verbose", "--fault", "kill primary at 1s for 6s", "--fault", "pause secondary at 9s for 1s",
 		"--threshold", "outage<1h", "--threshold", "max<1h during faults", "--threshold", "committed_per_second>0.1 after faults")
 	e.want(t, exitValid, exitNoVerdict)
 	narrow(t, e.stdout)

@@ -115,7 +115,6 @@ var documented = []documentedRule{
 	{pattern: `^assay run bank --db ('host=127\.0\.0\.1 |'mysql:)`, far: untilUnreachable, codes: []int{exitCannotRun}},
 	{pattern: `^assay run bank --db mysql://$`, far: notRun, why: "it goes to a server of the user's; TestOptionsOfTheUser has one"},
 	{where: "README.md", pattern: `--cluster `, far: untilServersStart, codes: []int{exitNoVerdict}}, // TestTutorial and TestFaultsInARun have one to its end
-	{where: "README.md", pattern: `^assay run bank `, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `^assay run .* --cluster `, far: untilServersStart, codes: []int{exitNoVerdict}},
 	{pattern: `^assay run (candles|bulkupdate|churn|tpcc)\b`, far: untilLoading},
 	{where: "trust.md", pattern: `^assay run bank --db 'mem:`, far: toItsEnd, codes: []int{exitViolated}},

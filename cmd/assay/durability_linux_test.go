@@ -13,7 +13,7 @@ import (
 // allows, and all that was never synced, with the schema.
 func TestPowerCutsOfSQLite(t *testing.T) {
 	t.Parallel()
-	e := assay(t, t.TempDir(), "durability", "--cluster", "sqlite:1,disk=faulty", "--duration", "2s", "--json", "--quiet",
+	e := assay(t, t.TempDir(), "durability", "--cluster", "sqlite:1,disk=faulty", "--duration", "3s", "--json", "--quiet",
 		"--setting", "journal=wal,synchronous=full", "--setting", "journal=delete,synchronous=full", "--setting", "journal=wal,synchronous=off")
 	e.want(t, exitValid)
 	var trials []powercuts.Trial

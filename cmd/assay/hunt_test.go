@@ -16,8 +16,8 @@ import (
 func TestHunt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	writeFile(t, "workload: bank\nclients: 2\nduration: 1s\nflags: {accounts: 10}\nfaults: [pause n1 at 300ms for 50ms]\n", dir, "plan.yaml")
-	e := assay(t, dir, "hunt", "--cluster", "etcd:1", "--plan", "plan.yaml", "--option", "bug=lost-ack:0.3", "--for", "5m", "--shrink-for", "3s", "--findings", "1", "--out", "h", "--json", "--quiet").want(t, exitViolated)
+	writeFile(t, "workload: bank\nclients: 2\nduration: 1s\noptions: [\"bug=lost-ack:0.3\"]\nflags: {accounts: 10}\nfaults: [pause n1 at 300ms for 50ms]\n", dir, "plan.yaml")
+	e := assay(t, dir, "hunt", "--cluster", "etcd:1", "--workload", "bank", "--plan", "plan.yaml", "--option", "bug=lost-ack:0.3", "--for", "5m", "--shrink-for", "5s", "--findings", "1", "--out", "h", "--json", "--quiet").want(t, exitViolated)
 	var s hunt.State
 	expect.NoError(t, json.Unmarshal([]byte(e.stdout), &s))
 	if len(s.Findings) != 1 || s.Findings[0].Verdict != check.Violated || s.Findings[0].Found == 0 || !s.Findings[0].Shrunk {

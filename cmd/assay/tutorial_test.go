@@ -34,7 +34,7 @@ func TestTutorial(t *testing.T) {
 			codes = sound
 		}
 		if arguments == "run bank" {
-			line += " --duration 1s" // README's, which is the same, comes to its end in TestDocumentedCommands
+			line += " --duration 1s" // less than by itself
 		}
 		p := startLine(t, dir, strings.Replace(sooner(line), "--duration 5s", "--duration 400ms --warmup 100ms", 1))
 		<-p.done
