@@ -34,16 +34,17 @@ build:
 UNWATCHED = modernc.org/... ./check/...
 RACE = -race $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 
+# These tests run assay in processes of its own, and its concurrency is in other packages, which have the
+# detector. What starts beside a command here (for signals, the screen, an agent's input) is used by
+# runs of a program that the tests build with the detector, by the flags in ASSAY_RACE. They mostly
+# wait, and have the machine for themselves: four at once.
+COMMANDS = $(FOLDERS) ASSAY_RACE='$(RACE)' CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -parallel 4 -timeout 60m ./cmd/assay
+
 # Packages without concurrency, also in their tests (TestSequentialPackages): no race detector.
 SEQUENTIAL = . ./check/... ./driver/ordered ./driver/ownership ./driver/rows ./fault/chaosmesh ./internal/procfs ./internal/quantity ./internal/spelling \
 	./report/article ./report/compare ./report/junit ./report/scalability ./report/trend ./runner/advise ./runner/catalog ./runner/figures ./runner/judge \
 	./runner/known ./runner/record ./store ./store/promise ./workload ./workload/candles ./workload/churn ./workload/entity ./workload/isolation \
 	./workload/journal ./workload/smallbank ./workload/tpcb
-
-# These tests run assay in processes of its own, and its concurrency is in other packages, which have the
-# detector. What starts beside a command here (for signals, the screen, an agent's input) is used by
-# runs of a program that the tests build with the detector, by the flags in ASSAY_RACE.
-COMMANDS = ./cmd/assay
 
 # The checkers' trials: hundreds of runs that show no race beyond the other tests of the runner.
 TRIALS = ^TestTrust
@@ -71,8 +72,9 @@ FOLDERS = ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR
 # make trust runs more. lint has vetted all packages, and no debugger needs the tests' programs.
 test: servers format lint
 	$(FOLDERS) ./scripts/failures-last.sh $(GO) test -vet=off -ldflags=-w $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' $(TOGETHER) -timeout 60m \
-		$(LONGEST) $$({ $(GO) list ./...; $(GO) list $(SEQUENTIAL) $(COMMANDS); } | sort | uniq -u)
-	$(FOLDERS) ASSAY_RACE='$(RACE)' CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -timeout 60m $(COMMANDS) $(SEQUENTIAL)
+		$(LONGEST) $$({ $(GO) list ./...; $(GO) list $(SEQUENTIAL) ./cmd/assay; } | sort | uniq -u)
+	$(COMMANDS)
+	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -timeout 60m $(SEQUENTIAL)
 	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure
 	$(MAKE) build
 
