@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,16 +132,17 @@ func (c *Chaos) AwaitInjected(ctx context.Context, within time.Duration) error {
 		return done, err
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("kubernetes: %s is not injected after %v: %s", c, within, last)
+		return errors.New(andLast(fmt.Sprintf("kubernetes: %s is not injected after %v: %s", c, within, cmp.Or(last, "its state was never seen")), err))
 	}
 	return err
 }
 
 const forcedBound = 10 * time.Second
 
-// Remove deletes the object and waits until Chaos Mesh has recovered its targets and released it.
-// After within it removes the finalizers, so that the object goes, and forced says what is unknown
-// then. Chaos Mesh is known to hang there (its issues 3929, 4311, 4433, 4530).
+// Remove deletes the object and waits until Chaos Mesh has recovered its targets and released it. The
+// API server has within to answer, and Chaos Mesh as long again to recover. Then, if the last look
+// showed the object, Remove takes the finalizers away, so that the object goes, and forced says what
+// is unknown. Chaos Mesh is known to hang there (its issues 3929, 4311, 4433, 4530).
 func (c *Chaos) Remove(ctx context.Context, within time.Duration) (forced string, err error) {
 	access, name, uid := c.client.in(c.resource(), c.object.GetNamespace()), c.object.GetName(), c.object.GetUID()
 	var same metav1.Preconditions
@@ -152,9 +154,14 @@ func (c *Chaos) Remove(ctx context.Context, within time.Duration) (forced string
 	if err := remove(bounded, access, name, metav1.DeleteOptions{Preconditions: &same}); err != nil {
 		return "", &AccessError{Doing: "delete " + c.String(), Err: err}
 	}
-	last, err := awaitGone(bounded, access, c.object)
+	recovering, stop := context.WithTimeout(ctx, within)
+	defer stop()
+	last, err := awaitGone(recovering, access, c.object)
 	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		return "", err
+	}
+	if unseen := lastFailure(err); unseen != nil {
+		return "", fmt.Errorf("kubernetes: %s is being deleted, and whether Chaos Mesh has recovered it in %v cannot be seen; assay kubernetes clean removes it later: %w", c, within, unseen)
 	}
 	forced = fmt.Sprintf("Chaos Mesh had not recovered %s after %v (%s), and assay took its finalizers away",
 		c, within, describeRecords(objects(last.Object, "status", "experiment", "containerRecords")))

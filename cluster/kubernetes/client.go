@@ -134,20 +134,52 @@ func ParseTarget(text string) (Target, error) {
 
 func (t Target) String() string { return t.Namespace + "/" + t.Selector }
 
+// endedError means that a wait ended with its context. last is why the last look failed; nil if it
+// did not.
+type endedError struct{ ctx, last error }
+
+func (e *endedError) Error() string {
+	if e.last == nil {
+		return e.ctx.Error()
+	}
+	return fmt.Sprintf("%v; the last look failed: %v", e.ctx, e.last)
+}
+
+func (e *endedError) Unwrap() []error { return []error{e.ctx, e.last} }
+
+// lastFailure is why the last look of a wait failed that ended with this error; nil if it did not.
+func lastFailure(err error) error {
+	if ended, is := errors.AsType[*endedError](err); is {
+		return ended.last
+	}
+	return nil
+}
+
+// andLast adds the last look's failure to a text; see lastFailure.
+func andLast(text string, err error) string {
+	if last := lastFailure(err); last != nil {
+		return fmt.Sprintf("%s; the last look failed: %v", text, last)
+	}
+	return text
+}
+
 // await looks again and again, also where the API server or the way to it failed for a moment, until
-// ctx ends.
+// ctx ends. The error is then an *endedError, else the look's.
 func await(ctx context.Context, look wait.ConditionWithContextFunc) error {
 	var failed error
 	err := wait.PollUntilContextCancel(ctx, pollEvery, true, func(ctx context.Context) (done bool, err error) {
-		if done, err = look(ctx); err != nil && passing(err) {
+		done, err = look(ctx)
+		switch {
+		case ctx.Err() != nil && err != nil: // the look was cut by that, and says nothing
+		case err != nil && passing(err):
 			failed, err = err, nil
-		} else {
+		default:
 			failed = nil
 		}
 		return done, err
 	})
-	if err != nil && ctx.Err() != nil { // the look was cut by that
-		return errors.Join(ctx.Err(), failed)
+	if err != nil && ctx.Err() != nil {
+		return &endedError{ctx: ctx.Err(), last: failed}
 	}
 	return err
 }

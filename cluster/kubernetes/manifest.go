@@ -216,7 +216,7 @@ func (a *Applied) Await(ctx context.Context) error {
 		return len(waiting) == 0, nil
 	})
 	if err != nil && ctx.Err() != nil && len(waiting) > 0 {
-		return fmt.Errorf("kubernetes: not ready: %s: %w; kubectl describe says why", strings.Join(waiting, ", "), ctx.Err())
+		return fmt.Errorf("kubernetes: not ready: %s: %w; kubectl describe says why", strings.Join(waiting, ", "), err)
 	}
 	return err
 }

@@ -182,7 +182,7 @@ func (c *Client) removeObject(ctx context.Context, resource schema.GroupVersionR
 	}
 	last, err := awaitGone(bounded, access, o)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return fmt.Errorf("kubernetes: %s is being deleted and not gone after %v (finalizers %v); its operator, or kubectl describe, says why", what, within, last.GetFinalizers())
+		return errors.New(andLast(fmt.Sprintf("kubernetes: %s is being deleted and not gone after %v (finalizers %v); its operator, or kubectl describe, says why", what, within, last.GetFinalizers()), err))
 	}
 	return err
 }

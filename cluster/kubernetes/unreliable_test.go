@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"assay/cluster/kubernetes/kubernetestest"
@@ -55,6 +57,96 @@ func through(t *testing.T, c *Client, done bool, methods ...string) *Client {
 	unreliable, err := newClient(config, c.Namespace)
 	expect.NoError(t, err)
 	return unreliable
+}
+
+// broken fails all requests of the methods in failing, without their being done.
+type broken struct {
+	next    http.RoundTripper
+	failing map[string]bool
+	// before, if not nil, sees each request.
+	before func(*http.Request)
+}
+
+func (b *broken) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.before != nil {
+		b.before(r)
+	}
+	if !b.failing[r.Method] {
+		return b.next.RoundTrip(r)
+	}
+	return (&unreliable{next: b.next, failed: map[string]*atomic.Bool{r.Method: {}}}).RoundTrip(r)
+}
+
+func (b *broken) client(t *testing.T, c *Client) *Client {
+	t.Helper()
+	config := rest.CopyConfig(c.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { b.next = next; return b })
+	client, err := newClient(config, c.Namespace)
+	expect.NoError(t, err)
+	return client
+}
+
+// TestTheLastFailureIsTold: who waits in vain because the API server fails is told that. A recovery
+// that cannot be seen is not forced.
+func TestTheLastFailureIsTold(t *testing.T) {
+	const failure = "etcdserver: request timed out"
+	c := keep(t, "failing", kubernetestest.StandIn{Hang: func() bool { return true }})
+	b := &broken{failing: map[string]bool{}}
+	failing := b.client(t, c)
+	made, err := c.CreateChaos(t.Context(), NetworkChaos, "failing", NewMark("0badcafe"), loss("failing"))
+	expect.NoError(t, err)
+	expect.NoError(t, made.AwaitInjected(t.Context(), time.Minute))
+	file := manifest(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, finalizers: [example.com/kept]}\n")
+	applied, err := c.Apply(t.Context(), file, NewMark("0badcafe"))
+	expect.NoError(t, err)
+
+	b.failing[http.MethodGet] = true
+	made.client, applied.client = failing, failing
+	if err := made.AwaitInjected(t.Context(), time.Second); err == nil || !strings.Contains(err.Error(), failure) {
+		t.Errorf("awaiting an injection gives %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := applied.Await(ctx); err == nil || !strings.Contains(err.Error(), failure) {
+		t.Errorf("awaiting a manifest gives %v", err)
+	}
+	if err := applied.Remove(t.Context(), time.Second); err == nil || !strings.Contains(err.Error(), failure) {
+		t.Errorf("removing a manifest gives %v", err)
+	}
+	if forced, err := made.Remove(t.Context(), time.Second); forced != "" || err == nil || !strings.Contains(err.Error(), failure) {
+		t.Errorf("removing what cannot be seen gives %q, %v", forced, err)
+	}
+	made.client = c
+	if forced, err := made.Remove(t.Context(), time.Second); forced == "" || err != nil {
+		t.Errorf("it was forced before: %q, %v", forced, err)
+	}
+	settings := c.in(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "failing")
+	_, err = settings.Patch(t.Context(), "settings", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	expect.NoError(t, err)
+}
+
+// TestRecoveryHasItsOwnBound: a deletion that is answered late takes nothing of the time in which
+// Chaos Mesh recovers.
+func TestRecoveryHasItsOwnBound(t *testing.T) {
+	const within, looks = 4 * time.Second, 4
+	var deleted, looked atomic.Int64
+	c := keep(t, "late", kubernetestest.StandIn{Hang: func() bool { return looked.Load() < looks }})
+	b := &broken{before: func(r *http.Request) {
+		switch {
+		case r.Method == http.MethodDelete:
+			deleted.Add(1)
+			time.Sleep(within - 200*time.Millisecond)
+		case r.Method == http.MethodGet && deleted.Load() > 0:
+			looked.Add(1)
+		}
+	}}
+	made, err := c.CreateChaos(t.Context(), NetworkChaos, "late", NewMark("0badcafe"), loss("late"))
+	expect.NoError(t, err)
+	expect.NoError(t, made.AwaitInjected(t.Context(), time.Minute))
+	made.client = b.client(t, c)
+	if forced, err := made.Remove(t.Context(), within); forced != "" || err != nil {
+		t.Errorf("it was forced: %q, %v", forced, err)
+	}
 }
 
 // TestAnswersThatFail: an API server that says 500 may have done what it was asked. What exists
