@@ -38,7 +38,8 @@ type Availability struct {
 	LongestWriteCut bool    `json:"longest_write_cut,omitempty"`
 	LongestRead     float64 `json:"longest_read_ms"`
 	LongestReadCut  bool    `json:"longest_read_cut,omitempty"`
-	// WriteOutage and ReadOutage are the longest times without success; lower bounds if cut.
+	// WriteOutage and ReadOutage are the longest times without success; lower bounds if cut, -1 if
+	// there were no writes or reads. Versions before this one wrote 0 then.
 	WriteOutage float64 `json:"write_outage_ms"`
 	WritesAway  bool    `json:"writes_away,omitempty"`
 	ReadOutage  float64 `json:"read_outage_ms"`
@@ -78,8 +79,8 @@ func availabilityLine(a *Availability) string {
 	if a.LongestRead > longest {
 		longest, cut = a.LongestRead, a.LongestReadCut
 	}
-	return "policy " + a.Policy + ": " + losses(a) + "; write outage " + lasted(a.WriteOutage, a.WritesAway) +
-		when(a.Reads.Total() > 0, ", read outage "+lasted(a.ReadOutage, a.ReadsAway)) +
+	return "policy " + a.Policy + ": " + losses(a) + when(a.WriteOutage >= 0, "; write outage "+lasted(a.WriteOutage, a.WritesAway)) +
+		when(a.ReadOutage >= 0 && a.Reads.Total() > 0, ", read outage "+lasted(a.ReadOutage, a.ReadsAway)) +
 		"; longest call " + lasted(longest, cut) +
 		when(hung > 0, "; "+check.Counted(hung, "call", "calls")+" hung to the end")
 }

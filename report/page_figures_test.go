@@ -194,6 +194,9 @@ func TestWhatTheEndCutIsAtLeast(t *testing.T) {
 	if a.NotRead = "nobody could read it back"; !strings.Contains(availabilityLine(&a), "what was lost or done twice is not known") || availabilityTable(&a).Rows[8][1] != "not known" {
 		t.Errorf("not read back: %q, %q", availabilityLine(&a), availabilityTable(&a).Rows)
 	}
+	if a.WriteOutage = -1; strings.Contains(availabilityLine(&a), "outage") || availabilityTable(&a).Rows[5][1] != none {
+		t.Errorf("without a write: %q, %q", availabilityLine(&a), availabilityTable(&a).Rows[5])
+	}
 	e := Entity{NotRead: a.NotRead}
 	if rows := entityTable(&e).Rows; !slices.ContainsFunc(rows, func(row []string) bool { return row[0] == "acknowledged and lost" && row[1] == "not known" }) || strings.Contains(entityLine(&e), "none stale") {
 		t.Errorf("not read back: %q, %q", entityLine(&e), rows)

@@ -76,7 +76,7 @@ func hits(r *report.Result, goals []Goal) (all []hit) {
 		case GoalLoss:
 			all = append(all, losses(r)...)
 		case GoalOutage:
-			if away, least := longestOutage(r); away >= g.Outage {
+			if away, least, known := longestOutage(r); known && away >= g.Outage {
 				all = append(all, hit{key: g.String(), text: fmt.Sprintf("no write succeeded for %s%.1f s", least, away.Seconds()), goal: g.Name, verdict: r.Verdict})
 			}
 		case GoalTwoPrimaries:
@@ -128,9 +128,10 @@ func promised(c check.Result) string {
 	return strings.Join(all, ", ") + "; "
 }
 
-// longestOutage is without writes. least is set if the run's end cut one.
-func longestOutage(r *report.Result) (longest time.Duration, least string) {
-	var ms float64
+// longestOutage is without writes. least is set if the run's end cut one. known is false if there
+// were no writes.
+func longestOutage(r *report.Result) (longest time.Duration, least string, known bool) {
+	ms := -1.0
 	add := func(outage float64, away bool) {
 		if ms = max(ms, outage); away {
 			least = "at least "
@@ -142,7 +143,7 @@ func longestOutage(r *report.Result) (longest time.Duration, least string) {
 	if a := r.Availability; a != nil {
 		add(a.WriteOutage, a.WritesAway)
 	}
-	return time.Duration(ms * float64(time.Millisecond)), least
+	return time.Duration(ms * float64(time.Millisecond)), least, ms >= 0
 }
 
 // Wilson is the 95 % interval of a probability, by found successes in tried attempts

@@ -197,6 +197,9 @@ func TestWhatIsNoFinding(t *testing.T) {
 	if loss := hits(trials[0].Result, []Goal{{Name: GoalLoss}}); len(loss) != 1 || loss[0].verdict != check.Allowed {
 		t.Errorf("the goal loss: %+v", loss)
 	}
+	if _, _, known := longestOutage(&report.Result{Faults: []report.Fault{{WriteOutage: -1}}, WorkloadFigures: report.WorkloadFigures{Availability: &report.Availability{WriteOutage: -1}}}); known {
+		t.Error("the outage of a run without writes is known")
+	}
 	away := &report.Result{Faults: []report.Fault{{WriteOutage: 61_000, WritesAway: true}}, Cluster: &report.Cluster{TwoPrimaries: true}}
 	if found := hits(away, []Goal{{Name: GoalOutage, Outage: time.Minute}, {Name: GoalTwoPrimaries}}); len(found) != 2 || found[0].text != "no write succeeded for at least 61.0 s" {
 		t.Errorf("%+v", found)

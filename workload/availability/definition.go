@@ -92,6 +92,14 @@ func (c *Config) NotApplicable() []check.NotApplicable {
 	return []check.NotApplicable{{Name: keyvalue.CheckReads, Reason: "without --readers and a --read-rate nobody reads"}}
 }
 
+// outage is a gap's length in milliseconds; -1 if it is not known.
+func outage(g measure.Gap) float64 {
+	if !g.Known {
+		return -1
+	}
+	return float64(g.Length()) / 1e6
+}
+
 func (c *Config) section(f Figures) *report.Availability {
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	return &report.Availability{
@@ -100,7 +108,7 @@ func (c *Config) section(f Figures) *report.Availability {
 		Lost: f.Lost, Duplicates: f.Duplicates, Surplus: f.Surplus, UnknownDone: f.UnknownDone, FailedDone: f.FailedDone, Met: f.Met, MetGone: f.MetGone,
 		Stale: f.Stale, StaleBy: ms(f.StaleBy), HungWrites: f.HungWrites, HungReads: f.HungReads,
 		LongestWrite: ms(f.Impact.LongestWrite.Length), LongestRead: ms(f.Impact.LongestRead.Length), LongestWriteCut: f.Impact.LongestWrite.Cut, LongestReadCut: f.Impact.LongestRead.Cut,
-		WriteOutage: ms(f.Impact.Writes.Length()), ReadOutage: ms(f.Impact.Reads.Length()), WritesAway: f.Impact.Writes.Open, ReadsAway: f.Impact.Reads.Open,
+		WriteOutage: outage(f.Impact.Writes), ReadOutage: outage(f.Impact.Reads), WritesAway: f.Impact.Writes.Open, ReadsAway: f.Impact.Reads.Open,
 	}
 }
 

@@ -477,6 +477,18 @@ func TestOutages(t *testing.T) {
 	}
 }
 
+// TestOutagesWithoutOperationsAreNotKnown: nobody wrote or read, and no time without a success is 0.
+func TestOutagesWithoutOperationsAreNotKnown(t *testing.T) {
+	s := told(PolicyTimeout)
+	_, f := s.judge(t)
+	if a := s.config.section(f); a.WriteOutage != 70 {
+		t.Errorf("the outage is %g ms, want 70", a.WriteOutage)
+	}
+	if a := s.config.section(Figures{}); a.WriteOutage != -1 || a.ReadOutage != -1 {
+		t.Errorf("without an operation the outages are %g and %g ms", a.WriteOutage, a.ReadOutage)
+	}
+}
+
 // TestADuplicateIsAcknowledged even if nothing else is.
 func TestADuplicateIsAcknowledged(t *testing.T) {
 	s := told(PolicyIdempotent)
