@@ -46,7 +46,8 @@ SEQUENTIAL = . ./check/... ./driver/ordered ./driver/ownership ./driver/rows ./f
 	./runner/known ./runner/record ./store ./store/promise ./workload ./workload/candles ./workload/churn ./workload/entity ./workload/isolation \
 	./workload/journal ./workload/smallbank ./workload/tpcb
 
-# The checkers' trials: hundreds of runs that show no race beyond the other tests of the runner.
+# The trials of the checkers, and of the bugs that they must find: hundreds of runs that show no race
+# beyond the other tests of their packages.
 TRIALS = ^TestTrust
 
 # The long tests of clusters with a manager, for which they wait.
@@ -75,7 +76,7 @@ test: servers format lint
 		$(LONGEST) $$({ $(GO) list ./...; $(GO) list $(SEQUENTIAL) ./cmd/assay; } | sort | uniq -u)
 	$(COMMANDS)
 	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -timeout 60m $(SEQUENTIAL)
-	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure
+	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure ./driver/bugs
 	$(MAKE) build
 
 .PHONY: servers

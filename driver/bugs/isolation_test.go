@@ -63,8 +63,8 @@ func chanceOf(bug Bug) float64 {
 	return 0.1
 }
 
-// TestEveryIsolationBugIsConvicted on all suitable data, and has no effect on others.
-func TestEveryIsolationBugIsConvicted(t *testing.T) {
+// TestTrustEveryIsolationBug is convicted on all suitable data, and has no effect on others.
+func TestTrustEveryIsolationBug(t *testing.T) {
 	for _, bug := range isolation.Bugs() {
 		chance := chanceOf(bug)
 		for i, test := range append(slices.Clone(bug.Tests), "all") {

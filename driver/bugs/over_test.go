@@ -92,9 +92,9 @@ func TestEveryCheckHasABug(t *testing.T) {
 	}
 }
 
-// TestEveryBugIsFound by the check that it names, in short runs, in each of which it has taken
-// effect or nothing is found. TestTrust has more seeds.
-func TestEveryBugIsFound(t *testing.T) {
+// TestTrustEveryBugIsFound by the check that it names, in short runs, in each of which it has taken
+// effect or nothing is found. The runner's TestTrust has more seeds.
+func TestTrustEveryBugIsFound(t *testing.T) {
 	for _, w := range allSpoiled(t) {
 		for _, b := range w.bugs {
 			t.Run(w.of.Name+"/"+b.Name, func(t *testing.T) {
