@@ -40,11 +40,13 @@ RACE = -race $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 # wait, and have the machine for themselves: four at once.
 COMMANDS = $(FOLDERS) ASSAY_RACE='$(RACE)' CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -parallel 4 -timeout 60m ./cmd/assay
 
-# Packages without concurrency, also in their tests (TestSequentialPackages): no race detector.
-SEQUENTIAL = . ./check/... ./driver/ordered ./driver/ownership ./driver/rows ./fault/chaosmesh ./internal/procfs ./internal/quantity ./internal/spelling \
-	./report/article ./report/compare ./report/junit ./report/scalability ./report/trend ./runner/advise ./runner/catalog ./runner/figures ./runner/judge \
-	./runner/known ./runner/record ./store ./store/promise ./workload ./workload/candles ./workload/churn ./workload/entity ./workload/isolation \
-	./workload/journal ./workload/smallbank ./workload/tpcb
+# Packages that start nothing beside, also in their tests (TestSequentialPackages): no race detector.
+# What clients share of them, the drivers' tests watch. Not here: driver/mem, whose own state clients
+# share, and packages whose tests start servers, which would wait alone, or take pictures.
+SEQUENTIAL = . ./check/... ./driver/ordered ./driver/ownership ./driver/rows ./driver/sqldb ./driver/uri ./fault/chaosmesh ./internal/procfs ./internal/quantity ./internal/resp ./internal/spelling \
+	./report ./report/article ./report/compare ./report/junit ./report/scalability ./report/trend ./runner/advise ./runner/catalog ./runner/figures ./runner/judge \
+	./runner/known ./runner/readback ./runner/record ./runner/series ./store ./store/durability ./store/promise ./workload ./workload/availability ./workload/candles \
+	./workload/churn ./workload/entity ./workload/isolation ./workload/journal ./workload/smallbank ./workload/tpcb ./workload/ycsb
 
 # The trials of the checkers, and of the bugs that they must find: hundreds of runs that show no race
 # beyond the other tests of their packages.
