@@ -177,7 +177,7 @@ func (e event) run(ctx context.Context, t *trying) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.moment = moment{event: e.String(), action: e.Action, place: t.base.place(e.Place)}
+	r.moment = moment{event: e.String(), action: e.Action, name: e.Place, place: t.base.place(e.Place)}
 	if r.met, r.connection = e.Met(); r.met == 0 {
 		r.missed = "the application did not come to this place so often again"
 		if e.Action.Replaces() && slices.ContainsFunc(t.base.places, func(p *wire.Place) bool { return p.Name == e.Place && p.Parted }) {
@@ -229,6 +229,7 @@ type run struct {
 type moment struct {
 	event      string
 	action     wire.Action
+	name       string // of the place; empty where the servers met it
 	place      []string
 	met        time.Duration
 	connection int

@@ -55,7 +55,8 @@ func (t *Try) stops() bool {
 type baseline struct {
 	run    *run
 	places []*wire.Place
-	// committed counts the transactions that changed something: by place, and by place and values.
+	// committed counts the transactions that changed something: by place, and by place and values. Of two
+	// runs it is the larger count.
 	committed, exact map[string]int
 	// steady is true if a second run committed the same.
 	steady bool
@@ -76,6 +77,12 @@ func learn(r *run) *baseline {
 func (b *baseline) confirm(second *run) {
 	b.steady, b.sure = b.same(second), second.surely()
 	maps.Copy(b.mixed, second.mixed())
+	committed, exact := count(second.all)
+	for of, counts := range map[*map[string]int]map[string]int{&b.committed: committed, &b.exact: exact} {
+		for key, n := range counts {
+			(*of)[key] = max((*of)[key], n)
+		}
+	}
 }
 
 // count counts what was committed.
@@ -129,7 +136,7 @@ func (b *baseline) judge(r *run, must bool) Try {
 	again := b.sentAgain(r)
 	t.Next = b.next(r, again)
 	committed, exact := count(r.all)
-	twice, certain := b.twice(committed, exact, r.all, r.met)
+	twice, certain := b.twice(r, committed, exact)
 	lost, verdict, how := b.lost(r)
 	t.Lost = lost
 	switch broken := r.broken(); {
@@ -244,22 +251,29 @@ func (b *baseline) place(name string) []string {
 // sentAgain is how often the transaction that the event met was sent again: with its values, or,
 // where two untouched runs did the same, as often as more of its kind began than in these.
 func (b *baseline) sentAgain(r *run) (n int) {
-	if r.met == 0 {
+	of := r.struck()
+	if of == nil {
 		return 0
 	}
-	var of *wire.Transaction
-	for _, t := range r.all {
-		switch {
-		case of == nil && t.Ended >= r.met && (t.Connection == r.connection || r.connection == 0 && !t.Told):
-			of = t
-		case of != nil && t.Began >= r.met && t != of && begins(t, of):
+	for _, t := range r.all[slices.Index(r.all, of)+1:] {
+		if t.Began >= r.met && begins(t, of) {
 			n++
 		}
 	}
-	if n == 0 && of != nil && b.steady {
+	if n == 0 && b.steady {
 		n = max(0, kin(r.all, of)-kin(b.run.all, of))
 	}
 	return n
+}
+
+// struck is the transaction that the event met; nil if that is not known.
+func (r *run) struck() *wire.Transaction {
+	for _, t := range r.all {
+		if r.met > 0 && t.Ended >= r.met && (t.Connection == r.connection || r.connection == 0 && !t.Told) {
+			return t
+		}
+	}
+	return nil
 }
 
 // kin counts the transactions that begin as another does, with any values.

@@ -26,30 +26,50 @@ func sold(at time.Duration, told bool, texts ...string) *wire.Transaction {
 // TestTwice convicts what was done again, and nothing that only looks like it.
 func TestTwice(t *testing.T) {
 	const order, other = "INSERT INTO sale VALUES (1, 'a')", "INSERT INTO sale VALUES (2, 'b')"
+	const tried, login = "UPDATE job SET attempts = attempts + 1 WHERE id = 7", "INSERT INTO login_audit VALUES ('me')"
+	refused := sold(1, true, order)
+	refused.Outcome, refused.Place = wire.Refused, "rollback"
+	doubted := sold(1, false, order)
+	doubted.Outcome = wire.Unknown
 	for name, c := range map[string]struct {
 		untouched, all []*wire.Transaction
+		at             string // the event's place
 		steady         bool
 		found, certain bool
 	}{
-		"same values":             {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, order)}, false, true, true},
-		"as often untouched":      {[]*wire.Transaction{sold(1, true, order), sold(9, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, order)}, true, false, false},
-		"other values":            {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, other)}, true, true, true},
-		"other values, not known": {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, other)}, false, true, false},
-		"the next order":          {[]*wire.Transaction{sold(1, true, order), sold(9, true, other)}, []*wire.Transaction{sold(1, false, order), sold(20, true, other)}, true, false, false},
-		"the same effect":         {[]*wire.Transaction{sold(1, true, "UPDATE item SET stock = 7")}, []*wire.Transaction{sold(1, false, "UPDATE item SET stock = 7"), sold(20, true, "UPDATE item SET stock = 7")}, true, false, false},
-		"added again":             {[]*wire.Transaction{sold(1, true, "UPDATE item SET stock = stock - 7")}, []*wire.Transaction{sold(1, false, "UPDATE item SET stock = stock - 7"), sold(20, true, "UPDATE item SET stock = stock - 7")}, true, true, true},
-		"drawn by chance":         {[]*wire.Transaction{sold(1, true, order), sold(9, true, order), sold(12, true, other)}, []*wire.Transaction{sold(1, true, order), sold(9, true, other), sold(20, true, other)}, true, false, false},
-		"a beat more":             {[]*wire.Transaction{sold(1, true, order), sold(9, true, order)}, []*wire.Transaction{sold(1, true, order), sold(9, true, order), sold(20, true, order)}, false, false, false},
-		"one more than always":    {[]*wire.Transaction{sold(1, true, order), sold(9, true, order)}, []*wire.Transaction{sold(1, true, order), sold(9, true, order), sold(20, true, order)}, true, true, true},
-		"at the same time":        {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(16, true, order), sold(18, true, order)}, true, false, false},
+		"same values":              {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, order)}, "", false, true, true},
+		"as often untouched":       {[]*wire.Transaction{sold(1, true, order), sold(9, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, order)}, "", true, false, false},
+		"other values":             {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, other)}, "", true, true, true},
+		"other values, not known":  {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(1, false, order), sold(20, true, other)}, "", false, true, false},
+		"the next order":           {[]*wire.Transaction{sold(1, true, order), sold(9, true, other)}, []*wire.Transaction{sold(1, false, order), sold(20, true, other)}, "", true, false, false},
+		"the same effect":          {[]*wire.Transaction{sold(1, true, "UPDATE item SET stock = 7")}, []*wire.Transaction{sold(1, false, "UPDATE item SET stock = 7"), sold(20, true, "UPDATE item SET stock = 7")}, "", true, false, false},
+		"added again":              {[]*wire.Transaction{sold(1, true, "UPDATE item SET stock = stock - 7")}, []*wire.Transaction{sold(1, false, "UPDATE item SET stock = stock - 7"), sold(20, true, "UPDATE item SET stock = stock - 7")}, "", true, true, true},
+		"drawn by chance":          {[]*wire.Transaction{sold(1, true, order), sold(9, true, order), sold(12, true, other)}, []*wire.Transaction{sold(1, true, order), sold(9, true, other), sold(20, true, other)}, "", true, false, false},
+		"a beat more":              {[]*wire.Transaction{sold(1, true, order), sold(9, true, order)}, []*wire.Transaction{sold(1, true, order), sold(9, true, order), sold(20, true, order)}, "", false, false, false},
+		"one more than always":     {[]*wire.Transaction{sold(1, true, order), sold(9, true, order)}, []*wire.Transaction{sold(1, true, order), sold(9, false, order), sold(20, true, order)}, "", true, true, true},
+		"at the same time":         {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(16, true, order), sold(18, true, order)}, "", true, false, false},
+		"all acknowledged":         {[]*wire.Transaction{sold(1, true, order), sold(9, true, order)}, []*wire.Transaction{sold(1, true, order), sold(9, true, order), sold(20, true, order)}, "abcd0123", true, true, false},
+		"counted at a retry":       {[]*wire.Transaction{sold(1, true, tried)}, []*wire.Transaction{sold(1, true, tried), sold(20, true, tried)}, "elsewhere", true, true, false},
+		"entered at a login":       {[]*wire.Transaction{sold(1, true, login)}, []*wire.Transaction{sold(1, true, login), sold(20, true, login)}, "connect", true, true, false},
+		"and its answer was lost":  {[]*wire.Transaction{sold(1, true, login)}, []*wire.Transaction{sold(1, false, login), sold(20, true, login)}, "elsewhere", true, true, true},
+		"told late, not read":      {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(1, true, order), sold(20, true, order)}, "abcd0123", true, true, true},
+		"refused, then twice":      {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{refused, sold(9, true, order), sold(20, true, order)}, "abcd0123", true, true, true},
+		"nobody knows, then twice": {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{doubted, sold(9, true, order), sold(20, true, order)}, "", true, true, true},
+		"the last was not told":    {[]*wire.Transaction{sold(1, true, order)}, []*wire.Transaction{sold(9, true, order), sold(20, false, order)}, "elsewhere", true, true, false},
 	} {
 		b := baseline{steady: c.steady}
 		b.committed, b.exact = count(c.untouched)
 		committed, exact := count(c.all)
-		two, certain := b.twice(committed, exact, c.all, 3)
+		two, certain := b.twice(&run{all: c.all, moment: moment{met: 3, name: c.at, connection: 1}}, committed, exact)
 		if (two != nil) != c.found || certain != c.certain {
 			t.Errorf("%s: found %v, certain %v", name, two != nil, certain)
 		}
+	}
+	b := baseline{run: &run{}}
+	b.committed, b.exact = count([]*wire.Transaction{sold(1, true, login)})
+	b.confirm(&run{all: []*wire.Transaction{sold(1, true, login), sold(9, true, login)}})
+	if all := []*wire.Transaction{sold(1, false, login), sold(20, true, login)}; b.steady || b.exact[all[0].Place+all[0].Values()] != 2 {
+		t.Errorf("of two untouched runs that committed 1 and 2, these count: %v", b.exact)
 	}
 	for shape, adds := range map[string]bool{
 		"INSERT INTO a VALUES (?)": true, "INSERT INTO a VALUES (?) ON CONFLICT DO NOTHING": false, "UPDATE a SET b = ?, c = c+? WHERE d = ?": true,

@@ -31,7 +31,7 @@ func insertionOf(s *wire.Statement) *insertion {
 		return &insertion{table, s.Inserted}
 	}
 	parts := insertionForm().FindStringSubmatch(s.Shape)
-	if parts == nil || strings.Contains(strings.ToUpper(parts[3]), "DO UPDATE") {
+	if parts == nil || upserts(s.Shape) {
 		return nil
 	}
 	columns := strings.Split(parts[2], ",")
@@ -54,6 +54,14 @@ func insertionOf(s *wire.Statement) *insertion {
 		return nil
 	}
 	return in
+}
+
+// upserts reports whether a statement may change a row that was there in place of inserting one, which the
+// rows that it counts do not tell: a client of MySQL can have found rows be counted as inserted ones
+// (MySQL 8.4, "mysql_affected_rows").
+func upserts(shape string) bool {
+	upper := strings.ToUpper(shape)
+	return strings.Contains(upper, "DO UPDATE") || strings.Contains(upper, "ON DUPLICATE KEY")
 }
 
 // values gives out a statement's: the literals in their order, and parameters by number.
@@ -209,9 +217,9 @@ func changing(all []*wire.Transaction) string {
 	for _, t := range all {
 		for _, s := range t.Statements {
 			upper := strings.ToUpper(s.Shape)
-			if !seen[upper] && slices.ContainsFunc([]string{"UPDATE ", "DELETE ", "TRUNCATE ", "MERGE ", "REPLACE ", "DROP ", "FINDANDMODIFY ", "BULKWRITE "}, func(word string) bool {
+			if !seen[upper] && (upserts(upper) || slices.ContainsFunc([]string{"UPDATE ", "DELETE ", "TRUNCATE ", "MERGE ", "REPLACE ", "DROP ", "FINDANDMODIFY ", "BULKWRITE "}, func(word string) bool {
 				return strings.HasPrefix(upper, word) || strings.HasPrefix(upper, "WITH ") && strings.Contains(upper, word)
-			}) {
+			})) {
 				text.WriteString(upper + "\n")
 			}
 			seen[upper] = true

@@ -5,20 +5,20 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"assay/application/wire"
 )
 
 // twice are two transactions of which the second did again, after the event, what the first had
 // done. It is certain if their values are the same and were committed more often than untouched
-// (see again), or if there are more of them than in two untouched runs; and if what was done again
-// shows (see repeats.adds).
-func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transaction, met time.Duration) (two []*wire.Transaction, certain bool) {
+// (see again), and the application was in doubt of them (see doubts); or if there are more of them than
+// in two untouched runs, and one was not told; and if what was done again shows (see repeats.adds).
+func (b *baseline) twice(r *run, committed, exact map[string]int) (two []*wire.Transaction, certain bool) {
+	all, met := r.all, r.met
 	if met == 0 {
 		return nil, false
 	}
-	done := repeats{all: all, temporary: temporary(all)}
+	done, doubts := repeats{all: all, temporary: temporary(all)}, r.doubts()
 	first := map[string]*wire.Transaction{}
 	for _, t := range all {
 		if !t.Changed() {
@@ -27,7 +27,7 @@ func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transactio
 		key := t.Place + t.Values()
 		if earlier := first[key]; earlier != nil && t.Began >= earlier.Ended && t.Ended > met && b.again(t, committed, exact) {
 			adds, sure := done.adds(earlier, t)
-			if sure {
+			if sure && doubts.of(t, b.shared(t)) {
 				return []*wire.Transaction{earlier, t}, true
 			}
 			if adds && two == nil {
@@ -61,12 +61,18 @@ func (b *baseline) twice(committed, exact map[string]int, all []*wire.Transactio
 // untouched transactions of its place share values, drawn by chance or all the same, that counts
 // only if there are more of them than in two untouched runs.
 func (b *baseline) again(t *wire.Transaction, committed, exact map[string]int) bool {
-	shared := false
-	for key, n := range b.exact {
-		shared = shared || n > 1 && strings.HasPrefix(key, t.Place)
-	}
 	key := t.Place + t.Values()
-	return exact[key] > b.exact[key] && (!shared || b.steady && committed[t.Place] > b.committed[t.Place])
+	return exact[key] > b.exact[key] && (!b.shared(t) || b.steady && committed[t.Place] > b.committed[t.Place])
+}
+
+// shared reports whether untouched transactions of a place share values.
+func (b *baseline) shared(t *wire.Transaction) bool {
+	for key, n := range b.exact {
+		if n > 1 && strings.HasPrefix(key, t.Place) {
+			return true
+		}
+	}
+	return false
 }
 
 // repeats tells whether doing a transaction again changes something again.

@@ -80,7 +80,7 @@ func TestReplacements(t *testing.T) {
 		b := baseline{steady: true}
 		b.committed, b.exact = count(c.all[:1])
 		committed, exact := count(c.all)
-		two, certain := b.twice(committed, exact, c.all, 3)
+		two, certain := b.twice(&run{all: c.all, moment: moment{met: 3}}, committed, exact)
 		if (two != nil) != c.found || certain != c.certain {
 			t.Errorf("%s: found %v, certain %v", name, two != nil, certain)
 		}
@@ -152,7 +152,7 @@ func TestReplacedDocuments(t *testing.T) {
 		b := baseline{steady: true}
 		b.committed, b.exact = count(all[:1])
 		committed, exact := count(all)
-		if two, certain := b.twice(committed, exact, all, 3); (two != nil) != want || certain != want {
+		if two, certain := b.twice(&run{all: all, moment: moment{met: 3}}, committed, exact); (two != nil) != want || certain != want {
 			t.Errorf("%d deleted: found %v, certain %v", deleted, two != nil, certain)
 		}
 	}
