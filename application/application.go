@@ -194,7 +194,15 @@ func (t *trying) attempts(ctx context.Context, r *Report) (all []attempt, err er
 		return t.Servers.attempts(ctx)
 	case t.Event != "":
 		f, err := wire.ParseFault(t.Event)
-		return []attempt{event{f}}, err
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range t.base.places {
+			if p.Name == f.Place && !t.Product.Possible(f.Action, p) {
+				return nil, &wire.PlaceError{Action: f.Action, Place: f.Place}
+			}
+		}
+		return []attempt{event{f}}, nil
 	}
 	for _, f := range choose(t.base.places, t.Seed, t.Late, t.Product.Possible) {
 		all = append(all, event{f})

@@ -44,7 +44,7 @@ func rank(p *wire.Place) int {
 func actionsAt(p *wire.Place, late []time.Duration) (all []wire.Action) {
 	switch {
 	case p.Name == wire.PlaceConnect:
-		return []wire.Action{wire.TooMany, wire.Reset, wire.Silent}
+		return wire.ActionsAt(p.Name)
 	case p.Kind == wire.Rollback:
 		return nil
 	case p.Commits:

@@ -18,6 +18,25 @@ type Served struct {
 	proxy   *wire.Proxy
 	control net.Listener
 	began   time.Time
+	// possible is the product's.
+	possible func(wire.Action, *wire.Place) bool
+}
+
+// can is a *wire.PlaceError of a fault that the product does not do.
+func (s *Served) can(f *wire.Fault) error {
+	if f == nil {
+		return nil
+	}
+	at := &wire.Place{Name: f.Place, Kind: kinds()[f.Place], Within: true} // as far as it is known
+	if !s.possible(f.Action, at) {
+		return &wire.PlaceError{Action: f.Action, Place: f.Place}
+	}
+	return nil
+}
+
+// kinds are what can be asked for as a place.
+func kinds() map[string]wire.Kind {
+	return map[string]wire.Kind{"begin": wire.Begin, "commit": wire.Commit, "statement": wire.Other, wire.PlaceConnect: wire.Other}
 }
 
 // AddressError means that assay cannot listen, or may not: whoever reaches the control address can
@@ -43,7 +62,7 @@ func Scheduled(event string) (*wire.Fault, error) {
 }
 
 // Serve listens at address for applications, and on loopback at control for tests. fault is done from
-// the beginning on; nil for none. Errors are *AddressError.
+// the beginning on; nil for none. Errors are *AddressError and *wire.PlaceError.
 func Serve(product Product, address, control string, fault *wire.Fault) (*Served, error) {
 	host, _, err := net.SplitHostPort(control)
 	if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -52,7 +71,10 @@ func Serve(product Product, address, control string, fault *wire.Fault) (*Served
 	if err != nil {
 		return nil, &AddressError{control, err}
 	}
-	s := &Served{began: time.Now()}
+	s := &Served{began: time.Now(), possible: product.Possible}
+	if err := s.can(fault); err != nil {
+		return nil, err
+	}
 	if s.control, err = net.Listen("tcp", control); err != nil {
 		return nil, &AddressError{control, err}
 	}
@@ -103,12 +125,14 @@ type asked struct {
 
 // fault reads what a test asks for.
 func (a asked) fault() (*wire.Fault, error) {
-	kinds := map[string]wire.Kind{"begin": wire.Begin, "commit": wire.Commit, "statement": wire.Other, "connect": wire.Other}
-	kind, known := kinds[a.At]
+	kind, known := kinds()[a.At]
 	if !known {
 		return nil, fmt.Errorf(`"at" is %q; want begin, commit, statement or connect`, a.At)
 	}
 	f, err := wire.ParseFault(fmt.Sprintf("%s@%s:%d", a.Action, a.At, max(a.Time, 1)))
+	if wrong, is := errors.AsType[*wire.PlaceError](err); is {
+		return nil, wrong
+	}
 	if err != nil {
 		return nil, fmt.Errorf(`"action" is %q, which assay does not know`, a.Action)
 	}
@@ -139,6 +163,9 @@ func (s *Served) handler() http.Handler {
 		var f *wire.Fault
 		if err == nil {
 			f, err = a.fault()
+		}
+		if err == nil {
+			err = s.can(f)
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)

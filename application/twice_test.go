@@ -112,7 +112,7 @@ func TestConcealedValuesMayBeTheSame(t *testing.T) {
 		b := baseline{steady: true}
 		b.committed, b.exact = count(all[:1])
 		committed, exact := count(all)
-		if two, certain := b.twice(committed, exact, all, 3); (two != nil) != c.found || certain != c.certain {
+		if two, certain := b.twice(&run{all: all, moment: moment{met: 3}}, committed, exact); (two != nil) != c.found || certain != c.certain {
 			t.Errorf("%s: found %v, certain %v", text, two != nil, certain)
 		}
 	}
@@ -133,7 +133,7 @@ func TestDocumentsThatAreTaken(t *testing.T) {
 		b := baseline{steady: true}
 		b.committed, b.exact = count(all[:1])
 		committed, exact := count(all)
-		if two, certain := b.twice(committed, exact, all, 3); (two != nil) != want || certain != want {
+		if two, certain := b.twice(&run{all: all, moment: moment{met: 3}}, committed, exact); (two != nil) != want || certain != want {
 			t.Errorf("%s: found %v, certain %v", shape, two != nil, certain)
 		}
 	}

@@ -143,7 +143,7 @@ func (r *Request) withhold(part []byte) {
 	r.withheld = append(r.withheld, part...)
 }
 
-// refuse answers a connection by an error; false if that is not what the fault does.
+// refuse answers a connection by an error; false if that is not what the fault does (see ActionsAt).
 func (l *link) refuse(f *Fault) bool {
 	switch f.Action {
 	case TooMany:

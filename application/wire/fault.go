@@ -71,7 +71,35 @@ func (f *Fault) Delay() time.Duration {
 	return d
 }
 
-// ParseFault reads what String writes.
+// PlaceError means that an action cannot be done at a place.
+type PlaceError struct {
+	Action Action
+	Place  string
+	// Others are the actions that can; empty where the product lacks this one.
+	Others []Action
+}
+
+func (e *PlaceError) Error() string {
+	if len(e.Others) == 0 {
+		return fmt.Sprintf("a server of this kind does no %s at %s; choose another action", e.Action, e.Place)
+	}
+	var names []string
+	for _, a := range e.Others {
+		names = append(names, string(a))
+	}
+	return fmt.Sprintf("%s cannot be done at %s; want one of %s", e.Action, e.Place, strings.Join(names, ", "))
+}
+
+// possible is a *PlaceError of an action that no server can do at the place.
+func (f *Fault) possible() error {
+	others := ActionsAt(f.Place)
+	if slices.Contains(others, f.Action) || f.Place != PlaceConnect && f.Delay() > 0 {
+		return nil
+	}
+	return &PlaceError{f.Action, f.Place, others}
+}
+
+// ParseFault reads what String writes. Errors may be *PlaceError.
 func ParseFault(text string) (*Fault, error) {
 	action, place, found := strings.Cut(text, "@")
 	name, number, counted := strings.Cut(place, ":")
@@ -85,7 +113,16 @@ func ParseFault(text string) (*Fault, error) {
 	if !found || !known {
 		return nil, fmt.Errorf("%q is no event; want ACTION@PLACE:NUMBER as the table of a run has it", text)
 	}
-	return f, nil
+	return f, f.possible()
+}
+
+// ActionsAt are those that can be done at a place, but for the delays of answers. When a connection is
+// opened, nothing is asked that could be answered.
+func ActionsAt(place string) []Action {
+	if place == PlaceConnect {
+		return []Action{TooMany, Reset, Silent}
+	}
+	return slices.DeleteFunc(Actions(), func(a Action) bool { return a == TooMany })
 }
 
 // Actions are all of them but the delays.

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -57,7 +59,7 @@ func TestEscapedStatements(t *testing.T) {
 
 // TestEvents are written and read.
 func TestEvents(t *testing.T) {
-	for _, text := range []string{"answer-lost@0123abcd:3", "late-10s@connect:1"} {
+	for _, text := range []string{"answer-lost@0123abcd:3", "late-10s@0123abcd:1", "silent@connect:1", "too-many-connections@connect:2"} {
 		f, err := ParseFault(text)
 		if err != nil || f.String() != text {
 			t.Errorf("%s: %v, %v", text, f, err)
@@ -66,6 +68,15 @@ func TestEvents(t *testing.T) {
 	for _, text := range []string{"", "answer-lost", "smash@0123abcd:1", "late-@connect:1", "reset@connect:0", "reset@connect:x"} {
 		if f, err := ParseFault(text); err == nil {
 			t.Errorf("%q is taken for %v", text, f)
+		}
+	}
+	for text, want := range map[string]string{
+		"late-10s@connect:1": "too-many-connections, reset, silent", "answer-lost@connect:1": "too-many-connections, reset, silent",
+		"too-many-connections@commit:1": "reset, cut-all, answer-lost",
+	} {
+		_, err := ParseFault(text)
+		if wrong, is := errors.AsType[*PlaceError](err); !is || !strings.Contains(wrong.Error(), want) {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

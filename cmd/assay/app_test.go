@@ -310,6 +310,7 @@ func TestApplicationsThatCannotBeTried(t *testing.T) {
 		"a wrong fault":       {address, "app --cluster postgres:1 --fault 'tickle primary' -- true", exitUsage, "tickle"},
 		"a foreign cluster":   {address, "app --cluster cassandra:1 -- true", exitUsage, "does not speak the protocol of cassandra"},
 		"no event":            {address, "app --event nothing -- true", exitUsage, "is no event"},
+		"an event elsewhere":  {address, "app --event late-10s@connect:1 -- true", exitUsage, "late-10s cannot be done at connect; want one of too-many-connections, reset, silent"},
 		"a broken file":       {address, "app --invariants broken.star -- true", exitUsage, "broken.star:"},
 		"no invariant":        {address, "app --invariants none.star -- true", exitUsage, "declares no invariant"},
 		"a wrong invariant":   {address, "app --invariants wrong.star -- true", exitUsage, "wrong.star:1"},
