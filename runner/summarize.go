@@ -238,12 +238,15 @@ func lag(h *hdrhistogram.Histogram) report.Latency {
 	}
 }
 
+// write writes the result and its page. The outcome has the result also beside an error: a full disk
+// takes no verdict away.
 func write(folder string, s Scenario, r *report.Result) (Outcome, error) {
-	if err := writeResult(folder, r); err != nil {
-		return Outcome{}, err
-	}
 	page := filepath.Join(folder, FileReport)
-	return Outcome{Result: r, Folder: folder, Report: page}, writePage(page, folder, s, r)
+	unwritten := writeResult(folder, r)
+	if unwritten != nil {
+		unwritten = fmt.Errorf("%w; the folder still holds the result from before: assay check %s judges it again and writes it", unwritten, folder)
+	}
+	return Outcome{Result: r, Folder: folder, Report: page}, errors.Join(unwritten, writePage(page, folder, s, r))
 }
 
 var errNoRun = errors.New("holds no run of assay's; name a folder that assay run has made")

@@ -177,7 +177,7 @@ func (f *adviseFlags) run(cmd *cobra.Command, version string, files []string) (e
 		if !cmd.Flags().Changed("cluster") { // whose servers have another address next time
 			describeInterruption(stderr, f.out)
 		}
-		return resultError{exitNoVerdict}
+		return endedSeries(err)
 	}
 	if err != nil {
 		return err

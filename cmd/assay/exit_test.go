@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -17,6 +19,7 @@ import (
 	"assay/measure"
 	"assay/report"
 	"assay/report/compare"
+	"assay/runner"
 	"assay/runner/powercuts"
 )
 
@@ -143,6 +146,64 @@ func TestInterruptedSearch(t *testing.T) {
 		t.Errorf("sweep.json has %+v", saved)
 	}
 	readFile(t, folder, "report.html")
+}
+
+// TestAnInterruptedSweepWithoutARunIsTold: nothing has a result, and that is said, also as JSON.
+func TestAnInterruptedSweepWithoutARunIsTold(t *testing.T) {
+	t.Parallel()
+	args := []string{"sweep", "bank", "--db", "mem://", "--accounts", "100", "--duration", "1h", "--clients", "1,2", "--slo", "max<1h"}
+	e := interrupting(t, "run 1 of 2", append(args, "--out", filepath.Join(t.TempDir(), "sweep"))...).want(t, exitNoVerdict)
+	expect.Text(t, "the output", e.stdout, "2 of 2 runs were not made")
+	e = interrupting(t, "run 1 of 2", append(args, "--json", "--out", filepath.Join(t.TempDir(), "sweep"))...).want(t, exitNoVerdict)
+	var saved savedSweep
+	expect.NoError(t, json.Unmarshal([]byte(e.stdout), &saved))
+	if saved.Ended != interruptedSweep || !saved.Unanswered {
+		t.Errorf("the JSON says %+v", saved)
+	}
+}
+
+// TestAnInterruptionHidesNothing that could not be ended.
+func TestAnInterruptionHidesNothing(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	cut := &runner.InterruptedError{During: "loading", Left: "it is gone", Err: errors.New("killed")}
+	err := endedSeries(errors.Join(errors.Join(context.Canceled, errors.Join(cut, errors.New("n2 could not be stopped"))), nil))
+	if code := exitCode(err, &said); code != exitCannotRun || said.String() != "assay: n2 could not be stopped\n" {
+		t.Errorf("exit %d: %s", code, &said)
+	}
+	if code := exitCode(endedSeries(errors.Join(context.Canceled, cut)), &said); code != exitNoVerdict {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// replacing makes a file a folder, so that it cannot be written, once text was said.
+func replacing(t *testing.T, text string, path func() string, args ...string) ended {
+	t.Helper()
+	var once sync.Once
+	var stdout bytes.Buffer
+	stderr := &listener{text: text, act: func() {
+		once.Do(func() {
+			at := path()
+			if err := errors.Join(os.RemoveAll(at), os.Mkdir(at, 0o755)); err != nil {
+				t.Error(err)
+			}
+		})
+	}}
+	code := run(t.Context(), args, &stdout, stderr)
+	return ended{args: args, code: code, stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// TestAnUnwrittenResultKeepsItsCode: a violation stays one if its result or its page cannot be
+// written, which is told. So does one of a sweep's search.
+func TestAnUnwrittenResultKeepsItsCode(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{report.FileResult, "report.html"} {
+		folder := filepath.Join(t.TempDir(), "run")
+		e := replacing(t, "reading everything back", func() string { return filepath.Join(folder, file) },
+			"run", "bank", "--db", "mem://?bug=lost-update:0.5", "--ops", "200", "--clients", "8", "--accounts", "5", "--out", folder).want(t, exitViolated)
+		expect.Text(t, "standard error", e.stderr, file)
+		expect.Text(t, "the output", e.stdout, "VIOLATED")
+	}
 }
 
 // TestQuietSweep prints one line.

@@ -206,7 +206,7 @@ func answerLine(found bool, result *report.Result, by check.Result) string {
 	return "not found: the verdict is " + result.Verdict.String()
 }
 
-// try makes one run. Its result says all that its exit code does.
+// try makes one run. Its result says all that its exit code does, or try returns an error.
 func (f *knownFlags) try(cmd *cobra.Command, words []string, folder string) (*report.Result, error) {
 	words = append(words, "--out", folder, "--quiet")
 	if f.servers != "" {
@@ -220,5 +220,9 @@ func (f *knownFlags) try(cmd *cobra.Command, words []string, folder string) (*re
 	if code == exitUsage || code == exitCannotRun {
 		return nil, errors.New(strings.TrimPrefix(strings.TrimSpace(said.String()), "assay: "))
 	}
-	return report.ReadJSON(filepath.Join(folder, report.FileResult))
+	result, err := report.ReadJSON(filepath.Join(folder, report.FileResult))
+	if err == nil && report.ExitOf(result).Code != code { // the file is older than the answer
+		return nil, fmt.Errorf("the result of the run is not in %s: %s", folder, strings.TrimPrefix(strings.TrimSpace(said.String()), "assay: "))
+	}
+	return result, err
 }

@@ -71,9 +71,17 @@ func makeSeries(cmd *cobra.Command, version string, p series.Plan, f *runFlags) 
 		}}
 	s, folder, err := series.Run(cmd.Context(), p, o)
 	if s != nil && errors.Is(err, context.Canceled) {
-		err = errors.Join(resultError{exitNoVerdict}, without(err, func(e error) bool { return errors.Is(e, context.Canceled) }))
+		err = endedSeries(err)
 	}
 	return s, folder, err
+}
+
+// endedSeries is the error of an interrupted series: a resultError, with what else went wrong, such as
+// servers that could not be stopped.
+func endedSeries(err error) error {
+	return errors.Join(resultError{exitNoVerdict}, without(err, func(e error) bool {
+		return errors.Is(e, context.Canceled) || isA[*runner.InterruptedError](e)
+	}))
 }
 
 // describeInterruption says how to continue an interrupted series or study.

@@ -107,8 +107,8 @@ func (f *sweepFlags) make(cmd *cobra.Command, version string, p series.Plan) err
 	}
 	var tries []series.Try
 	if !interrupted {
-		if tries, err = f.search(cmd, version, sweep, p, folder); err != nil && cmd.Context().Err() != nil {
-			interrupted, err = true, resultError{exitNoVerdict}
+		if tries, err = f.search(cmd, version, sweep, p, folder); err != nil && cmd.Context().Err() != nil && sweep.Broken == "" {
+			interrupted, err = true, endedSeries(err)
 		}
 	}
 	if interrupted {
@@ -117,10 +117,10 @@ func (f *sweepFlags) make(cmd *cobra.Command, version string, p series.Plan) err
 	a := answer{name: "assay sweep", suites: ofSeries(s, folder, "")}
 	if sweep == nil {
 		a.summary = seriesDocument(s, folder).Markdown
-		return f.pipeline.finish(out, a, errors.Join(err, exitError(exitOfSeries(s))))
+		return f.pipeline.finish(out, a, errors.Join(err, f.showUnmade(out, s), exitError(exitOfSeries(s))))
 	}
-	if sweep.Objective = f.objective; err != nil {
-		sweep.Ended, sweep.Unanswered = "it was interrupted", f.objective != ""
+	if sweep.Objective = f.objective; err != nil && sweep.Broken == "" {
+		sweep.Ended, sweep.Unanswered = interruptedSweep, f.objective != ""
 		if !interrupted {
 			sweep.Ended = textOf(err)
 		}
@@ -130,6 +130,21 @@ func (f *sweepFlags) make(cmd *cobra.Command, version string, p series.Plan) err
 	return f.pipeline.finish(out, a, err)
 }
 
+// showUnmade prints a sweep that was interrupted before a run had a result.
+func (f *sweepFlags) showUnmade(out io.Writer, s *report.RunSeries) error {
+	var err error
+	switch {
+	case f.pipeline.printed():
+	case f.json:
+		err = printJSON(out, savedSweep{Format: report.Format, Workload: s.Workload, Objective: f.objective, Unanswered: f.objective != "", Ended: interruptedSweep})
+	default:
+		err = describeUnmade(out, s)
+	}
+	return printing("sweep", err)
+}
+
+const interruptedSweep = "it was interrupted"
+
 func sweepOf(s *report.RunSeries, folder string) (*compare.Sweep, error) {
 	groups, err := compare.Read(folder)
 	if err != nil {
@@ -138,6 +153,8 @@ func sweepOf(s *report.RunSeries, folder string) (*compare.Sweep, error) {
 	return compare.NewSweep(s.Workload, groups, s.Seed)
 }
 
+// search searches the highest rate. The error beside a violation (Sweep.Broken) is what else went
+// wrong.
 func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.Sweep, p series.Plan, folder string) ([]series.Try, error) {
 	if f.objective == "" {
 		return nil, nil
@@ -165,7 +182,7 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 		o.Out = filepath.Join(folder, at)
 		out, err := runner.Run(ctx, scenario, o)
 		if out.Result != nil && report.ExitOf(out.Result).Code == exitViolated { // whatever else went wrong
-			return false, &brokenError{rate: rate, folder: at, why: strings.Join(report.ExitOf(out.Result).Reasons, "; ")}
+			return false, &brokenError{rate: rate, folder: at, why: strings.Join(report.ExitOf(out.Result).Reasons, "; "), beside: err}
 		}
 		if err := errors.Join(err, ctx.Err()); err != nil {
 			return false, err
@@ -184,7 +201,7 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 	if broken, is := errors.AsType[*brokenError](err); is {
 		sweep.Broken = broken.Error()
 		fmt.Fprintln(cmd.ErrOrStderr(), sweep.Broken)
-		return tries, nil
+		return tries, broken.beside
 	}
 	sweep.Unanswered = !series.Established(tries, rate)
 	return tries, err
@@ -194,6 +211,7 @@ func (f *sweepFlags) search(cmd *cobra.Command, version string, sweep *compare.S
 type brokenError struct {
 	rate        float64
 	folder, why string
+	beside      error // what else went wrong, such as a page that could not be written; nil for nothing
 }
 
 func (e *brokenError) Error() string {

@@ -39,8 +39,8 @@ type Progress interface {
 }
 
 // Run makes the runs of a plan that are missing, and returns the series and its folder. A run
-// that fails is noted, and the others go on. If ctx ends, the error is ctx's, and the current
-// run, unless it found a violation, is repeated when the series continues. Other errors are *PlanError, *runner.FolderError,
+// that fails is noted, and the others go on. If ctx ends, the error is ctx's, joined
+// with the run's, and the current run, unless it found a violation, is repeated when the series continues. Other errors are *PlanError, *runner.FolderError,
 // *report.FileError, errors of Scenario.Validate and of writing.
 func Run(ctx context.Context, p Plan, o Options) (*report.RunSeries, string, error) {
 	s, all, folder, err := open(p, o)
@@ -81,8 +81,8 @@ func (o *Options) make(ctx context.Context, r *report.SeriesRun, scenario runner
 	began := time.Now()
 	result, err := o.Run(ctx, scenario, filepath.Join(folder, r.Folder))
 	violated := result != nil && report.ExitOf(result).Code == report.ExitViolated
-	if ctx.Err() != nil && !violated { // it was cut, whatever else it says
-		return false, ctx.Err()
+	if ctx.Err() != nil && !violated { // it was cut, whatever its result says
+		return false, errors.Join(ctx.Err(), err)
 	}
 	r.Seconds = time.Since(began).Seconds()
 	note(r, result, err)
