@@ -17,6 +17,10 @@ import (
 	"assay/store"
 	"assay/workload"
 	"assay/workload/bank"
+	"assay/workload/candles"
+	"assay/workload/churn"
+	"assay/workload/definition"
+	"assay/workload/isolation"
 )
 
 type troupe struct {
@@ -38,10 +42,11 @@ func TestGalera(t *testing.T) {
 	p := &troupe{t, ctx, nodes}
 	t.Run("Store", func(t *testing.T) {
 		d := drivertest.Store{Open: Open, Lacks: sqldb.Lacks(), Target: target(p.everywhere()), Secret: secret}
-		drivertest.ShortRuns(t, d.Target, drivertest.Supports(d.Open, d.Lacks)...)
+		drivertest.ShortRuns(t, d.Target, definition.SupportOf(bank.Definition(), Open, d.Lacks), definition.SupportOf(isolation.Definition(), Open, d.Lacks),
+			definition.SupportOf(churn.Definition(), Open, d.Lacks), definition.SupportOf(candles.Definition(), Open, d.Lacks)) // which load much at once
 		t.Run("on any node", func(t *testing.T) { // a session sees what others did elsewhere before
 			d.Target = target(p.everywhere(), parameter("balance", "random"), parameter("wsrep_sync_wait", "7"))
-			drivertest.RunOutcomes(t, d)
+			drivertest.RunOutcomes(t, d, drivertest.Conformance)
 		})
 	})
 	for _, s := range []struct {
