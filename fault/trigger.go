@@ -26,9 +26,11 @@ const (
 
 const (
 	// lookEvery is the time between looks for events. primaryBound bounds the question who takes
-	// writes: without an answer there is no primary.
-	lookEvery    = 50 * time.Millisecond
-	primaryBound = 500 * time.Millisecond
+	// writes. If nobody has answered by then, it is asked again, for at most primaryConfirm: one slow
+	// answer does not mean that there is no primary.
+	lookEvery      = 50 * time.Millisecond
+	primaryBound   = 500 * time.Millisecond
+	primaryConfirm = time.Second
 )
 
 func (p *parser) event(w word, seen map[string]bool) error {
@@ -245,9 +247,10 @@ func (r *runner) hit(node string) bool {
 func (r *runner) watchPrimary(ctx context.Context, happened func(string)) {
 	before, known := "", false
 	for at := r.plan.Start; sleepUntil(ctx, at); at = time.Now().Add(lookEvery) {
-		asking, cancel := context.WithTimeout(ctx, primaryBound)
-		all, err := r.system.primaries(asking)
-		cancel()
+		all, slow, err := r.askPrimaries(ctx, primaryBound)
+		if slow && known {
+			all, _, err = r.askPrimaries(ctx, primaryConfirm)
+		}
 		now := first(all)
 		switch {
 		case ctx.Err() != nil:
@@ -261,6 +264,14 @@ func (r *runner) watchPrimary(ctx context.Context, happened func(string)) {
 			before = now
 		}
 	}
+}
+
+// askPrimaries asks who takes writes. slow means that bound ended the question.
+func (r *runner) askPrimaries(ctx context.Context, bound time.Duration) (all []string, slow bool, err error) {
+	asking, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	all, err = r.system.primaries(asking)
+	return all, err != nil && asking.Err() != nil, err
 }
 
 // keepUnfired reports the faults whose event never came as skipped.

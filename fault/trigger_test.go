@@ -49,6 +49,30 @@ func TestFaultsThatWaitForAnEvent(t *testing.T) {
 	})
 }
 
+// TestASlowAnswerIsNoMissingPrimary: only a question that stays without an answer shows one.
+func TestASlowAnswerIsNoMissingPrimary(t *testing.T) {
+	for takes, fires := range map[time.Duration]bool{800 * time.Millisecond: false, time.Minute: true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, start := newFakeSystem(3), time.Now()
+			s.leader = func(ctx context.Context) (string, error) {
+				if d := time.Since(start); d < 10*time.Second || d > 20*time.Second {
+					return "n1", nil
+				}
+				select {
+				case <-ctx.Done():
+					return "", ctx.Err()
+				case <-time.After(takes):
+					return "n1", nil
+				}
+			}
+			done, _, err := play(t, s, Plan{Duration: time.Minute}, "isolate n3 when no primary for 1s")
+			if err != nil || len(done) != 1 || done[0].Skipped == fires {
+				t.Errorf("an answer that takes %v: %+v, %v", takes, done, err)
+			}
+		})
+	}
+}
+
 func TestAnEventThatNeverComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done, _, err := play(t, newFakeSystem(2), Plan{Duration: time.Minute}, "kill n1 when new primary")
