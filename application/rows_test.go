@@ -132,3 +132,40 @@ func TestRowsOfAnEarlierRun(t *testing.T) {
 		}
 	}
 }
+
+// TestLostWithOthers: rows that hang on others go with these, which is no loss. Only what an application
+// does untouched, too, is known to take none along.
+func TestLostWithOthers(t *testing.T) {
+	at := func(when time.Duration, place, text string) *wire.Transaction {
+		x := sold(when, true, text)
+		x.Place = place
+		return x
+	}
+	line := func(when time.Duration, order string) *wire.Transaction {
+		return at(when, "line", "INSERT INTO line (o, n) VALUES ("+order+", 1)")
+	}
+	truncated, paid := at(1, "empty", "TRUNCATE orders CASCADE"), func(when time.Duration, order string) *wire.Transaction {
+		return at(when, "paid", "DELETE FROM cart WHERE o = "+order)
+	}
+	for name, c := range map[string]struct {
+		untouched, all []*wire.Transaction
+		want           check.Verdict
+	}{
+		"nothing was removed":            {[]*wire.Transaction{line(10, "7")}, []*wire.Transaction{line(10, "7")}, check.Violated},
+		"emptied before":                 {[]*wire.Transaction{truncated, line(10, "7")}, []*wire.Transaction{truncated, line(10, "7")}, check.Violated},
+		"emptied again":                  {[]*wire.Transaction{truncated, line(10, "7")}, []*wire.Transaction{line(10, "7"), at(20, "empty", "TRUNCATE orders CASCADE")}, check.Unknown},
+		"removed as untouched":           {[]*wire.Transaction{line(10, "7"), paid(20, "7")}, []*wire.Transaction{line(10, "8"), paid(20, "8")}, check.Violated},
+		"another's removed, and its own": {[]*wire.Transaction{line(10, "7"), paid(20, "5")}, []*wire.Transaction{line(10, "8"), paid(20, "8")}, check.Unknown},
+		"another's removed":              {[]*wire.Transaction{line(10, "7"), paid(20, "5")}, []*wire.Transaction{line(10, "8"), paid(20, "5")}, check.Violated},
+	} {
+		known := append(c.untouched, at(0, "other", "DELETE FROM cart WHERE o = 0"), at(0, "other", "TRUNCATE orders CASCADE"))
+		slices.SortStableFunc(known, func(a, b *wire.Transaction) int { return int(a.Ended - b.Ended) })
+		x := &trying{base: &baseline{run: &run{all: known, recorder: wire.NewRecorder()}, sure: map[string]bool{line(0, "7").Statements[0].Shape: true}}}
+		x.Count = func(_ context.Context, queries []string) ([]int64, error) { return make([]int64, len(queries)), nil }
+		r := &run{moment: moment{met: 5}, all: c.all, recorder: wire.NewRecorder()}
+		x.look(t.Context(), r)
+		if got := x.base.judge(r, false); got.Happens != Lost || got.Verdict != c.want {
+			t.Errorf("%s: %s, %v: %s", name, got.Happens, got.Verdict, got.Detail)
+		}
+	}
+}

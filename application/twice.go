@@ -146,7 +146,8 @@ func (r *repeats) shows(s *wire.Statement, earlier, t *wire.Transaction, gone *r
 		return false, false
 	}
 	from, _ := removes(s.Shape) // in the same statement, which does not tell how many
-	return true, len(gone.may) == 0 && !between.may[table] && !between.anew && !slices.Contains(from, table)
+	hangs := len(gone.may) > 0 || between.may[table] || between.anew || slices.Contains(from, table)
+	return true, !hangs && (insertsAgain(s.Shape) || slices.ContainsFunc(assigned(s.Shape), func(a assignment) bool { return a.grows }))
 }
 
 // between is what other transactions have removed since the earlier one that s, of t, may put there
@@ -293,11 +294,13 @@ func merges(shape string) bool { return strings.HasPrefix(strings.ToUpper(shape)
 
 // addsAgain reports whether a statement changes something each time that it changes rows.
 func addsAgain(shape string) bool {
+	return insertsAgain(shape) || slices.ContainsFunc(assigned(shape), func(a assignment) bool { return a.own })
+}
+
+// insertsAgain reports whether a statement inserts rows without a clause about those that are there.
+func insertsAgain(shape string) bool {
 	upper := strings.ToUpper(shape)
-	if strings.Contains(upper, "INSERT ") && !strings.Contains(upper, "ON CONFLICT") && !strings.Contains(upper, "ON DUPLICATE KEY") && !merges(shape) {
-		return true
-	}
-	return slices.ContainsFunc(assigned(shape), func(a assignment) bool { return a.own })
+	return strings.Contains(upper, "INSERT ") && !strings.Contains(upper, "ON CONFLICT") && !strings.Contains(upper, "ON DUPLICATE KEY") && !merges(shape)
 }
 
 // assignment is a column that a statement sets, in capitals.
@@ -315,6 +318,7 @@ func assigned(shape string) (all []assignment) {
 		return nil
 	}
 	set, _, _ = strings.Cut(set, " WHERE ")
+	_, _, others := strings.Cut(set, " FROM ")
 	if merges(shape) {
 		set, _, _ = strings.Cut(set, " WHEN ")
 	}
@@ -324,11 +328,13 @@ func assigned(shape string) (all []assignment) {
 			continue
 		}
 		value = strings.ReplaceAll(value, "->", " ") // of JSON, too
-		words := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(" ,()|.+-*/", c) })
+		words := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(" ,()|+-*/", c) })
 		a := assignment{column: strings.TrimSpace(column)}
-		a.own = slices.Contains(words, a.column)
+		a.own = slices.ContainsFunc(words, func(w string) bool {
+			return w == a.column || strings.HasSuffix(w, "."+a.column) && w != "EXCLUDED."+a.column // which is the row to insert
+		})
 		adds := strings.ContainsAny(value, "+-*/") || slices.ContainsFunc(adders(), func(name string) bool { return slices.Contains(words, name) })
-		a.grows = a.own && adds && !slices.Contains(words, "SELECT")
+		a.grows = a.own && adds && (!others || slices.Contains(words, a.column)) && !slices.Contains(words, "SELECT")
 		all = append(all, a)
 	}
 	return all

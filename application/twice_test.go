@@ -74,6 +74,10 @@ func TestReplacements(t *testing.T) {
 		"merged in JSON":                    {again(0, "UPDATE item SET more = more || '{}'"), true, false},
 		"the sum of lines":                  {again(0, "UPDATE orders SET total = (SELECT sum(l.total) + 5 FROM line l)"), true, false},
 		"counted from what may be missing":  {again(0, "UPDATE item SET stock = coalesce(stock, 0) - 1"), true, true},
+		"put":                               {again(0, "INSERT INTO kv (k, n) VALUES (1, 5) ON CONFLICT (k) DO UPDATE SET n = EXCLUDED.n, m = 5"), false, false},
+		"put where it is missing":           {again(0, "INSERT INTO kv (k, n) VALUES (1, 5) ON CONFLICT (k) DO UPDATE SET n = coalesce(kv.n, EXCLUDED.n)"), true, false},
+		"counted where it is there":         {again(0, "INSERT INTO kv (k, n) VALUES (1, 5) ON CONFLICT (k) DO UPDATE SET n = kv.n + EXCLUDED.n"), true, true},
+		"counted from another table":        {again(0, "UPDATE item SET stock = s.stock + 1 FROM store s"), true, false},
 		"appended":                          {again(0, "UPDATE item SET note = concat(note, 'x')"), true, true},
 		"counted from what was set between": {both(replaced(1, 0, "UPDATE item SET stock = stock + 5"), replaced(20, 0, "UPDATE item SET stock = stock + 5"), alone(8, 0, "UPDATE item SET stock = 0")), true, false},
 	} {

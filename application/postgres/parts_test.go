@@ -190,3 +190,21 @@ func TestCancelWhileAway(t *testing.T) {
 		}
 	}
 }
+
+// TestCopyToTheClient changes nothing, and COPY from it does.
+func TestCopyToTheClient(t *testing.T) {
+	e := through(t)
+	e.asked(&pgproto3.Query{String: "COPY t TO STDOUT"})
+	e.answered(&pgproto3.CopyOutResponse{}, &pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyDone{}, complete("COPY 1"), ready('I'))
+	e.asked(&pgproto3.Query{String: "COPY t TO STDOUT"})
+	e.answered(&pgproto3.CopyOutResponse{}, &pgproto3.ErrorResponse{Code: "57014", Message: "it was cancelled"}, ready('I'))
+	e.asked(&pgproto3.Query{String: "COPY t FROM STDIN"})
+	e.answered(&pgproto3.CopyInResponse{})
+	e.asked(&pgproto3.CopyData{Data: []byte("1\n")}, &pgproto3.CopyDone{})
+	e.answered(complete("COPY 1"), ready('I'))
+	expect.Text(t, "the transactions", strings.Join(e.recorded(), "\n"), "committed; COPY: COPY 1\nrefused; COPY: 57014 it was cancelled\ncommitted; COPY: COPY 1")
+	all, _ := e.proxy.Recorder().Transactions()
+	if all[0].Writes() || !all[2].Writes() {
+		t.Errorf("COPY to the client writes: %v, and from it: %v", all[0].Writes(), all[2].Writes())
+	}
+}

@@ -36,7 +36,11 @@ func New(address string) (*Server, error) {
 	return &Server{config}, nil
 }
 
-type answers struct{ state atomic.Uint32 }
+type answers struct {
+	state atomic.Uint32
+	// copies is true while the server sends data of COPY, which changes nothing.
+	copies bool
+}
 
 // stolen is what a connection leaves behind that was taken before the login.
 type stolen struct{ net.Conn }

@@ -259,7 +259,7 @@ func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
 			rows = r.Answering().Keeps()
 		}
 		asks := kind == 'G' || kind == 'W'
-		told := asks || kind == 'C' || kind == 'E' || kind == 'N' || kind == 'Z' || kind == 'R' || rows != nil
+		told := asks || kind == 'C' || kind == 'E' || kind == 'H' || kind == 'N' || kind == 'Z' || kind == 'R' || rows != nil
 		switch {
 		case !whole && told && size < wire.MaxTold:
 			return n, false
@@ -320,18 +320,21 @@ func (a *answers) take(kind byte, m fields, r *wire.Request) {
 		if bytes.Contains(m, []byte(notReplicated)) {
 			r.Doubt()
 		}
+	case 'H':
+		a.copies = true
 	case 'C':
-		if s != nil {
+		copied := a.copies
+		if a.copies = false; s != nil {
 			s.Tag = m.text()
 			switch word, _, _ := strings.Cut(s.Tag, " "); word {
 			case "INSERT", "UPDATE", "DELETE", "MERGE", "COPY":
-				s.Writes = true
+				s.Writes = !copied
 				s.Rows, _ = strconv.ParseInt(s.Tag[strings.LastIndexByte(s.Tag, ' ')+1:], 10, 64)
 			}
 		}
 		r.Answered()
 	case 'E':
-		if s != nil {
+		if a.copies = false; s != nil {
 			code, text := "", ""
 			for len(m) > 0 {
 				switch field := m.bytes(1)[0]; field {
