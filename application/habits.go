@@ -16,8 +16,9 @@ type Untouched struct {
 	Statements   int     `json:"statements"`
 	Connections  int     `json:"connections"`
 	Seconds      float64 `json:"seconds"`
-	// Database is the time in which a statement was under way, and Idle that in which a transaction
-	// was open and the server waited for the application; both of all connections.
+	// Database is the time, in seconds, in which statements were under way that the server answered. Idle is
+	// the time in which a transaction was open and the server waited for the application. Both are sums
+	// over all connections.
 	Database float64 `json:"database_seconds"`
 	Idle     float64 `json:"idle_in_transaction_seconds"`
 	// Habits are what may be better otherwise.
@@ -72,7 +73,9 @@ func (b *baseline) describe() Untouched {
 			if s.Kind != wire.Prepare {
 				u.Statements++
 			}
-			u.Database += (s.Answered - s.Sent).Seconds()
+			if s.Answered > 0 { // without an answer nobody knows when it ended
+				u.Database += (s.Answered - s.Sent).Seconds()
+			}
 			if n := of.add(s); n >= leastRow {
 				note(Habit{Kind: "n+1", Statement: s.Shape, Times: n, Detail: "one statement in a row, each time for another row"})
 			}

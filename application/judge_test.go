@@ -188,3 +188,15 @@ func TestHabits(t *testing.T) {
 		t.Errorf("the same query again is %d in a row", n)
 	}
 }
+
+// TestUnansweredStatementsTakeNoTime: the time of the server is the sum of the answered ones, and is
+// not less than 0 where an answer never came.
+func TestUnansweredStatementsTakeNoTime(t *testing.T) {
+	x := sold(0, true, "SELECT 1", "SELECT 2")
+	x.Statements[0].Sent, x.Statements[0].Answered = 10*time.Second, 12*time.Second
+	x.Statements[1].Sent = 3 * time.Hour
+	b := &baseline{run: &run{recorder: wire.NewRecorder(), all: []*wire.Transaction{x}}}
+	if u := b.describe(); u.Database != 2 || u.Statements != 2 {
+		t.Errorf("the server worked for %v s, in %d statements", u.Database, u.Statements)
+	}
+}
