@@ -142,6 +142,8 @@ func (b *baseline) judge(r *run, must bool) Try {
 	switch broken := r.broken(); {
 	case r.problem != nil:
 		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, r.problem.Error()
+	case r.met == 0 && r.hung:
+		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, "before the event it "+r.how()+": give it more --patience"
 	case r.met == 0:
 		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, r.missed
 	case r.left > 0:

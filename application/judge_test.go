@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,8 +91,8 @@ func TestAFaultyProxyConvictsNobody(t *testing.T) {
 		t.Errorf("it is %v, %s", got.Verdict, got.Happens)
 	}
 	r.problem = nil // and it was not met
-	if got := b.judge(r, true); got.Verdict != check.Unknown {
-		t.Errorf("an event that was not met is %v", got.Verdict)
+	if got := b.judge(r, true); got.Verdict != check.Unknown || !strings.Contains(got.Detail, "give it more --patience") {
+		t.Errorf("an event that was not met is %v: %s", got.Verdict, got.Detail)
 	}
 	if got := (&Report{Tries: []Try{{Verdict: check.Valid}}}).Verdict(); got != check.Unknown {
 		t.Errorf("nothing tried is %v", got)
