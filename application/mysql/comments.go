@@ -23,10 +23,11 @@ func opened(text string, version int, maria bool) string {
 		case within && strings.HasPrefix(rest, "*/"):
 			n, keep, within = 2, false, false
 		case strings.HasPrefix(rest, "/*"):
-			if n, keep = executed(rest, version, maria); n > 0 {
-				within, keep = true, false
+			keep = false
+			if head := executed(rest, version, maria); head > 0 {
+				n, within = head, true
 			} else {
-				n, keep = comment(rest), false
+				n = comment(rest)
 			}
 		}
 		if keep {
@@ -40,10 +41,10 @@ func opened(text string, version int, maria bool) string {
 }
 
 // executed is how long the head is of a comment that the server does; 0 of one that it does not.
-func executed(rest string, version int, maria bool) (head int, is bool) {
+func executed(rest string, version int, maria bool) (head int) {
 	own := strings.HasPrefix(rest, "/*M!")
 	if !own && !strings.HasPrefix(rest, "/*!") || own && !maria {
-		return 0, false
+		return 0
 	}
 	head = strings.IndexByte(rest, '!') + 1
 	digits, wants := 0, 0
@@ -53,11 +54,11 @@ func executed(rest string, version int, maria bool) (head int, is bool) {
 	}
 	switch {
 	case digits < 5: // a part of what is done
-		return head, true
+		return head
 	case version > 0 && wants > version, maria && !own && wants >= 50700 && wants <= 99999: // which are MySQL's alone
-		return 0, false
+		return 0
 	}
-	return head + digits, true
+	return head + digits
 }
 
 // comment is how long one is that is not done; another one may be within it.
