@@ -139,22 +139,29 @@ func placeOf(shapes []string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// placeOf is placeOf, of which the places of single statements are kept.
-func (l *link) placeOf(shapes []string) string {
-	if len(shapes) != 1 {
-		return placeOf(shapes)
-	}
-	name, known := l.places[shapes[0]]
-	if !known {
-		if name = placeOf(shapes); len(l.places) < maxPlaces {
-			l.places[shapes[0]] = name
-		}
-	}
-	return name
+// learned is what a shape alone tells: the place of a single statement, and whether it is about a secret.
+type learned struct {
+	place  string
+	secret bool
 }
 
-// maxPlaces bounds how many a connection keeps.
-const maxPlaces = 1000
+// learn keeps what shapes tell. The goroutine that reads requests calls it.
+func (l *link) learn(shape string) learned {
+	of, known := l.learned[shape]
+	if !known {
+		of = learned{placeOf([]string{shape}), secret(shape)}
+		switch {
+		case l.learned == nil:
+			l.learned = map[string]learned{shape: of}
+		case len(l.learned) < maxLearned:
+			l.learned[shape] = of
+		}
+	}
+	return of
+}
+
+// maxLearned bounds of how many shapes a connection keeps that.
+const maxLearned = 1000
 
 // shapes tell the place: of COMMIT, also what the transaction has sent.
 func (l *link) shapes(r *Request, kind Kind) (all []string) {

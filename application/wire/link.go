@@ -30,8 +30,8 @@ type link struct {
 	queue []*Request
 	open  *Request // whose end has not come; the goroutine that reads requests has it
 	tx    *Transaction
-	// places are the names of those that were met.
-	places map[string]string
+	// learned is by the shapes that were met.
+	learned map[string]learned
 	// silent is true once nothing is to pass any more, and dead once the application's side was
 	// reset.
 	silent, dead bool
@@ -300,7 +300,7 @@ func (l *link) joined(r *Request) *Request {
 	whole, now := l.open, l.recorder.Now()
 	for _, s := range r.Statements {
 		s.Sent, s.Answer = now, l.recorder.answer()
-		s.conceal(l.recorder.seed)
+		s.conceal(l.learn(s.Shape).secret, l.recorder.seed)
 	}
 	switch {
 	case whole == nil && r.Open:
@@ -330,10 +330,11 @@ func (l *link) enqueue(r *Request) {
 
 // dequeue takes out the one that is answered. l.mu is held.
 func (l *link) dequeue(r *Request) {
-	l.queue = l.queue[1:]
-	if r.fed && len(l.queue) > 0 && l.queue[0].Follows {
-		l.queue = l.queue[1:]
+	answered := 1
+	if r.fed && len(l.queue) > 1 && l.queue[1].Follows {
+		answered = 2
 	}
+	l.queue = slices.Delete(l.queue, 0, answered) // it keeps its memory
 }
 
 // watches reports whether a library waits there for the server to change.

@@ -30,7 +30,7 @@ func TestUntold(t *testing.T) {
 			}
 			behind.Close()
 		}()
-		l := &link{recorder: NewRecorder(), app: &App{Conn: app}, server: server, talk: answeredTalk{}, places: map[string]string{}, gone: make(chan struct{})}
+		l := &link{recorder: NewRecorder(), app: &App{Conn: app}, server: server, talk: answeredTalk{}, gone: make(chan struct{})}
 		l.requested(&Request{Statements: []*Statement{{Shape: "UPDATE t SET n = n + ?"}}})
 		l.fromServer(t.Context())
 		all, _ := l.recorder.Transactions()
@@ -53,7 +53,7 @@ func (t standingTalk) State() State { return *t.state }
 // does: what was in it is rolled back, and what comes next is another one.
 func TestCleared(t *testing.T) {
 	state := Within
-	l := &link{recorder: NewRecorder(), talk: standingTalk{state: &state}, places: map[string]string{}}
+	l := &link{recorder: NewRecorder(), talk: standingTalk{state: &state}}
 	does := func(statements ...*Statement) {
 		r := &Request{Statements: statements}
 		l.requested(r)
@@ -95,7 +95,7 @@ func TestOutcomes(t *testing.T) {
 // its answers once the application is gone.
 func TestAPipelineWithoutAnEnd(t *testing.T) {
 	state := Idle
-	l := &link{recorder: NewRecorder(), talk: standingTalk{state: &state}, places: map[string]string{}}
+	l := &link{recorder: NewRecorder(), talk: standingTalk{state: &state}}
 	whole, open := &Request{Statements: []*Statement{{Shape: "INSERT a"}}}, &Request{Statements: []*Statement{{Shape: "INSERT b"}}, Open: true}
 	for _, r := range []*Request{whole, open} {
 		l.requested(l.joined(r))
@@ -110,7 +110,7 @@ func TestAPipelineWithoutAnEnd(t *testing.T) {
 
 // TestPlacesInParts are within a transaction only if one is open or something before them is not answered.
 func TestPlacesInParts(t *testing.T) {
-	l := &link{recorder: NewRecorder(), places: map[string]string{}}
+	l := &link{recorder: NewRecorder()}
 	for _, r := range []*Request{
 		{Statements: []*Statement{{Shape: "INSERT a"}}, Open: true}, {Statements: []*Statement{{Shape: "INSERT b"}}}, {Statements: []*Statement{{Shape: "INSERT c"}}},
 	} {

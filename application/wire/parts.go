@@ -27,8 +27,11 @@ func (r *Request) parts(open, beginCommits bool) (ended []*Request, rest *Reques
 	return ended, rest
 }
 
-// part is a request of some of its statements.
+// part is a request of some of its statements, or itself of all.
 func (r *Request) part(from, to int) *Request {
+	if to-from == len(r.Statements) {
+		return r
+	}
 	part := *r
 	part.Statements = r.Statements[from:to]
 	return &part
@@ -106,14 +109,20 @@ func (p *Place) Decides() bool {
 
 // named is the name that a statement of these words gives.
 func (s *Statement) named(words ...string) (name string, is bool) {
-	return twoPhase + strings.Join(s.Values, ","), slices.ContainsFunc(words, func(w string) bool {
-		return len(s.Shape) > len(w) && strings.EqualFold(s.Shape[:len(w)], w) && s.Shape[len(w)] == ' '
-	})
+	if is = slices.ContainsFunc(words, func(w string) bool {
+		return len(s.Shape) > len(w) && s.Shape[len(w)] == ' ' && strings.EqualFold(s.Shape[:len(w)], w)
+	}); is {
+		name = twoPhase + strings.Join(s.Values, ",")
+	}
+	return name, is
 }
 
 // resume opens the transaction that was prepared and that r decides about, if none is open.
 func (l *link) resume(r *Request) {
-	if name := decides(r.Statements); name != "" && l.tx == nil {
+	if l.tx != nil {
+		return
+	}
+	if name := decides(r.Statements); name != "" {
 		l.tx = l.recorder.adopt(name, l.number)
 	}
 }

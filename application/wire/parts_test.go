@@ -24,7 +24,7 @@ type script struct {
 
 func newScript(t *testing.T, recorder *Recorder) *script {
 	talk := &scriptedTalk{}
-	return &script{t, &link{recorder: recorder, number: 1, talk: talk, places: map[string]string{}, begins: true}, talk}
+	return &script{t, &link{recorder: recorder, number: 1, talk: talk, begins: true}, talk}
 }
 
 // sends has a text be answered by these words, one a statement: OK, OPEN or CLOSED, which say how the transaction stands

@@ -178,7 +178,7 @@ func (p *Proxy) accept() {
 func (p *Proxy) serve(conn net.Conn) {
 	app := &App{Conn: eventloop.Wrap(conn), config: p.config}
 	defer app.Close()
-	l := &link{proxy: p, app: app, gone: make(chan struct{}), places: map[string]string{}}
+	l := &link{proxy: p, app: app, gone: make(chan struct{})}
 	p.mu.Lock()
 	l.recorder, l.fault = p.recorder, p.fault
 	p.links[l] = struct{}{}

@@ -295,8 +295,10 @@ func (r *Recorder) untold(all []*Transaction) {
 }
 
 func (r *Recorder) keep(t *Transaction) {
-	if p := r.places[t.Place]; p != nil && t.Outcome == Committed && t.Writes() {
-		p.Commits = true
+	if t.Changed() {
+		if p := r.places[t.Place]; p != nil {
+			p.Commits = true
+		}
 	}
 	if len(r.transactions) == maxKept {
 		r.left++

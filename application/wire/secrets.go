@@ -19,24 +19,29 @@ var secretForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(?:` + strings.Join(secretWords(), "|") + `)\w*["']?\s*(?:[=:'"$]|by\b|to\b)|://[^/\s:@]*:[^@\s]+@`)
 })
 
-// secret reports whether the values of a statement may be passwords.
-func (s *Statement) secret() bool {
-	return slices.ContainsFunc(secretWords(), func(word string) bool { return has(s.Shape, word) })
+// secret reports whether the values of a statement may be passwords, by its shape.
+func secret(shape string) bool {
+	return slices.ContainsFunc(secretWords(), func(word string) bool { return has(shape, word) })
+}
+
+// holdsSecret reports whether a value has a password within. Few values are worth the expression's time.
+func holdsSecret(value string) bool {
+	return (secret(value) || strings.Contains(value, "://")) && secretForm().MatchString(value)
 }
 
 // conceal has each value that may be a password, or has one within, be a mark that tells only whether
 // two are the same, in one process. The last three characters are those of a value that is not whole.
-func (s *Statement) conceal(seed maphash.Seed) {
-	all := s.secret()
+// all says that each may be one.
+func (s *Statement) conceal(all bool, seed maphash.Seed) {
 	if all && s.Answer != nil {
 		s.Answer.hidden = true
 	}
-	if !all && !slices.ContainsFunc(s.Values, secretForm().MatchString) {
+	if !all && !slices.ContainsFunc(s.Values, holdsSecret) {
 		return
 	}
 	s.Values = slices.Clone(s.Values) // others may have them, too
 	for i, v := range s.Values {
-		if all && v != "NULL" || secretForm().MatchString(v) {
+		if all && v != "NULL" || holdsSecret(v) {
 			s.Values[i] = concealed + strconv.FormatUint(maphash.String(seed, v), 36) + "..."
 		}
 	}
@@ -52,7 +57,7 @@ func Concealed(value string) bool {
 
 // concealError leaves the server's code alone of an error that may quote a password.
 func (s *Statement) concealError() {
-	if s.Error != "" && (s.secret() || slices.ContainsFunc(s.Values, Concealed)) {
+	if s.Error != "" && (secret(s.Shape) || slices.ContainsFunc(s.Values, Concealed)) {
 		code, _, _ := strings.Cut(s.Error, " ")
 		s.Error = code + " (assay leaves out the words, which may quote a password)"
 	}

@@ -25,7 +25,7 @@ func TestPasswordsAreNotKept(t *testing.T) {
 	} {
 		recorder := NewRecorder()
 		recorder.KeepAnswers()
-		l := &link{recorder: recorder, talk: answeredTalk{}, places: map[string]string{}}
+		l := &link{recorder: recorder, talk: answeredTalk{}}
 		for range 2 {
 			r := &Request{Statements: Statements(text)}
 			s := r.Statements[0]
@@ -49,7 +49,7 @@ func TestPasswordsAreNotKept(t *testing.T) {
 		}
 	}
 	s := &Statement{Shape: "UPDATE users SET name = $1", Values: []string{"hunter2"}}
-	if s.conceal(NewRecorder().seed); s.Values[0] != "hunter2" {
+	if s.conceal(false, NewRecorder().seed); s.Values[0] != "hunter2" {
 		t.Errorf("a name is %q", s.Values[0])
 	}
 }

@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"strings"
-	"unicode"
-)
+import "strings"
 
 // maxText bounds a statement's text, and maxValue one value.
 const (
@@ -213,7 +210,7 @@ func numberEnd(rest string) int {
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 func nameByte(c byte) bool {
-	return c == '_' || digit(c) || c >= 0x80 || unicode.IsLetter(rune(c))
+	return c == '_' || digit(c) || c >= 0x80 || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 // has reports whether a text has a word, in letters of any size.

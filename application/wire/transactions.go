@@ -28,7 +28,11 @@ func (l *link) requested(r *Request) bool {
 	}
 	kind := r.kind()
 	shapes := l.shapes(r, kind)
-	r.place = l.placeOf(shapes)
+	if len(shapes) == 1 {
+		r.place = l.learn(shapes[0]).place
+	} else {
+		r.place = placeOf(shapes)
+	}
 	within := l.tx != nil || len(l.queue) > 0 && l.queue[0] != r // which waits itself where it came in parts
 	l.recorder.came(r.place, kind, within, r.parted, func() []string { return shapes })
 	if !(r.parted && l.fault != nil && l.fault.Action.Replaces()) && l.fault.meets(r.place, kind, func() string { return strings.Join(shapes, "\n") }, now, l.number) {
