@@ -63,7 +63,7 @@ type Plan struct {
 	// Folder is where files go, and Progress what is told while it goes on.
 	Folder   string
 	Progress func(string)
-	// Again is the command line without --event and --fault.
+	// Again is the command line without --event and --fault; it ends by -- and Command.
 	Again string
 }
 
@@ -109,12 +109,13 @@ func Run(ctx context.Context, p Plan) (r *Report, err error) {
 	}
 	defer func() { err = errors.Join(err, proxy.Close()) }()
 	t := &trying{Plan: p, proxy: proxy}
-	r = &Report{Command: redactedWords(p.Command), Database: p.Database, Seed: p.Seed, Patience: p.Patience.Seconds(), Again: redacted(p.Again), Rules: p.RuleNames}
+	r = &Report{Command: redactedWords(p.Command), Database: p.Database, Seed: p.Seed, Patience: p.Patience.Seconds(), Rules: p.RuleNames}
 	p.Progress("running the application untouched, to learn what it does")
 	first, err := t.once(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
+	r.own, r.Again = p.again()
 	r.Product = p.Product.Reach().Product // which the server has said by now
 	if err := t.never(first); err != nil {
 		return nil, err

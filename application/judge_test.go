@@ -171,33 +171,3 @@ func TestAPreparedTransactionFailsByNoConflict(t *testing.T) {
 		}
 	}
 }
-
-// TestHabits finds a query in a row, and a transaction that waits.
-func TestHabits(t *testing.T) {
-	query := func(text string) *wire.Transaction {
-		return &wire.Transaction{Connection: 1, Statements: wire.Statements(text), Outcome: wire.Committed}
-	}
-	var of row
-	n := 0
-	for _, text := range []string{"SELECT 1", "SELECT * FROM a WHERE id = 1", "SELECT * FROM a WHERE id = 2", "SELECT * FROM a WHERE id = 3", "SELECT * FROM a WHERE id = 4", "SELECT * FROM a WHERE id = 5"} {
-		n = of.add(query(text).Statements[0])
-	}
-	if n != 5 {
-		t.Errorf("5 in a row are %d", n)
-	}
-	if n = of.add(query("SELECT * FROM a WHERE id = 5").Statements[0]); n != 1 {
-		t.Errorf("the same query again is %d in a row", n)
-	}
-}
-
-// TestUnansweredStatementsTakeNoTime: the time of the server is the sum of the answered ones, and is
-// not less than 0 where an answer never came.
-func TestUnansweredStatementsTakeNoTime(t *testing.T) {
-	x := sold(0, true, "SELECT 1", "SELECT 2")
-	x.Statements[0].Sent, x.Statements[0].Answered = 10*time.Second, 12*time.Second
-	x.Statements[1].Sent = 3 * time.Hour
-	b := &baseline{run: &run{recorder: wire.NewRecorder(), all: []*wire.Transaction{x}}}
-	if u := b.describe(); u.Database != 2 || u.Statements != 2 {
-		t.Errorf("the server worked for %v s, in %d statements", u.Database, u.Statements)
-	}
-}

@@ -54,7 +54,7 @@ const mostStill = 2 * time.Second
 // than patience.
 func (t *trying) execute(ctx context.Context, log string, recorder *wire.Recorder, patience time.Duration) (e ending, err error) {
 	looked := time.Now()
-	file, err := os.Create(log)
+	file, err := os.OpenFile(log, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) // before hide it may have the password
 	if err != nil {
 		return e, err
 	}

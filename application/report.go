@@ -29,6 +29,15 @@ type Report struct {
 	Tries    []Try    `json:"tries"`
 	Notes    []string `json:"notes"`
 	Again    string   `json:"again"`
+
+	own string // assay's part of Again
+}
+
+// again is assay's part of the command line, and the whole, as they may be shown.
+func (p Plan) again() (own, whole string) {
+	behind := report.CommandLine(p.Command)
+	own = redacted(strings.TrimSuffix(p.Again, " -- "+behind))
+	return own, own + " -- " + redacted(behind)
 }
 
 func (r *Report) finish() *Report {
@@ -130,12 +139,11 @@ func (r *Report) gravest() *Try {
 
 // again repeats one event: --event goes before the application's command.
 func (r *Report) again(t Try) string {
-	before, behind, _ := strings.Cut(r.Again, " -- ")
 	one := "--event " + t.Event
 	if t.Action == "" {
 		one = report.CommandLine([]string{"--fault", t.Event})
 	}
-	return before + " " + one + " -- " + behind
+	return r.own + " " + one + strings.TrimPrefix(r.Again, r.own)
 }
 
 // Document is the page.
