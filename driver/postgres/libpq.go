@@ -74,7 +74,7 @@ func takeLibpq(config *pgx.ConnConfig) (without []string, err error) {
 		switch value = strings.ToLower(value); {
 		case strings.EqualFold(name, "client_encoding") && value == "auto":
 			delete(config.RuntimeParams, name) // a tool's texts are UTF-8, whatever the locale
-		case strings.EqualFold(name, parameterMessages) && slices.Contains([]string{"error", "fatal", "panic"}, value):
+		case strings.EqualFold(name, parameterMessages) && hidesWarnings(value):
 			return nil, &store.OptionError{Option: "the address's parameter", Value: name,
 				Reason: "it hides the server's warning that a commit no longer waited for its standby", Want: "an address without it"}
 		}

@@ -87,7 +87,9 @@ func findPooler(ctx context.Context, config *pgx.ConnConfig, address string) (po
 }
 
 // serverProcess asks for the pid of the answering process. A pooler without a free connection lets
-// it wait until limit.
+// it wait until limit. It returns *store.OptionError if the process keeps warnings to itself, since
+// poolers pass no client_min_messages on, and a commit that no longer waits for its standby is told by
+// a warning alone (manual, "Client Connection Defaults", "Synchronous Replication").
 func serverProcess(ctx context.Context, c conn, limit time.Duration) (uint32, error) {
 	if limit <= 0 {
 		limit = store.DefaultConnectTimeout
@@ -95,13 +97,24 @@ func serverProcess(ctx context.Context, c conn, limit time.Duration) (uint32, er
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var pid int64
+	var messages string
 	began := time.Now()
-	err := sqldb.One(bounded, c, `SELECT pg_catalog.pg_backend_pid()::bigint`, nil, &pid)
+	err := sqldb.One(bounded, c, `SELECT pg_catalog.pg_backend_pid()::bigint, pg_catalog.current_setting('client_min_messages')`, nil, &pid, &messages)
 	if err != nil && errors.Is(bounded.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("nobody answered the first query for %v; if that is a connection pooler in session mode, "+
 			"each client keeps one of its server connections for as long as it lives: run fewer clients than its pool_size, raise that, or use transaction mode, where clients share them: %w", time.Since(began).Round(time.Millisecond), err)
 	}
+	if err == nil && hidesWarnings(messages) {
+		err = &store.OptionError{Option: "the server's setting", Value: parameterMessages + "=" + messages,
+			Reason: "behind a connection pooler it hides the server's warning that a commit no longer waited for its standby",
+			Want:   "warning or less: ALTER ROLE ... SET, ALTER DATABASE ... SET or the server's configuration give sessions a setting"}
+	}
 	return uint32(pid), err
+}
+
+// hidesWarnings reports whether sessions with this client_min_messages get no warnings.
+func hidesWarnings(messages string) bool {
+	return slices.Contains([]string{"error", "fatal", "panic"}, strings.ToLower(messages))
 }
 
 func (p *schema) way() (settings []store.Setting) {

@@ -124,6 +124,25 @@ func parameterNames() []string {
 	return names
 }
 
+// TestAPoolerBeforeASilentServer: a server that keeps warnings from sessions would hide that a commit
+// no longer waits for its standby, and poolers do not pass the setting on.
+func TestAPoolerBeforeASilentServer(t *testing.T) {
+	t.Parallel()
+	behind, err := cluster.Start(t.Context(), cluster.Options{Password: secret, Settings: []string{"client_min_messages=error"}})
+	expect.NoError(t, err)
+	expect.AtEnd(t, behind.Close)
+	at := startPoolerBefore(t, behind, "transaction", 2)
+	p, err := openSchema(t.Context(), through(at), entity.Schema())
+	if err == nil {
+		defer p.Close()
+		_, err = p.Session(t.Context(), nil)
+	}
+	var refused *store.OptionError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "client_min_messages=error") {
+		t.Errorf("a session gives %v", err)
+	}
+}
+
 // TestLevelsThroughAPooler: every transaction has the requested level, also single statements.
 func TestLevelsThroughAPooler(t *testing.T) {
 	to := through(startPooler(t, "transaction", 2))
