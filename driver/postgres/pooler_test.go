@@ -133,8 +133,9 @@ func TestAPoolerBeforeASilentServer(t *testing.T) {
 	expect.AtEnd(t, behind.Close)
 	at := startPoolerBefore(t, behind, "transaction", 2)
 	p, err := openSchema(t.Context(), through(at), entity.Schema())
-	if err == nil {
-		defer p.Close()
+	expect.NoError(t, err)
+	defer p.Close()
+	if err = p.Create(t.Context(), store.Marker{Run: "r", Workload: "entity"}); err == nil {
 		_, err = p.Session(t.Context(), nil)
 	}
 	var refused *store.OptionError
