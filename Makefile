@@ -48,7 +48,7 @@ SEQUENTIAL = . ./check/... ./driver/ordered ./driver/ownership ./driver/rows ./d
 	./runner/known ./runner/readback ./runner/record ./runner/series ./store ./store/durability ./store/promise ./workload ./workload/availability ./workload/candles \
 	./workload/churn ./workload/entity ./workload/isolation ./workload/journal ./workload/smallbank ./workload/tpcb ./workload/ycsb
 
-# The trials of the checkers, and of the bugs that they must find: hundreds of runs that show no race
+# The trials of the checkers, of the bugs that they must find, and of bytes: hundreds of runs that show no race
 # beyond the other tests of their packages.
 TRIALS = ^TestTrust
 
@@ -78,7 +78,7 @@ test: servers format lint
 		$(LONGEST) $$({ $(GO) list ./...; $(GO) list $(SEQUENTIAL) ./cmd/assay; } | sort | uniq -u)
 	$(COMMANDS)
 	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -timeout 60m $(SEQUENTIAL)
-	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure ./driver/bugs
+	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure ./driver/bugs ./application/mysql ./application/mongodb
 	$(MAKE) build
 
 .PHONY: servers
