@@ -135,11 +135,7 @@ func (r *repeats) shows(s *wire.Statement, earlier, t *wire.Transaction, gone *r
 	case !inserts && gone.filled[table]:
 		return false, false
 	case !inserts:
-		all := assigned(s.Shape)
-		reset := func(a assignment) bool {
-			return a.own && (gone.reset[table+"."+a.column] || between.reset[table+"."+a.column])
-		}
-		return true, s.Adds || slices.ContainsFunc(all, func(a assignment) bool { return a.grows }) && !slices.ContainsFunc(all, reset)
+		return true, s.Adds || grows(s, table, gone, between)
 	case gone.rows[table]+between.rows[table] >= s.Rows:
 		gone.rows[table] -= s.Rows
 		gone.filled[table] = true
@@ -147,7 +143,7 @@ func (r *repeats) shows(s *wire.Statement, earlier, t *wire.Transaction, gone *r
 	}
 	from, _ := removes(s.Shape) // in the same statement, which does not tell how many
 	hangs := len(gone.may) > 0 || between.may[table] || between.anew || slices.Contains(from, table)
-	return true, !hangs && (insertsAgain(s.Shape) || slices.ContainsFunc(assigned(s.Shape), func(a assignment) bool { return a.grows }))
+	return true, !hangs && (insertsAgain(s.Shape) || grows(s, table, gone, between))
 }
 
 // between is what other transactions have removed since the earlier one that s, of t, may put there
@@ -301,62 +297,4 @@ func addsAgain(shape string) bool {
 func insertsAgain(shape string) bool {
 	upper := strings.ToUpper(shape)
 	return strings.Contains(upper, "INSERT ") && !strings.Contains(upper, "ON CONFLICT") && !strings.Contains(upper, "ON DUPLICATE KEY") && !merges(shape)
-}
-
-// assignment is a column that a statement sets, in capitals.
-type assignment struct {
-	column string
-	// own is true of one that is computed from itself, and grows if that gives another value each time:
-	// there is an operator of arithmetic, or a function that adds to it. What else may be done to it, such
-	// as coalesce, || of JSON or a query, may give the same again.
-	own, grows bool
-}
-
-func assigned(shape string) (all []assignment) {
-	_, set, found := strings.Cut(strings.ToUpper(shape), " SET ")
-	if !found {
-		return nil
-	}
-	set, _, _ = strings.Cut(set, " WHERE ")
-	_, _, others := strings.Cut(set, " FROM ")
-	if merges(shape) {
-		set, _, _ = strings.Cut(set, " WHEN ")
-	}
-	for _, part := range outside(set) {
-		column, value, is := strings.Cut(part, "=")
-		if !is {
-			continue
-		}
-		value = strings.ReplaceAll(value, "->", " ") // of JSON, too
-		words := strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(" ,()|+-*/", c) })
-		a := assignment{column: strings.TrimSpace(column)}
-		a.own = slices.ContainsFunc(words, func(w string) bool {
-			return w == a.column || strings.HasSuffix(w, "."+a.column) && w != "EXCLUDED."+a.column // which is the row to insert
-		})
-		adds := strings.ContainsAny(value, "+-*/") || slices.ContainsFunc(adders(), func(name string) bool { return slices.Contains(words, name) })
-		a.grows = a.own && adds && (!others || slices.Contains(words, a.column)) && !slices.Contains(words, "SELECT")
-		all = append(all, a)
-	}
-	return all
-}
-
-// outside are the parts of a list between its commas that are in no parentheses.
-func outside(list string) (parts []string) {
-	depth, from := 0, 0
-	for i, c := range list {
-		switch {
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == ',' && depth <= 0:
-			parts, from = append(parts, list[from:i]), i+1
-		}
-	}
-	return append(parts, list[from:])
-}
-
-// adders are the functions that add to a value.
-func adders() []string {
-	return []string{"CONCAT", "CONCAT_WS", "ARRAY_APPEND", "ARRAY_PREPEND", "ARRAY_CAT", "JSON_ARRAY_APPEND"}
 }

@@ -79,6 +79,15 @@ func TestReplacements(t *testing.T) {
 		"counted where it is there":         {again(0, "INSERT INTO kv (k, n) VALUES (1, 5) ON CONFLICT (k) DO UPDATE SET n = kv.n + EXCLUDED.n"), true, true},
 		"counted from another table":        {again(0, "UPDATE item SET stock = s.stock + 1 FROM store s"), true, false},
 		"appended":                          {again(0, "UPDATE item SET note = concat(note, 'x')"), true, true},
+		"counted by another name":           {again(0, "UPDATE item i SET i.stock = i.stock - 1"), true, true},
+		"counted, of its table":             {again(0, `UPDATE "item" SET "stock" = ("item"."stock" - 1)`), true, true},
+		"counted at an upsert":              {again(0, "INSERT INTO item (id, n) VALUES (7, 1) ON DUPLICATE KEY UPDATE n = n + VALUES(n)"), true, true},
+		"counted at one with a name":        {again(0, "INSERT INTO item (id, n) VALUES (7, 1) AS new ON DUPLICATE KEY UPDATE n = item.n + new.n"), true, true},
+		"counted at one of PostgreSQL":      {again(0, "INSERT INTO item (id, n) VALUES (7, 1) ON CONFLICT (id) DO UPDATE SET n = item.n + EXCLUDED.n"), true, true},
+		"set at an upsert":                  {again(0, "INSERT INTO item (id, n) VALUES (7, 1) ON DUPLICATE KEY UPDATE n = VALUES(n)"), false, false},
+		"set at one with a name":            {again(0, "INSERT INTO item (id, n) VALUES (7, 1) AS new ON DUPLICATE KEY UPDATE n = new.n + 1"), false, false},
+		"set at one of PostgreSQL":          {again(0, "INSERT INTO item (id, n) VALUES (7, 1) ON CONFLICT (id) DO UPDATE SET n = EXCLUDED.n"), false, false},
+		"counted at an upsert, and reset":   {again(0, "UPDATE item SET n = 0", "INSERT INTO item (id, n) VALUES (7, 1) ON DUPLICATE KEY UPDATE n = n + 1"), true, false},
 		"counted from what was set between": {both(replaced(1, 0, "UPDATE item SET stock = stock + 5"), replaced(20, 0, "UPDATE item SET stock = stock + 5"), alone(8, 0, "UPDATE item SET stock = 0")), true, false},
 	} {
 		b := baseline{steady: true}
