@@ -15,8 +15,8 @@
 #   rivals      for `make bench`: pgbench, sysbench, wrk, C client libraries, Locust (wheels), and
 #               go-tpc, go-ycsb and Toxiproxy (Go modules)
 #   counters    valgrind, which counts instructions
-#   frameworks  for the sample applications of assay app: SQLAlchemy, Django, HikariCP, MariaDB's JDBC
-#               driver, JUnit 5, Node's pg
+#   frameworks  for the sample applications of assay app: SQLAlchemy, Django, pytest, HikariCP,
+#               MariaDB's JDBC driver, JUnit 5, Node's pg
 #   kubernetes  Kubernetes' API server, built from its Go module in minutes, with etcd and the
 #               definitions of Chaos Mesh and databases' operators; it runs no container
 #
@@ -623,7 +623,7 @@ compiler() {
 
 frameworks() {
 	missing=
-	for package in python3-sqlalchemy python3-django python3-psycopg2 libhikaricp-java libmariadb-java junit5; do
+	for package in python3-sqlalchemy python3-django python3-psycopg2 python3-pytest libhikaricp-java libmariadb-java junit5; do
 		dpkg -s "$package" >/dev/null 2>&1 || missing="$missing $package"
 	done
 	command -v javac >/dev/null || missing="$missing default-jdk-headless"
@@ -636,7 +636,7 @@ frameworks() {
 		mkdir -p "$cache/node"
 		quietly npm install --silent --no-audit --no-fund --prefix "$cache/node" "$node_pg" || fail "npm could not install $node_pg"
 	fi
-	say "frameworks: SQLAlchemy, Django, HikariCP, JUnit 5, $node_pg"
+	say "frameworks: SQLAlchemy, Django, pytest, HikariCP, JUnit 5, $node_pg"
 }
 
 node_pg=pg@8.16.3

@@ -153,7 +153,8 @@ func compiled(t *testing.T, sources ...string) (classes string) {
 	t.Helper()
 	dir := t.TempDir()
 	classes = dir
-	for _, jar := range []string{"HikariCP", "mariadb-java-client", "slf4j-api", "slf4j-nop", "junit-jupiter-api", "apiguardian-api", "opentest4j"} {
+	for _, jar := range []string{"HikariCP", "mariadb-java-client", "slf4j-api", "slf4j-nop", "junit-jupiter-api", "junit-jupiter-engine", "junit-platform-commons", "junit-platform-engine",
+		"junit-platform-launcher", "junit-platform-console", "junit-platform-reporting", "picocli", "apiguardian-api", "opentest4j", "opentest4j-reporting-events"} {
 		classes += ":/usr/share/java/" + jar + ".jar"
 	}
 	if said, err := exec.Command("javac", append([]string{"-d", dir, "-cp", classes}, sources...)...).CombinedOutput(); err != nil {
@@ -295,6 +296,7 @@ func TestApplicationsThatCannotBeTried(t *testing.T) {
 	writeFile(t, "invariant('sold'\n", s.dir, "broken.star")
 	writeFile(t, "x = 1\n", s.dir, "none.star")
 	address := "ASSAY_DB=" + s.address
+	encrypted := "ASSAY_DB=" + changed(t, s.address, func(u *url.URL) { u.RawQuery = "sslmode=require" })
 	for name, c := range map[string]struct {
 		env, shell string
 		code       int
@@ -311,15 +313,16 @@ func TestApplicationsThatCannotBeTried(t *testing.T) {
 		"a foreign cluster":   {address, "app --cluster cassandra:1 -- true", exitUsage, "does not speak the protocol of cassandra"},
 		"no event":            {address, "app --event nothing -- true", exitUsage, "is no event"},
 		"an event elsewhere":  {address, "app --event late-10s@connect:1 -- true", exitUsage, "late-10s cannot be done at connect; want one of too-many-connections, reset, silent"},
-		"a broken file":       {address, "app --invariants broken.star -- true", exitUsage, "broken.star:"},
+		"a broken file":       {address, "app --invariants broken.star -- true", exitUsage, "broken.star:2:1: got end of file"},
 		"no invariant":        {address, "app --invariants none.star -- true", exitUsage, "declares no invariant"},
-		"a wrong invariant":   {address, "app --invariants wrong.star -- true", exitUsage, "wrong.star:1"},
+		"a wrong invariant":   {address, "app --invariants wrong.star -- true", exitUsage, "wrong.star:1:10: invariant sold: "},
 		"a mute reset":        {address, "app --reset false -- true", exitUsage, "ended with 1: it printed nothing"},
 		"a reset that fails":  {address, "app --reset 'echo no luck; exit 3' -- true", exitUsage, "ended with 3: no luck"},
 		"it never connects":   {address, "app --out o -- sh -c 'echo no driver; exit 3'", exitCannotRun, `opened no connection (ended with 3 and printed last "no driver"; o/run-001.log has what it printed): assay listened on 127.0.0.1:`},
 		"it sleeps":           {address, "app --patience 1s -- sleep 60", exitCannotRun, "opened no connection (was ended by assay after"},
 		"it ends by a signal": {address, `app -- sh -c 'psql -qc "SELECT 1"; kill -SEGV $$'`, exitNoVerdict, "ended by signal: segmentation fault"},
 		"a foreign protocol":  {address, `app -- /usr/bin/python3 -c 'import os, urllib.request as u; u.urlopen("http://%s:%s/" % (os.environ["PGHOST"], os.environ["PGPORT"]))'`, exitNoVerdict, "does not speak PostgreSQL's protocol"},
+		"no encryption there": {encrypted, "app -- psql -c 'SELECT 1'", exitNoVerdict, "server refused TLS connection"},
 		"the server is gone":  {"ASSAY_DB=postgres://me@127.0.0.1:1/shop", "app -- psql -c 'SELECT 1'", exitNoVerdict, "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -416,7 +419,7 @@ print(assay_faults.transactions()["committed"])
 	}
 	writeFile(t, `
 public class Uses {
-    static int write() throws Exception {
+    int write() throws Exception {
         return new ProcessBuilder("psql", System.getenv("THROUGH"), "-qc", "BEGIN", "-c", "INSERT INTO t VALUES (2)", "-c", "COMMIT").inheritIO().start().waitFor();
     }
     @org.junit.jupiter.api.Test
@@ -424,18 +427,42 @@ public class Uses {
         try (AssayFaults fault = AssayFaults.cutAfterCommit("INSERT INTO t")) {
             org.junit.jupiter.api.Assertions.assertNotEquals(0, write());
         }
+    }
+    @org.junit.jupiter.api.Test
+    void noPlace() {
         org.junit.jupiter.api.Assertions.assertThrows(AssertionError.class, () -> AssayFaults.cutBeforeCommit("nowhere").close());
         org.junit.jupiter.api.Assertions.assertThrows(IllegalArgumentException.class, () -> AssayFaults.fault("smash", "commit", "", 1));
-        System.out.println(AssayFaults.transactions().contains("committed"));
+        org.junit.jupiter.api.Assertions.assertTrue(AssayFaults.transactions().contains("committed"));
     }
-    public static void main(String[] words) throws Exception { new Uses().aLostAnswer(); }
+    @org.junit.jupiter.api.Test
+    void fails() {
+        try (AssayFaults fault = AssayFaults.cutAfterCommit("nowhere")) {
+        }
+    }
 }
 `, s.dir, "Uses.java")
-	java := exec.Command("java", "-cp", compiled(t, filepath.Join(s.dir, "Uses.java"), sample(t, "AssayFaults.java")), "Uses")
+	java := exec.Command("java", "-cp", compiled(t, filepath.Join(s.dir, "Uses.java"), sample(t, "AssayFaults.java")),
+		"org.junit.platform.console.ConsoleLauncher", "--disable-banner", "--disable-ansi-colors", "--select-class", "Uses")
 	java.Env = test.Env
-	if answer, err := java.CombinedOutput(); err != nil || !strings.HasSuffix(string(answer), "true\n") {
-		t.Errorf("the client for JUnit: %v, %s", err, answer)
-	}
+	answer, _ = java.CombinedOutput() // one of them is to fail
+	expect.Text(t, "JUnit", string(answer), "[         2 tests successful      ]", "[         1 tests failed          ]", "the application came to no such commit: nowhere")
+	writeFile(t, `
+import assay_faults, os, psycopg2, pytest
+def write(text):
+    with psycopg2.connect(os.environ["THROUGH"]) as connection, connection.cursor() as cursor:
+        cursor.execute(text)
+def test_a_lost_answer():
+    with assay_faults.cut_after_commit("INSERT INTO t"):
+        with pytest.raises(psycopg2.OperationalError):
+            write("INSERT INTO t VALUES (3)")
+def test_no_place():
+    with assay_faults.cut_before_commit("nowhere"):
+        write("SELECT 1")
+`, s.dir, "test_orders.py")
+	pytest := exec.Command("/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_orders.py")
+	pytest.Dir, pytest.Env = s.dir, test.Env
+	answer, _ = pytest.CombinedOutput()
+	expect.Text(t, "pytest", string(answer), "1 failed, 1 passed", "AssertionError", "nowhere")
 	encrypted := exec.Command("sh", "-c", `curl -sSf "$ASSAY_CONTROL/ca.pem" > ca.pem && psql "$THROUGH&sslmode=verify-full&sslrootcert=ca.pem" -Atc '\conninfo'`)
 	encrypted.Dir, encrypted.Env = s.dir, append(test.Env, "PGCHANNELBINDING=disable")
 	answer, err = encrypted.CombinedOutput()
