@@ -38,7 +38,8 @@ func (r *run) doubts() doubts {
 // its own: where transactions share them, connections that are opened anew may send them again.
 func (d doubts) of(t *wire.Transaction, shared bool) bool {
 	for _, key := range []string{t.Place + t.Values(), t.Place + opened(t)} {
-		if ended, is := d.untold[key]; is && ended <= t.Began {
+		// The end of one that only its rows tell of is when it was sent: it is not before itself.
+		if ended, is := d.untold[key]; is && ended <= t.Began && ended < t.Ended {
 			return true
 		}
 	}

@@ -53,6 +53,9 @@ func meets(removes *wire.Statement, t *wire.Transaction) bool {
 // untouched, where the rows of such a transaction were found afterwards: rows of another table may have
 // gone with those that it removed. It is empty if there is none.
 func (b *baseline) hangs(r *run, lost []*wire.Transaction) string {
+	if len(lost) == 0 {
+		return ""
+	}
 	untouched, takes := following(b.run.all), map[string]bool{}
 	for _, x := range r.all {
 		for _, s := range x.Statements {

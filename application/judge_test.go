@@ -24,6 +24,16 @@ func sold(at time.Duration, told bool, texts ...string) *wire.Transaction {
 	return t
 }
 
+// TestNoTransactionIsBeforeItself: one that only its rows tell of has ended when it was sent, which is
+// before it began.
+func TestNoTransactionIsBeforeItself(t *testing.T) {
+	x := sold(20, false, "INSERT INTO attempt VALUES ('a')")
+	x.Ended = x.Began - 1
+	if (&run{recorder: wire.NewRecorder(), all: []*wire.Transaction{x}}).doubts().of(x, true) {
+		t.Error("it is its own doubt")
+	}
+}
+
 // TestTwice convicts what was done again, and nothing that only looks like it.
 func TestTwice(t *testing.T) {
 	const order, other = "INSERT INTO sale VALUES (1, 'a')", "INSERT INTO sale VALUES (2, 'b')"

@@ -26,12 +26,15 @@ func (b *baseline) twice(r *run, committed, exact map[string]int) (two []*wire.T
 		}
 		key := t.Place + t.Values()
 		if earlier := first[key]; earlier != nil && t.Began >= earlier.Ended && t.Ended > met && b.again(t, committed, exact) {
-			adds, sure := done.adds(earlier, t)
-			if sure && doubts.of(t, b.shared(t)) {
-				return []*wire.Transaction{earlier, t}, true
-			}
-			if adds && two == nil {
-				two = []*wire.Transaction{earlier, t}
+			// What was done in between is gone over each time: only for what can decide.
+			if doubted := doubts.of(t, b.shared(t)); doubted || two == nil {
+				adds, sure := done.adds(earlier, t)
+				if sure && doubted {
+					return []*wire.Transaction{earlier, t}, true
+				}
+				if adds && two == nil {
+					two = []*wire.Transaction{earlier, t}
+				}
 			}
 		}
 		first[key] = t

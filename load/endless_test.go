@@ -63,8 +63,8 @@ func TestWithoutALimitOnlyTheEndEnds(t *testing.T) {
 // TestWithoutALimitWhatAnswersInTheGraceIsKept is the near miss.
 func TestWithoutALimitWhatAnswersInTheGraceIsKept(t *testing.T) {
 	patient := graces{cut: time.Minute, end: time.Minute, hung: time.Minute}
-	rec, _ := endless(t, t.Context(), patient, func(*Plan) {}, func(context.Context, uint64, int) Answer {
-		time.Sleep(400 * time.Millisecond) // the measured part has 300
+	rec, _ := endless(t, t.Context(), patient, func(p *Plan) { p.Duration = 3 * time.Second }, func(context.Context, uint64, int) Answer {
+		time.Sleep(4 * time.Second) // longer than the measured part, in which it begins
 		return Answer{Outcome: history.Unknown, Class: "connection lost"}
 	})
 	if len(rec.ops) != 1 || rec.ops[0].Error != "connection lost" {

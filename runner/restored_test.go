@@ -243,8 +243,8 @@ func TestBrokenBackups(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			folder := filepath.Join(t.TempDir(), "run")
-			s := backedUp("", "backup n1 at 500ms", "restore at 1s")
-			s.Load.Duration = 1500 * time.Millisecond
+			s := backedUp("", "backup n1 at 500ms", "restore at 1500ms")
+			s.Load.Duration = 2 * time.Second
 			out := carryOutBy(t, s, Options{Out: folder, Monitor: breaking{do: func() {
 				db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "backups", "backup-1", "backup.sqlite"))
 				if err == nil {

@@ -80,9 +80,9 @@ func (l *link) run(first []byte) {
 }
 
 // waits reports whether the server is to answer something that decides an outcome. Of a pipeline whose
-// end does not come it commits nothing, and keeps its locks meanwhile. l.mu is held.
+// end does not come it commits nothing but by a COMMIT within, and keeps its locks meanwhile. l.mu is held.
 func (l *link) waits() bool {
-	return slices.ContainsFunc(l.queue, func(r *Request) bool { return !r.Quiet && !r.Open })
+	return slices.ContainsFunc(l.queue, func(r *Request) bool { return !r.Quiet && (!r.Open || r.commits()) })
 }
 
 // start has one direction be passed on once both are attached, since one writes where the other reads.

@@ -229,7 +229,7 @@ func kindOf(shape string) Kind {
 	switch strings.ToUpper(first[:min(len(first), 60)]) {
 	case "BEGIN", "START":
 		words := strings.Fields(strings.ToUpper(shape[:min(len(shape), 60)]))
-		if words[0] == "START" && (len(words) < 2 || words[1] != "TRANSACTION") || len(words) > 1 && words[1] == "NOT" {
+		if words[0] == "START" && (len(words) < 2 || words[1] != "TRANSACTION") || len(words) > 2 && words[1] == "NOT" && words[2] == "ATOMIC" {
 			return Other // START REPLICA, and MariaDB's BEGIN NOT ATOMIC
 		}
 		return Begin

@@ -22,7 +22,7 @@ func TestStatements(t *testing.T) {
 		{`SELECT E'a\'b;' , "od;d 1", $$ x ; 'y' $$, $q$ $$ $q$`, []string{`SELECT E? , "od;d 1", ? ...`}, []string{`'a\'b;'`, "$$ x ; 'y' $$", "$q$ $$ $q$"}, []Kind{Other}},
 		{"/* a;b */ start transaction read only", []string{"start transaction read only"}, nil, []Kind{Begin}},
 		{"ROLLBACK TO SAVEPOINT s1", []string{"ROLLBACK TO SAVEPOINT ?"}, nil, []Kind{Other}},
-		{"START REPLICA; start slave; BEGIN NOT ATOMIC SELECT 1; BEGIN WORK; START", []string{"START REPLICA", "start slave", "BEGIN NOT ATOMIC SELECT ?", "BEGIN WORK", "START"}, []string{"1"}, []Kind{Other, Other, Other, Begin, Other}},
+		{"START REPLICA; start slave; BEGIN NOT ATOMIC SELECT 1; BEGIN WORK; BEGIN NOT DEFERRABLE; START", []string{"START REPLICA", "start slave", "BEGIN NOT ATOMIC SELECT ?", "BEGIN WORK", "BEGIN NOT DEFERRABLE", "START"}, []string{"1"}, []Kind{Other, Other, Other, Begin, Begin, Other}},
 		{"abort", []string{"abort"}, nil, []Kind{Rollback}},
 		{"ALTER ROLE me PASSWORD 'hunter2'", []string{"ALTER ROLE me PASSWORD ?"}, []string{"'hunter2'"}, []Kind{Other}},
 		{" ; ; ", nil, nil, nil}, {"'never ends", []string{"?"}, []string{"'never ends"}, []Kind{Other}},

@@ -139,8 +139,8 @@ func (c *Client) Leftovers(ctx context.Context, namespace string) (all []Leftove
 	return all, hidden, nil
 }
 
-// Remove deletes the object and waits until it is gone. After within it removes the finalizers of
-// Chaos Mesh's objects; forced says what is unknown then.
+// Remove deletes the object and waits until it is gone. An object of Chaos Mesh's is removed as by
+// Chaos.Remove, which may take twice within; forced says what is unknown then.
 func (l Leftover) Remove(ctx context.Context, within time.Duration) (forced string, err error) {
 	if isChaos(l.object) {
 		return (&Chaos{client: l.client, object: l.object}).Remove(ctx, within)

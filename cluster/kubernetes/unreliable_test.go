@@ -102,22 +102,22 @@ func TestTheLastFailureIsTold(t *testing.T) {
 
 	b.failing[http.MethodGet] = true
 	made.client, applied.client = failing, failing
-	if err := made.AwaitInjected(t.Context(), time.Second); err == nil || !strings.Contains(err.Error(), failure) {
+	if err := made.AwaitInjected(t.Context(), 5*time.Second); err == nil || !strings.Contains(err.Error(), failure) {
 		t.Errorf("awaiting an injection gives %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	if err := applied.Await(ctx); err == nil || !strings.Contains(err.Error(), failure) {
 		t.Errorf("awaiting a manifest gives %v", err)
 	}
-	if err := applied.Remove(t.Context(), time.Second); err == nil || !strings.Contains(err.Error(), failure) {
+	if err := applied.Remove(t.Context(), 5*time.Second); err == nil || !strings.Contains(err.Error(), failure) {
 		t.Errorf("removing a manifest gives %v", err)
 	}
-	if forced, err := made.Remove(t.Context(), time.Second); forced != "" || err == nil || !strings.Contains(err.Error(), failure) {
+	if forced, err := made.Remove(t.Context(), 5*time.Second); forced != "" || err == nil || !strings.Contains(err.Error(), failure) {
 		t.Errorf("removing what cannot be seen gives %q, %v", forced, err)
 	}
 	made.client = c
-	if forced, err := made.Remove(t.Context(), time.Second); forced == "" || err != nil {
+	if forced, err := made.Remove(t.Context(), 5*time.Second); forced == "" || err != nil {
 		t.Errorf("it was forced before: %q, %v", forced, err)
 	}
 	settings := c.in(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "failing")
@@ -128,16 +128,16 @@ func TestTheLastFailureIsTold(t *testing.T) {
 // TestRecoveryHasItsOwnBound: a deletion that is answered late takes nothing of the time in which
 // Chaos Mesh recovers.
 func TestRecoveryHasItsOwnBound(t *testing.T) {
-	const within, looks = 4 * time.Second, 4
-	var deleted, looked atomic.Int64
-	c := keep(t, "late", kubernetestest.StandIn{Hang: func() bool { return looked.Load() < looks }})
+	const within, late, recovers = 20 * time.Second, 12 * time.Second, 9 * time.Second // the last two are more than the first
+	var deleted atomic.Int64
+	c := keep(t, "late", kubernetestest.StandIn{Hang: func() bool {
+		at := deleted.Load()
+		return at == 0 || time.Since(time.Unix(0, at)) < recovers
+	}})
 	b := &broken{before: func(r *http.Request) {
-		switch {
-		case r.Method == http.MethodDelete:
-			deleted.Add(1)
-			time.Sleep(within - 200*time.Millisecond)
-		case r.Method == http.MethodGet && deleted.Load() > 0:
-			looked.Add(1)
+		if r.Method == http.MethodDelete {
+			time.Sleep(late)
+			deleted.Store(time.Now().UnixNano())
 		}
 	}}
 	made, err := c.CreateChaos(t.Context(), NetworkChaos, "late", NewMark("0badcafe"), loss("late"))

@@ -12,6 +12,7 @@ import (
 	"assay/check"
 	"assay/internal/expect"
 	"assay/report"
+	"assay/runner/agents"
 )
 
 // TestStudyByAgents: the agents that a study's file asks for do the work of its runs, one
@@ -96,4 +97,16 @@ func delivered(dir string, share int) int64 {
 		return 0
 	}
 	return info.Size()
+}
+
+// TestAgentsOfOnesOwnEngine: a run is judged again with what its engine has.
+func TestAgentsOfOnesOwnEngine(t *testing.T) {
+	t.Parallel()
+	engine, err := agents.Start("127.0.0.1:0", "")
+	expect.NoError(t, err)
+	t.Cleanup(engine.Close)
+	dir := t.TempDir()
+	start(t, command{dir: dir, env: []string{"ASSAY_ENGINE=" + engine.Join()}, args: []string{"run", "bank", "--agents", "local:1", "--agent-loss", "continue",
+		"--clients", "2", "--ops", "60", "--accounts", "100", "--out", "run"}}).wait().want(t, exitValid, exitNoVerdict)
+	assay(t, dir, "check", "run", "--engine", engine.Join(), "--quiet").want(t, exitValid, exitNoVerdict)
 }

@@ -89,7 +89,6 @@ var documented = []documentedRule{
 	{pattern: ` --use-existing`, far: notRun, why: "it needs tables of the user's; TestExistingTables makes some"},
 	{pattern: `^assay run ycsb -P examples/`, far: toItsEnd, codes: []int{exitValid}},
 	{pattern: `--agents \d`, far: untilAgents, codes: []int{exitNoVerdict}},
-	{pattern: `^assay serve --db 'cassandra:`, far: notRun, why: "it needs a Cassandra; package rest has a service before each database"},
 	{pattern: `^assay serve `, far: untilServing, codes: []int{exitValid}},
 	{pattern: `^assay view\b`, far: untilViewing, codes: []int{exitValid}},
 	{pattern: `^assay cluster (up|status|down) `, far: notRun, why: "TestClusterIsKept goes through the three with a smaller cluster"},

@@ -194,7 +194,7 @@ func replacing(t *testing.T, text string, path func() string, args ...string) en
 }
 
 // TestAnUnwrittenResultKeepsItsCode: a violation stays one if its result or its page cannot be
-// written, which is told. So does one of a sweep's search.
+// written, which is told.
 func TestAnUnwrittenResultKeepsItsCode(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{report.FileResult, "report.html"} {

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"assay/cluster/machine"
 	"assay/internal/expect"
 )
 
@@ -101,8 +100,6 @@ type command struct {
 	messy bool
 	// watched is true if the race detector is to watch it.
 	watched bool
-	// on is where it runs; nil for this machine.
-	on *machine.Machine
 }
 
 // process is a command that runs.
@@ -156,11 +153,7 @@ func start(t *testing.T, c command) *process {
 		"TMPDIR=" + p.temp, "TERM=dumb",
 	}, c.env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
-	starting := p.cmd.Start
-	if c.on != nil {
-		starting = func() error { return c.on.Run(p.cmd.Start) }
-	}
-	expect.NoError(t, starting())
+	expect.NoError(t, p.cmd.Start())
 	go func() {
 		_ = p.cmd.Wait() // how it ended is asked for in wait
 		close(p.done)

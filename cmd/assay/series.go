@@ -193,4 +193,7 @@ func (p *seriesProgress) Ended(r report.SeriesRun, result *report.Result) {
 		_ = report.Line(&line, result) // a Builder takes everything
 		fmt.Fprintln(p.out, "  "+wrapped("", strings.TrimSpace(line.String()), textWidth(p.out)-2, "    "))
 	}
+	if result != nil && r.Problem != "" {
+		fmt.Fprintln(p.out, wrapped("", "  "+r.Problem, textWidth(p.out), "    "))
+	}
 }

@@ -44,7 +44,7 @@ It has no users and no encryption. It listens on loopback, where only this
 machine reaches it, unless --listen says otherwise. It ends in order on the
 first interrupt.`,
 		Example: `  assay serve --db postgres://user@localhost/test
-  assay serve --db 'cassandra://10.0.0.1/?consistency=one' --allow-reset
+  assay serve --db 'mongodb://10.0.0.1/' --allow-reset
   curl -s http://127.0.0.1:8080/openapi.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

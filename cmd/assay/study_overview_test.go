@@ -86,4 +86,7 @@ func TestNothingLeftOfAStudy(t *testing.T) {
 	_, file := studyFile(t, strings.NewReplacer(`db: "mem://"`, `cluster: "cassandra:1"`, `db: "mem://?bug=lost-ack:0.2"`, `cluster: "cassandra:1"`).Replace(overviewStudy))
 	e := inside(t, "study", file, "--only", "transfers", "--out", filepath.Join(t.TempDir(), "made")).want(t, exitUsage)
 	expect.Text(t, e, e.stderr, "nothing is left to run: not possible: Cassandra has no transaction")
+	_, file = studyFile(t, strings.Replace(overviewStudy, "show: anomalies", "show: anomalis", 1))
+	e = inside(t, "study", file, "--out", filepath.Join(t.TempDir(), "made")).want(t, exitUsage)
+	expect.Text(t, e, e.stderr, `an overview cannot show "anomalis"`, "small.yaml:33:")
 }

@@ -169,6 +169,9 @@ func TestStudyRefuses(t *testing.T) {
 		{strings.Replace(smallStudy, "seed: 7", "threshold: fast", 1), "small.yaml:9:16: "},
 		{strings.Replace(smallStudy, "seed: 7", "price: cheap", 1), "small.yaml:9:12: "},
 		{strings.Replace(smallStudy, "[1, 2]", "[2, 2]", 1), "small.yaml:7:3: the series has "},
+		{strings.Replace(smallStudy, "[1, 2]", "[2, '1..8']", 1), "small.yaml:11:20: clients has several values here"},
+		{strings.Replace(smallStudy, "seed: 7", "group: client", 1), `small.yaml:9:12: rows cannot be grouped by "client": the matrix has clients, keys; did you mean clients?`},
+		{strings.Replace(smallStudy, "{write-share: 1}", "{write-share: 1, repeat: 9}", 1), "small.yaml:14:3: repeat, seed and agents hold for a whole experiment"},
 		{smallStudy + "questions: [{ask: Which?, experiment: transfers, compare: clients=2 against clients=1 in outage}]\n", `small.yaml:20:59: compare "clients=2 against clients=1 in outage": no run has "outage", since none has a fault`},
 	} {
 		dir, file := studyFile(t, c.text)

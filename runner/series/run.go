@@ -84,6 +84,9 @@ func (o *Options) make(ctx context.Context, r *report.SeriesRun, scenario runner
 	if ctx.Err() != nil && !violated { // it was cut, whatever its result says
 		return false, errors.Join(ctx.Err(), err)
 	}
+	if err != nil && result != nil && !violated && !kept(filepath.Join(folder, r.Folder), result) {
+		result = nil // the folder holds an older one, so the run is made again
+	}
 	r.Seconds = time.Since(began).Seconds()
 	note(r, result, err)
 	o.Progress.Ended(*r, result)
@@ -92,6 +95,12 @@ func (o *Options) make(ctx context.Context, r *report.SeriesRun, scenario runner
 		r.Again++
 	}
 	return again, ctx.Err()
+}
+
+// kept reports whether a run's folder has this result.
+func kept(folder string, result *report.Result) bool {
+	on, err := report.ReadJSON(filepath.Join(folder, report.FileResult))
+	return err == nil && on.Ended.Equal(result.Ended)
 }
 
 // mendable reports whether a repeat may be valid. A run that is too short will not be.
