@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -189,13 +190,17 @@ func (n *slowedNode) inject(context.Context) (err error) {
 	return err
 }
 
-// pressure is zero for a server that is down and was never seen.
+// pressure is zero for a server that is down, or ends at this moment, and was never seen.
 func (n *slowedNode) pressure() (p pressure, err error) {
 	if n.group.folder == "" {
 		if !n.Running() {
 			return p, nil
 		}
-		if n.group, err = cgroupOf(n.PID(), n.limit); err != nil {
+		n.group, err = cgroupOf(n.PID(), n.limit)
+		if errors.Is(err, fs.ErrNotExist) {
+			return p, nil
+		}
+		if err != nil {
 			return p, err
 		}
 	}

@@ -154,8 +154,8 @@ func TestSQLiteIsBackedUp(t *testing.T) {
 	for _, journal := range []string{"wal", "delete"} {
 		t.Run(journal, func(t *testing.T) {
 			t.Parallel()
-			s := backedUp("", "backup n1 at 1s", "restore at 2s")
-			s.Options, s.Load.Duration = []string{"journal=" + journal}, 3*time.Second
+			s := backedUp("", "backup n1 at 2s", "restore at 4s")
+			s.Options = []string{"journal=" + journal}
 			out := carryOut(t, s)
 			checkBackedUp(t, out, true)
 			if exists(out.Folder, "backups") {
@@ -241,10 +241,9 @@ func TestBrokenBackups(t *testing.T) {
 		{"a row says another amount", "UPDATE assay_transfer SET amount = amount + 1 WHERE id = (SELECT max(id) FROM assay_transfer)", []string{"altered"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			folder := filepath.Join(t.TempDir(), "run")
-			s := backedUp("", "backup n1 at 500ms", "restore at 1500ms")
-			s.Load.Duration = 2 * time.Second
+			s := backedUp("", "backup n1 at 1s", "restore at 2s")
+			s.Load.Duration = 3 * time.Second
 			out := carryOutBy(t, s, Options{Out: folder, Monitor: breaking{do: func() {
 				db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "backups", "backup-1", "backup.sqlite"))
 				if err == nil {
