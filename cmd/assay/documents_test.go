@@ -298,7 +298,7 @@ func documentedStudies(t *testing.T, dir string) {
 }
 
 // documentedRuns makes the runs, the series and the baseline that documents name, short ones, and
-// returns their folder.
+// returns their folder. Those that are compared have a p99 also where assay stands still for a time.
 func documentedRuns(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -306,7 +306,7 @@ func documentedRuns(t *testing.T) (dir string) {
 		assay(t, dir, "run", workload, "--ops", "50", "--out", workload, "--quiet").want(t, exitValid, exitNoVerdict)
 	}
 	for name, of := range map[string][]string{"series": {"1,4", "5"}, "before": {"2", "5"}, "after": {"2", "5"}, "nightly": {"2", "10"}} { // as many as a trend takes
-		assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "300", "--accounts", "100", "--clients", of[0], "--repeat", of[1], "--out", name, "--quiet").
+		assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "1500", "--accounts", "100", "--clients", of[0], "--repeat", of[1], "--out", name, "--quiet").
 			want(t, exitValid, exitNoVerdict)
 	}
 	assay(t, dir, "compare", "before", "--keep", "kept.json").want(t, exitValid)
