@@ -16,7 +16,7 @@ import (
 // keepHistory writes the rows that a run has inserted as a set, for assay check: transactions add them,
 // and the last read finds those that are there. Where the run may have removed some, there is none.
 func (t *trying) keepHistory(name string, r *run) (err error) {
-	if t.base == nil || len(r.rows) == 0 || r.problem != nil || t.base.unlike(r) != "" || t.base.hangs(r, r.lost()) != "" {
+	if t.base == nil || len(r.rows) == 0 || r.problem != nil || t.base.unlike(r) != "" || t.base.cascaded(r, r.lost()) != "" {
 		return nil
 	}
 	var all []*exchange.Operation

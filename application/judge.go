@@ -200,7 +200,7 @@ func (b *baseline) lost(r *run) (all []*wire.Transaction, verdict check.Verdict,
 	if other := b.unlike(r); other != "" {
 		return all, check.Unknown, how + "; and the application sent what it does not send untouched: " + other
 	}
-	if with := b.hangs(r, all); with != "" {
+	if with := b.cascaded(r, all); with != "" {
 		return all, check.Unknown, how + "; and they may have gone with rows that the application has removed: " + with
 	}
 	if r.ruling == nil {

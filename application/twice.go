@@ -19,15 +19,23 @@ func (b *baseline) twice(r *run, committed, exact map[string]int) (two []*wire.T
 		return nil, false
 	}
 	done, doubts := repeats{all: all, temporary: temporary(all)}, r.doubts()
-	first := map[string]*wire.Transaction{}
+	first, places := map[string]*wire.Transaction{}, map[string]bool{}
+	shared := func(place string) bool { // the untouched transactions are gone over once a place
+		is, known := places[place]
+		if !known {
+			is = b.shared(place)
+			places[place] = is
+		}
+		return is
+	}
 	for _, t := range all {
 		if !t.Changed() {
 			continue
 		}
 		key := t.Place + t.Values()
-		if earlier := first[key]; earlier != nil && t.Began >= earlier.Ended && t.Ended > met && b.again(t, committed, exact) {
+		if earlier := first[key]; earlier != nil && t.Began >= earlier.Ended && t.Ended > met && b.again(t, committed, exact, shared) {
 			// What was done in between is gone over each time: only for what can decide.
-			if doubted := doubts.of(t, b.shared(t)); doubted || two == nil {
+			if doubted := doubts.of(t, shared(t.Place)); doubted || two == nil {
 				adds, sure := done.adds(earlier, t)
 				if sure && doubted {
 					return []*wire.Transaction{earlier, t}, true
@@ -63,15 +71,15 @@ func (b *baseline) twice(r *run, committed, exact map[string]int) (two []*wire.T
 // again reports whether a transaction's values were committed more often than untouched. Where
 // untouched transactions of its place share values, drawn by chance or all the same, that counts
 // only if there are more of them than in two untouched runs.
-func (b *baseline) again(t *wire.Transaction, committed, exact map[string]int) bool {
+func (b *baseline) again(t *wire.Transaction, committed, exact map[string]int, shared func(place string) bool) bool {
 	key := t.Place + t.Values()
-	return exact[key] > b.exact[key] && (!b.shared(t) || b.steady && committed[t.Place] > b.committed[t.Place])
+	return exact[key] > b.exact[key] && (!shared(t.Place) || b.steady && committed[t.Place] > b.committed[t.Place])
 }
 
 // shared reports whether untouched transactions of a place share values.
-func (b *baseline) shared(t *wire.Transaction) bool {
+func (b *baseline) shared(place string) bool {
 	for key, n := range b.exact {
-		if n > 1 && strings.HasPrefix(key, t.Place) {
+		if n > 1 && strings.HasPrefix(key, place) {
 			return true
 		}
 	}

@@ -11,10 +11,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"assay/application/wire"
-	"assay/application/wire/wiretest"
-	"assay/cluster/mongodb"
-	"assay/cluster/server"
 	"assay/internal/expect"
 )
 
@@ -22,16 +18,9 @@ import (
 // both sides.
 func TestTrustManyStatements(t *testing.T) {
 	t.Parallel()
-	set, err := mongodb.Start(t.Context(), mongodb.Options{Layout: server.Layout{Nodes: 1}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, set.Close)
 	const workers, each = 4, 25_000
-	recorder, passed := wiretest.Between(t, set.Node(0).Address(), func(address string) wire.Protocol {
-		product, err := New("mongodb://" + address + "/shop?directConnection=true")
-		expect.NoError(t, err)
-		return product
-	}, 0, func(address string, p wire.Protocol) {
-		client, err := mongo.Connect(options.Client().ApplyURI(p.(*Server).Reach().Address(address)))
+	recorder, passed := between(t, func(address string) {
+		client, err := mongo.Connect(options.Client().ApplyURI(address))
 		expect.NoError(t, err)
 		rows := client.Database("shop").Collection("many")
 		var all sync.WaitGroup

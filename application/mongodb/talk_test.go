@@ -25,20 +25,27 @@ import (
 	"assay/internal/expect"
 )
 
+// between has work go through assay to a server of the test's own, by the address that an application
+// gets; see wiretest.Between.
+func between(t *testing.T, work func(address string)) (recorder *wire.Recorder, passed int) {
+	t.Helper()
+	set, err := mongodb.Start(t.Context(), mongodb.Options{Layout: server.Layout{Nodes: 1}})
+	expect.NoError(t, err)
+	expect.AtEnd(t, set.Close)
+	return wiretest.Between(t, set.Node(0).Address(), func(address string) wire.Protocol {
+		product, err := New("mongodb://" + address + "/shop?directConnection=true")
+		expect.NoError(t, err)
+		return product
+	}, 0, func(address string, p wire.Protocol) { work(p.(*Server).Reach().Address(address)) })
+}
+
 // TestSameBytes has PyMongo and Go's library work through assay: transactions, single writes of which
 // one is sent again, messages larger than any buffer, errors.
 func TestSameBytes(t *testing.T) {
 	t.Parallel()
-	set, err := mongodb.Start(t.Context(), mongodb.Options{Layout: server.Layout{Nodes: 1}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, set.Close)
-	recorder, passed := wiretest.Between(t, set.Node(0).Address(), func(address string) wire.Protocol {
-		product, err := New("mongodb://" + address + "/shop?directConnection=true")
-		expect.NoError(t, err)
-		return product
-	}, 0, func(address string, p wire.Protocol) {
-		byLibrary(t, p.(*Server).Reach().Address(address))
-		byPyMongo(t, p.(*Server).Reach().Address(address))
+	recorder, passed := between(t, func(address string) {
+		byLibrary(t, address)
+		byPyMongo(t, address)
 	})
 	all, left := recorder.Transactions()
 	want := map[string]int{

@@ -3,7 +3,6 @@ package mysql
 import (
 	"database/sql"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/application/wire"
-	"assay/application/wire/wiretest"
 	"assay/cluster/mariadb"
 	"assay/internal/expect"
 )
@@ -21,19 +19,9 @@ import (
 // by one.
 func TestTrustManyStatements(t *testing.T) {
 	t.Parallel()
-	server, err := mariadb.Start(t.Context(), mariadb.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	u, err := url.Parse(server.Address())
-	expect.NoError(t, err)
-	recorder, passed := wiretest.Between(t, u.Host, func(address string) wire.Protocol {
-		u.Host = address
-		product, err := New(u.String())
-		expect.NoError(t, err)
-		return product
-	}, 200, func(address string, p wire.Protocol) {
+	recorder, passed := between(t, mariadb.Options{}, func(address string, p *Server) {
 		c := library.NewConfig()
-		c.Net, c.Addr, c.User, c.Passwd, c.MultiStatements = "tcp", address, p.(*Server).User, p.(*Server).Password, true
+		c.Net, c.Addr, c.User, c.Passwd, c.MultiStatements = "tcp", address, p.User, p.Password, true
 		db, err := sql.Open("mysql", c.FormatDSN())
 		expect.NoError(t, err)
 		_, err = db.Exec("CREATE DATABASE shop; CREATE TABLE shop.many (worker int, n int)")

@@ -26,25 +26,31 @@ import (
 	"assay/internal/expect"
 )
 
-// TestSameBytes has a library and the command line client work through assay: texts, prepared
-// statements, several results, large rows, a file, errors and a deadlock.
-func TestSameBytes(t *testing.T) {
-	t.Parallel()
-	server, err := mariadb.Start(t.Context(), mariadb.Options{})
+// between has work go through assay to a MariaDB of the test's own; see wiretest.Between.
+func between(t *testing.T, o mariadb.Options, work func(address string, p *Server)) (recorder *wire.Recorder, passed int) {
+	t.Helper()
+	server, err := mariadb.Start(t.Context(), o)
 	expect.NoError(t, err)
 	expect.AtEnd(t, server.Close)
 	u, err := url.Parse(server.Address())
 	expect.NoError(t, err)
-	var called *Server
-	recorder, passed := wiretest.Between(t, u.Host, func(address string) wire.Protocol {
+	return wiretest.Between(t, u.Host, func(address string) wire.Protocol {
 		u.Host = address
 		product, err := New(u.String())
 		expect.NoError(t, err)
 		return product
-	}, 200, func(address string, p wire.Protocol) {
-		called = p.(*Server)
-		byLibrary(t, address, p.(*Server))
-		byClient(t, address, p.(*Server))
+	}, 200, func(address string, p wire.Protocol) { work(address, p.(*Server)) })
+}
+
+// TestSameBytes has a library and the command line client work through assay: texts, prepared
+// statements, several results, large rows, a file, errors and a deadlock.
+func TestSameBytes(t *testing.T) {
+	t.Parallel()
+	var called *Server
+	recorder, passed := between(t, mariadb.Options{}, func(address string, p *Server) {
+		called = p
+		byLibrary(t, address, p)
+		byClient(t, address, p)
 	})
 	if name := called.Reach().Product; name != "MariaDB" { // whatever its address says
 		t.Errorf("the server is called %s", name)

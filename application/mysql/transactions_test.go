@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -172,18 +171,7 @@ func column(t *testing.T, db *sql.DB, text string) (all []string) {
 // TestReadingTheLog passes, and is no transaction; neither is what a replica is started by.
 func TestReadingTheLog(t *testing.T) {
 	t.Parallel()
-	server, err := mariadb.Start(t.Context(), mariadb.Options{Settings: []string{"log-bin=log", "binlog-format=ROW"}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	u, err := url.Parse(server.Address())
-	expect.NoError(t, err)
-	recorder, passed := wiretest.Between(t, u.Host, func(address string) wire.Protocol {
-		u.Host = address
-		product, err := New(u.String())
-		expect.NoError(t, err)
-		return product
-	}, 200, func(address string, p wire.Protocol) {
-		s := p.(*Server)
+	recorder, passed := between(t, mariadb.Options{Settings: []string{"log-bin=log", "binlog-format=ROW"}}, func(address string, s *Server) {
 		host, port, err := net.SplitHostPort(address)
 		expect.NoError(t, err)
 		client := func(program string, args ...string) string {

@@ -60,17 +60,24 @@ func (sizedProtocol) Greet(context.Context, *App) ([]byte, Talk, error) { return
 func (sizedProtocol) Error(Code, bool, *Request) []byte                 { return []byte("z\x05error") }
 func (sizedProtocol) Words() Words                                      { return Words{Rollback: "ROLLBACK"} }
 
+// proxied is a server, and a proxy before it.
+func proxied(t *testing.T) (server net.Listener, p *Proxy) {
+	t.Helper()
+	server, err := net.Listen("tcp", "127.0.0.1:0")
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	p, err = Listen("127.0.0.1:0", sizedProtocol{server: server.Addr().String()})
+	expect.NoError(t, err)
+	expect.AtEnd(t, p.Close)
+	return server, p
+}
+
 // between opens a connection through a proxy at which a fault is done, and returns both of its ends.
 func between(t *testing.T, fault *Fault) (app, server net.Conn) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	expect.NoError(t, err)
-	expect.AtEnd(t, listener.Close)
-	p, err := Listen("127.0.0.1:0", sizedProtocol{server: listener.Addr().String()})
-	expect.NoError(t, err)
-	expect.AtEnd(t, p.Close)
+	listener, p := proxied(t)
 	p.Record(fault)
-	app, err = net.Dial("tcp", p.Address())
+	app, err := net.Dial("tcp", p.Address())
 	expect.NoError(t, err)
 	server, err = listener.Accept()
 	expect.NoError(t, err)

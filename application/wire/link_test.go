@@ -124,12 +124,7 @@ func TestPlacesInParts(t *testing.T) {
 
 // TestGoneWhileAnAnswerIsHeldBack: nobody was told what was committed.
 func TestGoneWhileAnAnswerIsHeldBack(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	expect.NoError(t, err)
-	expect.AtEnd(t, listener.Close)
-	p, err := Listen("127.0.0.1:0", sizedProtocol{server: listener.Addr().String()})
-	expect.NoError(t, err)
-	expect.AtEnd(t, p.Close)
+	listener, p := proxied(t)
 	for range 20 {
 		recorder := p.Record(&Fault{Action: Late + "10m", Place: placeOf([]string{"q"}), Time: 1})
 		app, err := net.Dial("tcp", p.Address())

@@ -10,7 +10,7 @@ import (
 // following are the statements that have removed rows once a transaction of a place was committed, by both;
 // and, marked so, those whose values were among the values of the last one there.
 func following(all []*wire.Transaction) map[string]bool {
-	found, last, takes := map[string]bool{}, map[string]*wire.Transaction{}, map[string]bool{}
+	found, last, takes := map[string]bool{}, map[string]*wire.Transaction{}, map[string]taking{}
 	for _, t := range all {
 		for _, s := range t.Statements {
 			if takesRows(s, takes) {
@@ -29,19 +29,18 @@ func following(all []*wire.Transaction) map[string]bool {
 
 const amongThem = "\x00"
 
+// taking is what a shape says: that rows are removed, and whether all of a table.
+type taking struct{ rows, whole bool }
+
 // takesRows reports whether a statement has removed rows. known are the shapes that were looked at.
-func takesRows(s *wire.Statement, known map[string]bool) bool {
+func takesRows(s *wire.Statement, known map[string]taking) bool {
 	takes, is := known[s.Shape]
 	if !is {
-		tables, _ := removes(s.Shape)
-		takes = len(tables) > 0 && !strings.HasPrefix(strings.ToUpper(s.Shape), "CREATE")
+		tables, whole := removes(s.Shape)
+		takes = taking{rows: len(tables) > 0 && !strings.HasPrefix(strings.ToUpper(s.Shape), "CREATE"), whole: whole}
 		known[s.Shape] = takes
 	}
-	if !takes || s.Error != "" {
-		return false
-	}
-	_, whole := removes(s.Shape)
-	return whole || s.Rows > 0
+	return takes.rows && s.Error == "" && (takes.whole || s.Rows > 0)
 }
 
 // meets reports whether what a statement removes may be told by values that a transaction has written.
@@ -49,14 +48,14 @@ func meets(removes *wire.Statement, t *wire.Transaction) bool {
 	return slices.ContainsFunc(t.Statements, func(s *wire.Statement) bool { _, may := among(removes, s); return s.Writes && may })
 }
 
-// hangs is a statement that has removed rows after one of these transactions was committed, and did not so
+// cascaded is a statement that has removed rows after one of these transactions was committed, and did not so
 // untouched, where the rows of such a transaction were found afterwards: rows of another table may have
 // gone with those that it removed. It is empty if there is none.
-func (b *baseline) hangs(r *run, lost []*wire.Transaction) string {
+func (b *baseline) cascaded(r *run, lost []*wire.Transaction) string {
 	if len(lost) == 0 {
 		return ""
 	}
-	untouched, takes := following(b.run.all), map[string]bool{}
+	untouched, takes := following(b.run.all), map[string]taking{}
 	for _, x := range r.all {
 		for _, s := range x.Statements {
 			if x.Outcome != wire.Committed || !takesRows(s, takes) {
