@@ -190,7 +190,7 @@ func (n *slowedNode) inject(context.Context) (err error) {
 	return err
 }
 
-// pressure is zero for a server that is down, or ends at this moment, and was never seen.
+// pressure is zero for a server that is down, or starts or ends at this moment, and was never seen.
 func (n *slowedNode) pressure() (p pressure, err error) {
 	if n.group.folder == "" {
 		if !n.Running() {
@@ -261,8 +261,9 @@ func (g cgroup) read(file string) (string, error) {
 	return string(text), err
 }
 
-// cgroupOf finds the cgroup that limits the process. Version 2, where all controllers share one, is
-// used if version 1 lacks the controller. See cgroups(7).
+// cgroupOf finds the machine's cgroup that limits the process. Version 2, where all controllers share
+// one, is used if version 1 lacks the controller. A process that starts is not in it yet, and one that
+// ended is in the topmost of version 1 (cgroups(7), "/proc files"): the error is fs.ErrNotExist then.
 func cgroupOf(pid int, l limit) (cgroup, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
@@ -272,7 +273,7 @@ func cgroupOf(pid int, l limit) (cgroup, error) {
 	for version, file := range l.files {
 		for line := range strings.Lines(string(text)) {
 			fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
-			if len(fields) != 3 || !slices.Contains(strings.Split(fields[1], ","), [2]string{l.controller, ""}[version]) {
+			if len(fields) != 3 || !strings.HasPrefix(below(fields[2]), "assay-") || !slices.Contains(strings.Split(fields[1], ","), [2]string{l.controller, ""}[version]) {
 				continue
 			}
 			for _, mounted := range [][]string{{fields[1], l.controller}, {"", "unified"}}[version] {
@@ -283,12 +284,11 @@ func cgroupOf(pid int, l limit) (cgroup, error) {
 			}
 		}
 	}
-	return cgroup{}, fmt.Errorf("process %d is in no cgroup that limits its %s", pid, l.controller)
+	return cgroup{}, fmt.Errorf("process %d is in no cgroup of a machine that limits its %s: %w", pid, l.controller, fs.ErrNotExist)
 }
 
 // below is the end of a cgroup's path, assay-ID/NAME: within a container, the path may begin with
 // folders that are not mounted there.
 func below(full string) string {
-	machine := path.Base(full)
-	return path.Join(path.Base(path.Dir(full)), machine)
+	return path.Join(path.Base(path.Dir(full)), path.Base(full))
 }
