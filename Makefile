@@ -38,7 +38,7 @@ RACE = -race $(foreach package,$(UNWATCHED),-gcflags=$(package)=-race=false)
 # detector. What starts beside a command here (for signals, the screen, an agent's input) is used by
 # runs of a program that the tests build with the detector, by the flags in ASSAY_RACE. They mostly
 # wait, and have the machine for themselves: four at once.
-COMMANDS = $(FOLDERS) ASSAY_RACE='$(RACE)' CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -parallel 4 -timeout 60m ./cmd/assay
+COMMANDS = $(FOLDERS) ASSAY_RACE='$(RACE)' CGO_ENABLED=0 ./scripts/run-tests.sh $(GO) test -vet=off -trimpath -parallel 4 -timeout 60m ./cmd/assay
 
 # Packages that start nothing beside, also in their tests (TestSequentialPackages): no race detector.
 # What clients share of them, the drivers' tests watch. Not here: driver/mem, whose own state clients
@@ -74,11 +74,11 @@ FOLDERS = ASSAY_SCREENSHOTS=$${ASSAY_SCREENSHOTS-$(CURDIR)/screenshots} GOTMPDIR
 # The race detector needs cgo and a C compiler (install-servers.sh). The fuzz tests run their seeds;
 # make trust runs more. lint has vetted all packages, and no debugger needs the tests' programs.
 test: servers format lint
-	$(FOLDERS) ./scripts/failures-last.sh $(GO) test -vet=off -ldflags=-w $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' $(TOGETHER) -timeout 60m \
+	$(FOLDERS) ./scripts/run-tests.sh $(GO) test -vet=off -ldflags=-w $(RACE) -skip '$(TRIALS)|$(MANAGED)|$(MYSQL)|$(STATISTICS)' $(TOGETHER) -timeout 60m \
 		$(LONGEST) $$({ $(GO) list ./...; $(GO) list $(SEQUENTIAL) ./cmd/assay; } | sort | uniq -u)
 	$(COMMANDS)
-	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -timeout 60m $(SEQUENTIAL)
-	CGO_ENABLED=0 ./scripts/failures-last.sh $(GO) test -vet=off -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure ./driver/bugs ./application/mysql ./application/mongodb
+	CGO_ENABLED=0 ./scripts/run-tests.sh $(GO) test -vet=off -trimpath -timeout 60m $(SEQUENTIAL)
+	CGO_ENABLED=0 ./scripts/run-tests.sh $(GO) test -vet=off -trimpath -run '$(TRIALS)|$(STATISTICS)' -timeout 60m ./runner ./measure ./driver/bugs ./application/mysql ./application/mongodb
 	$(MAKE) build
 
 .PHONY: servers
