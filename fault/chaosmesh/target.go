@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"assay/fault"
 )
@@ -175,6 +176,18 @@ func ofEveryPod(key string) bool {
 	}, key)
 }
 
+// ofSomePods reports a name that tells pods of a database apart, such as redis-replica: its charts give
+// each role a name of its own, or these pods are beside the servers.
+func ofSomePods(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.Contains([]string{
+			"primary", "master", "leader", "secondary", "standby", "replica", "replicas", "slave", "follower", "witness", "arbiter", "hidden",
+			"sentinel", "pooler", "pgbouncer", "proxy", "router", "mongos", "configsvr", "exporter", "metrics", "backup", "operator",
+		}, word)
+	})
+}
+
 // roleOf is the role that a requirement means; empty for none. What is not the primary is a
 // secondary. What is not a secondary may be neither.
 func (r requirement) roleOf() (role string) {
@@ -212,7 +225,7 @@ func (d *document) onNodes(m, of *mapping, labels []requirement, s *selection) {
 	for _, l := range labels {
 		role := l.roleOf()
 		switch {
-		case l.operator == in && ofEveryPod(l.key):
+		case l.operator == in && ofEveryPod(l.key) && !ofSomePods(l.values[0]):
 			every = append(every, l)
 		case role == "":
 			of.refuse("", want, "which of the nodes that assay starts have the label %s is not known", l)
