@@ -46,7 +46,7 @@ const (
 	mostReplicas    = 100
 	longestWait     = 3_600_000 // milliseconds
 	sentinelBound   = 500 * time.Millisecond
-	addressForm     = "redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], the same with rediss:// for TLS, or redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST...]/NAME with the hosts of Sentinels and the name by which they know the primary, or redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST...] with servers of a Redis Cluster, and rediss+sentinel:// and rediss+cluster:// for TLS; special characters percent-encoded, and the user is \"default\" where there is a password alone"
+	addressForm     = "redis://[USER:PASSWORD@]HOST[:PORT][/NUMBER], the same with rediss:// for TLS, or redis+sentinel://[USER:PASSWORD@]HOST[:PORT][,HOST...]/NAME with the hosts of Sentinels and the name by which they know the primary, or redis+cluster://[USER:PASSWORD@]HOST[:PORT][,HOST...] with servers of a Redis Cluster, and rediss+sentinel:// and rediss+cluster:// for TLS; special characters percent-encoded, and a password alone (redis://:PASSWORD@HOST) is the user default's"
 	knownOptions    = "prefix, wait, waitMS"
 	sentinelOptions = knownOptions + ", db"
 )
@@ -92,7 +92,7 @@ func parse(target store.Target) (*settings, error) {
 	if of == overSentinels {
 		port = sentinelPort
 	}
-	a, err := uri.Parse(target.Address, addressForm, port, schemePlain, schemeTLS, schemeSentinel, schemeTLS+overSentinels, schemeCluster, schemeTLS+overCluster)
+	a, err := uri.Parse(named(target.Address), addressForm, port, schemePlain, schemeTLS, schemeSentinel, schemeTLS+overSentinels, schemeCluster, schemeTLS+overCluster)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +117,16 @@ func parse(target store.Target) (*settings, error) {
 		return nil, err
 	}
 	return s, s.readOptions(a.Options)
+}
+
+// named gives an address with a password alone its user, as redis-cli does ("Redis CLI", section "Host,
+// port, password, and database").
+func named(address string) string {
+	scheme, rest, _ := strings.Cut(address, "://")
+	if authority, _, _ := strings.Cut(rest, "/"); strings.HasPrefix(authority, ":") && strings.Contains(authority, "@") {
+		return scheme + "://default" + rest
+	}
+	return address
 }
 
 func (s *settings) direct(a *uri.Address) (err error) {
