@@ -112,7 +112,7 @@ var mayImport = map[string][]string{
 	"runner/catalog":            {"store", "store/bug", "internal/spelling", "workload/...", "driver/..."},
 	"store/durability":          {"store"},
 	"store/promise":             {"store", "store/durability"},
-	"runner/known":              {"internal/yamlfile", "check", "report"},
+	"runner/known":              {"internal/quantity", "internal/yamlfile", "check", "report"},
 	"runner/hunt":               {"internal/yamlfile", "check", "cluster", "cluster/server", "fault", "history", "load", "report", "runner", "runner/catalog", "runner/nodes", "store", "store/promise", "workload/definition"},
 	"runner/histories":          {"store", "history", "check", "check/cycle", "check/register", "check/recorded", "check/reduce", "history/exchange", "report"},
 	"runner/powercuts":          {"measure", "runner", "runner/catalog", "store", "cluster", "fault", "check", "report", "workload/..."},

@@ -55,7 +55,7 @@ func (i Impact) LongestCall() Call { return i.LongestWrite.longer(i.LongestRead)
 type Gap struct {
 	From, To int64
 	// Open means that no success came though it was asked for. To is then the last moment
-	// observed, and the gap was at least this long.
+	// observed, and the gap was at least this long. Of an Outage, another gap may be the open one.
 	Open bool
 	// Known is false if there were no operations of this kind.
 	Known bool
@@ -159,13 +159,15 @@ func (e *ImpactFinder) measured(g Gap) Gap {
 	return g
 }
 
-// Outage is the longest time in the measured part without a successful write.
+// Outage is the longest time in the measured part without a successful write. It is open if it, or
+// the longest such time of any fault, had not ended when the run did: that one may be longer.
 func (e *ImpactFinder) Outage() Gap {
 	longest, rest := e.outage, e.writes.rest(e.scope.Stalls.All, e.scope.MeasureEnd)
 	longest.Known = e.writes.known
 	if rest = e.measured(rest); e.writes.known && rest.Length() > longest.Length() {
-		return rest
+		longest = rest
 	}
+	longest.Open = longest.Open || slices.ContainsFunc(e.Impacts(), func(i Impact) bool { return i.Writes.Open })
 	return longest
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"assay/history"
+	"assay/internal/expect"
 )
 
 // call is an attempt from one millisecond to another.
@@ -57,6 +58,38 @@ func TestImpactThatNeverEnds(t *testing.T) {
 	}
 	if got.Reads.Known || got.Reads.Length() != 0 {
 		t.Errorf("reads that there were none of: %+v", got.Reads)
+	}
+}
+
+// TestAShorterOutageThatDidNotEnd: the first failover takes 12 s, and 6 s before the end the second
+// begins, whose length nobody knows. It decides no limit that is above what was seen.
+func TestAShorterOutageThatDidNotEnd(t *testing.T) {
+	for ended, want := range map[bool]map[string]ThresholdResult{
+		false: {"outage<15s": {Undecided: true, AtLeast: true}, "outage<10s": {AtLeast: true}, "outage>10s": {Kept: true, AtLeast: true}},
+		true:  {"outage<15s": {Kept: true}, "outage<10s": {}, "outage>10s": {Kept: true}},
+	} {
+		e := NewImpactFinder(Scope{MeasureEnd: 40_000 * ms}, []FaultPeriod{{Injected: 5000 * ms, Healed: 9000 * ms}, {Injected: 34_000 * ms, Healed: 36_000 * ms}})
+		for at := int64(0); at < 34_000; at += 100 {
+			if at < 5000 || at >= 17_000 {
+				e.Write(call(at, at+50, history.Committed, ""))
+			}
+		}
+		e.Write(call(34_000, 39_000, history.Unknown, "timeout"))
+		if ended {
+			e.Write(call(39_000, 39_900, history.Committed, ""))
+		}
+		f := Figures{Outage: e.Outage()}
+		if ms := f.Outage.Length() / 1e6; ms < 12_000 || ms > 12_200 {
+			t.Errorf("ended %v: the outage is %d ms", ended, ms)
+		}
+		for text, want := range want {
+			threshold, err := ParseThreshold(text)
+			expect.NoError(t, err)
+			got := threshold.Judge(f)
+			if got.Kept != want.Kept || got.Undecided != want.Undecided || got.AtLeast != want.AtLeast {
+				t.Errorf("ended %v, %s: %+v", ended, text, got)
+			}
+		}
 	}
 }
 

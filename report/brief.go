@@ -142,7 +142,8 @@ func endsLine(r *Result) string {
 	return strings.Join(parts, " · ")
 }
 
-// outages writes the longest outage of writes and of reads by the faults.
+// outages writes the longest outage of writes and of reads by the faults. If the run's end cut one of
+// several, that one may be the longest.
 func (t *textWriter) outages(r *Result) {
 	if len(r.Faults) == 0 {
 		return
@@ -155,8 +156,12 @@ func (t *textWriter) outages(r *Result) {
 	reads := slices.MaxFunc(r.Faults, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.ReadOutage, b.ReadOutage), cmp.Compare(a.WriteOutage, b.WriteOutage)) // the same fault of equal ones
 	})
+	for i := range r.Faults {
+		writes.WritesAway, reads.ReadsAway = writes.WritesAway || r.Faults[i].WritesAway, reads.ReadsAway || r.Faults[i].ReadsAway
+	}
 	of := "the longest of " + check.Counted(int64(len(r.Faults)), "fault", "faults")
 	if reads.ReadOutage <= writes.ReadOutage {
+		writes.ReadsAway = reads.ReadsAway
 		t.field("outage", of+": "+writes.name()+" "+faultLine(&writes))
 		return
 	}

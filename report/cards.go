@@ -58,7 +58,8 @@ func rateCards(r *Result) []card {
 	return figures
 }
 
-// outageCards show the longest outage of writes, or reads, over all faults.
+// outageCards show the longest outage of writes, or reads, over all faults. If the run's end cut any of
+// them, that one may be the longest.
 func outageCards(r *Result) []card {
 	var figures []card
 	for _, kind := range []struct {
@@ -70,16 +71,19 @@ func outageCards(r *Result) []card {
 	} {
 		var longest float64
 		var c card
+		least := false
 		for i := range r.Faults {
 			f := &r.Faults[i]
 			ms, cut := kind.of(f)
-			if f.Skipped || ms <= longest {
+			if f.Skipped {
 				continue
 			}
-			longest = ms
-			c = card{kind.name, lasted(ms, cut), f.name()}
+			if least = least || cut; ms > longest {
+				longest, c = ms, card{Name: kind.name, Note: f.name()}
+			}
 		}
 		if longest > 0 {
+			c.Value = lasted(longest, least)
 			figures = append(figures, c)
 		}
 	}

@@ -23,15 +23,16 @@ type Durability struct {
 	OneNode *float64 `json:"window_one_node_ms"`
 	Source  string   `json:"source"`
 	Manual  string   `json:"manual,omitempty"`
-	Tried   bool     `json:"tried"`
+	// Tried means that power was cut, or that something acknowledged was found lost for any reason.
+	Tried bool `json:"tried"`
 }
 
-// Lost is the acknowledged work that power cuts lost.
+// Lost is the acknowledged work that power cuts, kills and failovers lost.
 type Lost struct {
 	Operations int64 `json:"operations"`
 	// Beyond is how many the manual does not allow to be lost.
 	Beyond int64 `json:"beyond_window"`
-	// Newest and Oldest are milliseconds from acknowledgement to the cut; nil if none is lost.
+	// Newest and Oldest are milliseconds from acknowledgement to that event; nil if none is lost.
 	Newest *float64 `json:"newest_ms"`
 	Oldest *float64 `json:"oldest_ms"`
 	Text   string   `json:"text"`

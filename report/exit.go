@@ -21,8 +21,8 @@ const (
 // Exit is how assay ends with this result.
 type Exit struct {
 	// Code is for the gravest reason, in this order: a violation; no verdict, an unfulfilled
-	// request, or an invalid measurement that a threshold or --strict rests on; a missed
-	// threshold.
+	// request, an invalid measurement that a threshold or --strict rests on, or a threshold whose
+	// figure the run's end cut or that has none; a missed threshold.
 	Code int `json:"code"`
 	// Reasons are all that is against the run, the gravest first. They are empty with code 0,
 	// which a run with an invalid measurement may have.

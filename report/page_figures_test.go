@@ -92,6 +92,12 @@ func TestCardsOfOutages(t *testing.T) {
 			t.Errorf("no card %q in %q", want, got)
 		}
 	}
+	r.Faults[1].WriteOutage = 1
+	if got := cards(r); !slices.ContainsFunc(got, func(c card) bool {
+		return c.Name == "write outage" && strings.HasPrefix(c.Value, "at") && c.Note == "kill primary (n1)"
+	}) {
+		t.Errorf("a shorter one was cut, and the cards are %q", got)
+	}
 	for _, c := range cards(validRun()) {
 		if strings.Contains(c.Name, "away") {
 			t.Errorf("a run without faults has the card %q", c)

@@ -45,7 +45,8 @@ type Result struct {
 	Conviction *Conviction `json:"conviction,omitempty"`
 	// Judge is JudgeFound if any finding, even an allowed one, decides the exit code.
 	Judge string `json:"judge,omitempty"`
-	// Durability is nil for an unknown product, Lost without power cuts.
+	// Durability is nil for an unknown product. Lost is nil if nothing was lost and no power was cut,
+	// and if it is not known whether something was.
 	Durability *Durability `json:"durability,omitempty"`
 	Lost       *Lost       `json:"lost,omitempty"`
 	// Exit follows from the rest and is set when the result is written.

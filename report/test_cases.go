@@ -17,6 +17,7 @@ const (
 	kindNoVerdict = "no verdict"
 	kindMissed    = "threshold missed"
 	kindInvalid   = "measurement invalid"
+	kindUndecided = "not answered"
 	kindNotDone   = "not done"
 )
 
@@ -151,7 +152,10 @@ func thresholdCase(r *Result, t *Threshold) junit.Case {
 	c := junit.Case{Name: "threshold " + t.Text, Answer: junit.Passed, Text: "measured " + measuredValue(t)}
 	switch r.answerOf(t) {
 	case NotAnswered:
-		c.Answer, c.Kind, c.Message = junit.InError, kindInvalid, r.unanswered(t)
+		c.Answer, c.Kind, c.Message = junit.InError, kindUndecided, r.unanswered(t)
+		if r.Measurement.Invalid() {
+			c.Kind = kindInvalid
+		}
 		if t.Missing != "" {
 			c.Text = ""
 		}

@@ -134,6 +134,14 @@ func TestNothingMeasured(t *testing.T) {
 			t.Errorf("the %s does not say that nothing was measured: %s", form, text)
 		}
 	}
+	if text := tests.String(); !strings.Contains(text, `type="not answered"`) || strings.Contains(text, "measurement invalid") {
+		t.Errorf("the measurement is valid, and the tests are %s", text)
+	}
+	r.Measurement.Verdict = "invalid"
+	if c := thresholdCase(r, &r.Thresholds[0]); c.Kind != kindInvalid {
+		t.Errorf("the measurement is invalid, and the case is %+v", c)
+	}
+	r.Measurement.Verdict = "valid"
 	if !strings.Contains(object.String(), `"missing": "nothing to measure it by`) {
 		t.Error("the object does not say why")
 	}

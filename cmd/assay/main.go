@@ -60,8 +60,9 @@ and reports how fast it was and whether it kept its promises.
 
 Exit codes: 0 the verdict is valid or allowed; 1 violated; 2 usage, or an input
 file that is missing or malformed; 3 a threshold missed; 4 no verdict, something
-asked for and not done, or a threshold, a gate, an objective or --strict that
-rests on an invalid measurement; 5 could not run.`,
+asked for and not done, a threshold, a gate, an objective or --strict that
+rests on an invalid measurement, or a threshold whose figure the run's end cut
+or that has none; 5 could not run.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -126,15 +127,32 @@ func dataNodes(r *report.Result) (n int) {
 	return n
 }
 
-// enterLosses enters what was lost at the run's events, if the database was read.
-func enterLosses(r *report.Result, l *definition.Losses, read bool) {
-	if !read || l.Operations == 0 && len(powerCuts(r)) == 0 {
+// enterLosses enters what was lost at the run's events, if the database was read. It enters that
+// nothing was lost only if a power was cut and every check that finds losses has an answer.
+func (c Case) enterLosses(r *report.Result, l *definition.Losses) {
+	if c.NotRead != "" || l.Operations == 0 && (len(powerCuts(r)) == 0 || c.lossesOpen(r.Checks)) {
 		return
 	}
 	r.Lost = &report.Lost{Operations: l.Operations, Beyond: l.Beyond, Text: l.Text()}
 	if l.Operations > l.Untimed {
 		r.Lost.Newest, r.Lost.Oldest = milliseconds(l.Newest), milliseconds(l.Oldest)
 	}
+}
+
+// lossesOpen reports whether a check without an answer could have found that something acknowledged
+// is lost. Checks that are not the workload's could: they are about what was recorded and read.
+func (c Case) lossesOpen(checks []check.Result) bool {
+	return slices.ContainsFunc(checks, func(r check.Result) bool {
+		if r.Verdict != check.Unknown {
+			return false
+		}
+		at := slices.IndexFunc(c.Workload.Checks, func(of definition.Check) bool { return of.Name == r.Name })
+		if at < 0 {
+			return true
+		}
+		of := &c.Workload.Checks[at]
+		return of.Tests == promise.Durability || slices.Contains(slices.Collect(maps.Values(of.Kinds)), promise.Durability)
+	})
 }
 
 // kindEverything is the finding that nothing is left of a run after faults on assay's own servers.

@@ -1,11 +1,13 @@
 package judge
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"assay/check"
+	"assay/internal/expect"
 	"assay/report"
 	"assay/store/durability"
 	"assay/workload/bank"
@@ -79,6 +81,48 @@ func TestDurabilityOfAResult(t *testing.T) {
 	r = cutResult("Oracle", nil)
 	if EnterDurability(r); r.Durability != nil {
 		t.Errorf("%+v", r.Durability)
+	}
+}
+
+// TestNothingLostIsSaidOnlyWhereItWasLookedFor: after a cut, no form says that nothing was lost if a
+// check that finds losses has no answer, such as that of a journal that was read too early.
+func TestNothingLostIsSaidOnlyWhereItWasLookedFor(t *testing.T) {
+	durable := []report.Setting{{Name: "synchronous_commit", Value: "on"}, {Name: "fsync", Value: "on"}}
+	valid := check.Result{Name: "record", Verdict: check.Valid}
+	for _, test := range []struct {
+		open   string // the check without an answer
+		record check.Result
+		said   bool
+	}{
+		{"", valid, true},
+		{"order", valid, true},
+		{"transfers", valid, false},
+		{"total", valid, false},
+		{"", check.Result{Name: "record"}, false},
+	} {
+		r := cutResult("PostgreSQL", durable, report.Fault{Nodes: []string{"n1"}, InjectedSecond: 9, HealedSecond: 10})
+		r.Workload, r.Outcomes.Committed = bank.Name, 70
+		EnterDurability(r)
+		var judged definition.Judgement
+		for _, name := range []string{"total", "transfers", "order"} {
+			one := check.Result{Name: name, Verdict: check.Valid}
+			if name == test.open {
+				one = check.Result{Name: name, Detail: "a session is still there"}
+			}
+			judged.Results = append(judged.Results, one)
+		}
+		of := Case{Workload: bank.Definition(), Evidence: definition.Evidence{InFlight: "a session is still there"}}
+		expect.NoError(t, of.enterPromise(t.Context(), r, judged, test.record))
+		var text, page strings.Builder
+		expect.NoError(t, errors.Join(report.Markdown(&text, r), report.HTML(&page, r, report.Page{})))
+		if said := r.Lost != nil; said != test.said || said && r.Lost.Operations != 0 {
+			t.Errorf("%q open, record %s: lost %+v", test.open, test.record.Verdict, r.Lost)
+		}
+		for form, text := range map[string]string{"Markdown": text.String(), "page": page.String()} {
+			if strings.Contains(text, "nothing acknowledged was lost") != test.said || strings.Contains(text, "operations lost: none") || !strings.Contains(text, "tried in this run") {
+				t.Errorf("%q open, record %s: the %s does not say whether losses were looked for", test.open, test.record.Verdict, form)
+			}
+		}
 	}
 }
 

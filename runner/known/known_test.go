@@ -122,6 +122,18 @@ func TestWhatConvicts(t *testing.T) {
 	}
 }
 
+// TestMedianOfTwoSearches lies in the middle of them.
+func TestMedianOfTwoSearches(t *testing.T) {
+	hunts := []Hunt{{Name: "a-bug", Value: "1.0", Found: true, Runs: 4, Seconds: 225}, {Name: "a-bug", Value: "1.0", Found: true, Runs: 1, Seconds: 64}}
+	if got, want := Summarize(hunts, "a-bug", "1.0").Until(), "2.5 runs (1 to 4), 144 s (64 to 225), in 2 of 2 searches"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	two := []Row{{Name: "a-bug", Broken: "1.0", Run: []string{"bank", "--fault", "power-cut n1 at 1s"}}, {Name: "other", Broken: "1.0", Run: []string{"bank", "--fault", "kill n1 at 1s"}}}
+	if page := Page(two, append(hunts, Hunt{Name: "other", Value: "1.0", Found: true})); !strings.Contains(page, "2 were found under faults, 1 of these by power cuts") {
+		t.Error(page[:600])
+	}
+}
+
 func TestFiguresOfSearches(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "record.jsonl")
 	for _, h := range []Hunt{

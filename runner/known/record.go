@@ -9,10 +9,12 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"assay/check"
+	"assay/internal/quantity"
 	"assay/report"
 )
 
@@ -71,17 +73,17 @@ type Summary struct {
 	Hunts, Found    int
 	Runs, Undecided int
 	// Median, Least and Most are over the hunts that found the bug: runs, and seconds.
-	MedianRuns, LeastRuns, MostRuns          int
-	MedianSeconds, LeastSeconds, MostSeconds float64
-	History                                  string
-	Server                                   string
+	MedianRuns, MedianSeconds float64
+	LeastRuns, MostRuns       int
+	LeastSeconds, MostSeconds float64
+	History                   string
+	Server                    string
 }
 
 // Summarize sums up the hunts of this name and value.
 func Summarize(hunts []Hunt, name, value string) Summary {
 	var s Summary
-	var counts []int
-	var seconds []float64
+	var counts, seconds []float64
 	for _, h := range hunts {
 		if h.Name != name || h.Value != value {
 			continue
@@ -91,17 +93,14 @@ func Summarize(hunts []Hunt, name, value string) Summary {
 			continue
 		}
 		s.Found++
-		counts, seconds = append(counts, h.Runs), append(seconds, h.Seconds)
+		counts, seconds = append(counts, float64(h.Runs)), append(seconds, h.Seconds)
 		if s.History == "" || h.History != "" && len(h.History) < len(s.History) {
 			s.History = h.History
 		}
 	}
 	if s.Found > 0 {
-		slices.Sort(counts)
-		slices.Sort(seconds)
-		last, middle := s.Found-1, (s.Found-1)/2
-		s.LeastRuns, s.MedianRuns, s.MostRuns = counts[0], counts[middle], counts[last]
-		s.LeastSeconds, s.MedianSeconds, s.MostSeconds = seconds[0], seconds[middle], seconds[last]
+		s.LeastRuns, s.MedianRuns, s.MostRuns = int(slices.Min(counts)), quantity.Median(counts), int(slices.Max(counts))
+		s.LeastSeconds, s.MedianSeconds, s.MostSeconds = slices.Min(seconds), quantity.Median(seconds), slices.Max(seconds)
 	}
 	return s
 }
@@ -112,9 +111,9 @@ func (s Summary) Until() string {
 	case s.Hunts == 0:
 		return "not tried"
 	case s.Found == 0 && s.Undecided > 0:
-		return fmt.Sprintf("not found in %s, %d without an answer", runs(s.Runs), s.Undecided)
+		return fmt.Sprintf("not found in %s, %d without an answer", runs(float64(s.Runs)), s.Undecided)
 	case s.Found == 0:
-		return "not found in " + runs(s.Runs)
+		return "not found in " + runs(float64(s.Runs))
 	}
 	text := runs(s.MedianRuns)
 	if s.LeastRuns != s.MostRuns {
@@ -123,11 +122,12 @@ func (s Summary) Until() string {
 	return text + fmt.Sprintf(", %.0f s (%.0f to %.0f), in %d of %d searches", s.MedianSeconds, s.LeastSeconds, s.MostSeconds, s.Found, s.Hunts)
 }
 
-func runs(n int) string {
+// runs counts runs; the median of an even number of searches may have a half.
+func runs(n float64) string {
 	if n == 1 {
 		return "1 run"
 	}
-	return fmt.Sprintf("%d runs", n)
+	return strconv.FormatFloat(n, 'f', -1, 64) + " runs"
 }
 
 // Page is the record as a page of Markdown.
@@ -143,11 +143,11 @@ func Page(rows []Row, hunts []Hunt) string {
 		}
 		products[r.Product] = true
 		any, disk := r.Faults()
-		faults, disks = faults+count(any), disks+count(disk)
+		faults, disks = faults+count(any), disks+count(any && disk)
 	}
 	fmt.Fprintf(&b, "# The record of bugs\n\nWritten by `assay known --page`. `assay known NAME` finds one again: it runs\nthe broken version or setting until assay convicts it, and the mended one as often.\n"+
 		"Figures are the median and the range of the searches that found it, on two busy processors.\n"+
-		"%d products have one that was found; %d were found under faults, and %d by power cuts or failing disks.\n", len(products), faults, disks)
+		"%d products have one that was found; %d were found under faults, %d of these by power cuts or failing disks.\n", len(products), faults, disks)
 	for _, part := range []struct {
 		verdict check.Verdict
 		head    string
@@ -183,7 +183,7 @@ func line(r Row, hunts []Hunt) string {
 		s := Summarize(hunts, r.Name, r.Mended)
 		mended = fmt.Sprintf("%s %s: %s", r.Differs, r.Mended, s.Until())
 		if s.Found > 0 {
-			mended = fmt.Sprintf("%s %s: **found too**, by %d of %s", r.Differs, r.Mended, s.Found, runs(s.Runs))
+			mended = fmt.Sprintf("%s %s: **found too**, by %d of %s", r.Differs, r.Mended, s.Found, runs(float64(s.Runs)))
 		}
 	}
 	return fmt.Sprintf("| [%s](#%s) | %s (%s %s). %s | %s | %s | %s |\n", r.Name, r.Name, r.Product, r.Differs, r.Broken,
