@@ -131,6 +131,14 @@ func (g Group) Violated() int { return g.ended(check.Violated) }
 // Valid counts runs without findings.
 func (g Group) Valid() int { return g.ended(check.Valid) }
 
+// notJudged counts runs of which nothing was asked to be judged, withoutVerdict the other runs that
+// are unknown.
+func (g Group) notJudged() int {
+	return g.count(func(r *report.Result) bool { return r.Verdict == check.Unknown && r.Unasked != "" })
+}
+
+func (g Group) withoutVerdict() int { return g.ended(check.Unknown) - g.notJudged() }
+
 func (g Group) ended(v check.Verdict) int {
 	return g.count(func(r *report.Result) bool { return r.Verdict == v })
 }

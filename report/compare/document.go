@@ -233,7 +233,7 @@ func Summary(workload string, groups []Group) report.Document {
 			comparisons = append(comparisons, c)
 		}
 	}
-	d.Answers = furthest(had, comparisons)
+	d.Answers = firstAndLast(had, comparisons)
 	if len(comparisons) > 0 {
 		d.Tables = append(d.Tables, figureTables(comparisons)...)
 		d.Notes = notes(comparisons)
@@ -298,20 +298,23 @@ func VerdictOf(groups []Group) report.DocumentVerdict {
 	return whole.verdict()
 }
 
-// verdict is unsure at best while a run has no result.
+// verdict is bad only if a run is violated, and unsure at best while a run has no result.
 func (g Group) verdict() report.DocumentVerdict {
 	name := strings.TrimPrefix(g.Name+": ", ": ")
 	if len(g.Runs) == 0 {
 		return report.DocumentVerdict{Text: name + "no run has a result", Unsure: true}
 	}
 	var parts []string
-	for _, v := range []check.Verdict{check.Violated, check.Unknown, check.Allowed, check.Valid} {
-		if n := g.ended(v); n > 0 {
-			parts = append(parts, fmt.Sprintf("%s in %d of %s", strings.ToUpper(v.String()), n, counted(g)))
+	for _, ended := range []struct {
+		how string
+		n   int
+	}{{"VIOLATED", g.Violated()}, {"UNKNOWN", g.withoutVerdict()}, {"NOT JUDGED", g.notJudged()}, {"ALLOWED", g.ended(check.Allowed)}, {"VALID", g.Valid()}} {
+		if ended.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d of %s", ended.how, ended.n, counted(g)))
 		}
 	}
 	v := report.DocumentVerdict{Text: name + strings.Join(parts, ", "), Good: g.Valid() == len(g.Runs)}
-	v.Unsure = !v.Good && g.Violated()+g.ended(check.Unknown) == 0
+	v.Unsure = !v.Good && g.Violated() == 0
 	if n := g.Invalid(); n > 0 {
 		v.Text += fmt.Sprintf("; the measurement is INVALID in %d", n)
 		v.Good, v.Unsure, v.Unmeasured = false, v.Good || v.Unsure, v.Good

@@ -107,19 +107,21 @@ func (e effect) shown() int {
 	return 0
 }
 
+// change says by how much the first side is higher or lower. A bound turns round where it is lower: at
+// most a fifth of the other is at least 80 % lower.
 func (e effect) change() string {
-	prefix, v := "", e.middleLow
+	prefix, ifLower, v := "", "", e.middleLow
 	switch {
 	case math.IsInf(e.middleLow, 0) && math.IsInf(e.middleHigh, 0):
 		return "of an unknown size, since the runs' end cut it"
 	case math.IsInf(e.middleHigh, 0):
-		prefix = "at least "
+		prefix, ifLower = "at least ", "at most "
 	case math.IsInf(e.middleLow, 0):
-		prefix, v = "at most ", e.middleHigh
+		prefix, ifLower, v = "at most ", "at least ", e.middleHigh
 	}
 	word := " higher"
 	if v < e.none() {
-		word = " lower"
+		word, prefix = " lower", ifLower
 	}
 	switch {
 	case v == e.none():
@@ -134,7 +136,8 @@ func (e effect) change() string {
 
 func (e effect) interval() string {
 	write, unit := func(v float64) string { return percentText(v - 1) }, " %"
-	switch down := e.middleLow < e.none() && e.high <= e.none(); {
+	down := e.middleLow < e.none() && e.high <= e.none()
+	switch {
 	case e.differences:
 		write, unit = e.metric.format, ""
 	case e.middleLow >= 2 && !math.IsInf(e.middleLow, 0):
@@ -148,6 +151,8 @@ func (e effect) interval() string {
 		return "not known"
 	case math.IsInf(high, 0):
 		return "at least " + write(low) + unit
+	case math.IsInf(low, 0) && down && !e.differences: // written as how much lower
+		return "at least " + write(high) + unit
 	case math.IsInf(low, 0):
 		return "at most " + write(high) + unit
 	case !e.differences && high <= 1: // lower by the smaller share to the larger

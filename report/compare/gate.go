@@ -97,15 +97,15 @@ func (g Gate) judge(c *Comparison, gates int) (GateResult, error) {
 	result := GateResult{Gate: g.text, P: p, Missed: beyond && p < level}
 	switch {
 	case result.Missed:
-		result.Detail = fmt.Sprintf("missed: %s changed by %s (p=%s)", g.metric, row.changed(), probabilityText(p))
+		result.Detail = fmt.Sprintf("missed: %s changed %s (p=%s)", g.metric, row.changedBy(), probabilityText(p))
 	case beyond:
-		result.Detail = fmt.Sprintf("kept: %s changed by %s, and that it is beyond the limit may be chance (p=%s)", g.metric, row.changed(), probabilityText(p))
+		result.Detail = fmt.Sprintf("kept: %s changed %s, and that it is beyond the limit may be chance (p=%s)", g.metric, row.changedBy(), probabilityText(p))
 	default:
-		result.Detail = fmt.Sprintf("kept: %s changed by %s", g.metric, row.changed())
+		result.Detail = fmt.Sprintf("kept: %s changed %s", g.metric, row.changedBy())
 	}
 	if c.A.unbelieved() || c.B.unbelieved() {
 		result.Invalid, result.Missed = true, false
-		result.Detail = fmt.Sprintf("not answered, since it rests on invalid measurements: %s changed by %s", g.metric, changeText(row.Change))
+		result.Detail = fmt.Sprintf("not answered, since it rests on invalid measurements: %s changed %s", g.metric, row.changedBy())
 	}
 	return result, nil
 }

@@ -42,6 +42,17 @@ func TestGatesOnInvalidMeasurements(t *testing.T) {
 	}
 }
 
+// TestGateFromNothing: a change from 0 has no percentage, and says from what to what.
+func TestGateFromNothing(t *testing.T) {
+	gate, err := ParseGate("outage<+10%")
+	expect.NoError(t, err)
+	c, err := Compare(outages("a", false, 0, 0, 0, 0, 0), outages("b", false, 3, 4, 3, 5, 4), Options{Gates: []Gate{gate}})
+	expect.NoError(t, err)
+	if text := c.Gates[0].Detail; !strings.Contains(text, "outage changed from 0 ms to 4.00 s (p=") {
+		t.Error(text)
+	}
+}
+
 // TestSingleRunsHaveTheirIntervals: a run alone has no spread, and its own interval.
 func TestSingleRunsHaveTheirIntervals(t *testing.T) {
 	a, b := group("a", 1000), group("b", 800)

@@ -28,7 +28,8 @@ func (g Group) ends() string {
 		}
 	}
 	say(bad, "violated", g.Violated())
-	say("?", "no verdict", g.ended(check.Unknown))
+	say("?", "no verdict", g.withoutVerdict())
+	say("?", "not judged", g.notJudged())
 	say("!", "allowed", g.ended(check.Allowed))
 	say(good, "valid", g.Valid())
 	if g.Failed > 0 {

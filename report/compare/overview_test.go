@@ -93,6 +93,29 @@ func TestOverviewVerdicts(t *testing.T) {
 	}
 }
 
+// TestNoVerdictIsNoConviction: runs without a verdict, or of which nothing was to be judged, convict
+// nobody.
+func TestNoVerdictIsNoConviction(t *testing.T) {
+	g := configured([]string{"system=a"}, around(1000)...)
+	g.Runs[0].Result.Verdict = check.Unknown
+	if v := VerdictOf([]Group{g}); !v.Unsure || v.Good || v.Mark() != "?" || v.Text != "UNKNOWN in 1 of 5 runs, VALID in 4 of 5 runs" {
+		t.Errorf("%+v", v)
+	}
+	for i := range g.Runs {
+		g.Runs[i].Result.Verdict, g.Runs[i].Result.Unasked = check.Unknown, "no invariant was declared"
+	}
+	if v := VerdictOf([]Group{g}); !v.Unsure || v.Good || v.Text != "NOT JUDGED in 5 of 5 runs" {
+		t.Errorf("%+v", v)
+	}
+	if text := g.ends(); text != "? not judged in 5 of 5 runs" {
+		t.Error(text)
+	}
+	convicted(g.Runs[1].Result, "lost", true)
+	if v := VerdictOf([]Group{g}); v.Unsure || v.Good || !strings.HasPrefix(v.Text, "VIOLATED in 1 of 5 runs, NOT JUDGED in 4") {
+		t.Errorf("a broken promise: %+v", v)
+	}
+}
+
 // TestAllowedFindings: what the settings allow is neither good nor bad, and is said to be allowed.
 func TestAllowedFindings(t *testing.T) {
 	g := configured([]string{"system=a"}, around(1000)...)

@@ -120,6 +120,11 @@ func TestAnswersOfCutFigures(t *testing.T) {
 	a, b, short := outages("a", true, 22, 22.1, 22.2, 22.1, 22), outages("b", false, 25, 26, 25, 27, 25), outages("c", false, 3, 4, 3, 5, 4)
 	expect.Text(t, "cut before the other was as long", answered(t, []Group{a, b}, "a against b in outage", "").Sentence, "no difference from b that these runs could show (not known how large a one")
 	expect.Text(t, "longer whatever it was cut at", answered(t, []Group{a, short}, "a against c in outage", "").Sentence, "at least 5.5 times as high as with c (at least 4.4 times; p=0.008")
+	expect.Text(t, "shorter than what was cut", answered(t, []Group{a, short}, "c against a in outage", "").Sentence, "With c, outage is at least 82 % lower than with a (at least 77 %; p=0.008")
+	some, longer := outages("d", true, 4, 4), outages("e", false, 5, 5)
+	expect.Text(t, "cut before the other", answered(t, []Group{some, longer}, "d against e in outage", "").Sentence, "With d, outage is at most 20 % lower than with e in these runs (at least -20 %; 2 runs each)")
+	none := outages("f", false, 0, 0, 0, 0, 0)
+	expect.Text(t, "none where the other was cut", answered(t, []Group{a, none}, "f against a in outage", "").Sentence, "With f, outage is at least 22.1 s lower than with a (at most -22.0 s; p=0.008")
 }
 
 func TestPairingErrors(t *testing.T) {

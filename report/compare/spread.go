@@ -89,7 +89,23 @@ func (r Row) changeText() string {
 }
 
 // changed allows for runs that were cut.
-func (r Row) changed() string { return boundOf(r.A, r.B, changeText(r.Change)) }
+func (r Row) changed() string {
+	if math.IsInf(r.Change, 0) {
+		return changeText(r.Change)
+	}
+	return boundOf(r.A, r.B, changeText(r.Change))
+}
+
+// changedBy follows "changed" in a sentence.
+func (r Row) changedBy() string {
+	switch {
+	case r.A.AtLeast && r.B.AtLeast:
+		return "by what is not known, since the runs' end cut it"
+	case math.IsInf(r.Change, 0):
+		return "from " + r.A.written(r.metric) + " to " + r.B.written(r.metric)
+	}
+	return "by " + r.changed()
+}
 
 // boundOf writes text, a ratio or what follows from it, as a bound if one of the medians is one.
 func boundOf(to, of Spread, text string) string {

@@ -33,7 +33,13 @@ func (c *Comparison) sentence() string {
 	return text
 }
 
-func furthest(groups []Group, comparisons []*Comparison) []string {
+// firstAndLast compares a series' last configuration with its first, of those with a valid
+// measurement, and says of several which have the highest and the lowest figure. A pair chosen by its
+// result would need the distribution of the largest of all differences, not that of one (J. W. Tukey,
+// "The Problem of Multiple Comparisons", 1953). Divided among all pairs, five runs of each could show
+// nothing from five configurations on. So what is tested is fixed before the runs, by their order, and
+// the extremes are told without an interval.
+func firstAndLast(groups []Group, comparisons []*Comparison) (sentences []string) {
 	if len(comparisons) == 0 {
 		return nil
 	}
@@ -44,12 +50,22 @@ func furthest(groups []Group, comparisons []*Comparison) []string {
 		return nil
 	}
 	m := comparisons[0].Rows[at].metric
-	by := func(a, b Group) int { return cmp.Compare(a.spread(m).Median, b.spread(m).Median) }
-	low, high := slices.MinFunc(groups, by), slices.MaxFunc(groups, by)
-	if low.Name == high.Name {
-		return nil
+	believed := slices.DeleteFunc(slices.Clone(groups), func(g Group) bool { return g.doubted(m) })
+	if len(believed) < 2 {
+		believed = groups
 	}
-	return []string{(&Comparison{A: low, B: high, Rows: comparisons[0].Rows[at : at+1]}).sentence()}
+	first, last := believed[0], believed[len(believed)-1]
+	sentences = append(sentences, (&Comparison{A: first, B: last, Rows: comparisons[0].Rows[at : at+1]}).sentence())
+	if len(believed) == 2 || last.doubted(m) {
+		return sentences
+	}
+	by := func(a, b Group) int { return cmp.Compare(a.spread(m).Median, b.spread(m).Median) }
+	low, high := slices.MinFunc(believed, by), slices.MaxFunc(believed, by)
+	if by(low, high) == 0 {
+		return sentences
+	}
+	return append(sentences, fmt.Sprintf("Of the medians of %s, the highest is %s (%s), the lowest %s (%s).",
+		m.subject(), high.written(m, high.spread(m)), high.Name, low.written(m, low.spread(m)), low.Name))
 }
 
 // differing lists settings that differ between the groups, unless their names tell them.

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -40,6 +41,7 @@ type MetricTrend struct {
 	Values       []float64
 	Changes      []trend.ChangePoint
 	metric       metric
+	observed     []observation // Values, with what the runs' end cut
 }
 
 // FindTrend looks for the runs where a group's figures changed. It returns a *report.FileError
@@ -66,8 +68,9 @@ func FindTrend(g Group, o TrendOptions) (*Trend, error) {
 	search := trend.Defaults()
 	search.MinChange = o.MinChange
 	for _, m := range metricsOf([]Group{t.Group}) {
-		values := valuesOf(m, t.Group)
-		t.Metrics = append(t.Metrics, MetricTrend{m.name, m.unit, values, trend.Find(values, search), m})
+		all := observed(m, t.Group)
+		values := valuesIn(all)
+		t.Metrics = append(t.Metrics, MetricTrend{m.name, m.unit, values, trend.Find(values, search), m, all})
 	}
 	return t, nil
 }
@@ -79,20 +82,21 @@ func (t *Trend) Document(command string) report.Document {
 	figures := report.Table{Title: "Figures", Head: []string{"figure", "first", "last", "smallest", "largest", "changes"}}
 	numbers := map[int]bool{}
 	for _, m := range t.Metrics {
-		for _, c := range m.Changes {
+		for i, c := range m.Changes {
 			numbers[c.Index] = true
-			changes.Rows = append(changes.Rows, []string{fmt.Sprint(c.Index + 1), m.Metric, m.metric.format(c.Before), m.metric.format(c.After), changeText(c.Change()), probabilityText(c.P)})
-			d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Good: m.better(c), Text: fmt.Sprintf("run %d: %s changed by %s", c.Index+1, m.Metric, changeText(c.Change()))})
+			r := m.row(i)
+			changes.Rows = append(changes.Rows, []string{fmt.Sprint(c.Index + 1), m.Metric, t.Group.written(m.metric, r.A), t.Group.written(m.metric, r.B), r.changed(), probabilityText(c.P)})
+			unsure := t.Group.doubted(m.metric) || m.open(r)
+			d.Verdicts = append(d.Verdicts, report.DocumentVerdict{Good: m.better(c) && !unsure, Unsure: unsure, Text: fmt.Sprintf("run %d: %s changed %s", c.Index+1, m.Metric, r.changedBy())})
 		}
-		last := len(m.Values) - 1
-		figures.Rows = append(figures.Rows, []string{m.Metric, m.metric.format(m.Values[0]), m.metric.format(m.Values[last]),
-			m.metric.format(slices.Min(m.Values)), m.metric.format(slices.Max(m.Values)), fmt.Sprint(len(m.Changes))})
+		figures.Rows = append(figures.Rows, t.figures(m))
 		if len(m.Changes) > 0 || slices.Contains([]string{"throughput", "p99"}, m.Metric) {
 			d.Charts = append(d.Charts, m.chart())
 		}
 	}
 	if len(changes.Rows) == 0 {
-		d.Verdicts = []report.DocumentVerdict{{Text: "no figure changed", Good: true}}
+		doubted := t.Group.unbelieved()
+		d.Verdicts = []report.DocumentVerdict{{Text: "no figure changed", Good: !doubted, Unsure: doubted}}
 	} else {
 		d.Tables = append(d.Tables, changes)
 	}
@@ -118,6 +122,42 @@ func (t *Trend) notes(changed map[int]bool) []string {
 		lines = append(lines, check.Counted(int64(t.Invalid), "run", "runs")+" with an invalid measurement left out.")
 	}
 	return append(lines, against(t.Group)...)
+}
+
+// figures is a metric's first, last, smallest and largest value, and how often it changed. If the
+// run's end cut any value, the largest may be larger.
+func (t *Trend) figures(m MetricTrend) []string {
+	least := slices.MinFunc(m.observed, func(a, b observation) int { return cmp.Compare(a.value, b.value) })
+	most := observation{slices.Max(m.Values), slices.ContainsFunc(m.observed, func(o observation) bool { return o.cut })}
+	cells := []string{m.Metric}
+	for _, o := range []observation{m.observed[0], m.observed[len(m.observed)-1], least, most} {
+		cells = append(cells, t.Group.written(m.metric, Spread{Median: o.value, AtLeast: o.cut}))
+	}
+	return append(cells, fmt.Sprint(len(m.Changes)))
+}
+
+// row is a change as a comparison of the means before and after it.
+func (m MetricTrend) row(change int) Row {
+	from, to, c := 0, len(m.observed), m.Changes[change]
+	if change > 0 {
+		from = m.Changes[change-1].Index
+	}
+	if change+1 < len(m.Changes) {
+		to = m.Changes[change+1].Index
+	}
+	cut := func(all []observation) bool {
+		return slices.ContainsFunc(all, func(o observation) bool { return o.cut })
+	}
+	return Row{Metric: m.Metric, metric: m.metric, Change: c.Change(), P: c.P,
+		A: Spread{Median: c.Before, AtLeast: cut(m.observed[from:c.Index])}, B: Spread{Median: c.After, AtLeast: cut(m.observed[c.Index:to])}}
+}
+
+// open reports whether what the runs' end cut may have been so long that the change is none.
+func (m MetricTrend) open(r Row) bool {
+	if r.B.Median > r.A.Median {
+		return r.A.AtLeast
+	}
+	return r.B.AtLeast
 }
 
 func (m MetricTrend) better(c trend.ChangePoint) bool {
@@ -153,9 +193,11 @@ type jsonTrendRun struct {
 }
 
 type jsonTrendMetric struct {
-	Metric  string       `json:"metric"`
-	Unit    string       `json:"unit"`
-	Values  []float64    `json:"values"`
+	Metric string    `json:"metric"`
+	Unit   string    `json:"unit"`
+	Values []float64 `json:"values"`
+	// AtLeast says of each value whether the run's end cut it; absent if none was.
+	AtLeast []bool       `json:"at_least,omitempty"`
 	Changes []jsonChange `json:"changes"`
 }
 
@@ -183,7 +225,12 @@ func WriteTrends(w io.Writer, all []*Trend) error {
 			one.Runs = append(one.Runs, jsonTrendRun{r.Folder, r.Result.Started})
 		}
 		for _, m := range t.Metrics {
-			metric := jsonTrendMetric{m.Metric, m.Unit, m.Values, []jsonChange{}}
+			metric := jsonTrendMetric{Metric: m.Metric, Unit: m.Unit, Values: m.Values, Changes: []jsonChange{}}
+			if slices.ContainsFunc(m.observed, func(o observation) bool { return o.cut }) {
+				for _, o := range m.observed {
+					metric.AtLeast = append(metric.AtLeast, o.cut)
+				}
+			}
 			for _, c := range m.Changes {
 				change := jsonChange{Run: c.Index + 1, Folder: one.Runs[c.Index].Folder, Before: c.Before, After: c.After, P: c.P, Better: m.better(c)}
 				if share := c.Change(); !math.IsInf(share, 0) {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +102,67 @@ func TestTrendWithoutInvalidRuns(t *testing.T) {
 	}
 	if found, err := FindTrend(g, TrendOptions{}); err != nil || found.Invalid != 0 || len(found.Group.Runs) != 30 {
 		t.Errorf("all are invalid: %+v, %v", found, err)
+	}
+}
+
+// TestTrendOfWhatNobodyMayBelieve: where every measurement is invalid, no figure that needs it is said to
+// be better, worse or the same; a size is.
+func TestTrendOfWhatNobodyMayBelieve(t *testing.T) {
+	for name, from := range map[string]int{"a change": 17, "no change": 30} {
+		g := nights(30, from)
+		for i := range g.Runs {
+			g.Runs[i].Result.Measurement.Verdict = string(measure.Invalid)
+			if g.Runs[i].Result.Data.Bytes = 1_000_000 + int64(i%3); i >= from {
+				g.Runs[i].Result.Data.Bytes = 2_000_000 + int64(i%3)
+			}
+		}
+		found, err := FindTrend(g, TrendOptions{})
+		expect.NoError(t, err)
+		d := found.Document("")
+		for _, v := range d.Verdicts {
+			if size := strings.Contains(v.Text, ": size "); v.Good || v.Unsure == size {
+				t.Errorf("%s: %+v", name, v)
+			}
+		}
+		if at := slices.IndexFunc(d.Tables, func(t report.Table) bool { return t.Title == "Figures" }); len(d.Verdicts) == 0 || !d.Tables[at].Doubted(d.Tables[at].Rows[0][1]) {
+			t.Errorf("%s: %+v, %+v", name, d.Verdicts, d.Tables)
+		}
+	}
+}
+
+// TestTrendOfCutFigures: what the run's end cut is a bound, and a change that it may have made itself is
+// not sure. A change from 0 has no percentage.
+func TestTrendOfCutFigures(t *testing.T) {
+	trendOf := func(before, after float64, cutBefore, cutAfter bool) report.Document {
+		var short, long []float64
+		for i := range 10 {
+			short, long = append(short, before*(1+float64(i%3)/100)), append(long, after*(1+float64(i%3)/100))
+		}
+		g := outages("nightly", cutBefore, short...)
+		g.Runs = append(g.Runs, outages("", cutAfter, long...).Runs...)
+		for i := range g.Runs {
+			g.Runs[i].Folder, g.Runs[i].Result.Started = fmt.Sprint(i), time.Date(2026, 11, 1+i, 2, 0, 0, 0, time.UTC)
+		}
+		found, err := FindTrend(g, TrendOptions{})
+		expect.NoError(t, err)
+		return found.Document("")
+	}
+	for name, c := range map[string]struct {
+		d    report.Document
+		want report.DocumentVerdict
+		row  string
+	}{
+		"longer than what was cut": {trendOf(4, 12, false, true), report.DocumentVerdict{Text: "run 11: outage changed by at least +200.0 %"}, "outage, 4.00 s, at least 12.0 s, 4.00 s, at least 12.2 s, 1"},
+		"cut, then shorter":        {trendOf(12, 4, true, false), report.DocumentVerdict{Text: "run 11: outage changed by at most -66.7 %", Good: true}, "outage, at least 12.0 s, 4.00 s, 4.00 s, at least 12.2 s, 1"},
+		"shorter, and cut":         {trendOf(12, 4, false, true), report.DocumentVerdict{Text: "run 11: outage changed by at least -66.7 %", Unsure: true}, "outage, 12.0 s, at least 4.00 s, at least 4.00 s, at least 12.2 s, 1"},
+		"from none":                {trendOf(0, 12, false, false), report.DocumentVerdict{Text: "run 11: outage changed from 0 ms to 12.1 s"}, "outage, 0 ms, 12.0 s, 0 ms, 12.2 s, 1"},
+	} {
+		if !slices.Contains(c.d.Verdicts, c.want) {
+			t.Errorf("%s: %+v", name, c.d.Verdicts)
+		}
+		if rows := c.d.Tables[len(c.d.Tables)-1].Rows; !slices.ContainsFunc(rows, func(row []string) bool { return strings.Join(row, ", ") == c.row }) {
+			t.Errorf("%s: %q", name, rows)
+		}
 	}
 }
 
