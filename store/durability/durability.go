@@ -8,7 +8,6 @@ package durability
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -205,14 +204,17 @@ func within(window time.Duration) Class {
 // wal_writer_delay) and "Log-Shipping Standby Servers" (Synchronous Replication).
 func postgres(s settings) Guarantee {
 	const manual = `PostgreSQL manual, "Write Ahead Log" and "Asynchronous Commit"`
+	g := committed(s, manual)
+	if s.is("fsync", "off") || s.is("full_page_writes", "off") {
+		g = both(alone(ProcessCrash, Unbounded, s.source("fsync", "full_page_writes"), manual), g)
+	}
+	return g
+}
+
+// committed is postgres for a server whose log and pages survive any crash.
+func committed(s settings, manual string) Guarantee {
 	replicated := !s.is("synchronous_standby_names", "", "(none)", "unknown")
 	switch {
-	case s.is("fsync", "off"), s.is("full_page_writes", "off"):
-		g := alone(ProcessCrash, Unbounded, s.source("fsync", "full_page_writes"), manual)
-		if !replicated {
-			g.Failover = Unbounded
-		}
-		return g
 	case s.is("synchronous_commit", "off"):
 		const usual = 200 * time.Millisecond
 		window := 3 * s.duration("wal_writer_delay", time.Millisecond, usual)
@@ -234,80 +236,6 @@ func postgres(s settings) Guarantee {
 		g.Source, g.Manual = s.source("synchronous_commit", "synchronous_standby_names", "fsync", "full_page_writes"), manual+`, "Log-Shipping Standby Servers"`
 	}
 	return g
-}
-
-// mysql follows the manuals of MariaDB ("InnoDB System Variables",
-// innodb_flush_log_at_trx_commit; "Binary Log", sync_binlog; "Galera Cluster") and of MySQL (the
-// same names; "Group Replication").
-func mysql(product string, s settings) Guarantee {
-	const manual = `MariaDB documentation, "InnoDB System Variables"; MySQL manual, "InnoDB Startup Options and System Variables"`
-	const flushLog, rocksLog = "innodb_flush_log_at_trx_commit", "rocksdb_flush_log_at_trx_commit"
-	if s[flushLog] != "" && s[rocksLog] != "" { // tables of both
-		inno, rocks := maps.Clone(s), maps.Clone(s)
-		delete(inno, rocksLog)
-		delete(rocks, flushLog)
-		return weaker(mysql(product, inno), mysql(product, rocks))
-	}
-	name := flushLog
-	if s[rocksLog] != "" {
-		name = rocksLog
-	}
-	g := alone(SystemCrash, 0, s.source(name, "innodb_doublewrite", "log_bin", "sync_binlog"), manual)
-	window, timed := s.duration("innodb_flush_log_at_timeout", time.Second, time.Second), manual
-	if product == "MySQL" && name == flushLog { // for 0 and 2, flushing once a second "is not 100% guaranteed"
-		window, timed = Unbounded, manual+" (flushing once a second is not guaranteed)"
-	}
-	// From 11.0 MariaDB takes nosync and littlesync for fsync, and has this variable.
-	fromEleven := s["innodb_log_file_write_through"] != ""
-	switch {
-	case s.is("innodb_doublewrite", "OFF", "DETECT_ONLY"), s.is("log_bin", "ON") && !s.is("sync_binlog", "1", ""):
-		g = alone(ProcessCrash, Unbounded, g.Source, manual) // pages may be torn; what is not in the binary log is rolled back
-	case s.is("debug_no_sync", "ON") && fromEleven: // "you lose all crash-safety guarantees"
-		g = alone(ProcessCrash, Unbounded, s.source("debug_no_sync"), `MariaDB documentation, "InnoDB Flush Method"`)
-	case s.is("innodb_flush_method", "nosync", "littlesync") && !fromEleven: // neither is said to keep anything
-		g = alone(ProcessCrash, Unbounded, s.source("innodb_flush_method"), `MySQL manual, "InnoDB Startup Options and System Variables" (innodb_flush_method: "used for internal performance testing and is currently unsupported. Use at your own risk")`)
-	case s.is(name, "2"):
-		g = alone(within(window), window, s.source(name, "innodb_flush_log_at_timeout"), timed)
-	case s.is(name, "0"):
-		g = alone(None, window, s.source(name, "innodb_flush_log_at_timeout"), timed)
-	}
-	g.Failover = Unbounded                 // replication is asynchronous ("Replication Overview")
-	if s.count("wsrep_cluster_size") > 1 { // a commit returns once every node has the write set
-		return Guarantee{Class: Majority, AllNodes: g.AllNodes, AllKilled: g.Killed, Source: g.Source + ", " + s.source("wsrep_cluster_size"),
-			Manual: manual + `; MariaDB Galera Cluster documentation, "Certification-Based Replication"`}
-	}
-	// "For a transaction to commit, the majority of the group have to agree".
-	if s.count(store.SettingGroupSize) > 2 {
-		return Guarantee{Class: Majority, AllNodes: g.AllNodes, AllKilled: g.Killed, Source: g.Source + ", " + s.source(store.SettingGroupSize),
-			Manual: manual + `; MySQL manual, "Group Replication"`}
-	}
-	switch semisync := s.lossless(); {
-	case semisync != "":
-		g.Failover = 0
-		g.Source += ", " + semisync
-		g.Manual += `; MySQL manual, "Semisynchronous Replication" (rpl_semi_sync_source_wait_point: failover to the replica is lossless); MariaDB documentation, "Semisynchronous Replication"`
-	case s.count(store.SettingReplicas) > 0:
-		g.Source += ", " + s.source(store.SettingReplicas) + " for which commits do not wait"
-		g.Manual += `; MariaDB documentation, "Replication Overview"; MySQL manual, "Replication" (asynchronous by default)`
-	}
-	return g
-}
-
-// lossless returns the settings of semi-synchronous replication if a failover keeps acknowledged
-// work, otherwise "". Then a commit is neither seen nor acknowledged before a replica "has
-// received and logged" it. A server whose wait timed out goes on without; whoever judges the run
-// must know of that.
-func (s settings) lossless() string {
-	if s.count(store.SettingConfirming) == 0 {
-		return ""
-	}
-	for _, role := range []string{"source", "master"} { // MySQL's word, and MariaDB's
-		name := "rpl_semi_sync_" + role
-		if s.is(name+"_enabled", "ON") && s.is(name+"_wait_point", "AFTER_SYNC") {
-			return s.source(name+"_enabled", name+"_wait_point", name+"_timeout", store.SettingConfirming)
-		}
-	}
-	return ""
 }
 
 // mongodb follows the MongoDB manual, "Write Concern" (acknowledgement behaviour), "Journaling"

@@ -44,7 +44,10 @@ func TestClasses(t *testing.T) {
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"innodb_flush_method", "nosync"}, {"innodb_log_file_write_through", "OFF"}}, "system crash", 0, 0},
 		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"debug_no_sync", "ON"}, {"innodb_log_file_write_through", "OFF"}}, "process crash", Unbounded, Unbounded},
 		{"MySQL", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"members of the group", "2"}}, "system crash", 0, 0},
-		{"MariaDB", []Setting{{"rocksdb_flush_log_at_trx_commit", "2"}}, "system crash with loss of up to 1000 ms", time.Second, time.Second},
+		{"MariaDB", []Setting{{"rocksdb_flush_log_at_trx_commit", "1"}}, "system crash", 0, 0},
+		{"MariaDB", []Setting{{"rocksdb_flush_log_at_trx_commit", "2"}, {"innodb_flush_log_at_timeout", "1"}}, "none", Unbounded, Unbounded},
+		{"MariaDB", []Setting{{"rocksdb_flush_log_at_trx_commit", "0"}, {"innodb_flush_log_at_timeout", "1"}}, "none", Unbounded, Unbounded},
+		{"MariaDB", []Setting{{"innodb_flush_log_at_trx_commit", "1"}, {"rocksdb_flush_log_at_trx_commit", "2"}}, "none", Unbounded, Unbounded},
 		{"MongoDB", []Setting{{"write concern", "majority"}, {"majority waits for the journal", "true"}, {"data nodes", "3"}}, "majority", 0, 0},
 		{"MongoDB", []Setting{{"write concern", "majority"}, {"majority waits for the journal", "false"}, {"data nodes", "3"}}, "majority", 0, 100 * time.Millisecond},
 		{"MongoDB", []Setting{{"write concern", "majority"}, {"data nodes", "1"}}, "system crash", 0, 0},
@@ -158,6 +161,52 @@ func TestLed(t *testing.T) {
 	}
 	if g := Of("PostgreSQL", []Setting{{"synchronous_commit", "on"}, {"synchronous_standby_names", "*"}, {"led by", "Patroni"}}); g.Failover != 0 || g.Class != Majority || g.TakenOver(false) != 0 || g.TakenOver(true) != Unbounded {
 		t.Errorf("%+v", g)
+	}
+}
+
+// TestTwoSettings: where one setting lets a crash damage what is stored and another lets commits be
+// acknowledged early, both allow what they allow, and both are named.
+func TestTwoSettings(t *testing.T) {
+	const delay = 600 * time.Millisecond
+	off, local := Setting{"synchronous_commit", "off"}, Setting{"synchronous_commit", "local"}
+	standbys, confirmed := Setting{"synchronous_standby_names", "ANY 1 (n2, n3)"}, Setting{"synchronous_commit", "on"}
+	inMemory, galera, group := Setting{flushLog, "0"}, Setting{"wsrep_cluster_size", "3"}, Setting{"members of the group", "3"}
+	for _, test := range []struct {
+		product                     string
+		settings                    []Setting
+		class                       Class
+		killed, allKilled, failover time.Duration
+		names                       string
+	}{
+		{"PostgreSQL", []Setting{{"fsync", "off"}, off}, ProcessCrash, delay, 0, Unbounded, "fsync=off synchronous_commit=off"},
+		{"PostgreSQL", []Setting{{"full_page_writes", "off"}, off, {"wal_writer_delay", "1s"}}, ProcessCrash, 3 * time.Second, 0, Unbounded, "full_page_writes=off synchronous_commit=off wal_writer_delay=1s"},
+		{"PostgreSQL", []Setting{{"fsync", "off"}, off, standbys}, ProcessCrash, delay, 0, Unbounded, "fsync=off synchronous_commit=off"},
+		{"PostgreSQL", []Setting{{"fsync", "off"}, local, standbys}, ProcessCrash, 0, 0, Unbounded, "fsync=off synchronous_commit=local"},
+		{"PostgreSQL", []Setting{{"fsync", "off"}, confirmed, standbys}, ProcessCrash, 0, 0, 0, "fsync=off"},
+		{"PostgreSQL", []Setting{{"fsync", "off"}, confirmed}, ProcessCrash, 0, 0, Unbounded, "fsync=off"},
+		{"PostgreSQL", []Setting{{"fsync", "off"}, confirmed, standbys, {"led by", "Patroni"}, {"synchronous_mode", "on"}}, ProcessCrash, 0, 0, 0, "fsync=off"},
+		{"MariaDB", []Setting{inMemory, {"innodb_doublewrite", "OFF"}}, None, time.Second, 0, Unbounded, "innodb_flush_log_at_trx_commit=0 innodb_doublewrite=OFF"},
+		{"MariaDB", []Setting{inMemory, {"log_bin", "ON"}, {"sync_binlog", "0"}}, None, time.Second, 0, Unbounded, "innodb_flush_log_at_trx_commit=0 sync_binlog=0"},
+		{"MariaDB", []Setting{inMemory, {"innodb_flush_method", "nosync"}}, None, time.Second, 0, Unbounded, "innodb_flush_method=nosync innodb_flush_log_at_trx_commit=0"},
+		{"MariaDB", []Setting{inMemory, {"debug_no_sync", "ON"}, {"innodb_log_file_write_through", "OFF"}}, None, time.Second, 0, Unbounded, "debug_no_sync=ON innodb_flush_log_at_trx_commit=0"},
+		{"MySQL", []Setting{inMemory, {"innodb_doublewrite", "DETECT_ONLY"}}, None, Unbounded, 0, Unbounded, "innodb_flush_log_at_trx_commit=0"},
+		{"MySQL", []Setting{{flushLog, "2"}, {"innodb_doublewrite", "OFF"}}, ProcessCrash, 0, 0, Unbounded, "innodb_flush_log_at_trx_commit=2"},
+		{"MariaDB", []Setting{{rocksLog, "2"}, {"log_bin", "ON"}, {"sync_binlog", "0"}}, None, Unbounded, 0, Unbounded, "rocksdb_flush_log_at_trx_commit=2 sync_binlog=0"},
+		{"MariaDB", []Setting{inMemory, {"innodb_doublewrite", "OFF"}, galera}, Majority, 0, time.Second, 0, "innodb_flush_log_at_trx_commit=0 innodb_doublewrite=OFF wsrep_cluster_size=3"},
+		{"MySQL", []Setting{inMemory, {"log_bin", "ON"}, {"sync_binlog", "0"}, group}, Majority, 0, Unbounded, 0, "innodb_flush_log_at_trx_commit=0 sync_binlog=0"},
+	} {
+		g := Of(test.product, test.settings)
+		if g.Class != test.class || g.Killed != test.killed || g.AllKilled != test.allKilled || g.Failover != test.failover {
+			t.Errorf("%s %v: class %s, killed %v, all killed %v, failover %v; want %+v", test.product, test.settings, g.Class, g.Killed, g.AllKilled, g.Failover, test)
+		}
+		for name := range strings.FieldsSeq(test.names) {
+			if strings.Count(g.Source, name) != 1 || g.AllNodes != Unbounded {
+				t.Errorf("%s %v: a loss of power loses %v by %s; want %s once", test.product, test.settings, g.AllNodes, g.Source, name)
+			}
+		}
+		if said := Cite(g.Manual, test.product, ""); !Cited(said) {
+			t.Errorf("%s %v: %q lacks a page or a version", test.product, test.settings, said)
+		}
 	}
 }
 

@@ -32,7 +32,9 @@ func (s settings) led(g Guarantee) Guarantee {
 	g.Source = s.source(store.SettingLedBy, "synchronous_mode") + ", " + g.Source
 	if page := s.goesOn(by); page != "" && g.Failover == 0 {
 		// Only this node has what it acknowledges then, and no other node is promoted.
-		g.Class, g.Survives, g.Nodes, g.Manual = SystemCrash, 0, 0, g.Manual+page
+		if g.Manual += page; g.Class == Majority || g.Class == SomeNodes {
+			g.Class, g.Survives, g.Nodes = SystemCrash, 0, 0
+		}
 	}
 	switch by {
 	case "Patroni":

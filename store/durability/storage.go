@@ -102,6 +102,26 @@ func weaker(a, b Guarantee) Guarantee {
 	return a
 }
 
+// both combines the guarantees of two settings of one server, and names each that weakens it.
+func both(crash, commit Guarantee) Guarantee {
+	g := weaker(crash, commit)
+	g.Source, g.Manual = crash.Source, crash.Manual
+	if commit.OneNode == 0 && commit.AllNodes == 0 && commit.Killed == 0 && commit.Failover == 0 {
+		return g
+	}
+	for _, part := range strings.Split(commit.Source, ", ") {
+		if !slices.Contains(strings.Split(g.Source, ", "), part) {
+			g.Source += ", " + part
+		}
+	}
+	if strings.HasPrefix(commit.Manual, g.Manual) {
+		g.Manual = commit.Manual
+	} else {
+		g.Manual += "; " + commit.Manual
+	}
+	return g
+}
+
 func longer(a, b time.Duration) time.Duration {
 	if a < 0 || b < 0 {
 		return Unbounded

@@ -132,6 +132,8 @@ func TestRules(t *testing.T) {
 		{"logged, killed", postgres(killed, one, "synchronous_commit", "on"), Durability, yes},
 		{"asynchronous, killed, it is not known when", postgres(killed, one, "synchronous_commit", "off"), Durability, may},
 		{"asynchronous, killed, beyond the window", timed(postgres(killed, one, "synchronous_commit", "off")), Durability, yes},
+		{"asynchronous and fsync=off, killed", postgres(killed, one, "fsync", "off", "synchronous_commit", "off"), Durability, may},
+		{"fsync=off, killed", postgres(killed, one, "fsync", "off", "synchronous_commit", "on"), Durability, yes},
 		{"asynchronous, no crash", postgres(Events{}, one, "synchronous_commit", "off"), Durability, yes},
 
 		{"any standby confirms, lost by repmgr's failover", led("repmgr", failedOver), Durability, may},
@@ -161,6 +163,9 @@ func TestRules(t *testing.T) {
 		{"a group in memory, one node killed", replicated(killed, "members of the group", "3", "innodb_flush_log_at_trx_commit", "0"), Durability, yes},
 		{"a group in memory, most of it killed", replicated(Events{Killed: true, MostKilled: true}, "members of the group", "3", "innodb_flush_log_at_trx_commit", "0"), Durability, may},
 		{"a group, an old read of a member cut off", replicated(divided, "members of the group", "3", "group_replication_consistency", "EVENTUAL"), Recency, no},
+		{"a group, an old read of its new primary", replicated(Events{Killed: true, Failover: true}, "members of the group", "3", "group_replication_consistency", "EVENTUAL"), Recency, no},
+		{"a group whose new primary applies all first", replicated(Events{Killed: true, Failover: true}, "members of the group", "3", "group_replication_consistency", "BEFORE_ON_PRIMARY_FAILOVER"), Recency, yes},
+		{"a group, an old read where nobody took over", replicated(killed, "members of the group", "3", "group_replication_consistency", "EVENTUAL"), Recency, yes},
 		{"a group that waits before it reads", replicated(divided, "members of the group", "3", "group_replication_consistency", "BEFORE"), Recency, yes},
 
 		{"TiDB, reads of five seconds ago", Circumstances{Product: "TiDB", Nodes: 1, Settings: settings("tidb_read_staleness", "-5")}, Recency, no},

@@ -105,6 +105,7 @@ func sqlRules() []rule {
 	const galera = `MariaDB Galera Cluster documentation, "Known Limitations" (Stale Reads) and "Galera Cluster System Variables" (wsrep_sync_wait: a node may answer before it has applied what others have committed)`
 	const semisync = `MySQL manual, "Semisynchronous Replication"; MariaDB documentation, "Semisynchronous Replication" (if the timeout occurs without any replica having acknowledged the transaction, the source reverts to asynchronous replication)`
 	const consistency = `MySQL manual, "Transaction Consistency Guarantees" (a member that was cut off or has not applied its backlog may answer with what is old)`
+	const backlog = `MySQL manual, "Understanding Transaction Consistency Guarantees" (a new primary may take reads while it still applies what came from the old one, so that they may be old)`
 	const waiting = `PostgreSQL manual, "Log-Shipping Standby Servers", "Planning for High Availability" (where the primary restarts while commits wait for a standby, they are committed there, and may be missing on the standby; what is promised is that no client gets an acknowledgement)`
 	const cancelled = `Patroni documentation, "Replication modes", "Synchronous mode" (a commit that is cancelled while it waits becomes visible, and may be lost when a standby is promoted)`
 	const afterCommit = `MySQL manual, "Semisynchronous Replication"; MariaDB documentation, "Semisynchronous Replication" (after_commit: others see a transaction before a replica has it, and may lose what they saw at a failover)`
@@ -124,6 +125,8 @@ func sqlRules() []rule {
 			"rpl_semi_sync_master_timeout={rpl_semi_sync_master_timeout} ms, after which commits wait for no replica, and nodes that were cut off", semisync},
 		{mysql, []Property{Recency}, []condition{is("members of the group"), isNot("group_replication_consistency", "before", "before_and_after")}, severalNodes | divided, false,
 			"group_replication_consistency={group_replication_consistency}", consistency},
+		{mysql, []Property{Recency}, []condition{is("members of the group"), is("group_replication_consistency", "eventual")}, severalNodes | failover, false,
+			"group_replication_consistency={group_replication_consistency}", backlog},
 		{mysql, []Property{Recency}, []condition{is("wsrep_cluster_size"), is("wsrep_sync_wait", "0", "2", "4", "6", "8", "10", "12", "14"), isNot("audits", "wsrep_sync_wait=1")},
 			severalNodes, false, "wsrep_sync_wait={wsrep_sync_wait}", galera},
 		// A standby that confirms commits may be out of reach, or without repmgrd.
