@@ -48,12 +48,9 @@ func actionsAt(p *wire.Place, late []time.Duration) (all []wire.Action) {
 	case p.Kind == wire.Rollback:
 		return nil
 	case p.Commits:
-		all = []wire.Action{wire.AnswerLost, wire.Reset, wire.GiveSerialization, wire.AnswerSilent, wire.Shutdown, wire.Cut}
+		all = []wire.Action{wire.AnswerLost, wire.Reset, wire.GiveSerialization, wire.AnswerSilent, wire.Shutdown, wire.Cut, wire.Standby}
 		if p.Decides() { // what was prepared fails by no conflict any more
 			all = slices.DeleteFunc(all, func(a wire.Action) bool { return a == wire.GiveSerialization })
-		}
-		if p.Kind != wire.Commit {
-			all = append(all, wire.Standby)
 		}
 		for _, d := range late {
 			all = append(all, lateBy(d))

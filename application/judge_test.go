@@ -95,7 +95,7 @@ func TestTwice(t *testing.T) {
 // TestAFaultyProxyConvictsNobody: a failure of assay's own is unknown, whatever else was seen.
 func TestAFaultyProxyConvictsNobody(t *testing.T) {
 	r := &run{moment: moment{event: "answer-lost@abcd0123:1"}, recorder: wire.NewRecorder(), problem: errors.New("no space left"), after: map[string]string{"total": "total: wanted 1, got 2"}}
-	r.hung = true
+	r.hung, r.silent = true, time.Second
 	b := learn(&run{recorder: wire.NewRecorder()})
 	if got := b.judge(r, true); got.Verdict != check.Unknown || got.Happens != NotKnown {
 		t.Errorf("it is %v, %s", got.Verdict, got.Happens)
@@ -157,6 +157,9 @@ func TestEachPlaceIsMet(t *testing.T) {
 	}
 	if len(met) != len(places) || all[0].Action != wire.AnswerLost || all[0].Place != "bbbb0000" {
 		t.Errorf("the first are %v", all[:len(places)])
+	}
+	if !slices.ContainsFunc(all, func(f *wire.Fault) bool { return f.Action == wire.Standby && f.Place == "bbbb0000" }) {
+		t.Error("an application that sends no BEGIN meets no failover")
 	}
 	for _, f := range choose([]*wire.Place{{Name: "dddd0000", Times: 5, Within: true, Parted: true}, {Name: "eeee0000", Times: 5, Kind: wire.Begin, Parted: true}, {Name: "ffff0000", Times: 5, Commits: true, Parted: true}}, 7, late, every) {
 		if f.Action.Replaces() {

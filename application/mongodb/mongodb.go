@@ -265,7 +265,7 @@ func (*Server) Error(code wire.Code, _ bool, r *wire.Request) []byte {
 		wire.Serialization: {251, "NoSuchTransaction", "Transaction has been aborted."},
 		wire.NotPrimary:    {10107, "NotWritablePrimary", "not primary"},
 	}[code]
-	if !is || r == nil {
+	if !is || r == nil || code == wire.NotPrimary && !changes(r) {
 		return nil
 	}
 	commits := slices.ContainsFunc(r.Statements, func(s *wire.Statement) bool { return s.Kind != wire.Other })
@@ -281,6 +281,11 @@ func (*Server) Error(code wire.Code, _ bool, r *wire.Request) []byte {
 		b.AppendArray("errorLabels", bsoncore.NewArrayBuilder().AppendString(label).Build())
 	}
 	return message(r.ID, b.Build())
+}
+
+// changes reports whether only a primary does what is asked.
+func changes(r *wire.Request) bool {
+	return r.Session != "" || slices.ContainsFunc(r.Statements, func(s *wire.Statement) bool { return writes(s.Shape) })
 }
 
 // The labels of errors.

@@ -68,12 +68,15 @@ func (*Server) Error(code wire.Code, _ bool, _ *wire.Request) []byte {
 		number      uint16
 		state, text string
 	}
-	of := map[wire.Code]known{
+	of, is := map[wire.Code]known{
 		wire.ShuttingDown:       {1053, "#08S01", "Server shutdown in progress"},
 		wire.Deadlock:           {1213, "#40001", "Deadlock found when trying to get lock; try restarting transaction"},
 		wire.Serialization:      {1213, "#40001", "Deadlock found when trying to get lock; try restarting transaction"},
 		wire.TooManyConnections: {1040, "", "Too many connections"},
 	}[code]
+	if !is {
+		return nil
+	}
 	content := append(binary.LittleEndian.AppendUint16([]byte{errorPacket}, of.number), of.state+of.text...)
 	sequence := byte(1)
 	if code == wire.TooManyConnections {

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -187,12 +188,15 @@ func notSpoken(head []byte) error {
 
 // Error implements wire.Protocol, with the words of PostgreSQL 15.
 func (*Server) Error(code wire.Code, fatal bool, _ *wire.Request) []byte {
-	known := map[wire.Code]pgproto3.ErrorResponse{
+	known, is := map[wire.Code]pgproto3.ErrorResponse{
 		wire.ShuttingDown:       {Code: "57P01", Message: "terminating connection due to administrator command"},
 		wire.Deadlock:           {Code: "40P01", Message: "deadlock detected"},
 		wire.Serialization:      {Code: "40001", Message: "could not serialize access due to read/write dependencies among transactions"},
 		wire.TooManyConnections: {Code: "53300", Message: "sorry, too many clients already"},
 	}[code]
+	if !is {
+		return nil
+	}
 	known.Severity = map[bool]string{true: "FATAL", false: "ERROR"}[fatal]
 	known.SeverityUnlocalized = known.Severity
 	out, _ := known.Encode(nil) // it fails at texts of gigabytes
@@ -208,7 +212,15 @@ func (*Server) Words() wire.Words {
 		return "DO $assay$ BEGIN RAISE EXCEPTION 'given by assay in the place of a statement' USING ERRCODE = '" + state + "'; END $assay$"
 	}
 	return wire.Words{Raise: map[wire.Code]string{wire.Deadlock: raise("40P01"), wire.Serialization: raise("40001")},
-		ReadOnly: "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY", Rollback: "ROLLBACK"}
+		Restrict: restricted, Rollback: "ROLLBACK"}
+}
+
+// restricted is a startup message by which transactions only read, as a standby's do: the server tells clients
+// that look for a primary, and no RESET takes it back (manual 18, "Client Connection Defaults").
+func restricted(startup []byte) []byte {
+	out := append(slices.Clone(startup[:len(startup)-1]), "default_transaction_read_only\x00on\x00\x00"...)
+	binary.BigEndian.PutUint32(out, uint32(len(out)))
+	return out
 }
 
 // Possible implements wire.Protocol.

@@ -15,45 +15,70 @@ func (f *Fault) before() bool {
 
 // Replaces reports whether something else is sent in the request's place.
 func (a Action) Replaces() bool {
-	return a == GiveDeadlock || a == GiveSerialization || a == Standby
+	return a == GiveDeadlock || a == GiveSerialization
 }
 
 // act does something in place of passing a request on. It reports whether the connection goes
 // on.
 func (l *link) act(ctx context.Context, r *Request) bool {
 	eventloop.Leave(ctx)
-	readOnly := l.proxy.protocol.Words().ReadOnly
-	if !r.fault.Action.Replaces() || r.fault.Action == Standby && readOnly == "" { // it does not reach the server
+	if r.fault == nil { // what a standby does is asked for first
+		return l.ask(ctx, l.talk.Ask(l.proxy.protocol.Words().ReadOnly, r)) && l.forward(ctx, r)
+	}
+	if !r.fault.Action.Replaces() { // it does not reach the server
 		l.mu.Lock()
 		if r.Open = r.parted; !r.parted { // else it is in the queue
 			l.add(r, true)
 		}
 		l.mu.Unlock()
 	}
-	switch r.fault.Action {
-	case Cut:
+	switch action := r.fault.Action; {
+	case r.fault.fails():
+		l.failOver(ctx, r)
+	case action == Cut:
 		l.proxy.cut(func(other *link) bool { return other != l })
 		l.reset()
-	case Silent:
+	case action == Silent:
 		l.hush()
 		l.server.Close()
 		_, _ = io.Copy(io.Discard, l.app) // until the application gives it up
 		l.reset()
-	case Shutdown:
+	case action == Shutdown:
 		l.farewell(ctx, ShuttingDown, r)
-	case GiveDeadlock:
+	case action == GiveDeadlock:
 		return l.give(ctx, r, Deadlock)
-	case GiveSerialization:
+	case action == GiveSerialization:
 		return l.give(ctx, r, Serialization)
-	case Standby:
-		if readOnly != "" {
-			return l.ask(ctx, l.talk.Ask(readOnly, r)) && l.forward(ctx, r)
-		}
-		l.farewell(ctx, NotPrimary, r)
 	default:
 		l.reset()
 	}
 	return false
+}
+
+// failOver ends connections as a server does that stops being the primary: one that goes on says so to each
+// write, and another takes all of its connections with it.
+func (l *link) failOver(ctx context.Context, r *Request) {
+	if l.proxy.protocol.Error(NotPrimary, true, r) != nil {
+		l.farewell(ctx, NotPrimary, r)
+		return
+	}
+	l.proxy.cut(func(other *link) bool { return other != l })
+	l.farewell(ctx, ShuttingDown, r)
+}
+
+// refuses reports whether the server has just stopped being the primary, and says so to r. l.mu is held.
+func (l *link) refuses(r *Request) bool {
+	return l.fault.fails() && l.recorder.failedOver() && l.proxy.protocol.Error(NotPrimary, true, r) != nil
+}
+
+// restricts reports whether a connection to a standby is to be told before r that it only reads, which
+// holds until the application resets its session. l.mu is held.
+func (l *link) restricts(r *Request) bool {
+	if !l.standby || l.restricted || l.tx != nil || len(l.queue) > 0 {
+		return false
+	}
+	l.restricted = l.proxy.protocol.Words().ReadOnly != ""
+	return l.restricted
 }
 
 // farewell answers by an error, and ends the connection, and those that watch the server.

@@ -31,7 +31,8 @@ const (
 	// GiveDeadlock and GiveSerialization give the server's error in the statement's place.
 	GiveDeadlock      Action = "deadlock"
 	GiveSerialization Action = "serialization"
-	// Standby has the connection refuse writes from here on, as after a failover.
+	// Standby is a failover: connections end, and for a time new ones lead to a server that takes no
+	// writes. read-only-30s says for how long, in place of standbyTime.
 	Standby Action = "read-only"
 	// Late delays the answer: late-10s.
 	Late = "late-"
@@ -58,18 +59,36 @@ type Fault struct {
 // String is the fault as --event takes it.
 func (f *Fault) String() string { return fmt.Sprintf("%s@%s:%d", f.Action, f.Place, f.Time) }
 
+// standbyTime is how long an address leads to a standby: a manager of PostgreSQL or MySQL moves it, or
+// promotes what is there, within seconds.
+const standbyTime = 5 * time.Second
+
 // Delay is how late the answer comes by it; 0 where it delays none, or f is nil.
-func (f *Fault) Delay() time.Duration {
+func (f *Fault) Delay() time.Duration { return f.time(Late) }
+
+// Lasts is for how long it keeps an application from its work: Delay, or how long no writes are taken.
+func (f *Fault) Lasts() time.Duration {
+	if f != nil && f.Action == Standby {
+		return standbyTime
+	}
+	return max(f.Delay(), f.time(string(Standby)+"-"))
+}
+
+// time is what stands behind a prefix of the action; 0 without.
+func (f *Fault) time(prefix string) time.Duration {
 	if f == nil {
 		return 0
 	}
-	text, late := strings.CutPrefix(string(f.Action), Late)
-	if !late {
+	text, is := strings.CutPrefix(string(f.Action), prefix)
+	if !is {
 		return 0
 	}
 	d, _ := time.ParseDuration(text)
 	return d
 }
+
+// fails reports whether it is a failover.
+func (f *Fault) fails() bool { return f.Lasts() > f.Delay() }
 
 // PlaceError means that an action cannot be done at a place.
 type PlaceError struct {
@@ -93,7 +112,7 @@ func (e *PlaceError) Error() string {
 // possible is a *PlaceError of an action that no server can do at the place.
 func (f *Fault) possible() error {
 	others := ActionsAt(f.Place)
-	if slices.Contains(others, f.Action) || f.Place != PlaceConnect && f.Delay() > 0 {
+	if slices.Contains(others, f.Action) || f.Place != PlaceConnect && f.Lasts() > 0 {
 		return nil
 	}
 	return &PlaceError{f.Action, f.Place, others}
@@ -109,14 +128,14 @@ func ParseFault(text string) (*Fault, error) {
 			found = false
 		}
 	}
-	known := slices.Contains(Actions(), f.Action) || f.Delay() > 0
+	known := slices.Contains(Actions(), f.Action) || f.Lasts() > 0
 	if !found || !known {
 		return nil, fmt.Errorf("%q is no event; want ACTION@PLACE:NUMBER as the table of a run has it", text)
 	}
 	return f, f.possible()
 }
 
-// ActionsAt are those that can be done at a place, but for the delays of answers. When a connection is
+// ActionsAt are those that can be done at a place, but for those with a time. When a connection is
 // opened, nothing is asked that could be answered.
 func ActionsAt(place string) []Action {
 	if place == PlaceConnect {
@@ -125,7 +144,7 @@ func ActionsAt(place string) []Action {
 	return slices.DeleteFunc(Actions(), func(a Action) bool { return a == TooMany })
 }
 
-// Actions are all of them but the delays.
+// Actions are all of them but those with a time.
 func Actions() []Action {
 	return []Action{TooMany, Reset, Cut, AnswerLost, Silent, AnswerSilent, Shutdown, GiveDeadlock, GiveSerialization, Standby}
 }

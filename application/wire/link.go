@@ -23,6 +23,7 @@ type link struct {
 	talk     Talk
 	begins   bool // Words.BeginCommits
 	settings map[string]string
+	standby  bool // it leads to a server that takes no writes
 
 	mu    sync.Mutex
 	fault *Fault
@@ -35,6 +36,7 @@ type link struct {
 	// silent is true once nothing is to pass any more, and dead once the application's side was
 	// reset.
 	silent, dead bool
+	restricted   bool // the server was told that a standby only reads
 	// gone is closed when the application's side has ended.
 	gone    chan struct{}
 	writing sync.Mutex // of what goes to the application
@@ -345,9 +347,7 @@ func (l *link) watches() bool {
 
 // tell shows answers. What did not reach the application was not told.
 func (l *link) tell(ctx context.Context, b []byte) {
-	if !l.show(ctx, b) {
-		l.recorder.untold(l.told)
-	}
+	l.recorder.settle(l.told, l.show(ctx, b))
 	l.told = l.told[:0]
 }
 

@@ -66,7 +66,6 @@ func (l *link) conclude(r *Request, told bool) {
 			s.Writes = false
 		}
 	}
-	l.told = append(l.told, l.tx)
 	l.end(r, told)
 }
 

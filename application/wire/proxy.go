@@ -38,11 +38,17 @@ const dialTime = 30 * time.Second
 
 // Listen opens a Proxy at a TCP address.
 func Listen(address string, protocol Protocol) (*Proxy, error) {
+	return ListenFor(address, protocol, nil)
+}
+
+// ListenFor is Listen with a first recording whose transactions sink takes, unless it is nil.
+func ListenFor(address string, protocol Protocol, sink Sink) (*Proxy, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for the application: %w", err)
 	}
 	p := &Proxy{protocol: protocol, listener: listener, recorder: NewRecorder(), links: map[*link]struct{}{}}
+	p.recorder.sink = sink
 	if p.config, p.authority, err = certify(listener.Addr()); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
@@ -84,13 +90,16 @@ func (p *Proxy) tolerates(err error) bool {
 	return is && p.away
 }
 
-// Arm sets what is done next, in the recording that goes on; nil for nothing.
+// Arm sets what is done next, in the recording that goes on; nil for nothing. What a failover has left ends.
 func (p *Proxy) Arm(fault *Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fault = fault
+	p.recorder.failOver(0)
 	for l := range p.links {
-		l.arm(fault)
+		if l.arm(fault); l.standby {
+			l.reset()
+		}
 	}
 }
 
@@ -140,6 +149,7 @@ func (p *Proxy) Close() error {
 	err := p.listener.Close()
 	p.cut(every)
 	p.running.Wait()
+	p.Recorder().leave()
 	p.loops.Release()
 	return err
 }
@@ -181,6 +191,7 @@ func (p *Proxy) serve(conn net.Conn) {
 	l := &link{proxy: p, app: app, gone: make(chan struct{})}
 	p.mu.Lock()
 	l.recorder, l.fault = p.recorder, p.fault
+	l.standby = l.recorder.failedOver()
 	p.links[l] = struct{}{}
 	p.mu.Unlock()
 	defer func() {
@@ -204,6 +215,9 @@ func (p *Proxy) serve(conn net.Conn) {
 	l.recorder.came(PlaceConnect, Other, false, false, func() []string { return nil })
 	if f := l.faulty(); f.meets(PlaceConnect, Other, func() string { return PlaceConnect }, l.recorder.Now(), l.number) && l.refuse(f) {
 		return
+	}
+	if restrict := p.protocol.Words().Restrict; l.standby && restrict != nil {
+		first = restrict(first)
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, dialTime)
 	server, err := p.protocol.Dial(ctx)

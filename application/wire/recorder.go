@@ -2,6 +2,7 @@ package wire
 
 import (
 	"hash/maphash"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -116,7 +117,9 @@ type Recorder struct {
 	answers  atomic.Bool  // whether the rows of answers are kept
 	seed     maphash.Seed // of what is shown in the place of passwords
 	excuses  atomic.Int64 // how many reasons there are for a silence that is not the application's
+	standby  atomic.Int64 // until when, since start, new connections lead to a server that takes no writes
 
+	sink         Sink
 	mu           sync.Mutex
 	transactions []*Transaction
 	left         int // transactions beyond maxKept
@@ -126,6 +129,13 @@ type Recorder struct {
 	problem      error
 	parked       map[string]*Transaction // by their sessions
 	once         map[string]bool         // what the server has done that it does once only
+}
+
+// Sink takes transactions in place of a recorder's memory. Many goroutines call it. Ended has one that may
+// still be changed. Settled has it, for good, once it is known whether the application was told of its end.
+type Sink interface {
+	Ended(*Transaction)
+	Settled(*Transaction)
 }
 
 // NewRecorder begins a recording.
@@ -156,12 +166,19 @@ func (r *Recorder) Count() {
 
 // Silence is how long nothing has passed that was not excused, and Longest how long that ever was.
 func (r *Recorder) Silence() time.Duration {
-	if r.excuses.Load() > 0 {
+	if r.Excused() {
 		return 0
 	}
 	return r.Now() - time.Duration(r.activity.Load())
 }
 func (r *Recorder) Longest() time.Duration { return time.Duration(r.longest.Load()) }
+
+// Excused reports whether there is an Excuse.
+func (r *Recorder) Excused() bool { return r.excuses.Load() > 0 }
+
+// failOver has connections lead to a standby for some time.
+func (r *Recorder) failOver(lasts time.Duration) { r.standby.Store(int64(r.Now() + lasts)) }
+func (r *Recorder) failedOver() bool             { return int64(r.Now()) < r.standby.Load() }
 
 // Connections is how many were opened.
 func (r *Recorder) Connections() int {
@@ -249,14 +266,15 @@ func (r *Recorder) adopt(session string, connection int) *Transaction {
 // leave ends what is left of open transactions once all connections have ended.
 func (r *Recorder) leave() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, t := range r.parked {
+	left := slices.Collect(maps.Values(r.parked))
+	clear(r.parked)
+	r.mu.Unlock()
+	for _, t := range left {
 		if t.Ended = r.Now(); t.Outcome == "" {
 			t.Outcome = t.left()
 		}
-		r.keep(t)
+		r.ended(t)
 	}
-	clear(r.parked)
 }
 
 // again reports whether the server has done it before.
@@ -270,16 +288,26 @@ func (r *Recorder) again(what string) bool {
 	return before
 }
 
-// ended keeps a transaction.
+// ended keeps a transaction, or hands it over. One whose end is about to be told is to be settled.
 func (r *Recorder) ended(t *Transaction) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keep(t)
+	if r.keep(t); r.sink == nil {
+		return
+	}
+	if r.sink.Ended(t); !t.Told {
+		r.sink.Settled(t)
+	}
 }
 
-// untold enters that the answers to these ends did not reach the application.
-func (r *Recorder) untold(all []*Transaction) {
-	if len(all) == 0 {
+// settle enters whether the answers to these ends reached the application.
+func (r *Recorder) settle(all []*Transaction, told bool) {
+	if r.sink != nil {
+		for _, t := range all {
+			t.Told = told
+			r.sink.Settled(t)
+		}
+		return
+	}
+	if len(all) == 0 || told {
 		return
 	}
 	r.mu.Lock()
@@ -295,14 +323,18 @@ func (r *Recorder) untold(all []*Transaction) {
 }
 
 func (r *Recorder) keep(t *Transaction) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if t.Changed() {
 		if p := r.places[t.Place]; p != nil {
 			p.Commits = true
 		}
 	}
-	if len(r.transactions) == maxKept {
+	switch {
+	case r.sink != nil:
+	case len(r.transactions) == maxKept:
 		r.left++
-		return
+	default:
+		r.transactions = append(r.transactions, t)
 	}
-	r.transactions = append(r.transactions, t)
 }

@@ -74,7 +74,7 @@ func TestWhatIsReadDoesNotChange(t *testing.T) {
 	r.came("abcd0123", Other, false, false, shapes)
 	r.ended(done)
 	all, _ := r.Transactions()
-	r.untold([]*Transaction{done})
+	r.settle([]*Transaction{done}, false)
 	if places[0].Times != 1 || places[0].Commits || !all[0].Told {
 		t.Errorf("what was read is now %+v, %+v", places[0], all[0])
 	}

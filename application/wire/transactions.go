@@ -23,6 +23,7 @@ func (l *link) requested(r *Request) bool {
 		l.tx.Idle += now - l.tx.answered
 	}
 	if len(r.Statements) == 0 || r.Open {
+		l.restricted = false // it may reset the session
 		l.enqueue(r)
 		return false
 	}
@@ -35,12 +36,19 @@ func (l *link) requested(r *Request) bool {
 	}
 	within := l.tx != nil || len(l.queue) > 0 && l.queue[0] != r // which waits itself where it came in parts
 	l.recorder.came(r.place, kind, within, r.parted, func() []string { return shapes })
-	if !(r.parted && l.fault != nil && l.fault.Action.Replaces()) && l.fault.meets(r.place, kind, func() string { return strings.Join(shapes, "\n") }, now, l.number) {
+	met := !(r.parted && l.fault != nil && l.fault.Action.Replaces()) && l.fault.meets(r.place, kind, func() string { return strings.Join(shapes, "\n") }, now, l.number)
+	if met && l.fault.fails() {
+		l.recorder.failOver(l.fault.Lasts())
+	}
+	if met || l.refuses(r) {
 		r.fault = l.fault
 		if !r.fault.before() { // and the answer is what it is about
 			l.enqueue(r)
 			return false
 		}
+		return true
+	}
+	if l.restricts(r) {
 		return true
 	}
 	l.enqueue(r)
@@ -100,7 +108,6 @@ func (l *link) enter(r *Request, alone, told bool) {
 			place = r.place // where it was committed
 		}
 		l.tx.Outcome = cmp.Or(first.Before, Committed)
-		l.told = append(l.told, l.tx)
 		l.end(&Request{place: place}, told)
 	}
 	l.add(r, alone)
@@ -171,7 +178,9 @@ func (l *link) end(r *Request, told bool) {
 		return
 	}
 	l.tx.Ended, l.tx.Told = l.recorder.Now(), told
-	l.recorder.ended(l.tx)
+	if l.recorder.ended(l.tx); told {
+		l.told = append(l.told, l.tx)
+	}
 	l.tx = nil
 }
 

@@ -24,7 +24,7 @@ type Protocol interface {
 	Greet(ctx context.Context, app *App) (first []byte, talk Talk, err error)
 	// Error is an error of the server's as the application is to read it in answer to r, which is nil
 	// where it has only connected. Of a fatal one the connection ends, and after another the
-	// transaction has ended, too.
+	// transaction has ended, too. It is nil where a server of this kind does not answer r by that.
 	Error(code Code, fatal bool, r *Request) []byte
 	// Possible reports whether a server of this kind can do that at a place.
 	Possible(a Action, p *Place) bool
@@ -36,9 +36,12 @@ type Protocol interface {
 type Words struct {
 	// Raise has the server give an error to a statement; none where the whole transaction ends by it.
 	Raise map[Code]string
-	// ReadOnly has it refuse writes from now on on this connection; it is empty where one answers
-	// NotPrimary and ends the connection. Rollback ends the transaction.
-	ReadOnly, Rollback string
+	// A connection to a standby takes no writes: Restrict makes what a client says first ask for that, and
+	// ReadOnly asks for it later. Neither is there where a server answers NotPrimary.
+	Restrict func(first []byte) []byte
+	ReadOnly string
+	// Rollback ends the transaction.
+	Rollback string
 	// BeginCommits is true where beginning a transaction commits one that is open.
 	BeginCommits bool
 }

@@ -10,7 +10,7 @@ import java.util.UUID;
  *
  * The naive form tries again after any error, under a new number; the driver waits for ever unless
  * it is told otherwise. The mended form gives each order its number once, has the driver wait for a
- * second, and leaves a connection that has failed.
+ * second, leaves a connection that has failed, and goes on trying for as long as a failover takes.
  */
 public class Orders {
     static boolean mended;
@@ -41,7 +41,7 @@ public class Orders {
 
     static void place(int item, int pieces) throws Exception {
         String number = UUID.randomUUID().toString();
-        for (int attempt = 1; attempt <= 5; attempt++) {
+        for (int attempt = 1; attempt <= (mended ? 200 : 5); attempt++) {
             Connection connection = null;
             try {
                 connection = pool.getConnection();
@@ -57,7 +57,7 @@ public class Orders {
                     connection.close();
                 }
             }
-            Thread.sleep(50);
+            Thread.sleep(Math.min(50 * attempt, 500));
         }
         System.err.println("the order was not placed");
         System.exit(1);

@@ -1,7 +1,8 @@
 // Places orders with a pool of Node's pg: node orders.js [naive|mended]
 //
 // The naive form tries again after any error, under a new number, and waits for ever. The mended
-// form gives each order its number once, waits for a second, and leaves a connection that has failed.
+// form gives each order its number once, waits for a second, leaves a connection that has failed, and
+// goes on trying for as long as a failover takes.
 const { randomUUID } = require("crypto");
 const { Pool } = require("pg");
 
@@ -22,7 +23,7 @@ async function order(client, number, item, pieces) {
 
 async function place(item, pieces) {
   const number = randomUUID();
-  for (let attempt = 1; attempt <= 5; attempt++) {
+  for (let attempt = 1; attempt <= (mended ? 200 : 5); attempt++) {
     let client;
     try {
       client = await pool.connect();
@@ -33,7 +34,7 @@ async function place(item, pieces) {
     } catch (error) {
       console.error(`attempt ${attempt}: ${error.message}`);
       if (client) client.release(true);
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await new Promise((resolve) => setTimeout(resolve, Math.min(50 * attempt, 500)));
     }
   }
   console.error("the order was not placed");

@@ -1,8 +1,9 @@
 """Places orders with SQLAlchemy: python3 orders_sqlalchemy.py [naive|mended]
 
 The naive form tries again after any error, under a new number, and waits for ever. The mended form
-gives each order its number once, waits for a second, and has the pool forget its connections after
-an error: one of them may lead to a server that takes no writes any more.
+gives each order its number once, waits for a second, goes on trying for as long as a failover takes,
+and has the pool forget its connections after an error: one of them may lead to a server that takes no
+writes any more.
 """
 
 import os
@@ -32,14 +33,14 @@ def order(number, of, pieces):
 
 def place(of, pieces):
     number = str(uuid.uuid4())
-    for attempt in range(5):
+    for attempt in range(200 if MENDED else 5):
         try:
             return order(number if MENDED else str(uuid.uuid4()), of, pieces)
         except exc.DBAPIError as error:
             print("attempt %d: %s" % (attempt + 1, error), file=sys.stderr)
             if MENDED:
                 engine.dispose()
-            time.sleep(0.05)
+            time.sleep(min(0.05 * (attempt + 1), 0.5))
     sys.exit("the order was not placed")
 
 

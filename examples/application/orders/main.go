@@ -4,7 +4,7 @@
 //
 // The naive form retries an order after any error, under a new number, and waits for answers for
 // ever. The mended form keeps the order's number, so that a retry finds what the first attempt
-// did, and gives each attempt a second.
+// did, gives each attempt a second, and goes on trying for as long as a failover takes.
 package main
 
 import (
@@ -66,8 +66,11 @@ type shop struct {
 }
 
 func (s shop) place(mended bool, item, pieces int) (err error) {
-	number := rand.Text()
-	for range 5 {
+	number, attempts := rand.Text(), 5
+	if mended {
+		attempts = 200
+	}
+	for attempt := range attempts {
 		ctx, cancel := context.Background(), context.CancelFunc(func() {})
 		if mended {
 			ctx, cancel = context.WithTimeout(ctx, time.Second)
@@ -84,7 +87,7 @@ func (s shop) place(mended bool, item, pieces int) (err error) {
 			s.SetMaxIdleConns(0)
 			s.SetMaxIdleConns(2)
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(min(50*time.Millisecond*time.Duration(attempt+1), 500*time.Millisecond))
 	}
 	return err
 }

@@ -1,0 +1,56 @@
+package mongodb
+
+import (
+	"context"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"assay/application/wire"
+	"assay/application/wire/wiretest"
+	"assay/cluster/mongodb"
+	"assay/cluster/server"
+	"assay/internal/expect"
+)
+
+// TestAFailoverTakesNoWrites: from a transaction's commit on, which does not arrive, the server takes reads
+// alone, until it is over.
+func TestAFailoverTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	set, err := mongodb.Start(t.Context(), mongodb.Options{Layout: server.Layout{Nodes: 1}})
+	expect.NoError(t, err)
+	expect.AtEnd(t, set.Close)
+	product, err := New("mongodb://" + set.Node(0).Address() + "/shop?directConnection=true")
+	expect.NoError(t, err)
+	proxy := wiretest.Listen(t, product)
+	client, err := mongo.Connect(options.Client().ApplyURI(product.Reach().Address(proxy.Address())))
+	expect.NoError(t, err)
+	expect.AtEnd(t, func() error { return client.Disconnect(context.Background()) })
+	rows := client.Database("shop").Collection("sale")
+	insert := func(ctx context.Context, id int) error {
+		_, err := rows.InsertOne(ctx, bson.D{{Key: "_id", Value: id}})
+		return err
+	}
+	expect.NoError(t, insert(t.Context(), 1))
+	proxy.Arm(&wire.Fault{Action: wire.Standby + "-10m", Time: 1, Matches: func(kind wire.Kind, _ string) bool { return kind == wire.Commit }})
+	session, err := client.StartSession()
+	expect.NoError(t, err)
+	expect.NoError(t, session.StartTransaction(), insert(mongo.NewSessionContext(t.Context(), session), 2))
+	refused := func(about string, err error) {
+		t.Helper()
+		if said, is := err.(mongo.ServerError); !is || !said.HasErrorCode(10107) {
+			t.Errorf("%s: %v", about, err)
+		}
+	}
+	refused("the commit", session.CommitTransaction(t.Context()))
+	session.EndSession(t.Context())
+	refused("a write", insert(t.Context(), 3))
+	n, err := rows.CountDocuments(t.Context(), bson.D{})
+	if err != nil || n != 1 {
+		t.Errorf("%d are there: %v", n, err)
+	}
+	proxy.Arm(nil)
+	expect.NoError(t, insert(t.Context(), 4))
+}
