@@ -53,8 +53,9 @@ type Plan struct {
 	// Tries bounds how many events are tried; Event is the only one, if it is given.
 	Tries int
 	Event string
-	// Patience is how long nothing may pass before the application hangs.
-	Patience time.Duration
+	// Patience is how long nothing may pass before the application hangs, and TimeLimit how long a run of it,
+	// Reset and a look at the database may take; 0 leaves that to each (see trying.bounds and Plan.aside).
+	Patience, TimeLimit time.Duration
 	// Late are how late answers come.
 	Late []time.Duration
 	Seed uint64
@@ -121,6 +122,7 @@ func Run(ctx context.Context, p Plan) (r *Report, err error) {
 		return nil, err
 	}
 	t.base = learn(first)
+	r.Limit = t.bounds(0).limit.Seconds()
 	r.Untouched = t.base.describe()
 	r.Tries = append(r.Tries, t.base.judgeUntouched(first))
 	if r.Tries[0].stops() {
@@ -265,7 +267,7 @@ func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run), he
 	r := &run{before: t.broken}
 	var err error
 	if t.Rules != nil && (t.Reset != "" || t.broken == nil) {
-		if r.before, err = t.Rules(ctx); err != nil {
+		if r.before, err = t.brokenRules(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -274,12 +276,7 @@ func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run), he
 	r.log = name + ".log"
 	r.recorder = t.proxy.Record(f)
 	start(r)
-	patience := t.Patience
-	if t.base != nil {
-		patience = max(patience, 3*t.base.longest)
-	}
-	// Nothing passes while the event's own answer is held back.
-	r.ending, err = t.execute(ctx, filepath.Join(t.Folder, r.log), r.recorder, patience+f.Delay())
+	r.ending, err = t.execute(ctx, filepath.Join(t.Folder, r.log), r.recorder, t.bounds(f.Lasts()))
 	if err = errors.Join(err, healed(ctx, r)); err != nil {
 		return nil, err
 	}
@@ -289,7 +286,7 @@ func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run), he
 	r.all, r.left = r.recorder.Transactions()
 	r.all = slices.Clone(r.all)
 	if t.Rules != nil && ctx.Err() == nil {
-		if t.broken, err = t.Rules(ctx); err != nil {
+		if t.broken, err = t.brokenRules(ctx); err != nil {
 			r.problem = errors.Join(r.problem, fmt.Errorf("the invariants could not be looked at: %w", err))
 			t.broken = nil // what they say now is not the next event's doing
 		}
@@ -298,38 +295,6 @@ func (t *trying) around(ctx context.Context, f *wire.Fault, start func(*run), he
 	t.look(ctx, r)
 	r.problem = errors.Join(r.problem, keep(filepath.Join(t.Folder, name+".jsonl"), r.recorder), t.keepHistory(name+".edn", r))
 	return r, ctx.Err()
-}
-
-// reset has the user's command bring the database back.
-func (t *trying) reset(ctx context.Context) error {
-	if t.Reset == "" {
-		return nil
-	}
-	t.proxy.Record(nil)
-	log := filepath.Join(t.Folder, "reset.log")
-	plan := t.Plan
-	plan.Command = []string{"sh", "-c", t.Reset}
-	own := &trying{Plan: plan, proxy: t.proxy}
-	end, err := own.execute(ctx, log, nil, 0)
-	if err == nil && end.exit != 0 {
-		err = &ResetError{Command: t.Reset, How: end.how(), Said: end.said}
-	}
-	if err != nil {
-		return err
-	}
-	settling, cancel := context.WithTimeout(ctx, settleTime)
-	defer cancel()
-	return t.proxy.Quiet(settling)
-}
-
-// ResetError means that the user's command to reset the database failed.
-type ResetError struct{ Command, How, Said string }
-
-func (e *ResetError) Error() string {
-	if e.Said == "" {
-		e.Said = "it printed nothing"
-	}
-	return fmt.Sprintf("--reset %q %s: %s", redacted(e.Command), e.How, e.Said)
 }
 
 func lastLine(text string) string {

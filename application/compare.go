@@ -229,23 +229,22 @@ func (c *Comparison) Lines(w io.Writer, page string) error {
 	a, b := c.Servers[0], c.Servers[1]
 	lines := []string{
 		title(c.Command) + " on two servers", "",
-		fmt.Sprintf("the first        %s, %s", a.Product, a.Database),
-		fmt.Sprintf("the second       %s, %s", b.Product, b.Database),
-		fmt.Sprintf("the application  %s, %.2f s; %s, %.2f s", a.Ended, a.Seconds, b.Ended, b.Seconds),
-		fmt.Sprintf("answers          %s the same, %s not", check.Count(int64(c.Same)), check.Counted(len(c.Differences), "is", "are")),
+		report.Folded("the first       ", a.Product+", "+a.Database),
+		report.Folded("the second      ", b.Product+", "+b.Database),
+		report.Folded("the application ", fmt.Sprintf("%s, %.2f s; %s, %.2f s", a.Ended, a.Seconds, b.Ended, b.Seconds)),
+		report.Folded("answers         ", fmt.Sprintf("%s the same, %s not", check.Count(int64(c.Same)), check.Counted(len(c.Differences), "is", "are"))),
 	}
 	if c.Unsteady > 0 {
-		lines = append(lines, fmt.Sprintf("not compared     %s, which one server did not answer alike in two runs, or in a row too long", check.Counted(c.Unsteady, "statement", "statements")))
+		lines = append(lines, report.Folded("not compared    ", check.Counted(c.Unsteady, "statement", "statements")+", which one server did not answer alike in two runs, or in a row too long"))
 	}
 	for i, d := range c.Differences {
 		if i == 4 {
-			lines = append(lines, fmt.Sprintf("                 and %d more", len(c.Differences)-i))
+			lines = append(lines, fmt.Sprintf("                and %d more", len(c.Differences)-i))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("✗ %s: %s: %s; %s", short(d.Statement, 60), d.What, short(d.Answers[0], 60), short(d.Answers[1], 60)))
+		lines = append(lines, report.Folded("✗ ", fmt.Sprintf("%s: %s: %s; %s", short(d.Statement, 60), d.What, short(d.Answers[0], 60), short(d.Answers[1], 60))))
 	}
-	_, err := io.WriteString(w, strings.Join(append(lines, "report           "+page), "\n")+"\n")
-	return err
+	return writeLines(w, lines, page)
 }
 
 // Document is the page.

@@ -2,6 +2,8 @@ package application
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,48 +44,83 @@ const (
 )
 
 func (b *baseline) describe() Untouched {
-	all, left := b.run.all, b.run.left
-	u := Untouched{Transactions: len(all) + left, Connections: b.run.recorder.Connections(), Seconds: b.run.took.Seconds(), Places: b.places, Kinds: map[string]int{}}
-	rows := map[int]*row{}
-	found := map[string]*Habit{}
-	order := []string{}
-	note := func(h Habit) {
-		if known := found[h.Kind+h.Statement]; known != nil {
-			known.Times = max(known.Times, h.Times)
-			return
-		}
-		found[h.Kind+h.Statement] = &h
-		order = append(order, h.Kind+h.Statement)
+	t := tally{}
+	for _, x := range b.run.all {
+		t.add(x)
 	}
-	for _, t := range all {
-		u.Kinds[string(t.Outcome)]++
-		if t.Outcome == wire.Committed {
-			u.Committed++
+	t.Transactions += b.run.left
+	return t.describe(b.run.recorder, b.run.took)
+}
+
+// tally adds transactions up. The zero value is ready.
+type tally struct {
+	Untouched
+	// rows are by connections, and found are the habits by their kinds and statements.
+	rows  map[int]*row
+	found map[string]int
+}
+
+// mostTallied bounds the connections that are looked at for queries in a row, and the habits.
+const mostTallied = 10_000
+
+// add takes a transaction, in the order of their ends.
+func (t *tally) add(x *wire.Transaction) {
+	if t.Kinds == nil {
+		t.Kinds = map[string]int{}
+	}
+	t.Transactions++
+	t.Kinds[string(x.Outcome)]++
+	if x.Outcome == wire.Committed {
+		t.Committed++
+	}
+	t.Idle += x.Idle.Seconds()
+	if x.Idle >= leastIdle {
+		t.note(Habit{Kind: "open", Statement: strings.Join(x.Shapes(), "; "), Times: 1, Detail: fmt.Sprintf("a transaction was open for %.1f s while the application did something else", x.Idle.Seconds())})
+	}
+	of := t.rows[x.Connection]
+	if of == nil {
+		if len(t.rows)%mostTallied == 0 { // there are none, or too many
+			t.rows = map[int]*row{}
 		}
-		u.Idle += t.Idle.Seconds()
-		if t.Idle >= leastIdle {
-			note(Habit{Kind: "open", Statement: strings.Join(t.Shapes(), "; "), Times: 1, Detail: fmt.Sprintf("a transaction was open for %.1f s while the application did something else", t.Idle.Seconds())})
+		of = &row{}
+		t.rows[x.Connection] = of
+	}
+	for _, s := range x.Statements {
+		if s.Kind != wire.Prepare {
+			t.Statements++
 		}
-		of := rows[t.Connection]
-		if of == nil {
-			of = &row{}
-			rows[t.Connection] = of
+		if s.Answered > 0 { // without an answer nobody knows when it ended
+			t.Database += (s.Answered - s.Sent).Seconds()
 		}
-		for _, s := range t.Statements {
-			if s.Kind != wire.Prepare {
-				u.Statements++
-			}
-			if s.Answered > 0 { // without an answer nobody knows when it ended
-				u.Database += (s.Answered - s.Sent).Seconds()
-			}
-			if n := of.add(s); n >= leastRow {
-				note(Habit{Kind: "n+1", Statement: s.Shape, Times: n, Detail: "one statement in a row, each time for another row"})
-			}
+		if n := of.add(s); n >= leastRow {
+			t.note(Habit{Kind: "n+1", Statement: s.Shape, Times: n, Detail: "one statement in a row, each time for another row"})
 		}
 	}
-	for _, key := range order {
-		u.Habits = append(u.Habits, *found[key])
+}
+
+// note enters a habit, or that it was seen again.
+func (t *tally) note(h Habit) {
+	if t.found == nil {
+		t.found = map[string]int{}
 	}
+	key := h.Kind + h.Statement
+	at, known := t.found[key]
+	switch {
+	case known:
+		t.Habits[at].Times = max(t.Habits[at].Times, h.Times)
+	case len(t.Habits) < mostTallied:
+		t.found[key] = len(t.Habits)
+		t.Habits = append(t.Habits, h)
+	}
+}
+
+// describe has what was added up, and what else was recorded in that time.
+func (t *tally) describe(recorder *wire.Recorder, took time.Duration) Untouched {
+	u := t.Untouched
+	u.Habits = slices.Clone(t.Habits) // which go on
+	u.Kinds = map[string]int{}
+	maps.Copy(u.Kinds, t.Kinds)
+	u.Connections, u.Places, u.Seconds = recorder.Connections(), recorder.Places(), took.Seconds()
 	return u
 }
 

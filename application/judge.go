@@ -119,7 +119,9 @@ func (b *baseline) judgeUntouched(r *run) Try {
 	case r.problem != nil:
 		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, r.problem.Error()
 	case r.hung:
-		t.Happens, t.Verdict, t.Detail = Hung, check.Unknown, "without any fault it "+r.how()+": give it more --patience; "+r.log+" has what it printed"
+		t.Happens, t.Verdict, t.Detail = Hung, check.Unknown, "without any fault it "+r.how()+": "+r.more()+"; "+r.log+" has what it printed"
+	case r.left > 0:
+		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, fmt.Sprintf("there were %s more than assay keeps: have it do less", check.Counted(r.left, "transaction", "transactions"))
 	case r.exit != 0:
 		t.Happens, t.Verdict, t.Detail = Crashed, check.Unknown, "without any fault it "+r.told()+"; "+r.log+" has all"
 	case len(broken) > 0:
@@ -143,9 +145,11 @@ func (b *baseline) judge(r *run, must bool) Try {
 	case r.problem != nil:
 		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, r.problem.Error()
 	case r.met == 0 && r.hung:
-		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, "before the event it "+r.how()+": give it more --patience"
+		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, "before the event it "+r.how()+": "+r.more()
 	case r.met == 0:
 		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, r.missed
+	case r.left > 0 && r.hung:
+		t.Happens, t.Verdict, t.Detail = Hung, check.Violated, r.hanging()
 	case r.left > 0:
 		t.Happens, t.Verdict, t.Detail = NotKnown, check.Unknown, "there were more transactions than assay keeps"
 	case lost != nil && verdict == check.Violated:
@@ -161,7 +165,7 @@ func (b *baseline) judge(r *run, must bool) Try {
 			t.Happens = Twice
 		}
 	case r.hung:
-		t.Happens, t.Verdict, t.Detail = Hung, check.Violated, fmt.Sprintf("nothing passed for %.0f s, and it did not end", r.silent.Seconds())
+		t.Happens, t.Verdict, t.Detail = Hung, check.Violated, r.hanging()
 	case lost != nil: // by which a rule may break, too
 		t.Happens, t.Verdict, t.Detail = Lost, verdict, strings.Join(append([]string{how}, broken...), "; ")
 	default:

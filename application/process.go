@@ -19,10 +19,10 @@ import (
 type ending struct {
 	exit   int
 	signal string
-	// hung is true if nothing passed for longer than it may, and assay ended it.
+	// hung is true if assay ended it, since nothing passed for longer than it may, or it took longer.
 	hung bool
 	took time.Duration
-	// silent is how long nothing had passed, of one that hung.
+	// silent is how long nothing had passed, of one that hung; 0 of one that took too long.
 	silent time.Duration
 	// said is the last line that it printed.
 	said string
@@ -31,12 +31,30 @@ type ending struct {
 // how says it.
 func (e ending) how() string {
 	switch {
+	case e.hung && e.silent == 0:
+		return fmt.Sprintf("was ended by assay after %.0f s", e.took.Seconds())
 	case e.hung:
 		return fmt.Sprintf("was ended by assay after %.0f s in which nothing passed", e.silent.Seconds())
 	case e.signal != "":
 		return "ended by " + e.signal
 	}
 	return fmt.Sprintf("ended with %d", e.exit)
+}
+
+// hanging says why it hangs.
+func (e ending) hanging() string {
+	if e.silent > 0 {
+		return fmt.Sprintf("nothing passed for %.0f s, and it did not end", e.silent.Seconds())
+	}
+	return fmt.Sprintf("it had not ended after %.0f s (--time-limit), and did not fall silent: it tries again for ever, or one of its threads goes on while another hangs", e.took.Seconds())
+}
+
+// more is what gives one that hung more time.
+func (e ending) more() string {
+	if e.silent > 0 {
+		return "give it more --patience"
+	}
+	return "give it more by --time-limit"
 }
 
 // told is how it ended, and what it printed last if it failed.
@@ -50,10 +68,9 @@ func (e ending) told() string {
 // mostStill is how long assay may be kept from its work by a busy machine, or by being stopped.
 const mostStill = 2 * time.Second
 
-// execute runs the command until it ends, or hangs: with a recorder, nothing passed for longer
-// than patience.
-func (t *trying) execute(ctx context.Context, log string, recorder *wire.Recorder, patience time.Duration) (e ending, err error) {
-	looked := time.Now()
+// execute runs the command until it ends, or hangs.
+func (t *trying) execute(ctx context.Context, log string, recorder *wire.Recorder, within bounds) (e ending, err error) {
+	began := time.Now()
 	file, err := os.OpenFile(log, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) // before hide it may have the password
 	if err != nil {
 		return e, err
@@ -77,14 +94,30 @@ func (t *trying) execute(ctx context.Context, log string, recorder *wire.Recorde
 	}), own...)
 	cmd.Stdout, cmd.Stderr = file, file
 	alone(cmd)
-	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		return e, &CommandError{Command: words[0], Err: err}
 	}
+	if e, err = watch(ctx, cmd, recorder, within, began); err != nil {
+		return e, err
+	}
+	if e.exit = cmd.ProcessState.ExitCode(); e.exit < 0 && !e.hung {
+		e.signal = cmd.ProcessState.String()
+	}
+	e.said = reach.Hide(lastLine(tail(file)))
+	if _, err := fmt.Fprintf(file, "assay: it %s\n", e.how()); err != nil {
+		recorder.Fail(fmt.Errorf("what the application printed could not be kept, by which it may have failed: %w", err))
+	}
+	return e, nil
+}
+
+// watch waits until a command ends, or ends it, with all that it has started. The time counts for nothing in
+// which a silence is excused.
+func watch(ctx context.Context, cmd *exec.Cmd, recorder *wire.Recorder, within bounds, began time.Time) (e ending, err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	looked, spent := began, time.Duration(0)
 	for done := false; !done; {
 		select {
 		case <-ended:
@@ -94,26 +127,26 @@ func (t *trying) execute(ctx context.Context, log string, recorder *wire.Recorde
 			<-ended
 			return e, ctx.Err()
 		case <-tick.C:
-			if recorder != nil && !e.hung && recorder.Silence() > patience {
-				e.hung, e.silent = true, recorder.Silence()
-				endAll(cmd)
-			}
 		}
-		if still := time.Since(looked); recorder != nil && still > mostStill {
-			recorder.Fail(fmt.Errorf("assay itself stood still for %.1f s, in which nothing could pass", still.Seconds()))
+		passed := time.Since(looked)
+		looked = looked.Add(passed)
+		if passed > mostStill {
+			recorder.Fail(fmt.Errorf("assay itself stood still for %.1f s, in which nothing could pass", passed.Seconds()))
 		}
-		looked = time.Now()
+		if !recorder.Excused() {
+			spent += min(passed, mostStill)
+		}
+		silence := recorder.Silence()
+		if done || e.hung || silence <= within.patience && spent <= within.limit {
+			continue
+		}
+		if e.hung = true; silence > within.patience {
+			e.silent = silence
+		}
+		endAll(cmd)
 	}
 	endAll(cmd) // what it has left behind
-	e.took, e.exit = time.Since(began), cmd.ProcessState.ExitCode()
-	if e.exit < 0 && !e.hung {
-		e.signal = cmd.ProcessState.String()
-	}
-	if e.said = reach.Hide(lastLine(tail(file))); recorder != nil {
-		if _, err := fmt.Fprintf(file, "assay: the application %s\n", e.how()); err != nil {
-			recorder.Fail(fmt.Errorf("what the application printed could not be kept, by which it may have failed: %w", err))
-		}
-	}
+	e.took = time.Since(began)
 	return e, nil
 }
 

@@ -16,11 +16,13 @@ import (
 
 // Report is what a plan came to.
 type Report struct {
-	Command   []string      `json:"command"`
-	Product   string        `json:"product"`
-	Database  string        `json:"database"`
-	Seed      uint64        `json:"seed"`
-	Patience  float64       `json:"patience_seconds"`
+	Command  []string `json:"command"`
+	Product  string   `json:"product"`
+	Database string   `json:"database"`
+	Seed     uint64   `json:"seed"`
+	Patience float64  `json:"patience_seconds"`
+	// Limit is how long a run may take at an event that takes no time itself.
+	Limit     float64       `json:"time_limit_seconds"`
 	Ends      check.Verdict `json:"verdict"`
 	Rules     []string      `json:"invariants"`
 	Untouched Untouched     `json:"untouched"`
@@ -86,43 +88,56 @@ func (r *Report) outcomes() (all []outcome) {
 	return all
 }
 
-func (o outcome) line() string {
+func (o outcome) line() string { return fmt.Sprintf("%-13s %s", o.happened, o.text()) }
+
+func (o outcome) text() string {
 	first := o.tries[0]
 	detail := strings.Join(strings.Fields(first.Detail), " ") // which may have several lines
 	runs := check.Counted(len(o.tries), "run", "runs")
 	switch {
 	case first.Event == "" && first.Detail != "":
-		return fmt.Sprintf("%-13s %s", o.happened, detail)
+		return detail
 	case o.verdict == check.Valid || first.Event == "":
-		return fmt.Sprintf("%-13s %s", o.happened, runs)
+		return runs
 	}
-	return fmt.Sprintf("%-13s %s, such as %s: %s", o.happened, runs, first.Event, detail)
+	return fmt.Sprintf("%s, such as %s: %s", runs, first.Event, detail)
 }
 
 func mark(v check.Verdict) string {
 	return map[check.Verdict]string{check.Valid: "✓", check.Violated: "✗", check.Allowed: "!", check.Unknown: "?"}[v]
 }
 
-// Lines are the summary for the terminal, at most twelve.
+// Lines are the summary for the terminal: at most twelve, folded but for the command, which is to be copied.
+// page is empty where there is none.
 func (r *Report) Lines(w io.Writer, page string) error {
 	u := r.Untouched
 	lines := []string{
-		fmt.Sprintf("%s · %s · seed %d", r.Title(), check.Counted(len(r.Tries)-1, "event", "events"), r.Seed), "",
-		fmt.Sprintf("untouched       %s (%s committed), %s, %s, %.1f s", check.Counted(u.Transactions, "transaction", "transactions"), check.Count(int64(u.Committed)),
-			check.Counted(u.Statements, "statement", "statements"), check.Counted(u.Connections, "connection", "connections"), u.Seconds),
+		report.Folded("", fmt.Sprintf("%s · %s · seed %d", r.Title(), check.Counted(len(r.Tries)-1, "event", "events"), r.Seed)), "",
+		report.Folded("untouched       ", fmt.Sprintf("%s (%s committed), %s, %s, %.1f s", check.Counted(u.Transactions, "transaction", "transactions"), check.Count(int64(u.Committed)),
+			check.Counted(u.Statements, "statement", "statements"), check.Counted(u.Connections, "connection", "connections"), u.Seconds)),
 	}
 	for _, o := range r.outcomes() {
 		if len(lines) < 8 {
-			lines = append(lines, mark(o.verdict)+" "+o.line())
+			lines = append(lines, report.Folded(fmt.Sprintf("%s %-13s ", mark(o.verdict), o.happened), short(o.text(), mostText)))
 		}
 	}
 	if len(u.Habits) > 0 {
-		lines = append(lines, "habit           "+u.Habits[0].line())
+		lines = append(lines, report.Folded("habit           ", u.Habits[0].line()))
 	}
 	if gravest := r.gravest(); gravest != nil {
-		lines = append(lines, "at              "+short(strings.Join(gravest.Place, "; "), 64), "again           "+r.again(*gravest))
+		lines = append(lines, report.Folded("at              ", short(strings.Join(gravest.Place, "; "), 64)), "again           "+r.again(*gravest))
 	}
-	lines = append(lines, "report          "+page)
+	return writeLines(w, lines, page)
+}
+
+// mostText is how much of one text a summary has.
+const mostText = 250
+
+// writeLines writes a summary, which ends by where the page is, if it is anywhere.
+func writeLines(w io.Writer, lines []string, page string) error {
+	if page != "" {
+		lines = append(lines, "report          "+page)
+	}
 	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	return err
 }
@@ -175,6 +190,7 @@ func (r *Report) Document() report.Document {
 		{"statements", fmt.Sprint(u.Statements)}, {"connections", fmt.Sprint(u.Connections)},
 		{"the application ran", fmt.Sprintf("%.2f s", u.Seconds)}, {"statements were under way", fmt.Sprintf("%.2f s", u.Database)},
 		{"transactions waited for the application", fmt.Sprintf("%.2f s", u.Idle)},
+		{"at an event it counts as hung after", fmt.Sprintf("%.0f s", r.Limit)},
 	}}
 	d.Tables = append(d.Tables, own)
 	if len(u.Habits) > 0 {

@@ -244,7 +244,11 @@ func (t *trying) look(ctx context.Context, r *run) {
 		for _, s := range rows {
 			queries = append(queries, s.query)
 		}
-		counts, err := t.Count(ctx, queries)
+		var counts []int64
+		err := t.aside(ctx, "a look at the rows", func(ctx context.Context) (err error) {
+			counts, err = t.Count(ctx, queries)
+			return err
+		})
 		if err != nil && t.base != nil {
 			r.problem = fmt.Errorf("the rows that were inserted could not be looked for: %w", err)
 			return

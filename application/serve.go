@@ -16,6 +16,7 @@ import (
 // Served is a proxy that stays: tests set its faults by HTTP.
 type Served struct {
 	proxy   *wire.Proxy
+	ledger  *ledger
 	control net.Listener
 	began   time.Time
 	// possible is the product's.
@@ -62,8 +63,9 @@ func Scheduled(event string) (*wire.Fault, error) {
 }
 
 // Serve listens at address for applications, and on loopback at control for tests. fault is done from
-// the beginning on; nil for none. Errors are *AddressError and *wire.PlaceError.
-func Serve(product Product, address, control string, fault *wire.Fault) (*Served, error) {
+// the beginning on; nil for none. A file at path gets each transaction as it ends, an object a line; empty
+// for none. Errors may be *AddressError and *wire.PlaceError.
+func Serve(product Product, address, control string, fault *wire.Fault, path string) (*Served, error) {
 	host, _, err := net.SplitHostPort(control)
 	if ip := net.ParseIP(host); err == nil && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		err = errors.New("the control address must be on loopback, such as 127.0.0.1:7001")
@@ -78,8 +80,11 @@ func Serve(product Product, address, control string, fault *wire.Fault) (*Served
 	if s.control, err = net.Listen("tcp", control); err != nil {
 		return nil, &AddressError{control, err}
 	}
-	if s.proxy, err = wire.Listen(address, product); err != nil {
-		return nil, &AddressError{address, errors.Join(err, s.control.Close())}
+	if s.ledger, err = openLedger(path); err != nil {
+		return nil, errors.Join(err, s.control.Close())
+	}
+	if s.proxy, err = wire.ListenFor(address, product, s.ledger); err != nil {
+		return nil, &AddressError{address, errors.Join(err, s.control.Close(), s.ledger.Close())}
 	}
 	s.proxy.Arm(fault)
 	return s, nil
@@ -90,7 +95,7 @@ func (s *Served) Address() string { return s.proxy.Address() }
 func (s *Served) Control() string { return "http://" + s.control.Addr().String() }
 
 // Run serves until ctx ends, and says what has passed. The error is the first failure of assay's
-// own.
+// own, and what the file has not.
 func (s *Served) Run(ctx context.Context) (Untouched, error) {
 	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -99,17 +104,14 @@ func (s *Served) Run(ctx context.Context) (Untouched, error) {
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	err = errors.Join(err, s.proxy.Close())
+	err = errors.Join(err, s.proxy.Close(), s.ledger.Close())
 	return s.passed(), errors.Join(err, s.proxy.Recorder().Problem())
 }
 
-// Keep writes every transaction to a file, an object a line.
-func (s *Served) Keep(path string) error { return keep(path, s.proxy.Recorder()) }
-
 func (s *Served) passed() Untouched {
-	r := &run{recorder: s.proxy.Recorder(), ending: ending{took: time.Since(s.began)}}
-	r.all, r.left = r.recorder.Transactions()
-	return learn(r).describe()
+	s.ledger.mu.Lock()
+	defer s.ledger.mu.Unlock()
+	return s.ledger.tally.describe(s.proxy.Recorder(), time.Since(s.began))
 }
 
 // asked is a fault as a test asks for it: at the Time-th commit, begin, statement or connection from

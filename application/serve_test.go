@@ -29,13 +29,13 @@ func TestEventsThatDoNothing(t *testing.T) {
 	}
 	f, err := Scheduled("too-many-connections@connect:5")
 	expect.NoError(t, err)
-	if _, err := Serve(limited{}, "127.0.0.1:0", "127.0.0.1:0", f); !errors.As(err, new(*wire.PlaceError)) {
+	if _, err := Serve(limited{}, "127.0.0.1:0", "127.0.0.1:0", f, ""); !errors.As(err, new(*wire.PlaceError)) {
 		t.Errorf("served from the beginning on: %v", err)
 	}
 	if f, err := Scheduled("too-many-connections@commit:5"); !errors.As(err, new(*wire.PlaceError)) {
 		t.Errorf("at commits: %v, %v", f, err)
 	}
-	s, err := Serve(limited{}, "127.0.0.1:0", "127.0.0.1:0", nil)
+	s, err := Serve(limited{}, "127.0.0.1:0", "127.0.0.1:0", nil, "")
 	expect.NoError(t, err)
 	defer func() { expect.NoError(t, errors.Join(s.control.Close(), s.proxy.Close())) }()
 	for asked, says := range map[string]string{

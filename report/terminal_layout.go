@@ -168,6 +168,12 @@ func shortened(text string, width int) string {
 	return string(runes[:max(0, width-1-utf8.RuneCountInString(tail))]) + "…" + tail
 }
 
+// Folded is text behind a label, at 80 columns: what finds no room goes on below where the text starts.
+func Folded(label, text string) string {
+	indent := utf8.RuneCountInString(label)
+	return label + strings.Join(wrap(plain(text), pageWidth-indent), "\n"+strings.Repeat(" ", indent))
+}
+
 func pad(text string, width int) string { return align(text, width, true) }
 
 func align(text string, width int, left bool) string {

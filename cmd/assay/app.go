@@ -83,6 +83,7 @@ and with --must-survive if it stopped.`,
 	flags.IntVar(&p.Tries, "tries", p.Tries, "at most so many events, each in a run of its own")
 	flags.StringVar(&p.Event, "event", "", "this event alone, as the report has it; with --serve again and again, such as answer-lost@commit:100 at each hundredth")
 	addTime(flags, &p.Patience, "patience", p.Patience, "how long an application may send and get nothing before it counts as hung")
+	addTime(flags, &p.TimeLimit, "time-limit", 0, "how long a run of the application, --reset, or a look at the invariants may take, beside the event's own time. By default a run with an event counts as hung after 10 times the untouched run, at least 5m, and --patience; an untouched run may take 1h, the others 10m")
 	flags.DurationSliceVar(&p.Late, "late", p.Late, "how late answers come")
 	flags.StringVar(&f.compare, "compare", "", "the address of another server: run the application twice on each, untouched, and compare the answers; exit code 3 if they differ")
 	flags.BoolVar(&p.MustSurvive, "must-survive", false, "exit code 1, too, if the application stops with an error")
@@ -133,6 +134,8 @@ func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 		return usageError{fmt.Errorf("--tries %d tries nothing; want 1 or more", p.Tries)}
 	case p.Patience <= 0:
 		return usageError{fmt.Errorf("--patience %s waits for nothing; want more than 0", p.Patience)}
+	case p.TimeLimit < 0 || p.TimeLimit == 0 && cmd.Flags().Changed("time-limit"):
+		return usageError{fmt.Errorf("--time-limit %s leaves no time; want more than 0", p.TimeLimit)}
 	}
 	for _, d := range p.Late {
 		if d <= 0 {
@@ -173,10 +176,8 @@ func (f *appFlags) otherServer(cmd *cobra.Command) error {
 	if err != nil {
 		return unfinished(err)
 	}
-	page := filepath.Join(f.out, runner.FileReport)
-	d := c.Document()
 	asJSON := func(w io.Writer) error { return printJSON(w, c) }
-	kept := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(f.out, "report.md"), d.Markdown), writeTo(filepath.Join(f.out, "app.json"), asJSON))
+	page, kept := f.keep(c.Document(), asJSON)
 	if f.json {
 		err = asJSON(cmd.OutOrStdout())
 	} else {
@@ -191,6 +192,15 @@ func (f *appFlags) otherServer(cmd *cobra.Command) error {
 		code = exitNoVerdict
 	}
 	return errors.Join(kept, err, exitError(code))
+}
+
+// keep writes what was found. page is empty if it could not be written.
+func (f *appFlags) keep(d report.Document, asJSON func(io.Writer) error) (page string, err error) {
+	page = filepath.Join(f.out, runner.FileReport)
+	if err = writeTo(page, d.HTML); err != nil {
+		page = ""
+	}
+	return page, errors.Join(err, writeTo(filepath.Join(f.out, "report.md"), d.Markdown), writeTo(filepath.Join(f.out, "app.json"), asJSON))
 }
 
 func (f *appFlags) reach(address string) (err error) {
@@ -289,7 +299,7 @@ func (f *appFlags) command(cmd *cobra.Command, args []string) string {
 	if f.compare != "" {
 		words = append(words, "--compare", store.Redact(f.compare))
 	}
-	for _, name := range []string{"invariants", "reset", "patience", "late", "must-survive"} {
+	for _, name := range []string{"invariants", "reset", "patience", "time-limit", "late", "must-survive"} {
 		switch flag := cmd.Flags().Lookup(name); {
 		case !flag.Changed:
 		case flag.Value.Type() == "bool":
@@ -336,9 +346,7 @@ func (f *appFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if r == nil {
 		return unfinished(err)
 	}
-	page := filepath.Join(f.out, runner.FileReport)
-	d := r.Document()
-	kept := errors.Join(writeTo(page, d.HTML), writeTo(filepath.Join(f.out, "report.md"), d.Markdown), writeTo(filepath.Join(f.out, "app.json"), r.Write))
+	page, kept := f.keep(r.Document(), r.Write)
 	printed := r.Lines
 	if f.json {
 		printed = func(w io.Writer, _ string) error { return r.Write(w) }
@@ -349,7 +357,14 @@ func (f *appFlags) run(cmd *cobra.Command, args []string) (err error) {
 
 // stay serves tests until interrupted, and prints what has passed.
 func (f *appFlags) stay(ctx context.Context, out, stderr io.Writer) error {
-	s, err := application.Serve(f.plan.Product, f.serve, f.control, f.event)
+	transactions := ""
+	if f.out != "" {
+		if err := os.MkdirAll(f.out, 0o755); err != nil {
+			return err
+		}
+		transactions = filepath.Join(f.out, "transactions.jsonl")
+	}
+	s, err := application.Serve(f.plan.Product, f.serve, f.control, f.event, transactions)
 	if err != nil {
 		return err
 	}
@@ -358,16 +373,12 @@ func (f *appFlags) stay(ctx context.Context, out, stderr io.Writer) error {
 	}
 	passed, err := s.Run(ctx)
 	if f.out != "" {
-		err = errors.Join(err, os.MkdirAll(f.out, 0o755), writeTo(filepath.Join(f.out, "app.json"), func(w io.Writer) error { return printJSON(w, passed) }),
-			s.Keep(filepath.Join(f.out, "transactions.jsonl")))
-	}
-	if err != nil {
-		return err
+		err = errors.Join(err, writeTo(filepath.Join(f.out, "app.json"), func(w io.Writer) error { return printJSON(w, passed) }))
 	}
 	if f.json {
-		return printJSON(out, passed)
+		return errors.Join(err, printJSON(out, passed))
 	}
-	_, err = fmt.Fprintf(out, "%s, of which %s were committed, over %s\n", check.Counted(passed.Transactions, "transaction", "transactions"),
+	_, printed := fmt.Fprintf(out, "%s, of which %s were committed, over %s\n", check.Counted(passed.Transactions, "transaction", "transactions"),
 		check.Count(passed.Committed), check.Counted(passed.Connections, "connection", "connections"))
-	return err
+	return errors.Join(err, printed)
 }

@@ -180,7 +180,7 @@ func TestAStoppedProxyConvictsNobody(t *testing.T) {
 	e.signal(syscall.SIGSTOP)
 	time.Sleep(5 * time.Second)
 	e.signal(syscall.SIGCONT)
-	expect.Text(t, "the summary", e.wait().want(t, exitNoVerdict).stdout, "? not known", "assay itself stood still")
+	expect.Text(t, "the summary", unwrapped(e.wait().want(t, exitNoVerdict).stdout), "? not known", "assay itself stood still")
 }
 
 // TestTwoWorkers has a lost update be found by an invariant, and not where the row is locked.
@@ -190,7 +190,7 @@ func TestTwoWorkers(t *testing.T) {
 	for form, code := range map[string]int{"naive": exitViolated, "mended": exitValid} {
 		e, r := s.app(t, "--tries", "2", "--patience", "6s", "--", "/usr/bin/python3", sample(t, "stock.py"), form)
 		e.want(t, code)
-		if broke := strings.Contains(e.stdout, "pieces: wanted 3000, got"); broke != (form == "naive") || r.Untouched.Committed != 8 {
+		if broke := strings.Contains(unwrapped(e.stdout), "pieces: wanted 3000, got"); broke != (form == "naive") || r.Untouched.Committed != 8 {
 			t.Errorf("%s: %v", form, e)
 		}
 	}
@@ -263,7 +263,7 @@ psql -qc "DROP TABLE IF EXISTS t; CREATE TABLE t AS SELECT n FROM generate_serie
 	if !maps.Equal(got, want) || c.Unsteady != 2 || c.Same < 5 || len(c.Times) < 8 {
 		t.Errorf("%v %+v", e, c)
 	}
-	expect.Text(t, "the summary", e.stdout, "ended with 0", "ended with 3", "3 rows: (1), (2), (3); 3 rows: (3), (2), (1)")
+	expect.Text(t, "the summary", unwrapped(e.stdout), "ended with 0", "ended with 3", "3 rows: (1), (2), (3); 3 rows: (3), (2), (1)")
 	s.quiet(t)
 	other = s.address
 	if c, _ = run("SELECT n FROM t; SELECT 1/0", "3", exitValid); len(c.Differences) > 0 || c.Same < 4 {
@@ -319,6 +319,7 @@ func TestApplicationsThatCannotBeTried(t *testing.T) {
 		"a mute reset":        {address, "app --reset false -- true", exitUsage, "ended with 1: it printed nothing"},
 		"a reset that fails":  {address, "app --reset 'echo no luck; exit 3' -- true", exitUsage, "ended with 3: no luck"},
 		"it never connects":   {address, "app --out o -- sh -c 'echo no driver; exit 3'", exitCannotRun, `opened no connection (ended with 3 and printed last "no driver"; o/run-001.log has what it printed): assay listened on 127.0.0.1:`},
+		"no time":             {address, "app --time-limit 0s -- true", exitUsage, "--time-limit 0s leaves no time"},
 		"it sleeps":           {address, "app --patience 1s -- sleep 60", exitCannotRun, "opened no connection (was ended by assay after"},
 		"it ends by a signal": {address, `app -- sh -c 'psql -qc "SELECT 1"; kill -SEGV $$'`, exitNoVerdict, "ended by signal: segmentation fault"},
 		"a foreign protocol":  {address, `app -- /usr/bin/python3 -c 'import os, urllib.request as u; u.urlopen("http://%s:%s/" % (os.environ["PGHOST"], os.environ["PGPORT"]))'`, exitNoVerdict, "does not speak PostgreSQL's protocol"},
@@ -330,7 +331,7 @@ func TestApplicationsThatCannotBeTried(t *testing.T) {
 			dir := t.TempDir()
 			expect.NoError(t, os.CopyFS(dir, os.DirFS(s.dir)))
 			e := ends(t, command{dir: dir, env: []string{c.env}, shell: `exec "$0" ` + c.shell})
-			if e.code != c.code || !strings.Contains(e.stderr+e.stdout, c.says) {
+			if e.code != c.code || !strings.Contains(unwrapped(e.stderr+e.stdout), c.says) {
 				t.Errorf("want %d and %q: %v", c.code, c.says, e)
 			}
 		})
@@ -360,11 +361,7 @@ func TestEncryptedApplications(t *testing.T) {
 func TestServedFaults(t *testing.T) {
 	t.Parallel()
 	s := openShop(t, databaseOf(t, "served"))
-	served := start(t, command{dir: s.dir, watched: true, env: []string{"ASSAY_DB=" + s.address}, args: []string{"app", "--serve", "127.0.0.1:0", "--control", "127.0.0.1:0", "--event", "reset@begin:2", "--out", "kept"}})
-	served.until("for tests on http://")
-	_, said, _ := strings.Cut(served.err.String(), "application on ")
-	listens, said, _ := strings.Cut(said, ", and for tests on ")
-	through := changed(t, s.address, func(u *url.URL) { u.Host = listens })
+	served, through, control := serveFor(t, s, "--event", "reset@begin:2", "--out", "kept")
 	u, err := url.Parse(s.address)
 	expect.NoError(t, err)
 	test := exec.Command("/usr/bin/python3", "-c", `
@@ -412,7 +409,7 @@ except assay_faults.urllib.request.HTTPError as error:
     print(error.code, error.read().decode())
 print(assay_faults.transactions()["committed"])
 `)
-	test.Env = append(os.Environ(), "PYTHONPATH="+filepath.Dir(sample(t, "assay_faults.py")), "PYTHONDONTWRITEBYTECODE=1", "THROUGH="+through, "ASSAY_CONTROL="+strings.TrimSpace(said))
+	test.Env = append(os.Environ(), "PYTHONPATH="+filepath.Dir(sample(t, "assay_faults.py")), "PYTHONDONTWRITEBYTECODE=1", "THROUGH="+through, "ASSAY_CONTROL="+control)
 	answer, err := test.CombinedOutput()
 	if err != nil || !strings.Contains(string(answer), `400 "action" is "smash"`) {
 		t.Errorf("the test: %v, %s", err, answer)

@@ -56,7 +56,10 @@ func TestAFullDiskConvictsNobody(t *testing.T) {
 	if e.code != exitCannotRun || strings.Contains(e.stdout, "✗") {
 		t.Errorf("%v", e)
 	}
-	expect.Text(t, "what is said", e.stdout+e.stderr, "? not known", "what the application printed could not be kept", "no space left on device")
+	expect.Text(t, "what is said", unwrapped(e.stdout+e.stderr), "? not known", "what the application printed could not be kept", "no space left on device", "write disk/run/report.html")
+	if strings.Contains(e.stdout, "report.html") {
+		t.Errorf("it names a page that is not there: %s", e.stdout)
+	}
 }
 
 // filledAt is a piece of script that fills the disk when the run has made a file of more
