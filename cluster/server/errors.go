@@ -25,6 +25,9 @@ type EndedError struct {
 	Text string
 	// Reason is the log's reason in one line.
 	Reason string
+	// ByMachine means that the machine may have ended it, or kept it from starting, for want of
+	// room, memory, files or a port. It says nothing of the server's data.
+	ByMachine bool
 }
 
 func (e *EndedError) Error() string { return e.Text }

@@ -59,6 +59,7 @@ type ProcessOptions struct {
 // process group, which a child can leave.
 type Process struct {
 	options ProcessOptions
+	logged  int64 // the size of the log before the start
 	process *os.Process
 	exited  chan struct{}
 	err     error       // how it ended; read after exited is closed
@@ -82,6 +83,10 @@ func StartProcess(o ProcessOptions) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", o.Name, err)
 	}
 	defer log.Close()
+	before, err := log.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", o.Name, err)
+	}
 	// An absolute path is not looked up in PATH again.
 	program, err := filepath.Abs(o.Program)
 	if err != nil {
@@ -99,7 +104,7 @@ func StartProcess(o ProcessOptions) (*Process, error) {
 			return nil, fmt.Errorf("start %s: %w", o.Name, err)
 		}
 	}
-	p := &Process{options: o, exited: make(chan struct{})}
+	p := &Process{options: o, logged: before.Size(), exited: make(chan struct{})}
 	if err := p.run(cmd); err != nil {
 		return nil, fmt.Errorf("start %s: %w", o.Name, err)
 	}
@@ -184,7 +189,7 @@ func (p *Process) Ended() error {
 	tail := strings.TrimSpace(p.Tail(10))
 	return &EndedError{
 		Text:   fmt.Sprintf("%s ended (%s); its log %s ends with:\n%s", p.options.Name, p.How(), p.options.Log, tail),
-		Reason: tail[strings.LastIndex(tail, "\n")+1:],
+		Reason: tail[strings.LastIndex(tail, "\n")+1:], ByMachine: p.endedByMachine(),
 	}
 }
 
@@ -194,7 +199,7 @@ func (p *Process) How() string {
 		return "exit status 0"
 	}
 	how := p.err.Error()
-	if how == "signal: killed" && !p.asked.Load() {
+	if p.killedByOthers() {
 		how += ", by nobody here; the kernel does that when memory runs out, and dmesg tells"
 	}
 	return how
@@ -324,23 +329,33 @@ func Run(ctx context.Context, o ProcessOptions) (*Process, error) {
 // Tail returns the last n lines of the log, or why there are none.
 func (p *Process) Tail(n int) string { return tail(p.options.Log, n) }
 
-// tail reads at most the last 64 KiB, in case the log is huge.
 func tail(path string, n int) string {
-	const most = 64 << 10
-	file, err := os.Open(path)
-	if err != nil {
-		return err.Error()
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > most {
-		if _, err := file.Seek(-most, io.SeekEnd); err != nil {
-			return err.Error()
-		}
-	}
-	data, err := io.ReadAll(io.LimitReader(file, most))
+	data, err := endOf(path, 0)
 	if err != nil {
 		return err.Error()
 	}
 	lines := strings.Split(string(bytes.TrimRight(data, "\n")), "\n")
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}
+
+// endOf reads a log from an offset on, and at most its last 64 KiB, in case it is huge. A log that
+// is shorter was begun anew, and is read from its beginning.
+func endOf(path string, from int64) ([]byte, error) {
+	const most = 64 << 10
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if from > info.Size() {
+		from = 0
+	}
+	if _, err := file.Seek(max(from, info.Size()-most), io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(file, most))
 }

@@ -277,7 +277,7 @@ func (n *Nodes) leaders(ctx context.Context) string {
 }
 
 // startAgain starts servers that are down. If every node with data ends by itself, EndedForGood
-// is the reason in the first one's log.
+// is the reason in the first one's log. A node that the machine may have ended still has its data.
 func (n *Nodes) startAgain(ctx context.Context) error {
 	var all []error
 	holding, ended := 0, 0
@@ -291,7 +291,7 @@ func (n *Nodes) startAgain(ctx context.Context) error {
 		}
 		err := x.Start(ctx)
 		all = append(all, err)
-		if end := (*server.EndedError)(nil); holds && errors.As(err, &end) {
+		if end := (*server.EndedError)(nil); holds && errors.As(err, &end) && !end.ByMachine {
 			ended++
 			n.EndedForGood = cmp.Or(n.EndedForGood, fmt.Sprintf("%s does not start again; its log: %s", x.Name(), end.Reason))
 		}
