@@ -59,13 +59,14 @@ type hit struct {
 	// Findings with the same key are the same to a hunt.
 	key, text string
 	goal      string
+	check     string // empty if no check found it
 	verdict   check.Verdict
 	// history is the smallest history that shows it; empty if none is known.
 	history string
 }
 
-// hits are what a result shows of these goals. Checks that are valid, unknown or irrelevant to
-// the goals give none.
+// hits are what a result shows of these goals, and broken promises whatever the goals are. Other
+// checks that are valid, unknown or irrelevant to the goals give none.
 func hits(r *report.Result, goals []Goal) (all []hit) {
 	for _, g := range goals {
 		switch g.Name {
@@ -85,33 +86,66 @@ func hits(r *report.Result, goals []Goal) (all []hit) {
 			}
 		}
 	}
+	if r.Verdict == check.Violated && !slices.ContainsFunc(goals, func(g Goal) bool { return g.Name == GoalViolation }) {
+		all = append(all, untold(all, violations(r))...)
+	}
 	return all
+}
+
+// untold are the broken promises of checks of which no loss beyond the promise is told.
+func untold(told, broken []hit) []hit {
+	return slices.DeleteFunc(broken, func(b hit) bool {
+		return slices.ContainsFunc(told, func(h hit) bool {
+			return h.goal == GoalLoss && h.verdict == check.Violated && h.check == b.check
+		})
+	})
 }
 
 func violations(r *report.Result) (all []hit) {
 	for _, c := range r.Checks {
 		if c.Verdict == check.Violated {
-			all = append(all, hit{GoalViolation + " " + c.Name, c.Name + ": " + promised(c) + c.Detail, GoalViolation, check.Violated, report.Smallest(c, "")})
+			all = append(all, hit{GoalViolation + " " + c.Name, c.Name + ": " + promised(c) + c.Detail, GoalViolation, c.Name, check.Violated, report.Smallest(c, "")})
 		}
 	}
 	return all
 }
 
+// losses has one hit of each check that lost something: beyond the promise if it lost anything so.
 func losses(r *report.Result) (all []hit) {
 	for _, c := range r.Checks {
+		if c.Verdict != check.Violated && c.Verdict != check.Allowed {
+			continue
+		}
+		var of *hit
 		for _, f := range c.Findings {
-			if f.Property != string(promise.Durability) || f.Found == 0 || c.Verdict != check.Violated && c.Verdict != check.Allowed {
+			if f.Property != string(promise.Durability) || f.Found == 0 {
 				continue
 			}
-			text := fmt.Sprintf("%s: %s %s", c.Name, check.Count(f.Found), f.Kind)
-			if why := f.Ruled(); why != "" && c.Verdict == check.Allowed {
-				text = c.Name + ": " + why
+			if h := lossOf(c, f); of == nil || of.verdict == check.Allowed && h.verdict == check.Violated {
+				of = &h
 			}
-			all = append(all, hit{GoalLoss + " " + c.Name, text, GoalLoss, c.Verdict, report.Smallest(c, f.Kind)})
-			break
+		}
+		if of != nil {
+			all = append(all, *of)
 		}
 	}
 	return all
+}
+
+// lossOf is one loss. What the manual allows stays allowed beside another broken promise of the same
+// check, and has a key of its own: a plan that loses it shows nothing of a loss beyond the promise.
+func lossOf(c check.Result, f check.Finding) hit {
+	h := hit{GoalLoss + " " + c.Name, fmt.Sprintf("%s: %s %s", c.Name, check.Count(f.Found), f.Kind), GoalLoss, c.Name, c.Verdict, report.Smallest(c, f.Kind)}
+	if f.Promised != nil && !*f.Promised {
+		h.verdict = check.Allowed
+	}
+	if h.verdict == check.Allowed {
+		h.key += " allowed"
+		if why := f.Ruled(); why != "" {
+			h.text = c.Name + ": " + why
+		}
+	}
+	return h
 }
 
 // promised lists the kinds of a check's findings that break a promise.

@@ -196,7 +196,8 @@ func Go(ctx context.Context, s *State, ground Ground, o Options) error {
 func (h *Hunt) enough() bool {
 	whole := 0
 	for _, f := range h.Findings {
-		if f.Goal != unhealed && (f.Shrunk || h.o.ShrinkFor == 0) {
+		asked := slices.ContainsFunc(h.Goals, func(g Goal) bool { return g.Name == f.Goal })
+		if asked && (f.Shrunk || h.o.ShrinkFor == 0) {
 			whole++
 		}
 	}
@@ -247,10 +248,11 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 	t := h.ground.Try(ctx, p, folder)
 	h.Seconds += time.Since(h.last).Seconds()
 	h.last = time.Now()
-	if ctx.Err() != nil { // it was cut, whatever it says
+	cut := ctx.Err() != nil
+	if cut && !t.violated() { // whatever it says
 		return nil, os.RemoveAll(folder)
 	}
-	if t.Problem != nil && h.First != nil && h.Plans == 0 {
+	if t.Problem != nil && h.First != nil && h.Plans == 0 && !t.violated() {
 		return t.Problem, os.RemoveAll(folder)
 	}
 	h.Plans++
@@ -265,7 +267,7 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 	if !found {
 		err = os.RemoveAll(folder)
 	}
-	if t.refused() {
+	if cut || t.refused() {
 		t.Problem = nil
 	}
 	return t.Problem, errors.Join(err, h.save())
@@ -310,7 +312,10 @@ func (h *Hunt) hitsOf(t Trial) (all []hit) {
 
 func (h *Hunt) judge(p Plan, t Trial, folder string) (fresh bool) {
 	for _, found := range h.hitsOf(t) {
-		at := slices.IndexFunc(h.Findings, func(f Finding) bool { return f.Key == found.key })
+		at := slices.IndexFunc(h.Findings, func(f Finding) bool {
+			// Earlier versions gave a loss that the manual allows the key of one that it does not.
+			return f.Key == found.key && (found.goal != GoalLoss || f.Verdict == found.verdict)
+		})
 		if at >= 0 {
 			h.Findings[at].Seen++
 			continue
@@ -333,6 +338,9 @@ func (h *Hunt) tell(p Plan, t Trial, fresh int) {
 	}
 	h.o.Tell(fmt.Sprintf("plan %d: %s, %d new: %s", h.Plans, verdict, fresh, report.CommandLine(p.Words(h.space.Spec))))
 }
+
+// violated reports whether the run proved a broken promise, which no later interruption takes back.
+func (t Trial) violated() bool { return t.Result != nil && t.Result.Verdict == check.Violated }
 
 func (t Trial) verdict() string {
 	switch {

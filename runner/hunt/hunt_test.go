@@ -194,7 +194,7 @@ func TestWhatIsNoFinding(t *testing.T) {
 	if len(s.Corpus) != 1 { // not what was refused, though it reached something
 		t.Errorf("%d plans are kept", len(s.Corpus))
 	}
-	if loss := hits(trials[0].Result, []Goal{{Name: GoalLoss}}); len(loss) != 1 || loss[0].verdict != check.Allowed {
+	if loss := hits(trials[0].Result, []Goal{{Name: GoalLoss}}); len(loss) != 1 || loss[0].verdict != check.Allowed || loss[0].key != "loss x allowed" {
 		t.Errorf("the goal loss: %+v", loss)
 	}
 	if _, _, known := longestOutage(&report.Result{Faults: []report.Fault{{WriteOutage: -1}}, WorkloadFigures: report.WorkloadFigures{Availability: &report.Availability{WriteOutage: -1}}}); known {
@@ -206,7 +206,8 @@ func TestWhatIsNoFinding(t *testing.T) {
 	}
 }
 
-// lonelyGround has each second run of a command alone fail before it has a result.
+// lonelyGround has, of three runs of a command alone, one fail before it has a result and one end
+// without a verdict.
 type lonelyGround struct {
 	*fakeGround
 	alone int
@@ -214,14 +215,18 @@ type lonelyGround struct {
 
 func (g *lonelyGround) Alone(ctx context.Context, p Plan, folder string) Trial {
 	t := g.fakeGround.Alone(ctx, p, folder)
-	if t.Unhealed = ""; g.alone%2 == 0 { // it does not look, as hunt.Servers
+	t.Unhealed = "" // it does not look, as hunt.Servers
+	switch g.alone % 3 {
+	case 0:
 		t.Result, t.Problem = nil, errors.New("the port is taken")
+	case 1:
+		t.Result = &report.Result{Verdict: check.Unknown, Checks: []check.Result{{Name: "transfers"}}}
 	}
 	g.alone++
 	return t
 }
 
-// TestProbability is over the runs that have a result, and is not given of what a run alone cannot
+// TestProbability is over the runs that have a verdict, and is not given of what a run alone cannot
 // show.
 func TestProbability(t *testing.T) {
 	g, s, folder := &lonelyGround{fakeGround: &fakeGround{t: t, space: space(t, "postgres:2")}}, newState(t), t.TempDir()

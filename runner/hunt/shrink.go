@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"assay/check"
 	"assay/fault"
 	"assay/report"
 )
@@ -39,11 +40,11 @@ func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
 	work := h.runFolder("shrink")
 	shows := func(try func(context.Context, Plan, string) Trial, p Plan) bool {
 		t := try(ctx, p, work)
-		ran = t.Result != nil
 		_ = os.RemoveAll(work)
 		f.Tries++
 		all := h.hitsOf(t)
 		i := slices.IndexFunc(all, func(found hit) bool { return found.key == f.Key })
+		ran = i >= 0 || t.Result != nil && (t.Result.Verdict != check.Unknown || f.Goal == GoalOutage || f.Goal == GoalTwoPrimaries)
 		if i < 0 || ctx.Err() != nil {
 			return false
 		}
@@ -73,7 +74,8 @@ func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
 		}
 	}
 	f.Found, f.Of, f.RunSeconds = 0, 0, 0
-	// A command alone does not wait for its servers to heal, and a run without a result shows nothing.
+	// A command alone does not wait for its servers to heal. A run without a result shows nothing, nor
+	// does one without a verdict, except of what is seen without one.
 	for failed := 0; f.Goal != unhealed && f.Of < confirmations && failed < mostFailed && ctx.Err() == nil && (f.Of == 0 || time.Since(began) < h.o.ShrinkFor); {
 		start := time.Now()
 		found := shows(h.ground.Alone, f.Plan)

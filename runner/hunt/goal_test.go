@@ -1,0 +1,117 @@
+package hunt
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/check"
+	"assay/internal/expect"
+	"assay/report"
+)
+
+// loses is a run whose check lost as promised, as the manual allows, or both.
+func loses(v check.Verdict, promised ...bool) *report.Result {
+	c := check.Result{Name: "transfers", Verdict: v}
+	for _, p := range promised {
+		c.Findings = append(c.Findings, check.Finding{Kind: fmt.Sprintf("lost (promised: %v)", p), Found: 3, Property: "durability", Promised: &p, Source: "w=1"})
+	}
+	return &report.Result{Verdict: v, Checks: []check.Result{c}}
+}
+
+// TestLossesAreToldApart: a loss beyond the promise is another finding than one that the manual
+// allows, in whichever order they come, and what is allowed stays so beside something broken.
+func TestLossesAreToldApart(t *testing.T) {
+	goals := []Goal{{Name: GoalLoss}}
+	torn := check.Finding{Kind: "torn", Found: 1, Property: "atomicity"}
+	besides := loses(check.Violated, false)
+	besides.Checks[0].Findings = append([]check.Finding{torn}, besides.Checks[0].Findings...)
+	for name, c := range map[string]struct {
+		result *report.Result
+		want   string
+	}{
+		"allowed":                 {loses(check.Allowed, false), "loss transfers allowed: allowed"},
+		"beyond":                  {loses(check.Violated, true), "loss transfers: violated"},
+		"allowed and then beyond": {loses(check.Violated, false, true), "loss transfers: violated"},
+		"beyond and then allowed": {loses(check.Violated, true, false), "loss transfers: violated"},
+		"allowed beside another":  {besides, "loss transfers allowed: allowed, violation transfers: violated"},
+	} {
+		var got []string
+		for _, h := range hits(c.result, goals) {
+			got = append(got, h.key+": "+h.verdict.String())
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s: %s; want %s", name, text, c.want)
+		}
+	}
+
+	g, s := &fakeGround{t: t, space: space(t, "mongodb:3")}, newState(t)
+	s.Goals = goals
+	ctx, cancel := context.WithCancel(t.Context())
+	g.result = func(Plan) Trial { return Trial{Result: loses(check.Allowed, false)} }
+	g.after = func(n int) {
+		switch n {
+		case 2:
+			g.result = func(Plan) Trial { return Trial{Result: loses(check.Violated, false, true)} }
+		case 3:
+			cancel()
+		}
+	}
+	o := g.options(t.TempDir())
+	o.ShrinkFor, o.Findings = 0, 0
+	expect.NoError(t, Go(ctx, s, g, o))
+	if len(s.Findings) != 2 || !s.Violated() || s.Findings[0].Verdict != check.Allowed || s.Findings[0].Seen != 1 {
+		t.Errorf("%+v", s.Findings)
+	}
+}
+
+// TestABrokenPromiseIsFound whatever the goals are, and ends no hunt that looks for something else.
+func TestABrokenPromiseIsFound(t *testing.T) {
+	for _, goal := range []Goal{{Name: GoalOutage, Outage: time.Hour}, {Name: GoalTwoPrimaries}, {Name: GoalLoss}} {
+		g, s, folder := &fakeGround{t: t, space: space(t, "postgres:2")}, newState(t), t.TempDir()
+		s.Goals = []Goal{goal}
+		ctx, cancel := context.WithCancel(t.Context())
+		g.result = func(Plan) Trial { return Trial{Result: verdict(len(g.tried) == 1)} }
+		g.after = func(n int) {
+			if n == 3 {
+				cancel()
+			}
+		}
+		o := g.options(folder)
+		o.ShrinkFor = 0
+		expect.NoError(t, Go(ctx, s, g, o))
+		if len(g.tried) != 3 || len(s.Findings) != 1 || !s.Violated() || s.Findings[0].Goal != GoalViolation {
+			t.Fatalf("%s: %d plans, %+v", goal, len(g.tried), s.Findings)
+		}
+		if _, err := os.Stat(filepath.Join(folder, s.Findings[0].Folder)); err != nil {
+			t.Errorf("%s: the run's folder is not kept: %v", goal, err)
+		}
+	}
+}
+
+// TestViolationOfACutPlanIsKept: an interruption after the run, while the servers heal, takes nothing
+// back, not even of the first plan.
+func TestViolationOfACutPlanIsKept(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		g, s, folder := &fakeGround{t: t, space: space(t, "postgres:2")}, newState(t), t.TempDir()
+		if first {
+			p, err := Parse("p.yaml", []byte("workload: bank\nduration: 5s\n"), g.space.Spec)
+			expect.NoError(t, err)
+			s.First = &p
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		g.after = func(int) { cancel() }
+		g.result = func(Plan) Trial { return Trial{Result: verdict(true), Problem: context.Canceled} }
+		expect.NoError(t, Go(ctx, s, g, g.options(folder)))
+		if !s.Violated() || !s.Interrupted || s.Plans != 1 || len(s.Findings) != 1 || s.Findings[0].Shrunk {
+			t.Fatalf("first %v: %d plans, %+v", first, s.Plans, s.Findings)
+		}
+		if _, err := os.Stat(filepath.Join(folder, s.Findings[0].Folder)); err != nil {
+			t.Errorf("first %v: the run's folder is not kept: %v", first, err)
+		}
+	}
+}
