@@ -9,7 +9,7 @@ import (
 type Try struct {
 	Rate float64 `json:"rate"`
 	Kept bool    `json:"kept"`
-	// Confirms marks a repeat of a rate with another seed.
+	// Confirms marks a try after the search, of the rate it found or of a lower one.
 	Confirms bool `json:"confirms,omitempty"`
 	// Doubted marks a run that has no verdict or whose measurement is invalid.
 	Doubted bool `json:"doubted,omitempty"`
@@ -20,14 +20,15 @@ const (
 	// search ends.
 	closeEnough = 1.05
 	// mostTries bounds the search, mostConfirmations the repeats.
-	mostTries, mostConfirmations = 12, 4
+	mostTries, mostConfirmations = 12, 6
 	smallestShare                = 1.0 / 256
 )
 
 // HighestRate finds, to within 5 %, the highest rate up to most, in arrivals a second, at which
 // try reports an objective as kept. It halves the range on a logarithmic scale and repeats the
 // rate it found, since an objective near its limit is kept now and then. It lowers a rate
-// that is not kept again by 5 % and repeats. It returns 0 if no rate was kept twice.
+// that is not kept again by 5 %, and tries that one until it was kept twice. It returns 0 if no rate
+// was.
 //
 // An error of try ends the search, and so does ctx.
 func HighestRate(ctx context.Context, most float64, try func(ctx context.Context, number int, rate float64) (kept bool, err error)) (rate float64, tries []Try, err error) {
@@ -57,6 +58,7 @@ func HighestRate(ctx context.Context, most float64, try func(ctx context.Context
 			high = next
 		}
 	}
+	keeps := 1 // of low
 	for range mostConfirmations {
 		if low == 0 {
 			break
@@ -65,10 +67,13 @@ func HighestRate(ctx context.Context, most float64, try func(ctx context.Context
 		if err != nil {
 			return 0, tries, err
 		}
-		if kept {
+		if !kept {
+			low, keeps = low/closeEnough, 0
+			continue
+		}
+		if keeps++; keeps == 2 {
 			return low, tries, nil
 		}
-		low /= closeEnough
 	}
 	return 0, tries, nil
 }

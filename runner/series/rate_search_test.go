@@ -30,6 +30,30 @@ func TestNoRateIsKept(t *testing.T) {
 	}
 }
 
+// TestARateIsKeptTwice also if the one that was found is not kept again.
+func TestARateIsKeptTwice(t *testing.T) {
+	confirmed := false
+	seen := map[float64]bool{}
+	rate, tries, err := HighestRate(t.Context(), 1000, func(_ context.Context, _ int, rate float64) (bool, error) {
+		missed := seen[rate] && !confirmed
+		confirmed = confirmed || seen[rate]
+		seen[rate] = true
+		return rate <= 730 && !missed, nil
+	})
+	if err != nil || rate == 0 || rate > 730 {
+		t.Fatalf("%g in %d tries, %v", rate, len(tries), err)
+	}
+	kept := 0
+	for _, try := range tries {
+		if try.Rate == rate && try.Kept {
+			kept++
+		}
+	}
+	if kept != 2 {
+		t.Errorf("%g was kept %d times: %+v", rate, kept, tries)
+	}
+}
+
 func TestRateSearchEnds(t *testing.T) {
 	broken := errors.New("no servers")
 	if _, _, err := HighestRate(t.Context(), 1000, func(context.Context, int, float64) (bool, error) { return false, broken }); !errors.Is(err, broken) {

@@ -78,6 +78,8 @@ func (o *Options) make(ctx context.Context, r *report.SeriesRun, scenario runner
 	if r.Folder, err = FreeFolder(folder, r.Folder); err != nil {
 		return false, err
 	}
+	// What an attempt before this one came to does not stand for this one, should it be cut.
+	r.State, r.Exit, r.Problem = report.StateWaiting, nil, ""
 	began := time.Now()
 	result, err := o.Run(ctx, scenario, filepath.Join(folder, r.Folder))
 	violated := result != nil && report.ExitOf(result).Code == report.ExitViolated

@@ -148,6 +148,36 @@ func TestSeriesGoesOn(t *testing.T) {
 	}
 }
 
+// TestRepeatThatWasCutIsMadeAgain: the invalid run before it does not stand for it.
+func TestRepeatThatWasCutIsMadeAgain(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	j := &journal{t: t, act: func(n int) error {
+		if n == 2 {
+			cancel()
+		}
+		return nil
+	}}
+	o := Options{Out: filepath.Join(t.TempDir(), "series"), UntilValid: 2, Progress: j}
+	o.Run = func(ctx context.Context, s runner.Scenario, folder string) (*report.Result, error) {
+		r, err := j.run(ctx, s, folder)
+		if len(j.made) == 1 {
+			r.Measurement.Verdict, r.Measurement.Reasons = "invalid", []string{"machine busy: x"}
+		}
+		return r, err
+	}
+	_, folder, err := Run(ctx, plan(t), o)
+	saved, unread := report.ReadSeries(folder)
+	expect.NoError(t, unread)
+	if first := saved.Runs[0]; !errors.Is(err, context.Canceled) || first.State != report.StateWaiting || first.Exit != nil || first.Again != 1 {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	s, _, err := Run(t.Context(), plan(t), o)
+	expect.NoError(t, err)
+	if first := s.Runs[0]; len(j.made) != 6 || first.State != report.StateDone || first.Exit == nil || first.Folder != "001-001-again-3" {
+		t.Errorf("%d made, %+v", len(j.made), first)
+	}
+}
+
 // TestViolationOfACutRunIsKept: what a run has proven before it was cut is told, and not made again.
 func TestViolationOfACutRunIsKept(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
