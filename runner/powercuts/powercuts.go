@@ -210,23 +210,34 @@ func tryOne(ctx context.Context, s Trials, by setting, target string, o runner.O
 	if err != nil {
 		return Trial{}, err
 	}
-	r := out.Result
-	trial := Trial{
-		Setting: by.name, Cut: target, Durability: r.Durability, Lost: r.Lost, Acknowledged: r.Outcomes.Committed,
-		Recovered: -1, Verdict: r.Verdict.String(), Folder: out.Folder,
+	trial := trialOf(out.Result)
+	trial.Setting, trial.Cut, trial.Folder = by.name, target, out.Folder
+	return trial, nil
+}
+
+// trialOf is what a run shows. Without a cut it shows nothing of durability, but a promise that it
+// broke stays broken.
+func trialOf(r *report.Result) Trial {
+	trial := Trial{Durability: r.Durability, Lost: r.Lost, Acknowledged: r.Outcomes.Committed, Recovered: -1, Verdict: r.Verdict.String()}
+	if r.Verdict != check.Valid {
+		trial.Why = firstProblem(r)
 	}
 	if i := slices.IndexFunc(r.Faults, func(f report.Fault) bool { return f.CutAt != nil && f.Proven }); i >= 0 {
 		trial.Recovered = r.Faults[i].RecoveredAfter
-	} else {
-		trial.Verdict, trial.Why = "unknown", "the power was not cut"
-		for _, f := range r.Faults {
-			trial.Why += strings.TrimSuffix(": "+f.Proof+"; "+f.Problem, "; ")
+		return trial
+	}
+	uncut := "the power was not cut"
+	for _, f := range r.Faults {
+		if why := strings.Trim(f.Proof+"; "+f.Problem, "; "); why != "" {
+			uncut += ": " + why
 		}
 	}
-	if trial.Verdict != "valid" && trial.Why == "" {
-		trial.Why = firstProblem(r)
+	if r.Verdict == check.Violated {
+		trial.Why += "; " + uncut
+	} else {
+		trial.Verdict, trial.Why = check.Unknown.String(), uncut
 	}
-	return trial, nil
+	return trial
 }
 
 func firstProblem(r *report.Result) string {

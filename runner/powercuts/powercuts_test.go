@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"assay/check"
 	"assay/internal/expect"
 	"assay/measure"
+	"assay/report"
 	"assay/runner"
 )
 
@@ -16,6 +18,30 @@ func (silent) Stage(string)                                  {}
 func (silent) Rows(_, _ int64)                               {}
 func (silent) Working(time.Duration, bool, measure.Snapshot) {}
 func (silent) Note(string)                                   {}
+
+// TestTrialWithoutACut has no verdict, except that of a promise that was broken meanwhile.
+func TestTrialWithoutACut(t *testing.T) {
+	now := time.Now()
+	cut, uncut := report.Fault{CutAt: &now, Proven: true, RecoveredAfter: 40}, report.Fault{Problem: "no loop device"}
+	for _, c := range []struct {
+		verdict          check.Verdict
+		fault            report.Fault
+		wanted, explains string
+		recovered        float64
+	}{
+		{check.Valid, cut, "valid", "", 40},
+		{check.Allowed, cut, "allowed", "transfers: 3 lost", 40},
+		{check.Violated, cut, "violated", "transfers: 3 lost", 40},
+		{check.Valid, uncut, "unknown", "the power was not cut: no loop device", -1},
+		{check.Allowed, uncut, "unknown", "the power was not cut: no loop device", -1},
+		{check.Violated, uncut, "violated", "transfers: 3 lost; the power was not cut: no loop device", -1},
+	} {
+		r := &report.Result{Verdict: c.verdict, Faults: []report.Fault{c.fault}, Checks: []check.Result{{Name: "transfers", Verdict: c.verdict, Detail: "3 lost"}}}
+		if d := trialOf(r); d.Verdict != c.wanted || d.Why != c.explains || d.Recovered != c.recovered {
+			t.Errorf("%v with %+v: %+v", c.verdict, c.fault, d)
+		}
+	}
+}
 
 // TestDurabilityIsTried: PostgreSQL loses nothing promised, and without waiting for the disk only
 // what it announces. The amount depends on the moment.
