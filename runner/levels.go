@@ -42,7 +42,7 @@ type matrix struct {
 
 // IsolationMatrix plays the scripts of package interleaving at each isolation level, in the
 // schema of workload isolation. It drops the schema, also when ctx ends; the error is then an
-// *InterruptedError.
+// *InterruptedError. The cells that were played before an error are returned with it.
 func IsolationMatrix(ctx context.Context, s MatrixScenario, o Options) (cells interleaving.Matrix, err error) {
 	if err := validOptions(s.Options); err != nil {
 		return nil, err
@@ -94,6 +94,7 @@ func (m *matrix) play(ctx context.Context, wanted []string) error {
 }
 
 func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
+	before := len(m.cells)
 	db, err := m.support.Open(ctx, store.Target{Address: withOptions(m.address, level.Options), ConnectTimeout: m.timeout, Isolation: level.Isolation})
 	if err != nil {
 		return err
@@ -120,7 +121,8 @@ func (m *matrix) level(ctx context.Context, level store.Level) (err error) {
 			m.cells = append(m.cells, c)
 		})
 	}
-	if lost := own.IsLost(); lost != nil { // the schema is another run's
+	if lost := own.IsLost(); lost != nil { // the schema is another run's, which may have made what was seen
+		m.cells = m.cells[:before]
 		return fmt.Errorf("another run has taken the database from this one: %w", lost)
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), readback.SettleTimeout)

@@ -171,18 +171,23 @@ func (f *adviseFlags) run(cmd *cobra.Command, version string, files []string) (e
 		}}
 	a, err := advise.Run(ctx, f.plan, o)
 	if wrong := context.Cause(ctx); wrong != nil && cmd.Context().Err() == nil {
-		return wrong
-	}
-	if errors.Is(err, context.Canceled) {
+		err = wrong
+	} else if errors.Is(err, context.Canceled) {
 		if !cmd.Flags().Changed("cluster") { // whose servers have another address next time
 			describeInterruption(stderr, f.out)
 		}
-		return endedSeries(err)
+		err = endedSeries(err)
 	}
-	if err != nil {
-		return err
+	return f.conclude(cmd, a, command, err)
+}
+
+// conclude shows the advice. One that an error has ended early is shown if it has a broken promise,
+// which the error does not take back.
+func (f *adviseFlags) conclude(cmd *cobra.Command, a *advise.Advice, command string, ended error) error {
+	if ended != nil && (a == nil || a.Verdict() != check.Violated) {
+		return ended
 	}
-	return f.show(cmd, a, command)
+	return errors.Join(ended, f.show(cmd, a, command))
 }
 
 // roundsProgress writes a line before each run, and one after a run that could not be made.

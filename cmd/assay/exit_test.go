@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +21,9 @@ import (
 	"assay/report"
 	"assay/report/compare"
 	"assay/runner"
+	"assay/runner/advise"
 	"assay/runner/powercuts"
+	"assay/workload/interleaving"
 )
 
 // TestNoErrorTakesAResultAway: what stands beside a shown result is printed, and the code is the
@@ -232,6 +235,45 @@ func TestDoubtfulRates(t *testing.T) {
 		if got := doubtful(r); got != doubted {
 			t.Errorf("%s: %v", reason, got)
 		}
+	}
+}
+
+// TestALaterErrorTakesNoViolationAway from a matrix or an advice, which are then shown. Those
+// without one are not: they are not whole.
+func TestALaterErrorTakesNoViolationAway(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		broken bool
+		ended  error
+		want   int
+	}{
+		{true, errors.New("the connection is gone"), exitViolated}, {true, context.Canceled, exitViolated}, {true, nil, exitViolated},
+		{false, errors.New("the connection is gone"), exitCannotRun}, {false, context.Canceled, exitNoVerdict}, {false, nil, exitValid},
+	} {
+		shown := c.broken || c.ended == nil
+		told := func(what string, shows func(out io.Writer) error, has string) {
+			var out, said bytes.Buffer
+			code := exitCode(shows(&out), &said)
+			if code != c.want || strings.Contains(out.String(), has) != shown || (said.Len() > 0) != (c.ended != nil) {
+				t.Errorf("%s, broken %v, %v: exit %d, want %d; it prints %s%s", what, c.broken, c.ended, code, c.want, &out, &said)
+			}
+		}
+		told("matrix", func(out io.Writer) error {
+			cell := interleaving.Cell{Database: "X 1", Level: "serializable", Anomaly: "G0", Result: interleaving.Shown, Broken: c.broken}
+			return (&matrixFlags{}).show(out, interleaving.Matrix{cell}, unfinished(c.ended))
+		}, "serializable")
+		told("advice", func(out io.Writer) error {
+			cmd := &cobra.Command{}
+			cmd.SetOut(out)
+			row := advise.Row{Level: "serializable", Verdict: check.Valid, Committed: 1}
+			if c.broken {
+				row.Verdict, row.PromiseBroken = check.Violated, true
+			}
+			return (&adviseFlags{out: t.TempDir()}).conclude(cmd, &advise.Advice{Levels: []advise.Row{row}, Right: []int{0}}, "assay advise", unfinished(c.ended))
+		}, "serializable")
+	}
+	if err := (&adviseFlags{}).conclude(nil, nil, "", context.Canceled); !errors.Is(err, context.Canceled) {
+		t.Errorf("without an advice: %v", err)
 	}
 }
 

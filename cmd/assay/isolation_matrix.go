@@ -2,11 +2,13 @@ package main
 
 import (
 	"errors"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"assay/runner"
+	"assay/workload/interleaving"
 )
 
 type matrixFlags struct {
@@ -66,13 +68,20 @@ func (f *matrixFlags) run(cmd *cobra.Command, version string) error {
 	progress := newProgress(cmd.ErrOrStderr(), f.quiet)
 	cells, err := runner.IsolationMatrix(cmd.Context(), f.scenario, runner.Options{Version: version, Servers: f.servers, Progress: progress})
 	progress.close()
-	if err != nil {
-		return err
+	return f.show(cmd.OutOrStdout(), cells, unfinished(err))
+}
+
+// show prints the matrix. One that an error has ended early is printed if it shows a broken promise,
+// which the error does not take back.
+func (f *matrixFlags) show(out io.Writer, cells interleaving.Matrix, ended error) error {
+	broken := len(cells.Broken()) > 0
+	if ended != nil && !broken {
+		return ended
 	}
-	err = f.print(cmd.OutOrStdout(), "matrix", cells, cells.Markdown, cells.Text)
+	err := f.print(out, "matrix", cells, cells.Markdown, cells.Text)
 	switch {
-	case len(cells.Broken()) > 0:
-		return errors.Join(err, resultError{exitViolated})
+	case broken:
+		return errors.Join(ended, err, resultError{exitViolated})
 	case len(cells.Unreached()) > 0:
 		return errors.Join(err, resultError{exitNoVerdict})
 	}

@@ -130,7 +130,8 @@ func (v variant) values(work string) []report.Setting {
 }
 
 // Run makes two series of runs in a folder. Errors are those of series.Run and of opening the
-// database.
+// database. The advice has its levels also beside an error of the second series: no later error
+// takes back what a level broke. It is nil after an earlier error.
 func Run(ctx context.Context, p Plan, o series.Options) (*Advice, error) {
 	levels, product, err := runner.Levels(ctx, p.Base)
 	if err != nil {
@@ -159,13 +160,18 @@ func Run(ctx context.Context, p Plan, o series.Options) (*Advice, error) {
 		return nil, err
 	}
 	a.Alone, a.Levels = f.alone, rows
+	return a, f.conclude(ctx, a, levels)
+}
+
+// conclude tries changes and ranks what is known then. An error leaves the advice with its levels.
+func (f *finding) conclude(ctx context.Context, a *Advice, levels []store.Level) (err error) {
 	if a.Alone.Verdict != check.Violated {
-		if err := f.changes(ctx, a, levels); err != nil {
-			return nil, err
+		if err = f.changes(ctx, a, levels); err != nil {
+			a.Untried = append(a.Untried, "changes at the levels that went wrong: assay ended before their runs did")
 		}
 	}
 	a.rank()
-	return a, nil
+	return err
 }
 
 func names(files []string) string {

@@ -1,6 +1,7 @@
 package advise
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -231,7 +232,8 @@ func (a *Advice) doubts() (all []string) {
 // answer is the surest level or change, and what the level in use loses.
 func (a *Advice) answer() string {
 	rows := a.all()
-	text := "No level and no change kept what must hold."
+	text := a.none()
+	text = strings.ToUpper(text[:1]) + text[1:] + "."
 	if len(a.Right) > 0 { // the surest first
 		r := &rows[a.Right[0]]
 		text = fmt.Sprintf("Use %s: it kept what must hold in %s, at %s a second.", r.name(), check.Counted(r.Committed, "transaction", "transactions"), quantity.Figure(r.Throughput.PerSecond))
@@ -242,6 +244,28 @@ func (a *Advice) answer() string {
 		}
 	}
 	return text
+}
+
+// none says that no row is right: what went wrong is told apart from what is not known.
+func (a *Advice) none() string {
+	rows, unknown, problem := a.all(), 0, ""
+	for _, r := range rows {
+		if r.Verdict != check.Violated {
+			unknown++
+			problem = cmp.Or(problem, r.Problem)
+		}
+	}
+	switch unknown {
+	case 0:
+		return "no level and no change kept what must hold"
+	case len(rows):
+		return "nothing is known of any level: " + strings.TrimSuffix(cmp.Or(problem, "no run had a verdict; declare what must hold"), ".")
+	}
+	are := "are"
+	if unknown == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf("no level and no change was seen to keep what must hold; %d %s not known", unknown, are)
 }
 
 func (a *Advice) verdicts() (all []report.DocumentVerdict) {
@@ -257,7 +281,7 @@ func (a *Advice) verdicts() (all []report.DocumentVerdict) {
 		}
 	}
 	if len(a.Right) == 0 {
-		return append(all, report.DocumentVerdict{Text: "no level and no change kept what must hold"})
+		return append(all, report.DocumentVerdict{Text: a.none()})
 	}
 	for _, i := range a.Right {
 		r := &rows[i]
