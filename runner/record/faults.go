@@ -219,8 +219,10 @@ func (l *Log) Unproven() []string {
 			reasons = append(reasons, fmt.Sprintf("a server died: at %.1f s %s; its log is in the run's folder", death.Second, death.Text))
 		}
 	}
-	for _, f := range l.Faults {
+	for i, f := range l.Faults {
 		switch {
+		case f.Skipped && l.neverActed(i):
+			reasons = append(reasons, fmt.Sprintf("a fault did nothing: %s: %s", cmp.Or(f.Asked, f.Action+" "+f.Target), strings.TrimPrefix(f.Problem, "skipped: ")))
 		case f.Skipped:
 		case !f.Proven:
 			reasons = append(reasons, fmt.Sprintf("a fault did nothing: %s %s at %.1f s is not proven to have taken effect",
@@ -234,6 +236,17 @@ func (l *Log) Unproven() []string {
 		}
 	}
 	return reasons
+}
+
+// neverActed reports whether fault i is the first of its kind that was asked for, and all of that kind
+// were skipped. One time left out of many, such as of a node that was down already, is no reason.
+func (l *Log) neverActed(i int) bool {
+	f := l.Faults[i]
+	same := func(o Fault) bool {
+		return o.Asked == f.Asked && o.Source == f.Source && o.Action == f.Action && o.Target == f.Target
+	}
+	acted := slices.ContainsFunc(l.Faults, func(o Fault) bool { return same(o) && !o.Skipped })
+	return !acted && slices.IndexFunc(l.Faults, same) == i
 }
 
 // seenWithin bounds the time, in nanoseconds, to notice the end of a server on a busy machine.

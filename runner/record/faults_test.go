@@ -57,10 +57,11 @@ func TestFaultsAreReadBack(t *testing.T) {
 	if len(r.Cluster.Events) != 1 || r.Cluster.Events[0].Second != 8 || r.Cluster.Settled != "after 1 s" {
 		t.Errorf("%+v", r.Cluster)
 	}
-	if reasons := d.Unproven(); len(reasons) != 1 || !strings.Contains(reasons[0], "flaky=20% any at 12.0 s is not proven") {
+	if reasons := d.Unproven(); len(reasons) != 2 || reasons[0] != "a fault did nothing: pause n2: n2 is down" || !strings.Contains(reasons[1], "flaky=20% any at 12.0 s is not proven") {
 		t.Errorf("reasons %q", reasons)
 	}
-	d.Faults[2].Proven = true
+	d.Faults[1].Asked, d.Faults[2].Proven = "pause n2 every 3s", true
+	expect.NoError(t, d.Event(faultEvent(t, 14*time.Second, Fault{Number: 4, Action: "pause", Target: "n2", Asked: "pause n2 every 3s", Injected: int64(13 * time.Second), Healed: int64(14 * time.Second), Proven: true})))
 	if reasons := d.Unproven(); len(reasons) != 1 || !strings.Contains(reasons[0], "not healed") {
 		t.Errorf("reasons %q", reasons)
 	}
@@ -78,6 +79,25 @@ func TestFaultsAreReadBack(t *testing.T) {
 	}
 	if err := d.Event(history.Event{Name: EventFault, Detail: "{"}); err == nil {
 		t.Error("half a record was taken")
+	}
+}
+
+// TestFaultsThatNeverActed are told once, however often each was skipped.
+func TestFaultsThatNeverActed(t *testing.T) {
+	var d Log
+	for i, f := range []Fault{
+		{Asked: "pause n2 when n2 rejoins", Action: "pause", Target: "n2", Problem: `skipped: it waited for "n2 rejoins", which never came`},
+		{Asked: "kill primary every 2s", Action: "kill", Target: "primary", Problem: "skipped: no primary"},
+		{Asked: "kill primary every 2s", Action: "kill", Target: "primary", Problem: "skipped: no primary"},
+		{Asked: "kill n1 every 2s", Action: "kill", Target: "n1", Problem: "skipped: n1 is down already"},
+		{Asked: "kill n1 every 2s", Action: "kill", Target: "n1", Proven: true, Healed: 9},
+	} {
+		f.Number, f.Skipped = i+1, !f.Proven
+		expect.NoError(t, d.Event(faultEvent(t, time.Second, f)))
+	}
+	want := []string{`a fault did nothing: pause n2 when n2 rejoins: it waited for "n2 rejoins", which never came`, "a fault did nothing: kill primary every 2s: no primary"}
+	if reasons := d.Unproven(); !slices.Equal(reasons, want) {
+		t.Errorf("reasons %q", reasons)
 	}
 }
 
