@@ -40,8 +40,8 @@ something new (a state of the cluster, a fault in a state, a class of errors, a
 pattern of log lines) is kept and varied. A finding is repeated and shrunk until
 nothing can be left out, and told as one command with its probability.
 
-A broken promise is a finding whatever --goal says; what the manual allows is one only
-of a goal that asks for it. A cluster that does not heal is told, too.
+A broken promise is a finding whatever --goal says. What the manual allows is a
+finding only of a goal that asks for it. A cluster that does not heal is told, too.
 Faults of disks take part if --cluster has disk=faulty. The folder has hunt.html and
 hunt.json. Ctrl-C loses nothing. The exit code is 1 if a promise was broken, and 4
 if no run had a verdict.`,
