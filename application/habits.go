@@ -134,7 +134,7 @@ func (r *row) add(s *wire.Statement) int {
 	if s.Kind != wire.Other {
 		return 0
 	}
-	values := strings.Join(s.Values, "\x00")
+	values := s.Exactly()
 	if s.Shape != r.shape || values == r.values || s.Writes || len(s.Values) == 0 {
 		*r = row{shape: s.Shape}
 	}

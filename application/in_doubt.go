@@ -1,7 +1,6 @@
 package application
 
 import (
-	"strings"
 	"time"
 
 	"assay/application/wire"
@@ -52,5 +51,5 @@ func opened(t *wire.Transaction) string {
 	if s == nil {
 		return ""
 	}
-	return "\x01" + s.Shape + "\x00" + strings.Join(s.Values, "\x00")
+	return "\x01" + s.Exactly()
 }

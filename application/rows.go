@@ -126,7 +126,7 @@ func (v *values) literal() string {
 		return ""
 	}
 	value := v.all[v.next-1]
-	if strings.HasPrefix(value, "'") || strings.IndexFunc(value, func(c rune) bool { return (c < '0' || c > '9') && c != '.' }) < 0 {
+	if strings.IndexFunc(value, func(c rune) bool { return (c < '0' || c > '9') && c != '.' }) < 0 {
 		return plain(value, value)
 	}
 	return plain(value, quoted(value))
@@ -140,11 +140,17 @@ func (v *values) parameter(n int) string {
 	return plain(v.all[at], quoted(v.all[at]))
 }
 
-func quoted(value string) string { return "'" + strings.ReplaceAll(value, "'", "''") + "'" }
+// quoted is a value as a literal, which it may be already (see wire.Text).
+func quoted(value string) string {
+	if strings.HasPrefix(value, "'") {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", "''") + "'"
+}
 
 // plain is empty in place of a value that servers read differently, or of which a part is missing.
 func plain(value, text string) string {
-	if value == "NULL" || value == "" || strings.ContainsAny(value, "\\\x00") || strings.HasSuffix(value, "...") {
+	if value == wire.Null || value == "" || strings.ContainsAny(value, "\\\x00") || strings.HasSuffix(value, "...") {
 		return ""
 	}
 	return text

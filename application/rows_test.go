@@ -1,6 +1,7 @@
 package application
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"testing"
@@ -24,21 +25,25 @@ func TestRowsOfAnInsert(t *testing.T) {
 		s    *wire.Statement
 		want []string
 	}{
-		"literals":           {inserted("INSERT INTO sale (number, item) VALUES ('o''k', 7)", 1), []string{"SELECT count(*) FROM sale WHERE number = 'o''k' AND item = 7"}},
-		"a cast":             {inserted(`INSERT INTO "sale" ("number", "item", n) VALUES ('a'::uuid, 7, 8) RETURNING "sale"."id"`, 1), []string{`SELECT count(*) FROM "sale" WHERE "number" = 'a' AND "item" = 7 AND n = 8`}},
-		"parameters":         {inserted("INSERT INTO s.sale (number, item, made) VALUES ($1, $2, now) ON CONFLICT DO NOTHING", 1, "it's", "7"), []string{"SELECT count(*) FROM s.sale WHERE number = 'it''s' AND item = '7'"}},
-		"both":               {inserted("INSERT INTO sale (number, item) VALUES ($1, 5)", 1, "a"), []string{"SELECT count(*) FROM sale WHERE number = 'a' AND item = 5"}},
-		"of MySQL":           {inserted("INSERT INTO sale (number, item) VALUES (?, ?)", 1, "a", "7"), []string{"SELECT count(*) FROM sale WHERE number = 'a' AND item = 7"}},
-		"several rows":       {inserted("INSERT INTO sale (number, item) VALUES ('a', 1), ('b', 2)", 2), []string{"SELECT count(*) FROM sale WHERE number = 'a' AND item = 1", "SELECT count(*) FROM sale WHERE number = 'b' AND item = 2"}},
-		"NULL":               {inserted("INSERT INTO sale (number, item) VALUES ($1, $2)", 1, "NULL", "7"), []string{"SELECT count(*) FROM sale WHERE item = '7'"}},
-		"some were there":    {inserted("INSERT INTO sale (number, item) VALUES ('a', 1), ('b', 2) ON CONFLICT DO NOTHING", 1), nil},
-		"an upsert":          {inserted("INSERT INTO sale (number, item) VALUES ('a', 1) ON CONFLICT (number) DO UPDATE SET item = 2", 1), nil},
-		"an upsert of MySQL": {inserted("INSERT INTO sale (number, item) VALUES ('a', 1) ON DUPLICATE KEY UPDATE item = VALUES(item)", 1), nil},
-		"no columns":         {inserted("INSERT INTO sale VALUES ('a', 1)", 1), nil},
-		"of a query":         {inserted("INSERT INTO sale (number) SELECT number FROM other", 1), nil},
-		"a function":         {inserted("INSERT INTO sale (number, item) VALUES (lower('A', 2), 1)", 1), nil},
-		"a value is cut":     {inserted("INSERT INTO sale (number) VALUES ($1)", 1, "abc..."), nil},
-		"values are missed":  {inserted("INSERT INTO sale (number, item) VALUES ($1, $2)", 1, "a"), nil},
+		"literals":                  {inserted("INSERT INTO sale (number, item) VALUES ('o''k', 7)", 1), []string{"SELECT count(*) FROM sale WHERE number = 'o''k' AND item = 7"}},
+		"a cast":                    {inserted(`INSERT INTO "sale" ("number", "item", n) VALUES ('a'::uuid, 7, 8) RETURNING "sale"."id"`, 1), []string{`SELECT count(*) FROM "sale" WHERE "number" = 'a' AND "item" = 7 AND n = 8`}},
+		"parameters":                {inserted("INSERT INTO s.sale (number, item, made) VALUES ($1, $2, now) ON CONFLICT DO NOTHING", 1, "it's", "7"), []string{"SELECT count(*) FROM s.sale WHERE number = 'it''s' AND item = '7'"}},
+		"both":                      {inserted("INSERT INTO sale (number, item) VALUES ($1, 5)", 1, "a"), []string{"SELECT count(*) FROM sale WHERE number = 'a' AND item = 5"}},
+		"of MySQL":                  {inserted("INSERT INTO sale (number, item) VALUES (?, ?)", 1, "a", "7"), []string{"SELECT count(*) FROM sale WHERE number = 'a' AND item = 7"}},
+		"a text that reads as none": {inserted("INSERT INTO sale (number, item) VALUES ($1, $2)", 1, wire.Text([]byte("NULL")), wire.Text([]byte("a..."))), []string{"SELECT count(*) FROM sale WHERE number = 'NULL' AND item = 'a...'"}},
+		"a quote, of MySQL":         {inserted("INSERT INTO sale (number, item) VALUES (?, ?)", 1, wire.Text([]byte("' OR 1 = 1")), "7"), []string{"SELECT count(*) FROM sale WHERE number = ''' OR 1 = 1' AND item = 7"}},
+		"bytes":                     {inserted("INSERT INTO sale (number, item) VALUES ($1, $2)", 1, wire.Bytes([]byte{1, 2}, ", type not known"), "7"), []string{"SELECT count(*) FROM sale WHERE item = '7'"}},
+		"a long text":               {inserted("INSERT INTO sale (number, item) VALUES ($1, $2)", 1, wire.Text(bytes.Repeat([]byte("'x"), 200)), "7"), []string{"SELECT count(*) FROM sale WHERE item = '7'"}},
+		"several rows":              {inserted("INSERT INTO sale (number, item) VALUES ('a', 1), ('b', 2)", 2), []string{"SELECT count(*) FROM sale WHERE number = 'a' AND item = 1", "SELECT count(*) FROM sale WHERE number = 'b' AND item = 2"}},
+		"NULL":                      {inserted("INSERT INTO sale (number, item) VALUES ($1, $2)", 1, "NULL", "7"), []string{"SELECT count(*) FROM sale WHERE item = '7'"}},
+		"some were there":           {inserted("INSERT INTO sale (number, item) VALUES ('a', 1), ('b', 2) ON CONFLICT DO NOTHING", 1), nil},
+		"an upsert":                 {inserted("INSERT INTO sale (number, item) VALUES ('a', 1) ON CONFLICT (number) DO UPDATE SET item = 2", 1), nil},
+		"an upsert of MySQL":        {inserted("INSERT INTO sale (number, item) VALUES ('a', 1) ON DUPLICATE KEY UPDATE item = VALUES(item)", 1), nil},
+		"no columns":                {inserted("INSERT INTO sale VALUES ('a', 1)", 1), nil},
+		"of a query":                {inserted("INSERT INTO sale (number) SELECT number FROM other", 1), nil},
+		"a function":                {inserted("INSERT INTO sale (number, item) VALUES (lower('A', 2), 1)", 1), nil},
+		"a value is cut":            {inserted("INSERT INTO sale (number) VALUES ($1)", 1, "abc..."), nil},
+		"values are missed":         {inserted("INSERT INTO sale (number, item) VALUES ($1, $2)", 1, "a"), nil},
 	} {
 		var got []string
 		if in := insertionOf(c.s); in != nil {

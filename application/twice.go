@@ -37,7 +37,7 @@ func (b *baseline) twice(r *run, committed, exact map[string]int) (two []*wire.T
 			// What was done in between is gone over each time: only for what can decide.
 			if doubted := doubts.of(t, shared(t.Place)); doubted || two == nil {
 				adds, sure := done.adds(earlier, t)
-				if sure && doubted {
+				if sure && doubted && !t.Partial() {
 					return []*wire.Transaction{earlier, t}, true
 				}
 				if adds && two == nil {

@@ -131,6 +131,22 @@ func TestConcealedValuesMayBeTheSame(t *testing.T) {
 	}
 }
 
+// TestValuesOfWhichAPartWasSeen are not known to be the same: only that more was committed than untouched is.
+func TestValuesOfWhichAPartWasSeen(t *testing.T) {
+	for _, partial := range []bool{false, true} {
+		all := []*wire.Transaction{replaced(1, 0, "INSERT INTO note(body) VALUES ('x')"), replaced(20, 0, "INSERT INTO note(body) VALUES ('x')")}
+		for _, x := range all {
+			x.Statements[0].Partial = partial
+		}
+		b := baseline{}
+		b.committed, b.exact = count(all[:1])
+		committed, exact := count(all)
+		if two, certain := b.twice(&run{all: all, moment: moment{met: 3}}, committed, exact); two == nil || certain == partial {
+			t.Errorf("partial %v: found %v, certain %v", partial, two != nil, certain)
+		}
+	}
+}
+
 // TestDocumentsThatAreTaken one by one, or with their collection, are inserted again without a trace.
 func TestDocumentsThatAreTaken(t *testing.T) {
 	for shape, want := range map[string]bool{

@@ -49,7 +49,7 @@ func (c *command) statement(lists []list) *wire.Statement {
 			s.Inserted = c.inserted(documents(l.documents))
 		}
 	}
-	s.Shape, s.Values = string(w.out), w.values
+	s.Shape, s.Values = string(w.out), w.values.All()
 	s.Adds = writes(s.Shape) && (c.name == "insert" || slices.ContainsFunc(adding(), func(o string) bool { return strings.Contains(s.Shape, o) }))
 	return s
 }
@@ -108,7 +108,7 @@ func common(key string) bool {
 // writer writes a shape.
 type writer struct {
 	out    []byte
-	values []string
+	values wire.Values
 }
 
 func (w *writer) name(key string) {
@@ -116,7 +116,7 @@ func (w *writer) name(key string) {
 }
 
 // full is true if no more is kept.
-func (w *writer) full() bool { return len(w.values) >= wire.MaxValues || len(w.out) >= maxShape }
+func (w *writer) full() bool { return w.values.Full() || len(w.out) >= maxShape }
 
 func (w *writer) value(v bsoncore.Value) {
 	switch v.Type {
@@ -128,8 +128,10 @@ func (w *writer) value(v bsoncore.Value) {
 		w.out = append(w.out, v.String()...)
 	default:
 		w.out = append(w.out, '?')
-		if !w.full() {
-			w.values = append(w.values, wire.Shortened(text(v)))
+		if w.full() {
+			w.values.More(string(v.Data))
+		} else {
+			w.values.Add(text(v))
 		}
 	}
 }
@@ -139,6 +141,7 @@ func (w *writer) document(d []byte) {
 	begin := len(w.out)
 	eachElement(d, func(key string, v bsoncore.Value) {
 		if w.full() {
+			w.values.More(key + string(v.Data))
 			return
 		}
 		if len(w.out) > begin {
@@ -181,6 +184,7 @@ func (w *writer) list(all values) {
 	all(func(v bsoncore.Value) {
 		begin := len(w.out)
 		if w.full() {
+			w.values.More(string(v.Data))
 			return
 		}
 		w.value(v)
@@ -201,10 +205,10 @@ func (w *writer) list(all values) {
 	w.out = append(w.out, ']')
 }
 
-// text is a value as people write it.
+// text is a value as people write it, of a bounded length.
 func text(v bsoncore.Value) string {
 	if s, is := v.StringValueOK(); is {
-		return s
+		return wire.Text([]byte(s))
 	}
 	if id, is := v.ObjectIDOK(); is {
 		return hex.EncodeToString(id[:])
@@ -215,5 +219,5 @@ func text(v bsoncore.Value) string {
 	if n, is := v.Int64OK(); is {
 		return strconv.FormatInt(n, 10)
 	}
-	return v.String()
+	return wire.Shortened(v.String())
 }

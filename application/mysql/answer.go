@@ -30,6 +30,7 @@ type answer struct {
 	// that rows follow.
 	left, second int
 	behind       bool
+	columns      []kind // of the rows that come, where they are kept
 }
 
 // codeProgress is no error, but how far a statement of MariaDB's has come (MariaDB Server
@@ -44,7 +45,7 @@ func (t *talk) Answer(b []byte, r *wire.Request) (n int, done bool) {
 			return n, false
 		}
 		end := n + size(b[n:])
-		keeps := a.part == rows && r.Answering().Keeps() != nil
+		keeps := (a.part == rows || a.part == definitions) && r.Answering().Keeps() != nil
 		told := keeps || a.part != rows && a.part != definitions || b[n+headerSize] == eofPacket || b[n+headerSize] == errorPacket
 		if end > len(b) && told && end-n < wire.MaxTold {
 			return n, false
@@ -91,6 +92,7 @@ func (t *talk) take(b []byte, length int, r *wire.Request) bool {
 	case start:
 		return t.begins(b, length, r)
 	case definitions:
+		t.define(b, length, r)
 		if a.left--; a.left == 0 {
 			a.part = definitionsEnd
 			if t.capabilities.Load()&capNoEOF != 0 {
@@ -107,33 +109,72 @@ func (t *talk) take(b []byte, length int, r *wire.Request) bool {
 		if b[0] == eofPacket && (length < 9 || t.capabilities.Load()&capNoEOF != 0 && length < maxPacket) {
 			return t.ended(b, r)
 		}
-		if a := r.Answering().Keeps(); a != nil {
-			takeRow(a, b, length, r.Command)
+		if keeps := r.Answering().Keeps(); keeps != nil {
+			a.takeRow(keeps, b, length, r.Command)
 		}
 	}
 	return false
 }
 
-// takeRow keeps a row: of a statement that was prepared, its bytes.
-func takeRow(a *wire.Answer, b []byte, length int, command byte) {
-	if a.Cut = a.Cut || len(b) < length; a.Cut {
+// define takes a definition of a column, where rows are kept. A prepared statement has them for executions
+// whose answers leave them out.
+func (t *talk) define(b []byte, length int, r *wire.Request) {
+	a := &t.reading
+	if a.second > 0 || r.Answering().Keeps() == nil { // it is of a parameter, or nobody wants it
 		return
 	}
-	a.Row(func() (value []byte, is, more bool) {
-		switch {
-		case len(b) == 0:
-			return nil, false, false
-		case command != comQuery:
-			value, b = b, nil
-			return value, true, true
-		case b[0] == 0xfb: // NULL
+	of := kind{code: typeNotKnown}
+	if len(b) == length {
+		of = defines(b)
+	}
+	a.columns = append(a.columns, of)
+	if p, is := r.Noted.(*prepared); is && a.left == 1 {
+		p.columns = a.columns
+	}
+}
+
+// takeRow keeps a row, of a text or of a statement that was prepared (MySQL 8.4 source documentation, "Text
+// Resultset Row" and "Binary Protocol Resultset Row").
+func (a *answer) takeRow(keeps *wire.Answer, b []byte, length int, command byte) {
+	if keeps.Cut = keeps.Cut || len(b) < length; keeps.Cut {
+		return
+	}
+	if command != comQuery {
+		a.takeBinaryRow(keeps, b)
+		return
+	}
+	keeps.Row(func() (text string, more bool) {
+		if len(b) == 0 {
+			return "", false
+		}
+		if b[0] == 0xfb {
 			b = b[1:]
-			return nil, false, true
+			return wire.Null, true
 		}
 		size, n := number(b)
 		end := n + int(min(size, uint64(len(b)-n)))
-		value, b = b[n:end], b[end:]
-		return value, true, true
+		text, b = wire.Text(b[n:end]), b[end:]
+		return text, true
+	})
+}
+
+func (a *answer) takeBinaryRow(keeps *wire.Answer, b []byte) {
+	const reserved = 2 // bits
+	columns, start := a.columns, 1+(len(a.columns)+reserved+7)/8
+	if len(columns) == 0 || len(b) < start {
+		columns, start = []kind{{code: typeNotKnown}}, 0
+	}
+	null, rest, at := b[min(1, start):start], b[start:], -1
+	keeps.Row(func() (text string, more bool) {
+		if at++; at == len(columns) {
+			return "", false
+		}
+		if bit := at + reserved; bit/8 < len(null) && null[bit/8]>>(bit%8)&1 == 1 {
+			return wire.Null, true
+		}
+		text, n := value(rest, columns[at])
+		rest = rest[n:]
+		return text, true
 	})
 }
 
@@ -221,7 +262,7 @@ func (t *talk) begins(b []byte, length int, r *wire.Request) bool {
 	case r.Command == comPrepare && b[0] == 0 && len(b) >= 9:
 		columns, parameters := int(binary.LittleEndian.Uint16(b[5:])), int(binary.LittleEndian.Uint16(b[7:]))
 		t.keep(binary.LittleEndian.Uint32(b[1:]), r, parameters)
-		a.behind = false
+		a.behind, a.columns = false, nil
 		if a.left, a.second = parameters, columns; a.left == 0 {
 			a.left, a.second = columns, 0
 		}
@@ -237,9 +278,12 @@ func (t *talk) begins(b []byte, length int, r *wire.Request) bool {
 		return t.ended(b, r)
 	}
 	columns, n := number(b)
-	a.left, a.second, a.behind, a.part = int(columns), 0, true, definitions
+	a.left, a.second, a.behind, a.part, a.columns = int(columns), 0, true, definitions, nil
 	if t.cached.Load() && n < length && b[n] == 0 {
 		a.part = definitionsEnd
+		if p, is := r.Noted.(*prepared); is {
+			a.columns = p.columns
+		}
 		if t.capabilities.Load()&capNoEOF != 0 {
 			a.part = rows
 		}
@@ -274,20 +318,13 @@ func (t *talk) stands(status uint16) {
 	t.state.Store(uint32(state))
 }
 
-// keep enters a prepared statement, and forget leaves it out where the server has refused it.
+// keep enters a prepared statement.
 func (t *talk) keep(id uint32, r *wire.Request, parameters int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p := t.asked[r]; p != nil {
+	if p, is := r.Noted.(*prepared); is {
 		p.parameters, t.prepared[id] = parameters, p
 	}
-	delete(t.asked, r)
-}
-
-func (t *talk) forget(r *wire.Request) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.asked, r)
 }
 
 // ended reads a packet that ends a result: OK, or EOF, which has the status alone.
@@ -337,7 +374,6 @@ func (t *talk) failed(b []byte, r *wire.Request) {
 	if len(b) < 3 {
 		return
 	}
-	t.forget(r)
 	code, s := binary.LittleEndian.Uint16(b[1:]), r.Answering()
 	commit := s != nil && s.Kind == wire.Commit
 	if s != nil {

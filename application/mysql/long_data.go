@@ -2,9 +2,8 @@ package mysql
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash"
-	"hash/fnv"
+	"strconv"
 
 	"assay/application/wire"
 )
@@ -15,30 +14,27 @@ type long struct {
 	head []byte
 	all  hash.Hash64
 	size int
+	// partial is true if a piece was larger than what assay keeps of one.
+	partial bool
 }
 
-// The head of a long parameter that is kept, and how much of a piece counts: what is sure to be in the
-// buffer where the piece is larger than that.
-const (
-	longHead  = 1 << 10
-	longPiece = 32 << 10
-)
+// longHead is how much of a long parameter is kept.
+const longHead = 1 << 10
 
 // add is a piece, of which size bytes come.
 func (l *long) add(piece []byte, size int) {
-	piece = piece[:min(len(piece), longPiece)]
+	l.partial = l.partial || len(piece) < size
 	l.head = append(l.head, piece[:min(len(piece), longHead-len(l.head))]...)
 	l.size += size
 	_, _ = l.all.Write(piece)
 }
 
-// String is the value as others are kept. Two that begin alike differ by their sums.
+// String is the value as others are kept.
 func (l *long) String() string {
-	shown := wire.Shortened(string(l.head))
-	if shown == string(l.head) && l.size == len(l.head) {
-		return shown
+	if l.size == len(l.head) {
+		return wire.Text(l.head)
 	}
-	return fmt.Sprintf("%s%d bytes, %x...", shown, l.size, l.all.Sum64())
+	return wire.Beginning(string(l.head), strconv.Itoa(l.size), l.all.Sum64())
 }
 
 // keepLong keeps a piece, of which size bytes come, for the statement's next execution.
@@ -49,14 +45,18 @@ func (t *talk) keepLong(b []byte, size int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of, at := t.known(binary.LittleEndian.Uint32(b[1:])), binary.LittleEndian.Uint16(b[5:])
-	if of == nil || at >= maxBindDisplay {
+	if of == nil {
+		return
+	}
+	if at >= wire.MaxValues {
+		of.unseen = true
 		return
 	}
 	if of.long == nil {
 		of.long = map[uint16]*long{}
 	}
 	if of.long[at] == nil {
-		of.long[at] = &long{all: fnv.New64a()}
+		of.long[at] = &long{all: wire.NewSum()}
 	}
 	of.long[at].add(b[longStart:], size-longStart)
 }
@@ -80,6 +80,6 @@ func (t *talk) forgets(b []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if of := t.known(binary.LittleEndian.Uint32(b[1:])); of != nil {
-		of.long = nil
+		of.long, of.unseen = nil, false
 	}
 }

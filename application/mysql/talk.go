@@ -3,8 +3,8 @@ package mysql
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,9 +39,8 @@ type talk struct {
 
 	mu       sync.Mutex
 	prepared map[uint32]*prepared
-	// asked are the statements that the server was asked to prepare, and last is the last of them,
-	// which can be executed before the server has said its number.
-	asked    map[*wire.Request]*prepared
+	// last is the statement that the server was asked to prepare last, which can be executed before the
+	// server has said its number.
 	last     *prepared
 	scramble []byte // of the login
 }
@@ -50,9 +49,12 @@ type talk struct {
 type prepared struct {
 	statement  *wire.Statement
 	parameters int
-	types      []byte // one for each parameter
-	// long are the parameters that were sent before the next execution, by their numbers.
-	long map[uint16]*long
+	types      []kind // of the parameters
+	columns    []kind // of the rows; the goroutine that reads answers has them
+	// long are the parameters that were sent before the next execution, by their numbers, and unseen says
+	// that one was whose number is too high to be kept.
+	long   map[uint16]*long
+	unseen bool
 }
 
 // The capabilities that change how bytes read, and those that nobody here uses.
@@ -94,7 +96,6 @@ const (
 	statusMore     = 0x0008
 	statusCursor   = 0x0040
 	lastPrepared   = math.MaxUint32
-	maxBindDisplay = 100
 )
 
 func (t *talk) State() wire.State { return wire.State(t.state.Load()) }
@@ -208,9 +209,12 @@ func (t *talk) command(b []byte, size int) *wire.Request {
 	case comPrepare:
 		t.prepare(string(b[1:]), r)
 	case comExecute, comBulk:
-		r.Statements = []*wire.Statement{t.execute(b)}
+		r.Statements = []*wire.Statement{t.execute(b, r)}
 	case comChangeUser:
 		t.ready.Store(false)
+	}
+	for _, s := range r.Statements {
+		s.Partial = s.Partial || len(b) < size
 	}
 	return r
 }
@@ -256,13 +260,10 @@ func (t *talk) prepare(text string, r *wire.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last = &prepared{statement: s, parameters: placeholders(opened(text, int(t.version.Load()), t.maria.Load()))}
-	if t.asked == nil {
-		t.asked = map[*wire.Request]*prepared{}
-	}
-	t.asked[r] = t.last
+	r.Noted = t.last
 }
 
-func (t *talk) execute(b []byte) *wire.Statement {
+func (t *talk) execute(b []byte, r *wire.Request) *wire.Statement {
 	s := &wire.Statement{Shape: "an unknown statement"}
 	if len(b) < 10 {
 		return s
@@ -274,13 +275,17 @@ func (t *talk) execute(b []byte) *wire.Statement {
 		return s
 	}
 	s.Shape, s.Kind, s.Implicit = of.statement.Shape, of.statement.Kind, of.statement.Implicit
-	s.Values = append([]string(nil), of.statement.Values...)
+	r.Noted = of
+	s.Values, s.Partial = of.statement.Values, of.unseen || of.statement.Partial
 	if b[0] == comBulk {
-		s.Values = append(s.Values, wire.Shortened(fmt.Sprintf("%x", b[5:])))
+		s.Values = append(slices.Clone(s.Values), wire.Bytes(b[5:], ", the parameters of many"))
 	} else if of.parameters > 0 {
-		s.Values = append(s.Values, of.values(b[10:], t.capabilities.Load()&capAttributes != 0)...)
+		s.Values = of.values(s.Values, b[10:], t.capabilities.Load()&capAttributes != 0)
 	}
-	of.long = nil // which the server forgets, too
+	for _, sent := range of.long {
+		s.Partial = s.Partial || sent.partial
+	}
+	of.long, of.unseen = nil, false // which the server forgets, too
 	return s
 }
 

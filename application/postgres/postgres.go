@@ -15,7 +15,6 @@ import (
 	"io"
 	"net"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -35,12 +34,6 @@ func New(address string) (*Server, error) {
 		return nil, err
 	}
 	return &Server{config}, nil
-}
-
-type answers struct {
-	state atomic.Uint32
-	// copies is true while the server sends data of COPY, which changes nothing.
-	copies bool
 }
 
 // stolen is what a connection leaves behind that was taken before the login.

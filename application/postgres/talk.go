@@ -3,9 +3,6 @@ package postgres
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
 
@@ -52,8 +49,9 @@ type requests struct {
 	synced, copied bool
 
 	parsed   string // the shape of what was prepared last
-	prepared map[string][]*wire.Statement
-	portals  map[string]*wire.Statement
+	prepared map[string]*prepared
+	portals  map[string]*portal
+	steps    *pipeline // since the last end of a request; nil of a text
 }
 
 // next is wire.Talk.Request. What comes before a Sync is held, so that something can be done in
@@ -106,11 +104,11 @@ func (q *requests) part(b []byte, at, size int, full bool) (int, *wire.Request) 
 // end is the request that ends here, by Sync or not. The server passes over a Sync while it takes data,
 // and clients send another one behind that (manual 18, "COPY Operations").
 func (q *requests) end(sync bool) *wire.Request {
-	r := &wire.Request{Statements: q.batch, Follows: sync && q.synced && q.copied && !q.some}
+	r := &wire.Request{Statements: q.batch, Noted: q.steps, Follows: sync && q.synced && q.copied && !q.some}
 	if len(q.batch) == 0 && q.parsed != "" && !q.said {
 		r.Statements = []*wire.Statement{{Shape: "prepare: " + q.parsed, Kind: wire.Prepare}}
 	}
-	q.batch, q.parsed, q.some, q.said, q.synced, q.copied = nil, "", false, false, sync, false
+	q.batch, q.steps, q.parsed, q.some, q.said, q.synced, q.copied = nil, nil, "", false, false, sync, false
 	return r
 }
 
@@ -119,90 +117,9 @@ func (q *requests) opened() *wire.Request {
 	if !q.some {
 		return nil
 	}
-	r := &wire.Request{Statements: q.batch, Open: true}
+	r := &wire.Request{Statements: q.batch, Noted: q.steps, Open: true}
 	q.batch, q.said = nil, q.said || len(q.batch) > 0
 	return r
-}
-
-// take keeps what a message says.
-func (q *requests) take(message []byte) {
-	m := fields(message[headerSize:])
-	q.some = true
-	switch message[0] {
-	case 'Q':
-		q.batch = append(q.batch, wire.Statements(m.text())...)
-	case 'F':
-		q.batch = append(q.batch, &wire.Statement{Shape: "function call"})
-	case 'P':
-		if q.prepared == nil {
-			q.prepared = map[string][]*wire.Statement{}
-		}
-		name, all := m.text(), wire.Statements(m.text())
-		if q.prepared[name] = all; len(all) > 0 {
-			q.parsed = all[0].Shape
-		}
-	case 'C':
-		if kind := m.bytes(1); len(kind) == 1 && kind[0] == 'S' {
-			delete(q.prepared, m.text())
-		} else {
-			delete(q.portals, m.text())
-		}
-	case 'B':
-		q.bind(m)
-	case 'E':
-		if s := q.portals[m.text()]; s != nil {
-			again := *s // a portal can be executed more than once
-			q.batch = append(q.batch, &again)
-		}
-	}
-}
-
-func (q *requests) bind(m fields) {
-	portal, name := m.text(), m.text()
-	of := q.prepared[name]
-	s := &wire.Statement{Shape: "an unknown statement"}
-	if len(of) > 0 {
-		*s = *of[0]
-	}
-	formats := make([]int, min(m.short(), 1<<16))
-	for i := range formats {
-		formats[i] = m.short()
-	}
-	s.Values = append([]string(nil), s.Values...)
-	for i := range m.short() {
-		if len(s.Values) >= wire.MaxValues {
-			break
-		}
-		format := 0
-		switch {
-		case len(formats) == 1:
-			format = formats[0]
-		case i < len(formats):
-			format = formats[i]
-		}
-		s.Values = append(s.Values, value(m.value(), format))
-	}
-	if q.portals == nil {
-		q.portals = map[string]*wire.Statement{}
-	}
-	q.portals[portal] = s
-}
-
-// value is a parameter as text: of a binary one, whole numbers as such, and else its bytes.
-func value(b []byte, format int) string {
-	switch {
-	case b == nil:
-		return "NULL"
-	case format == 0:
-		return wire.Shortened(string(b))
-	case len(b) == 2:
-		return strconv.Itoa(int(int16(binary.BigEndian.Uint16(b))))
-	case len(b) == 4:
-		return strconv.Itoa(int(int32(binary.BigEndian.Uint32(b))))
-	case len(b) == 8:
-		return strconv.FormatInt(int64(binary.BigEndian.Uint64(b)), 10)
-	}
-	return wire.Shortened(fmt.Sprintf("%x", b))
 }
 
 // fields reads a message's content. What is not there is empty.
@@ -233,122 +150,38 @@ func (f *fields) short() int {
 	return int(binary.BigEndian.Uint16(b))
 }
 
-// value is nil of NULL.
-func (f *fields) value() []byte {
-	b := f.bytes(4)
-	if len(b) < 4 {
-		return nil
+// sizeOfSize is how many bytes say how long a value is.
+const sizeOfSize = 4
+
+func (f *fields) number() uint32 {
+	b := f.bytes(sizeOfSize)
+	if len(b) < sizeOfSize {
+		return 0
 	}
-	n := int32(binary.BigEndian.Uint32(b))
-	if n < 0 {
-		return nil
-	}
-	return f.bytes(int(n))
+	return binary.BigEndian.Uint32(b)
 }
 
-// next is wire.Talk.Answer: up to the end of an answer, or of what is there.
-func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
-	for n < len(b) {
-		size := frame(b[n:])
-		if size == 0 {
-			return n, false
-		}
-		kind, whole := b[n], n+size <= len(b)
-		var rows *wire.Answer
-		if kind == 'D' {
-			rows = r.Answering().Keeps()
-		}
-		asks := kind == 'G' || kind == 'W'
-		told := asks || kind == 'C' || kind == 'E' || kind == 'H' || kind == 'N' || kind == 'Z' || kind == 'R' || rows != nil
-		switch {
-		case !whole && told && size < wire.MaxTold:
-			return n, false
-		case !whole:
-			if rows != nil {
-				rows.Cut = true
-			}
-			return n + size, false
-		case kind == 'R':
-			if at := bytes.Index(b[n:n+size], []byte(scramBound)); at >= 0 { // libpq refuses it without TLS
-				copy(b[n+at:], scramUnknown)
-			}
-		case rows != nil:
-			m := fields(b[n+headerSize : n+size])
-			left := m.short()
-			rows.Row(func() ([]byte, bool, bool) { left--; v := m.value(); return v, v != nil, left >= 0 })
-		case told:
-			a.take(kind, fields(b[n+headerSize:n+size]), r)
-		case kind == 'I' || kind == 's':
-			r.Answered()
-		}
-		n += size
-		if kind == 'Z' {
-			return n, true
-		}
-		if asks && r != nil {
-			r.Asks = true
-			return n, false
-		}
+// formats are those of values.
+func (f *fields) formats() []int {
+	all := make([]int, f.short())
+	for i := range all {
+		all[i] = f.short()
 	}
-	return n, false
+	return all
 }
 
-// The login that is bound to a certificate, and a name as long that no client knows.
-const (
-	scramBound   = "SCRAM-SHA-256-PLUS\x00"
-	scramUnknown = "SCRAM-SHA-256-NONE\x00"
-)
-
-// notReplicated is the field of a notice by which the server says that it stopped waiting for its
-// synchronous standby: it has committed, and a failover may take that back (manual 18, "Synchronous
-// Replication"). The notice's code and text do not tell.
-const notReplicated = "RSyncRepWaitForLSN\x00"
-
-func (a *answers) take(kind byte, m fields, r *wire.Request) {
-	s := r.Answering()
-	switch kind {
-	case 'Z':
-		state := wire.Idle
-		switch m.bytes(1)[0] {
-		case 'T':
-			state = wire.Within
-		case 'E':
-			state = wire.Failed
-		}
-		a.state.Store(uint32(state))
-	case 'N':
-		if bytes.Contains(m, []byte(notReplicated)) {
-			r.Doubt()
-		}
-	case 'H':
-		a.copies = true
-	case 'C':
-		copied := a.copies
-		if a.copies = false; s != nil {
-			s.Tag = m.text()
-			switch word, _, _ := strings.Cut(s.Tag, " "); word {
-			case "INSERT", "UPDATE", "DELETE", "MERGE", "COPY":
-				s.Writes = !copied
-				s.Rows, _ = strconv.ParseInt(s.Tag[strings.LastIndexByte(s.Tag, ' ')+1:], 10, 64)
-			}
-		}
-		r.Answered()
-	case 'E':
-		if a.copies = false; s != nil {
-			code, text := "", ""
-			for len(m) > 0 {
-				switch field := m.bytes(1)[0]; field {
-				case 0:
-				case 'C':
-					code = m.text()
-				case 'M':
-					text = m.text()
-				default:
-					m.text()
-				}
-			}
-			s.Error = wire.Shortened(code + " " + text)
-		}
-		r.Answered()
+// kindAndName say whether a statement or a portal is meant, and which.
+func (f *fields) kindAndName() (kind byte, name string) {
+	if b := f.bytes(1); len(b) == 1 {
+		kind = b[0]
 	}
+	return kind, f.text()
+}
+
+// value is one of so many bytes, of which some may not be there; nil and -1 of NULL.
+func (f *fields) value() (b []byte, size int) {
+	if size = int(int32(f.number())); size < 0 {
+		return nil, -1
+	}
+	return f.bytes(size), size
 }

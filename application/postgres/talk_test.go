@@ -37,7 +37,7 @@ func sent(t *testing.T) []byte {
 	t.Helper()
 	return encoded[pgproto3.FrontendMessage](t,
 		&pgproto3.Query{String: "BEGIN"},
-		&pgproto3.Parse{Name: "s", Query: "INSERT INTO t VALUES ($1, $2)"}, &pgproto3.Sync{},
+		&pgproto3.Parse{Name: "s", Query: "INSERT INTO t VALUES ($1, $2)", ParameterOIDs: []uint32{typeInt4}}, &pgproto3.Sync{},
 		&pgproto3.Bind{PreparedStatement: "s", ParameterFormatCodes: []int16{1, 0}, Parameters: [][]byte{{0, 0, 0, 7}, []byte("seven")}}, &pgproto3.Execute{},
 		&pgproto3.Bind{PreparedStatement: "s", Parameters: [][]byte{nil, []byte("none")}}, &pgproto3.Execute{}, &pgproto3.Sync{},
 		&pgproto3.Query{String: "COPY t FROM STDIN"}, &pgproto3.CopyData{Data: bytes.Repeat([]byte("x"), 3*1024)}, &pgproto3.CopyDone{},

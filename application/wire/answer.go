@@ -2,13 +2,10 @@ package wire
 
 import (
 	"fmt"
-	"hash/fnv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
-// Answer are the rows that a statement gave, value by value as the server sent them.
+// Answer are the rows that a statement gave, value by value as Text and the like have them.
 type Answer struct {
 	Rows int64 `json:"rows"`
 	// Ordered tells rows apart in their order, and Bag in any.
@@ -24,38 +21,29 @@ type Answer struct {
 // maxFirst is how many rows are kept.
 const maxFirst = 3
 
-// Row takes a row, given by its values; false for NULL.
-func (a *Answer) Row(values func() (value []byte, is, more bool)) {
-	h := fnv.New64a()
+// Row takes a row, given by its values.
+func (a *Answer) Row(values func() (value string, more bool)) {
+	h := NewSum()
 	var shown []string
 	for {
-		value, is, more := values()
+		value, more := values()
 		if !more {
 			break
 		}
-		fmt.Fprintf(h, "%v %d ", is, len(value))
-		_, _ = h.Write(value) // a hash does not fail
+		fmt.Fprintf(h, "%d %s", len(value), value) // a hash does not fail
 		if len(a.First) < maxFirst && !a.hidden {
-			shown = append(shown, displayed(value, is))
+			shown = append(shown, value)
 		}
 	}
-	if len(a.First) < maxFirst && !a.hidden {
-		a.First = append(a.First, Shortened("("+strings.Join(shown, ", ")+")"))
+	if row := "(" + strings.Join(shown, ", ") + ")"; len(a.First) < maxFirst && !a.hidden {
+		if len(row) > maxValue {
+			row = shortly(row)
+		}
+		a.First = append(a.First, row)
 	}
 	a.Rows++
 	a.Ordered = a.Ordered*1099511628211 ^ h.Sum64()
 	a.Bag += h.Sum64()
-}
-
-func displayed(value []byte, is bool) string {
-	text := string(value)
-	switch {
-	case !is:
-		return "NULL"
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return fmt.Sprintf("0x%x", value)
-	}
-	return text
 }
 
 // Keeps is the answer to be taken of a statement; nil where nobody wants it.

@@ -302,7 +302,7 @@ func (l *link) joined(r *Request) *Request {
 	whole, now := l.open, l.recorder.Now()
 	for _, s := range r.Statements {
 		s.Sent, s.Answer = now, l.recorder.answer()
-		s.conceal(l.learn(s.Shape).secret, l.recorder.seed)
+		s.conceal(l.learn(s.Shape).secret)
 	}
 	switch {
 	case whole == nil && r.Open:

@@ -69,9 +69,7 @@ func (p *Proxy) Authority() []byte { return p.authority }
 func (p *Proxy) Record(fault *Fault) *Recorder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	seed := p.recorder.seed // by which recordings can be compared
 	p.recorder, p.fault = NewRecorder(), fault
-	p.recorder.seed = seed
 	return p.recorder
 }
 

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -84,10 +83,15 @@ func (t *Transaction) Values() string {
 	var b strings.Builder
 	for _, s := range t.Statements {
 		if s.Writes {
-			b.WriteString(s.Shape + "\x00" + strings.Join(s.Values, "\x00") + "\x00\x00")
+			b.WriteString(s.Exactly())
 		}
 	}
 	return b.String()
+}
+
+// Partial reports whether assay has not seen all of the values of the statements that changed rows.
+func (t *Transaction) Partial() bool {
+	return slices.ContainsFunc(t.Statements, func(s *Statement) bool { return s.Writes && s.Partial })
 }
 
 // Place is where the application sends something, told by the statements' shapes.
@@ -115,7 +119,6 @@ type Recorder struct {
 	activity atomic.Int64 // the last byte's time, since start
 	longest  atomic.Int64 // the longest silence between two bytes
 	answers  atomic.Bool  // whether the rows of answers are kept
-	seed     maphash.Seed // of what is shown in the place of passwords
 	excuses  atomic.Int64 // how many reasons there are for a silence that is not the application's
 	standby  atomic.Int64 // until when, since start, new connections lead to a server that takes no writes
 
@@ -140,7 +143,7 @@ type Sink interface {
 
 // NewRecorder begins a recording.
 func NewRecorder() *Recorder {
-	return &Recorder{start: time.Now(), seed: maphash.MakeSeed(), places: map[string]*Place{}, parked: map[string]*Transaction{}, once: map[string]bool{}}
+	return &Recorder{start: time.Now(), places: map[string]*Place{}, parked: map[string]*Transaction{}, once: map[string]bool{}}
 }
 
 // Now is the time since the recording began.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/hex"
 	"hash/maphash"
 	"regexp"
 	"slices"
@@ -26,13 +27,17 @@ func secret(shape string) bool {
 
 // holdsSecret reports whether a value has a password within. Few values are worth the expression's time.
 func holdsSecret(value string) bool {
+	if digits, is := strings.CutPrefix(value, inBytes); is {
+		shown, _ := hex.DecodeString(digits) // up to what is no digit
+		value = string(shown)
+	}
 	return (secret(value) || strings.Contains(value, "://")) && secretForm().MatchString(value)
 }
 
 // conceal has each value that may be a password, or has one within, be a mark that tells only whether
 // two are the same, in one process. The last three characters are those of a value that is not whole.
 // all says that each may be one.
-func (s *Statement) conceal(all bool, seed maphash.Seed) {
+func (s *Statement) conceal(all bool) {
 	if all && s.Answer != nil {
 		s.Answer.hidden = true
 	}
@@ -41,8 +46,8 @@ func (s *Statement) conceal(all bool, seed maphash.Seed) {
 	}
 	s.Values = slices.Clone(s.Values) // others may have them, too
 	for i, v := range s.Values {
-		if all && v != "NULL" || holdsSecret(v) {
-			s.Values[i] = concealed + strconv.FormatUint(maphash.String(seed, v), 36) + "..."
+		if all && v != Null || holdsSecret(v) {
+			s.Values[i] = concealed + strconv.FormatUint(maphash.String(seed(), v), 36) + cut
 		}
 	}
 }
@@ -52,7 +57,7 @@ const concealed = "hidden "
 // Concealed reports whether a value is a mark in the place of one that may be a password: it can be
 // compared with other marks alone.
 func Concealed(value string) bool {
-	return strings.HasPrefix(value, concealed) && strings.HasSuffix(value, "...")
+	return strings.HasPrefix(value, concealed) && strings.HasSuffix(value, cut)
 }
 
 // concealError leaves the server's code alone of an error that may quote a password.

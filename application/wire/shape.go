@@ -2,14 +2,8 @@ package wire
 
 import "strings"
 
-// maxText bounds a statement's text, and maxValue one value.
-const (
-	maxText  = 4096
-	maxValue = 200
-)
-
-// MaxValues bounds how many values of a statement are kept.
-const MaxValues = 100
+// maxText bounds a statement's text. What is behind that counts as one of its values.
+const maxText = 4096
 
 // Statements takes a text of SQL apart: each statement's shape, without comments and values,
 // and the values. What it does not understand it leaves as it is.
@@ -37,7 +31,7 @@ type scanner struct {
 	escaped bool
 	at      int
 	out     strings.Builder
-	values  []string
+	values  Values
 	// space is true if a space is to come before the next character.
 	space, ended bool
 }
@@ -45,10 +39,10 @@ type scanner struct {
 func (s *scanner) close(all []*Statement) []*Statement {
 	shape := unnamed(strings.TrimSpace(s.out.String()))
 	if shape != "" {
-		all = append(all, &Statement{Shape: shape, Values: s.values, Kind: kindOf(shape)})
+		all = append(all, &Statement{Shape: shape, Values: s.values.All(), Kind: kindOf(shape)})
 	}
 	s.out.Reset()
-	s.values, s.space, s.ended = nil, false, false
+	s.values, s.space, s.ended = Values{}, false, false
 	return all
 }
 
@@ -137,6 +131,8 @@ func (s *scanner) copy(n int) {
 			s.out.WriteByte(' ')
 		}
 		s.out.WriteString(s.text[s.at : s.at+n])
+	} else {
+		s.values.More(s.text[s.at : s.at+n])
 	}
 	s.space = false
 	s.at += n
@@ -146,8 +142,10 @@ func (s *scanner) copy(n int) {
 func (s *scanner) value(n int) { s.valueAs(n, s.text[s.at:s.at+n]) }
 
 func (s *scanner) valueAs(n int, value string) {
-	if len(s.values) < MaxValues {
-		s.values = append(s.values, Shortened(value))
+	if s.values.Full() {
+		s.values.More(value)
+	} else {
+		s.values.Add(Shortened(value))
 	}
 	written := s.out.String()
 	if list, is := strings.CutSuffix(strings.TrimRight(written, " "), ","); is && (strings.HasSuffix(list, "?") || strings.HasSuffix(list, "? ...")) {
@@ -163,14 +161,6 @@ func (s *scanner) valueAs(n int, value string) {
 	s.out.WriteByte('?')
 	s.space = false
 	s.at += n
-}
-
-// Shortened is a value of a bounded length.
-func Shortened(value string) string {
-	if len(value) > maxValue {
-		return strings.ToValidUTF8(value[:maxValue], "") + "..."
-	}
-	return strings.Clone(value)
 }
 
 // escapes is true behind the E of a literal in which a backslash escapes.

@@ -119,10 +119,12 @@ const (
 
 // Statement is one that an application has sent.
 type Statement struct {
-	// Shape is its text without the values, and Values are these, as text: literals first.
-	Shape  string   `json:"statement"`
-	Values []string `json:"values,omitempty"`
-	Kind   Kind     `json:"-"`
+	// Shape is its text without the values, and Values are these, as text: literals first. Partial is
+	// true where assay has not seen all of a value, so that equal Values may be of others.
+	Shape   string   `json:"statement"`
+	Values  []string `json:"values,omitempty"`
+	Partial bool     `json:"partial,omitempty"`
+	Kind    Kind     `json:"-"`
 	// Adds is true of one that changes something each time that it is done, where Shape is not SQL,
 	// which tells it.
 	Adds bool `json:"-"`
@@ -170,8 +172,10 @@ type Request struct {
 	delayed    bool
 	// Bytes are the request as it was sent, of one of assay's own or at which something is done.
 	Bytes []byte
-	// Command is what it asks for, where that decides how its answer reads.
+	// Command is what it asks for, where that decides how its answer reads, and Noted is what else its
+	// protocol has to know for that.
 	Command byte
+	Noted   any
 	// ID is the client's number of it, where the answer has it again.
 	ID uint32
 	// Session names the transaction that it belongs to, where one can go over several connections.
