@@ -14,7 +14,8 @@ import (
 )
 
 // keepHistory writes the rows that a run has inserted as a set, for assay check: transactions add them,
-// and the last read finds those that are there. Where the run may have removed some, there is none.
+// and the last read finds those that are there. Where the run may have removed some, there is none. What
+// it updates and reads is left out: see docs/internals/decisions/application-history.md.
 func (t *trying) keepHistory(name string, r *run) (err error) {
 	if t.base == nil || len(r.rows) == 0 || r.problem != nil || t.base.unlike(r) != "" || t.base.cascaded(r, r.lost()) != "" {
 		return nil

@@ -273,6 +273,9 @@ func (t *talk) begins(b []byte, length int, r *wire.Request) bool {
 	case b[0] == infilePacket: // the file's data comes, and then the answer
 		t.infile.Store(true)
 		r.Asks = true
+		if s := r.Answering(); s != nil { // whose data are not looked at
+			s.Partial = true
+		}
 		return false
 	case b[0] == 0, b[0] == eofPacket:
 		return t.ended(b, r)

@@ -101,7 +101,7 @@ func TestFileOfManyPackets(t *testing.T) {
 	if len(all) != 1 || all[0].Statements[0].Kind != wire.Commit {
 		t.Errorf("the file was taken for %d requests", len(all))
 	}
-	if !answers(t, to, load, packet(91, []byte{0, 3, 0, 1, 0, 0, 0})) || load.Statements[0].Rows != 3 {
+	if !answers(t, to, load, packet(91, []byte{0, 3, 0, 1, 0, 0, 0})) || load.Statements[0].Rows != 3 || !load.Statements[0].Partial {
 		t.Errorf("it is answered by %+v", load.Statements[0])
 	}
 }

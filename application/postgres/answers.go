@@ -63,6 +63,9 @@ func (a *answers) next(b []byte, r *wire.Request) (n int, done bool) {
 		}
 		if asks && r != nil {
 			r.Asks = true
+			if s := r.Answering(); s != nil { // whose data are not looked at
+				s.Partial = true
+			}
 			return n, false
 		}
 	}

@@ -120,7 +120,7 @@ const (
 // Statement is one that an application has sent.
 type Statement struct {
 	// Shape is its text without the values, and Values are these, as text: literals first. Partial is
-	// true where assay has not seen all of a value, so that equal Values may be of others.
+	// true where assay has not seen all of a value, or data of COPY, so that equal Values may be of others.
 	Shape   string   `json:"statement"`
 	Values  []string `json:"values,omitempty"`
 	Partial bool     `json:"partial,omitempty"`
