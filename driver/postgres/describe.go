@@ -85,7 +85,7 @@ func (p *schema) describe(ctx context.Context, c conn) (store.Product, error) {
 	// Without the role pg_read_all_stats the state is hidden, and a running base backup counts
 	// as a standby.
 	var standbys int
-	err = sqldb.One(ctx, c, `SELECT count(*) FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup'`, nil, &standbys)
+	err = sqldb.One(ctx, c, `SELECT count(*) FROM pg_stat_replication WHERE state IS NULL OR state <> 'backup' AND `+replays, nil, &standbys)
 	if err != nil {
 		return store.Product{}, err
 	}

@@ -140,6 +140,9 @@ func (x *exchange) flush(ctx context.Context) error {
 // not read, and both sides would wait for each other.
 func (x *exchange) sendLarge(ctx context.Context) error {
 	p := x.StartPipeline(ctx)
+	if !x.IsBusy() { // ctx has ended meanwhile: in pgconn's buffer it would be sent with what comes next
+		return p.Close()
+	}
 	x.Frontend().Send(encoded(x.out))
 	err := p.Flush()
 	return errors.Join(err, p.Close())

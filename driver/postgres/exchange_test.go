@@ -119,6 +119,48 @@ func TestExchangeEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// TestNothingIsLeftToSend: what was not sent since its context had ended is not sent later, by the
+// next exchange or by the end of the connection.
+func TestNothingIsLeftToSend(t *testing.T) {
+	conn := admin(t)
+	exec(t, conn, `CREATE TABLE public.unsent (text text)`)
+	t.Cleanup(func() { exec(t, admin(t), `DROP TABLE public.unsent`) })
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, next := range []func(*exchange){
+		func(*exchange) {},
+		func(x *exchange) {
+			x.begin()
+			x.executeText("SELECT length($1)", [][]byte{bytes.Repeat([]byte("x"), 2*smallWrite)}, []uint32{oidText}, nil)
+			if err := x.sync(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			_, err := x.answer(nil, nil, nil)
+			expect.NoError(t, err, x.end())
+		},
+	} {
+		x, _ := exchangeWith(t, server.Address())
+		x.begin()
+		x.executeText("INSERT INTO public.unsent VALUES ($1)", [][]byte{bytes.Repeat([]byte("x"), 2*smallWrite)}, []uint32{oidText}, nil)
+		x.keep((&pgproto3.Sync{}).Encode(x.out))
+		if err := x.sendLarge(ended); !pgconn.SafeToRetry(err) || !errors.Is(err, context.Canceled) || x.IsClosed() {
+			t.Errorf("%v; closed: %v", err, x.IsClosed())
+		}
+		next(x)
+		pid := int64(x.PID())
+		hangUp(x)
+		for left := 1; left > 0 && t.Context().Err() == nil; {
+			expect.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid).Scan(&left))
+		}
+		var rows int
+		if expect.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM public.unsent`).Scan(&rows)); rows != 0 {
+			t.Errorf("%d rows were sent after all", rows)
+		}
+	}
+}
+
+func hangUp(x *exchange) { conn{x.PgConn}.HangUp() }
+
 // TestExchangeWithErrors of a statement, of the Sync, and of an unsendable message.
 func TestExchangeWithErrors(t *testing.T) {
 	x, notices := exchangeWith(t, server.Address())

@@ -109,7 +109,11 @@ const everywhereBound = 30 * time.Second
 // behind counts the standbys that have not replayed up to a place, and names one. Without the
 // privilege the state is null, and nothing counts.
 const behind = `SELECT count(*), coalesce(min(application_name), '') FROM pg_stat_replication
-	WHERE state <> 'backup' AND (replay_lsn IS NULL OR replay_lsn < $1::text::pg_lsn)`
+	WHERE state <> 'backup' AND ` + replays + ` AND (replay_lsn IS NULL OR replay_lsn < $1::text::pg_lsn)`
+
+// replays is true of a standby, which names in each of its messages how far it has replayed. A
+// receiver of log (pg_receivewal, or pg_basebackup beside its copy) replays nothing.
+const replays = `NOT (replay_lsn IS NULL AND write_lsn IS NOT NULL)`
 
 // everywhere returns when every standby known to the primary has replayed everything written so
 // far.

@@ -52,10 +52,7 @@ func valueOf(value []byte, oid uint32) (any, error) {
 
 // texts are parameters in text format, valid until the next call.
 func (e *encoder) texts(parameters []store.Value) [][]byte {
-	if e.buffer == nil {
-		e.buffer = make([]byte, 0, 256) // a part of nil would be a null
-	}
-	e.buffer, e.data = e.buffer[:0], e.data[:0]
+	e.begin()
 	for i := range parameters {
 		if parameters[i].Kind == store.Nothing {
 			e.data = append(e.data, nil)

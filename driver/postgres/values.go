@@ -111,7 +111,8 @@ type encoder struct {
 // encode returns parameters and types, valid until the next call. wanted are the server's types,
 // nil if it was not asked.
 func (e *encoder) encode(parameters []store.Value, wanted []uint32) (data [][]byte, types []uint32) {
-	e.buffer, e.data, e.types = e.buffer[:0], e.data[:0], e.types[:0]
+	e.begin()
+	e.types = e.types[:0]
 	for i := range parameters {
 		oid := typeOf(parameters[i].Kind)
 		if i < len(wanted) {
@@ -123,6 +124,13 @@ func (e *encoder) encode(parameters []store.Value, wanted []uint32) (data [][]by
 		e.types = append(e.types, oid)
 	}
 	return e.data, e.types
+}
+
+func (e *encoder) begin() {
+	if e.buffer == nil {
+		e.buffer = make([]byte, 0, 256) // an empty part of nil would be a null
+	}
+	e.buffer, e.data = e.buffer[:0], e.data[:0]
 }
 
 // columns is a store.Row: of binary columns for Scan, of text columns for AppendValues.

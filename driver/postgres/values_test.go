@@ -4,7 +4,37 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
+
+	"assay/internal/expect"
+	"assay/store"
 )
+
+// TestEmptyValues: a first parameter that is empty is no null.
+func TestEmptyValues(t *testing.T) {
+	for _, v := range []store.Value{store.OfText(""), store.OfBytes(nil)} {
+		var encoded, text encoder
+		if data, _ := encoded.encode([]store.Value{v, store.OfInt(1)}, nil); data[0] == nil || len(data[0]) != 0 {
+			t.Errorf("%+v is sent as %v", v, data[0])
+		}
+		if data := text.texts([]store.Value{store.OfText("")}); data[0] == nil {
+			t.Error("an empty text is sent as a null")
+		}
+	}
+	db := openBank(t, target(t))
+	defer db.Close()
+	take := func(token string) error {
+		return db.TakeLease(t.Context(), store.Holder{Token: token, Run: token}, time.Hour, "")
+	}
+	expect.NoError(t, take("one"))
+	exec(t, admin(t), `UPDATE assay_bank.assay_lease SET token = ''`) // as earlier versions left it
+	expect.NoError(t, take("two"))
+	lease, err := db.Lease(t.Context())
+	if err != nil || lease == nil || lease.Holder.Token != "two" {
+		t.Errorf("%+v, %v", lease, err)
+	}
+	exec(t, admin(t), `DROP SCHEMA assay_bank CASCADE`)
+}
 
 func TestBigintArray(t *testing.T) {
 	conn := admin(t)
