@@ -18,6 +18,14 @@ func TestCountGTIDs(t *testing.T) {
 	}
 }
 
+func TestRefusesWrites(t *testing.T) {
+	for value, want := range map[string]bool{"0": false, "OFF": false, "1": true, "ON": true, "NO_LOCK": true, "NO_LOCK_NO_ADMIN": true} {
+		if got := refusesWrites(value); got != want {
+			t.Errorf("read_only=%s: %v, want %v", value, got, want)
+		}
+	}
+}
+
 func TestSequence(t *testing.T) {
 	for position, want := range map[string]int64{"": 0, "0-1-57": 57} {
 		if n, err := sequence(position); err != nil || n != want {

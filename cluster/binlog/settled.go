@@ -15,12 +15,17 @@ func (s *Set) Primary(ctx context.Context) (primary int, err error) {
 	return 0, s.Node(0).Until(ctx, askEvery, "a server that takes writes", func(ctx context.Context) error {
 		return s.options.Login.InSession(ctx, s.options.Nodes[0], askBound, func(ctx context.Context, c *sql.Conn) error {
 			row, err := Row(ctx, c, "SELECT @@global.read_only AS refuses")
-			if err == nil && row["refuses"] != "0" {
+			if err == nil && refusesWrites(row["refuses"]) {
 				err = errors.New("it is read only")
 			}
 			return err
 		})
 	})
+}
+
+// refusesWrites reads read_only, which from MariaDB 12.0 on is OFF, ON, NO_LOCK or NO_LOCK_NO_ADMIN.
+func refusesWrites(readOnly string) bool {
+	return readOnly != "0" && !strings.EqualFold(readOnly, "OFF")
 }
 
 // Parameter asks node i for the value of a system variable.

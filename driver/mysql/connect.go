@@ -63,7 +63,8 @@ func (l look) takesWrites() error {
 }
 
 // askLook is a text for readLook. A server without Galera answers "OFF" or has no such variable;
-// one without Group Replication has no group name.
+// one without Group Replication has no group name. read_only is a number, and from MariaDB 12.0 on
+// a word.
 const askLook = `SELECT CONNECTION_ID(), @@global.read_only; SHOW GLOBAL VARIABLES LIKE 'wsrep_on'; SHOW GLOBAL STATUS LIKE 'wsrep_ready'; ` +
 	`SHOW GLOBAL VARIABLES LIKE 'group_replication_group_name'`
 
@@ -86,9 +87,11 @@ func (c *conn) lookAround(ctx context.Context) (look, error) {
 }
 
 func readLook(rows driver.Rows) (l look, err error) {
+	var refuses string // 0 or 1; OFF, ON, NO_LOCK or NO_LOCK_NO_ADMIN
 	err = eachRow(rows, func(row []driver.Value) error {
-		return sqldb.ScanRow(format(), row, []any{&l.id, &l.readOnly})
+		return sqldb.ScanRow(format(), row, []any{&l.id, &refuses})
 	})
+	l.readOnly = refuses != "0" && !strings.EqualFold(refuses, "OFF")
 	var galera, prepared, name string
 	for _, into := range []*string{&galera, &prepared, &name} {
 		if err == nil {

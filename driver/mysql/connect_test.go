@@ -2,7 +2,9 @@ package mysql
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -97,6 +99,40 @@ func TestReadOnlyServersAreNotUsed(t *testing.T) {
 	}
 	if left, err := db.Lease(t.Context()); err != nil || left != nil {
 		t.Errorf("a lease is there: %+v, %v", left, err)
+	}
+}
+
+// answers are results of one row each, as a server gives them to askLook.
+type answers [][]driver.Value
+
+func (a *answers) Columns() []string { return make([]string, len((*a)[0])) }
+
+func (a *answers) Close() error { return nil }
+
+func (a *answers) Next(into []driver.Value) error {
+	if copy(into, (*a)[0]) == 0 {
+		return io.EOF
+	}
+	(*a)[0] = nil
+	return nil
+}
+
+func (a *answers) HasNextResultSet() bool { return len(*a) > 1 }
+
+func (a *answers) NextResultSet() error {
+	*a = (*a)[1:]
+	return nil
+}
+
+// TestValuesOfReadOnly: MariaDB has two more than MySQL from 12.0 on, and tells words.
+func TestValuesOfReadOnly(t *testing.T) {
+	for value, want := range map[driver.Value]bool{
+		int64(0): false, int64(1): true, "OFF": false, "ON": true, "NO_LOCK": true, "NO_LOCK_NO_ADMIN": true,
+	} {
+		found, err := readLook(&answers{{int64(7), value}, {"wsrep_on", "OFF"}, nil, nil})
+		if err != nil || found.readOnly != want || found.id != 7 || (found.takesWrites() != nil) != want {
+			t.Errorf("read_only=%v: %+v, %v", value, found, err)
+		}
 	}
 }
 

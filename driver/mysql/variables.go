@@ -64,6 +64,7 @@ func ownVariables() map[string]string {
 		"sql_select_limit": "whole tables are read back", "max_join_size": "whole tables are read back",
 		"sql_big_selects":      "whole tables are read back",
 		"character_set_client": "texts are UTF-8", "character_set_results": "texts are UTF-8",
+		"character_set_connection": "texts are UTF-8", "collation_connection": "texts are UTF-8",
 	}
 	for _, p := range pins() {
 		own[p.name] = p.why

@@ -87,7 +87,7 @@ func TestPinnedVariables(t *testing.T) {
 		return err
 	})
 	expect.NoError(t, err)
-	for _, name := range names {
+	for _, name := range append(names, "character_set_client", "character_set_connection", "character_set_results", "collation_connection") {
 		if _, err := parse(target(parameter(name, "1"))); err == nil {
 			t.Errorf("an address may set %s", name)
 		}
