@@ -1,6 +1,7 @@
 package uri
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"strings"
@@ -25,8 +26,13 @@ func FromKeywords(address string) (string, error) {
 	}
 	u := url.URL{Scheme: "postgres"}
 	host, port := values["host"], values["port"]
-	if hosts := strings.Split(host, ","); host != "" && !strings.Contains(host, "/") && len(hosts) >= len(strings.Split(port, ",")) {
-		u.Host = joinPorts(hosts, strings.Split(port, ","))
+	hosts, ports := strings.Split(host, ","), strings.Split(port, ",")
+	if host != "" && len(ports) != 1 && len(ports) != len(hosts) {
+		return "", &store.OptionError{Option: "port", Value: fmt.Sprintf("%d of them", len(ports)),
+			Want: fmt.Sprintf("one, or as many as there are hosts, which are %d", len(hosts))}
+	}
+	if host != "" && !strings.Contains(host, "/") {
+		u.Host = joinPorts(hosts, ports)
 		delete(values, "host")
 		delete(values, "port")
 	}
@@ -54,7 +60,7 @@ func FromKeywords(address string) (string, error) {
 	return u.String(), nil
 }
 
-// joinPorts: a single port belongs to all hosts.
+// joinPorts: a single port belongs to all hosts. Otherwise each host has one.
 func joinPorts(hosts, ports []string) string {
 	joined := make([]string, len(hosts))
 	for i, h := range hosts {
@@ -62,7 +68,7 @@ func joinPorts(hosts, ports []string) string {
 			h = "[" + h + "]"
 		}
 		port := ports[0]
-		if len(ports) > 1 && i < len(ports) {
+		if len(ports) > 1 {
 			port = ports[i]
 		}
 		if port != "" {

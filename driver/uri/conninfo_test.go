@@ -43,6 +43,21 @@ func TestKeywordForm(t *testing.T) {
 	}
 }
 
+// TestPortsOfHosts: as many as hosts, or one.
+func TestPortsOfHosts(t *testing.T) {
+	for text, want := range map[string]string{
+		"host=a,b,c port=1,2": "", "host=a port=1,2": "", "host=a,b port=1,2,3": "", "host=/run/a,/run/b,/run/c port=1,2": "",
+		"host=a,b,c port=1": "postgres://a:1,b:1,c:1/", "host=a,b,c port=1,,3": "postgres://a:1,b,c:3/",
+		"hostaddr=10.0.0.1,10.0.0.2 port=1,2": "postgres:///?hostaddr=10.0.0.1%2C10.0.0.2&port=1%2C2",
+	} {
+		got, err := FromKeywords(text)
+		var refused *store.OptionError
+		if want == "" && (!errors.As(err, &refused) || refused.Option != "port") || want != "" && (err != nil || got != want) {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
 // FuzzKeywordForm: an accepted text becomes a URL that redacts its password, and no error shows it.
 func FuzzKeywordForm(f *testing.F) {
 	for _, text := range []string{"host=a password='x y'", "user=u password=a@b/c?d#e host=h", "host=/run/x password=\\'", "host=a,b port=1,2,3 password=p", "dbname='a/b' password=p user=''"} {
