@@ -2,12 +2,14 @@ package runner
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"assay/cluster"
 	"assay/fault"
 	"assay/internal/expect"
+	"assay/report"
 	"assay/store"
 	"assay/workload/bank"
 	"assay/workload/churn"
@@ -50,6 +52,18 @@ func TestFaultsThatCannotBeAskedFor(t *testing.T) {
 func is[E error](err error) bool {
 	var wanted E
 	return errors.As(err, &wanted)
+}
+
+// TestFaultWhoseTimeNeverCame leaves a run of a number of operations unanswered.
+func TestFaultWhoseTimeNeverCame(t *testing.T) {
+	t.Parallel()
+	s := small("", 1, 200)
+	s.Cluster, s.Faults = "redis:1", []string{"pause n1 at 0s for 50ms", "kill n1 at 1h"}
+	r := carryOut(t, s).Result
+	const want = "a fault did nothing: kill n1 at 1h for 15s: the work ended before it could be done; run for longer, or let it happen earlier"
+	if len(r.Faults) != 2 || !r.Faults[1].Skipped || !slices.Contains(r.Unanswered, want) || report.ExitOf(r).Code != report.ExitNoVerdict {
+		t.Errorf("%v, %+v, unanswered %q", r.Verdict, r.Faults, r.Unanswered)
+	}
 }
 
 // TestWhatWasNotHealedHasNoTime of its end.

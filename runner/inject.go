@@ -55,7 +55,7 @@ func (j injector) beside(ctx context.Context, p load.Plan, file *history.Writer,
 	keeper := &faultKeeper{file: file, start: start, note: j.progress.Note, status: j.status, monitor: j.monitor}
 	plan := fault.Plan{Start: start.Add(p.Warmup), Duration: measuredLength(p), Seed: j.seed}
 	heal := j.inject(ctx, j.working, plan, keeper, func(injections []fault.Injection) {
-		for _, i := range injections {
+		for _, i := range append(injections, neverDone(j.working, injections)...) {
 			keeper.keep(i) // with what was proven of it
 		}
 	})
@@ -63,6 +63,23 @@ func (j injector) beside(ctx context.Context, p load.Plan, file *history.Writer,
 		j.progress.Stage("healing")
 		heal()
 	}
+}
+
+// neverDone are the faults without an injection, as skipped ones: the work ended before their time,
+// or while they looked for a primary.
+func neverDone(faults []fault.Fault, injections []fault.Injection) (all []fault.Injection) {
+	number := 0
+	for _, i := range injections {
+		number = max(number, i.Number)
+	}
+	for _, f := range faults {
+		if !slices.ContainsFunc(injections, func(i fault.Injection) bool { return i.Fault == f }) {
+			number++
+			all = append(all, fault.Injection{Number: number, Fault: f, Due: time.Now(), Skipped: true,
+				Problem: "skipped: the work ended before it could be done; run for longer, or let it happen earlier"})
+		}
+	}
+	return all
 }
 
 // inject injects faults into the nodes. stop returns when all faults are healed and ended has
