@@ -128,7 +128,7 @@ var mayImport = map[string][]string{
 	"cmd/assay":                 {"internal/yamlfile", "application", "application/...", "runner/histories", "runner/known", "runner/nodes", "runner/hunt", "runner/powercuts", "store", "store/bug", "runner/agents", "internal/table", "internal/spelling", "runner/catalog", "runner", "runner/monitor", "runner/series", "runner/advise", "runner/study", "report/article", "report/compare", "report/junit", "report/scalability", "internal/quantity", "report", "runner/serve", "report/view", "workload/...", "load", "history", "measure", "check", "check/cycle", "history/exchange", "cluster", "cluster/disk", "cluster/kubernetes", "cluster/server", "fault", "fault/chaosmesh"},
 	"application/wire":          {"internal/eventloop"},
 	"application/wire/wiretest": {"application/wire", "internal/expect"},
-	"application/mongodb":       {"application/wire", "driver/mongodb"},
+	"application/mongodb":       {"application/wire", "driver/mongodb", "store"},
 	"application/mysql":         {"application/wire", "driver/mysql"},
 	"application/postgres":      {"application/wire", "driver/postgres"},
 	"application":               {"application/wire", "check", "cluster", "fault", "history", "history/exchange", "internal/quantity", "report", "store", "store/durability", "store/promise"},

@@ -64,8 +64,8 @@ type Plan struct {
 	// Folder is where files go, and Progress what is told while it goes on.
 	Folder   string
 	Progress func(string)
-	// Again is the command line without --event and --fault; it ends by -- and Command.
-	Again string
+	// Again are assay's own words of the command line, without --event and --fault, before -- and Command.
+	Again []string
 }
 
 // ErrNever means that the application has opened no connection, or has asked nothing over any.

@@ -57,7 +57,8 @@ type Times struct {
 // Compare runs the application twice on each of two servers, with nothing done to it. b is the
 // plan for the other server.
 func Compare(ctx context.Context, a, b Plan) (*Comparison, error) {
-	c := &Comparison{Command: redactedWords(a.Command), Again: redacted(a.Again)}
+	c := &Comparison{Command: redactedWords(a.Command)}
+	_, c.Again = a.again()
 	var runs [4]*run
 	for i, p := range []Plan{a, b} {
 		for n := range 2 {

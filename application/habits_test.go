@@ -97,7 +97,7 @@ func TestNext(t *testing.T) {
 
 // TestAnEventAgain stands before the application's command, whatever stands in assay's own part.
 func TestAnEventAgain(t *testing.T) {
-	p := Plan{Again: "assay app --reset 'psql -- shop' -- ./shop -- 'password=hunter2'", Command: []string{"./shop", "--", "password=hunter2"}}
+	p := Plan{Again: []string{"assay", "app", "--reset", "psql -- shop"}, Command: []string{"./shop", "--", "password=hunter2"}}
 	r := &Report{}
 	r.own, r.Again = p.again()
 	for want, one := range map[string]Try{
@@ -106,6 +106,21 @@ func TestAnEventAgain(t *testing.T) {
 	} {
 		if got := r.again(one); got != want {
 			t.Errorf("again: %s", got)
+		}
+	}
+}
+
+// TestAgainHasNoPassword, whichever quotation marks the user has written it between.
+func TestAgainHasNoPassword(t *testing.T) {
+	for reset, want := range map[string]string{
+		`mysql --password='hunter2' shop < shop.sql`: `'mysql --password=xxxxx shop < shop.sql'`,
+		`mysql -p"hunter2" shop < shop.sql`:          `'mysql -pxxxxx shop < shop.sql'`,
+		`psql 'postgres://me:hunter2@h/shop' -f a`:   `'psql '\''postgres://me:xxxxx@h/shop'\'' -f a'`,
+	} {
+		p := Plan{Again: []string{"assay", "app", "--reset", reset}, Command: []string{"sh", "-c", `PGPASSWORD='hunter2' ./app`}}
+		own, whole := p.again()
+		if want := "assay app --reset " + want; own != want || whole != want+" -- sh -c 'PGPASSWORD=xxxxx ./app'" {
+			t.Errorf("%s\n%s", own, whole)
 		}
 	}
 }

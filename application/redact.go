@@ -7,18 +7,18 @@ import (
 	"sync"
 )
 
-const secretWords = `(?:password|passwd|passphrase|pwd|secret|token)`
+const secretWords = `password|passwd|passphrase|pwd|secret|token`
 
 var (
 	passwords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^/\s:@'"]*:)[^@\s'"]+@`) })
 	secrets   = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)([a-z_-]*` + secretWords + `["']?[=:]\s*)('[^']*'|"[^"]*"|[^\s'"&;]+)`)
+		return regexp.MustCompile(`(?i)([a-z_-]*(?:pass["']?=|pass["']:|(?:` + secretWords + `)["']?[=:])\s*)('[^']*'|"[^"]*"|[^\s'"&;]+)`)
 	})
 	mongoForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^mongo(?:sh|dump|restore|export|import|stat|top|files)?$`)
 	})
 	secretName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^--?(?:[a-z_-]*` + secretWords + `[a-z_-]*|pass)$`)
+		return regexp.MustCompile(`(?i)^--?(?:[a-z_-]*(?:` + secretWords + `)[a-z_-]*|(?:[a-z_-]*[_-])?pass)$`)
 	})
 	secretless = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^--?(?:no|skip|without)-`) })
 	shellWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+|['"]`) })

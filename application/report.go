@@ -35,11 +35,11 @@ type Report struct {
 	own string // assay's part of Again
 }
 
-// again is assay's part of the command line, and the whole, as they may be shown.
+// again is assay's part of the command line, and the whole, as they may be shown. Passwords are left out
+// before words are quoted: by quotation marks within quotation marks no password could be told.
 func (p Plan) again() (own, whole string) {
-	behind := report.CommandLine(p.Command)
-	own = redacted(strings.TrimSuffix(p.Again, " -- "+behind))
-	return own, own + " -- " + redacted(behind)
+	own = report.CommandLine(redactedWords(p.Again))
+	return own, own + " -- " + report.CommandLine(redactedWords(p.Command))
 }
 
 func (r *Report) finish() *Report {

@@ -82,3 +82,32 @@ func TestSaid(t *testing.T) {
 		t.Error("no error is one")
 	}
 }
+
+// TestRedactText: an address is found wherever a text has it, whatever stands around it.
+func TestRedactText(t *testing.T) {
+	for text, want := range map[string]string{
+		`unknown command "postgres://u:hidden@h/d" for "assay run bank"`:         `unknown command "postgres://u:xxxxx@h/d" for "assay run bank"`,
+		`unknown command "postgres://u:hid den@h/d" for it`:                      `unknown command "postgres://u:xxxxx@h/d" for it`,
+		`unknown command "postgres://u:hid\"d en@h/d" for it`:                    `unknown command "postgres://u:xxxxx@h/d" for it`,
+		`no -dpostgres://u:hid'den@h/d here`:                                     `no -dpostgres://u:xxxxx@h/d here`,
+		`MySQL://u:hidden@h:x/d`:                                                 `MySQL://(unreadable)`,
+		`mysql://h/?ssl-passphrase=hidden; and then`:                             `mysql://h/?ssl-passphrase=xxxxx; and then`,
+		"db: [\"mem://\", mem://u:hidden@h:5]\n- 'mem://v:hidden@h'":             "db: [\"mem://\", mem://u:xxxxx@h:5]\n- 'mem://v:xxxxx@h'",
+		`["mem://u:hidden@h","mem://v:hidden@h"]`:                                `["mem://u:xxxxx@h","mem://v:xxxxx@h"]`,
+		`db=mem:// against db=mem://u:hidden@h in tps`:                           `db=mem:// against db=mem://u:xxxxx@h in tps`,
+		`unknown command "host=h user=u password=hidden" for it`:                 `unknown command "host=h user=u password=xxxxx" for it`,
+		`host = h password = 'hid den\'s' sslpassword=hidden`:                    `host = h password = xxxxx sslpassword=xxxxx`,
+		`db: 'host=h password=''hid den'''`:                                      `db: 'host=h password=xxxxx'`,
+		`the key is locked; give it by sslpassword=PASSPHRASE`:                   `the key is locked; give it by sslpassword=PASSPHRASE`,
+		`see https://example.org/a?b=c#d (or postgres://u@h/d), twice: x.`:       `see https://example.org/a?b=c#d (or postgres://u@h/d), twice: x.`,
+		`wait for host=h, whose file has "postgres://u@h/d?sslpassword=hidden".`: `wait for host=h, whose file has "postgres://u@h/d?sslpassword=xxxxx".`,
+	} {
+		got := RedactText(text)
+		if got != want || strings.Contains(got, "hid") {
+			t.Errorf("%s\nis shown as %s", text, got)
+		}
+		if again := RedactText(got); again != got {
+			t.Errorf("%s\nis shown as %s the second time", got, again)
+		}
+	}
+}

@@ -30,6 +30,7 @@ import (
 
 	"assay/application/wire"
 	"assay/driver/mongodb"
+	"assay/store"
 )
 
 // Server is the server behind, as an address names it.
@@ -45,14 +46,20 @@ func New(address string) (*Server, error) {
 		return nil, err
 	}
 	_, query, _ := strings.Cut(address, "?")
-	own := url.Values{}
+	own, secret := url.Values{}, url.Values{}
+	var hidden []string
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
 		lower := strings.ToLower(name)
 		encrypts := strings.HasPrefix(lower, "tls") || strings.HasPrefix(lower, "ssl")
 		if name != "" && !encrypts && !slices.Contains([]string{"replicaset", "directconnection", "loadbalanced", "compressors", "srvmaxhosts", "srvservicename"}, lower) {
 			value, _ = url.QueryUnescape(value)
-			own.Set(name, value)
+			secrets := secretsOf(name, value)
+			if hidden = append(hidden, secrets...); len(secrets) > 0 {
+				secret.Set(name, value)
+			} else {
+				own.Set(name, value)
+			}
 		}
 	}
 	if o.Auth != nil && o.Auth.AuthSource != "" {
@@ -60,8 +67,27 @@ func New(address string) (*Server, error) {
 		own.Set("authSource", o.Auth.AuthSource)
 	}
 	own.Set("directConnection", "true")
-	return &Server{o, wire.Reach{Product: "MongoDB", Scheme: "mongodb", Options: own.Encode(), User: parsed.Username, Password: parsed.Password, Database: parsed.Database,
+	return &Server{o, wire.Reach{Product: "MongoDB", Scheme: "mongodb", Options: own.Encode(), Secret: secret.Encode(), Hidden: hidden, User: parsed.Username, Password: parsed.Password, Database: parsed.Database,
 		Variables: []string{"MONGODB_URI={address}", "MONGODB_URL={address}", "MONGO_URL={address}", "SPRING_DATA_MONGODB_URI={address}", "SPRING_MONGODB_URI={address}"}}}, nil
+}
+
+// secretsOf are the secrets in an option's value: the whole of it, or of a login's properties,
+// NAME:VALUE,NAME:VALUE, those such as AWS_SESSION_TOKEN (manual 8.0, "Connection String Options").
+func secretsOf(name, value string) (all []string) {
+	keep := func(name, value string) {
+		if value != "" && store.NamesPassword(name) {
+			all = append(all, value)
+		}
+	}
+	if !strings.EqualFold(name, "authMechanismProperties") {
+		keep(name, value)
+		return all
+	}
+	for pair := range strings.SplitSeq(value, ",") {
+		name, value, _ := strings.Cut(pair, ":")
+		keep(name, value)
+	}
+	return all
 }
 
 // Reach implements application.Product.
@@ -169,6 +195,8 @@ func (s *Server) Count(ctx context.Context, queries []string) (all []int64, err 
 // ask asks a member whether it takes writes, and which does. Who asks gets a connection of its own: to
 // one that has said hello, no client could introduce itself.
 func (s *Server) ask(ctx context.Context, host string) (writable bool, primary string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
 	conn, err := s.connect(ctx, host)
 	if err != nil {
 		return false, "", err
@@ -189,7 +217,7 @@ func (s *Server) ask(ctx context.Context, host string) (writable bool, primary s
 	return writable, primary, nil
 }
 
-// askTime bounds how long a member may take to say what it is.
+// askTime bounds how long a member may take to be reached, and then to say what it is.
 const askTime = 2 * time.Second
 
 // The codes of what is sent (MongoDB manual 8.0, "MongoDB Wire Protocol").

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -269,6 +270,24 @@ func TestAddresses(t *testing.T) {
 		if all := strings.Join(reach.Environment("127.0.0.1:7", "ca.pem"), "\n"); strings.Contains(address, "p%40q") && !strings.Contains(all, "MONGODB_URI=mongodb://u:p%40q@127.0.0.1:7/shop") {
 			t.Error(all)
 		}
+	}
+	const token = "hun/ter2+=="
+	product, err := New("mongodb://key:secret@a/?authMechanism=MONGODB-AWS&authSource=$external&w=1&authMechanismProperties=AWS_SESSION_TOKEN:" + url.QueryEscape(token))
+	expect.NoError(t, err)
+	reach := product.Reach()
+	if got := reach.Address("me"); strings.Contains(got, "hun") || !strings.Contains(got, "authMechanism=MONGODB-AWS") || !strings.Contains(got, "w=1") {
+		t.Errorf("in an argument it is %s", got)
+	}
+	all := reach.Environment("127.0.0.1:7", "ca.pem")
+	given := all[slices.IndexFunc(all, func(v string) bool { return strings.HasPrefix(v, "MONGODB_URI=") })]
+	if got, err := New(strings.TrimPrefix(given, "MONGODB_URI=")); err != nil || got.options.Auth.AuthMechanismProperties["AWS_SESSION_TOKEN"] != token || got.options.Auth.Password != "secret" {
+		t.Errorf("in the environment it is %s: %v", given, err)
+	}
+	if hidden := reach.Hide(strings.Join(all, " ") + " " + token); strings.Contains(hidden, "hun") || strings.Contains(hidden, "secret@") {
+		t.Errorf("a log has %s", hidden)
+	}
+	if product, err = New("mongodb://u@a/?authMechanism=GSSAPI&authMechanismProperties=SERVICE_NAME:other"); err != nil || !strings.Contains(product.Reach().Address("me"), "SERVICE_NAME") {
+		t.Errorf("a name is no secret: %v", err)
 	}
 	if _, err := New("mongodb://u:hidden@@a:x/"); err == nil || strings.Contains(err.Error(), "hidden") {
 		t.Error(err)

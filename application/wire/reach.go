@@ -10,8 +10,12 @@ import (
 // variables alone: every user of the machine can read arguments.
 type Reach struct {
 	// Product is what the database is called.
-	Product                  string
-	Scheme, Options          string
+	Product         string
+	Scheme, Options string
+	// Secret are more options that only variables have, since they hold secrets, as Password is one. Hidden
+	// are these, as Hide takes them out.
+	Secret                   string
+	Hidden                   []string
 	JDBC, JDBCOptions        string
 	User, Password, Database string
 	// Variables are those of the product's own clients, with {host}, {port}, {address} and {ca}.
@@ -27,7 +31,8 @@ func (r Reach) Environment(listens, authority string) []string {
 		user = url.UserPassword(r.User, r.Password)
 	}
 	jdbc := "jdbc:" + r.JDBC + "://" + listens + "/" + url.PathEscape(r.Database) + r.JDBCOptions
-	all := []string{"DATABASE_URL=" + r.address(listens, user), "ASSAY_CA=" + authority}
+	address := r.address(listens, user, r.Secret)
+	all := []string{"DATABASE_URL=" + address, "ASSAY_CA=" + authority}
 	for _, framework := range []string{"JDBC_DATABASE", "SPRING_DATASOURCE"} {
 		if r.JDBC != "" {
 			all = append(all, framework+"_URL="+jdbc, framework+"_USERNAME="+r.User, framework+"_PASSWORD="+r.Password)
@@ -41,7 +46,7 @@ func (r Reach) Environment(listens, authority string) []string {
 		case "{port}":
 			value = port
 		case "{address}":
-			value = r.address(listens, user)
+			value = address
 		case "{ca}":
 			value = authority
 		}
@@ -62,7 +67,7 @@ func (r Reach) Names() []string {
 }
 
 // Address is what {db} stands for in arguments.
-func (r Reach) Address(listens string) string { return r.address(listens, r.user()) }
+func (r Reach) Address(listens string) string { return r.address(listens, r.user(), "") }
 
 func (r Reach) user() *url.Userinfo {
 	if r.User == "" {
@@ -71,18 +76,21 @@ func (r Reach) user() *url.Userinfo {
 	return url.User(r.User)
 }
 
-func (r Reach) address(listens string, user *url.Userinfo) string {
-	u := url.URL{Scheme: r.Scheme, User: user, Host: listens, Path: "/" + r.Database, RawQuery: strings.TrimPrefix(r.Options, "?")}
+func (r Reach) address(listens string, user *url.Userinfo, more string) string {
+	query := strings.Trim(strings.TrimPrefix(r.Options, "?")+"&"+more, "&")
+	u := url.URL{Scheme: r.Scheme, User: user, Host: listens, Path: "/" + r.Database, RawQuery: query}
 	return u.String()
 }
 
-// Hide takes the password out of a text, in all forms in which addresses have it.
+// Hide takes the password and other secrets out of a text, in all forms in which addresses have them.
 func (r Reach) Hide(text string) string {
-	if r.Password == "" {
-		return text
-	}
-	for _, secret := range []string{r.Password, url.QueryEscape(r.Password), url.PathEscape(r.Password), url.UserPassword("", r.Password).String()[1:]} {
-		text = strings.ReplaceAll(text, secret, "xxxxx")
+	for _, s := range append([]string{r.Password}, r.Hidden...) {
+		if s == "" {
+			continue
+		}
+		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s), url.UserPassword("", s).String()[1:]} {
+			text = strings.ReplaceAll(text, form, "xxxxx")
+		}
 	}
 	return text
 }

@@ -206,7 +206,7 @@ func (f *adviseFlags) command(cmd *cobra.Command) string {
 		switch value := flag.Value.String(); flag.Name {
 		case "seed", "out", "json", "markdown", "quiet", "file":
 		case "db":
-			words = append(words, "--db", store.Redact(f.plan.Base.Database))
+			words = append(words, "--db", shownAddress(value, store.Redact(f.plan.Base.Database)))
 		default:
 			if list, is := flag.Value.(pflag.SliceValue); is {
 				for _, v := range list.GetSlice() {

@@ -117,18 +117,18 @@ func product(address string) (application.Product, error) {
 func (f *appFlags) validate(cmd *cobra.Command, args []string) error {
 	p := &f.plan
 	switch {
-	case f.serve != "" && (len(args) > 0 || f.invariants != "" || p.Reset != ""):
-		return usageError{errors.New("--serve takes neither COMMAND nor --invariants and --reset: tests of your own do that")}
+	case f.serve != "" && (len(args) > 0 || f.invariants != "" || p.Reset != "" || f.cluster != "" || f.compare != "" || len(f.faults) > 0):
+		return usageError{errors.New("--serve takes none of COMMAND, --invariants, --reset, --cluster, --fault and --compare: tests of your own run the application, against the database of --db")}
 	case f.serve != "":
 	case len(args) == 0:
 		return usageError{errors.New("there is no application; want assay app --db ADDRESS -- COMMAND")}
 	case cmd.ArgsLenAtDash() != 0:
 		return usageError{fmt.Errorf("%q stands before --; want assay app --db ADDRESS -- COMMAND", args[0])}
-	case f.cluster != "" && (f.db != "" || f.serve != ""):
+	case f.cluster != "" && f.db != "":
 		return usageError{errors.New("--cluster starts servers of assay's own: it takes neither --db nor --serve")}
 	case len(f.faults) > 0 && (f.cluster == "" || p.Event != ""):
 		return usageError{errors.New("--fault needs --cluster, and takes no --event")}
-	case f.compare != "" && (f.cluster != "" || f.serve != "" || p.Event != "" || f.invariants != ""):
+	case f.compare != "" && (f.cluster != "" || p.Event != "" || f.invariants != ""):
 		return usageError{errors.New("--compare runs the application untouched: it takes none of --cluster, --fault, --event, --invariants and --serve")}
 	case p.Tries < 1:
 		return usageError{fmt.Errorf("--tries %d tries nothing; want 1 or more", p.Tries)}
@@ -287,17 +287,17 @@ func (f *appFlags) tell(cmd *cobra.Command) func(string) {
 	}
 }
 
-// command repeats the command line without a password and --event.
-func (f *appFlags) command(cmd *cobra.Command, args []string) string {
+// command has assay's own words of the command line, without a password and --event.
+func (f *appFlags) command(cmd *cobra.Command) []string {
 	words := []string{"assay", "app"}
 	switch {
 	case f.cluster != "":
 		words = append(words, "--cluster", f.cluster)
 	case f.db != "":
-		words = append(words, "--db", f.plan.Database)
+		words = append(words, "--db", shownAddress(f.db, f.plan.Database))
 	}
 	if f.compare != "" {
-		words = append(words, "--compare", store.Redact(f.compare))
+		words = append(words, "--compare", shownAddress(f.compare, store.Redact(f.other)))
 	}
 	for _, name := range []string{"invariants", "reset", "patience", "time-limit", "late", "must-survive"} {
 		switch flag := cmd.Flags().Lookup(name); {
@@ -310,7 +310,7 @@ func (f *appFlags) command(cmd *cobra.Command, args []string) string {
 			words = append(words, "--"+name, flag.Value.String())
 		}
 	}
-	return report.CommandLine(append(words, "--seed", strconv.FormatUint(f.plan.Seed, 10))) + " -- " + report.CommandLine(args)
+	return append(words, "--seed", strconv.FormatUint(f.plan.Seed, 10))
 }
 
 func (f *appFlags) run(cmd *cobra.Command, args []string) (err error) {
@@ -322,7 +322,7 @@ func (f *appFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	f.plan.Again = f.command(cmd, args)
+	f.plan.Again = f.command(cmd)
 	stderr, out := cmd.ErrOrStderr(), cmd.OutOrStdout()
 	if f.serve != "" {
 		return f.stay(cmd.Context(), out, stderr)

@@ -114,10 +114,21 @@ func graver(a, b int) int {
 	return exitValid
 }
 
-// textOf is an error as users read it, with "interrupted" in place of Go's words.
+// textOf is an error as users read it, with "interrupted" in place of Go's words. An address loses its
+// password: users also type it where a word, a path or a flag's name belongs.
 func textOf(err error) string {
-	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
+	text := strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
+	if strings.HasPrefix(text, unknownCommand) && strings.Contains(text, "://") {
+		text += "; " + whereAddresses
+	}
+	return store.RedactText(text)
 }
+
+// unknownCommand begins cobra's error for a word that a command does not take.
+const unknownCommand = "unknown command"
+
+// whereAddresses is for an address that stands alone.
+const whereAddresses = "an address goes with --db"
 
 // usageErrors test for each kind of error that the user must fix.
 func usageErrors() []func(error) bool {
@@ -128,7 +139,7 @@ func usageErrors() []func(error) bool {
 		isA[*compare.DifferentError], isA[*compare.GateError], isA[*series.PlanError], isA[*report.FileError],
 		isA[*study.Error], isA[*yamlfile.Error], isA[*monitor.AddressError], isA[*monitor.EndpointError], isA[*script.Error], isA[*agents.AddressError], isA[*application.CommandError], isA[*application.AddressError], isA[*application.ResetError], isA[*application.SlowError], isA[*wire.PlaceError], isA[*kubernetes.TargetError],
 		func(err error) bool { // which are cobra's, without types
-			return strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "accepts ")
+			return strings.HasPrefix(err.Error(), unknownCommand) || strings.HasPrefix(err.Error(), "accepts ")
 		},
 	}
 }

@@ -294,8 +294,9 @@ func databaseAddress(db string, stderr io.Writer) (string, error) {
 }
 
 // addressOf returns the address of a flag, with its password. It turns libpq's keywords and values
-// into a URL. It warns of a password on the command line, which every user of the machine can read.
-// Errors are usage errors and hold nothing of the address.
+// into a URL. It refuses an address that assay has shown, which lacks the password. It warns of a
+// password on the command line, which every user of the machine can read. Errors are usage errors
+// and hold nothing of the address.
 func addressOf(flag, db string, stderr io.Writer) (string, error) {
 	address, written, err := namedAddress(flag, db)
 	if err == nil {
@@ -303,6 +304,9 @@ func addressOf(flag, db string, stderr io.Writer) (string, error) {
 	}
 	if err != nil {
 		return "", usageError{err}
+	}
+	if store.Redacted(address) {
+		return "", usageError{fmt.Errorf("%s: the database's address is without its password, as assay shows addresses; give the whole one, by %s", flag, wayOf(flag))}
 	}
 	if written && store.HoldsPassword(address) {
 		warnOfPassword(stderr, flag, wayOf(flag))
@@ -322,6 +326,15 @@ func wayOf(flag string) string {
 		return databaseVariable + ", " + way
 	}
 	return way
+}
+
+// shownAddress is how a command that can be repeated has the value of a flag: @FILE and env:NAME as they
+// were given, since they have no password, and else what is shown of the address.
+func shownAddress(given, shown string) string {
+	if strings.HasPrefix(given, filePrefix) || strings.HasPrefix(given, environmentPrefix) {
+		return given
+	}
+	return shown
 }
 
 // namedAddress is the address that the flag names, and whether the flag contains it.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -144,6 +145,9 @@ func unknownWord(cmd *cobra.Command, word, problem, want string) error {
 		if !c.Hidden {
 			known = append(known, c.Name())
 		}
+	}
+	if strings.Contains(word, "://") {
+		return usageError{fmt.Errorf("%s %q; %s", problem, word, whereAddresses)}
 	}
 	return usageError{fmt.Errorf("%s %q; %s%s", problem, word, want, spelling.Hint(word, "", known))}
 }

@@ -73,9 +73,6 @@ func (f *serveFlags) run(ctx context.Context, stderr io.Writer) (err error) {
 	if err := f.options.Validate(); err != nil {
 		return err
 	}
-	if store.Redacted(f.db) {
-		return usageError{errors.New("the database's address is without its password; give the whole one")}
-	}
 	if f.db, err = runner.WithOptions(f.db, f.parameters); err != nil {
 		return err
 	}

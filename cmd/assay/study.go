@@ -22,6 +22,7 @@ import (
 	"assay/runner"
 	"assay/runner/catalog"
 	"assay/runner/study"
+	"assay/store"
 )
 
 type studyFlags struct {
@@ -160,8 +161,8 @@ func (f *studyFlags) choose(s *study.Study) error {
 	return nil
 }
 
-// open makes or reuses the study's folder and keeps the file in it. It refuses a folder of other
-// things with a *runner.FolderError.
+// open makes or reuses the study's folder and keeps the file in it, without its passwords: assay view
+// shows it. It refuses a folder of other things with a *runner.FolderError.
 func (f *studyFlags) open(path string, text []byte) (err error) {
 	if _, missing := os.Stat(filepath.Join(f.out, report.FileStudy)); f.out == "" || missing != nil {
 		name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
@@ -170,7 +171,7 @@ func (f *studyFlags) open(path string, text []byte) (err error) {
 			return err
 		}
 	}
-	return history.WriteFile(filepath.Join(f.out, report.FileStudy), text)
+	return history.WriteFile(filepath.Join(f.out, report.FileStudy), []byte(store.RedactText(string(text))))
 }
 
 // makeAll makes the missing runs, writes the tables, and returns the gravest run's error and what

@@ -209,7 +209,7 @@ questions:
     compare: ["db=mem:// against db=`+address+` in tps", "`+address+` against mem:// in tps"]
 `)
 	e := assay(t, dir, "study", file, "--out", "made")
-	for _, name := range []string{"study.md", "study.html", "charts/transfers-throughput.svg", "runs.csv", "transfers/series.json"} {
+	for _, name := range []string{"study.yaml", "study.md", "study.html", "charts/transfers-throughput.svg", "runs.csv", "transfers/series.json"} {
 		if strings.Contains(readFile(t, dir, "made", name), "hidden-one") {
 			t.Errorf("%s tells the password", name)
 		}
@@ -217,6 +217,7 @@ questions:
 	if strings.Contains(e.stdout+e.stderr, "hidden-one") {
 		t.Error("the output tells the password")
 	}
+	expect.Text(t, "study.yaml", readFile(t, dir, "made", "study.yaml"), `matrix: {db: ["mem://", "mem://clerk:xxxxx@host"]}`)
 	expect.Text(t, "study.md", readFile(t, dir, "made", "study.md"), "5.00/s", "as said", "no configuration with db=mem://clerk:xxxxx&#64;host has a run")
 	_, wrong := studyFile(t, strings.Replace(readFile(t, file), "db="+address+" in", "mem://clerk:hidden-one@nowhere in", 1))
 	if e := assay(t, dir, "study", wrong, "--out", "other").want(t, exitUsage); !strings.Contains(e.stderr, "small.yaml:9:15: ") || !strings.Contains(e.stderr, "no configuration has mem://clerk:xxxxx@nowhere") || strings.Contains(e.stderr, "hidden-one") {

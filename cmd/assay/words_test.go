@@ -179,3 +179,39 @@ func TestPasswordOnTheCommandLine(t *testing.T) {
 		}
 	}
 }
+
+// TestPasswordInTheWrongPlace: an address that is taken for another word is shown without its password,
+// and the complaint says where it belongs.
+func TestPasswordInTheWrongPlace(t *testing.T) {
+	t.Parallel()
+	const db, hint = "postgres://me:hunter2@h/db", "an address goes with --db"
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{hint, []string{db}},
+		{hint, []string{"run", db}},
+		{hint, []string{"run", "bank", db}},
+		{hint, []string{"run", "bank", "postgres://me:hunter2 and\" more@h/db"}},
+		{"unknown command", []string{"run", "bank", "host=h user=me password=hunter2"}},
+		{"", []string{"run", "script", db}},
+		{hint, []string{"sweep", db}},
+		{hint, []string{"list", db}},
+		{"stands before --", []string{"app", db, "--", "python", "orders.py"}},
+		{"--db" + db, []string{"run", "bank", "--db" + db}},
+		{"-d", []string{"run", "bank", "-d" + db}},
+		{"", []string{"check", db}},
+		{"", []string{"report", db}},
+		{"", []string{"study", db}},
+		{"", []string{"run", "bank", "--scenario", db}},
+		{"", []string{"run", "bank", "--fault", db}},
+		{"", []string{"run", "bank", "--cluster", db}},
+		{"", []string{"run", "bank", "--clients", db}},
+	} {
+		e := inside(t, c.args...).want(t, exitUsage)
+		says := strings.ReplaceAll(c.says, "hunter2", "xxxxx")
+		if said := e.complaint(t); !strings.Contains(said, says) || says != "" && !strings.Contains(said, "xxxxx") || strings.Contains(e.stderr, "hunter2") {
+			t.Errorf("%v", e)
+		}
+	}
+}
