@@ -50,7 +50,7 @@ func (c *command) statement(lists []list) *wire.Statement {
 		}
 	}
 	s.Shape, s.Values = string(w.out), w.values.All()
-	s.Adds = writes(s.Shape) && (c.name == "insert" || slices.ContainsFunc(adding(), func(o string) bool { return strings.Contains(s.Shape, o) }))
+	s.Adds = writes(s.Shape) && (c.name == "insert" || slices.ContainsFunc(adding(), func(o string) bool { return strings.Contains(s.Shape, o) }) || c.grows(lists))
 	return s
 }
 
@@ -89,11 +89,6 @@ func (c *command) inserted(documents values) (all []string) {
 
 // identity is what each document is found by.
 const identity = "_id"
-
-// adding are the parts of updates that change something each time.
-func adding() []string {
-	return []string{"$inc:", "$mul:", "$push:", "$add:", "$subtract:", "$multiply:", "$concat:", "$concatArrays:", "{insert:"}
-}
 
 // common reports whether a field says how a command is carried out, and not what it does.
 func common(key string) bool {

@@ -352,7 +352,8 @@ func (t *talk) ended(b []byte, r *wire.Request) bool {
 		if s.Closed = status&statusWithin == 0; s.Closed && s.Implicit {
 			s.Before = wire.Committed
 		}
-		if s.Kind == wire.Other && writes(s.Shape) {
+		alone := t.reading.part == start // without rows
+		if s.Kind == wire.Other && (writes(s.Shape) || alone && changed > 0 && writesWith(s.Shape)) {
 			s.Writes, s.Rows = true, int64(changed)
 			if t.reading.part == rows { // which it returns
 				s.Rows = max(1, s.Rows)

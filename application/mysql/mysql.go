@@ -12,6 +12,7 @@ import (
 	"net"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"assay/application/wire"
 	"assay/driver/mysql"
@@ -38,11 +39,12 @@ func New(address string) (*Server, error) {
 	return s, nil
 }
 
-// Dial implements wire.Protocol: the first host that answers.
+// Dial implements wire.Protocol: the first host that answers. One that is silent leaves the others their
+// share of the time.
 func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
 	var all []error
-	for _, host := range s.Hosts {
-		conn, err := (&net.Dialer{}).DialContext(ctx, mysql.NetworkOf(host), host)
+	for i, host := range s.Hosts {
+		conn, err := s.dial(ctx, host, len(s.Hosts)-i)
 		switch {
 		case err == nil && s.TLS == nil:
 			return conn, nil
@@ -54,6 +56,17 @@ func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
 		all = append(all, err)
 	}
 	return nil, errors.Join(all...)
+}
+
+// dial connects to one of so many hosts that are left.
+func (s *Server) dial(ctx context.Context, host string, left int) (net.Conn, error) {
+	most := s.ConnectTimeout
+	if end, is := ctx.Deadline(); is {
+		most = min(most, time.Until(end)/time.Duration(left))
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	return (&net.Dialer{}).DialContext(ctx, mysql.NetworkOf(host), host)
 }
 
 // Greet implements wire.Protocol: the server speaks first.

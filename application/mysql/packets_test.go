@@ -106,6 +106,34 @@ func TestFileOfManyPackets(t *testing.T) {
 	}
 }
 
+// TestWritesBehindWith change rows, as the server counts them. What reads and locks rows, or keeps them in
+// variables, does not.
+func TestWritesBehindWith(t *testing.T) {
+	ok := func(rows byte) [][]byte { return [][]byte{packet(1, []byte{0, rows, 0, 1, 0, 0, 0})} }
+	end := []byte{eofPacket, 0, 0, 1, 0}
+	selected := [][]byte{packet(1, []byte{1}), packet(2, []byte("\x03def")), packet(3, end), packet(4, []byte("\x017")), packet(5, end)}
+	for text, c := range map[string]struct {
+		answer [][]byte
+		rows   int64 // 0 of one that does not write
+	}{
+		"WITH d AS (SELECT 7 AS id) UPDATE stock JOIN d USING (id) SET n = n - 1":              {ok(1), 1},
+		"with `d` as (select 7 as id)DELETE FROM cart WHERE id IN (SELECT id FROM d)":          {ok(2), 2},
+		"WITH d AS (SELECT 7 AS id) UPDATE stock JOIN d USING (id) SET n = n":                  {ok(0), 0},
+		"WITH d AS (SELECT 7 AS id) SELECT id FROM d JOIN stock USING (id) FOR UPDATE":         {selected, 0},
+		"WITH d AS (SELECT 7 AS id) SELECT id FROM d JOIN stock USING (id) FOR UPDATE INTO @a": {ok(1), 0},
+		"WITH d AS (SELECT 7 AS id) SELECT id INTO @update FROM d":                             {ok(1), 0},
+	} {
+		to := within(0)
+		all, _ := asks(t, to, query(text))
+		if !answers(t, to, all[0], c.answer...) {
+			t.Errorf("%s: the answer goes on", text)
+		}
+		if s := all[0].Statements[0]; s.Writes != (c.rows > 0) || s.Rows != c.rows {
+			t.Errorf("%s: %+v", text, s)
+		}
+	}
+}
+
 // TestLongRequest is of several packets, whose last one may be empty.
 func TestLongRequest(t *testing.T) {
 	long := append(query(""), bytes.Repeat([]byte("x"), maxPacket-1)...)

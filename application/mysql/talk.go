@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 
 	"assay/application/wire"
 )
@@ -287,6 +288,13 @@ func (t *talk) execute(b []byte, r *wire.Request) *wire.Statement {
 	}
 	of.long, of.unseen = nil, false // which the server forgets, too
 	return s
+}
+
+// writesWith reports whether a statement that rows are counted of, and that returns none, is an UPDATE or
+// a DELETE behind WITH, and not a SELECT INTO (MySQL 8.4 manual, "WITH (Common Table Expressions)").
+func writesWith(shape string) bool {
+	words := strings.FieldsFunc(strings.ToUpper(shape), func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	return len(words) > 0 && words[0] == "WITH" && (slices.Contains(words, "UPDATE") || slices.Contains(words, "DELETE")) && !slices.Contains(words, "INTO")
 }
 
 // writes reports whether a statement changes rows.

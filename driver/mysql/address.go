@@ -80,6 +80,8 @@ type Access struct {
 	User, Password, Database string
 	// TLS is nil if connections need no encryption.
 	TLS *tls.Config
+	// ConnectTimeout is how long one host may take to answer before the next is asked.
+	ConnectTimeout time.Duration
 }
 
 // AccessOf reads an address. Errors are *store.OptionError.
@@ -88,7 +90,7 @@ func AccessOf(address string) (Access, error) {
 	if err != nil {
 		return Access{}, err
 	}
-	a := Access{Hosts: s.hosts, User: s.user, Password: s.password, Database: s.database}
+	a := Access{Hosts: s.hosts, User: s.user, Password: s.password, Database: s.database, ConnectTimeout: s.connectTimeout}
 	if s.encryption.mode != sslPreferred {
 		a.TLS = s.encryption.config
 	}
