@@ -357,6 +357,22 @@ func TestEncryptedApplications(t *testing.T) {
 	}
 }
 
+// TestACommandIsRepeated with where its addresses are, which have no password, or with what is shown of them.
+func TestACommandIsRepeated(t *testing.T) {
+	cmd := newApp()
+	expect.NoError(t, cmd.ParseFlags([]string{"--reset", "psql -f a"}))
+	for want, f := range map[string]*appFlags{
+		"assay app --db @staging.db --compare env:OTHER --reset psql -f a --seed 0":                         {db: "@staging.db", compare: "env:OTHER", other: "postgres://u:hunter2@h/e"},
+		"assay app --db postgres://u:xxxxx@h/d --compare postgres://u:xxxxx@h/e --reset psql -f a --seed 0": {db: "host=h", compare: "host=h", other: "postgres://u:hunter2@h/e"},
+		"assay app --reset psql -f a --seed 0":                                                              {},
+	} {
+		f.plan.Database, f.plan.Reset = "postgres://u:xxxxx@h/d", "psql -f a"
+		if got := strings.Join(f.command(cmd), " "); got != want {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
 // TestServedFaults has a test of the user's set a fault, and learn whether it was met.
 func TestServedFaults(t *testing.T) {
 	t.Parallel()
@@ -409,7 +425,7 @@ except assay_faults.urllib.request.HTTPError as error:
     print(error.code, error.read().decode())
 print(assay_faults.transactions()["committed"])
 `)
-	test.Env = append(os.Environ(), "PYTHONPATH="+filepath.Dir(sample(t, "assay_faults.py")), "PYTHONDONTWRITEBYTECODE=1", "THROUGH="+through, "ASSAY_CONTROL="+control)
+	test.Env = append(os.Environ(), "PYTHONPATH="+filepath.Dir(sample(t, "assay_faults.py")), "PYTHONDONTWRITEBYTECODE=1", "THROUGH="+through, "ASSAY_CONTROL="+control, "http_proxy=http://127.0.0.1:1")
 	answer, err := test.CombinedOutput()
 	if err != nil || !strings.Contains(string(answer), `400 "action" is "smash"`) {
 		t.Errorf("the test: %v, %s", err, answer)
@@ -460,7 +476,7 @@ def test_no_place():
 	pytest.Dir, pytest.Env = s.dir, test.Env
 	answer, _ = pytest.CombinedOutput()
 	expect.Text(t, "pytest", string(answer), "1 failed, 1 passed", "AssertionError", "nowhere")
-	encrypted := exec.Command("sh", "-c", `curl -sSf "$ASSAY_CONTROL/ca.pem" > ca.pem && psql "$THROUGH&sslmode=verify-full&sslrootcert=ca.pem" -Atc '\conninfo'`)
+	encrypted := exec.Command("sh", "-c", `curl --noproxy '*' -sSf "$ASSAY_CONTROL/ca.pem" > ca.pem && psql "$THROUGH&sslmode=verify-full&sslrootcert=ca.pem" -Atc '\conninfo'`)
 	encrypted.Dir, encrypted.Env = s.dir, append(test.Env, "PGCHANNELBINDING=disable")
 	answer, err = encrypted.CombinedOutput()
 	expect.NoError(t, err)

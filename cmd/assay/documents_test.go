@@ -45,6 +45,9 @@ const (
 	// command line and all configurations are right. TestStudyAsAWhole, TestSeriesAndCompare,
 	// TestSweep and TestAdvise make smaller ones to their end.
 	untilFirstRun
+	// untilFirstEvent interrupts the tries of an application when it has run untouched. TestApplications
+	// has them go to their end.
+	untilFirstEvent
 	// untilServing interrupts a service when it listens.
 	untilServing
 	// untilAgents interrupts a run that waits for agents.
@@ -73,6 +76,7 @@ type documentedRule struct {
 // test.
 var documented = []documentedRule{
 	{pattern: `^make (test|trust|managers|mysql|record|build|install|servers|check)\b`, far: notRun, why: "it runs or builds what this test is a part of; the Makefile must have the target"},
+	{pattern: `^assay app .* examples/application/`, far: untilFirstEvent, codes: []int{exitNoVerdict}},
 	{pattern: `^assay app `, far: notRun, why: "it takes an application; TestApplications has some"},
 	{where: "first-run.md", pattern: `^assay `, far: notRun, why: "TestTutorial runs all of it in its order"},
 	{pattern: `^sudo make install\b`, far: notRun, why: "it writes outside of the repository"},
@@ -222,6 +226,7 @@ func runDocumented(t *testing.T, runs, line string, far howFar) ended {
 		documentedCertificates(t, dir)
 		line += " --connect-timeout 1s"
 	}
+	line = strings.Replace(line, "-- python3 ", "-- /usr/bin/python3 ", 1) // which has the drivers
 	writeFile(t, "sqlite:staging.sqlite\n", dir, "staging.db")
 	if far == untilViewing {
 		expect.NoError(t, os.Mkdir(filepath.Join(dir, "runs"), 0o755))
@@ -241,6 +246,8 @@ func runDocumented(t *testing.T, runs, line string, far howFar) ended {
 		p.until("working: ")
 	case untilFirstRun:
 		p.until("run 1 of ")
+	case untilFirstEvent:
+		p.until("try 1 of ")
 	case untilServersStart:
 		p.until("starting ")
 	case untilLoading:

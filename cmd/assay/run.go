@@ -41,12 +41,10 @@ assay is started in; the scenario.yaml that a run leaves holds the whole path.`,
 func newRunOf(version string, w definition.Workload) *cobra.Command {
 	f := &runFlags{workload: w, scenario: runner.Defaults(w)}
 	cmd := &cobra.Command{
-		Use: w.Name, Short: w.Short, Long: w.Long, Example: w.Example, Args: cobra.NoArgs,
+		Short: w.Short, Long: w.Long, Example: w.Example,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, arg := range args {
-				if err := cmd.Flags().Set(w.Argument, arg); err != nil {
-					return usageError{err}
-				}
+			if err := setArguments(cmd, w, args); err != nil {
+				return err
 			}
 			for _, name := range w.Unused {
 				if cmd.Flags().Changed(name) {
@@ -66,18 +64,33 @@ func newRunOf(version string, w definition.Workload) *cobra.Command {
 			return runScenario(cmd, version, p.Base, f)
 		},
 	}
-	if w.Argument != "" {
-		cmd.Use, cmd.Args = w.Name+" FILE", atMostOne
-	}
-	if w.Several {
-		cmd.Use, cmd.Args = w.Name+" FILE...", cobra.ArbitraryArgs
-	}
+	takeArguments(cmd, w)
 	f.add(cmd)
 	for _, name := range w.Unused {
 		_ = cmd.Flags().MarkHidden(name) // refused above, with the reason; each is there
 	}
 	explainFlags(cmd)
 	return cmd
+}
+
+// takeArguments has a command take the arguments of a workload, and setArguments gives them to its flag.
+func takeArguments(cmd *cobra.Command, w definition.Workload) {
+	cmd.Use, cmd.Args = w.Name, cobra.NoArgs
+	if w.Argument != "" {
+		cmd.Use, cmd.Args = w.Name+" FILE", atMostOne
+	}
+	if w.Several {
+		cmd.Use, cmd.Args = w.Name+" FILE...", cobra.ArbitraryArgs
+	}
+}
+
+func setArguments(cmd *cobra.Command, w definition.Workload, args []string) error {
+	for _, arg := range args {
+		if err := cmd.Flags().Set(w.Argument, arg); err != nil {
+			return usageError{err}
+		}
+	}
+	return nil
 }
 
 func atMostOne(_ *cobra.Command, args []string) error {

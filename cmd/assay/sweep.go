@@ -53,9 +53,15 @@ type sweepFlags struct {
 func newSweepOf(version string, w definition.Workload) *cobra.Command {
 	f := &sweepFlags{runFlags: runFlags{workload: w, scenario: runner.Defaults(w)}}
 	cmd := &cobra.Command{
-		Use: w.Name, Short: "Sweep workload " + w.Name, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, version) },
+		Short: "Sweep workload " + w.Name,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := setArguments(cmd, w, args); err != nil {
+				return err
+			}
+			return f.run(cmd, version)
+		},
 	}
+	takeArguments(cmd, w)
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.objective, "slo", "", "find the highest rate that keeps this, such as 'p99<100ms'")
 	for _, name := range append(w.Unused, "rate", "arrivals") {

@@ -5,13 +5,14 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
 
 /**
- * Faults for a test of your own, such as with JUnit 5. Start the proxy beside it:
+ * Faults for a test of your own, such as with JUnit 5. Copy this file beside your tests, and start the proxy:
  *
  *   assay app --db ADDRESS --serve 127.0.0.1:7000 --control 127.0.0.1:7001
  *
- * have the application connect to port 7000, and write
+ * have the application connect to port 7000 with its own user and password, and write
  *
  *   try (AssayFaults fault = AssayFaults.cutAfterCommit("INSERT INTO sale")) {
  *       placeOrder();
@@ -55,7 +56,7 @@ public final class AssayFaults implements AutoCloseable {
 
     private static String call(String method, String path, String body) {
         String control = System.getenv().getOrDefault("ASSAY_CONTROL", "http://127.0.0.1:7001");
-        HttpRequest request = HttpRequest.newBuilder(URI.create(control + path)).method(method, BodyPublishers.ofString(body)).build();
+        HttpRequest request = HttpRequest.newBuilder(URI.create(control + path)).timeout(Duration.ofSeconds(10)).method(method, BodyPublishers.ofString(body)).build();
         try {
             HttpResponse<String> answer = HttpClient.newHttpClient().send(request, BodyHandlers.ofString());
             if (answer.statusCode() != 200) {

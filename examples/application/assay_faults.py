@@ -1,8 +1,8 @@
-"""Faults for a test of your own, such as with pytest. Start the proxy beside it:
+"""Faults for a test of your own, such as with pytest. Copy this file beside your tests, and start the proxy:
 
     assay app --db ADDRESS --serve 127.0.0.1:7000 --control 127.0.0.1:7001
 
-have the application connect to port 7000, and write
+have the application connect to port 7000 with its own user and password, and write
 
     def test_a_lost_answer():
         with assay_faults.cut_after_commit("INSERT INTO sale"):
@@ -19,7 +19,8 @@ import urllib.request
 def call(method, path, body=None):
     address = os.environ.get("ASSAY_CONTROL", "http://127.0.0.1:7001") + path
     data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(address, data=data, method=method)) as answer:
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says
+    with direct.open(urllib.request.Request(address, data=data, method=method), timeout=10) as answer:
         return json.load(answer)
 
 
