@@ -52,9 +52,9 @@ func HTML(w io.Writer, r *Result, p Page) error {
 func parsePage() (*template.Template, error) {
 	return template.New("page").Funcs(template.FuncMap{
 		"throughputTable": throughputTable, "latencyTable": latencyTable, "outcomeTable": outcomeTable, "errorTable": errorTable,
-		"thresholdTable": thresholdTable, "promiseTable": promiseTable, "convictionTables": convictionTables, "faultTable": faultTable, "clusterTable": clusterTable, "eventTable": eventTable,
-		"sections": sections, "roundTable": roundTable, "roundFactTable": roundFactTable,
-		"nodeTable": nodeTable, "accountTable": accountTable,
+		"thresholdTable": thresholdTable, "promiseTable": promiseTable, "convictionTables": convictionTables, "faultTable": faultTable, "proofTable": proofTable, "clusterTable": clusterTable, "eventTable": eventTable,
+		"sections": sections, "roundTables": roundTables,
+		"nodeTables": nodeTables, "accountTable": accountTable,
 		"serverReasons": serverReasons, "settingTable": settingTable, "setup": setup, "further": further,
 		"subject": subject, "mark": checkMark, "verdictLine": verdictLine, "meaning": meaning, "measurementLine": measurementLine,
 		"thresholdsLine": thresholdsLine, "thresholdsClass": func(r *Result) string { return answerOfAll(r).Class() },

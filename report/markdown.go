@@ -22,8 +22,9 @@ func Markdown(w io.Writer, r *Result) error {
 		m.raw("Thresholds: " + escape(thresholdsLine(r)))
 	}
 	if len(r.Rounds) > 0 {
-		m.table(roundTable(r))
-		m.filled(roundFactTable(r))
+		for _, t := range roundTables(r) {
+			m.table(t)
+		}
 	} else {
 		m.table(throughputTable(r))
 		m.table(latencyTable(r, true))
@@ -47,6 +48,7 @@ func Markdown(w io.Writer, r *Result) error {
 	}
 	m.filled(kinds)
 	m.filled(faultTable(r))
+	m.filled(proofTable(r))
 	if c := r.Cluster; c != nil {
 		m.table(clusterTable(c))
 		m.filled(eventTable(c))
@@ -57,7 +59,9 @@ func Markdown(w io.Writer, r *Result) error {
 		for _, reason := range serverReasons(s) {
 			m.raw(escape(reason))
 		}
-		m.table(nodeTable(s))
+		for _, t := range nodeTables(s) {
+			m.table(t)
+		}
 		m.filled(accountTable(s))
 	}
 	m.table(settingTable("Setup", "setting", setup(r)))

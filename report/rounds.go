@@ -43,14 +43,19 @@ type RoundSize struct {
 	Payload int64 `json:"payload_bytes"`
 }
 
-func roundTable(r *Result) Table {
-	t := Table{Title: "Rounds", Head: []string{"round", "clients", "took", "committed", "per second", "mean", "p50", "p95", "p99", "max"}}
+// roundTables are what the rounds did, the times of their operations, and their facts.
+func roundTables(r *Result) []Table {
+	did := Table{Title: "Rounds", Head: []string{"round", "clients", "took", "committed", "per second"}}
+	took := Table{Title: "Times of the rounds' operations", Head: []string{"round", "mean", "p50", "p95", "p99", "max"}}
 	for _, x := range r.Rounds {
-		row := []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed), figure(x.PerSecond)}
-		row = append(row, times(x.Service.Count > 0, x.Service.Mean, x.Service.P50, x.Service.P95, x.Service.P99, x.Service.Max)...)
-		t.Rows = append(t.Rows, row)
+		did.Rows = append(did.Rows, []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed), figure(x.PerSecond)})
+		took.Rows = append(took.Rows, append([]string{x.Name}, times(x.Service.Count > 0, x.Service.Mean, x.Service.P50, x.Service.P95, x.Service.P99, x.Service.Max)...))
 	}
-	return t
+	all := []Table{did, took}
+	if facts := roundFactTable(r); len(facts.Rows) > 0 {
+		all = append(all, facts.parted()...)
+	}
+	return all
 }
 
 // roundFactTable is a table of its own: beside the times it would be wider than a window.
@@ -114,14 +119,14 @@ func factOf(facts []Setting, name string) string {
 	return none
 }
 
-// narrowRounds leaves out the facts to fit a terminal.
+// narrowRounds has the most important figures of the rounds in one table, for terminals and summaries.
 func narrowRounds(r *Result) Table {
-	t := roundTable(r)
-	for _, row := range append([][]string{t.Head}, t.Rows...) {
-		copy(row[4:], []string{row[5], row[6], row[8], row[9]})
+	t := Table{Head: []string{"round", "clients", "took", "committed", "mean", "p50", "p99", "max"}}
+	for _, x := range r.Rounds {
+		row := []string{x.Name, check.Count(x.Clients), seconds(x.Seconds), check.Count(x.Outcomes.Committed)}
+		t.Rows = append(t.Rows, append(row, times(x.Service.Count > 0, x.Service.Mean, x.Service.P50, x.Service.P99, x.Service.Max)...))
 	}
-	t.Title = ""
-	return t.firstColumns(8)
+	return t
 }
 
 func factsLine(x *Round) string {

@@ -2,11 +2,14 @@ package report
 
 import (
 	"bytes"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
 	"assay/history"
 	"assay/internal/expect"
+	"assay/measure/servers"
 )
 
 // inRounds is a run of two rounds, of which the first is apart if that is so.
@@ -21,6 +24,37 @@ func inRounds(apart bool) *Result {
 		{Name: "day, warm", Clients: 1, Seconds: 6.2},
 	}
 	return r
+}
+
+// TestTablesFitAPage: no table of a run has more than eight columns, which a window holds.
+func TestTablesFitAPage(t *testing.T) {
+	all := examples()
+	facts := inRounds(true)
+	for i := range 9 {
+		facts.Rounds[0].Facts = append(facts.Rounds[0].Facts, Setting{fmt.Sprint("fact ", i), "1"})
+	}
+	facts.Servers = &servers.Summary{Nodes: []servers.NodeSummary{{Node: servers.Node{Name: "n1", CPUs: 2}}}}
+	facts.TPCC = &TPCC{Transactions: []TPCCTransaction{{Name: "New-Order", Longest: 2}}, IsolationTests: []IsolationTest{{Test: 1}}}
+	all["rounds"] = facts
+	for name, r := range all {
+		var text strings.Builder
+		expect.NoError(t, Markdown(&text, r))
+		tables := regexp.MustCompile(`(?m)^(\|.*)\n((?:\|--[-:])+)\|$`).FindAllStringSubmatch(text.String(), -1)
+		if len(tables) < 3 {
+			t.Errorf("%s has %d tables", name, len(tables))
+		}
+		for _, table := range tables {
+			if n := strings.Count(table[2], "|"); n > mostColumns {
+				t.Errorf("%s: %d columns: %s", name, n, table[1])
+			}
+		}
+	}
+	page := htmlOf(t, facts, Page{})
+	expect.Text(t, "the page", page, "<caption>Rounds</caption>", "<caption>Times of the rounds&#39; operations</caption>", "<caption>What else is known of the rounds, continued</caption>",
+		"<caption>Response times of the transactions</caption>", "<caption>Their disks and networks over the measured part</caption>")
+	if rows := tableOf(t, page, "What else is known of the rounds, continued"); len(rows) != 3 || len(rows[0]) != 4 || rows[1][3] != "1" || rows[0][1] != "fact 6" {
+		t.Errorf("the rest of the facts is %q", rows)
+	}
 }
 
 // TestRoundsStandForThemselves: a rate over a load, quick queries and long ones

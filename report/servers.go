@@ -67,19 +67,21 @@ func knownFigure(v *float64, unit string) string {
 	return serverFigure(*v, unit)
 }
 
-func nodeTable(s *servers.Summary) Table {
-	t := Table{Title: "Servers and tester over the measured part", Head: []string{"node", "processors", "in use, median", "in use, most",
-		"memory, most", "threads, most", "written to disk", "read from disk", "network in", "network out", "seen"}}
+// nodeTables are of processors and memory, and of disks and networks.
+func nodeTables(s *servers.Summary) []Table {
+	inside := Table{Title: "Servers and tester over the measured part", Head: []string{"node", "processors", "in use, median", "in use, most", "memory, most", "threads, most", "seen"}}
+	outside := Table{Title: "Their disks and networks over the measured part", Head: []string{"node", "written to disk", "read from disk", "network in", "network out"}}
 	for _, n := range s.Nodes {
 		cpus := short(n.CPUs)
 		if n.Shared {
 			cpus += ", shared"
 		}
-		t.Rows = append(t.Rows, []string{n.Name, cpus, knownFigure(n.CPUMedian, "share"), knownFigure(n.CPUMax, "share"),
-			knownFigure(n.MemoryMax, "bytes"), knownFigure(n.ThreadsMax, ""), knownFigure(n.Written, "bytes/s"), knownFigure(n.Read, "bytes/s"),
-			knownFigure(n.Received, "bytes/s"), knownFigure(n.Sent, "bytes/s"), fmt.Sprintf("%d of %d", n.Samples, n.Of)})
+		inside.Rows = append(inside.Rows, []string{n.Name, cpus, knownFigure(n.CPUMedian, "share"), knownFigure(n.CPUMax, "share"),
+			knownFigure(n.MemoryMax, "bytes"), knownFigure(n.ThreadsMax, ""), fmt.Sprintf("%d of %d", n.Samples, n.Of)})
+		outside.Rows = append(outside.Rows, []string{n.Name, knownFigure(n.Written, "bytes/s"), knownFigure(n.Read, "bytes/s"),
+			knownFigure(n.Received, "bytes/s"), knownFigure(n.Sent, "bytes/s")})
 	}
-	return t
+	return []Table{inside, outside}
 }
 
 func accountTable(s *servers.Summary) Table {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"assay/check"
@@ -31,7 +30,7 @@ func Summary(w io.Writer, r *Result, page string) error {
 		m.Items(r.Measurement.Reasons)
 	}
 	if len(r.Rounds) > 0 {
-		m.rows(roundTable(r))
+		m.rows(narrowRounds(r))
 	} else {
 		m.rows(figureTable(r))
 	}
@@ -40,7 +39,7 @@ func Summary(w io.Writer, r *Result, page string) error {
 	for _, c := range r.Checks {
 		m.firstFindings(c)
 	}
-	m.Table(faultTable(r).firstColumns(7)) // without errors and proof
+	m.Table(faultTable(r))
 	m.raw(escape(joined("; ", loadLine(r), "seed "+fmt.Sprint(r.Seed), "assay "+r.Version, when(page != "", "report "+page))))
 	return m.Write(w)
 }
@@ -69,15 +68,6 @@ func figureTable(r *Result) Table {
 			t.Rows = append(t.Rows, []string{"operations " + o.name, check.Count(o.n), ""})
 		}
 	}
-	return t
-}
-
-func (t Table) firstColumns(n int) Table {
-	t.Head = t.Head[:n]
-	for i := range t.Rows {
-		t.Rows[i] = t.Rows[i][:n]
-	}
-	t.Words = slices.DeleteFunc(t.Words, func(at int) bool { return at >= n })
 	return t
 }
 

@@ -52,6 +52,33 @@ func (t Table) narrow() Table {
 	return t
 }
 
+// mostColumns is how many columns a page's tables have: more do not fit a window or 80 columns of text.
+const mostColumns = 8
+
+// parted splits a table that is too wide into several, each with the first column.
+func (t Table) parted() (all []Table) {
+	if len(t.Head) <= mostColumns {
+		return []Table{t}
+	}
+	for from := 1; from < len(t.Head); from += mostColumns - 1 {
+		to := min(from+mostColumns-1, len(t.Head))
+		part := Table{Title: t.Title, Head: append([]string{t.Head[0]}, t.Head[from:to]...)}
+		if from > 1 {
+			part.Title += ", continued"
+		}
+		for _, row := range t.Rows {
+			part.Rows = append(part.Rows, append([]string{row[0]}, row[from:to]...))
+		}
+		for _, at := range t.Words {
+			if at >= from && at < to {
+				part.Words = append(part.Words, at-from+1)
+			}
+		}
+		all = append(all, part)
+	}
+	return all
+}
+
 // Left reports whether a column is aligned left.
 func (t Table) Left(column int) bool { return column == 0 || slices.Contains(t.Words, column) }
 
@@ -207,8 +234,7 @@ func checkTable(r *Result) Table {
 }
 
 func faultTable(r *Result) Table {
-	t := Table{Title: "Faults", Head: []string{"fault", "injected at", "healed at (of the run)", "write outage", "read outage", "longest call",
-		"new primary", "errors", "proof"}, Words: []int{0, 6, 7, 8}}
+	t := Table{Title: "Faults", Head: []string{"fault", "injected at", "healed at (of the run)", "write outage", "read outage", "longest call", "new primary"}, Words: []int{0, 6}}
 	for i := range r.Faults {
 		f := &r.Faults[i]
 		healed, writes, reads := "never", lasted(f.WriteOutage, f.WritesAway), lasted(f.ReadOutage, f.ReadsAway)
@@ -219,7 +245,17 @@ func faultTable(r *Result) Table {
 			healed, writes, reads = none, none, none
 		}
 		t.Rows = append(t.Rows, []string{f.name(), f.injected(), healed, writes, reads, known(f.LongestCall > 0, lasted(f.LongestCall, f.LongestCallCut)),
-			f.newPrimary(), cmp.Or(ErrorCounts(f.Errors), none), f.proof()})
+			f.newPrimary()})
+	}
+	return t
+}
+
+// proofTable has what of the faults is words: their errors, and how they were seen to act and to end.
+func proofTable(r *Result) Table {
+	t := Table{Title: "Errors and proofs of the faults", Head: []string{"fault", "injected at", "errors", "proof"}, Words: []int{0, 2, 3}}
+	for i := range r.Faults {
+		f := &r.Faults[i]
+		t.Rows = append(t.Rows, []string{f.name(), f.injected(), cmp.Or(ErrorCounts(f.Errors), none), f.proof()})
 	}
 	return t
 }

@@ -58,16 +58,21 @@ type TPCCTransaction struct {
 	LimitP90 float64 `json:"limit_p90_ms"`
 }
 
-func tpccTable(x *TPCC) Table {
-	t := Table{Title: "Transactions: " + tpccLine(x),
-		Head: []string{"", "committed", "rolled back", "failed", "unknown", "share %", "mean", "p90", "longest", "limit of p90"}}
+// tpccTables are how the transactions ended, their response times, and the isolation tests if any
+// were tried.
+func tpccTables(x *TPCC) []Table {
+	ended := Table{Title: "Transactions: " + tpccLine(x), Head: []string{"", "committed", "rolled back", "failed", "unknown", "share %"}}
+	took := Table{Title: "Response times of the transactions", Head: []string{"", "mean", "p90", "longest", "limit of p90"}}
 	for _, k := range x.Transactions {
-		row := []string{k.Name, check.Count(k.Outcomes.Committed), check.Count(k.Outcomes.Rejected), check.Count(k.Outcomes.Failed),
-			check.Count(k.Outcomes.Unknown), fmt.Sprintf("%.1f", k.Share)}
-		row = append(row, times(k.Longest > 0, k.Mean, k.P90, k.Longest)...)
-		t.Rows = append(t.Rows, append(row, millis(k.LimitP90)))
+		ended.Rows = append(ended.Rows, []string{k.Name, check.Count(k.Outcomes.Committed), check.Count(k.Outcomes.Rejected), check.Count(k.Outcomes.Failed),
+			check.Count(k.Outcomes.Unknown), fmt.Sprintf("%.1f", k.Share)})
+		took.Rows = append(took.Rows, append(append([]string{k.Name}, times(k.Longest > 0, k.Mean, k.P90, k.Longest)...), millis(k.LimitP90)))
 	}
-	return t
+	all := []Table{ended, took}
+	if len(x.IsolationTests) > 0 {
+		all = append(all, isolationTable(x))
+	}
+	return all
 }
 
 func tpccLine(x *TPCC) string {

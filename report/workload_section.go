@@ -44,11 +44,7 @@ func sections(r *Result) (all []section) {
 		all = append(all, section{ID: "kinds", Title: "Kinds of operations", Tables: []Table{kindTable(r.Kinds)}, kinds: true})
 	}
 	if x := r.TPCC; x != nil {
-		s := section{ID: "tpcc", Title: "Transactions of TPC-C", Tables: []Table{tpccTable(x)}, label: "tpcc", line: tpccLine(x), kinds: true}
-		if len(x.IsolationTests) > 0 {
-			s.Tables = append(s.Tables, isolationTable(x))
-		}
-		all = append(all, s)
+		all = append(all, section{ID: "tpcc", Title: "Transactions of TPC-C", Tables: tpccTables(x), label: "tpcc", line: tpccLine(x), kinds: true})
 	}
 	return all
 }

@@ -60,7 +60,7 @@ func TestDoubtfulFigures(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	summary := Summary("bank", []Group{g, configured([]string{"clients=2"}, around(900)...)})
-	if first := summary.Tables[0]; !first.Doubted(first.Rows[0][3]) || first.Doubted(first.Rows[1][3]) {
+	if first := summary.Tables[0]; !first.Doubted(first.Rows[0][2]) || first.Doubted(first.Rows[1][2]) {
 		t.Errorf("%q", first.Rows)
 	}
 	if _, bars, err := Plots([]Group{g}, nil, nil); err != nil || !bars[0].Bars[0].Doubted {

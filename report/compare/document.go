@@ -225,7 +225,7 @@ func Unanswered(all []*Comparison) bool {
 func Summary(workload string, groups []Group) report.Document {
 	d := report.Document{Title: fmt.Sprintf("%s: a series of %s", workload, counted(all(groups)))}
 	had := withResults(groups)
-	d.Tables = slices.Concat([]report.Table{summaryTable(had)}, roundsTable(had), availabilityTable(had))
+	d.Tables = slices.Concat(summaryTables(had), roundsTable(had), availabilityTable(had))
 	var comparisons []*Comparison
 	for _, g := range had[1:] {
 		// Differences varied on purpose are allowed here; others are shown as differences.
@@ -258,7 +258,7 @@ func summaryMetrics(r *report.Result) []string {
 	switch {
 	case len(r.Rounds) > 0:
 		return []string{"size"}
-	case r.Availability != nil: // not more than 80 columns of a terminal take
+	case r.Availability != nil:
 		return []string{"outage", "read outage", "new primary"}
 	case len(r.Faults) > 0:
 		return []string{"throughput", "p50", "p99", "outage"}
@@ -266,27 +266,36 @@ func summaryMetrics(r *report.Result) []string {
 	return []string{"throughput", "p50", "p99"}
 }
 
-// summaryTable has a line for each group, and a column for each figure that some group has.
-func summaryTable(groups []Group) report.Table {
-	t := report.Table{Head: []string{"", "runs", "valid"}}
+// summaryTables have a line for each group, and a column for each figure that some group has: at most
+// three a table, as many as 80 columns of a terminal take.
+func summaryTables(groups []Group) []report.Table {
+	t := report.Table{Head: []string{"", "valid"}}
 	if len(groups) == 0 {
-		return t
+		return []report.Table{t}
+	}
+	for _, g := range groups {
+		t.Rows = append(t.Rows, []string{cmp.Or(g.Name, "all"), fmt.Sprintf("%d of %d", g.Valid(), len(g.Runs))})
 	}
 	names := summaryMetrics(groups[0].Runs[0].Result)
 	shown := slices.DeleteFunc(metrics(), func(m metric) bool {
 		return !slices.Contains(names, m.name) || !slices.ContainsFunc(groups, func(g Group) bool { return everyRunHas([]Group{g}, m) })
 	})
-	for _, m := range shown {
-		t.Head = append(t.Head, m.name, "±")
-	}
-	for _, g := range groups {
-		row := []string{cmp.Or(g.Name, "all"), fmt.Sprint(len(g.Runs)), fmt.Sprint(g.Valid())}
-		for _, m := range shown {
-			row = append(row, g.medianAndShare(m)...)
+	all := []report.Table{t}
+	for at, m := range shown {
+		if at > 0 && at%3 == 0 {
+			more := report.Table{Head: []string{""}}
+			for _, row := range t.Rows {
+				more.Rows = append(more.Rows, []string{row[0]})
+			}
+			all = append(all, more)
 		}
-		t.Rows = append(t.Rows, row)
+		last := &all[len(all)-1]
+		last.Head = append(last.Head, m.name, "±")
+		for i, g := range groups {
+			last.Rows[i] = append(last.Rows[i], g.medianAndShare(m)...)
+		}
 	}
-	return t
+	return all
 }
 
 // VerdictOf says how the runs of all groups ended.

@@ -11,14 +11,15 @@ import (
 )
 
 // workTables are about what only some runs have. An empty one is left out.
-type workTables struct{ faults, availability, entities, rounds report.Table }
+type workTables struct{ faults, availability, entities, rounds, facts report.Table }
 
 func newWorkTables() *workTables {
 	return &workTables{
 		faults:       report.Table{Title: "Faults", Head: []string{"run", "fault", "proven", "new primary", "write outage", "read outage", "longest call", "errors of attempts"}, Words: []int{1, 7}},
 		availability: report.Table{Title: "Availability", Head: []string{"run", "policy", "longest write", "longest read", "hung", "lost", "done twice", "stale reads"}, Words: []int{1}},
 		entities:     report.Table{Title: "Entities", Head: []string{"run", "writes/s", "best second", "mean", "reads/s", "best second", "mean"}},
-		rounds:       report.Table{Title: "Rounds", Head: []string{"run", "round", "clients", "took", "mean", "p50", "p99", "max", "on disk", "more"}, Words: []int{1, 9}},
+		rounds:       report.Table{Title: "Rounds", Head: []string{"run", "round", "clients", "took", "mean", "p50", "p99", "max"}, Words: []int{1}},
+		facts:        report.Table{Title: "What else is known of the rounds", Head: []string{"run", "round", "on disk", "more"}, Words: []int{1, 3}},
 	}
 }
 
@@ -53,17 +54,21 @@ func (w *workTables) add(name string, r *report.Result) {
 		w.entities.Rows = append(w.entities.Rows, row)
 	}
 	for _, round := range r.Rounds {
-		t, size := &round.Service, quantity.None
-		if round.Size != nil {
-			size = quantity.Bytes(round.Size.Bytes)
-		}
+		t := &round.Service
 		w.rounds.Rows = append(w.rounds.Rows, []string{name, round.Name, strconv.Itoa(round.Clients), quantity.Milliseconds(round.Seconds * 1000),
-			quantity.Lasted(t.Mean, false), quantity.Lasted(t.P50, false), quantity.Lasted(t.P99, false), quantity.Lasted(t.Max, false), size, settingsText(round.Facts, " ")})
+			quantity.Lasted(t.Mean, false), quantity.Lasted(t.P50, false), quantity.Lasted(t.P99, false), quantity.Lasted(t.Max, false)})
+		if more := settingsText(round.Facts, " "); more != "" || round.Size != nil {
+			size := quantity.None
+			if round.Size != nil {
+				size = quantity.Bytes(round.Size.Bytes)
+			}
+			w.facts.Rows = append(w.facts.Rows, []string{name, round.Name, size, more})
+		}
 	}
 }
 
 func (w *workTables) tables() []report.Table {
-	return filled(w.faults, w.availability, w.entities, w.rounds)
+	return filled(w.faults, w.availability, w.entities, w.rounds, w.facts)
 }
 
 func roundsTable(groups []Group) []report.Table {

@@ -97,29 +97,12 @@ func (s *Sweep) Knee() (clients int) {
 // Document shows the sweep.
 func (s *Sweep) Document(command string) report.Document {
 	d := report.Document{Title: s.Workload + ": throughput and response time against load", Command: command}
-	load := report.Table{Head: []string{"clients", "runs", "throughput", "±", "p50", "±", "p99", "±", ""}}
-	best, _ := s.Best()
-	for _, g := range s.Groups {
-		row := []string{strconv.Itoa(g.clients()), fmt.Sprint(len(g.Runs))}
-		for _, name := range []string{"throughput", "p50", "p99"} {
-			m, _ := find(metrics(), name)
-			row = append(row, g.medianAndShare(m)...)
-		}
-		mark := ""
-		switch {
-		case g.clients() == best:
-			mark = "peak"
-		case g.clients() == s.Knee():
-			mark = "knee"
-		}
-		if g.unbelieved() {
-			mark = strings.TrimPrefix(mark+", invalid", ", ")
-		}
-		load.Rows = append(load.Rows, append(row, mark))
-	}
-	d.Tables = append(d.Tables, load)
+	d.Tables = append(d.Tables, s.table())
 	notes := s.notes()
 	d.Answers, d.Notes = []string{s.answer(notes[0])}, notes[1:]
+	if n := s.runsEach(); n > 1 {
+		d.Notes = append(d.Notes, fmt.Sprintf("Figures of each load are medians over %d runs.", n))
+	}
 	d.Notes = append(d.Notes, against(s.Groups...)...)
 	switch {
 	case s.Objective == "" && s.Ended != "":
@@ -130,6 +113,55 @@ func (s *Sweep) Document(command string) report.Document {
 	// There is no axis, and so no chart, if there was one number of clients.
 	d.Charts, _, _ = Plots(s.Groups, []Plot{{figure: "throughput", over: "clients"}, {figure: "p50", over: "clients"}, {figure: "p99", over: "clients"}}, nil)
 	return d
+}
+
+// table has a line for each load. It marks peak and knee if they are known, and a number of runs that
+// differs from the other loads'.
+func (s *Sweep) table() report.Table {
+	load := report.Table{Head: []string{"clients", "throughput", "±", "p50", "±", "p99", "±", ""}}
+	best, knee := 0, 0
+	if s.valid() {
+		best, _ = s.Best()
+		knee = s.Knee()
+	}
+	for _, g := range s.Groups {
+		row := []string{strconv.Itoa(g.clients())}
+		for _, name := range []string{"throughput", "p50", "p99"} {
+			m, _ := find(metrics(), name)
+			row = append(row, g.medianAndShare(m)...)
+		}
+		var marks []string
+		switch {
+		case g.clients() == best:
+			marks = append(marks, "peak")
+		case g.clients() == knee:
+			marks = append(marks, "knee")
+		}
+		if g.unbelieved() {
+			marks = append(marks, "invalid")
+		}
+		if s.runsEach() == 0 {
+			marks = append(marks, counted(g))
+		}
+		load.Rows = append(load.Rows, append(row, strings.Join(marks, ", ")))
+	}
+	return load
+}
+
+// runsEach is the number of runs of each load; 0 if not all have the same.
+func (s *Sweep) runsEach() (n int) {
+	for _, g := range s.Groups {
+		if n > 0 && len(g.Runs) != n {
+			return 0
+		}
+		n = len(g.Runs)
+	}
+	return n
+}
+
+// valid reports whether any measurement is, without which peak and knee are not known.
+func (s *Sweep) valid() bool {
+	return slices.ContainsFunc(s.Groups, func(g Group) bool { return !g.unbelieved() })
 }
 
 func (s *Sweep) notes() []string {
@@ -143,7 +175,7 @@ func (s *Sweep) notes() []string {
 
 // answer says the rate that keeps the objective, or else peak and knee, or why it is unknown.
 func (s *Sweep) answer(peak string) string {
-	if !slices.ContainsFunc(s.Groups, func(g Group) bool { return !g.unbelieved() }) {
+	if !s.valid() {
 		peak = "The peak and the knee are not known, since no measurement is valid (" + all(s.Groups).reasons() + ")."
 	}
 	if s.Objective == "" {
