@@ -113,7 +113,7 @@ func (r *Report) Lines(w io.Writer, page string) error {
 	u := r.Untouched
 	lines := []string{
 		report.Folded("", fmt.Sprintf("%s · %s · seed %d", r.Title(), check.Counted(len(r.Tries)-1, "event", "events"), r.Seed)), "",
-		report.Folded("untouched       ", fmt.Sprintf("%s (%s committed), %s, %s, %.1f s", check.Counted(u.Transactions, "transaction", "transactions"), check.Count(int64(u.Committed)),
+		report.Folded("untouched       ", fmt.Sprintf("%s (%s committed), %s, %s, %.1f\u00a0s", check.Counted(u.Transactions, "transaction", "transactions"), check.Count(int64(u.Committed)),
 			check.Counted(u.Statements, "statement", "statements"), check.Counted(u.Connections, "connection", "connections"), u.Seconds)),
 	}
 	for _, o := range r.outcomes() {

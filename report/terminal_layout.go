@@ -171,7 +171,7 @@ func shortened(text string, width int) string {
 // Folded is text behind a label, at 80 columns: what finds no room goes on below where the text starts.
 func Folded(label, text string) string {
 	indent := utf8.RuneCountInString(label)
-	return label + strings.Join(wrap(plain(text), pageWidth-indent), "\n"+strings.Repeat(" ", indent))
+	return label + strings.ReplaceAll(strings.Join(wrap(plain(text), pageWidth-indent), "\n"+strings.Repeat(" ", indent)), nbsp, " ")
 }
 
 func pad(text string, width int) string { return align(text, width, true) }

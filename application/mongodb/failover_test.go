@@ -45,12 +45,15 @@ func TestAFailoverTakesNoWrites(t *testing.T) {
 		}
 	}
 	refused("the commit", session.CommitTransaction(t.Context()))
-	session.EndSession(t.Context())
 	refused("a write", insert(t.Context(), 3))
 	n, err := rows.CountDocuments(t.Context(), bson.D{})
 	if err != nil || n != 1 {
 		t.Errorf("%d are there: %v", n, err)
 	}
 	proxy.Arm(nil)
-	expect.NoError(t, insert(t.Context(), 4))
+	if said, is := session.CommitTransaction(t.Context()).(mongo.ServerError); !is || !said.HasErrorCode(251) {
+		t.Errorf("a transaction of before can be committed: %v", said)
+	}
+	session.EndSession(t.Context())
+	expect.NoError(t, insert(t.Context(), 4), proxy.Recorder().Problem())
 }

@@ -25,6 +25,10 @@ func (l *link) act(ctx context.Context, r *Request) bool {
 	if r.fault == nil { // what a standby does is asked for first
 		return l.ask(ctx, l.talk.Ask(l.proxy.protocol.Words().ReadOnly, r)) && l.forward(ctx, r)
 	}
+	if r.fault.fails() && l.proxy.protocol.Error(NotPrimary, false, r) != nil { // and the server goes on
+		l.proxy.cut(l.otherWatches)
+		return l.give(ctx, r, NotPrimary)
+	}
 	if !r.fault.Action.Replaces() { // it does not reach the server
 		l.mu.Lock()
 		if r.Open = r.parted; !r.parted { // else it is in the queue
@@ -33,8 +37,9 @@ func (l *link) act(ctx context.Context, r *Request) bool {
 		l.mu.Unlock()
 	}
 	switch action := r.fault.Action; {
-	case r.fault.fails():
-		l.failOver(ctx, r)
+	case r.fault.fails(): // another server has taken its address
+		l.proxy.cut(func(other *link) bool { return other != l })
+		l.farewell(ctx, ShuttingDown, r)
 	case action == Cut:
 		l.proxy.cut(func(other *link) bool { return other != l })
 		l.reset()
@@ -55,20 +60,9 @@ func (l *link) act(ctx context.Context, r *Request) bool {
 	return false
 }
 
-// failOver ends connections as a server does that stops being the primary: one that goes on says so to each
-// write, and another takes all of its connections with it.
-func (l *link) failOver(ctx context.Context, r *Request) {
-	if l.proxy.protocol.Error(NotPrimary, true, r) != nil {
-		l.farewell(ctx, NotPrimary, r)
-		return
-	}
-	l.proxy.cut(func(other *link) bool { return other != l })
-	l.farewell(ctx, ShuttingDown, r)
-}
-
 // refuses reports whether the server has just stopped being the primary, and says so to r. l.mu is held.
 func (l *link) refuses(r *Request) bool {
-	return l.fault.fails() && l.recorder.failedOver() && l.proxy.protocol.Error(NotPrimary, true, r) != nil
+	return l.fault.fails() && l.recorder.failedOver() && l.proxy.protocol.Error(NotPrimary, false, r) != nil
 }
 
 // restricts reports whether a connection to a standby is to be told before r that it only reads, which
@@ -85,8 +79,12 @@ func (l *link) restricts(r *Request) bool {
 func (l *link) farewell(ctx context.Context, code Code, r *Request) {
 	l.show(ctx, l.proxy.protocol.Error(code, true, r))
 	l.app.Close()
-	l.proxy.cut(func(other *link) bool { return other != l && other.watches() })
+	l.proxy.cut(l.otherWatches)
 }
+
+// otherWatches reports whether a library waits over another connection for the server to change, which it is to
+// look at again.
+func (l *link) otherWatches(other *link) bool { return other != l && other.watches() }
 
 // give has the application read an error that ends its transaction, in the place of what it has
 // sent.
