@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"assay/application/wire"
 )
@@ -31,6 +32,8 @@ const (
 	// mostQueued bounds the transactions that wait for the file. Then the application waits, too.
 	mostQueued = 1000
 	mostBatch  = 64 << 10
+	// writePause saves a write for each transaction.
+	writePause = 5 * time.Millisecond
 )
 
 // openLedger begins one, with a file at path unless that is empty.
@@ -62,17 +65,18 @@ func (l *ledger) Settled(t *wire.Transaction) {
 	}
 }
 
-// write writes what is queued, as much at once as has come meanwhile.
+// write writes what is queued, as much at once as has come in a moment.
 func (l *ledger) write() {
 	defer close(l.written)
 	var batch bytes.Buffer
+	to := json.NewEncoder(&batch)
 	lines, size := 0, int64(0)
 	for t := range l.queue {
 		l.came++
 		if l.err != nil {
 			continue
 		}
-		if l.err = json.NewEncoder(&batch).Encode(t); l.err != nil {
+		if l.err = to.Encode(t); l.err != nil {
 			continue
 		}
 		if lines++; len(l.queue) > 0 && batch.Len() < mostBatch {
@@ -84,6 +88,7 @@ func (l *ledger) write() {
 		}
 		l.kept, size, lines = l.kept+lines, size+int64(batch.Len()), 0
 		batch.Reset()
+		time.Sleep(writePause)
 	}
 }
 
