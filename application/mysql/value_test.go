@@ -133,6 +133,43 @@ func binaryValues(t *testing.T, address, user string) {
 	}
 }
 
+// TestColumnsThatAreLeftOut: a client of MariaDB's that has the columns of a statement gets none with the rows,
+// and those of before are theirs. Rows whose columns assay has not seen are shown as bytes.
+func TestColumnsThatAreLeftOut(t *testing.T) {
+	defined := func(code, flags byte) []byte {
+		return packet(1, append([]byte("\x03def\x00\x00\x00\x01n\x00"), definitionTail, 63, 0, 4, 0, 0, 0, code, flags, 0, 0, 0, 0))
+	}
+	row := packet(1, []byte{0, 1 << 3, 200, 0xea, 7}) // the second is NULL
+	rows := func(to *talk, behind ...[]byte) string {
+		t.Helper()
+		all, _ := asks(t, to, executes(1))
+		all[0].Statements[0].Answer = &wire.Answer{}
+		if !answers(t, to, all[0], append(behind, row, packet(1, []byte{eofPacket, 0, 0, 0, 0, 0, 0}))...) {
+			t.Error("the answer has not ended")
+		}
+		return strings.Join(all[0].Statements[0].Answer.First, "|")
+	}
+	to := within(capNoEOF)
+	to.cached.Store(true)
+	all, _ := asks(t, to, prepares("SELECT a, b, c FROM t"))
+	all[0].Statements[0].Answer = &wire.Answer{}
+	answers(t, to, all[0], packet(1, []byte{0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0}), defined(typeTiny, columnUnsigned), defined(typeDouble, 0), defined(typeShort, 0))
+	leftOut := packet(1, []byte{3, 0})
+	if got := rows(to, leftOut); got != "(200, NULL, 2026)" {
+		t.Errorf("the columns of its preparation: %s", got)
+	}
+	if got := rows(to, packet(1, []byte{3, 1}), defined(typeTiny, 0), defined(typeDouble, 0), defined(typeYear, columnUnsigned)); got != "(-56, NULL, 2026)" {
+		t.Errorf("columns that come: %s", got)
+	}
+	if got := rows(to, leftOut); got != "(-56, NULL, 2026)" {
+		t.Errorf("the columns of the last time: %s", got)
+	}
+	to.prepared[1].columns = nil
+	if got := rows(to, leftOut); got != `(\x0008c8ea07 (length 5, type not known))` {
+		t.Errorf("columns that nobody has seen: %s", got)
+	}
+}
+
 // compare compares a row of a text with what was sent.
 func compare(t *testing.T, rows *sql.Rows, all []typed) {
 	t.Helper()
