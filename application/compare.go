@@ -21,7 +21,7 @@ type Comparison struct {
 	// Servers are the two.
 	Servers [2]Compared `json:"servers"`
 	// Same counts the statements that both answered alike, and Unsteady those that are not compared:
-	// one server did not answer alike in its two runs, or in rows too long to be looked at.
+	// one server did not answer alike in its two runs, or in rows that are not looked at.
 	Same        int          `json:"same"`
 	Unsteady    int          `json:"unsteady"`
 	Differences []Difference `json:"differences"`
@@ -185,7 +185,7 @@ func differs(a, b *wire.Statement) string {
 	case x.Rows != y.Rows:
 		return "not as many rows"
 	case x.Cut || y.Cut:
-		return "a row is too long to be compared"
+		return "rows that assay has not looked at"
 	case x.Bag != y.Bag:
 		return "other rows"
 	case x.Ordered == y.Ordered:
@@ -236,7 +236,7 @@ func (c *Comparison) Lines(w io.Writer, page string) error {
 		report.Folded("answers         ", fmt.Sprintf("%s the same, %s not", check.Count(int64(c.Same)), check.Counted(len(c.Differences), "is", "are"))),
 	}
 	if c.Unsteady > 0 {
-		lines = append(lines, report.Folded("not compared    ", check.Counted(c.Unsteady, "statement", "statements")+", which one server did not answer alike in two runs, or in a row too long"))
+		lines = append(lines, report.Folded("not compared    ", check.Counted(c.Unsteady, "statement", "statements")+", which one server did not answer alike in two runs, or in rows too long or behind a cursor"))
 	}
 	for i, d := range c.Differences {
 		if i == 4 {

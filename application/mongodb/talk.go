@@ -177,6 +177,10 @@ func (t *talk) Answer(b []byte, r *wire.Request) (n int, done bool) {
 		}
 	}
 	if code == opMessage && r != nil {
+		if keeps := r.Answering().Keeps(); keeps != nil {
+			keepDocuments(there[bodyStart:], keeps)
+			keeps.Cut = keeps.Cut || size > len(b)
+		}
 		t.take(there[bodyStart:], r)
 	}
 	return n, code != opMessage || binary.LittleEndian.Uint32(b[headerSize:])&flagMore == 0
@@ -292,6 +296,26 @@ func read(b []byte) (a answered) {
 		a.rows = updated
 	}
 	return a
+}
+
+// keepDocuments keeps the documents that an answer has: a cursor's, the one of findAndModify, and values.
+func keepDocuments(b []byte, keeps *wire.Answer) {
+	row := func(v bsoncore.Value) {
+		text, more := wire.Shortened(v.String()), false
+		keeps.Row(func() (string, bool) { more = !more; return text, more })
+	}
+	eachElement(b, func(key string, v bsoncore.Value) {
+		switch key {
+		case "value", "values":
+			row(v)
+		case "cursor":
+			eachElement(v.Data, func(key string, v bsoncore.Value) {
+				if key == "firstBatch" || key == "nextBatch" {
+					elements(v)(row)
+				}
+			})
+		}
+	})
 }
 
 // writes reports whether a command changes documents.

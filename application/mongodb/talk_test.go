@@ -82,6 +82,48 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+// TestDocumentsAreCompared: two answers are alike if their documents are, with the types of their values.
+func TestDocumentsAreCompared(t *testing.T) {
+	t.Parallel()
+	set, err := mongodb.Start(t.Context(), mongodb.Options{Layout: server.Layout{Nodes: 1}})
+	expect.NoError(t, err)
+	expect.AtEnd(t, set.Close)
+	product, err := New("mongodb://" + set.Node(0).Address() + "/shop?directConnection=true")
+	expect.NoError(t, err)
+	proxy := wiretest.Listen(t, product)
+	proxy.Recorder().KeepAnswers()
+	client, err := mongo.Connect(options.Client().ApplyURI(product.Reach().Address(proxy.Address())))
+	expect.NoError(t, err)
+	sale := client.Database("shop").Collection("sale")
+	long := strings.Repeat("x", 50_000)
+	for i, n := range []any{5, "5", 5, 5.5, int64(5), long, nil} {
+		_, err := sale.InsertOne(t.Context(), bson.M{"_id": i, "n": n})
+		expect.NoError(t, err)
+		found, err := sale.Find(t.Context(), bson.M{"_id": i}, options.Find().SetProjection(bson.M{"_id": 0}))
+		expect.NoError(t, err, found.Close(t.Context()))
+	}
+	all, err := sale.Find(t.Context(), bson.M{"n": 5}, options.Find().SetBatchSize(2))
+	expect.NoError(t, err)
+	for all.Next(t.Context()) {
+	}
+	expect.NoError(t, all.Err(), all.Close(t.Context()), client.Disconnect(t.Context()), proxy.Quiet(t.Context()), proxy.Recorder().Problem())
+	var got []string
+	bags := map[uint64]int{}
+	transactions, _ := proxy.Recorder().Transactions()
+	for _, x := range transactions {
+		for _, s := range x.Statements {
+			if word, _, _ := strings.Cut(s.Shape, " "); s.Answer != nil && (word == "find" || word == "getMore") {
+				got = append(got, fmt.Sprintf("%d %v %.40s", s.Answer.Rows, s.Answer.Cut, strings.Join(s.Answer.First, " ")))
+				bags[s.Answer.Bag]++
+			}
+		}
+	}
+	expect.Text(t, "the answers", strings.Join(got, "\n"), `{"n": "5"})`, `{"n": null}`, "0 true ", "2 false ", "1 false ")
+	if len(got) != 9 || len(bags) != 8 {
+		t.Errorf("%d answers have %d kinds of documents:\n%s", len(got), len(bags), strings.Join(got, "\n"))
+	}
+}
+
 // byLibrary has the first transaction be one of two sessions' at the same time.
 func byLibrary(t *testing.T, address string) {
 	t.Helper()

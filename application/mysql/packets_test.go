@@ -171,9 +171,10 @@ func TestCursorBegins(t *testing.T) {
 	to.state.Store(uint32(wire.Idle))
 	all, _ := asks(t, to, slices.Concat(prepares("SELECT 1"), executes(1)))
 	answers(t, to, all[0], hasPrepared(1, 0))
+	all[1].Statements[0].Answer = &wire.Answer{}
 	done := answers(t, to, all[1], packet(1, []byte{1}), packet(2, []byte("\x03def")), packet(3, []byte{eofPacket, 0, 0, statusWithin | statusCursor, 0}))
-	if !done || to.State() != wire.Within {
-		t.Errorf("done %v, state %d", done, to.State())
+	if !done || to.State() != wire.Within || !all[1].Statements[0].Answer.Cut {
+		t.Errorf("done %v, state %d, and the rows that are to come: %+v", done, to.State(), all[1].Statements[0].Answer)
 	}
 }
 

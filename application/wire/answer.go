@@ -11,7 +11,7 @@ type Answer struct {
 	// Ordered tells rows apart in their order, and Bag in any.
 	Ordered uint64 `json:"ordered"`
 	Bag     uint64 `json:"bag"`
-	// First are the first rows, and Cut is true if one was too long to be looked at.
+	// First are the first rows, and Cut is true if some were not looked at: too long, or behind a cursor.
 	First []string `json:"first,omitempty"`
 	Cut   bool     `json:"cut,omitempty"`
 
