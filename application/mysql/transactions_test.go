@@ -99,6 +99,51 @@ func TestOnMySQLImplicitCommits(t *testing.T) {
 	implicitCommits(t, server.Address(), "START REPLICA")
 }
 
+// TestOnMySQLWritesBehindWith has UPDATE and DELETE behind WITH count as writes, sent as texts and prepared, and no SELECT.
+func TestOnMySQLWritesBehindWith(t *testing.T) {
+	server, err := cluster.Start(t.Context(), cluster.Options{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	product, err := New(server.Address())
+	expect.NoError(t, err)
+	proxy := wiretest.Listen(t, product)
+	c := library.NewConfig()
+	c.Net, c.Addr, c.User, c.Passwd = "tcp", proxy.Address(), product.User, product.Password
+	connector, err := library.NewConnector(c)
+	expect.NoError(t, err)
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(1)
+	for _, text := range []string{"CREATE DATABASE shop", "CREATE TABLE shop.stock (id INT PRIMARY KEY, n INT)", "INSERT INTO shop.stock VALUES (7, 5), (8, 5)"} {
+		_, err := db.Exec(text)
+		expect.NoError(t, err)
+	}
+	for _, values := range [][]any{nil, {7}} {
+		id := map[bool]string{true: "7", false: "?"}[values == nil]
+		for _, rest := range []string{"UPDATE shop.stock JOIN d USING (id) SET n = n - 1", "SELECT n FROM shop.stock JOIN d USING (id) FOR UPDATE", "SELECT n INTO @n FROM shop.stock JOIN d USING (id) FOR UPDATE"} {
+			_, err := db.Exec("WITH d AS (SELECT "+id+" AS id) "+rest, values...)
+			expect.NoError(t, err)
+		}
+	}
+	_, err = db.Exec("WITH d AS (SELECT 8 AS id) DELETE FROM shop.stock WHERE id IN (SELECT id FROM d)")
+	expect.NoError(t, err)
+	if there := column(t, db, "SELECT CONCAT(id, ' ', n) FROM shop.stock"); !slices.Equal(there, []string{"7 3"}) {
+		t.Errorf("there is %v", there)
+	}
+	expect.NoError(t, db.Close(), proxy.Quiet(t.Context()), proxy.Recorder().Problem())
+	all, _ := proxy.Recorder().Transactions()
+	var wrote []string
+	for _, x := range all {
+		for _, s := range x.Statements {
+			if s.Writes && strings.HasPrefix(s.Shape, "WITH ") {
+				wrote = append(wrote, fmt.Sprintf("%s %d", strings.Fields(s.Shape)[7], s.Rows))
+			}
+		}
+	}
+	if want := []string{"UPDATE 1", "UPDATE 1", "DELETE 1"}; !slices.Equal(wrote, want) {
+		t.Errorf("what wrote is %v", wrote)
+	}
+}
+
 func implicitCommits(t *testing.T, address, replica string) {
 	t.Helper()
 	product, err := New(address)
