@@ -286,6 +286,9 @@ func (b *bank) wrong(r *check.Result, should *big.Int) int64 {
 			if depth < len(s.first) {
 				e := s.first[depth]
 				e.Text += ", " + b.compare(s.total, should)
+				if should.IsInt64() {
+					e.Fields["expected"] = should.Int64()
+				}
 				r.Add(e)
 			}
 		}

@@ -207,6 +207,8 @@ func TestKeyValues(t *testing.T) {
 		{"key-value", pq + `0 invoke put "r"; 0 ok put "r"; ` + get + `"pq"`, check.Violated, ""},
 		{"key-value", pq + `9 invoke get; 0 invoke append "r"; 0 ok append "r"; 9 ok get "pq"`, check.Valid, ""},
 		{"key-value", get + "nil", check.Valid, ""},
+		{"key-value", `0 invoke append "x"; 0 info append "x"; ` + `1 invoke append "p"; 1 ok append "p"; ` + get + `"p"; 1 invoke append "q"; 1 ok append "q"; ` + get + `"pq"; ` + get + `"p"`,
+			check.Violated, `unexplained: process 9 (operation 10) read "p" with key nil: an order explains all before it`},
 		{"key-value", pq, check.Unknown, "nothing was read"},
 	})
 }
@@ -233,6 +235,7 @@ func TestLocks(t *testing.T) {
 		a1 = "1 invoke acquire; 1 ok acquire; "
 		r0 = "0 invoke release; 0 ok release; "
 		r1 = "1 invoke release; 1 ok release; "
+		u0 = "0 invoke release; 0 info release; "
 	)
 	token := func(process, token string) string {
 		return process + " invoke acquire; " + process + " ok acquire " + token + "; "
@@ -258,6 +261,23 @@ func TestLocks(t *testing.T) {
 		{"owner-mutex", a0 + "0 invoke release; 0 info release; " + a1, check.Valid, ""},
 		{"owner-mutex", "0 invoke acquire; 0 info acquire; " + r0 + a1, check.Valid, ""},
 		{"owner-mutex", "0 invoke acquire; 0 info acquire; " + r0 + r0 + a1, check.Violated, "release-of-free"},
+		// An unknown release is no excuse for a later one: one of the two found the lock held by another.
+		{"owner-mutex", a0 + u0 + a1 + r0 + r1, check.Violated, "two-holders: process 1 (operation 4) acquired the lock, which process 0 (operation 0) held"},
+		{"owner-mutex", a0 + u0 + a1 + r1 + r0, check.Violated, "two-holders"},
+		{"owner-mutex", a0 + u0 + a1 + r1, check.Valid, ""},
+		{"owner-mutex", a0 + u0 + "1 invoke acquire; " + r0 + "1 ok acquire; " + r1, check.Valid, ""},
+		{"owner-mutex", a0 + u0 + a0 + a1, check.Violated, "which process 0 (operation 4) held"},
+		{"owner-mutex", a0 + u0 + r0 + a0 + a1, check.Valid, ""}, // the unknown release was the last
+		{"reentrant-mutex", a0 + u0 + a1 + r0 + r1, check.Violated, "two-holders"},
+		{"reentrant-mutex", a0 + a0 + u0 + r0 + a1, check.Valid, ""},
+		{"reentrant-mutex", a0 + a0 + u0 + a1 + r0, check.Violated, "two-holders"},
+		{"fenced-mutex", token("0", "1") + u0 + token("1", "2") + r0 + r1, check.Violated, "two-holders"},
+		// After an unknown acquire, a release needs a moment in which nobody else holds the lock.
+		{"owner-mutex", a0 + "1 invoke acquire; 1 info acquire; " + r1 + r0, check.Violated, "two-holders: process 1 (operation 4) released the lock as its owner, while process 0 (operation 0) held it"},
+		{"owner-mutex", a0 + "1 invoke acquire; 1 info acquire; " + r0 + r1, check.Valid, ""},
+		{"owner-mutex", a0 + "1 invoke acquire; 1 info acquire; 1 invoke release; " + r0 + "1 ok release; ", check.Valid, ""},
+		{"owner-mutex", a0 + u0 + "0 invoke acquire; 0 info acquire; " + a1 + r0, check.Violated, "process 0 (operation 8) released the lock as its owner"},
+		{"owner-mutex", a0 + u0 + "0 invoke acquire; 0 info acquire; " + a1 + r1 + r0, check.Valid, ""},
 		{"reentrant-mutex", a0 + a0 + r0 + r0 + a1, check.Valid, ""},
 		{"reentrant-mutex", a0 + a0 + r0 + a1, check.Violated, "two-holders"},
 		{"fenced-mutex", token("0", "1") + r0 + token("1", "{:fence 2}"), check.Valid, ""},

@@ -91,19 +91,7 @@ func (s *keyValues) result(ctx context.Context) check.Result {
 }
 
 func (s *keyValues) judge(ctx context.Context, key exchange.Atom, steps []textStep, f *findings) (missing string) {
-	search := textSearch{ctx: ctx, steps: steps, begin: map[textSum]bool{{}: true}}
-	longest := ""
-	for i := range steps {
-		search.put = search.put || steps[i].word == wordPut
-		if steps[i].word == wordGet && len(steps[i].text) > len(longest) {
-			longest = steps[i].text
-		}
-	}
-	search.longest = len(longest)
-	for i, sum := 0, (textSum{}); i < len(longest) && !search.put; i++ {
-		sum = sum.add(longest[i : i+1])
-		search.begin[sum] = true
-	}
+	search := textSearch{ctx: ctx, steps: steps}
 	ends := make([]*textStep, 0, len(steps)) // of what was acknowledged
 	for i := range steps {
 		if steps[i].by.Acknowledged() {
@@ -134,8 +122,28 @@ type textSearch struct {
 	stopped string
 }
 
+// readUntil finds the longest text that was read by a moment. A later get tells nothing about the
+// operations before that moment: an append of unknown outcome may be its last.
+func (s *textSearch) readUntil(until int64) {
+	longest := ""
+	s.put = false
+	for i := range s.steps {
+		step := &s.steps[i]
+		s.put = s.put || step.word == wordPut
+		if step.word == wordGet && step.by.Complete <= until && len(step.text) > len(longest) {
+			longest = step.text
+		}
+	}
+	s.begin, s.longest = map[textSum]bool{{}: true}, len(longest)
+	for i, sum := 0, (textSum{}); i < len(longest) && !s.put; i++ {
+		sum = sum.add(longest[i : i+1])
+		s.begin[sum] = true
+	}
+}
+
 // explains reports whether an order explains everything up to a moment.
 func (s *textSearch) explains(until int64) bool {
+	s.readUntil(until)
 	var all []porcupine.Operation
 	for i := range s.steps {
 		step := &s.steps[i]

@@ -20,7 +20,8 @@ const (
 
 // lock judges clients that acquire and release one lock, for linearizability. The models are
 // those of Knossos (knossos.model/mutex: any process may release it) and of Jepsen's tests of
-// Hazelcast (owner, reentrant and fenced mutexes). Each is decided exactly.
+// Hazelcast (owner, reentrant and fenced mutexes). Each is decided exactly, but for the exception of
+// ownerships.
 type lock struct {
 	name string
 	// Only its owner may release an owned lock. The owner of a reentrant lock may acquire it
@@ -74,7 +75,7 @@ func (l *lock) result(context.Context) check.Result {
 	if l.name == "mutex" {
 		l.takeTurns(f)
 	} else {
-		l.compare(l.ownerships(f), f)
+		l.ownerships(f)
 	}
 	detail := fmt.Sprintf("%s (%s failed), %s acknowledged", plural(int64(len(l.ops))+l.failed, "operation"), check.CountOrNone(l.failed), plural(l.acquires, "acquire"))
 	return f.result(l.name, detail, "", l.acquires == 0, "the lock was never acquired, so nothing was put to the test")
@@ -129,97 +130,4 @@ func withoutDone(pending []*lockOp) []*lockOp {
 		pending = pending[:len(pending)-1]
 	}
 	return pending
-}
-
-// ownership is a time in which a process certainly held the lock.
-type ownership struct {
-	by         *lockOp // the acquire
-	start, end int64
-}
-
-type owner struct {
-	ownership ownership
-	depth     int
-	// unsure counts the unknown operations that may have made the lock deeper than depth.
-	unsure int
-}
-
-// ownerships returns the times in which a process certainly holds a lock that only it may
-// release: from the end of the acquire to the beginning of the release. The history is right
-// exactly if no two overlap: each operation can then take effect at that end of its time.
-func (l *lock) ownerships(f *findings) []ownership {
-	slices.SortFunc(l.ops, func(a, b lockOp) int { return byInvoke(&a.by, &b.by) })
-	owners := map[int64]*owner{}
-	var all []ownership
-	for i := range l.ops {
-		op := &l.ops[i]
-		of := owners[op.by.Process]
-		if of == nil {
-			of = &owner{}
-			owners[op.by.Process] = of
-		}
-		if l.step(of, op, f) {
-			all = append(all, of.ownership)
-		}
-	}
-	for _, of := range owners {
-		if of.depth > 0 {
-			of.ownership.end = never
-			all = append(all, of.ownership)
-		}
-	}
-	slices.SortFunc(all, func(a, b ownership) int { return cmp.Compare(a.start, b.start) })
-	return all
-}
-
-// step takes a process's next operation, and returns whether it stops certainly holding the lock.
-func (l *lock) step(of *owner, op *lockOp, f *findings) (ended bool) {
-	sure := op.by.Acknowledged()
-	switch {
-	case !op.release && !sure:
-		of.unsure++
-	case !op.release:
-		if of.depth > 0 && !l.reentrant {
-			f.add(kindTwoHolders, &op.by, "acquired the lock, which it held already since %s", &of.ownership.by.by)
-			return false
-		}
-		if of.depth++; of.depth == 1 {
-			of.ownership = ownership{by: op, start: op.by.Complete}
-		}
-	case of.depth == 0 && sure:
-		if of.unsure == 0 {
-			f.add(kindFree, &op.by, "released the lock, which it had not acquired, or had released before")
-		}
-		of.unsure = max(0, of.unsure-1)
-	case of.depth > 0:
-		if !sure {
-			of.unsure++
-		}
-		of.depth--
-		of.ownership.end = op.by.Invoke
-		return of.depth == 0
-	}
-	return false
-}
-
-// compare finds ownerships that overlap, and tokens that are not greater than those before.
-func (l *lock) compare(all []ownership, f *findings) {
-	var last ownership
-	var fence *lockOp
-	for _, h := range all {
-		if last.by != nil && h.start < last.end {
-			f.add(kindTwoHolders, &h.by.by, "acquired the lock, which %s held: it had not begun to release it", &last.by.by)
-		}
-		if last.by == nil || h.end > last.end {
-			last = h
-		}
-		switch {
-		case !h.by.fenced:
-		case fence != nil && h.by.fence <= fence.fence:
-			f.add(kindFence, &h.by.by, "was given the token %s, after %s had been given %s",
-				field{"token", h.by.fence}, &fence.by, field{"other_token", fence.fence})
-		default:
-			fence = h.by
-		}
-	}
 }

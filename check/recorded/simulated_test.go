@@ -27,6 +27,7 @@ type clients struct {
 	processes int
 	left      int     // how many operations are still to be invoked
 	crash     float64 // the share of the operations of which nobody learns the outcome
+	stays     bool    // a crashed client goes on as the same process
 	bug       string
 	odds      int // that the bug strikes, one in so many; 0 means 6
 	struck    int
@@ -96,7 +97,9 @@ func (c *clients) history(next func(process int64) act) []exchange.Operation {
 				now++
 			}
 			crashed = append(crashed, p)
-			process[i] += int64(c.processes)
+			if !c.stays {
+				process[i] += int64(c.processes)
+			}
 		case !p.done:
 			p.takeEffect()
 			continue

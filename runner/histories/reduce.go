@@ -1,7 +1,6 @@
 package histories
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -66,8 +65,8 @@ func (r *replay) Next() (*exchange.Operation, error) {
 type Smallest = cycle.Smallest
 
 // reduction reduces a history of single operations for one anomaly by leaving out whole operations.
-// The rest, judged like the whole, must show that anomaly and none that the whole does not. Reading
-// a value whose write was left out would be such an anomaly.
+// The rest, judged like the whole, must show that anomaly and nothing that the whole does not.
+// Operations that may explain those that are kept stay, too: see closed.
 type reduction struct {
 	ctx     context.Context
 	kind    exchange.Kind
@@ -75,6 +74,8 @@ type reduction struct {
 	all     []*exchange.Operation
 	allowed []string
 	anomaly string
+	// found is the evidence of the whole history.
+	found []check.Evidence
 	// writers are the writes of a register's value, by key and value.
 	writers map[[2]string][]int
 }
@@ -87,7 +88,7 @@ func reduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.O
 	}
 	var found []Smallest
 	for _, anomaly := range judged.Anomalies {
-		r := &reduction{ctx: ctx, kind: kind, o: o, all: all, allowed: judged.Anomalies, anomaly: anomaly}
+		r := &reduction{ctx: ctx, kind: kind, o: o, all: all, allowed: judged.Anomalies, anomaly: anomaly, found: judged.Evidence}
 		r.index()
 		parts, whole := reduce.Minimize(ctx, len(all), func(parts []int) bool { return r.judge(parts) != nil })
 		if e := r.judge(parts); e != nil && len(r.closed(parts)) <= maxShownParts {
@@ -97,80 +98,8 @@ func reduceOperations(ctx context.Context, kind exchange.Kind, all []*exchange.O
 	return found
 }
 
-func (r *reduction) index() {
-	r.writers = map[[2]string][]int{}
-	if r.kind != exchange.Register {
-		return
-	}
-	for i, op := range r.all {
-		if op.Function == exchange.Write || op.Function == exchange.CompareAndSet {
-			w := [2]string{op.Key.String(), op.Value.String()}
-			r.writers[w] = append(r.writers[w], i)
-		}
-	}
-}
-
-// closed leaves out register operations that saw a value unless all of its writes are there.
-// Otherwise an honest history could be convicted: a write that is left out may have written it.
-func (r *reduction) closed(parts []int) []int {
-	if r.kind == exchange.AsWritten && r.o.Test == kindCounter {
-		return r.withAdditions(parts)
-	}
-	if r.kind != exchange.Register {
-		return parts
-	}
-	in := make(map[int]bool, len(parts))
-	for _, i := range parts {
-		in[i] = true
-	}
-	kept := slices.Clone(parts)
-	for before := -1; before != len(kept); {
-		before = len(kept)
-		kept = slices.DeleteFunc(kept, func(i int) bool {
-			for _, w := range r.writers[seenBy(r.all[i])] {
-				if !in[w] {
-					in[i] = false
-					return true
-				}
-			}
-			return false
-		})
-	}
-	return kept
-}
-
-// withAdditions adds all additions that a counter's reads may have seen. A read saw their sum, and
-// without one of them an honest read would be convicted.
-func (r *reduction) withAdditions(parts []int) []int {
-	last := int64(-1)
-	for _, i := range parts {
-		if r.all[i].Word == "read" {
-			last = max(last, r.all[i].Complete)
-		}
-	}
-	var all []int
-	for i, op := range r.all {
-		if slices.Contains(parts, i) || op.Word == "add" && op.Invoke < last {
-			all = append(all, i)
-		}
-	}
-	return all
-}
-
-// seenBy is the key and value that an operation saw, if any.
-func seenBy(op *exchange.Operation) [2]string {
-	possible := op.Outcome == history.Committed || op.Outcome == history.Unknown
-	switch {
-	case op.Function == exchange.Read && op.Outcome == history.Committed:
-		return [2]string{op.Key.String(), op.Value.String()}
-	case op.Function == exchange.CompareAndSet && possible:
-		return [2]string{op.Key.String(), op.From.String()}
-	default:
-		return [2]string{"", "nothing"}
-	}
-}
-
-// judge returns the evidence of the anomaly; nil if there is none, or another anomaly.
+// judge returns the evidence of the anomaly; nil if there is none, or findings that the whole
+// history does not have.
 func (r *reduction) judge(parts []int) *check.Evidence {
 	parts = r.closed(parts)
 	if len(parts) == 0 {
@@ -185,33 +114,15 @@ func (r *reduction) judge(parts []int) *check.Evidence {
 			return nil
 		}
 	}
-	for i := range f.Evidence {
-		if f.Evidence[i].Kind == r.anomaly {
-			return &f.Evidence[i]
-		}
-	}
-	return nil
+	return r.evidenceOf(f.Evidence)
 }
 
-// verdict judges some operations. It judges exchange.AsWritten from the text, since several kinds
-// have that form.
 func (r *reduction) verdict(parts []int) (report.History, error) {
 	rest := make([]*exchange.Operation, len(parts))
 	for i, n := range parts {
 		rest[i] = r.all[n]
 	}
-	if r.kind != exchange.AsWritten {
-		return judgeKind(r.ctx, r.kind, &replay{rest[1:]}, rest[0], r.o)
-	}
-	written := make([]exchange.Operation, len(rest))
-	for i, op := range rest {
-		written[i] = *op
-	}
-	var text bytes.Buffer
-	if err := Encode(&text, exchange.EDN, written); err != nil {
-		return report.History{}, err
-	}
-	return judgeHistory(r.ctx, &text, r.o)
+	return judgeKind(r.ctx, r.kind, &replay{rest[1:]}, rest[0], r.o)
 }
 
 // operationNumber matches an operation's name in evidence.
@@ -220,9 +131,6 @@ var operationNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustC
 func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) Smallest {
 	s := Smallest{Anomaly: r.anomaly, Excerpt: check.Excerpt{Of: int64(len(r.all)), Minimal: whole, Clock: check.Events}}
 	names := map[string]string{}
-	if r.kind == exchange.AsWritten { // its numbers are those of a part
-		names = nil
-	}
 	for _, i := range parts {
 		s.Operations = append(s.Operations, *r.all[i])
 	}
@@ -236,9 +144,7 @@ func (r *reduction) describe(parts []int, e *check.Evidence, whole bool) Smalles
 		if op.Complete != exchange.Never && op.Outcome != history.Unknown {
 			x.Complete = op.Complete
 		}
-		if names != nil {
-			names["operation "+strconv.FormatInt(x.ID, 10)] = x.Name
-		}
+		names["operation "+strconv.FormatInt(x.ID, 10)] = x.Name
 		s.Excerpt.Operations = append(s.Excerpt.Operations, x)
 	}
 	s.Excerpt.Why = operationNumber().ReplaceAllStringFunc(e.Text, func(word string) string {
