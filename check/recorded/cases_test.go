@@ -140,6 +140,7 @@ func TestVisibility(t *testing.T) {
 		{"long-fork", w1 + w2 + read + "[[:r 1 1] [:r 2 nil]]" + read + "[[:r 2 1] [:r 1 nil]]", check.Violated, "saw the write of 1 and not that of 2, but process 9 (operation 6) saw that of 2 and not that of 1"},
 		{"long-fork", w1 + w2 + read + "[[:r 1 1] [:r 2 nil]]" + read + "[[:r 2 1] [:r 1 1]]", check.Valid, "1 pair compared"},
 		{"long-fork", w1 + w2 + read + "[[:r 1 1] [:r 2 nil]]", check.Valid, ""},
+		{"long-fork", w1 + w2 + "; 9 invoke read [[:r 1] [:r 2]]; 9 ok read [[:r 1 1] [:r 2]]" + read + "[[:r 2 1] [:r 1 nil]]", check.Violated, "long-fork"},
 		{"long-fork", w1 + w2 + read + "[[:r 1 nil] [:r 2 nil]]", check.Unknown, "no read saw a write"},
 		{"long-fork", w1 + w1 + read + "[[:r 1 1] [:r 2 nil]]", check.Unknown, "written more than once"},
 		{"long-fork", w1 + read + "[[:r 1 1] [:r 2 1]]", check.Violated, "unexpected: process 9 (operation 2) saw 2, which nobody wrote"},
@@ -225,6 +226,7 @@ func TestMultiRegisters(t *testing.T) {
 		{"multi-register", w + "1 invoke txn [[:write :x 2]]; 1 info txn; 2 invoke txn [[:read :x nil] [:read :y nil]]; 2 ok txn [[:read :x 2] [:read :y 1]]", check.Valid, "1 of unknown outcome"},
 		{"multi-register", w + "1 invoke txn [[:write :x 2]]; 1 fail txn; 2 invoke txn [[:read :x nil]]; 2 ok txn [[:read :x 2]]", check.Violated, ""},
 		{"multi-register", w + "1 invoke txn [[:write :x 2] [:write :y 2]]; 2 invoke txn [[:read :x nil] [:read :y nil]]; 2 ok txn [[:read :x 2] [:read :y 1]]; 1 ok txn", check.Violated, ""},
+		{"multi-register", w + "1 invoke txn [[:read :x]]; 1 ok txn [[:read :x 3]]", check.Violated, "on 2 registers; not linearizable"},
 		{"multi-register", w, check.Unknown, "nothing was read"},
 	})
 }
@@ -432,7 +434,7 @@ func TestUnfitOperations(t *testing.T) {
 		"counter": {"0 invoke generate", "0 invoke add :a", "0 invoke add 99999999999999999999", "0 invoke read; 0 ok read", "0 invoke read; 0 ok read 1.5",
 			"0 invoke add 9223372036854775807; 0 ok add 9223372036854775807; 0 invoke add 1"},
 		"unique-ids":   {"0 invoke read", "0 invoke generate 1", "0 invoke generate; 0 ok generate", "0 invoke generate; 0 ok generate [1]"},
-		"long-fork":    {"0 invoke add 1", "0 invoke write 5", "0 invoke write [[:w 1 1] [:w 2 1]]", "0 invoke write [[:append 1 1]]", "0 invoke read [[:r 1]]", "0 invoke read [[:r 1 nil] [:r 1 nil]]; 0 ok read [[:r 1 nil] [:r 1 nil]]"},
+		"long-fork":    {"0 invoke add 1", "0 invoke write 5", "0 invoke write [[:w 1 1] [:w 2 1]]", "0 invoke write [[:append 1 1]]", "0 invoke write [[:w 1]]", "0 invoke read [[:r [1]]]", "0 invoke read [[:r 1 nil] [:r 1 nil]]; 0 ok read [[:r 1 nil] [:r 1 nil]]"},
 		"comments":     {"0 invoke add 1", "0 invoke write", "0 invoke read 5", "0 invoke read; 0 ok read 5"},
 		"sequential":   {"0 invoke add 1", "0 invoke write [1]", "0 invoke read [1 2 3]", "0 invoke read 1; 0 ok read 5", "0 invoke read 1; 0 ok read [1 2]"},
 		"adya-g2":      {"0 invoke add 1", "0 invoke insert 5", "0 invoke insert [1 2]"},
@@ -444,7 +446,7 @@ func TestUnfitOperations(t *testing.T) {
 		"kafka": {"0 invoke add 1", "0 invoke send 5", "0 invoke send [[:send 1]]", "0 invoke send [[:send [1] 2]]", "0 invoke txn [[:r 1 nil]]", "0 invoke poll [[:poll]]; 0 ok poll [[:poll [1]]]",
 			"0 invoke poll [[:poll]]; 0 ok poll [[:poll {1 [5]}]]", "0 invoke send [[:send 1 2]]; 0 ok send [[:send 1 [:a 2]]]",
 			"0 invoke send [[:send 1 2]]; 0 ok send [[:send 1 [-2 2]]]", "0 invoke poll [[:poll]]; 0 ok poll [[:poll {1 [[-1 5]]}]]"},
-		"multi-register": {"0 invoke add 1", "0 invoke txn 5", "0 invoke txn [[:append 1 2]]", "0 invoke txn [[:r 1]]", "0 invoke txn [[:r [1] 2]]", "0 invoke txn [[:w 1 [2]]]", "0 invoke read [[:r 1 nil]]"},
+		"multi-register": {"0 invoke add 1", "0 invoke txn 5", "0 invoke txn [[:append 1 2]]", "0 invoke txn [[:w 1]]", "0 invoke txn [[:r [1]]]", "0 invoke txn [[:r [1] 2]]", "0 invoke txn [[:w 1 [2]]]", "0 invoke read [[:r 1 nil]]"},
 	} {
 		for _, short := range events {
 			j, ops := opened(kind), mustRead(t, short)

@@ -226,10 +226,17 @@ func number(v *exchange.Value, want unfit) (int64, error) {
 	return v.Atom.Int, nil
 }
 
-// stepOf returns the word, the key and the value of a step such as [:r 1 nil].
+// stepOf returns the word, the key and the value of a step such as [:r 1 nil]. A read of two parts,
+// [:r 1], reads nil.
 func stepOf(v *exchange.Value, want unfit) (word string, key, value exchange.Atom, err error) {
-	if v.Form != exchange.List || len(v.Items) != 3 || v.Items[1].Form != exchange.Scalar || v.Items[2].Form != exchange.Scalar {
+	if v.Form != exchange.List || len(v.Items) < 2 || len(v.Items) > 3 || v.Items[1].Form != exchange.Scalar {
 		return "", key, value, want
 	}
-	return v.Items[0].Word(), v.Items[1].Atom, v.Items[2].Atom, nil
+	switch word = v.Items[0].Word(); {
+	case len(v.Items) == 2 && (word == "r" || word == "read"):
+		return word, v.Items[1].Atom, value, nil
+	case len(v.Items) == 2 || v.Items[2].Form != exchange.Scalar:
+		return "", key, value, want
+	}
+	return word, v.Items[1].Atom, v.Items[2].Atom, nil
 }

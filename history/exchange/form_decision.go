@@ -143,13 +143,13 @@ func (t *tree) reading(e *event, wrote bool) reading {
 		return ofKnownForm // [3 {1 10, 2 15}], a bank of an independent key
 	case pair && e.function == Read && !wrote && t.balances(second):
 		return undecided
-	case pair && !t.is(second, listNode) && wrote && e.kind == acknowledged && e.function == Read && !t.is(second, nilNode):
+	case pair && !t.is(second, listNode) && t.keyed && e.kind == acknowledged && e.function == Read && !t.is(second, nilNode):
 		return ofKnownForm
 	case t.after(e.value) == e.value+1:
 	case t.is(e.value+1, listNode), pair && t.is(second, listNode), t.is(e.value+1, mapNode):
 		return asWritten // [[:w 1 2]], [3 [1 2]], [{:val 1}]
-	case wrote && !pair && e.function == Read:
-		return asWritten
+	case wrote && e.function == Read && (!pair || !t.keyed && e.kind == acknowledged):
+		return asWritten // [2 1] after writes of 1 and 2; after one of [2 1] it is a register's key and value
 	}
 	return undecided
 }

@@ -220,4 +220,20 @@ func TestColumns(t *testing.T) {
 			t.Errorf("%.80q: %v, want %s", text, err, want)
 		}
 	}
+	for text, want := range map[string]string{
+		`[{:process 0, :type :invoke, :f :txn, :value [[:append 1 1]]} {:process 0, :type :ok, :f :txn, :value [[:append 1 1]]}]`: "line 1, column 63: a txn as a history of kind list-append has it",
+		"{:process 0, :type :invoke, :f :txn, :value [[:r 1 nil]]}\n {:process 0, :type :ok, :f :txn, :value [[:r 1 [1]]]}":       "line 2, column 2: a txn as",
+		" {:process 1, :type :invoke, :f :txn, :value [[:append 1 1]]}":                                                           "line 1, column 2: a txn as",
+	} {
+		r, err := NewReader(strings.NewReader(text))
+		if err == nil {
+			r.Typed(ReadWrite)
+		}
+		for err == nil {
+			_, err = r.Next()
+		}
+		if !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
 }

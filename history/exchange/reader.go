@@ -349,11 +349,18 @@ func (r *Reader) noteKind(op *Operation) error {
 	}
 	switch {
 	case r.tree.only != NoKind && kind != NoKind && kind != r.tree.only:
-		return &FormatError{Line: max(op.Line, op.EndLine), Reason: fmt.Sprintf("%s as a history of kind %s has it, which cannot be read as one of kind %s",
+		line, column := op.Line, op.Column
+		if op.EndLine > 0 { // the last event completed it
+			line, column = op.EndLine, r.now.at.column
+		}
+		return &FormatError{Line: line, Column: column, Reason: fmt.Sprintf("%s as a history of kind %s has it, which cannot be read as one of kind %s",
 			op.name(), kind, r.tree.only)}
 	case r.txns != (op.Function == Transaction), kind != NoKind && r.kind != NoKind && kind != r.kind && !r.txns:
-		return &FormatError{Line: op.Line, Column: op.Column, Reason: fmt.Sprintf("%s in a history of another kind, %s, as which it began on line %d",
-			op.name(), r.known(), r.since)}
+		reason := fmt.Sprintf("%s in a history of another kind, %s, as which it began on line %d", op.name(), r.known(), r.since)
+		if op.Listed && r.kind == Register {
+			reason += "; if its reads list all that was written, say so with --test comments"
+		}
+		return &FormatError{Line: op.Line, Column: op.Column, Reason: reason}
 	case r.kind == NoKind:
 		r.kind = kind
 	}

@@ -160,7 +160,7 @@ func randomAction(r *rand.Rand, kind Kind, plain bool, o *Operation) {
 // equal times.
 func randomOps(r *rand.Rand, kind Kind, plain bool, processes int) []Operation {
 	var ops []Operation
-	free := make([]int64, processes)
+	free, keyed := make([]int64, processes), r.IntN(2) == 0
 	for range 60 {
 		p := r.IntN(processes)
 		if free[p] == Never {
@@ -180,6 +180,12 @@ func randomOps(r *rand.Rand, kind Kind, plain bool, processes int) []Operation {
 			}
 		}
 		randomAction(r, kind, plain, &o)
+		if kind == Register && o.Keyed != keyed { // all operations of a register name their keys, or none does
+			o.Keyed, o.Key = keyed, Atom{}
+			if keyed {
+				o.Key = randomAtom(r, plain)
+			}
+		}
 		ops = append(ops, o)
 	}
 	slices.SortStableFunc(ops, func(a, b Operation) int {
