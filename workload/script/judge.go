@@ -229,6 +229,16 @@ func addRest(r *check.Result, left int64, e check.Evidence) {
 	r.AddUnlisted(e.Kind, left)
 }
 
+// kindHalf is of a transaction of unknown outcome that left some of its rows, and not all.
+const kindHalf = "half done"
+
+// torn reports whether rows cannot be of whole transactions that each leave so many. A script that
+// begins and ends several transactions itself may have done some of them.
+func (t *transaction) torn(rows any, start, each int64) bool {
+	n, is := rows.(int64)
+	return is && each > 0 && (n-start)%each != 0 && (t.texts == nil || !t.texts.several)
+}
+
 // counted compares rows with what was acknowledged.
 func (j *judge) counted() check.Result {
 	r, committed := check.Result{Name: CheckCounted}, int64(0)
@@ -257,6 +267,8 @@ func (j *judge) counted() check.Result {
 			r.Add(check.Evidence{Kind: "lost", Text: fmt.Sprintf("%s: at least %s were to be there", text, check.Count(least)), Fields: fields})
 		case high > 0:
 			r.Add(check.Evidence{Kind: "surplus", Text: fmt.Sprintf("%s: at most %s were to be there", text, check.Count(most)), Fields: fields})
+		case j.program.transactions[kind].torn(got, c.start, c.each):
+			r.Add(check.Evidence{Kind: kindHalf, Text: fmt.Sprintf("%s: each was to leave %s, or none", text, check.Counted(c.each, "row", "rows")), Fields: fields})
 		default:
 			parts = append(parts, text)
 		}

@@ -106,6 +106,7 @@ func TestJudge(t *testing.T) {
 		"a row twice":              {good, stateOf("10", "", "6"), check.Valid, check.Violated, check.Valid, "at most 5 were to be there"},
 		"unknown, done":            {unknown, stateOf("10", "", "7"), check.Valid, check.Valid, check.Valid, ""},
 		"unknown, not done":        {unknown, stateOf("10", "", "5"), check.Valid, check.Valid, check.Valid, ""},
+		"unknown, half done":       {unknown, stateOf("10", "", "6"), check.Valid, check.Violated, check.Valid, "each was to leave 2 rows, or none"},
 		"unknown, done twice":      {unknown, stateOf("10", "", "8"), check.Valid, check.Violated, check.Valid, "at most 7"},
 		"found done":               {retried, stateOf("10", "", "7"), check.Valid, check.Valid, check.Valid, ""},
 		"found done, and not":      {retried, stateOf("10", "", "6"), check.Valid, check.Violated, check.Valid, "at least 7"},
@@ -143,6 +144,21 @@ func TestNothingCounted(t *testing.T) {
 		j, err := judgeOf(t, configOf("x.star", judged), 1, evidence(t, true, ops, stateOf("10", "", count)))
 		if err != nil || j.Results[1].Name != CheckCounted || j.Results[1].Verdict != want {
 			t.Errorf("%s rows: %+v, %v, want %v", count, j.Results, err, want)
+		}
+	}
+}
+
+// TestPartsOfSeveralTransactions: a script that begins and ends several transactions may have done
+// some of them, and one in a transaction may not.
+func TestPartsOfSeveralTransactions(t *testing.T) {
+	const rows = "INSERT INTO journal VALUES (:operation_id, 1);\nINSERT INTO journal VALUES (-:operation_id, 1);\n"
+	for text, want := range map[string]check.Verdict{rows: check.Valid, "BEGIN;\n" + rows + "COMMIT;\n": check.Violated} {
+		c := configOf("f.sql", "-- assay: counted journal each 2:\n"+text)
+		c.Setup, c.SetupText = "setup.sql", "CREATE TABLE journal (id bigint PRIMARY KEY, amount bigint);"
+		ops := []recorded{committedF(0, 0, 0), {seq: 1, attempt: 1, last: true, kind: 1, outcome: history.Unknown, final: history.Unknown}}
+		j, err := judgeOf(t, c, 1, evidence(t, true, ops, `{"invariants":[],"counts":[{"rows":[[3]],"count":1}],"findings":[]}`))
+		if err != nil || len(j.Results) != 1 || j.Results[0].Verdict != want || want == check.Violated && j.Results[0].Evidence[0].Kind != kindHalf {
+			t.Errorf("%s: %+v, %v, want %v", text, j.Results, err, want)
 		}
 	}
 }

@@ -193,17 +193,22 @@ func (j *judge) listedResult(missing string) check.Result {
 		if missing != "" {
 			continue
 		}
+		kind, _ := j.program.kind(of.transaction)
+		torn := func(rows int64) bool { return j.program.transactions[kind].torn(rows, 0, of.each) }
 		var ids []int64
 		for id, o := range l.operations {
 			subjects += o.certain + o.rows
-			if o.rows < of.each*o.certain || o.rows > of.each*(o.certain+o.possible) {
+			if o.rows < of.each*o.certain || o.rows > of.each*(o.certain+o.possible) || torn(o.rows) {
 				ids = append(ids, id)
 			}
 		}
 		slices.Sort(ids)
 		for _, id := range ids {
-			o, kind := l.operations[id], "lost"
-			if o.rows > of.each*o.certain {
+			o, kind := l.operations[id], kindHalf
+			switch {
+			case o.rows < of.each*o.certain:
+				kind = "lost"
+			case o.rows > of.each*(o.certain+o.possible):
 				kind = "surplus"
 			}
 			r.Add(check.Evidence{Kind: kind, Text: fmt.Sprintf("%s has %s of %s, which took effect %d times for certain and %d more at most, with %s each",

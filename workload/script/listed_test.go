@@ -37,6 +37,8 @@ func TestListed(t *testing.T) {
 		{client: 0, seq: 2, attempt: 1, last: true, kind: 1, outcome: history.Unknown, final: history.Unknown},
 		{client: 0, seq: 3, attempt: 1, last: true, kind: 2, outcome: history.Committed, final: history.Committed, values: []int64{0, 0}},
 		{client: 1, seq: 0, attempt: 1, last: true, kind: 1, outcome: history.Committed, final: history.Committed, values: []int64{0, 0}},
+		{client: 1, seq: 1, attempt: 1, kind: 1, outcome: history.Unknown},
+		{client: 1, seq: 1, attempt: 2, last: true, kind: 1, outcome: history.Unknown, final: history.Unknown},
 	}
 	right := slices.Concat(idsOf(0, 0, 2), idsOf(1, 0, 2))
 	for name, c := range map[string]struct {
@@ -55,7 +57,10 @@ func TestListed(t *testing.T) {
 		"of another transaction":      {slices.Concat(right, idsOf(0, 3, 1)), []string{"foreign"}},
 		"of nobody":                   {slices.Concat(right, []int64{-5}), []string{"foreign"}},
 		"a third of the unknown one":  {slices.Concat(right, idsOf(0, 2, 3)), []string{"surplus"}},
-		"half of the unknown one did": {slices.Concat(right, idsOf(0, 2, 1)), nil},
+		"half of the unknown one did": {slices.Concat(right, idsOf(0, 2, 1)), []string{kindHalf}},
+		"one of two attempts did":     {slices.Concat(right, idsOf(1, 1, 2)), nil},
+		"two attempts did":            {slices.Concat(right, idsOf(1, 1, 2), idsOf(1, 1, 2)), nil},
+		"half of two attempts did":    {slices.Concat(right, idsOf(1, 1, 2), idsOf(1, 1, 1)), []string{kindHalf}},
 	} {
 		e := evidence(t, true, ops, `{"invariants":[],"counts":[],"findings":[]}`)
 		writeLists(t, e, c.ids)
