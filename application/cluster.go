@@ -178,8 +178,8 @@ func faultOf(i fault.Injection, began time.Time, holding []string) promise.Fault
 	about, _ := fault.Lookup(i.Fault.Action)
 	isNode := func(name string) bool { return cluster.RoleOf(name) == "" }
 	hit := len(slices.DeleteFunc(slices.Clone(i.Nodes), func(name string) bool { return !slices.Contains(holding, name) }))
-	f := promise.Fault{At: since(i.InjectedAt), CutAt: since(i.CutAt), Healed: since(i.HealedAt), Kills: about.Kills && slices.ContainsFunc(i.Nodes, isNode),
-		CutsPower: about.CutsPower, Divides: about.Divides, StandsStill: about.StandsStill,
+	f := promise.Fault{At: since(i.InjectedAt), CutAt: since(i.CutAt), Healed: since(i.HealedAt), Kills: (about.Kills || !i.KilledAt.IsZero()) && slices.ContainsFunc(i.Nodes, isNode),
+		KilledAt: since(i.KilledAt), Ends: about.Ends && slices.ContainsFunc(i.Nodes, isNode), CutsPower: about.CutsPower, Divides: about.Divides, StandsStill: about.StandsStill,
 		HitPrimary: slices.Contains(i.Nodes, i.Primary), TookOver: i.NewPrimary != "" && i.NewPrimary != i.Primary, NoProcess: hit, NoPower: hit}
 	if about.Empties {
 		f.Away = hit

@@ -74,6 +74,10 @@ func (n *Node) Kill() error { return n.server.Kill() }
 // Stop ends the server in order; see server.Process.Stop.
 func (n *Node) Stop(ctx context.Context) error { return n.server.Stop(ctx) }
 
+// Forced is when Stop or Start last had to kill the server, which had not ended in order in its time;
+// nil if they never had to.
+func (n *Node) Forced() *time.Time { return n.server.Forced() }
+
 // Pause stops the server where it is; see server.Process.Pause.
 func (n *Node) Pause() error { return n.server.Pause() }
 

@@ -37,6 +37,8 @@ type Action struct {
 	// Kills means that processes end at once, CutsPower that unsynced data is lost with them,
 	// Divides that nodes or clients cannot reach nodes that may go on.
 	Kills, CutsPower, Divides bool
+	// Ends means that servers end in order.
+	Ends bool
 	// StandsStill means that processes stop and later go on as if no time had passed.
 	StandsStill bool
 	// Empties means that nodes return without data, which they copy from others.

@@ -32,7 +32,7 @@ func clock() Action {
 			return quantity.Duration(d)
 		})
 	value.Default = "+60s"
-	return Action{Name: "clock", Value: value, Targets: nodeTargets(), Lasts: true, MovesClock: true, part: partProcess, state: "under a shifted clock", silences: true, restarts: true,
+	return Action{Name: "clock", Value: value, Targets: nodeTargets(), Lasts: true, Ends: true, MovesClock: true, part: partProcess, state: "under a shifted clock", silences: true, restarts: true,
 		Effect: "stops the server in order and starts it with its clock shifted; healing starts it with the right one",
 		check:  checkClock,
 		on: func(t task) (injector, error) {
@@ -104,11 +104,12 @@ func findFaketime() (string, error) {
 }
 
 func (n *shiftedNode) inject(ctx context.Context) error {
-	if err := n.Stop(ctx); err != nil {
-		return err
+	stopped := stopServer(ctx, n.Node)
+	if stopped != nil && n.Running() {
+		return stopped
 	}
 	err := n.Start(ctx, n.env...)
-	return errors.Join(err, n.recordShifted())
+	return errors.Join(stopped, err, n.recordShifted())
 }
 
 // recordShifted notes the node's processes under the library, to remove what it leaves of them.

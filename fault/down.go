@@ -19,17 +19,21 @@ func kill() Action {
 }
 
 func stop() Action {
-	return Action{Name: "stop", Targets: serverTargets(), Lasts: true, part: partProcess, state: "down", silences: true, restarts: true,
+	return Action{Name: "stop", Targets: serverTargets(), Lasts: true, Ends: true, part: partProcess, state: "down", silences: true, restarts: true,
 		Effect: "stops the server in order; healing starts it again",
 		on:     ending(stopServer),
 		Pods:   "deletes the pod, whose containers have their time to end; its controller makes it again, so for has no effect and for ever is refused",
 		pods:   podMeans{remove: deleting(true)}}
 }
 
-func stopServer(ctx context.Context, n *cluster.Node) error { return n.Stop(ctx) }
+// stopServer leaves the server its time to end, even if ctx ends meanwhile: a server that is killed
+// may lose what it keeps when it ends in order.
+func stopServer(ctx context.Context, n *cluster.Node) error {
+	return n.Stop(context.WithoutCancel(ctx))
+}
 
 func restart() Action {
-	return Action{Name: "restart", Targets: serverTargets(), part: partProcess, state: "down", silences: true, restarts: true,
+	return Action{Name: "restart", Targets: serverTargets(), Ends: true, part: partProcess, state: "down", silences: true, restarts: true,
 		Effect: "stops the server in order and starts it again at once",
 		on:     ending(stopServer)}
 }

@@ -136,6 +136,9 @@ type Injection struct {
 	// CutAt is when the power was cut; zero if it was not. The servers then stood still, so
 	// nothing was acknowledged after it.
 	CutAt time.Time
+	// KilledAt is when a server first had to be killed that was to end in order; zero if none had
+	// to.
+	KilledAt time.Time
 	// HealedAt is when it was undone: packets pass, processes go on, an ended server serves again.
 	// Zero if that did not come.
 	HealedAt time.Time

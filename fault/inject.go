@@ -37,6 +37,7 @@ func (r *runner) inject(ctx context.Context, i *injecting) *watch {
 	if t, is := i.injector.(teller); is {
 		t.tell(&i.Injection)
 	}
+	i.forced(r.system)
 	acted := time.Now() // a server that ends in order takes its time
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -57,6 +58,24 @@ func (i *injecting) last(ctx context.Context, acted time.Time) {
 		return
 	}
 	sleepUntil(ctx, acted.Add(i.occurrence.For))
+}
+
+// forced notes that a server did not end in order in its time, and was killed.
+func (i *injecting) forced(s System) {
+	killing, is := s.(forcing)
+	if !is || !i.KilledAt.IsZero() {
+		return
+	}
+	for _, name := range i.Nodes {
+		at := killing.forced(name)
+		if at == nil || at.Before(i.InjectedAt) {
+			continue
+		}
+		if i.KilledAt.IsZero() || at.Before(i.KilledAt) {
+			i.KilledAt = *at
+		}
+		i.addDetail(name + " did not end in order in its time and was killed")
+	}
 }
 
 func (i *injecting) addDetail(text string) {
@@ -112,6 +131,7 @@ func (r *runner) heal(ctx context.Context, i *injecting) {
 		i.Healing += tries
 	}
 	i.problem(err)
+	i.forced(r.system)
 	if i.about.restarts {
 		r.healed(i, err == nil)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func rollingRestart() Action {
-	return Action{Name: "rolling-restart", Targets: []string{"cluster"}, part: partProcess, state: "in a rolling restart", restarts: true,
+	return Action{Name: "rolling-restart", Targets: []string{"cluster"}, Ends: true, part: partProcess, state: "in a rolling restart", restarts: true,
 		Value:  parameterValue(),
 		Effect: "stops each node in order and starts it again, one after the other: the primary last, which steps down before if its manual advises it; the next node waits until the one before is back and in step; with parameters, each node starts with these",
 		choose: func(_ string, members []member, _ string, _ *rand.Rand) (choice, error) {

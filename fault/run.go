@@ -56,6 +56,12 @@ type holding interface {
 	hold(name string) (release func())
 }
 
+// forcing is a System that knows when a server had to be killed that was to end in order; nil for
+// never.
+type forcing interface {
+	forced(name string) *time.Time
+}
+
 // acquirer reserves a node's server for the caller until release; free is false if another fault
 // has it.
 type acquirer func(node string) (release func(), free bool)

@@ -46,6 +46,13 @@ func (s servers) hold(name string) (release func()) {
 	return func() {}
 }
 
+func (s servers) forced(name string) *time.Time {
+	if n := s.cluster.Node(name); n != nil {
+		return n.Forced()
+	}
+	return nil
+}
+
 func (s servers) log(name string) string {
 	if n := s.cluster.Node(name); n != nil {
 		return n.Log()

@@ -247,6 +247,8 @@ type Fault struct {
 	InjectedMeasured *float64 `json:"injected_measured_s,omitempty"`
 	// CutAt is when the power was cut; nil for other faults.
 	CutAt *time.Time `json:"cut_at,omitempty"`
+	// KilledAt is when a server first had to be killed that was to end in order; nil if none had to.
+	KilledAt *time.Time `json:"killed_at,omitempty"`
 	// RecoveredAfter is from injection to the first commit after the longest time without one.
 	RecoveredAfter float64 `json:"recovered_after_ms"`
 	// Proven is true if the fault was seen to take effect, as Proof describes.

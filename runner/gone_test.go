@@ -15,9 +15,10 @@ func TestEverythingIsLost(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ spec, fault, source string }{
 		{"redis:1,set.appendonly=no,set.save=''", "kill n1 at 1500ms for 500ms", "appendonly=no"},
+		{"redis:1,set.appendonly=no,set.save=''", "restart n1 at 1500ms", "appendonly=no"},
 		{"postgres:1,fsync=off", "power-cut n1 at 1500ms for 500ms", "fsync=off"},
 	} {
-		t.Run(test.spec, func(t *testing.T) {
+		t.Run(test.spec+" "+test.fault, func(t *testing.T) {
 			s := small("", 1, 0)
 			s.Cluster, s.Faults = test.spec, []string{test.fault}
 			s.Load.Clients, s.Load.Duration = 4, 3*time.Second

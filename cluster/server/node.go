@@ -46,6 +46,7 @@ type Node struct {
 	process  atomic.Pointer[Process]  // nil until it is first started
 	adjusted atomic.Pointer[[]string] // nil for the usual settings
 	programs atomic.Pointer[string]   // what TakePrograms was told last
+	forced   atomic.Pointer[time.Time]
 
 	spawning sync.Mutex // between the decision to start a process and process
 	closed   bool
@@ -125,7 +126,17 @@ func (n *Node) PID() int { return n.Process().PID() }
 func (n *Node) Kill() error { return n.Process().Kill() }
 
 // Stop ends the server in order; see Process.Stop.
-func (n *Node) Stop(ctx context.Context) error { return n.Process().Stop(ctx) }
+func (n *Node) Stop(ctx context.Context) error {
+	process := n.Process()
+	err := process.Stop(ctx)
+	if at := process.Forced(); at != nil {
+		n.forced.Store(at)
+	}
+	return err
+}
+
+// Forced is when Stop or Halt last had to kill a process of the server; nil if they never had to.
+func (n *Node) Forced() *time.Time { return n.forced.Load() }
 
 // Pause stops the server where it is; see Process.Pause.
 func (n *Node) Pause() error { return n.Process().Pause() }
@@ -220,13 +231,13 @@ func NoneRuns(nodes []*Node) error {
 	return errors.Join(all...)
 }
 
-// Halt stops the server if it runs. Having to kill it is no error: its next start recovers.
+// Halt stops the server if it runs. Having to kill it is no error: its next start recovers. The end
+// of ctx does not hurry it: a server that is killed may lose what it keeps when it ends in order.
 func (n *Node) Halt(ctx context.Context) error {
-	process := n.Process()
-	if process == nil {
+	if n.Process() == nil {
 		return nil
 	}
-	if err := process.Stop(ctx); err != nil && process.Running() {
+	if err := n.Stop(context.WithoutCancel(ctx)); err != nil && n.Running() {
 		return err
 	}
 	return nil

@@ -64,6 +64,7 @@ type Process struct {
 	exited  chan struct{}
 	err     error       // how it ended; read after exited is closed
 	asked   atomic.Bool // somebody ended it: Kill or Stop, while it ran
+	forced  atomic.Pointer[time.Time]
 
 	mu     sync.Mutex // one signal operation at a time
 	paused bool
@@ -274,10 +275,15 @@ func (p *Process) StopWith(ctx context.Context, signal syscall.Signal) error {
 				return fmt.Errorf("stop %s: %w", p.options.Name, err)
 			}
 		case <-ctx.Done():
+			now := time.Now()
+			p.forced.Store(&now)
 			return errors.Join(fmt.Errorf("stop %s: killed, since %w", p.options.Name, context.Cause(ctx)), p.kill())
 		}
 	}
 }
+
+// Forced is when Stop killed the process, which had not ended in order; nil if it did not.
+func (p *Process) Forced() *time.Time { return p.forced.Load() }
 
 // Pause stops the process and its descendants (SIGSTOP) and returns when they have stopped.
 func (p *Process) Pause() error {

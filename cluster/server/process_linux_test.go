@@ -332,3 +332,29 @@ func TestNoneRunsSaysHowTheyEnded(t *testing.T) {
 		t.Errorf("of one that was killed here: %q", said)
 	}
 }
+
+// TestAServerEndsInOrderUnlessItMustBeKilled: the end of its caller's context does not hurry it, its
+// bound does, and that is told.
+func TestAServerEndsInOrderUnlessItMustBeKilled(t *testing.T) {
+	dir := t.TempDir()
+	n := &Node{Name: "script", Dir: dir, Log: filepath.Join(dir, "log")}
+	script := func(text string, bound time.Duration) ProcessOptions {
+		return ProcessOptions{Program: shell(), Args: []string{"-c", text}, StopBound: bound}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	expect.NoError(t, n.Spawn(script("trap 'sleep 0.3; echo saved; exit' TERM; echo up; while :; do sleep 0.01; done", expect.Patience)))
+	expect.AtEnd(t, n.End)
+	awaitLog(t, n.Process(), 1)
+	expect.NoError(t, n.Halt(ended))
+	if said := n.Tail(1); said != "saved" || n.Forced() != nil || n.Running() {
+		t.Errorf("it said %q, was killed at %v, and runs: %v", said, n.Forced(), n.Running())
+	}
+	began := time.Now()
+	expect.NoError(t, n.Spawn(script("trap '' TERM; echo deaf; while :; do sleep 0.01; done", 50*time.Millisecond)))
+	eventually(t, "it says that it is deaf", func() bool { return n.Tail(1) == "deaf" })
+	expect.NoError(t, n.Halt(t.Context()))
+	if at := n.Forced(); at == nil || at.Before(began) || n.Running() {
+		t.Errorf("it was killed at %v, and runs: %v", at, n.Running())
+	}
+}

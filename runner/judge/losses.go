@@ -72,11 +72,17 @@ func powerCuts(r *report.Result) (all []report.Fault) {
 // withoutPower counts the nodes without power at a cut. Nodes without a process count too if that
 // loses data.
 func withoutPower(r *report.Result, now *report.Fault, g durability.Guarantee) int {
-	return down(r, *now.CutAt, *now.CutAt, g.AllNodes, func(a fault.Action) bool { return a.CutsPower || a.Kills && g.AllKilled != 0 })
+	return down(r, *now.CutAt, *now.CutAt, g.AllNodes, func(f *report.Fault) bool { return fault.Recorded(f.Action).CutsPower || kills(f) && g.AllKilled != 0 })
 }
 
 func withoutProcess(r *report.Result, now *report.Fault, g durability.Guarantee) int {
-	return down(r, now.InjectedAt, now.InjectedAt.Add(promise.KillTakes), g.AllKilled, func(a fault.Action) bool { return a.CutsPower || a.Kills })
+	at, until := now.InjectedAt, now.InjectedAt.Add(promise.KillTakes)
+	if now.KilledAt != nil {
+		if at, until = *now.KilledAt, now.KilledAt.Add(promise.KillTakes); now.HealedAt.After(until) {
+			until = now.HealedAt // more of them may be killed, one after the other
+		}
+	}
+	return down(r, at, until, g.AllKilled, func(f *report.Fault) bool { return fault.Recorded(f.Action).CutsPower || kills(f) })
 }
 
 // away counts the nodes that were away at a fault if a node had returned without its data. Such a
@@ -84,7 +90,7 @@ func withoutProcess(r *report.Result, now *report.Fault, g durability.Guarantee)
 // node had returned so.
 func away(r *report.Result, now *report.Fault) int {
 	count := func(of func(fault.Action) bool) int {
-		return down(r, now.InjectedAt, now.InjectedAt.Add(promise.KillTakes), 0, of)
+		return down(r, now.InjectedAt, now.InjectedAt.Add(promise.KillTakes), 0, func(f *report.Fault) bool { return of(fault.Recorded(f.Action)) })
 	}
 	if fault.Recorded(now.Action).BacksUp || count(func(a fault.Action) bool { return a.Empties }) == 0 {
 		return 0
@@ -95,15 +101,18 @@ func away(r *report.Result, now *report.Fault) int {
 // down counts the nodes that faults of a kind had ended at some time between from and to. It also
 // counts nodes that ended within window before, whose acknowledged data may not have been elsewhere
 // yet. Arbiters and servers beside the nodes hold nothing.
-func down(r *report.Result, from, to time.Time, window time.Duration, ends func(fault.Action) bool) int {
+func down(r *report.Result, from, to time.Time, window time.Duration, ends func(*report.Fault) bool) int {
 	var nodes []string
 	for _, f := range acted(r) {
 		began := f.InjectedAt
-		if f.CutAt != nil {
+		switch {
+		case f.CutAt != nil:
 			began = *f.CutAt
+		case f.KilledAt != nil:
+			began = *f.KilledAt
 		}
 		still := f.HealedSecond == 0 || f.HealedAt.After(from.Add(-window))
-		if ends(fault.Recorded(f.Action)) && !began.After(to) && (window < 0 || still) {
+		if ends(&f) && !began.After(to) && (window < 0 || still) {
 			nodes = append(nodes, f.Nodes...)
 		}
 	}
@@ -159,13 +168,13 @@ func (c Case) lossesOpen(checks []check.Result) bool {
 const kindEverything = "acknowledged operations lost"
 
 // lostByFaults reports whether faults may have made the database lose its data: they ended its
-// processes or cut the power, and damaged no files.
+// processes, in order or not, or cut the power, and damaged no files.
 func lostByFaults(r *report.Result) bool {
 	all := acted(r)
 	has := func(is func(report.Fault) bool) bool { return slices.ContainsFunc(all, is) }
 	return has(func(f report.Fault) bool {
 		a := fault.Recorded(f.Action)
-		return (a.Kills || a.CutsPower || a.Divides || f.TookOver()) && onNodes(&f)
+		return (kills(&f) || a.Ends || a.CutsPower || a.Divides || f.TookOver()) && onNodes(&f)
 	}) && !has(func(f report.Fault) bool { return fault.Recorded(f.Action).FailsDisk })
 }
 

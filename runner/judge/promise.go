@@ -288,8 +288,9 @@ func nodesOf(r *report.Result) int {
 	return n
 }
 
+// acted are the faults that were seen to take effect, at least by a server that was killed for one.
 func acted(r *report.Result) []report.Fault {
-	return slices.DeleteFunc(slices.Clone(r.Faults), func(f report.Fault) bool { return f.Skipped || !f.Proven })
+	return slices.DeleteFunc(slices.Clone(r.Faults), func(f report.Fault) bool { return f.Skipped || !f.Proven && f.KilledAt == nil })
 }
 
 // onNodes reports whether a fault hit nodes, not only servers beside them.
@@ -306,12 +307,18 @@ func eventsOf(r *report.Result) (e promise.Events) {
 	return e
 }
 
+// kills reports whether a fault killed processes, be it since they did not end in order in time.
+func kills(f *report.Fault) bool { return fault.Recorded(f.Action).Kills || f.KilledAt != nil }
+
 // faultOf is what decides about losses by a fault.
 func faultOf(r *report.Result, f *report.Fault, g durability.Guarantee) promise.Fault {
 	about := fault.Recorded(f.Action)
-	of := promise.Fault{At: nanoseconds(f.InjectedSecond), Healed: nanoseconds(f.HealedSecond), Kills: about.Kills && onNodes(f), CutsPower: about.CutsPower,
+	of := promise.Fault{At: nanoseconds(f.InjectedSecond), Healed: nanoseconds(f.HealedSecond), Kills: kills(f) && onNodes(f), Ends: about.Ends && onNodes(f), CutsPower: about.CutsPower,
 		Divides: about.Divides, StandsStill: about.StandsStill, HitPrimary: slices.Contains(f.Nodes, f.Primary), TookOver: f.TookOver(),
 		NoProcess: withoutProcess(r, f, g), Away: away(r, f)}
+	if f.KilledAt != nil {
+		of.KilledAt = int64(f.KilledAt.Sub(r.Started))
+	}
 	if f.CutAt != nil {
 		of.CutAt, of.NoPower = int64(f.CutAt.Sub(r.Started)), withoutPower(r, f, g)
 	}

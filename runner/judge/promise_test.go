@@ -129,6 +129,15 @@ func TestAllowedLosses(t *testing.T) {
 	unseen.Cluster.TookOver = "n2"
 	unpowered, cutAt := later, later.InjectedAt
 	unpowered.Action, unpowered.CutAt = "power-cut", &cutAt
+	stop, forced, killedAt := kill, kill, kill.InjectedAt.Add(30*time.Second)
+	stop.Action, forced.Action, forced.KilledAt, forced.HealedSecond, forced.Proven = "stop", "stop", &killedAt, 34, false
+	ended := func(f report.Fault) *report.Result {
+		r := postgres("off", f)
+		r.Started = kill.InjectedAt.Add(-3 * time.Second)
+		return r
+	}
+	unsaved := &report.Result{Faults: []report.Fault{stop}, Database: report.Database{Product: "Redis",
+		Settings: []report.Setting{{Name: "appendonly", Value: "no"}, {Name: "save", Value: "(none)"}}}}
 	arbiter := one
 	arbiter.Nodes = []string{"n1", "n4"}
 	withArbiter := inMemory(arbiter)
@@ -147,6 +156,10 @@ func TestAllowedLosses(t *testing.T) {
 		{"synchronous", postgres("on", kill), 3*second - 2, 3*second - 1, false, false},
 		{"not proven", postgres("off", unproven), 3*second - 2, 3*second - 1, false, false},
 		{"of a pooler", postgres("off", pooler), 3*second - 2, 3*second - 1, false, false},
+		{"before an end in order", ended(stop), 3*second - 2, 3*second - 1, false, false},
+		{"just before it was killed that was to end in order", ended(forced), 33*second - 2, 33*second - 1, true, true},
+		{"before that", ended(forced), 3*second - 2, 3*second - 1, false, true},
+		{"before an end in order, at which it writes nothing", unsaved, second, second + 1, true, true},
 		{"on the old primary", replicaSet("1", took), 8 * second, 8*second + 1, true, true},
 		{"after the failover", replicaSet("1", took), 10 * second, 10*second + 1, false, true},
 		{"on a primary that came back", replicaSet("1", cameBack), 8 * second, 8*second + 1, false, false},

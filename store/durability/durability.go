@@ -45,6 +45,8 @@ type Guarantee struct {
 	OneNode, AllNodes time.Duration
 	// Killed and AllKilled are the same for killed processes whose machines stay up.
 	Killed, AllKilled time.Duration
+	// Stopped is for a process that ends in order.
+	Stopped time.Duration
 	// Failover is for a takeover by another node, until the old primary is back.
 	Failover time.Duration
 	// Returning is how long a returning old primary may take writes, which are then lost too.
@@ -258,7 +260,9 @@ func mongodb(s settings) Guarantee {
 	}
 	switch {
 	case s.is(persistent, "false"):
-		return alone(None, Unbounded, s.source("storage engine", persistent), `MongoDB manual, "Storage Engines" (a storage engine that is not persistent)`)
+		g := alone(None, Unbounded, s.source("storage engine", persistent), `MongoDB manual, "Storage Engines" (a storage engine that is not persistent)`)
+		g.Stopped = Unbounded
+		return g
 	case nodes > 1 && !majority && s.count(concern) == 0 && !s.is(concern, "0"): // nobody says who acknowledges
 		return Guarantee{}
 	case s.is(concern, "0"):

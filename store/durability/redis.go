@@ -47,6 +47,10 @@ func redis(s settings) Guarantee {
 		return Guarantee{}
 	case s.is("appendonly", "no"): // what came after the last snapshot
 		g = alone(None, Unbounded, source, manual)
+		// When it ends in order it saves "if at least one save point is configured" ("SHUTDOWN").
+		if s.is("save", "(none)") {
+			g.Stopped, g.Manual = Unbounded, manual+`, "SHUTDOWN"`
+		}
 	case s.is("appendfsync", "always") && !paused:
 		g = alone(SystemCrash, 0, source, manual)
 	case s.is("appendfsync", "everysec") && !paused:

@@ -50,6 +50,9 @@ func storedAs(product, way, tables string) Guarantee {
 	}
 	g := alone(all[i].survives, Unbounded, tableIs(tables, way)+": "+all[i].what, all[i].manual)
 	g.Failover = Unbounded
+	if strings.EqualFold(way, "MEMORY") {
+		g.Stopped = Unbounded
+	}
 	return g
 }
 
@@ -98,7 +101,7 @@ func weaker(a, b Guarantee) Guarantee {
 	}
 	a.OneNode, a.AllNodes = longer(a.OneNode, b.OneNode), longer(a.AllNodes, b.AllNodes)
 	a.Killed, a.AllKilled = longer(a.Killed, b.Killed), longer(a.AllKilled, b.AllKilled)
-	a.Failover = longer(a.Failover, b.Failover)
+	a.Stopped, a.Failover = longer(a.Stopped, b.Stopped), longer(a.Failover, b.Failover)
 	return a
 }
 

@@ -33,8 +33,8 @@ type Circumstances struct {
 // Events are what can make a database lose or hide acknowledged work.
 type Events struct {
 	// Killed: a server's process was killed; MostKilled: those of most nodes at the same time.
-	// PowerCut: a machine lost its power.
-	Killed, MostKilled, PowerCut bool
+	// PowerCut: a machine lost its power. Stopped: a process ended in order.
+	Killed, MostKilled, PowerCut, Stopped bool
 	// Emptied: so many nodes came back without data that perhaps no node had all of it.
 	Emptied bool
 	// Failover: another node took over. Divided: running nodes could not reach one another, or
@@ -55,7 +55,7 @@ func (e Events) allows(g durability.Guarantee, several bool) (window time.Durati
 	for _, loss := range []struct {
 		happened bool
 		allowed  time.Duration
-	}{{e.Killed, g.Killed}, {e.MostKilled, g.AllKilled}, {e.PowerCut, g.AllNodes}, {e.Failover && several, g.Failover}, {e.StoodStill && several, g.StoodStill}} {
+	}{{e.Killed, g.Killed}, {e.Stopped, g.Stopped}, {e.MostKilled, g.AllKilled}, {e.PowerCut, g.AllNodes}, {e.Failover && several, g.Failover}, {e.StoodStill && several, g.StoodStill}} {
 		if loss.happened && window >= 0 && (loss.allowed < 0 || loss.allowed > window) {
 			window = loss.allowed
 		}

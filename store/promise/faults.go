@@ -9,10 +9,12 @@ import (
 
 // Fault took effect. Times are nanoseconds of one clock; 0 means never.
 type Fault struct {
-	// At is when it began, CutAt when the power went, and Healed when it was over.
-	At, CutAt, Healed                      int64
-	Kills, CutsPower, Divides, StandsStill bool
-	HitPrimary, TookOver                   bool
+	// At is when it began, CutAt when the power went, KilledAt when the first process was killed
+	// that was to end in order, and Healed when it was over.
+	At, CutAt, KilledAt, Healed int64
+	// Ends means that processes end in order, Kills that they are killed.
+	Kills, Ends, CutsPower, Divides, StandsStill bool
+	HitPrimary, TookOver                         bool
 	// NoProcess and NoPower count the data nodes without one then, for whatever reason. Away is
 	// how many were away while a node was back without its data; 0 if none was.
 	NoProcess, NoPower, Away int
@@ -34,9 +36,10 @@ type Moment struct {
 
 // Moments of a fault on this many nodes. A power cut is one even if nothing may be lost.
 func (f Fault) Moments(g durability.Guarantee, nodes int) (all []Moment) {
+	from := f.At
 	add := func(allowed time.Duration, until int64) {
 		if allowed != 0 {
-			all = append(all, Moment{f.At, until, allowed})
+			all = append(all, Moment{from, until, allowed})
 		}
 	}
 	healed, killed := int64(math.MaxInt64), f.At+int64(KillTakes)
@@ -46,8 +49,16 @@ func (f Fault) Moments(g durability.Guarantee, nodes int) (all []Moment) {
 	if f.CutsPower && f.CutAt != 0 {
 		all = append(all, Moment{At: f.CutAt, Allowed: g.Allows(f.NoPower, nodes)})
 	}
-	if f.Kills {
+	switch {
+	case f.Kills && f.KilledAt > f.At: // more of them may be killed, one after the other
+		from = f.KilledAt
+		add(g.AllowsKilled(f.NoProcess, nodes), healed)
+		from = f.At
+	case f.Kills:
 		add(g.AllowsKilled(f.NoProcess, nodes), min(healed, killed))
+	}
+	if f.Ends {
+		add(g.Stopped, healed)
 	}
 	until := killed
 	if f.Away > 1 { // and others are away, too
@@ -70,6 +81,7 @@ func (f Fault) emptied(g durability.Guarantee, nodes int) time.Duration {
 // With adds what a fault did.
 func (e Events) With(f Fault, g durability.Guarantee, nodes int) Events {
 	e.Killed, e.PowerCut, e.Divided = e.Killed || f.Kills, e.PowerCut || f.CutsPower, e.Divided || f.Divides
+	e.Stopped = e.Stopped || f.Ends
 	e.MostKilled = e.MostKilled || f.Kills && 2*f.NoProcess > nodes
 	e.Failover, e.StoodStill = e.Failover || f.TookOver, e.StoodStill || f.TookOver && f.StandsStill
 	e.Emptied = e.Emptied || f.emptied(g, nodes) != 0
