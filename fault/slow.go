@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -167,7 +168,17 @@ func limiting(l limit) func(task) (injector, error) {
 	}
 }
 
+// tryLimit refuses a limit that slows nothing: the latest limit counts, so that it would free a node
+// whose own is lower.
 func tryLimit(f Fault, c *cluster.Cluster, l machine.Limits) error {
+	of := c.Spec()
+	if own := of.Limits; own.CPU > 0 && l.CPU >= own.CPU || own.DiskWrite > 0 && l.DiskWrite >= own.DiskWrite {
+		option := "cpu=" + plain(own.CPU)
+		if l.DiskWrite > 0 {
+			option = "disk=" + quantity.Format(own.DiskWrite)
+		}
+		return &UnavailableError{Action: f.Action, Reason: "each node of " + of.String() + " has no more than that already", Instead: "want less than the cluster's " + option}
+	}
 	restore, err := c.Nodes()[0].Machine().SetLimits(l)
 	if err == nil {
 		err = restore()
@@ -207,6 +218,10 @@ func (n *slowedNode) pressure() (p pressure, err error) {
 	return n.read(n.group)
 }
 
+// limitStep is how exactly the kernel holds a limit, relative to it: a quota is whole microseconds of
+// a period of 100 ms.
+const limitStep = 1e-5
+
 // verify checks that the kernel has the limit in force and, if counted, that it caused waits.
 func (n *slowedNode) verify(context.Context, bool) (observation, error) {
 	now, err := n.pressure()
@@ -216,7 +231,7 @@ func (n *slowedNode) verify(context.Context, bool) (observation, error) {
 	throttled := now.throttled - n.before.throttled
 	wanted := n.limits.CPU + float64(n.limits.DiskWrite) // the other is 0
 	switch {
-	case now.limit != wanted:
+	case math.Abs(now.limit-wanted) > limitStep*max(1, wanted):
 		return observation{text: fmt.Sprintf("the kernel's limit is %s, not %s", n.format(now.limit), n.format(wanted))}, nil
 	case !now.counted:
 		return observation{proven: true, text: "the kernel holds the limit of " + n.format(wanted)}, nil
