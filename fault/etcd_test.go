@@ -8,6 +8,18 @@ import (
 	"assay/internal/expect"
 )
 
+// TestEtcdHandsOverOnSlowDisks: it answers only when another leads, for which most disks must sync.
+func TestEtcdHandsOverOnSlowDisks(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, "etcd:3,disk=faulty")
+	slow := "slow-fsync=700ms all at 0s for 15s"
+	done, err := Run(t.Context(), Servers(c), parse(t, slow, "switchover at 2s"), patientPlan(), &recording{})
+	if err != nil || len(done) != 2 || !done[1].Proven || done[1].NewPrimary == "" || done[1].NewPrimary == done[1].Primary {
+		t.Errorf("%+v, %v", done, err)
+	}
+	checkWhole(t, c)
+}
+
 // TestLeaderOfEtcd: each way to lose the raft leader brings another, and it comes back. A shifted
 // clock is refused.
 func TestLeaderOfEtcd(t *testing.T) {

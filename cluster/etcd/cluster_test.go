@@ -39,7 +39,7 @@ func put(t *testing.T, c *Cluster, member int) {
 	t.Helper()
 	ctx := expect.Patiently(t)
 	err := server.Until(ctx, askPause, "a write", func(ctx context.Context) error {
-		return speak(ctx, c.Node(member), func(ctx context.Context, to *grpc.ClientConn) error {
+		return speak(ctx, c.Node(member), answerBound, func(ctx context.Context, to *grpc.ClientConn) error {
 			_, err := pb.NewKVClient(to).Put(ctx, &pb.PutRequest{Key: []byte("a"), Value: []byte("1")})
 			return err
 		})

@@ -33,7 +33,7 @@ func (c *Cluster) Forget(ctx context.Context, i int) error {
 				continue
 			}
 			done := false
-			err := speak(ctx, node, func(ctx context.Context, to *grpc.ClientConn) (err error) {
+			err := speak(ctx, node, answerBound, func(ctx context.Context, to *grpc.ClientConn) (err error) {
 				done, err = renew(ctx, pb.NewClusterClient(to), "http://"+c.peers[i])
 				return err
 			})

@@ -22,8 +22,12 @@ const (
 	askPause    = 50 * time.Millisecond
 )
 
+// handOverBound is for a leader that hands over. It answers only once another leads, for which the
+// disks of most members must sync.
+const handOverBound = 30 * time.Second
+
 func ask(ctx context.Context, node *server.Node) (status *pb.StatusResponse, err error) {
-	err = speak(ctx, node, func(ctx context.Context, to *grpc.ClientConn) (err error) {
+	err = speak(ctx, node, answerBound, func(ctx context.Context, to *grpc.ClientConn) (err error) {
 		status, err = pb.NewMaintenanceClient(to).Status(ctx, &pb.StatusRequest{})
 		return err
 	})
@@ -31,8 +35,8 @@ func ask(ctx context.Context, node *server.Node) (status *pb.StatusResponse, err
 }
 
 // speak connects to a member for one request: a kept connection would be silent after a fault.
-func speak(ctx context.Context, node *server.Node, request func(context.Context, *grpc.ClientConn) error) error {
-	ctx, cancel := context.WithTimeout(ctx, answerBound)
+func speak(ctx context.Context, node *server.Node, bound time.Duration, request func(context.Context, *grpc.ClientConn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	to, err := grpc.NewClient("passthrough:///"+node.Address(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(), grpc.WithDisableRetry())
 	if err != nil {
@@ -170,20 +174,22 @@ func (c *Cluster) Settled(ctx context.Context) error {
 func (c *Cluster) CheckSwitchOver() error { return nil }
 
 // SwitchOver makes the leader, member i, hand over to another, as `etcdctl move-leader` does
-// (rpc.proto, MoveLeader).
+// (rpc.proto, MoveLeader): to the one that has applied most, which has the least to catch up with.
+// Members that are silent, as under another fault, are left out.
 func (c *Cluster) SwitchOver(ctx context.Context, i int) error {
-	for number, node := range c.nodes {
-		if number == i || !node.Running() {
-			continue
+	answers, asked := c.askAll(ctx)
+	var next *pb.StatusResponse
+	for range asked {
+		a := <-answers
+		if a.number != i && a.err == nil && (next == nil || a.status.RaftAppliedIndex > next.RaftAppliedIndex) {
+			next = a.status
 		}
-		s, err := ask(ctx, node)
-		if err != nil {
-			continue // it may be silent under another fault
-		}
-		return speak(ctx, c.nodes[i], func(ctx context.Context, to *grpc.ClientConn) error {
-			_, err := pb.NewMaintenanceClient(to).MoveLeader(ctx, &pb.MoveLeaderRequest{TargetID: s.Header.MemberId})
-			return err
-		})
 	}
-	return errors.New("no other member answers")
+	if next == nil {
+		return errors.New("no other member answers")
+	}
+	return speak(ctx, c.nodes[i], handOverBound, func(ctx context.Context, to *grpc.ClientConn) error {
+		_, err := pb.NewMaintenanceClient(to).MoveLeader(ctx, &pb.MoveLeaderRequest{TargetID: next.Header.MemberId})
+		return err
+	})
 }
