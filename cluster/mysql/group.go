@@ -178,25 +178,35 @@ func viewOf(ctx context.Context, c *sql.Conn) (v view, err error) {
 func (m *Cluster) elected(ctx context.Context) (int, error) {
 	views, failures := server.AskMost(ctx, m.Nodes(), func(ctx context.Context, i int) (view, error) { return m.view(ctx, m.nodes[i]) },
 		func(views map[int]view, failures map[int]error) bool {
-			_, known := m.known(views, len(failures))
+			_, known := m.known(views, len(failures), true)
 			return known
 		})
-	if primary, known := m.known(views, len(failures)); known {
+	if primary, known := m.known(views, len(failures), false); known {
 		return primary, nil
 	}
 	return 0, errors.New("the members know none")
 }
 
-// known is the primary by these views, where this many nodes are silent.
-func (m *Cluster) known(views map[int]view, silent int) (primary int, is bool) {
+// known is the primary that most full members name and that is one itself, where this many nodes are
+// silent; with early, they may still name another. A member that stood still goes on naming whom it
+// named before, such as itself, until it hears of the others' choice.
+func (m *Cluster) known(views map[int]view, silent int, early bool) (primary int, is bool) {
+	if !together(views, silent) {
+		return 0, false
+	}
+	named, voices := map[string]int{}, 0
+	if early {
+		voices = silent
+	}
 	for _, v := range views {
-		if v.ready() != nil || !together(views, silent) {
-			continue
+		if v.ready() == nil {
+			named[v.primary]++
+			voices++
 		}
-		for i, node := range m.nodes {
-			if own, asked := views[i]; asked && node.Address() == v.primary && own.ready() == nil {
-				return i, true
-			}
+	}
+	for i, node := range m.nodes {
+		if own, asked := views[i]; asked && own.ready() == nil && 2*named[node.Address()] > voices {
+			return i, true
 		}
 	}
 	return 0, false
