@@ -30,6 +30,17 @@ func TestManagedClusters(t *testing.T) {
 	}
 }
 
+// TestAManagersServerIsNotUpgraded: its process is a shell, and the programs that it starts would stay.
+func TestAManagersServerIsNotUpgraded(t *testing.T) {
+	spec, err := ParseSpec("patroni:2,version=4.0.11")
+	expect.NoError(t, err)
+	c := &Cluster{spec: spec}
+	var refused *SpecError
+	if folder, err := c.ProgramsOf(t.Context(), "4.1.5"); !errors.As(err, &refused) || !strings.Contains(refused.Want, "postgres or etcd") {
+		t.Errorf("%q, %v", folder, err)
+	}
+}
+
 // TestAManagerBehindAProxy runs in every test of all, with today's Patroni; others use Debian's.
 func TestAManagerBehindAProxy(t *testing.T) {
 	t.Parallel()

@@ -62,7 +62,9 @@ func (c *Cluster) ProgramsOf(ctx context.Context, version string) (folder string
 		return strings.Join(parts[:min(2, len(parts))], ".")
 	}
 	of := slices.DeleteFunc(versions.Of(c.spec.Product), func(v string) bool { return v == now || series(v) != series(now) })
-	switch {
+	switch leader := products()[c.spec.Product].ledBy; {
+	case leader != "": // its server starts others, whose programs would stay
+		return "", &SpecError{Spec: c.spec.String(), Part: "a rolling upgrade of " + leader, Want: "postgres or etcd, whose server is the program itself"}
 	case now == "":
 		return "", &SpecError{Spec: c.spec.String(), Part: "no " + optionVersion + "=", Want: "one to begin with, such as postgres:2,version=15.4"}
 	case !slices.Contains(of, version):
