@@ -3,6 +3,7 @@ package mongodb
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
@@ -36,13 +37,7 @@ func (s *database) Blocked(ctx context.Context) (string, error) {
 
 // withoutMajority tells if fewer members with data are up than a write with a majority needs.
 func (s *database) withoutMajority(ctx context.Context) (string, error) {
-	var status struct {
-		Majority int `bson:"writeMajorityCount"`
-		Members  []struct {
-			Name  string `bson:"name"`
-			State int    `bson:"state"`
-		} `bson:"members"`
-	}
+	var status memberStates
 	err := s.admin.RunCommand(ctx, bson.D{{Key: "replSetGetStatus", Value: 1}}).Decode(&status)
 	if _, answered := serverCode(err); answered {
 		return "", nil // a router, or a user without the right
@@ -50,18 +45,33 @@ func (s *database) withoutMajority(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", failed("ask what is waited for", err)
 	}
-	const primary, secondary = 1, 2
-	up, away := 0, ""
-	for _, m := range status.Members {
+	return status.advice(), nil
+}
+
+// memberStates is a part of the answer to replSetGetStatus.
+type memberStates struct {
+	Majority int `bson:"writeMajorityCount"`
+	Members  []struct {
+		Name  string `bson:"name"`
+		State int    `bson:"state"`
+	} `bson:"members"`
+}
+
+// advice is empty if enough members are up (MongoDB manual, "Replica Set Member States").
+func (s *memberStates) advice() string {
+	const primary, secondary, arbiter = 1, 2, 7
+	up, away := 0, []string(nil)
+	for _, m := range s.Members {
 		switch m.State {
 		case primary, secondary:
 			up++
+		case arbiter: // it is up, and has no data
 		default:
-			away += " " + m.Name
+			away = append(away, m.Name)
 		}
 	}
-	if up >= status.Majority {
-		return "", nil
+	if up >= s.Majority {
+		return ""
 	}
-	return fmt.Sprintf("%d members with data are up, and a write needs %d to be on a majority; start again those that are away (%s)", up, status.Majority, away[1:]), nil
+	return fmt.Sprintf("%d members with data are up, and a write needs %d to be on a majority; start again those that are away (%s)", up, s.Majority, strings.Join(away, " "))
 }

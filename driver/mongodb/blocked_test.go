@@ -10,6 +10,22 @@ import (
 	"assay/internal/expect"
 )
 
+// TestArbitersThatRunAreNotAway: in a set of a primary, an arbiter and a member that is away.
+func TestArbitersThatRunAreNotAway(t *testing.T) {
+	raw, err := bson.Marshal(bson.M{"writeMajorityCount": 2, "members": bson.A{
+		bson.M{"name": "a:1", "state": 1}, bson.M{"name": "b:2", "state": 7}, bson.M{"name": "c:3", "state": 8}}})
+	expect.NoError(t, err)
+	var s memberStates
+	expect.NoError(t, bson.Unmarshal(raw, &s))
+	if advice := s.advice(); !strings.HasSuffix(advice, "(c:3)") {
+		t.Error(advice)
+	}
+	s.Majority = 1
+	if advice := s.advice(); advice != "" {
+		t.Error(advice)
+	}
+}
+
 // testBlocked locks the primary, as somebody does who copies its files and forgets it.
 func testBlocked(t *testing.T, set *cluster.ReplicaSet) {
 	ctx := expect.Patiently(t)
