@@ -183,13 +183,14 @@ func (c *Cluster) leads(ctx context.Context, number int) error {
 	return err
 }
 
-// Settled returns when there is a primary, and every other running server is its replica and has
-// all that the primary had at the first look.
+// Settled returns when there is a primary, and every other running server is its replica, or one of
+// the primary of another shard, and has all that its primary had at the first look.
 func (c *Cluster) Settled(ctx context.Context) error {
-	goal := int64(-1)
 	if c.options.Sharded {
-		return server.Until(ctx, lookEvery, "the servers of Redis Cluster", func(ctx context.Context) error { return c.apart(ctx, &goal) })
+		goals := map[int]int64{}
+		return server.Until(ctx, lookEvery, "the servers of Redis Cluster", func(ctx context.Context) error { return c.apart(ctx, goals) })
 	}
+	goal := int64(-1)
 	return server.Until(ctx, lookEvery, "the servers of Redis", func(ctx context.Context) error { return c.behind(ctx, &goal) })
 }
 

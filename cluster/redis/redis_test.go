@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,6 +126,7 @@ func TestRedisClusterGoesThroughFaults(t *testing.T) {
 	if len(all) != 3 || all[0] != third {
 		t.Fatalf("servers %v have slots, and %d that of assay's keys", all, third)
 	}
+	behindTheirOwnPrimaries(t, c, all)
 	// Another primary is lost, and its replica takes its slots.
 	expect.NoError(t, c.Node(all[1]).Pause())
 	expect.NoError(t, server.Until(expect.Patiently(t), lookEvery, "another one with these slots", func(ctx context.Context) error {
@@ -138,6 +140,25 @@ func TestRedisClusterGoesThroughFaults(t *testing.T) {
 	expect.NoError(t, c.Node(all[1]).Kill())
 	expect.NoError(t, c.Restart(expect.Patiently(t), all[1]), c.Settled(expect.Patiently(t)))
 	servertest.Closed(t, c, append(c.nodes[:len(c.nodes):len(c.nodes)], c.sentinels...), c.options.Dir, logs)
+}
+
+// behindTheirOwnPrimaries wants each shard's replica named, and no other server, that has not what its
+// own primary has.
+func behindTheirOwnPrimaries(t *testing.T, c *Cluster, primaries []int) {
+	t.Helper()
+	ctx := expect.Patiently(t)
+	goals := map[int]int64{}
+	if err := c.apart(ctx, goals); err != nil || len(goals) != len(primaries) {
+		t.Errorf("all in step: %v, goals %v", err, goals)
+	}
+	for _, i := range primaries {
+		far := maps.Clone(goals)
+		far[i] += 1 << 40
+		err := c.apart(ctx, far)
+		if text := fmt.Sprint(err); strings.Count(text, "it lags behind") != 1 || strings.Contains(text, "\n") {
+			t.Errorf("behind server %d: %v", i, err)
+		}
+	}
 }
 
 // TestAnEmptiedPrimaryCopiesTheOthers: it comes back at once, before the Sentinels take it for down,

@@ -255,15 +255,22 @@ func (c *Cluster) takesPart(ctx context.Context, i int) error {
 	return err
 }
 
-// apart names the servers without their part, and the primary's replicas behind goal.
-func (c *Cluster) apart(ctx context.Context, goal *int64) error {
-	number, err := c.primary(ctx)
+// apart names the servers without their part, and the replicas behind the goals of their primaries.
+// It sets the goal of a primary that it sees for the first time.
+func (c *Cluster) apart(ctx context.Context, goals map[int]int64) error {
+	primaries, err := c.primaries(ctx)
 	if err != nil {
 		return err
 	}
-	primary := c.nodes[number]
-	if err := c.aim(ctx, primary, goal); err != nil {
-		return err
+	for _, i := range primaries {
+		goal, has := goals[i]
+		if !has {
+			goal = -1
+		}
+		if err := c.aim(ctx, c.nodes[i], &goal); err != nil {
+			return err
+		}
+		goals[i] = goal
 	}
 	var late []error
 	for i, node := range c.nodes {
@@ -271,8 +278,8 @@ func (c *Cluster) apart(ctx context.Context, goal *int64) error {
 			continue
 		}
 		err := c.takesPart(ctx, i)
-		if err == nil && i != number {
-			err = c.follows(ctx, node, primary, *goal)
+		if err == nil && !slices.Contains(primaries, i) {
+			err = c.follows(ctx, node, primaries, goals)
 		}
 		if err != nil {
 			late = append(late, fmt.Errorf("%s: %w", node.Name, err))
@@ -281,11 +288,16 @@ func (c *Cluster) apart(ctx context.Context, goal *int64) error {
 	return errors.Join(late...)
 }
 
-// follows is nil unless the server is a replica of the primary and not in step.
-func (c *Cluster) follows(ctx context.Context, node, primary *server.Node, goal int64) error {
+// follows is nil if the server is a replica of one of these primaries, and in step.
+func (c *Cluster) follows(ctx context.Context, node *server.Node, primaries []int, goals map[int]int64) error {
 	told, err := c.info(ctx, node, "replication")
-	if err != nil || net.JoinHostPort(told["master_host"], told["master_port"]) != primary.Address() {
+	if err != nil {
 		return err
 	}
-	return c.inStep(ctx, node, primary, goal)
+	for _, i := range primaries {
+		if primary := c.nodes[i]; net.JoinHostPort(told["master_host"], told["master_port"]) == primary.Address() {
+			return c.inStep(ctx, node, primary, goals[i])
+		}
+	}
+	return errors.New("it has no slots, and is no replica of a server with slots")
 }
