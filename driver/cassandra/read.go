@@ -3,6 +3,9 @@ package cassandra
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"strings"
 	"time"
 
 	gocql "github.com/apache/cassandra-gocql-driver/v2"
@@ -22,7 +25,8 @@ const (
 // row's error unchanged. It is no snapshot, but sees all rows that are there before.
 //
 // Pages are read with consistency ALL, to find rows that only one replica has. While not all
-// replicas answer, pages are read with QUORUM.
+// replicas answer, pages are read with QUORUM, if that sees every write that was acknowledged.
+// Otherwise the error stays: a row that is not seen would be called lost.
 func (k *database) readPages(ctx context.Context, doing, statement string, values, scan []any, row func() error) error {
 	var state []byte
 	level := gocql.All
@@ -51,12 +55,40 @@ func (k *database) readPages(ctx context.Context, doing, statement string, value
 			if stopped := wait.Pause(ctx, pagePause); stopped != nil {
 				return failed(doing, errors.Join(stopped, err))
 			}
-		case level == gocql.All:
+		case level == gocql.All && k.quorumSees(ctx):
 			level, try = gocql.Quorum, 0
+		case level == gocql.All:
+			return failed(doing, fmt.Errorf("not all replicas answer, and a quorum may lack what was written with consistency %s; start the nodes that are down: %w",
+				strings.ToLower(k.consistency.String()), err))
 		default:
 			return failed(doing, err)
 		}
 	}
+}
+
+// quorumSees reports whether a read with QUORUM sees every acknowledged write.
+func (k *database) quorumSees(ctx context.Context) bool {
+	if k.consistency == gocql.Quorum || k.consistency == gocql.All {
+		return true
+	}
+	if k.schema.Existing { // with copies that somebody else chose
+		return false
+	}
+	copies, err := k.replicas(ctx)
+	return err == nil && quorumMeets(copies, k.consistency)
+}
+
+// quorumMeets reports whether a quorum of all copies, by their data centers, has one that has
+// acknowledged a write of this level: R + W > N (Cassandra documentation, "Dynamo", "Picking
+// Consistency Levels").
+func quorumMeets(copies map[string]int, writes gocql.Consistency) bool {
+	all, local := 0, math.MaxInt
+	for _, n := range copies {
+		all += n
+		local = min(local, n/2+1)
+	}
+	acknowledge := map[gocql.Consistency]int{gocql.One: 1, gocql.LocalOne: 1, gocql.Two: 2, gocql.Three: 3, gocql.LocalQuorum: local, gocql.Quorum: all/2 + 1, gocql.All: all}
+	return all/2+1+acknowledge[writes] > all
 }
 
 // count counts rows by pages: count(*) of a large table exceeds a coordinator's timeout.

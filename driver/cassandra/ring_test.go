@@ -3,10 +3,13 @@ package cassandra
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	gocql "github.com/apache/cassandra-gocql-driver/v2"
 
 	cluster "assay/cluster/cassandra"
 	"assay/cluster/server"
@@ -31,6 +34,55 @@ func TestRing(t *testing.T) {
 		drivertest.ShortRuns(t, store.Target{Address: c.Address(), ConnectTimeout: time.Minute}, all...)
 	})
 	t.Run("NodesDie", func(t *testing.T) { testNodesDie(t, c) })
+	t.Run("RowOnOneNode", func(t *testing.T) { testRowOnOneNode(t, c) }) // it leaves nodes down
+}
+
+// TestQuorumMeets: whether a quorum sees what fewer replicas have acknowledged.
+func TestQuorumMeets(t *testing.T) {
+	one, two := map[string]int{"a": 3}, map[string]int{"a": 3, "b": 3}
+	for _, c := range []struct {
+		copies map[string]int
+		level  gocql.Consistency
+		want   bool
+	}{
+		{one, gocql.One, false}, {one, gocql.LocalOne, false}, {one, gocql.Two, true}, {one, gocql.LocalQuorum, true}, {one, gocql.Quorum, true},
+		{two, gocql.LocalQuorum, false}, {two, gocql.Three, true}, {two, gocql.All, true}, {map[string]int{"a": 1}, gocql.One, true}, {map[string]int{"a": 5}, gocql.Two, false},
+	} {
+		if got := quorumMeets(c.copies, c.level); got != c.want {
+			t.Errorf("%v, %v: %v", c.copies, c.level, got)
+		}
+	}
+}
+
+// testRowOnOneNode has one node alone acknowledge a row, and then has that node away: what the
+// others have is not all.
+func testRowOnOneNode(t *testing.T, c *cluster.Ring) {
+	ctx := expect.Patiently(t)
+	db := closing(t, c.Address()+"?consistency=one")
+	expect.NoError(t, db.Create(ctx, store.Marker{Run: "one", Workload: "availability", Created: time.Now().UTC(), Loaded: true}))
+	session := drivertest.OpenRecords(t, db)
+	expect.NoError(t, c.Node(1).Kill(), c.Node(2).Kill())
+	for key := int64(1); session.Add(ctx, key).Outcome != history.Committed; key++ {
+		expect.NoError(t, ctx.Err())
+	}
+	expect.NoError(t, c.Node(0).Kill())
+	var back sync.WaitGroup
+	for _, i := range []int{1, 2} {
+		back.Go(func() {
+			if err := c.Restart(ctx, i); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	back.Wait()
+	rows := 0
+	err := keyvalue.Read(ctx, db, availability.Schema(), func(store.Row) error {
+		rows++
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "consistency one") {
+		t.Errorf("%d rows were read, without the node that has one: %v", rows, err)
+	}
 }
 
 // crew inserts until it is stopped and keeps the answers.
