@@ -118,7 +118,7 @@ func losses(r *report.Result) (all []hit) {
 		}
 		var of *hit
 		for _, f := range c.Findings {
-			if f.Property != string(promise.Durability) || f.Found == 0 {
+			if !promise.Property(f.Property).Loss() || f.Found == 0 {
 				continue
 			}
 			if h := lossOf(c, f); of == nil || of.verdict == check.Allowed && h.verdict == check.Violated {

@@ -20,7 +20,7 @@ func Conviction(r *report.Result, isolation string, alone int64) *report.Convict
 	}
 	c := &report.Conviction{Database: strings.TrimSpace(r.Database.Product + " " + r.Database.Version), Asked: isolation, Promise: brokenPromise(r),
 		Manual: promise.Page(r.Database.Product, r.Database.Version), Command: fmt.Sprintf("assay run %s --scenario scenario.yaml --repeat 20", r.Workload)}
-	if r.Durability != nil && strings.Contains(c.Promise, promise.Durability.Name()) {
+	if r.Durability != nil && (strings.Contains(c.Promise, promise.Durability.Name()) || strings.Contains(c.Promise, promise.LastWrite.Name())) {
 		c.Manual = r.Durability.Manual
 	}
 	for _, set := range r.Database.Settings {

@@ -43,7 +43,7 @@ func EnterDurability(r *report.Result) {
 // enterTried enters that durability was tried if something acknowledged is lost, for any reason.
 func enterTried(r *report.Result) {
 	lost := func(c check.Result) bool {
-		return slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return f.Property == string(promise.Durability) })
+		return slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return promise.Property(f.Property).Loss() })
 	}
 	if r.Durability != nil && slices.ContainsFunc(r.Checks, lost) {
 		r.Durability.Tried = true

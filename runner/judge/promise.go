@@ -132,7 +132,7 @@ func (x *rulings) enter(checks []check.Result) {
 
 // describe names the settings and the page for findings that are allowed or not known.
 func (x *rulings) describe(c *check.Result) {
-	if x.lost != nil && x.lost.Operations > 0 && slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return f.Property == string(promise.Durability) }) {
+	if x.lost != nil && x.lost.Operations > 0 && slices.ContainsFunc(c.Findings, func(f check.Finding) bool { return promise.Property(f.Property).Loss() }) {
 		c.Detail += "; " + x.lost.Text()
 	}
 	for _, f := range c.Findings {

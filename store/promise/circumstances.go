@@ -127,7 +127,7 @@ func (c *Circumstances) ofRules(p Property) (Ruling, bool) {
 
 func (c *Circumstances) ofStorage(p Property) (Ruling, bool) {
 	what, manual := durability.WithoutTransactions(c.Product, c.Settings)
-	if what == "" || p == Durability || p == Agreement && !c.several() {
+	if what == "" || p.Loss() || p == Agreement && !c.several() {
 		return Ruling{}, false
 	}
 	if !c.all(durability.Apart(c.Settings)) {
@@ -143,7 +143,7 @@ func (c *Circumstances) ofLoss(p Property) (Ruling, bool) {
 	if p == Permanence && g.Known() && h.allows(g, c.several()) != 0 { // what nobody acknowledged is no safer
 		return allowed(c.source(g), g.Manual), true
 	}
-	if c.Timed && p != Durability || !slices.Contains(afterLoss(), p) {
+	if c.Timed && !p.Loss() || !slices.Contains(afterLoss(), p) {
 		return Ruling{}, false
 	}
 	if !g.Known() {
@@ -195,7 +195,7 @@ func ofCopies(source string, all bool) Ruling {
 // afterLoss are the properties whose findings may follow from a loss. A wrong total is not among
 // them: transactions are lost as a whole.
 func afterLoss() []Property {
-	return []Property{Durability, Isolation, Snapshot, CommitOrder, Recency, Invariant}
+	return []Property{Durability, LastWrite, Isolation, Snapshot, CommitOrder, Recency, Invariant}
 }
 
 func (c *Circumstances) source(g durability.Guarantee) string {

@@ -70,6 +70,8 @@ func TestRules(t *testing.T) {
 		return Circumstances{Product: "Cassandra", Nodes: 3, Happened: h,
 			Settings: settings("consistency of writes", w, "consistency of reads", r, "replication", "datacenter1: 3", "commitlog_sync", "batch")}
 	}
+	ofNodesClocks := Circumstances{Product: "Cassandra", Nodes: 3, Settings: settings("consistency of writes", "quorum", "consistency of reads", "quorum",
+		"replication", "datacenter1: 3", "timestamps", "of the coordinating node")}
 	redis := func(h Events, pairs ...string) Circumstances {
 		return Circumstances{Product: "Redis", Nodes: 3, Happened: h, Settings: append(settings("appendonly", "yes", "appendfsync", "always", "data nodes", "3"), settings(pairs...)...)}
 	}
@@ -174,8 +176,14 @@ func TestRules(t *testing.T) {
 		{"Cassandra, one and one of three", cassandra("one", "one", Events{}), Recency, no},
 		{"Cassandra, quorums", cassandra("quorum", "quorum", Events{}), Recency, yes},
 		{"Cassandra, one and all", cassandra("one", "all", Events{}), Recency, yes},
-		{"Cassandra, quorums, by the clocks of several nodes", Circumstances{Product: "Cassandra", Nodes: 3, Settings: settings("consistency of writes", "quorum", "consistency of reads", "quorum",
-			"replication", "datacenter1: 3", "timestamps", "of the coordinating node")}, Recency, no},
+		{"Cassandra, quorums, by the clocks of several nodes", ofNodesClocks, Recency, no},
+		{"Cassandra, quorums, a later write behind an earlier one by these clocks", ofNodesClocks, LastWrite, no},
+		{"the same, and a row is gone", ofNodesClocks, Durability, yes},
+		{"Cassandra, quorums, by the client's clock", cassandra("quorum", "quorum", Events{}), LastWrite, yes},
+		{"Cassandra, one and one, a later write behind an earlier one", cassandra("one", "one", divided), LastWrite, no},
+		{"the same without a fault", cassandra("one", "one", Events{}), LastWrite, yes},
+		{"Redis, a later write behind an earlier one after a failover", redis(failedOver), LastWrite, may},
+		{"MyISAM, the same", maria(1, one, "stored as MyISAM", "account"), LastWrite, yes},
 		{"Cassandra, by the clock of its only node", Circumstances{Product: "Cassandra", Nodes: 1, Settings: settings("consistency of writes", "one", "consistency of reads", "one",
 			"replication", "datacenter1: 1", "timestamps", "of the coordinating node")}, Recency, yes},
 		{"Cassandra, one and one, lost with a fault", cassandra("one", "one", divided), Durability, no},

@@ -24,6 +24,8 @@ const (
 	Snapshot Property = "snapshot"
 	// Durability: acknowledged work is there.
 	Durability Property = "durability"
+	// LastWrite: of two acknowledged writes, one after the other, the later stays.
+	LastWrite Property = "last write"
 	// Recency: a read shows what was acknowledged before it began.
 	Recency Property = "recency"
 	// CommitOrder: all readers, on any node, see commits in one order.
@@ -35,6 +37,9 @@ const (
 	// Invariant: a user's own rule over several rows, which serial transactions keep.
 	Invariant Property = "invariant"
 )
+
+// Loss reports whether acknowledged work is gone where the property does not hold.
+func (p Property) Loss() bool { return p == Durability || p == LastWrite }
 
 // Name is the property's name for people.
 func (p Property) Name() string {

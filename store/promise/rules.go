@@ -146,11 +146,11 @@ func cassandraRules() []rule {
 	const tunable = `Cassandra documentation, "Dynamo" (Tunable Consistency: a read sees a write for certain if R + W > N)`
 	const clocks = `Cassandra documentation, "Dynamo", "Data Versioning" (the last write by its timestamp wins, which is right only while the clocks agree)`
 	return []rule{
-		{[]string{"Cassandra"}, []Property{Recency}, []condition{is(store.SettingTimestamps, store.TimestampsCoordinated)}, severalNodes, false,
+		{[]string{"Cassandra"}, []Property{Recency, LastWrite}, []condition{is(store.SettingTimestamps, store.TimestampsCoordinated)}, severalNodes, false,
 			"timestamps of the coordinating nodes, whose clocks may differ", clocks},
 		{[]string{"Cassandra"}, []Property{Recency}, []condition{is(factOverlap, "false")}, severalNodes, false,
 			"consistency {consistency of writes} of writes and {consistency of reads} of reads", tunable},
-		{[]string{"Cassandra"}, []Property{Durability}, []condition{is(factOverlap, "false")}, severalNodes | anyEvent, false,
+		{[]string{"Cassandra"}, []Property{Durability, LastWrite}, []condition{is(factOverlap, "false")}, severalNodes | anyEvent, false,
 			"consistency {consistency of writes} of writes and {consistency of reads} of reads", tunable},
 	}
 }
@@ -162,7 +162,7 @@ func redisRules() []rule {
 			`Redis documentation, "Redis cluster specification", "Write safety" (asynchronous replication between nodes, and last failover wins)`},
 		{of, []Property{Recency}, nil, severalNodes | failover, false, "a failover by Sentinels",
 			`Redis documentation, "High availability with Redis Sentinel", "Consistency under partitions" (an eventually consistent system in which the last failover wins)`},
-		{of, []Property{Durability, Recency}, []condition{is("maxmemory-policy", "allkeys-lru", "allkeys-lrm", "allkeys-lfu", "allkeys-random"), isNot("maxmemory", "0")}, 0, false,
+		{of, []Property{Durability, LastWrite, Recency}, []condition{is("maxmemory-policy", "allkeys-lru", "allkeys-lrm", "allkeys-lfu", "allkeys-random"), isNot("maxmemory", "0")}, 0, false,
 			"maxmemory={maxmemory}, maxmemory-policy={maxmemory-policy}", `Redis documentation, "Key eviction" (keys are removed when the memory is full)`},
 	}
 }

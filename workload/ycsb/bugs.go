@@ -4,7 +4,7 @@ import "assay/store/bug"
 
 // Bugs are the faults that the checks must find.
 func Bugs() []bug.Bug {
-	older := []string{"stale read", "lost", "order"}
+	older := []string{"stale read", "lost", "overwritten", "order"}
 	late := bug.Late("update done")
 	late.Act.To = bug.Updated
 	return []bug.Bug{

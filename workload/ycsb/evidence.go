@@ -10,18 +10,19 @@ import (
 )
 
 const (
-	kindLost    = "lost"       // an acknowledged write that is not there
-	kindStale   = "stale read" // a version that was overwritten before
-	kindOrder   = "order"      // two things, each before the other
-	kindMissing = "missing"    // a record that was not found
-	kindForeign = "foreign"    // what nobody of this run wrote
-	kindGarbage = "garbage"    // fields that nobody wrote
-	kindMixed   = "mixed"      // fields of several versions
-	kindFailed  = "failed"     // what a failed write left
-	kindEarly   = "too early"  // a version before its write began
-	kindDoubled = "doubled"    // a record twice
-	kindDropped = "left out"   // a record that a scan did not return
-	kindSurplus = "surplus"    // more records than a scan asked for
+	kindLost    = "lost"        // a record that is not there, and was acknowledged
+	kindBehind  = "overwritten" // an acknowledged write whose record holds an earlier one
+	kindStale   = "stale read"  // a version that was overwritten before
+	kindOrder   = "order"       // two things, each before the other
+	kindMissing = "missing"     // a record that was not found
+	kindForeign = "foreign"     // what nobody of this run wrote
+	kindGarbage = "garbage"     // fields that nobody wrote
+	kindMixed   = "mixed"       // fields of several versions
+	kindFailed  = "failed"      // what a failed write left
+	kindEarly   = "too early"   // a version before its write began
+	kindDoubled = "doubled"     // a record twice
+	kindDropped = "left out"    // a record that a scan did not return
+	kindSurplus = "surplus"     // more records than a scan asked for
 )
 
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
@@ -60,7 +61,7 @@ func (j *judge) lostEvidence(unit int64, last *write) check.Evidence {
 }
 
 func (j *judge) oldEvidence(unit int64, holds version, last *write) check.Evidence {
-	return withWrite(j.recordEvidence(kindLost, unit, fmt.Sprintf("holds %s, which was there before %s; the write of that, begun at %.6f s, was acknowledged and is lost",
+	return withWrite(j.recordEvidence(kindBehind, unit, fmt.Sprintf("holds %s, which was there before %s; the write of that, begun at %.6f s, was acknowledged and is lost",
 		holds, last.version, seconds(last.start))), last)
 }
 
@@ -93,7 +94,9 @@ func (j *judge) conflictEvidence(unit int64, a, b *write) check.Evidence {
 	kind := kindOrder
 	switch {
 	case b.firstBy == b.version && a.lastBy != a.version && b.lastBy == b.version:
-		kind = kindLost // nobody has seen it
+		if kind = kindBehind; a.version == absent { // nobody has seen it
+			kind = kindLost
+		}
 	case b.firstBy == b.version && a.lastBy != a.version:
 		kind = kindStale
 	}

@@ -88,10 +88,10 @@ func TestFieldsAreJudgedByThemselves(t *testing.T) {
 		found string
 	}{
 		"both fields":             {[]history.Op{write, op(1, 0, KindRead, 30, 40, one, -1, by(0, 0), was(1))}, after, ""},
-		"one field is old":        {[]history.Op{write, op(1, 0, KindRead, 30, 40, one, -1, was(1), was(1))}, after, "linearizable lost;"},
+		"one field is old":        {[]history.Op{write, op(1, 0, KindRead, 30, 40, one, -1, was(1), was(1))}, after, "linearizable overwritten;"},
 		"another field":           {[]history.Op{write, op(1, 0, KindRead, 30, 40, one, 1, was(1))}, after, ""},
 		"another field has it":    {[]history.Op{write, op(1, 0, KindRead, 30, 40, one, 1, by(0, 0))}, after, "reads foreign;"},
-		"an update is lost":       {[]history.Op{write}, whole(nil), "records lost;"},
+		"an update is lost":       {[]history.Op{write}, whole(nil), "records overwritten;"},
 		"a record is gone":        {nil, whole(map[int64][]int64{2: nil}), "records lost;"},
 		"a read finds none":       {[]history.Op{op(1, 0, KindRead, 30, 40, one, -1, int64(absent))}, whole(nil), "linearizable missing;"},
 		"a garbled field":         {[]history.Op{op(1, 0, KindRead, 30, 40, one, -1, was(1), int64(garbled))}, whole(nil), "reads garbage;"},
@@ -161,9 +161,9 @@ func TestExistingRecordsAreJudgedFromTheFirstWriteOn(t *testing.T) {
 	}{
 		"anything before":              {[]history.Op{op(1, 0, KindRead, 1, 5, one, -1, theirs, theirs), write, op(1, 1, KindRead, 30, 40, one, -1, by(0, 0), theirs)}, state(nil), ""},
 		"nothing before":               {[]history.Op{op(1, 0, KindRead, 1, 5, 2, -1, int64(absent)), write}, state(map[int64][]int64{2: nil, 0: nil}), ""},
-		"theirs after":                 {[]history.Op{write, op(1, 0, KindRead, 30, 40, one, 0, theirs)}, state(nil), "linearizable lost;"},
-		"gone after":                   {[]history.Op{write, op(1, 0, KindRead, 30, 40, one, -1, int64(absent))}, state(nil), "linearizable lost;"},
-		"theirs in the end":            {[]history.Op{write}, state(map[int64][]int64{1: {theirs, theirs}}), "records lost;"},
+		"theirs after":                 {[]history.Op{write, op(1, 0, KindRead, 30, 40, one, 0, theirs)}, state(nil), "linearizable overwritten;"},
+		"gone after":                   {[]history.Op{write, op(1, 0, KindRead, 30, 40, one, -1, int64(absent))}, state(nil), "linearizable overwritten;"},
+		"theirs in the end":            {[]history.Op{write}, state(map[int64][]int64{1: {theirs, theirs}}), "records overwritten;"},
 		"gone in the end":              {[]history.Op{write}, state(map[int64][]int64{1: nil}), "records lost;"},
 		"an insert":                    {[]history.Op{write, op(1, 0, KindInsert, 10, 20, 3)}, state(map[int64][]int64{3: {by(1, 0), by(1, 0)}}), ""},
 		"an insert is lost":            {[]history.Op{write, op(1, 0, KindInsert, 10, 20, 3)}, state(nil), "records lost;"},

@@ -15,6 +15,7 @@ import (
 	"assay/history"
 	"assay/internal/expect"
 	"assay/store"
+	"assay/store/promise"
 	"assay/workload/definition"
 )
 
@@ -166,20 +167,20 @@ func TestMinimalCases(t *testing.T) {
 		"too early": {run{ops: []history.Op{read(1, 9, by(0, 0)), update}, state: wrote}, run{ops: []history.Op{read(1, 10, by(0, 0)), update}, state: wrote},
 			"reads violated too early"},
 		"stale": {run{ops: []history.Op{update, read(21, 30, was(1))}, state: wrote}, run{ops: []history.Op{update, read(20, 30, was(1))}, state: wrote},
-			"linearizable violated lost"},
+			"linearizable violated overwritten"},
 		"stale after a read": {run{ops: []history.Op{read(11, 12, by(0, 0)), op(2, 0, KindRead, 13, 14, 1, was(1)), update}, state: wrote},
 			run{ops: []history.Op{read(11, 13, by(0, 0)), op(2, 0, KindRead, 13, 14, 1, was(1)), update}, state: wrote}, "linearizable violated order"},
 		"not found": {run{ops: []history.Op{read(1, 2, int64(absent))}, state: loaded(nil)}, run{ops: []history.Op{read(1, 2, was(1))}, state: loaded(nil)},
 			"linearizable violated missing"},
 		"lost update": {run{ops: []history.Op{update, read(1, 2, was(1))}, state: loaded(nil)}, run{ops: []history.Op{ended(update, history.Unknown), read(1, 2, was(1))}, state: loaded(nil)},
-			"records violated lost"},
+			"records violated overwritten"},
 		"lost insert": {run{ops: []history.Op{insert, read(1, 2, was(1))}, state: loaded(nil)}, run{ops: []history.Op{ended(insert, history.Unknown), read(1, 2, was(1))}, state: loaded(nil)},
 			"records violated lost"},
 		"lost record": {run{ops: []history.Op{read(1, 2, was(1))}, state: loaded(map[int64]int64{2: int64(absent)})}, run{ops: []history.Op{read(1, 2, was(1))}, state: loaded(nil)},
 			"records violated lost"},
 		"older than it was": {
 			run{ops: []history.Op{update, op(0, 1, KindUpdate, 30, 40, 1), read(1, 2, was(1))}, state: wrote},
-			run{ops: []history.Op{update, op(2, 0, KindUpdate, 20, 40, 1), read(1, 2, was(1))}, state: wrote}, "records violated lost"},
+			run{ops: []history.Op{update, op(2, 0, KindUpdate, 20, 40, 1), read(1, 2, was(1))}, state: wrote}, "records violated overwritten"},
 		"row of a failed write": {run{ops: []history.Op{ended(update, history.Failed), read(1, 2, was(1))}, state: wrote},
 			run{ops: []history.Op{ended(update, history.Unknown), read(1, 2, was(1))}, state: wrote}, "records violated failed"},
 		"row twice": {run{ops: []history.Op{read(1, 2, was(1))}, state: loaded(nil), extra: [][2]int64{{1, was(1)}}},
@@ -235,7 +236,7 @@ func TestWhatIsNotKnown(t *testing.T) {
 	}{
 		"no state":      {run{ops: []history.Op{op(1, 0, KindRead, 30, 40, 1, was(1))}, noState: true}, "records unknown"},
 		"no reads":      {run{ops: []history.Op{update}, state: loaded(map[int64]int64{1: by(0, 0)})}, "reads unknown; linearizable unknown"},
-		"no promise":    {run{ops: []history.Op{update, read}, state: loaded(map[int64]int64{1: by(0, 0)}), weak: true}, "linearizable allowed lost"},
+		"no promise":    {run{ops: []history.Op{update, read}, state: loaded(map[int64]int64{1: by(0, 0)}), weak: true}, "linearizable allowed overwritten"},
 		"in flight":     {run{ops: []history.Op{read, op(1, 1, KindRead, 41, 42, 1, by(1, 2))}, state: loaded(map[int64]int64{1: by(1, 2)}), reserved: 5}, ""},
 		"not in flight": {run{ops: []history.Op{read, op(1, 1, KindRead, 41, 42, 1, by(1, 3))}, state: loaded(nil), reserved: 5}, "reads violated foreign"},
 		"inserted twice": {run{ops: []history.Op{
@@ -402,4 +403,25 @@ func BenchmarkJudge(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/ops, "ns/operation")
+}
+
+// TestALaterWriteBehindAnEarlierOneIsNoLostRecord: clocks that differ do the one where they order
+// writes, and never the other.
+func TestALaterWriteBehindAnEarlierOneIsNoLostRecord(t *testing.T) {
+	earlier, later := op(0, 0, KindUpdate, 10, 20, 1), op(1, 0, KindUpdate, 30, 40, 1)
+	of := Definition()
+	for name, c := range map[string]struct {
+		state map[int64]int64
+		want  promise.Property
+	}{
+		"the earlier stays":  {map[int64]int64{1: by(0, 0)}, promise.LastWrite},
+		"the record is gone": {map[int64]int64{1: int64(absent)}, promise.Durability},
+	} {
+		results, _, err := run{ops: []history.Op{earlier, later}, state: loaded(c.state)}.judge(t)
+		expect.NoError(t, err)
+		r := results[slices.IndexFunc(results, func(r check.Result) bool { return r.Name == CheckRecords })]
+		if len(r.Findings) != 1 || of.Property(r.Name, r.Findings[0].Kind) != c.want {
+			t.Errorf("%s: %+v, want %s", name, r, c.want.Name())
+		}
+	}
 }
