@@ -13,5 +13,7 @@ package check
 //	   a fault that was not seen to take effect is in doubt; what nothing was done for has no verdict.
 //	5: a setting that damages on a crash hides none that acknowledges early; MyRocks that does not
 //	   sync at each commit keeps nothing for certain; a group's new primary may answer with old rows
-//	   at EVENTUAL.
+//	   at EVENTUAL. A server that had to be killed, though it was to end in order, counts as killed;
+//	   what is lost by an end in order counts by the manual; and a later write behind an earlier one
+//	   is no lost record.
 const Rules = 5
