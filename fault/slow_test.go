@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"assay/cluster/machine"
 	"assay/internal/expect"
 )
 
@@ -16,9 +15,6 @@ import (
 func TestALimitIsProvenAsTheKernelHoldsIt(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "redis:1,cpu=0.5")
-	if _, err := c.Nodes()[0].Machine().SetLimits(machine.Limits{}); errors.As(err, new(*machine.UnsupportedError)) {
-		t.Skip(err)
-	}
 	i := happen(t, c, "slowcpu=0.333333 n1 at 0s for 1s")[0]
 	if strings.Contains(i.Proof, "not 0.333333 processors") || !strings.Contains(i.Proof, "holds the limit of 0.333333 processors") {
 		t.Errorf("%+v", i)
