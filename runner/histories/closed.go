@@ -1,6 +1,7 @@
 package histories
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -13,6 +14,9 @@ import (
 
 func (r *reduction) index() {
 	r.writers = map[[2]string][]int{}
+	if r.kind == exchange.AsWritten && strings.HasSuffix(r.o.Test, "mutex") {
+		r.quiet = quietMoments(r.all, r.o.Test != "mutex")
+	}
 	if r.kind != exchange.Register {
 		return
 	}
@@ -69,11 +73,12 @@ func seenBy(op *exchange.Operation) [2]string {
 
 // withContext adds the operations that may explain, or excuse, what those in parts saw and did. Most
 // were invoked before the last of them was acknowledged. Whether an element of a total queue never
-// came out is known from the drains, and from the dequeues of unknown outcome at any time.
+// came out is known from the drains, and from its dequeues and those of unknown outcome at any time.
 func (r *reduction) withContext(parts []int) []int {
 	if r.o.Test == "total-queue" {
+		named := r.named(parts)
 		parts = r.with(parts, func(op *exchange.Operation) bool {
-			return op.Word == "drain" || op.Word == "dequeue" && op.Outcome == history.Unknown
+			return op.Word == "drain" || op.Word == "dequeue" && (op.Outcome == history.Unknown || !op.Answer.IsNil() && named[elementOf(&op.Answer)])
 		})
 	}
 	last := int64(math.MinInt64)
@@ -108,13 +113,27 @@ func (r *reduction) excuses(parts []int) func(*exchange.Operation) bool {
 	case kindCounter:
 		return func(op *exchange.Operation) bool { return op.Word == "add" }
 	case "mutex": // any process may have released it
-		return func(*exchange.Operation) bool { return true }
-	case "owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex":
-		processes := map[int64]bool{}
+		first := int64(math.MaxInt64)
 		for _, i := range parts {
-			processes[r.all[i].Process] = true
+			first = min(first, r.all[i].Invoke)
 		}
-		return func(op *exchange.Operation) bool { return processes[op.Process] }
+		from := latest(r.quiet[0], first)
+		return func(op *exchange.Operation) bool { return op.Invoke >= from }
+	case "owner-mutex", "reentrant-mutex", "fenced-mutex", "reentrant-fenced-mutex":
+		from := map[int64]int64{}
+		for _, i := range parts {
+			op := r.all[i]
+			if first, known := from[op.Process]; !known || op.Invoke < first {
+				from[op.Process] = op.Invoke
+			}
+		}
+		for process, first := range from {
+			from[process] = latest(r.quiet[process], first)
+		}
+		return func(op *exchange.Operation) bool {
+			begin, known := from[op.Process]
+			return known && op.Invoke >= begin
+		}
 	case "key-value":
 		keys := map[exchange.Atom]bool{}
 		for _, i := range parts {
@@ -126,17 +145,75 @@ func (r *reduction) excuses(parts []int) func(*exchange.Operation) bool {
 	case "causal":
 		return func(op *exchange.Operation) bool { return op.Word == "write" }
 	case "set", "set-full", "queue", "total-queue", "comments", "long-fork":
-		named := map[exchange.Atom]bool{}
-		for _, i := range parts {
-			nameAtoms(&r.all[i].Request, named)
-			nameAtoms(&r.all[i].Answer, named)
-		}
+		named := r.named(parts)
 		return func(op *exchange.Operation) bool {
 			return (op.Word == "add" || op.Word == "enqueue" || op.Word == "write") && named[elementOf(&op.Request)]
 		}
 	default:
 		return func(*exchange.Operation) bool { return false }
 	}
+}
+
+// quietMoments returns when a lock was certainly free, with no operation in flight or of unknown
+// outcome before: at the beginnings of the operations that found it so, in order. Nothing before
+// such a moment explains what comes after it. Of a lock with owners, the moments are those of each
+// process; otherwise they stand under 0.
+func quietMoments(all []*exchange.Operation, owners bool) map[int64][]int64 {
+	type progress struct {
+		held   int64 // acquires without a release
+		end    int64
+		unsure bool
+	}
+	of, quiet := map[int64]*progress{}, map[int64][]int64{}
+	ops := slices.Clone(all)
+	slices.SortFunc(ops, func(a, b *exchange.Operation) int { return cmp.Compare(a.Invoke, b.Invoke) })
+	for _, op := range ops {
+		process := int64(0)
+		if owners {
+			process = op.Process
+		}
+		p := of[process]
+		if p == nil {
+			p = &progress{end: -1}
+			of[process] = p
+		}
+		if p.held == 0 && !p.unsure && p.end < op.Invoke {
+			quiet[process] = append(quiet[process], op.Invoke)
+		}
+		p.end = max(p.end, op.Complete)
+		switch {
+		case op.Outcome == history.Unknown:
+			p.unsure = true
+		case op.Outcome != history.Committed:
+		case op.Word == "acquire":
+			p.held++
+		default:
+			p.held--
+		}
+	}
+	return quiet
+}
+
+// latest returns the last of the moments up to another; 0 if there is none.
+func latest(moments []int64, until int64) int64 {
+	at, found := slices.BinarySearch(moments, until)
+	switch {
+	case found:
+		return until
+	case at == 0:
+		return 0
+	}
+	return moments[at-1]
+}
+
+// named are the atoms in the requests and answers of some operations.
+func (r *reduction) named(parts []int) map[exchange.Atom]bool {
+	all := map[exchange.Atom]bool{}
+	for _, i := range parts {
+		nameAtoms(&r.all[i].Request, all)
+		nameAtoms(&r.all[i].Answer, all)
+	}
+	return all
 }
 
 // readsAlone reports whether a transaction's steps are all reads. The transaction may be that of an

@@ -78,6 +78,8 @@ type reduction struct {
 	found []check.Evidence
 	// writers are the writes of a register's value, by key and value.
 	writers map[[2]string][]int
+	// quiet are the moments of a lock before which nothing matters; see quietMoments.
+	quiet map[int64][]int64
 }
 
 // reduceOperations returns a small history for each anomaly that was found.

@@ -34,7 +34,10 @@ func TestTheSmallestPartIsHonest(t *testing.T) {
 		// The release of unknown outcome explains any two of the three acquires.
 		{"mutex", p0 + "2 invoke release; 2 info release; " + p1 + "3 invoke acquire; 3 ok acquire", "acquire nil, release nil, acquire nil, acquire nil", "process 3 (T4) acquired the lock"},
 		{"owner-mutex", "2 invoke acquire; 2 ok acquire; 2 invoke release; 2 ok release; " + p0 + "0 invoke release; 0 ok release; " + p0 + p1,
-			"acquire nil, release nil, acquire nil, acquire nil", "process 1 (T4) acquired the lock, which process 0 (T3) held"},
+			"acquire nil, acquire nil", "process 1 (T2) acquired the lock, which process 0 (T1) held"},
+		{"owner-mutex", p0 + "0 invoke release; 0 info release; 0 invoke release; 0 ok release; " + p0 + p1 + "0 invoke release; 0 ok release",
+			"acquire nil, release nil, release nil, acquire nil, acquire nil, release nil", "acquired the lock"},
+		{"mutex", p0 + "3 invoke release; 3 ok release; " + p0 + p1, "acquire nil, acquire nil", "process 1 (T2) acquired the lock, which process 0 (T1) held"},
 	} {
 		h, err := judged(t, c.events, Options{Test: c.test, Explain: true})
 		if err != nil || len(h.Evidence) == 0 || h.Evidence[0].Smallest == nil {
