@@ -88,7 +88,9 @@ func (l *ledger) write() {
 		}
 		l.kept, size, lines = l.kept+lines, size+int64(batch.Len()), 0
 		batch.Reset()
-		time.Sleep(writePause)
+		if len(l.queue) == 0 { // else a full queue holds the application up
+			time.Sleep(writePause)
+		}
 	}
 }
 

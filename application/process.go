@@ -24,6 +24,8 @@ type ending struct {
 	took time.Duration
 	// silent is how long nothing had passed, of one that hung; 0 of one that took too long.
 	silent time.Duration
+	// quiet is how long nothing had passed, of each that hung.
+	quiet time.Duration
 	// said is the last line that it printed.
 	said string
 }
@@ -41,10 +43,16 @@ func (e ending) how() string {
 	return fmt.Sprintf("ended with %d", e.exit)
 }
 
+// leastQuiet is the shortest silence that tells an application that waits from one that tries again for ever.
+const leastQuiet = time.Second
+
 // hanging says why it hangs.
 func (e ending) hanging() string {
-	if e.silent > 0 {
+	switch {
+	case e.silent > 0:
 		return fmt.Sprintf("nothing passed for %.0f s, and it did not end", e.silent.Seconds())
+	case e.quiet >= leastQuiet:
+		return fmt.Sprintf("it had not ended after %.0f s (--time-limit), and nothing had passed for the last %.0f s", e.took.Seconds(), e.quiet.Seconds())
 	}
 	return fmt.Sprintf("it had not ended after %.0f s (--time-limit), and did not fall silent: it tries again for ever, or one of its threads goes on while another hangs", e.took.Seconds())
 }
@@ -140,7 +148,8 @@ func watch(ctx context.Context, cmd *exec.Cmd, recorder *wire.Recorder, within b
 		if done || e.hung || silence <= within.patience && spent <= within.limit {
 			continue
 		}
-		if e.hung = true; silence > within.patience {
+		e.hung, e.quiet = true, silence
+		if silence > within.patience {
 			e.silent = silence
 		}
 		endAll(cmd)

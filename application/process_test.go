@@ -29,6 +29,19 @@ func TestPatience(t *testing.T) {
 	}
 }
 
+// TestASilenceWithinTheTime is kept of an application that waits until its time is over.
+func TestASilenceWithinTheTime(t *testing.T) {
+	proxy, err := wire.Listen("127.0.0.1:0", silent{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, proxy.Close)
+	x := &trying{proxy: proxy, Plan: Plan{Product: silent{}, Folder: t.TempDir(), Command: []string{"sleep", "600"}, Patience: time.Hour, TimeLimit: 10 * time.Millisecond}}
+	r, err := x.once(t.Context(), nil)
+	expect.NoError(t, err)
+	if !r.hung || r.silent != 0 || r.quiet <= 0 {
+		t.Errorf("%+v", r.ending)
+	}
+}
+
 // TestPatienceWithAFault counts no silence while a fault is in force that ends by itself.
 func TestPatienceWithAFault(t *testing.T) {
 	pause, ever := fault.Injection{Fault: fault.Fault{Action: "pause", For: 30 * time.Second}}, fault.Injection{Fault: fault.Fault{Action: "pause", For: fault.Ever}}

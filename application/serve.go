@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -84,7 +85,11 @@ func Serve(product Product, address, control string, fault *wire.Fault, path str
 		return nil, errors.Join(err, s.control.Close())
 	}
 	if s.proxy, err = wire.ListenFor(address, product, s.ledger); err != nil {
-		return nil, &AddressError{address, errors.Join(err, s.control.Close(), s.ledger.Close())}
+		err = errors.Join(err, s.control.Close(), s.ledger.Close())
+		if path != "" { // else the next start finds a folder that is in use
+			err = errors.Join(err, os.Remove(path))
+		}
+		return nil, &AddressError{address, err}
 	}
 	s.proxy.Arm(fault)
 	return s, nil

@@ -2,8 +2,11 @@ package application
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,5 +55,23 @@ func TestEventsThatDoNothing(t *testing.T) {
 		if refused := !strings.Contains(says, "met"); !strings.Contains(w.Body.String(), says) || (w.Code == http.StatusBadRequest) != refused {
 			t.Errorf("%s: %d %s", asked, w.Code, w.Body)
 		}
+	}
+}
+
+// TestServeLeavesNoFile where it cannot begin: the next start would find its folder in use.
+func TestServeLeavesNoFile(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	expect.NoError(t, err)
+	expect.AtEnd(t, busy.Close)
+	folder := t.TempDir()
+	for _, path := range []string{"", filepath.Join(folder, "transactions.jsonl")} {
+		_, err := Serve(limited{}, busy.Addr().String(), "127.0.0.1:0", nil, path)
+		if wrong, is := errors.AsType[*AddressError](err); !is || wrong.Address != busy.Addr().String() || errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != 0 {
+		t.Errorf("%v, %v are left", err, left)
 	}
 }

@@ -13,10 +13,12 @@ var (
 		return regexp.MustCompile(`"[A-Za-z][A-Za-z0-9+.-]*://(?:[^"\\\n]|\\.)*"`)
 	})
 	bareAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"]+`) })
-	// keywords are of libpq's other form of an address, and keywordPassword is its password.
+	// keywords are of libpq's other form of an address, and keywordPassword is its password. A value without
+	// quotation marks, the last group, ends at a blank that has no backslash before it, which is doubled where
+	// the text itself is quoted (PostgreSQL 18 manual, "Keyword/Value Connection Strings").
 	keywords        = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(?:host|hostaddr|user|dbname|service)\s*=`) })
 	keywordPassword = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(password\s*=\s*)(?:''[^']+''|'(?:[^'\\]|\\.)*'|[^\s"',;&]+)`)
+		return regexp.MustCompile(`(password\s*=\s*)(?:''[^']+''|'(?:[^'\\]|\\.)*'|((?:\\\\[^"]|\\.|[^\s"\\])+))`)
 	})
 )
 
@@ -31,7 +33,14 @@ func RedactText(text string) string {
 		return redactHolding(address) + found[len(address):]
 	})
 	if keywords().MatchString(text) {
-		text = keywordPassword().ReplaceAllString(text, "${1}xxxxx")
+		text = keywordPassword().ReplaceAllStringFunc(text, func(found string) string {
+			of := keywordPassword().FindStringSubmatch(found)
+			behind := of[2][len(strings.TrimRight(of[2], `'()[]{}<>,;.:`)):]
+			if behind == of[2] { // it is the password
+				behind = ""
+			}
+			return of[1] + "xxxxx" + behind
+		})
 	}
 	return text
 }

@@ -15,6 +15,11 @@ func operators() []string {
 	return []string{"$add", "$subtract", "$multiply", "$concat", "$concatArrays"}
 }
 
+// conditions are operators whose values only choose between others: none of their operands is written.
+func conditions() []string {
+	return []string{"$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$cmp", "$in"}
+}
+
 // grows reports whether a command has a pipeline that computes a field from itself by an operator that gives
 // another value each time. What is computed from other fields is the same again, and so is a condition.
 func (c *command) grows(lists []list) (grows bool) {
@@ -70,7 +75,7 @@ func fieldGrows(path string, v bsoncore.Value, own bool) (grows bool) {
 	case bsoncore.TypeEmbeddedDocument:
 		eachElement(v.Data, func(key string, v bsoncore.Value) {
 			switch {
-			case grows || key == literal:
+			case grows || key == literal || slices.Contains(conditions(), key):
 			case strings.HasPrefix(key, "$"):
 				grows = slices.Contains(operators(), key) && reads(path, v, own) || fieldGrows(path, v, own)
 			default:

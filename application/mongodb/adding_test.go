@@ -28,6 +28,7 @@ func TestAdding(t *testing.T) {
 		`[{$set: {n: {$cond: {if: {$gt: ["$n", 5]}, then: {$add: ["$n", 1]}, else: 0}}}}]`:                                                     true,
 		`[{$set: {n: {$cond: [{$gt: ["$n", 5]}, {$add: ["$a", "$b"]}, "$n"]}}}]`:                                                               false,
 		`[{$set: {until: {$cond: [{$lt: ["$until", "$$NOW"]}, {$add: ["$$NOW", 60000]}, "$until"]}}}]`:                                         false,
+		`[{$set: {until: {$cond: [{$gt: [{$subtract: ["$$NOW", "$until"]}, 0]}, "$$NOW", "$until"]}}}]`:                                        false,
 		`[{$set: {log: {$concatArrays: ["$log", ["done"]]}}}]`:                                                                                 true,
 		`[{$set: {log: {$concatArrays: [{$literal: ["$log"]}, ["done"]]}}}]`:                                                                   false,
 		`[{$set: {name: {$concat: ["$first", " ", "$last"]}}}]`:                                                                                false,

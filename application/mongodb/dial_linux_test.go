@@ -1,7 +1,6 @@
 package mongodb
 
 import (
-	"context"
 	"net"
 	"testing"
 	"time"
@@ -18,9 +17,11 @@ func TestASilentMember(t *testing.T) {
 	second := primary(t)
 	product, err := New("mongodb://" + wiretest.Silent(t) + "," + second + "/?replicaSet=rs0")
 	expect.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*askTime)
-	defer cancel()
+	ctx := expect.Within(t, time.Minute)
 	conn, err := product.Dial(ctx)
+	for err != nil && ctx.Err() == nil { // on a busy machine the second may be late, too
+		conn, err = product.Dial(ctx)
+	}
 	expect.NoError(t, err)
 	if got := conn.RemoteAddr().String(); got != second {
 		t.Errorf("it connects to %s", got)

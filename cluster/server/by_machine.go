@@ -34,7 +34,7 @@ func (p *Process) endedByMachine() bool {
 func lacks() []string {
 	all := []string{
 		"out of memory",                        // PostgreSQL, Redis, Go's runtime
-		"outofmemoryerror",                     // Java
+		"java.lang.outofmemoryerror",           // Java; Cassandra logs its flag ExitOnOutOfMemoryError at each start
 		"terminated by signal 9",               // PostgreSQL, of a process of its own that the kernel has killed
 		"insufficient memory for the java run", // Java, before it starts
 	}

@@ -21,6 +21,7 @@ func TestWhoEndedAServer(t *testing.T) {
 		"no room":                   {"", "echo 'FATAL: could not write lock file: No space left on device'; exit 1", true},
 		"no memory":                 {"", "echo 'InnoDB: mmap failed: Cannot allocate memory'; exit 1", true},
 		"no memory for Java":        {"", "echo 'java.lang.OutOfMemoryError: Java heap space'; exit 3", true},
+		"a flag of Java's":          {"", "echo 'JVM Arguments: [-XX:+ExitOnOutOfMemoryError]'; echo damaged; exit 1", false},
 		"no files":                  {"", "echo 'open log: too many open files'; exit 1", true},
 		"no port":                   {"", "echo 'bind: Address already in use'; exit 1", true},
 		"a process of its own":      {"", "echo 'startup process (PID 7) was terminated by signal 9: Killed'; exit 1", true},

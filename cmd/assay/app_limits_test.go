@@ -33,12 +33,12 @@ except psycopg2.Error:
         ask("SELECT 1")
         time.sleep(0.1)
 `, s.dir, "endless.py")
-	e, r := s.app(t, "--time-limit", "20s", "--tries", "1", "--", "/usr/bin/python3", "endless.py")
+	e, r := s.app(t, "--time-limit", "60s", "--tries", "1", "--", "/usr/bin/python3", "endless.py")
 	e.want(t, exitViolated)
-	if len(r.Tries) != 2 || r.Tries[1].Happens != application.Hung || r.Tries[1].Verdict != check.Violated || r.Limit != 20 {
+	if len(r.Tries) != 2 || r.Tries[1].Happens != application.Hung || r.Tries[1].Verdict != check.Violated || r.Limit != 60 {
 		t.Errorf("%v: %+v", e, r.Tries)
 	}
-	expect.Text(t, "the summary", unwrapped(e.stdout), "✗ hung", "s (--time-limit), and did not fall silent: it tries again for ever", "--time-limit 20s")
+	expect.Text(t, "the summary", unwrapped(e.stdout), "✗ hung", "s (--time-limit), and did not fall silent: it tries again for ever", "--time-limit 1m")
 	for line := range strings.Lines(e.stdout) {
 		if len([]rune(line)) > 81 && !strings.HasPrefix(line, "again ") {
 			t.Errorf("a line is too long: %s", line)

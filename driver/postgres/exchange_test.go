@@ -80,6 +80,9 @@ func TestExchangeOfMuch(t *testing.T) {
 	}
 }
 
+// noSession asks whether a server's process has no session any more.
+const noSession = `SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $1`
+
 // TestExchangeEndsWithItsContext: before, during and after the server's work.
 func TestExchangeEndsWithItsContext(t *testing.T) {
 	x, _ := exchangeWith(t, server.Address())
@@ -113,10 +116,7 @@ func TestExchangeEndsWithItsContext(t *testing.T) {
 		t.Errorf("when it is closed: %v", err)
 	}
 	<-x.CleanupDone()
-	watcher, left := admin(t), 1
-	for left > 0 && t.Context().Err() == nil { // the server was told to cancel it
-		expect.NoError(t, watcher.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, int64(x.PID())).Scan(&left))
-	}
+	until(t, admin(t), "the session's end", noSession, int64(x.PID())) // the server was told to cancel it
 }
 
 // TestNothingIsLeftToSend: what was not sent since its context had ended is not sent later, by the
@@ -149,9 +149,7 @@ func TestNothingIsLeftToSend(t *testing.T) {
 		next(x)
 		pid := int64(x.PID())
 		hangUp(x)
-		for left := 1; left > 0 && t.Context().Err() == nil; {
-			expect.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid).Scan(&left))
-		}
+		until(t, conn, "the session's end", noSession, pid)
 		var rows int
 		if expect.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM public.unsent`).Scan(&rows)); rows != 0 {
 			t.Errorf("%d rows were sent after all", rows)

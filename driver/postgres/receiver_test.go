@@ -1,13 +1,20 @@
 package postgres
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"net/url"
 	"os"
 	programs "os/exec"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	cluster "assay/cluster/postgres"
+	nodes "assay/cluster/server"
 	"assay/driver/drivertest"
 	"assay/internal/expect"
 	"assay/store"
@@ -19,10 +26,8 @@ import (
 func TestLogReceivers(t *testing.T) {
 	receive(t)
 	conn := admin(t)
-	for streams := false; !streams && t.Context().Err() == nil; {
-		expect.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_replication
-			WHERE state = 'streaming' AND write_lsn IS NOT NULL AND replay_lsn IS NULL`).Scan(&streams))
-	}
+	until(t, conn, "the receiver's stream", `SELECT count(*) > 0 FROM pg_stat_replication
+		WHERE state = 'streaming' AND write_lsn IS NOT NULL AND replay_lsn IS NULL`)
 	db, err := openSchema(t.Context(), target(t), entity.Schema())
 	expect.NoError(t, err)
 	defer db.Close()
@@ -45,9 +50,28 @@ func receive(t *testing.T) {
 	receiver := programs.Command(filepath.Join(folder, "pg_receivewal"), "--directory="+t.TempDir(), "--no-loop", "--no-password",
 		"--host="+u.Hostname(), "--port="+u.Port(), "--username="+u.User.Username())
 	receiver.Env = append(os.Environ(), "PGPASSWORD="+password)
+	var said bytes.Buffer
+	receiver.Stderr = &said
 	expect.NoError(t, receiver.Start())
 	t.Cleanup(func() {
 		_ = receiver.Process.Kill()
-		_ = receiver.Wait() // it was killed
+		if err := receiver.Wait(); t.Failed() {
+			t.Logf("pg_receivewal: %v, %s", err, &said)
+		}
 	})
+}
+
+// until waits until a query's only value is true.
+func until(t *testing.T, conn *pgx.Conn, what, query string, args ...any) {
+	t.Helper()
+	expect.NoError(t, nodes.Until(expect.Patiently(t), 20*time.Millisecond, what, func(ctx context.Context) error {
+		is := false
+		if err := conn.QueryRow(ctx, query, args...).Scan(&is); err != nil {
+			return nodes.Permanent(err)
+		}
+		if !is {
+			return errors.New("it has not come yet")
+		}
+		return nil
+	}))
 }

@@ -217,7 +217,10 @@ func (f *finding) changes(ctx context.Context, a *Advice, levels []store.Level) 
 	if len(variants) == 0 {
 		return nil
 	}
-	a.Changes, err = f.rows(ctx, folderChanges, variants, false)
+	rows, err := f.rows(ctx, folderChanges, variants, false)
+	if err == nil { // else none, which is not null in JSON
+		a.Changes = rows
+	}
 	return err
 }
 

@@ -132,6 +132,9 @@ func losses(r *report.Result) (all []hit) {
 	return all
 }
 
+// allowed ends the key of a loss that the manual allows.
+const allowed = " allowed"
+
 // lossOf is one loss. What the manual allows stays allowed beside another broken promise of the same
 // check, and has a key of its own: a plan that loses it shows nothing of a loss beyond the promise.
 func lossOf(c check.Result, f check.Finding) hit {
@@ -140,7 +143,7 @@ func lossOf(c check.Result, f check.Finding) hit {
 		h.verdict = check.Allowed
 	}
 	if h.verdict == check.Allowed {
-		h.key += " allowed"
+		h.key += allowed
 		if why := f.Ruled(); why != "" {
 			h.text = c.Name + ": " + why
 		}

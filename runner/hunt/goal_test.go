@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"assay/check"
+	"assay/history"
 	"assay/internal/expect"
 	"assay/report"
 )
@@ -66,6 +68,33 @@ func TestLossesAreToldApart(t *testing.T) {
 	expect.NoError(t, Go(ctx, s, g, o))
 	if len(s.Findings) != 2 || !s.Violated() || s.Findings[0].Verdict != check.Allowed || s.Findings[0].Seen != 1 {
 		t.Errorf("%+v", s.Findings)
+	}
+}
+
+// TestLossesOfEarlierVersions are given the keys that they have now, so that what shrinks them finds them.
+func TestLossesOfEarlierVersions(t *testing.T) {
+	folder, s := t.TempDir(), newState(t)
+	s.Findings = []Finding{
+		{Goal: GoalLoss, Key: "loss transfers", Verdict: check.Allowed},
+		{Goal: GoalLoss, Key: "loss balances allowed", Verdict: check.Allowed},
+		{Goal: GoalLoss, Key: "loss transfers", Verdict: check.Violated},
+		{Goal: GoalOutage, Key: GoalOutage, Verdict: check.Allowed},
+	}
+	expect.NoError(t, history.WriteJSON(filepath.Join(folder, FileState), s))
+	s, err := Read(folder)
+	expect.NoError(t, err)
+	var got []string
+	for _, f := range s.Findings {
+		got = append(got, f.Key)
+	}
+	if want := []string{"loss transfers allowed", "loss balances allowed", "loss transfers", GoalOutage}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s.Goals = []Goal{{Name: GoalLoss}}
+	g := &fakeGround{t: t, space: space(t, "mongodb:3")}
+	h := &Hunt{State: s, o: g.options(folder), space: g.space}
+	if h.judge(Plan{}, Trial{Result: loses(check.Allowed, false)}, folder) || s.Findings[0].Seen != 1 {
+		t.Errorf("it is found anew: %+v", s.Findings)
 	}
 }
 

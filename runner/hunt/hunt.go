@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/check"
@@ -312,10 +313,7 @@ func (h *Hunt) hitsOf(t Trial) (all []hit) {
 
 func (h *Hunt) judge(p Plan, t Trial, folder string) (fresh bool) {
 	for _, found := range h.hitsOf(t) {
-		at := slices.IndexFunc(h.Findings, func(f Finding) bool {
-			// Earlier versions gave a loss that the manual allows the key of one that it does not.
-			return f.Key == found.key && (found.goal != GoalLoss || f.Verdict == found.verdict)
-		})
+		at := slices.IndexFunc(h.Findings, func(f Finding) bool { return f.Key == found.key })
 		if at >= 0 {
 			h.Findings[at].Seen++
 			continue
@@ -370,6 +368,12 @@ func Read(folder string) (*State, error) {
 	var s State
 	if err := json.Unmarshal(text, &s); err != nil || s.Format != 1 {
 		return nil, &runner.FolderError{Path: folder, Reason: "holds a hunt that cannot be read: " + fmt.Sprint(err)}
+	}
+	for i := range s.Findings {
+		// Earlier versions gave a loss that the manual allows the key of one that it does not.
+		if f := &s.Findings[i]; f.Goal == GoalLoss && f.Verdict == check.Allowed && !strings.HasSuffix(f.Key, allowed) {
+			f.Key += allowed
+		}
 	}
 	return &s, nil
 }

@@ -21,12 +21,18 @@ func Silent(t *testing.T) string {
 	bound, err := syscall.Getsockname(listener)
 	expect.NoError(t, err)
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
+	failed := 0
 	for range 100 {
 		conn, err := net.DialTimeout("tcp", address, time.Second)
-		if err != nil {
+		switch {
+		case err == nil:
+			failed = 0
+			expect.AtEnd(t, conn.Close)
+		case failed == 1: // one alone may have come late on a busy machine
 			return address
+		default:
+			failed++
 		}
-		expect.AtEnd(t, conn.Close)
 	}
 	t.Fatal("a queue without room takes a hundred connections")
 	return ""
