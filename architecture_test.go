@@ -160,6 +160,7 @@ var testsMayImport = map[string][]string{
 	"application/mongodb":     {"application/wire/wiretest", "cluster/mongodb", "cluster/server", "driver/drivertest"},
 	"application/mysql":       {"application/wire/wiretest", "cluster/mariadb", "cluster/mysql", "driver/drivertest"},
 	"runner/agents":           {"driver/drivertest"},
+	"runner/advise":           {"workload/definition"},
 	"runner/judge":            {"workload/bank"},
 	"runner/catalog":          {"load"},
 	"report/compare":          {"history", "measure/servers"},
