@@ -14,6 +14,6 @@ package check
 //	5: a setting that damages on a crash hides none that acknowledges early; MyRocks that does not
 //	   sync at each commit keeps nothing for certain; a group's new primary may answer with old rows
 //	   at EVENTUAL. A server that had to be killed, though it was to end in order, counts as killed;
-//	   what is lost by an end in order counts by the manual; and a later write behind an earlier one
-//	   is no lost record.
+//	   what is lost by an end in order counts by the manual; a later write behind an earlier one is
+//	   no lost record; and a script's transaction that left some of its rows is half done.
 const Rules = 5
