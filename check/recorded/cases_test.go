@@ -286,6 +286,16 @@ func TestLocks(t *testing.T) {
 		{"fenced-mutex", token("0", "2") + r0 + token("1", "2"), check.Violated, "was given the token 2, after process 0 (operation 0) had been given 2"},
 		{"fenced-mutex", token("0", "2") + token("1", "3"), check.Violated, "two-holders"},
 		{"reentrant-fenced-mutex", token("0", "1") + token("0", "1") + r0 + r0 + token("1", "2"), check.Valid, ""},
+		// A release of unknown outcome need not be the one that a later acquire needs: here it took
+		// effect early, and the acquire of unknown outcome after process 1 had released the lock.
+		{"owner-mutex", a0 + "0 invoke acquire; 0 info acquire; " + u0 + a1 + r1 + r0 + a0 + u0 + a0, check.Valid, ""},
+		// The release may have had no effect; then the acquire is one more of the same owner.
+		{"reentrant-fenced-mutex", token("0", "1") + u0 + token("0", "1"), check.Valid, ""},
+		{"reentrant-fenced-mutex", token("0", "1") + u0 + u0 + token("0", "1") + token("0", "1"), check.Valid, ""},
+		{"reentrant-fenced-mutex", token("0", "1") + r0 + token("0", "1"), check.Violated, "was given the token 1"},
+		{"reentrant-fenced-mutex", token("0", "1") + u0 + token("1", "1"), check.Violated, "was given the token 1"},
+		{"reentrant-fenced-mutex", token("0", "1") + u0 + token("1", "2") + r1 + token("0", "1"), check.Violated, "was given the token 1"},
+		{"fenced-mutex", token("0", "1") + u0 + token("0", "1"), check.Violated, "was given the token 1"},
 	})
 }
 

@@ -38,6 +38,13 @@ type lockOp struct {
 	done    bool // it is in the order already
 	fence   int64
 	fenced  bool
+	// again means that its process may hold the lock already, which is reentrant.
+	again bool
+}
+
+// repeats reports whether an acquire may be one more of the owner that got its token before.
+func (o *lockOp) repeats(before *lockOp) bool {
+	return o.again && o.by.Process == before.by.Process && o.fence == before.fence
 }
 
 // newLock judges :acquire and :release, which are invoked with nil.

@@ -57,7 +57,9 @@ func (l *lock) ownerships(f *findings) {
 // at any time after its invocation, also after later operations of its process, or never.
 type owner struct {
 	reentrant bool
-	states    []ownerState
+	// unsure means that an acquire is of unknown outcome.
+	unsure bool
+	states []ownerState
 	// given are the releases of unknown outcome, as states, that nothing has needed so far.
 	given []int
 }
@@ -85,6 +87,7 @@ func (o *owner) step(op *lockOp, f *findings) {
 		o.given = append(o.given, len(o.states))
 	case !sure:
 		now.acquires++
+		o.unsure = true
 	case op.release && now.depth > 0:
 		now.depth--
 	case op.release && now.acquires > 0: // which took effect just before
@@ -93,10 +96,13 @@ func (o *owner) step(op *lockOp, f *findings) {
 		f.add(kindFree, &op.by, "released the lock, which it had not acquired, or had released before")
 		return
 	case o.reentrant || now.depth == 0:
+		op.again = o.reentrant && now.depth+now.acquires > 0
 		now.depth++
 	case len(o.given) > 0:
 		o.releaseEarlier()
-		now.releases--
+		if !o.unsure {
+			now.releases--
+		}
 	default:
 		f.add(kindTwoHolders, &op.by, "acquired the lock, which it held already since %s", &o.states[o.acquired()].op.by)
 		return
@@ -114,13 +120,16 @@ func (o *owner) acquired() int {
 }
 
 // releaseEarlier lets the first release of unknown outcome that is left take effect as early as it
-// can, after the last acquire.
+// can, after the last acquire. If an acquire of the process is of unknown outcome, another release
+// may have done that instead. The first may then have taken effect before, so it stays spare.
 func (o *owner) releaseEarlier() {
 	at := max(o.given[0], o.acquired())
 	o.given = o.given[1:]
 	for i := range o.states[at:] {
 		o.states[at+i].depth--
-		o.states[at+i].releases--
+		if !o.unsure {
+			o.states[at+i].releases--
+		}
 	}
 }
 
@@ -166,7 +175,7 @@ func (l *lock) compare(all []ownership, f *findings) {
 			last = h
 		}
 		switch {
-		case !h.by.fenced:
+		case !h.by.fenced || fence != nil && h.by.repeats(fence):
 		case fence != nil && h.by.fence <= fence.fence:
 			f.add(kindFence, &h.by.by, "was given the token %s, after %s had been given %s",
 				field{"token", h.by.fence}, &fence.by, field{"other_token", fence.fence})
@@ -206,12 +215,14 @@ func (o *owned) compareFences(f *findings) {
 			all = append(all, ownership{by: op}) // whose end follows from the others
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ownership) int { return cmp.Compare(a.by.fence, b.by.fence) })
+	slices.SortFunc(all, func(a, b ownership) int {
+		return cmp.Or(cmp.Compare(a.by.fence, b.by.fence), byInvoke(&a.by.by, &b.by.by))
+	})
 	free := int64(-1)
 	for i := range all {
 		h := &all[i]
 		free = max(free, h.by.by.Invoke)
-		if i > 0 && (free >= h.by.by.Complete || h.by.fence == all[i-1].by.fence) {
+		if i > 0 && (free >= h.by.by.Complete || h.by.fence == all[i-1].by.fence && !h.by.repeats(all[i-1].by)) {
 			before := all[i-1].by
 			f.add(kindFence, &h.by.by, "was given the token %s, and %s, which was given %s, cannot have held the lock before",
 				field{"token", h.by.fence}, &before.by, field{"other_token", before.fence})
