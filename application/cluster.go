@@ -177,10 +177,16 @@ func faultOf(i fault.Injection, began time.Time, holding []string) promise.Fault
 	}
 	about, _ := fault.Lookup(i.Fault.Action)
 	isNode := func(name string) bool { return cluster.RoleOf(name) == "" }
-	hit := len(slices.DeleteFunc(slices.Clone(i.Nodes), func(name string) bool { return !slices.Contains(holding, name) }))
-	f := promise.Fault{At: since(i.InjectedAt), CutAt: since(i.CutAt), Healed: since(i.HealedAt), Kills: (about.Kills || !i.KilledAt.IsZero()) && slices.ContainsFunc(i.Nodes, isNode),
+	count := func(names []string) int {
+		return len(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !slices.Contains(holding, name) }))
+	}
+	hit, killed := count(i.Nodes), i.Nodes
+	if !about.Kills && !about.CutsPower {
+		killed = i.Killed // only those that did not end in order in their time
+	}
+	f := promise.Fault{At: since(i.InjectedAt), CutAt: since(i.CutAt), Healed: since(i.HealedAt), Kills: (about.Kills || !i.KilledAt.IsZero()) && slices.ContainsFunc(killed, isNode),
 		KilledAt: since(i.KilledAt), Ends: about.Ends && slices.ContainsFunc(i.Nodes, isNode), CutsPower: about.CutsPower, Divides: about.Divides, StandsStill: about.StandsStill,
-		HitPrimary: slices.Contains(i.Nodes, i.Primary), TookOver: i.NewPrimary != "" && i.NewPrimary != i.Primary, NoProcess: hit, NoPower: hit}
+		HitPrimary: slices.Contains(i.Nodes, i.Primary), TookOver: i.NewPrimary != "" && i.NewPrimary != i.Primary, NoProcess: count(killed), NoPower: hit}
 	if about.Empties {
 		f.Away = hit
 	}

@@ -23,6 +23,13 @@ func TestWhatAFaultOfAClusterMayLose(t *testing.T) {
 		return store.Product{Name: "MongoDB", Settings: []store.Setting{{Name: "write concern", Value: w}, {Name: "data nodes", Value: "3"}}}
 	}
 	asked := func(w string) map[string]string { return map[string]string{"write concern": w} }
+	inMemory := map[string]string{"write concern": "majority", "journal asked for": "false"}
+	restarted := func(killed ...string) fault.Injection {
+		i := done("rolling-restart", "n1", "")
+		at := began.Add(9 * time.Second)
+		i.Nodes, i.InjectedAt, i.KilledAt, i.Killed = holding, at, at, killed
+		return i
+	}
 	for name, c := range map[string]struct {
 		of       store.Product
 		by       fault.Injection
@@ -37,6 +44,9 @@ func TestWhatAFaultOfAClusterMayLose(t *testing.T) {
 		"a majority, as was asked":              {set("1"), done("kill", "n1", "n3"), asked("majority"), true},
 		"killed, another took over, a majority": {set("majority"), done("kill", "n1", "n3"), nil, true},
 		"killed and back":                       {set("1"), done("kill", "n1", "n1"), nil, true},
+		"restarted, and one had to be killed":   {set("majority"), restarted("n1"), inMemory, true},
+		"restarted, and two had to be killed":   {set("majority"), restarted("n1", "n2"), inMemory, false},
+		"restarted, and a pooler was killed":    {set("majority"), restarted("pooler"), inMemory, true},
 	} {
 		f := faultOf(c.by, began, holding)
 		x := &wire.Transaction{Began: 8 * time.Second, Ended: 9 * time.Second, Statements: []*wire.Statement{{Settings: c.asked}}}

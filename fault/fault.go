@@ -137,8 +137,9 @@ type Injection struct {
 	// nothing was acknowledged after it.
 	CutAt time.Time
 	// KilledAt is when a server first had to be killed that was to end in order; zero if none had
-	// to.
+	// to. Killed are all such servers by name, in the order in which they were noticed.
 	KilledAt time.Time
+	Killed   []string
 	// HealedAt is when it was undone: packets pass, processes go on, an ended server serves again.
 	// Zero if that did not come.
 	HealedAt time.Time

@@ -60,20 +60,22 @@ func (i *injecting) last(ctx context.Context, acted time.Time) {
 	sleepUntil(ctx, acted.Add(i.occurrence.For))
 }
 
-// forced notes that a server did not end in order in its time, and was killed.
+// forced notes the servers that did not end in order in their time, and were killed. More of them
+// may be killed while the fault is healed.
 func (i *injecting) forced(s System) {
 	killing, is := s.(forcing)
-	if !is || !i.KilledAt.IsZero() {
+	if !is {
 		return
 	}
 	for _, name := range i.Nodes {
 		at := killing.forced(name)
-		if at == nil || at.Before(i.InjectedAt) {
+		if at == nil || at.Before(i.InjectedAt) || slices.Contains(i.Killed, name) {
 			continue
 		}
 		if i.KilledAt.IsZero() || at.Before(i.KilledAt) {
 			i.KilledAt = *at
 		}
+		i.Killed = append(i.Killed, name)
 		i.addDetail(name + " did not end in order in its time and was killed")
 	}
 }

@@ -249,6 +249,8 @@ type Fault struct {
 	CutAt *time.Time `json:"cut_at,omitempty"`
 	// KilledAt is when a server first had to be killed that was to end in order; nil if none had to.
 	KilledAt *time.Time `json:"killed_at,omitempty"`
+	// Killed are all such servers. Results of earlier versions lack them.
+	Killed []string `json:"killed_nodes,omitempty"`
 	// RecoveredAfter is from injection to the first commit after the longest time without one.
 	RecoveredAfter float64 `json:"recovered_after_ms"`
 	// Proven is true if the fault was seen to take effect, as Proof describes.

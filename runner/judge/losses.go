@@ -72,7 +72,12 @@ func powerCuts(r *report.Result) (all []report.Fault) {
 // withoutPower counts the nodes without power at a cut. Nodes without a process count too if that
 // loses data.
 func withoutPower(r *report.Result, now *report.Fault, g durability.Guarantee) int {
-	return down(r, *now.CutAt, *now.CutAt, g.AllNodes, func(f *report.Fault) bool { return fault.Recorded(f.Action).CutsPower || kills(f) && g.AllKilled != 0 })
+	return down(r, *now.CutAt, *now.CutAt, g.AllNodes, func(f *report.Fault) []string {
+		if fault.Recorded(f.Action).CutsPower || g.AllKilled != 0 {
+			return withoutOrder(f)
+		}
+		return nil
+	})
 }
 
 func withoutProcess(r *report.Result, now *report.Fault, g durability.Guarantee) int {
@@ -82,7 +87,19 @@ func withoutProcess(r *report.Result, now *report.Fault, g durability.Guarantee)
 			until = now.HealedAt // more of them may be killed, one after the other
 		}
 	}
-	return down(r, at, until, g.AllKilled, func(f *report.Fault) bool { return fault.Recorded(f.Action).CutsPower || kills(f) })
+	return down(r, at, until, g.AllKilled, withoutOrder)
+}
+
+// withoutOrder are the nodes whose processes a fault ended otherwise than in order. Of a fault that
+// ends them in order, they are those that had to be killed. Results of earlier versions do not name
+// these; it may have been all.
+func withoutOrder(f *report.Fault) []string {
+	about := fault.Recorded(f.Action)
+	switch {
+	case about.Kills, about.CutsPower, f.KilledAt != nil && len(f.Killed) == 0:
+		return f.Nodes
+	}
+	return f.Killed
 }
 
 // away counts the nodes that were away at a fault if a node had returned without its data. Such a
@@ -90,7 +107,12 @@ func withoutProcess(r *report.Result, now *report.Fault, g durability.Guarantee)
 // node had returned so.
 func away(r *report.Result, now *report.Fault) int {
 	count := func(of func(fault.Action) bool) int {
-		return down(r, now.InjectedAt, now.InjectedAt.Add(promise.KillTakes), 0, func(f *report.Fault) bool { return of(fault.Recorded(f.Action)) })
+		return down(r, now.InjectedAt, now.InjectedAt.Add(promise.KillTakes), 0, func(f *report.Fault) []string {
+			if of(fault.Recorded(f.Action)) {
+				return f.Nodes
+			}
+			return nil
+		})
 	}
 	if fault.Recorded(now.Action).BacksUp || count(func(a fault.Action) bool { return a.Empties }) == 0 {
 		return 0
@@ -98,10 +120,10 @@ func away(r *report.Result, now *report.Fault) int {
 	return count(func(a fault.Action) bool { return !a.BacksUp })
 }
 
-// down counts the nodes that faults of a kind had ended at some time between from and to. It also
-// counts nodes that ended within window before, whose acknowledged data may not have been elsewhere
+// down counts the nodes that faults had ended, each those that ended returns, at some time between
+// from and to. It also counts nodes that ended within window before, whose acknowledged data may not have been elsewhere
 // yet. Arbiters and servers beside the nodes hold nothing.
-func down(r *report.Result, from, to time.Time, window time.Duration, ends func(*report.Fault) bool) int {
+func down(r *report.Result, from, to time.Time, window time.Duration, ended func(*report.Fault) []string) int {
 	var nodes []string
 	for _, f := range acted(r) {
 		began := f.InjectedAt
@@ -112,8 +134,8 @@ func down(r *report.Result, from, to time.Time, window time.Duration, ends func(
 			began = *f.KilledAt
 		}
 		still := f.HealedSecond == 0 || f.HealedAt.After(from.Add(-window))
-		if ends(&f) && !began.After(to) && (window < 0 || still) {
-			nodes = append(nodes, f.Nodes...)
+		if !began.After(to) && (window < 0 || still) {
+			nodes = append(nodes, ended(&f)...)
 		}
 	}
 	nodes = slices.DeleteFunc(nodes, func(name string) bool {
@@ -174,7 +196,7 @@ func lostByFaults(r *report.Result) bool {
 	has := func(is func(report.Fault) bool) bool { return slices.ContainsFunc(all, is) }
 	return has(func(f report.Fault) bool {
 		a := fault.Recorded(f.Action)
-		return (kills(&f) || a.Ends || a.CutsPower || a.Divides || f.TookOver()) && onNodes(&f)
+		return (kills(&f) || a.Ends || a.CutsPower || a.Divides || f.TookOver()) && onNodes(f.Nodes)
 	}) && !has(func(f report.Fault) bool { return fault.Recorded(f.Action).FailsDisk })
 }
 

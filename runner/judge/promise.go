@@ -293,9 +293,9 @@ func acted(r *report.Result) []report.Fault {
 	return slices.DeleteFunc(slices.Clone(r.Faults), func(f report.Fault) bool { return f.Skipped || !f.Proven && f.KilledAt == nil })
 }
 
-// onNodes reports whether a fault hit nodes, not only servers beside them.
-func onNodes(f *report.Fault) bool {
-	return len(f.Nodes) == 0 || slices.ContainsFunc(f.Nodes, func(name string) bool { return cluster.RoleOf(name) == "" })
+// onNodes reports whether there are nodes among what a fault hit, not only servers beside them.
+func onNodes(hit []string) bool {
+	return len(hit) == 0 || slices.ContainsFunc(hit, func(name string) bool { return cluster.RoleOf(name) == "" })
 }
 
 func eventsOf(r *report.Result) (e promise.Events) {
@@ -313,7 +313,7 @@ func kills(f *report.Fault) bool { return fault.Recorded(f.Action).Kills || f.Ki
 // faultOf is what decides about losses by a fault.
 func faultOf(r *report.Result, f *report.Fault, g durability.Guarantee) promise.Fault {
 	about := fault.Recorded(f.Action)
-	of := promise.Fault{At: nanoseconds(f.InjectedSecond), Healed: nanoseconds(f.HealedSecond), Kills: kills(f) && onNodes(f), Ends: about.Ends && onNodes(f), CutsPower: about.CutsPower,
+	of := promise.Fault{At: nanoseconds(f.InjectedSecond), Healed: nanoseconds(f.HealedSecond), Kills: kills(f) && onNodes(withoutOrder(f)), Ends: about.Ends && onNodes(f.Nodes), CutsPower: about.CutsPower,
 		Divides: about.Divides, StandsStill: about.StandsStill, HitPrimary: slices.Contains(f.Nodes, f.Primary), TookOver: f.TookOver(),
 		NoProcess: withoutProcess(r, f, g), Away: away(r, f)}
 	if f.KilledAt != nil {

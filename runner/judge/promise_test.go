@@ -6,6 +6,7 @@ import (
 
 	"assay/check"
 	"assay/report"
+	"assay/store"
 	"assay/store/promise"
 	"assay/workload/bank"
 	"assay/workload/definition"
@@ -183,6 +184,40 @@ func TestAllowedLosses(t *testing.T) {
 		}
 		if _, allowed := l.Add(test.began, test.acknowledged); allowed != test.allowed {
 			t.Errorf("%s: allowed %v, want %v", test.name, allowed, test.allowed)
+		}
+	}
+}
+
+// TestOnlyWhatHadToBeKilledCountsAsKilled: a rolling restart concerns all nodes, and one that does not
+// end in order in its time takes nothing with it that the others keep.
+func TestOnlyWhatHadToBeKilledCountsAsKilled(t *testing.T) {
+	const second = int64(time.Second)
+	began := time.Unix(1000, 0)
+	killedAt := began.Add(30 * time.Second)
+	for _, test := range []struct {
+		killed    []string
+		noProcess int
+		allowed   bool
+	}{
+		{[]string{"n1"}, 1, false},
+		{[]string{"n1", "n3"}, 2, true},
+		{nil, 3, true}, // a result that does not name them
+	} {
+		restart := report.Fault{Action: "rolling-restart", Target: "cluster", Nodes: []string{"n1", "n2", "n3"}, Proven: true, InjectedSecond: 3, HealedSecond: 60,
+			InjectedAt: began.Add(3 * time.Second), HealedAt: began.Add(time.Minute), KilledAt: &killedAt, Killed: test.killed}
+		for product, settings := range map[string][]report.Setting{
+			"MongoDB": append(replicaSet("majority").Database.Settings, report.Setting{Name: "journal asked for", Value: "false"}),
+			"MySQL": {{Name: "innodb_flush_log_at_trx_commit", Value: "0"}, {Name: "sync_binlog", Value: "0"},
+				{Name: store.SettingGroupSize, Value: "3"}},
+		} {
+			r := replicaSet("majority", restart)
+			r.Started, r.Database.Product, r.Database.Settings = began, product, settings
+			if n := withoutProcess(r, &r.Faults[0], guaranteeOf(r)); n != test.noProcess {
+				t.Errorf("%s, %v killed: %d nodes count as without a process, want %d", product, test.killed, n, test.noProcess)
+			}
+			if _, allowed := allowedLosses(r).Add(30*second-2, 30*second-1); allowed != test.allowed || eventsOf(r).MostKilled != test.allowed {
+				t.Errorf("%s, %v killed: a loss is allowed: %v, want %v", product, test.killed, allowed, test.allowed)
+			}
 		}
 	}
 }

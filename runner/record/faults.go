@@ -51,11 +51,13 @@ type Fault struct {
 	Cut      int64    `json:"cut,omitempty"`
 	Healed   int64    `json:"healed,omitempty"`
 	// Killed is when a server first had to be killed that was to end in order; 0 if none had to.
-	Killed  int64  `json:"killed,omitempty"`
-	Proven  bool   `json:"proven"`
-	Proof   string `json:"proof,omitempty"`
-	Healing string `json:"healing,omitempty"`
-	Problem string `json:"problem,omitempty"`
+	// KilledNodes are all such servers; records of earlier versions lack them.
+	Killed      int64    `json:"killed,omitempty"`
+	KilledNodes []string `json:"killed_nodes,omitempty"`
+	Proven      bool     `json:"proven"`
+	Proof       string   `json:"proof,omitempty"`
+	Healing     string   `json:"healing,omitempty"`
+	Problem     string   `json:"problem,omitempty"`
 	// Away means that its nodes were not seen to be back after it had ended.
 	Away            bool   `json:"away,omitempty"`
 	Skipped         bool   `json:"skipped,omitempty"`
@@ -194,7 +196,7 @@ func (f *Fault) Reported(start time.Time) report.Fault {
 	}
 	if f.Killed > 0 {
 		at := start.Add(time.Duration(f.Killed))
-		out.KilledAt = &at
+		out.KilledAt, out.Killed = &at, f.KilledNodes
 	}
 	if f.Healed > 0 {
 		out.HealedAt, out.HealedSecond = start.Add(time.Duration(f.Healed)), float64(f.Healed)/1e9
@@ -282,7 +284,7 @@ func FaultOf(i fault.Injection, start time.Time) Fault {
 	}
 	f := Fault{
 		Number: i.Number, Action: ActionOf(i.Fault), Target: i.Fault.Target, Asked: i.Fault.Written().String(), Source: i.Fault.Source, Nodes: i.Nodes,
-		Injected: since(at), Cut: since(i.CutAt), Killed: since(i.KilledAt), Healed: since(i.HealedAt), Proven: i.Proven, Proof: i.Proof, Healing: i.Healing,
+		Injected: since(at), Cut: since(i.CutAt), Killed: since(i.KilledAt), KilledNodes: i.Killed, Healed: since(i.HealedAt), Proven: i.Proven, Proof: i.Proof, Healing: i.Healing,
 		Problem: i.Problem, Skipped: i.Skipped, Primary: i.Primary, NewPrimary: i.NewPrimary, NewPrimaryAfter: int64(i.NewPrimaryAfter),
 		Backup: backupOf(i.Backup, start),
 	}
