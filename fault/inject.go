@@ -61,10 +61,10 @@ func (i *injecting) last(ctx context.Context, acted time.Time) {
 }
 
 // forced notes the servers that did not end in order in their time, and were killed. More of them
-// may be killed while the fault is healed.
+// may be killed while the fault is healed. A fault that kills did so when it began.
 func (i *injecting) forced(s System) {
 	killing, is := s.(forcing)
-	if !is {
+	if !is || i.about.Kills || i.about.CutsPower {
 		return
 	}
 	for _, name := range i.Nodes {

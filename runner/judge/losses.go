@@ -72,11 +72,11 @@ func powerCuts(r *report.Result) (all []report.Fault) {
 // withoutPower counts the nodes without power at a cut. Nodes without a process count too if that
 // loses data.
 func withoutPower(r *report.Result, now *report.Fault, g durability.Guarantee) int {
-	return down(r, *now.CutAt, *now.CutAt, g.AllNodes, func(f *report.Fault) []string {
+	return down(r, *now.CutAt, *now.CutAt, g.AllNodes, func(f *report.Fault) ([]string, time.Time) {
 		if fault.Recorded(f.Action).CutsPower || g.AllKilled != 0 {
 			return withoutOrder(f)
 		}
-		return nil
+		return nil, time.Time{}
 	})
 }
 
@@ -90,16 +90,27 @@ func withoutProcess(r *report.Result, now *report.Fault, g durability.Guarantee)
 	return down(r, at, until, g.AllKilled, withoutOrder)
 }
 
-// withoutOrder are the nodes whose processes a fault ended otherwise than in order. Of a fault that
-// ends them in order, they are those that had to be killed. Results of earlier versions do not name
-// these; it may have been all.
-func withoutOrder(f *report.Fault) []string {
+// withoutOrder are the nodes whose processes a fault ended otherwise than in order, and since when. Of
+// a fault that ends them in order, they are those that had to be killed. Results of earlier versions do
+// not name these; it may have been all.
+func withoutOrder(f *report.Fault) ([]string, time.Time) {
 	about := fault.Recorded(f.Action)
 	switch {
-	case about.Kills, about.CutsPower, f.KilledAt != nil && len(f.Killed) == 0:
-		return f.Nodes
+	case about.Kills || about.CutsPower:
+		return f.Nodes, began(f)
+	case f.KilledAt == nil:
+		return nil, time.Time{}
+	case len(f.Killed) == 0:
+		return f.Nodes, *f.KilledAt
 	}
-	return f.Killed
+	return f.Killed, *f.KilledAt
+}
+
+func began(f *report.Fault) time.Time {
+	if f.CutAt != nil {
+		return *f.CutAt
+	}
+	return f.InjectedAt
 }
 
 // away counts the nodes that were away at a fault if a node had returned without its data. Such a
@@ -107,11 +118,11 @@ func withoutOrder(f *report.Fault) []string {
 // node had returned so.
 func away(r *report.Result, now *report.Fault) int {
 	count := func(of func(fault.Action) bool) int {
-		return down(r, now.InjectedAt, now.InjectedAt.Add(promise.KillTakes), 0, func(f *report.Fault) []string {
+		return down(r, now.InjectedAt, now.InjectedAt.Add(promise.KillTakes), 0, func(f *report.Fault) ([]string, time.Time) {
 			if of(fault.Recorded(f.Action)) {
-				return f.Nodes
+				return f.Nodes, began(f)
 			}
-			return nil
+			return nil, time.Time{}
 		})
 	}
 	if fault.Recorded(now.Action).BacksUp || count(func(a fault.Action) bool { return a.Empties }) == 0 {
@@ -120,22 +131,16 @@ func away(r *report.Result, now *report.Fault) int {
 	return count(func(a fault.Action) bool { return !a.BacksUp })
 }
 
-// down counts the nodes that faults had ended, each those that ended returns, at some time between
-// from and to. It also counts nodes that ended within window before, whose acknowledged data may not have been elsewhere
-// yet. Arbiters and servers beside the nodes hold nothing.
-func down(r *report.Result, from, to time.Time, window time.Duration, ended func(*report.Fault) []string) int {
+// down counts the nodes that faults had ended, each those that ended returns since the moment that it
+// returns, at some time between from and to. It also counts nodes that ended within window before, whose
+// acknowledged data may not have been elsewhere yet. Arbiters and servers beside the nodes hold nothing.
+func down(r *report.Result, from, to time.Time, window time.Duration, ended func(*report.Fault) ([]string, time.Time)) int {
 	var nodes []string
 	for _, f := range acted(r) {
-		began := f.InjectedAt
-		switch {
-		case f.CutAt != nil:
-			began = *f.CutAt
-		case f.KilledAt != nil:
-			began = *f.KilledAt
-		}
+		gone, since := ended(&f)
 		still := f.HealedSecond == 0 || f.HealedAt.After(from.Add(-window))
-		if !began.After(to) && (window < 0 || still) {
-			nodes = append(nodes, ended(&f)...)
+		if !since.After(to) && (window < 0 || still) {
+			nodes = append(nodes, gone...)
 		}
 	}
 	nodes = slices.DeleteFunc(nodes, func(name string) bool {

@@ -313,7 +313,8 @@ func kills(f *report.Fault) bool { return fault.Recorded(f.Action).Kills || f.Ki
 // faultOf is what decides about losses by a fault.
 func faultOf(r *report.Result, f *report.Fault, g durability.Guarantee) promise.Fault {
 	about := fault.Recorded(f.Action)
-	of := promise.Fault{At: nanoseconds(f.InjectedSecond), Healed: nanoseconds(f.HealedSecond), Kills: kills(f) && onNodes(withoutOrder(f)), Ends: about.Ends && onNodes(f.Nodes), CutsPower: about.CutsPower,
+	killed, _ := withoutOrder(f)
+	of := promise.Fault{At: nanoseconds(f.InjectedSecond), Healed: nanoseconds(f.HealedSecond), Kills: kills(f) && onNodes(killed), Ends: about.Ends && onNodes(f.Nodes), CutsPower: about.CutsPower,
 		Divides: about.Divides, StandsStill: about.StandsStill, HitPrimary: slices.Contains(f.Nodes, f.Primary), TookOver: f.TookOver(),
 		NoProcess: withoutProcess(r, f, g), Away: away(r, f)}
 	if f.KilledAt != nil {

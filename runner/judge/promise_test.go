@@ -222,6 +222,22 @@ func TestOnlyWhatHadToBeKilledCountsAsKilled(t *testing.T) {
 	}
 }
 
+// TestAServerThatWasToEndIsAwayFromThen: it counts as killed only later, but is away while it ends.
+func TestAServerThatWasToEndIsAwayFromThen(t *testing.T) {
+	began := time.Unix(1000, 0)
+	killedAt := began.Add(35 * time.Second)
+	r := replicaSet("majority",
+		report.Fault{Action: "stop", Nodes: []string{"n1"}, Proven: true, InjectedAt: began.Add(5 * time.Second), KilledAt: &killedAt, Killed: []string{"n1"},
+			HealedSecond: 50, HealedAt: began.Add(50 * time.Second)},
+		report.Fault{Action: "replace", Nodes: []string{"n2"}, Proven: true, InjectedAt: began.Add(10 * time.Second), HealedSecond: 40, HealedAt: began.Add(40 * time.Second)})
+	if n := away(r, &r.Faults[1]); n != 2 {
+		t.Errorf("%d nodes were away, want 2", n)
+	}
+	if n := withoutProcess(r, &r.Faults[1], guaranteeOf(r)); n != 1 {
+		t.Errorf("%d nodes had been killed, want 1", n)
+	}
+}
+
 // TestEveryFindingOfABankIsAboutSomething, and a finding about nothing is never excused.
 func TestEveryFindingOfABankIsAboutSomething(t *testing.T) {
 	w := bank.Definition()

@@ -232,11 +232,11 @@ func addRest(r *check.Result, left int64, e check.Evidence) {
 // kindHalf is of a transaction of unknown outcome that left some of its rows, and not all.
 const kindHalf = "half done"
 
-// torn reports whether rows cannot be of whole transactions that each leave so many. A script that
-// begins and ends several transactions itself may have done some of them.
+// torn reports whether rows cannot be of whole transactions that each leave so many. A script whose
+// parts may be committed alone may have done some of them.
 func (t *transaction) torn(rows any, start, each int64) bool {
 	n, is := rows.(int64)
-	return is && each > 0 && (n-start)%each != 0 && (t.texts == nil || !t.texts.several)
+	return is && each > 0 && (n-start)%each != 0 && (t.texts == nil || !t.texts.parts)
 }
 
 // counted compares rows with what was acknowledged.

@@ -84,6 +84,9 @@ type sqlFile struct {
 	touches written
 	// several is true if it may be more than one transaction.
 	several bool
+	// parts is true if a part of what it does may be committed alone: it is several, or has a text that
+	// may commit, or one of several statements, which some products commit each.
+	parts bool
 	// scaled is true if it uses the variable scale, defines if it makes tables.
 	scaled, defines bool
 }
@@ -134,7 +137,9 @@ func (f *sqlFile) look() error {
 			if err := f.lookAtStatement(of, &f.sends[i]); err != nil {
 				return f.wrong(of, err)
 			}
-			kinds = append(kinds, f.sends[i].kind)
+			kind := f.sends[i].kind
+			kinds = append(kinds, kind)
+			f.parts = f.parts || kind == store.Anything || kind == store.Defines || len(of.Statement.Parts) > 1
 		case pgbench.StartPipeline, pgbench.SyncPipeline, pgbench.EndPipeline:
 			if f.program.protocol == store.Simple {
 				return f.fail(of.Position, "a pipeline cannot use the simple protocol", "give --protocol extended or prepared")
@@ -142,7 +147,9 @@ func (f *sqlFile) look() error {
 			f.program.pipelines = true
 		}
 	}
-	if f.several = severalTransactions(kinds); len(kinds) == 0 {
+	f.several = severalTransactions(kinds)
+	f.parts = f.parts || f.several
+	if len(kinds) == 0 {
 		return &Error{File: f.path, Reason: "it has no statement", Advice: "write a statement of SQL"}
 	}
 	return nil
