@@ -114,7 +114,7 @@ func TestFilesOfASeries(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	assay(t, dir, "run", "bank", "--db", "mem://", "--ops", "50", "--accounts", "100", "--clients", "1,2", "--repeat", "4", "--out", "series",
-		"--junit", "series.xml", "--summary", "-").want(t, exitValid, exitNoVerdict).shows(t, "# bank: a series of 8 runs", "| clients=2 | 4 | 4 |")
+		"--junit", "series.xml", "--summary", "-").want(t, exitValid, exitNoVerdict).shows(t, "# bank: a series of 8 runs", "| clients=2 | 4 of 4 |")
 	suites, all := testReport(t, dir, "series.xml")
 	if len(suites) != 8 || suites[7].Name != "bank on assay's reference database, clients=2, repeat 4" || all.Failed+all.Error != 0 {
 		t.Errorf("the test report has %d suites, the last %q, and counts %+v", len(suites), suites[len(suites)-1].Name, all)
