@@ -9,9 +9,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
 	"assay/application/wire"
-	"assay/application/wire/wiretest"
-	"assay/cluster/mongodb"
-	"assay/cluster/server"
 	"assay/internal/expect"
 )
 
@@ -19,12 +16,7 @@ import (
 // alone, until it is over.
 func TestAFailoverTakesNoWrites(t *testing.T) {
 	t.Parallel()
-	set, err := mongodb.Start(t.Context(), mongodb.Options{Layout: server.Layout{Nodes: 1}})
-	expect.NoError(t, err)
-	expect.AtEnd(t, set.Close)
-	product, err := New("mongodb://" + set.Node(0).Address() + "/shop?directConnection=true")
-	expect.NoError(t, err)
-	proxy := wiretest.Listen(t, product)
+	product, proxy := beforeOne(t)
 	client, err := mongo.Connect(options.Client().ApplyURI(product.Reach().Address(proxy.Address())))
 	expect.NoError(t, err)
 	expect.AtEnd(t, func() error { return client.Disconnect(context.Background()) })

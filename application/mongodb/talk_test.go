@@ -82,15 +82,21 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreCompared: two answers are alike if their documents are, with the types of their values.
-func TestDocumentsAreCompared(t *testing.T) {
-	t.Parallel()
+// beforeOne is assay before a set of one node.
+func beforeOne(t *testing.T) (*Server, *wire.Proxy) {
+	t.Helper()
 	set, err := mongodb.Start(t.Context(), mongodb.Options{Layout: server.Layout{Nodes: 1}})
 	expect.NoError(t, err)
 	expect.AtEnd(t, set.Close)
 	product, err := New("mongodb://" + set.Node(0).Address() + "/shop?directConnection=true")
 	expect.NoError(t, err)
-	proxy := wiretest.Listen(t, product)
+	return product, wiretest.Listen(t, product)
+}
+
+// TestDocumentsAreCompared: two answers are alike if their documents are, with the types of their values.
+func TestDocumentsAreCompared(t *testing.T) {
+	t.Parallel()
+	product, proxy := beforeOne(t)
 	proxy.Recorder().KeepAnswers()
 	client, err := mongo.Connect(options.Client().ApplyURI(product.Reach().Address(proxy.Address())))
 	expect.NoError(t, err)

@@ -8,8 +8,6 @@ import (
 	library "github.com/go-sql-driver/mysql"
 
 	"assay/application/wire"
-	"assay/application/wire/wiretest"
-	"assay/cluster/mariadb"
 	"assay/internal/expect"
 )
 
@@ -17,16 +15,7 @@ import (
 // opened before it is over only read.
 func TestAFailoverTakesNoWrites(t *testing.T) {
 	t.Parallel()
-	server, err := mariadb.Start(t.Context(), mariadb.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	product, err := New(server.Address())
-	expect.NoError(t, err)
-	proxy := wiretest.Listen(t, product)
-	c := library.NewConfig()
-	c.Net, c.Addr, c.User, c.Passwd = "tcp", proxy.Address(), product.User, product.Password
-	connector, err := library.NewConnector(c)
-	expect.NoError(t, err)
+	proxy, connector := through(t, onMariaDB(t), false)
 	connect := func() *sql.DB {
 		db := sql.OpenDB(connector)
 		db.SetMaxOpenConns(1)

@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"net"
 	"os"
@@ -20,21 +21,43 @@ import (
 	"assay/internal/expect"
 )
 
+// onMariaDB starts a server and returns its address.
+func onMariaDB(t *testing.T) string {
+	t.Helper()
+	server, err := mariadb.Start(t.Context(), mariadb.Options{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	return server.Address()
+}
+
+func onMySQL(t *testing.T) string {
+	t.Helper()
+	server, err := cluster.Start(t.Context(), cluster.Options{})
+	expect.NoError(t, err)
+	expect.AtEnd(t, server.Close)
+	return server.Address()
+}
+
+// through is assay before a server, and how the library connects to it; several says that a text may have
+// more than one statement.
+func through(t *testing.T, address string, several bool) (*wire.Proxy, driver.Connector) {
+	t.Helper()
+	product, err := New(address)
+	expect.NoError(t, err)
+	proxy := wiretest.Listen(t, product)
+	c := library.NewConfig()
+	c.Net, c.Addr, c.User, c.Passwd, c.MultiStatements = "tcp", proxy.Address(), product.User, product.Password, several
+	connector, err := library.NewConnector(c)
+	expect.NoError(t, err)
+	return proxy, connector
+}
+
 // TestTransactionsAsTheServerEndsThem: those of one text, chained ones, and those that are prepared
 // and decided over another connection.
 func TestTransactionsAsTheServerEndsThem(t *testing.T) {
 	t.Parallel()
-	server, err := mariadb.Start(t.Context(), mariadb.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	product, err := New(server.Address())
-	expect.NoError(t, err)
-	proxy := wiretest.Listen(t, product)
+	proxy, connector := through(t, onMariaDB(t), true)
 	connect := func() *sql.DB {
-		c := library.NewConfig()
-		c.Net, c.Addr, c.User, c.Passwd, c.MultiStatements = "tcp", proxy.Address(), product.User, product.Password, true
-		connector, err := library.NewConnector(c)
-		expect.NoError(t, err)
 		db := sql.OpenDB(connector)
 		db.SetMaxOpenConns(1)
 		return db
@@ -50,6 +73,7 @@ func TestTransactionsAsTheServerEndsThem(t *testing.T) {
 		"BEGIN", "INSERT INTO shop.a VALUES (4)", "BEGIN", "INSERT INTO shop.a VALUES (5)", "ROLLBACK",
 		"XA START 'x'", "INSERT INTO shop.a VALUES (6)", "XA END 'x'", "XA PREPARE 'x'")
 	expect.NoError(t, one.Close())
+	var err error
 	for until := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if _, err = two.Exec("XA COMMIT 'x'"); err == nil || time.Now().After(until) { // the server may still be ending the connection that has prepared it
 			break
@@ -85,32 +109,17 @@ func TestTransactionsAsTheServerEndsThem(t *testing.T) {
 // TestImplicitCommits have committed what was open before them, failed or not, where the server says so.
 func TestImplicitCommits(t *testing.T) {
 	t.Parallel()
-	server, err := mariadb.Start(t.Context(), mariadb.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	implicitCommits(t, server.Address(), "START SLAVE")
+	implicitCommits(t, onMariaDB(t), "START SLAVE")
 }
 
 // TestOnMySQLImplicitCommits is that on MySQL; `make mysql` runs it.
 func TestOnMySQLImplicitCommits(t *testing.T) {
-	server, err := cluster.Start(t.Context(), cluster.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	implicitCommits(t, server.Address(), "START REPLICA")
+	implicitCommits(t, onMySQL(t), "START REPLICA")
 }
 
 // TestOnMySQLWritesBehindWith has UPDATE and DELETE behind WITH count as writes, sent as texts and prepared, and no SELECT.
 func TestOnMySQLWritesBehindWith(t *testing.T) {
-	server, err := cluster.Start(t.Context(), cluster.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	product, err := New(server.Address())
-	expect.NoError(t, err)
-	proxy := wiretest.Listen(t, product)
-	c := library.NewConfig()
-	c.Net, c.Addr, c.User, c.Passwd = "tcp", proxy.Address(), product.User, product.Password
-	connector, err := library.NewConnector(c)
-	expect.NoError(t, err)
+	proxy, connector := through(t, onMySQL(t), false)
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(1)
 	for _, text := range []string{"CREATE DATABASE shop", "CREATE TABLE shop.stock (id INT PRIMARY KEY, n INT)", "INSERT INTO shop.stock VALUES (7, 5), (8, 5)"} {
@@ -124,7 +133,7 @@ func TestOnMySQLWritesBehindWith(t *testing.T) {
 			expect.NoError(t, err)
 		}
 	}
-	_, err = db.Exec("WITH d AS (SELECT 8 AS id) DELETE FROM shop.stock WHERE id IN (SELECT id FROM d)")
+	_, err := db.Exec("WITH d AS (SELECT 8 AS id) DELETE FROM shop.stock WHERE id IN (SELECT id FROM d)")
 	expect.NoError(t, err)
 	if there := column(t, db, "SELECT CONCAT(id, ' ', n) FROM shop.stock"); !slices.Equal(there, []string{"7 3"}) {
 		t.Errorf("there is %v", there)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"assay/application/wire"
@@ -99,10 +100,7 @@ func whole(b []byte, n int, of kind) (string, int) {
 	if len(b) < n {
 		return unread(b, of), len(b)
 	}
-	var v uint64
-	for i := n - 1; i >= 0; i-- {
-		v = v<<8 | uint64(b[i])
-	}
+	v := little(b[:n])
 	switch {
 	case of.code == typeFloat:
 		return wire.Float(float64(math.Float32frombits(uint32(v))), 32), n
@@ -117,12 +115,7 @@ func whole(b []byte, n int, of kind) (string, int) {
 
 // moment is a date, a time or both. What is 0 at its end is left out of the bytes.
 func moment(b []byte, of kind) string {
-	part := func(at, size int) (v int64) {
-		for i := min(at+size, len(b)) - 1; i >= at; i-- {
-			v = v<<8 | int64(b[i])
-		}
-		return v
-	}
+	part := func(at, size int) int64 { return int64(little(b[min(at, len(b)):min(at+size, len(b))])) }
 	switch n := len(b); {
 	case of.code == typeTime && (n == 0 || n == 8 || n == 12):
 		sign := ""
@@ -153,9 +146,13 @@ func number(b []byte) (uint64, int) {
 	if n == 0 || len(b) < n {
 		return uint64(first(b)), min(1, len(b))
 	}
-	var v uint64
-	for i := n - 1; i > 0; i-- {
-		v = v<<8 | uint64(b[i])
+	return little(b[1:n]), n
+}
+
+// little is a number of so many bytes, the least first; 0 of none.
+func little(b []byte) (v uint64) {
+	for _, c := range slices.Backward(b) {
+		v = v<<8 | uint64(c)
 	}
-	return v, n
+	return v
 }

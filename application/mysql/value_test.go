@@ -10,12 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	library "github.com/go-sql-driver/mysql"
-
 	"assay/application/wire"
-	"assay/application/wire/wiretest"
-	"assay/cluster/mariadb"
-	cluster "assay/cluster/mysql"
 	"assay/internal/expect"
 )
 
@@ -52,30 +47,18 @@ func parameters() []typed {
 // TestBinaryValues: what is sent in binary form, and what comes so, reads as the server has it.
 func TestBinaryValues(t *testing.T) {
 	t.Parallel()
-	server, err := mariadb.Start(t.Context(), mariadb.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	binaryValues(t, server.Address(), "CREATE USER raw IDENTIFIED BY ''")
+	binaryValues(t, onMariaDB(t))
 }
 
 // TestOnMySQLBinaryValues is that on MySQL; `make mysql` runs it.
 func TestOnMySQLBinaryValues(t *testing.T) {
-	server, err := cluster.Start(t.Context(), cluster.Options{})
-	expect.NoError(t, err)
-	expect.AtEnd(t, server.Close)
-	binaryValues(t, server.Address(), "CREATE USER raw IDENTIFIED BY ''")
+	binaryValues(t, onMySQL(t))
 }
 
-func binaryValues(t *testing.T, address, user string) {
+func binaryValues(t *testing.T, address string) {
 	t.Helper()
-	product, err := New(address)
-	expect.NoError(t, err)
-	proxy := wiretest.Listen(t, product)
+	proxy, connector := through(t, address, true)
 	proxy.Recorder().KeepAnswers()
-	c := library.NewConfig()
-	c.Net, c.Addr, c.User, c.Passwd, c.MultiStatements = "tcp", proxy.Address(), product.User, product.Password, true
-	connector, err := library.NewConnector(c)
-	expect.NoError(t, err)
 	db := sql.OpenDB(connector)
 	var names, columns, marks, want, shown []string
 	all := parameters()
@@ -83,7 +66,7 @@ func binaryValues(t *testing.T, address, user string) {
 		names, marks, want = append(names, "c"+strconv.Itoa(i)), append(marks, "?"), append(want, p.want)
 		columns = append(columns, names[i]+" "+p.column)
 	}
-	_, err = db.Exec("SET GLOBAL time_zone = '+00:00'; CREATE DATABASE shop; CREATE TABLE shop.v (" + strings.Join(columns, ", ") + "); " + user + "; GRANT ALL ON shop.* TO raw")
+	_, err := db.Exec("SET GLOBAL time_zone = '+00:00'; CREATE DATABASE shop; CREATE TABLE shop.v (" + strings.Join(columns, ", ") + "); CREATE USER raw IDENTIFIED BY ''; GRANT ALL ON shop.* TO raw")
 	expect.NoError(t, err)
 	raw := rawClient(t, proxy.Address())
 	id := raw.prepare("INSERT INTO shop.v VALUES (" + strings.Join(marks, ", ") + ")")

@@ -80,7 +80,7 @@ func read(b []byte, of uint32) (text string, is bool) {
 		case typeFloat4:
 			return wire.Float(float64(math.Float32frombits(v)), 32), true
 		case typeDate:
-			return date(int64(int32(v)), math.MinInt32, math.MaxInt32), true
+			return date(int32(v)), true
 		}
 	case len(b) == 8:
 		v := binary.BigEndian.Uint64(b)
@@ -99,14 +99,14 @@ func read(b []byte, of uint32) (text string, is bool) {
 }
 
 // date is a day by its number since the first of 2000, of which the least and the most are infinite.
-func date(days, least, most int64) string {
-	text, era := day(days)
+func date(days int32) string {
 	switch days {
-	case least:
+	case math.MinInt32:
 		return "-infinity"
-	case most:
+	case math.MaxInt32:
 		return "infinity"
 	}
+	text, era := day(int64(days))
 	return text + era
 }
 
