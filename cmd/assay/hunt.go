@@ -15,6 +15,7 @@ import (
 	"assay/runner/hunt"
 	"assay/workload/availability"
 	"assay/workload/bank"
+	"assay/workload/entity"
 	"assay/workload/isolation"
 )
 
@@ -52,9 +53,9 @@ if no run had a verdict.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.cluster, "cluster", "", "the servers to start, such as patroni:3; assay cluster --help has all")
+	flags.StringVar(&f.cluster, "cluster", "", "the servers to start, such as patroni:3; assay cluster --help has all; plans draw one of an option's values with | between them: redis:3,appendfsync=always|everysec")
 	addTime(flags, &f.length, "for", 30*time.Minute, "how long to search")
-	flags.StringSliceVar(&f.workloads, "workload", []string{bank.Name, isolation.Name, availability.Name}, "the workloads, with commas between; those that the database serves if not given")
+	flags.StringSliceVar(&f.workloads, "workload", []string{bank.Name, isolation.Name, availability.Name}, "the workloads, with commas between; those that the database serves if not given, or else entity")
 	flags.StringVar(&f.goals, "goal", hunt.GoalViolation, "what to look for, with commas between: violation, loss (of acknowledged writes, also where the manual allows it), outage=60s (of writes), two-primaries")
 	flags.StringArrayVar(&f.options, "option", nil, "a parameter of the address in each plan, such as w=1; repeatable; each plan draws one of 'w=1 | w=majority', and of several nodes what else the driver offers")
 	flags.StringVar(&f.plan, "plan", "", "a plan's file (YAML) to begin with")
@@ -79,13 +80,13 @@ func (f *huntFlags) run(cmd *cobra.Command, version string) error {
 	if err != nil {
 		return err
 	}
-	spec, err := cluster.ParseSpec(state.Cluster)
+	specs, err := cluster.ParseAlternatives(state.Cluster)
 	if err != nil {
 		return err
 	}
 	folder := f.resume
 	if folder == "" {
-		if folder, err = runner.CreateFolder(f.out, time.Now(), "hunt", spec.Product); err != nil {
+		if folder, err = runner.CreateFolder(f.out, time.Now(), "hunt", specs[0].Product); err != nil {
 			return err
 		}
 	}
@@ -94,9 +95,9 @@ func (f *huntFlags) run(cmd *cobra.Command, version string) error {
 	if f.quiet {
 		tell = func(string) {}
 	}
-	tell(fmt.Sprintf("starting %s, seed %d, folder %s", spec, state.Seed, folder))
+	tell(fmt.Sprintf("starting %s, seed %d, folder %s", state.Cluster, state.Seed, folder))
 	ground := &hunt.Servers{HealWithin: f.healWithin, Run: runner.Options{Version: version, Servers: f.servers, Progress: silence{io.Discard}},
-		Wanted: hunt.Space{Spec: spec, Workloads: state.Workloads, Options: state.Options, Longest: max(f.length/4, 3*time.Second)}}
+		Wanted: hunt.Space{Specs: specs, Workloads: state.Workloads, Options: state.Options, Longest: max(f.length/4, 3*time.Second)}}
 	err = hunt.Go(cmd.Context(), state, ground, hunt.Options{Folder: folder, For: f.length, ShrinkFor: f.shrinkFor, Findings: f.findings, Tell: tell})
 	closed := ground.Close()
 	if err == nil || state.Violated() { // a finding is told, whatever ended the hunt
@@ -130,15 +131,19 @@ func (f *huntFlags) state(cmd *cobra.Command, version string) (*hunt.State, erro
 		}
 		return hunt.Read(f.resume)
 	}
-	spec, err := cluster.ParseSpec(f.cluster)
+	specs, err := cluster.ParseAlternatives(f.cluster)
 	if err != nil {
 		return nil, err
+	}
+	spec, text := specs[0], specs[0].String()
+	if len(specs) > 1 {
+		text = f.cluster
 	}
 	goals, err := hunt.ParseGoals(f.goals)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	s := &hunt.State{Format: 1, Version: version, Started: time.Now().UTC(), Cluster: spec.String(), Goals: goals, Seed: f.seed, Random: f.random}
+	s := &hunt.State{Format: 1, Version: version, Started: time.Now().UTC(), Cluster: text, Goals: goals, Seed: f.seed, Random: f.random}
 	if !cmd.Flags().Changed("seed") {
 		s.Seed = rand.Uint64N(1_000_000_000)
 	}
@@ -149,6 +154,9 @@ func (f *huntFlags) state(cmd *cobra.Command, version string) (*hunt.State, erro
 		case cmd.Flags().Changed("workload"):
 			return nil, usageError{err}
 		}
+	}
+	if len(s.Workloads) == 0 && hunt.Serves(spec, entity.Name) == nil {
+		s.Workloads = []string{entity.Name}
 	}
 	if len(s.Workloads) == 0 {
 		return nil, usageError{fmt.Errorf("--cluster %s serves none of the workloads; name one with --workload, as assay list has them", spec)}
@@ -161,7 +169,7 @@ func (f *huntFlags) state(cmd *cobra.Command, version string) (*hunt.State, erro
 		if err != nil {
 			return nil, usageError{err}
 		}
-		p, err := hunt.Parse(f.plan, text, spec)
+		p, err := hunt.Parse(f.plan, text, specs...)
 		if err != nil {
 			return nil, err
 		}

@@ -125,7 +125,7 @@ func sqlDrivers() []Driver {
 		{
 			Name: "mysql", Schemes: []string{"mysql", "mariadb"}, Example: "mysql://user@host:3306,host2:3306/?engine=InnoDB", Summary: "MariaDB and MySQL, alone, as a Galera cluster, as a group or with replicas",
 			Parameters: "socket (the path of the server's Unix socket, with localhost as the host; also in the host's place, as %2Fpath or unix(/path)), engine, dialect, balance (order, random: of several hosts), connect_timeout, statements (together, apart: how a transfer is sent), ssl-mode, ssl-ca, ssl-cert, ssl-key, ssl-passphrase, tls; and any variable of the server, for the session, except those that assay sets. The group client of ~/.my.cnf and MYSQL_PWD give what the address leaves open",
-			Choices:    [][]string{{"", "balance=random"}, {"", "statements=apart"}},
+			Choices:    [][]string{{"", "balance=random"}, {"statements=together", "statements=apart"}},
 			Open:       mysql.Open, Lacks: sqldb.Lacks(),
 			Statistics: mysql.OpenStatistics,
 		},

@@ -128,7 +128,7 @@ func TestViolationOfACutPlanIsKept(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		g, s, folder := &fakeGround{t: t, space: space(t, "postgres:2")}, newState(t), t.TempDir()
 		if first {
-			p, err := Parse("p.yaml", []byte("workload: bank\nduration: 5s\n"), g.space.Spec)
+			p, err := Parse("p.yaml", []byte("workload: bank\nduration: 5s\n"), g.space.Specs[0])
 			expect.NoError(t, err)
 			s.First = &p
 		}

@@ -16,7 +16,8 @@ import (
 
 // Space is what plans are drawn from.
 type Space struct {
-	Spec      cluster.Spec
+	// Specs are the alternatives of the cluster, with the same servers and other settings.
+	Specs     []cluster.Spec
 	Workloads []string
 	// Faults are the faults that the cluster allows (fault.Possible).
 	Faults []fault.Fault
@@ -82,12 +83,17 @@ func takesAway(action string) bool {
 func (s *Space) valid(r *rand.Rand, make func() Plan) (p Plan) {
 	for range 100 {
 		p = make()
-		if _, err := p.check(s.Spec); err == nil {
+		if _, err := p.check(s.on(p)); err == nil {
 			return p
 		}
 	}
 	p.Faults = nil
 	return p
+}
+
+func (s *Space) on(p Plan) cluster.Spec {
+	spec, _ := p.alternative(s.Specs)
+	return spec
 }
 
 // length is mostly short, for more runs. Some runs are as long as a failover takes.
@@ -164,7 +170,7 @@ func kinds(of []fault.Fault) (all []string) {
 
 // ofDisk are the kinds that need a disk that only they use.
 func (s *Space) ofDisk() []string {
-	without := s.Spec
+	without := s.Specs[0]
 	without.Disk = ""
 	return slices.DeleteFunc(kinds(s.Faults), func(action string) bool {
 		return fault.WithMeans(without, []fault.Fault{{Action: action}}).Disk == ""
@@ -240,7 +246,7 @@ func (s *Space) event(r *rand.Rand) string {
 	if s.Led {
 		all = append(all, "new primary", "new primary", "no primary")
 	}
-	for _, m := range s.Spec.Members() {
+	for _, m := range s.Specs[0].Members() {
 		all = append(all, m.Name+" rejoins")
 	}
 	if len(s.Lines) > 0 && chance(r, 50) {

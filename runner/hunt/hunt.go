@@ -44,6 +44,9 @@ type State struct {
 	// takes writes, and is negative if none ever does.
 	Patience time.Duration `json:"patience_ns,omitempty"`
 
+	// Overlaps counts the plans in which two faults act at once.
+	Overlaps int `json:"overlaps,omitempty"`
+
 	// Plans counts the runs. LoadSeconds is the time of their load, Seconds of the whole
 	// search with starting servers.
 	Plans       int            `json:"plans"`
@@ -137,7 +140,9 @@ type Hunt struct {
 	space  *Space
 	ends   time.Time
 	last   time.Time // until when Seconds counts
-	before int       // clusters that were started before this part of the hunt
+	// overlapping says that the present plan is an overlap.
+	overlapping bool
+	before      int // clusters that were started before this part of the hunt
 }
 
 const (
@@ -148,6 +153,10 @@ const (
 	// length of the first.
 	failovers     = 50
 	leastPatience = 20 * time.Second
+	// overlaps is the percentage of plans in which two faults act at once, and plansOfSettings the
+	// number of consecutive plans on the same settings.
+	overlaps        = 30
+	plansOfSettings = 8
 	// mostFailed is the number of consecutive runs without a result that ends the hunt.
 	mostFailed = 5
 	// confirmations is the number of runs that estimate the probability of a command.
@@ -210,17 +219,39 @@ func (h *Hunt) next() Plan {
 	if !h.Random {
 		h.space.Lines, h.space.Apart = h.Coverage.again(), h.Patience > 0
 	}
-	switch {
-	case h.Plans == 0 && h.First != nil:
+	if h.Plans == 0 && h.First != nil {
 		return *h.First
+	}
+	p := h.draw(r)
+	p.Cluster = h.settings()
+	return p
+}
+
+func (h *Hunt) draw(r *rand.Rand) Plan {
+	h.overlapping = false
+	switch {
 	case h.space.Led && h.space.Apart && chance(r, failovers):
 		return h.space.Failover(r, h.Patience)
+	case !h.Random && chance(r, overlaps):
+		h.overlapping = true
+		return h.space.Overlap(r, h.Seed, h.Overlaps)
 	case h.Random || len(h.Corpus) == 0 || chance(r, drawn):
 		return h.space.Draw(r)
 	}
 	k := h.pick(r)
 	k.Varied++
 	return h.space.Vary(r, k.Plan, h.Corpus[r.IntN(len(h.Corpus))].Plan)
+}
+
+// settings chooses the alternative of the cluster's settings, which changes rarely, since the
+// servers have to start anew.
+func (h *Hunt) settings() string {
+	all := h.space.Specs
+	if len(all) == 1 {
+		return ""
+	}
+	r := rand.New(rand.NewPCG(h.Seed, 1<<32+uint64(h.Plans/plansOfSettings)))
+	return all[r.IntN(len(all))].String()
 }
 
 // pick prefers kept plans that reached much and were rarely varied.
@@ -257,6 +288,9 @@ func (h *Hunt) step(ctx context.Context) (problem, err error) {
 		return t.Problem, os.RemoveAll(folder)
 	}
 	h.Plans++
+	if h.overlapping {
+		h.Overlaps++
+	}
 	fresh := h.Coverage.Add(t.Seen)
 	h.wait(p)
 	if fresh > 0 && t.Result != nil && !h.Random {
@@ -327,14 +361,14 @@ func (h *Hunt) judge(p Plan, t Trial, folder string) (fresh bool) {
 	return fresh
 }
 
-func (h *Hunt) command(p Plan) string { return "assay " + report.CommandLine(p.Words(h.space.Spec)) }
+func (h *Hunt) command(p Plan) string { return "assay " + report.CommandLine(p.Words(h.space.on(p))) }
 
 func (h *Hunt) tell(p Plan, t Trial, fresh int) {
 	verdict := t.verdict()
 	if t.Problem != nil {
 		verdict += " (" + t.Problem.Error() + ")"
 	}
-	h.o.Tell(fmt.Sprintf("plan %d: %s, %d new: %s", h.Plans, verdict, fresh, report.CommandLine(p.Words(h.space.Spec))))
+	h.o.Tell(fmt.Sprintf("plan %d: %s, %d new: %s", h.Plans, verdict, fresh, report.CommandLine(p.Words(h.space.on(p)))))
 }
 
 // violated reports whether the run proved a broken promise, which no later interruption takes back.

@@ -77,7 +77,7 @@ func (g *fakeGround) options(folder string) Options {
 func TestFindingIsShrunk(t *testing.T) {
 	g, s, folder := &fakeGround{t: t, space: space(t, "postgres:2")}, newState(t), t.TempDir()
 	p, err := Parse("p.yaml", []byte("workload: bank\nseed: 3\nclients: 16\nduration: 40s\nflags: {accounts: 1000, payroll: 0.5}\noptions: [application_name=x]\n"+
-		"faults: [pause n2 at 1s for 50ms, kill primary every 9s for 8500ms, slowcpu all at 3s for 5s, isolate n1 when new primary for 1s]"), g.space.Spec)
+		"faults: [pause n2 at 1s for 50ms, kill primary every 9s for 8500ms, slowcpu all at 3s for 5s, isolate n1 when new primary for 1s]"), g.space.Specs[0])
 	expect.NoError(t, err)
 	s.First = &p
 	expect.NoError(t, Go(t.Context(), s, g, g.options(folder)))
@@ -267,7 +267,7 @@ func TestFirstFinding(t *testing.T) {
 		t.Fatalf("%d plans, %+v", len(g.tried), s.Findings)
 	}
 	f := s.Findings[1]
-	if f.Shrunk || f.Of != 0 || f.At != 3 || f.History != "transfer 7 is gone" || f.Command != "assay "+report.CommandLine(f.Plan.Words(g.space.Spec)) {
+	if f.Shrunk || f.Of != 0 || f.At != 3 || f.History != "transfer 7 is gone" || f.Command != "assay "+report.CommandLine(f.Plan.Words(g.space.Specs[0])) {
 		t.Errorf("%+v", f)
 	}
 	page, err := os.ReadFile(filepath.Join(folder, FileText))

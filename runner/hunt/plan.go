@@ -28,6 +28,9 @@ import (
 
 // Plan is one run of a hunt, as data: the same plan asks for the same run.
 type Plan struct {
+	// Cluster is the alternative of --cluster's settings that the plan runs on; empty if there
+	// are none, or for the first.
+	Cluster  string `yaml:"cluster,omitempty" json:"cluster,omitempty"`
 	Workload string `yaml:"workload" json:"workload"`
 	Seed     uint64 `yaml:"seed" json:"seed"`
 	Clients  int    `yaml:"clients" json:"clients"`
@@ -40,11 +43,16 @@ type Plan struct {
 	Faults    []string          `yaml:"faults,omitempty" json:"faults,omitempty"`
 }
 
-// Parse reads the file of a plan for this cluster. The error is a *yamlfile.Error.
-func Parse(path string, text []byte, on cluster.Spec) (Plan, error) {
+// Parse reads the file of a plan for one of these alternatives of a cluster. The error is a
+// *yamlfile.Error.
+func Parse(path string, text []byte, of ...cluster.Spec) (Plan, error) {
 	p := Plan{Clients: 8, Duration: 10 * time.Second}
 	if err := yamlfile.Decode(path, text, &p); err != nil {
 		return Plan{}, err
+	}
+	on, known := p.alternative(of)
+	if !known {
+		return Plan{}, yamlfile.Refuse(path, text, "cluster", 0, fmt.Sprintf("--cluster has no alternative %s; want %s", p.Cluster, of[0]))
 	}
 	key, err := "workload", Serves(on, p.Workload)
 	if err == nil {
@@ -58,6 +66,15 @@ func Parse(path string, text []byte, on cluster.Spec) (Plan, error) {
 		within = wrong.Position - 1
 	}
 	return Plan{}, yamlfile.Refuse(path, text, key, within, err.Error())
+}
+
+// alternative is the spec that the plan runs on.
+func (p Plan) alternative(of []cluster.Spec) (on cluster.Spec, known bool) {
+	if p.Cluster == "" {
+		return of[0], true
+	}
+	i := slices.IndexFunc(of, func(s cluster.Spec) bool { return s.String() == p.Cluster })
+	return of[max(i, 0)], i >= 0
 }
 
 // check returns the key of the first part that this cluster cannot run. The cluster must serve

@@ -92,8 +92,8 @@ func TestChoices(t *testing.T) {
 		given   []string
 		want    string
 	}{
-		{"mariadb:3", nil, "[[ balance=random] [ statements=apart]]"},
-		{"mariadb:3", []string{"balance=order | balance=random"}, "[[balance=order balance=random] [ statements=apart]]"},
+		{"mariadb:3", nil, "[[ balance=random] [statements=together statements=apart]]"},
+		{"mariadb:3", []string{"balance=order | balance=random"}, "[[balance=order balance=random] [statements=together statements=apart]]"},
 		{"mariadb:1", nil, "[]"},
 		{"redis:1", []string{"wait=0"}, "[[wait=0]]"},
 		{"mongodb:3", []string{"w=1 |"}, "[[w=1 ]]"},
@@ -112,7 +112,7 @@ func TestFailoverPlans(t *testing.T) {
 		s, ways := space(t, text), map[string]bool{}
 		for n := range uint64(25) {
 			p := s.Failover(rand.New(rand.NewPCG(3, n)), 40*time.Second)
-			if _, err := Parse("drawn.yaml", p.Text(), s.Spec); err != nil || p.Duration != 40*time.Second {
+			if _, err := Parse("drawn.yaml", p.Text(), s.Specs[0]); err != nil || p.Duration != 40*time.Second {
 				t.Fatalf("%s: %v in\n%s", text, err, p.Text())
 			}
 			f, err := fault.Parse(p.Faults[0])
@@ -196,7 +196,7 @@ func FuzzParse(f *testing.F) {
 // space is what plans for a cluster are drawn from without asking its servers.
 func space(t testing.TB, text string) *Space {
 	on := spec(t, text)
-	s := &Space{Spec: on, Faults: fault.Possible(on), Longest: time.Minute, Led: on.Nodes > 1, Options: [][]string{{"", "application_name=x"}},
+	s := &Space{Specs: []cluster.Spec{on}, Faults: fault.Possible(on), Longest: time.Minute, Led: on.Nodes > 1, Options: [][]string{{"", "application_name=x"}},
 		Levels: []store.Level{{Name: "read committed", Isolation: "read committed"}, {Name: "serializable", Isolation: "serializable"}}}
 	for _, w := range []string{"bank", "isolation", "availability"} {
 		if Serves(on, w) == nil {
@@ -219,7 +219,7 @@ func TestDrawnPlans(t *testing.T) {
 			}
 			r := rand.New(rand.NewPCG(2, n))
 			for range 2 {
-				if _, err := Parse("drawn.yaml", p.Text(), s.Spec); err != nil {
+				if _, err := Parse("drawn.yaml", p.Text(), s.Specs[0]); err != nil {
 					t.Fatalf("%s: %v in\n%s", text, err, p.Text())
 				}
 				before, p = p, s.Vary(r, p, before)

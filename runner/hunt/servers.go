@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"assay/cluster"
 	"assay/cluster/server"
 	"assay/fault"
 	"assay/report"
@@ -23,15 +24,21 @@ type Servers struct {
 	HealWithin time.Duration
 
 	shared  *nodes.Nodes // nil until they are needed
+	spec    string       // of shared
 	started int
 }
 
 // Started implements Ground.
 func (s *Servers) Started() int { return s.started }
 
-func (s *Servers) start(ctx context.Context) (err error) {
-	if s.shared == nil {
-		s.shared, err = nodes.Start(ctx, s.Wanted.Spec, s.Run.Servers)
+// start starts servers with these settings, unless they run.
+func (s *Servers) start(ctx context.Context, spec cluster.Spec) (err error) {
+	if s.shared != nil && s.spec != spec.String() {
+		err = s.Close()
+	}
+	if s.shared == nil && err == nil {
+		s.shared, err = nodes.Start(ctx, spec, s.Run.Servers)
+		s.spec = spec.String()
 		s.started++
 	}
 	return err
@@ -49,17 +56,17 @@ func (s *Servers) Close() error {
 
 // Space implements Ground.
 func (s *Servers) Space(ctx context.Context) (*Space, error) {
-	if err := s.start(ctx); err != nil {
+	space := s.Wanted
+	if err := s.start(ctx, space.Specs[0]); err != nil {
 		return nil, err
 	}
-	space := s.Wanted
 	on := fault.Servers(s.shared.Cluster)
 	_, err := s.shared.Primary(ctx)
-	if space.Led = err == nil && space.Spec.Nodes > 1; err != nil && !isNoPrimary(err) {
+	if space.Led = err == nil && space.Specs[0].Nodes > 1; err != nil && !isNoPrimary(err) {
 		return nil, err
 	}
 	possible := map[string]bool{} // by action: what the machine lacks is the same for all targets
-	for _, f := range fault.Possible(space.Spec) {
+	for _, f := range fault.Possible(space.Specs[0]) {
 		able, asked := possible[f.Action]
 		if !asked {
 			err := fault.Validate(ctx, []fault.Fault{f}, on)
@@ -70,7 +77,7 @@ func (s *Servers) Space(ctx context.Context) (*Space, error) {
 			space.Faults = append(space.Faults, f)
 		}
 	}
-	scenario, failed := Plan{Workload: space.Workloads[0], Clients: 1, Duration: time.Second}.Scenario(space.Spec)
+	scenario, failed := Plan{Workload: space.Workloads[0], Clients: 1, Duration: time.Second}.Scenario(space.Specs[0])
 	if failed != nil {
 		return nil, failed
 	}
@@ -86,10 +93,10 @@ func isNoPrimary(err error) bool {
 
 // Try implements Ground.
 func (s *Servers) Try(ctx context.Context, p Plan, folder string) (t Trial) {
-	if t.Problem = s.start(ctx); t.Problem != nil {
+	if t.Problem = s.start(ctx, s.Wanted.on(p)); t.Problem != nil {
 		return t
 	}
-	w, stop := watch(ctx, s.shared, s.hasPrimary(ctx) && s.Wanted.Spec.Nodes > 1)
+	w, stop := watch(ctx, s.shared, s.hasPrimary(ctx) && s.Wanted.Specs[0].Nodes > 1)
 	o := s.Run
 	o.Shared, o.Monitor = s.shared, w
 	t.Result, t.Problem = s.run(ctx, p, folder, o)
@@ -135,7 +142,7 @@ func (s *Servers) Alone(ctx context.Context, p Plan, folder string) (t Trial) {
 }
 
 func (s *Servers) run(ctx context.Context, p Plan, folder string, o runner.Options) (*report.Result, error) {
-	scenario, err := p.Scenario(s.Wanted.Spec)
+	scenario, err := p.Scenario(s.Wanted.on(p))
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (h *Hunt) reduce(ctx context.Context, f *Finding) error {
 		p := h.space.shrink(f.Plan, func(p Plan) bool {
 			for range tries {
 				if more() && shows(h.ground.Try, p) {
-					h.o.Tell("smaller: " + report.CommandLine(p.Words(h.space.Spec)))
+					h.o.Tell("smaller: " + report.CommandLine(p.Words(h.space.on(p))))
 					return true
 				}
 			}
@@ -127,9 +127,12 @@ func (s *Space) reductions(p Plan) (all []Plan) {
 	add := func(change func(q *Plan)) {
 		q := p.clone()
 		change(&q)
-		if _, err := q.check(s.Spec); err == nil {
+		if _, err := q.check(s.on(q)); err == nil {
 			all = append(all, q)
 		}
+	}
+	if s.on(p).String() != s.Specs[0].String() {
+		add(func(q *Plan) { q.Cluster = "" }) // the first settings
 	}
 	if len(p.Faults) > 1 {
 		add(func(q *Plan) { q.Faults = nil })

@@ -34,7 +34,7 @@ func (s *Space) States() (all []string) {
 	if s.Led {
 		leads = []string{ledFirst, ledNone}
 	}
-	nodes := s.Spec.Nodes + s.Spec.Arbiters
+	nodes := s.Specs[0].Nodes + s.Specs[0].Arbiters
 	if s.Led && nodes > 1 {
 		leads = append(leads, ledAnother)
 	}
@@ -44,7 +44,7 @@ func (s *Space) States() (all []string) {
 	if nodes > 1 {
 		hits = append(hits, allHit)
 	}
-	if slices.ContainsFunc(s.Spec.Members(), func(m cluster.Member) bool { return cluster.Decides(m.Role) }) {
+	if slices.ContainsFunc(s.Specs[0].Members(), func(m cluster.Member) bool { return cluster.Decides(m.Role) }) {
 		deciders = append(deciders, decidersHit)
 	}
 	for _, lead := range leads {

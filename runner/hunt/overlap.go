@@ -1,0 +1,57 @@
+package hunt
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"assay/fault"
+)
+
+// Overlap draws a plan in which nodes go away again and again while another kind of fault, which
+// takes none away, acts for most of the time: what is half done then is what a recovery has to
+// mend. The n-th plan has the n-th pair of kinds, in an order by seed that begins with pairs that
+// need the nodes' own disks. So pairs are all tried before one is repeated.
+func (s *Space) Overlap(r *rand.Rand, seed uint64, n int) Plan {
+	pairs := s.pairs(seed)
+	if len(pairs) == 0 {
+		return s.Draw(r)
+	}
+	pair := pairs[n%len(pairs)]
+	return s.valid(r, func() Plan {
+		p := Plan{Workload: oneOf(r, s.Workloads...), Duration: min(time.Duration(oneOf(r, 10, 20, 20))*time.Second, s.Longest)}
+		s.drawLoad(r, &p)
+		under, away := target(r, s.Faults, pair[0]), target(r, s.Faults, pair[1])
+		under.At, under.For = between(r, p.Duration/100, p.Duration/8), round(p.Duration*3/4)
+		away.At, away.Every = -1, between(r, p.Duration/8, p.Duration/3)
+		drawLength(r, &away, away.Every/2)
+		p.Faults = []string{under.String(), away.String()}
+		return p
+	})
+}
+
+// pairs are a kind that lasts and takes no node away, and one that does, or ends servers.
+func (s *Space) pairs(seed uint64) (all [][2]string) {
+	disk := s.ofDisk()
+	var own [][2]string
+	for _, under := range kinds(s.Faults) {
+		if about, _ := fault.Lookup(under); !about.Lasts || takesAway(under) {
+			continue
+		}
+		for _, away := range kinds(s.Faults) {
+			if !takesAway(away) {
+				continue
+			}
+			if pair := [2]string{under, away}; slices.Contains(disk, under) && slices.Contains(disk, away) {
+				own = append(own, pair)
+			} else {
+				all = append(all, pair)
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	for _, some := range [][][2]string{own, all} {
+		r.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+	}
+	return append(own, all...)
+}
