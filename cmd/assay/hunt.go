@@ -155,11 +155,11 @@ func (f *huntFlags) state(cmd *cobra.Command, version string) (*hunt.State, erro
 			return nil, usageError{err}
 		}
 	}
-	if len(s.Workloads) == 0 && hunt.Serves(spec, entity.Name) == nil {
-		s.Workloads = []string{entity.Name}
-	}
 	if len(s.Workloads) == 0 {
-		return nil, usageError{fmt.Errorf("--cluster %s serves none of the workloads; name one with --workload, as assay list has them", spec)}
+		s.Workloads = []string{entity.Name}
+		if err := hunt.Serves(spec, entity.Name); err != nil {
+			return nil, usageError{err}
+		}
 	}
 	if s.Options, err = hunt.Choices(spec, f.options); err != nil {
 		return nil, err
